@@ -7,7 +7,7 @@
 #include "cmd/say.h"
 #include "cmd/values.h"
 
-/* 0: none was given, or one that is none, which was said. */
+/* Returns 0, after a message, if there is no valid process id. */
 static pid_t pid_of(const struct options *options, int argc, char **argv) {
     uint32_t operand = 0;
     if (argc && (!value_number(argv[0], &operand) || !operand || operand > INT32_MAX)) {
@@ -33,14 +33,14 @@ static void show_pauses(pid_t pid, const struct record_result *r) {
         say_note("process %d: stopped for %s at attach; it has ended", pid, attach);
 }
 
-/* Launchers (java) and programs that wait have hardly any calls of their own; what is stopped has
- * none at all. */
-static void explain_silence(pid_t pid, const struct record_options *o,
-                            const struct record_result *r) {
+/* Prints why a trace may have no events. Launchers (java) and programs that wait make few calls of
+ * their own; a stopped program makes none. */
+static void explain_empty_trace(pid_t pid, const struct record_options *o,
+                                const struct record_result *r) {
     const struct trace_totals *t = &r->totals;
     if (t->entries || t->exits || t->lost)
         return;
-    if (r->stood)
+    if (r->was_stopped)
         say_note("process %d: was stopped all the time: 'kill -CONT %d' lets it run", pid, pid);
     else if (!o->filter.modules.count && !o->filter.functions.count && !o->libcalls)
         say_note("no function of the executable itself was called or returned: -M '*' traces its "
@@ -63,6 +63,6 @@ int cmd_attach(struct options *options, int argc, char **argv) {
     }
     recorder_summary(record, &result);
     show_pauses(pid, &result);
-    explain_silence(pid, record, &result);
-    return result.trace_error < 0 || result.left ? STATUS_FAILED : STATUS_OK;
+    explain_empty_trace(pid, record, &result);
+    return result.trace_error < 0 || result.has_leftovers ? STATUS_FAILED : STATUS_OK;
 }

@@ -1,3 +1,4 @@
+/* Collects names of callers in one text. */
 #include "cmd/callers.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ static char *finish(text_array *text) {
     return text->at;
 }
 
-/* What is to be said of an end; "": nothing, nobody has called the last one. */
+/* Why a chain ends; "": its last function has no caller. */
 static const char *end_note(uint32_t end) {
     static const char *const notes[] = {[CHAIN_NONE] = "not recorded",
                                         [CHAIN_WHOLE] = "",

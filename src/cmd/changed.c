@@ -1,3 +1,4 @@
+/* Words changes of a recording. */
 #include "cmd/changed.h"
 
 #include <ctype.h>
@@ -7,7 +8,7 @@
 
 static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
 
-/* TEXT with '?' for control characters; to be freed. */
+/* A copy of TEXT with '?' in place of control characters; to be freed. */
 static char *clean(const char *text) {
     char *copy = mem_strdup(text);
     for (char *p = copy; *p; p++)

@@ -1,15 +1,15 @@
-/* What has changed while a trace was recorded, as views tell it. */
+/* How views show changes of a recording: pauses, filters, processes that were left. */
 #pragma once
 
 #include "analyze/changes.h"
 #include "cmd/view.h"
 
-/* "paused for 1.234 s"; to be freed. */
+/* A text like "paused for 1.234 s"; to be freed. */
 char *changed_text(const struct change *change);
-/* As "kind" in JSON. */
+/* The value of "kind" in JSON. */
 const char *changed_kind(const struct change *change);
-/* The members in JSON that only this kind has, each after a comma; to be freed. */
+/* The other members in JSON, each after a comma; to be freed. */
 char *changed_members(const struct change *change);
 
-/* Lines about what makes figures smaller, if there is anything, to standard output. */
+/* Prints to standard output if pauses or filters have left calls out of the figures. */
 void changed_print_end(const struct view *view);

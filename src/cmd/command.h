@@ -1,6 +1,6 @@
 /*
- * Commands and options as tables: table.c is the only place that lists them. Parsing, --help, the
- * manual pages and shell completion are all made from it.
+ * Commands and options as tables. Only table.c lists them: parsing, --help, the manual pages and
+ * shell completion are all made from it.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ enum command_id {
     COMMAND_COUNT
 };
 
-/* How spoor ends. record passes on the traced program's status instead of STATUS_OK. */
+/* spoor's exit status. In place of STATUS_OK, record passes on the status of the program. */
 enum {
     STATUS_OK = 0,
     STATUS_FAILED = 1,
@@ -34,11 +34,11 @@ enum {
 
 struct command {
     const char *name;
-    const char *operands; /* as the synopsis shows them */
+    const char *operands; /* as in the synopsis */
     const char *summary;  /* one line, no full stop */
-    int usage_status;     /* for wrong usage */
-    const char *needs;    /* what its required operand is called; NULL: none is required */
-    int most;             /* operands; < 0: any number, options end at the first */
+    int usage_status;     /* exit status for wrong usage */
+    const char *needs;    /* the name of the required operand; NULL: none is required */
+    int most;             /* most operands; < 0: any number, and the first one ends the options */
 };
 
 extern const struct command commands[COMMAND_COUNT];
@@ -50,15 +50,15 @@ enum option_type {                 /* the first three take no value */
                    OPTION_NUMBER,  /* uint32_t, from 1 */
                    OPTION_STRING,  /* const char * */
                    OPTION_ADDRESS, /* uint64_t: hexadecimal */
-                   OPTION_SIZE,    /* uint64_t bytes: 64K, 1M; a power of two is made of it */
+                   OPTION_SIZE,    /* uint64_t bytes: 64K, 1M; rounded up to a power of two */
                    OPTION_TIME,    /* uint64_t ns: 10us, 1.5ms, 2s */
                    OPTION_WAIT,    /* uint64_t ns, not 0: 500ms, 2s; 2 is 2s */
                    OPTION_CHOICE,  /* an enum, numbered as in choices */
-                   OPTION_CHOICES, /* ARRAY(unsigned char) of such numbers, separated by commas */
-                   OPTION_STRINGS, /* ARRAY(const char *), one each time it is given */
-                   OPTION_FILTER,  /* struct filter: adds to what its letter says */
-                   OPTION_TRIGGER, /* trigger_list, one each time it is given */
-                   OPTION_STACKS,  /* struct stack_options; its value may be missing */
+                   OPTION_CHOICES, /* ARRAY(unsigned char) of such numbers; typed with commas */
+                   OPTION_STRINGS, /* ARRAY(const char *); repeatable */
+                   OPTION_FILTER,  /* struct filter; the letter says what is added: F, N, M */
+                   OPTION_TRIGGER, /* trigger_list; repeatable */
+                   OPTION_STACKS,  /* struct stack_options; the value is optional */
 };
 
 struct option_spec {
@@ -66,13 +66,13 @@ struct option_spec {
     char letter;       /* 0: none */
     enum option_type type;
     const char *name;
-    const char *value;   /* what --help calls its value; NULL: takes none */
-    const char *help;    /* NULL: for tests, not shown to users */
-    size_t offset;       /* of the value in struct options */
+    const char *value;   /* the name of its value in --help; NULL: none, or choices */
+    const char *help;    /* NULL: hidden, for tests */
+    size_t offset;       /* of its member in struct options */
     const char *choices; /* "a|b|c"; NULL: none */
 };
 
-/* Ends with name == NULL. A name or letter may stand in several rows, for different commands. */
+/* Ends with name == NULL. Several rows may have the same name or letter, for different commands. */
 extern const struct option_spec option_table[];
 
 static inline enum command_id command_id(const struct command *command) {
@@ -91,10 +91,8 @@ static inline bool option_takes_value(const struct option_spec *o) {
     return o->type > OPTION_TALLY;
 }
 
-/*
- * Each command is one file, CMD.c. ARGV holds ARGC operands and a NULL; their number has been
- * checked. Returns spoor's exit status.
- */
+/* Each command is one file, COMMAND.c. ARGV holds ARGC operands and a NULL; the caller has checked
+ * their number. Returns spoor's exit status. */
 int cmd_attach(struct options *options, int argc, char **argv);
 int cmd_ctl(struct options *options, int argc, char **argv);
 int cmd_detach(struct options *options, int argc, char **argv);

@@ -1,4 +1,4 @@
-/* spoor ctl: tells the spoor that records a process what to do. */
+/* spoor ctl: sends a command to the spoor that records a process, and prints the answer. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -7,9 +7,9 @@
 #include "cmd/values.h"
 #include "record/control.h"
 
-/* False: wrong usage, which was said. */
-static bool understand(const struct options *options, int argc, char **argv, uint32_t *ret_pid,
-                       struct request *ret) {
+/* Returns false, after a message, for wrong usage. */
+static bool parse_request(const struct options *options, int argc, char **argv, uint32_t *ret_pid,
+                          struct request *ret) {
     if (!value_number(argv[0], ret_pid) || *ret_pid > INT32_MAX) {
         say_error("%s: is not a process id: give that of the recorded program", argv[0]);
         return false;
@@ -36,7 +36,7 @@ int cmd_ctl(struct options *options, int argc, char **argv) {
     struct control_answer answer;
     struct err err = {0};
     uint32_t pid;
-    if (!understand(options, argc, argv, &pid, &request))
+    if (!parse_request(options, argc, argv, &pid, &request))
         return STATUS_USAGE;
     request.filter = options->record.filter;
     int rc = control_request((pid_t)pid, &request, &answer, &err);

@@ -1,4 +1,4 @@
-/* spoor detach: removes from a running process what a spoor that was killed has left in it. */
+/* spoor detach: removes the leftovers of a killed spoor from a running process. */
 #include <sys/types.h>
 
 #include "cmd/command.h"

@@ -1,5 +1,5 @@
-/* spoor explain: what would be done to each function of a file or process, and why not more. It
- * reads files only; nothing is touched. */
+/* spoor explain: how each function of a file or process would be patched, or why not. Reads files
+ * only. */
 #include "cmd/explain.h"
 
 #include <stdio.h>
@@ -14,13 +14,13 @@
 #include "target/candidate.h"
 #include "target/maps.h"
 
-enum { MOST_DRAWN = 3 }; /* functions that a filter selects, to be drawn and not listed */
+enum { MOST_DRAWN = 3 }; /* a filter that selects more functions of a module lists them */
 
 struct explain {
     const struct options *options;
     struct term term;
-    bool any;   /* a JSON element has been printed */
-    bool shown; /* a function has been */
+    bool any;   /* a JSON element was printed */
+    bool shown; /* a function was printed */
 };
 
 static const struct filter *filter_of(const struct explain *e) { return &e->options->shown.filter; }
@@ -29,7 +29,7 @@ char *subject_name(const struct subject *s, size_t i) {
     return plan_function_shown(plan_function(s->plan, i), s->module->name);
 }
 
-/* Patterns are compared with the names that explain shows. */
+/* Compares patterns with the names that explain shows. */
 static bool is_shown(const struct explain *e, const struct subject *s, size_t i) {
     struct function_names names = {0};
     AUTO_FREE char *name = subject_name(s, i);
@@ -65,7 +65,7 @@ static void print_subject(struct explain *e, const struct subject *s) {
     e->shown = true;
 }
 
-/* Functions that a filter names in full may get traps, as they would when recorded. */
+/* As in a recording, functions that a filter names in full may have traps. */
 static void permit_traps(const struct explain *e, const struct module *m, struct plan *plan) {
     AUTO_FREE uint8_t *named = selection_named(filter_of(e), m, plan);
     if (e->options->record.tier == TIER_TRAP)
@@ -73,7 +73,7 @@ static void permit_traps(const struct explain *e, const struct module *m, struct
     plan_permit_traps(plan, named);
 }
 
-/* MODULE is freed. */
+/* Explains MODULE and frees it. */
 static int explain_module(struct explain *e, struct module *module, struct err *err) {
     struct plan *plan;
     int rc = plan_new_by(module, e->options->record.tier, &plan, err);
@@ -97,7 +97,7 @@ static int explain_file(struct explain *e, const char *path, struct err *err) {
     return rc < 0 ? rc : explain_module(e, module, err);
 }
 
-/* What TID has mapped, as it would be found when it is traced. */
+/* Explains the file that MAP maps into TID. Finds it as a recording would. */
 static int explain_mapped(struct explain *e, pid_t tid, const struct map *map, struct err *err) {
     struct module *module;
     struct stat st;

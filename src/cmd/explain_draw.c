@@ -1,10 +1,10 @@
 /*
- * One function's code with what would be done to it:
+ * Draws the code of one function and its patches:
  *
  *     address   bytes                   instruction
  *             entry: jump
- *   |    1149   [55 48 89 e5 53]        …          the bar: it runs elsewhere
- *                                                  brackets: the patch is written over these bytes
+ *   |    1149   [55 48 89 e5 53]        …          bar: this instruction runs elsewhere
+ *                                                  brackets: the patch overwrites these bytes
  */
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static vaddr_t end_of(const struct plan_window *w) {
     return w->end > written ? w->end : written;
 }
 
-/* The first window that ends behind AT; the count if there is none. */
+/* The first window that ends behind AT; v->windows.count if there is none. */
 static size_t window_from(const struct plan_view *v, vaddr_t at) {
     return SEARCH(i, v->windows.count, end_of(&v->windows.at[i]) <= at);
 }
@@ -42,7 +42,7 @@ static const struct plan_window *window_at(const struct plan_view *v, vaddr_t at
     return i < v->windows.count && v->windows.at[i].start <= at ? &v->windows.at[i] : NULL;
 }
 
-/* The window whose hole holds AT: it is within reach of a short jump. */
+/* The window whose hole holds AT; NULL: none. A hole is within reach of a short jump. */
 static const struct plan_window *hole_at(const struct plan_view *v, vaddr_t at) {
     enum { REACH = 256 };
     vaddr_t low = at > REACH ? at - REACH : 0;
@@ -61,7 +61,7 @@ static bool is_written(const struct plan_view *v, vaddr_t at) {
     return (w && at - w->start < w->written) || hole_at(v, at);
 }
 
-/* ---- what is said above an instruction ---- */
+/* ---- notes above an instruction ---- */
 
 static void print_note(const struct drawing *d, enum tier tier, const char *text) {
     printf("%14s%s%s%s\n", "", d->term.color ? colors[tier] : "", text,
@@ -90,7 +90,7 @@ static size_t place_from(const struct plan_view *v, vaddr_t at) {
     return SEARCH(i, v->places.count, v->places.at[i].at < at);
 }
 
-/* Is there anything that W does, from place number FIRST on? A return right behind W may be. */
+/* True if W serves a place from number FIRST on. It may serve a return right behind it. */
 static bool holds_place(const struct plan_view *v, const struct plan_window *w, size_t first) {
     if (first == v->places.count || v->places.at[first].at > w->end)
         return false;
@@ -148,7 +148,7 @@ static void print_insn(struct drawing *d, vaddr_t at, const uint8_t *bytes, size
         fputs("\033[0m", stdout);
 }
 
-/* Data in the midst of code: a word, or half of one. */
+/* Formats data between code: a word, or half of one. Returns its size. */
 static size_t format_data(const struct drawing *d, vaddr_t at, const uint8_t *bytes,
                           char text[FORMAT_BYTES]) {
     enum { HALF = 2 };
@@ -177,7 +177,7 @@ static void draw_range(struct drawing *d, vaddr_t start, vaddr_t end) {
     }
 }
 
-/* Up to the padding behind END that holds something. */
+/* END, or the end of the patched padding behind it. */
 static vaddr_t shown_end(const struct drawing *d, vaddr_t end) {
     enum { MOST = 32 };
     vaddr_t last = end;
@@ -190,7 +190,7 @@ static vaddr_t shown_end(const struct drawing *d, vaddr_t end) {
     return last;
 }
 
-/* What unwind information describes around AT, or what else is a part of a function. */
+/* *RET: the range of unwind information that holds AT, or else the part of a function. */
 static bool part_at(const struct drawing *d, vaddr_t at, struct span *ret) {
     const struct unwind_range *r = module_range_at(d->subject->module, at);
     if (r)
@@ -201,7 +201,7 @@ static bool part_at(const struct drawing *d, vaddr_t at, struct span *ret) {
     return r;
 }
 
-/* Parts of the function that lie elsewhere: those that hold places of it. */
+/* Draws parts of the function that lie elsewhere, if they hold places of the function. */
 static void draw_parts(struct drawing *d, const struct plan_function *f) {
     const struct plan_view *v = &d->subject->view;
     vaddr_t drawn = 0;
@@ -218,17 +218,17 @@ static void draw_parts(struct drawing *d, const struct plan_function *f) {
     }
 }
 
-/* ---- what it means ---- */
+/* ---- legend ---- */
 
 static void print_legend(const struct drawing *d) {
     static const char *const meanings[TIER_COUNT] = {
-        [TIER_PAD] = "a jump in nops that the compiler left for it.",
+        [TIER_PAD] = "a jump in nops that the compiler left for patches.",
         [TIER_JUMP] = "a jump over the bytes in brackets; code with a bar runs elsewhere.",
         [TIER_HOP] = "a short jump to a hole nearby that holds the long one.",
         [TIER_PUN] = ("a jump that shares the bytes behind the brackets with the next instruction; "
                       "its target is chosen when the file is loaded."),
-        [TIER_TRAP] = ("a breakpoint, as the function is named in full: each hit stops its thread, "
-                       "which costs thousands of times what a jump does.")};
+        [TIER_TRAP] = ("a breakpoint, because -F names the function in full. Each hit stops its "
+                       "thread, and costs thousands of times as much as a jump.")};
     enum { INDENT = 26 };
     putchar('\n');
     for (int i = TIER_NONE + 1; i < TIER_COUNT; i++) {

@@ -1,3 +1,4 @@
+/* The JSON of spoor explain. */
 #include <stdio.h>
 
 #include "cmd/explain.h"
@@ -13,7 +14,7 @@ static void print_exits(const struct plan_function *f) {
     }
 }
 
-/* Exits of function NUMBER that are not patched; places[*NEXT …] are those of it and later ones. */
+/* Prints COUNT inferred exits. INFERRED holds their numbers in s->view.places. */
 static void print_inferred(const struct subject *s, const uint32_t *inferred, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const struct plan_place *p = &s->view.places.at[inferred[i]];
@@ -22,7 +23,8 @@ static void print_inferred(const struct subject *s, const uint32_t *inferred, si
     }
 }
 
-/* Numbers of the places that are inferred exits, by function. */
+/* Sorts the numbers of inferred exits by function: those of function I are PLACES[FIRST[I]] up to
+ * PLACES[FIRST[I + 1]]. FIRST has room for all functions and two more. */
 static void sort_inferred(const struct subject *s, uint32_t *first, uint32_t *places) {
     size_t n = plan_function_count(s->plan);
     const struct plan_place *at = s->view.places.at;

@@ -1,3 +1,4 @@
+/* The list and the totals of spoor explain. */
 #include <stdio.h>
 #include <string.h>
 
@@ -95,7 +96,7 @@ static void print_refusals(const struct totals *t, unsigned width) {
     }
 }
 
-/* That naming functions brings more is told where it would. */
+/* Says that more functions can be traced if -F names them. */
 static void print_hint(const struct totals *t, unsigned width) {
     if (!t->trappable)
         return;

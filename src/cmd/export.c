@@ -1,4 +1,4 @@
-/* spoor export: a trace in a format that other programs read. */
+/* spoor export: writes a trace in a format that other programs read. */
 #include "cmd/export.h"
 
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ void export_walk(const struct view *view, const struct visitor *visitor,
     }
 }
 
-/* A process that calls exec has several records: a thread belongs to the last before it began. */
+/* A process has a record for each exec. A thread belongs to the last record before it began. */
 const char *export_command(const struct view *view, uint32_t stream) {
     const struct trace_reader *reader = view->source.reader;
     const struct trace_thread *thread = trace_reader_thread(reader, stream);

@@ -1,10 +1,11 @@
 /*
- * Trace events, the JSON that Perfetto and chrome://tracing load: a complete event ("X") a call, in
- * the order in which the calls of each thread ended; metadata first. Coroutines' stacks do not nest
- * within their thread's: calls on other stacks than the native one are pairs of asynchronous events
- * ("b", "e"), which viewers show as a track a stack. A stack may go on in another thread: each of
- * the pair is of the thread where it happened. Pauses are such pairs, too; other changes of what
- * was recorded are instants.
+ * Trace events, the JSON that Perfetto and chrome://tracing load. Metadata comes first. Each call
+ * is a complete event ("X"); the calls of a thread stand in the order of their ends.
+ *
+ * Stacks of coroutines do not nest within the stack of their thread. So a call on another stack
+ * than the thread's own is a pair of asynchronous events ("b", "e"): viewers show a track for each
+ * stack. If the call ends in another thread, so does the pair. Pauses are such pairs, too; other
+ * changes of the recording are instants.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,9 +20,9 @@ struct chrome {
     const struct view *view;
     struct out *out;
     struct speller speller;
-    uint32_t group;  /* its first stream: with a stack's number it names that */
-    uint32_t stream; /* of the head */
-    char head[48];   /* what each event of a stream begins with, after its "ph" */
+    uint32_t group;  /* the first stream of the present group; with a number it names a stack */
+    uint32_t stream; /* of head */
+    char head[48];   /* the members after "ph" that all events of a stream share */
     size_t head_length;
 };
 
@@ -38,7 +39,7 @@ static void set_stream(struct chrome *c, uint32_t stream) {
                                       "\",\"pid\":%u,\"tid\":%u,\"ts\":", t->pid, t->tid);
 }
 
-/* ",\n{"ph":"X","pid":1,"tid":2,"ts":3.456" */
+/* Writes the members up to "ts". */
 static void begin_event(struct chrome *c, char phase, uint32_t stream, uint64_t ns) {
     if (stream != c->stream)
         set_stream(c, stream);
@@ -113,7 +114,7 @@ static void on_lost(void *ctx, uint32_t stream, uint64_t ns, uint64_t count) {
         out_words(c->out, " events lost\"}");
 }
 
-/* Spans on a track of their process's, instants of it, or of all. */
+/* Pauses are spans on a track of their process. Changes without a pid concern all processes. */
 static void write_change(struct out *out, char phase, uint64_t ns, const struct change *change) {
     AUTO_FREE char *text = changed_text(change), *name = json_string(text);
     AUTO_FREE char *head = mem_printf(",\n{\"ph\":\"%c\",\"pid\":%u,\"tid\":%u,\"ts\":", phase,
@@ -148,7 +149,7 @@ static void on_stream_group(void *ctx, struct stream_group group) {
     set_stream(c, c->group);
 }
 
-/* The names of a process (TID 0) or thread. */
+/* Writes the name of a process (TID 0) or thread. */
 static void write_name(struct out *out, uint32_t pid, uint32_t tid, const char *name) {
     AUTO_FREE char *quoted = json_string(name);
     AUTO_FREE char *thread = tid ? mem_printf(",\"tid\":%u", tid) : mem_strdup("");
@@ -158,7 +159,7 @@ static void write_name(struct out *out, uint32_t pid, uint32_t tid, const char *
     out_text(out, event, strlen(event));
 }
 
-/* Every event of a call follows the name of its thread: only here a first one has no comma. */
+/* Writes a comma before all names but the first. Names precede all other events. */
 static void write_names(const struct trace_reader *reader, struct out *out) {
     size_t processes = trace_reader_process_count(reader);
     for (size_t i = 0; i < processes; i++) {

@@ -1,7 +1,5 @@
-/*
- * Comma-separated values (RFC 4180, with the line ends of this system): a header, then one line a
- * call, thread by thread, in the order in which the calls ended.
- */
+/* Comma-separated values (RFC 4180, but lines end with \n): a header, then one line for each call,
+ * thread by thread, in the order of the ends of calls. */
 #include "base/mem.h"
 #include "cmd/export.h"
 #include "cmd/spell.h"
@@ -12,7 +10,7 @@ struct csv {
     struct speller speller;
 };
 
-/* TEXT as a field, to be freed. */
+/* TEXT as a field; to be freed. */
 static char *quoted(const char *text) {
     if (!strpbrk(text, "\",\r\n"))
         return mem_strdup(text);

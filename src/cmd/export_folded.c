@@ -1,9 +1,9 @@
 /*
- * Folded stacks, the input of flame graph programs: one line for each path that has time of its
- * own, "program;outermost;…;innermost nanoseconds". Functions of one name are one: what such
- * programs draw has but names. Memory is that of the different paths.
+ * Folded stacks, the input of flame graph programs: "program;outermost;…;innermost nanoseconds",
+ * one line for each path that has self time. Functions with the same name are one, as flame graphs
+ * show only names. The memory used grows with the number of different paths.
  *
- * Where it was recorded who called (record --stack) that is a call's path, traced or not.
+ * If callers were recorded (record --stack), they are the path of a call, traced or not.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +22,14 @@ struct program {
 struct folded {
     const struct view *view;
     struct places *places;
-    char **frames;   /* by function; NULL: not met */
-    uint32_t *shown; /* likewise: the first one with the same frame */
+    char **frames;   /* by function; NULL: not used */
+    uint32_t *shown; /* by function: the first function with the same frame */
     ARRAY(struct program) programs;
     ARRAY(uint32_t) path; /* functions, the innermost first */
-    struct tree *tree;    /* of the present group */
+    struct tree *tree;    /* of the program of the present group */
 };
 
-/* Semicolons separate frames, and line feeds lines. Returns it, to be freed. */
+/* A copy of NAME without the separators of frames and lines; to be freed. */
 static char *frame(const char *name) {
     char *text = mem_strdup(name);
     for (char *p = text; *p; p++)
@@ -38,10 +38,10 @@ static char *frame(const char *name) {
     return text;
 }
 
-/* Stands for what is not known of a chain, in a function's place. */
+/* The number that stands for unknown callers, in place of a function. */
 static uint32_t unknown(const struct folded *f) { return places_count(f->places); }
 
-/* The node of the callers that CHAIN tells of. */
+/* The node of the callers in CHAIN. */
 static uint32_t node_of_chain(struct folded *f, uint32_t chain) {
     uint32_t function, node = 0;
     f->path.count = 0;
@@ -82,7 +82,7 @@ static void on_stream_group(void *ctx, struct stream_group group) {
     tree_init(f->tree);
 }
 
-/* ---- one path for what is shown alike ---- */
+/* ---- joining paths with the same names ---- */
 
 static void add_frame(struct folded *f, uint32_t function) {
     if (f->frames[function])
@@ -99,7 +99,7 @@ static int compare_frames(const void *a, const void *b, void *ctx) {
     return rc ? rc : (x > y) - (x < y);
 }
 
-/* Looks at all functions that are to be written. */
+/* Sets f->shown for all functions in the trees. */
 static void join_frames(struct folded *f) {
     f->path.count = 0;
     for (size_t i = 0; i < f->programs.count; i++)

@@ -1,3 +1,4 @@
+/* Formats times, sizes and shares, and prints text of foreign files safely. */
 #include "cmd/figures.h"
 
 #include <ctype.h>
@@ -43,13 +44,13 @@ void figure_share(char text[FIGURE_ROOM], uint64_t part, uint64_t whole) {
     snprintf(text, FIGURE_ROOM, "%.2f %%", whole ? 100.0 * (double)part / (double)whole : 0.0);
 }
 
-static void put_clean(FILE *out, char c) {
+static void print_char(FILE *out, char c) {
     putc_unlocked(iscntrl((unsigned char)c) ? '?' : c, out);
 }
 
 void text_print(FILE *out, const char *text) {
     while (*text)
-        put_clean(out, *text++);
+        print_char(out, *text++);
 }
 
 static bool begins_column(char c) { return ((unsigned char)c & 0xc0) != 0x80; }
@@ -74,7 +75,7 @@ void text_print_cut(FILE *out, const char *text, unsigned width) {
     size_t left = width > MARK ? width - MARK : 0;
     for (; *text && (left || !begins_column(*text)); text++) {
         left -= begins_column(*text);
-        put_clean(out, *text);
+        print_char(out, *text);
     }
     fputs(mark, out);
 }

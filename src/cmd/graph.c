@@ -1,6 +1,4 @@
-/*
- * spoor graph: the call graph as a tree, or one function's callers and callees.
- */
+/* spoor graph: shows the call graph as a tree, or the callers and callees of a function. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,16 +11,16 @@
 #include "cmd/term.h"
 #include "cmd/view.h"
 
-enum { DEEP = 32 }; /* deeper nodes are not indented further: their depth is written */
+enum { MOST_INDENTED = 32 }; /* deeper nodes have this indentation, and their depth as a number */
 
 struct graph {
     struct view view;
     struct term term;
     bool json;
     struct tree tree;
-    uint8_t *chosen;   /* by function; NULL: the whole graph is shown */
+    uint8_t *chosen;   /* by function: FUNCTION matches; NULL: the whole graph is shown */
     const char *title; /* of the root: the program, or the chosen function */
-    char *own_title;   /* to be freed */
+    char *own_title;   /* to be freed; NULL: title is borrowed */
 };
 
 static const char *node_name(const struct graph *g, const struct tree *t, uint32_t node) {
@@ -73,8 +71,8 @@ static void print_node(const struct graph *g, const struct tree *t, uint32_t nod
     figure_time(total, n->total_ns);
     figure_time(self, n->self_ns);
     int used = printf("%9s  %8s  %8s  ", calls, total, self);
-    used += printf("%*s", (int)(depth < DEEP ? depth : DEEP) * 2, "");
-    if (depth > DEEP)
+    used += printf("%*s", (int)(depth < MOST_INDENTED ? depth : MOST_INDENTED) * 2, "");
+    if (depth > MOST_INDENTED)
         used += printf("[%u] ", depth);
     if (n->before)
         used += printf(FIGURE_BEFORE " ") - figure_extra_bytes(FIGURE_BEFORE);
@@ -111,7 +109,7 @@ static void print_end(const struct graph *g) {
 
 /* ---- both ---- */
 
-/* Of the root only: how long was not recorded. */
+/* Ends the root, with the time of pauses. */
 static void json_end(const struct graph *g) {
     struct changes changes;
     changes_read(g->view.source.reader, &changes);
@@ -152,8 +150,8 @@ static void show_whole(struct graph *g) {
     }
 }
 
-/* Marks the functions that TEXT, a pattern, fits; the title is the function's name if it is one.
- * Errors: "bad-pattern", "no-match". */
+/* Chooses the functions that match TEXT, a pattern. The title is TEXT, or the name of the only
+ * match. Errors: "bad-pattern", "no-match". */
 static int choose(struct graph *g, const char *text, struct err *err) {
     struct names *names = g->view.source.names;
     struct pattern *pattern;

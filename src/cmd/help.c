@@ -1,10 +1,11 @@
+/* Formats the tables of commands and options for --help. */
 #include "cmd/help.h"
 
 #include <string.h>
 
 enum { WIDTH = 79, OPTION_INDENT = 8, COMMAND_INDENT = 12 };
 
-/* Prints TEXT from column COLUMN on, broken at blanks; further lines begin at INDENT. */
+/* Prints TEXT from COLUMN on, and wraps it. Further lines begin at column INDENT. */
 static void print_wrapped(const char *text, int column, int indent, FILE *out) {
     bool first = true;
     while (*text) {

@@ -1,4 +1,4 @@
-/* What --help prints, made from the tables; at most 80 columns wide. */
+/* Prints the help texts of the tables; at most 80 columns wide. */
 #pragma once
 
 #include <stdio.h>

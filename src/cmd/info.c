@@ -1,4 +1,4 @@
-/* spoor info: what was traced, how, and what was lost. */
+/* spoor info: shows what was traced, how, and what was lost. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 struct functions { /* of all modules */
     uint64_t seen, instrumented, exact_exit;
     uint64_t tiers[TRACE_TIERS], exit_tiers[TRACE_TIERS];
-    ARRAY(struct trace_refused) refused; /* largest count first */
+    ARRAY(struct trace_refused) refused; /* the largest count first */
 };
 
 static void add_refused(struct functions *f, const struct trace_refused *r) {
@@ -102,7 +102,7 @@ static void json_modules(const struct trace_reader *r) {
     printf("],\n");
 }
 
-/* A process that has executed another program is listed once for each. */
+/* The number of processes. The trace has a record of a process for each exec. */
 static size_t count_processes(const struct trace_reader *r) {
     size_t distinct = 0;
     for (size_t i = 0; i < trace_reader_process_count(r); i++) {
@@ -114,7 +114,8 @@ static size_t count_processes(const struct trace_reader *r) {
     return distinct;
 }
 
-/* How many calls were open when the tracing of their thread began; *RET_THREADS: of how many. */
+/* The number of calls that were open when their thread was first traced; *RET_THREADS: how many
+ * threads have such calls. */
 static uint64_t count_before(const struct trace_reader *r, size_t *ret_threads) {
     uint64_t sum = 0;
     *ret_threads = 0;
@@ -128,7 +129,7 @@ static uint64_t count_before(const struct trace_reader *r, size_t *ret_threads) 
     return sum;
 }
 
-/* Who called, as far as it was recorded; null: the recording did not end, so nobody has counted. */
+/* Recorded callers. "missed" is null if the recording did not end: the number is not known. */
 static void json_callers(const struct trace_reader *r) {
     const struct trace_end *end = trace_reader_end(r);
     AUTO_FREE char *missed = end ? mem_printf("%ju", end->missed) : mem_strdup("null");
@@ -208,7 +209,7 @@ static void print_json(const struct trace_reader *r, const struct functions *f,
 
 static void print_label(const char *label) { printf("%-11s", label); }
 
-/* Views show no more than what was asked for. */
+/* Depth and threshold of the recording: views show no more. */
 static void print_limits(const struct trace_session *s) {
     char text[FIGURE_ROOM];
     if (!s->depth && !s->threshold_ns)
@@ -282,7 +283,7 @@ static void print_events(const struct trace_reader *r) {
     printf("\n");
 }
 
-/* INFERRED: sites without a tier, of which it is told if there are any. */
+/* INFERRED: the number of exits without a tier; printed if not 0. */
 static void print_tiers(const char *label, const uint64_t *counts, uint64_t inferred) {
     const char *separator = "";
     print_label(label);
@@ -345,7 +346,7 @@ static int by_tid(const void *a, const void *b) {
     return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* Streams of a process that was attached to have no order of their own. */
+/* Sorts threads by id: after an attach, their streams have no useful order. */
 static void print_threads(const struct trace_reader *r) {
     size_t count = trace_reader_stream_count(r);
     AUTO_FREE const struct trace_thread **threads = mem_alloc((count + 1) * sizeof *threads);

@@ -1,3 +1,4 @@
+/* Escapes characters, and checks UTF-8. */
 #include "cmd/json.h"
 
 #include <stdint.h>
@@ -5,10 +6,10 @@
 
 #include "base/mem.h"
 
-enum { JSON_MOST = 6 }; /* bytes that one character becomes */
+enum { JSON_MOST = 6 }; /* most bytes that one character becomes */
 
-/* Length of the well-formed UTF-8 sequence at P (RFC 3629), or 0. */
-static size_t sequence(const uint8_t *p) {
+/* The length of the UTF-8 sequence_length at P (RFC 3629); 0: it is malformed. */
+static size_t sequence_length(const uint8_t *p) {
     static const struct {
         uint8_t low, high, length, second_low, second_high;
     } forms[] = {
@@ -29,9 +30,9 @@ static size_t sequence(const uint8_t *p) {
     return forms[i].length;
 }
 
-/* Writes what stands for the character at *P into PIECE and moves on; returns its length. */
+/* Writes the character at *P into PIECE, moves *P behind it, and returns the length of PIECE. */
 static size_t encode(const uint8_t **p, char piece[JSON_MOST + 1]) {
-    size_t n = sequence(*p);
+    size_t n = sequence_length(*p);
     if (n == 0)
         memcpy(piece, "\\ufffd", sizeof "\\ufffd");
     else if (**p == '"' || **p == '\\')
@@ -44,7 +45,7 @@ static size_t encode(const uint8_t **p, char piece[JSON_MOST + 1]) {
     return strlen(piece);
 }
 
-/* How many characters at P stand for themselves: most do. */
+/* The number of characters at P that need no escape. */
 static size_t count_plain(const uint8_t *p) {
     size_t n = 0;
     while (p[n] >= 0x20 && p[n] < 0x7f && p[n] != '"' && p[n] != '\\')

@@ -1,4 +1,4 @@
-/* spoor: finds the command, parses its options, runs it. */
+/* main(): finds the command, parses its options, runs it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,8 +50,8 @@ static int missing_operand(const struct command *command) {
     return wrong_usage(command, why);
 }
 
-/* Output that nobody could read is a failure: a full disk must not look like success. A reader that
- * has gone away knows. */
+/* A write error, such as a full disk, makes spoor fail. It prints no message if the reader of a
+ * pipe has gone. */
 static int finish_output(int status) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -74,7 +74,7 @@ static int run_command(const struct command *command, char **argv, struct option
         return missing_operand(command);
     if (command->most >= 0 && count > command->most)
         return wrong_usage(command, "too many operands");
-    say_be_quiet(options->quiet);
+    say_set_quiet(options->quiet);
     log_level = (int)options->verbose;
     return finish_output(runs[command_id(command)](options, count, argv + 1));
 }
@@ -95,16 +95,16 @@ int main(int argc, char **argv) {
         help_print(stderr);
         return STATUS_USAGE;
     }
-    const char *word = argv[1];
-    if (strcmp(word, "--version") == 0) {
+    const char *name = argv[1];
+    if (strcmp(name, "--version") == 0) {
         puts("spoor " SPOOR_VERSION);
         return finish_output(STATUS_OK);
     }
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
         return print_help(argv[2]);
-    const struct command *command = find_command(word);
+    const struct command *command = find_command(name);
     if (!command)
-        return unknown_command(word);
+        return unknown_command(name);
     struct options options;
     options_init(&options);
     int status = run_command(command, argv + 1, &options);

@@ -1,6 +1,4 @@
-/*
- * The parser. It knows types of options (command.h), not options: those are rows of the table.
- */
+/* Parses command lines. The parser knows types of options (command.h); table.c has the options. */
 #include "cmd/options.h"
 
 #include <ctype.h>
@@ -14,7 +12,7 @@
 
 enum { RING_LEAST = 4 << 10, RING_MOST = 1 << 30, TRAP_LIMIT = 5000, SNAPSHOTS = 100 };
 static const uint64_t SNAPSHOT_GAP_NS = 100 * 1000 * 1000;
-static const enum overflow UNSAID = (enum overflow)7; /* no --overflow was given */
+static const enum overflow NOT_GIVEN = (enum overflow)7; /* there was no --overflow */
 
 void options_init(struct options *options) {
     *options = (struct options){0};
@@ -50,16 +48,16 @@ static int bad_value(const struct option_spec *o, const char *value, const char 
 
 static int bad_choice(const struct option_spec *o, const char *value, size_t length,
                       struct err *err) {
-    return err_set(err, EINVAL, "bad-value", "option '--%s': '%.*s' is none of %s", o->name,
+    return err_set(err, EINVAL, "bad-value", "option '--%s': '%.*s' is not one of %s", o->name,
                    (int)length, value, o->choices);
 }
 
-/* The kernel maps rings by pages and stubs mask offsets: a power of two. */
+/* Rounds up to a power of two: the kernel maps whole pages, and stubs mask offsets. */
 static bool ring_size(const char *value, uint64_t *ret_bytes) {
-    uint64_t asked, bytes = RING_LEAST;
-    if (!value_size(value, &asked) || asked == 0 || asked > RING_MOST)
+    uint64_t wanted, bytes = RING_LEAST;
+    if (!value_size(value, &wanted) || wanted == 0 || wanted > RING_MOST)
         return false;
-    while (bytes < asked)
+    while (bytes < wanted)
         bytes *= 2;
     *ret_bytes = bytes;
     return true;
@@ -87,7 +85,7 @@ static int add_trigger(const char *value, trigger_list *list, struct err *err) {
     return rc;
 }
 
-/* VALUE is how many callers, or whose. */
+/* VALUE is a number of callers, or a pattern for functions. NULL: neither was given. */
 static int add_stacks(const struct option_spec *o, const char *value, struct stack_options *at,
                       struct err *err) {
     uint32_t frames = at->frames ? at->frames : STACK_FRAMES;
@@ -193,12 +191,12 @@ static int unknown_name(const struct command *command, const char *name, size_t 
                    typed, nearest);
 }
 
-/* ---- the walk ---- */
+/* ---- arguments ---- */
 
-struct walk {
+struct parser {
     const struct command *command;
     struct options *options;
-    char **next; /* not yet read */
+    char **next; /* the next argument */
 };
 
 static int missing_value(const struct option_spec *o, struct err *err) {
@@ -211,60 +209,60 @@ static int unexpected_value(const struct option_spec *o, struct err *err) {
 }
 
 /* ARG is "--name" or "--name=value". */
-static int parse_long(struct walk *w, const char *arg, struct err *err) {
+static int parse_long(struct parser *parser, const char *arg, struct err *err) {
     const char *name = arg + 2, *equals = strchr(name, '=');
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
     if (strcmp(name, "help") == 0) {
-        w->options->help = true;
+        parser->options->help = true;
         return 0;
     }
-    const struct option_spec *o = find_name(w->command, name, length);
+    const struct option_spec *o = find_name(parser->command, name, length);
     if (!o)
-        return unknown_name(w->command, name, length, err);
+        return unknown_name(parser->command, name, length, err);
     if (!option_takes_value(o)) {
-        store_flag(w->options, o);
+        store_flag(parser->options, o);
         return equals ? unexpected_value(o, err) : 0;
     }
-    const char *value = equals ? equals + 1 : *w->next;
+    const char *value = equals ? equals + 1 : *parser->next;
     if (!equals && !option_needs_value(o))
-        return store_value(w->options, o, NULL, err);
+        return store_value(parser->options, o, NULL, err);
     if (!value)
         return missing_value(o, err);
-    w->next += !equals;
-    return store_value(w->options, o, value, err);
+    parser->next += !equals;
+    return store_value(parser->options, o, value, err);
 }
 
-/* ARG is "-abc": letters; the first that takes a value takes the rest of ARG, or the next word. */
-static int parse_letters(struct walk *w, const char *arg, struct err *err) {
+/* ARG is letters, "-abc". The value of a letter is the rest of ARG, or the next argument. */
+static int parse_letters(struct parser *parser, const char *arg, struct err *err) {
     for (const char *p = arg + 1; *p; p++) {
         if (*p == 'h') {
-            w->options->help = true;
+            parser->options->help = true;
             return 0;
         }
-        const struct option_spec *o = find_letter(w->command, *p);
+        const struct option_spec *o = find_letter(parser->command, *p);
         if (!o)
             return err_set(err, EINVAL, "unknown-option", "unknown option '-%c'", *p);
         if (!option_takes_value(o)) {
-            store_flag(w->options, o);
+            store_flag(parser->options, o);
             continue;
         }
-        const char *value = p[1] ? p + 1 : *w->next;
+        const char *value = p[1] ? p + 1 : *parser->next;
         if (!value)
             return missing_value(o, err);
-        w->next += !p[1];
-        return store_value(w->options, o, value, err);
+        parser->next += !p[1];
+        return store_value(parser->options, o, value, err);
     }
     return 0;
 }
 
-/* What a full ring means, where that depends on other options. */
-static int settle_overflow(const struct command *command, struct record_options *o,
+/* The default of --overflow depends on the command and on --trigger. */
+static int choose_overflow(const struct command *command, struct record_options *o,
                            struct err *err) {
     static const char *const names[] = {"wait", "drop", "overwrite"};
     bool attach = command == &commands[COMMAND_ATTACH];
-    if (o->overflow == UNSAID && o->triggers.count)
+    if (o->overflow == NOT_GIVEN && o->triggers.count)
         o->overflow = OVERFLOW_OVERWRITE;
-    if (o->overflow == UNSAID)
+    if (o->overflow == NOT_GIVEN)
         o->overflow = attach ? OVERFLOW_DROP : OVERFLOW_WAIT;
     if (o->triggers.count && o->overflow != OVERFLOW_OVERWRITE)
         return err_set(err, EINVAL, "contradiction",
@@ -276,25 +274,25 @@ static int settle_overflow(const struct command *command, struct record_options 
 
 int options_parse(const struct command *command, char **argv, struct options *options,
                   int *ret_count, struct err *err) {
-    struct walk w = {command, options, argv + 1};
+    struct parser p = {command, options, argv + 1};
     char **operand = argv + 1;
-    bool open = true; /* options may still follow */
-    options->record.overflow = UNSAID;
-    while (*w.next && !options->help) {
-        char *arg = *w.next++;
+    bool options_follow = true;
+    options->record.overflow = NOT_GIVEN;
+    while (*p.next && !options->help) {
+        char *arg = *p.next++;
         int rc = 0;
-        if (!open || arg[0] != '-' || !arg[1]) {
+        if (!options_follow || arg[0] != '-' || !arg[1]) {
             *operand++ = arg;
-            open = open && command->most >= 0;
+            options_follow = options_follow && command->most >= 0;
         } else if (strcmp(arg, "--") == 0) {
-            open = false;
+            options_follow = false;
         } else {
-            rc = arg[1] == '-' ? parse_long(&w, arg, err) : parse_letters(&w, arg, err);
+            rc = arg[1] == '-' ? parse_long(&p, arg, err) : parse_letters(&p, arg, err);
         }
         if (rc < 0)
             return rc;
     }
     *ret_count = (int)(operand - (argv + 1));
     *operand = NULL;
-    return settle_overflow(command, &options->record, err);
+    return choose_overflow(command, &options->record, err);
 }

@@ -1,6 +1,6 @@
 /*
- * What the command line says, as values; filled by options_parse() from the one option table
- * (table.c). A member that belongs to an option its command does not take keeps its default.
+ * The values of the command line. options_parse() fills them by the option table (table.c). A
+ * member keeps its default if the command does not have its option.
  */
 #pragma once
 
@@ -10,18 +10,18 @@
 typedef ARRAY(const char *) string_array;
 typedef ARRAY(unsigned char) choice_array;
 
-enum { STACK_FRAMES = 32, STACK_FRAMES_MOST = 1000 }; /* --stack: the default, and the most */
+enum { STACK_FRAMES = 32, STACK_FRAMES_MOST = 1000 }; /* callers with --stack: default, limit */
 
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
-/* Every view. */
+/* Options of every view. */
 struct view_options {
     bool json;
     bool no_pager;
     enum color_when color;
 };
 
-/* Columns of report, in the order of --columns' choices in table.c. */
+/* Columns of report, in the order of COLUMNS in table.c. */
 enum report_column {
     REPORT_CALLS,
     REPORT_TOTAL,
@@ -40,15 +40,15 @@ enum report_column {
 
 struct report_options {
     enum report_column sort; /* default REPORT_TOTAL */
-    choice_array columns;    /* enum report_column, as typed; none: the default */
+    choice_array columns;    /* enum report_column; empty: the default */
     uint32_t limit;          /* 0: all rows */
     bool by_module, by_thread;
-    bool by_stack; /* rows are of functions and their callers */
+    bool by_stack; /* a row for each function and chain of callers */
 };
 
 struct replay_options {
     bool time;   /* a column of time stamps */
-    bool stacks; /* callers, where they were recorded */
+    bool stacks; /* recorded callers below each entry */
 };
 
 enum export_format { EXPORT_CHROME, EXPORT_FOLDED, EXPORT_CSV, EXPORT_JSON };
@@ -58,19 +58,19 @@ struct export_options {
     const char *output; /* NULL: standard output */
 };
 
-/* symbolize and unwind */
+/* Options of symbolize and unwind. */
 struct image_options {
-    uint64_t base; /* where the image is loaded; NO_BASE: where it was linked to */
+    uint64_t base; /* the address of the loaded image; NO_BASE: its link address */
     bool returns;  /* all addresses are return addresses */
     const char *registers;
-    string_array stacks; /* files */
+    string_array stacks; /* names of files */
     uint64_t stack_base; /* NO_BASE: not given */
 };
 #define NO_BASE UINT64_MAX
 
 struct options {
     struct record_options record; /* record and attach; ctl: filter only; explain: tier only */
-    struct view_spec shown;       /* views; explain: its -F only */
+    struct view_spec shown;       /* views; explain: -F only */
     struct view_options view;
     struct report_options report;
     struct replay_options replay;
@@ -79,23 +79,22 @@ struct options {
     uint32_t pid;     /* attach -p; 0: not given */
     uint32_t verbose; /* how often -v was given */
     bool quiet;
-    bool help; /* --help was met: nothing after it was read */
+    bool help; /* --help was read; parsing ended there */
 };
 
 struct command;
 
 void options_init(struct options *options);
-/* Also of half-parsed options. Strings belong to argv. */
+/* Frees OPTIONS, also after a parse error. Strings belong to argv. */
 void options_done(struct options *options);
 
 /*
- * Parses the NULL-terminated ARGV[1..] for COMMAND into OPTIONS, which options_init() made. Options
- * and operands may mix, except for commands that start a program, where the first operand ends the
- * options; "--" always does. The operands are moved to the front of ARGV[1..]: *ret_count of them,
- * NULL-terminated.
+ * Parses the NULL-terminated ARGV[1..] for COMMAND into OPTIONS, which options_init() has filled.
+ * Operands may stand between options. "--" ends the options; so does the first operand of a command
+ * that starts a program. Moves the operands to the front of ARGV[1..]: *RET_COUNT of them and NULL.
  *
- * Errors, EINVAL: "unknown-option" (with the nearest one), "missing-value", "unexpected-value",
- * "bad-value", "bad-pattern", "contradiction".
+ * Errors, EINVAL: "unknown-option" (names the most similar one), "missing-value",
+ * "unexpected-value", "bad-value", "bad-pattern", "contradiction".
  */
 int options_parse(const struct command *command, char **argv, struct options *options,
                   int *ret_count, struct err *err);

@@ -1,3 +1,4 @@
+/* The output buffer, and the signal handler that removes an unfinished file. */
 #include "cmd/out.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 /* ---- a file that a signal removes ---- */
 
 static const int fatal_signals[] = {SIGINT, SIGTERM, SIGHUP};
-static char *volatile unfinished; /* its path */
+static char *volatile unfinished; /* the path of the file; NULL: none */
 
 static void on_signal(int number) {
     if (unfinished)
@@ -20,7 +21,7 @@ static void on_signal(int number) {
     raise(number); /* ends spoor on return: the handler was reset */
 }
 
-static void guard(char *path) {
+static void remove_on_signal(char *path) {
     unfinished = path;
     for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++) {
         struct sigaction act = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, old;
@@ -29,7 +30,7 @@ static void guard(char *path) {
     }
 }
 
-static void unguard(void) {
+static void keep_on_signal(void) {
     for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++) {
         struct sigaction now;
         if (sigaction(fatal_signals[i], NULL, &now) == 0 && now.sa_handler == on_signal)
@@ -40,8 +41,8 @@ static void unguard(void) {
 
 /* ---- opening and closing ---- */
 
-/* No signal comes between the file and its guard. */
-static int open_guarded(struct output *file, const char *path, struct err *err) {
+/* Opens a file that signals remove. Signals are blocked until the handlers are set. */
+static int open_removable(struct output *file, const char *path, struct err *err) {
     sigset_t fatal, before;
     sigemptyset(&fatal);
     for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++)
@@ -49,7 +50,7 @@ static int open_guarded(struct output *file, const char *path, struct err *err) 
     sigprocmask(SIG_BLOCK, &fatal, &before);
     int rc = output_open(file, path, err);
     if (rc == 0 && file->regular)
-        guard(file->part);
+        remove_on_signal(file->part);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return rc;
 }
@@ -57,7 +58,7 @@ static int open_guarded(struct output *file, const char *path, struct err *err) 
 int out_open(struct out *o, const char *path, struct err *err) {
     *o = (struct out){.fd = STDOUT_FILENO, .name = "standard output"};
     if (path) {
-        int rc = open_guarded(&o->file, path, err);
+        int rc = open_removable(&o->file, path, err);
         if (rc < 0) {
             output_done(&o->file);
             return rc;
@@ -65,7 +66,8 @@ int out_open(struct out *o, const char *path, struct err *err) {
         o->name = path;
         o->is_file = true;
         o->fd = o->file.fd;
-        fcntl(o->fd, F_SETFL, fcntl(o->fd, F_GETFL) & ~O_NONBLOCK); /* wait for readers of a pipe */
+        fcntl(o->fd, F_SETFL,
+              fcntl(o->fd, F_GETFL) & ~O_NONBLOCK); /* wait for the reader of a pipe */
     }
     o->buffer = mem_resize(NULL, OUT_BYTES, 1);
     return 0;
@@ -75,7 +77,7 @@ void out_abandon(struct out *o) {
     if (o->is_file) {
         if (o->file.regular)
             unlink(o->file.part);
-        unguard();
+        keep_on_signal();
         output_done(&o->file);
     }
     free(o->buffer);
@@ -92,7 +94,7 @@ int out_close(struct out *o) {
         return STATUS_FAILED;
     }
     if (o->is_file) {
-        unguard();
+        keep_on_signal();
         output_done(&o->file);
     }
     free(o->buffer);
@@ -111,7 +113,7 @@ static void end_by_sigpipe(void) {
     raise(SIGPIPE);
 }
 
-/* False: errno says why not. */
+/* Waits if a write may succeed then. False: the write has failed for errno. */
 static bool wait_or_retry(int fd) {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
     if (errno == EAGAIN)
@@ -150,7 +152,7 @@ void out_long(struct out *o, const char *text, size_t length) {
 
 enum { DIGITS_MOST = 20 };
 
-/* Writes VALUE's digits so that they end at END; returns where they begin. */
+/* Writes the digits of VALUE so that they end at END. Returns where they begin. */
 static char *digits_before(char *end, uint64_t value) {
     static const char pairs[] = "00010203040506070809101112131415161718192021222324"
                                 "25262728293031323334353637383940414243444546474849"

@@ -1,10 +1,10 @@
 /*
- * Where views that print a line a call write to: a buffer in front of standard output or of a file
- * that gets its name when it is complete. Numbers are written without printf: a line costs as
- * little as reading what it tells.
+ * Output of views that print a line for each call: a buffer before standard output, or before a
+ * file that gets its name when it is complete. Numbers are written without printf, so that writing
+ * a line is as fast as reading its events.
  *
- * After a write error everything further is discarded, and OUT->error says so: stop then. A reader
- * that has gone away ends spoor by SIGPIPE, quietly, also where that signal is ignored.
+ * After a write error, o->error is set, and further output is discarded: the caller stops. If the
+ * reader of a pipe has gone, spoor ends by SIGPIPE, even where that signal is ignored.
  */
 #pragma once
 
@@ -21,24 +21,25 @@ struct out {
     size_t used;
     int fd;
     int error;          /* errno; 0: none */
-    const char *name;   /* of it, in messages */
-    bool is_file;       /* and not standard output */
+    const char *name;   /* of the output, in messages */
+    bool is_file;       /* false: standard output */
     struct output file; /* if is_file */
 };
 
-/* PATH NULL: standard output. A file that is not completed, for an error or because of a signal
- * (SIGINT, SIGTERM, SIGHUP), is removed. One such file at a time. Errors as output_open(). */
+/* Opens PATH; NULL: standard output. The file is removed if an error or a signal (SIGINT, SIGTERM,
+ * SIGHUP) comes before it is complete. Only one file may be open. Errors: those of output_open().
+ */
 int out_open(struct out *o, const char *path, struct err *err);
-/* Writes the rest and gives a file its name. Returns spoor's exit status; an error is said. */
+/* Writes the rest, and gives a file its name. Prints errors. Returns spoor's exit status. */
 int out_close(struct out *o);
-/* Instead of out_close(): removes a file. */
+/* In place of out_close(): discards the rest, and removes a file. */
 void out_abandon(struct out *o);
 
 void out_flush(struct out *o);
-/* Text of any length. */
+/* Writes TEXT of any length. */
 void out_long(struct out *o, const char *text, size_t length);
 
-/* Room for LENGTH bytes, at most OUT_BYTES. */
+/* Room in the buffer for LENGTH bytes, at most OUT_BYTES. */
 static inline char *out_room(struct out *o, size_t length) {
     if (OUT_BYTES - o->used < length)
         out_flush(o);
@@ -54,7 +55,7 @@ static inline void out_text(struct out *o, const char *text, size_t length) {
     o->used += length;
 }
 
-/* A string literal. */
+/* Writes a string literal. */
 #define out_words(o, literal) out_text(o, "" literal "", sizeof(literal) - 1)
 
 static inline void out_char(struct out *o, char c) {
@@ -62,9 +63,9 @@ static inline void out_char(struct out *o, char c) {
     o->used++;
 }
 
-/* VALUE in decimal, right-aligned in WIDTH columns that are filled with FILL. */
+/* Writes VALUE in decimal, filled with FILL on the left to WIDTH columns. */
 void out_padded(struct out *o, uint64_t value, unsigned width, char fill);
 void out_number(struct out *o, uint64_t value);
-/* Nanoseconds as microseconds: 1234 is 1.234. */
+/* Writes nanoseconds as microseconds: 1234 as 1.234. */
 void out_micros(struct out *o, uint64_t ns);
 void out_spaces(struct out *o, size_t count);

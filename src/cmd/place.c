@@ -1,25 +1,20 @@
+/* The text and the JSON of a place. */
 #include "cmd/place.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 
+#include "cmd/figures.h"
 #include "cmd/json.h"
-
-/* Names come from files that may be anybody's: no terminal shall obey them. */
-static void print_name(FILE *out, const char *name) {
-    for (; *name; name++)
-        putc(iscntrl((unsigned char)*name) ? '?' : *name, out);
-}
 
 void place_print_frame(FILE *out, const struct line_place *place, size_t i) {
     const struct line_frame *f = &place->frames[i];
-    print_name(out, f->function ? f->function : "??");
+    text_print(out, f->function ? f->function : "??");
     if (f->function && !f->inlined)
         fprintf(out, "+0x%" PRIx64, place->offset);
     if (!f->file)
         return;
     fputs(" at ", out);
-    print_name(out, f->file);
+    text_print(out, f->file);
     if (f->line)
         fprintf(out, ":%u", f->line);
 }

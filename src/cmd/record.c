@@ -1,4 +1,4 @@
-/* spoor record: launches a program, traces it to its end, passes its status on. */
+/* spoor record: launches a program, traces it to its end, and ends with its status. */
 #include <string.h>
 
 #include "cmd/command.h"

@@ -1,3 +1,4 @@
+/* Shows the progress, the warnings and the summary of a recording. */
 #include "cmd/recorder.h"
 
 #include <stdio.h>
@@ -5,7 +6,7 @@
 
 #include "cmd/say.h"
 
-/* The program's output comes first: progress shows only where it cannot get in its way. */
+/* Progress is shown only if the output of the program does not go to the terminal. */
 static bool progress_is_wanted(const struct options *options) {
     return !options->quiet && isatty(2) && !isatty(1);
 }
@@ -19,8 +20,8 @@ void recorder_clear_progress(struct recorder *r) {
 static double millions(uint64_t n) { return (double)n / 1e6; }
 
 static void show_progress(void *ctx, const struct trace_totals *totals) {
-    struct recorder *p = ctx;
-    p->shown = true;
+    struct recorder *r = ctx;
+    r->shown = true;
     fprintf(stderr, "\rspoor: recording: %.1f M events, %.1f MB",
             millions(totals->entries + totals->exits), millions(totals->bytes));
     if (totals->lost)
@@ -34,12 +35,12 @@ static void show_warning(void *ctx, const char *text) {
     say_note("%s", text);
 }
 
-static void show_complaint(void *ctx, const char *text) {
+static void show_error(void *ctx, const char *text) {
     recorder_clear_progress(ctx);
     say_error("%s", text);
 }
 
-/* ", snapshots A to B", or nothing. To be freed. */
+/* ", snapshots A to B", or an empty text. To be freed. */
 static char *list_snapshots(const struct record_result *r, const char *output) {
     if (!r->snapshots)
         return mem_strdup("");
@@ -59,7 +60,7 @@ static void show_totals(const struct record_result *r, const char *file, const c
 struct record_options *recorder_options(struct recorder *r, struct options *options) {
     struct record_options *o = &options->record;
     o->progress = progress_is_wanted(options) ? show_progress : NULL;
-    o->report = (struct report){show_warning, show_complaint, r};
+    o->report = (struct report){show_warning, show_error, r};
     return o;
 }
 

@@ -1,4 +1,4 @@
-/* spoor replay: every call in the order of time. */
+/* spoor replay: shows every call in the order of time. */
 #include "cmd/replay.h"
 
 #include "cmd/command.h"

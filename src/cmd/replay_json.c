@@ -1,3 +1,4 @@
+/* The JSON of a call trace: one object for each line. */
 #include <string.h>
 
 #include "analyze/lines.h"
@@ -65,7 +66,7 @@ static void write_change(struct out *out, const struct change *change) {
     out_words(out, "}\n");
 }
 
-/* PLACES: NULL, or to be asked who called. */
+/* PLACES names the callers; NULL: callers are not written. */
 static void write_entry(struct out *out, struct places *places, const struct line *line) {
     write_before(out, line);
     if (!places)

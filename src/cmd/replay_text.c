@@ -1,8 +1,8 @@
 /*
- * The call trace that people read: duration, thread, function. A call without callees is one line;
- * others begin with a line at their entry and end with one that has their duration. Columns fit the
- * widest thread id; on a terminal a function's name is cut so that the line fits. Calls that are
- * open when the trace ends are closed after everything else.
+ * The text of a call trace: duration, thread, function. A call without callees is one line. Other
+ * calls have a line at their entry, and one with the duration at their end. The column of threads
+ * fits the widest id. On a terminal, names are cut so that lines fit. Calls that are open when the
+ * trace ends are closed after all other lines.
  */
 #include <stdio.h>
 
@@ -15,11 +15,11 @@
 
 enum { TIME_COLUMNS = 16, DURATION_COLUMNS = 10, LEAST_NAME_COLUMNS = 12 };
 
-/* How a function is written. */
+/* The name of a function as it is written. */
 struct label {
     const char *name; /* NULL: not yet looked up */
     uint32_t length, columns;
-    bool bare; /* without parameters: "()" follows */
+    bool bare; /* the name has no parameters: "()" follows */
 };
 
 struct text_view {
@@ -27,10 +27,10 @@ struct text_view {
     const struct view *view;
     const struct replay_look *look;
     struct label *labels;          /* by function */
-    struct places *places;         /* NULL: who called is not shown */
-    unsigned tid_columns;          /* of the widest */
+    struct places *places;         /* NULL: callers are not shown */
+    unsigned tid_columns;          /* of the widest id */
     size_t margin;                 /* columns before a function of depth 0 */
-    ARRAY(struct line) still_open; /* exits of calls that the trace does not see end */
+    ARRAY(struct line) still_open; /* exits of calls that are open at the end */
 };
 
 /* ---- names ---- */
@@ -39,7 +39,7 @@ static bool starts(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Whether a demangled name shows parameters: a parenthesis outside of template arguments. */
+/* True if a demangled name has parameters: a parenthesis outside of template arguments. */
 static bool has_parameters(const char *name) {
     static const char unnamed[] = "(anonymous namespace)";
     int nesting = 0;
@@ -72,7 +72,7 @@ static const struct label *label_of(const struct text_view *t, uint32_t function
     return label;
 }
 
-/* The label, cut to COLUMNS. */
+/* Writes LABEL, cut to COLUMNS. */
 static void write_cut(struct out *out, const struct label *label, size_t columns) {
     size_t length = 0;
     for (size_t n = 0; length < label->length; length++)
@@ -82,7 +82,7 @@ static void write_cut(struct out *out, const struct label *label, size_t columns
     out_words(out, "…");
 }
 
-/* The name of a function that is indented by DEPTH, between texts that take OTHERS columns. */
+/* Writes the name of a function at DEPTH. Other texts on its line take OTHERS columns. */
 static void write_name(const struct text_view *t, const struct label *label, uint32_t depth,
                        size_t others) {
     size_t width = t->look->term.width, used = t->margin + 2 * (size_t)depth + others;
@@ -110,7 +110,7 @@ static void end_color(const struct text_view *t) {
 
 enum { YELLOW = 33, RED = 31, BRIGHT_RED = 91 };
 
-/* "  1.234 us": three digits after the point; of a thousand seconds and more, none. */
+/* "  1.234 us": three digits after the point; none from a thousand seconds on. */
 static void write_time(struct out *out, uint64_t ns) {
     static const char units[][4] = {" us", " ms", "  s"};
     unsigned unit = 0;
@@ -136,14 +136,14 @@ static void write_duration(const struct text_view *t, uint64_t ns) {
     end_color(t);
 }
 
-/* The thread, or the process, of LINE; 0: all. */
+/* The id of the thread, or of the process of a change, of LINE; 0: all processes. */
 static uint32_t tid_of(const struct text_view *t, const struct line *line) {
     return line->kind == LINE_CHANGE
                ? line->change->pid
                : trace_reader_thread(t->view->source.reader, line->stream)->tid;
 }
 
-/* Everything before the function. */
+/* Writes all columns before the function. */
 static void write_margin(const struct text_view *t, const struct line *line) {
     struct out *out = t->out;
     bool ended = line->kind == LINE_EXIT || line->kind == LINE_LEAF;
@@ -171,7 +171,7 @@ static void write_margin(const struct text_view *t, const struct line *line) {
 
 enum { NOTE_ROOM = 48 };
 
-/* What is unusual about a call, or "". */
+/* What is unusual about a call; "": nothing. */
 static void note_of(const struct line *line, char note[NOTE_ROOM]) {
     static const char *const ends[] = {
         [CALL_RETURNED] = "",      [CALL_TAIL] = "tail call", [CALL_UNWOUND] = "unwound",
@@ -191,7 +191,7 @@ static size_t columns_of(const char *text) {
 
 static void write_words(struct out *out, const char *words) { out_text(out, words, strlen(words)); }
 
-/* SIGN and, if there is any, a note in a comment; BARE as in struct label. */
+/* Writes SIGN, and NOTE as a comment unless it is empty. BARE: as in struct label. */
 static void write_after_name(struct out *out, bool bare, const char *sign, const char *note) {
     if (bare)
         out_words(out, "()");
@@ -252,7 +252,7 @@ static void write_change(const struct text_view *t, const struct line *line) {
     out_char(t->out, '\n');
 }
 
-/* Who has made the call, under it. */
+/* Writes the recorded callers below an entry. */
 static void write_callers(const struct text_view *t, const struct line *line) {
     AUTO_FREE char *callers = callers_text(t->places, line->chain);
     out_spaces(t->out, t->margin + 2 * (size_t)line->depth + 2);
@@ -282,7 +282,7 @@ static void write_header(const struct text_view *t) {
     out_text(t->out, text, (size_t)n);
 }
 
-/* "# 17 events lost", where it is so. */
+/* Writes "# 17 events lost" if events were lost. */
 static void write_footer(const struct text_view *t) {
     const char *losses = view_losses(t->view);
     if (!losses)

@@ -1,8 +1,5 @@
-/*
- * spoor report: a table of functions.
- *
- * Each thread (--by-thread) and module (--by-module) has a group of rows, or all rows are one.
- */
+/* spoor report: shows a table of functions. With --by-thread and --by-module, each thread and
+ * module has a group of rows; else all rows are one group. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,16 +14,16 @@
 #include "cmd/view.h"
 #include "plan/plan.h"
 
-#define NUMBERS ((unsigned)REPORT_SHARE + 1) /* columns before are numbers, the others names */
+#define NUMBERS ((unsigned)REPORT_SHARE + 1) /* the first columns are numbers, later ones names */
 
 struct row {
     uint32_t function, module;
-    uint32_t chain;            /* of its callers; CHAIN_NONE unless by stack */
-    uint32_t stream;           /* 0 unless by thread */
-    uint64_t module_self;      /* of all rows of its thread and module; 0 unless by module */
+    uint32_t chain;            /* of callers; CHAIN_NONE without --stack */
+    uint32_t stream;           /* 0 without --by-thread */
+    uint64_t module_self;      /* of all rows of the thread and module; 0 without --by-module */
     uint64_t numbers[NUMBERS]; /* by column; times in ns; REPORT_SHARE: as REPORT_SELF */
-    uint64_t inferred;         /* calls whose end is */
-    uint64_t before;           /* those that were open before they were traced */
+    uint64_t inferred;         /* calls whose end is inferred */
+    uint64_t before;           /* calls that were open when their tracing began */
 };
 
 struct report_table {
@@ -35,15 +32,15 @@ struct report_table {
     struct term term;
     ARRAY(struct row) rows;
     uint64_t calls, self, inferred, before; /* of all rows */
-    uint8_t *called;                        /* by function: has a row */
-    uint32_t functions;                     /* that have rows */
-    struct caller_groups *groups;           /* by stack, else NULL */
-    struct places *places;                  /* likewise */
+    uint8_t *called;                        /* by function: 1 if it has a row */
+    uint32_t functions;                     /* number of functions that have rows */
+    struct caller_groups *groups;           /* with --stack, else NULL */
+    struct places *places;                  /* with --stack, else NULL */
 };
 
 static const struct {
     const char *head;
-    int width; /* 0: at the left */
+    int width; /* 0: left-aligned */
     bool is_time;
 } columns[REPORT_COLUMNS] = {
     [REPORT_CALLS] = {"CALLS", 9, false},   [REPORT_TOTAL] = {"TOTAL", 8, true},
@@ -60,7 +57,7 @@ static const unsigned char default_columns[] = {REPORT_CALLS, REPORT_TOTAL,   RE
 
 /* ---- rows ---- */
 
-/* NUMBER: as stats_function() gives it. */
+/* Adds the row of NUMBER, a number that stats_function() returns. */
 static void add_row(struct report_table *r, const struct stats *stats, uint32_t number,
                     uint32_t stream) {
     const struct function_stats *f = stats_of(stats, number);
@@ -92,7 +89,7 @@ static void add_row(struct report_table *r, const struct stats *stats, uint32_t 
     r->before += f->before;
 }
 
-/* Gives the rows from FIRST on, which are of one thread, the self time of their modules. */
+/* Sets module_self of the rows from FIRST on, which belong to one thread. */
 static void add_module_self(struct report_table *r, size_t first) {
     AUTO_FREE uint64_t *self = mem_alloc(names_module_count(r->view.source.names) * sizeof *self);
     for (size_t i = first; i < r->rows.count; i++)
@@ -109,7 +106,7 @@ static void add_rows(struct report_table *r, const struct stats *stats, uint32_t
         add_module_self(r, first);
 }
 
-/* STATS is empty, before and after. */
+/* Adds the rows of each thread of GROUP. STATS is empty before and after the call. */
 static void read_by_thread(struct report_table *r, struct stats *stats, struct stream_group group) {
     AUTO_FREE struct stats **each = mem_alloc(group.count * sizeof *each);
     for (uint32_t i = 0; i < group.count; i++)
@@ -156,7 +153,7 @@ static int compare_texts(struct names *n, enum report_column by, const struct ro
     return strcmp(names_function(n, a->function), names_function(n, b->function));
 }
 
-/* Groups first: threads as they appeared, modules with the most self time first. */
+/* Orders by groups first: threads as they appeared, modules by self time. */
 static int compare_rows(const void *a, const void *b, void *ctx) {
     const struct report_table *r = ctx;
     const struct row *x = a, *y = b;
@@ -256,8 +253,8 @@ static void print_text(const struct report_table *r, const char *text, bool is_l
         *used += (unsigned)printf("%-*s", WIDTH + figure_extra_bytes(text), text);
 }
 
-/* The function's name, marked if some of its calls are not known from entry to exit. To be freed.
- */
+/* The function's name with the marks of inferred ends and of calls that were open before. To be
+ * freed. */
 static char *marked_name(const struct report_table *r, const struct row *row) {
     const char *name = names_function(r->view.source.names, row->function);
     return mem_printf("%s%s%s", row->before ? FIGURE_BEFORE " " : "",
@@ -279,7 +276,7 @@ static void print_number(const struct report_table *r, const struct row *row, en
     *used += (unsigned)printf("%*s", columns[c].width, text);
 }
 
-struct shape { /* which columns */
+struct shape { /* the columns of the table */
     const unsigned char *at;
     size_t count;
 };
@@ -311,7 +308,7 @@ static void print_row(const struct report_table *r, const struct shape *shape,
     printf("\n");
 }
 
-/* Who has made the calls of ROW, under it. */
+/* Prints the callers of ROW below it. */
 static void print_callers(const struct report_table *r, const struct row *row) {
     enum { INDENT = 4 };
     AUTO_FREE char *callers = callers_text(r->places, row->chain);

@@ -1,3 +1,4 @@
+/* Prints messages without control characters. */
 #include "cmd/say.h"
 
 #include <ctype.h>
@@ -6,9 +7,9 @@
 
 static bool quiet;
 
-void say_be_quiet(bool now_quiet) { quiet = now_quiet; }
+void say_set_quiet(bool now_quiet) { quiet = now_quiet; }
 
-/* One line whatever the text holds: names of files and functions are not ours. */
+/* Prints one line. Control characters become '?': foreign files choose names. */
 static void say(const char *fmt, va_list ap) {
     char line[1024] = "spoor: ";
     enum { HEAD = sizeof "spoor: " - 1 };

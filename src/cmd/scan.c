@@ -1,3 +1,4 @@
+/* Splits a stream of bytes into words, and finds addresses among them. */
 #include "cmd/scan.h"
 
 #include <ctype.h>
@@ -9,10 +10,10 @@
 enum escape { ESCAPE_NONE, ESCAPE_BEGUN, ESCAPE_PARAMETERS };
 enum { ESC = 0x1b };
 
-/* UTF-8's letters count as such, so that nothing is cut out of a word. */
+/* Bytes of UTF-8 sequences count as letters, so that they do not end a word. */
 static bool is_word(uint8_t byte) { return isalnum(byte) || byte == '_' || byte >= 0x80; }
 
-/* Escape sequences (ECMA-48, 5.4) end with a letter, which is no part of what follows. */
+/* Escape sequences (ECMA-48, 5.4) end with a letter, which does not belong to the next word. */
 static bool is_escape(struct scan *s, uint8_t byte) {
     switch (s->escape) {
     case ESCAPE_BEGUN:
@@ -36,7 +37,7 @@ static bool is_link_register(const char *word) {
            strcasecmp(word, "r14") == 0;
 }
 
-/* The word has ended before BYTE. */
+/* Handles the word that has ended before BYTE. True if it is an address. */
 static bool end_word(struct scan *s, uint8_t byte, struct scan_hit *ret) {
     if (s->length >= sizeof s->word) {
         s->in_register = false;

@@ -1,3 +1,4 @@
+/* Keeps a text for each function. */
 #include "cmd/spell.h"
 
 #include "base/mem.h"

@@ -1,10 +1,11 @@
-/* What a format writes about a function in each line: composed and escaped once, then kept. */
+/* The escaped names of a function, as a format writes them in each line: composed once, then kept.
+ */
 #pragma once
 
 #include "analyze/names.h"
 #include "cmd/out.h"
 
-/* Returns it, to be freed. */
+/* Returns the text about FUNCTION; to be freed. */
 typedef char *spell_compose(struct names *names, uint32_t function);
 
 struct spelling {

@@ -1,4 +1,4 @@
-/* spoor symbolize: functions and lines at addresses, of operands or in a log that passes by. */
+/* spoor symbolize: shows functions and lines at addresses, of operands or in a log. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct symbolize {
     uint64_t line; /* of the log, from 1 */
 };
 
-/* Whether ADDR is in code; then its place, to be freed. */
+/* True if ADDR is in code. *RET: its place, to be freed. */
 static bool find(const struct symbolize *s, uint64_t addr, bool is_return, struct line_place *ret) {
     vaddr_t at = addr - s->bias;
     if (!lineinfo_is_64bit(s->info))
@@ -77,7 +77,7 @@ static void show_all(const struct symbolize *s, int count, const uint64_t *addrs
 
 /* ---- logs ---- */
 
-/* Nothing but functions: other numbers may look like addresses, too. */
+/* Shows addresses in functions only: other numbers may look like addresses. */
 static void show_hit(const struct symbolize *s, const struct scan_hit *hit) {
     bool is_return = hit->is_return || s->options->image.returns;
     struct line_place place = {0};
@@ -97,7 +97,7 @@ static void show_hit(const struct symbolize *s, const struct scan_hit *hit) {
     line_place_done(&place);
 }
 
-/* What has come is passed on at once, also where its line has no end yet. */
+/* Writes BYTES at once, even if their line has not ended. */
 static void pass_on(struct symbolize *s, struct scan *scan, const uint8_t *bytes, size_t size) {
     bool copies = !s->options->view.json;
     size_t done = 0;

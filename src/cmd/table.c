@@ -1,8 +1,7 @@
 /*
- * The command table and the option table. This is the only list of them: what is parsed, what
- * --help says, the manual pages and shell completion all come from here.
- *
- * Help texts are plain ASCII, one paragraph, without line breaks; a default is named at the end.
+ * The table of commands and the table of options: the only source of the parser, --help, the manual
+ * pages and shell completion. Help texts are one paragraph of ASCII without line breaks; the
+ * default stands at the end.
  */
 #include <limits.h>
 #include <stddef.h>
@@ -17,7 +16,7 @@ const struct command commands[COMMAND_COUNT] = {
     [COMMAND_CTL] = {"ctl", "PID pause|resume|filter|snapshot|status|stop",
                      "control a recording: pause it, change its filter, end it", STATUS_USAGE,
                      "PID", 2},
-    [COMMAND_DETACH] = {"detach", "PID", "remove from a process what a killed spoor has left in it",
+    [COMMAND_DETACH] = {"detach", "PID", "remove the leftovers of a killed spoor from a process",
                         STATUS_USAGE, "PID", 1},
     [COMMAND_REPLAY] = {"replay", "[TRACE]", "show every call, indented, with its duration",
                         STATUS_USAGE, NULL, 1},
@@ -75,18 +74,17 @@ const struct option_spec option_table[] = {
      "expression between slashes; MODULE!PATTERN limits it to a module. Repeatable.",
      AT(record.filter), NULL},
     {RECORDERS, 'N', OPTION_FILTER, "notrace", "PATTERN",
-     "Leave functions that match PATTERN untouched. Repeatable; wins over -F.", AT(record.filter),
+     "Do not trace functions that match PATTERN. Repeatable; wins over -F.", AT(record.filter),
      NULL},
     {ONLY(CTL), 'N', OPTION_FILTER, "notrace", "PATTERN",
-     "With filter: leave functions that match PATTERN untouched. Repeatable; wins over -F.",
+     "With filter: do not trace functions that match PATTERN. Repeatable; wins over -F.",
      AT(record.filter), NULL},
     {CALL_VIEWS, 'N', OPTION_FILTER, "notrace", "PATTERN",
      "Hide functions that match PATTERN. Repeatable; wins over -F.", AT(shown.filter), NULL},
     {RECORDERS, 'M', OPTION_FILTER, "module", "GLOB",
      "Trace functions of modules (the executable, shared libraries) whose file name matches GLOB. "
      "This includes modules that are loaded later. '*' is all modules, libc and the dynamic linker "
-     "included. "
-     "Repeatable. Default: each process's main executable.",
+     "included. Repeatable. Default: each process's main executable.",
      AT(record.filter), NULL},
     {ONLY(CTL), 'M', OPTION_FILTER, "module", "GLOB",
      "With filter: trace functions of modules whose file name matches GLOB, including modules that "
@@ -106,59 +104,52 @@ const struct option_spec option_table[] = {
     {CALL_VIEWS, 'D', OPTION_NUMBER, "depth", "N",
      "Show only calls up to depth N among the functions shown.", AT(shown.depth), NULL},
     {RECORDERS, 't', OPTION_TIME, "threshold", "TIME",
-     "Write only calls that lasted TIME or longer: 10us, 1.5ms, 2s; a plain number is "
-     "nanoseconds.",
+     "Write only calls that lasted TIME or longer: 10us, 1.5ms, 2s; a plain number is nanoseconds.",
      AT(record.threshold_ns), NULL},
     {CALL_VIEWS, 't', OPTION_TIME, "threshold", "TIME",
-     "Show only calls that lasted TIME or longer: 10us, 1.5ms, 2s; a plain number is "
-     "nanoseconds.",
+     "Show only calls that lasted TIME or longer: 10us, 1.5ms, 2s; a plain number is nanoseconds.",
      AT(shown.threshold_ns), NULL},
 
     {RECORDERS, 0, OPTION_STACKS, "stack", "N|PATTERN",
      "Record the callers at each entry: up to N, traced or not. PATTERN (as for --filter) limits "
      "this to matching functions. Repeatable with PATTERN, and once with N. Default: 32 callers, "
-     "of "
-     "all traced functions.",
+     "of all traced functions.",
      AT(record.stacks), NULL},
     {RECORDERS, 0, OPTION_CHOICE, "overflow", NULL,
      "What a thread with a full ring does: wait for spoor, drop the event and count it, or "
-     "overwrite "
-     "the oldest event. Default: wait for record, drop for attach.",
+     "overwrite the oldest event. Default: wait for record, drop for attach.",
      AT(record.overflow), "wait|drop|overwrite"},
     {RECORDERS, 0, OPTION_TRIGGER, "trigger", "FUNC[>TIME]",
      "Write a snapshot of what the rings hold to FILE.1 and so on. The trigger is the entry of a "
      "traced function that matches FUNC (a pattern as for --filter); with >TIME, the end of a call "
-     "of it that took longer. Repeatable; implies --overflow=overwrite.",
+     "that took longer than TIME. Repeatable; implies --overflow=overwrite.",
      AT(record.triggers), NULL},
     {RECORDERS, 0, OPTION_NUMBER, "snapshots", "N",
      "Let triggers make at most N snapshots. Default: 100.", AT(record.snapshot_limit), NULL},
     {RECORDERS, 0, OPTION_TIME, "snapshot-gap", "TIME",
      "Let at least TIME pass between a snapshot and the next one by a trigger. A trigger that "
-     "fires "
-     "sooner is only counted. Default: 100ms.",
+     "fires sooner is only counted. Default: 100ms.",
      AT(record.snapshot_gap_ns), NULL},
     {RECORDERS, 0, OPTION_SIZE, "buffer", "SIZE",
      "The size of each thread's ring: 64K, 1M; rounded up to a power of two from 4K to 1G. "
-     "Default: "
-     "2M; 512K for 32-bit programs.",
+     "Default: 2M; 512K for 32-bit programs.",
      AT(record.ring_bytes), NULL},
     {RECORDERS, 0, OPTION_NUMBER, "trap-limit", "N",
      "Remove the breakpoint of a function that hits it more than N times within a second. Only "
-     "functions that nothing else serves, and that -F names in full, have breakpoints. Default: "
-     "5000.",
+     "functions without room for another patch, and that -F names in full, have breakpoints. "
+     "Default: 5000.",
      AT(record.trap_limit), NULL},
     {RECORDERS | ONLY(EXPLAIN), 0, OPTION_CHOICE, "tier", NULL, NULL, AT(record.tier),
      "any|pad|jump|hop|pun|trap"},
     {RECORDERS, 'f', OPTION_SET, "follow", NULL,
      "Trace child processes too, across fork and exec. The default.", AT(record.follow), NULL},
     {RECORDERS, 0, OPTION_CLEAR, "no-follow", NULL,
-     "Trace the first process only; its children run untouched.", AT(record.follow), NULL},
+     "Trace the first process only; its children run untraced.", AT(record.follow), NULL},
     {ONLY(ATTACH), 'p', OPTION_NUMBER, "pid", "PID",
      "The process to trace. It may be an operand instead.", AT(pid), NULL},
     {ONLY(ATTACH), 0, OPTION_WAIT, "duration", "TIME",
      "Detach after TIME: 500ms, 2s; a plain number is seconds. Default: detach when interrupted, "
-     "or "
-     "when the process ends.",
+     "or when the process ends.",
      AT(record.duration_ns), NULL},
     {ONLY(ATTACH), 0, OPTION_NUMBER, "events", "N",
      "Detach when about N events (entries and exits) have been recorded.", AT(record.events), NULL},
@@ -179,8 +170,7 @@ const struct option_spec option_table[] = {
      AT(report.sort), COLUMNS},
     {ONLY(REPORT), 0, OPTION_CHOICES, "columns", "COLUMN,...",
      "Print these columns in this order. Names are those of --sort. Default: calls, total, self, "
-     "min, "
-     "max, p50, p99, function.",
+     "min, max, p50, p99, function.",
      AT(report.columns), COLUMNS},
     {ONLY(REPORT), 0, OPTION_NUMBER, "limit", "N", "Print the first N rows only.", AT(report.limit),
      NULL},
@@ -203,14 +193,12 @@ const struct option_spec option_table[] = {
      AT(image.registers), NULL},
     {ONLY(UNWIND), 0, OPTION_STRINGS, "stack", "FILE",
      "The dump of the stack. It begins at the stack pointer or below; - is standard input. Its "
-     "form "
-     "is raw bytes, Intel HEX, or hexadecimal text of gdb (x/64xw $sp), xxd, hexdump or a fault "
-     "handler. Repeatable.",
+     "form is raw bytes, Intel HEX, or hexadecimal text of gdb (x/64xw $sp), xxd, hexdump or a "
+     "fault handler. Repeatable.",
      AT(image.stacks), NULL},
     {ONLY(UNWIND), 0, OPTION_ADDRESS, "stack-base", "ADDR",
      "The dump's first byte was at ADDR. Default: the addresses in its lines; if there are none, "
-     "or "
-     "they count from 0, the stack pointer.",
+     "or they count from 0, the stack pointer.",
      AT(image.stack_base), NULL},
     {ONLY(SYMBOLIZE) | ONLY(UNWIND), 0, OPTION_ADDRESS, "base", "ADDR",
      "The image is loaded at ADDR (its lowest page, as maps show it). Default: its link address.",

@@ -1,3 +1,4 @@
+/* Asks the terminal, and runs the pager. */
 #include "cmd/term.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ struct term term_open(const struct view_options *o) {
 /* ---- the pager ---- */
 
 static pid_t pager;
-static int terminal = -1; /* standard output while a pager has its place */
+static int terminal = -1; /* the old standard output while a pager runs */
 
 static bool is_in_path(const char *program) {
     const char *path = getenv("PATH");
@@ -40,7 +41,7 @@ static bool is_in_path(const char *program) {
     return false;
 }
 
-/* A command line for the shell, or NULL: no pager is wanted, or there is none. */
+/* A command line for the shell; NULL: no pager is wanted, or there is none. */
 static const char *pager_command(void) {
     const char *command = getenv("PAGER"), *kind = getenv("TERM");
     if (!kind || strcmp(kind, "dumb") == 0 || (command && strcmp(command, "cat") == 0))
@@ -71,7 +72,7 @@ void pager_start(const struct term *term, const struct view_options *o) {
     if (pager > 0) {
         terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
         dup2(ends[1], STDOUT_FILENO);
-        signal(SIGINT, SIG_IGN); /* ^C is the pager's */
+        signal(SIGINT, SIG_IGN); /* ^C is for the pager */
     }
     close(ends[0]);
     close(ends[1]);

@@ -1,9 +1,9 @@
-/* The terminal that standard output may be: width, colour, pager. */
+/* The terminal at standard output: width, colour, pager. */
 #pragma once
 
 #include "cmd/options.h"
 
-/* Decided before a pager takes standard output over. */
+/* Found before a pager takes the place of standard output. */
 struct term {
     bool is_terminal;
     bool color;
@@ -11,7 +11,7 @@ struct term {
 };
 struct term term_open(const struct view_options *options);
 
-/* Starts the user's pager on standard output when that is a terminal and OPTIONS allow it. */
+/* Starts the user's pager if standard output is a terminal and OPTIONS allow a pager. */
 void pager_start(const struct term *term, const struct view_options *options);
-/* Sends it the end of file and waits for it. */
+/* Closes the input of the pager and waits for its end. */
 void pager_finish(void);

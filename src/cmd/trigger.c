@@ -1,3 +1,4 @@
+/* Splits FUNC>TIME at the last '>' that a time follows. */
 #include "cmd/trigger.h"
 
 #include <ctype.h>
@@ -7,7 +8,7 @@
 #include "base/mem.h"
 #include "cmd/values.h"
 
-/* Whether TEXT, behind a '>', was meant as a time. */
+/* True if the user meant TEXT, which follows a '>', as a time. */
 static bool looks_like_time(const char *text) {
     text += *text == '=';
     while (isspace((unsigned char)*text))

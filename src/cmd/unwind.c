@@ -1,4 +1,4 @@
-/* spoor unwind: the calls of a program that is gone, from registers and a dump of its stack. */
+/* spoor unwind: shows the calls of a dead program, from registers and a dump of its stack. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,7 +24,7 @@ struct unwind {
     struct err end;
 };
 
-/* ---- what is given ---- */
+/* ---- input ---- */
 
 typedef ARRAY(uint8_t) byte_array;
 
@@ -90,7 +90,7 @@ static int open_image(struct unwind *u, const char *path, struct err *err) {
     return 0;
 }
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 static void find_place(const struct unwind *u, const struct offline_frame *f,
                        struct line_place *ret) {

@@ -1,3 +1,4 @@
+/* Reads decimal fractions with units, without rounding errors. */
 #include "cmd/values.h"
 
 #include <ctype.h>
@@ -34,7 +35,7 @@ static const struct unit time_units[] = {
 
 static const struct unit seconds[] = {{"", 1000 * 1000 * 1000}, {NULL, 0}};
 
-/* Reads digits into *ret, at most LIMIT of them; returns where they end. */
+/* Reads at most LIMIT digits into *RET. Returns where they end. */
 static const char *read_digits(const char *s, unsigned limit, uint64_t *ret, unsigned *ret_count) {
     uint64_t value = 0;
     unsigned count = 0;
@@ -45,7 +46,7 @@ static const char *read_digits(const char *s, unsigned limit, uint64_t *ret, uns
     return s;
 }
 
-/* A decimal fraction with a unit, as a whole number of the smallest one (rounded down). */
+/* Reads a decimal fraction with a unit as a whole number of the smallest unit, rounded down. */
 static bool read_quantity(const char *text, const struct unit *units, uint64_t *ret) {
     uint64_t whole, fraction = 0, scale = 1;
     unsigned digits;

@@ -1,3 +1,4 @@
+/* Opens traces for views, and shows the progress of reading after a second. */
 #include "cmd/view.h"
 
 #include <stdio.h>

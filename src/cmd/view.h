@@ -1,4 +1,4 @@
-/* What all views share: the trace, its names, what of it is shown; damage and progress. */
+/* The common part of all views: the trace, its names, the filter; damage and progress. */
 #pragma once
 
 #include "analyze/walk.h"
@@ -7,15 +7,16 @@
 struct view {
     const char *path;
     struct source source; /* its ctx is the view, which must stay in place */
-    bool is_damaged;      /* some events could not be read; an error has been said */
+    bool is_damaged;      /* some events could not be read; the user knows */
     bool shows_progress;
-    uint64_t items, noted_items; /* read; when progress was looked at last */
-    uint64_t start_ns;           /* CLOCK_MONOTONIC */
+    uint64_t items;       /* read so far */
+    uint64_t noted_items; /* items at the last look at progress */
+    uint64_t start_ns;    /* CLOCK_MONOTONIC */
 };
 
-/* Opens the trace that the operands name (none: ./spoor.trace) and warns on standard error when it
- * is incomplete or damaged. Errors: those of trace_reader_open() and view_filter_new(); *VIEW is
- * then empty, and view_close() harmless. */
+/* Opens the trace that the first operand names; without one, ./spoor.trace. Warns on standard error
+ * if the trace is incomplete or damaged. Errors: those of trace_reader_open() and
+ * view_filter_new(). After an error view_close() may be called. */
 int view_open(struct view *view, const struct options *options, int argc, char **argv,
               struct err *err);
 void view_close(struct view *view);
@@ -23,6 +24,6 @@ void view_close(struct view *view);
 /* Removes the progress line. To be called before the first output to a terminal. */
 void view_end_progress(struct view *view);
 
-/* One line about lost events for a view's end, or NULL when none were lost and the trace is
+/* One line about lost events for the end of a view. NULL: none were lost, and the trace is
  * complete. Lives until the next call. */
 const char *view_losses(const struct view *view);

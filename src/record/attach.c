@@ -1,12 +1,12 @@
-/* Recording a program that runs already, for a while. */
+/* Records a running program for a while. */
 #include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "record/detach.h"
 #include "record/recording.h"
 #include "target/auxv.h"
@@ -16,14 +16,14 @@
 
 enum {
     STEP_MS = 200,
-    COUNTING_STEP_MS = 20, /* when events are limited */
-    EXEC_NS = 20000000,    /* a program is begun within that, unless the machine is busy */
-    MOST_LOOKS = 100
+    COUNTING_STEP_MS = 20, /* with --events */
+    EXEC_NS = 20000000,    /* an exec takes less, unless the machine is busy */
+    MOST_TRIES = 100
 };
 
 struct attached {
     struct space *space;
-    bool leaving; /* the user wants no more */
+    bool leaving; /* the user has ended the recording */
 };
 
 static void on_signal(struct recording *r, const struct signalfd_siginfo *info) {
@@ -31,7 +31,7 @@ static void on_signal(struct recording *r, const struct signalfd_siginfo *info) 
     a->leaving |= info->ssi_signo != SIGCHLD;
 }
 
-/* ^Z would stop spoor alone, and with it whatever the program does that spoor has to answer. */
+/* Stop signals are blocked: ^Z would stop only spoor, and then the program at its next stop. */
 static int open_signals(struct recording *r, struct err *err) {
     static const int stops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
     static const int wanted[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP};
@@ -46,9 +46,8 @@ static int open_signals(struct recording *r, struct err *err) {
     return rc;
 }
 
-/* The arguments that PID was started with, as a NULL-terminated list; *RET_TEXT holds them. Both
- * are the caller's to free. Where it has written a title of its own there, and null bytes behind
- * that, it is the title alone. */
+/* The arguments of PID, as a NULL-terminated list. *RET_TEXT holds their bytes. The caller frees
+ * both. If PID has written a title over its arguments, the list is the title only. */
 static const char **command_of(pid_t pid, char **ret_text) {
     AUTO_FREE char *name = mem_printf("/proc/%d/cmdline", pid);
     ARRAY(const char *) list = {0};
@@ -69,17 +68,17 @@ static const char **command_of(pid_t pid, char **ret_text) {
 static int open_recording(struct recording *r, struct err *err) {
     AUTO_FREE char *text = NULL;
     AUTO_FREE const char **command = command_of(r->pid, &text);
-    recording_lift_limits(r);
+    recording_raise_limits(r);
     return recording_open(r, command, err);
 }
 
-static int take_over(const struct recording *r, struct err *err) {
+static int remove_leftovers(const struct recording *r, struct err *err) {
     bool found;
     int rc = record_detach(&r->options->report, r->pid, &found, err);
     if (rc < 0 || !found)
         return rc;
     AUTO_FREE char *text =
-        mem_printf("process %d: what a spoor that was killed has left in it is removed", r->pid);
+        mem_printf("process %d: the leftovers of a killed spoor are removed", r->pid);
     report_warn(&r->options->report, text);
     return 0;
 }
@@ -92,23 +91,22 @@ static int prepare(struct recording *r, struct err *err) {
     return rc < 0 ? rc : recording_check(r, err);
 }
 
-/* Which program PID runs, as far as the start of its stack shows it. 0: it is about to
- * begin one, of which nothing can be found. */
+/* A number for the program that PID runs: where the kernel put random bytes on its stack. 0: PID is
+ * in an exec, and nothing is mapped yet. */
 static uint64_t program_of(pid_t pid) { return auxv_value(candidate_thread(pid), AT_RANDOM); }
 
-/* Everything that takes long is done while the program runs. If that executes another one just now,
- * nothing is mapped in it: what cannot be found is looked for again. Programs need not lie at
- * random places, so there is always a second look. */
-static int prepare_some_program(struct recording *r, struct err *err) {
-    const struct timespec exec = {.tv_nsec = EXEC_NS};
-    for (int looks = 1;; looks++) {
+/* Does everything that takes long while the program runs. If the program is in an exec, nothing is
+ * mapped: so a failure is tried again. Both programs may give the same number (without ASLR), so a
+ * first failure is always tried again. */
+static int prepare_with_retries(struct recording *r, struct err *err) {
+    for (int tries = 1;; tries++) {
         uint64_t program = program_of(r->pid);
         int rc = prepare(r, err);
         bool executes = !program || program_of(r->pid) != program;
-        if (rc == 0 || looks >= (executes ? MOST_LOOKS : 2) || candidate_check(r->pid, NULL) < 0 ||
+        if (rc == 0 || tries >= (executes ? MOST_TRIES : 2) || candidate_check(r->pid, NULL) < 0 ||
             candidate_check_program(r->pid, NULL) < 0)
             return rc;
-        nanosleep(&exec, NULL);
+        clock_sleep_ns(EXEC_NS);
     }
 }
 
@@ -118,11 +116,11 @@ static int begin(struct recording *r, struct err *err) {
     if (rc == 0)
         rc = open_signals(r, err);
     if (rc == 0)
-        rc = take_over(r, err);
+        rc = remove_leftovers(r, err);
     if (rc == 0)
         rc = open_recording(r, err);
     if (rc == 0)
-        rc = prepare_some_program(r, err);
+        rc = prepare_with_retries(r, err);
     if (rc == 0)
         rc = tracer_attach(r->tracer, a->space, r->pid, err);
     if (rc == 0)
@@ -130,22 +128,16 @@ static int begin(struct recording *r, struct err *err) {
     return rc;
 }
 
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* How long to wait at most, in ms; 0: the time is over. */
-static int patience(const struct recording *r, uint64_t begun) {
+/* The most milliseconds to wait for something; 0: --duration is over. */
+static int wait_ms(const struct recording *r, uint64_t begun) {
     const struct record_options *o = r->options;
-    uint64_t ms = o->events ? COUNTING_STEP_MS : STEP_MS, gone = now_ns() - begun;
+    uint64_t ms = o->events ? COUNTING_STEP_MS : STEP_MS, passed = clock_monotonic_ns() - begun;
     if (!o->duration_ns)
         return (int)ms;
-    if (gone >= o->duration_ns)
+    if (passed >= o->duration_ns)
         return 0;
-    uint64_t left = (o->duration_ns - gone + 999999) / 1000000;
-    return (int)(left < ms ? left : ms);
+    uint64_t rest = (o->duration_ns - passed + 999999) / 1000000;
+    return (int)(rest < ms ? rest : ms);
 }
 
 static bool is_enough(const struct recording *r) {
@@ -155,18 +147,18 @@ static bool is_enough(const struct recording *r) {
 
 static void run(struct recording *r) {
     const struct attached *a = r->ctx;
-    uint64_t begun = now_ns();
+    uint64_t begun = clock_monotonic_ns();
     bool reported = false;
     for (int ms; tracer_task_count(r->tracer) && !a->leaving && !r->stop && !is_enough(r) &&
-                 (ms = patience(r, begun)) > 0;) {
+                 (ms = wait_ms(r, begun)) > 0;) {
         recording_step(r, ms);
         reported = reported || recording_report_end(r);
     }
     struct tracer_stop stop;
     bool lives = tracer_task_count(r->tracer) > 0;
-    r->result->stood = tracer_stopped(r->tracer, &stop) && !stop.number;
+    r->result->was_stopped = tracer_stopped(r->tracer, &stop) && !stop.number;
     tracer_release_all(r->tracer);
-    r->result->left = tracer_left_something(r->tracer);
+    r->result->has_leftovers = tracer_left_something(r->tracer);
     struct tracer_pauses pauses = tracer_pauses(r->tracer);
     r->result->attach_ns = pauses.attach_ns;
     r->result->leave_ns = lives ? pauses.leave_ns : 0;

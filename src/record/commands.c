@@ -1,10 +1,11 @@
+/* One function for each command of 'spoor ctl'. Each runs it and words the answer. */
 #include "record/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Adds to the answer. */
+/* Appends to the text of the answer. */
 static void say(struct control_answer *ret, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,3 +1,4 @@
+/* The listener: accepts clients, reads one request of each, and answers. */
 #include "record/control.h"
 
 #include <errno.h>
@@ -6,15 +7,16 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { MOST_CLIENTS = 8, MOST_AT_ONCE = 32, PATIENCE_MS = 2000 };
+#include "base/clock.h"
+
+enum { MOST_CLIENTS = 8, MOST_ACCEPTS = 32, REQUEST_MS = 2000 };
 
 struct client {
-    int fd; /* −1: none */
-    int64_t until_ms;
-    bool waiting; /* its answer comes later, and it may take its time */
+    int fd;            /* −1: none */
+    uint64_t until_ms; /* the time limit for its request */
+    bool waiting;      /* it waits for an send_answer, without a limit */
 };
 
 struct control {
@@ -23,14 +25,10 @@ struct control {
     void *ctx;
     struct client clients[MOST_CLIENTS];
     size_t count;
-    bool full; /* no client is accepted */
+    bool full; /* the listener is not watched: MOST_CLIENTS are there */
 };
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
+static uint64_t now_ms(void) { return clock_monotonic_ns() / 1000000; }
 
 static bool watch(const struct control *c, int fd) {
     struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
@@ -52,7 +50,7 @@ int control_open(pid_t pid, control_handler *handler, void *ctx, struct control 
         listen(c->listener, MOST_CLIENTS) < 0 || !watch(c, c->listener)) {
         int code = errno;
         control_free(c);
-        return err_set(err, code, "control", "process %d: 'spoor ctl' will not reach us: %s", pid,
+        return err_set(err, code, "control", "process %d: cannot listen for 'spoor ctl': %s", pid,
                        strerror(code));
     }
     *ret = c;
@@ -61,16 +59,16 @@ int control_open(pid_t pid, control_handler *handler, void *ctx, struct control 
 
 int control_fd(const struct control *c) { return c ? c->events : -1; }
 
-static void dismiss(struct control *c, struct client *client) {
-    close(client->fd); /* and so it is watched no more */
+static void drop_client(struct control *c, struct client *client) {
+    close(client->fd); /* this ends the watch, too */
     client->fd = -1;
     c->count--;
     if (c->full)
         c->full = !watch(c, c->listener);
 }
 
-/* The packet has room in the socket: nothing was sent to this client before. */
-static void answer(int fd, bool failed, const char *text) {
+/* The socket has room for the packet: nothing was sent to this client before. */
+static void send_answer(int fd, bool failed, const char *text) {
     char packet[ANSWER_MOST_BYTES];
     size_t size = answer_pack(failed, text, packet);
     ssize_t n = send(fd, packet, size, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -91,25 +89,26 @@ static struct client *free_client(struct control *c) {
     return NULL;
 }
 
-static void let_in(struct control *c) {
+static void accept_clients(struct control *c) {
     struct client *client;
     int fd;
-    for (int i = 0; i < MOST_AT_ONCE && (client = free_client(c)) &&
+    for (int i = 0; i < MOST_ACCEPTS && (client = free_client(c)) &&
                     (fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;
          i++) {
         if (!is_allowed(fd) || !watch(c, fd)) {
-            answer(fd, true, "it is recorded by another user: ask that user, or root");
+            send_answer(fd, true,
+                        "the process is recorded by another user: ask that user, or root");
             close(fd);
             continue;
         }
-        *client = (struct client){.fd = fd, .until_ms = now_ms() + PATIENCE_MS};
+        *client = (struct client){.fd = fd, .until_ms = now_ms() + REQUEST_MS};
         c->count++;
     }
     if (c->count == MOST_CLIENTS && !c->full)
         c->full = epoll_ctl(c->events, EPOLL_CTL_DEL, c->listener, NULL) == 0;
 }
 
-static void hear(struct control *c, struct client *client) {
+static void read_request(struct control *c, struct client *client) {
     static char bytes[REQUEST_MOST_BYTES + 1];
     struct control_answer a = {.failed = true};
     struct request request = {0};
@@ -117,8 +116,8 @@ static void hear(struct control *c, struct client *client) {
     ssize_t size = recv(client->fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC);
     if (size < 0 && errno == EAGAIN)
         return;
-    if (size <= 0 || client->waiting) { /* it has gone, or talks out of turn */
-        dismiss(c, client);
+    if (size <= 0 || client->waiting) { /* it has gone, or has sent a second request */
+        drop_client(c, client);
         return;
     }
     if (size > REQUEST_MOST_BYTES)
@@ -131,8 +130,8 @@ static void hear(struct control *c, struct client *client) {
     client->waiting = a.later;
     if (a.later)
         return;
-    answer(client->fd, a.failed, a.text);
-    dismiss(c, client);
+    send_answer(client->fd, a.failed, a.text);
+    drop_client(c, client);
 }
 
 void control_handle(struct control *c) {
@@ -142,13 +141,13 @@ void control_handle(struct control *c) {
     int count = epoll_wait(c->events, ready, MOST_CLIENTS + 1, 0);
     for (int i = 0; i < count; i++)
         if (ready[i].data.fd == c->listener)
-            let_in(c);
+            accept_clients(c);
     for (size_t i = 0; i < MOST_CLIENTS; i++) {
         struct client *client = &c->clients[i];
         if (client->fd >= 0)
-            hear(c, client);
+            read_request(c, client);
         if (client->fd >= 0 && !client->waiting && now_ms() >= client->until_ms)
-            dismiss(c, client);
+            drop_client(c, client);
     }
 }
 
@@ -157,8 +156,8 @@ void control_answer_waiting(struct control *c, const char *text) {
         struct client *client = &c->clients[i];
         if (client->fd < 0 || !client->waiting)
             continue;
-        answer(client->fd, false, text);
-        dismiss(c, client);
+        send_answer(client->fd, false, text);
+        drop_client(c, client);
     }
 }
 

@@ -1,4 +1,4 @@
-/* The other end of control.c. */
+/* The client: sends a request to the spoor that records a process, and waits for the answer. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,11 +9,11 @@
 
 #include "record/control.h"
 
-enum { PATIENCE_S = 120 }; /* planning what a new filter chooses may take long */
+enum { ANSWER_S = 120 }; /* planning the modules of a new filter may take long */
 
-/* Any process could listen at the address. A listener of this user is trusted; root also trusts the
- * user of process PID. Only root may control a recording of root: so nothing is sent before this
- * check, or a refusal would be lost with it. */
+/* Any process can listen at the address. Trusted are listeners of this user; root also trusts those
+ * of the user of process PID. Nothing is sent before this check: a recording of root refuses other
+ * users and closes, and a send would then hide its refusal. */
 static bool is_trusted(int fd, pid_t pid) {
     struct ucred peer;
     socklen_t size = sizeof peer;
@@ -29,15 +29,15 @@ static bool is_trusted(int fd, pid_t pid) {
 
 static int connect_to(int fd, pid_t pid, struct err *err) {
     struct sockaddr_un address;
-    const struct timeval patience = {.tv_sec = PATIENCE_S};
+    const struct timeval limit = {.tv_sec = ANSWER_S};
     socklen_t size = (socklen_t)request_address(pid, &address);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     if (connect(fd, (struct sockaddr *)&address, size) < 0)
         return err_set(err, errno, "no-recorder",
                        errno == ECONNREFUSED
-                           ? "process %d: no spoor records it: 'spoor attach %d' begins to"
-                           : "process %d: the spoor that records it does not listen: try again",
+                           ? "process %d: no spoor records it: try 'spoor attach %d'"
+                           : "process %d: the recording spoor does not answer: try again",
                        pid, pid);
     if (!is_trusted(fd, pid))
         return err_set(err, EPERM, "foreign-recorder",

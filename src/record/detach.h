@@ -1,4 +1,4 @@
-/* Removes from a process what a killed spoor has left in it (leftovers.h). */
+/* Removes the leftovers of a killed spoor from a process (leftovers.h). */
 #pragma once
 
 #include <stdbool.h>
@@ -8,9 +8,9 @@
 #include "base/report.h"
 
 /*
- * Stops PID, restores its text, unmaps spoor's pages, and lets it run on. *RET_FOUND: there was
- * something to remove. Errors: those of candidate_check(), "busy",
- * "foreign-version", "returns-later" and "text-changed" (spoor's pages stay, but all text that can
- * be restored is), "sandboxed", "memory", "remote-call", "read-maps".
+ * Stops PID, restores its text, unmaps spoor's pages, and lets PID run on. *RET_FOUND: PID had
+ * leftovers. Errors: those of candidate_check(), "busy", "foreign-version", "sandboxed", "memory",
+ * "remote-call", "read-maps"; "returns-later" and "text-changed": spoor's pages stay, but all text
+ * is restored that can be.
  */
 int record_detach(const struct report *report, pid_t pid, bool *ret_found, struct err *err);

@@ -1,3 +1,4 @@
+/* Compares the last stop signal to spoor with the last stop of the program. */
 #include "record/job.h"
 
 #include <unistd.h>
@@ -18,14 +19,14 @@ void job_note(struct job *job, const struct signalfd_siginfo *info, bool traced)
             job->signal = sig;
             job->code = info->ssi_code;
             job->sender = (pid_t)info->ssi_pid;
-            job->alone = !traced;
+            job->untraced = !traced;
         }
     if (sig == SIGCONT)
         *job = (struct job){.stop_seen = job->stop_seen};
 }
 
-/* Whether STOP is the program's answer to a signal of its whole group. A process that has stopped
- * the program alone may not know of spoor: it would not continue spoor. */
+/* True if the signal that caused STOP went to the whole process group. A process that stops only
+ * the program may not know of spoor, and would not continue spoor. */
 static bool is_of_group(const struct job *job, const struct tracer_stop *stop, pid_t pid) {
     if (!job->signal)
         return false;
@@ -33,9 +34,9 @@ static bool is_of_group(const struct job *job, const struct tracer_stop *stop, p
            (stop->signal == job->signal && stop->code == job->code && stop->sender == job->sender);
 }
 
-/* Stops all of spoor. Returns whether that has been and SIGCONT has ended it: in a process group
- * without a shell, signals of the terminal do not stop. */
-static bool stand_still(int sig) {
+/* Stops spoor by SIG. Returns true if spoor was stopped and SIGCONT has continued it. In a process
+ * group without a shell, signals of the terminal do not stop. */
+static bool stop_spoor(int sig) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, sig);
@@ -48,19 +49,19 @@ static bool stand_still(int sig) {
 
 void job_follow(struct job *job, struct tracer *tracer, pid_t pid) {
     struct tracer_stop stop;
-    if (job->alone) {
+    if (job->untraced) {
         int sig = job->signal;
         *job = (struct job){0};
-        stand_still(sig);
+        stop_spoor(sig);
     }
     if (!tracer_stopped(tracer, &stop) || stop.number == job->stop_seen ||
         !is_of_group(job, &stop, pid))
         return;
     *job = (struct job){.stop_seen = stop.number};
-    if (!stand_still(stop.signal))
+    if (!stop_spoor(stop.signal))
         return;
-    /* SIGCONT went to the program as well. A second one merges with the first, as the program
-     * cannot take that before spoor lets it. */
+    /* SIGCONT went to the program, too. If it has not continued the program, it is sent once more.
+     * A second SIGCONT merges with the first: only spoor can let the program take it. */
     while (tracer_handle_reports(tracer))
         ;
     if (tracer_stopped(tracer, &stop) && stop.number == job->stop_seen)

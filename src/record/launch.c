@@ -1,4 +1,4 @@
-/* Recording a program from its first instruction to its end. */
+/* Records a program from its first instruction to its end. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -13,7 +13,7 @@ enum { PROGRESS_MS = 200 };
 
 struct launched {
     struct job job;
-    bool leaving; /* the user wants no more */
+    bool leaving; /* the user has ended the recording */
 };
 
 static void on_signal(struct recording *r, const struct signalfd_siginfo *info) {
@@ -22,13 +22,13 @@ static void on_signal(struct recording *r, const struct signalfd_siginfo *info) 
     bool ended = tracer_ended(r->tracer, r->pid, &status);
     job_note(&launched->job, info, tracer_traces(r->tracer, r->pid));
     if (ended && (sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP))
-        launched->leaving = true; /* only background processes are left */
+        launched->leaving = true; /* only background processes are traced */
     else if (sig == SIGTERM || sig == SIGHUP)
         kill(r->pid, sig);
 }
 
-/* Child reports, and what is to be passed on. ^C and ^\ reach the program from the terminal by
- * themselves; the tool only must outlive them. */
+/* Signals of children, signals that are passed on, and stop signals. The terminal sends ^C and
+ * ^\ to the program itself: spoor ignores them until the program has ended. */
 static int open_signals(struct recording *r, struct err *err) {
     sigset_t set;
     sigemptyset(&set);
@@ -51,8 +51,8 @@ static void run(struct recording *r) {
         tracer_release_all(r->tracer);
 }
 
-/* The program runs on untraced: spoor waits for its end, as its own parent does for spoor. */
-static void outlast(struct recording *r) {
+/* The program runs on untraced: spoor waits for its end, to pass its status on. */
+static void wait_for_end(struct recording *r) {
     struct launched *launched = r->ctx;
     while (tracer_waits(r->tracer)) {
         recording_step(r, PROGRESS_MS);
@@ -62,26 +62,27 @@ static void outlast(struct recording *r) {
 }
 
 /* Kills the program, which has not run an instruction yet. */
-static void put_down(struct recording *r) {
+static void kill_program(struct recording *r) {
     int status;
     kill(r->pid, SIGKILL);
     while (waitpid(r->pid, &status, __WALL) > 0 && WIFSTOPPED(status))
         thread_continue(r->pid, 0); /* its exit event */
 }
 
-/* Whether RC means that the program was killed by another process: that is its end, no failure of
- * spoor. */
-static bool is_killed(const struct recording *r, int rc) {
+/* True if RC means that another process has killed the program. This is the program's end, not a
+ * failure of spoor. */
+static bool was_killed(const struct recording *r, int rc) {
     struct regs regs;
     return rc == -ESRCH || thread_get_regs(r->pid, &regs) == -ESRCH;
 }
 
-/* The program stands at its first instruction: refuses what cannot work before anything has run. */
+/* The program is stopped at its first instruction. Refuses programs and options that cannot work.
+ */
 static int adopt(struct recording *r, struct err *err) {
     int rc = tracer_adopt(r->tracer, r->pid, err);
     if (rc == 0 && tracer_task_count(r->tracer))
         rc = recording_check(r, err);
-    if (rc < 0 && !is_killed(r, rc))
+    if (rc < 0 && !was_killed(r, rc))
         return rc;
     tracer_start(r->tracer, r->pid);
     return 0;
@@ -93,7 +94,7 @@ static int begin(struct recording *r, char *const argv[], struct err *err) {
         rc = launch(argv, &r->mask, &r->pid, err);
     if (rc < 0)
         return rc;
-    recording_lift_limits(r);
+    recording_raise_limits(r);
     rc = recording_open(r, (const char *const *)argv, err);
     if (rc == 0)
         rc = adopt(r, err);
@@ -120,9 +121,9 @@ int record_launch(const struct record_options *options, char *const argv[],
     if (rc == 0) {
         run(&r);
         recording_finish(&r, recording_status(&r));
-        outlast(&r);
+        wait_for_end(&r);
     } else if (r.pid) {
-        put_down(&r);
+        kill_program(&r);
     }
     recording_done(&r);
     return rc;

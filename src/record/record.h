@@ -1,6 +1,7 @@
 /*
- * Recording: applies plans to processes, undoes them, drains rings into a trace.
- * The calling thread becomes the tracer; draining and writing have their own.
+ * Records launched or running programs: applies plans to processes, drains rings into a trace,
+ * restores the processes. The calling thread is the tracer; draining and writing have threads of
+ * their own.
  */
 #pragma once
 
@@ -15,27 +16,28 @@ struct record_result {
     uint64_t functions_seen, functions_instrumented;
     struct trace_totals totals;
     uint64_t duration_ns;
-    uint32_t snapshots; /* made: OUTPUT.1 and so on */
-    uint64_t attach_ns,
-        leave_ns;    /* attach: for how long the program stood, at most; leave 0: it has ended */
-    bool left;       /* attach: something of spoor is still in a process; the user knows */
-    bool stood;      /* attach: it was stopped, as a job is, from the beginning to the end */
-    int trace_error; /* 0, or −errno: the trace is incomplete, the program was not harmed */
-    struct err trace_why;
+    uint32_t snapshots; /* number of snapshots written: OUTPUT.1 and so on */
+    /* Of attach only: */
+    uint64_t attach_ns;   /* the longest stop of the program at attach */
+    uint64_t leave_ns;    /* the longest stop at leave; 0: the program has ended */
+    bool has_leftovers;   /* a process still has code or memory of spoor; the user was warned */
+    bool was_stopped;     /* the program was in a group-stop from the beginning to the end */
+    int trace_error;      /* 0, or −errno: the trace is incomplete, the program was not harmed */
+    struct err trace_why; /* if trace_error */
 };
 
 /*
- * Launches ARGV and traces until it and what it started have ended. SIGTERM and SIGHUP are passed
- * on to it. Errors: "machine" (it has no clock, or less than stubs consist of); of launch();
- * "no-match" (with near names); "foreign-program", "sandboxed"; "no-snapshots" (triggers, but
- * OUTPUT is not a file); those of trace_writer_open().
+ * Launches ARGV and traces it and its descendants until all have ended. Passes SIGTERM and SIGHUP
+ * on to ARGV. Errors: "machine" (without a usable clock, or without instructions that stubs need);
+ * "no-match" (with similar names); "foreign-program"; "sandboxed"; "no-snapshots" (triggers, but
+ * OUTPUT is not a file); those of launch() and trace_writer_open().
  */
 int record_launch(const struct record_options *options, char *const argv[],
                   struct record_result *ret, struct err *err);
 /*
- * Traces process PID, which runs, until it and what it starts meanwhile have ended, or for as long
- * as OPTIONS say, or until SIGINT, SIGTERM or SIGHUP come to spoor: then leaves it as it was.
- * Errors: "machine", "no-process", "seize", "busy" (it cannot be stopped), "no-match",
+ * Traces process PID and the processes that it starts meanwhile, until all have ended, for as long
+ * as OPTIONS say, or until SIGINT, SIGTERM or SIGHUP come to spoor. Then leaves PID as it was.
+ * Errors: "machine", "no-process", "seize", "busy" (PID cannot be stopped), "no-match",
  * "foreign-program", "sandboxed"; those of trace_writer_open().
  */
 int record_attach(const struct record_options *options, pid_t pid, struct record_result *ret,

@@ -1,3 +1,4 @@
+/* Sets up signals, trace, drainer and tracer, runs steps of the main loop, and takes all down. */
 #include "record/recording.h"
 
 #include <errno.h>
@@ -27,13 +28,13 @@ int recording_open_signals(struct recording *r, const sigset_t *wanted, struct e
     return 0;
 }
 
-void recording_lift_limits(struct recording *r) {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, tell = {.sa_handler = SIG_DFL};
-    sigaction(SIGXFSZ, &ignore, &r->too_large);
-    sigaction(SIGCHLD, &tell, &r->children);
-    sigaction(SIGUSR1, &tell, &r->snapshots);
-    getrlimit(RLIMIT_NOFILE, &r->files);
-    struct rlimit all = {r->files.rlim_max, r->files.rlim_max};
+void recording_raise_limits(struct recording *r) {
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, reset = {.sa_handler = SIG_DFL};
+    sigaction(SIGXFSZ, &ignore, &r->old_sigxfsz);
+    sigaction(SIGCHLD, &reset, &r->old_sigchld);
+    sigaction(SIGUSR1, &reset, &r->old_sigusr1);
+    getrlimit(RLIMIT_NOFILE, &r->old_files);
+    struct rlimit all = {r->old_files.rlim_max, r->old_files.rlim_max};
     setrlimit(RLIMIT_NOFILE, &all);
     r->limits_raised = true;
 }
@@ -41,13 +42,13 @@ void recording_lift_limits(struct recording *r) {
 static void restore_limits(const struct recording *r) {
     if (!r->limits_raised)
         return;
-    sigaction(SIGXFSZ, &r->too_large, NULL);
-    sigaction(SIGCHLD, &r->children, NULL);
-    sigaction(SIGUSR1, &r->snapshots, NULL);
-    setrlimit(RLIMIT_NOFILE, &r->files);
+    sigaction(SIGXFSZ, &r->old_sigxfsz, NULL);
+    sigaction(SIGCHLD, &r->old_sigchld, NULL);
+    sigaction(SIGUSR1, &r->old_sigusr1, NULL);
+    setrlimit(RLIMIT_NOFILE, &r->old_files);
 }
 
-static void drain_fds(struct recording *r) {
+static void read_fds(struct recording *r) {
     struct signalfd_siginfo info;
     while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)
         if (info.ssi_signo == SIGUSR1)
@@ -71,7 +72,7 @@ void recording_step(struct recording *r, int ms) {
                            {.fd = r->hook_event, .events = POLLIN},
                            {.fd = control_fd(r->control), .events = POLLIN}};
     poll(fds, sizeof fds / sizeof *fds, r->busy ? 0 : ms);
-    drain_fds(r);
+    read_fds(r);
     r->busy = tracer_handle_reports(r->tracer);
     tracer_catch_up(r->tracer);
     control_handle(r->control);
@@ -81,12 +82,12 @@ void recording_step(struct recording *r, int ms) {
 
 bool recording_report_end(const struct recording *r) {
     int status;
-    bool tell = r->options->report.warn && tracer_task_count(r->tracer) &&
-                tracer_ended(r->tracer, r->pid, &status);
-    if (tell)
+    bool only_background = r->options->report.warn && tracer_task_count(r->tracer) &&
+                           tracer_ended(r->tracer, r->pid, &status);
+    if (only_background)
         report_warn(&r->options->report, "the program has ended; its background processes are "
                                          "still traced: ^C leaves them untraced");
-    return tell;
+    return only_background;
 }
 
 int recording_status(const struct recording *r) {
@@ -150,7 +151,7 @@ int recording_check(const struct recording *r, struct err *err) {
     return rc;
 }
 
-/* Filters for libraries can only be judged in the end. */
+/* Called at the end: only then are all libraries known. */
 static void warn_of_no_match(const struct recording *r) {
     struct err err = {0};
     if (module_table_check_matches(r->module_table, &err) < 0)
@@ -194,7 +195,7 @@ void recording_finish(struct recording *r, int exit_status) {
     r->control = NULL;
 }
 
-/* Signals that have come too late must not end or stop spoor now. */
+/* Reads signals that came too late: when unblocked, they would end or stop spoor. */
 static void forget_signals(const struct recording *r) {
     struct signalfd_siginfo info;
     while (r->signals >= 0 && read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)

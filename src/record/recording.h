@@ -1,6 +1,6 @@
 /*
- * What recordings of launched and of running programs have in common: the trace and its writer,
- * signals to spoor, the loop that waits for something to do, the end.
+ * The common part of launch and attach: the trace and its writer, signals to spoor, one step of the
+ * main loop, the end.
  */
 #pragma once
 
@@ -22,42 +22,41 @@ struct recording {
     struct drain *drain;
     struct tracer *tracer;
     struct control *control; /* NULL: spoor cannot be controlled */
-    bool stop;               /* by 'spoor ctl': the program is to be left */
-    bool busy;               /* there may be more reports */
+    bool stop;               /* 'spoor ctl' has ended the recording */
+    bool busy;               /* the tracer may have more reports */
     int hook_event, signals;
-    sigset_t mask; /* the tool's own */
-    struct sigaction too_large, children, snapshots;
-    struct rlimit files;
+    sigset_t mask; /* the signal mask that spoor began with */
+    /* Restored at the end: */
+    struct sigaction old_sigxfsz, old_sigchld, old_sigusr1;
+    struct rlimit old_files;
     bool limits_raised;
-    pid_t pid; /* of the program; 0: there is none yet */
-    /* A signal has come to spoor. SIGCHLD and requests for snapshots are handled elsewhere. */
+    pid_t pid; /* of the program; 0: not launched yet */
+    /* Handles a signal to spoor, except SIGUSR1. */
     void (*on_signal)(struct recording *r, const struct signalfd_siginfo *info);
     void *ctx;
 };
 
-/* Signals in WANTED, and the one that asks for a snapshot, become readable, and do nothing else
- * from now on. */
+/* Blocks the signals in WANTED, and SIGUSR1. recording_step() reads them. */
 int recording_open_signals(struct recording *r, const sigset_t *wanted, struct err *err);
-/* Limits of the program are not limits of spoor: it holds a descriptor for each process; a trace
- * that may not grow ends the trace, not spoor; and SIGCHLD and SIGUSR1 may be ignored by
- * inheritance. Called after a launched program has inherited its limits. */
-void recording_lift_limits(struct recording *r);
-/* Opens the trace of COMMAND, a NULL-terminated list, and begins to drain; makes the tracer. */
+/* Raises the limit of open files: spoor holds one for each process. Ignores SIGXFSZ: a limit of
+ * file size ends the trace, not spoor. Resets SIGCHLD and SIGUSR1, which spoor may have inherited
+ * as ignored. To be called after a launched program has inherited the old limits. */
+void recording_raise_limits(struct recording *r);
+/* Opens the trace of COMMAND, a NULL-terminated list, starts the drainer, and makes the tracer. */
 int recording_open(struct recording *r, const char *const *command, struct err *err);
-/* Listens for 'spoor ctl', if that is possible. */
+/* Listens for 'spoor ctl'. Warns if this fails. */
 void recording_listen(struct recording *r);
-/* Waits until something has happened, but for MS milliseconds at most, and sees to it. */
+/* Waits for signals, reports, hooks or commands, at most MS milliseconds, and handles them. */
 void recording_step(struct recording *r, int ms);
-/* If the program has ended and processes that it has made run on, warns the user and returns true.
- */
+/* If the program has ended but processes that it has started run on, warns and returns true. */
 bool recording_report_end(const struct recording *r);
-/* Whether the options name functions that are not there, as far as that is known. Errors:
- * "no-match", "no-imports". */
+/* Checks that the options choose functions, as far as modules are known. Errors: "no-match",
+ * "no-imports". */
 int recording_check(const struct recording *r, struct err *err);
-/* The program's status as a shell shows it; 0 when it has not ended. */
+/* The program's status as a shell shows it; 0 if the program has not ended. */
 int recording_status(const struct recording *r);
-/* Everything has happened: reads and writes the rest, fills the result, ends the trace. EXIT_STATUS
- * as in struct record_result. */
+/* Drains the rings to their end, ends the trace, and fills the result. EXIT_STATUS as in struct
+ * record_result. */
 void recording_finish(struct recording *r, int exit_status);
-/* Frees what there is; a trace that was not finished is removed. */
+/* Frees everything, also of a recording that has failed. Removes a trace that was not finished. */
 void recording_done(struct recording *r);

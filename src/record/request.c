@@ -1,3 +1,4 @@
+/* Packs and unpacks requests and answers. */
 #include "record/request.h"
 
 #include <errno.h>
@@ -48,7 +49,7 @@ char *request_pack(const struct request *r, size_t *ret_size) {
     return p.at;
 }
 
-/* The next text of [*AT, END); NULL: there is none. */
+/* The next text of [*AT, END); NULL: there is none. Moves *AT behind it. */
 static const char *next(const char **at, const char *end) {
     const char *text = *at, *zero = memchr(text, '\0', (size_t)(end - text));
     if (!zero)
@@ -65,7 +66,7 @@ static bool is_option(const char *text) {
     return text[0] == '-' && text[1] && strchr("FNM", text[1]) && !text[2];
 }
 
-/* The options of [AT, END). */
+/* Adds the options of [AT, END) to RET. */
 static int unpack_filter(const char *at, const char *end, struct filter *ret, struct err *err) {
     int rc = 0;
     while (at < end && rc == 0) {
@@ -113,7 +114,7 @@ int answer_unpack(const char *bytes, size_t size, bool *ret_failed, const char *
     if (!text || at != end || strcmp(version, REQUEST_VERSION) != 0 ||
         (strcmp(status, "0") != 0 && strcmp(status, "1") != 0))
         return err_set(err, EPROTO, "bad-answer",
-                       "the spoor that records it has another version: use the same version");
+                       "the recording spoor has another version: use the same version");
     *ret_failed = *status == '1';
     *ret_text = text;
     return 0;

@@ -1,11 +1,11 @@
 /*
- * What is said on the socket by which a recording is controlled: one packet asks, one answers. Both
- * are texts, each ended by a zero byte, and begin with the version:
+ * The packets on the socket by which a recording is controlled: one request, one answer. A packet
+ * is a list of texts, each ended by a zero byte. The first is the version:
  *
- *     request   "spoor 1" COMMAND { OPTION VALUE }      options: -F, -N, -M; of filter only
+ *     request   "spoor 1" COMMAND { OPTION VALUE }      options: -F, -N, -M; only with filter
  *     answer    "spoor 1" "0" or "1" (failed) TEXT      one line
  *
- * A request of another version is refused, and does nothing. No byte of it is trusted.
+ * A request of another version is refused. No byte of a request is trusted.
  */
 #pragma once
 
@@ -29,20 +29,20 @@ enum request_command {
 
 struct request {
     enum request_command command;
-    struct filter filter; /* of REQUEST_FILTER; empty: that of the beginning */
+    struct filter filter; /* of REQUEST_FILTER; empty: the first filter of the recording */
 };
 
-/* The command of that name; REQUEST_COMMANDS: none. */
+/* The command NAME; REQUEST_COMMANDS: there is none. */
 enum request_command request_command(const char *name);
 const char *request_name(enum request_command command);
 
-/* The packet; *RET_SIZE bytes, to be freed. */
+/* The packet of REQUEST: *RET_SIZE bytes, to be freed. */
 char *request_pack(const struct request *request, size_t *ret_size);
-/* RET's filter is to be freed, also on error. Errors: "bad-request", "bad-pattern". */
+/* The caller frees RET's filter, also on error. Errors: "bad-request", "bad-pattern". */
 int request_unpack(const char *bytes, size_t size, struct request *ret, struct err *err);
 
-/* Into PACKET, of ANSWER_MOST_BYTES; TEXT is cut where there is no room, and of control characters
- * made question marks. Returns the size. */
+/* Writes the answer into PACKET, of ANSWER_MOST_BYTES, and returns its size. Cuts TEXT if there is
+ * no room, and replaces control characters by question marks. */
 size_t answer_pack(bool failed, const char *text, char *packet);
 /* *RET_TEXT points into BYTES. Errors: "bad-answer". */
 int answer_unpack(const char *bytes, size_t size, bool *ret_failed, const char **ret_text,

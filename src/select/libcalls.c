@@ -1,11 +1,14 @@
+/* Matches the imports of an executable with the symbols of libraries. */
 #include "select/libcalls.h"
 
 #include <string.h>
 
+#include "base/bitmap.h"
+
 struct libcalls {
     const char **names; /* sorted */
     size_t count;
-    bool any;
+    bool reaches_all;
 };
 
 static int compare_names(const void *a, const void *b) {
@@ -19,7 +22,7 @@ static bool is_named(const struct libcalls *c, const char *name) {
 struct libcalls *libcalls_new(const struct module *program) {
     struct libcalls *c = mem_alloc(sizeof *c);
     c->names = module_undefined(program, &c->count);
-    c->any = is_named(c, "dlsym") || is_named(c, "dlvsym");
+    c->reaches_all = is_named(c, "dlsym") || is_named(c, "dlvsym");
     return c;
 }
 
@@ -35,11 +38,11 @@ const char *const *libcalls_names(const struct libcalls *c, size_t *ret_count) {
     return c->names;
 }
 
-bool libcalls_any(const struct libcalls *c) { return c->any; }
+bool libcalls_reach_all(const struct libcalls *c) { return c->reaches_all; }
 
 static bool is_called(const struct libcalls *c, const struct symbol *s) {
     bool function = s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
-    return function && ((c->any && s->global) || is_named(c, s->name));
+    return function && ((c->reaches_all && s->global) || is_named(c, s->name));
 }
 
 bool libcalls_touch(const struct libcalls *c, const struct module *library) {
@@ -53,61 +56,58 @@ bool libcalls_touch(const struct libcalls *c, const struct module *library) {
 struct search {
     const struct libcalls *calls;
     struct selection *selection;
-    struct traced_module *entry;
-    bool more;
+    struct traced_module *module;
+    bool added;
 };
 
-static bool is_set(const uint8_t *bits, size_t i) { return bits[i / 8] >> (i % 8) & 1; }
-static void set(uint8_t *bits, size_t i) { bits[i / 8] |= (uint8_t)(1u << i % 8); }
-
-/* SYMBOL is a name by which function I may be called. */
+/* Selects function I, which may be called by the name of SYMBOL. */
 static void choose(struct search *s, size_t i, const struct symbol *symbol) {
-    struct traced_module *e = s->entry;
-    struct module_choice *choice = &e->choice;
-    const struct plan_function *f = plan_function(e->plan, i);
-    if (is_set(choice->selected, i) ||
-        !selection_takes_call(s->selection, e->module->name, f, symbol->name))
+    struct traced_module *m = s->module;
+    struct module_choice *choice = &m->choice;
+    const struct plan_function *f = plan_function(m->plan, i);
+    if (bitmap_test(choice->selected, i) ||
+        !selection_takes_call(s->selection, m->module->name, f, symbol->name))
         return;
     if (f->entry == TIER_NONE) {
         if (is_named(s->calls, symbol->name))
             selection_note_refused(s->selection, symbol->name, f->refused);
         return;
     }
-    set(choice->selected, i);
-    set(choice->filtered, i);
+    bitmap_set(choice->selected, i);
+    bitmap_set(choice->filtered, i);
     choice->selected_count++;
     s->selection->traceable++;
-    s->more = true;
+    s->added = true;
     if (!f->name || strcmp(f->name, symbol->name) != 0)
-        ARRAY_PUSH(&e->called, ((struct called_name){(uint32_t)i, symbol->name}));
+        ARRAY_PUSH(&m->called, ((struct called_name){(uint32_t)i, symbol->name}));
 }
 
 static void choose_implementations(struct search *s, const struct symbol *symbol) {
-    const struct plan *plan = s->entry->plan;
+    const struct plan *plan = s->module->plan;
     size_t count = plan_function_count(plan);
     AUTO_FREE uint8_t *found = mem_alloc(count / 8 + 1);
     plan_implementations(plan, symbol->addr, found);
     for (size_t i = 0; i < count; i++)
-        if (is_set(found, i))
+        if (bitmap_test(found, i))
             choose(s, i, symbol);
 }
 
-/* Symbols and functions are both in the order of addresses. */
+/* Symbols and functions are both sorted by address. */
 bool libcalls_select(const struct libcalls *c, struct selection *selection,
-                     struct traced_module *e) {
-    struct search s = {c, selection, e, false};
-    const struct module *m = e->module;
-    size_t f = 0, count = plan_function_count(e->plan);
-    for (size_t i = 0; i < m->symbol_count; i++) {
-        const struct symbol *symbol = &m->symbols[i];
-        while (f < count && plan_function(e->plan, f)->addr < symbol->addr)
+                     struct traced_module *m) {
+    struct search s = {c, selection, m, false};
+    const struct module *library = m->module;
+    size_t f = 0, count = plan_function_count(m->plan);
+    for (size_t i = 0; i < library->symbol_count; i++) {
+        const struct symbol *symbol = &library->symbols[i];
+        while (f < count && plan_function(m->plan, f)->addr < symbol->addr)
             f++;
         if (!is_called(c, symbol))
             continue;
         if (symbol->type == SYMBOL_IFUNC)
             choose_implementations(&s, symbol);
-        else if (f < count && plan_function(e->plan, f)->addr == symbol->addr)
+        else if (f < count && plan_function(m->plan, f)->addr == symbol->addr)
             choose(&s, f, symbol);
     }
-    return s.more;
+    return s.added;
 }

@@ -1,15 +1,15 @@
 /*
- * A mapped file is looked for in this order:
- *  - /proc/PID/map_files/START-END, which is the file itself; it needs CAP_CHECKPOINT_RESTORE,
- * which a container lacks;
- *  - the name of the map, below the process's root and below spoor's, and /proc/PID/exe: if it has
- *    the same inode or the same contents;
- *  - the open files of the process (/proc/PID/fd), such as a memfd: if one has the same inode;
+ * Looks for a mapped file in this order:
+ *  - /proc/PID/map_files/START-END, which is the file itself. It needs CAP_CHECKPOINT_RESTORE,
+ *    which a container lacks.
+ *  - the name of the map, below the process's root and below spoor's, and /proc/PID/exe: if that
+ *    file has the same inode or the same contents.
+ *  - the open files of the process (/proc/PID/fd), such as a memfd: if one has the same inode.
  *  - the memory of the process: if the ELF headers are mapped.
  *
- * A name may belong to another file by now. It is the mapped file if device and inode are the same.
- * Some file systems show other numbers in maps than in stat (btrfs: the device; overlayfs before
- * Linux 6.6: also the inode): there the contents decide.
+ * A name may belong to another file by now. The file is the mapped one if device and inode are the
+ * same. Some file systems show other numbers in maps than in stat (btrfs: the device; overlayfs
+ * before Linux 6.6: also the inode). There the contents decide.
  */
 #include "select/mapped.h"
 
@@ -32,21 +32,21 @@ static bool is_same_inode(const struct stat *st, const struct map *map) {
     return map->inode && st->st_ino == map->inode && st->st_dev == map->device;
 }
 
-/* True if the contents of FD are those in the memory of TID. If the inode number is the same, one
- * block is compared, else all. */
+/* True if the memory of TID holds the contents of FD. One block is compared if the inode number is
+ * the same, else all blocks. */
 static bool has_contents(int fd, const struct stat *st, pid_t tid, const struct map *map) {
     int memory;
     bool same = map->inode && memory_open(tid, &memory, NULL) == 0;
     if (!same)
         return false;
     AUTO_FD int closed = memory;
-    AUTO_FREE uint8_t *ours = mem_alloc(BLOCK), *its = mem_alloc(BLOCK);
+    AUTO_FREE uint8_t *on_disk = mem_alloc(BLOCK), *mapped = mem_alloc(BLOCK);
     uint64_t size = map->end - map->start;
     for (uint64_t at = 0; same && at < size; at += BLOCK) {
         size_t n = size - at < BLOCK ? size - at : BLOCK;
-        ssize_t got = pread(fd, ours, n, (off_t)(map->offset + at));
-        same = got > 0 && memory_read(memory, map->start + at, its, n, NULL) == 0 &&
-               memcmp(ours, its, (size_t)got) == 0;
+        ssize_t got = pread(fd, on_disk, n, (off_t)(map->offset + at));
+        same = got > 0 && memory_read(memory, map->start + at, mapped, n, NULL) == 0 &&
+               memcmp(on_disk, mapped, (size_t)got) == 0;
         if ((size_t)got < n || st->st_ino == map->inode)
             break;
     }
@@ -57,7 +57,7 @@ static bool is_mapped(int fd, const struct stat *st, pid_t tid, const struct map
     return is_same_inode(st, map) || has_contents(fd, st, tid, map);
 }
 
-/* Opens PATH if it is a regular file: to open a device or a pipe may have effects. */
+/* Opens PATH if it is a regular file. Opening a device or a pipe may have effects. */
 static int open_file(const char *path, struct stat *ret) {
     if (stat(path, ret) < 0 || !S_ISREG(ret->st_mode))
         return -1;
@@ -78,7 +78,7 @@ static int open_if_mapped(const char *path, pid_t tid, const struct map *map, st
     return -1;
 }
 
-/* A file without a name may be open in the process, as memfds are. */
+/* Looks for MAP's file among the open files of the process: memfds have no other name. */
 static int open_from_descriptors(pid_t tid, const struct map *map, struct stat *ret) {
     AUTO_FREE char *folder = mem_printf("/proc/%d/fd", tid);
     DIR *d = opendir(folder);
@@ -97,11 +97,11 @@ int mapped_open(pid_t tid, const struct map *map, struct stat *ret) {
     AUTO_FREE char *by_map = mem_printf("/proc/%d/map_files/%jx-%jx", tid, map->start, map->end);
     AUTO_FREE char *by_root = mem_printf("/proc/%d/root%s", tid, map->path);
     AUTO_FREE char *by_exe = mem_printf("/proc/%d/exe", tid);
-    AUTO_FREE char *by_odd_name = mem_printf("/proc/%d/root%s (deleted)", tid, map->path);
-    const char *const ways[] = {by_root, map->path, by_exe, by_odd_name};
+    AUTO_FREE char *by_deleted_name = mem_printf("/proc/%d/root%s (deleted)", tid, map->path);
+    const char *const names[] = {by_root, map->path, by_exe, by_deleted_name};
     int fd = open_file(by_map, ret);
-    for (size_t i = 0; i < sizeof ways / sizeof *ways && fd < 0; i++)
-        fd = open_if_mapped(ways[i], tid, map, ret);
+    for (size_t i = 0; i < sizeof names / sizeof *names && fd < 0; i++)
+        fd = open_if_mapped(names[i], tid, map, ret);
     return fd >= 0 ? fd : open_from_descriptors(tid, map, ret);
 }
 
@@ -122,15 +122,15 @@ int mapped_open_identified(pid_t tid, const struct map *map) {
 
 /* ---- from memory ---- */
 
-struct remains { /* a file in the memory of a process */
+struct loaded_file { /* in the memory of a process */
     int memory;
     ElfW(Ehdr) header; /* traced programs have spoor's ELF class */
     ElfW(Phdr) * segments;
     struct loaded loaded;
 };
 
-/* The map of the first page of MAP's file. The file may be loaded more than once: the last first
- * page below MAP belongs to it. */
+/* The map of the first page of MAP's file. A file that is loaded twice has two first pages: the
+ * last one below MAP is the right one. */
 static const struct map *find_head(const struct maps *maps, const struct map *map) {
     const struct map *head = NULL;
     for (size_t i = 0; i < maps->list.count && maps->list.at[i].start <= map->start; i++) {
@@ -141,7 +141,7 @@ static const struct map *find_head(const struct maps *maps, const struct map *ma
     return head;
 }
 
-static bool read_headers(const struct map *head, struct remains *r) {
+static bool read_headers(const struct map *head, struct loaded_file *r) {
     enum { MOST_SEGMENTS = 1000 };
     ElfW(Ehdr) *h = &r->header;
     uint64_t room = head->end - head->start;
@@ -156,7 +156,7 @@ static bool read_headers(const struct map *head, struct remains *r) {
 }
 
 /* Finds the load bias, and the offset in the file up to which it is loaded. */
-static bool measure(taddr_t start, struct remains *r) {
+static bool measure_segments(taddr_t start, struct loaded_file *r) {
     static const uint64_t most = SIZE_MAX > UINT32_MAX ? UINT64_C(1) << 31 : 1 << 28;
     bool found = false;
     for (size_t i = 0; i < r->header.e_phnum; i++) {
@@ -176,7 +176,7 @@ static bool measure(taddr_t start, struct remains *r) {
     return found && r->loaded.size >= sizeof r->header;
 }
 
-static uint8_t *copy(const struct remains *r) {
+static uint8_t *copy_segments(const struct loaded_file *r) {
     AUTO_FREE uint8_t *bytes = mem_alloc(r->loaded.size);
     for (size_t i = 0; i < r->header.e_phnum; i++) {
         const ElfW(Phdr) *p = &r->segments[i];
@@ -187,16 +187,16 @@ static uint8_t *copy(const struct remains *r) {
     return steal(bytes);
 }
 
-/* Reads the file as far as it is loaded. Returns false if its headers are not. */
-static bool gather(pid_t tid, const struct map *map, struct loaded *ret) {
-    struct remains r = {0};
+/* Reads the file as far as it is loaded. Returns false if its headers are not loaded. */
+static bool read_loaded(pid_t tid, const struct map *map, struct loaded *ret) {
+    struct loaded_file r = {0};
     struct maps maps;
     if (maps_read(tid, &maps, NULL) < 0)
         return false;
     const struct map *head = find_head(&maps, map);
     if (head && memory_open(tid, &r.memory, NULL) == 0) {
-        if (read_headers(head, &r) && measure(head->start, &r))
-            r.loaded.bytes = copy(&r);
+        if (read_headers(head, &r) && measure_segments(head->start, &r))
+            r.loaded.bytes = copy_segments(&r);
         close(r.memory);
     }
     free(r.segments);
@@ -207,7 +207,7 @@ static bool gather(pid_t tid, const struct map *map, struct loaded *ret) {
 
 int mapped_load(pid_t tid, const struct map *map, struct module **ret, struct err *err) {
     struct loaded loaded;
-    if (gather(tid, map, &loaded) &&
+    if (read_loaded(tid, map, &loaded) &&
         module_load_mapped(&loaded, map->path, MODULE_DEBUG_FILES, ret, NULL) == 0)
         return 0;
     return err_set(err, ESTALE, "replaced",

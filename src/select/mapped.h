@@ -1,6 +1,6 @@
 /*
- * The files that processes have mapped. They may have been removed or replaced on disk since, be
- * under another root or in another mount namespace, or have no name at all (memfd).
+ * Finds the files that processes have mapped. Such a file may have been removed or replaced on disk
+ * since. It may lie under another root or in another mount namespace, or have no name (memfd).
  */
 #pragma once
 
@@ -13,11 +13,11 @@
 /* Opens the file that MAP maps into process TID. MAP has its name before removal
  * (maps_use_former_names()). Returns −1 if it cannot be opened. */
 int mapped_open(pid_t tid, const struct map *map, struct stat *ret_stat);
-/* The same, but only if the kernel identifies the file: contents are not compared. */
+/* Like mapped_open(), but only if the kernel identifies the file: contents are not compared. */
 int mapped_open_identified(pid_t tid, const struct map *map);
-/* Loads that file as a module from the memory of process TID. Errors: "replaced" (too little of it
- * is there). */
+/* Loads the file that MAP maps from the memory of process TID. Errors: "replaced" (too little of
+ * the file is in memory). */
 int mapped_load(pid_t tid, const struct map *map, struct module **ret, struct err *err);
 
-/* The load bias of MODULE, whose executable segment is mapped by MAP; false if it is not. */
+/* *RET: the load bias of MODULE. Returns false if MAP maps no executable segment of MODULE. */
 bool mapped_bias(const struct map *map, const struct module *module, taddr_t *ret);

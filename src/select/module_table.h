@@ -13,52 +13,48 @@ struct module_table;
 struct libcalls;
 struct triggers;
 
-/* OPTIONS and WRITER must outlive it. */
+/* OPTIONS and WRITER must outlive the table. */
 struct module_table *module_table_new(const struct record_options *options,
                                       struct trace_writer *writer);
 /* The functions whose callers are recorded; NULL without --stack. Lives as long as the table. */
 const struct stack_functions *module_table_stack_functions(const struct module_table *table);
-/* Tells TRIGGERS of all functions that will be selected. To be called before any is. */
+/* Adds all functions that will be selected to TRIGGERS. To be called before the first selection. */
 void module_table_set_triggers(struct module_table *table, struct triggers *triggers);
 void module_table_free(struct module_table *table);
 
-/* True if the filter chooses functions of the file at PATH. IS_MAIN: it is the process's main
+/* True if the filter chooses functions of the file at PATH. IS_MAIN: the file is the process's main
  * executable. */
 bool module_table_wants(const struct module_table *table, const char *path, bool is_main);
 /* True if the options choose functions of files other than main executables. */
 bool module_table_wants_libraries(const struct module_table *table);
 
-/*
- * *RET: the file that MAP maps into process TID. Errors: "replaced" (neither the disk nor the
- * process's memory has its contents), those of module_load_fd().
- */
+/* *RET: the file that MAP maps into process TID. Errors: "replaced" (neither the disk nor the
+ * process's memory has its contents), those of module_load_fd(). */
 int module_table_find(struct module_table *table, pid_t tid, const struct map *map,
                       struct traced_module **ret, struct err *err);
-/* True if the filter may choose one of its functions. */
+/* True if the filter may choose a function of M. */
 bool module_table_may_select(struct module_table *table, struct traced_module *m);
-/* Plans those of COUNT modules that are not planned yet, on all processors. */
-void module_table_plan(struct traced_module *const *entries, size_t count);
+/* Plans each of COUNT MODULES that is not planned yet, on all processors. */
+void module_table_plan(struct traced_module *const *modules, size_t count);
 /* The functions that the executable PROGRAM calls; NULL without --libcalls. */
 struct libcalls *module_table_libcalls(struct module_table *table, struct traced_module *program);
-/* Plans the module and selects functions: those that the filter chooses, if WANTED (the result of
- * module_table_wants()), and those that CALLS may call, if not NULL. Returns true if it has
- * selected functions that can be patched. */
+/* Plans M and selects its functions: those that the filter chooses, if WANTED (the result of
+ * module_table_wants()), and those that CALLS, if not NULL, may call. Returns true if functions are
+ * selected that can be patched. */
 bool module_table_prepare(struct module_table *table, struct traced_module *m, bool wanted,
                           const struct libcalls *calls);
-/* Writes the module to the trace after it was patched by CODE. Does so again when more of it is
- * patched, or when it is loaded at another place where other functions have patches. */
+/* To be called each time M was patched by CODE. Writes M to the trace if the trace does not
+ * describe these patches yet. */
 void module_table_write(struct module_table *table, struct traced_module *m,
                         const struct plan_code *code);
 
-/*
- * Begins to choose by a copy of FILTER: of every module nothing is selected until it is prepared
- * again. The choice before it is kept until one of the next two functions is called.
- */
+/* Begins a new choice, by a copy of FILTER. No function is selected until its module is prepared
+ * again. The old choice is kept until one of the next two functions is called. */
 void module_table_choose(struct module_table *table, const struct filter *filter);
-/* Ends that with the new choice. *RET_ADDED: the functions that only it has; *RET_REMOVED: those
- * that only the choice before it had. */
+/* Keeps the new choice. *RET_ADDED: functions that only the new choice has; *RET_REMOVED: functions
+ * that only the old choice had. */
 void module_table_keep_choice(struct module_table *table, size_t *ret_added, size_t *ret_removed);
-/* Ends that with the choice before it. */
+/* Returns to the old choice. */
 void module_table_undo_choice(struct module_table *table);
 /* The number of functions that are selected now and can be patched. */
 size_t module_table_selected(const struct module_table *table);
@@ -66,15 +62,15 @@ size_t module_table_selected(const struct module_table *table);
 /* Warns of all functions that have lost their breakpoints (--trap-limit). */
 void module_table_report_trap_losses(const struct module_table *table);
 
-/* Functions of all modules that the trace describes. */
+/* Numbers of functions of all modules that the trace describes. */
 struct module_table_counts {
     uint64_t seen, instrumented;
 };
 struct module_table_counts module_table_counts(const struct module_table *table);
-/* Returns −ENOENT "no-match", with near names, if -F has matched no function so far. */
+/* Returns −ENOENT "no-match", with similar names, if -F has matched no function so far. */
 int module_table_check_matches(const struct module_table *table, struct err *err);
-/* For --libcalls without modules: returns −ENOENT "no-imports" if the first program imports no
- * functions, "no-match" if -F chooses none of those that it imports. */
+/* For --libcalls without modules. Returns −ENOENT: "no-imports" if the first program imports no
+ * functions, "no-match" if -F chooses none of its imports. */
 int module_table_check_calls(struct module_table *table, struct err *err);
 /* One line about library calls that cannot be traced, or NULL. To be freed. */
 char *module_table_refused_calls(const struct module_table *table);

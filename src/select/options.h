@@ -1,4 +1,4 @@
-/* The options of a recording, as a user has given them: what to record, and how. */
+/* The options of a recording, as the user has given them. */
 #pragma once
 
 #include "base/filter.h"
@@ -9,7 +9,7 @@
 
 struct trigger {          /* --trigger */
     struct filter filter; /* one -F */
-    bool at_exit; /* fires when a call that took longer than this ends; else at each entry */
+    bool at_exit; /* fires when a call ends that took longer than longer_ns; else at each entry */
     uint64_t longer_ns;
     const char *text; /* as typed */
 };
@@ -18,16 +18,16 @@ typedef ARRAY(struct trigger) trigger_list;
 
 /* --stack */
 struct stack_options {
-    uint32_t frames;      /* callers of a call that are recorded, at most; 0: none */
-    struct filter filter; /* -F: for these functions only; none: for all */
+    uint32_t frames;      /* most callers that are recorded of a call; 0: none */
+    struct filter filter; /* callers of these functions only; empty: of all */
 };
 
 struct record_options {
     const char *output;
-    struct filter filter; /* without -M: main executables */
-    bool libcalls;        /* calls of main executables into libraries; then without -M: no module */
-    uint32_t depth;       /* -D: 0 no limit */
-    uint64_t threshold_ns; /* -t: 0 none */
+    struct filter filter;  /* without -M: main executables; with libcalls: no module */
+    bool libcalls;         /* traces calls of main executables into libraries */
+    uint32_t depth;        /* -D: 0 no limit */
+    uint64_t threshold_ns; /* -t: 0 no limit */
     struct stack_options stacks;
     enum overflow overflow;
     uint64_t ring_bytes;      /* per thread, power of two, ≥ 4096; 0: the default */
@@ -35,10 +35,10 @@ struct record_options {
     uint32_t snapshot_limit;  /* snapshots that triggers may cause */
     uint64_t snapshot_gap_ns; /* the least time between two of them */
     bool follow;
-    uint32_t trap_limit;  /* a function whose traps are hit more often within a second loses them */
+    uint32_t trap_limit;  /* hits within a second after which a function loses its traps */
     enum tier tier;       /* the only tier to use, for tests; TIER_NONE: any */
     uint64_t duration_ns; /* attach: detach after this time; 0: no limit */
-    uint32_t events;      /* attach: detach after about so many; 0: no limit */
+    uint32_t events;      /* attach: detach after about this many; 0: no limit */
     /* Called about every 200 ms while recording, with report.ctx; may be NULL. */
     void (*progress)(void *ctx, const struct trace_totals *totals);
     struct report report;

@@ -1,6 +1,9 @@
+/* Sums up the patches of a module over all places where it is loaded, and writes the sum. */
 #include "select/outcome.h"
 
 #include <string.h>
+
+#include "base/bitmap.h"
 
 _Static_assert((int)TIER_COUNT == (int)TRACE_TIERS, "the trace counts by the planner's tiers");
 
@@ -13,18 +16,18 @@ static void add_name(name_list *names, const char *name) {
     ARRAY_PUSH(names, name);
 }
 
-/* Names of function I of E: its own, then those by which executables call it. Views show the first.
- */
-static name_list names_of(const struct traced_module *e, size_t i) {
-    const struct plan_function *f = plan_function(e->plan, i);
+/* Names of function I of M: its own, then those by which executables call it. Views show the first
+ * name. */
+static name_list names_of(const struct traced_module *m, size_t i) {
+    const struct plan_function *f = plan_function(m->plan, i);
     name_list names = {0};
     if (f->name)
         add_name(&names, f->name);
     for (const char **a = f->aliases; a && *a; a++)
         add_name(&names, *a);
-    for (size_t c = 0; c < e->called.count; c++)
-        if (e->called.at[c].function == i)
-            add_name(&names, e->called.at[c].name);
+    for (size_t c = 0; c < m->called.count; c++)
+        if (m->called.at[c].function == i)
+            add_name(&names, m->called.at[c].name);
     return names;
 }
 
@@ -41,36 +44,34 @@ static char *join(struct arena *arena, const char *const *names, size_t count) {
     return text;
 }
 
-static bool is_set(const uint8_t *bitmap, size_t i) { return bitmap[i / 8] >> (i % 8) & 1; }
-
-/* Adds function I to the module's counts. */
+/* Adds function F, which was WRITTEN to the trace, to the counts of M. */
 static void count(struct trace_module *m, uint64_t *refused, const struct plan_function *f,
-                  const struct trace_function *told) {
+                  const struct trace_function *written) {
     m->seen++;
     if (f->entry == TIER_NONE) {
         refused[f->refused]++;
         return;
     }
-    if (!told->instrumented)
+    if (!written->instrumented)
         return;
     m->instrumented++;
-    m->exact_exit += told->exact;
-    m->tiers[told->entry_tier]++;
+    m->exact_exit += written->exact;
+    m->tiers[written->entry_tier]++;
     for (int t = 0; t < TIER_COUNT; t++)
         m->exit_tiers[t] += f->exits[t];
 }
 
 static bool add_bits(uint8_t *to, uint8_t bits) {
-    bool news = bits & ~*to;
+    bool added = bits & ~*to;
     *to |= bits;
-    return news;
+    return added;
 }
 
-/* A function counts as patched if it had a patch at one place at one time. Missed exits are
- * compared between places for the same selection only. */
-bool outcome_add_load(struct traced_module *e, const struct plan_code *code) {
-    size_t bytes = plan_function_count(e->plan) / 8 + 1;
-    struct load_outcome *o = &e->outcome;
+/* A function counts as patched if it had a patch at any place at any time. Missed exits are
+ * compared only between places with the same selection. */
+bool outcome_add_load(struct traced_module *m, const struct plan_code *code) {
+    size_t bytes = plan_function_count(m->plan) / 8 + 1;
+    struct load_outcome *o = &m->outcome;
     bool first = !o->ever_selected, again = o->loaded;
     if (first) {
         o->ever_selected = mem_alloc(bytes);
@@ -79,12 +80,12 @@ bool outcome_add_load(struct traced_module *e, const struct plan_code *code) {
         o->ever_trapped = mem_alloc(bytes);
     }
     struct load_outcome before = *o;
-    bool news = first;
+    bool changed = first;
     for (size_t i = 0; i < bytes; i++) {
-        news |= add_bits(&o->ever_selected[i], e->choice.selected[i]);
-        news |= add_bits(&o->ever_patched[i], e->choice.selected[i] & ~code->missed[i]);
-        news |= add_bits(&o->ever_inexact[i], code->inexact[i]);
-        news |= add_bits(&o->ever_trapped[i], code->trapped[i]);
+        changed |= add_bits(&o->ever_selected[i], m->choice.selected[i]);
+        changed |= add_bits(&o->ever_patched[i], m->choice.selected[i] & ~code->missed[i]);
+        changed |= add_bits(&o->ever_inexact[i], code->inexact[i]);
+        changed |= add_bits(&o->ever_trapped[i], code->trapped[i]);
     }
     o->loaded = true;
     for (int t = 0; t < TIER_COUNT; t++) {
@@ -92,31 +93,31 @@ bool outcome_add_load(struct traced_module *e, const struct plan_code *code) {
             o->missed_exits[t] = code->missed_exits[t];
         if (code->trapped_exits[t] > o->trapped_exits[t])
             o->trapped_exits[t] = code->trapped_exits[t];
-        news |= o->missed_exits[t] != before.missed_exits[t] ||
-                o->trapped_exits[t] != before.trapped_exits[t];
+        changed |= o->missed_exits[t] != before.missed_exits[t] ||
+                   o->trapped_exits[t] != before.trapped_exits[t];
     }
-    return news;
+    return changed;
 }
 
-static size_t worst(size_t a, size_t b) { return a > b ? a : b; }
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
 void outcome_new_selection(struct traced_module *m) {
     struct load_outcome *o = &m->outcome;
     for (int t = 0; t < TIER_COUNT; t++) {
-        o->past_missed_exits[t] = worst(o->missed_exits[t], o->past_missed_exits[t]);
+        o->past_missed_exits[t] = larger(o->missed_exits[t], o->past_missed_exits[t]);
         o->missed_exits[t] = 0;
     }
     o->loaded = false;
 }
 
-/* Corrects the tiers of M's exits: some have no patch, some a trap, and not the tier that was
- * planned. A return that several jumps share counts once in M, and is missed once for each jump. */
+/* Corrects the tiers of M's exits: some have no patch or a trap in place of the planned tier. A
+ * return that several jumps share counts once in M, and is missed once for each jump. */
 static void move_exits(struct trace_module *m, const struct load_outcome *o) {
     for (int t = TIER_PAD; t < TIER_TRAP; t++) {
-        uint64_t left = m->exit_tiers[t],
-                 missed = worst(o->missed_exits[t], o->past_missed_exits[t]);
-        uint64_t none = missed < left ? missed : left;
-        uint64_t trapped = o->trapped_exits[t] < left - none ? o->trapped_exits[t] : left - none;
+        uint64_t planned = m->exit_tiers[t],
+                 missed = larger(o->missed_exits[t], o->past_missed_exits[t]);
+        uint64_t none = missed < planned ? missed : planned, patched = planned - none;
+        uint64_t trapped = o->trapped_exits[t] < patched ? o->trapped_exits[t] : patched;
         m->exit_tiers[t] -= none + trapped;
         m->exit_tiers[TIER_NONE] += none;
         m->exit_tiers[TIER_TRAP] += trapped;
@@ -139,10 +140,10 @@ void outcome_write(struct trace_writer *writer, struct traced_module *m) {
     memcpy(described.build_id, from->build_id, sizeof described.build_id);
     for (size_t i = 0; i < n; i++) {
         const struct plan_function *f = plan_function(m->plan, i);
-        bool placed = is_set(code->ever_patched, i),
-             exact = f->exact && !is_set(code->ever_inexact, i);
+        bool placed = bitmap_test(code->ever_patched, i),
+             exact = f->exact && !bitmap_test(code->ever_inexact, i);
         bool instrumented = f->entry != TIER_NONE && placed;
-        enum tier tier = is_set(code->ever_trapped, i) ? TIER_TRAP : f->entry;
+        enum tier tier = bitmap_test(code->ever_trapped, i) ? TIER_TRAP : f->entry;
         name_list names = names_of(m, i);
         size_t others = names.count > 1 ? names.count - 1 : 0;
         functions[i] =
@@ -156,7 +157,7 @@ void outcome_write(struct trace_writer *writer, struct traced_module *m) {
         ARRAY_FREE(&names);
         count(&described, refused, f, &functions[i]);
         refused[REFUSED_NO_ADDRESS] +=
-            f->entry != TIER_NONE && is_set(code->ever_selected, i) && !placed;
+            f->entry != TIER_NONE && bitmap_test(code->ever_selected, i) && !placed;
     }
     move_exits(&described, code);
     struct trace_refused list[REFUSED_COUNT];

@@ -1,13 +1,15 @@
-/* Writes a module to the trace: its functions, and which of them are patched. */
+/* Describes a module in the trace: its functions, and which of them are patched. The outcome of a
+ * module sums up all places where it is loaded. */
 #pragma once
 
 #include "select/traced_module.h"
 #include "trace/writer.h"
 
-/* Adds the patches of CODE to the module's outcome. CODE was made for the place where the module is
- * loaded now, and for its present selection. Returns true if the outcome has changed. */
+/* Adds the patches of CODE to the outcome of M. CODE was made for one place where M is loaded, and
+ * for its present selection. Returns true if the outcome has changed. */
 bool outcome_add_load(struct traced_module *m, const struct plan_code *code);
-/* The next calls of outcome_add_load() will be for another selection. */
+/* To be called when the selection of M changes, before outcome_add_load(). */
 void outcome_new_selection(struct traced_module *m);
-/* After outcome_add_load(). Also sets instrumented_count and missed_count. */
+/* Writes M to the trace, and sets its instrumented_count and missed_count. outcome_add_load() must
+ * have been called. */
 void outcome_write(struct trace_writer *writer, struct traced_module *m);

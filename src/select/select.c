@@ -1,9 +1,11 @@
+/* Compares names of functions with -F and -N, and keeps similar names for "did you mean". */
 #include "select/select.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "base/mem.h"
 #include "base/near.h"
 #include "elf/demangle.h"
@@ -20,7 +22,7 @@ void selection_done(struct selection *s) {
     ARRAY_FREE(&s->refused);
 }
 
-/* Keeps NAME if it is among the nearest to the first -F. */
+/* Keeps NAME if it is one of the names that are most similar to the first -F. */
 static void note_near(struct selection *s, const char *name) {
     const char *typed = pattern_text(s->filter->functions.at[0]);
     const char *bang = strchr(typed, '!');
@@ -43,7 +45,7 @@ static void note_near(struct selection *s, const char *name) {
     }
 }
 
-/* By its demangled name, without parameters too, and by the symbol itself. */
+/* Adds the demangled name of SYMBOL with and without parameters, and SYMBOL itself. */
 static void add_symbol(struct function_names *names, const char *symbol) {
     AUTO_FREE char *readable = demangle(symbol);
     function_names_add_readable(names, readable);
@@ -92,7 +94,7 @@ static void note_names(struct selection *s, const struct plan_function *f) {
         note_symbol(s, symbol);
 }
 
-static bool selects(struct selection *s, const char *module, const struct plan_function *f) {
+static bool is_chosen(struct selection *s, const char *module, const struct plan_function *f) {
     struct function_names names = names_of(module, f);
     bool chosen = filter_chooses(s->filter, module, &names);
     function_names_done(&names);
@@ -130,7 +132,8 @@ bool selection_may_select(struct selection *s, const struct module *module) {
 
 /* ---- library calls ---- */
 
-static bool limits_calls(const struct filter *f) {
+/* True if F has an -F without a module. */
+static bool has_call_patterns(const struct filter *f) {
     for (size_t i = 0; i < f->functions.count; i++)
         if (!pattern_has_module(f->functions.at[i]))
             return true;
@@ -142,7 +145,7 @@ bool selection_takes_call(struct selection *s, const char *module, const struct 
     const struct filter *filter = s->filter;
     struct function_names names = {0};
     add_symbol(&names, name);
-    bool taken = !limits_calls(filter) || patterns_match(&filter->functions, module, &names);
+    bool taken = !has_call_patterns(filter) || patterns_match(&filter->functions, module, &names);
     add_symbols(&names, f);
     taken = taken && !patterns_match(&filter->excluded, module, &names);
     function_names_done(&names);
@@ -152,7 +155,7 @@ bool selection_takes_call(struct selection *s, const char *module, const struct 
 
 int selection_check_calls(struct selection *s, const char *const *names, size_t count,
                           struct err *err) {
-    bool chosen = !limits_calls(s->filter);
+    bool chosen = !has_call_patterns(s->filter);
     for (size_t i = 0; i < count && !chosen; i++) {
         chosen = match_symbol(&s->filter->functions, NULL, names[i]);
         note_symbol(s, names[i]);
@@ -190,35 +193,35 @@ char *selection_refused(const struct selection *s) {
 uint8_t *selection_named(const struct filter *filter, const struct module *module,
                          const struct plan *plan) {
     size_t n = plan_function_count(plan);
-    uint8_t *bits = mem_alloc(n / 8 + 1);
+    uint8_t *selected = mem_alloc(n / 8 + 1);
     for (size_t i = 0; i < n && filter->functions.count; i++) {
         struct function_names names = names_of(module->name, plan_function(plan, i));
         if (filter_names(filter, module->name, &names))
-            bits[i / 8] |= (uint8_t)(1u << i % 8);
+            bitmap_set(selected, i);
         function_names_done(&names);
     }
-    return bits;
+    return selected;
 }
 
 uint8_t *selection_apply(struct selection *s, const struct module *module, const struct plan *plan,
                          size_t *ret_count) {
     size_t n = plan_function_count(plan), count = 0;
-    uint8_t *bits = mem_alloc(n / 8 + 1);
+    uint8_t *selected = mem_alloc(n / 8 + 1);
     bool all = !s->filter->functions.count && !s->filter->excluded.count;
     for (size_t i = 0; i < n; i++) {
         const struct plan_function *f = plan_function(plan, i);
-        if (!all && !selects(s, module->name, f))
+        if (!all && !is_chosen(s, module->name, f))
             continue;
         s->matched++;
-        bits[i / 8] |= (uint8_t)(1u << i % 8);
+        bitmap_set(selected, i);
         count += f->entry != TIER_NONE;
     }
     s->traceable += count;
     *ret_count = count;
-    return bits;
+    return selected;
 }
 
-/* ": did you mean A, B?", or nothing, into ROOM bytes at RET. */
+/* Writes ": did you mean A, B?", or an empty text, into ROOM bytes at RET. */
 static void near_names(const struct selection *s, char *ret, size_t room) {
     size_t used = 0;
     ret[0] = '\0';

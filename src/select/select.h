@@ -16,16 +16,16 @@ struct refused_call { /* a library call that cannot be traced */
 struct selection {
     const struct filter *filter; /* borrowed */
     size_t matched;              /* functions that the filter has chosen so far */
-    size_t traceable;            /* of those, with a tier */
-    char *near[SELECTION_NEAR];  /* names like the first -F's, nearest first; NULL: none */
+    size_t traceable;            /* matched functions that have a tier */
+    char *near[SELECTION_NEAR];  /* names similar to the first -F, nearest first; NULL: none */
     unsigned distance[SELECTION_NEAR];
     ARRAY(struct refused_call) refused; /* each name once */
 };
 
 void selection_init(struct selection *s, const struct filter *filter);
 void selection_done(struct selection *s);
-/* False if the symbols of MODULE show that the filter chooses none of its functions: then it need
- * not be planned. */
+/* False if the symbols of MODULE show that the filter chooses none of its functions. Then MODULE
+ * need not be planned. */
 bool selection_may_select(struct selection *s, const struct module *module);
 /* A bitmap by function index (to be freed); *ret_count: selected functions that have a tier. */
 uint8_t *selection_apply(struct selection *s, const struct module *module, const struct plan *plan,
@@ -33,18 +33,19 @@ uint8_t *selection_apply(struct selection *s, const struct module *module, const
 /* A bitmap (to be freed) of the functions that -F names in full, and -N does not exclude. */
 uint8_t *selection_named(const struct filter *filter, const struct module *module,
                          const struct plan *plan);
-/* True if library calls of F of MODULE by NAME are chosen: -F without a module is compared with
- * NAME, and -N with all names of F. */
+/* True if the filter chooses library calls of F of MODULE by NAME. -F without a module is compared
+ * with NAME, and -N with all names of F. */
 bool selection_takes_call(struct selection *s, const char *module, const struct plan_function *f,
                           const char *name);
 void selection_note_refused(struct selection *s, const char *name, enum refusal why);
 /* One line about the refused calls, or NULL. To be freed. */
 char *selection_refused(const struct selection *s);
-/* Returns −ENOENT "no-match": WHAT (filter, trigger) TEXT matches no function; with near names. */
+/* Returns −ENOENT "no-match": WHAT ("filter", "trigger") TEXT matches no function. The message
+ * names similar functions. */
 int selection_no_match(const struct selection *s, const char *what, const char *text,
                        struct err *err);
-/* Returns −ENOENT "no-match" if there is an -F, and no function that can be traced has matched. */
+/* Returns −ENOENT "no-match" if there is an -F, and it matches no function that can be traced. */
 int selection_check(const struct selection *s, struct err *err);
-/* The same for library calls by COUNT NAMES, before the libraries are known. */
+/* Like selection_check(), for library calls by COUNT NAMES before the libraries are known. */
 int selection_check_calls(struct selection *s, const char *const *names, size_t count,
                           struct err *err);

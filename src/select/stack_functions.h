@@ -1,6 +1,6 @@
 /*
- * The functions whose callers are recorded (--stack), by id. The tracer adds functions before they
- * are patched; the thread that drains rings and the one that writes snapshots read.
+ * The set of functions whose callers are recorded (--stack), by id. The tracer's thread adds
+ * functions before they are patched. The drainer and the flight recorder read.
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 
 struct stack_functions;
 struct stack_functions *stack_functions_new(void);
-void stack_functions_free(struct stack_functions *a); /* may be NULL */
-/* Adds functions in BITMAP, whose bit 0 is id FIRST, of COUNT bits. */
-void stack_functions_add(struct stack_functions *a, uint32_t first, const uint8_t *bitmap,
+void stack_functions_free(struct stack_functions *set); /* may be NULL */
+/* Adds the functions of BITMAP, which has COUNT bits. Its bit 0 stands for id FIRST. */
+void stack_functions_add(struct stack_functions *set, uint32_t first, const uint8_t *bitmap,
                          size_t count);
-bool stack_functions_has(const struct stack_functions *a, uint32_t id);
+bool stack_functions_has(const struct stack_functions *set, uint32_t id);

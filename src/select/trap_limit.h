@@ -1,14 +1,14 @@
-/* How often the breakpoints of a function are hit, in all processes together, and which functions
- * lose theirs because they are hit too often (--trap-limit). */
+/* Counts how often the breakpoints of a function are hit, in all processes together. A function
+ * that hits them too often loses them (--trap-limit). */
 #pragma once
 
 #include "select/options.h"
 #include "select/traced_module.h"
 
-/* True when function NUMBER of M has lost its breakpoints. */
+/* True if function NUMBER of M has lost its breakpoints. */
 bool trap_limit_passed(const struct traced_module *m, uint32_t number);
-/* Counts one hit of function NUMBER of M. Returns true when the function loses its
- * breakpoints, now or earlier. */
+/* Counts one hit of function NUMBER of M. Returns true if the function loses its breakpoints now,
+ * or has lost them before. */
 bool trap_limit_count(const struct record_options *options, struct traced_module *m,
                       uint32_t number);
 /* Tells the user which functions of M have lost their breakpoints. */

@@ -1,30 +1,32 @@
+/* Makes a new table for each module that is added; older tables stay valid for their readers. */
 #include "select/triggers.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "select/select.h"
 #include "target/timing.h"
 
-struct seen { /* the functions that one trigger has met */
+struct search { /* for the functions of one trigger */
     const struct trigger *trigger;
     struct selection selection;
     uint8_t *matches; /* bitmap by function of the present module */
-    size_t functions; /* traced ones */
+    size_t functions; /* traced functions that match, of all modules */
 };
 
 struct triggers {
-    struct seen *seen;
+    struct search *searches;
     size_t count;
-    ARRAY(struct trigger_table *) tables; /* the newest last; readers may still use the others */
+    ARRAY(struct trigger_table *) tables; /* the newest last; readers may still use older ones */
     struct trigger_table *newest;         /* atomic */
 };
 
-/* A rule has a trigger at entries, one at exits, or both. */
+/* A rule has one of the triggers or none at entries, and likewise at exits. */
 static size_t most_rules(const struct triggers *t) { return (t->count + 1) * (t->count + 1); }
 
-/* A table of functions with ids below COUNT, with the rules so far. */
+/* A table of functions with ids below COUNT, with the rules of the newest table. */
 static struct trigger_table *table_new(const struct triggers *of, uint32_t count) {
     struct trigger_table *t = mem_alloc(sizeof *t);
     t->count = count;
@@ -52,9 +54,9 @@ struct triggers *triggers_new(const struct record_options *options) {
         return NULL;
     struct triggers *t = mem_alloc(sizeof *t);
     t->count = options->triggers.count;
-    t->seen = mem_alloc(t->count * sizeof *t->seen);
+    t->searches = mem_alloc(t->count * sizeof *t->searches);
     for (size_t i = 0; i < t->count; i++) {
-        struct seen *s = &t->seen[i];
+        struct search *s = &t->searches[i];
         s->trigger = &options->triggers.at[i];
         selection_init(&s->selection, &s->trigger->filter);
     }
@@ -66,23 +68,23 @@ void triggers_free(struct triggers *t) {
     if (!t)
         return;
     for (size_t i = 0; i < t->count; i++)
-        selection_done(&t->seen[i].selection);
+        selection_done(&t->searches[i].selection);
     for (size_t i = 0; i < t->tables.count; i++) {
         free(t->tables.at[i]->rule_of);
         free((void *)t->tables.at[i]->rules);
         free(t->tables.at[i]);
     }
     ARRAY_FREE(&t->tables);
-    free(t->seen);
+    free(t->searches);
     free(t);
 }
 
-/* If several triggers are for long calls of FUNCTION, the one that fires first counts. */
+/* The rule of FUNCTION. Of several triggers for long calls, the one that fires first counts. */
 static struct trigger_rule rule_of(struct triggers *t, size_t function) {
     struct trigger_rule rule = {.longer_ticks = UINT64_MAX};
     for (size_t i = 0; i < t->count; i++) {
-        struct seen *s = &t->seen[i];
-        if (!(s->matches[function / 8] >> function % 8 & 1))
+        struct search *s = &t->searches[i];
+        if (!bitmap_test(s->matches, function))
             continue;
         s->functions++;
         uint64_t ticks = s->trigger->at_exit ? timing_ticks(s->trigger->longer_ns) : 0;
@@ -96,7 +98,7 @@ static struct trigger_rule rule_of(struct triggers *t, size_t function) {
     return rule;
 }
 
-/* The number of RULE in TABLE, from 1; 0: RULE has no trigger. */
+/* The number of RULE in TABLE, counted from 1. 0: RULE has no trigger. */
 static uint32_t number_of(struct trigger_table *table, const struct trigger_rule *rule) {
     struct trigger_rule *rules = (struct trigger_rule *)table->rules;
     if (!rule->at_entry && !rule->at_exit)
@@ -109,8 +111,8 @@ static uint32_t number_of(struct trigger_table *table, const struct trigger_rule
     return i + 1;
 }
 
-static bool is_traced(const struct traced_module *e, size_t i) {
-    return e->choice.selected[i / 8] >> i % 8 & 1 && plan_function(e->plan, i)->entry != TIER_NONE;
+static bool is_traced(const struct traced_module *m, size_t i) {
+    return bitmap_test(m->choice.selected, i) && plan_function(m->plan, i)->entry != TIER_NONE;
 }
 
 void triggers_add_module(struct triggers *t, const struct traced_module *m) {
@@ -119,7 +121,8 @@ void triggers_add_module(struct triggers *t, const struct traced_module *m) {
     uint32_t end = m->first_id + (uint32_t)n;
     struct trigger_table *table = table_new(t, end > old->count ? end : old->count);
     for (size_t i = 0; i < t->count; i++)
-        t->seen[i].matches = selection_apply(&t->seen[i].selection, m->module, m->plan, &ignored);
+        t->searches[i].matches =
+            selection_apply(&t->searches[i].selection, m->module, m->plan, &ignored);
     for (size_t i = 0; i < n; i++) {
         struct trigger_rule rule = {0};
         if (is_traced(m, i))
@@ -127,11 +130,11 @@ void triggers_add_module(struct triggers *t, const struct traced_module *m) {
         table->rule_of[m->first_id + i] = number_of(table, &rule);
     }
     for (size_t i = 0; i < t->count; i++)
-        free(t->seen[i].matches);
+        free(t->searches[i].matches);
     publish(t, table);
 }
 
-static int no_match(const struct seen *s, struct err *err) {
+static int no_match(const struct search *s, struct err *err) {
     const struct selection *found = &s->selection;
     if (!found->matched)
         return selection_no_match(found, "trigger", s->trigger->text, err);
@@ -143,7 +146,7 @@ static int no_match(const struct seen *s, struct err *err) {
 
 int triggers_check(const struct triggers *t, struct err *err) {
     for (size_t i = 0; t && i < t->count; i++)
-        if (!t->seen[i].functions)
-            return no_match(&t->seen[i], err);
+        if (!t->searches[i].functions)
+            return no_match(&t->searches[i], err);
     return 0;
 }

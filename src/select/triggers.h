@@ -1,34 +1,35 @@
 /*
- * The functions that --trigger names, as a table by function id. The tracer adds modules before
- * their functions are patched; the thread that drains rings reads.
+ * The functions that --trigger names, as a table by function id. The tracer's thread adds modules
+ * before their functions are patched. The drainer reads.
  */
 #pragma once
 
 #include "select/options.h"
 #include "select/traced_module.h"
 
-struct trigger_rule {     /* of a function */
-    const char *at_entry; /* the trigger that fires at an entry, as typed; NULL: none */
-    const char *at_exit;  /* the same at an exit of a call that took longer than: */
+/* The triggers of a function, as typed. NULL: none. */
+struct trigger_rule {
+    const char *at_entry; /* fires at each entry */
+    const char *at_exit;  /* fires at the end of a call that took longer than longer_ticks */
     uint64_t longer_ticks;
 };
 
 struct trigger_table {
-    uint32_t count;    /* functions with smaller ids are known */
+    uint32_t count;    /* the table has functions with smaller ids */
     uint32_t *rule_of; /* by id: number in rules + 1; 0: none */
     const struct trigger_rule *rules;
 };
 
 struct triggers;
 
-/* NULL: OPTIONS has no trigger. */
+/* Returns NULL if OPTIONS has no trigger. OPTIONS must outlive the triggers. */
 struct triggers *triggers_new(const struct record_options *options);
 void triggers_free(struct triggers *t);
-/* Looks for the functions of M, of which some have just been selected. */
+/* Adds the functions of M that triggers match. To be called when functions of M were selected. */
 void triggers_add_module(struct triggers *t, const struct traced_module *m);
 /* Returns −ENOENT "no-match" if a trigger matches no function that is traced so far. */
 int triggers_check(const struct triggers *t, struct err *err);
-/* Never changes; lives until triggers_free(). */
+/* The newest table. It never changes, and lives until triggers_free(). */
 const struct trigger_table *triggers_table(const struct triggers *t);
 
 static inline const struct trigger_rule *trigger_rule_of(const struct trigger_table *t,
