@@ -194,7 +194,8 @@ static void make_stack(struct calls *c, uint64_t ticks, struct span bounds) {
 
 /* The stack at FROM now is at TO, where an empty stack was made. */
 static void move_stack(struct calls *c, uint64_t ticks, struct span from, struct span to) {
-    uint32_t moved = stacks_with_bounds(&c->stacks, from), place = stacks_in(&c->stacks, to);
+    uint32_t moved = stacks_with_bounds(&c->stacks, from),
+             place = stacks_with_bounds(&c->stacks, to);
     if (moved == NO_STACK || place == NO_STACK || moved == place)
         return;
     drop_stack(c, place, ticks);
