@@ -126,7 +126,7 @@ static int load_image(struct lineinfo *info, int fd, const char *path, struct er
         close(fd);
     Elf *elf = info->module ? dwfl_module_getelf(info->module, &bias) : NULL;
     if (!elf)
-        return err_set(err, ENOEXEC, "corrupt-elf", "%s: its headers make no sense", path);
+        return err_set(err, ENOEXEC, "corrupt-elf", "%s: its headers are invalid", path);
     dwfl_report_end(info->dwfl, NULL, NULL);
     read_segments(info, elf);
     read_sections(info, elf);

@@ -69,7 +69,7 @@ enum { SCALE_BITS = 40 };
  */
 size_t file_read(int fd, void *to, size_t count, uint64_t offset);
 /* An upper limit for the number of blocks, and so of streams: each block needs a head. */
-static inline uint64_t file_most_blocks(const struct trace_reader *r) {
+static inline uint64_t file_blocks_max(const struct trace_reader *r) {
     return r->size / sizeof(struct disk_block);
 }
 

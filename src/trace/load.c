@@ -25,7 +25,7 @@ static bool load_session(struct trace_reader *r, struct fields *f) {
 
 static bool load_thread(struct trace_reader *r, struct fields *f) {
     struct trace_thread thread;
-    if (!fields_thread(f, &thread) || thread.stream >= file_most_blocks(r))
+    if (!fields_thread(f, &thread) || thread.stream >= file_blocks_max(r))
         return false;
     while (r->threads.count <= thread.stream)
         ARRAY_PUSH(&r->threads,
@@ -100,7 +100,7 @@ static bool load_functions(struct trace_reader *r, struct fields *f) {
 
 static bool load_frames(struct trace_reader *r, struct fields *f) {
     struct trace_frames frames;
-    bool ok = fields_frames(f, &frames) && frames.stream < file_most_blocks(r);
+    bool ok = fields_frames(f, &frames) && frames.stream < file_blocks_max(r);
     r->payload_bytes += frames.count * sizeof *frames.frames;
     if (ok)
         ARRAY_PUSH(&r->frames, frames);
@@ -134,7 +134,7 @@ static bool load_extents(struct trace_reader *r, struct fields *f) {
     uint32_t count = fields_bounded(f, DISK_EXTENTS_MAX);
     struct trace_extent extent;
     for (uint32_t i = 0; i < count; i++) {
-        if (!fields_extent(f, &extent) || extent.stream >= file_most_blocks(r))
+        if (!fields_extent(f, &extent) || extent.stream >= file_blocks_max(r))
             return false;
         while (r->extents.count <= extent.stream)
             ARRAY_PUSH(&r->extents,

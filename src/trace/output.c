@@ -24,7 +24,7 @@ static int open_stream(struct output *o, struct err *err) {
     if (o->fd >= 0)
         return 0;
     if (errno == ENXIO)
-        return err_set(err, ENXIO, "open", "%s: cannot open: nobody reads this pipe", o->path);
+        return err_set(err, ENXIO, "open", "%s: cannot open: no process reads this pipe", o->path);
     return fail(err, errno, "open", o->path, "cannot open");
 }
 
@@ -35,7 +35,7 @@ static int lock_part(struct output *o, struct err *err) {
     if (o->fd < 0)
         return fail(err, errno, "open", o->part, "cannot create");
     if (fstat(o->fd, &opened) || !S_ISREG(opened.st_mode))
-        return err_set(err, EINVAL, "not-a-file", "%s: is in the way: remove it", o->part);
+        return err_set(err, EINVAL, "not-a-file", "%s: is not a regular file: remove it", o->part);
     if (flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
         return err_set(err, EBUSY, "open", "%s: another spoor is writing it: choose another -o",
                        o->part);

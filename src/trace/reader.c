@@ -121,7 +121,7 @@ static void set_warning(struct trace_reader *r) {
                                         : "incomplete (the recording was cut short or goes on); "
                                           "events lost at its end cannot be counted";
     if (damaged)
-        r->warning = mem_printf("%s: is damaged%s%s: what cannot be read is left out", r->path,
+        r->warning = mem_printf("%s: is damaged%s%s: unreadable parts are left out", r->path,
                                 r->has_end ? "" : " and ", incomplete);
     else if (!r->has_end)
         r->warning = mem_printf("%s: is %s", r->path, incomplete);
@@ -146,7 +146,7 @@ static int read_all(struct trace_reader *r, struct err *err) {
     load_metadata(r);
     if (!r->has_session && (r->damaged_blocks || r->skipped_bytes || r->indexed))
         return err_set(err, EILSEQ, "corrupt-trace",
-                       "%s: is damaged: the facts about the recording cannot be read", r->path);
+                       "%s: is damaged: its session record cannot be read", r->path);
     if (!r->has_session)
         return err_set(err, ENODATA, "truncated-trace",
                        "%s: is cut off before anything was recorded", r->path);

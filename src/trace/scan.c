@@ -51,7 +51,7 @@ static uint64_t entry_end(const struct disk_index_entry *e) {
 }
 
 static void add_block(struct trace_reader *r, const struct disk_index_entry *e) {
-    if (e->block.type == DISK_EVENTS && e->block.stream >= file_most_blocks(r))
+    if (e->block.type == DISK_EVENTS && e->block.stream >= file_blocks_max(r))
         r->damaged_blocks++;
     else
         ARRAY_PUSH(&r->blocks, *e);
@@ -79,7 +79,7 @@ static bool read_index(struct trace_reader *r) {
     if (r->size < sizeof t || file_read(r->fd, &t, sizeof t, r->size - sizeof t) != sizeof t ||
         memcmp(t.magic, DISK_END_MAGIC, sizeof t.magic) ||
         !check_matches(&t, offsetof(struct disk_trailer, check), t.check) ||
-        t.index_blocks > file_most_blocks(r))
+        t.index_blocks > file_blocks_max(r))
         return false;
     struct bytes buffer = {0};
     struct disk_index_entry where = {.offset = t.index_offset};
