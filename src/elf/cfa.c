@@ -86,7 +86,7 @@ static void restore_state(struct run *run) {
         run->in.failed = true;
 }
 
-/* Runs an instruction that defines the CFA. False: OPCODE is none. */
+/* Runs an instruction that defines the CFA. False: OPCODE does not. */
 static bool step_cfa(struct run *run, uint8_t opcode) {
     struct cursor *in = &run->in;
     uint64_t reg;
