@@ -1,6 +1,6 @@
 /*
- * The instructions are those of DWARF 5, 6.4.2, and the vendors' of <dwarf.h> (libdw). Rules for
- * other registers than the CFA are decoded and forgotten.
+ * Call-frame instructions of DWARF 5, 6.4.2, and vendors' ones of <dwarf.h> (libdw). Rules of
+ * other registers than the CFA are decoded and ignored.
  */
 #include "elf/cfa.h"
 
@@ -11,7 +11,7 @@ enum { STATES_MAX = 32 }; /* depth of DW_CFA_remember_state; compilers use 1 */
 struct run {
     struct cursor in;
     const struct cfa_factors *factors;
-    struct cfa now;
+    struct cfa rule;
     vaddr_t pc, end;
     size_t depth;
     struct cfa states[STATES_MAX];
@@ -21,10 +21,10 @@ struct run {
 
 static const struct cfa unknown = {CFA_EXPRESSION, 0};
 
-/* The rule so far held up to the current pc; write it down where it differs from the row before. */
-static void settle(struct run *run, vaddr_t from) {
+/* Adds a row for the current rule from FROM on, unless the last row is equal. */
+static void add_row(struct run *run, vaddr_t from) {
     cfa_rows *rows = run->rows;
-    struct cfa_row row = {from, (int16_t)run->now.reg, run->now.offset};
+    struct cfa_row row = {from, (int16_t)run->rule.reg, run->rule.offset};
     if (rows->count > run->first_row) {
         const struct cfa_row *last = rows->at + rows->count - 1;
         if (last->reg == row.reg && last->offset == row.offset)
@@ -33,13 +33,13 @@ static void settle(struct run *run, vaddr_t from) {
     ARRAY_PUSH(rows, row);
 }
 
-/* Moves on to PC; false when the rest of the instructions is beyond the end. */
+/* Advances to PC. False: the other instructions are beyond the end. */
 static bool advance_to(struct run *run, vaddr_t pc) {
     if (pc < run->pc)
         run->in.failed = true;
     if (pc <= run->pc)
         return true;
-    settle(run, run->pc);
+    add_row(run, run->pc);
     run->pc = pc;
     return pc < run->end;
 }
@@ -52,21 +52,21 @@ static bool advance(struct run *run, uint64_t delta) {
 }
 
 static void set_offset(struct run *run, int64_t offset) {
-    if (run->now.reg == CFA_EXPRESSION || offset != (int32_t)offset)
-        run->now = unknown;
+    if (run->rule.reg == CFA_EXPRESSION || offset != (int32_t)offset)
+        run->rule = unknown;
     else
-        run->now.offset = (int32_t)offset;
+        run->rule.offset = (int32_t)offset;
 }
 
 static void set_rule(struct run *run, uint64_t reg, int64_t offset) {
-    run->now.reg = reg <= INT16_MAX ? (int32_t)reg : CFA_EXPRESSION;
+    run->rule.reg = reg <= INT16_MAX ? (int32_t)reg : CFA_EXPRESSION;
     set_offset(run, offset);
 }
 
 static int64_t factored(struct run *run) {
     int64_t product;
     if (__builtin_mul_overflow(cursor_sleb(&run->in), run->factors->data, &product))
-        return INT64_MAX; /* refused by set_offset() */
+        return INT64_MAX; /* set_offset() refuses it */
     return product;
 }
 
@@ -74,19 +74,19 @@ static void skip_block(struct run *run) { cursor_take(&run->in, cursor_uleb(&run
 
 static void remember_state(struct run *run) {
     if (run->depth < STATES_MAX)
-        run->states[run->depth++] = run->now;
+        run->states[run->depth++] = run->rule;
     else
         run->in.failed = true;
 }
 
 static void restore_state(struct run *run) {
     if (run->depth)
-        run->now = run->states[--run->depth];
+        run->rule = run->states[--run->depth];
     else
         run->in.failed = true;
 }
 
-/* Instructions that define the CFA. False when OPCODE is none of them. */
+/* Runs an instruction that defines the CFA. False: OPCODE does not. */
 static bool step_cfa(struct run *run, uint8_t opcode) {
     struct cursor *in = &run->in;
     uint64_t reg;
@@ -101,7 +101,7 @@ static bool step_cfa(struct run *run, uint8_t opcode) {
         return true;
     case DW_CFA_def_cfa_register:
         set_rule(run, cursor_uleb(in),
-                 run->now.reg == CFA_EXPRESSION ? INT64_MAX : run->now.offset);
+                 run->rule.reg == CFA_EXPRESSION ? INT64_MAX : run->rule.offset);
         return true;
     case DW_CFA_def_cfa_offset:
         set_offset(run, (int64_t)cursor_uleb(in));
@@ -111,7 +111,7 @@ static bool step_cfa(struct run *run, uint8_t opcode) {
         return true;
     case DW_CFA_def_cfa_expression:
         skip_block(run);
-        run->now = unknown;
+        run->rule = unknown;
         return true;
     case DW_CFA_remember_state:
         remember_state(run);
@@ -124,7 +124,7 @@ static bool step_cfa(struct run *run, uint8_t opcode) {
     }
 }
 
-/* Instructions about other registers: only their operands matter. Unknown ones fail. */
+/* Skips the operands of other instructions. Unknown ones set `failed`. */
 static void step_over(struct run *run, uint8_t opcode) {
     struct cursor *in = &run->in;
     switch (opcode) {
@@ -157,7 +157,7 @@ static void step_over(struct run *run, uint8_t opcode) {
     }
 }
 
-/* One instruction; false when the rest does not concern this range. */
+/* Runs one instruction. False: the other instructions are beyond the range. */
 static bool step(struct run *run) {
     uint8_t opcode = cursor_u8(&run->in);
     switch (opcode & 0xc0) {
@@ -191,7 +191,7 @@ struct cfa cfa_run(const struct cfa_program *program, vaddr_t start, vaddr_t end
     struct run run;
     run.in = program->code;
     run.factors = &program->factors;
-    run.now = program->initial;
+    run.rule = program->initial;
     run.pc = start;
     run.end = end;
     run.depth = 0;
@@ -201,8 +201,8 @@ struct cfa cfa_run(const struct cfa_program *program, vaddr_t start, vaddr_t end
     while (inside && !run.in.failed && run.in.at < run.in.end)
         inside = step(&run);
     if (run.in.failed)
-        run.now = unknown;
+        run.rule = unknown;
     if (inside)
-        settle(&run, run.pc);
-    return run.now;
+        add_row(&run, run.pc);
+    return run.rule;
 }

@@ -1,4 +1,4 @@
-/* Runs call-frame instructions for what spoor needs of them: the rule for the CFA. */
+/* Runs call-frame instructions to find the rule for the CFA at each pc. */
 #pragma once
 
 #include "base/mem.h"
@@ -6,7 +6,7 @@
 #include "elf/module.h"
 
 struct cfa {
-    int32_t reg; /* CFA_EXPRESSION when not reg + offset */
+    int32_t reg; /* CFA_EXPRESSION if the CFA is not reg + offset */
     int32_t offset;
 };
 
@@ -21,12 +21,11 @@ typedef ARRAY(struct cfa_row) cfa_rows;
 struct cfa_program {
     struct cursor code;
     struct cfa_factors factors;
-    struct cfa initial; /* in force before the first instruction */
+    struct cfa initial; /* the rule before the first instruction */
 };
 
 /*
- * Runs PROGRAM from START up to END and adds a row wherever the rule changes, the first at START.
- * Instructions that cannot be understood make the rule CFA_EXPRESSION from there on: nothing is
- * assumed about such code. Returns the last rule.
+ * Runs PROGRAM from START up to END. Adds a row at START and wherever the rule changes. After an
+ * unknown instruction the rule is CFA_EXPRESSION. Returns the last rule.
  */
 struct cfa cfa_run(const struct cfa_program *program, vaddr_t start, vaddr_t end, cfa_rows *rows);

@@ -1,10 +1,10 @@
 /*
- * Call-frame information: .eh_frame, and .debug_frame of the file or of its debug file, become
- * ranges and CFA rows.
+ * Makes ranges and CFA rows from call-frame information: .eh_frame, and .debug_frame of the file or
+ * of its debug file.
  *
- * Two passes: the first lists FDEs, which are then sorted and rid of duplicates; the second runs
- * the instructions of those that remain, so that rows come out in the order of ranges. Formats:
- * LSB 5.0, 10.6 (.eh_frame, .eh_frame_hdr), DWARF 5, 6.4.1 (.debug_frame).
+ * The first pass lists FDEs, sorts them and drops duplicates. The second runs their instructions,
+ * so that rows are in the order of ranges. Formats: LSB 5.0, 10.6 (.eh_frame, .eh_frame_hdr),
+ * DWARF 5, 6.4.1 (.debug_frame).
  */
 #include "elf/cfa.h"
 #include "elf/internal.h"
@@ -28,8 +28,8 @@ struct fde {
 };
 
 enum {
-    CACHE_SIZE = 64,      /* CIEs found by offset; linkers merge equal ones, few remain */
-    ROWS_MAX = INT32_MAX, /* keeps first_row within its 32 bits */
+    CACHE_SIZE = 64,      /* for CIEs by offset; linkers merge equal ones, so there are few */
+    ROWS_MAX = INT32_MAX, /* keeps first_row within 32 bits */
 };
 
 struct frame_section {
@@ -37,7 +37,7 @@ struct frame_section {
     uint64_t size;
     vaddr_t addr;
     bool eh;           /* .eh_frame, else .debug_frame */
-    bool ends_at_zero; /* its size is not known, a zero length ends it */
+    bool ends_at_zero; /* its size is unknown: a record of length zero ends it */
 };
 
 struct reader {
@@ -55,7 +55,7 @@ struct record {         /* a CIE or an FDE */
     bool wide; /* 64-bit DWARF */
 };
 
-/* Takes the next record off WALK; false at the end and when the length makes no sense. */
+/* Takes the next record from WALK. False: the end, or a malformed length. */
 static bool next_record(const struct reader *reader, struct cursor *walk, struct record *record) {
     const struct frame_section *section = &reader->section;
     uint64_t length = cursor_u32(walk);
@@ -82,7 +82,7 @@ static uint8_t sized_encoding(const struct reader *reader, struct cursor *in) {
     return cursor_sized_encoding(cursor_u8(in), reader->module->word_bytes);
 }
 
-/* The letters of a "z…" augmentation; their data fills DATA. */
+/* Reads the LETTERS of a "z…" augmentation; DATA holds their operands. */
 static bool read_augmentation(const struct reader *reader, struct cie *cie, const char *letters,
                               struct cursor data) {
     for (const char *letter = letters + 1; *letter; letter++) {
@@ -103,7 +103,7 @@ static bool read_augmentation(const struct reader *reader, struct cie *cie, cons
         case 'G': /* AArch64: tagged stack */
             break;
         default:
-            return true; /* what follows is unknown, but its size is known */
+            return true; /* an unknown letter: the caller skips the rest of DATA */
         }
     }
     return !data.failed;
@@ -160,7 +160,7 @@ static struct cie read_cie(const struct reader *reader, uint64_t offset) {
     return cie;
 }
 
-/* Index of the CIE at OFFSET, which need not be one. */
+/* Index of the CIE at OFFSET; it may be invalid. */
 static uint32_t find_cie(struct reader *reader, uint64_t offset) {
     uint32_t *slot = &reader->cache[offset / 4 % CACHE_SIZE];
     if (!*slot || reader->cies.at[*slot - 1].offset != offset) {
@@ -171,7 +171,7 @@ static uint32_t find_cie(struct reader *reader, uint64_t offset) {
     return *slot - 1;
 }
 
-/* Ranges outside of text stand for functions that the linker dropped. */
+/* FDEs of functions that the linker dropped have ranges outside of text. */
 static bool is_plausible(const struct module *module, vaddr_t start, uint64_t size) {
     const struct segment *segment = module_segment_at(module, start);
     return size && segment && segment->executable &&
@@ -222,7 +222,7 @@ static void read_section(struct reader *reader, struct frame_section section) {
     }
 }
 
-/* Keeps the first of FDEs that cover the same code; returns how many are left. */
+/* Keeps the first of overlapping FDEs. Returns how many are left. */
 static size_t drop_overlaps(struct fde *fdes, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
@@ -249,7 +249,7 @@ static void write_ranges(struct module *module, const struct reader *reader, siz
     module->row_count = rows.count;
 }
 
-/* Without section headers .eh_frame is found through its header, and ends with a zero length. */
+/* Without section headers: finds .eh_frame through PT_GNU_EH_FRAME. A zero length ends it. */
 static struct frame_section find_by_header(const struct module *module) {
     const struct image *file = &module->priv->file;
     struct frame_section section = {.eh = true, .ends_at_zero = true};

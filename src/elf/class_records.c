@@ -1,24 +1,24 @@
 /*
- * Records of files of both classes, as those of 64-bit files: gABI, chapters 4 and 5. All are
- * little-endian. The machines of 32 bits that are known here extend no address by its sign.
+ * Reads records of 32-bit and 64-bit files as 64-bit ones (gABI, chapters 4 and 5). All are
+ * little-endian. Arm, the only 32-bit machine here, does not sign-extend addresses.
  */
 #include "elf/image.h"
 
-static const struct record_sizes wide = {
+static const struct record_sizes records64 = {
     sizeof(uint64_t),   sizeof(Elf64_Ehdr), sizeof(Elf64_Phdr),
     sizeof(Elf64_Shdr), sizeof(Elf64_Sym),  sizeof(Elf64_Dyn),
     sizeof(Elf64_Rel),  sizeof(Elf64_Rela), sizeof(Elf64_Chdr)};
-static const struct record_sizes narrow = {
+static const struct record_sizes records32 = {
     sizeof(uint32_t),   sizeof(Elf32_Ehdr), sizeof(Elf32_Phdr),
     sizeof(Elf32_Shdr), sizeof(Elf32_Sym),  sizeof(Elf32_Dyn),
     sizeof(Elf32_Rel),  sizeof(Elf32_Rela), sizeof(Elf32_Chdr)};
 
 const struct record_sizes *record_sizes_of(uint8_t elf_class) {
-    return elf_class == ELFCLASS64 ? &wide : elf_class == ELFCLASS32 ? &narrow : NULL;
+    return elf_class == ELFCLASS64 ? &records64 : elf_class == ELFCLASS32 ? &records32 : NULL;
 }
 
 Elf64_Ehdr image_header(const struct image *image, const uint8_t *bytes) {
-    if (!image_is_narrow(image))
+    if (!image_is_32bit(image))
         return LOAD(Elf64_Ehdr, bytes);
     Elf32_Ehdr h = LOAD(Elf32_Ehdr, bytes);
     Elf64_Ehdr header = {.e_type = h.e_type,
@@ -41,7 +41,7 @@ Elf64_Ehdr image_header(const struct image *image, const uint8_t *bytes) {
 Elf64_Phdr image_segment(const struct image *image, uint32_t index) {
     const uint8_t *at =
         image->bytes + image->header.e_phoff + (size_t)index * image->sizes->segment;
-    if (!image_is_narrow(image))
+    if (!image_is_32bit(image))
         return LOAD(Elf64_Phdr, at);
     Elf32_Phdr h = LOAD(Elf32_Phdr, at);
     return (Elf64_Phdr){.p_type = h.p_type,
@@ -57,7 +57,7 @@ Elf64_Phdr image_segment(const struct image *image, uint32_t index) {
 Elf64_Shdr image_section(const struct image *image, uint32_t index) {
     const uint8_t *at =
         image->bytes + image->header.e_shoff + (size_t)index * image->sizes->section;
-    if (!image_is_narrow(image))
+    if (!image_is_32bit(image))
         return LOAD(Elf64_Shdr, at);
     Elf32_Shdr h = LOAD(Elf32_Shdr, at);
     return (Elf64_Shdr){.sh_name = h.sh_name,
@@ -73,7 +73,7 @@ Elf64_Shdr image_section(const struct image *image, uint32_t index) {
 }
 
 Elf64_Sym image_symbol(const struct image *image, const uint8_t *bytes) {
-    if (!image_is_narrow(image))
+    if (!image_is_32bit(image))
         return LOAD(Elf64_Sym, bytes);
     Elf32_Sym s = LOAD(Elf32_Sym, bytes);
     return (Elf64_Sym){.st_name = s.st_name,
@@ -85,7 +85,7 @@ Elf64_Sym image_symbol(const struct image *image, const uint8_t *bytes) {
 }
 
 Elf64_Dyn image_dynamic(const struct image *image, const uint8_t *bytes) {
-    if (!image_is_narrow(image))
+    if (!image_is_32bit(image))
         return LOAD(Elf64_Dyn, bytes);
     Elf32_Dyn d = LOAD(Elf32_Dyn, bytes);
     return (Elf64_Dyn){.d_tag = d.d_tag, .d_un = {.d_val = d.d_un.d_val}};
@@ -93,7 +93,7 @@ Elf64_Dyn image_dynamic(const struct image *image, const uint8_t *bytes) {
 
 Elf64_Rela image_relocation(const struct image *image, const uint8_t *bytes, bool addends) {
     Elf64_Rela rela = {0};
-    if (!image_is_narrow(image)) {
+    if (!image_is_32bit(image)) {
         memcpy(&rela, bytes, addends ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel));
         return rela;
     }
@@ -106,16 +106,16 @@ Elf64_Rela image_relocation(const struct image *image, const uint8_t *bytes, boo
 }
 
 Elf64_Chdr image_compression(const struct image *image, const uint8_t *bytes) {
-    if (!image_is_narrow(image))
+    if (!image_is_32bit(image))
         return LOAD(Elf64_Chdr, bytes);
     Elf32_Chdr h = LOAD(Elf32_Chdr, bytes);
     return (Elf64_Chdr){.ch_type = h.ch_type, .ch_size = h.ch_size, .ch_addralign = h.ch_addralign};
 }
 
 uint64_t image_word(const struct image *image, const uint8_t *bytes) {
-    return image_is_narrow(image) ? LOAD(uint32_t, bytes) : LOAD(uint64_t, bytes);
+    return image_is_32bit(image) ? LOAD(uint32_t, bytes) : LOAD(uint64_t, bytes);
 }
 
 int64_t image_signed_word(const struct image *image, const uint8_t *bytes) {
-    return image_is_narrow(image) ? LOAD(int32_t, bytes) : LOAD(int64_t, bytes);
+    return image_is_32bit(image) ? LOAD(int32_t, bytes) : LOAD(int64_t, bytes);
 }

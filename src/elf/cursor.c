@@ -1,4 +1,4 @@
-/* See cursor.h. */
+/* Encoded pointers (DW_EH_PE_*). */
 #include "elf/cursor.h"
 
 uint64_t cursor_encoded_value(struct cursor *c, uint8_t encoding) {

@@ -1,7 +1,7 @@
 /*
- * Reads little-endian foreign bytes in order and never past their end: a read that does not fit
- * sets `failed`, gives 0, and every later read fails too. So a parser may read a whole record and
- * look once.
+ * Reads untrusted little-endian bytes in order, never past their end. A read that does not fit sets
+ * `failed` and gives 0; every later read fails, too. So a parser can read a whole record and check
+ * once.
  */
 #pragma once
 
@@ -9,11 +9,11 @@
 
 struct cursor {
     const uint8_t *at, *end;
-    vaddr_t delta; /* what turns a pointer into these bytes into the address it is loaded at */
+    vaddr_t delta; /* link-time address of a byte minus its address here */
     bool failed;
 };
 
-/* What the bases of DW_EH_PE_* pointers are (LSB 5.0, 10.5.1 "DWARF Exception Header Encoding"). */
+/* The bases of DW_EH_PE_* pointers (LSB 5.0, 10.5.1 "DWARF Exception Header Encoding"). */
 struct pointer_bases {
     vaddr_t text, data, function;
 };
@@ -25,7 +25,7 @@ static inline struct cursor cursor_over(const uint8_t *bytes, size_t size, vaddr
 static inline vaddr_t cursor_addr(const struct cursor *c) { return c->delta + (uintptr_t)c->at; }
 static inline size_t cursor_left(const struct cursor *c) { return (size_t)(c->end - c->at); }
 
-/* SIZE bytes; NULL when they are not there. */
+/* Takes SIZE bytes; NULL: there are fewer. */
 static inline const uint8_t *cursor_take(struct cursor *c, uint64_t size) {
     if (size > cursor_left(c) || c->failed) {
         c->failed = true;
@@ -75,7 +75,7 @@ static inline int64_t cursor_sleb(struct cursor *c) {
     }
 }
 
-/* A NUL-terminated string; "" when there is none. */
+/* A NUL-terminated string; "" if there is no NUL. */
 static inline const char *cursor_string(struct cursor *c) {
     const uint8_t *nul = memchr(c->at, 0, cursor_left(c));
     const uint8_t *p = cursor_take(c, nul ? (uint64_t)(nul - c->at) + 1 : UINT64_MAX);
@@ -84,13 +84,10 @@ static inline const char *cursor_string(struct cursor *c) {
 
 /* The value part of a pointer encoding (low nibble), sign-extended, without its base. */
 uint64_t cursor_encoded_value(struct cursor *c, uint8_t encoding);
-/* ENCODING, as a file means it whose addresses have WORD_BYTES: those of no stated size are as
- * large as that. */
+/* ENCODING with an explicit size: formats without one have the file's WORD_BYTES. */
 uint8_t cursor_sized_encoding(uint8_t encoding, uint8_t word_bytes);
-/*
- * A pointer encoded as ENCODING; 0 for null and for DW_EH_PE_omit. An indirect one gives the
- * address of the slot that holds it.
- */
+/* A pointer encoded as ENCODING; 0 for null and for DW_EH_PE_omit. For an indirect one: the address
+ * of the slot that holds it. */
 vaddr_t cursor_pointer(struct cursor *c, uint8_t encoding, const struct pointer_bases *bases);
 
 enum {

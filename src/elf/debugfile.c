@@ -1,8 +1,8 @@
 /*
  * Finds the symbols of a stripped program, as GDB does ("Debugging Information in Separate
  * Files"): by build ID and by .gnu_debuglink below /usr/lib/debug and beside the program, in the
- * program's own .gnu_debugdata, and last, as it costs a download, from debuginfod. A candidate is
- * taken only if it has the program's build ID or the checksum that the link states.
+ * program's .gnu_debugdata, and last from debuginfod, which costs a download. A candidate must have
+ * the program's build ID or the checksum of .gnu_debuglink.
  */
 #include "elf/debuginfod.h"
 
@@ -35,7 +35,7 @@ static bool read_link(const struct image *file, struct link *ret) {
     return true;
 }
 
-/* Whether DEBUG was made from MODULE; LINK is NULL when no checksum is known. */
+/* Whether DEBUG was made from MODULE. LINK is NULL if no checksum is known. */
 static bool belongs(const struct module *module, const struct image *debug,
                     const struct link *link) {
     uint8_t id[32];
@@ -59,7 +59,7 @@ static bool try_fd(struct module *module, int fd, const char *name, const struct
     return false;
 }
 
-/* Takes the path over. */
+/* Frees PATH. */
 static bool try_path(struct module *module, char *path, const struct link *link) {
     AUTO_FREE char *owned = path;
     AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

@@ -1,6 +1,6 @@
 /*
- * The client library is loaded only when it is asked for: it brings an HTTP client and all that
- * needs, many times the start-up time of everything else here.
+ * Loads the client library at first use: its HTTP client costs many times the start-up time of
+ * spoor.
  */
 #include <dlfcn.h>
 #include <elfutils/debuginfod.h>
@@ -15,7 +15,7 @@ struct client_library {
     __typeof__(debuginfod_end) *end;
 };
 
-/* The library stays loaded: it cannot be unloaded safely (libcurl's globals). */
+/* The library stays loaded: libcurl's globals make unloading unsafe. */
 static bool load(struct client_library *library) {
     void *handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!handle)

@@ -1,6 +1,6 @@
 /*
- * libiberty's demanglers, asked in c++filt's order. They hand out their result piecewise, which
- * allows to give up: a name of a few hundred bytes can stand for gigabytes.
+ * Calls libiberty's demanglers in c++filt's order. They return their result in pieces, so a result
+ * that is too long can be abandoned: a name of a few hundred bytes may expand to gigabytes.
  */
 #include "elf/demangle.h"
 
@@ -25,8 +25,7 @@ static void append(const char *text, size_t size, void *opaque) {
         ARRAY_PUSH(&out->text, text[i]);
 }
 
-/* Neither demangler holds memory while it calls back, so that leaving it by longjmp() loses none.
- */
+/* Neither demangler holds memory during a callback, so longjmp() out of it leaks nothing. */
 static bool demangle_into(struct output *out, const char *name) {
     int options = DMGL_PARAMS | DMGL_ANSI | DMGL_VERBOSE;
     if (setjmp(out->too_long))

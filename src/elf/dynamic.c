@@ -1,10 +1,10 @@
 /*
- * PT_DYNAMIC: what the dynamic linker itself goes by, so it is there and true even where section
- * headers are not.
+ * Reads PT_DYNAMIC. The dynamic linker needs it, so it is present and correct even in files without
+ * section headers.
  */
 #include "elf/internal.h"
 
-/* Entries whose value is kept as it is. */
+/* Entries whose value is copied. */
 static const struct {
     int64_t tag;
     size_t offset; /* of a 64-bit member of struct dynamic */
@@ -23,12 +23,12 @@ static const struct {
     {DT_RELRSZ, offsetof(struct dynamic, relr.size)},
     {DT_JMPREL, offsetof(struct dynamic, plt.addr)},
     {DT_PLTRELSZ, offsetof(struct dynamic, plt.size)},
-    {DT_PREINIT_ARRAY, offsetof(struct dynamic, called[0].addr)},
-    {DT_PREINIT_ARRAYSZ, offsetof(struct dynamic, called[0].size)},
-    {DT_INIT_ARRAY, offsetof(struct dynamic, called[1].addr)},
-    {DT_INIT_ARRAYSZ, offsetof(struct dynamic, called[1].size)},
-    {DT_FINI_ARRAY, offsetof(struct dynamic, called[2].addr)},
-    {DT_FINI_ARRAYSZ, offsetof(struct dynamic, called[2].size)},
+    {DT_PREINIT_ARRAY, offsetof(struct dynamic, init_arrays[0].addr)},
+    {DT_PREINIT_ARRAYSZ, offsetof(struct dynamic, init_arrays[0].size)},
+    {DT_INIT_ARRAY, offsetof(struct dynamic, init_arrays[1].addr)},
+    {DT_INIT_ARRAYSZ, offsetof(struct dynamic, init_arrays[1].size)},
+    {DT_FINI_ARRAY, offsetof(struct dynamic, init_arrays[2].addr)},
+    {DT_FINI_ARRAYSZ, offsetof(struct dynamic, init_arrays[2].size)},
 };
 
 static void read_entry(struct dynamic *d, const Elf64_Dyn *entry) {
@@ -58,7 +58,7 @@ void dynamic_read(struct module *module) {
                 break;
             read_entry(d, &entry);
             if (entry.d_tag == DT_INIT || entry.d_tag == DT_FINI)
-                d->calls[entry.d_tag == DT_FINI] = ph.p_vaddr + at + size / 2;
+                d->init_fini[entry.d_tag == DT_FINI] = ph.p_vaddr + at + size / 2;
         }
     }
     module->text_relocations = d->text_relocations;

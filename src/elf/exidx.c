@@ -1,8 +1,8 @@
 /*
- * .ARM.exidx: where functions of 32-bit Arm begin, as far as they are unwound differently, and
- * where their language-specific data is. Pairs of words, sorted; offsets of 31 bits count from
- * where they stand (Exception Handling ABI for the Arm Architecture, "Index table entries";
- * "Exception handling table entries").
+ * Reads .ARM.exidx: starts of ranges that are unwound alike, and their language-specific data.
+ * Entries are pairs of words, sorted. 31-bit offsets count from their own address (Exception
+ * Handling ABI for the Arm Architecture, "Index table entries"; "Exception handling table
+ * entries").
  */
 #include "elf/internal.h"
 #include "elf/sort.h"
@@ -10,14 +10,14 @@
 enum { ENTRY_BYTES = 8, CANTUNWIND = 1 };
 static const uint32_t INLINE = UINT32_C(1) << 31;
 
-/* What the word at ADDR, an offset from there, leads to. */
-static vaddr_t led_to(vaddr_t addr, uint32_t word) {
+/* The target of WORD, a 31-bit offset from its address ADDR (prel31). */
+static vaddr_t prel31_target(vaddr_t addr, uint32_t word) {
     uint32_t offset = (word & ~INLINE) | (word & UINT32_C(1) << 30) << 1;
     return (uint32_t)(addr + offset);
 }
 
-/* Compilers use the generic model where there is language-specific data: the personality routine's
- * address; a word whose highest byte tells how many more hold unwinding instructions; the data. */
+/* With language-specific data compilers use the generic model: the personality routine's address; a
+ * word whose highest byte counts further words of unwinding instructions; the data. */
 static vaddr_t find_lsda(const struct module *module, vaddr_t entry) {
     const uint8_t *head = module_bytes(module, entry, ENTRY_BYTES);
     if (!head || LOAD(uint32_t, head) & INLINE)
@@ -29,14 +29,16 @@ static vaddr_t find_lsda(const struct module *module, vaddr_t entry) {
 static struct exception_range read_entry(const struct module *module, const uint8_t *bytes,
                                          vaddr_t addr) {
     uint32_t word = LOAD(uint32_t, bytes + 4);
-    struct exception_range range = {.start = led_to(addr, LOAD(uint32_t, bytes)) & ~(vaddr_t)1};
+    struct exception_range range = {.start =
+                                        prel31_target(addr, LOAD(uint32_t, bytes)) & ~(vaddr_t)1};
     range.ends_unwound = word == CANTUNWIND;
     if (!range.ends_unwound && !(word & INLINE))
-        range.lsda = find_lsda(module, led_to(addr + 4, word));
+        range.lsda = find_lsda(module, prel31_target(addr + 4, word));
     return range;
 }
 
-/* A range goes on to the next one, but not beyond its section. */
+/* Sets each end to the next start or the section's end. Drops empty ranges. Returns how many are
+ * left. */
 static size_t find_ends(const struct module *module, struct exception_range *ranges, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {

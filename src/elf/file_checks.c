@@ -1,3 +1,4 @@
+/* Opens a file by its path and searches its symbols or its code. */
 #include "elf/file_checks.h"
 
 #include <fcntl.h>
@@ -12,7 +13,7 @@ static bool is_dynamic(const struct image *image) {
     return false;
 }
 
-/* The first symbol is none. UNDEFINED: only such count. */
+/* Whether section TABLE has symbol NAME; UNDEFINED: as an undefined one. Symbol 0 is none. */
 static bool has_symbol(const struct image *image, uint32_t table, const char *name,
                        bool undefined) {
     Elf64_Shdr section = image_section(image, table);
@@ -25,8 +26,8 @@ static bool has_symbol(const struct image *image, uint32_t table, const char *na
     const size_t size = image->sizes->symbol;
     for (uint64_t at = size; at + size <= section.sh_size; at += size) {
         Elf64_Sym symbol = image_symbol(image, symbols + at);
-        const char *its = strings_at(&strings, symbol.st_name);
-        if (its && strcmp(its, name) == 0 && (!undefined || symbol.st_shndx == SHN_UNDEF))
+        const char *found = strings_at(&strings, symbol.st_name);
+        if (found && strcmp(found, name) == 0 && (!undefined || symbol.st_shndx == SHN_UNDEF))
             return true;
     }
     return false;

@@ -1,16 +1,16 @@
-/* Whether a program calls a function of the C library, told by its symbols. */
+/* Checks of a file by its path: which functions it uses, by symbols, and which code it holds. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether the program at PATH imports FUNCTION or, when it is linked statically and not stripped,
- * contains it. False when it cannot be read. */
+/* Whether the dynamic symbols of the program at PATH have FUNCTION, imported or defined. In a
+ * static program: whether its symbol table has it. False if the file cannot be read. */
 bool elf_program_uses(const char *path, const char *function);
 
-/* Whether a function of that name is needed by the program or library at PATH, or, if it is linked
- * statically and not stripped, contained in it. */
+/* Whether the program or library at PATH imports FUNCTION or, if it has no dynamic symbols, its
+ * symbol table has it. */
 bool elf_imports(const char *path, const char *function);
-/* Whether IS says so of code of the file at PATH. */
+/* Whether IS is true for an executable segment of the file at PATH. */
 bool elf_has_code(const char *path, bool (*is)(const uint8_t *bytes, size_t size));

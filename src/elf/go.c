@@ -1,9 +1,8 @@
 /*
- * Whether a file is Go's, as its table of functions tells, which stays where names and call-frame
- * information are stripped.
+ * Tells by Go's table of functions whether a file holds Go code. Stripping keeps this table.
  *
- * It begins with the number of its layout, two zeros, the sizes of the shortest instruction and of
- * a word (runtime/symtab.go, pcHeader), aligned. On 32-bit Arm Go's code is A32.
+ * The table is aligned. It begins with a layout number, two zeros, and the sizes of the shortest
+ * instruction and of a word (runtime/symtab.go, pcHeader). On 32-bit Arm Go's code is A32.
  */
 #include <elf.h>
 #include <string.h>
@@ -24,9 +23,9 @@ static bool holds_table(const struct module *m, const struct section *s) {
     return false;
 }
 
-/* Where there are no section headers the sections are made up, and bear no names of their own. */
+/* Without section headers, sections are parts of segments with names like "(data)". */
 bool module_is_go(const struct module *m) {
-    static const char name[] = "gopclntab"; /* alone, or behind what it is relocated like */
+    static const char name[] = "gopclntab"; /* .gopclntab, .data.rel.ro.gopclntab */
     for (size_t i = 0; i < m->section_count; i++) {
         const char *dot = strrchr(m->sections[i].name, '.');
         if (dot ? strcmp(dot + 1, name) == 0

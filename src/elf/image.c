@@ -1,4 +1,4 @@
-/* See image.h. Files are mapped, not read: of a large library only what is looked at is loaded. */
+/* Opens and validates images. Files are mapped, so only the pages that are used are read. */
 #include "elf/image.h"
 
 #include <errno.h>
@@ -6,14 +6,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-/* Files of 32 bits are of interest where code for them is understood. */
-static bool is_known_narrow(const struct image *image) {
+/* 32-bit files are supported for machines with a backend: Arm. */
+static bool is_supported_32bit(const struct image *image) {
     const uint8_t *machine = image->bytes + offsetof(Elf32_Ehdr, e_machine);
     return image->size >= offsetof(Elf32_Ehdr, e_version) && image->bytes[EI_DATA] == ELFDATA2LSB &&
            LOAD(uint16_t, machine) == EM_ARM;
 }
 
-/* The identification bytes: what must hold before any other field may be interpreted. */
+/* Checks the identification bytes, before any other field is read. */
 static int check_ident(struct image *image, const char *name, struct err *err) {
     const uint8_t *ident = image->bytes;
     if (image->size < SELFMAG || memcmp(ident, ELFMAG, SELFMAG) != 0)
@@ -21,7 +21,7 @@ static int check_ident(struct image *image, const char *name, struct err *err) {
     if (image->size < EI_NIDENT)
         return err_set(err, ENOEXEC, "truncated-elf", "%s: ends within its ELF header", name);
     image->sizes = record_sizes_of(ident[EI_CLASS]);
-    if (ident[EI_CLASS] == ELFCLASS32 && !is_known_narrow(image))
+    if (ident[EI_CLASS] == ELFCLASS32 && !is_supported_32bit(image))
         return err_set(err, ENOTSUP, "elf-class",
                        "%s: is a 32-bit program: spoor traces 64-bit ones", name);
     if (!image->sizes || ident[EI_VERSION] != EV_CURRENT)
@@ -35,9 +35,8 @@ static int check_ident(struct image *image, const char *name, struct err *err) {
 }
 
 /*
- * Section headers are for linkers and debuggers; the kernel never looks at them, and neither
- * packers nor strippers keep them intact. So a bad table counts as none. Large counts are in
- * section 0 (gABI, "ELF Header").
+ * The kernel ignores section headers, and packers and strippers damage them. So a malformed table
+ * counts as absent. Large counts are in section 0 (gABI, "ELF Header").
  */
 static void find_sections(struct image *image) {
     const Elf64_Ehdr *header = &image->header;

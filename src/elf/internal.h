@@ -1,7 +1,6 @@
 /*
- * What the files of this folder share: the loader's steps, in the order in which module_load()
- * takes them. Each step fills its part of struct module and leaves the rest alone; steps that
- * return nothing treat bytes that make no sense as absent.
+ * The loader's steps, in the order of module_load(). Each step fills its part of struct module.
+ * Steps that return nothing treat malformed bytes as absent.
  */
 #pragma once
 
@@ -16,39 +15,39 @@ struct table { /* SIZE bytes at ADDR of memory */
     uint64_t size;
 };
 
-struct dynamic { /* PT_DYNAMIC; all 0 when there is none */
+struct dynamic { /* PT_DYNAMIC; all 0 if there is none */
     bool present;
     bool text_relocations;
     vaddr_t symbols;
     struct table strings;
     vaddr_t hash, gnu_hash, got;
     struct table rela, rel, relr, plt;
-    bool plt_has_addends;   /* `plt` holds Rela, else Rel */
-    vaddr_t calls[2];       /* words with addresses of what is called at start and end; 0: none */
-    struct table called[3]; /* arrays of such words */
+    bool plt_has_addends;        /* `plt` holds Rela, else Rel */
+    vaddr_t init_fini[2];        /* addresses of the words of DT_INIT and DT_FINI; 0: none */
+    struct table init_arrays[3]; /* DT_PREINIT_ARRAY, DT_INIT_ARRAY, DT_FINI_ARRAY */
 };
 
 typedef ARRAY(struct code_mark) code_marks;
 
 struct module_private {
     struct image file;
-    struct image debug; /* empty when there is no separate debug file */
+    struct image debug; /* the separate debug file; empty: none */
     struct dynamic dynamic;
     struct arena *names; /* symbol names that had to be rewritten */
-    code_marks mapping;  /* mapping symbols, and what else tells states: until marks_settle() */
-    code_marks points;
+    code_marks mapping;  /* mapping symbols, until marks_finish() */
+    code_marks hints;    /* other marks, until marks_finish() */
     pthread_mutex_t index_lock;
-    uint32_t *index; /* of symbols by name, built at first use: see lookup.c */
+    uint32_t *index; /* hash table of symbols by name, built at first use (lookup.c) */
     size_t index_size;
 };
 
 typedef ARRAY(struct code_ref) code_refs;
 
-/* module.c: loads what IMAGE holds and empties it, on failure too. Errors as module_load()'s. */
+/* module.c: makes a module of IMAGE and empties IMAGE, on failure too. Errors: as module_load(). */
 int module_from_image(struct image *image, const char *name, unsigned flags, struct module **ret,
                       struct err *err);
 
-/* What sort_by_address() and the binary searches of lookup.c rest on. */
+/* sort_by_address() and the binary searches of lookup.c rely on this. */
 _Static_assert(offsetof(struct segment, start) == 0 && offsetof(struct section, start) == 0 &&
                    offsetof(struct symbol, addr) == 0 && offsetof(struct cfa_row, pc) == 0 &&
                    offsetof(struct unwind_range, start) == 0 &&
@@ -62,7 +61,7 @@ _Static_assert(offsetof(struct segment, start) == 0 && offsetof(struct section, 
 /* layout.c. Errors: "corrupt-elf", "truncated-elf". */
 int layout_read_segments(struct module *module, struct err *err);
 void layout_read_sections(struct module *module);
-/* From PT_NOTE or note sections; returns its size, 0 when there is none. */
+/* From note sections or PT_NOTE. Returns its size; 0: there is none. */
 size_t layout_build_id(const struct image *image, uint8_t ret[static 32]);
 
 /* dynamic.c */
@@ -75,8 +74,8 @@ void debugfile_find(struct module *module);
 void symbols_read(struct module *module);
 /* Number of entries of the dynamic symbol table, all of them inside the file. */
 size_t symbols_dynamic_count(const struct module *module);
-/* How many have room where they are: no more are there. */
-size_t symbols_dynamic_room(const struct module *module);
+/* An upper limit of that number: entries that fit between the table's start and the file's end. */
+size_t symbols_dynamic_max(const struct module *module);
 
 /* cfi.c */
 void cfi_read(struct module *module);
@@ -84,23 +83,23 @@ void cfi_read(struct module *module);
 /* exidx.c: fills module->exceptions. */
 void exidx_read(struct module *module);
 
-/* mapping_symbols.c: what tells in which state code runs, for machines that have states. */
-/* A word or symbol that leads to code: notes its state. Returns the address alone. */
+/* mapping_symbols.c: the states of code (enum code_state), for machines that have states. */
+/* Notes the state that VALUE, a pointer to code, tells. Returns the address without Thumb bit. */
 vaddr_t marks_note(struct module *module, vaddr_t value, bool sure);
-/* A mapping symbol. */
+/* Notes a mapping symbol. */
 void marks_note_mapping(struct module *module, vaddr_t addr, const char *name);
 /* Fills module->marks. */
-void marks_settle(struct module *module);
+void marks_finish(struct module *module);
 
 /* refs.c */
 void refs_read(struct module *module);
 
-/* stubs.c: the sections `plt` of a file without section headers. */
+/* stubs.c: finds the sections `plt` of a file without section headers. */
 void stubs_find(struct module *module);
 
 /*
- * patchable.c: the words of all sections __patchable_function_entries. As the file holds them they
- * may be zero (lld leaves them to relocations); what they are in memory decides.
+ * patchable.c: the words of all sections __patchable_function_entries. They may be zero in the file
+ * (lld leaves them to relocations), so relocations are applied to them.
  */
 struct patchable_word {
     vaddr_t at, value;
@@ -109,12 +108,12 @@ struct patchable_words {
     ARRAY(struct patchable_word) list; /* by address */
 };
 void patchable_read(const struct module *module, struct patchable_words *ret);
-/* The word at AT, if it is one of them, has VALUE once the module is loaded. */
+/* Sets the word at AT, if it is one of WORDS, to VALUE. */
 void patchable_relocate(struct patchable_words *words, vaddr_t at, vaddr_t value);
-/* Fills module->patchables with those that lead to code, each once, and empties WORDS. */
+/* Fills module->patchables with the addresses of code, each once, and empties WORDS. */
 void patchable_write(struct module *module, struct patchable_words *words);
 
-/* sleds.c: likewise the addresses in xray_instr_map, for module->sleds. */
+/* sleds.c: the same for the addresses in xray_instr_map and module->sleds. */
 void sleds_read(const struct module *module, struct patchable_words *ret);
 void sleds_write(struct module *module, struct patchable_words *words);
 
@@ -123,5 +122,5 @@ void lsda_read_all(const struct module *module, code_refs *refs);
 
 /* lookup.c */
 bool module_is_text(const struct module *module, vaddr_t addr);
-/* Bytes from ADDR to the end of what the file has of its segment; NULL and 0 when not there. */
+/* The file's bytes from ADDR to the end of its segment; NULL and 0 if ADDR is not in the file. */
 const uint8_t *module_bytes_from(const struct module *module, vaddr_t addr, uint64_t *ret_size);

@@ -1,6 +1,6 @@
 /*
- * Segments, sections and the build ID. Segments are what the kernel maps, so they decide where
- * bytes are; a section that contradicts them is left out.
+ * Segments, sections and the build ID. The kernel maps segments, so these decide where bytes are. A
+ * section that contradicts them is left out.
  */
 #include <errno.h>
 
@@ -17,7 +17,7 @@ static int check_segment(const struct module *module, const Elf64_Phdr *ph, stru
     return 0;
 }
 
-static void span(struct module *module) {
+static void set_spans(struct module *module) {
     module->low = module->text_low = UINT64_MAX;
     for (size_t i = 0; i < module->segment_count; i++) {
         const struct segment *s = module->segments + i;
@@ -61,7 +61,7 @@ int layout_read_segments(struct module *module, struct err *err) {
     for (size_t i = 1; i < segments.count; i++)
         if (segments.at[i].start - segments.at[i - 1].start < segments.at[i - 1].size)
             return err_set(err, ENOEXEC, "corrupt-elf", "%s: its segments overlap", module->path);
-    span(module);
+    set_spans(module);
     return 0;
 }
 
@@ -69,13 +69,13 @@ typedef ARRAY(struct section) section_list;
 
 static bool is_plt(const char *name) {
     if (name[0] == '.' && name[1] == 'i')
-        name++; /* .iplt: ".plt" but for its second letter */
+        name++; /* .iplt */
     else if (name[0] != '.')
         return false;
     return strncmp(name + 1, "plt", 3) == 0 && (name[4] == '\0' || name[4] == '.');
 }
 
-/* An allocated section that lies within one segment; .tbss takes no memory of its own. */
+/* Adds SH if it is allocated and within one segment. .tbss has no memory. */
 static void add_section(const struct module *module, const Elf64_Shdr *sh, section_list *list) {
     bool nobits = sh->sh_type == SHT_NOBITS;
     if (!(sh->sh_flags & SHF_ALLOC) || !sh->sh_size || (nobits && (sh->sh_flags & SHF_TLS)))
@@ -94,8 +94,8 @@ static void add_section(const struct module *module, const Elf64_Shdr *sh, secti
         ARRAY_PUSH(list, section);
 }
 
-/* Without section headers: what the file holds of a segment, and what is zero. */
-static void add_made_up(const struct segment *s, section_list *list) {
+/* Without section headers: a segment's bytes in the file, and its zeros, become sections. */
+static void add_segment_parts(const struct segment *s, section_list *list) {
     struct section section = {.start = s->start, .size = s->file_size, .bytes = s->bytes};
     section.name = s->executable ? "(code)" : s->writable ? "(data)" : "(constants)";
     section.writable = s->writable;
@@ -117,7 +117,7 @@ void layout_read_sections(struct module *module) {
         add_section(module, &sh, &list);
     }
     for (size_t i = 0; !file->section_count && i < module->segment_count; i++)
-        add_made_up(module->segments + i, &list);
+        add_segment_parts(module->segments + i, &list);
     sort_by_address(list.at, list.count, sizeof *list.at);
     size_t kept = 0;
     for (size_t i = 0; i < list.count; i++)
@@ -127,8 +127,7 @@ void layout_read_sections(struct module *module) {
     module->section_count = kept;
 }
 
-/* Notes are padded to 4 bytes, or to 8 where the table's alignment says so (gABI, "Note Section").
- */
+/* Notes are padded to 4 bytes, or to 8 if that is the table's alignment (gABI, "Note Section"). */
 static size_t find_build_id(const uint8_t *p, uint64_t left, uint64_t align,
                             uint8_t ret[static 32]) {
     uint64_t mask = align == 8 ? 7 : 3;

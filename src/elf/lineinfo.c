@@ -1,4 +1,4 @@
-/* See lineinfo.h. This file opens images and puts places together. */
+/* Opens images, and combines symbols and DWARF into places. */
 #include "elf/lineinfo.h"
 
 #include <errno.h>
@@ -47,14 +47,14 @@ static int open_image(const char *path, int *ret_fd, struct err *err) {
     return rc;
 }
 
-/* The header says enough: what is behind it counts as absent where it makes no sense. */
+/* Checks the header only: other malformed parts count as absent. */
 static int check_header(int fd, const char *path, struct lineinfo *info, struct err *err) {
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
     GElf_Ehdr header;
-    bool whole = elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header);
+    bool complete = elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header);
     elf_end(elf);
-    if (!whole)
+    if (!complete)
         return err_set(err, ENOEXEC, "truncated-elf", "%s: ends within its ELF header", path);
     if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
         return err_set(err, ENOEXEC, "elf-type",
@@ -97,7 +97,7 @@ static void read_segments(struct lineinfo *info, Elf *elf) {
     info->low = info->segments.count ? info->low & ~(uint64_t)(PAGE - 1) : 0;
 }
 
-/* Sections are closer than segments, in which firmware's constants are executable, too. */
+/* Replaces segments by sections: in firmware's segments constants are executable, too. */
 static void read_sections(struct lineinfo *info, Elf *elf) {
     const GElf_Xword wanted = SHF_ALLOC | SHF_EXECINSTR;
     bool first = true;
@@ -113,8 +113,8 @@ static void read_sections(struct lineinfo *info, Elf *elf) {
     }
 }
 
-/* FD is taken over. */
-static int report(struct lineinfo *info, int fd, const char *path, struct err *err) {
+/* Loads all tables of INFO. Takes FD over. */
+static int load_image(struct lineinfo *info, int fd, const char *path, struct err *err) {
     static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
                                              .find_debuginfo = dwfl_standard_find_debuginfo,
                                              .section_address = dwfl_offline_section_address};
@@ -126,7 +126,7 @@ static int report(struct lineinfo *info, int fd, const char *path, struct err *e
         close(fd);
     Elf *elf = info->module ? dwfl_module_getelf(info->module, &bias) : NULL;
     if (!elf)
-        return err_set(err, ENOEXEC, "corrupt-elf", "%s: its headers make no sense", path);
+        return err_set(err, ENOEXEC, "corrupt-elf", "%s: its headers are invalid", path);
     dwfl_report_end(info->dwfl, NULL, NULL);
     read_segments(info, elf);
     read_sections(info, elf);
@@ -144,7 +144,7 @@ int lineinfo_open(const char *path, struct lineinfo **ret, struct err *err) {
     struct lineinfo *info = mem_alloc(sizeof *info);
     rc = check_header(fd, path, info, err);
     if (rc == 0)
-        rc = report(info, fd, path, err);
+        rc = load_image(info, fd, path, err);
     else
         close(fd);
     if (rc == 0)
@@ -179,13 +179,14 @@ static bool is_code(const struct lineinfo *info, vaddr_t addr) {
     return false;
 }
 
-/* ADDR without bits that are no part of it; BITS wide and sign-extended, as bit 55 says. */
+/* The low BITS of ADDR, sign-extended by bit 55. */
 static vaddr_t strip(uint64_t addr, unsigned bits) {
     uint64_t mask = ((uint64_t)1 << bits) - 1;
     return addr >> 55 & 1 ? addr | ~mask : addr & mask;
 }
 
-/* How wide addresses are depends on the system: mostly 48 bits, or 39 (a small kernel), or 52. */
+/* Tries AArch64's address widths: mostly 48 bits, or 39 (a small kernel), or 52. BACK is subtracted
+ * before the check. */
 static bool find_code(const struct lineinfo *info, uint64_t addr, unsigned back, vaddr_t *ret) {
     static const uint8_t widths[] = {56, 52, 48, 47, 42, 39, 36};
     if (info->machine == EM_ARM)

@@ -1,5 +1,4 @@
-/* What images for Arm say of themselves besides: unwind tables, and the profile of the processor.
- */
+/* Reads the sections that only images for Arm have: unwind tables and build attributes. */
 #include <gelf.h>
 #include <string.h>
 
@@ -26,8 +25,8 @@ static void skip_string(struct attributes *a) {
     a->at = nul ? nul + 1 : a->end;
 }
 
-/* Addenda to the ABI for the Arm Architecture, 2.2: which values are strings, tags tell. */
-static bool says_m(struct attributes a) {
+/* Tags tell which values are strings (Addenda to the ABI for the Arm Architecture, 2.2). */
+static bool profile_is_m(struct attributes a) {
     while (a.at < a.end) {
         uint64_t tag = read_uleb(&a);
         if (tag == TAG_RAW_NAME || tag == TAG_NAME || (tag > TAG_COMPATIBILITY && tag & 1)) {
@@ -43,8 +42,8 @@ static bool says_m(struct attributes a) {
     return false;
 }
 
-/* 'A', then one vendor's part: its length, name, and that of the whole file first. */
-static bool is_m(const Elf_Data *data) {
+/* The section is 'A' and a vendor's part: length, name, then a subsection for the whole file. */
+static bool attributes_are_m(const Elf_Data *data) {
     static const char vendor[] = "aeabi";
     enum { HEAD = 5, FILE_HEAD = 5 };
     const uint8_t *at = data->d_buf;
@@ -52,7 +51,7 @@ static bool is_m(const Elf_Data *data) {
     if (!at || data->d_size < first + FILE_HEAD || at[0] != 'A' ||
         memcmp(at + HEAD, vendor, sizeof vendor) != 0 || at[first] != TAG_FILE)
         return false;
-    return says_m((struct attributes){at + first + FILE_HEAD, at + data->d_size});
+    return profile_is_m((struct attributes){at + first + FILE_HEAD, at + data->d_size});
 }
 
 void lineinfo_read_arm(struct lineinfo *info, Elf *elf) {
@@ -62,7 +61,7 @@ void lineinfo_read_arm(struct lineinfo *info, Elf *elf) {
             continue;
         Elf_Data *data = h.sh_type == SHT_ARM_ATTRIBUTES ? elf_rawdata(s, NULL) : NULL;
         if (data)
-            info->is_m_profile = is_m(data);
+            info->is_m_profile = attributes_are_m(data);
         if (h.sh_type == SHT_ARM_EXIDX && h.sh_addr + h.sh_size > h.sh_addr)
             info->exidx = (struct span){h.sh_addr, h.sh_addr + h.sh_size};
     }

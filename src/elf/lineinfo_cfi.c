@@ -1,9 +1,9 @@
 /*
- * Call-frame information of an image, as libdw reads it.
+ * Call-frame information of an image, by libdw.
  *
- * .debug_frame still describes functions that the linker threw away, at address 0 (see
- * lineinfo_dwarf.c): libdw would find those first. They are taken out of its copy of the section
- * before it looks there.
+ * .debug_frame still describes functions that the linker discarded, at address 0 (see
+ * lineinfo_dwarf.c). libdw would find these first, so they are removed from its copy of the section
+ * before the first lookup.
  */
 #include <gelf.h>
 #include <string.h>
@@ -24,9 +24,9 @@ static Elf_Data *find_section(Elf *elf, const char *name) {
     return NULL;
 }
 
-/* An FDE's LEFT bytes behind its CIE's offset: where its code begins, and how long it is. One that
- * begins nowhere is never found. */
-static void drop_discarded(const struct lineinfo *info, uint8_t *at, uint64_t left) {
+/* AT: LEFT bytes of an FDE, from its start address and length on. If the code was discarded, sets
+ * an empty range, which libdw never finds. */
+static void clear_fde(const struct lineinfo *info, uint8_t *at, uint64_t left) {
     size_t size = info->is_64bit ? 8 : 4;
     uint64_t start = 0;
     if (left < 2 * size)
@@ -38,9 +38,9 @@ static void drop_discarded(const struct lineinfo *info, uint8_t *at, uint64_t le
     memset(at + size, 0, size);
 }
 
-/* Entries (DWARF 5, 6.4.1): a length, which of them is 64 bits wide behind a mark; the offset of a
- * CIE, all ones in a CIE itself. */
-static void cleanse(const struct lineinfo *info, uint8_t *at, uint64_t left) {
+/* Entries (DWARF 5, 6.4.1) have a length (64 bits behind a mark of 32 ones, or 32 bits) and the
+ * offset of a CIE (all ones in a CIE). */
+static void drop_discarded_fdes(const struct lineinfo *info, uint8_t *at, uint64_t left) {
     while (left > 4) {
         uint64_t length = 0, cie = 0;
         memcpy(&length, at, 4);
@@ -53,22 +53,23 @@ static void cleanse(const struct lineinfo *info, uint8_t *at, uint64_t left) {
             return;
         memcpy(&cie, at + head, wide);
         if (cie != (wide == 8 ? UINT64_MAX : UINT32_MAX))
-            drop_discarded(info, at + head + wide, length - wide);
+            clear_fde(info, at + head + wide, length - wide);
         at += head + length;
         left -= head + length;
     }
 }
 
-/* libelf has a private copy, or maps the file privately (ELF_C_READ_MMAP_PRIVATE, by libdwfl). */
+/* The bytes may be changed: libelf has a private copy, or maps the file privately
+ * (ELF_C_READ_MMAP_PRIVATE, by libdwfl). */
 static Dwarf_CFI *second_cfi(struct lineinfo *info) {
     GElf_Addr bias;
     Dwarf *dwarf = dwfl_module_getdwarf(info->module, &bias);
     Elf_Data *frames = dwarf ? find_section(dwarf_getelf(dwarf), ".debug_frame") : NULL;
     if (!frames || !frames->d_buf)
         return NULL;
-    if (!info->is_cleansed)
-        cleanse(info, frames->d_buf, frames->d_size);
-    info->is_cleansed = true;
+    if (!info->is_filtered)
+        drop_discarded_fdes(info, frames->d_buf, frames->d_size);
+    info->is_filtered = true;
     return dwfl_module_dwarf_cfi(info->module, &bias);
 }
 

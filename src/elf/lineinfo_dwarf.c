@@ -1,9 +1,9 @@
 /*
  * Inlined functions and lines, from DWARF by libdw.
  *
- * Linkers that throw a function away (--gc-sections, groups) leave its description behind, at
- * address 0 or 1. Firmware that is linked to 0 has code there: a description that begins there is
- * believed only where a symbol does, too.
+ * A linker that discards a function (--gc-sections, groups) keeps its description, at address 0 or
+ * 1. Firmware may have code there. So a description at 0 or 1 counts only if a symbol with a size
+ * begins there, too.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -53,8 +53,7 @@ void lineinfo_read_units(struct lineinfo *info) {
         qsort(info->units.at, info->units.count, sizeof *info->units.at, compare);
 }
 
-/* The last unit with code from at or before ADDR to above ADDR: one unit's code may lie within
- * another's. */
+/* The innermost unit with code at ADDR: one unit's code may lie within another's. */
 static bool unit_at(const struct lineinfo *info, vaddr_t addr, Dwarf_Die *ret) {
     enum { NESTED = 64 };
     size_t above = SEARCH(k, info->units.count, info->units.at[k].start <= addr);
@@ -74,17 +73,17 @@ static bool covers(const struct lineinfo *info, Dwarf_Die *die, vaddr_t addr) {
 
 /* ---- functions ---- */
 
-/* From a unit down to ADDR: the function, and what is inlined in it, the outermost first. */
+/* The function at ADDR and the functions inlined there, the outermost first. */
 struct path {
     const struct lineinfo *info;
     vaddr_t addr;
-    bool nested; /* functions in functions are looked for, too: their code is elsewhere */
+    bool nested; /* also search functions in functions, whose code is elsewhere */
     ARRAY(Dwarf_Die) functions;
 };
 
 static bool descend(struct path *p, Dwarf_Die *die, unsigned depth);
 
-/* Whether ADDR is in DIE; then the path leads on as far as it goes. */
+/* Whether ADDR is in DIE. Then adds DIE, if it is a function, and its inlined functions. */
 static bool enter(struct path *p, Dwarf_Die *die, unsigned depth) {
     switch (dwarf_tag(die)) {
     case DW_TAG_namespace:
@@ -104,7 +103,7 @@ static bool enter(struct path *p, Dwarf_Die *die, unsigned depth) {
     case DW_TAG_lexical_block:
     case DW_TAG_try_block:
     case DW_TAG_catch_block:
-        /* A block without code of its own may still hold what was inlined into it. */
+        /* A block without addresses may still hold inlined functions. */
         if (dwarf_hasattr(die, DW_AT_ranges) || dwarf_hasattr(die, DW_AT_low_pc))
             return covers(p->info, die, p->addr) && descend(p, die, depth);
         return descend(p, die, depth);
@@ -124,7 +123,7 @@ static bool descend(struct path *p, Dwarf_Die *die, unsigned depth) {
     return false;
 }
 
-static void find_path(struct path *p, Dwarf_Die *unit) {
+static void find_functions(struct path *p, Dwarf_Die *unit) {
     Dwarf_Die die, split = {0}, *whole = unit;
     uint8_t type;
     if (dwarf_cu_info(unit->cu, NULL, &type, &die, &split, NULL, NULL, NULL) == 0 &&
@@ -157,7 +156,7 @@ static unsigned number_of(Dwarf_Die *die, unsigned attribute) {
     return (unsigned)value;
 }
 
-/* Where DIE, which is inlined, was called. */
+/* The place where DIE, an inlined function, was called. */
 static void locate_call(Dwarf_Die *die, struct line_frame *frame) {
     Dwarf_Die unit;
     Dwarf_Files *files;
@@ -171,19 +170,19 @@ static void locate_call(Dwarf_Die *die, struct line_frame *frame) {
     frame->file = name ? mem_strdup(name) : NULL;
 }
 
-/* Up to where the lines of functions of UNIT that were thrown away lie over others'. */
+/* The highest end of discarded functions of UNIT: below it lines may be theirs. */
 static vaddr_t discarded_end(const struct lineinfo *info, Dwarf_Die *unit) {
     Dwarf_Die die;
     Dwarf_Addr start, end;
-    vaddr_t most = 0;
+    vaddr_t max_end = 0;
     if (dwarf_child(unit, &die) != 0)
         return 0;
     do {
         if (dwarf_tag(&die) == DW_TAG_subprogram && dwarf_lowpc(&die, &start) == 0 &&
-            lineinfo_is_discarded(info, start) && dwarf_highpc(&die, &end) == 0 && end > most)
-            most = end;
+            lineinfo_is_discarded(info, start) && dwarf_highpc(&die, &end) == 0 && end > max_end)
+            max_end = end;
     } while (dwarf_siblingof(&die, &die) == 0);
-    return most;
+    return max_end;
 }
 
 static void locate(const struct lineinfo *info, Dwarf_Die *unit, vaddr_t addr,
@@ -214,7 +213,7 @@ void lineinfo_dwarf_frames(const struct lineinfo *info, vaddr_t addr, line_frame
     if (!info->dwarf || !unit_at(info, addr, &unit))
         return;
     locate(info, &unit, addr, &at);
-    find_path(&p, &unit);
+    find_functions(&p, &unit);
     for (size_t i = p.functions.count; i-- > 0;) {
         Dwarf_Die *die = &p.functions.at[i];
         at.function = name_of(die);

@@ -1,4 +1,4 @@
-/* What the files lineinfo*.c share. */
+/* struct lineinfo, shared by the files lineinfo*.c. */
 #pragma once
 
 #include "base/mem.h"
@@ -6,10 +6,10 @@
 
 struct named { /* a symbol */
     vaddr_t addr;
-    vaddr_t end;  /* addr: its size is not known */
-    vaddr_t most; /* of all ends of symbols up to this one */
+    vaddr_t end;     /* equal to addr: its size is not known */
+    vaddr_t max_end; /* of this and all symbols before */
     const char *name;
-    uint8_t rank; /* of names of one address: lower is better */
+    uint8_t rank; /* among names of one address; lower is better */
     bool thumb;
 };
 
@@ -19,9 +19,9 @@ struct unit_range {
 };
 
 struct line_segment {
-    struct span span; /* of addresses */
+    struct span span;
     const uint8_t *bytes;
-    size_t size; /* of what the file has */
+    size_t size; /* bytes in the file */
 };
 
 struct lineinfo {
@@ -30,12 +30,12 @@ struct lineinfo {
     uint16_t machine;
     bool is_64bit;
     vaddr_t low;
-    ARRAY(struct span) code; /* executable */
+    ARRAY(struct span) code; /* executable sections or segments */
     ARRAY(struct line_segment) segments;
-    ARRAY(struct named) symbols;    /* ascending; of one address the best first */
+    ARRAY(struct named) symbols;    /* ascending; the best of one address first */
     ARRAY(struct unit_range) units; /* ascending */
     Dwarf *dwarf;                   /* NULL: none */
-    bool is_cleansed;               /* lineinfo_cfi.c */
+    bool is_filtered;               /* discarded FDEs were removed (lineinfo_cfi.c) */
     struct span exidx;
     bool is_m_profile;
 };
@@ -45,15 +45,15 @@ void lineinfo_read_arm(struct lineinfo *info, Elf *elf);
 
 /* lineinfo_symbols.c */
 void lineinfo_read_symbols(struct lineinfo *info);
-/* The function that ADDR is in; NULL if none has a name. */
+/* The symbol of the function that holds ADDR; NULL: none. */
 const struct named *lineinfo_symbol(const struct lineinfo *info, vaddr_t addr);
 
 /* lineinfo_dwarf.c */
-/* Whether what begins at START in debugging information was thrown away by the linker. */
+/* Whether the linker discarded the code that debugging information says begins at START. */
 bool lineinfo_is_discarded(const struct lineinfo *info, vaddr_t start);
 void lineinfo_read_units(struct lineinfo *info);
-/* The frames at ADDR as debugging information has them, none if it has nothing about ADDR. The
- * last is the function's own; *RET_START is where that begins. */
+/* Appends the frames at ADDR by debugging information, none if that lacks ADDR. The last frame is
+ * the function's own; *RET_START is the function's start. */
 typedef ARRAY(struct line_frame) line_frames;
 void lineinfo_dwarf_frames(const struct lineinfo *info, vaddr_t addr, line_frames *ret,
                            vaddr_t *ret_start);

@@ -1,11 +1,11 @@
-/* Names of functions, from whatever symbol tables the image and its debug file have. */
+/* Names of functions, from the symbol tables of the image and its debug file. */
 #include <gelf.h>
 #include <string.h>
 
 #include "base/search.h"
 #include "elf/lineinfo_internal.h"
 
-/* Marks of code and data (ELF for the Arm Architecture, 5.5.5; RISC-V has them, too). */
+/* Mapping symbols (ELF for the Arm Architecture, 5.5.5); RISC-V has them, too. */
 static bool is_mark(const char *name) {
     return name[0] == '$' && name[1] && strchr("adtx", name[1]) && (!name[2] || name[2] == '.');
 }
@@ -17,7 +17,7 @@ static bool in_code(const struct lineinfo *info, vaddr_t addr) {
     return false;
 }
 
-/* As src/elf/symbols.c ranks them: functions, what others can see, few underscores. */
+/* The same order as in symbols.c: functions first, then global names, then few underscores. */
 static uint8_t rank_of(const GElf_Sym *sym, const char *name) {
     unsigned underscores = 0;
     while (underscores < 3 && name[underscores] == '_')
@@ -62,10 +62,10 @@ void lineinfo_read_symbols(struct lineinfo *info) {
     }
     if (info->symbols.count)
         qsort(info->symbols.at, info->symbols.count, sizeof *info->symbols.at, compare);
-    vaddr_t most = 0;
+    vaddr_t max_end = 0;
     for (size_t i = 0; i < info->symbols.count; i++) {
         struct named *s = &info->symbols.at[i];
-        s->most = most = s->end > most ? s->end : most;
+        s->max_end = max_end = s->end > max_end ? s->end : max_end;
     }
 }
 
@@ -76,7 +76,7 @@ static bool same_section(const struct lineinfo *info, vaddr_t a, vaddr_t b) {
     return false;
 }
 
-/* The first of those that stand at the address of symbol I. */
+/* The best symbol at the address of symbol I. */
 static const struct named *best_at(const struct lineinfo *info, size_t i) {
     while (i && info->symbols.at[i - 1].addr == info->symbols.at[i].addr)
         i--;
@@ -90,7 +90,7 @@ const struct named *lineinfo_symbol(const struct lineinfo *info, vaddr_t addr) {
     size_t above = SEARCH(k, info->symbols.count, at[k].addr <= addr);
     if (!above)
         return NULL;
-    for (size_t i = above; i-- > 0 && at[i].most > addr;)
+    for (size_t i = above; i-- > 0 && at[i].max_end > addr;)
         if (at[i].end > addr)
             return best_at(info, i);
     const struct named *before = best_at(info, above - 1);

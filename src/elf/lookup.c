@@ -1,11 +1,9 @@
-/* Finding things in a loaded module: binary searches, and a hash table of symbol names. */
+/* Lookups in a loaded module: binary searches by address, and a hash table of symbol names. */
 #include "base/search.h"
 #include "elf/internal.h"
 
-/*
- * Index of the last of COUNT records of SIZE bytes, each starting with its vaddr_t, that starts at
- * or before ADDR; COUNT when none does.
- */
+/* Index of the last of COUNT records of SIZE bytes that starts at or before ADDR; COUNT: none. Each
+ * record begins with its vaddr_t. */
 static size_t last_at_or_before(const void *records, size_t count, size_t size, vaddr_t addr) {
     size_t above = SEARCH(k, count, LOAD(vaddr_t, (const uint8_t *)records + k * size) <= addr);
     return above ? above - 1 : count;

@@ -1,14 +1,14 @@
 /*
- * Landing pads: where the C++ runtime resumes after a throw. They are branch targets that no
- * instruction names. The table's format is that of GCC's unwind-pe.h and eh_personality.cc, which
- * the Itanium C++ ABI's exception handling document describes; other languages that use an LSDA
- * (Rust, Ada, D, Go's gccgo, C cleanups) share it.
+ * Reads landing pads: branch targets, named by no instruction, where the C++ runtime resumes after
+ * a throw. The table's format is that of GCC's unwind-pe.h and eh_personality.cc, described in the
+ * Itanium C++ ABI's exception handling document. Other languages with an LSDA (Rust, Ada, D, gccgo,
+ * C cleanups) share it.
  */
 #include "elf/cursor.h"
 #include "elf/internal.h"
 
 static void add_pad(const struct module *module, vaddr_t pad, vaddr_t lsda, code_refs *refs) {
-    if (refs->count) { /* call sites of one cleanup follow each other */
+    if (refs->count) { /* call sites of one cleanup are neighbours */
         const struct code_ref *last = refs->at + refs->count - 1;
         if (last->target == pad && last->from == lsda)
             return;
@@ -17,7 +17,7 @@ static void add_pad(const struct module *module, vaddr_t pad, vaddr_t lsda, code
         ARRAY_PUSH(refs, ((struct code_ref){pad, lsda, CODE_REF_LANDING_PAD}));
 }
 
-/* Of the function that begins at START. */
+/* Reads the LSDA of the function at START. */
 static void read_lsda(const struct module *module, vaddr_t start, vaddr_t lsda, code_refs *refs) {
     uint64_t size;
     const uint8_t *bytes = module_bytes_from(module, lsda, &size);

@@ -1,11 +1,10 @@
 /*
- * A file as a dynamic linker has left it in memory: what it has written there is taken back, so
- * that the rest of this folder finds what the file says. Section headers are never loaded, so the
- * file has none, nor symbols but the dynamic ones.
+ * Loads a module from a process's memory. Undoes the dynamic linker's writes, so that the other
+ * files of this folder see the file's contents. Section headers are never in memory, so there are
+ * only dynamic symbols.
  *
- * Words that relocations fill get the addend, where that is an address in the file itself, or 0:
- * what the file holds in their place nobody needs. The pointers in the dynamic section are
- * addresses in memory after glibc has seen them, and offsets after musl has.
+ * Relocated words get the addend if it is an address in the file, else 0: their original bytes are
+ * not needed. glibc replaces pointers in the dynamic section by run-time addresses; musl does not.
  */
 #include <errno.h>
 
@@ -13,13 +12,13 @@
 
 struct mapping {
     const struct image *image;
-    uint8_t *bytes; /* the image's, to be changed */
+    uint8_t *bytes; /* of the image, writable */
     uint64_t bias;
     vaddr_t low, high; /* span of all PT_LOADs */
     struct table rela, rel, plt, relr;
 };
 
-/* SIZE bytes that are loaded at ADDR; NULL: not all of them are the file's. */
+/* SIZE bytes at link-time ADDR; NULL: some are not in the file. */
 static uint8_t *loaded_at(const struct mapping *m, vaddr_t addr, uint64_t size) {
     for (uint32_t i = 0; i < m->image->segment_count; i++) {
         Elf64_Phdr ph = image_segment(m->image, i);
@@ -42,13 +41,13 @@ static void find_span(struct mapping *m) {
     }
 }
 
-/* An address in memory as the file has it; what is none stays as it is. */
+/* Converts a run-time address of this module to a link-time one. Keeps other values. */
 static uint64_t without_bias(const struct mapping *m, uint64_t value) {
     uint64_t addr = value - m->bias;
     return addr >= m->low && addr < m->high ? addr : value;
 }
 
-/* A word, of the file's class. */
+/* Stores a word of the file's class. */
 static void store(const struct mapping *m, vaddr_t addr, uint64_t value) {
     uint8_t *at = loaded_at(m, addr, m->image->sizes->word);
     if (at)
@@ -100,7 +99,7 @@ static void restore_dynamic(struct mapping *m) {
     }
 }
 
-/* What R_X86_64_COPY copies lies where the file has nothing. */
+/* R_X86_64_COPY needs no undoing: it writes to zero-filled memory only. */
 static void restore_table(const struct mapping *m, struct table table) {
     const uint8_t *bytes = loaded_at(m, table.addr, table.size);
     for (uint64_t at = 0; bytes && at + sizeof(Elf64_Rela) <= table.size;
@@ -120,7 +119,7 @@ static void restore_word(const struct mapping *m, vaddr_t addr) {
         store(m, addr, without_bias(m, image_word(m->image, at)));
 }
 
-/* Of Arm's, whose addends stand in the words themselves. */
+/* The same for Arm, whose addends are in the relocated words. */
 static void restore_arm_table(const struct mapping *m, struct table table) {
     const uint8_t *bytes = loaded_at(m, table.addr, table.size);
     const uint8_t size = m->image->sizes->rel;
@@ -135,7 +134,7 @@ static void restore_arm_table(const struct mapping *m, struct table table) {
     }
 }
 
-/* As read_relr() in refs.c reads it. */
+/* The format: see read_relr() in refs.c. */
 static void restore_relr(const struct mapping *m, struct table table) {
     const uint8_t *bytes = loaded_at(m, table.addr, table.size);
     const uint64_t word = m->image->sizes->word;
@@ -156,10 +155,10 @@ static void restore_relr(const struct mapping *m, struct table table) {
 static void drop_sections(struct image *image, uint8_t *bytes) {
     Elf64_Ehdr *header = &image->header;
     header->e_shoff = header->e_shnum = header->e_shstrndx = 0;
-    if (image_is_narrow(image)) {
-        Elf32_Ehdr narrow = LOAD(Elf32_Ehdr, bytes);
-        narrow.e_shoff = narrow.e_shnum = narrow.e_shstrndx = 0;
-        memcpy(bytes, &narrow, sizeof narrow);
+    if (image_is_32bit(image)) {
+        Elf32_Ehdr header32 = LOAD(Elf32_Ehdr, bytes);
+        header32.e_shoff = header32.e_shnum = header32.e_shstrndx = 0;
+        memcpy(bytes, &header32, sizeof header32);
     } else {
         memcpy(bytes, header, sizeof *header);
     }

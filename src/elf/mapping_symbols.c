@@ -1,8 +1,8 @@
 /*
- * In which of its two states 32-bit Arm runs the code at an address. Files that are not stripped
- * say all of it by mapping symbols: $a (A32), $t (T32), $d (data), each with any suffix (ELF for
- * the Arm Architecture, 5.5.5). Where they are gone there are only hints: the lowest bit of
- * function symbols, of the entry, and of words that lead to code is set for T32.
+ * The state, A32 or T32, in which 32-bit Arm runs the code at an address. Files that are not
+ * stripped have mapping symbols: $a (A32), $t (T32), $d (data), each with any suffix (ELF for the
+ * Arm Architecture, 5.5.5). Stripped files have only hints: bit 0 of function symbols, of the
+ * entry, and of pointers to code is set for T32.
  */
 #include "base/search.h"
 #include "elf/internal.h"
@@ -16,7 +16,7 @@ vaddr_t marks_note(struct module *module, vaddr_t value, bool sure) {
         return value;
     struct code_mark mark = {addr, value & 1 ? CODE_T32 : CODE_A32, sure};
     if (module_is_text(module, addr))
-        ARRAY_PUSH(&module->priv->points, mark);
+        ARRAY_PUSH(&module->priv->hints, mark);
     return addr;
 }
 
@@ -33,7 +33,7 @@ static bool is_marked(const code_marks *marks, vaddr_t addr) {
     return i < marks->count && marks->at[i].addr == addr;
 }
 
-/* Whether all code is marked: assemblers and linkers mark where sections begin. */
+/* Whether all code is marked: then each section begins with a mapping symbol. */
 static bool are_complete(const struct module *module, const code_marks *mapping) {
     for (size_t i = 0; i < module->section_count; i++) {
         const struct section *s = module->sections + i;
@@ -43,32 +43,32 @@ static bool are_complete(const struct module *module, const code_marks *mapping)
     return mapping->count != 0;
 }
 
-/* Of several marks at one address: in whole lists the last, which has the bytes behind it, as
- * the others have none; else the first that is sure. */
-static size_t settle(code_marks *marks, bool whole) {
+/* Keeps one mark of each address. In a COMPLETE list that is the last: others cover no bytes. Else
+ * it is the first sure one. Returns how many are left. */
+static size_t drop_repeated(code_marks *marks, bool complete) {
     size_t kept = 0;
     for (size_t i = 0; i < marks->count; i++) {
         const struct code_mark *mark = &marks->at[i];
         struct code_mark *last = kept ? &marks->at[kept - 1] : NULL;
         if (!last || last->addr != mark->addr)
             marks->at[kept++] = *mark;
-        else if (whole || (mark->sure && !last->sure))
+        else if (complete || (mark->sure && !last->sure))
             *last = *mark;
     }
     return kept;
 }
 
-void marks_settle(struct module *module) {
+void marks_finish(struct module *module) {
     struct module_private *priv = module->priv;
     sort_by_address(priv->mapping.at, priv->mapping.count, sizeof *priv->mapping.at);
     module->marks_hold = are_complete(module, &priv->mapping);
-    code_marks marks = module->marks_hold ? priv->mapping : priv->points;
+    code_marks marks = module->marks_hold ? priv->mapping : priv->hints;
     if (module->marks_hold)
-        ARRAY_FREE(&priv->points);
+        ARRAY_FREE(&priv->hints);
     else
         ARRAY_FREE(&priv->mapping);
-    priv->mapping = priv->points = (code_marks){0};
+    priv->mapping = priv->hints = (code_marks){0};
     sort_by_address(marks.at, marks.count, sizeof *marks.at);
     module->marks = marks.at;
-    module->mark_count = settle(&marks, module->marks_hold);
+    module->mark_count = drop_repeated(&marks, module->marks_hold);
 }

@@ -1,4 +1,4 @@
-/* Opening and closing of modules: the order of the loader's steps, and who owns what. */
+/* Opens and closes modules: the order of the loader's steps, and the ownership of its results. */
 #include <errno.h>
 #include <fcntl.h>
 
@@ -43,7 +43,7 @@ int module_from_image(struct image *image, const char *name, unsigned flags, str
     cfi_read(module);
     exidx_read(module);
     refs_read(module);
-    marks_settle(module);
+    marks_finish(module);
     stubs_find(module);
     *ret = module;
     return 0;
@@ -72,7 +72,7 @@ void module_free(struct module *module) {
     pthread_mutex_destroy(&priv->index_lock);
     free(priv->index);
     ARRAY_FREE(&priv->mapping);
-    ARRAY_FREE(&priv->points);
+    ARRAY_FREE(&priv->hints);
     free(priv);
     free(module->path);
     free(module->segments);

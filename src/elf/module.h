@@ -1,10 +1,10 @@
 /*
- * An ELF file as the planner and the views need it: bytes, sections, symbols,
- * unwind ranges and every place in data that refers to code. Loading reads
- * the file (and its separate debug file) only; nothing here knows a process.
+ * An ELF file for the planner and the views: bytes, sections, symbols, unwind ranges, and every
+ * place in data that refers to code. Loading reads only the file and its separate debug file, no
+ * process.
  *
- * All arrays are sorted by address; strings and arrays live as long as the
- * module. Addresses are link-time (vaddr_t).
+ * All arrays are sorted by address. Strings and arrays live as long as the module. Addresses are
+ * link-time (vaddr_t).
  */
 #pragma once
 
@@ -20,29 +20,29 @@ struct segment { /* a PT_LOAD */
     bool readable, writable, executable;
 };
 
-struct section { /* an allocated section; from section headers, else made up from segments */
+struct section { /* an allocated section; without section headers a part of a segment */
     vaddr_t start;
     uint64_t size;
     const char *name;
     const uint8_t *bytes; /* NULL for NOBITS */
     bool writable, executable;
-    bool plt; /* .plt, .plt.sec, .plt.got, .iplt: linker-made stubs, never probed */
+    bool plt; /* .plt, .plt.sec, .plt.got, .iplt: the linker's stubs, never patched */
 };
 
 enum symbol_type { SYMBOL_NOTYPE, SYMBOL_FUNCTION, SYMBOL_IFUNC, SYMBOL_OBJECT };
 
-struct symbol {   /* names of one address: the one to show comes first */
-    vaddr_t addr; /* without the bit that tells its state, in functions */
+struct symbol {   /* of several names of one address the best comes first */
+    vaddr_t addr; /* of functions without the Thumb bit */
     uint64_t size;
     const char *name; /* as in the file (mangled, version suffix removed) */
     enum symbol_type type;
     bool global;
 };
 
-/* How to find the canonical frame address: CFA = reg + offset, from PC on. */
+/* The canonical frame address from PC on: CFA = reg + offset. */
 struct cfa_row {
     vaddr_t pc;
-    int16_t reg; /* DWARF register number; CFA_EXPRESSION when not reg + offset */
+    int16_t reg; /* DWARF register number; CFA_EXPRESSION if the CFA is not reg + offset */
     int32_t offset;
 };
 enum { CFA_EXPRESSION = -1 };
@@ -50,37 +50,37 @@ enum { CFA_EXPRESSION = -1 };
 struct unwind_range { /* one FDE */
     vaddr_t start, end;
     uint32_t first_row, row_count; /* into module.rows; the first row's pc is start */
-    vaddr_t lsda;                  /* 0 when none */
+    vaddr_t lsda;                  /* 0: none */
     bool signal_frame;             /* augmentation 'S' */
 };
 
 enum code_ref_kind {
-    CODE_REF_RELOCATION, /* addend of a RELATIVE, IRELATIVE, RELR or absolute relocation; also what
-                            DT_INIT and DT_FINI name */
+    CODE_REF_RELOCATION, /* target of a RELATIVE, IRELATIVE, RELR or absolute relocation, or of
+                            DT_INIT, DT_FINI */
     CODE_REF_DATA,       /* non-PIE: an aligned word of data that equals a text address */
     CODE_REF_LANDING_PAD /* from an LSDA call-site table */
 };
-struct code_ref { /* a place in executable memory that data refers to */
+struct code_ref { /* data refers to a place in executable memory */
     vaddr_t target;
-    vaddr_t from; /* where the reference stands; the LSDA for landing pads */
+    vaddr_t from; /* address of the reference; for landing pads the LSDA */
     enum code_ref_kind kind;
 };
 
-/* A machine may have more than one instruction set, told apart by a state of the processor: 32-bit
- * Arm has A32 and T32. Addresses are without the bit that tells the state in words and symbols. */
-enum code_state { CODE_A32, CODE_T32, CODE_DATA /* in the midst of code */ };
-struct code_mark { /* what the file says of the code at ADDR; none for machines with one state */
+/* 32-bit Arm has two instruction sets, A32 and T32; a state of the processor selects one. Bit 0 of
+ * pointers and symbols (Thumb bit) tells the state; addresses here are without this bit. */
+enum code_state { CODE_A32, CODE_T32, CODE_DATA /* between code */ };
+struct code_mark { /* the state of the code at ADDR; none for machines with one state */
     vaddr_t addr;
     uint8_t state; /* enum code_state */
-    bool sure;     /* else a word that may be an address, or lead to data */
+    bool sure;     /* false: from a word that may be a number, or point to data */
 };
 
-/* An entry of .ARM.exidx. Linkers merge neighbours that are unwound alike: there may be functions
- * in its middle. */
+/* An entry of .ARM.exidx. Linkers merge neighbours with equal unwind data, so a range may hold
+ * several functions. */
 struct exception_range {
     vaddr_t start, end;
-    vaddr_t lsda;      /* 0 when none */
-    bool ends_unwound; /* nothing is unwound beyond it: EXIDX_CANTUNWIND */
+    vaddr_t lsda;      /* 0: none */
+    bool ends_unwound; /* EXIDX_CANTUNWIND: its callers are not unwound */
 };
 
 struct import { /* a word that the dynamic linker fills with the address of a named symbol */
@@ -88,14 +88,14 @@ struct import { /* a word that the dynamic linker fills with the address of a na
     const char *name;
 };
 
-struct patchable { /* an entry of __patchable_function_entries, after relocation; only a hint: what
-                      stands there need not be what it says */
+struct patchable { /* an entry of __patchable_function_entries, after relocation; a hint: there need
+                      not be nops */
     vaddr_t addr;
 };
 
 struct sled { /* an entry of xray_instr_map, after relocation; a hint as well */
     vaddr_t addr;
-    uint8_t kind; /* as it stands there */
+    uint8_t kind; /* XRaySledEntry.Kind */
 };
 
 struct module {
@@ -104,10 +104,10 @@ struct module {
     uint16_t machine;          /* EM_* */
     uint8_t word_bytes;        /* of an address: 8 or 4 */
     bool position_independent; /* ET_DYN */
-    bool text_relocations;     /* some lead into code, which changes after mapping */
+    bool text_relocations;     /* some relocations change code after mapping */
     bool has_debug_file;       /* some symbols come from a debug file or from .gnu_debugdata */
     uint8_t build_id[32];
-    uint8_t build_id_size;       /* 0 when none */
+    uint8_t build_id_size;       /* 0: none */
     vaddr_t entry;               /* e_entry */
     vaddr_t low, high;           /* span of all PT_LOADs */
     vaddr_t text_low, text_high; /* span of the executable ones */
@@ -127,10 +127,10 @@ struct module {
     size_t ref_count;
     struct code_mark *marks;
     size_t mark_count;
-    bool marks_hold; /* each mark holds up to the next one: they are all there, mapping symbols */
+    bool marks_hold; /* marks are the complete mapping symbols: each holds up to the next one */
     struct exception_range *exceptions;
     size_t exception_count;
-    struct import *imports; /* by slot: JUMP_SLOT and GLOB_DAT relocations */
+    struct import *imports; /* by slot; from JUMP_SLOT and GLOB_DAT relocations */
     size_t import_count;
     struct patchable *patchables;
     size_t patchable_count;
@@ -142,51 +142,48 @@ struct module {
 
 enum {
     MODULE_DEBUG_FILES = 1, /* look for separate debug files: debuglink, build-id, .gnu_debugdata,
-                               and debuginfod where DEBUGINFOD_URLS is set */
+                               and debuginfod if DEBUGINFOD_URLS is set */
 };
 
 /*
  * Opens PATH and reads it. Errors (tags): "open" (with errno); ENOEXEC "not-elf", "truncated-elf",
- * "corrupt-elf", "elf-type" (an object or core file); ENOTSUP "elf-class" (32-bit, but for Arm's),
- * "elf-byte-order" (big-endian). "foreign-machine" is NOT raised here: any machine loads.
- * Bytes are untrusted: every offset and count in the file is checked. Parts that make no sense
- * (section headers, one symbol, one FDE) count as absent; the file fails only where the kernel
- * could not load it either.
+ * "corrupt-elf", "elf-type" (an object or core file); ENOTSUP "elf-class" (32-bit, except Arm),
+ * "elf-byte-order" (big-endian). Files for any machine load. Bytes are untrusted: every offset and
+ * count is checked. Malformed parts (section headers, a symbol, an FDE) count as absent. Loading
+ * fails only if the kernel could not load the file either.
  */
 int module_load(const char *path, unsigned flags, struct module **ret, struct err *err);
-/* The same for an open descriptor (kept by the caller); NAME is what messages and views call it. */
+/* The same for an open descriptor, which the caller keeps. NAME is for messages and views. */
 int module_load_fd(int fd, const char *name, unsigned flags, struct module **ret, struct err *err);
-/* What a process has in memory of a file. */
+/* The parts of a file that a process has in memory. */
 struct loaded {
-    uint8_t *bytes; /* from malloc(), at their offsets in the file; what is not loaded is 0 */
+    uint8_t *bytes; /* from malloc(), at their offsets in the file; other bytes are 0 */
     size_t size;
-    uint64_t bias; /* where it is loaded, minus where it was linked to */
+    uint64_t bias; /* run-time minus link-time address */
 };
-/* The same for a file that nobody can open any more. LOADED's bytes are taken over, on
- * failure too. There are no section headers then, and only dynamic symbols, unless a debug file is
- * found. */
+/* The same for a file that cannot be opened any more. Takes LOADED's bytes over, on failure too.
+ * The module has no section headers, and only dynamic symbols unless a debug file is found. */
 int module_load_mapped(const struct loaded *loaded, const char *name, unsigned flags,
                        struct module **ret, struct err *err);
 void module_free(struct module *module);
 
-/* SIZE bytes at ADDR as the file holds them (zero-filled memory is not served); NULL if not there.
- */
+/* SIZE bytes of the file at ADDR; NULL if some are not in the file (zero-filled memory). */
 const uint8_t *module_bytes(const struct module *module, vaddr_t addr, uint64_t size);
-/* The same, of memory that the program cannot write. */
+/* The same, in memory that the program cannot write. */
 const uint8_t *module_constant(const struct module *module, vaddr_t addr, uint64_t size);
 const struct segment *module_segment_at(const struct module *module, vaddr_t addr);
 const struct section *module_section_at(const struct module *module, vaddr_t addr);
 const struct unwind_range *module_range_at(const struct module *module, vaddr_t addr);
-/* go.c: does it hold Go's code, and without the names of Go's functions? */
+/* go.c: whether the module holds Go's code; and whether it does so without its functions' names. */
 bool module_is_go(const struct module *module);
 bool module_is_nameless_go(const struct module *module);
-/* The row that holds at ADDR within RANGE. */
+/* The row for ADDR within RANGE. */
 const struct cfa_row *module_row_at(const struct module *module, const struct unwind_range *range,
                                     vaddr_t addr);
-/* The name of the symbol whose address SLOT will hold; NULL if it is no import. */
+/* The name of the symbol whose address SLOT will hold; NULL: SLOT is no import. */
 const char *module_import_at(const struct module *module, vaddr_t slot);
-/* The names, data apart, that its dynamic symbol table leaves to other modules to define: sorted,
- * each once. To be freed; the names are the module's. */
+/* Undefined names of its dynamic symbol table, except data: sorted, each once. The caller frees the
+ * array; the module owns the names. */
 const char **module_undefined(const struct module *module, size_t *ret_count);
 /* Finds a defined symbol by exact name; NULL if none. */
 const struct symbol *module_symbol_named(const struct module *module, const char *name);

@@ -1,7 +1,7 @@
 /*
- * Where compilers say that they have left nops for patching (-fpatchable-function-entry). Nothing
- * ties these words to what stands there: linkers keep entries of functions that they have dropped,
- * and files can say anything. They are hints; who patches looks at the bytes.
+ * Reads the compiler's list of nops for patching (-fpatchable-function-entry). The entries are
+ * hints: linkers keep entries of dropped functions, and files are untrusted. The planner checks the
+ * bytes.
  */
 #include "base/search.h"
 #include "elf/internal.h"

@@ -1,10 +1,10 @@
 /*
- * Places in code that data refers to. In position-independent files every such word needs a
- * relocation, so the relocations tell them all; elsewhere a word of data that looks like a text
- * address is taken for one.
+ * Finds places in code that data refers to. In position-independent files every such word needs a
+ * relocation, so relocations list all of them. In other files every word of data that looks like a
+ * text address counts.
  *
  * The dynamic section says where relocations are (gABI, "Dynamic Section"; DT_RELR as in its 2023
- * draft); static programs without one have section headers for the few they need (IRELATIVE).
+ * draft). Static programs without one have section headers for their few relocations (IRELATIVE).
  */
 #include "elf/internal.h"
 #include "elf/sort.h"
@@ -14,14 +14,14 @@ struct scan {
     code_refs refs;
     ARRAY(struct import) imports;
     struct patchable_words patchable, sleds;
-    size_t symbol_count; /* of the dynamic symbol table, at most: relocations say which */
+    size_t symbol_count; /* upper limit for indices of dynamic symbols */
     bool into_code;      /* a relocation changes code */
 };
 
 struct relocation_types {
     uint16_t machine;
     uint32_t relative, irelative, absolute; /* the result is an address in this module */
-    uint32_t slot, data;                    /* that of a symbol */
+    uint32_t slot, data;                    /* the result is the address of a symbol */
 };
 
 static const struct relocation_types known_types[] = {
@@ -55,7 +55,7 @@ static Elf64_Sym symbol_at(const struct scan *scan, uint64_t index) {
     return image_symbol(file, module_bytes(scan->module, at, file->sizes->symbol));
 }
 
-/* The value of dynamic symbol INDEX; false when this file does not define it. */
+/* The value of dynamic symbol INDEX. False: the file does not define it. */
 static bool symbol_value(const struct scan *scan, uint64_t index, vaddr_t *ret) {
     if (index == 0) { /* no symbol: the addend is the address */
         *ret = 0;
@@ -79,8 +79,8 @@ static void add_import(struct scan *scan, vaddr_t slot, uint64_t index) {
         ARRAY_PUSH(&scan->imports, ((struct import){slot, (const char *)name}));
 }
 
-/* Files with DT_TEXTREL may change constants only. */
-static void note_place(struct scan *scan, vaddr_t at) {
+/* Notes whether a relocation changes code: with DT_TEXTREL it may change only constants. */
+static void note_relocated(struct scan *scan, vaddr_t at) {
     const struct section *s =
         scan->module->text_relocations ? module_section_at(scan->module, at) : NULL;
     scan->into_code |= s && s->executable;
@@ -90,7 +90,7 @@ static void add_relocation(struct scan *scan, const struct relocation_types *typ
                            const Elf64_Rela *rela) {
     uint32_t type = ELF64_R_TYPE(rela->r_info);
     vaddr_t value = 0;
-    note_place(scan, rela->r_offset);
+    note_relocated(scan, rela->r_offset);
     if (type == types->slot || type == types->data) {
         add_import(scan, rela->r_offset, ELF64_R_SYM(rela->r_info));
         return;
@@ -107,7 +107,7 @@ static void add_relocation(struct scan *scan, const struct relocation_types *typ
     add_ref(scan, rela->r_offset, value, CODE_REF_RELOCATION);
 }
 
-/* A table of Rela or, without addends, of Rel, whose addend is the word that is relocated. */
+/* Reads a table of Rela or, without ADDENDS, of Rel. The addend of Rel is the relocated word. */
 static void read_table(struct scan *scan, struct table table, bool addends) {
     const struct relocation_types *types = types_of(scan->module->machine);
     const struct image *file = &scan->module->priv->file;
@@ -130,15 +130,13 @@ static void read_table(struct scan *scan, struct table table, bool addends) {
 
 static void add_relr_word(struct scan *scan, vaddr_t at) {
     const uint8_t *word = module_bytes(scan->module, at, scan->module->word_bytes);
-    note_place(scan, at);
+    note_relocated(scan, at);
     if (word)
         add_ref(scan, at, image_word(&scan->module->priv->file, word), CODE_REF_RELOCATION);
 }
 
-/*
- * An even entry is the address of a relative relocation; each odd one that follows is a bitmap of
- * the next 63 words, or 31 in files of 32 bits.
- */
+/* An even entry is the address of a relative relocation. Each odd one behind it is a bitmap of the
+ * next 63 words (31 in 32-bit files). */
 static void read_relr(struct scan *scan, struct table table) {
     const uint8_t *bytes = module_bytes(scan->module, table.addr, table.size);
     vaddr_t next = 0;
@@ -165,8 +163,8 @@ static void read_relocation_sections(struct scan *scan) {
     }
 }
 
-/* What the dynamic linker calls, at COUNT words, so that each tells its state for sure. */
-static void read_calls(struct scan *scan, const vaddr_t *words, size_t count) {
+/* Adds the targets of COUNT words that the dynamic linker calls: their states are sure. */
+static void add_called(struct scan *scan, const vaddr_t *words, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const uint8_t *word =
             words[i] ? module_bytes(scan->module, words[i], scan->module->word_bytes) : NULL;
@@ -178,24 +176,24 @@ static void read_calls(struct scan *scan, const vaddr_t *words, size_t count) {
     }
 }
 
-/* The words of such an array, where no relocations tell of them. */
-static void read_called(struct scan *scan, struct table array) {
+/* Reads an array of such words, unless relocations list them. */
+static void read_init_array(struct scan *scan, struct table array) {
     const uint64_t step = scan->module->word_bytes;
     if (scan->module->position_independent || !module_bytes(scan->module, array.addr, array.size))
         return;
     for (uint64_t at = 0; at + step <= array.size; at += step) {
         vaddr_t word = array.addr + at;
-        read_calls(scan, &word, 1);
+        add_called(scan, &word, 1);
     }
 }
 
-static void read_called_sections(struct scan *scan) {
+static void read_init_array_sections(struct scan *scan) {
     const struct image *file = &scan->module->priv->file;
     for (uint32_t i = 1; i < file->section_count; i++) {
         Elf64_Shdr sh = image_section(file, i);
         if (sh.sh_type == SHT_INIT_ARRAY || sh.sh_type == SHT_FINI_ARRAY ||
             sh.sh_type == SHT_PREINIT_ARRAY)
-            read_called(scan, (struct table){sh.sh_addr, sh.sh_size});
+            read_init_array(scan, (struct table){sh.sh_addr, sh.sh_size});
     }
 }
 
@@ -203,38 +201,38 @@ static void read_relocations(struct scan *scan) {
     const struct dynamic *d = &scan->module->priv->dynamic;
     if (!d->present) {
         read_relocation_sections(scan);
-        read_called_sections(scan);
+        read_init_array_sections(scan);
         return;
     }
     read_table(scan, d->rela, true);
     read_table(scan, d->rel, false);
     read_relr(scan, d->relr);
     read_table(scan, d->plt, d->plt_has_addends);
-    read_calls(scan, d->calls, 2);
-    for (size_t i = 0; i < sizeof d->called / sizeof *d->called; i++)
-        read_called(scan, d->called[i]);
+    add_called(scan, d->init_fini, 2);
+    for (size_t i = 0; i < sizeof d->init_arrays / sizeof *d->init_arrays; i++)
+        read_init_array(scan, d->init_arrays[i]);
 }
 
-/* Addresses of code are apart by so many bytes, or a multiple of that, if they are of one state. */
+/* Addresses of code in one state differ by a multiple of this. */
 static uint64_t code_unit(const struct module *module) {
     return module->machine == EM_AARCH64 ? 4 : module->machine == EM_ARM ? 2 : 1;
 }
 
-/* Is the word at AT one of a table of numbers, as of characters? Several near it differ from it by
- * a little, but as no two addresses of code do. */
+/* Whether the word at AT is in a table of numbers (characters, for example): several neighbours
+ * differ from it by little, and by no multiple of code_unit(). */
 static bool is_among_numbers(const struct scan *scan, const uint8_t *bytes, uint64_t size,
                              uint64_t at) {
     enum { FAR = 8, CLOSE = 3, SEVERAL = 2 };
-    int strange = 0;
+    int odd_neighbours = 0;
     const struct image *file = &scan->module->priv->file;
     const uint64_t step = scan->module->word_bytes, word = image_word(file, bytes + at);
     for (uint64_t near = at > FAR * step ? at - FAR * step : at % step;
          near <= at + FAR * step && near + step <= size; near += step) {
         uint64_t other = image_word(file, bytes + near);
-        uint64_t apart = word > other ? word - other : other - word;
-        strange += apart < CLOSE && apart % code_unit(scan->module);
+        uint64_t difference = word > other ? word - other : other - word;
+        odd_neighbours += difference < CLOSE && difference % code_unit(scan->module);
     }
-    return strange >= SEVERAL;
+    return odd_neighbours >= SEVERAL;
 }
 
 static void scan_words(struct scan *scan, const uint8_t *bytes, uint64_t size, vaddr_t start) {
@@ -248,8 +246,8 @@ static void scan_words(struct scan *scan, const uint8_t *bytes, uint64_t size, v
 }
 
 /*
- * Data stands in segments that are not executable and, in older layouts, in constant sections of
- * those that are. Without section headers all of such a segment may be data.
+ * Scans segments that are not executable, and constant sections of executable ones (older layouts).
+ * Without section headers a whole executable segment may be data.
  */
 static void scan_data(struct scan *scan) {
     const struct module *module = scan->module;
@@ -276,7 +274,7 @@ static size_t drop_repeated(struct code_ref *refs, size_t count) {
 }
 
 void refs_read(struct module *module) {
-    struct scan scan = {.module = module, .symbol_count = symbols_dynamic_room(module)};
+    struct scan scan = {.module = module, .symbol_count = symbols_dynamic_max(module)};
     patchable_read(module, &scan.patchable);
     sleds_read(module, &scan.sleds);
     read_relocations(&scan);

@@ -1,13 +1,13 @@
 /*
- * Where Clang says that it has left sleds for XRay: xray_instr_map, whose entries (compiler-rt's
- * XRaySledEntry) tell of each its address and kind. From version 2 on addresses are relative to
- * where they stand, before they need relocations. Hints, as those of patchable.c are.
+ * Reads Clang's list of sleds for XRay: xray_instr_map. An entry (compiler-rt's XRaySledEntry) has
+ * a sled's address and kind. From version 2 on the address is relative to its own word; before, it
+ * is relocated. Entries are hints, as in patchable.c.
  */
 #include "elf/internal.h"
 #include "elf/sort.h"
 
 enum { RELATIVE_VERSION = 2 };
-/* In words: an entry, and where in it the kind stands; the version is two bytes behind. */
+/* In words: the length of an entry, and the offset of the kind. In bytes: the version behind it. */
 enum { ENTRY_WORDS = 4, KIND_WORDS = 2, AT_VERSION = 2 };
 
 void sleds_read(const struct module *module, struct patchable_words *ret) {
@@ -21,7 +21,7 @@ void sleds_read(const struct module *module, struct patchable_words *ret) {
             if (s->bytes[at + KIND_WORDS * word + AT_VERSION] >= RELATIVE_VERSION)
                 value += s->start + at;
             if (word == sizeof(uint32_t))
-                value = (uint32_t)value; /* a distance backwards has come round */
+                value = (uint32_t)value; /* the distance may be negative */
             ARRAY_PUSH(&ret->list, ((struct patchable_word){s->start + at, value}));
         }
     }

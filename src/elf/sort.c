@@ -1,8 +1,7 @@
 /*
  * Least-significant-digit radix sort over (address, index) pairs, then one gather of the records.
  * Digits that all addresses share are skipped: a module's addresses differ in three or four bytes.
- * Records that are in order already, but for some that were added behind them, are merged with
- * those.
+ * If only a few records at the end are out of order, these are sorted and merged.
  */
 #include "elf/sort.h"
 
@@ -17,7 +16,7 @@ struct key {
     size_t index;
 };
 
-/* Fills keys; returns the bits in which addresses differ, 0 when the records are in order. */
+/* Fills KEYS. Returns the bits in which addresses differ; 0: the records are in order. */
 static uint64_t read_keys(const uint8_t *records, size_t count, size_t size, struct key *keys) {
     uint64_t differ = 0;
     bool ordered = true;
@@ -76,7 +75,7 @@ static vaddr_t address_of(const uint8_t *record) {
     return addr;
 }
 
-/* How many records at the start are in order. */
+/* The number of records at the start that are in order. */
 static size_t count_ordered(const uint8_t *records, size_t count, size_t size) {
     size_t n = count ? 1 : 0;
     while (n < count && address_of(records + (n - 1) * size) <= address_of(records + n * size))
@@ -84,7 +83,7 @@ static size_t count_ordered(const uint8_t *records, size_t count, size_t size) {
     return n;
 }
 
-/* Merges the first COUNT records with ADDED ones behind them, both of them in order, from the end.
+/* Merges the first COUNT records with the ADDED ones behind them, from the end. Both are in order.
  */
 static void merge(uint8_t *records, size_t count, size_t added, size_t size) {
     AUTO_FREE uint8_t *copy = mem_resize(NULL, added, size);

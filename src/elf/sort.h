@@ -1,10 +1,8 @@
-/* Sorting of address-keyed records, the one costly step that every table of a module needs. */
+/* Sorts records by address: the costly step that every table of a module needs. */
 #pragma once
 
 #include <stddef.h>
 
-/*
- * Sorts COUNT records of SIZE bytes by the vaddr_t each of them starts with. Stable; linear in
- * COUNT, and without any copying of those that are in order already at the start.
- */
+/* Sorts COUNT records of SIZE bytes by the vaddr_t at their start. Stable, linear in COUNT, and
+ * cheap if only a few records at the end are out of order. */
 void sort_by_address(void *records, size_t count, size_t size);

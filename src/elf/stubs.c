@@ -1,18 +1,17 @@
 /*
- * The linker's stubs (.plt and its kin) of files without section headers, told by their bytes:
- * jumps through words that relocations fill, each in its own 8 or 16 aligned bytes. Forms as GNU
- * ld, gold, lld and mold write them (elf_x86_64_lazy_plt_entry and the like in bfd/elf64-x86-64.c).
+ * Finds the linker's stubs (.plt and similar) in files without section headers, by their bytes:
+ * jumps through words that relocations fill, each in 8 or 16 aligned bytes. GNU ld, gold, lld and
+ * mold write these forms (elf_x86_64_lazy_plt_entry and others in bfd/elf64-x86-64.c).
  *
- * A compiler's function may look the same (a wrapper compiled with -fno-plt), and so may its last
- * jump: it has a name, or call-frame information that ends with it or begins with something else.
- * That of stubs, where they have any, is for a table.
+ * A compiler's function, or the jump at its end, may look the same (a wrapper compiled with
+ * -fno-plt). It has a name or call-frame information of its own: one FDE of stubs covers a table.
  */
 #include "elf/internal.h"
 
 enum { SLOT = -1, ANY = -2, END = -3 };
 
-/* Bytes; SLOT: four, the distance from their end to a word that is filled at run time; ANY: four.
- */
+/* SLOT: four bytes, the distance from their end to a word that is filled at run time. ANY: any four
+ * bytes. */
 static const int16_t forms[][28] = {
     {0xff, 0x25, SLOT, 0x66, 0x90, END},
     {0xff, 0x25, SLOT, 0x68, ANY, 0xe9, ANY, END},
@@ -35,7 +34,7 @@ static bool leads_to_slot(const struct module *m, vaddr_t after, const uint8_t *
     return s && s->writable && !s->executable;
 }
 
-/* How many bytes at ADDR, of which AT has LEFT, are of FORM; 0: they are not. */
+/* The length of FORM if the bytes AT, with address ADDR, match it; else 0. LEFT bytes are there. */
 static uint64_t match(const struct module *m, const int16_t *form, const uint8_t *at, uint64_t left,
                       vaddr_t addr) {
     uint64_t n = 0;
@@ -55,7 +54,7 @@ static int compare_address(const void *key, const void *record) {
     return (a > b) - (a < b);
 }
 
-/* How many bytes at offset AT of SECTION look like a stub; 0: none. */
+/* The length of a stub's form at offset AT of SECTION; 0: none matches. */
 static uint64_t form_size(const struct module *m, const struct section *section, uint64_t at) {
     vaddr_t addr = section->start + at;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -66,7 +65,7 @@ static uint64_t form_size(const struct module *m, const struct section *section,
     return 0;
 }
 
-/* Whether call-frame information has ADDR in a function: a jump at its end is no stub. */
+/* Whether ADDR belongs to a function by call-frame information: a jump at its end is no stub. */
 static bool is_in_function(const struct module *m, const struct section *section, vaddr_t addr,
                            uint64_t size) {
     const struct unwind_range *r = module_range_at(m, addr);
@@ -105,7 +104,7 @@ static void add_part(section_list *list, const struct section *whole, uint64_t s
     ARRAY_PUSH(list, part);
 }
 
-/* Stubs and what stands between them. */
+/* Splits SECTION into stubs and the parts between them. */
 static void split(const struct module *m, const struct section *section, section_list *list) {
     enum { STEP = 8 };
     uint64_t done = 0;

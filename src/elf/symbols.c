@@ -1,6 +1,6 @@
 /*
- * The symbol table: .symtab of the file or of its debug file, and the dynamic symbols, merged.
- * Several names of one address stand together, the one that people know first.
+ * Merges .symtab of the file, of its debug file, and the dynamic symbols. Names of one address are
+ * neighbours; the best known comes first.
  */
 #include "elf/internal.h"
 #include "elf/sort.h"
@@ -8,13 +8,13 @@
 typedef ARRAY(struct symbol) symbol_list;
 
 struct symbol_table {
-    const struct image *image; /* whose sections st_shndx counts; NULL: not to be looked up */
+    const struct image *image; /* st_shndx is an index of its sections; NULL: do not use st_shndx */
     const uint8_t *entries;
     size_t count;
     struct strings names;
 };
 
-/* Marks of code and data within a section (ELF for the Arm Architecture, 5.5.5), RISC-V too. */
+/* Mapping symbols (ELF for the Arm Architecture, 5.5.5); RISC-V has them, too. */
 static bool is_mapping_symbol(uint16_t machine, const char *name) {
     if (name[0] != '$' || (machine != EM_ARM && machine != EM_AARCH64 && machine != EM_RISCV))
         return false;
@@ -50,7 +50,7 @@ static bool is_allocated(const struct symbol_table *table, const Elf64_Sym *sym)
     if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON)
         return false;
     if (!table->image || sym->st_shndx >= table->image->section_count)
-        return true; /* the caller looks at the segments */
+        return true; /* the caller checks the segments */
     return image_section(table->image, sym->st_shndx).sh_flags & SHF_ALLOC;
 }
 
@@ -105,10 +105,10 @@ static void add_static(struct module *module, const struct image *image, symbol_
 }
 
 /*
- * One past the last symbol in DT_GNU_HASH: the end of the chain that starts last. The table is
- * {buckets, first symbol, bloom words, shift}, the bloom filter (words of addresses' size),
- * buckets, chains. 0: it holds none, as in programs that define nothing for others, and does not
- * tell then how many symbols of others there are.
+ * The end of the symbols by DT_GNU_HASH: behind the chain that starts last. The table is {buckets,
+ * first symbol, bloom words, shift}, the bloom filter (words of address size), buckets, chains.
+ * 0: the table is empty, as in programs without exports; then it does not tell the number of
+ * undefined symbols.
  */
 static uint64_t gnu_hash_end(const struct module *module, vaddr_t addr) {
     const uint8_t *head = module_bytes(module, addr, 16);
@@ -133,7 +133,7 @@ static uint64_t gnu_hash_end(const struct module *module, vaddr_t addr) {
     return 0;
 }
 
-size_t symbols_dynamic_room(const struct module *module) {
+size_t symbols_dynamic_max(const struct module *module) {
     const struct dynamic *d = &module->priv->dynamic;
     uint64_t room;
     if (!d->symbols || !module_bytes_from(module, d->symbols, &room))
@@ -141,7 +141,7 @@ size_t symbols_dynamic_room(const struct module *module) {
     return room / module->priv->file.sizes->symbol;
 }
 
-/* As the section headers say; 0: they do not. */
+/* The number by section headers; 0: unknown. */
 static uint64_t count_of_section(const struct module *module) {
     const struct image *file = &module->priv->file;
     for (uint32_t i = 1; i < file->section_count; i++) {
@@ -155,15 +155,15 @@ static uint64_t count_of_section(const struct module *module) {
 size_t symbols_dynamic_count(const struct module *module) {
     const struct dynamic *d = &module->priv->dynamic;
     const size_t size = module->priv->file.sizes->symbol;
-    uint64_t room = symbols_dynamic_room(module), count = 0;
+    uint64_t room = symbols_dynamic_max(module), count = 0;
     const uint8_t *hash = d->hash ? module_bytes(module, d->hash, 8) : NULL;
     if (hash)
-        count = LOAD(uint32_t, hash + 4); /* nchain: as many as there are symbols */
+        count = LOAD(uint32_t, hash + 4); /* nchain: the number of symbols */
     else if (d->gnu_hash)
         count = gnu_hash_end(module, d->gnu_hash);
     if (!count)
         count = count_of_section(module);
-    if (!count && !d->gnu_hash && d->strings.addr > d->symbols) /* some put the names right after */
+    if (!count && !d->gnu_hash && d->strings.addr > d->symbols) /* names are often right behind */
         count = (d->strings.addr - d->symbols) / size;
     return count < room ? count : room;
 }
@@ -184,7 +184,7 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(((const struct symbol *)a)->name, ((const struct symbol *)b)->name);
 }
 
-/* Lower is the better name to show. */
+/* Names with lower ranks are better to show. */
 static unsigned rank(const struct symbol *symbol) {
     static const uint8_t by_type[] = {
         [SYMBOL_FUNCTION] = 0, [SYMBOL_IFUNC] = 1, [SYMBOL_NOTYPE] = 2, [SYMBOL_OBJECT] = 2};
@@ -201,8 +201,8 @@ static int compare_ranks(const void *a, const void *b) {
     return rank_a != rank_b ? (rank_a > rank_b) - (rank_a < rank_b) : compare_names(a, b);
 }
 
-/* Orders the names of one address and drops repeated ones; returns how many are left. */
-static size_t settle_names(struct symbol *symbols, size_t count) {
+/* Orders the names of one address and drops repeated ones. Returns how many are left. */
+static size_t order_names(struct symbol *symbols, size_t count) {
     qsort(symbols, count, sizeof *symbols, compare_names);
     size_t kept = 1;
     for (size_t i = 1; i < count; i++) {
@@ -225,7 +225,7 @@ void symbols_read(struct module *module) {
     for (size_t i = 0, run; i < list.count; i += run) {
         for (run = 1; i + run < list.count && list.at[i + run].addr == list.at[i].addr;)
             run++;
-        size_t left = run > 1 ? settle_names(list.at + i, run) : 1;
+        size_t left = run > 1 ? order_names(list.at + i, run) : 1;
         memmove(list.at + kept, list.at + i, left * sizeof *list.at);
         kept += left;
     }

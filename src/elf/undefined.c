@@ -1,7 +1,6 @@
 /*
- * What a file leaves to others to define: the undefined entries of its dynamic symbol table. Unlike
- * relocations these are complete, whether an address goes into a slot of the linker's, a table of
- * pointers or a stub.
+ * Lists the undefined functions of a file's dynamic symbol table. Unlike relocations of one kind
+ * this is complete, whether the address goes into a GOT slot, a table of pointers or a stub.
  */
 #include "elf/internal.h"
 

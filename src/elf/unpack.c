@@ -1,4 +1,4 @@
-/* See unpack.h. Compressed sections: gABI, "Compressed Sections". */
+/* Decompresses xz streams and compressed sections (gABI, "Compressed Sections"). */
 #include "elf/unpack.h"
 
 #include <lzma.h>
@@ -8,9 +8,9 @@
 #include "base/mem.h"
 
 enum {
-    UNPACKED_MAX = 256 << 20, /* bytes: no .gnu_debugdata, no .debug_frame is that large */
-    XZ_MEMORY = 96 << 20,     /* of the unpacker itself; xz -9 needs 65 MB */
-    RATIO_MAX = 1032,         /* deflate cannot do better, and debug sections come nowhere near */
+    UNPACKED_MAX = 256 << 20, /* bytes; .gnu_debugdata and .debug_frame are smaller */
+    XZ_MEMORY = 96 << 20,     /* bytes for the decoder; xz -9 needs 65 MB */
+    RATIO_MAX = 1032,         /* the best that deflate can do */
 };
 
 uint8_t *unpack_xz(const uint8_t *packed, size_t packed_size, size_t *ret_size) {

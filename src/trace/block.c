@@ -1,3 +1,4 @@
+/* Blocks, and the growing byte buffers of their parts. */
 #include "trace/block.h"
 
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 /*
- * A block on its way to the file: its head and the parts of its payload, which
- * are compressed with tables of their own (columns differ in their statistics).
+ * A block in memory: its head and the parts of its payload. Each part is compressed with tables of
+ * its own, since columns differ in their statistics.
  */
 #pragma once
 
@@ -15,19 +15,19 @@ enum { BLOCK_PARTS = 4 };
 
 struct block {
     struct block *next;
-    struct disk_block head; /* type, stream, items, first, last, entries, exits, lost are set */
+    struct disk_block head; /* sizes and checksums are set when it is written */
     struct bytes parts[BLOCK_PARTS];
 };
 
 struct block *block_new(enum disk_type type);
-void block_free(struct block *block); /* and its parts */
+void block_free(struct block *block);
 struct block *block_copy(const struct block *block);
 size_t block_raw_bytes(const struct block *block);
 
-/* Makes room for COUNT more bytes and returns where they go; the caller adds to b->count. */
+/* Makes room for COUNT more bytes and returns their place. The caller adds to b->count. */
 uint8_t *bytes_reserve(struct bytes *b, size_t count);
 
 void bytes_put(struct bytes *b, const void *from, size_t count);
 void bytes_put_varint(struct bytes *b, uint64_t value);
-/* TEXT may be NULL. At most DISK_STRING_MAX bytes of it are kept. */
+/* TEXT may be NULL. Writes at most DISK_STRING_MAX bytes of it. */
 void bytes_put_string(struct bytes *b, const char *text);

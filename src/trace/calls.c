@@ -1,3 +1,4 @@
+/* The rules of calls.h: one function for each kind of event, over the stacks of stacks.h. */
 #include "trace/calls.h"
 
 #include "base/mem.h"
@@ -7,16 +8,16 @@ struct calls {
     struct calls_ops ops;
     void *ctx;
     struct stacks stacks;
-    struct told *told; /* by thread */
-    bool pieces;       /* the stacks come in such */
-    uint32_t chain;    /* of the entry that comes next, if it does */
+    struct stack_update *updates; /* by thread */
+    bool split;                   /* calls_expect_pieces() was called */
+    uint32_t chain;               /* of the next event, if that is an entry */
     uint64_t strays;
 };
 
-struct told { /* by a thread, of stacks (enum stack_event) */
-    uint64_t low;
-    bool moves;
-    struct span made; /* since it said that one moves */
+struct stack_update { /* what a thread's latest stack events say (enum stack_event) */
+    uint64_t low;     /* of the stack whose upper end comes next */
+    bool moving;      /* STACK_MOVES was last; the old stack is not freed yet */
+    struct span made; /* the first stack made since then */
 };
 
 struct calls *calls_new(const struct trace_thread *thread, const struct calls_ops *ops, void *ctx) {
@@ -30,8 +31,8 @@ struct calls *calls_new(const struct trace_thread *thread, const struct calls_op
 
 void calls_add_thread(struct calls *c, const struct trace_thread *thread) {
     stacks_add_thread(&c->stacks, thread->stack_low, thread->stack_high);
-    c->told = mem_resize(c->told, c->stacks.thread_count, sizeof *c->told);
-    c->told[c->stacks.thread_count - 1] = (struct told){0};
+    c->updates = mem_resize(c->updates, c->stacks.thread_count, sizeof *c->updates);
+    c->updates[c->stacks.thread_count - 1] = (struct stack_update){0};
 }
 
 void calls_set_thread(struct calls *c, uint32_t thread) {
@@ -40,15 +41,15 @@ void calls_set_thread(struct calls *c, uint32_t thread) {
 }
 
 void calls_expect_pieces(struct calls *c) {
-    c->pieces = true;
-    stacks_come_in_pieces(&c->stacks);
+    c->split = true;
+    stacks_set_split(&c->stacks);
 }
 
 void calls_free(struct calls *c) {
     if (!c)
         return;
     stacks_done(&c->stacks);
-    free(c->told);
+    free(c->updates);
     free(c);
 }
 
@@ -60,14 +61,14 @@ static struct stack *current(struct calls *c) { return &c->stacks.at[c->stacks.c
 static struct call *caller_of(const struct calls *c, const struct stack *stack, uint32_t depth) {
     if (depth)
         return &stack->frames[depth - 1];
-    return stack->grown_from ? &c->stacks.at[stack->grown_from - 1].frames[stack->grown_at - 1]
-                             : NULL;
+    return stack->linked_to ? &c->stacks.at[stack->linked_to - 1].frames[stack->link_depth - 1]
+                            : NULL;
 }
 
-/* Closes the innermost frame of stack number INDEX, from which no others have grown. */
+/* Closes the innermost frame of stack INDEX, which has no calls on linked segments. */
 static void close_frame(struct calls *c, uint32_t index, uint64_t ticks, enum call_end how) {
     struct stack *stack = &c->stacks.at[index];
-    stacks_cut(&c->stacks, index);
+    stacks_unlink(&c->stacks, index);
     struct call *call = &stack->frames[--stack->count];
     struct call *parent = caller_of(c, stack, stack->count);
     call->end = ticks > call->start ? ticks : call->start;
@@ -102,23 +103,24 @@ static void open_frame(struct calls *c, const struct call *new) {
         c->ops.on_open(c->ctx, call, parent);
 }
 
-/* Closes what stands on pieces that have grown from the innermost frame of stack number INDEX, and
- * from those. */
-static void close_pieces(struct calls *c, uint32_t index, uint64_t ticks, enum call_end how) {
-    while (stacks_piece_of(&c->stacks, index) != NO_STACK) {
+/* Closes all calls on segments that continue the innermost frame of stack INDEX, directly or
+ * through other segments. */
+static void close_segments(struct calls *c, uint32_t index, uint64_t ticks, enum call_end how) {
+    while (stacks_linked_segment(&c->stacks, index) != NO_STACK) {
         uint32_t last = index;
-        for (uint32_t next = index; next != NO_STACK; next = stacks_piece_of(&c->stacks, next))
+        for (uint32_t next = index; next != NO_STACK;
+             next = stacks_linked_segment(&c->stacks, next))
             last = next;
         close_frame(c, last, ticks, how);
     }
 }
 
 static void unwind_frame(struct calls *c, uint32_t index, uint64_t ticks) {
-    close_pieces(c, index, ticks, CALL_UNWOUND);
+    close_segments(c, index, ticks, CALL_UNWOUND);
     close_frame(c, index, ticks, CALL_UNWOUND);
 }
 
-/* Closes what lies below SP on the current stack; returns the frame then on top, or NULL. */
+/* Closes frames below SP on the current stack. Returns the innermost one left, or NULL. */
 static struct call *unwind(struct calls *c, uint64_t ticks, uint64_t sp) {
     struct stack *stack = current(c);
     while (stack->count && stack->frames[stack->count - 1].sp < sp)
@@ -126,11 +128,11 @@ static struct call *unwind(struct calls *c, uint64_t ticks, uint64_t sp) {
     return stack->count ? &stack->frames[stack->count - 1] : NULL;
 }
 
-/* Where the call of a function goes on after something else than a return. */
-static void go_on(struct calls *c, uint64_t ticks, uint64_t sp) {
+/* A control event: a call continues at SP after a catch, longjmp or stack switch. */
+static void resume(struct calls *c, uint64_t ticks, uint64_t sp) {
     const struct call *top = unwind(c, ticks, sp);
     if (top && top->sp == sp)
-        close_pieces(c, c->stacks.current, ticks, CALL_UNWOUND);
+        close_segments(c, c->stacks.current, ticks, CALL_UNWOUND);
 }
 
 static void enter(struct calls *c, const struct call *new) {
@@ -140,7 +142,7 @@ static void enter(struct calls *c, const struct call *new) {
     open_frame(c, new);
 }
 
-/* An exit whose entry was not seen. A stack without frames is known by its latest address. */
+/* An exit without a recorded entry. A stack without frames is found by its latest address. */
 static void stray(struct calls *c, uint64_t sp) {
     c->strays++;
     if (!current(c)->count)
@@ -155,44 +157,45 @@ static void leave(struct calls *c, uint64_t ticks, enum event_kind kind, uint64_
         stray(c, sp);
 }
 
-/* Closes all frames of stack number INDEX. */
-static void empty(struct calls *c, uint32_t index, uint64_t ticks, enum call_end how) {
+/* Closes all frames of stack INDEX. */
+static void close_all(struct calls *c, uint32_t index, uint64_t ticks, enum call_end how) {
     while (c->stacks.at[index].count) {
-        close_pieces(c, index, ticks, how);
+        close_segments(c, index, ticks, how);
         close_frame(c, index, ticks, how);
     }
 }
 
-/* Makes the stack of SP current. False: an exit or control on a stack that has not been seen. */
+/* Makes the stack of SP current; an entry may add it. False: any other event on a new stack. */
 static __attribute__((noinline)) bool change_stack(struct calls *c, uint64_t ticks, uint64_t sp,
                                                    enum event_kind kind) {
     if (stacks_find(&c->stacks, sp, kind == EVENT_ENTRY))
         return true;
     if (kind != EVENT_ENTRY)
         return false;
-    uint32_t victim = stacks_victim(&c->stacks);
+    uint32_t victim = stacks_to_replace(&c->stacks);
     if (victim != NO_STACK)
-        empty(c, victim, ticks, CALL_UNWOUND);
+        close_all(c, victim, ticks, CALL_UNWOUND);
     stacks_add(&c->stacks, sp, victim);
     return true;
 }
 
-/* ---- what the program tells of its stacks ---- */
+/* ---- stacks that the program makes, moves and frees (enum stack_event) ---- */
 
 static void drop_stack(struct calls *c, uint32_t index, uint64_t ticks) {
-    empty(c, index, ticks, CALL_UNWOUND);
-    stacks_forget(&c->stacks, index);
+    close_all(c, index, ticks, CALL_UNWOUND);
+    stacks_remove(&c->stacks, index);
 }
 
 static void make_stack(struct calls *c, uint64_t ticks, struct span bounds) {
     for (uint32_t i; (i = stacks_overlapping(&c->stacks, bounds)) != NO_STACK;)
         drop_stack(c, i, ticks);
-    stacks_make(&c->stacks, bounds);
+    stacks_add_bounded(&c->stacks, bounds);
 }
 
-/* The stack in FROM continues in TO, which was made for that. */
+/* The stack at FROM now is at TO, where an empty stack was made. */
 static void move_stack(struct calls *c, uint64_t ticks, struct span from, struct span to) {
-    uint32_t moved = stacks_in(&c->stacks, from), place = stacks_in(&c->stacks, to);
+    uint32_t moved = stacks_with_bounds(&c->stacks, from),
+             place = stacks_with_bounds(&c->stacks, to);
     if (moved == NO_STACK || place == NO_STACK || moved == place)
         return;
     drop_stack(c, place, ticks);
@@ -200,41 +203,41 @@ static void move_stack(struct calls *c, uint64_t ticks, struct span from, struct
 }
 
 static void free_stack(struct calls *c, uint64_t ticks, struct span bounds) {
-    struct told *t = &c->told[c->stacks.thread];
-    if (t->moves && t->made.end) {
-        move_stack(c, ticks, bounds, t->made);
-        t->moves = false;
+    struct stack_update *u = &c->updates[c->stacks.thread];
+    if (u->moving && u->made.end) {
+        move_stack(c, ticks, bounds, u->made);
+        u->moving = false;
         return;
     }
-    uint32_t freed = stacks_in(&c->stacks, bounds);
+    uint32_t freed = stacks_with_bounds(&c->stacks, bounds);
     if (freed != NO_STACK && c->stacks.at[freed].bounds.end)
         drop_stack(c, freed, ticks);
 }
 
-/* Stacks are powers of two, made of whole grains. What is not so is nothing that spoor knows. */
+/* Go's stacks are powers of two, made of whole granules. Other ranges are ignored. */
 static bool is_stack(struct span s) {
     enum { LARGEST = 1 << 30 };
     uint64_t size = s.end - s.start;
     return s.end > s.start && size <= LARGEST && !(size & (size - 1)) &&
-           !((s.start | s.end) % STACK_PIECE_BYTES);
+           !((s.start | s.end) % STACK_GRANULE_BYTES);
 }
 
 static void stack_event(struct calls *c, uint64_t ticks, uint32_t id, uint64_t address) {
-    struct told *t = &c->told[c->stacks.thread];
-    struct span bounds = {t->low, address};
+    struct stack_update *u = &c->updates[c->stacks.thread];
+    struct span bounds = {u->low, address};
     if (id == STACK_MOVES) {
-        t->moves = true;
-        t->made = (struct span){0, 0};
+        u->moving = true;
+        u->made = (struct span){0, 0};
     } else if (id == STACK_MADE_LOW || id == STACK_FREED_LOW) {
-        t->low = address;
+        u->low = address;
     } else if (!is_stack(bounds)) {
         return;
     } else if (id == STACK_FREED_HIGH) {
         free_stack(c, ticks, bounds);
     } else {
         make_stack(c, ticks, bounds);
-        if (t->moves && !t->made.end)
-            t->made = bounds;
+        if (u->moving && !u->made.end)
+            u->made = bounds;
     }
 }
 
@@ -253,22 +256,23 @@ void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind k
         return;
     }
     uint32_t before = c->stacks.current;
-    if (!stacks_sure(&c->stacks, sp, kind == EVENT_ENTRY) && !change_stack(c, ticks, sp, kind)) {
+    if (!stacks_surely_current(&c->stacks, sp, kind == EVENT_ENTRY) &&
+        !change_stack(c, ticks, sp, kind)) {
         c->strays += kind != EVENT_CONTROL;
         return;
     }
-    if (c->pieces && kind == EVENT_ENTRY && c->stacks.current != before)
-        stacks_join(&c->stacks, before);
+    if (c->split && kind == EVENT_ENTRY && c->stacks.current != before)
+        stacks_link(&c->stacks, before);
     if (kind == EVENT_ENTRY)
         enter(c, &(struct call){.id = id, .sp = sp, .chain = chain, .start = ticks});
     else if (kind == EVENT_CONTROL)
-        go_on(c, ticks, sp);
+        resume(c, ticks, sp);
     else
         leave(c, ticks, kind, sp);
 }
 
-/* The stack whose next call that may stay (KEPT: how many do) is F's, tried from GUESS on;
- * UINT32_MAX: none. */
+/* The stack whose next call is F's, or UINT32_MAX. KEPT[i] calls of stack i were found already.
+ * The search begins at stack GUESS. */
 static uint32_t stack_of_frame(const struct stacks *s, const struct trace_frame *f,
                                const uint32_t *kept, uint32_t guess) {
     for (uint32_t tried = 0; tried < s->count; tried++) {
@@ -284,10 +288,9 @@ static uint32_t stack_of_frame(const struct stacks *s, const struct trace_frame 
 }
 
 /*
- * Counts, by stack, the open calls that stay: the outermost ones, as far as the frames are the same
- * from the first on. One that was not open would have to come between calls that are, whose callers
- * and depths have been told: then those inside of it count as new, too. Returns how many frames are
- * of calls that stay.
+ * Counts in KEPT, by stack, the open calls that FRAMES lists, up to the first frame that is not
+ * open. Calls inside of that frame count as new, since on_open has reported their callers and
+ * depths without it. Returns how many frames are of calls that stay.
  */
 static uint32_t match(const struct stacks *s, const struct trace_frames *frames, uint32_t *kept) {
     uint32_t n = 0;
@@ -303,14 +306,14 @@ void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *fr
     uint32_t *kept = mem_alloc(c->stacks.count * sizeof *kept);
     uint32_t known = match(&c->stacks, frames, kept);
     for (uint32_t i = 0; i < c->stacks.count; i++) {
-        bool meant = kept[i] || c->stacks.at[i].thread == c->stacks.thread;
-        while (meant && c->stacks.at[i].count > kept[i])
+        bool affected = kept[i] || c->stacks.at[i].thread == c->stacks.thread;
+        while (affected && c->stacks.at[i].count > kept[i])
             close_frame(c, i, ticks, CALL_MISSED);
     }
     free(kept);
     for (uint32_t n = known; n < frames->count; n++) {
         const struct trace_frame *f = &frames->frames[n];
-        if (!stacks_sure(&c->stacks, f->sp, true))
+        if (!stacks_surely_current(&c->stacks, f->sp, true))
             change_stack(c, ticks, f->sp, EVENT_ENTRY);
         enter(c, &(struct call){.id = f->id, .sp = f->sp, .start = ticks, .before = true});
     }
@@ -318,10 +321,10 @@ void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *fr
 
 void calls_finish_thread(struct calls *c, uint64_t ticks, bool thread_ended) {
     if (c->stacks.native != NO_STACK)
-        empty(c, c->stacks.native, ticks, thread_ended ? CALL_ENDED : CALL_OPEN);
+        close_all(c, c->stacks.native, ticks, thread_ended ? CALL_ENDED : CALL_OPEN);
 }
 
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended) {
     for (uint32_t i = 0; i < c->stacks.count; i++)
-        empty(c, i, ticks, thread_ended ? CALL_ENDED : CALL_OPEN);
+        close_all(c, i, ticks, thread_ended ? CALL_ENDED : CALL_OPEN);
 }

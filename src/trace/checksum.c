@@ -1,3 +1,4 @@
+/* XXH64; lanes, stripes and primes have the names of its specification. */
 #include "trace/checksum.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ static uint64_t mix(uint64_t lane, uint64_t input) {
     return rotate(lane + input * PRIME2, 31) * PRIME1;
 }
 
-/* The four lanes over all whole stripes of 32 bytes, merged. */
+/* Runs the four lanes over all whole stripes of 32 bytes and merges them. */
 static uint64_t stripes(const uint8_t *p, const uint8_t *end) {
     uint64_t lane[4] = {PRIME1 + PRIME2, PRIME2, 0, 0 - PRIME1};
     for (; end - p >= 32; p += 32)

@@ -1,3 +1,4 @@
+/* The items of one stream: decoded events, losses of damaged blocks, and frames at their times. */
 #include <errno.h>
 
 #include "trace/decode.h"
@@ -7,15 +8,15 @@ enum { BATCH = 512 };
 
 struct trace_cursor {
     struct trace_reader *reader;
-    size_t block, end; /* indices into reader->blocks: the next one, and where the stream ends */
+    size_t block, end; /* indices into reader->blocks: the next one, and the stream's end */
     struct bytes payload;
     struct decoder decoder;
     struct trace_item *items;
-    const struct trace_item *batch; /* of trace_cursor_next() */
-    size_t count, next;             /* items in the batch, those of it that were given out */
-    size_t kept, held; /* items[kept … held) have been decoded and are still to come */
-    bool report_loss;  /* the next item stands for what a damaged block held */
-    const struct trace_frames *frames, *frames_end; /* still to come */
+    const struct trace_item *batch;    /* for trace_cursor_next() */
+    size_t count, next;                /* items of the batch; the next one to return */
+    size_t first_pending, pending_end; /* items decoded but not in a batch yet */
+    bool report_loss;                  /* the next item is the loss of a damaged block */
+    const struct trace_frames *frames, *frames_end; /* not returned yet */
     struct trace_item frames_item;
 };
 
@@ -34,7 +35,7 @@ int trace_cursor_open(struct trace_reader *r, uint32_t stream, struct trace_curs
     return 0;
 }
 
-static int damaged(struct trace_cursor *c, struct err *err) {
+static int damaged_block(struct trace_cursor *c, struct err *err) {
     const struct disk_index_entry *e = &c->reader->blocks.at[c->block - 1];
     c->report_loss = true;
     return err_set(err, EILSEQ, "corrupt-block",
@@ -42,32 +43,34 @@ static int damaged(struct trace_cursor *c, struct err *err) {
                    (unsigned long long)e->offset, e->block.items);
 }
 
-/* The events of the damaged block that were not given out. */
-static size_t loss(struct trace_cursor *c) {
+/* One item for the events of a damaged block that were not returned. */
+static size_t loss_item(struct trace_cursor *c) {
     const struct disk_block *head = &c->reader->blocks.at[c->block - 1].block;
     c->report_loss = false;
-    c->items[0] = (struct trace_item){
-        .kind = TRACE_LOST, .stream = head->stream, .ticks = head->last, .lost = c->decoder.left};
-    c->decoder.left = 0;
+    c->items[0] = (struct trace_item){.kind = TRACE_LOST,
+                                      .stream = head->stream,
+                                      .ticks = head->last,
+                                      .lost = c->decoder.items_left};
+    c->decoder.items_left = 0;
     return 1;
 }
 
 static int next_block(struct trace_cursor *c, struct err *err) {
     const struct disk_index_entry *e = &c->reader->blocks.at[c->block++];
-    c->decoder.left = 0;
+    c->decoder.items_left = 0;
     if (!c->items)
         c->items = mem_resize(NULL, BATCH, sizeof *c->items);
     if (unpack(c->reader, e, &c->payload) && decode_begin(&c->decoder, &e->block, c->payload.at))
         return 0;
-    c->decoder.left = e->block.items;
-    return damaged(c, err);
+    c->decoder.items_left = e->block.items;
+    return damaged_block(c, err);
 }
 
-/* 512 items at a time, so that what is decoded is used while it is in the nearest cache. */
+/* Decodes up to 512 items, few enough to stay in the nearest cache until they are used. */
 static ptrdiff_t decode_batch(struct trace_cursor *c, struct err *err) {
     if (c->report_loss)
-        return (ptrdiff_t)loss(c);
-    while (!c->decoder.left) {
+        return (ptrdiff_t)loss_item(c);
+    while (!c->decoder.items_left) {
         if (c->block == c->end)
             return 0;
         int rc = next_block(c, err);
@@ -75,10 +78,10 @@ static ptrdiff_t decode_batch(struct trace_cursor *c, struct err *err) {
             return rc;
     }
     size_t count = decode_items(&c->decoder, c->items, BATCH);
-    return count ? (ptrdiff_t)count : damaged(c, err);
+    return count ? (ptrdiff_t)count : damaged_block(c, err);
 }
 
-static size_t give_frames(struct trace_cursor *c, const struct trace_item **ret_items) {
+static size_t emit_frames(struct trace_cursor *c, const struct trace_item **ret_items) {
     const struct trace_frames *f = c->frames++;
     c->frames_item = (struct trace_item){
         .kind = TRACE_FRAMES, .stream = f->stream, .ticks = f->ticks, .frames = f};
@@ -86,32 +89,32 @@ static size_t give_frames(struct trace_cursor *c, const struct trace_item **ret_
     return 1;
 }
 
-/* Items that come before the next frames; none: those are next. */
-static size_t before_frames(const struct trace_cursor *c) {
-    size_t end = c->held;
+/* The number of pending items before the next frames. 0: the frames are next. */
+static size_t count_before_frames(const struct trace_cursor *c) {
+    size_t end = c->pending_end;
     if (c->frames == c->frames_end || c->items[end - 1].ticks < c->frames->ticks)
-        return end - c->kept;
-    for (end = c->kept; c->items[end].ticks < c->frames->ticks;)
+        return end - c->first_pending;
+    for (end = c->first_pending; c->items[end].ticks < c->frames->ticks;)
         end++;
-    return end - c->kept;
+    return end - c->first_pending;
 }
 
 ptrdiff_t trace_cursor_batch(struct trace_cursor *c, const struct trace_item **ret_items,
                              struct err *err) {
     c->next = 0;
-    if (c->kept == c->held) {
+    if (c->first_pending == c->pending_end) {
         ptrdiff_t n = decode_batch(c, err);
-        c->kept = 0;
-        c->held = n > 0 ? (size_t)n : 0;
+        c->first_pending = 0;
+        c->pending_end = n > 0 ? (size_t)n : 0;
         c->count = 0;
         if (n < 0 || (!n && c->frames == c->frames_end))
             return n;
     }
-    c->count = c->held ? before_frames(c) : 0;
-    *ret_items = c->items + c->kept;
-    c->kept += c->count;
+    c->count = c->pending_end ? count_before_frames(c) : 0;
+    *ret_items = c->items + c->first_pending;
+    c->first_pending += c->count;
     if (!c->count)
-        c->count = give_frames(c, ret_items);
+        c->count = emit_frames(c, ret_items);
     return (ptrdiff_t)c->count;
 }
 

@@ -1,3 +1,4 @@
+/* decode_code() reads one code; common entries and returns are inline, others in decode_rare(). */
 #include "trace/decode.h"
 
 #include <string.h>
@@ -7,14 +8,14 @@
 
 enum { FIRST_FRAMES = 32 };
 
-/* Where the decoder stands inside decode_items(): what the fast path keeps in registers. */
+/* The state inside decode_items(), which the fast path keeps in registers. */
 struct run {
     const uint8_t *code;
     struct decode_frame *top, *limit;
     uint64_t high; /* of the shadow */
 };
 
-enum rare { RARE_ITEM, RARE_NONE, RARE_DAMAGED };
+enum decoded { DECODED_ITEM, DECODED_STATE /* the code made no item */, DECODED_DAMAGED };
 
 static struct decode_frame *shadow_bottom(const struct decoder *d) {
     return d->shadows[d->current].frames;
@@ -54,18 +55,19 @@ static __attribute__((noinline)) void shadow_grow(struct decoder *d, struct run 
     run->limit = s->frames + s->room;
 }
 
-/* The next number of the extra column; the column's end is checked by the caller. */
-static uint64_t extra(struct decoder *d) {
+/* The next number of the extra column. The caller checks the column's end. */
+static uint64_t next_extra(struct decoder *d) {
     return d->extra < d->extra_end ? varint_get(&d->extra) : (d->extra++, 0);
 }
 
-/* A function and a stack pointer as extras; returns the latter's distance from the top frame. */
-static bool place(struct decoder *d, const struct run *run, struct trace_item *item,
-                  uint32_t *ret_delta) {
-    uint64_t number = extra(d);
+/* Reads a function and a stack pointer from the extra column into ITEM. *RET_DELTA: the stack
+ * pointer's distance from the top frame. False: damaged. */
+static bool function_and_sp(struct decoder *d, const struct run *run, struct trace_item *item,
+                            uint32_t *ret_delta) {
+    uint64_t number = next_extra(d);
     if (number >= d->functions)
         return false;
-    *ret_delta = (uint32_t)unzigzag(extra(d));
+    *ret_delta = (uint32_t)unzigzag(next_extra(d));
     item->id = d->id[number + 1];
     item->sp = run->high | (uint32_t)(run->top->sp + *ret_delta);
     if (item->id == CHAIN_EVENT)
@@ -73,67 +75,67 @@ static bool place(struct decoder *d, const struct run *run, struct trace_item *i
     return true;
 }
 
-static enum rare other_exit(struct decoder *d, struct run *run, struct trace_item *item) {
+static enum decoded decode_other_exit(struct decoder *d, struct run *run, struct trace_item *item) {
     uint32_t delta;
-    if (!place(d, run, item, &delta))
-        return RARE_DAMAGED;
+    if (!function_and_sp(d, run, item, &delta))
+        return DECODED_DAMAGED;
     if (run->top == shadow_bottom(d))
         run->top->sp = (uint32_t)item->sp;
     else if (!delta)
         run->top--;
-    return RARE_ITEM;
+    return DECODED_ITEM;
 }
 
-/* A code that is neither an entry nor foretold. */
-static __attribute__((noinline)) enum rare rare(struct decoder *d, struct run *run, uint64_t code,
-                                                struct trace_item *item) {
+/* Every code but entries and exits of the top frame. */
+static __attribute__((noinline)) enum decoded decode_rare(struct decoder *d, struct run *run,
+                                                          uint64_t code, struct trace_item *item) {
     uint64_t n;
     uint32_t delta;
     switch (code) {
     case CODE_OTHER_RETURN:
     case CODE_OTHER_TAIL:
         item->event = code == CODE_OTHER_TAIL ? EVENT_TAIL : EVENT_RETURN;
-        return other_exit(d, run, item);
+        return decode_other_exit(d, run, item);
     case CODE_SWITCH:
-        n = extra(d);
+        n = next_extra(d);
         if (n >= DISK_SHADOWS)
-            return RARE_DAMAGED;
+            return DECODED_DAMAGED;
         shadow_leave(d, run);
         shadow_enter(d, run, (uint32_t)n);
-        return RARE_NONE;
+        return DECODED_STATE;
     case CODE_POP:
-        n = extra(d);
+        n = next_extra(d);
         if (n > (size_t)(run->top - shadow_bottom(d)))
-            return RARE_DAMAGED;
+            return DECODED_DAMAGED;
         run->top -= n;
-        return RARE_NONE;
+        return DECODED_STATE;
     case CODE_LOST:
-        *item = (struct trace_item){.kind = TRACE_LOST, .stream = d->stream, .lost = extra(d)};
-        return RARE_ITEM;
+        *item = (struct trace_item){.kind = TRACE_LOST, .stream = d->stream, .lost = next_extra(d)};
+        return DECODED_ITEM;
     case CODE_CONTROL:
         item->event = EVENT_CONTROL;
-        return place(d, run, item, &delta) ? RARE_ITEM : RARE_DAMAGED;
+        return function_and_sp(d, run, item, &delta) ? DECODED_ITEM : DECODED_DAMAGED;
     case CODE_HIGH:
-        n = extra(d);
+        n = next_extra(d);
         if (n > DISK_HIGH_MAX)
-            return RARE_DAMAGED;
+            return DECODED_DAMAGED;
         run->high = d->shadows[d->current].high = n << 32;
-        return RARE_NONE;
+        return DECODED_STATE;
     default:
         *item = (struct trace_item){.kind = TRACE_THREAD_END, .stream = d->stream};
-        return RARE_ITEM;
+        return DECODED_ITEM;
     }
 }
 
-/* An entry; false: no such function. */
-static inline bool entry(struct decoder *d, struct run *run, uint64_t code,
-                         struct trace_item *item) {
+/* False: no such function. */
+static inline bool decode_entry(struct decoder *d, struct run *run, uint64_t code,
+                                struct trace_item *item) {
     uint64_t number = (code - CODE_ENTRY) / 2 + 1;
     if (number > d->functions)
         return false;
     uint32_t *step = &d->step[run->top->number];
     if (code & 1)
-        *step -= (uint32_t)unzigzag(extra(d));
+        *step -= (uint32_t)unzigzag(next_extra(d));
     uint32_t sp = run->top->sp - *step;
     item->id = d->id[number];
     item->event = EVENT_ENTRY;
@@ -144,9 +146,9 @@ static inline bool entry(struct decoder *d, struct run *run, uint64_t code,
     return true;
 }
 
-/* The exit of the top frame; false: there is none. */
-static inline bool expected_exit(struct decoder *d, struct run *run, uint64_t code,
-                                 struct trace_item *item) {
+/* False: there is no frame. */
+static inline bool decode_top_exit(struct decoder *d, struct run *run, uint64_t code,
+                                   struct trace_item *item) {
     if (!run->top->number)
         return false;
     item->id = d->id[run->top->number];
@@ -156,20 +158,21 @@ static inline bool expected_exit(struct decoder *d, struct run *run, uint64_t co
     return true;
 }
 
-/* One code; when it is an item, all of it but the time. */
-static inline enum rare decode_code(struct decoder *d, struct run *run, struct trace_item *item) {
+/* Decodes one code. An item then lacks only its time. */
+static inline enum decoded decode_code(struct decoder *d, struct run *run,
+                                       struct trace_item *item) {
     uint64_t code = varint_get(&run->code);
     item->kind = TRACE_EVENT;
     item->stream = d->stream;
     item->lost = 0;
     if (code >= CODE_ENTRY)
-        return entry(d, run, code, item) ? RARE_ITEM : RARE_DAMAGED;
+        return decode_entry(d, run, code, item) ? DECODED_ITEM : DECODED_DAMAGED;
     if (varint_likely(code <= CODE_TAIL))
-        return expected_exit(d, run, code, item) ? RARE_ITEM : RARE_DAMAGED;
+        return decode_top_exit(d, run, code, item) ? DECODED_ITEM : DECODED_DAMAGED;
     struct run copy = *run; /* so that *run itself can live in registers */
-    enum rare what = rare(d, &copy, code, item);
+    enum decoded result = decode_rare(d, &copy, code, item);
     *run = copy;
-    return what;
+    return result;
 }
 
 size_t decode_items(struct decoder *d, struct trace_item *items, size_t count) {
@@ -178,17 +181,17 @@ size_t decode_items(struct decoder *d, struct trace_item *items, size_t count) {
     const uint8_t *time = d->time;
     uint64_t ticks = d->ticks;
     size_t n = 0;
-    if (count > d->left)
-        count = d->left;
+    if (count > d->items_left)
+        count = d->items_left;
     if (d->damaged)
         count = 0;
     while (n < count && run.code < d->code_end) {
-        enum rare what = decode_code(d, &run, &items[n]);
-        if (what == RARE_NONE)
+        enum decoded result = decode_code(d, &run, &items[n]);
+        if (result == DECODED_STATE)
             continue;
         ticks += varint_get(&time);
         items[n].ticks = ticks;
-        if (what == RARE_DAMAGED || run.code > d->code_end || time > d->time_end ||
+        if (result == DECODED_DAMAGED || run.code > d->code_end || time > d->time_end ||
             d->extra > d->extra_end)
             break;
         n++;
@@ -197,12 +200,12 @@ size_t decode_items(struct decoder *d, struct trace_item *items, size_t count) {
     d->code = run.code;
     d->time = time;
     d->ticks = ticks;
-    d->left -= (uint32_t)n;
+    d->items_left -= (uint32_t)n;
     shadow_leave(d, &run);
     return n;
 }
 
-/* The dictionary column; false: it is not what HEAD says. */
+/* Reads the dictionary at P. False: it does not match HEAD. */
 static bool dictionary_read(struct decoder *d, const struct disk_events *head, const uint8_t *p) {
     const uint8_t *end = p + head->dictionary_bytes;
     if (head->functions > DISK_BLOCK_ITEMS || head->functions > head->dictionary_bytes)
@@ -243,7 +246,7 @@ bool decode_begin(struct decoder *d, const struct disk_block *block, const uint8
     d->time_end = d->extra = d->time + head.time_bytes;
     d->extra_end = d->extra + head.extra_bytes;
     d->ticks = block->first;
-    d->left = block->items;
+    d->items_left = block->items;
     d->stream = block->stream;
     d->damaged = false;
     first_shadow(d);

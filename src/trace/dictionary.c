@@ -1,3 +1,4 @@
+/* The hash table doubles when it is half full, and shrinks if a block has used little of it. */
 #include "trace/dictionary.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ static void slot_fill(struct dictionary *d, uint32_t id, uint32_t number) {
     d->slots[i] = (uint64_t)id << 32 | number;
 }
 
-/* Twice the slots: at most half of them are ever in use. */
+/* Doubles the slots, so that at most half of them are in use. */
 static void slots_double(struct dictionary *d) {
     d->shift--;
     d->slots = mem_resize(d->slots, slot_count(d), sizeof *d->slots);

@@ -1,7 +1,7 @@
 /*
- * The functions of one block, numbered from 1 in order of appearance, and the step from a
- * function's frame to the last callee's (what the next stack pointer is foretold from). Number 0
- * is the unknown caller below all frames.
+ * The functions of one block, numbered from 1 in order of appearance. For each: the step from its
+ * frame to the last callee's, which predicts the next callee's stack pointer. Number 0 is the
+ * unknown caller below all frames.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct dictionary {
     uint32_t count, room;
 };
 
-/* Empties D, also a zeroed one, for use. */
+/* Empties D for the next block. D may be zeroed. */
 void dictionary_clear(struct dictionary *d);
 void dictionary_done(struct dictionary *d);
 uint32_t dictionary_add(struct dictionary *d, uint32_t id);
@@ -23,7 +23,7 @@ static inline uint32_t dictionary_slot(uint32_t id, uint32_t shift) {
     return (id * 0x9e3779b1u) >> shift;
 }
 
-/* The number of ID, which is added if it is new. */
+/* The number of ID. A new ID is added. */
 static inline uint32_t dictionary_number(struct dictionary *d, uint32_t id) {
     uint32_t mask = 0xffffffffu >> d->shift;
     for (uint32_t i = dictionary_slot(id, d->shift);; i = (i + 1) & mask) {

@@ -1,3 +1,7 @@
+/*
+ * encode() has the fast path: predicted entries and returns. unpredicted() writes codes and
+ * corrections for all other events.
+ */
 #include "trace/encode.h"
 
 #include "base/mem.h"
@@ -6,10 +10,10 @@
 
 enum {
     RUN = 256,        /* events between two checks for room */
-    CODE_BYTES = 16,  /* of an event, at most: switch, high, pop and code */
-    EXTRA_BYTES = 32, /* likewise */
+    CODE_BYTES = 16,  /* of one event in the code column, at most: switch, high, pop and code */
+    EXTRA_BYTES = 32, /* of one event in the extra column, at most */
     NEAR = 64 * 1024, /* a stack pointer this close to a shadow's top belongs to it */
-    NO_FRAME = 3      /* low bits of a key that no event has */
+    NO_FRAME = 3      /* in the low half of a key: the frame at the bottom, which is no event */
 };
 
 struct frame {
@@ -18,7 +22,7 @@ struct frame {
 };
 
 struct shadow {
-    struct frame *frames; /* [0] stands below all frames: what was last known of the stack */
+    struct frame *frames; /* [0] is below all frames: it keeps the latest stack pointer */
     size_t top, room;
     uint32_t high; /* bits 32 … 47 of the stack pointer written last */
 };
@@ -34,7 +38,7 @@ struct encoder {
     struct trace_totals taken; /* in earlier blocks */
 };
 
-/* Where the encoder stands inside a run: what the fast path keeps in registers. */
+/* The state inside a run, which the fast path keeps in registers. */
 struct run {
     uint8_t *code, *extra;
     struct frame *top;
@@ -75,13 +79,13 @@ static void shadow_add(struct encoder *e) {
     shadow_begin(&e->shadows[e->shadow_count++]);
 }
 
-/* How far SP is from what S was at last. */
+/* How far SP is from the top frame of S. */
 static uint64_t distance(const struct shadow *s, uint64_t sp) {
     uint64_t top = (uint64_t)s->high << 32 | key_sp(s->frames[s->top].key);
     return top < sp ? sp - top : top - sp;
 }
 
-/* The shadow whose top is closest to SP, the current one if equal; -1 if none is near. */
+/* The shadow whose top is closest to SP; the current one wins a tie. -1: none is near. */
 static int shadow_nearest(const struct encoder *e, uint64_t sp) {
     uint64_t best = NEAR;
     int found = -1;
@@ -95,9 +99,9 @@ static int shadow_nearest(const struct encoder *e, uint64_t sp) {
     return found;
 }
 
-static void pop(struct encoder *e, struct run *run, uint32_t sp, bool equal_too) {
+static void pop(struct encoder *e, struct run *run, uint32_t sp, bool inclusive) {
     const struct frame *bottom = shadow_bottom(e), *old = run->top;
-    while (run->top > bottom && (int32_t)(key_sp(run->top->key) - sp) < (equal_too ? 1 : 0))
+    while (run->top > bottom && (int32_t)(key_sp(run->top->key) - sp) < (inclusive ? 1 : 0))
         run->top--;
     if (run->top == old)
         return;
@@ -112,7 +116,7 @@ static void shadow_switch(struct encoder *e, struct run *run, uint32_t to) {
     run->extra = varint_put(run->extra, to);
 }
 
-/* Makes the shadow current that SP belongs to. */
+/* Makes the shadow of SP current. */
 static void shadow_select(struct encoder *e, struct run *run, uint64_t sp) {
     struct shadow *now = &e->shadows[e->current];
     now->top = (size_t)(run->top - now->frames);
@@ -136,7 +140,7 @@ static void shadow_select(struct encoder *e, struct run *run, uint64_t sp) {
     pop(e, run, key_sp(run->top->key) + 0x7fffffff, true);
 }
 
-static void rare_entry(struct encoder *e, struct run *run, uint64_t key) {
+static void unpredicted_entry(struct encoder *e, struct run *run, uint64_t key) {
     uint32_t sp = key_sp(key), number = dictionary_number(&e->dictionary, key_id(key));
     pop(e, run, sp, true);
     uint32_t *step = &e->dictionary.step[run->top->number];
@@ -151,7 +155,7 @@ static void rare_entry(struct encoder *e, struct run *run, uint64_t key) {
     *++run->top = (struct frame){.key = key, .number = number};
 }
 
-static void rare_exit(struct encoder *e, struct run *run, uint64_t key) {
+static void unpredicted_exit(struct encoder *e, struct run *run, uint64_t key) {
     uint32_t sp = key_sp(key), kind = (uint32_t)key & 3;
     pop(e, run, sp, false);
     if (run->top->key == (key & ~(uint64_t)3)) {
@@ -169,7 +173,7 @@ static void rare_exit(struct encoder *e, struct run *run, uint64_t key) {
         run->top--;
 }
 
-static void control(struct encoder *e, struct run *run, uint64_t key) {
+static void encode_control(struct encoder *e, struct run *run, uint64_t key) {
     uint32_t sp = key_sp(key);
     pop(e, run, sp, false);
     *run->code++ = CODE_CONTROL;
@@ -178,20 +182,20 @@ static void control(struct encoder *e, struct run *run, uint64_t key) {
     e->controls++;
 }
 
-/* The number of a chain is no stack pointer: nothing is foretold by it, nor of it. */
-static void chain(struct encoder *e, struct run *run, const struct trace_event *event) {
+/* An event with a chain's number, which is no stack pointer: it changes no prediction. */
+static void encode_chain(struct encoder *e, struct run *run, const struct trace_event *event) {
     *run->code++ = CODE_CONTROL;
     run->extra = varint_put(run->extra, dictionary_number(&e->dictionary, CHAIN_EVENT) - 1);
     run->extra = varint_put(run->extra, zigzag((int32_t)event->sp));
     e->controls++;
 }
 
-/* An event that was not foretold. */
-static __attribute__((noinline)) void rare(struct encoder *e, struct run *run,
-                                           const struct trace_event *event) {
+/* Encodes an event that the fast path could not predict. */
+static __attribute__((noinline)) void unpredicted(struct encoder *e, struct run *run,
+                                                  const struct trace_event *event) {
     uint64_t key = event_key(event);
     if (event->site == ((uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL)) {
-        chain(e, run, event);
+        encode_chain(e, run, event);
         return;
     }
     shadow_select(e, run, event->sp);
@@ -201,14 +205,14 @@ static __attribute__((noinline)) void rare(struct encoder *e, struct run *run,
         run->extra = varint_put(run->extra, event_high(event));
     }
     if ((key & 3) == EVENT_ENTRY)
-        rare_entry(e, run, key);
+        unpredicted_entry(e, run, key);
     else if ((key & 3) == EVENT_CONTROL)
-        control(e, run, key);
+        encode_control(e, run, key);
     else
-        rare_exit(e, run, key);
+        unpredicted_exit(e, run, key);
 }
 
-/* The columns have room for COUNT events. */
+/* Encodes COUNT events, at most RUN. The columns have room for them. */
 static void encode(struct encoder *e, const struct trace_event *events, size_t count) {
     uint8_t *code = e->code.at + e->code.count, *time = e->time.at + e->time.count;
     struct shadow *shadow = &e->shadows[e->current];
@@ -237,7 +241,7 @@ static void encode(struct encoder *e, const struct trace_event *events, size_t c
             continue;
         }
         struct run run = {code, e->extra.at + e->extra.count, top};
-        rare(e, &run, events);
+        unpredicted(e, &run, events);
         high = e->shadows[e->current].high;
         code = run.code;
         top = run.top;
@@ -251,7 +255,7 @@ static void encode(struct encoder *e, const struct trace_event *events, size_t c
     e->entries += entries;
 }
 
-/* Room for COUNT items, of which the first is at TICKS. */
+/* Makes room for COUNT items. TICKS is the time of the first one. */
 static void begin_items(struct encoder *e, uint64_t ticks, size_t count) {
     bytes_reserve(&e->code, count * CODE_BYTES);
     bytes_reserve(&e->time, count * VARINT_MAX_BYTES);
@@ -271,9 +275,9 @@ size_t encoder_events(struct encoder *e, const struct trace_event *events, size_
         if (n > DISK_BLOCK_ITEMS - e->items)
             n = DISK_BLOCK_ITEMS - e->items;
         begin_items(e, events[done].ticks, n);
-        uint32_t others = e->entries + e->controls;
+        uint32_t non_exits = e->entries + e->controls;
         encode(e, events + done, n);
-        e->exits += (uint32_t)n - (e->entries + e->controls - others);
+        e->exits += (uint32_t)n - (e->entries + e->controls - non_exits);
         e->items += (uint32_t)n;
         done += n;
     }
@@ -310,7 +314,7 @@ struct trace_totals encoder_totals(const struct encoder *e) {
     };
 }
 
-/* As before the first item; the buffers of the columns belong to a block by now. */
+/* Begins a new block. The buffers of the columns now belong to the block that was taken. */
 static void restart(struct encoder *e) {
     e->code = e->time = e->extra = (struct bytes){0};
     dictionary_clear(&e->dictionary);

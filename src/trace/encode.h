@@ -1,13 +1,13 @@
 /*
- * Events of one stream to blocks.
+ * Encodes the events of one stream into blocks.
  *
- * Most events can be foretold. The encoder keeps a shadow of the thread's stack: a return of the
- * top frame, which nearly every exit is, becomes the single code 0; an entry is its function's
- * number in the block's dictionary, its stack pointer foretold from the step the same caller made
- * last time. What goes wrong is corrected explicitly, and the decoder only follows: when to forget
- * frames or to change to another shadow (coroutines) is for the encoder to decide.
+ * The encoder keeps a shadow of the thread's stack and predicts from it. A return of the top frame,
+ * as most exits are, becomes the single code 0. An entry becomes its function's number in the
+ * block's dictionary; its stack pointer is predicted from the step that the same caller made last.
+ * Wrong predictions get explicit corrections. Only the encoder decides when frames are forgotten
+ * and when another shadow is used (coroutines); the decoder follows the codes.
  *
- * Every block starts with an empty shadow and dictionary and so can be decoded alone.
+ * Every block starts with an empty shadow and an empty dictionary, so it can be decoded alone.
  */
 #pragma once
 
@@ -20,15 +20,15 @@ struct encoder;
 struct encoder *encoder_new(void);
 void encoder_free(struct encoder *e);
 
-/* Takes the first events of COUNT into the block under construction and returns how many: all of
- * them, or fewer when the block has become full (take it and go on). */
+/* Adds EVENTS to the current block and returns how many were added. Fewer than COUNT: the block is
+ * full; take it and call again. */
 size_t encoder_events(struct encoder *e, const struct trace_event *events, size_t count);
-/* Likewise one item, always; the block may be full afterwards. */
+/* Each adds one item, even if the block is full. */
 void encoder_lost(struct encoder *e, uint64_t ticks, uint64_t count);
 void encoder_thread_end(struct encoder *e, uint64_t ticks);
 
-/* What was taken since E was made; bytes is 0. */
+/* All that was added since encoder_new(); `bytes` is 0. */
 struct trace_totals encoder_totals(const struct encoder *e);
 bool encoder_full(const struct encoder *e);
-/* The block so far, or NULL when there is nothing in it. */
+/* Returns the current block and begins a new one. NULL: it is empty. */
 struct block *encoder_take(struct encoder *e, uint32_t stream);

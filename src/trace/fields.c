@@ -101,7 +101,7 @@ bool fields_change(struct fields *f, struct trace_change *ret) {
     return !f->bad;
 }
 
-/* Earlier spoors have written no more than the first three. */
+/* Earlier versions wrote only the first three fields. */
 bool fields_end(struct fields *f, struct trace_end *ret) {
     *ret = (struct trace_end){.reason = ""};
     ret->status = (int32_t)fields_signed(f);
@@ -116,7 +116,7 @@ bool fields_end(struct fields *f, struct trace_end *ret) {
     return !f->bad;
 }
 
-/* Earlier spoors have written no limits. */
+/* Earlier versions wrote no limits (-D, -t). */
 bool fields_session(struct fields *f, struct trace_session *ret) {
     ret->version = text(f);
     ret->arch = text(f);
@@ -133,7 +133,7 @@ bool fields_session(struct fields *f, struct trace_session *ret) {
     return !f->bad;
 }
 
-/* COUNT may be smaller or larger than ours: tiers may be added. */
+/* COUNT may differ from TRACE_TIERS: other versions may have other tiers. */
 static void tiers(struct fields *f, uint32_t count, uint64_t *ret) {
     for (uint32_t i = 0; i < count && !f->bad; i++) {
         uint64_t value = fields_number(f);
@@ -173,7 +173,7 @@ bool fields_module(struct fields *f, struct trace_module *ret) {
     return !f->bad;
 }
 
-/* A frame takes two bytes at least. */
+/* A frame takes at least two bytes, which bounds their number. */
 bool fields_frames(struct fields *f, struct trace_frames *ret) {
     *ret = (struct trace_frames){0};
     ret->stream = fields_bounded(f, UINT32_MAX);

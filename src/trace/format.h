@@ -1,7 +1,5 @@
-/*
- * What a trace consists of, as values: the vocabulary that writer and reader
- * share. doc/trace-format.md describes the bytes.
- */
+/* The records of a trace as values, which writer and reader share. doc/trace-format.md describes
+ * the bytes. */
 #pragma once
 
 #include "base/err.h"
@@ -9,7 +7,7 @@
 #include "wire/ring.h"
 
 enum { TRACE_FORMAT_VERSION = 1 };
-/* Same order and number as enum tier of plan/plan.h; a unit test holds them together. */
+/* Order and number are those of enum tier (plan/plan.h); a unit test compares them. */
 enum { TRACE_TIERS = 6 };
 
 struct trace_session {          /* written first */
@@ -17,11 +15,11 @@ struct trace_session {          /* written first */
     const char *arch;           /* "x86_64" */
     const char *const *command; /* NULL-terminated */
     uint64_t start_unix_ns;     /* wall clock at start */
-    uint32_t depth;             /* -D, 0: none. What views show of the trace is no deeper, and */
-    uint64_t threshold_ns;      /* -t, 0: none. no shorter, whatever has been written */
+    uint32_t depth;             /* -D, or 0; views leave out deeper calls that were written */
+    uint64_t threshold_ns;      /* -t, or 0; views leave out shorter calls that were written */
 };
 
-struct trace_clock { /* a pair of readings taken together; two or more fix the scale */
+struct trace_clock { /* two readings at one moment; two such pairs give the scale */
     uint64_t ticks;
     uint64_t ns; /* CLOCK_MONOTONIC */
 };
@@ -46,10 +44,10 @@ struct trace_thread { /* one stream of events */
     const char *name;
 };
 
-struct trace_extent { /* where the stacks are that a stream's events tell of */
+struct trace_extent {
     uint32_t stream;
-    uint64_t low, high; /* their lowest and highest stack pointers; 0, UINT64_MAX: anywhere;
-                           0, 0: there are none */
+    uint64_t low, high; /* lowest and highest stack pointer of the stream's events; 0, UINT64_MAX:
+                           they may be anywhere; 0, 0: it has none */
 };
 
 struct trace_function {
@@ -57,9 +55,9 @@ struct trace_function {
     uint64_t size;
     const char *name;    /* mangled, or NULL */
     const char *aliases; /* further names separated by '\n', or NULL */
-    uint8_t entry_tier; /* index into CONTRACT.md's tiers: 0 none 1 pad 2 jump 3 hop 4 pun 5 trap */
+    uint8_t entry_tier;  /* 0 none, 1 pad, 2 jump, 3 hop, 4 pun, 5 trap */
     bool instrumented;
-    bool exact; /* all exits patched, or none exist */
+    bool exact; /* all exits are patched, or none exist */
 };
 
 struct trace_refused {
@@ -88,12 +86,12 @@ struct trace_map { /* a module was mapped into a process */
 
 struct trace_frame { /* a call that is open */
     uint32_t id;     /* function */
-    uint64_t sp;     /* that the function had at its entry; 48 bits, as in events */
+    uint64_t sp;     /* at the function's entry; 48 bits, as in events */
 };
 
-/* At TICKS the stack of the stream's thread consisted of exactly these calls of traced functions:
- * those that were open before and are not among them have ended unseen, and those among them that
- * were not have begun so. */
+/* The calls of traced functions that were open on the thread's stack at TICKS, all of them. Open
+ * calls that are not listed have ended without an event. Listed ones that are new have begun
+ * without one. */
 struct trace_frames {
     uint32_t stream;
     uint64_t ticks;
@@ -102,32 +100,31 @@ struct trace_frames {
 };
 
 /*
- * Who called, of calls for which that was recorded (--stack): a chain is the function that the call
- * returns to, and that function's chain. Chains have numbers; the first ones are how a chain ends.
+ * The callers of a call (--stack): a chain is the function that the call returns to, and that
+ * function's chain. Chains have numbers. Numbers below CHAIN_FIRST say why a chain ends.
  */
 enum chain_end {
-    CHAIN_NONE,    /* not a chain: none was recorded */
-    CHAIN_WHOLE,   /* nobody has called the last one: the thread began there */
-    CHAIN_CUT,     /* more of the stack would have been needed */
-    CHAIN_LIMITED, /* there are more callers than were asked for */
-    CHAIN_LOST,    /* the caller of the last one cannot be told */
-    CHAIN_MISSED,  /* the ring had no room for it */
+    CHAIN_NONE,    /* no chain was recorded */
+    CHAIN_WHOLE,   /* the thread began in the last function */
+    CHAIN_CUT,     /* too little of the stack was copied */
+    CHAIN_LIMITED, /* there are more callers than --stack allows */
+    CHAIN_LOST,    /* the caller of the last function is not known */
+    CHAIN_MISSED,  /* the ring had no room for the slice */
     CHAIN_FIRST = 8
 };
 
 struct trace_place {      /* a function, traced or not */
-    const char *function; /* as its symbol table names it; "" when it does not */
+    const char *function; /* name of its symbol, or "" */
     const char *module;   /* file name, or "" */
-    uint64_t
-        address; /* where it begins, as linked; or the return address, if not even that is known */
+    uint64_t address;     /* link-time start; the return address if the start is not known */
 };
 
 struct trace_chain {
-    uint32_t callers; /* the chain of the function itself: a smaller number */
-    uint32_t place;
+    uint32_t callers; /* the chain of the function's own call: a smaller number */
+    uint32_t place;   /* the function */
 };
 
-/* Places and chains, from the first new ones on. */
+/* New places and chains, with consecutive numbers. */
 struct trace_chains {
     uint32_t first_place, place_count;
     const struct trace_place *places;
@@ -136,27 +133,27 @@ struct trace_chains {
 };
 
 enum trace_change_kind {
-    TRACE_PAUSED,  /* from then on nothing of the process is recorded */
-    TRACE_RESUMED, /* from then on it is again */
-    TRACE_CHOSEN,  /* other functions are recorded: asked for then, done within moments */
-    TRACE_LEFT,    /* the process runs on untraced */
-    TRACE_ENDED    /* it has ended while it was paused */
+    TRACE_PAUSED,  /* recording of the process stops */
+    TRACE_RESUMED, /* recording of the process goes on */
+    TRACE_CHOSEN,  /* other functions are chosen; `ticks` is the time of the request */
+    TRACE_LEFT,    /* the process is detached and runs on */
+    TRACE_ENDED    /* the process ended while it was paused */
 };
 
-/* What is recorded has changed while the programs ran. */
+/* A change of what is recorded (spoor ctl). */
 struct trace_change {
     uint64_t ticks;
-    uint32_t kind;           /* enum trace_change_kind; others are of later spoors */
+    uint32_t kind;           /* enum trace_change_kind; later versions may have others */
     uint32_t pid;            /* 0: all processes */
-    uint64_t added, removed; /* of TRACE_CHOSEN: how many functions */
-    const char *filter;      /* likewise: the options that have asked for it, or NULL */
+    uint64_t added, removed; /* TRACE_CHOSEN: numbers of functions */
+    const char *filter;      /* TRACE_CHOSEN: the options of the request, or NULL */
 };
 
 struct trace_end {  /* written last; absent after a crash */
-    int32_t status; /* wait status as the shell would show it */
+    int32_t status; /* exit status as a shell shows it */
     uint64_t ticks;
     uint64_t lost;
-    uint32_t snapshot;  /* its number; the program ran on, and has no status. 0: none */
-    const char *reason; /* why it was made, or NULL */
-    uint64_t missed;    /* entries whose callers the ring had no room for (CHAIN_MISSED) */
+    uint32_t snapshot;  /* its number (`status` is then meaningless); 0: this is no snapshot */
+    const char *reason; /* why the snapshot was made, or NULL */
+    uint64_t missed;    /* entries with CHAIN_MISSED */
 };

@@ -1,11 +1,11 @@
 /*
- * The bytes of a trace file (doc/trace-format.md has the same as tables; a test
- * holds the two together). Private to src/trace.
+ * The bytes of a trace file. doc/trace-format.md has the same as tables; a test compares them.
+ * Private to src/trace.
  *
  *     header | block | block | … | index block(s) | trailer
  *
- * A block is a fixed head and a payload. Everything is little-endian, and so is
- * every host spoor runs on: the structures below are the bytes.
+ * A block is a fixed head and a payload. All numbers are little-endian, as on every host of spoor:
+ * the structures below are the bytes.
  */
 #pragma once
 
@@ -51,7 +51,7 @@ enum disk_coding { DISK_PLAIN = 0, DISK_ZSTD = 1 };
 struct disk_header {
     char magic[8];
     uint32_t version;
-    uint32_t header_bytes; /* where the first block stands */
+    uint32_t header_bytes; /* offset of the first block */
     uint64_t flags;        /* 0 */
     uint64_t check;        /* XXH64 of the bytes before */
 };
@@ -84,7 +84,7 @@ struct disk_trailer {      /* the last bytes of a complete file */
 };
 
 struct disk_events {    /* begins the payload of DISK_EVENTS; then the columns in this order */
-    uint32_t functions; /* number of the dictionary's entries */
+    uint32_t functions; /* entries of the dictionary */
     uint32_t dictionary_bytes, code_bytes, time_bytes, extra_bytes;
 };
 

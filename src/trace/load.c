@@ -1,10 +1,11 @@
+/* Fills a reader's tables from metadata blocks. */
 #include <string.h>
 
 #include "trace/decode.h"
 #include "trace/file.h"
 #include "trace/records.h"
 
-/* What metadata may take once decompressed, against files made to exhaust memory. */
+/* Limits decompressed metadata, so that a malicious file cannot exhaust memory. */
 static bool payload_fits(const struct trace_reader *r, size_t size) {
     return r->payload_bytes + size <= 64 * 1024 * 1024 + 256 * r->size;
 }
@@ -24,7 +25,7 @@ static bool load_session(struct trace_reader *r, struct fields *f) {
 
 static bool load_thread(struct trace_reader *r, struct fields *f) {
     struct trace_thread thread;
-    if (!fields_thread(f, &thread) || thread.stream >= file_most_blocks(r))
+    if (!fields_thread(f, &thread) || thread.stream >= file_blocks_max(r))
         return false;
     while (r->threads.count <= thread.stream)
         ARRAY_PUSH(&r->threads,
@@ -33,7 +34,8 @@ static bool load_thread(struct trace_reader *r, struct fields *f) {
     return true;
 }
 
-/* The newest module with these ids: one without functions may share its first id with the next. */
+/* The newest module with FIRST_ID that has functions, or SIZE_MAX. A module without functions may
+ * have the same first id as the next one. */
 static size_t module_of(const struct trace_reader *r, uint32_t first_id) {
     size_t i = r->modules.count;
     while (i && (r->modules.at[i - 1].first_id != first_id || !r->modules.at[i - 1].function_count))
@@ -41,7 +43,7 @@ static size_t module_of(const struct trace_reader *r, uint32_t first_id) {
     return i ? i - 1 : SIZE_MAX;
 }
 
-/* A module that is told of again replaces what was known of it: more of it was instrumented. */
+/* A later record of a module replaces the earlier one: more functions are instrumented. */
 static bool load_module(struct trace_reader *r, struct fields *f) {
     struct trace_module module;
     if (!fields_module(f, &module)) {
@@ -60,9 +62,9 @@ static bool load_module(struct trace_reader *r, struct fields *f) {
     return true;
 }
 
-/* What is told of in a damaged block still takes its numbers: those up to FIRST, where there are
- * COUNT. There cannot be more of them in all than the file has bytes, whatever it claims. */
-static bool may_miss(struct trace_reader *r, size_t count, uint32_t first) {
+/* Counts the items COUNT … FIRST − 1 as missing: their block is damaged. False: FIRST is too small,
+ * or more items than the file has bytes are missing. */
+static bool count_missing(struct trace_reader *r, size_t count, uint32_t first) {
     if (first < count || first - count > r->size - r->missing)
         return false;
     r->missing += first - count;
@@ -70,7 +72,7 @@ static bool may_miss(struct trace_reader *r, size_t count, uint32_t first) {
 }
 
 static bool fill_gap(struct trace_reader *r, function_table *table, uint32_t first) {
-    if (!may_miss(r, table->count, first))
+    if (!count_missing(r, table->count, first))
         return false;
     while (table->count < first)
         ARRAY_PUSH(table, (struct trace_function){0});
@@ -98,7 +100,7 @@ static bool load_functions(struct trace_reader *r, struct fields *f) {
 
 static bool load_frames(struct trace_reader *r, struct fields *f) {
     struct trace_frames frames;
-    bool ok = fields_frames(f, &frames) && frames.stream < file_most_blocks(r);
+    bool ok = fields_frames(f, &frames) && frames.stream < file_blocks_max(r);
     r->payload_bytes += frames.count * sizeof *frames.frames;
     if (ok)
         ARRAY_PUSH(&r->frames, frames);
@@ -111,14 +113,14 @@ static bool load_chains(struct trace_reader *r, struct fields *f) {
     static const struct trace_place nowhere = {"", "", 0};
     uint32_t first = fields_bounded(f, DISK_CHAINS_MAX), count = fields_bounded(f, DISK_CHAINS_MAX);
     struct trace_place place;
-    if (f->bad || !may_miss(r, r->places.count, first))
+    if (f->bad || !count_missing(r, r->places.count, first))
         return false;
     while (r->places.count < first)
         ARRAY_PUSH(&r->places, nowhere);
     for (uint32_t i = 0; i < count && fields_place(f, &place); i++)
         ARRAY_PUSH(&r->places, place);
     first = fields_bounded(f, DISK_CHAINS_MAX), count = fields_bounded(f, DISK_CHAINS_MAX);
-    if (f->bad || first < CHAIN_FIRST || !may_miss(r, r->chains.count, first))
+    if (f->bad || first < CHAIN_FIRST || !count_missing(r, r->chains.count, first))
         return false;
     while (r->chains.count < first)
         ARRAY_PUSH(&r->chains, ((struct trace_chain){CHAIN_LOST, UINT32_MAX}));
@@ -132,7 +134,7 @@ static bool load_extents(struct trace_reader *r, struct fields *f) {
     uint32_t count = fields_bounded(f, DISK_EXTENTS_MAX);
     struct trace_extent extent;
     for (uint32_t i = 0; i < count; i++) {
-        if (!fields_extent(f, &extent) || extent.stream >= file_most_blocks(r))
+        if (!fields_extent(f, &extent) || extent.stream >= file_blocks_max(r))
             return false;
         while (r->extents.count <= extent.stream)
             ARRAY_PUSH(&r->extents,
@@ -185,11 +187,11 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
     case DISK_CHAINS:
         return load_chains(r, f);
     default:
-        return true; /* of a later spoor */
+        return true; /* of a later version */
     }
 }
 
-/* Unpacks one metadata block; its payload stays as long as the reader. */
+/* Loads one metadata block and keeps its payload. False: damaged. */
 static bool load_block(struct trace_reader *r, const struct disk_index_entry *entry) {
     struct bytes payload = {0};
     if (entry->block.type < DISK_SESSION || entry->block.type > DISK_CHAINS)

@@ -1,35 +1,36 @@
+/* A heap of streams, ordered by the time of their next item. */
 #include "trace/file.h"
 
-/* A stream. Until its first block's time has come it has no cursor. */
+/* A stream. Its cursor is opened when its first item is due. */
 struct source {
     struct trace_cursor *cursor;
     const struct trace_item *items;
     size_t next, count;
 };
 
-/* Apart from the sources, to be small: the heap is what a merge of many streams moves. */
-struct place {
+/* Not part of struct source, to be small: merging many streams moves these. */
+struct heap_entry {
     uint64_t ticks; /* of the stream's next item */
     uint64_t stream;
 };
 
 struct trace_merge {
     struct trace_reader *reader;
-    struct source *sources; /* by stream */
-    struct place *heap;     /* the earliest first */
+    struct source *sources;  /* by stream */
+    struct heap_entry *heap; /* the earliest first */
     size_t count;
 };
 
-static bool before(const struct place *a, const struct place *b) {
+static bool is_before(const struct heap_entry *a, const struct heap_entry *b) {
     return a->ticks != b->ticks ? a->ticks < b->ticks : a->stream < b->stream;
 }
 
 static void sift_down(struct trace_merge *m, size_t i) {
-    struct place moved = m->heap[i];
+    struct heap_entry moved = m->heap[i];
     for (size_t child; (child = 2 * i + 1) < m->count; i = child) {
-        if (child + 1 < m->count && before(&m->heap[child + 1], &m->heap[child]))
+        if (child + 1 < m->count && is_before(&m->heap[child + 1], &m->heap[child]))
             child++;
-        if (!before(&m->heap[child], &moved))
+        if (!is_before(&m->heap[child], &moved))
             break;
         m->heap[i] = m->heap[child];
     }
@@ -45,7 +46,7 @@ int trace_merge_open(struct trace_reader *r, struct trace_merge **ret, struct er
     for (size_t i = 0; i < r->threads.count; i++) {
         uint64_t ticks = trace_reader_first_ticks(r, i);
         if (ticks != UINT64_MAX)
-            m->heap[m->count++] = (struct place){ticks, i};
+            m->heap[m->count++] = (struct heap_entry){ticks, i};
     }
     for (size_t i = m->count / 2; i-- > 0;)
         sift_down(m, i);
@@ -53,9 +54,9 @@ int trace_merge_open(struct trace_reader *r, struct trace_merge **ret, struct er
     return 0;
 }
 
-/* More items for the first stream; 0: it has ended and is no longer in the heap. */
+/* Reads more items of the heap's first stream. 0: it has ended and leaves the heap. */
 static ptrdiff_t refill(struct trace_merge *m, struct err *err) {
-    struct place *first = &m->heap[0];
+    struct heap_entry *first = &m->heap[0];
     struct source *s = &m->sources[first->stream];
     int rc = s->cursor ? 0 : trace_cursor_open(m->reader, (uint32_t)first->stream, &s->cursor, err);
     ptrdiff_t n = rc ? rc : trace_cursor_batch(s->cursor, &s->items, err);

@@ -1,3 +1,4 @@
+/* Opens, locks, writes and renames the file of a trace. */
 #include "trace/output.h"
 
 #include <errno.h>
@@ -10,39 +11,40 @@
 
 #include "base/mem.h"
 
-enum { PATIENCE_MS = 10000 };
+enum { WRITE_TIMEOUT_MS = 10000 };
 
-static int fail(struct err *err, int code, const char *tag, const char *path, const char *what) {
-    return err_set(err, code, tag, "%s: %s: %s", path, what, strerror(code));
+static int fail(struct err *err, int code, const char *tag, const char *path, const char *failure) {
+    return err_set(err, code, tag, "%s: %s: %s", path, failure, strerror(code));
 }
 
-/* Pipes and character devices take the trace as it comes. */
+/* Pipes and character devices are written without a .part file. */
 static int open_stream(struct output *o, struct err *err) {
     o->part = mem_strdup(o->path);
     o->fd = open(o->path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (o->fd >= 0)
         return 0;
     if (errno == ENXIO)
-        return err_set(err, ENXIO, "open", "%s: cannot open: nobody reads this pipe", o->path);
+        return err_set(err, ENXIO, "open", "%s: cannot open: no process reads this pipe", o->path);
     return fail(err, errno, "open", o->path, "cannot open");
 }
 
-/* Opens and locks o->part. 1: it was renamed or removed in between, try again. */
+/* Opens and locks o->part. 1: it was renamed or removed in between; try again. */
 static int lock_part(struct output *o, struct err *err) {
-    struct stat opened, named;
+    struct stat opened, by_name;
     o->fd = open(o->part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (o->fd < 0)
         return fail(err, errno, "open", o->part, "cannot create");
     if (fstat(o->fd, &opened) || !S_ISREG(opened.st_mode))
-        return err_set(err, EINVAL, "not-a-file", "%s: is in the way: remove it", o->part);
+        return err_set(err, EINVAL, "not-a-file", "%s: is not a regular file: remove it", o->part);
     if (flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
         return err_set(err, EBUSY, "open", "%s: another spoor is writing it: choose another -o",
                        o->part);
-    return lstat(o->part, &named) || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev;
+    return lstat(o->part, &by_name) || by_name.st_ino != opened.st_ino ||
+           by_name.st_dev != opened.st_dev;
 }
 
-/* The lock, held until the file has its name, keeps another spoor from writing the same trace; on
- * a file system without locks there is no such protection. */
+/* The lock is held until the rename. It keeps another spoor from writing the same trace. A file
+ * system without locks has no such protection. */
 static int open_part(struct output *o, struct err *err) {
     int rc;
     o->part = mem_printf("%s.part", o->path);
@@ -74,13 +76,13 @@ int output_open(struct output *o, const char *path, struct err *err) {
 
 static int wait_writable(int fd) {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
-    int n = poll(&p, 1, PATIENCE_MS);
+    int n = poll(&p, 1, WRITE_TIMEOUT_MS);
     if (n < 0 && errno != EINTR)
         return errno;
     return n == 0 ? ETIMEDOUT : 0;
 }
 
-/* Moves PARTS past N bytes; returns how many parts remain, the first of them in *PARTS. */
+/* Moves *PARTS past N bytes. Returns how many parts remain. */
 static int advance(struct iovec **parts, int count, size_t n) {
     while (count && n >= (*parts)->iov_len) {
         n -= (*parts)->iov_len;

@@ -1,3 +1,4 @@
+/* Opens a trace, sorts its tables, and gives access to them. */
 #include "trace/reader.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ static int open_file(struct trace_reader *r, struct err *err) {
     return 0;
 }
 
-/* Sorts the event blocks by stream, keeping their order, and drops the others. */
+/* Keeps only event blocks, sorted by stream and then by place in the file. */
 static void group_streams(struct trace_reader *r) {
     size_t events = 0, streams = r->threads.count;
     for (size_t i = 0; i < r->blocks.count; i++) {
@@ -57,7 +58,7 @@ static int compare_frames(const void *a, const void *b) {
     return (x->ticks > y->ticks) - (x->ticks < y->ticks);
 }
 
-/* A stream may have nothing but frames. */
+/* Sorts frames by stream and time. Adds threads for streams that have only frames. */
 static void group_frames(struct trace_reader *r) {
     if (r->frames.count)
         qsort(r->frames.at, r->frames.count, sizeof *r->frames.at, compare_frames);
@@ -75,7 +76,7 @@ static int compare_changes(const void *a, const void *b) {
                             : (x->kind > y->kind) - (x->kind < y->kind);
 }
 
-static void see_ticks(struct trace_reader *r, uint64_t first, uint64_t last) {
+static void widen_ticks(struct trace_reader *r, uint64_t first, uint64_t last) {
     if (first < r->first_ticks)
         r->first_ticks = first;
     if (last > r->last_ticks)
@@ -92,16 +93,16 @@ static void sum_blocks(struct trace_reader *r) {
         r->counts.entries += b->entries;
         r->counts.exits += b->exits;
         r->counts.lost += b->lost;
-        see_ticks(r, b->first, b->last);
+        widen_ticks(r, b->first, b->last);
     }
     for (size_t i = 0; i < r->frames.count; i++)
-        see_ticks(r, r->frames.at[i].ticks, r->frames.at[i].ticks);
+        widen_ticks(r, r->frames.at[i].ticks, r->frames.at[i].ticks);
     if (r->first_ticks > r->last_ticks)
         r->first_ticks = r->last_ticks;
 }
 
-/* From the first and the last pair of clock readings; a tick is a nanosecond if there are none. */
-static void fix_scale(struct trace_reader *r) {
+/* Computes the scale from the first and the last clock record. Without them a tick is 1 ns. */
+static void compute_scale(struct trace_reader *r) {
     r->scale = (uint64_t)1 << SCALE_BITS;
     if (r->clocks.count < 2)
         return;
@@ -114,13 +115,13 @@ static void fix_scale(struct trace_reader *r) {
         r->scale = scale.low;
 }
 
-static void explain(struct trace_reader *r) {
+static void set_warning(struct trace_reader *r) {
     bool damaged = r->damaged_blocks || r->skipped_bytes;
     const char *incomplete = r->has_end ? ""
                                         : "incomplete (the recording was cut short or goes on); "
                                           "events lost at its end cannot be counted";
     if (damaged)
-        r->warning = mem_printf("%s: is damaged%s%s: what cannot be read is left out", r->path,
+        r->warning = mem_printf("%s: is damaged%s%s: unreadable parts are left out", r->path,
                                 r->has_end ? "" : " and ", incomplete);
     else if (!r->has_end)
         r->warning = mem_printf("%s: is %s", r->path, incomplete);
@@ -145,7 +146,7 @@ static int read_all(struct trace_reader *r, struct err *err) {
     load_metadata(r);
     if (!r->has_session && (r->damaged_blocks || r->skipped_bytes || r->indexed))
         return err_set(err, EILSEQ, "corrupt-trace",
-                       "%s: is damaged: the facts about the recording cannot be read", r->path);
+                       "%s: is damaged: its session record cannot be read", r->path);
     if (!r->has_session)
         return err_set(err, ENODATA, "truncated-trace",
                        "%s: is cut off before anything was recorded", r->path);
@@ -156,8 +157,8 @@ static int read_all(struct trace_reader *r, struct err *err) {
     group_frames(r);
     group_streams(r);
     sum_blocks(r);
-    fix_scale(r);
-    explain(r);
+    compute_scale(r);
+    set_warning(r);
     return 0;
 }
 
@@ -238,7 +239,7 @@ uint64_t trace_reader_first_ticks(const struct trace_reader *r, size_t stream) {
     return count && frames->ticks < ticks ? frames->ticks : ticks;
 }
 
-/* At its upper end a stack is empty; below that it is in use. */
+/* Whether SP is on T's own stack. stack_high is included: there the stack is empty. */
 static bool is_own_stack(const struct trace_thread *t, uint64_t sp) {
     return sp > t->stack_low && sp <= t->stack_high;
 }

@@ -1,6 +1,6 @@
 /*
- * Reads a trace file: complete, partial (after a crash) or still being written.
- * Bytes are untrusted: nothing is allocated from a size that the file claims and does not hold.
+ * Reads a trace file: complete, partial (after a crash) or still being written. Its bytes are
+ * untrusted: no allocation is larger than the file justifies.
  */
 #pragma once
 
@@ -9,14 +9,14 @@
 struct trace_reader;
 
 /* Errors (tags): "open", "empty-trace", "not-a-trace", "newer-format", "corrupt-trace",
- * "truncated-trace" (only when nothing at all is usable). */
+ * "truncated-trace" (only if no part is usable). */
 int trace_reader_open(const char *path, struct trace_reader **ret, struct err *err);
 void trace_reader_free(struct trace_reader *r);
 
-/* Everything below lives as long as the reader. */
+/* All results below live as long as the reader. */
 const struct trace_session *trace_reader_session(const struct trace_reader *r);
-bool trace_reader_complete(const struct trace_reader *r); /* false: .part, crash or concurrent */
-/* When not complete or damaged: one sentence for the user, else NULL. */
+bool trace_reader_complete(const struct trace_reader *r); /* false: crashed or still written */
+/* If incomplete or damaged: one sentence for the user. Else NULL. */
 const char *trace_reader_warning(const struct trace_reader *r);
 const struct trace_end *trace_reader_end(const struct trace_reader *r); /* NULL if absent */
 uint64_t trace_reader_file_bytes(const struct trace_reader *r);
@@ -24,30 +24,31 @@ size_t trace_reader_process_count(const struct trace_reader *r);
 const struct trace_process *trace_reader_process(const struct trace_reader *r, size_t i);
 size_t trace_reader_stream_count(const struct trace_reader *r);
 const struct trace_thread *trace_reader_thread(const struct trace_reader *r, size_t stream);
-/* The ticks of its first item; UINT64_MAX: it has none. */
+/* The ticks of the stream's first item; UINT64_MAX: it has none. */
 uint64_t trace_reader_first_ticks(const struct trace_reader *r, size_t stream);
-/* Whether its events may be of other stacks than the thread's own. */
+/* Whether the stream's events may be on other stacks than the thread's own. */
 bool trace_reader_roams(const struct trace_reader *r, size_t stream);
-/* Whether STREAM's events tell where stacks of its process are: then what else is taken for a
- * thread's own there may hold such. */
+/* Whether the stream has stack events (enum stack_event). Then such stacks may lie inside the range
+ * that was estimated for a thread's own stack. */
 bool trace_reader_tells_stacks(const struct trace_reader *r, size_t stream);
 size_t trace_reader_module_count(const struct trace_reader *r);
 const struct trace_module *trace_reader_module(const struct trace_reader *r, size_t i);
-/* Which module was mapped where, in order of time. */
+/* Where modules were mapped, in order of time. */
 size_t trace_reader_map_count(const struct trace_reader *r);
 const struct trace_map *trace_reader_map(const struct trace_reader *r, size_t i);
-/* What was open in a stream, and when: in order of time. Cursors give it in its place. */
+/* The open calls of a stream at certain times, in order of time. Cursors return them as items. */
 const struct trace_frames *trace_reader_frames(const struct trace_reader *r, uint32_t stream,
                                                size_t *ret_count);
-/* What has changed while it was recorded, in order of time. */
+/* Changes of what was recorded, in order of time. */
 size_t trace_reader_change_count(const struct trace_reader *r);
 const struct trace_change *trace_reader_change(const struct trace_reader *r, size_t i);
-/* Chains of callers. False: NUMBER is an end (enum chain_end), or unknown, which is CHAIN_LOST. */
+/* A chain of callers. False: NUMBER is an end (enum chain_end), or unknown (treat as CHAIN_LOST).
+ */
 bool trace_reader_chain(const struct trace_reader *r, uint32_t number, struct trace_chain *ret);
-uint32_t trace_reader_chain_count(const struct trace_reader *r); /* numbers are smaller */
+uint32_t trace_reader_chain_count(const struct trace_reader *r); /* above all numbers */
 uint32_t trace_reader_place_count(const struct trace_reader *r);
 const struct trace_place *trace_reader_place(const struct trace_reader *r, uint32_t i);
-/* The module and function of an event id (site >> 2); false when no module has it. */
+/* The module and function of an event id (site >> 2). False: no module has it. */
 bool trace_reader_function(const struct trace_reader *r, uint32_t id,
                            const struct trace_module **ret_module,
                            const struct trace_function **ret_function);
@@ -58,12 +59,12 @@ struct trace_counts trace_reader_counts(const struct trace_reader *r); /* from b
 
 /* Ticks to nanoseconds since the trace's first tick (never negative). */
 uint64_t trace_reader_ns(const struct trace_reader *r, uint64_t ticks);
-/* The inverse: the first tick at which trace_reader_ns() is NS or more; UINT64_MAX: none is. */
+/* The inverse: the first tick at which trace_reader_ns() is at least NS, or UINT64_MAX. */
 uint64_t trace_reader_ticks(const struct trace_reader *r, uint64_t ns);
 uint64_t trace_reader_duration_ns(const struct trace_reader *r);
 
-/* One stream, read forward. Several cursors may be open, also in different threads; each holds one
- * block's memory. The reader must outlive them. Errors of opening: "no-stream". */
+/* Reads one stream forward. Several cursors may be open, also in different threads. Each needs the
+ * memory of one block. The reader must outlive them. Error of trace_cursor_open(): "no-stream". */
 struct trace_cursor;
 enum trace_item_kind {
     TRACE_EVENT,
@@ -85,11 +86,11 @@ struct trace_item {
 };
 int trace_cursor_open(struct trace_reader *r, uint32_t stream, struct trace_cursor **ret,
                       struct err *err);
-/* 1: *ret is filled; 0: the end; < 0: error "corrupt-block": call again, and a TRACE_LOST item
- * follows for the events that were in the block. */
+/* 1: *ret is filled; 0: the end; < 0: error "corrupt-block". After the error call again: a
+ * TRACE_LOST item follows for the block's unread events. */
 int trace_cursor_next(struct trace_cursor *c, struct trace_item *ret, struct err *err);
-/* The batch form, for speed: *ret_items points into the cursor until its next call.
- * > 0: that many items; 0: the end; < 0: as above. */
+/* The same for many items, for speed: > 0 is their number. *ret_items is valid until the next call.
+ */
 ptrdiff_t trace_cursor_batch(struct trace_cursor *c, const struct trace_item **ret_items,
                              struct err *err);
 void trace_cursor_free(struct trace_cursor *c);

@@ -10,7 +10,7 @@ static void put_numbers(struct bytes *b, const uint64_t *numbers, size_t count) 
         bytes_put_varint(b, numbers[i]);
 }
 
-/* Arguments beyond DISK_RAW_TARGET bytes are left out: a payload has a limit. */
+/* Leaves out arguments beyond DISK_RAW_TARGET bytes. */
 struct block *record_session(const struct trace_session *session) {
     struct block *block = block_new(DISK_SESSION);
     struct bytes *b = payload(block);

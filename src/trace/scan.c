@@ -1,3 +1,4 @@
+/* Finds a file's blocks: through the index, or by a walk from head to head. */
 #include <errno.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ size_t file_read(int fd, void *to, size_t count, uint64_t offset) {
     return done;
 }
 
-static bool check_holds(const void *bytes, size_t count, uint64_t check) {
+static bool check_matches(const void *bytes, size_t count, uint64_t check) {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
     (void)bytes, (void)count, (void)check;
     return true;
@@ -26,13 +27,13 @@ static bool check_holds(const void *bytes, size_t count, uint64_t check) {
 #endif
 }
 
-/* Whether HEAD is one of ours, wherever it stands. */
+/* Whether HEAD is a block's head, apart from its place in the file. */
 static bool head_valid(const struct disk_block *head) {
     return head->magic == DISK_BLOCK_MAGIC && head->raw <= DISK_RAW_MAX &&
            head->stored <= head->raw && head->items <= DISK_BLOCK_ITEMS &&
            head->entries <= head->items && head->exits <= head->items &&
            head->coding <= DISK_ZSTD &&
-           check_holds(head, offsetof(struct disk_block, check), head->check);
+           check_matches(head, offsetof(struct disk_block, check), head->check);
 }
 
 static bool entry_inside(const struct trace_reader *r, const struct disk_index_entry *e) {
@@ -50,13 +51,13 @@ static uint64_t entry_end(const struct disk_index_entry *e) {
 }
 
 static void add_block(struct trace_reader *r, const struct disk_index_entry *e) {
-    if (e->block.type == DISK_EVENTS && e->block.stream >= file_most_blocks(r))
+    if (e->block.type == DISK_EVENTS && e->block.stream >= file_blocks_max(r))
         r->damaged_blocks++;
     else
         ARRAY_PUSH(&r->blocks, *e);
 }
 
-/* Adds what one index block lists; false: it is damaged. */
+/* Adds the blocks that one index block lists. False: it is damaged. */
 static bool read_index_block(struct trace_reader *r, const struct disk_index_entry *where,
                              struct bytes *buffer) {
     if (where->block.type != DISK_INDEX || !entry_inside(r, where) || !unpack(r, where, buffer) ||
@@ -72,13 +73,13 @@ static bool read_index_block(struct trace_reader *r, const struct disk_index_ent
     return true;
 }
 
-/* False: no trailer, or an index that cannot be trusted. */
+/* False: there is no trailer, or the index is damaged. */
 static bool read_index(struct trace_reader *r) {
     struct disk_trailer t;
     if (r->size < sizeof t || file_read(r->fd, &t, sizeof t, r->size - sizeof t) != sizeof t ||
         memcmp(t.magic, DISK_END_MAGIC, sizeof t.magic) ||
-        !check_holds(&t, offsetof(struct disk_trailer, check), t.check) ||
-        t.index_blocks > file_most_blocks(r))
+        !check_matches(&t, offsetof(struct disk_trailer, check), t.check) ||
+        t.index_blocks > file_blocks_max(r))
         return false;
     struct bytes buffer = {0};
     struct disk_index_entry where = {.offset = t.index_offset};
@@ -93,7 +94,7 @@ static bool read_index(struct trace_reader *r) {
     return ok;
 }
 
-/* The next offset from FROM on where a block's head stands, or the file's size. */
+/* The next offset from FROM on with a block's head, or the file's size. */
 static uint64_t find_head(const struct trace_reader *r, uint64_t from) {
     enum { WINDOW = 64 * 1024 };
     static const uint32_t magic = DISK_BLOCK_MAGIC;
@@ -116,15 +117,13 @@ static uint64_t find_head(const struct trace_reader *r, uint64_t from) {
     return r->size;
 }
 
-/* From block to block, as far as there are any; damaged stretches are skipped. */
+/* Adds the blocks from OFFSET on and skips damaged bytes between them. */
 static void walk(struct trace_reader *r, uint64_t offset) {
     struct disk_index_entry e;
     while (offset < r->size) {
         if (!read_head(r, offset, &e) || !entry_inside(r, &e)) {
             uint64_t next = find_head(r, offset + 1);
-            if (next == r->size)
-                r->cut = true;
-            else
+            if (next != r->size) /* else the file ends inside a block */
                 r->skipped_bytes += next - offset;
             offset = next;
             continue;
@@ -149,7 +148,7 @@ static int check_header(struct trace_reader *r, struct disk_header *h, struct er
                        "%s: was written by a newer spoor (format %u; this one reads %d): "
                        "upgrade spoor",
                        r->path, h->version, TRACE_FORMAT_VERSION);
-    if (!check_holds(h, offsetof(struct disk_header, check), h->check) || !h->version ||
+    if (!check_matches(h, offsetof(struct disk_header, check), h->check) || !h->version ||
         h->header_bytes < sizeof *h)
         return err_set(err, EILSEQ, "corrupt-trace", "%s: is damaged: its header is not valid",
                        r->path);

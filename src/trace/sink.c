@@ -1,3 +1,4 @@
+/* The queue of blocks, its thread, and the index that the thread collects. */
 #include "trace/sink.h"
 
 #include <errno.h>
@@ -14,22 +15,22 @@
 enum {
     QUEUE_BYTES = 8 * 1024 * 1024,
     LEVEL = 1,
-    OWN_TABLES = 1024 /* a part of this size is worth compression tables of its own */
+    FLUSH_BYTES = 1024 /* a part of this size gets compression tables of its own */
 };
 
 struct sink {
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t more, less; /* the queue has grown; has shrunk */
+    pthread_cond_t grown, shrunk; /* signalled when the queue has done so */
     struct block *queue, **queue_end;
     size_t queued_bytes;
     uint64_t pushed, done; /* blocks */
     bool closing, complete;
-    struct err error; /* the first write error; under the lock */
+    struct err error; /* the first write error; guarded by the lock */
     _Atomic bool failed;
     _Atomic uint64_t entries, exits, lost, bytes;
 
-    /* The thread's own. */
+    /* Only the thread uses these. */
     struct output output;
     ZSTD_CCtx *zstd;
     struct bytes packed;
@@ -64,15 +65,15 @@ int sink_error(struct sink *s, struct err *err) {
     return -code;
 }
 
-static void set_error(struct sink *s, const struct err *why) {
+static void set_error(struct sink *s, const struct err *error) {
     pthread_mutex_lock(&s->lock);
     if (!s->error.code)
-        s->error = *why;
+        s->error = *error;
     atomic_store_explicit(&s->failed, true, memory_order_relaxed);
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Compresses BLOCK's parts into s->packed, one frame. False: it would not get smaller. */
+/* Compresses BLOCK's parts into s->packed as one frame. False: it does not get smaller. */
 static bool compress(struct sink *s, const struct block *block, size_t raw) {
     size_t room = ZSTD_compressBound(raw) + 64 * BLOCK_PARTS;
     s->packed.count = 0;
@@ -84,9 +85,9 @@ static bool compress(struct sink *s, const struct block *block, size_t raw) {
     for (int i = 0; i < BLOCK_PARTS; i++) {
         ZSTD_inBuffer in = {block->parts[i].at, block->parts[i].count, 0};
         bool last = i == BLOCK_PARTS - 1;
-        ZSTD_EndDirective how = last                                  ? ZSTD_e_end
-                                : block->parts[i].count >= OWN_TABLES ? ZSTD_e_flush
-                                                                      : ZSTD_e_continue;
+        ZSTD_EndDirective how = last                                   ? ZSTD_e_end
+                                : block->parts[i].count >= FLUSH_BYTES ? ZSTD_e_flush
+                                                                       : ZSTD_e_continue;
         size_t left = ZSTD_compressStream2(s->zstd, &out, &in, how);
         if (ZSTD_isError(left) || in.pos < in.size || (how != ZSTD_e_continue && left))
             return false;
@@ -95,7 +96,7 @@ static bool compress(struct sink *s, const struct block *block, size_t raw) {
     return out.pos < raw;
 }
 
-/* The block's parts as they are, into s->packed. */
+/* Copies BLOCK's parts into s->packed. */
 static void copy(struct sink *s, const struct block *block) {
     s->packed.count = 0;
     for (int i = 0; i < BLOCK_PARTS; i++)
@@ -123,12 +124,12 @@ static int write_block(struct sink *s, struct block *block, struct err *err) {
     return 0;
 }
 
-/* Writes BLOCK or, after an error, counts its events as lost. */
-static void take_block(struct sink *s, struct block *block) {
-    struct err why;
+/* Writes BLOCK. After an error, counts its events as lost instead. */
+static void write_or_discard(struct sink *s, struct block *block) {
+    struct err error;
     const struct disk_block *head = &block->head;
-    if (!sink_failed(s) && write_block(s, block, &why))
-        set_error(s, &why);
+    if (!sink_failed(s) && write_block(s, block, &error))
+        set_error(s, &error);
     if (sink_failed(s))
         sink_count(s, -(uint64_t)head->entries, -(uint64_t)head->exits,
                    (uint64_t)head->entries + head->exits);
@@ -156,19 +157,19 @@ static int write_index(struct sink *s, struct err *err) {
 }
 
 static void write_end(struct sink *s) {
-    struct err why;
+    struct err error;
     if (sink_failed(s) || !s->complete)
         return;
-    if (write_index(s, &why) || output_commit(&s->output, &why))
-        set_error(s, &why);
+    if (write_index(s, &error) || output_commit(&s->output, &error))
+        set_error(s, &error);
     atomic_store_explicit(&s->bytes, s->output.offset, memory_order_relaxed);
 }
 
-/* The next block, or NULL when there are no more and will be none. */
+/* Waits for the next block. NULL: the sink is closing and the queue is empty. */
 static struct block *next_block(struct sink *s) {
     pthread_mutex_lock(&s->lock);
     while (!s->queue && !s->closing)
-        pthread_cond_wait(&s->more, &s->lock);
+        pthread_cond_wait(&s->grown, &s->lock);
     struct block *block = s->queue;
     if (block) {
         s->queue = block->next;
@@ -183,12 +184,12 @@ static void *sink_thread(void *arg) {
     struct sink *s = arg;
     for (struct block *block; (block = next_block(s));) {
         size_t raw = block_raw_bytes(block);
-        take_block(s, block);
+        write_or_discard(s, block);
         block_free(block);
         pthread_mutex_lock(&s->lock);
         s->queued_bytes -= raw;
         s->done++;
-        pthread_cond_broadcast(&s->less);
+        pthread_cond_broadcast(&s->shrunk);
         pthread_mutex_unlock(&s->lock);
     }
     write_end(s);
@@ -198,12 +199,12 @@ static void *sink_thread(void *arg) {
 void sink_push(struct sink *s, struct block *block) {
     pthread_mutex_lock(&s->lock);
     while (block->head.type == DISK_EVENTS && s->queued_bytes > QUEUE_BYTES)
-        pthread_cond_wait(&s->less, &s->lock);
+        pthread_cond_wait(&s->shrunk, &s->lock);
     s->queued_bytes += block_raw_bytes(block);
     s->pushed++;
     *s->queue_end = block;
     s->queue_end = &block->next;
-    pthread_cond_signal(&s->more);
+    pthread_cond_signal(&s->grown);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -211,11 +212,11 @@ void sink_sync(struct sink *s) {
     pthread_mutex_lock(&s->lock);
     uint64_t target = s->pushed;
     while (s->done < target)
-        pthread_cond_wait(&s->less, &s->lock);
+        pthread_cond_wait(&s->shrunk, &s->lock);
     pthread_mutex_unlock(&s->lock);
 }
 
-/* The thread blocks all signals: they are the recorder's, and a closed pipe shall give EPIPE. */
+/* The thread blocks all signals: the recorder handles them, and a closed pipe must give EPIPE. */
 static int start_thread(struct sink *s, struct err *err) {
     sigset_t all, old;
     sigfillset(&all);
@@ -228,24 +229,23 @@ static int start_thread(struct sink *s, struct err *err) {
     return 0;
 }
 
-/* A disk that is full from the start is an error like a later one: the program runs all the same.
- */
+/* An error here is kept like a later write error: the program runs all the same. */
 static void write_header(struct sink *s) {
-    struct err why;
+    struct err error;
     struct disk_header header = {
         .magic = DISK_MAGIC, .version = TRACE_FORMAT_VERSION, .header_bytes = sizeof header};
     header.check = checksum(&header, offsetof(struct disk_header, check));
     struct iovec parts[] = {{&header, sizeof header}};
-    if (output_write(&s->output, parts, 1, &why))
-        set_error(s, &why);
+    if (output_write(&s->output, parts, 1, &error))
+        set_error(s, &error);
     s->bytes = s->output.offset;
 }
 
 int sink_open(const char *path, struct sink **ret, struct err *err) {
     struct sink *s = mem_alloc(sizeof *s);
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->more, NULL);
-    pthread_cond_init(&s->less, NULL);
+    pthread_cond_init(&s->grown, NULL);
+    pthread_cond_init(&s->shrunk, NULL);
     s->queue_end = &s->queue;
     s->zstd = ZSTD_createCCtx();
     int rc = output_open(&s->output, path, err);
@@ -267,7 +267,7 @@ int sink_close(struct sink *s, bool complete, struct err *err) {
     pthread_mutex_lock(&s->lock);
     s->closing = true;
     s->complete = complete;
-    pthread_cond_signal(&s->more);
+    pthread_cond_signal(&s->grown);
     pthread_mutex_unlock(&s->lock);
     pthread_join(s->thread, NULL);
     return sink_error(s, err);
@@ -279,7 +279,7 @@ void sink_free(struct sink *s) {
     free(s->packed.at);
     ARRAY_FREE(&s->index);
     pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->more);
-    pthread_cond_destroy(&s->less);
+    pthread_cond_destroy(&s->grown);
+    pthread_cond_destroy(&s->shrunk);
     free(s);
 }

@@ -1,10 +1,9 @@
 /*
- * The file being written, and the thread that compresses blocks and writes them.
+ * The thread that compresses blocks and writes them to the file.
  *
- * Blocks come in through a queue. Blocks of events wait while it holds more than a few MiB, which
- * is the back pressure the program under trace feels; metadata never waits. After the first write
- * error everything is taken and thrown away, its events counted as lost, so that nobody ever waits
- * for a disk that does not come back.
+ * Blocks come through a queue. sink_push() of an event block waits while the queue holds more than
+ * 8 MiB, which slows the traced program down; metadata never waits. After the first write error all
+ * blocks are discarded and their events counted as lost. So no thread waits for a broken disk.
  */
 #pragma once
 
@@ -14,19 +13,19 @@
 
 struct sink;
 
-/* As trace_writer_open(). */
+/* Errors: those of trace_writer_open(). */
 int sink_open(const char *path, struct sink **ret, struct err *err);
 /* Takes BLOCK. Any thread. */
 void sink_push(struct sink *s, struct block *block);
-/* Waits until everything pushed before has been written or thrown away. */
+/* Waits until every block pushed before is written or discarded. */
 void sink_sync(struct sink *s);
 /* 0 or the first write error. Any thread. */
 int sink_error(struct sink *s, struct err *err);
 bool sink_failed(const struct sink *s);
-/* Changes the totals by these (modulo 2^64). Any thread. */
+/* Adds to the totals (modulo 2^64). Any thread. */
 void sink_count(struct sink *s, uint64_t entries, uint64_t exits, uint64_t lost);
 struct trace_totals sink_totals(const struct sink *s);
-/* Writes what is queued. If COMPLETE, also the index and the trailer, and gives the file its name.
- * Returns 0 or the first error; S must still be freed. */
+/* Writes the queued blocks. If COMPLETE, also writes index and trailer, and renames the file.
+ * Returns 0 or the first error. S must still be freed. */
 int sink_close(struct sink *s, bool complete, struct err *err);
 void sink_free(struct sink *s); /* after sink_close() */

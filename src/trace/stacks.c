@@ -1,3 +1,4 @@
+/* Finds the stack of an address: native range, known bounds, cache of pages, nearest top frame. */
 #include "trace/stacks.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ void stacks_done(struct stacks *s) {
     free(s->base);
     free(s->threads);
     stack_map_free(&s->map);
-    ARRAY_FREE(&s->idle);
+    ARRAY_FREE(&s->freed);
 }
 
 static void make_current(struct stacks *s, uint32_t i) {
@@ -28,7 +29,7 @@ static void make_current(struct stacks *s, uint32_t i) {
     s->at[i].thread = s->thread;
 }
 
-/* Its place, empty. */
+/* Appends an empty stack and returns its index. */
 static uint32_t new_stack(struct stacks *s) {
     if (s->count == s->room) {
         s->room = s->room ? s->room * 2 : 2;
@@ -78,19 +79,19 @@ static uint64_t distance(uint64_t a, uint64_t b) { return a < b ? b - a : a - b;
 
 static bool has_bounds(const struct stacks *s, uint32_t i) { return s->at[i].bounds.end != 0; }
 
-static bool holds(struct span span, uint64_t address) {
+static bool contains(struct span span, uint64_t address) {
     return address >= span.start && address < span.end;
 }
 
-/* Whether I, a stack of unknown bounds, may be that of SP. One that another thread ran on last has
- * a short reach: it may have neighbours that no thread has been seen on. */
+/* Whether SP may belong to I, a stack of unknown bounds. If another thread ran on it last, it has a
+ * short reach: it may have neighbours without events so far. */
 static bool reaches(const struct stacks *s, uint32_t i, uint64_t sp) {
     bool first = !i && !s->natives && s->thread_count == 1;
     uint64_t below = s->at[i].thread == s->thread ? s->reach : SURE_BELOW;
     return sp + (first ? REACH_FIRST : below) >= s->top[i] && sp <= s->base[i] + REACH_ABOVE;
 }
 
-/* The nearest of the stacks that reach SP, the current one if equal; NO_STACK: none does. */
+/* The nearest of the stacks that reach SP; the current one wins a tie. NO_STACK: none does. */
 static uint32_t nearest(const struct stacks *s, uint64_t sp) {
     uint32_t found = NO_STACK;
     uint64_t best = UINT64_MAX;
@@ -110,80 +111,80 @@ static bool has_frame(const struct stack *stack, uint64_t sp) {
     return i < stack->count && stack->frames[i].sp == sp;
 }
 
-static uint32_t with_bounds_at(const struct stacks *s, uint64_t sp) {
+static uint32_t bounded_stack_at(const struct stacks *s, uint64_t sp) {
     uint32_t i = s->bounded ? stack_map_find(&s->map, sp) : NO_STACK;
-    return i != NO_STACK && holds(s->at[i].bounds, sp) ? i : NO_STACK;
+    return i != NO_STACK && contains(s->at[i].bounds, sp) ? i : NO_STACK;
 }
 
-static bool recalled(const struct stacks *s, uint32_t i, uint64_t sp) {
+static bool is_cached(const struct stacks *s, uint32_t i, uint64_t sp) {
     return i >= s->natives && i < s->count && distance(s->top[i], sp) <= SURE_BELOW &&
            reaches(s, i, sp) && !has_bounds(s, i);
 }
 
 bool stacks_find(struct stacks *s, uint64_t sp, bool is_entry) {
-    uint32_t i = sp - s->native_low < s->native_size ? s->native : with_bounds_at(s, sp);
+    uint32_t i = sp - s->native_low < s->native_size ? s->native : bounded_stack_at(s, sp);
     if (i != NO_STACK) {
         make_current(s, i);
         return true;
     }
-    /* The current one, if it is neither, is compared like the others. */
-    bool other = s->current < s->count && s->current >= s->natives && !has_bounds(s, s->current);
-    if (other && !is_entry && has_frame(&s->at[s->current], sp))
+    bool unbounded =
+        s->current < s->count && s->current >= s->natives && !has_bounds(s, s->current);
+    if (unbounded && !is_entry && has_frame(&s->at[s->current], sp))
         return true;
-    uint64_t page = sp / 4096, slot = page % RECALL;
-    i = s->recall[slot].index;
-    if (s->recall[slot].page != page || !recalled(s, i, sp))
+    uint64_t page = sp / 4096, slot = page % PAGE_CACHE;
+    i = s->page_cache[slot].index;
+    if (s->page_cache[slot].page != page || !is_cached(s, i, sp))
         i = nearest(s, sp);
     if (i == NO_STACK)
         return false;
-    s->recall[slot].page = page;
-    s->recall[slot].index = i;
+    s->page_cache[slot].page = page;
+    s->page_cache[slot].index = i;
     make_current(s, i);
     return true;
 }
 
-/* ---- pieces ---- */
+/* ---- segments of split stacks ---- */
 
-void stacks_come_in_pieces(struct stacks *s) { s->reach = SURE_BELOW; }
+void stacks_set_split(struct stacks *s) { s->reach = SURE_BELOW; }
 
-void stacks_cut_pieces(struct stacks *s, uint32_t i) {
+void stacks_unlink_segments(struct stacks *s, uint32_t i) {
     uint32_t count = s->at[i].count;
     for (uint32_t k = 0; k < s->count; k++)
-        if (s->at[k].grown_from == i + 1 && s->at[k].grown_at >= count)
-            s->at[k].grown_from = 0;
-    s->at[i].grown_to = count - 1;
+        if (s->at[k].linked_to == i + 1 && s->at[k].link_depth >= count)
+            s->at[k].linked_to = 0;
+    s->at[i].linked_depth = count - 1;
 }
 
-void stacks_join(struct stacks *s, uint32_t from) {
-    struct stack *piece = &s->at[s->current];
-    if (from == NO_STACK || !s->current || s->current < s->natives || piece->count)
+void stacks_link(struct stacks *s, uint32_t from) {
+    struct stack *segment = &s->at[s->current];
+    if (from == NO_STACK || !s->current || s->current < s->natives || segment->count)
         return;
     uint32_t at = s->at[from].count;
-    if (!at && s->at[from].grown_from) { /* those who stand there are not traced */
-        at = s->at[from].grown_at;
-        from = s->at[from].grown_from - 1;
+    if (!at && s->at[from].linked_to) { /* only untraced calls are on FROM */
+        at = s->at[from].link_depth;
+        from = s->at[from].linked_to - 1;
     }
-    piece->grown_from = at ? from + 1 : 0;
-    piece->grown_at = at;
-    if (s->at[from].grown_to < at)
-        s->at[from].grown_to = at;
+    segment->linked_to = at ? from + 1 : 0;
+    segment->link_depth = at;
+    if (s->at[from].linked_depth < at)
+        s->at[from].linked_depth = at;
 }
 
-uint32_t stacks_piece_of(const struct stacks *s, uint32_t i) {
+uint32_t stacks_linked_segment(const struct stacks *s, uint32_t i) {
     uint32_t k = 0, count = s->at[i].count;
-    if (s->at[i].grown_to < count)
+    if (s->at[i].linked_depth < count)
         return NO_STACK;
     while (k < s->count &&
-           !(s->at[k].count && s->at[k].grown_from == i + 1 && s->at[k].grown_at == count))
+           !(s->at[k].count && s->at[k].linked_to == i + 1 && s->at[k].link_depth == count))
         k++;
     return k < s->count ? k : NO_STACK;
 }
 
 /* ---- further stacks ---- */
 
-uint32_t stacks_victim(const struct stacks *s) {
+uint32_t stacks_to_replace(const struct stacks *s) {
     uint32_t found = NO_STACK, own = s->natives ? s->natives - 1 : 0;
-    if (s->idle.count || s->count - s->bounded - own < STACKS_MAX)
+    if (s->freed.count || s->count - s->bounded - own < STACKS_MAX)
         return found;
     for (uint32_t i = s->natives; i < s->count; i++) {
         const struct stack *a = &s->at[i], *b = found == NO_STACK ? a : &s->at[found];
@@ -197,8 +198,8 @@ uint32_t stacks_victim(const struct stacks *s) {
 }
 
 void stacks_add(struct stacks *s, uint64_t sp, uint32_t victim) {
-    if (victim == NO_STACK && s->idle.count)
-        victim = s->idle.at[--s->idle.count];
+    if (victim == NO_STACK && s->freed.count)
+        victim = s->freed.at[--s->freed.count];
     if (victim == NO_STACK)
         victim = new_stack(s);
     s->at[victim].number = s->next_number++;
@@ -209,32 +210,32 @@ void stacks_add(struct stacks *s, uint64_t sp, uint32_t victim) {
 /* ---- bounds ---- */
 
 uint32_t stacks_overlapping(const struct stacks *s, struct span bounds) {
-    for (uint64_t at = bounds.start; at < bounds.end; at += STACK_PIECE_BYTES) {
-        uint32_t i = with_bounds_at(s, at);
+    for (uint64_t at = bounds.start; at < bounds.end; at += STACK_GRANULE_BYTES) {
+        uint32_t i = bounded_stack_at(s, at);
         if (i != NO_STACK)
             return i;
     }
     return NO_STACK;
 }
 
-/* An only stack of unknown bounds with frames in BOUNDS, and none elsewhere. */
-static uint32_t only_one_in(const struct stacks *s, struct span bounds) {
+/* The only stack of unknown bounds with frames in BOUNDS, if it has none elsewhere. */
+static uint32_t only_stack_in(const struct stacks *s, struct span bounds) {
     uint32_t found = NO_STACK;
     for (uint32_t i = s->natives; i < s->count; i++) {
         bool inside = s->at[i].count && s->top[i] < bounds.end && s->base[i] >= bounds.start;
         if (has_bounds(s, i) || !inside)
             continue;
-        if (found != NO_STACK || !holds(bounds, s->top[i]) || !holds(bounds, s->base[i]))
+        if (found != NO_STACK || !contains(bounds, s->top[i]) || !contains(bounds, s->base[i]))
             return NO_STACK;
         found = i;
     }
     return found;
 }
 
-uint32_t stacks_in(const struct stacks *s, struct span bounds) {
-    uint32_t i = with_bounds_at(s, bounds.start);
+uint32_t stacks_with_bounds(const struct stacks *s, struct span bounds) {
+    uint32_t i = bounded_stack_at(s, bounds.start);
     if (i == NO_STACK)
-        return stacks_overlapping(s, bounds) == NO_STACK ? only_one_in(s, bounds) : NO_STACK;
+        return stacks_overlapping(s, bounds) == NO_STACK ? only_stack_in(s, bounds) : NO_STACK;
     const struct span *known = &s->at[i].bounds;
     return known->start == bounds.start && known->end == bounds.end ? i : NO_STACK;
 }
@@ -245,7 +246,7 @@ static void set_bounds(struct stacks *s, uint32_t index, struct span bounds) {
     stack_map_set(&s->map, bounds, index);
 }
 
-/* Ranges of threads that were estimated from their first stack pointers. */
+/* Forgets native ranges that overlap BOUNDS: they were estimated from first stack pointers. */
 static void correct_natives(struct stacks *s, struct span bounds) {
     s->threads[s->thread].current = s->current;
     for (uint32_t i = 0; i < s->thread_count; i++) {
@@ -256,8 +257,8 @@ static void correct_natives(struct stacks *s, struct span bounds) {
     load_thread(s);
 }
 
-void stacks_make(struct stacks *s, struct span bounds) {
-    uint32_t i = s->idle.count ? s->idle.at[--s->idle.count] : new_stack(s);
+void stacks_add_bounded(struct stacks *s, struct span bounds) {
+    uint32_t i = s->freed.count ? s->freed.at[--s->freed.count] : new_stack(s);
     s->at[i].number = s->next_number++;
     s->at[i].thread = s->thread;
     s->top[i] = s->base[i] = bounds.end;
@@ -265,12 +266,12 @@ void stacks_make(struct stacks *s, struct span bounds) {
     correct_natives(s, bounds);
 }
 
-void stacks_forget(struct stacks *s, uint32_t index) {
+void stacks_remove(struct stacks *s, uint32_t index) {
     s->bounded -= has_bounds(s, index);
     s->at[index].bounds = (struct span){0, 0};
-    s->at[index].grown_from = 0;
+    s->at[index].linked_to = 0;
     s->top[index] = s->base[index] = 0;
-    ARRAY_PUSH(&s->idle, index);
+    ARRAY_PUSH(&s->freed, index);
 }
 
 void stacks_move(struct stacks *s, uint32_t index, struct span from, struct span bounds) {

@@ -1,3 +1,4 @@
+/* Reads, checks and decompresses one block. Contexts come from a pool, for cursors in threads. */
 #include <string.h>
 #include <zstd.h>
 
@@ -7,7 +8,7 @@
 
 struct unpacker {
     ZSTD_DCtx *zstd;
-    struct bytes stored; /* head and payload as they are in the file */
+    struct bytes stored; /* the block's bytes in the file */
 };
 
 void unpack_pool_init(struct unpack_pool *pool) { pthread_mutex_init(&pool->lock, NULL); }
@@ -41,7 +42,7 @@ static void give_back(struct unpack_pool *pool, struct unpacker *u) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Reads head and payload; false: they are not what ENTRY says. */
+/* Reads head and payload. False: they do not match ENTRY. */
 static bool read_stored(struct trace_reader *r, const struct disk_index_entry *entry,
                         struct unpacker *u) {
     size_t size = sizeof entry->block + entry->block.stored;

@@ -6,9 +6,8 @@
  *     0xe0 … 0xf7          2   224 + (b − 0xe0) · 256 + next byte
  *     0xf8 … 0xff      2 … 9   the following b − 0xf7 bytes, little-endian
  *
- * The first byte alone tells the length, and one byte reaches to 223: most time
- * differences between two events are below that, which matters both for size and
- * for the branch predictor.
+ * The first byte alone tells the length. One byte holds values up to 223, as most time differences
+ * between two events are: that keeps files small and branches predictable.
  */
 #pragma once
 
@@ -25,7 +24,7 @@ enum {
     VARINT_MAX_BYTES = 9
 };
 
-/* Writes VALUE at P, where VARINT_MAX_BYTES are free; returns the end. */
+/* Writes VALUE at P, which has room for VARINT_MAX_BYTES. Returns the end. */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t value) {
     if (varint_likely(value < VARINT_ONE)) {
         *p = (uint8_t)value;
@@ -42,7 +41,7 @@ static inline uint8_t *varint_put(uint8_t *p, uint64_t value) {
     return p + 1 + bytes;
 }
 
-/* Reads at *P, where VARINT_MAX_BYTES can be read, and moves *P on. */
+/* Reads a number at *P, where VARINT_MAX_BYTES must be readable, and advances *P. */
 static inline uint64_t varint_get(const uint8_t **p) {
     unsigned b = **p;
     if (varint_likely(b < VARINT_ONE)) {

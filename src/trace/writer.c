@@ -1,3 +1,4 @@
+/* Encodes events by stream and pushes blocks of events and metadata to the sink. */
 #include "trace/writer.h"
 
 #include <pthread.h>
@@ -10,38 +11,38 @@
 
 struct stream {
     pthread_mutex_t lock;
-    uint64_t low, high;      /* of its events' stack pointers; none yet: UINT64_MAX, 0 */
-    uint64_t missed;         /* chains, of entries that it holds */
+    uint64_t low, high;      /* of its events' stack pointers; UINT64_MAX, 0: no events yet */
+    uint64_t missed;         /* entries with CHAIN_MISSED */
     struct encoder *encoder; /* NULL before the first and after the last event */
 };
 
 struct trace_writer {
     struct sink *sink;
-    pthread_mutex_t lock; /* of the table; a stream, once in it, stays */
-    ARRAY(struct stream *) streams;
-    bool keeps;                 /* the following; guarded by the lock, like it */
-    ARRAY(struct block *) kept; /* copies: the session and the first clock in any case */
+    pthread_mutex_t lock;           /* guards all fields below */
+    ARRAY(struct stream *) streams; /* streams are freed with the writer only */
+    bool keep_metadata;             /* trace_writer_keep() was called */
+    ARRAY(struct block *) kept;     /* copies; the session and the first clock are always kept */
     bool clock_kept;
 };
 
 /* Whether a branch of W begins with BLOCK. */
-static bool is_to_keep(struct trace_writer *w, const struct block *block) {
+static bool must_keep(struct trace_writer *w, const struct block *block) {
     bool first_clock = block->head.type == DISK_CLOCK && !w->clock_kept;
     w->clock_kept |= first_clock;
     return first_clock || block->head.type == DISK_SESSION ||
-           (w->keeps && block->head.type != DISK_CLOCK);
+           (w->keep_metadata && block->head.type != DISK_CLOCK);
 }
 
-/* Sends off metadata that is not of a stream. */
-static void tell(struct trace_writer *w, struct block *block) {
+/* Pushes a block of metadata that belongs to no stream. */
+static void push_metadata(struct trace_writer *w, struct block *block) {
     pthread_mutex_lock(&w->lock);
-    if (is_to_keep(w, block))
+    if (must_keep(w, block))
         ARRAY_PUSH(&w->kept, block_copy(block));
     pthread_mutex_unlock(&w->lock);
     sink_push(w->sink, block);
 }
 
-/* Returns the stream with its lock held. */
+/* Returns stream NUMBER, new if necessary, with its lock held. */
 static struct stream *stream_lock(struct trace_writer *w, uint32_t number) {
     pthread_mutex_lock(&w->lock);
     while (w->streams.count <= number) {
@@ -58,14 +59,14 @@ static struct stream *stream_lock(struct trace_writer *w, uint32_t number) {
     return stream;
 }
 
-/* Sends off what STREAM, which is locked, has gathered. */
-static void stream_send(struct trace_writer *w, struct stream *stream, uint32_t number) {
+/* Pushes the current block of STREAM, which is locked. */
+static void stream_push(struct trace_writer *w, struct stream *stream, uint32_t number) {
     struct block *block = stream->encoder ? encoder_take(stream->encoder, number) : NULL;
     if (block)
         sink_push(w->sink, block);
 }
 
-/* Adds to the totals what STREAM's encoder has taken since BEFORE. */
+/* Adds to the totals what STREAM's encoder has encoded since BEFORE. */
 static void count_since(struct trace_writer *w, const struct stream *stream,
                         struct trace_totals before) {
     struct trace_totals now = encoder_totals(stream->encoder);
@@ -77,15 +78,15 @@ static void note_extent(struct stream *stream, const struct trace_event *events,
     uint64_t low = stream->low, high = stream->high;
     uint32_t site = 0;
     for (const struct trace_event *e = events; e < events + count; e++) {
-        bool number = e->site >> 2 == CHAIN_EVENT; /* not a stack pointer */
-        low = !number && e->sp < low ? e->sp : low;
-        high = !number && e->sp > high ? e->sp : high;
-        stream->missed += number && e->sp == CHAIN_MISSED;
+        bool is_chain = e->site >> 2 == CHAIN_EVENT; /* not a stack pointer */
+        low = !is_chain && e->sp < low ? e->sp : low;
+        high = !is_chain && e->sp > high ? e->sp : high;
+        stream->missed += is_chain && e->sp == CHAIN_MISSED;
         site = e->site > site ? e->site : site;
     }
-    bool of_stacks = site >> 2 >= STACK_EVENTS;
-    stream->low = of_stacks ? 0 : low;
-    stream->high = of_stacks ? UINT64_MAX : high;
+    bool has_stack_events = site >> 2 >= STACK_EVENTS;
+    stream->low = has_stack_events ? 0 : low;
+    stream->high = has_stack_events ? UINT64_MAX : high;
 }
 
 void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct trace_event *events,
@@ -99,11 +100,11 @@ void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct t
     while (count) {
         struct trace_totals before = encoder_totals(s->encoder);
         size_t n = encoder_events(s->encoder, events, count);
-        count_since(w, s, before); /* before the block can be thrown away */
+        count_since(w, s, before); /* before the sink may discard the block */
         events += n;
         count -= n;
         if (encoder_full(s->encoder))
-            stream_send(w, s, stream);
+            stream_push(w, s, stream);
     }
     pthread_mutex_unlock(&s->lock);
 }
@@ -115,14 +116,14 @@ void trace_writer_lost(struct trace_writer *w, uint32_t stream, uint64_t ticks, 
     struct stream *s = stream_lock(w, stream);
     encoder_lost(s->encoder, ticks, count);
     if (encoder_full(s->encoder))
-        stream_send(w, s, stream);
+        stream_push(w, s, stream);
     pthread_mutex_unlock(&s->lock);
 }
 
 void trace_writer_thread_end(struct trace_writer *w, uint32_t stream, uint64_t ticks) {
     struct stream *s = stream_lock(w, stream);
     encoder_thread_end(s->encoder, ticks);
-    stream_send(w, s, stream);
+    stream_push(w, s, stream);
     encoder_free(s->encoder);
     s->encoder = NULL;
     pthread_mutex_unlock(&s->lock);
@@ -136,7 +137,7 @@ void trace_writer_flush(struct trace_writer *w) {
         if (!stream)
             return;
         pthread_mutex_lock(&stream->lock);
-        stream_send(w, stream, i);
+        stream_push(w, stream, i);
         pthread_mutex_unlock(&stream->lock);
     }
 }
@@ -144,11 +145,11 @@ void trace_writer_flush(struct trace_writer *w) {
 void trace_writer_sync(struct trace_writer *w) { sink_sync(w->sink); }
 
 void trace_writer_clock(struct trace_writer *w, const struct trace_clock *clock) {
-    tell(w, record_clock(clock));
+    push_metadata(w, record_clock(clock));
 }
 
 void trace_writer_process(struct trace_writer *w, const struct trace_process *process) {
-    tell(w, record_process(process));
+    push_metadata(w, record_process(process));
 }
 
 void trace_writer_thread(struct trace_writer *w, const struct trace_thread *thread) {
@@ -156,13 +157,13 @@ void trace_writer_thread(struct trace_writer *w, const struct trace_thread *thre
 }
 
 void trace_writer_module(struct trace_writer *w, const struct trace_module *module) {
-    tell(w, record_module(module));
+    push_metadata(w, record_module(module));
     for (uint32_t next = 0; next < module->function_count;)
-        tell(w, record_functions(module, &next));
+        push_metadata(w, record_functions(module, &next));
 }
 
 void trace_writer_map(struct trace_writer *w, const struct trace_map *map) {
-    tell(w, record_map(map));
+    push_metadata(w, record_map(map));
 }
 
 void trace_writer_frames(struct trace_writer *w, const struct trace_frames *frames) {
@@ -174,7 +175,7 @@ void trace_writer_chains(struct trace_writer *w, const struct trace_chains *chai
 }
 
 void trace_writer_change(struct trace_writer *w, const struct trace_change *change) {
-    tell(w, record_change(change));
+    push_metadata(w, record_change(change));
 }
 
 int trace_writer_error(struct trace_writer *w, struct err *err) { return sink_error(w->sink, err); }
@@ -198,13 +199,13 @@ int trace_writer_open(const char *path, const struct trace_session *session,
                       struct trace_writer **ret, struct err *err) {
     int rc = writer_new(path, ret, err);
     if (rc == 0)
-        tell(*ret, record_session(session));
+        push_metadata(*ret, record_session(session));
     return rc;
 }
 
 void trace_writer_keep(struct trace_writer *w) {
     pthread_mutex_lock(&w->lock);
-    w->keeps = true;
+    w->keep_metadata = true;
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -235,7 +236,7 @@ static void writer_free(struct trace_writer *w) {
     free(w);
 }
 
-static void tell_extents(struct trace_writer *w) {
+static void push_extents(struct trace_writer *w) {
     ARRAY(struct trace_extent) list = {0};
     for (uint32_t i = 0; i < w->streams.count; i++) {
         const struct stream *s = w->streams.at[i];
@@ -251,12 +252,12 @@ static void tell_extents(struct trace_writer *w) {
 
 int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
                         struct trace_totals *ret_totals, struct err *err) {
-    struct trace_end whole = *end;
+    struct trace_end complete = *end;
     trace_writer_flush(w);
-    tell_extents(w);
+    push_extents(w);
     for (size_t i = 0; i < w->streams.count; i++)
-        whole.missed += w->streams.at[i]->missed;
-    sink_push(w->sink, record_end(&whole));
+        complete.missed += w->streams.at[i]->missed;
+    sink_push(w->sink, record_end(&complete));
     int rc = sink_close(w->sink, true, err);
     if (ret_totals)
         *ret_totals = sink_totals(w->sink);

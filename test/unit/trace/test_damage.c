@@ -88,8 +88,7 @@ static void trace_without_its_session(void **state) {
     AUTO_FREE uint8_t *bytes = must_load(*state, &size);
     bytes[sizeof(struct disk_header) + sizeof(struct disk_block)] ^= 1;
     must_store(*state, bytes, size);
-    expect_refused(*state, "corrupt-trace",
-                   ": is damaged: the facts about the recording cannot be read");
+    expect_refused(*state, "corrupt-trace", ": is damaged: its session record cannot be read");
 }
 
 static void trace_cut_at_any_byte(void **state) {
@@ -242,7 +241,7 @@ static void hole_without_an_index(void **state) {
     memset(head, 0, sizeof *head + head->stored / 2);
     must_store(*state, bytes, size - 7); /* and no trailer */
     struct trace_reader *r = must_open_reader(*state);
-    assert_non_null(strstr(trace_reader_warning(r), "is damaged: what cannot be read is left out"));
+    assert_non_null(strstr(trace_reader_warning(r), "is damaged: unreadable parts are left out"));
     trace_reader_free(r);
     assert_int_equal(walk_trace(*state), SMALL_ITEMS - items);
 }
