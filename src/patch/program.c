@@ -1,3 +1,4 @@
+/* With --libcalls: finds the traced executable among a process's maps. */
 #include "patch/program.h"
 
 #include "select/mapped.h"
@@ -5,7 +6,8 @@
 void program_find(const struct space_context *ctx, struct space *space, pid_t caller,
                   const struct maps *maps, const struct map *executable) {
     struct program *program = &space->program;
-    for (size_t i = 0; ctx->options->libcalls && i < maps->list.count && !program->entry; i++) {
+    for (size_t i = 0; ctx->options->libcalls && i < maps->list.count && !program->executable;
+         i++) {
         const struct map *m = &maps->list.at[i];
         struct traced_module *e;
         taddr_t bias;
@@ -13,7 +15,7 @@ void program_find(const struct space_context *ctx, struct space *space, pid_t ca
             module_table_find(ctx->module_table, caller, m, &e, NULL) < 0 ||
             !mapped_bias(m, e->module, &bias))
             continue;
-        program->entry = e;
+        program->executable = e;
         program->text = (struct span){e->module->text_low + bias, e->module->text_high + bias};
         module_table_libcalls(ctx->module_table, e);
     }

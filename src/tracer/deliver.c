@@ -25,7 +25,7 @@ static void withdraw_site(struct tracer *t, pid_t tid, struct space *space,
     space_ref(space);
     stop_space(t, space);
     if (tasks_find(&t->tasks, tid)) /* not let go meanwhile, with all of its space */
-        patcher_withdraw(place->module, space->remote.memory_fd, place->original, NULL);
+        patcher_withdraw(place->patched, space->remote.memory_fd, place->original, NULL);
     if (thread_get_regs(tid, &regs) == 0 && settle_put_back(space, place, &regs))
         thread_set_regs(tid, &regs);
     resume_others(t, space, tid);
@@ -65,7 +65,7 @@ static bool step_again(struct tracer *t, pid_t tid, struct space *space) {
     if (!p || settle_registers(space, tid, task->lane, &settled, &place) < 0 ||
         settled != SETTLED_OUTSIDE || thread_get_regs(tid, &regs) < 0)
         return false;
-    place = (struct settle_place){.module = p, .original = regs_pc(&regs)};
+    place = (struct settle_place){.patched = p, .original = regs_pc(&regs)};
     withdraw_site(t, tid, space, &place);
     return true;
 }

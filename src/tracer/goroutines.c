@@ -48,7 +48,7 @@ static struct span windows_of(const struct space *space) {
         if (!c || !c->patch_count)
             continue;
         taddr_t start = c->patches[0].at + p->bias;
-        taddr_t end = p->entry->module->text_high + p->bias;
+        taddr_t end = p->traced_module->module->text_high + p->bias;
         found.start = start < found.start ? start : found.start;
         found.end = end > found.end ? end : found.end;
     }
@@ -111,7 +111,7 @@ static const struct symbol *list_in(const struct module *m) {
 }
 
 static bool read_list(const struct space *space, const struct patched *p, struct slice *ret) {
-    const struct symbol *all = p->code ? list_in(p->entry->module) : NULL;
+    const struct symbol *all = p->code ? list_in(p->traced_module->module) : NULL;
     return all &&
            memory_read(space->remote.memory_fd, all->addr + p->bias, ret, sizeof *ret, NULL) == 0 &&
            ret->count <= ret->capacity && ret->count <= MOST_GOROUTINES;
@@ -125,7 +125,8 @@ static void spare_all(const struct patched *p, struct thread_positions *ret) {
     const struct plan_code *c = &p->code->emitted;
     const uint8_t least = arch_host()->insn_bytes;
     for (size_t i = 0; i < c->patch_count; i++)
-        if (c->patches[i].window > least && !module_range_at(p->entry->module, c->patches[i].at))
+        if (c->patches[i].window > least &&
+            !module_range_at(p->traced_module->module, c->patches[i].at))
             ARRAY_PUSH(&ret->pcs, c->patches[i].at + least + p->bias);
 }
 
@@ -137,7 +138,7 @@ void goroutines_find(const struct space *space, struct thread_positions *ret) {
         bool listed = read_list(space, p, &list);
         if (listed && !p->first)
             look_at_all(space, &list, windows, ret);
-        else if (!listed && p->code && module_is_go(p->entry->module))
+        else if (!listed && p->code && module_is_go(p->traced_module->module))
             spare_all(p, ret);
         else if (!listed)
             continue;
@@ -161,7 +162,7 @@ static bool is_whole(const struct patched *p, vaddr_t start, vaddr_t end) {
 static bool is_patched(const struct space *space, const struct patched *p, struct span teller) {
     for (size_t i = 0; i < space->modules.count; i++) {
         const struct patched *q = &space->modules.at[i];
-        if (q->entry == p->entry && q->bias == p->bias && q->code && q->traced &&
+        if (q->traced_module == p->traced_module && q->bias == p->bias && q->code && q->traced &&
             is_whole(q, teller.start, teller.end))
             return true;
     }
@@ -171,7 +172,7 @@ static bool is_patched(const struct space *space, const struct patched *p, struc
 /* Whether events of P's text will say what becomes of stacks from now on. */
 static bool tells(const struct space *space, const struct patched *p) {
     struct span tellers[PLAN_STACK_TELLERS];
-    if (!p->code || !p->traced || !plan_stack_tellers(p->entry->plan, tellers))
+    if (!p->code || !p->traced || !plan_stack_tellers(p->traced_module->plan, tellers))
         return false;
     for (size_t i = 0; i < PLAN_STACK_TELLERS; i++)
         if (!is_patched(space, p, tellers[i]))

@@ -148,7 +148,7 @@ static bool bit(const uint8_t *bitmap, uint32_t i) { return bitmap && bitmap[i /
 static const struct patched *module_at(const struct space *space, taddr_t pc) {
     for (size_t i = 0; i < space->modules.count; i++) {
         const struct patched *p = &space->modules.at[i];
-        const struct module *m = p->entry->module;
+        const struct module *m = p->traced_module->module;
         if (p->code && !p->first && pc - p->bias >= m->text_low && pc - p->bias < m->text_high)
             return p;
     }
@@ -156,7 +156,7 @@ static const struct patched *module_at(const struct space *space, taddr_t pc) {
 }
 
 static bool is_traced(const struct patched *p, uint32_t function) {
-    const struct traced_module *e = p->entry;
+    const struct traced_module *e = p->traced_module;
     return bit(e->choice.selected, function) && !bit(p->code->emitted.missed, function) &&
            plan_function(e->plan, function)->entry != TIER_NONE;
 }
@@ -164,15 +164,15 @@ static bool is_traced(const struct patched *p, uint32_t function) {
 /* FRAME is one of a call whose entry is in the past and whose exit is in the future. */
 static bool is_open(const struct patched *p, uint32_t function, const struct unwind_frame *frame) {
     vaddr_t addr = frame->pc - p->bias;
-    return !frame->exact || (!plan_is_before_entry(p->entry->plan, function, addr) &&
-                             !plan_is_past_exit(p->entry->plan, addr));
+    return !frame->exact || (!plan_is_before_entry(p->traced_module->plan, function, addr) &&
+                             !plan_is_past_exit(p->traced_module->plan, addr));
 }
 
 /* Calls of filtered functions count where they return to the program. CALLER may be NULL. */
 static bool is_asked_for(const struct open_frames *f, const struct patched *p, uint32_t function,
                          const struct unwind_frame *caller) {
     const struct span *text = &f->space->program.text;
-    return !bit(p->entry->choice.filtered, function) ||
+    return !bit(p->traced_module->choice.filtered, function) ||
            (caller && !caller->exact && caller->pc >= text->start && caller->pc < text->end);
 }
 
@@ -180,11 +180,11 @@ static void add_call(struct open_frames *f, const struct unwind_frame *frame,
                      const struct unwind_frame *caller) {
     taddr_t pc = frame->pc - !frame->exact;
     const struct patched *p = frame->cfa ? module_at(f->space, pc) : NULL;
-    uint32_t function = p ? plan_function_at(p->entry->plan, pc - p->bias) : UINT32_MAX;
+    uint32_t function = p ? plan_function_at(p->traced_module->plan, pc - p->bias) : UINT32_MAX;
     if (function == UINT32_MAX || !is_traced(p, function) || !is_open(p, function, frame) ||
         !is_asked_for(f, p, function, caller))
         return;
-    struct trace_frame traced = {p->entry->first_id + function,
+    struct trace_frame traced = {p->traced_module->first_id + function,
                                  frame->cfa - arch_host()->entry_cfa};
     ARRAY_PUSH(&f->traced, traced);
 }

@@ -276,7 +276,8 @@ void traps_count(struct tracer *t, struct task *task) {
     bool walks = task->traps.hit_in_step;
     const struct trap *trap = breakpoints_at(task->space, at, &p);
     task->traps.hit = 0;
-    bool often = trap && !walks && trap_limit_count(options_of(t), p->entry, trap->function);
+    bool often =
+        trap && !walks && trap_limit_count(options_of(t), p->traced_module, trap->function);
     if (!often && !walks && !task->traps.must_ignore)
         return;
     struct space *space = space_ref(task->space);
