@@ -106,9 +106,9 @@ static int make_memory(struct space *s, pid_t tid, int64_t *ret_fd, struct err *
 }
 
 /* The target makes a memfd, spoor takes and sizes it, both map it, the target closes it. */
-static int share(const struct space_context *ctx, struct space *s, pid_t tid, uint32_t slots,
+static int share(const struct space_context *ctx, struct space *s, pid_t tid, uint32_t lanes,
                  struct err *err) {
-    size_t size = slab_bytes(ctx->ring_bytes, slots);
+    size_t size = slab_bytes(ctx->ring_bytes, lanes);
     int64_t fd, at, ignored;
     int rc = make_memory(s, tid, &fd, err);
     if (rc < 0)
@@ -133,7 +133,7 @@ static int share(const struct space_context *ctx, struct space *s, pid_t tid, ui
         return rc;
     space_call(s, tid, &(struct remote_call){SYS_madvise, {(uint64_t)at, size, MADV_DONTDUMP}},
                &ignored, NULL); /* keeps it out of core dumps */
-    struct slab *slab = slab_new(fd_here, (taddr_t)at, ctx->ring_bytes, slots);
+    struct slab *slab = slab_new(fd_here, (taddr_t)at, ctx->ring_bytes, lanes);
     if (!slab) {
         space_call(s, tid, &(struct remote_call){SYS_munmap, {(uint64_t)at, size}}, &ignored, NULL);
         return err_set(err, ENOMEM, "remote-call",
@@ -149,8 +149,8 @@ static int share(const struct space_context *ctx, struct space *s, pid_t tid, ui
  * stopped. */
 static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
     const uint32_t usual = slab_lane_count(ctx->ring_bytes, 0);
-    uint32_t slots = slab_lane_count(ctx->ring_bytes, s->slabs.count ? 0 : s->threads);
-    if (slots > usual && share(ctx, s, tid, slots, NULL) == 0)
+    uint32_t lanes = slab_lane_count(ctx->ring_bytes, s->slabs.count ? 0 : s->threads);
+    if (lanes > usual && share(ctx, s, tid, lanes, NULL) == 0)
         return 0;
     return share(ctx, s, tid, usual, err);
 }

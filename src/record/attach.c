@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "record/detach.h"
 #include "record/recording.h"
 #include "target/auxv.h"
@@ -100,7 +101,6 @@ static uint64_t program_of(pid_t pid) { return auxv_value(candidate_thread(pid),
  * nothing is mapped in it: what cannot be found is looked for again. Programs need not lie at
  * random places, so there is always a second look. */
 static int prepare_some_program(struct recording *r, struct err *err) {
-    const struct timespec exec = {.tv_nsec = EXEC_NS};
     for (int looks = 1;; looks++) {
         uint64_t program = program_of(r->pid);
         int rc = prepare(r, err);
@@ -108,7 +108,7 @@ static int prepare_some_program(struct recording *r, struct err *err) {
         if (rc == 0 || looks >= (executes ? MOST_LOOKS : 2) || candidate_check(r->pid, NULL) < 0 ||
             candidate_check_program(r->pid, NULL) < 0)
             return rc;
-        nanosleep(&exec, NULL);
+        clock_sleep_ns(EXEC_NS);
     }
 }
 

@@ -1,3 +1,4 @@
+/* Copies rings, and writes the copies as a trace. */
 #include "ring/snapshot.h"
 
 #include <string.h>
@@ -79,7 +80,7 @@ struct writing {
     struct trace_writer *writer;
     struct snapshot_facts *facts;
     struct chains *chains;
-    uint64_t first, last; /* ticks of events so far */
+    uint64_t first, last; /* ticks of the events so far */
 };
 
 static struct trace_event unpacked(const struct ring_image *image, size_t i) {
@@ -160,7 +161,7 @@ int snapshot_write(struct snapshot *s, const struct snapshot_options *options,
         return rc;
     w.chains = chains_new(w.writer);
     trace_writer_clock(w.writer, &s->clock);
-    for (size_t i = 0; i < s->images.count; i++) { /* views count on small numbers of streams */
+    for (size_t i = 0; i < s->images.count; i++) { /* views need small numbers of streams */
         struct trace_thread *thread = &s->images.at[i].thread;
         thread->stream = (uint32_t)i;
         thread->name = s->images.at[i].name;

@@ -4,18 +4,12 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "target/timing.h"
 #include "tracer/orphans.h"
 
-void reports_nap(void) {
-    const struct timespec ms = {.tv_nsec = 1000000};
-    sigset_t reports;
-    sigemptyset(&reports);
-    sigaddset(&reports, SIGCHLD);
-    sigtimedwait(&reports, NULL, &ms);
-}
+void reports_nap(void) { clock_wait_child_ns(1000000); }
 
 /* Handles MOST reports at most. Returns what the last waitpid() did. */
 static pid_t handle(struct tracer *t, unsigned most) {
