@@ -442,7 +442,7 @@ int space_prepare_anew(const struct space_context *ctx, struct space *s, pid_t c
     return 0;
 }
 
-void space_tell_prepared(const struct space_context *ctx, struct space *s) {
+void space_write_prepared(const struct space_context *ctx, struct space *s) {
     for (size_t i = 0; i < s->prepared.count; i++)
         if (s->prepared.at[i].traced && !s->prepared.at[i].in_trace)
             write_module(ctx, s, &s->prepared.at[i]);

@@ -8,10 +8,10 @@
 int space_prepare(const struct space_context *ctx, struct space *space, pid_t caller,
                   struct err *err);
 /* Prepares all modules, patched or not, by the functions that are selected now, for
- * space_replace(). Writes nothing to the trace: space_tell_prepared() does. */
+ * space_replace(). Writes nothing to the trace: space_write_prepared() does. */
 int space_prepare_anew(const struct space_context *ctx, struct space *space, pid_t caller,
                        struct err *err);
-void space_tell_prepared(const struct space_context *ctx, struct space *space);
+void space_write_prepared(const struct space_context *ctx, struct space *space);
 
 /* The agent has just been installed in SPACE: maps the prepared areas and leaves the text
  * unpatched. space_repatch() makes up for areas that cannot be mapped now. */

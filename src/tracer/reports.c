@@ -1,3 +1,4 @@
+/* Waits for reports of tracees, and has the loop handle and answer them. */
 #include "tracer/reports.h"
 
 #include <errno.h>
@@ -59,7 +60,8 @@ bool reports_await_while(struct tracer *t, bool (*turn)(struct tracer *, const s
     return false;
 }
 
-/* Answering one task may end others (their deaths are reported meanwhile): so by thread id. */
+/* Answering one task may end others (their deaths are reported meanwhile): so this keeps thread
+ * ids. */
 void reports_answer_all(struct tracer *t, tid_array *tids) {
     for (size_t i = 0; i < tids->count; i++) {
         struct task *k = tasks_find(&t->tasks, tids->at[i]);
