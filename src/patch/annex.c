@@ -83,7 +83,7 @@ void annex_join(struct patched *p, const struct patched *annex) {
     }
 }
 
-void annex_part(struct patched *p, const struct patched *annex) {
+void annex_separate(struct patched *p, const struct patched *annex) {
     if (!p->code->without_annex.missed)
         return;
     describe_first(p);

@@ -18,4 +18,4 @@ bool annex_prepare(struct patched *p, const struct patch_request *request, struc
 /* ANNEX is prepared or installed: P's code describes from now on what both serve. */
 void annex_join(struct patched *p, const struct patched *annex);
 /* Undoes annex_join(): it is not certain any more that ANNEX will be installed. */
-void annex_part(struct patched *p, const struct patched *annex);
+void annex_separate(struct patched *p, const struct patched *annex);

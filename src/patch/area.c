@@ -53,8 +53,8 @@ static taddr_t room_for_parts(const struct patched *p, const struct patch_reques
     return area ? area : room_nearby(p, r, near.end - part, near.end);
 }
 
-/* Room for what COUNT parts of NEAR may need, within reach of these; used if ALL bytes fit nowhere
- * within reach of all of NEAR. */
+/* Room for the bytes that COUNT parts of NEAR may need, within reach of these; used if ALL bytes
+ * fit nowhere within reach of all of NEAR. */
 static taddr_t find_room_for_some(struct patched *p, const struct patch_request *r,
                                   struct span near, size_t all, unsigned count) {
     const size_t uneven = 1 << 20, some = all / PARTS * count + uneven;

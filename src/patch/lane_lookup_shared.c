@@ -104,7 +104,7 @@ void shared_done(struct lane_lookup *lookup) {
     lookup->sharing = NULL;
 }
 
-/* ---- where threads stand ---- */
+/* ---- the threads' stacks ---- */
 
 static void restart_lookup(const struct space *s, pid_t tid, struct regs *regs) {
     const struct patched *p = space_area_at(s, regs_pc(regs));

@@ -402,7 +402,7 @@ static void keep(struct space *space, taddr_t addr) {
     if (!p || !p->code)
         return;
     p->kept = true;
-    patched_leave_way(p, addr);
+    patched_keep_way(p, addr);
 }
 
 void leftovers_keep_returns(struct space *space, pid_t tid) {

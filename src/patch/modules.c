@@ -233,25 +233,25 @@ static void add_newcomer(struct update *u, const struct map *m, newcomer_array *
 }
 
 /* Warns once why nothing of the file is traced. */
-static void warn_untraced(const struct update *u, struct traced_module *e) {
-    if (e->module->text_relocations && !e->why.code)
-        err_set(&e->why, ENOEXEC, "text-relocations",
+static void warn_untraced(const struct update *u, struct traced_module *traced) {
+    if (traced->module->text_relocations && !traced->why.code)
+        err_set(&traced->why, ENOEXEC, "text-relocations",
                 "%s: its code is changed while it is loaded (DT_TEXTREL): left untraced: link it "
                 "without text relocations to trace it",
-                e->module->path);
-    if (e->why.code && !e->warned)
-        warn_about(u, &e->why);
-    e->warned = true;
+                traced->module->path);
+    if (traced->why.code && !traced->warned)
+        warn_about(u, &traced->why);
+    traced->warned = true;
 }
 
 /* Returns whether more than the hook is to be patched. For the program itself that may be control
  * sites only. */
 static bool prepare(struct update *u, const struct newcomer *n) {
-    struct traced_module *e = n->patched.traced_module;
+    struct traced_module *traced = n->patched.traced_module;
     if (!n->wanted && !n->calls && !n->program)
         return false;
-    bool any = module_table_prepare(u->ctx->module_table, e, n->wanted, n->calls);
-    return any || (n->program && e->plan && plan_has_controls(e->plan));
+    bool any = module_table_prepare(u->ctx->module_table, traced, n->wanted, n->calls);
+    return any || (n->program && traced->plan && plan_has_controls(traced->plan));
 }
 
 static void patch_newcomer(struct update *u, struct newcomer *n) {
@@ -278,7 +278,7 @@ static bool install_annex(struct update *u, struct patched *p, const struct patc
     *ret = (struct patched){0};
     bool ready = take_prepared(u->space, p, true, ret) && ret->first == p->code, done = false;
     if (ready) {
-        annex_part(p, ret);
+        annex_separate(p, ret);
         done = patcher_install(ret, request, NULL) == 0;
     }
     if (!done && ret->state != AREA_UNPATCHABLE) {
@@ -455,7 +455,7 @@ static bool map_annex(struct space *s, pid_t caller, struct patched *annex) {
         patched_forget(annex);
         return false;
     }
-    annex_part(p, annex);
+    annex_separate(p, annex);
     bool done = patcher_map(annex, s, caller, NULL) == 0;
     if (done)
         annex_join(p, annex);

@@ -50,7 +50,7 @@ void pages_begin(struct pages *ret, const struct space *s, pid_t caller, const s
     bool can = caller && s->agent && permits(s, caller, PERMIT_PAGES);
     *ret = (struct pages){.space = can ? s : NULL, .caller = caller, .maps = maps, .fd = -1};
     if (can)
-        ret->file = mem_alloc(PAGES_LOOK_BYTES);
+        ret->file = mem_alloc(PAGES_READ_BYTES);
 }
 
 /* Whether RWF_NOWAIT works. File systems in memory, and overlays, do not support it (Linux up to
@@ -90,7 +90,7 @@ static size_t read_file(const struct pages *g, taddr_t start, uint8_t *out, size
     return (size_t)got == size ? size : complete(g->fd, at + got, out, (size_t)got, size);
 }
 
-void pages_look(struct pages *g, taddr_t start, size_t size) {
+void pages_read(struct pages *g, taddr_t start, size_t size) {
     const struct map *m = g->space ? maps_at(g->maps, start) : NULL;
     g->got = 0;
     if (!m || start + size > m->end || !m->executable || m->writable || m->shared || !m->inode)
@@ -100,7 +100,7 @@ void pages_look(struct pages *g, taddr_t start, size_t size) {
     g->got = read_file(g, start, g->file, size);
 }
 
-bool pages_hold(const struct pages *g, size_t at, const uint8_t *bytes) {
+bool pages_equal_file(const struct pages *g, size_t at, const uint8_t *bytes) {
     return at + page_bytes() <= g->got && memcmp(g->file + at, bytes, page_bytes()) == 0;
 }
 
@@ -126,7 +126,7 @@ static bool can_extend_run(const struct pages *g, taddr_t page) {
             memcmp(file, memory, size) == 0);
 }
 
-void pages_give(struct pages *g, taddr_t page) {
+void pages_drop(struct pages *g, taddr_t page) {
     if (!can_extend_run(g, page))
         pages_flush(g);
     if (g->run.end == 0)

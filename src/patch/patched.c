@@ -42,7 +42,7 @@ size_t patched_patch_at(const struct plan_code *c, vaddr_t at) {
     return SEARCH(i, c->patch_count, c->patches[i].at < at);
 }
 
-void patched_leave_way(struct patched *p, taddr_t addr) {
+void patched_keep_way(struct patched *p, taddr_t addr) {
     struct plan_code *c = &p->code->emitted;
     size_t i = patched_patch_at(c, addr - p->bias);
     if (i == c->patch_count || c->patches[i].at != addr - p->bias)

@@ -71,7 +71,7 @@ struct patch_request {
 
 /* If the module's text has a way at run-time address ADDR, that patch stays for good: a thread will
  * return there. */
-void patched_leave_way(struct patched *p, taddr_t addr);
+void patched_keep_way(struct patched *p, taddr_t addr);
 /* P is prepared and not installed yet: leaves out the site whose window holds run-time address
  * ADDR, and the sites that depend on it. */
 void patched_spare(struct patched *p, taddr_t addr);

@@ -9,14 +9,15 @@ void program_find(const struct space_context *ctx, struct space *space, pid_t ca
     for (size_t i = 0; ctx->options->libcalls && i < maps->list.count && !program->executable;
          i++) {
         const struct map *m = &maps->list.at[i];
-        struct traced_module *e;
+        struct traced_module *traced;
         taddr_t bias;
         if (!m->executable || !map_is_same_file(m, executable) ||
-            module_table_find(ctx->module_table, caller, m, &e, NULL) < 0 ||
-            !mapped_bias(m, e->module, &bias))
+            module_table_find(ctx->module_table, caller, m, &traced, NULL) < 0 ||
+            !mapped_bias(m, traced->module, &bias))
             continue;
-        program->executable = e;
-        program->text = (struct span){e->module->text_low + bias, e->module->text_high + bias};
-        module_table_libcalls(ctx->module_table, e);
+        program->executable = traced;
+        program->text =
+            (struct span){traced->module->text_low + bias, traced->module->text_high + bias};
+        module_table_libcalls(ctx->module_table, traced);
     }
 }

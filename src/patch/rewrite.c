@@ -13,7 +13,7 @@ enum {
     CHUNK_BYTES = 64 * 1024, /* text is read, changed and written in pieces up to this size */
     NEAR_BYTES = 4096,       /* patches this close share a piece */
     APART = 256,             /* patches this far apart do not depend on each other */
-    PIECE_BYTES = PAGES_LOOK_BYTES, /* a piece, rounded to whole pages */
+    PIECE_BYTES = PAGES_READ_BYTES, /* a piece, rounded to whole pages */
 };
 _Static_assert(CHUNK_BYTES + 2 * PAGE_MOST_BYTES <= PIECE_BYTES, "a piece fits");
 
@@ -184,14 +184,14 @@ static int write_between(struct rewriting *w, const struct text *t, size_t from,
 /* Drops pages whose file has the wanted bytes, and writes the others if they change. */
 static int drop_or_write_pages(struct rewriting *w, const struct text *t, struct err *err) {
     int rc = 0;
-    pages_look(w->pages, t->start, t->size);
+    pages_read(w->pages, t->start, t->size);
     for (size_t at = 0, end; at < t->size && rc == 0; at = end) {
         end = at + page_bytes();
-        if (pages_hold(w->pages, at, t->then + at)) {
-            pages_give(w->pages, t->start + at);
+        if (pages_equal_file(w->pages, at, t->then + at)) {
+            pages_drop(w->pages, t->start + at);
             continue;
         }
-        while (end < t->size && !pages_hold(w->pages, end, t->then + end))
+        while (end < t->size && !pages_equal_file(w->pages, end, t->then + end))
             end += page_bytes();
         if (memcmp(t->now + at, t->then + at, end - at) != 0)
             rc = write_between(w, t, at, end, err);

@@ -205,7 +205,7 @@ static bool passes_filter(const struct space *space, const struct patched *p, co
     return from - caller->start < caller->end - caller->start;
 }
 
-/* The thread stands before a stub in the middle of a window: writes the event itself and skips the
+/* The thread is before a stub in the middle of a window: writes the event itself and skips the
  * stub. */
 static int skip_stub(const struct space *space, pid_t tid, struct lane_handle *handle) {
     struct regs regs;

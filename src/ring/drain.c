@@ -97,14 +97,15 @@ static void refresh_last_clock(struct lane_handle *handle) {
 /* The ring was overwritten: events that it does not hold any more were lost before its first
  * event. */
 static void skip_overwritten(struct drain *d, struct lane_handle *handle, uint64_t head,
-                             uint64_t slots) {
+                             uint64_t slice_slots) {
     uint64_t oldest = ring_oldest(handle, head), ticks = clock_ticks();
     if (oldest <= handle->tail)
         return;
     if (oldest < head)
         ticks = event_ticks(&ring_of(handle)[(oldest & (handle->ring_bytes - 1)) / EVENT_BYTES],
                             epochs_of(&handle->epochs, oldest).ticks);
-    report_lost(d, handle, ticks, handle->lost + ring_events_before(handle, oldest, head, slots));
+    report_lost(d, handle, ticks,
+                handle->lost + ring_events_before(handle, oldest, head, slice_slots));
     handle->tail = oldest;
 }
 
@@ -129,12 +130,12 @@ static void note_epoch(struct lane_handle *handle) {
 /* Reads all events of the lane; returns in percent how full the ring was. */
 static unsigned drain_lane(struct drain *d, struct lane_handle *handle, uint32_t ring_bytes,
                            bool limitless) {
-    uint64_t slots = __atomic_load_n(&handle->lane->slice_slots, __ATOMIC_ACQUIRE);
+    uint64_t slice_slots = __atomic_load_n(&handle->lane->slice_slots, __ATOMIC_ACQUIRE);
     uint64_t head = ring_head(handle, handle->tail, handle->last_clock);
     struct epoch epoch = {head, clock_ticks() + SKEW_TICKS};
     if (limitless) {
         epochs_look(&handle->epochs, epoch.head, epoch.ticks);
-        skip_overwritten(d, handle, head, slots);
+        skip_overwritten(d, handle, head, slice_slots);
     } else if (head == handle->tail) {
         refresh_last_clock(handle);
     } else {

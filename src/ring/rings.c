@@ -25,15 +25,15 @@ uint64_t ring_head(const struct lane_handle *handle, uint64_t tail, uint64_t las
 }
 
 uint64_t ring_events_before(const struct lane_handle *handle, uint64_t at, uint64_t head,
-                            uint64_t slots) {
+                            uint64_t slice_slots) {
     const struct event *ring = ring_of(handle);
     const uint64_t mask = handle->ring_bytes - 1, all = at / EVENT_BYTES;
-    if (!slots)
+    if (!slice_slots)
         return all;
     uint64_t first = handle->ring_bytes - (at & mask); /* bytes up to the ring's end */
     size_t n = (head - at < first ? head - at : first) / EVENT_BYTES;
     size_t rest = (head - at) / EVENT_BYTES - n;
-    uint64_t behind = slice_slots_before(ring, rest, slots);
+    uint64_t behind = slice_slots_before(ring, rest, slice_slots);
     uint64_t before = slice_slots_before(ring + (at & mask) / EVENT_BYTES, n, behind);
     return before < all ? all - before : 0;
 }

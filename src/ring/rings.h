@@ -27,9 +27,9 @@ static inline uint64_t ring_oldest(const struct lane_handle *handle, uint64_t he
 }
 
 /* How many events were written before position AT, in a ring that is whole from AT up to HEAD.
- * SLOTS: the lane's slice_slots, read before HEAD. */
+ * SLICE_SLOTS: the lane's, read before HEAD. */
 uint64_t ring_events_before(const struct lane_handle *handle, uint64_t at, uint64_t head,
-                            uint64_t slots);
+                            uint64_t slice_slots);
 
 /* Copies positions FROM up to HEAD, less than a lap, to TO. Returns the first whole position, at
  * least FROM and at most HEAD: what is before was overwritten meanwhile. */

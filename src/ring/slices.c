@@ -82,14 +82,14 @@ uint32_t slice_bytes_for(uint32_t callers, uint32_t ring_bytes) {
 }
 
 /* The first SLICE_BEGIN holds the number of slots written before it. */
-uint64_t slice_slots_before(const struct event *at, size_t count, uint64_t slots) {
+uint64_t slice_slots_before(const struct event *at, size_t count, uint64_t slice_slots) {
     uint64_t here = 0;
     for (size_t i = 0; i < count; i++) {
         if (at[i].site >> 2 == SLICE_BEGIN) {
-            slots = event_sp(&at[i]);
+            slice_slots = event_sp(&at[i]);
             break;
         }
         here += is_slice_event(at[i].site >> 2);
     }
-    return slots > here ? slots - here : 0;
+    return slice_slots > here ? slice_slots - here : 0;
 }

@@ -53,8 +53,8 @@ static void begin_calls(struct watch *w) {
     w->met_other_stacks = false;
 }
 
-/* Nothing is measured any more. What `calls` knows of other stacks becomes wrong while their events
- * are skipped: begins again. */
+/* Nothing is measured any more. The knowledge that `calls` has of other stacks becomes wrong while
+ * their events are skipped: begins again. */
 static void forget_calls(struct watch *w) {
     calls_finish(w->calls, 0, false);
     if (w->met_other_stacks)

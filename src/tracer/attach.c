@@ -28,7 +28,7 @@ static void prepare_task(struct task *task, const struct task *first) {
     task->watched = first->watched;
 }
 
-/* No thread's own stack is where goroutines have theirs. */
+/* A map with a goroutine's stack is no thread's own stack. */
 static void remove_goroutine_stacks(struct maps *maps, const struct thread_positions *positions) {
     for (size_t i = 0; i < positions->stacks.count; i++) {
         const struct map *m = maps_at(maps, positions->stacks.at[i].start);

@@ -82,7 +82,7 @@ static int undo_stopped(struct tracer *t, struct space *space, struct err *err) 
         keep_returns(t, space);
     take_back_all(t, space); /* before a remote call changes their registers */
     const struct task *caller = find_caller(t, space);
-    settle_ways(t, space);
+    settle_off_ways(t, space);
     int rc = 0;
     if (space->state != SPACE_LEAVING)
         rc = caller ? space_restore_for_good(space, caller->tid, err)
@@ -245,4 +245,4 @@ static bool is_any_leaving(struct tracer *t, const struct space *space) {
     return false;
 }
 
-void await_leavers(struct tracer *t) { reports_await_while(t, is_any_leaving, NULL); }
+void await_detachments(struct tracer *t) { reports_await_while(t, is_any_leaving, NULL); }

@@ -27,4 +27,4 @@ void leave_process(struct tracer *t, pid_t pid);
 void leave_space(struct tracer *t, struct space *space);
 /* Waits for tasks that are detached when their vfork child ends. Not for ever, and not when the
  * user asks spoor once more to end. */
-void await_leavers(struct tracer *t);
+void await_detachments(struct tracer *t);

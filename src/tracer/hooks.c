@@ -47,7 +47,7 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     if (may_call && space_update(&t->options.context, space, caller, &err) < 0)
         tracer_warn(t, tid, &err);
     if (may_call)
-        traps_arm(t, space, caller);
+        traps_read_action(t, space, caller);
     if (may_call)
         look_for_gs_conflict(t, space, &leave);
     if (gained)

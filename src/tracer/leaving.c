@@ -191,7 +191,7 @@ void tracer_release_all(struct tracer *t) {
         leave_in_two_stops(t, space);
         space_unref(space);
     }
-    await_leavers(t);
+    await_detachments(t);
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
         if (!k->leaving)

@@ -53,7 +53,7 @@ int tracer_remove_leftovers(struct tracer *t, pid_t pid, bool *ret_found, struct
     if (rc == 0)
         rc = take_over(t, space, ret_found, err);
     detach_stopped(t, space, NULL); /* tasks that are still there */
-    await_leavers(t);
+    await_detachments(t);
     space_unref(space);
     return rc;
 }

@@ -81,7 +81,7 @@ static int set_up(struct tracer *t, struct task *task, bool was_paused, struct e
     rc = space_update(&t->options.context, task->space, task->tid, err);
     if (rc == 0 && gs_conflict_check_code(task->space, err) < 0)
         return remove_space(t, task, err);
-    traps_arm(t, task->space, task->tid);
+    traps_read_action(t, task->space, task->tid);
     return rc;
 }
 

@@ -78,7 +78,7 @@ int tracer_change_filter(struct tracer *t, const struct filter *filter, uint64_t
     int rc = try_choice(t, filter, err);
     uint64_t begin = timing_now().ns;
     for (int i = 0; rc < 0 && (i == 0 || timing_now().ns - begin < EXEC_NS); i++) {
-        reports_nap();
+        reports_wait_ms();
         reports_handle(t);
         rc = try_choice(t, filter, err);
     }

@@ -149,7 +149,7 @@ static void on_stop(struct tracer *t, struct task *task, const struct stop *stop
     note_stopped(task, stop);
     if (stop->kind != STOP_SYSCALL)
         syscall_resume_end(task);
-    if (task->space && task->space->traps.any && !traps_meet(task)) {
+    if (task->space && task->space->traps.any && !traps_on_stop(task)) {
         task_set_running(task);
         return;
     }

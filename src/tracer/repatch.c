@@ -160,7 +160,7 @@ static int patch_stopped(struct tracer *t, struct space *space, pid_t caller,
     space->positions = NULL;
     write_goroutines(t, space, &positions);
     thread_positions_done(&positions);
-    traps_arm(t, space, caller);
+    traps_read_action(t, space, caller);
     set_streams(t, space, frames);
     if (options_of(t)->depth ||
         options_of(t)->threshold_ns) /* these options judge each event as it comes */
@@ -172,7 +172,7 @@ static int patch_stopped(struct tracer *t, struct space *space, pid_t caller,
  * patched. */
 static int change_stopped(struct tracer *t, struct space *space, pid_t caller,
                           struct open_frames *frames, struct err *err) {
-    settle_ways(t, space);
+    settle_off_ways(t, space);
     int rc = space_is_unpatched(space) ? 0 : space_unpatch(space, caller, err);
     if (rc < 0)
         return rc;
@@ -256,7 +256,7 @@ int repatch_all(struct tracer *t, uint64_t *ret_ns, struct err *err) {
         if (rc == 0 && task)
             continue;
         if (any)
-            reports_nap();
+            reports_wait_ms();
         i += rc == -EBUSY ? 100 : 1;
         reports_handle(t);
     }
@@ -281,7 +281,7 @@ uint64_t repatch_undo(struct tracer *t, struct space *space) {
     uint64_t begin = timing_now().ns;
     const struct task *caller = stop_for_change(t, space, &untraced, &err);
     if (caller) {
-        settle_ways(t, space);
+        settle_off_ways(t, space);
         if (space_unpatch_for_good(space, caller->tid, &err) == 0)
             move_out(t, space);
         resume_space(t, space);

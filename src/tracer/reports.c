@@ -10,7 +10,7 @@
 #include "target/timing.h"
 #include "tracer/orphans.h"
 
-void reports_nap(void) { clock_wait_child_ns(1000000); }
+void reports_wait_ms(void) { clock_wait_child_ns(1000000); }
 
 /* Handles MOST reports at most. Returns what the last waitpid() did. */
 static pid_t handle(struct tracer *t, unsigned most) {
@@ -27,7 +27,7 @@ bool reports_handle(struct tracer *t) {
 }
 
 bool reports_await(struct tracer *t) {
-    reports_nap();
+    reports_wait_ms();
     return handle(t, UINT_MAX) == 0;
 }
 
@@ -54,7 +54,7 @@ bool reports_await_while(struct tracer *t, bool (*turn)(struct tracer *, const s
             return false;
         if (timing_now().ns >= until)
             return true;
-        reports_nap();
+        reports_wait_ms();
         reports_handle(t);
     }
     return false;

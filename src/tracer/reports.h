@@ -7,7 +7,7 @@
 #include "tracer/core.h"
 
 /* Waits until a report comes, a millisecond at most; handles none. */
-void reports_nap(void);
+void reports_wait_ms(void);
 /* Handles pending reports. Returns whether there may be more: it stops after a while, so that a
  * program that creates threads all the time does not block spoor. */
 bool reports_handle(struct tracer *t);

@@ -30,7 +30,7 @@ bool stop_space_within(struct tracer *t, struct space *space, unsigned ms) {
     interrupt_all(t, space);
     reports_handle(t);
     for (unsigned i = 0; i < ms && !all_stopped(t, space); i++) {
-        reports_nap();
+        reports_wait_ms();
         reports_handle(t);
     }
     return all_stopped(t, space);
@@ -172,7 +172,7 @@ struct task *stop_space_with_caller(struct tracer *t, struct space *space) {
     }
 }
 
-void settle_ways(const struct tracer *t, const struct space *space) {
+void settle_off_ways(const struct tracer *t, const struct space *space) {
     struct settle_place place;
     enum settled settled;
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)

@@ -31,6 +31,6 @@ pid_t unsandboxed_caller(const struct tracer *t, const struct task *task);
 
 /* SPACE is stopped, and its text is about to be restored: moves threads that are between a site and
  * its trampoline back to the site. */
-void settle_ways(const struct tracer *t, const struct space *space);
+void settle_off_ways(const struct tracer *t, const struct space *space);
 /* parked_sigframes_search() of SPACE; handles reports of its threads meanwhile. */
 void stopping_find_parked(struct tracer *t, struct space *space);

@@ -89,7 +89,7 @@ static void note_action(struct tracer *t, const struct task *task, struct trap_a
             k->traps.action = action;
 }
 
-void traps_arm(struct tracer *t, struct space *space, pid_t caller) {
+void traps_read_action(struct tracer *t, struct space *space, pid_t caller) {
     struct trap_action action;
     if (space->traps.armed || !space->traps.set || !get_action(space, caller, &action))
         return;
@@ -248,7 +248,7 @@ static bool is_about_to_report(const struct task *task, const struct regs *regs)
            !(mask & TRAP_BIT);
 }
 
-bool traps_meet(struct task *task) {
+bool traps_on_stop(struct task *task) {
     bool entering = task->traps.enters_handler;
     struct regs regs;
     task->traps.enters_handler = false;

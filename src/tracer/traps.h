@@ -15,7 +15,7 @@
 
 /* TASK has stopped in a space that has or had traps. If it has hit one, sends it on, and its stop
  * has nothing to deliver any more. False: it runs on, as it is about to report a trap. */
-bool traps_meet(struct task *task);
+bool traps_on_stop(struct task *task);
 /* Counts the trap that TASK has hit, and removes a trap that is hit too often. TASK may be gone
  * afterwards. */
 void traps_count(struct tracer *t, struct task *task);
@@ -30,4 +30,4 @@ bool traps_is_ignored(const struct task *task, int sig);
  * at SIGTRAP. */
 void traps_resume(struct tracer *t, struct task *task, int sig);
 /* SPACE may hold its first traps now: reads the action at SIGTRAP. CALLER is one of its tasks. */
-void traps_arm(struct tracer *t, struct space *space, pid_t caller);
+void traps_read_action(struct tracer *t, struct space *space, pid_t caller);
