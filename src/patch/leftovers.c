@@ -307,8 +307,8 @@ static int check_version(const struct search *s, const struct undo_head *head, s
     if (head->version == UNDO_VERSION)
         return 0;
     return err_set(err, ENOTSUP, "foreign-version",
-                   "process %d: spoor %.*s was killed and has left memory that this version cannot "
-                   "read: 'spoor detach' of that version removes it",
+                   "process %d: was traced by spoor %.*s, which was killed: this version cannot "
+                   "read what it has left: 'spoor detach' of that version removes it",
                    s->tid, (int)sizeof head->maker, head->maker);
 }
 
