@@ -92,7 +92,7 @@ static bool have_progressed(const struct tracer *t, const struct space *space, b
         if (!reported)
             warn(t, k,
                  "has not yet sent or received all of its data: "
-                 "spoor waits for it; ^C lets the system call end early");
+                 "spoor waits for that; ^C lets the system call end early");
         any = true;
     }
     return any;
