@@ -1,7 +1,7 @@
 /*
- * Moves stopped threads out of stubs and trampolines, so that signal handlers, core dumps and
- * debuggers see the program's own code, and so that trampolines can be unmapped.
- * (thread_positions.h moves threads in.)
+ * Moves stopped threads out of stubs and trampolines. Then signal handlers, core dumps and
+ * debuggers see the program's own code, and trampolines can be unmapped. (thread_positions.h moves
+ * threads in.)
  *
  * A thread in a stub is rolled back to the site: it gets its registers back, and its reserved slot
  * of the ring is released. A thread between relocated instructions goes back to the original code

@@ -305,9 +305,9 @@ void callers_unref(struct callers *c) {
 /* ---- slices ---- */
 
 /*
- * Most slices differ from the one before only in their lowest words. If two slices are equal from
- * some address up to their ends, and both have a frame there with the same pc and registers, then
- * all its callers are the same.
+ * Most slices differ from the one before only in their lowest words. Where two slices are equal
+ * from some address up to their ends, both may have a frame with the same pc and registers. Then
+ * all callers of that frame are the same.
  */
 
 /* The address from which on the slice of BYTES at SP equals the last one; UINT64_MAX: nowhere. */
