@@ -1,3 +1,5 @@
+/* Makes a process dumpable for a moment, by remote calls, so that spoor may read its /proc
+ * files. */
 #include "patch/access.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
+/* A module's second area, and what the first area's code says about both. */
 #include "patch/annex.h"
 
 #include <string.h>
 
 static size_t function_bitmap_bytes(const struct patched *p) {
-    return plan_function_count(p->entry->plan) / 8 + 1;
+    return bitmap_bytes(plan_function_count(p->traced_module->plan));
 }
 
 static bool is_wanted(const struct patched *p) {
@@ -19,7 +20,7 @@ bool annex_prepare(struct patched *p, const struct patch_request *request, struc
     if (!is_wanted(p))
         return false;
     p->code->refs++;
-    *ret = (struct patched){.entry = p->entry,
+    *ret = (struct patched){.traced_module = p->traced_module,
                             .device = p->device,
                             .inode = p->inode,
                             .bias = p->bias,
@@ -39,35 +40,37 @@ static uint8_t *copy_of(const struct patched *p, const uint8_t *bitmap) {
     return copy;
 }
 
-static void forget_alone(struct code *code) {
-    free(code->alone.missed);
-    free(code->alone.inexact);
-    code->alone.missed = code->alone.inexact = NULL;
+static void forget_first(struct code *code) {
+    free(code->without_annex.missed);
+    free(code->without_annex.inexact);
+    code->without_annex.missed = code->without_annex.inexact = NULL;
 }
 
-/* P's code tells of itself again, if it has told of an annex, too. */
-static void tell_alone(struct patched *p) {
+/* P's code describes the first area alone again, if it described the annex, too. */
+static void describe_first(struct patched *p) {
     struct code *code = p->code;
-    if (!code->alone.missed)
+    if (!code->without_annex.missed)
         return;
-    memcpy(code->emitted.missed, code->alone.missed, function_bitmap_bytes(p));
-    memcpy(code->emitted.inexact, code->alone.inexact, function_bitmap_bytes(p));
-    memcpy(code->emitted.missed_exits, code->alone.missed_exits, sizeof code->alone.missed_exits);
-    forget_alone(code);
+    memcpy(code->emitted.missed, code->without_annex.missed, function_bitmap_bytes(p));
+    memcpy(code->emitted.inexact, code->without_annex.inexact, function_bitmap_bytes(p));
+    memcpy(code->emitted.missed_exits, code->without_annex.missed_exits,
+           sizeof code->without_annex.missed_exits);
+    forget_first(code);
 }
 
-static void keep_alone(struct patched *p) {
+static void save_first(struct patched *p) {
     struct code *code = p->code;
-    code->alone.missed = copy_of(p, code->emitted.missed);
-    code->alone.inexact = copy_of(p, code->emitted.inexact);
-    memcpy(code->alone.missed_exits, code->emitted.missed_exits, sizeof code->alone.missed_exits);
+    code->without_annex.missed = copy_of(p, code->emitted.missed);
+    code->without_annex.inexact = copy_of(p, code->emitted.inexact);
+    memcpy(code->without_annex.missed_exits, code->emitted.missed_exits,
+           sizeof code->without_annex.missed_exits);
 }
 
 void annex_join(struct patched *p, const struct patched *annex) {
     struct plan_code *c = &p->code->emitted;
     const struct plan_code *more = &annex->code->emitted;
-    tell_alone(p);
-    keep_alone(p);
+    describe_first(p);
+    save_first(p);
     for (size_t i = 0; i < function_bitmap_bytes(p); i++) {
         uint8_t served = c->beyond[i] & (uint8_t)~more->missed[i];
         c->missed[i] &= (uint8_t)~served;
@@ -80,10 +83,10 @@ void annex_join(struct patched *p, const struct patched *annex) {
     }
 }
 
-void annex_part(struct patched *p, const struct patched *annex) {
-    if (!p->code->alone.missed)
+void annex_separate(struct patched *p, const struct patched *annex) {
+    if (!p->code->without_annex.missed)
         return;
-    tell_alone(p);
+    describe_first(p);
     for (int t = 0; t < TIER_COUNT; t++)
         p->code->emitted.trapped_exits[t] -= annex->code->emitted.trapped_exits[t];
 }

@@ -1,3 +1,5 @@
+/* Chooses the place of a module's area: near all of the module, or near as much of it as
+ * possible. */
 #include "patch/area.h"
 
 #include <errno.h>
@@ -11,32 +13,31 @@
 int area_no_room(const struct patched *p, int code, struct err *err) {
     return err_set(err, code, "no-room",
                    "%s: no room for trampolines within reach of its code: left untraced",
-                   p->entry->module->path);
+                   p->traced_module->module->path);
 }
 
-/* Above HIGH, however near, and within reach of LOW, of P's module: where the reach leaves no other
- * room. Behind a program that ends at the start of the break, which the kernel puts by chance up to
- * a gigabyte farther; behind libraries, below which threads' stacks may lie, it is what the kernel
- * leaves to the first stack. */
+/* The room above HIGH, however near, within reach of LOW of P's module; used if the reach leaves no
+ * other room. A program that ends at the start of the break: the kernel puts the break by chance up
+ * to a gigabyte farther. Libraries, below which threads' stacks may lie: the kernel leaves this
+ * room to the first stack. */
 static struct span right_above(const struct patched *p, vaddr_t low, vaddr_t high, pid_t tid) {
-    taddr_t bottom = high + p->bias, top = low + p->bias + plan_reach(p->entry->plan);
+    taddr_t bottom = high + p->bias, top = low + p->bias + plan_reach(p->traced_module->plan);
     taddr_t start = status_break_start(tid);
     top = top < host_highest() ? top : host_highest();
     return (struct span){bottom, start >= bottom && start < top ? start : top};
 }
 
-/* Room within reach of what lies from LOW to HIGH of P's module. */
+/* Room within reach of LOW to HIGH of P's module. */
 static taddr_t room_near(const struct patched *p, const struct patch_request *r, vaddr_t low,
                          vaddr_t high) {
     const struct span near = {low + p->bias, high + p->bias};
-    return maps_find_room(r->maps, near, p->room, plan_reach(p->entry->plan),
+    return maps_find_room(r->maps, near, p->room, plan_reach(p->traced_module->plan),
                           status_break_start(r->caller));
 }
 
-enum { PARTS = 8 }; /* of what should be near */
+enum { PARTS = 8 }; /* into which need.near is divided */
 
-/* The same of what needs it, and if it must be right above that, perhaps between parts of the
- * module. */
+/* The same, and failing that right above, perhaps between parts of the module. */
 static taddr_t room_nearby(const struct patched *p, const struct patch_request *r, vaddr_t low,
                            vaddr_t high) {
     taddr_t area = room_near(p, r, low, high);
@@ -44,7 +45,7 @@ static taddr_t room_nearby(const struct patched *p, const struct patch_request *
                 : maps_find_room_between(r->maps, right_above(p, low, high, r->caller), p->room);
 }
 
-/* Within reach of COUNT parts of NEAR, its lower or its upper ones. */
+/* Room within reach of the lower or the upper COUNT parts of NEAR. */
 static taddr_t room_for_parts(const struct patched *p, const struct patch_request *r,
                               struct span near, unsigned count) {
     const uint64_t part = (near.end - near.start) * count / PARTS;
@@ -52,8 +53,8 @@ static taddr_t room_for_parts(const struct patched *p, const struct patch_reques
     return area ? area : room_nearby(p, r, near.end - part, near.end);
 }
 
-/* Where there is no room for ALL within reach of what NEAR tells of: for what COUNT parts of it may
- * need within reach of these. */
+/* Room for the bytes that COUNT parts of NEAR may need, within reach of these; used if ALL bytes
+ * fit nowhere within reach of all of NEAR. */
 static taddr_t find_room_for_some(struct patched *p, const struct patch_request *r,
                                   struct span near, size_t all, unsigned count) {
     const size_t uneven = 1 << 20, some = all / PARTS * count + uneven;
@@ -61,10 +62,10 @@ static taddr_t find_room_for_some(struct patched *p, const struct patch_request 
     return room_for_parts(p, r, near, count);
 }
 
-/* Wherever there is some, but near some of what NEED wants near. */
+/* Room anywhere, but near some parts of need.near if possible. */
 static taddr_t find_room_anywhere(const struct patched *p, const struct patch_request *r,
                                   struct plan_need need) {
-    const struct module *m = p->entry->module;
+    const struct module *m = p->traced_module->module;
     const struct span text = {m->text_low + p->bias, m->text_high + p->bias};
     taddr_t area = 0;
     for (unsigned i = PARTS - 1; !area && need.near.end && i; i--)
@@ -74,11 +75,11 @@ static taddr_t find_room_anywhere(const struct patched *p, const struct patch_re
                                  status_break_start(r->caller));
 }
 
-/* Within reach of all its module; of the text alone, where data takes so much that there is no such
- * place: most processors reach data farther than code; of what of it NEED wants near. */
+/* Room within reach of the whole module; of its text, if data is too large (most processors reach
+ * data farther than code); of need.near. */
 static taddr_t find_room(const struct patched *p, const struct patch_request *r,
                          struct plan_need need) {
-    const struct module *m = p->entry->module;
+    const struct module *m = p->traced_module->module;
     taddr_t area = room_near(p, r, m->low, m->high);
     if (!area)
         area = room_near(p, r, m->text_low, m->text_high);
@@ -90,8 +91,8 @@ static taddr_t find_room(const struct patched *p, const struct patch_request *r,
     return !area && need.far ? find_room_anywhere(p, r, need) : area;
 }
 
-/* Room for less serves less of what is chosen, and so does what reaches only some of it: the most
- * that can be had by either. */
+/* A smaller area serves fewer of the chosen functions, and so does an area that reaches only some
+ * of them. Takes the largest of either kind. */
 int area_choose(struct patched *p, const struct patch_request *r, struct plan_need need,
                 struct err *err) {
     const size_t all = need.bytes + undolog_bytes() + need.sites * undolog_site_bytes();

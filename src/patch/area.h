@@ -1,12 +1,12 @@
-/* Where the trampolines of a module can be. */
+/* Finds memory near a module's text for its trampolines. */
 #pragma once
 
 #include "patch/patched.h"
 
-/* Says in P where its area can be, with its log, and what room it has there; from now on nothing
- * else is taken to fit there. Where there is no room for all that NEED tells of, or not within
- * reach of all, as much as there is, for some of the functions. Errors: area_no_room(). */
+/* Sets P's area, its room and the place of its log, and reserves them in the request's maps. If
+ * there is no room for all of NEED within reach of all, the area serves some of the functions.
+ * Errors: area_no_room(). */
 int area_choose(struct patched *p, const struct patch_request *request, struct plan_need need,
                 struct err *err);
-/* "no-room", with the error number CODE. */
+/* Sets "no-room", with the error number CODE. */
 int area_no_room(const struct patched *p, int code, struct err *err);

@@ -1,3 +1,4 @@
+/* Finds, counts and removes breakpoints, and warns of them. */
 #include "patch/breakpoints.h"
 
 #include "patch/patcher.h"
@@ -24,13 +25,13 @@ void breakpoints_count(struct space *s) {
 
 /* ---- withdrawal ---- */
 
-enum { ALL = UINT32_MAX };
+enum { ALL_FUNCTIONS = UINT32_MAX };
 
-/* Those of function NUMBER of P, or ALL. */
+/* Removes the breakpoints of function NUMBER of P, or ALL_FUNCTIONS. */
 static void withdraw(const struct space *s, struct patched *p, uint32_t number) {
     for (size_t i = 0; p->code && i < p->code->emitted.trap_count; i++) {
         const struct trap *trap = &p->code->emitted.traps[i];
-        if ((number == ALL || trap->function == number) &&
+        if ((number == ALL_FUNCTIONS || trap->function == number) &&
             patched_trap_is_set(p, s->remote.memory_fd, trap))
             patcher_withdraw(p, s->remote.memory_fd, trap->at + p->bias, NULL);
     }
@@ -50,7 +51,7 @@ void breakpoints_withdraw_again(struct space *s) {
     for (size_t i = 0; i < s->modules.count; i++) {
         struct patched *p = &s->modules.at[i];
         for (size_t k = 0; p->code && k < p->code->emitted.trap_count; k++)
-            if (trap_limit_passed(p->entry, p->code->emitted.traps[k].function))
+            if (trap_limit_passed(p->traced_module, p->code->emitted.traps[k].function))
                 withdraw(s, p, p->code->emitted.traps[k].function);
     }
 }
@@ -59,20 +60,18 @@ void breakpoints_remove(struct space *s) {
     if (!s->traps.set)
         return;
     for (size_t i = 0; i < s->modules.count; i++)
-        withdraw(s, &s->modules.at[i], ALL);
+        withdraw(s, &s->modules.at[i], ALL_FUNCTIONS);
     breakpoints_count(s);
 }
 
-/* ---- what the user is told ---- */
-
 void breakpoints_warn(const struct record_options *o, const struct patched *p) {
     size_t count = p->code->emitted.trap_count;
-    if (!count || p->entry->traps_reported)
+    if (!count || p->traced_module->traps_reported)
         return;
     AUTO_FREE char *text = mem_printf(
-        "%s: %zu of its places can be traced by breakpoints only: each hit stops the program, "
-        "which does not outlive spoor if that is killed",
-        p->entry->module->name, count);
+        "%s: %zu places can be traced by breakpoints only: each hit stops the program, and if "
+        "spoor is killed the next hit kills the program",
+        p->traced_module->module->name, count);
     report_warn(&o->report, text);
-    p->entry->traps_reported = true;
+    p->traced_module->traps_reported = true;
 }

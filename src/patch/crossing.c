@@ -1,3 +1,4 @@
+/* Puts a stopped thread onto the bridge, and stops it again behind it as it was stopped before. */
 #include "patch/crossing.h"
 
 #include <errno.h>
@@ -8,20 +9,20 @@
 #include "target/memory.h"
 
 bool crossing_is_possible(const struct crossing *c) {
-    return c->space->slabs.count && !c->module->kept && permits(c->space, c->tid, PERMIT_MASK);
+    return c->space->slabs.count && !c->patched->kept && permits(c->space, c->tid, PERMIT_MASK);
 }
 
 static uint64_t bit(int sig) { return UINT64_C(1) << (sig - 1); }
 
-/* Faults must stay deliverable, or the kernel would reset their dispositions. So must SIGSYS, which
- * stops a thread at the gate whose system calls go to a handler of its own. */
+/* Faults stay unblocked, or the kernel would reset their dispositions. So does SIGSYS: it stops a
+ * thread at the gate whose system calls go to a handler of its own. */
 static uint64_t all_but_faults(void) {
     return ~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) | bit(SIGSYS));
 }
 
 static int write_bridge(const struct crossing *c, const struct bridge_notes *notes) {
     int fd = c->space->remote.memory_fd;
-    taddr_t area = c->module->area;
+    taddr_t area = c->patched->area;
     uint8_t bytes[BRIDGE_WRITTEN];
     int rc = bridge_write(c->code, notes, area, bytes);
     if (rc == 0)
@@ -29,8 +30,8 @@ static int write_bridge(const struct crossing *c, const struct bridge_notes *not
     return rc < 0 ? rc : memory_write(fd, bridge_notes_at(area), notes, sizeof *notes, NULL);
 }
 
-/* Where the tracer dies between two requests, the thread goes on: with its own mask as long as it
- * is not on the bridge, and there its own is written down. */
+/* If the tracer dies between two requests, the thread goes on with its own mask: it has it off the
+ * bridge, and on the bridge it finds it in the notes. */
 int crossing_begin(const struct crossing *c, struct crossing_before *ret) {
     struct regs regs;
     ret->vectors = NULL;
@@ -49,24 +50,24 @@ int crossing_begin(const struct crossing *c, struct crossing_before *ret) {
                          ret->signal.si_code >> 8 != PTRACE_EVENT_STOP;
     ret->trap_flag = regs_trap_flag(&regs);
     regs_set_trap_flag(&regs, false);
-    regs_set_pc(&regs, bridge_at(c->module->area));
+    regs_set_pc(&regs, bridge_at(c->patched->area));
     ret->vectors = thread_save_vectors(c->tid);
     rc = thread_set_regs(c->tid, &regs);
     return rc < 0 ? rc : thread_set_mask(c->tid, all_but_faults());
 }
 
 /*
- * Only where a signal has just come to it can a thread be given one with all that belongs to it. So
- * one is sent that takes the place of the signal SIG that it had been stopped for: the same, where
- * that is one and the same when sent twice and has no effect before it is delivered; else one that
- * programs have to expect at any time or, if they do not catch it, never see. (Where the tracer
- * dies before it has exchanged them, the thread gets it.)
+ * A thread can be given a signal with its siginfo only in a signal-delivery-stop. So spoor sends a
+ * signal that replaces SIG, for which the thread was stopped: SIG itself, if two of it are merged
+ * into one and it has no effect before delivery; else a signal that programs must expect at any
+ * time or, if they do not catch it, never see. (If the tracer dies before it has exchanged them,
+ * the thread gets the replacement.)
  */
-static int stand_in(pid_t tid, int sig) {
+static int choose_replacement(pid_t tid, int sig) {
     static const int harmless[] = {SIGWINCH, SIGCHLD, SIGURG};
-    bool of_jobs =
+    bool is_job_control =
         sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU || sig == SIGCONT;
-    if (sig < SIGRTMIN && !of_jobs && !thread_has_pending(tid, sig))
+    if (sig < SIGRTMIN && !is_job_control && !thread_has_pending(tid, sig))
         return sig;
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
         if (!thread_has_pending(tid, harmless[i]))
@@ -75,7 +76,7 @@ static int stand_in(pid_t tid, int sig) {
 }
 
 static int stop_before_signal(pid_t tid, int sig, struct meanwhile *m) {
-    int other = stand_in(tid, sig);
+    int other = choose_replacement(tid, sig);
     int rc = thread_set_mask(tid, ~bit(other));
     return rc < 0 ? rc : thread_run_to_signal(tid, other, m);
 }
@@ -103,6 +104,6 @@ int crossing_end(const struct crossing *c, const struct crossing_before *before,
     thread_restore_vectors(tid, before->vectors);
     free(before->vectors);
     thread_redeliver(tid, &m);
-    *ret_fault = fault && rc == 0 && !bridge_is_gate(c->module->area, regs_pc(&regs));
+    *ret_fault = fault && rc == 0 && !bridge_is_gate(c->patched->area, regs_pc(&regs));
     return rc;
 }

@@ -1,3 +1,4 @@
+/* Finds, fills and restores the memory for a process's first and last remote calls. */
 #include "patch/foothold.h"
 
 #include <errno.h>
@@ -15,9 +16,9 @@ static bool all_zero(const uint8_t *bytes, size_t size) {
 }
 
 /*
- * The linker pads the last page of code with zeros (ld's -z separate-code, the default): bytes that
- * are mapped executable and that no code can run into. Without such a place the last bytes of the
- * last executable map serve; only there a tool that is killed right now would do harm.
+ * The linker pads the last page of code with zeros (ld's -z separate-code, the default): they are
+ * executable, and no code runs into them. Without such padding the last bytes of the last
+ * executable map serve; only there would a tool killed right now do harm.
  */
 static void find_code(int fd, const struct maps *maps, struct foothold *f) {
     for (size_t i = 0; i < maps->list.count; i++) {
@@ -31,7 +32,7 @@ static void find_code(int fd, const struct maps *maps, struct foothold *f) {
     }
 }
 
-/* Whether TID, if it stands on STACK, does so above END. */
+/* Whether TID's stack pointer is outside STACK or well above END. */
 static bool is_clear_of(pid_t tid, const struct map *stack, taddr_t end) {
     struct regs regs;
     if (thread_get_regs(tid, &regs) < 0)
@@ -41,9 +42,9 @@ static bool is_clear_of(pid_t tid, const struct map *stack, taddr_t end) {
 }
 
 /*
- * Below a stack pointer nothing lives, and the lowest pages of the first stack are farthest from
- * it: the kernel makes it much longer than what programs begin with. Other stacks may be as small
- * as their owner knew that they may be (Go's are).
+ * Nothing lives below a stack pointer. The lowest pages of the first stack are farthest from it:
+ * the kernel makes it much longer than programs need at first. Other stacks may be small: their
+ * owner knows how much they need (Go's).
  */
 static void find_frame(int fd, const struct maps *maps, pid_t tid, struct foothold *f) {
     const struct map *stack = NULL;

@@ -1,8 +1,8 @@
 /*
- * Where the first and last remote calls of a process are made, while nothing of spoor's is mapped
- * in it. A few bytes of executable memory that no program runs hold the system call. What a thread
- * needs to recover alone, if spoor is killed, is written to the far end of the first thread's
- * stack. Both are put back as they were, and no thread runs meanwhile.
+ * The foothold: where a process makes its first and last remote calls, while nothing of spoor's is
+ * mapped. A few bytes of executable memory that no program runs hold the system call. The far end
+ * of the first thread's stack holds what a thread needs to recover alone if spoor is killed. Both
+ * are restored afterwards, and no thread runs meanwhile.
  */
 #pragma once
 
@@ -12,15 +12,15 @@
 
 struct foothold {
     int memory_fd;
-    taddr_t code, frame; /* frame 0: there is no such stack, the callers' own serve */
+    taddr_t code, frame; /* frame 0: no such stack; each caller uses its own */
     uint8_t code_before[AGENT_CALL_MOST];
     uint8_t frame_before[REMOTE_FRAME_BYTES];
 };
 
-/* All threads of TID's process stand still. Errors: "remote-call" (no executable memory), "memory".
- */
+/* All threads of TID's process are stopped. Errors: "remote-call" (no executable memory),
+ * "memory". */
 int foothold_take(int memory_fd, const struct maps *maps, pid_t tid, struct foothold *f,
                   struct err *err);
 int foothold_leave(const struct foothold *f, struct err *err);
-/* From there. */
+/* The place for remote calls in the foothold. */
 struct remote_site foothold_site(const struct foothold *f);

@@ -1,3 +1,4 @@
+/* Maps the agent and slabs by remote calls, and unmaps them. */
 #include "patch/install.h"
 
 #include <elf.h>
@@ -22,11 +23,11 @@
 #include "target/status.h"
 
 enum {
-    AGENT_BYTES = 4096, /* of what is in the agent's page, the name in the middle */
+    AGENT_BYTES = 4096, /* of the agent's page; the name for memfd_create() in the middle */
     NAME_AT = 2048,
 };
 
-/* Where SIZE bytes that can be anywhere should be: a wish, by which the kernel goes if it can. */
+/* A hint for mmap(): room for SIZE bytes that may be anywhere; 0: none. */
 static taddr_t take_room(struct space *s, size_t size) {
     taddr_t at = s->room;
     if (at)
@@ -34,7 +35,7 @@ static taddr_t take_room(struct space *s, size_t size) {
     return at;
 }
 
-/* Maps one page and puts the agent there. Remote calls are made in it from then on. */
+/* Maps one page and writes the agent into it. Remote calls are made there from then on. */
 static int map_agent(struct space *s, pid_t tid, struct err *err) {
     int64_t at;
     int rc = space_call(
@@ -56,7 +57,7 @@ static int map_agent(struct space *s, pid_t tid, struct err *err) {
     return memory_write(s->remote.memory_fd, s->agent, page, sizeof page, err);
 }
 
-/* Takes descriptor FD out of the process of TID. −1 with errno. */
+/* Duplicates descriptor FD of TID's process into spoor. −1 with errno. */
 static int take_fd(pid_t tid, int fd) {
     AUTO_FD int process = (int)syscall(SYS_pidfd_open, status_process_of(tid), 0);
     int fd_here = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
@@ -66,8 +67,8 @@ static int take_fd(pid_t tid, int fd) {
     return open(name, O_RDWR | O_CLOEXEC);
 }
 
-/* Gives the memfd its SIZE, which a limit for files must not keep from us, and seals it: the target
- * could take away what we read. */
+/* Sets the memfd's SIZE, whatever spoor's limit for files (RLIMIT_FSIZE), and seals it: the target
+ * could shrink memory that spoor reads. */
 static int size_memory(int fd, size_t size) {
     struct rlimit limit, raised;
     getrlimit(RLIMIT_FSIZE, &limit);
@@ -91,7 +92,7 @@ static int too_large(const struct space *s, size_t size, int code, struct err *e
                    s->pid, size >> 20, strerror(code));
 }
 
-/* The target makes a memfd, though it may have as many files open as it is allowed. */
+/* The target makes a memfd, even if it has as many open files as its limit allows. */
 static int make_memory(struct space *s, pid_t tid, int64_t *ret_fd, struct err *err) {
     const struct remote_call make = {SYS_memfd_create,
                                      {s->agent + NAME_AT, MFD_CLOEXEC | MFD_ALLOW_SEALING}};
@@ -104,10 +105,10 @@ static int make_memory(struct space *s, pid_t tid, int64_t *ret_fd, struct err *
     return rc;
 }
 
-/* The target makes a memfd, the tool takes and sizes it, both map it, the target forgets it. */
-static int share(const struct space_context *ctx, struct space *s, pid_t tid, uint32_t slots,
+/* The target makes a memfd, spoor takes and sizes it, both map it, the target closes it. */
+static int share(const struct space_context *ctx, struct space *s, pid_t tid, uint32_t lanes,
                  struct err *err) {
-    size_t size = slab_bytes(ctx->ring_bytes, slots);
+    size_t size = slab_bytes(ctx->ring_bytes, lanes);
     int64_t fd, at, ignored;
     int rc = make_memory(s, tid, &fd, err);
     if (rc < 0)
@@ -131,8 +132,8 @@ static int share(const struct space_context *ctx, struct space *s, pid_t tid, ui
     if (rc < 0)
         return rc;
     space_call(s, tid, &(struct remote_call){SYS_madvise, {(uint64_t)at, size, MADV_DONTDUMP}},
-               &ignored, NULL); /* cores shall not grow by it */
-    struct slab *slab = slab_new(fd_here, (taddr_t)at, ctx->ring_bytes, slots);
+               &ignored, NULL); /* keeps it out of core dumps */
+    struct slab *slab = slab_new(fd_here, (taddr_t)at, ctx->ring_bytes, lanes);
     if (!slab) {
         space_call(s, tid, &(struct remote_call){SYS_munmap, {(uint64_t)at, size}}, &ignored, NULL);
         return err_set(err, ENOMEM, "remote-call",
@@ -144,12 +145,12 @@ static int share(const struct space_context *ctx, struct space *s, pid_t tid, ui
     return 0;
 }
 
-/* The first one has room for all threads that are there, as each takes its time while they stand.
- */
+/* The first slab has room for all present threads: each further slab takes time while they are
+ * stopped. */
 static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
     const uint32_t usual = slab_lane_count(ctx->ring_bytes, 0);
-    uint32_t slots = slab_lane_count(ctx->ring_bytes, s->slabs.count ? 0 : s->threads);
-    if (slots > usual && share(ctx, s, tid, slots, NULL) == 0)
+    uint32_t lanes = slab_lane_count(ctx->ring_bytes, s->slabs.count ? 0 : s->threads);
+    if (lanes > usual && share(ctx, s, tid, lanes, NULL) == 0)
         return 0;
     return share(ctx, s, tid, usual, err);
 }
@@ -164,9 +165,9 @@ static int check_sandbox(struct space *s, pid_t tid, struct err *err) {
                          err);
 }
 
-/* Where addresses have 32 bits, jumps reach no farther than what is shared with us is large: next
- * to the libraries, where the kernel would map that, there would be no room for their trampolines.
- */
+/* With 32-bit addresses, jumps reach no farther than the shared memory is large. The kernel
+ * would map it next to the libraries and leave no room for their trampolines; so spoor maps it
+ * elsewhere. */
 static taddr_t room_in_the_middle(const struct maps *maps) {
     const struct span middle = {0x50000000, 0x90000000};
     return REGS_WORD_BYTES < 8 ? maps_find_room_between(maps, middle, 256 << 20) : 0;
@@ -200,14 +201,14 @@ static int move_in(const struct space_context *ctx, struct space *s, pid_t tid, 
 int space_install(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
     int rc = check_sandbox(s, caller, err);
     if (s->remote.memory_fd >= 0)
-        close(s->remote.memory_fd); /* it may have begun another program since */
+        close(s->remote.memory_fd); /* the process may have executed another program since */
     s->remote.memory_fd = -1;
     if (rc == 0)
         rc = memory_open(caller, &s->remote.memory_fd, err);
     return rc < 0 ? rc : move_in(ctx, s, caller, err);
 }
 
-/* Closes what was to be closed when a slab had been mapped. */
+/* Closes descriptors that a killed spoor would have closed after mapping a slab. */
 static void close_files(struct space *s, pid_t caller) {
     int64_t ignored;
     if (!s->inherited || !s->inherited->files.count || !permits(s, caller, PERMIT_LANES))

@@ -1,4 +1,4 @@
-/* Lanes hang off a register of each thread. */
+/* x86-64: a register of each thread holds its lane's address. */
 #include "patch/lane_lookup.h"
 #include "target/thread.h"
 
@@ -45,7 +45,7 @@ void lane_lookup_forget(struct space *space, pid_t tid) {
 
 uint64_t lane_lookup_mark(pid_t tid) { return thread_get_lane(tid); }
 
-/* No two have the same. */
+/* No two processes have the same mark. */
 bool lane_lookup_may_belong(const struct space *space, taddr_t lane, pid_t copy) {
     (void)space;
     (void)lane;

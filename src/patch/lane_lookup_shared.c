@@ -1,3 +1,4 @@
+/* Writes the stack ranges of threads that share a thread pointer into the areas' tables. */
 #include "patch/lane_lookup_shared.h"
 
 #include <stddef.h>
@@ -53,15 +54,15 @@ int shared_install(const struct space *s, taddr_t area, struct err *err) {
     return memory_write(s->remote.memory_fd, area + LANE_KEYS_BYTES, &table, sizeof table, err);
 }
 
-static void write_anew(const struct space *s) {
+static void write_ranges(const struct space *s) {
     struct table table;
     fill(s, &table);
     write_to_areas(s, 0, &table, sizeof table);
 }
 
-/* Takes away the ranges of POINTER, of one LANE or (0) of all. Others keep their places: threads
+/* Removes the ranges of POINTER, of one LANE or (0) of all. Other ranges keep their places: threads
  * may be reading. */
-static void take_away(struct space *s, uint64_t pointer, taddr_t lane) {
+static void remove_ranges(struct space *s, uint64_t pointer, taddr_t lane) {
     struct stack_ranges *all = &s->lookup.sharing->ranges;
     for (size_t i = 0; i < all->count; i++) {
         struct lane_stack_range *k = &all->at[i];
@@ -79,20 +80,20 @@ void shared_clear(struct space *s) { write_to_areas(s, 0, &NO_LANE_KEY, sizeof N
 void shared_add(struct space *s, const struct sharer *thread) {
     if (!s->lookup.sharing)
         s->lookup.sharing = mem_alloc(sizeof *s->lookup.sharing);
-    s->lookup.loses_events = true; /* where two run on one stack */
+    s->lookup.loses_events = true; /* where two threads run on one stack */
     struct sharer *old = shared_find(&s->lookup, thread->tid);
     if (old)
         *old = *thread;
     else
         ARRAY_PUSH(&s->lookup.sharing->threads, *thread);
-    take_away(s, thread->pointer, 0);
+    remove_ranges(s, thread->pointer, 0);
 }
 
 void shared_remove(struct space *s, pid_t tid) {
     struct sharer *k = shared_find(&s->lookup, tid);
     if (!k)
         return;
-    take_away(s, k->pointer, k->lane);
+    remove_ranges(s, k->pointer, k->lane);
     *k = s->lookup.sharing->threads.at[--s->lookup.sharing->threads.count];
 }
 
@@ -103,9 +104,9 @@ void shared_done(struct lane_lookup *lookup) {
     lookup->sharing = NULL;
 }
 
-/* ---- where they stand ---- */
+/* ---- the threads' stacks ---- */
 
-static void seek_again(const struct space *s, pid_t tid, struct regs *regs) {
+static void restart_lookup(const struct space *s, pid_t tid, struct regs *regs) {
     const struct patched *p = space_area_at(s, regs_pc(regs));
     if (p && regs_seek_again(regs, p->area))
         thread_set_regs(tid, regs);
@@ -114,7 +115,7 @@ static void seek_again(const struct space *s, pid_t tid, struct regs *regs) {
 void shared_seek_again(const struct space *s, pid_t tid) {
     struct regs regs;
     if (thread_get_regs(tid, &regs) == 0)
-        seek_again(s, tid, &regs);
+        restart_lookup(s, tid, &regs);
 }
 
 bool shared_look(struct space *s) {
@@ -125,13 +126,13 @@ bool shared_look(struct space *s) {
         struct regs regs;
         if (k->waits || thread_get_regs(k->tid, &regs) < 0)
             continue;
-        seek_again(s, k->tid, &regs);
+        restart_lookup(s, k->tid, &regs);
         struct stopped_thread t = {k->pointer, k->lane, regs_sp(&regs), k->top};
         ARRAY_PUSH(&threads, t);
     }
     stack_ranges_drop(&all->ranges, DEAD_LANE_KEY);
     bool fits = stack_ranges_claim(&all->ranges, threads.at, threads.count, space_sink(s));
     ARRAY_FREE(&threads);
-    write_anew(s);
+    write_ranges(s);
     return fits;
 }

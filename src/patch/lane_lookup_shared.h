@@ -1,12 +1,12 @@
 /*
  * Threads that run at the same time with one thread pointer (a raw clone without CLONE_SETTLS). No
- * key can serve them: the table holds ranges of addresses where their stacks
- * are instead (wire/lane_lookup.h, stack_ranges.h). For lane_lookup_table.c only.
+ * key can serve them: the table holds the address ranges of their stacks instead
+ * (wire/lane_lookup.h, ring/stack_ranges.h). Only lane_lookup_table.c includes this.
  *
  * A thread whose stack pointer is in no range waits in the agent and asks. Spoor then stops the
- * whole space, looks where each thread's stack pointer is, and writes the table anew. While threads
- * run, ranges are only removed. All ranges of a pointer are removed when one more thread comes to
- * share it: the new stack may lie in one of them.
+ * space, reads the stack pointer of each thread, and writes the table anew. While threads run,
+ * ranges are only removed. When one more thread shares a pointer, all ranges of that pointer are
+ * removed: the new stack may lie in one of them.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 struct sharer {
     pid_t tid;
-    bool waits; /* in vfork(): its child has its stack */
+    bool waits; /* in vfork(): its child uses its stack */
     uint64_t pointer, top;
     taddr_t lane;
 };
@@ -31,10 +31,10 @@ bool shared_has(const struct lane_lookup *lookup, uint64_t pointer, pid_t tid);
 /* THREAD shares its pointer from now on, or its record has changed. */
 void shared_add(struct space *space, const struct sharer *thread);
 void shared_remove(struct space *space, pid_t tid);
-/* All threads of SPACE stand still: finds where their stacks are. False: there is no room for all
+/* All threads of SPACE are stopped: finds their stacks. False: the table has no room for all
  * ranges. */
 bool shared_look(struct space *space);
-/* If TID is looking for its lane, it starts again: the tables have changed meanwhile. */
+/* If TID is looking for its lane, it starts again, since the tables have changed. */
 void shared_seek_again(const struct space *space, pid_t tid);
 /* Writes the ranges into SPACE's new area at AREA. */
 int shared_install(const struct space *space, taddr_t area, struct err *err);

@@ -1,22 +1,22 @@
 /*
- * Lanes found by thread pointer: a table of keys (thread pointer, lane) stands before the code of
- * each area. Only spoor writes it.
+ * Finds lanes by thread pointer: a table of keys (thread pointer, lane) precedes the code of each
+ * area. Only spoor writes it.
  *
- * A key is written while its thread stands still, and keeps its place as long as the thread lives;
- * only its pointer may be removed. A reader of a half-written key finds another pointer than its
- * own, so other threads may run meanwhile. The key of an ended thread stays until its place, or
- * its pointer, is needed.
+ * A key is written while its thread is stopped, and keeps its place as long as the thread lives;
+ * only its pointer may be removed. A thread that reads a half-written key finds another pointer
+ * than its own, so other threads may run meanwhile. The key of an ended thread stays until its
+ * place or its pointer is needed.
  *
  * Threads that run with one thread pointer (a raw clone without CLONE_SETTLS) are told apart by
- * their stacks (lane_lookup_shared.h). A thread pointer of 0 has no thread-local storage behind it:
- * programs without it (Go's without cgo) have it in all threads, and their stacks move between
- * threads. All such threads but one get an assigned pointer that leads nowhere. New threads begin
- * with their creator's, and all get 0 back at detach.
+ * their stacks (lane_lookup_shared.h). Programs without thread-local storage (Go's without cgo)
+ * have thread pointer 0 in all threads, and their stacks move between threads. All such threads but
+ * one get an assigned pointer that leads nowhere. New threads begin with their creator's. All get 0
+ * back at detach.
  *
  * On 32-bit Arm only the thread itself can set its pointer, by a remote call. A thread inside a
  * system call that this would disturb gets its pointer later; until then it may have one that was
  * assigned to another thread. From then on the space is *ambiguous*: no thread has a key that
- * another could match, so each thread asks, and gets a pointer as it stands in the agent. Where a
+ * another could match, so each thread asks, and gets a pointer while it waits in the agent. If a
  * sandbox forbids the call, threads write to the sink: nobody reads it, and all its events count as
  * lost.
  */
@@ -32,7 +32,7 @@
 
 enum { ROOM = 1 << LANES_BITS };
 
-/* Each assigned pointer has a place of its own in the table. */
+/* Each assigned pointer has its own place in the table. */
 static uint64_t nth_to_assign(uint64_t i) { return REGS_ASSIGNED_POINTER | i << LANES_SHIFT; }
 static bool is_assigned(uint64_t pointer) {
     return (pointer & ~(uint64_t)((ROOM - 1) << LANES_SHIFT)) == REGS_ASSIGNED_POINTER;
@@ -40,10 +40,10 @@ static bool is_assigned(uint64_t pointer) {
 
 struct owned_key {
     struct lane_key key;
-    pid_t tid;     /* of its thread; 0: none (any more) */
-    pid_t maker;   /* of the parent in vfork() that gets it back from TID; 0: none */
-    pid_t read_by; /* of a thread that may be reading the lane, though the key is gone */
-    bool shared;   /* by several threads: its lane is the sink */
+    pid_t tid;     /* the key's thread; 0: none (any more) */
+    pid_t maker;   /* the vfork parent that gets the key back from TID; 0: none */
+    pid_t read_by; /* a thread that may be reading the lane, though the key is gone */
+    bool shared;   /* several threads use it: its lane is the sink */
 };
 
 static void begin(struct lane_lookup *lookup) {
@@ -123,7 +123,7 @@ static void put_part(const struct space *s, const struct owned_key *k, size_t si
 
 static void put(const struct space *s, const struct owned_key *k) { put_part(s, k, sizeof k->key); }
 
-static void say_full(struct space *s) {
+static void note_full(struct space *s) {
     s->lookup.full = s->lookup.loses_events = true;
     for (size_t i = 0; i < s->modules.count; i++)
         if (area_of(&s->modules.at[i]))
@@ -137,7 +137,7 @@ static void drop(const struct space *s, struct owned_key *k) {
     put(s, k);
 }
 
-/* K, which may have been another thread's, is TID's from now on. */
+/* K belongs to TID from now on; it may have been another thread's. */
 static void own(struct space *s, struct owned_key *k, pid_t tid, uint64_t pointer, taddr_t lane) {
     *k = (struct owned_key){.key = {pointer, lane}, .tid = tid};
     put(s, k);
@@ -148,22 +148,22 @@ static bool stands_with(const struct owned_key *k) {
     return thread_get_pointer(k->tid, &pointer) == 0 && pointer == k->key.thread_pointer;
 }
 
-/* Whether K is of another thread that runs beside TID, which is NEW, created by MAKER. (A thread
- * that neither stands still nor has created TID is dead, even if its end was not reported yet: its
- * memory, and so its pointer, is used again at once.) */
+/* Whether K belongs to another thread that runs beside TID, which is NEW, created by MAKER. (A
+ * thread that neither stands still nor has created TID is dead, even if its end is not reported
+ * yet: its memory, and so its pointer, is reused at once.) */
 static bool is_beside(const struct owned_key *k, pid_t tid, pid_t maker, bool new) {
     if (!k || !k->tid || k->tid == tid)
         return false;
     return k->shared || (new && (k->tid == maker || stands_with(k)));
 }
 
-/* In what way a thread gets its lane. */
+/* How a thread gets its lane. */
 struct lane_grant {
     pid_t tid;
     taddr_t lane;
     pid_t maker; /* 0: not known */
     bool new;
-    bool passed; /* MAKER, if it is not 0, waits in vfork() meanwhile; else that is over */
+    bool passed; /* MAKER, if not 0, waits in vfork() meanwhile; MAKER 0: that is over */
     bool last;   /* the thread is about to be detached */
 };
 
@@ -172,7 +172,7 @@ static int set_pointer(const struct space *s, pid_t tid, uint64_t pointer) {
     return thread_set_pointer(tid, pointer, may ? &s->remote : NULL);
 }
 
-/* The first pointer to assign that no thread has; ROOM: there is none. */
+/* Number of the first assignable pointer that no thread has; ROOM: there is none. */
 static uint64_t free_to_assign(const struct lane_lookup *lookup) {
     bool used[ROOM];
     uint64_t i = 0;
@@ -185,7 +185,7 @@ static uint64_t free_to_assign(const struct lane_lookup *lookup) {
     return i;
 }
 
-/* TID gets a pointer that no other thread has. */
+/* Gives TID an assigned pointer that no other thread has. */
 static int assign_pointer(const struct space *s, pid_t tid, uint64_t *ret) {
     uint64_t i = free_to_assign(&s->lookup), pointer = nth_to_assign(i);
     int rc = i < ROOM ? set_pointer(s, tid, pointer) : -ENOTSUP;
@@ -196,7 +196,7 @@ static int assign_pointer(const struct space *s, pid_t tid, uint64_t *ret) {
     return 0;
 }
 
-/* Whether G's thread needs another pointer than POINTER, the one of K. */
+/* Whether G's thread needs another pointer than POINTER, whose key is K. */
 static bool needs_another(const struct space *s, const struct lane_grant *g, uint64_t pointer,
                           const struct owned_key *k) {
     if (!g->lane || g->last || (pointer && !is_assigned(pointer)))
@@ -205,21 +205,21 @@ static bool needs_another(const struct space *s, const struct lane_grant *g, uin
     return is_beside(k, g->tid, g->maker, g->new) || (s->lookup.ambiguous && !own);
 }
 
-/* The stack pointer at the birth of G's thread, if it has not run since. */
-static uint64_t top_of(const struct lane_grant *g) {
+/* The stack pointer at the birth of G's thread, if it has not run since; else 0. */
+static uint64_t stack_at_birth(const struct lane_grant *g) {
     struct regs regs;
     bool begins = (g->new || g->passed) && g->maker;
     return begins && thread_get_regs(g->tid, &regs) == 0 ? regs_sp(&regs) : 0;
 }
 
-/* K's thread, which may be reading it, does not find it any more. */
+/* K's thread does not find K any more; it may still be reading the lane. */
 static void hide(const struct space *s, struct owned_key *k) {
     k->key.thread_pointer = NO_LANE_KEY;
     put_part(s, k, sizeof k->key.thread_pointer);
     *k = (struct owned_key){.key = k->key, .read_by = k->tid};
 }
 
-/* K's thread shares its pointer from now on. */
+/* Moves K's thread from its key to the threads that share its pointer. */
 static void share(struct space *s, struct owned_key *k) {
     struct sharer thread = {.tid = k->tid, .pointer = k->key.thread_pointer, .lane = k->key.lane};
     hide(s, k);
@@ -237,16 +237,16 @@ static void give_shared(struct space *s, const struct lane_grant *g, uint64_t po
                                    .waits = old && old->waits && !g->passed,
                                    .pointer = pointer,
                                    .lane = g->lane,
-                                   .top = old ? old->top : top_of(g)});
+                                   .top = old ? old->top : stack_at_birth(g)});
 }
 
-/* DENIED: the thread needs another pointer, and cannot get one. */
+/* DENIED: the thread needs another pointer and cannot get one. */
 static void give_alone(struct space *s, const struct lane_grant *g, uint64_t pointer, bool denied) {
     struct owned_key *k = find_pointer(&s->lookup, pointer);
     bool shared = denied || (k && k->tid == g->tid && k->shared);
     k = k ? k : find_room(&s->lookup, pointer);
     if (!k) {
-        say_full(s);
+        note_full(s);
         return;
     }
     own(s, k, denied && k->tid ? k->tid : g->tid, pointer, shared ? space_sink(s) : g->lane);
@@ -255,29 +255,29 @@ static void give_alone(struct space *s, const struct lane_grant *g, uint64_t poi
     s->lookup.loses_events |= shared;
 }
 
-/* Removes what G's thread had by another pointer, or all if it gets no lane. */
+/* Removes what G's thread had under another pointer, or all if it gets no lane. */
 static void take_old(struct space *s, const struct lane_grant *g, uint64_t pointer) {
-    struct owned_key *had = find_thread(&s->lookup, g->tid);
+    struct owned_key *old_key = find_thread(&s->lookup, g->tid);
     const struct sharer *shared = shared_find(&s->lookup, g->tid);
-    if (had && (!g->lane || had->key.thread_pointer != pointer))
-        drop(s, had);
+    if (old_key && (!g->lane || old_key->key.thread_pointer != pointer))
+        drop(s, old_key);
     if (shared && (!g->lane || shared->pointer != pointer))
         shared_remove(s, g->tid);
 }
 
-/* Makes TID ask, and the thread of K, which has the same POINTER. */
-static void let_ask(struct space *s, pid_t tid, uint64_t pointer, struct owned_key *k) {
-    struct owned_key *had = find_thread(&s->lookup, tid);
+/* Makes TID ask, and K's thread, which has the same POINTER. */
+static void make_ask(struct space *s, pid_t tid, uint64_t pointer, struct owned_key *k) {
+    struct owned_key *old_key = find_thread(&s->lookup, tid);
     s->lookup.ambiguous = true;
     if (is_assigned(pointer))
         note_kept(&s->lookup, pointer);
     if (k && !k->shared)
         hide(s, k);
-    if (had && had != k)
-        hide(s, had);
+    if (old_key && old_key != k)
+        hide(s, old_key);
 }
 
-/* In an inherited space threads keep what they have. */
+/* Threads of an inherited space keep their lanes. */
 static void give(struct space *s, const struct lane_grant *g) {
     uint64_t pointer;
     if (thread_get_pointer(g->tid, &pointer) < 0)
@@ -293,7 +293,7 @@ static void give(struct space *s, const struct lane_grant *g) {
     struct owned_key *k = find_pointer(&s->lookup, pointer);
     int assigned = needs_another(s, g, pointer, k) ? assign_pointer(s, g->tid, &pointer) : 0;
     if (assigned == -EAGAIN)
-        let_ask(s, g->tid, pointer, k);
+        make_ask(s, g->tid, pointer, k);
     if (assigned == -EAGAIN || assigned == -ESRCH)
         return;
     if (g->lane && pointer && !is_assigned(pointer) && is_beside(k, g->tid, g->maker, g->new))
@@ -356,8 +356,9 @@ void lane_lookup_forget(struct space *s, pid_t tid) {
     shared_remove(s, tid);
 }
 
-/* Threads that share their pointer with none any more get keys again. */
-static bool give_keys(struct space *s) {
+/* Gives keys to threads that are now the only ones with their pointer. Returns whether others
+ * remain. */
+static bool keys_for_sole_owners(struct space *s) {
     for (size_t i = s->lookup.sharing->threads.count; i-- > 0;) {
         struct sharer k = s->lookup.sharing->threads.at[i];
         if (shared_has(&s->lookup, k.pointer, k.tid))
@@ -369,8 +370,9 @@ static bool give_keys(struct space *s) {
 }
 
 void lane_lookup_tell_apart(struct space *s) {
-    if (s->lookup.sharing && s->lookup.sharing->threads.count && give_keys(s) && !shared_look(s))
-        say_full(s);
+    if (s->lookup.sharing && s->lookup.sharing->threads.count && keys_for_sole_owners(s) &&
+        !shared_look(s))
+        note_full(s);
 }
 
 uint64_t lane_lookup_mark(pid_t tid) {
@@ -385,8 +387,8 @@ static taddr_t first_area(const struct space *s) {
     return 0;
 }
 
-/* Forks of forks all have one pointer. In each process's table it leads to its own lane, and in a
- * copy's still to the lane of its parent. */
+/* Forks of forks all have one pointer. In each process's table it leads to the process's own lane;
+ * in a forked process's table still to its parent's lane. */
 bool lane_lookup_may_belong(const struct space *s, taddr_t lane, pid_t copy) {
     AUTO_FD int fd = -1;
     struct lane_key table[ROOM];
@@ -408,7 +410,8 @@ void lane_lookup_copy(struct lane_lookup *to, const struct lane_lookup *from) {
     begin(to);
     memcpy(to->table, from->table, ROOM * sizeof *to->table);
     for (unsigned i = 0; i < ROOM; i++)
-        to->table[i] = (struct owned_key){.key = from->table[i].key}; /* they are not in the copy */
+        to->table[i] = (struct owned_key){
+            .key = from->table[i].key}; /* the parent's threads are not in the copy */
 }
 
 void lane_lookup_done(struct lane_lookup *lookup) {

@@ -1,3 +1,4 @@
+/* Finds what a killed spoor has left in a process by the signs, heads and logs of wire/undo.h. */
 #include "patch/leftovers.h"
 
 #include <dirent.h>
@@ -25,7 +26,7 @@ struct search {
     pid_t tid;
     int fd; /* its memory */
     struct maps maps;
-    struct err *unread; /* why something that is mapped could not be read; NULL: whatever */
+    struct err *unread; /* why mapped memory could not be read; NULL: not asked */
 };
 
 static int begin(pid_t tid, struct search *ret, struct err *err) {
@@ -51,7 +52,7 @@ static bool read_at(const struct search *s, taddr_t at, void *out, size_t size) 
     return memory_read(s->fd, at, out, size, maps_at(&s->maps, at) ? s->unread : NULL) == 0;
 }
 
-/* Private memory of no file, as our code is mapped. */
+/* How spoor's code is mapped: private, of no file. */
 static bool is_spoor_code(const struct map *m) {
     return m && m->executable && m->readable && !m->writable && !m->shared && !m->path[0];
 }
@@ -62,7 +63,7 @@ static bool is_zero(const uint8_t *bytes, size_t size) {
     return size == 0;
 }
 
-/* ---- what the first and the last remote call are made from ---- */
+/* ---- the foothold ---- */
 
 enum { FOOTHOLD_BYTES = AGENT_CALL_MOST };
 
@@ -72,7 +73,7 @@ static bool is_foothold(const struct search *s, const struct map *m, taddr_t *re
     uint8_t bytes[FOOTHOLD_BYTES];
     *ret = m->end - sizeof bytes;
     return m->executable && m->path[0] == '/' &&
-           memory_read(s->fd, *ret, bytes, sizeof bytes, NULL) == 0 && /* it may end before */
+           memory_read(s->fd, *ret, bytes, sizeof bytes, NULL) == 0 && /* the file may be shorter */
            memcmp(bytes, call_code(), agent_call_size()) == 0;
 }
 
@@ -85,7 +86,8 @@ static bool find_foothold(const struct search *s, taddr_t *ret, const struct map
     return false;
 }
 
-/* The file's bytes; zeros behind its end, where footholds are, and where it cannot be had. */
+/* Restores the file's bytes; writes zeros behind the file's end, where footholds are, and if the
+ * file cannot be opened. */
 static void erase_foothold(const struct search *s, taddr_t at, const struct map *m) {
     uint8_t bytes[FOOTHOLD_BYTES] = {0};
     AUTO_FREE char *name = mem_printf("/proc/%d/root%s", s->tid, m->path);
@@ -103,7 +105,7 @@ static bool is_slab(const struct map *m) {
     return m->shared && m->writable && strcmp(m->path, SLAB_NAME) == 0;
 }
 
-/* What of the slab M is told: a tool has its targets' mapped, too, but elsewhere. */
+/* Reads the sign of slab M. Spoor has its targets' slabs mapped, too, but at other addresses. */
 static bool read_sign(const struct search *s, const struct map *m, struct undo_sign *ret) {
     return is_slab(m) && m->offset == 0 && read_at(s, m->start + UNDO_SIGN_AT, ret, sizeof *ret) &&
            ret->magic == UNDO_MAGIC && ret->self == m->start;
@@ -115,9 +117,9 @@ static bool read_head(const struct search *s, taddr_t agent, struct undo_head *r
            ret->magic == UNDO_MAGIC && ret->call - agent < UNDO_AT;
 }
 
-/* The page of an agent that was about to be written: with a foothold there it can be nothing else.
- */
-static taddr_t find_empty(const struct search *s) {
+/* The agent's page before it was written: with a foothold in place, a zero page can be nothing
+ * else. */
+static taddr_t find_unwritten_agent(const struct search *s) {
     uint8_t bytes[AGENT_BYTES];
     for (size_t i = 0; i < s->maps.list.count; i++) {
         const struct map *m = &s->maps.list.at[i];
@@ -128,9 +130,9 @@ static taddr_t find_empty(const struct search *s) {
     return 0;
 }
 
-/* Without a slab there is only the page itself to be looked for, at the ends of what it may have
- * become a part of. */
-static taddr_t find_lonely(const struct search *s, struct undo_head *ret) {
+/* Searches for the agent's page alone, if there is no slab: at both ends of each map, with which
+ * the page may have been merged. */
+static taddr_t find_agent_without_slab(const struct search *s, struct undo_head *ret) {
     const taddr_t near = 16 * page_bytes();
     for (size_t i = 0; i < s->maps.list.count; i++) {
         const struct map *m = &s->maps.list.at[i];
@@ -149,10 +151,10 @@ static taddr_t find_agent(const struct search *s, struct undo_head *ret) {
     for (size_t i = 0; i < s->maps.list.count; i++)
         if (read_sign(s, &s->maps.list.at[i], &sign) && read_head(s, sign.agent, ret))
             return sign.agent;
-    return find_lonely(s, ret);
+    return find_agent_without_slab(s, ret);
 }
 
-static int not_read(const struct search *s, struct err *err) {
+static int cannot_read(const struct search *s, struct err *err) {
     return err_set(err, s->unread->code, "memory", "process %d: %s: try again", s->tid,
                    s->unread->text);
 }
@@ -169,14 +171,14 @@ int leftovers_exist(pid_t tid, bool *ret, struct err *err) {
     s.unread = &unread;
     *ret = find_agent(&s, &head) || find_foothold(&s, &at, &m);
     if (!*ret && unread.code)
-        rc = not_read(&s, err);
+        rc = cannot_read(&s, err);
     end(&s);
     return rc;
 }
 
 /* ---- modules ---- */
 
-/* Whether the page at AT is an island of P's, or was about to be filled. */
+/* Whether the page at AT is an island of P, or was about to be filled. */
 static bool is_island(const struct search *s, const struct patched *p, taddr_t at) {
     const struct plan_code *c = &p->code->emitted;
     const struct arch *arch = arch_host();
@@ -196,7 +198,7 @@ static bool is_island(const struct search *s, const struct patched *p, taddr_t a
            insn.kind == INSN_JUMP && insn.target - p->area < p->area_size;
 }
 
-static void forget_strange_islands(const struct search *s, struct patched *p) {
+static void forget_foreign_islands(const struct search *s, struct patched *p) {
     struct plan_code *c = &p->code->emitted;
     size_t kept = 0;
     for (size_t i = 0; i < c->island_count; i++)
@@ -205,7 +207,7 @@ static void forget_strange_islands(const struct search *s, struct patched *p) {
     p->islands = c->island_count = kept;
 }
 
-/* Forgets ways through text that is the program's own (again): a thread there needs no help. */
+/* Forgets ways through restored text: a thread there needs no help. */
 static void forget_idle_ways(const struct search *s, struct patched *p) {
     struct plan_code *c = &p->code->emitted;
     uint8_t text[sizeof c->patches->before];
@@ -237,14 +239,15 @@ static void add_chain(const struct search *s, struct space *space, taddr_t log) 
     for (; log && !is_listed(space, log) && is_spoor_code(maps_at(&s->maps, log)) &&
            undolog_read(s->fd, log, &p, &next, s->unread);
          log = next) {
-        forget_strange_islands(s, &p);
+        forget_foreign_islands(s, &p);
         forget_idle_ways(s, &p);
         ARRAY_PUSH(&space->modules, p);
     }
 }
 
-/* An area that was mapped, or about to be: nothing is in it yet but perhaps its log. */
-static void add_coming(const struct search *s, struct space *space, const struct undo_area *area) {
+/* Adds an area that was mapped or about to be: at most its log is in it yet. */
+static void add_unfilled_area(const struct search *s, struct space *space,
+                              const struct undo_area *area) {
     uint8_t page[AGENT_BYTES];
     const struct map *m = area->bytes ? maps_at(&s->maps, area->at) : NULL;
     if (is_spoor_code(m) && m->end - area->at >= area->bytes &&
@@ -252,10 +255,9 @@ static void add_coming(const struct search *s, struct space *space, const struct
         ARRAY_PUSH(&space->modules, ((struct patched){.area = area->at, .area_size = area->bytes}));
 }
 
-/* ---- all of it ---- */
+/* ---- the space ---- */
 
-/* A slab that has no sign yet, of a process that we know for a spoor's, is the last that was made.
- */
+/* A slab without a sign, in a process known to be a spoor's, is the last that was made. */
 static void add_slabs(const struct search *s, struct space *space) {
     struct undo_sign sign;
     for (size_t i = 0; i < s->maps.list.count; i++) {
@@ -269,7 +271,7 @@ static void add_slabs(const struct search *s, struct space *space) {
     }
 }
 
-/* Descriptors of the process that were to be closed when a slab was mapped. */
+/* Adds descriptors that spoor would have closed after mapping a slab. */
 static void add_files(const struct search *s, struct space *space) {
     AUTO_FREE char *name = mem_printf("/proc/%d/fd", s->tid);
     DIR *folder = opendir(name);
@@ -283,7 +285,8 @@ static void add_files(const struct search *s, struct space *space) {
         closedir(folder);
 }
 
-static struct space *take_up(const struct search *s, taddr_t agent, const struct undo_head *head) {
+static struct space *make_space(const struct search *s, taddr_t agent,
+                                const struct undo_head *head) {
     struct space *space = space_new_untraced(s->tid);
     space->inherited = mem_alloc(sizeof *space->inherited);
     space->agent = agent;
@@ -296,7 +299,7 @@ static struct space *take_up(const struct search *s, taddr_t agent, const struct
         space->remote.frame = slab_frame(space->slabs.at[0]);
     add_chain(s, space, head->chain.first);
     add_chain(s, space, head->chain.leaving);
-    add_coming(s, space, &head->chain.coming);
+    add_unfilled_area(s, space, &head->chain.coming);
     return space;
 }
 
@@ -304,8 +307,8 @@ static int check_version(const struct search *s, const struct undo_head *head, s
     if (head->version == UNDO_VERSION)
         return 0;
     return err_set(err, ENOTSUP, "foreign-version",
-                   "process %d: was traced by spoor %.*s, which was killed, and whose notes this "
-                   "version cannot read: 'spoor detach' of that one removes what it has left",
+                   "process %d: was traced by spoor %.*s, which was killed: this version cannot "
+                   "read what it has left: 'spoor detach' of that version removes it",
                    s->tid, (int)sizeof head->maker, head->maker);
 }
 
@@ -325,16 +328,16 @@ int leftovers_find(pid_t tid, struct space **ret, struct err *err) {
         rc = check_version(&s, &head, err);
     if (rc == 0 && find_foothold(&s, &at, &m)) {
         erase_foothold(&s, at, m);
-        agent = agent ? agent : find_empty(&s);
+        agent = agent ? agent : find_unwritten_agent(&s);
     }
     if (rc == 0 && agent) {
-        *ret = take_up(&s, agent, &head);
-        s.fd = -1; /* the space's now */
+        *ret = make_space(&s, agent, &head);
+        s.fd = -1; /* it belongs to the space now */
     }
     if (rc == 0 && unread.code) {
         space_unref(*ret);
         *ret = NULL;
-        rc = not_read(&s, err);
+        rc = cannot_read(&s, err);
     }
     end(&s);
     return rc;
@@ -342,7 +345,6 @@ int leftovers_find(pid_t tid, struct space **ret, struct err *err) {
 
 /* ---- threads ---- */
 
-/* Whether PC is in code that makes remote calls. */
 static bool is_in_call(const struct search *s, taddr_t pc) {
     const struct map *m = maps_at(&s->maps, pc);
     struct undo_head head;
@@ -352,9 +354,9 @@ static bool is_in_call(const struct search *s, taddr_t pc) {
     return read_head(s, page_down(pc), &head) && pc - head.call < agent_call_size();
 }
 
-/* Runs the thread through the call and the return from the signal frame, which ends outside. All
- * signals stay blocked until then, as the killed tool has left them. */
-static int run_out(const struct search *s) {
+/* Runs the thread through the remote call and its return from the signal frame, which leads out.
+ * All signals stay blocked until then, as the killed spoor has left them. */
+static int run_out_of_call(const struct search *s) {
     enum { MOST = 8 };
     struct meanwhile m = {0};
     struct regs regs;
@@ -377,7 +379,7 @@ int leftovers_end_call(pid_t tid) {
     int rc = begin(tid, &s, NULL);
     if (rc < 0)
         return rc;
-    rc = run_out(&s);
+    rc = run_out_of_call(&s);
     end(&s);
     return rc;
 }
@@ -393,14 +395,14 @@ static bool is_in_agent(const struct space *space, taddr_t addr) {
     return addr - space->agent < page_bytes();
 }
 
-/* A thread will come to ADDR. */
+/* A thread will return to ADDR: keeps what is mapped there. */
 static void keep(struct space *space, taddr_t addr) {
     struct patched *p = space_owner_at(space, addr);
     space->inherited->agent_stays |= is_in_agent(space, addr);
     if (!p || !p->code)
         return;
     p->kept = true;
-    patched_leave_way(p, addr);
+    patched_keep_way(p, addr);
 }
 
 void leftovers_keep_returns(struct space *space, pid_t tid) {

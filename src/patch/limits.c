@@ -1,9 +1,11 @@
+/* Raises a target's RLIMIT_AS and RLIMIT_NOFILE for spoor's mappings and files, and lowers them
+ * again. */
 #include "patch/limits.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* What was added to a limit that the program has changed since is in it no more. */
+/* A limit that the program has changed since does not contain spoor's part any more. */
 static bool is_raised(const struct space *space, const struct rlimit *limit) {
     return space->limit.added && limit->rlim_cur == space->limit.now;
 }

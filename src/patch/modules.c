@@ -1,3 +1,4 @@
+/* Finds the modules in a process's maps, prepares and patches new ones, and forgets gone ones. */
 #include "patch/modules.h"
 
 #include <elf.h>
@@ -34,7 +35,7 @@ static bool maps_file_of(const struct map *m, const struct patched *p) {
     return m && m->inode == p->inode && m->device == p->device;
 }
 
-/* Programs may move their code to other memory at its place, patches and all. */
+/* A program may move its code to other memory at the same address, patches and all. */
 bool modules_still_mapped(const struct space *s, const struct maps *maps, const struct patched *p) {
     const struct map *m = maps_at(maps, p->text);
     return m && m->executable &&
@@ -56,8 +57,8 @@ void modules_drop_gone(struct space *s, pid_t caller, const struct maps *maps) {
 }
 
 struct update {
-    bool ahead; /* nothing is installed yet */
-    bool anew;  /* nor told */
+    bool ahead; /* prepares only: installs nothing */
+    bool anew;  /* prepares all modules anew, and writes nothing to the trace */
     const struct space_context *ctx;
     struct space *space;
     pid_t caller;
@@ -65,14 +66,14 @@ struct update {
     struct map program, loader; /* one map of each; a static program is its own loader */
 };
 
-/* The map that holds what TID's auxiliary vector says under TYPE. */
+/* The map that holds the address of TYPE in TID's auxiliary vector. */
 static struct map map_from_auxv(const struct maps *maps, pid_t tid, uint64_t type) {
     const struct map *m = maps_at(maps, auxv_value(tid, type));
     return m ? *m : (struct map){0};
 }
 
-/* A process that is gone needs no words. That CALLER, which stands still, has been killed is to be
- * seen before it is reported: its memory goes at once. 0: the process runs. */
+/* The kernel frees the memory of a killed process before its end is reported, so each access fails.
+ * That needs no warning. */
 void modules_warn(const struct space_context *ctx, pid_t caller, const struct err *err) {
     struct regs regs;
     bool gone = err->code == ESRCH || (caller && thread_get_regs(caller, &regs) == -ESRCH);
@@ -84,11 +85,12 @@ static void warn_about(const struct update *u, const struct err *err) {
     modules_warn(u->ctx, u->ahead ? 0 : u->caller, err);
 }
 
-static void tell_module(const struct space_context *ctx, const struct space *s, struct patched *p) {
+static void write_module(const struct space_context *ctx, const struct space *s,
+                         struct patched *p) {
     breakpoints_warn(ctx->options, p);
-    module_table_write(ctx->module_table, p->entry, &p->code->emitted);
+    module_table_write(ctx->module_table, p->traced_module, &p->code->emitted);
     trace_writer_map(ctx->writer, &(struct trace_map){.pid = (uint32_t)s->pid,
-                                                      .first_id = p->entry->first_id,
+                                                      .first_id = p->traced_module->first_id,
                                                       .bias = p->bias,
                                                       .ticks = 0});
     p->in_trace = true;
@@ -105,7 +107,7 @@ static struct patched *find_prepared(struct space *s, const struct patched *p, b
     return NULL;
 }
 
-/* Takes it out of what is prepared. */
+/* Moves P's prepared form from the space's list to RET. */
 static bool take_prepared(struct space *s, const struct patched *p, bool annex,
                           struct patched *ret) {
     struct patched *ready = find_prepared(s, p, annex);
@@ -116,7 +118,7 @@ static bool take_prepared(struct space *s, const struct patched *p, bool annex,
     return true;
 }
 
-/* A module may have several executable maps: the first stands for all. */
+/* A module may have several executable maps: the first one known stands for all. */
 static struct patched *find_known(struct space *s, const struct patched *p) {
     for (size_t i = 0; i < s->modules.count; i++)
         if (is_same(&s->modules.at[i], p) && !s->modules.at[i].first)
@@ -128,7 +130,7 @@ static bool may_apply(const struct space *s, const struct patched *p) {
     return p->state != AREA_UNPATCHABLE && !(s->positions && s->positions->as_prepared);
 }
 
-/* What was chosen ahead may be taken by now: then it is chosen anew. */
+/* If the area that was chosen ahead is taken by now, chooses another. */
 static void install(struct update *u, struct patched *p, const struct patch_request *request) {
     struct err err = {0};
     bool done = take_prepared(u->space, p, false, p) && patcher_install(p, request, &err) == 0;
@@ -149,7 +151,7 @@ static void prepare_patches(struct update *u, struct patched *p,
         return;
     }
     p->traced = request->selected;
-    if (!u->anew) /* else spoor's patches are in the text */
+    if (!u->anew) /* else the text holds spoor's patches */
         patcher_check_early(p, u->space->remote.memory_fd);
     ARRAY_PUSH(&u->space->prepared, *p);
 }
@@ -169,12 +171,13 @@ static void patch_module(struct update *u, struct patched *p, bool wanted, bool 
     struct patch_request request = request_for(u, wanted);
     struct err err = {0};
     if (hook)
-        request.hook = patched_loader_hook(p->entry);
+        request.hook = patched_loader_hook(p->traced_module);
     if (hook && !request.hook) {
         err_set(&err, ENOENT, "no-hook",
-                "%s: does not tell what it loads: libraries loaded later are left untraced",
-                p->entry->module->path);
-        if (!map_is_same_file(&u->program, &u->loader)) /* else it may load nothing at all */
+                "%s: spoor cannot see what it loads: libraries loaded later are left untraced",
+                p->traced_module->module->path);
+        if (!map_is_same_file(&u->program,
+                              &u->loader)) /* a static program may load nothing at all */
             warn_about(u, &err);
         if (!wanted)
             return;
@@ -185,43 +188,43 @@ static void patch_module(struct update *u, struct patched *p, bool wanted, bool 
         install(u, p, &request);
 }
 
-struct newcomer { /* a file that is mapped and not known yet in this space */
+struct newcomer { /* a mapped file that this space does not know yet */
     struct patched patched;
     struct map map;
     bool wanted, hook;
-    const struct libcalls *calls; /* those that the program makes into it; NULL: none */
-    bool program;                 /* that is it */
-    bool met;                     /* it is patched, or was to be */
+    const struct libcalls *calls; /* the program's calls of this library; NULL: none */
+    bool program;                 /* it is the program itself */
+    bool attempted;               /* spoor has patched it, or has tried to */
 };
 typedef ARRAY(struct newcomer) newcomer_array;
 
-/* Whether M is of the executable whose library calls are to be traced. */
+/* Whether M belongs to the executable whose library calls are traced. */
 static bool is_program(const struct update *u, const struct map *m) {
     return u->ctx->options->libcalls && map_is_same_file(m, &u->program);
 }
 
-/* Whether it matters what is loaded later. */
+/* Whether spoor must know of libraries that are loaded later. */
 static bool wants_hook(const struct space_context *ctx) {
     return ctx->options->stacks.frames || module_table_wants_libraries(ctx->module_table);
 }
 
-static void look_at(struct update *u, const struct map *m, newcomer_array *ret) {
+static void add_newcomer(struct update *u, const struct map *m, newcomer_array *ret) {
     struct newcomer n = {.patched = {.text = m->start, .device = m->device, .inode = m->inode},
                          .map = *m};
     struct err err = {0};
     n.wanted = module_table_wants(u->ctx->module_table, m->path, map_is_same_file(m, &u->program));
     n.hook = map_is_same_file(m, &u->loader) && wants_hook(u->ctx);
     n.program = is_program(u, m);
-    if (u->space->program.entry && !n.program)
-        n.calls = u->space->program.entry->libcalls;
+    if (u->space->program.executable && !n.program)
+        n.calls = u->space->program.executable->libcalls;
     if (!n.wanted && !n.hook && !n.calls && !n.program)
         return;
-    if (module_table_find(u->ctx->module_table, u->caller, m, &n.patched.entry, &err) < 0) {
+    if (module_table_find(u->ctx->module_table, u->caller, m, &n.patched.traced_module, &err) < 0) {
         warn_about(u, &err);
         return;
     }
-    n.wanted = n.wanted && module_table_may_select(u->ctx->module_table, n.patched.entry);
-    if (n.calls && !libcalls_touch(n.calls, n.patched.entry->module))
+    n.wanted = n.wanted && module_table_may_select(u->ctx->module_table, n.patched.traced_module);
+    if (n.calls && !libcalls_touch(n.calls, n.patched.traced_module->module))
         n.calls = NULL;
     if (n.wanted || n.hook || n.calls || n.program)
         ARRAY_PUSH(ret, n);
@@ -229,51 +232,53 @@ static void look_at(struct update *u, const struct map *m, newcomer_array *ret) 
         ARRAY_PUSH(&u->space->modules, n.patched);
 }
 
-/* Says once why nothing of the file is traced. */
-static void warn_of(const struct update *u, struct traced_module *e) {
-    if (e->module->text_relocations && !e->why.code)
-        err_set(&e->why, ENOEXEC, "text-relocations",
+/* Warns once why nothing of the file is traced. */
+static void warn_untraced(const struct update *u, struct traced_module *traced) {
+    if (traced->module->text_relocations && !traced->why.code)
+        err_set(&traced->why, ENOEXEC, "text-relocations",
                 "%s: its code is changed while it is loaded (DT_TEXTREL): left untraced: link it "
                 "without text relocations to trace it",
-                e->module->path);
-    if (e->why.code && !e->warned)
-        warn_about(u, &e->why);
-    e->warned = true;
+                traced->module->path);
+    if (traced->why.code && !traced->warned)
+        warn_about(u, &traced->why);
+    traced->warned = true;
 }
 
-/* Returns whether more than the hook is to be patched: of the program itself it may be just what
- * tells of calls that are left. */
+/* Returns whether more than the hook is to be patched. For the program itself that may be control
+ * sites only. */
 static bool prepare(struct update *u, const struct newcomer *n) {
-    struct traced_module *e = n->patched.entry;
+    struct traced_module *traced = n->patched.traced_module;
     if (!n->wanted && !n->calls && !n->program)
         return false;
-    bool any = module_table_prepare(u->ctx->module_table, e, n->wanted, n->calls);
-    return any || (n->program && e->plan && plan_has_controls(e->plan));
+    bool any = module_table_prepare(u->ctx->module_table, traced, n->wanted, n->calls);
+    return any || (n->program && traced->plan && plan_has_controls(traced->plan));
 }
 
-static void meet(struct update *u, struct newcomer *n) {
+static void patch_newcomer(struct update *u, struct newcomer *n) {
     struct patched *p = &n->patched;
-    if (mapped_bias(&n->map, p->entry->module, &p->bias) && !find_known(u->space, p) &&
+    if (mapped_bias(&n->map, p->traced_module->module, &p->bias) && !find_known(u->space, p) &&
         !(u->ahead && find_prepared(u->space, p, false))) {
         bool wanted = prepare(u, n);
-        if (n->wanted || n->calls || !p->entry->plan)
-            warn_of(u, p->entry);
-        u->space->writes_lane_register |= p->entry->plan && plan_takes_lane(p->entry->plan);
-        n->met = p->entry->plan && !u->space->writes_lane_register && (wanted || n->hook);
-        if (n->met)
+        if (n->wanted || n->calls || !p->traced_module->plan)
+            warn_untraced(u, p->traced_module);
+        u->space->writes_lane_register |=
+            p->traced_module->plan && plan_takes_lane(p->traced_module->plan);
+        n->attempted =
+            p->traced_module->plan && !u->space->writes_lane_register && (wanted || n->hook);
+        if (n->attempted)
             patch_module(u, p, wanted, n->hook);
     }
     if (!u->ahead)
         ARRAY_PUSH(&u->space->modules, *p);
 }
 
-/* As install(), of P's annex. What was prepared is of use only if P is as it was then. */
+/* As install(), for P's annex. A prepared annex serves only if P's code is still the same. */
 static bool install_annex(struct update *u, struct patched *p, const struct patch_request *request,
                           struct patched *ret) {
     *ret = (struct patched){0};
     bool ready = take_prepared(u->space, p, true, ret) && ret->first == p->code, done = false;
     if (ready) {
-        annex_part(p, ret);
+        annex_separate(p, ret);
         done = patcher_install(ret, request, NULL) == 0;
     }
     if (!done && ret->state != AREA_UNPATCHABLE) {
@@ -298,20 +303,21 @@ static bool make_annex(struct update *u, struct patched *p, struct patched *ret)
     return true;
 }
 
-/* When each module has its first area, those that need one get an annex, and the trace is told. */
-static void complete(struct update *u, const newcomer_array *newcomers) {
+/* All modules have their first areas: makes the annexes they need, and writes the modules to the
+ * trace. */
+static void add_annexes(struct update *u, const newcomer_array *newcomers) {
     __typeof__(u->space->modules) annexes = {0};
     struct patched annex;
     for (size_t i = 0; i < newcomers->count; i++) {
         const struct newcomer *n = &newcomers->at[i];
         struct patched *p = u->ahead ? find_prepared(u->space, &n->patched, false)
                                      : find_known(u->space, &n->patched);
-        if (!n->met || !p || !p->traced)
+        if (!n->attempted || !p || !p->traced)
             continue;
         if (make_annex(u, p, &annex))
             ARRAY_PUSH(&annexes, annex);
         if (!p->in_trace && !u->anew)
-            tell_module(u->ctx, u->space, p);
+            write_module(u->ctx, u->space, p);
     }
     for (size_t i = 0; i < annexes.count && u->ahead; i++)
         ARRAY_PUSH(&u->space->prepared, annexes.at[i]);
@@ -320,29 +326,29 @@ static void complete(struct update *u, const newcomer_array *newcomers) {
     ARRAY_FREE(&annexes);
 }
 
-typedef ARRAY(struct traced_module *) entry_array;
+typedef ARRAY(struct traced_module *) module_array;
 
-static void add_once(entry_array *entries, struct traced_module *entry) {
-    for (size_t i = 0; i < entries->count; i++)
-        if (entries->at[i] == entry)
+static void add_once(module_array *modules_to_plan, struct traced_module *entry) {
+    for (size_t i = 0; i < modules_to_plan->count; i++)
+        if (modules_to_plan->at[i] == entry)
             return;
-    ARRAY_PUSH(entries, entry);
+    ARRAY_PUSH(modules_to_plan, entry);
 }
 
-/* Plans all newcomers together, then patches one by one. */
-static void meet_all(struct update *u, newcomer_array *newcomers) {
-    entry_array entries = {0};
+/* Plans all newcomers together, then patches them one by one. */
+static void patch_newcomers(struct update *u, newcomer_array *newcomers) {
+    module_array modules_to_plan = {0};
     for (size_t i = 0; i < newcomers->count; i++)
-        add_once(&entries, newcomers->at[i].patched.entry);
-    module_table_plan(entries.at, entries.count);
+        add_once(&modules_to_plan, newcomers->at[i].patched.traced_module);
+    module_table_plan(modules_to_plan.at, modules_to_plan.count);
     for (size_t i = 0; i < newcomers->count; i++)
-        meet(u, &newcomers->at[i]);
-    complete(u, newcomers);
-    ARRAY_FREE(&entries);
+        patch_newcomer(u, &newcomers->at[i]);
+    add_annexes(u, newcomers);
+    ARRAY_FREE(&modules_to_plan);
 }
 
-/* Everything of MAPS that is not known yet. */
-static void look_at_all(struct update *u) {
+/* Finds and patches all modules in the maps that are not known yet. */
+static void patch_new_modules(struct update *u) {
     newcomer_array newcomers = {0};
     u->program = map_from_auxv(u->maps, u->caller, AT_PHDR);
     u->loader = map_from_auxv(u->maps, u->caller, AT_BASE);
@@ -352,17 +358,16 @@ static void look_at_all(struct update *u) {
     for (size_t i = 0; i < u->maps->list.count; i++) {
         const struct map *m = &u->maps->list.at[i];
         if (m->executable && m->path[0] == '/' && !find_mapped(u->space, m->start))
-            look_at(u, m, &newcomers);
+            add_newcomer(u, m, &newcomers);
     }
-    meet_all(u, &newcomers);
+    patch_newcomers(u, &newcomers);
     ARRAY_FREE(&newcomers);
 }
 
-/* By MAPS, without what is gone. */
 void modules_follow(const struct space_context *ctx, struct space *s, pid_t caller,
                     struct maps *maps) {
-    look_at_all(&(struct update){.ctx = ctx, .space = s, .caller = caller, .maps = maps});
-    space_forget_prepared(s); /* unmapped meanwhile */
+    patch_new_modules(&(struct update){.ctx = ctx, .space = s, .caller = caller, .maps = maps});
+    space_forget_prepared(s); /* their modules were unmapped meanwhile */
     breakpoints_count(s);
     if (s->callers)
         callers_look(s->callers, caller);
@@ -383,9 +388,9 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
     return 0;
 }
 
-/* The kernel puts what can be anywhere next to the libraries, where islands and areas are to be
- * that cannot: so that goes where no 32-bit displacement leads. */
-static taddr_t room_apart(const struct update *u) {
+/* The kernel maps memory without a hint next to the libraries, where islands and areas must be. So
+ * spoor's other memory goes where no 32-bit displacement reaches. */
+static taddr_t room_far_away(const struct update *u) {
     const uint64_t apart = 8ull << 30, room = 8ull << 30, reach = 1ull << 40;
     taddr_t from = u->loader.start > 2 * apart ? u->loader.start - apart : u->loader.end + apart;
     return maps_find_room(u->maps, (struct span){from, from}, room, reach, 0);
@@ -397,13 +402,13 @@ int space_prepare(const struct space_context *ctx, struct space *s, pid_t caller
     if (rc < 0)
         return rc;
     struct update u = {.ahead = true, .ctx = ctx, .space = s, .caller = caller, .maps = &maps};
-    look_at_all(&u);
-    s->room = room_apart(&u);
+    patch_new_modules(&u);
+    s->room = room_far_away(&u);
     maps_done(&maps);
     return 0;
 }
 
-/* Islands have little choice where they can be: those that will be gone are no hindrance. */
+/* Islands have few possible places: those that will be unmapped do not block them. */
 static void without_islands(const struct space *s, struct maps *maps) {
     for (size_t i = 0; i < s->modules.count; i++) {
         const struct patched *p = &s->modules.at[i];
@@ -420,7 +425,7 @@ int space_prepare_anew(const struct space_context *ctx, struct space *s, pid_t c
     int rc = maps_read(caller, &maps, err);
     if (rc == 0 && !maps.list.count) {
         maps_done(&maps);
-        return -ESRCH; /* it ends */
+        return -ESRCH; /* the process ends */
     }
     if (rc < 0)
         return rc;
@@ -429,7 +434,7 @@ int space_prepare_anew(const struct space_context *ctx, struct space *s, pid_t c
     without_islands(s, &maps);
     __typeof__(s->modules) present = s->modules;
     memset(&s->modules, 0, sizeof s->modules);
-    look_at_all(&(struct update){
+    patch_new_modules(&(struct update){
         .ahead = true, .anew = true, .ctx = ctx, .space = s, .caller = caller, .maps = &maps});
     ARRAY_FREE(&s->modules);
     s->modules = present;
@@ -437,20 +442,20 @@ int space_prepare_anew(const struct space_context *ctx, struct space *s, pid_t c
     return 0;
 }
 
-void space_tell_prepared(const struct space_context *ctx, struct space *s) {
+void space_write_prepared(const struct space_context *ctx, struct space *s) {
     for (size_t i = 0; i < s->prepared.count; i++)
         if (s->prepared.at[i].traced && !s->prepared.at[i].in_trace)
-            tell_module(ctx, s, &s->prepared.at[i]);
+            write_module(ctx, s, &s->prepared.at[i]);
 }
 
-/* Of a module that could not be mapped the annex is not, either: both are made anew. */
+/* If the module could not be mapped, neither can its annex: both are made anew. */
 static bool map_annex(struct space *s, pid_t caller, struct patched *annex) {
     struct patched *p = find_known(s, annex);
     if (!p) {
         patched_forget(annex);
         return false;
     }
-    annex_part(p, annex);
+    annex_separate(p, annex);
     bool done = patcher_map(annex, s, caller, NULL) == 0;
     if (done)
         annex_join(p, annex);

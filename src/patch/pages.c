@@ -1,3 +1,5 @@
+/* Drops pages of text whose file has the bytes that they are to hold, in as few calls as
+ * possible. */
 #include "patch/pages.h"
 
 #include <linux/magic.h>
@@ -13,14 +15,14 @@
 #include "select/mapped.h"
 #include "target/memory.h"
 
-/* Between pages: to look at so much takes less time than another call. */
-enum { BRIDGE_SIZE = 64 << 10 };
+/* Most bytes between two runs of pages: comparing so many takes less time than another call. */
+enum { GAP_BYTES = 64 << 10 };
 
-/* From the first patch to the last. */
+/* Reads the file from the first patch of P to the last. */
 static void read_text(pid_t tid, const struct maps *maps, const struct patched *p) {
     const struct plan_code *c = p->code ? &p->code->emitted : NULL;
     const struct map *m = c && c->patch_count ? maps_at(maps, c->patches[0].at + p->bias) : NULL;
-    uint8_t bytes[BRIDGE_SIZE];
+    uint8_t bytes[GAP_BYTES];
     if (!m || !m->inode)
         return;
     int fd = mapped_open_identified(tid, m);
@@ -48,12 +50,12 @@ void pages_begin(struct pages *ret, const struct space *s, pid_t caller, const s
     bool can = caller && s->agent && permits(s, caller, PERMIT_PAGES);
     *ret = (struct pages){.space = can ? s : NULL, .caller = caller, .maps = maps, .fd = -1};
     if (can)
-        ret->file = mem_alloc(PAGES_LOOK_BYTES);
+        ret->file = mem_alloc(PAGES_READ_BYTES);
 }
 
-/* File systems that are memory, and those that lie over others, cannot tell (Linux up to 6.18) what
- * is in memory. All is there in the former, and in the latter what was foreseen. */
-static bool can_tell(int fd) {
+/* Whether RWF_NOWAIT works. File systems in memory, and overlays, do not support it (Linux up to
+ * 6.18). The former have all pages in memory; of the latter pages_prefetch() has read them. */
+static bool supports_nowait(int fd) {
     struct statfs system;
     uint32_t type = fstatfs(fd, &system) < 0 ? 0 : (uint32_t)system.f_type;
     return type != TMPFS_MAGIC && type != RAMFS_MAGIC && type != OVERLAYFS_SUPER_MAGIC;
@@ -64,11 +66,11 @@ static void open_file(struct pages *g, const struct map *m) {
         close(g->fd);
     g->map = m;
     g->fd = mapped_open_identified(g->caller, m);
-    g->how = can_tell(g->fd) ? RWF_NOWAIT : 0;
+    g->how = supports_nowait(g->fd) ? RWF_NOWAIT : 0;
 }
 
-/* GOT bytes of the file FD that end at END have been read to OUT: if the file does, too, what is
- * behind them in its last page is zeros. Returns how many there are then, SIZE at most. */
+/* GOT bytes of file FD up to END were read to OUT. If the file ends there, the rest of its last
+ * page is zeros. Returns how many bytes OUT has then, SIZE at most. */
 static size_t complete(int fd, off_t end, uint8_t *out, size_t got, size_t size) {
     struct stat st;
     size_t all = got + (page_bytes() - (size_t)end % page_bytes()) % page_bytes();
@@ -78,7 +80,7 @@ static size_t complete(int fd, off_t end, uint8_t *out, size_t got, size_t size)
     return all;
 }
 
-/* What is not in memory is not waited for: the process stands still. */
+/* Does not wait for bytes that are not in memory: the process is stopped. */
 static size_t read_file(const struct pages *g, taddr_t start, uint8_t *out, size_t size) {
     struct iovec to = {out, size};
     off_t at = (off_t)(g->map->offset + (start - g->map->start));
@@ -88,7 +90,7 @@ static size_t read_file(const struct pages *g, taddr_t start, uint8_t *out, size
     return (size_t)got == size ? size : complete(g->fd, at + got, out, (size_t)got, size);
 }
 
-void pages_look(struct pages *g, taddr_t start, size_t size) {
+void pages_read(struct pages *g, taddr_t start, size_t size) {
     const struct map *m = g->space ? maps_at(g->maps, start) : NULL;
     g->got = 0;
     if (!m || start + size > m->end || !m->executable || m->writable || m->shared || !m->inode)
@@ -98,12 +100,12 @@ void pages_look(struct pages *g, taddr_t start, size_t size) {
     g->got = read_file(g, start, g->file, size);
 }
 
-bool pages_hold(const struct pages *g, size_t at, const uint8_t *bytes) {
+bool pages_equal_file(const struct pages *g, size_t at, const uint8_t *bytes) {
     return at + page_bytes() <= g->got && memcmp(g->file + at, bytes, page_bytes()) == 0;
 }
 
-/* The kernel reads from the file again when somebody comes to them; where pages are locked into
- * memory it refuses to. */
+/* The kernel reads dropped pages from the file when they are next used. It refuses to drop pages
+ * that are locked into memory. */
 void pages_flush(struct pages *g) {
     int64_t result = 0;
     struct remote_call call = {SYS_madvise,
@@ -113,9 +115,9 @@ void pages_flush(struct pages *g) {
     g->run = (struct span){0, 0};
 }
 
-/* Whether the run can go on to PAGE: what is between them is its file's, too. */
-static bool reaches(const struct pages *g, taddr_t page) {
-    uint8_t file[BRIDGE_SIZE], memory[sizeof file];
+/* Whether the run can be extended to PAGE: the bytes between are the file's, too. */
+static bool can_extend_run(const struct pages *g, taddr_t page) {
+    uint8_t file[GAP_BYTES], memory[sizeof file];
     taddr_t start = g->run.end, size = page - start;
     return page == start || page == start - page_bytes() ||
            (page > start && start > g->map->start && size <= sizeof file &&
@@ -124,8 +126,8 @@ static bool reaches(const struct pages *g, taddr_t page) {
             memcmp(file, memory, size) == 0);
 }
 
-void pages_give(struct pages *g, taddr_t page) {
-    if (!reaches(g, page))
+void pages_drop(struct pages *g, taddr_t page) {
+    if (!can_extend_run(g, page))
         pages_flush(g);
     if (g->run.end == 0)
         g->run.start = page;

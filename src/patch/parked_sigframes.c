@@ -1,3 +1,4 @@
+/* Searches memory and deliveries for frames of signal handlers, and decides which of them count. */
 #include "patch/parked_sigframes.h"
 
 #include <fcntl.h>
@@ -12,10 +13,10 @@
 
 enum { CHUNK = 64 << 10, WORDS = CHUNK / sizeof(regs_word_t), LOOKED_AT = 512 /* pages at once */ };
 static const uint64_t MOST_BYTES = UINT64_C(2) << 30; /* a second of one processor */
-static const taddr_t LARGE = 64 << 20;                /* maps of stacks are smaller, most of them */
-static const size_t BEFORE = REGS_CONTEXT_WORDS - 1;  /* a frame may lie on two chunks */
+static const taddr_t LARGE = 64 << 20;                /* most maps of stacks are smaller */
+static const size_t BEFORE = REGS_CONTEXT_WORDS - 1;  /* a frame may span two chunks */
 
-/* Adds the frames in the COUNT words that lie at AT. */
+/* Adds the frames in the COUNT words at AT. */
 static void add_frames(const regs_word_t *words, size_t count, taddr_t at,
                        struct parked_sigframes *ret) {
     struct parked_sigframe frame;
@@ -33,13 +34,13 @@ struct look {
     const struct parked_search_pace *pace;
     struct parked_sigframes *parked;
     int memory_fd;
-    pid_t tid; /* of the process's, for /proc */
+    pid_t tid; /* a thread of the process, for /proc */
     int pages; /* /proc/PID/pagemap */
     uint64_t left;
 };
 
-/* Threads wait until their reports are answered. */
-static void look_at_run(struct look *l, taddr_t start, taddr_t end) {
+/* `between` lets spoor answer the reports of tracees meanwhile. */
+static void search_run(struct look *l, taddr_t start, taddr_t end) {
     regs_word_t words[WORDS];
     for (taddr_t at = start; at < end;) {
         size_t size = end - at < CHUNK ? end - at : CHUNK;
@@ -57,16 +58,16 @@ static void look_at_run(struct look *l, taddr_t start, taddr_t end) {
 }
 
 /* Documentation/admin-guide/mm/pagemap.rst: in memory, and not a file's. */
-static bool is_own(uint64_t page) {
+static bool is_private(uint64_t page) {
     const uint64_t present = UINT64_C(1) << 63, of_file = UINT64_C(1) << 61;
     return page & present && !(page & of_file);
 }
 
-/* Pages that nothing was written to are passed by, as reading would make them. */
-static void look_at_map(struct look *l, const struct map *m) {
+/* Skips pages that were never written: reading would allocate them. */
+static void search_map(struct look *l, const struct map *m) {
     uint64_t pages[LOOKED_AT];
     const uint64_t size = page_bytes();
-    taddr_t start = 0; /* of a run; 0: there is none */
+    taddr_t start = 0; /* of a run of written pages; 0: none */
     for (taddr_t at = m->start; at < m->end;) {
         size_t left = (m->end - at) / size, count = left < LOOKED_AT ? left : LOOKED_AT;
         ssize_t got =
@@ -74,22 +75,22 @@ static void look_at_map(struct look *l, const struct map *m) {
         if (got < (ssize_t)sizeof *pages)
             break;
         for (size_t i = 0; i < (size_t)got / sizeof *pages; i++, at += size) {
-            if (is_own(pages[i])) {
+            if (is_private(pages[i])) {
                 start = start ? start : at;
             } else if (start) {
-                look_at_run(l, start, at);
+                search_run(l, start, at);
                 start = 0;
             }
         }
     }
     if (start)
-        look_at_run(l, start, m->end);
+        search_run(l, start, m->end);
 }
 
-static void look_at_maps(struct look *l, const struct maps *maps, bool large) {
+static void search_maps(struct look *l, const struct maps *maps, bool large) {
     for (const struct map *m = maps->list.at; m < maps->list.at + maps->list.count; m++)
         if (m->readable && m->writable && !m->shared && (m->end - m->start > LARGE) == large)
-            look_at_map(l, m);
+            search_map(l, m);
 }
 
 void parked_sigframes_search(struct parked_sigframes **parked, int memory_fd, pid_t tid,
@@ -103,8 +104,8 @@ void parked_sigframes_search(struct parked_sigframes **parked, int memory_fd, pi
         return;
     l.pages = open(name, O_RDONLY | O_CLOEXEC);
     if (l.pages >= 0) {
-        look_at_maps(&l, &maps, false);
-        look_at_maps(&l, &maps, true);
+        search_maps(&l, &maps, false);
+        search_maps(&l, &maps, true);
         close(l.pages);
     }
     maps_done(&maps);
@@ -118,7 +119,7 @@ void parked_sigframes_forget(struct parked_sigframes **parked) {
     *parked = NULL;
 }
 
-/* ---- what is delivered ---- */
+/* ---- deliveries ---- */
 
 void parked_sigframes_note(struct parked_sigframes *parked, pid_t tid) {
     struct regs regs;
@@ -130,8 +131,8 @@ void parked_sigframes_note(struct parked_sigframes *parked, pid_t tid) {
         ARRAY_PUSH(&parked->frames, frame);
 }
 
-/* The frame of a signal that was delivered when the stack pointer was SP, if it lies on that stack.
- * Before it may be the state of all registers that there are. */
+/* Finds the frame of a signal that was delivered at stack pointer SP, if it is on the same stack.
+ * The state of all vector registers may precede it. */
 static void find_below(int memory_fd, taddr_t sp, struct parked_sigframes *ret) {
     enum { LARGEST_FRAME = 16 << 10 };
     regs_word_t words[LARGEST_FRAME / sizeof(regs_word_t)];
@@ -158,11 +159,11 @@ void parked_sigframes_collect(const struct parked_sigframes *known, int fd,
     }
 }
 
-/* ---- which of them count ---- */
+/* ---- which frames count ---- */
 
-/* Before the context the kernel writes which stack the thread had for signals: struct sigaltstack.
- * One that is disarmed while a handler is on it (SS_AUTODISARM) is meant to be switched away from:
- * what lies there is not told from other frames. */
+/* The kernel writes the thread's struct sigaltstack before the context. A stack that is disarmed
+ * while a handler runs on it (SS_AUTODISARM) is meant to be switched away from: its frames are
+ * treated as all others. */
 static bool is_on_signal_stack(int memory_fd, const struct parked_sigframe *f) {
     enum { BASE, FLAGS, SIZE, FIELDS };
     static const regs_word_t autodisarm = (regs_word_t)1 << 31; /* linux/signal.h */
@@ -172,8 +173,8 @@ static bool is_on_signal_stack(int memory_fd, const struct parked_sigframe *f) {
            !(stack[FLAGS] & autodisarm) && f->at - stack[BASE] < stack[SIZE];
 }
 
-/* Whether a thread stands in the map that SP is in, or there is no such map any more. */
-static bool is_run_on(taddr_t sp, const pid_t *tids, size_t count) {
+/* Whether a thread's stack pointer is in the map that holds SP, or that map is gone. */
+static bool is_in_use(taddr_t sp, const pid_t *tids, size_t count) {
     struct maps maps;
     struct regs regs;
     if (!count || maps_read(tids[0], &maps, NULL) < 0)
@@ -186,8 +187,9 @@ static bool is_run_on(taddr_t sp, const pid_t *tids, size_t count) {
     return found;
 }
 
-/* What lies on its own stack where TID stands, or below, was left or is found from there. */
-static bool is_passed(const struct parked_sigframe *f, pid_t tid) {
+/* Whether F is on TID's own stack below its stack pointer: its handler has returned, or the
+ * thread's own frames lead to it. */
+static bool is_on_running_stack(const struct parked_sigframe *f, pid_t tid) {
     struct regs regs;
     const struct span none = {0, 0};
     bool first = status_process_of(tid) == tid;
@@ -201,9 +203,9 @@ static bool is_passed(const struct parked_sigframe *f, pid_t tid) {
 bool parked_sigframe_counts(const struct parked_sigframe *frame, int memory_fd, const pid_t *tids,
                             size_t count) {
     if (is_on_signal_stack(memory_fd, frame))
-        return !is_run_on(frame->context.sp, tids, count);
+        return !is_in_use(frame->context.sp, tids, count);
     for (size_t i = 0; i < count; i++)
-        if (is_passed(frame, tids[i]))
+        if (is_on_running_stack(frame, tids[i]))
             return false;
     return true;
 }

@@ -1,3 +1,4 @@
+/* Lookups in the patches, ways, marks and traps of one mapped module. */
 #include "patch/patched.h"
 
 #include <string.h>
@@ -10,8 +11,8 @@ static void code_unref(struct code *code) {
     if (!code || --code->refs)
         return;
     plan_code_done(&code->emitted);
-    free(code->alone.missed);
-    free(code->alone.inexact);
+    free(code->without_annex.missed);
+    free(code->without_annex.inexact);
     free(code->undo.bytes);
     free(code);
 }
@@ -41,7 +42,7 @@ size_t patched_patch_at(const struct plan_code *c, vaddr_t at) {
     return SEARCH(i, c->patch_count, c->patches[i].at < at);
 }
 
-void patched_leave_way(struct patched *p, taddr_t addr) {
+void patched_keep_way(struct patched *p, taddr_t addr) {
     struct plan_code *c = &p->code->emitted;
     size_t i = patched_patch_at(c, addr - p->bias);
     if (i == c->patch_count || c->patches[i].at != addr - p->bias)
@@ -49,7 +50,7 @@ void patched_leave_way(struct patched *p, taddr_t addr) {
     memmove(&c->patches[i], &c->patches[i + 1], (--c->patch_count - i) * sizeof *c->patches);
 }
 
-/* As withdraw(), of what was not written yet. */
+/* As rewrite_withdraw(), for patches that are not written yet. */
 static void spare(struct patched *p, size_t i) {
     const struct plan_code *c = &p->code->emitted;
     const struct patch *patches = c->patches, *q = &patches[i];
@@ -70,7 +71,7 @@ static void spare(struct patched *p, size_t i) {
 void patched_spare(struct patched *p, taddr_t addr) {
     const struct plan_code *c = &p->code->emitted;
     vaddr_t at = addr - p->bias;
-    p->spared = p->spared ? p->spared : mem_alloc(c->patch_count / 8 + 1);
+    p->spared = p->spared ? p->spared : mem_alloc(bitmap_bytes(c->patch_count));
     for (size_t i = 0; i < c->patch_count; i++)
         if (at - c->patches[i].at < c->patches[i].window)
             spare(p, i);
@@ -117,7 +118,7 @@ struct patched patched_copy(const struct patched *p) {
         return copy;
     copy.code->refs++;
     if (copy.spared) {
-        size_t size = copy.code->emitted.patch_count / 8 + 1;
+        size_t size = bitmap_bytes(copy.code->emitted.patch_count);
         copy.spared = mem_alloc(size);
         memcpy(copy.spared, p->spared, size);
     }

@@ -1,3 +1,4 @@
+/* Chooses, emits, maps and fills a module's area and islands, and has its text written. */
 #include "patch/patcher.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include "target/maps.h"
 #include "target/memory.h"
 
-/* Maps memory for our code exactly at [START, START + SIZE). */
+/* Maps executable memory exactly at [START, START + SIZE). */
 static int map_code(const struct patched *p, const struct patch_request *r, taddr_t start,
                     size_t size, struct err *err) {
     struct remote_call call = {REGS_CALL_MMAP,
@@ -30,7 +31,7 @@ static int map_code(const struct patched *p, const struct patch_request *r, tadd
     return rc == 0 && (taddr_t)at != start ? area_no_room(p, ENOMEM, err) : rc;
 }
 
-/* Maps P's area, and puts the log there, by which all that follows can be undone. */
+/* Maps P's area and writes the log there. By the log all later steps can be undone. */
 static int map_area(struct patched *p, const struct patch_request *r, struct err *err) {
     int rc = undolog_announce(r->space, p, err);
     if (rc == 0)
@@ -63,7 +64,7 @@ int patcher_unmap(struct patched *p, const struct space *s, pid_t caller, struct
     return rc < 0 ? rc : undolog_end(s, err);
 }
 
-/* Maps COUNT islands from number FIRST on, which lie side by side, and fills them. */
+/* Maps and fills COUNT adjacent islands from number FIRST on. */
 static int map_run(struct patched *p, const struct patch_request *r, size_t first, size_t count,
                    struct err *err) {
     const struct island *islands = p->code->emitted.islands;
@@ -88,7 +89,7 @@ static int map_islands(struct patched *p, const struct patch_request *r, struct 
     return rc;
 }
 
-enum { MOST_ISLANDS = 16384 }; /* of a process: a quarter of what vm.max_map_count usually is */
+enum { MOST_ISLANDS = 16384 }; /* in a process: a quarter of the usual vm.max_map_count */
 
 static size_t islands_left(const struct space *s) {
     size_t used = 0;
@@ -99,20 +100,21 @@ static size_t islands_left(const struct space *s) {
     return used < MOST_ISLANDS ? MOST_ISLANDS - used : 0;
 }
 
-/* NONE: a selection of nothing. */
+/* NONE: the empty selection. */
 static struct plan_request request_of(const struct patched *p, const struct patch_request *r,
                                       const uint8_t *none) {
-    const uint8_t *selected = p->first ? p->first->emitted.beyond : p->entry->choice.selected;
+    const uint8_t *selected =
+        p->first ? p->first->emitted.beyond : p->traced_module->choice.selected;
     return (struct plan_request){.bias = p->bias,
                                  .site_bytes = undolog_site_bytes(),
                                  .keep_calls = cpu_guards_returns(),
                                  .selected = r->selected ? selected : none,
-                                 .filtered = r->selected ? p->entry->choice.filtered : NULL,
-                                 .sliced = p->entry->sliced,
+                                 .filtered = r->selected ? p->traced_module->choice.filtered : NULL,
+                                 .sliced = p->traced_module->sliced,
                                  .caller = r->from,
                                  .controls = r->controls,
-                                 .without_traps = p->entry->without_traps,
-                                 .first_id = p->entry->first_id,
+                                 .without_traps = p->traced_module->without_traps,
+                                 .first_id = p->traced_module->first_id,
                                  .ring_bytes = r->ring_bytes,
                                  .overflow = r->overflow,
                                  .hook = r->hook,
@@ -120,13 +122,13 @@ static struct plan_request request_of(const struct patched *p, const struct patc
 }
 
 static uint8_t *select_nothing(const struct patched *p) {
-    return mem_alloc(plan_function_count(p->entry->plan) / 8 + 1);
+    return mem_alloc(bitmap_bytes(plan_function_count(p->traced_module->plan)));
 }
 
 static struct plan_need need_of(const struct patched *p, const struct patch_request *r) {
     AUTO_FREE uint8_t *none = select_nothing(p);
     const struct plan_request q = request_of(p, r, none);
-    return plan_need(p->entry->plan, &q);
+    return plan_need(p->traced_module->plan, &q);
 }
 
 static int emit(struct patched *p, const struct patch_request *r, size_t most_islands,
@@ -141,7 +143,7 @@ static int emit(struct patched *p, const struct patch_request *r, size_t most_is
     q.taken = taken;
     p->code = mem_alloc(sizeof *p->code);
     p->code->refs = 1;
-    int rc = plan_emit(p->entry->plan, &q, &p->code->emitted, err);
+    int rc = plan_emit(p->traced_module->plan, &q, &p->code->emitted, err);
     if (rc == 0)
         undolog_make(p);
     return rc;
@@ -169,7 +171,7 @@ int patcher_prepare(struct patched *p, const struct patch_request *r, struct err
     return 0;
 }
 
-/* Without islands, where they cannot be mapped, a few functions stay untraced. */
+/* If the islands cannot be mapped, emits again without them: a few functions stay untraced. */
 static int map_with_islands_if_possible(struct patched *p, const struct patch_request *r,
                                         struct err *err) {
     taddr_t area = p->area;
@@ -185,8 +187,8 @@ static int map_with_islands_if_possible(struct patched *p, const struct patch_re
     return rc < 0 ? rc : map_area(p, r, err);
 }
 
-/* Threads may be in the trampolines by now: so what cannot be written leaves those where they are.
- */
+/* With positions, threads may be in the trampolines by now: if the text cannot be written, the
+ * trampolines stay as they are. */
 static int write_text(struct patched *p, const struct space *space, struct err *err) {
     int fd = space->remote.memory_fd;
     int rc = p->checked ? 0 : rewrite_check(p, fd, err);
@@ -203,7 +205,7 @@ static int write_text(struct patched *p, const struct space *space, struct err *
     return rc;
 }
 
-/* What threads find their lanes by begins the area, and is no part of the code. */
+/* The tables for lane_lookup precede the code in the area, and are no part of it. */
 static int fill(struct patched *p, const struct space *space, struct err *err) {
     const struct plan_code *c = &p->code->emitted;
     if (p->state != AREA_EMPTY)

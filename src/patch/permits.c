@@ -1,3 +1,4 @@
+/* The remote calls that spoor makes, and whether a sandbox allows them. */
 #include "patch/permits.h"
 
 #include <errno.h>
@@ -12,14 +13,20 @@
 #include "target/status.h"
 
 enum { PAGE = 4096, MASK_BYTES = 8 };
-enum { A = 1, B = 2, C = 4, D = 8, E = 16 }; /* the first to fifth argument, not known here */
+enum {
+    A = 1,
+    B = 2,
+    C = 4,
+    D = 8,
+    E = 16
+}; /* bits of the first to fifth argument: its value is not known here */
 
-/* All remote calls of this folder, and the one by which a thread recovers from them alone. What a
- * program's sandbox allows is exactly this in test/fault/programs/sandboxes.c, but for set_tls,
- * which only threads without a thread pointer make. */
+/* All remote calls of this room, and rt_sigreturn, by which a thread recovers from them alone. The
+ * sandbox in test/fault/programs/sandboxes.c allows exactly these calls, except set_tls, which only
+ * threads without a thread pointer make. */
 static const struct {
     unsigned purposes;
-    bool spare; /* may fail */
+    bool may_fail;
     const char *name;
     struct sandbox_call call;
 } calls[] = {
@@ -63,17 +70,17 @@ static const struct {
     {PERMIT_POINTER, false, "set_tls", {REGS_CALL_SET_POINTER, {0}, A}},
 };
 
-/* The name of the first call for PURPOSES that is forbidden; NULL: none is. */
+/* The name of the first forbidden call for PURPOSES; NULL: all are allowed. */
 static const char *forbidden(const struct sandbox *sandbox, unsigned purposes) {
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        enum sandbox_answer worst = calls[i].spare ? SANDBOX_FAILS : SANDBOX_ALLOWS;
+        enum sandbox_answer worst = calls[i].may_fail ? SANDBOX_FAILS : SANDBOX_ALLOWS;
         if (calls[i].purposes & purposes && sandbox_answer(sandbox, &calls[i].call) > worst)
             return calls[i].name;
     }
     return NULL;
 }
 
-static bool in_container(void) {
+static bool is_in_container(void) {
     static const char initial[] = "pid:[4026531836]"; /* linux/proc_ns.h */
     char link[64] = {0};
     return readlink("/proc/self/ns/pid", link, sizeof link - 1) > 0 && strcmp(link, initial) != 0;
@@ -81,10 +88,10 @@ static bool in_container(void) {
 
 unsigned permits_trusted(pid_t tid) {
     unsigned own = status_seccomp_filters(getpid());
-    return own && (status_descends(tid, getpid()) || in_container()) ? own : 0;
+    return own && (status_descends(tid, getpid()) || is_in_container()) ? own : 0;
 }
 
-int permits_check(const struct space *s, pid_t caller, unsigned purposes, const char *so,
+int permits_check(const struct space *s, pid_t caller, unsigned purposes, const char *consequence,
                   struct err *err) {
     struct sandbox sandbox;
     if (status_seccomp_filters(caller) <= s->filters)
@@ -93,12 +100,12 @@ int permits_check(const struct space *s, pid_t caller, unsigned purposes, const 
         return err_set(err, EPERM, "sandboxed",
                        "process %d: its seccomp sandbox may forbid what tracing needs (only root, "
                        "in no sandbox, can see what it allows): %s",
-                       s->pid, so);
+                       s->pid, consequence);
     const char *name = forbidden(&sandbox, purposes);
     sandbox_done(&sandbox);
     return name ? err_set(err, EPERM, "sandboxed",
                           "process %d: its seccomp sandbox forbids %s, which tracing needs: %s",
-                          s->pid, name, so)
+                          s->pid, name, consequence)
                 : 0;
 }
 

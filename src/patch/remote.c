@@ -1,3 +1,4 @@
+/* Remote calls, with the target's memory limit raised where needed. */
 #include "patch/remote.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 
 #include "patch/limits.h"
 
-enum { MAX_ERRNO = 4095 /* of calls that fail */ };
+enum { MAX_ERRNO = 4095 };
 
 int space_call(struct space *s, pid_t tid, const struct remote_call *call, int64_t *ret,
                struct err *err) {

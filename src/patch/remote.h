@@ -3,8 +3,8 @@
 
 #include "patch/space.h"
 
-/* TID, a thread of SPACE, makes CALL. A call that fails is an error, too; the limit of the
- * process's memory is raised for an mmap. Errors: "remote-call", "memory-limit". */
+/* TID, a thread of SPACE, makes CALL. A call that fails is an error, too. An mmap raises the
+ * process's memory limit. Errors: "remote-call", "memory-limit". */
 int space_call(struct space *space, pid_t tid, const struct remote_call *call, int64_t *ret,
                struct err *err);
 /* Unmaps memory that CALLER has mapped for spoor. Errors: "remote-call". */

@@ -1,3 +1,5 @@
+/* Writes patches and original bytes in pieces of text, in an order that keeps the code runnable if
+ * spoor is killed between two writes. */
 #include "patch/rewrite.h"
 
 #include <errno.h>
@@ -10,8 +12,8 @@
 enum {
     CHUNK_BYTES = 64 * 1024, /* text is read, changed and written in pieces up to this size */
     NEAR_BYTES = 4096,       /* patches this close share a piece */
-    APART = 256,             /* patches this far apart do not need each other */
-    PIECE_BYTES = PAGES_LOOK_BYTES, /* room for one, to whole pages */
+    APART = 256,             /* patches this far apart do not depend on each other */
+    PIECE_BYTES = PAGES_READ_BYTES, /* a piece, rounded to whole pages */
 };
 _Static_assert(CHUNK_BYTES + 2 * PAGE_MOST_BYTES <= PIECE_BYTES, "a piece fits");
 
@@ -21,19 +23,19 @@ struct piece {
 };
 typedef ARRAY(struct piece) piece_array;
 
-/* Whether patches I - 1 and I lie on different pages. */
-static bool parts_pages(const struct patch *patches, size_t i) {
+/* Whether patches I - 1 and I are on different pages. */
+static bool are_on_different_pages(const struct patch *patches, size_t i) {
     return page_down(patches[i - 1].at + patches[i - 1].size - 1) != page_down(patches[i].at);
 }
 
-/* What belongs together, such as a short jump and the hole that it leads to, is rarely cut, and
- * pages, which are to be given back as a whole, hardly ever. */
+/* Cuts the patches FIRST..END-1 in the upper half, so that patches that depend on each other (a
+ * short jump and its hole) rarely come into two pieces, and one page hardly ever. */
 static size_t cut(const struct patch *patches, size_t first, size_t end) {
     size_t apart = 0;
     for (size_t i = end; i > first + (end - first) / 2; i--) {
         if (patches[i].at - patches[i - 1].at < APART)
             continue;
-        if (parts_pages(patches, i))
+        if (are_on_different_pages(patches, i))
             return i;
         apart = apart ? apart : i;
     }
@@ -62,12 +64,12 @@ struct rewriting {
     const struct patched *patched;
     int fd;
     enum action action;
-    struct pages *pages; /* that can be their file's again; or NULL */
-    size_t alien;        /* patches in whose place something else stands, which stays */
-    bool changed;        /* the piece at hand */
+    struct pages *pages; /* where pages may be dropped; or NULL */
+    size_t overwritten;  /* patches that the program has overwritten; they stay */
+    bool changed;        /* the present piece */
 };
 
-/* Whether patch Q stands in TEXT, or a part of it: a tool may have been killed while it wrote. */
+/* Whether TEXT holds patch Q, or a part of it: a tool may have been killed while it wrote. */
 static bool is_patch(const struct patch *q, const uint8_t *text) {
     if (memcmp(text, q->after, q->size) == 0)
         return true;
@@ -77,37 +79,38 @@ static bool is_patch(const struct patch *q, const uint8_t *text) {
     return true;
 }
 
-static void put(struct rewriting *w, uint8_t *text, const uint8_t *bytes, size_t size) {
+static void set_text(struct rewriting *w, uint8_t *text, const uint8_t *bytes, size_t size) {
     memcpy(text, bytes, size);
     w->changed = true;
 }
 
-/* Changes TEXT, where patch Q is or will be, if that is not the program's by now. Returns whether
- * it may. */
-static bool treat_patch(struct rewriting *w, const struct patch *q, uint8_t *text) {
+/* Changes TEXT, the place of patch Q, unless the program has changed it. Returns whether the text
+ * is as expected. */
+static bool rewrite_one(struct rewriting *w, const struct patch *q, uint8_t *text) {
     bool before = memcmp(text, q->before, q->size) == 0;
     if (w->action == WRITE && before)
-        put(w, text, q->after, q->size);
+        set_text(w, text, q->after, q->size);
     else if (w->action == RESTORE && !before && is_patch(q, text))
-        put(w, text, q->before, q->size);
+        set_text(w, text, q->before, q->size);
     else if (w->action == RESTORE)
-        w->alien += !before && !q->yields;
+        w->overwritten += !before && !q->yields;
     return before || q->yields || w->action == RESTORE;
 }
 
-/* Patch number I, restored by itself. */
-static int put_back(const struct patched *p, int fd, size_t i, struct err *err) {
+/* Restores patch number I alone. */
+static int restore_one(const struct patched *p, int fd, size_t i, struct err *err) {
     const struct patch *q = &p->code->emitted.patches[i];
     uint8_t text[sizeof q->after];
     taddr_t at = q->at + p->bias;
     int rc = patched_is_spared(p, i) ? 0 : memory_read(fd, at, text, q->size, err);
     if (rc < 0 || patched_is_spared(p, i) || memcmp(text, q->before, q->size) == 0 ||
         !is_patch(q, text))
-        return rc; /* a page that was given back must not be written any more */
+        return rc; /* a dropped page must not be written any more */
     return memory_write(fd, at, q->before, q->size, err);
 }
 
-/* The patch from whose site patch number I is reached, if that is on its way; else I itself. */
+/* The patch of the site from which a thread comes to patch number I; I itself if that is the
+ * site. */
 static size_t site_of(const struct patched *p, size_t i) {
     taddr_t site = patched_way_back(p, p->code->emitted.patches[i].at + p->bias);
     return site ? patched_patch_at(&p->code->emitted, site - p->bias) : i;
@@ -123,17 +126,17 @@ int rewrite_withdraw(const struct patched *p, int fd, size_t i, struct err *err)
         if (hop != j)
             rc = rewrite_withdraw(p, fd, hop, err);
         if (rc == 0)
-            rc = put_back(p, fd, j, err);
+            rc = restore_one(p, fd, j, err);
     }
     for (size_t j = i; j-- > 0 && patches[j].at + PUN_MAX_BYTES > q->at && rc == 0;) {
         if (patches[j].at + patches[j].reads > q->at)
             rc = rewrite_withdraw(p, fd, j, err);
     }
-    return rc < 0 ? rc : put_back(p, fd, i, err);
+    return rc < 0 ? rc : restore_one(p, fd, i, err);
 }
 
-/* What is below run-time address AT will be restored at another time than what is above: so that
- * nothing leads from one to the other, sites near AT are restored one by one. */
+/* Text below run-time address AT is restored at another time than text above. Restores the sites
+ * near AT one by one, so that nothing leads from one to the other. */
 static int prepare_cut(const struct rewriting *w, taddr_t at, struct err *err) {
     const struct plan_code *c = &w->patched->code->emitted;
     vaddr_t cut = at - w->patched->bias;
@@ -146,14 +149,14 @@ static int prepare_cut(const struct rewriting *w, taddr_t at, struct err *err) {
     return rc;
 }
 
-struct text { /* of a piece, to whole pages where some may be given back */
+struct text { /* of a piece, rounded to whole pages where some may be dropped */
     const struct piece *piece;
     taddr_t start;
     size_t size;
     uint8_t now[PIECE_BYTES], then[PIECE_BYTES];
 };
 
-/* Its patches may be restored before or after others. */
+/* PIECE may be restored before or after its neighbours: cuts between them. */
 static int prepare_ends(const struct rewriting *w, const struct piece *piece, struct err *err) {
     const struct plan_code *c = &w->patched->code->emitted;
     taddr_t bias = w->patched->bias;
@@ -163,9 +166,9 @@ static int prepare_ends(const struct rewriting *w, const struct piece *piece, st
     return rc;
 }
 
-/* Writes T from FROM to TO after what is below has been given back. */
-static int put_between(struct rewriting *w, const struct text *t, size_t from, size_t to,
-                       struct err *err) {
+/* Drops pending pages, then writes T from FROM to TO. */
+static int write_between(struct rewriting *w, const struct text *t, size_t from, size_t to,
+                         struct err *err) {
     int rc = prepare_ends(w, t->piece, err);
     if (rc == 0)
         rc = prepare_cut(w, t->start + from, err);
@@ -178,28 +181,27 @@ static int put_between(struct rewriting *w, const struct text *t, size_t from, s
                             : memory_write(w->fd, t->start + from, t->then + from, to - from, err);
 }
 
-/* Pages that their file holds as they will be are made that's, the others are written if they
- * change. */
-static int put_pages(struct rewriting *w, const struct text *t, struct err *err) {
+/* Drops pages whose file has the wanted bytes, and writes the others if they change. */
+static int drop_or_write_pages(struct rewriting *w, const struct text *t, struct err *err) {
     int rc = 0;
-    pages_look(w->pages, t->start, t->size);
+    pages_read(w->pages, t->start, t->size);
     for (size_t at = 0, end; at < t->size && rc == 0; at = end) {
         end = at + page_bytes();
-        if (pages_hold(w->pages, at, t->then + at)) {
-            pages_give(w->pages, t->start + at);
+        if (pages_equal_file(w->pages, at, t->then + at)) {
+            pages_drop(w->pages, t->start + at);
             continue;
         }
-        while (end < t->size && !pages_hold(w->pages, end, t->then + end))
+        while (end < t->size && !pages_equal_file(w->pages, end, t->then + end))
             end += page_bytes();
         if (memcmp(t->now + at, t->then + at, end - at) != 0)
-            rc = put_between(w, t, at, end, err);
+            rc = write_between(w, t, at, end, err);
     }
     return rc == 0 && w->pages->failed ? -EBUSY : rc;
 }
 
-/* Writes a byte that is there already to each page that patches FIRST..END-1 begin in: it becomes
- * the process's own, which takes long, before that has to stand still for it. Never where the
- * program itself may write. */
+/* Makes private the pages in which patches FIRST..END-1 begin, by writing a byte that they hold
+ * already. That takes long, and is done before the process is stopped. Not where the program itself
+ * may write. */
 static int touch_pages(const struct rewriting *w, const struct piece *piece, struct err *err) {
     const struct patched *p = w->patched;
     taddr_t last = 0;
@@ -215,8 +217,8 @@ static int touch_pages(const struct rewriting *w, const struct piece *piece, str
     return rc;
 }
 
-/* Rewrites the piece in one go, or only sees whether it may be. */
-static int treat_piece(struct rewriting *w, const struct piece *piece, struct err *err) {
+/* Rewrites the piece in one write, or only checks it. */
+static int rewrite_piece(struct rewriting *w, const struct piece *piece, struct err *err) {
     const struct patched *p = w->patched;
     const struct patch *patches = p->code->emitted.patches;
     uint64_t mask = w->pages ? page_bytes() - 1 : 0;
@@ -233,57 +235,57 @@ static int treat_piece(struct rewriting *w, const struct piece *piece, struct er
     w->changed = false;
     for (size_t i = piece->first; i < piece->end && rc == 0; i++) {
         const struct patch *q = &patches[i];
-        if (!patched_is_spared(p, i) && !treat_patch(w, q, t.then + (q->at + p->bias - t.start)))
+        if (!patched_is_spared(p, i) && !rewrite_one(w, q, t.then + (q->at + p->bias - t.start)))
             return err_set(err, ESTALE, "text-differs",
-                           "%s: its code in memory is not its file's: left untraced",
-                           p->entry->module->path);
+                           "%s: its code in memory differs from its file: left untraced",
+                           p->traced_module->module->path);
     }
     if (rc == 0 && w->action == TOUCH)
         return touch_pages(w, piece, err);
     if (rc == 0 && w->pages)
-        return put_pages(w, &t, err);
+        return drop_or_write_pages(w, &t, err);
     if (rc == 0 && w->changed)
         rc = prepare_ends(w, piece, err);
     return rc < 0 || !w->changed ? rc : memory_write(w->fd, t.start, t.then, t.size, err);
 }
 
 /*
- * All pieces. Puns borrow bytes of what stands behind them, which must be as they read it for as
- * long as they stand: so what is higher is written first, and restored last. Who dies in between
- * leaves code that runs.
+ * Rewrites all pieces. Puns borrow bytes of the code behind them, which must not change as long as
+ * they are in memory: so higher text is written first and restored last. If spoor dies in between,
+ * the code runs.
  */
-static int treat(struct rewriting *w, struct err *err) {
+static int rewrite_all(struct rewriting *w, struct err *err) {
     piece_array pieces = {0};
     int rc = 0;
     find_pieces(w->patched, &pieces);
     for (size_t i = 0; i < pieces.count && rc == 0; i++) {
         size_t which = w->action == WRITE ? pieces.count - 1 - i : i;
-        rc = treat_piece(w, &pieces.at[which], err);
+        rc = rewrite_piece(w, &pieces.at[which], err);
     }
     ARRAY_FREE(&pieces);
     return rc;
 }
 
 int rewrite_check(const struct patched *p, int fd, struct err *err) {
-    return treat(&(struct rewriting){.patched = p, .fd = fd, .action = CHECK}, err);
+    return rewrite_all(&(struct rewriting){.patched = p, .fd = fd, .action = CHECK}, err);
 }
 
 int rewrite_touch(const struct patched *p, int fd, struct err *err) {
-    return treat(&(struct rewriting){.patched = p, .fd = fd, .action = TOUCH}, err);
+    return rewrite_all(&(struct rewriting){.patched = p, .fd = fd, .action = TOUCH}, err);
 }
 
 int rewrite_patch(const struct patched *p, int fd, struct err *err) {
-    return treat(&(struct rewriting){.patched = p, .fd = fd, .action = WRITE}, err);
+    return rewrite_all(&(struct rewriting){.patched = p, .fd = fd, .action = WRITE}, err);
 }
 
 static int restore(const struct patched *p, int fd, struct pages *pages, struct err *err) {
     struct rewriting w = {.patched = p, .fd = fd, .action = RESTORE, .pages = pages};
-    int rc = treat(&w, err);
-    if (rc == 0 && w.alien)
+    int rc = rewrite_all(&w, err);
+    if (rc == 0 && w.overwritten)
         return err_set(err, EBUSY, "text-changed",
-                       "code at 0x%jx: %zu places that tracing has changed were changed again by "
-                       "others: they stay so, and what they may lead to stays mapped",
-                       p->text, w.alien);
+                       "code at 0x%jx: the program has overwritten %zu patches: they stay as they "
+                       "are, and the trampolines that they may lead to stay mapped",
+                       p->text, w.overwritten);
     return rc;
 }
 

@@ -1,21 +1,20 @@
-/* A module's text in memory: its patches written, and what they have changed written back. */
+/* Writes a module's patches into its text in memory, and the original bytes back. */
 #pragma once
 
 #include "patch/pages.h"
 
-/* Whether P's patches may be written, but for those that are spared. Errors: "text-differs",
- * "memory". */
+/* Whether P's patches may be written, except spared ones. Errors: "text-differs", "memory". */
 int rewrite_check(const struct patched *p, int memory_fd, struct err *err);
-/* Makes the pages that they will stand in the process's own, ahead of that; it may run, but nobody
- * else may write there. Errors: as rewrite_check(). */
+/* Makes private, ahead of time, the pages that the patches will change. The process may run, but
+ * nobody else may write there. Errors: as rewrite_check(). */
 int rewrite_touch(const struct patched *p, int memory_fd, struct err *err);
-/* Writes them, as far as they may be. Errors: "text-differs", "memory". */
+/* Writes all patches that are not spared. Errors: "text-differs", "memory". */
 int rewrite_patch(const struct patched *p, int memory_fd, struct err *err);
-/* Writes back what P's patches have changed, where they stand. What others have written there since
- * stays. Pages become their file's again, if PAGES is not NULL. Errors: "text-changed" (there is
- * such text; the rest is restored), "memory". */
+/* Writes the original bytes over P's patches. Patches that the program has overwritten stay as they
+ * are. If PAGES is not NULL, pages are dropped where possible. Errors: "text-changed" (the program
+ * has overwritten some; the rest is restored), "memory". */
 int rewrite_restore(const struct patched *p, int memory_fd, struct pages *pages, struct err *err);
 
-/* Restores patch number I, and first what rests on it: puns below it that borrow bytes of it, and
- * hops whose holes lie in its window. Errors: "memory". */
+/* Restores patch number I, and first the patches that depend on it: puns below it that borrow its
+ * bytes, and hops whose holes are in its window. Errors: "memory". */
 int rewrite_withdraw(const struct patched *p, int memory_fd, size_t i, struct err *err);

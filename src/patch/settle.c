@@ -1,3 +1,5 @@
+/* Moves a thread out of stubs, the agent, the bridge and relocated code: by its registers, by
+ * emulating instructions, or over the bridge. */
 #include "patch/settle.h"
 
 #include <errno.h>
@@ -7,23 +9,22 @@
 #include "patch/crossing.h"
 #include "target/memory.h"
 
-/* The thread as settle sees it. */
-struct where {
+struct settling {
     const struct space *space;
     pid_t tid;
     struct lane_handle *handle;
     struct regs regs;
     bool changed;  /* regs differ from the thread's */
-    bool restored; /* the text is: the thread can go on at any instruction of it */
+    bool restored; /* the text is: the thread can go on at any of its instructions */
 };
 
-static void release_reservation(struct where *w) {
+static void release_reservation(struct settling *w) {
     if (w->handle && regs_has_lane(&w->regs, w->handle->at))
         __atomic_store_n(&w->handle->lane->head, w->handle->lane->head - EVENT_BYTES,
                          __ATOMIC_RELEASE);
 }
 
-/* COUNT words of the program's at AT. */
+/* Reads COUNT words of the target at AT. */
 static bool read_words(const struct space *space, taddr_t at, unsigned count, uint64_t *out) {
     const uint8_t size = arch_host()->word_bytes;
     for (unsigned i = 0; i < count; i++) {
@@ -38,9 +39,9 @@ static const struct arch *arch_of(const struct mark *m) {
     return m->other ? arch_host()->other : arch_host();
 }
 
-/* pc is OFFSET bytes into the stub of mark M: takes back what it did. A committed event stays, and
- * the thread goes on behind the stub. */
-static bool leave_stub(struct where *w, const struct patched *p, const struct mark *m,
+/* pc is OFFSET bytes into the stub of mark M: undoes what the stub did. A committed event stays;
+ * then the thread goes on behind the stub. */
+static bool leave_stub(struct settling *w, const struct patched *p, const struct mark *m,
                        uint32_t offset, bool reserved) {
     struct stub_state state;
     uint64_t words[STUB_MOST_PUSHED];
@@ -64,9 +65,9 @@ static bool leave_stub(struct where *w, const struct patched *p, const struct ma
 /* An inherited module has no marks, and its events are not read. */
 static bool is_without_marks(const struct patched *p) { return !p->code->emitted.mark_count; }
 
-/* FROM is in a stub of P's, of the OTHER state: the thread goes on where that gives registers back.
- */
-static bool skip_event(struct where *w, const struct patched *p, taddr_t from, bool other) {
+/* FROM is in a stub of P, of the OTHER state: the thread goes on where the stub restores
+ * registers. */
+static bool skip_event(struct settling *w, const struct patched *p, taddr_t from, bool other) {
     uint8_t code[STUB_MAX_BYTES];
     size_t left = p->area + p->area_size - from, at;
     size_t size = left < sizeof code ? left : sizeof code;
@@ -79,8 +80,8 @@ static bool skip_event(struct where *w, const struct patched *p, taddr_t from, b
     return true;
 }
 
-/* pc is in the agent: the stub it came from is told by a register. */
-static bool leave_agent(struct where *w, const struct patched *p, enum agent_place place) {
+/* pc is in the agent: a register holds the address in the stub that it came from. */
+static bool leave_agent(struct settling *w, const struct patched *p, enum agent_place place) {
     bool other;
     taddr_t back = regs_agent_return(&w->regs, &other);
     uint64_t offset = back - p->area;
@@ -91,13 +92,12 @@ static bool leave_agent(struct where *w, const struct patched *p, enum agent_pla
         return false;
     uint32_t at = (uint32_t)(offset - m->offset);
     if (place == AGENT_HOOK || place == AGENT_RESERVED || place == AGENT_RELEASED)
-        at = arch_of(m)->stub_retry(m->variant); /* nothing has happened yet, as seen from there */
+        at = arch_of(m)->stub_retry(m->variant); /* as if the stub had not reserved yet */
     return leave_stub(w, p, m, at, place == AGENT_RESERVED);
 }
 
-/* pc is on the bridge, where a tracer has left the thread: this one, when it comes to the other
- * side, or one that was killed. */
-static bool leave_bridge(struct where *w, const struct patched *p) {
+/* pc is on the bridge: the thread has crossed, or a killed tracer has left it there. */
+static bool leave_bridge(struct settling *w, const struct patched *p) {
     struct bridge_notes notes;
     regs_word_t words[BRIDGE_WORDS];
     if (memory_read(w->space->remote.memory_fd, bridge_notes_at(p->area), &notes, sizeof notes,
@@ -109,15 +109,15 @@ static bool leave_bridge(struct where *w, const struct patched *p) {
     return w->changed;
 }
 
-/* Mark M is of an instruction whose site's stub has run: to go back to the site would record its
- * event again. */
+/* Mark M is of an instruction whose site's stub has run: back at the site its event would be
+ * recorded twice. */
 static bool is_behind_its_stub(const struct patched *p, const struct mark *m) {
     return m > p->code->emitted.marks && m->kind == MARK_INSN && m[-1].kind == MARK_STUB &&
            m[-1].orig == m->orig;
 }
 
-/* Where the program's code goes on that mark M stands for; 0 if that cannot be read. */
-static taddr_t original_place(const struct where *w, const struct patched *p,
+/* The address in the program's code that mark M stands for; 0 if it cannot be read. */
+static taddr_t original_place(const struct settling *w, const struct patched *p,
                               const struct mark *m) {
     taddr_t at = m->orig + p->bias, to;
     if (m->kind != MARK_THROUGH)
@@ -140,8 +140,8 @@ bool settle_put_back(const struct space *space, const struct settle_place *place
     return true;
 }
 
-/* One move by registers. Returns whether pc has changed. */
-static bool move(struct where *w, enum settled *ret, struct settle_place *place) {
+/* Moves the thread one step by its registers. Returns whether pc may have to be moved again. */
+static bool move_once(struct settling *w, enum settled *ret, struct settle_place *place) {
     taddr_t pc = regs_pc(&w->regs), site = space_way_back(w->space, pc);
     struct patched *p = space_area_at(w->space, pc);
     *ret = SETTLED_OUTSIDE;
@@ -154,7 +154,7 @@ static bool move(struct where *w, enum settled *ret, struct settle_place *place)
     uint64_t offset = pc - p->area;
     enum agent_place agent = regs_agent_place(&w->regs, p->area);
     *ret = SETTLED_INSIDE;
-    *place = (struct settle_place){.module = p};
+    *place = (struct settle_place){.patched = p};
     if (agent == AGENT_BRIDGE)
         return leave_bridge(w, p);
     if (agent != AGENT_OUTSIDE)
@@ -175,23 +175,23 @@ static bool move(struct where *w, enum settled *ret, struct settle_place *place)
     return false;
 }
 
-static int move_on(struct where *w, enum settled *ret, struct settle_place *place) {
+static int move_by_registers(struct settling *w, enum settled *ret, struct settle_place *place) {
     int rc = thread_get_regs(w->tid, &w->regs);
     if (rc < 0)
         return rc;
     w->changed = false;
-    for (int i = 0; i < 4 && move(w, ret, place); i++)
+    for (int i = 0; i < 4 && move_once(w, ret, place); i++)
         ;
     return w->changed ? thread_set_regs(w->tid, &w->regs) : 0;
 }
 
 int settle_registers(const struct space *space, pid_t tid, struct lane_handle *handle,
                      enum settled *ret, struct settle_place *place) {
-    struct where w = {.space = space, .tid = tid, .handle = handle};
-    return move_on(&w, ret, place);
+    struct settling w = {.space = space, .tid = tid, .handle = handle};
+    return move_by_registers(&w, ret, place);
 }
 
-/* Whether the stub of M would write its event for a thread that comes to it with REGS. */
+/* Whether the stub of M would record an event for a thread that comes to it with REGS. */
 static bool passes_filter(const struct space *space, const struct patched *p, const struct mark *m,
                           const struct regs *regs) {
     const struct span *caller = &p->code->emitted.caller;
@@ -205,9 +205,9 @@ static bool passes_filter(const struct space *space, const struct patched *p, co
     return from - caller->start < caller->end - caller->start;
 }
 
-/* The thread stands before a stub in the middle of a window: the tool writes the event itself and
- * passes the stub by. */
-static int pass_stub(const struct space *space, pid_t tid, struct lane_handle *handle) {
+/* The thread is before a stub in the middle of a window: writes the event itself and skips the
+ * stub. */
+static int skip_stub(const struct space *space, pid_t tid, struct lane_handle *handle) {
     struct regs regs;
     int rc = thread_get_regs(tid, &regs);
     if (rc < 0)
@@ -234,7 +234,7 @@ static int pass_stub(const struct space *space, pid_t tid, struct lane_handle *h
 enum { AHEAD = BRIDGE_BYTES + INSN_MAX_BYTES };
 
 /* Reads the code at PC of P up to the next stub, at most AHEAD bytes. Returns how many. */
-static size_t read_ahead(const struct where *w, const struct patched *p, taddr_t pc,
+static size_t read_ahead(const struct settling *w, const struct patched *p, taddr_t pc,
                          uint8_t out[AHEAD]) {
     const struct plan_code *c = &p->code->emitted;
     uint64_t offset = pc - p->area, end = p->area_size;
@@ -248,18 +248,18 @@ static size_t read_ahead(const struct where *w, const struct patched *p, taddr_t
     return memory_read(w->space->remote.memory_fd, pc, out, size, NULL) == 0 ? size : 0;
 }
 
-static bool read_word(const void *where, taddr_t at, regs_word_t *ret) {
-    const struct where *w = where;
+static bool read_word(const void *settling, taddr_t at, regs_word_t *ret) {
+    const struct settling *w = settling;
     return memory_read(w->space->remote.memory_fd, at, ret, sizeof *ret, NULL) == 0;
 }
 
-static bool fill(const void *where, unsigned first, const regs_word_t *words, unsigned count) {
-    const struct where *w = where;
+static bool fill(const void *settling, unsigned first, const regs_word_t *words, unsigned count) {
+    const struct settling *w = settling;
     return thread_fill_vectors(w->tid, first, words, count) == 0;
 }
 
-/* Returns whether the thread has got on. */
-static bool take(struct where *w, const uint8_t *code, size_t size) {
+/* Emulates the thread's next instruction. Returns whether that was possible. */
+static bool emulate(struct settling *w, const uint8_t *code, size_t size) {
     const struct regs_reach reach = {read_word, fill, w};
     struct regs regs = w->regs;
     enum regs_taken taken = regs_take(&regs, code, size, &reach);
@@ -268,8 +268,9 @@ static bool take(struct where *w, const uint8_t *code, size_t size) {
     return thread_set_regs(w->tid, &regs) == 0;
 }
 
-/* The same from what of a stub cannot be run on the bridge. */
-static bool pass_by(struct where *w, const struct patched *p, const uint8_t *code, size_t size) {
+/* Skips the rest of a stub that cannot run on the bridge. */
+static bool skip_rest_of_stub(struct settling *w, const struct patched *p, const uint8_t *code,
+                              size_t size) {
     bool other = regs_is_other(&w->regs);
     return is_without_marks(p) && regs_is_stub_code(other, code, size) &&
            skip_event(w, p, regs_pc(&w->regs), other) && thread_set_regs(w->tid, &w->regs) == 0;
@@ -284,9 +285,9 @@ static int cross(const struct crossing *c, bool *ret_blocked) {
     return rc == -ERANGE ? 0 : rc;
 }
 
-/* Gets the thread, between instructions of a trampoline, to the next branch or stub, or beyond the
- * branch. *RET_STUCK: to where it cannot get on. */
-static int get_on(struct where *w, bool *ret_blocked) {
+/* Moves the thread, which is between instructions of a trampoline, to the next branch or stub, or
+ * beyond the branch. *RET_BLOCKED: it cannot be moved further. */
+static int advance(struct settling *w, bool *ret_blocked) {
     uint8_t code[AHEAD];
     int rc = thread_get_regs(w->tid, &w->regs);
     if (rc < 0)
@@ -298,39 +299,39 @@ static int get_on(struct where *w, bool *ret_blocked) {
     struct crossing c = {w->space, p, w->tid, code, bridge_fit(&w->regs, code, size), pc};
     if (c.size || (bridge_returns(code, size) && !thread_guards_returns(w->tid)))
         return cross(&c, ret_blocked);
-    *ret_blocked = !size || !(pass_by(w, p, code, size) || take(w, code, size));
+    *ret_blocked = !size || !(skip_rest_of_stub(w, p, code, size) || emulate(w, code, size));
     return 0;
 }
 
-static int move_out(struct where *w, enum settled *ret) {
+static int move_out(struct settling *w, enum settled *ret) {
     enum { MOST_MOVES = 256 };
     struct settle_place place;
     bool blocked = false;
-    int rc = move_on(w, ret, &place);
+    int rc = move_by_registers(w, ret, &place);
     for (int i = 0; i < MOST_MOVES && rc == 0 && !blocked && *ret == SETTLED_INSIDE; i++) {
-        rc = pass_stub(w->space, w->tid, w->handle);
+        rc = skip_stub(w->space, w->tid, w->handle);
         if (rc == 0)
-            rc = get_on(w, &blocked);
+            rc = advance(w, &blocked);
         if (rc == 0)
-            rc = move_on(w, ret, &place);
+            rc = move_by_registers(w, ret, &place);
     }
     return rc;
 }
 
 int settle_step_out(const struct space *space, pid_t tid, struct lane_handle *handle,
                     enum settled *ret) {
-    struct where w = {.space = space, .tid = tid, .handle = handle};
+    struct settling w = {.space = space, .tid = tid, .handle = handle};
     return move_out(&w, ret);
 }
 
 int settle_out(const struct space *space, pid_t tid, struct lane_handle *handle,
                enum settled *ret) {
-    struct where w = {.space = space, .tid = tid, .handle = handle, .restored = true};
+    struct settling w = {.space = space, .tid = tid, .handle = handle, .restored = true};
     return move_out(&w, ret);
 }
 
 bool settle_clockless(const struct space *space, pid_t tid, struct lane_handle *handle) {
-    struct where w = {.space = space, .tid = tid, .handle = handle};
+    struct settling w = {.space = space, .tid = tid, .handle = handle};
     if (thread_get_regs(tid, &w.regs) < 0)
         return false;
     taddr_t pc = regs_pc(&w.regs);
@@ -340,5 +341,5 @@ bool settle_clockless(const struct space *space, pid_t tid, struct lane_handle *
         pc - p->area - m->offset != arch_of(m)->stub_retry(m->variant))
         return false;
     return leave_stub(&w, p, m, arch_of(m)->stub_retry(m->variant), false) &&
-           thread_set_regs(tid, &w.regs) == 0 && pass_stub(space, tid, handle) == 0;
+           thread_set_regs(tid, &w.regs) == 0 && skip_stub(space, tid, handle) == 0;
 }

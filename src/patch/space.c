@@ -1,3 +1,4 @@
+/* An address space's life, state, and lookups by address. */
 #include "patch/space.h"
 
 #include <assert.h>

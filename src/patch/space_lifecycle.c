@@ -1,3 +1,4 @@
+/* Makes, forks and ends address spaces. */
 #include "patch/space_lifecycle.h"
 
 #include <errno.h>
@@ -36,7 +37,8 @@ int space_new_prepared(const struct space_context *ctx, pid_t tid, struct space 
     AUTO_FREE pid_t *threads = NULL;
     int rc = candidate_check_program(tid, err);
     s->threads = status_threads(tid, &threads);
-    memory_open(tid, &s->remote.memory_fd, NULL); /* to compare text early; else that comes late */
+    memory_open(tid, &s->remote.memory_fd,
+                NULL); /* to compare text early; on error that is done later */
     if (rc == 0)
         rc = space_prepare(ctx, s, tid, err);
     if (rc < 0) {
@@ -47,7 +49,7 @@ int space_new_prepared(const struct space_context *ctx, pid_t tid, struct space 
     return 0;
 }
 
-/* Whether SLAB is mapped in S, and nothing else in its place. */
+/* Whether SLAB is mapped in S at its address. */
 static bool has_slab(const struct space *s, const struct slab *slab) {
     struct undo_sign sign;
     return memory_read(s->remote.memory_fd, slab->at + UNDO_SIGN_AT, &sign, sizeof sign, NULL) ==
@@ -98,7 +100,7 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     s->pid = tid;
     s->remote.memory_fd = fd;
     s->callers = NULL;
-    s->stopping = false; /* its parent may be in the middle of that */
+    s->stopping = false; /* the parent may be stopping */
     memset(&s->slabs, 0, sizeof s->slabs);
     memset(&s->modules, 0, sizeof s->modules);
     memset(&s->prepared, 0, sizeof s->prepared);
@@ -110,7 +112,7 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
         ARRAY_PUSH(&s->slabs, slab_ref(parent->slabs.at[i]));
     for (size_t i = 0; i < parent->modules.count; i++) {
         struct patched copy = patched_copy(&parent->modules.at[i]);
-        if (s->state == SPACE_COMING) /* what was written since is not in it */
+        if (s->state == SPACE_COMING) /* later writes are not in the copy */
             copy.state = AREA_EMPTY, copy.checked = false;
         ARRAY_PUSH(&s->modules, copy);
     }
@@ -130,9 +132,8 @@ int space_uninstall(struct space *s, pid_t caller, struct err *err) {
     if (rc == 0 && kept)
         return err_set(
             err, EBUSY, "returns-later",
-            "process %d: a thread of it may yet come back from a signal's handler to "
-            "memory that tracing took: that stays until 'spoor detach %d' finds that none "
-            "does",
+            "process %d: a thread may yet come back from a signal handler to a trampoline: the "
+            "memory that tracing took stays until 'spoor detach %d' finds that no thread does",
             s->pid, s->pid);
     return rc < 0 ? rc : space_unmap_agent(s, caller, err);
 }

@@ -1,8 +1,9 @@
+/* Collects where threads are and return to, and moves them out of future windows. */
 #include "patch/thread_positions.h"
 
 #include "target/thread.h"
 
-/* Where TID returns to from a function that has put nothing on the stack yet. */
+/* Adds where TID returns to from a function that has not saved its return address yet. */
 static void add_link(struct thread_positions *a, pid_t tid) {
     struct regs regs;
     uint64_t registers[REGS_DWARF_COUNT], link;
@@ -13,8 +14,8 @@ static void add_link(struct thread_positions *a, pid_t tid) {
         ARRAY_PUSH(&a->pcs, regs_plain_address(link));
 }
 
-/* What is called returns to no window's middle, but a handler may have made it seem that a call was
- * made anywhere (goroutines.h). */
+/* No ordinary call returns into a window's middle. But a handler may have made it look as if a call
+ * was made anywhere (goroutines.h). */
 void thread_positions_add(struct thread_positions *a, int memory_fd, const struct maps *maps,
                           pid_t tid) {
     sigframe_array frames = {0};

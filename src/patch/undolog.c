@@ -1,3 +1,4 @@
+/* The undo log's head, chain and lists: written to the target, and read back. */
 #include "patch/undolog.h"
 
 #include <errno.h>
@@ -10,9 +11,9 @@
 #include "trace/varint.h"
 
 enum {
-    JUMP_BYTES = 5, /* of most patches, all of which lead to about the same place */
+    JUMP_BYTES = 5, /* most patches are such jumps, and lead to about the same place */
     PATCH_BYTES = VARINT_MAX_BYTES + 1 + 2 * sizeof((struct patch *)0)->after,
-    PAIR_BYTES = 2 * VARINT_MAX_BYTES, /* of a run of islands, and of a way */
+    PAIR_BYTES = 2 * VARINT_MAX_BYTES, /* a run of islands, or a way */
 };
 
 _Static_assert((int)PATCH_MAX_BYTES < (int)UNDO_YIELDS, "the log tells its size");
@@ -66,9 +67,9 @@ static int read_next(const struct space *s, taddr_t log, taddr_t *ret, struct er
                        err);
 }
 
-/* Takes P's log out of the chain, which is CHAIN's too. */
-static int cut_out(const struct space *s, const struct patched *p, struct undo_chain *chain,
-                   struct err *err) {
+/* Takes P's log out of CHAIN, which is a copy of the chain in the target. */
+static int unlink_log(const struct space *s, const struct patched *p, struct undo_chain *chain,
+                      struct err *err) {
     taddr_t next, at = chain->first;
     int rc = read_next(s, p->log, &next, err);
     if (rc == 0 && at == p->log)
@@ -84,7 +85,7 @@ static int cut_out(const struct space *s, const struct patched *p, struct undo_c
     return rc;
 }
 
-/* The log is noted as leaving before it leaves the chain: it may stand in both. */
+/* The log is noted as leaving before it leaves the chain: it may be in both. */
 int undolog_unlink(const struct space *s, const struct patched *p, struct err *err) {
     struct undo_chain chain;
     int rc = read_chain(s, &chain, err);
@@ -92,7 +93,7 @@ int undolog_unlink(const struct space *s, const struct patched *p, struct err *e
     if (rc == 0 && chain.first != p->log)
         rc = write_chain(s, &chain, err);
     if (rc == 0)
-        rc = cut_out(s, p, &chain, err);
+        rc = unlink_log(s, p, &chain, err);
     return rc < 0 ? rc : write_chain(s, &chain, err);
 }
 
@@ -104,7 +105,7 @@ int undolog_end(const struct space *s, struct err *err) {
     return rc < 0 ? rc : write_chain(s, &chain, err);
 }
 
-/* ---- the lists, written ---- */
+/* ---- writing the lists ---- */
 
 size_t undolog_bytes(void) { return sizeof(uint64_t) + sizeof(struct undo_log) + VARINT_MAX_BYTES; }
 
@@ -112,7 +113,7 @@ size_t undolog_site_bytes(void) { return 2 * (PATCH_BYTES + PAIR_BYTES); }
 
 static uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
-static uint8_t *put_runs(uint8_t *out, const struct plan_code *c, uint32_t *ret_count) {
+static uint8_t *write_runs(uint8_t *out, const struct plan_code *c, uint32_t *ret_count) {
     uint64_t page = 0;
     *ret_count = 0;
     for (size_t i = 0; i < c->island_count;) {
@@ -127,13 +128,13 @@ static uint8_t *put_runs(uint8_t *out, const struct plan_code *c, uint32_t *ret_
     return out;
 }
 
-static int32_t tail_of(const struct patch *q) {
+static int32_t displacement_of(const struct patch *q) {
     int32_t tail;
     memcpy(&tail, q->after + JUMP_BYTES - sizeof tail, sizeof tail);
     return tail;
 }
 
-static uint8_t *put_patches(uint8_t *out, const struct plan_code *c) {
+static uint8_t *write_patches(uint8_t *out, const struct plan_code *c) {
     vaddr_t end = 0;
     int32_t last = 0;
     for (const struct patch *q = c->patches; q < c->patches + c->patch_count; q++) {
@@ -144,8 +145,8 @@ static uint8_t *put_patches(uint8_t *out, const struct plan_code *c) {
         out += q->size;
         if (q->size == JUMP_BYTES) {
             *out++ = q->after[0];
-            out = varint_put(out, zigzag((int64_t)tail_of(q) - last));
-            last = tail_of(q);
+            out = varint_put(out, zigzag((int64_t)displacement_of(q) - last));
+            last = displacement_of(q);
         } else {
             memcpy(out, q->after, sizeof q->after);
             out += q->size;
@@ -154,7 +155,7 @@ static uint8_t *put_patches(uint8_t *out, const struct plan_code *c) {
     return out;
 }
 
-static uint8_t *put_ways(uint8_t *out, const struct plan_code *c) {
+static uint8_t *write_ways(uint8_t *out, const struct plan_code *c) {
     vaddr_t before = 0;
     for (const struct way *w = c->ways; w < c->ways + c->way_count; w++) {
         out = varint_put(out, w->at - before);
@@ -177,8 +178,8 @@ void undolog_make(struct patched *p) {
                            .way_count = (uint32_t)c->way_count};
     uint8_t *bytes = mem_alloc(sizeof log + VARINT_MAX_BYTES + c->patch_count * PATCH_BYTES +
                                (c->island_count + c->way_count) * PAIR_BYTES);
-    uint8_t *out = put_runs(bytes + sizeof log, c, &log.run_count);
-    out = put_ways(put_patches(out, c), c);
+    uint8_t *out = write_runs(bytes + sizeof log, c, &log.run_count);
+    out = write_ways(write_patches(out, c), c);
     size_t size = (size_t)(out - bytes);
     log.bytes = (uint32_t)(size - sizeof log);
     p->area_size = page_up(p->log + size) - p->area;
@@ -188,18 +189,18 @@ void undolog_make(struct patched *p) {
     p->code->undo.size = size;
 }
 
-/* ---- read ---- */
+/* ---- reading ---- */
 
-struct source { /* followed by bytes enough for the longest thing to be read at the end */
+struct source { /* followed by room for the longest item */
     const uint8_t *at, *end;
 };
 
-/* Whether COUNT things of at least LEAST bytes each can be there. */
+/* Whether the source may have COUNT items of at least LEAST bytes each. */
 static bool holds(const struct source *s, uint64_t count, size_t least) {
     return s->at <= s->end && count <= (size_t)(s->end - s->at) / least;
 }
 
-static bool get_runs(struct source *s, uint32_t count, struct plan_code *c) {
+static bool read_runs(struct source *s, uint32_t count, struct plan_code *c) {
     enum { MOST = 1 << 20 };
     ARRAY(struct island) islands = {0};
     uint64_t page = 0, pages = 0;
@@ -213,7 +214,7 @@ static bool get_runs(struct source *s, uint32_t count, struct plan_code *c) {
     return pages < MOST && s->at <= s->end;
 }
 
-static void get_after(struct source *s, struct patch *q, int32_t *last) {
+static void read_after(struct source *s, struct patch *q, int32_t *last) {
     if (q->size != JUMP_BYTES) {
         memcpy(q->after, s->at, q->size);
         s->at += q->size;
@@ -224,7 +225,7 @@ static void get_after(struct source *s, struct patch *q, int32_t *last) {
     memcpy(q->after + JUMP_BYTES - sizeof *last, last, sizeof *last);
 }
 
-static bool get_patches(struct source *s, uint32_t count, struct plan_code *c) {
+static bool read_patches(struct source *s, uint32_t count, struct plan_code *c) {
     enum { LEAST = 4 };
     vaddr_t end = 0;
     int32_t last = 0;
@@ -240,13 +241,13 @@ static bool get_patches(struct source *s, uint32_t count, struct plan_code *c) {
             return false;
         memcpy(q->before, s->at, q->size);
         s->at += q->size;
-        get_after(s, q, &last);
+        read_after(s, q, &last);
         end = q->at + q->size;
     }
     return c->patch_count == count && s->at <= s->end;
 }
 
-static bool get_ways(struct source *s, uint32_t count, struct plan_code *c) {
+static bool read_ways(struct source *s, uint32_t count, struct plan_code *c) {
     enum { LEAST = 2 };
     vaddr_t before = 0;
     if (!holds(s, count, LEAST))
@@ -266,8 +267,8 @@ static bool read_lists(int fd, const struct undo_log *log, struct plan_code *c, 
     if (memory_read(fd, log->self + sizeof *log, bytes, log->bytes, err) < 0)
         return false;
     struct source s = {bytes, bytes + log->bytes};
-    return get_runs(&s, log->run_count, c) && get_patches(&s, log->patch_count, c) &&
-           get_ways(&s, log->way_count, c);
+    return read_runs(&s, log->run_count, c) && read_patches(&s, log->patch_count, c) &&
+           read_ways(&s, log->way_count, c);
 }
 
 static bool is_log(const struct undo_log *log, taddr_t at) {

@@ -1,3 +1,4 @@
+/* Takes the patches of a space away, writes them again, or replaces them. */
 #include "patch/unpatch.h"
 
 #include "patch/breakpoints.h"
@@ -33,7 +34,7 @@ int space_unpatch_for_good(struct space *s, pid_t caller, struct err *err) {
     return 0;
 }
 
-/* Patches P again; what cannot be is left untraced. */
+/* Patches P again; if that fails, P is left untraced. */
 static void repatch_module(const struct space_context *ctx, const struct space *s, pid_t caller,
                            struct patched *p) {
     struct err err = {0};
@@ -64,7 +65,8 @@ int space_repatch(const struct space_context *ctx, struct space *s, pid_t caller
 }
 
 int space_replace(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
-    int rc = space_restore(s, caller, err); /* lifted or not: others may have changed some */
+    int rc = space_restore(s, caller,
+                           err); /* even if unpatched: the program may have changed some text */
     for (size_t i = 0; i < s->modules.count && rc == 0; i++)
         rc = patcher_unmap(&s->modules.at[i], s, caller, err);
     if (rc < 0)
@@ -78,7 +80,7 @@ int space_replace(const struct space_context *ctx, struct space *s, pid_t caller
     return space_update(ctx, s, caller, err);
 }
 
-/* CALLER is TID, or 0. */
+/* Restores all text. CALLER is TID, or 0. */
 static int restore(struct space *s, pid_t tid, pid_t caller, struct err *err) {
     struct pages pages;
     struct maps maps;
@@ -87,7 +89,7 @@ static int restore(struct space *s, pid_t tid, pid_t caller, struct err *err) {
         return rc;
     pages_begin(&pages, s, caller, &maps);
     for (size_t i = s->modules.count; i-- > 0;) {
-        struct patched *p = &s->modules.at[i]; /* one may be unmapped, and not yet reported to us */
+        struct patched *p = &s->modules.at[i]; /* it may be unmapped, and not reported yet */
         int failed = modules_still_mapped(s, &maps, p)
                          ? patcher_undo(p, s->remote.memory_fd, &pages, err)
                          : 0;

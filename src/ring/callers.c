@@ -1,3 +1,4 @@
+/* Unwinds slices into chains of callers, and shares what equal stacks have in common. */
 #include "ring/callers.h"
 
 #include <fcntl.h>
@@ -16,50 +17,50 @@
 
 enum { FIRST_ROOM = 256, WORD = REGS_WORD_BYTES };
 
-struct file { /* that is mapped somewhere */
+struct file { /* a mapped file */
     dev_t device;
     ino_t inode;           /* 0: the vDSO */
-    int fd;                /* −1: it cannot be had */
-    struct module *module; /* for its symbols; NULL: not looked at yet, or not possible */
+    int fd;                /* −1: it cannot be opened */
+    struct module *module; /* its symbols; NULL: not loaded yet, or not possible */
     bool tried;
 };
 
-struct known {  /* a pc that was met */
-    taddr_t pc; /* 0: a free place */
+struct known_pc { /* a pc, and its place */
+    taddr_t pc;   /* 0: free */
     uint32_t place;
-    uint64_t in; /* the serial number of the chains whose place that is */
+    uint64_t serial; /* chains_serial() of the place's chains */
 };
 
 struct walked {                           /* a frame */
-    uint64_t registers[REGS_DWARF_COUNT]; /* as it found them */
+    uint64_t registers[REGS_DWARF_COUNT]; /* at the frame's beginning */
     struct unwind_frame frame;
-    uint32_t chain; /* that it is the first one of */
+    uint32_t chain; /* that begins with it */
 };
 typedef ARRAY(struct walked) walked_array;
 
-struct last {    /* slice */
-    uint64_t in; /* as above */
+struct last_slice {
+    uint64_t serial; /* chains_serial() */
     uint64_t sp, end;
     regs_word_t *words;
     size_t room;
     walked_array frames;
-    uint32_t end_chain; /* how its chain ends */
+    uint32_t end_chain; /* CHAIN_* value at its end */
 };
 
 struct callers {
     atomic_uint refs;
-    pthread_mutex_t lock; /* of all that follows */
+    pthread_mutex_t lock; /* guards all fields below */
     uint32_t most;
     const struct stack_functions *asked;
     struct maps maps;
-    uint64_t *since;  /* by map, ticks: what was written from then on may lead there */
-    uint64_t changed; /* the latest of these */
+    uint64_t *since;  /* by map, ticks: events from then on may lead into it */
+    uint64_t changed; /* the latest in `since` */
     ARRAY(struct file) files;
     struct unwinder *unwinder;
-    struct known *table; /* open addressing, at most half full */
+    struct known_pc *table; /* open addressing, at most half full */
     size_t room, count;
-    walked_array frames; /* of the present slice */
-    struct last last;
+    walked_array frames;
+    struct last_slice last_slice;
 };
 
 /* ---- files ---- */
@@ -85,7 +86,7 @@ static void open_file(struct callers *c, pid_t tid, int memory_fd, const struct 
     ARRAY_PUSH(&c->files, file);
 }
 
-/* The unwinder's own descriptor of what MAP maps. */
+/* A descriptor of MAP's file for the unwinder. */
 static int open_again(void *ctx, const struct map *map) {
     const struct file *file = map->inode || is_vdso(map) ? file_of(ctx, map) : NULL;
     return file && file->fd >= 0 ? fcntl(file->fd, F_DUPFD_CLOEXEC, 0) : -1;
@@ -100,14 +101,15 @@ static const struct module *module_of(struct file *file, const struct map *map) 
 
 /* ---- functions ---- */
 
-/* A part of a function that lies elsewhere bears its name, and more. */
+/* The name of the function; without suffix if SYMBOL is a part of it that lies elsewhere
+ * (.cold). */
 static char *function_name(const char *symbol) {
     const char *cold = strstr(symbol, ".cold");
     return cold ? mem_printf("%.*s", (int)(cold - symbol), symbol) : mem_strdup(symbol);
 }
 
-/* The symbol of the code at ADDR, of a function if possible; NULL: none. What nothing tells the end
- * of goes on to the next symbol if it is a function (_start on 32-bit Arm). */
+/* The symbol of the code at ADDR, of a function if possible; NULL: none. A function of unknown size
+ * extends to the next symbol (_start on 32-bit Arm). */
 static const struct symbol *symbol_at(const struct module *m, vaddr_t addr) {
     size_t end = SEARCH(k, m->symbol_count, m->symbols[k].addr <= addr);
     const struct unwind_range *range = module_range_at(m, addr);
@@ -120,7 +122,7 @@ static const struct symbol *symbol_at(const struct module *m, vaddr_t addr) {
             continue;
         while (i && m->symbols[i - 1].addr == s->addr && m->symbols[i - 1].type != SYMBOL_OBJECT &&
                m->symbols[i - 1].name[0])
-            s = &m->symbols[--i]; /* the one to show comes first */
+            s = &m->symbols[--i]; /* the alias to show comes first */
         return s;
     }
     return NULL;
@@ -136,7 +138,8 @@ static vaddr_t vaddr_of(const struct module *m, const struct map *map, taddr_t p
     return offset;
 }
 
-/* The function that the code before PC, where a call returns to, is in; EXACT: that at PC. */
+/* The place of FRAME: the function of the call before its pc or, if EXACT, of the instruction at
+ * pc. */
 static uint32_t place_at(struct callers *c, const struct unwind_frame *frame,
                          struct chains *chains) {
     taddr_t pc = frame->pc - !frame->exact;
@@ -156,9 +159,9 @@ static uint32_t place_at(struct callers *c, const struct unwind_frame *frame,
     return chains_place(chains, &place);
 }
 
-/* ---- pcs that were met ---- */
+/* ---- places by pc ---- */
 
-static struct known *find_known(const struct callers *c, taddr_t pc) {
+static struct known_pc *find_known(const struct callers *c, taddr_t pc) {
     size_t i = (pc * 0x9e3779b97f4a7c15u) >> 32 & (c->room - 1);
     while (c->table[i].pc && c->table[i].pc != pc)
         i = (i + 1) & (c->room - 1);
@@ -166,7 +169,7 @@ static struct known *find_known(const struct callers *c, taddr_t pc) {
 }
 
 static void grow(struct callers *c) {
-    struct known *old = c->table;
+    struct known_pc *old = c->table;
     size_t had = c->room;
     c->room *= 2;
     c->table = mem_alloc(c->room * sizeof *c->table);
@@ -179,14 +182,14 @@ static void grow(struct callers *c) {
 static uint32_t place_of(struct callers *c, const struct unwind_frame *frame,
                          struct chains *chains) {
     taddr_t key = frame->pc - !frame->exact;
-    struct known *k = find_known(c, key);
-    if (k->pc && k->in == chains_serial(chains))
+    struct known_pc *k = find_known(c, key);
+    if (k->pc && k->serial == chains_serial(chains))
         return k->place;
     if (!k->pc && ++c->count > c->room / 2) {
         grow(c);
         k = find_known(c, key);
     }
-    *k = (struct known){key, place_at(c, frame, chains), chains_serial(chains)};
+    *k = (struct known_pc){key, place_at(c, frame, chains), chains_serial(chains)};
     return k->place;
 }
 
@@ -199,7 +202,7 @@ static void forget(struct callers *c) {
     c->maps = (struct maps){0};
     free(steal(c->since));
     free(c->table);
-    c->last.frames.count = 0;
+    c->last_slice.frames.count = 0;
     c->room = FIRST_ROOM;
     c->count = 0;
     c->table = mem_alloc(c->room * sizeof *c->table);
@@ -225,9 +228,9 @@ static bool same_code(const struct maps *a, const struct maps *b) {
     }
 }
 
-/* Since when MAPS hold what they do; what is not among the present ones: since now. At first
- * nothing has been written yet. */
-static uint64_t *date(struct callers *c, const struct maps *maps) {
+/* For each of MAPS, since when it is mapped: now, unless it is among the present maps. At first,
+ * since ever: no event was written before. */
+static uint64_t *map_times(struct callers *c, const struct maps *maps) {
     uint64_t *since = mem_alloc(maps->list.count * sizeof *since), now = clock_ticks();
     for (size_t i = 0; c->unwinder && i < maps->list.count; i++) {
         const struct map *map = &maps->list.at[i], *had = maps_at(&c->maps, map->start);
@@ -238,10 +241,10 @@ static uint64_t *date(struct callers *c, const struct maps *maps) {
     return since;
 }
 
-/* Files stay open that are mapped no more, which matters little; they may come again. */
+/* Files that are not mapped any more stay open: that costs little, and they may come again. */
 static void use_maps(struct callers *c, pid_t tid, const struct maps *maps) {
     int memory_fd = -1;
-    uint64_t *since = date(c, maps);
+    uint64_t *since = map_times(c, maps);
     memory_open(tid, &memory_fd, NULL);
     forget(c);
     c->since = since;
@@ -293,8 +296,8 @@ void callers_unref(struct callers *c) {
     }
     ARRAY_FREE(&c->files);
     ARRAY_FREE(&c->frames);
-    ARRAY_FREE(&c->last.frames);
-    free(c->last.words);
+    ARRAY_FREE(&c->last_slice.frames);
+    free(c->last_slice.words);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
@@ -302,13 +305,13 @@ void callers_unref(struct callers *c) {
 /* ---- slices ---- */
 
 /*
- * Mostly a slice is like the one before it, but for its lowest words. Where the two stand alike
- * from some address up to their ends, and a frame is there in both with the same pc and registers,
- * all that calls it is the same.
+ * Most slices differ from the one before only in their lowest words. Where two slices are equal
+ * from some address up to their ends, both may have a frame with the same pc and registers. Then
+ * all callers of that frame are the same.
  */
 
-/* From which address on the slice of BYTES from SP on is as the last one was. */
-static uint64_t same_from(const struct last *l, const struct stack_slice *s, uint64_t sp,
+/* The address from which on the slice of BYTES at SP equals the last one; UINT64_MAX: nowhere. */
+static uint64_t same_from(const struct last_slice *l, const struct stack_slice *s, uint64_t sp,
                           size_t bytes) {
     uint64_t at = sp + bytes, low = sp > l->sp ? sp : l->sp;
     if (at != l->end)
@@ -318,7 +321,8 @@ static uint64_t same_from(const struct last *l, const struct stack_slice *s, uin
     return at;
 }
 
-static void keep_words(struct last *l, const struct stack_slice *s, uint64_t sp, size_t bytes) {
+static void save_words(struct last_slice *l, const struct stack_slice *s, uint64_t sp,
+                       size_t bytes) {
     if (bytes / WORD > l->room) {
         l->room = bytes / WORD * 2;
         l->words = mem_resize(l->words, l->room, sizeof *l->words);
@@ -328,9 +332,9 @@ static void keep_words(struct last *l, const struct stack_slice *s, uint64_t sp,
     l->end = sp + bytes;
 }
 
-/* The number of the last slice's frame that has REGISTERS; how many there were: none has. Frames
- * come in the order of their stack pointers, signal frames apart. */
-static size_t find_again(const struct last *l, const uint64_t *registers) {
+/* Index of the last slice's frame that has REGISTERS; the number of frames: none. Frames are in the
+ * order of their stack pointers, except signal frames. */
+static size_t find_in_last(const struct last_slice *l, const uint64_t *registers) {
     size_t i = 0, count = l->frames.count;
     while (i < count && l->frames.at[i].registers[REGS_DWARF_SP] < registers[REGS_DWARF_SP])
         i++;
@@ -339,22 +343,22 @@ static size_t find_again(const struct last *l, const uint64_t *registers) {
     return same ? i : count;
 }
 
-/* Whether the walk may go on as the last one did from its frame number AGAIN on. */
-static bool may_join(const struct callers *c, size_t again) {
-    const struct last *l = &c->last;
+/* Whether the walk may continue with the last walk's frames from index AGAIN on. */
+static bool may_continue_as_last(const struct callers *c, size_t again) {
+    const struct last_slice *l = &c->last_slice;
     size_t here = c->frames.count, rest = l->frames.count - again;
     return rest && (l->end_chain == CHAIN_LIMITED ? here == again : here + rest <= c->most);
 }
 
-/* Whether what is mapped at PC was so at TICKS already. */
-static bool was_there(const struct callers *c, taddr_t pc, uint64_t ticks) {
+/* Whether the map at PC was already there at TICKS. */
+static bool was_mapped(const struct callers *c, taddr_t pc, uint64_t ticks) {
     const struct map *m = ticks < c->changed ? maps_at(&c->maps, pc) : NULL;
     return !m || c->since[m - c->maps.list.at] <= ticks;
 }
 
-/* Walks through what has been begun, at TICKS, to its end or to a frame from which on it has been
- * walked before: *RET_AGAIN is that one's number. Leaves the frames up to there in c->frames, and
- * returns how the walk has ended. */
+/* Walks the begun stack to its end, or to a frame from which the last slice was walked: *RET_AGAIN
+ * is its index. The stack is of time TICKS, and equals the last one from SAME on. Leaves the new
+ * frames in c->frames. Returns the CHAIN_* value of the end. */
 static uint32_t walk(struct callers *c, uint64_t same, uint64_t ticks, size_t *ret_again) {
     static const uint32_t ends[] = {[UNWIND_BOTTOM] = CHAIN_WHOLE,
                                     [UNWIND_CUT] = CHAIN_CUT,
@@ -366,26 +370,26 @@ static uint32_t walk(struct callers *c, uint64_t same, uint64_t ticks, size_t *r
     for (bool goes_on = true; goes_on;) {
         struct walked w = {.chain = CHAIN_NONE};
         memcpy(w.registers, registers, sizeof w.registers);
-        *ret_again = c->last.frames.count;
+        *ret_again = c->last_slice.frames.count;
         if (registers[REGS_DWARF_SP] >= same)
-            *ret_again = find_again(&c->last, registers);
-        if (may_join(c, *ret_again))
-            return c->last.end_chain;
-        if (!was_there(c, registers[REGS_DWARF_PC], ticks)) {
+            *ret_again = find_in_last(&c->last_slice, registers);
+        if (may_continue_as_last(c, *ret_again))
+            return c->last_slice.end_chain;
+        if (!was_mapped(c, registers[REGS_DWARF_PC], ticks)) {
             end = UNWIND_LOST;
             break;
         }
         goes_on = unwind_next(c->unwinder, &w.frame, &end);
         ARRAY_PUSH(&c->frames, w);
     }
-    *ret_again = c->last.frames.count;
+    *ret_again = c->last_slice.frames.count;
     return ends[end];
 }
 
-/* The chain of the frames that were walked through, and of the last slice's from number AGAIN on.
- * All these are the last slice's then. */
-static uint32_t number(struct callers *c, uint32_t end, size_t again, struct chains *chains) {
-    struct last *l = &c->last;
+/* The chain of the new frames and of the last slice's from index AGAIN on. All of them become the
+ * last slice's. */
+static uint32_t number_chain(struct callers *c, uint32_t end, size_t again, struct chains *chains) {
+    struct last_slice *l = &c->last_slice;
     size_t fresh = c->frames.count;
     uint32_t chain = again < l->frames.count ? l->frames.at[again].chain : end;
     for (size_t i = fresh; i-- > 0;) {
@@ -401,7 +405,7 @@ static uint32_t number(struct callers *c, uint32_t end, size_t again, struct cha
     return chain;
 }
 
-/* The first frame is the caller's, as it will be when the call has returned. */
+/* The first frame is the caller's, as it will be after the call's return. */
 static uint32_t find(struct callers *c, struct stack_slice *s, const struct trace_event *e,
                      size_t bytes, struct chains *chains) {
     const uint64_t sp = e->sp;
@@ -411,19 +415,19 @@ static uint32_t find(struct callers *c, struct stack_slice *s, const struct trac
     regs_set_slice(&stack.regs, s->registers, sp, s->words[0]);
     if (!c->unwinder || !unwind_is_possible(c->unwinder, regs_pc(&stack.regs)))
         return bytes ? CHAIN_LOST : CHAIN_CUT;
-    if (c->last.in != chains_serial(chains))
-        c->last.frames.count = 0;
-    c->last.in = chains_serial(chains);
+    if (c->last_slice.serial != chains_serial(chains))
+        c->last_slice.frames.count = 0;
+    c->last_slice.serial = chains_serial(chains);
     unwind_begin(c->unwinder, &stack);
-    uint32_t end = walk(c, same_from(&c->last, s, sp, bytes), e->ticks, &again);
-    keep_words(&c->last, s, sp, bytes);
-    return number(c, end, again, chains);
+    uint32_t end = walk(c, same_from(&c->last_slice, s, sp, bytes), e->ticks, &again);
+    save_words(&c->last_slice, s, sp, bytes);
+    return number_chain(c, end, again, chains);
 }
 
 uint32_t callers_find(struct callers *c, struct stack_slice *s, const struct trace_event *e,
                       struct chains *chains) {
     size_t bytes = slice_bytes(s, e->sp);
-    bool nothing = s->whole && s->end == e->sp; /* of the stack could be looked at */
+    bool nothing = s->whole && s->end == e->sp; /* nothing of the stack was readable */
     if (!bytes && !nothing)
         return CHAIN_MISSED;
     pthread_mutex_lock(&c->lock);

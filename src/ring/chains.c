@@ -1,3 +1,4 @@
+/* Hash tables of places and chains, and their records in the trace. */
 #include "ring/chains.h"
 
 #include <stdatomic.h>
@@ -7,9 +8,9 @@
 
 enum { FIRST_ROOM = 1024, NOTHING = UINT32_MAX };
 
-/* Numbers of things, found by what they are: open addressing, at most half full. */
+/* Finds numbers by content: open addressing, at most half full. */
 struct table {
-    uint32_t *at; /* NOTHING: a free place */
+    uint32_t *at; /* NOTHING: free */
     size_t room, count;
 };
 
@@ -135,13 +136,13 @@ void chains_tell(struct chains *c) {
     uint32_t places = (uint32_t)c->places.count, chains = (uint32_t)c->chains.count;
     if (places == c->written_places && chains == c->written_chains)
         return;
-    struct trace_chains news = {c->written_places,
-                                places - c->written_places,
-                                c->places.at + c->written_places,
-                                CHAIN_FIRST + c->written_chains,
-                                chains - c->written_chains,
-                                c->chains.at + c->written_chains};
-    trace_writer_chains(c->writer, &news);
+    struct trace_chains fresh = {c->written_places,
+                                 places - c->written_places,
+                                 c->places.at + c->written_places,
+                                 CHAIN_FIRST + c->written_chains,
+                                 chains - c->written_chains,
+                                 c->chains.at + c->written_chains};
+    trace_writer_chains(c->writer, &fresh);
     c->written_places = places;
     c->written_chains = chains;
 }

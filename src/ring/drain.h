@@ -1,7 +1,6 @@
 /*
- * The drainer: a thread that reads all active lanes into the trace, as fast as
- * they fill, and asks for the tracer when a thread waits in the dynamic
- * linker's hook.
+ * The drainer: a thread that reads all active lanes into the trace as fast as they fill. It wakes
+ * the tracer when a thread waits in the dynamic linker's hook.
  */
 #pragma once
 
@@ -22,13 +21,13 @@ struct drain_options {
 int drain_start(const struct drain_options *options, struct drain **ret, struct err *err);
 /* HANDLE is ready (slab_take) and its thread is about to run: makes it active. */
 void drain_add(struct drain *d, struct lane_handle *handle);
-/* The same for a thread that was running before it was traced: what it had open is told later, but
- * is told, by drain_frames(). With depth or threshold its events wait for that. */
+/* The same for a thread that was running before it was traced. drain_frames() follows with the
+ * calls that it had open; with depth or threshold its events wait for them. */
 void drain_add_running(struct drain *d, struct lane_handle *handle);
-/* What HANDLE's thread, which stood still then, had open at a time after all its events so far.
+/* FRAMES: the calls that HANDLE's thread, which was stopped, had open after all its events so far.
  * Called by the tracer. */
 void drain_frames(struct drain *d, struct lane_handle *handle, const struct trace_frames *frames);
-/* HANDLE's thread has ended or left: what is in the ring is still read, then the slot is free. */
+/* HANDLE's thread has ended or is detached: the rest of the ring is read, then the lane is free. */
 void drain_close(struct drain *d, struct lane_handle *handle);
-/* Waits until all closed lanes are read, ends the thread. All lanes must have been closed. */
+/* Waits until all lanes are read, and ends the thread. All lanes must have been closed. */
 void drain_finish(struct drain *d);

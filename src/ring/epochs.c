@@ -1,3 +1,4 @@
+/* Notes when a ring has grown, at most one note for EPOCH_TICKS. */
 #include "ring/epochs.h"
 
 void epochs_begin(struct epochs *e, uint64_t ticks) {

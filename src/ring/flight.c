@@ -1,3 +1,4 @@
+/* The flight recorder: takes snapshots when asked or triggered, writes them, and reports them. */
 #include "ring/flight.h"
 
 #include <errno.h>
@@ -11,13 +12,13 @@
 #include "target/timing.h"
 
 enum {
-    MOST_BYTES = 512 << 20,  /* of rings in a snapshot: of each thread an equal share at most */
-    ENDED_RINGS = 16,        /* of ended threads no more events than so many rings hold, */
-    ENDED_BYTES = 256 << 20, /* nor more than that, */
-    ENDED_THREADS = 1000,    /* and no more threads */
+    MOST_BYTES = 512 << 20,  /* of rings in a snapshot: each thread has at most an equal share */
+    ENDED_RINGS = 16,        /* of ended threads: as many events as so many rings hold, */
+    ENDED_BYTES = 256 << 20, /* at most so many bytes, */
+    ENDED_THREADS = 1000,    /* and so many threads */
 };
 
-enum state { QUIET, WANTED, TAKEN }; /* taken: being written */
+enum state { QUIET, WANTED, TAKEN }; /* taken: it is being written */
 
 struct note { /* for the user */
     char *text;
@@ -34,21 +35,20 @@ struct flight {
     pthread_mutex_t lock; /* guards the following */
     pthread_cond_t changed;
     enum state state;
-    const char *reason, *again; /* of what is wanted; of what is wanted next, or NULL */
+    const char *reason, *next_reason; /* of the wanted snapshot, and of the next one; or NULL */
     struct snapshot *taken;
     uint32_t made;
     bool closing;
     ARRAY(struct note) notes;
 
-    /* The drainer's. */
-    bool due; /* a snapshot is due when the lanes of threads that ended before have retired */
+    /* The drainer's fields. */
+    bool due; /* a snapshot is taken when the lanes of threads that ended before have retired */
     uint32_t triggered;
-    uint64_t last_ns; /* when the last snapshot was taken; 0: none was */
+    uint64_t last_ns; /* of the last snapshot; 0: none */
     uint64_t too_soon, too_many, skipped;
     ARRAY(struct ring_image) ended; /* since the last snapshot, the oldest first */
     uint64_t ended_bytes;
-    struct ring_image
-        forgotten; /* the last thread that there was no room for, without its events */
+    struct ring_image forgotten; /* the last thread that had no room, without its events */
 };
 
 static void wake(const struct flight *f) {
@@ -57,11 +57,11 @@ static void wake(const struct flight *f) {
     (void)n;
 }
 
-/* ---- what the drainer does ---- */
+/* ---- the drainer ---- */
 
 static uint64_t image_bytes(const struct ring_image *image) { return image->count * EVENT_BYTES; }
 
-/* Adds the threads that have ended to S. Events that there was no room for count as lost. */
+/* Adds the ended threads to S. Events that had no room count as lost. */
 static void take_ended(struct flight *f, struct snapshot *s) {
     if (f->forgotten.lost)
         ARRAY_PUSH(&s->images, f->forgotten);
@@ -76,14 +76,14 @@ static void take_ended(struct flight *f, struct snapshot *s) {
 static void take_one(struct snapshot *s, struct lane_handle *handle, uint64_t most_bytes) {
     bool ended = atomic_load_explicit(&handle->state, memory_order_acquire) == LANE_CLOSING;
     struct ring_image image = ring_image_take(handle, most_bytes);
-    image.ended = handle->imaged = ended;
+    image.ended = handle->in_snapshot = ended;
     image.end_ticks = ended ? handle->end_ticks : 0;
     ARRAY_PUSH(&s->images, image);
 }
 
-/* Copies what all rings hold, first that of FIRST, which may be NULL. */
-static void take(struct flight *f, struct lane_handle *const *active, size_t count,
-                 struct lane_handle *first) {
+/* Copies all rings, first that of FIRST, which may be NULL. */
+static void take_snapshot(struct flight *f, struct lane_handle *const *active, size_t count,
+                          struct lane_handle *first) {
     struct snapshot *s = mem_alloc(sizeof *s);
     uint64_t share = count ? MOST_BYTES / count : 0;
     struct timing now = timing_now();
@@ -111,7 +111,7 @@ static bool is_wanted(struct flight *f) {
     return wanted;
 }
 
-/* A trigger has fired HITS times at once: whether that leads to a snapshot. */
+/* Triggers have fired HITS times in one look. Returns whether a snapshot is taken. */
 static bool fire(struct flight *f, const char *why, unsigned hits) {
     const struct record_options *o = f->options.session;
     if (f->triggered >= o->snapshot_limit) {
@@ -131,7 +131,7 @@ static bool fire(struct flight *f, const char *why, unsigned hits) {
     return !soon;
 }
 
-/* Returns whether HANDLE's newest events ask for a snapshot. */
+/* Returns whether HANDLE's newest events trigger a snapshot. */
 static bool watch(struct flight *f, struct lane_handle *handle, unsigned *fullest) {
     struct watched seen;
     if (!f->triggers)
@@ -156,19 +156,19 @@ unsigned flight_look(struct flight *f, struct lane_handle *const *active, size_t
         if (watch(f, active[i], &fullest))
             first = active[i];
     if (first)
-        take(f, active, count, first);
+        take_snapshot(f, active, count, first);
     f->due = is_wanted(f);
     return fullest;
 }
 
 void flight_settle(struct flight *f, struct lane_handle *const *active, size_t count) {
     if (f && f->due)
-        take(f, active, count, NULL);
+        take_snapshot(f, active, count, NULL);
     if (f)
         f->due = false;
 }
 
-/* The oldest ended thread's events are not kept any longer. */
+/* Drops the oldest ended thread's events. */
 static void forget_oldest(struct flight *f) {
     struct ring_image *oldest = &f->ended.at[0];
     f->ended_bytes -= image_bytes(oldest);
@@ -189,8 +189,8 @@ void flight_retire(struct flight *f, struct lane_handle *handle) {
     f->due |= watch(f, handle, &fullest);
     watch_free(handle->watch);
     handle->watch = NULL;
-    if (handle->imaged) {
-        handle->imaged = false;
+    if (handle->in_snapshot) {
+        handle->in_snapshot = false;
         return;
     }
     uint64_t most = (uint64_t)ENDED_RINGS * handle->ring_bytes;
@@ -237,7 +237,7 @@ static struct note write_snapshot(const struct flight *f, struct snapshot *s) {
         false};
 }
 
-/* The next snapshot to write, or NULL: there will be none. */
+/* The next snapshot to write; NULL: there will be none. */
 static struct snapshot *next_taken(struct flight *f) {
     pthread_mutex_lock(&f->lock);
     while (!f->taken && !f->closing)
@@ -253,12 +253,12 @@ static void *run(void *arg) {
     for (struct snapshot *s; (s = next_taken(f));) {
         struct note note = write_snapshot(f, s);
         snapshot_free(s);
-        pthread_mutex_lock(&f->lock); /* a reader of the note may ask for the next one */
+        pthread_mutex_lock(&f->lock); /* the note's reader may ask for the next snapshot */
         ARRAY_PUSH(&f->notes, note);
         f->made += !note.failure;
-        f->state = f->again ? WANTED : QUIET;
-        f->reason = f->again;
-        f->again = NULL;
+        f->state = f->next_reason ? WANTED : QUIET;
+        f->reason = f->next_reason;
+        f->next_reason = NULL;
         pthread_cond_broadcast(&f->changed);
         pthread_mutex_unlock(&f->lock);
         wake(f);
@@ -266,7 +266,7 @@ static void *run(void *arg) {
     return NULL;
 }
 
-/* ---- the session's loop ---- */
+/* ---- the recording's loop ---- */
 
 static bool is_file(const char *path) {
     struct stat st;
@@ -321,7 +321,7 @@ void flight_snapshot(struct flight *f, const char *reason) {
     }
     pthread_mutex_lock(&f->lock);
     if (f->state == TAKEN)
-        f->again = reason;
+        f->next_reason = reason;
     if (f->state == QUIET) {
         f->state = WANTED;
         f->reason = reason;
@@ -329,7 +329,7 @@ void flight_snapshot(struct flight *f, const char *reason) {
     pthread_mutex_unlock(&f->lock);
 }
 
-static void say(const struct flight *f, const char *text, bool failure) {
+static void report_note(const struct flight *f, const char *text, bool failure) {
     const struct report *report = &f->options.session->report;
     failure ? report_complain(report, text) : report_warn(report, text);
 }
@@ -346,12 +346,12 @@ void flight_tell(struct flight *f) {
         pthread_mutex_unlock(&f->lock);
         if (!note.text)
             return;
-        say(f, note.text, note.failure);
+        report_note(f, note.text, note.failure);
         free(note.text);
     }
 }
 
-/* Waits until nothing is being written. Returns whether something is still wanted. */
+/* Waits until no snapshot is being written. Returns whether another is wanted. */
 static bool await_written(struct flight *f) {
     pthread_mutex_lock(&f->lock);
     while (f->state == TAKEN)
@@ -363,35 +363,35 @@ static bool await_written(struct flight *f) {
     return wanted;
 }
 
-static void tell_missed(const struct flight *f) {
+static void report_missed(const struct flight *f) {
     if (f->too_soon) {
         AUTO_FREE char *text =
             mem_printf("%ju more triggers came sooner after a snapshot than --snapshot-gap allows",
                        f->too_soon);
-        say(f, text, false);
+        report_note(f, text, false);
     }
     if (f->too_many) {
         AUTO_FREE char *text = mem_printf("%ju more triggers came after the last of --snapshots=%u",
                                           f->too_many, f->options.session->snapshot_limit);
-        say(f, text, false);
+        report_note(f, text, false);
     }
     if (f->skipped) {
         AUTO_FREE char *text = mem_printf("%ju events were overwritten before --trigger could look "
                                           "at them: a larger --buffer makes that rarer",
                                           f->skipped);
-        say(f, text, false);
+        report_note(f, text, false);
     }
 }
 
 uint32_t flight_finish(struct flight *f) {
     if (f->started) {
         while (await_written(f))
-            take(f, NULL, 0, NULL);
+            take_snapshot(f, NULL, 0, NULL);
         pthread_join(f->thread, NULL);
         f->started = false;
     }
     flight_tell(f);
-    tell_missed(f);
+    report_missed(f);
     return f->made;
 }
 

@@ -1,3 +1,4 @@
+/* Slabs of lanes: made, mapped beside the robust-futex list, given to threads, and freed. */
 #include "ring/lanes.h"
 
 #include <linux/futex.h>
@@ -5,40 +6,41 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
+
 #include <unistd.h>
 
 #include "arch/bridge.h"
 #include "arch/clock.h"
+#include "base/clock.h"
 #include "base/page.h"
 #include "target/thread.h"
 #include "wire/undo.h"
 
 /*
- * A slab: a page of 4 KB with the control words and slab_saved(), HANDLER_ROOM, REMOTE_FRAME_BYTES
- * of scratch, the sink, then the lanes. A remote call's stack pointer is at that scratch: were the
- * tool killed just before it blocks the thread's signals, a handler would run below.
+ * A slab: a page of 4 KB with the control words and slab_saved(); HANDLER_ROOM; REMOTE_FRAME_BYTES
+ * for remote calls; the sink; the lanes. Remote calls have their stack pointer at the frame: if the
+ * tool is killed just before it blocks the thread's signals, a handler runs in HANDLER_ROOM below.
  *
  * The control word is a robust futex owned by the tracer's thread. When that thread dies, however
  * it dies, the kernel walks its robust list and sets FUTEX_OWNER_DIED in each word. The kernel
  * finds a word at node + futex_offset (Documentation/locking/robust-futexes.rst). Targets can write
- * to the slab, so the node stands before it, in memory of our own.
+ * to the slab, so the node precedes it, in memory of the tool.
  */
 enum {
     CONTROL_BYTES = 4096,
     HANDLER_ROOM = 64 << 10,
-    NARROW = REGS_WORD_BYTES < 8, /* programs and we have 3 GiB or so */
+    NARROW = REGS_WORD_BYTES < 8, /* 3 GiB of addresses or so */
     USUAL_BYTES = NARROW ? 16 << 20 : 64 << 20,
-    MOST_BYTES = NARROW ? USUAL_BYTES : 256 << 20, /* where many threads are known to want one */
+    MOST_BYTES = NARROW ? USUAL_BYTES : 256 << 20, /* if many threads are known to need lanes */
     SAVED_AT = 64,
-    MIN_SLOTS = NARROW ? 2 : 8,
-    USUAL_SLOTS = 64,
-    MOST_SLOTS = 256
+    LEAST_LANES = NARROW ? 2 : 8,
+    USUAL_LANES = 64,
+    MOST_LANES = 256
 };
 
 struct control_page {
     struct control control;
-    struct control dead; /* the sink's: says from the start that it is not read */
+    struct control dead; /* the sink's: not read from the start */
     struct undo_sign sign;
 };
 _Static_assert(sizeof(struct control_page) <= SAVED_AT, "stands before slab_saved()");
@@ -47,8 +49,8 @@ _Static_assert(CONTROL_OWNER_DIED == FUTEX_OWNER_DIED, "linux/futex.h");
 _Static_assert(offsetof(struct control_page, control.owner) == 0, "futex_offset");
 _Static_assert(offsetof(struct control_page, sign) == UNDO_SIGN_AT, "wire/undo.h");
 
-static struct robust_list_head owned = {
-    .list = {&owned.list},
+static struct robust_list_head robust_futexes = {
+    .list = {&robust_futexes.list},
     .futex_offset = sizeof(struct robust_list),
 };
 
@@ -56,21 +58,21 @@ static struct robust_list *node_of(const struct slab *s) {
     return (struct robust_list *)(void *)s->local - 1;
 }
 
-/* Every slab that is mapped here, live or waiting for its last lane to be drained. */
+/* All slabs mapped here, in use or waiting until their last lane is drained. */
 static ARRAY(struct slab *) slabs;
 
-static void link_owned(void) {
-    owned.list.next = &owned.list;
+static void own_control_words(void) {
+    robust_futexes.list.next = &robust_futexes.list;
     for (size_t i = 0; i < slabs.count; i++) {
         struct control_page *page = (struct control_page *)slabs.at[i]->local;
         page->control.owner = (uint32_t)gettid();
-        node_of(slabs.at[i])->next = owned.list.next;
-        owned.list.next = node_of(slabs.at[i]);
+        node_of(slabs.at[i])->next = robust_futexes.list.next;
+        robust_futexes.list.next = node_of(slabs.at[i]);
     }
-    syscall(SYS_set_robust_list, &owned, sizeof owned);
+    syscall(SYS_set_robust_list, &robust_futexes, sizeof robust_futexes);
 }
 
-/* A private page, directly followed by the slab. Returns the slab's address, or NULL. */
+/* Maps a private page, directly followed by the slab. Returns the slab's address, or NULL. */
 static uint8_t *map_slab(int fd, size_t size) {
     const size_t before = page_bytes();
     uint8_t *page = mmap(NULL, before + size, PROT_READ | PROT_WRITE,
@@ -86,14 +88,14 @@ static uint8_t *map_slab(int fd, size_t size) {
 
 static void unmap_slab(struct slab *s) { munmap(s->local - page_bytes(), page_bytes() + s->size); }
 
-static uint32_t between(uint32_t least, size_t n, uint32_t most) {
+static uint32_t clamp(uint32_t least, size_t n, uint32_t most) {
     return n < least ? least : n > most ? most : (uint32_t)n;
 }
 
 uint32_t slab_lane_count(uint32_t ring_bytes, size_t threads) {
     const size_t lane = (size_t)ring_bytes + LANE_RING;
-    uint32_t usual = between(MIN_SLOTS, USUAL_BYTES / lane, USUAL_SLOTS);
-    return between(usual, threads, between(usual, MOST_BYTES / lane, MOST_SLOTS));
+    uint32_t usual = clamp(LEAST_LANES, USUAL_BYTES / lane, USUAL_LANES);
+    return clamp(usual, threads, clamp(usual, MOST_BYTES / lane, MOST_LANES));
 }
 
 /* Lane 0 is the sink. */
@@ -102,40 +104,40 @@ static size_t lane_offset(uint32_t ring_bytes, uint32_t i) {
            (size_t)i * (LANE_RING + (size_t)ring_bytes);
 }
 
-size_t slab_bytes(uint32_t ring_bytes, uint32_t slots) {
-    return page_up(lane_offset(ring_bytes, 1 + slots));
+size_t slab_bytes(uint32_t ring_bytes, uint32_t lanes) {
+    return page_up(lane_offset(ring_bytes, 1 + lanes));
 }
 
-static struct lane_handle slot_at(const struct slab *s, uint32_t lane) {
+static struct lane_handle handle_of_lane(const struct slab *s, uint32_t lane) {
     size_t offset = lane_offset(s->ring_bytes, lane);
     return (struct lane_handle){
         .lane = (void *)(s->local + offset), .at = s->at + offset, .ring_bytes = s->ring_bytes};
 }
 
 static void init_sink(struct slab *s) {
-    s->sink = slot_at(s, 0);
+    s->sink = handle_of_lane(s, 0);
     s->sink.unread = true;
-    s->sink.lane->limit = INT64_MAX; /* also as a signed number */
+    s->sink.lane->limit = INT64_MAX; /* largest signed number, too */
     s->sink.lane->control = s->at + offsetof(struct control_page, dead);
     ((struct control_page *)s->local)->dead.owner = CONTROL_OWNER_DIED;
 }
 
-struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes, uint32_t slots) {
-    size_t size = slab_bytes(ring_bytes, slots);
+struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes, uint32_t lanes) {
+    size_t size = slab_bytes(ring_bytes, lanes);
     uint8_t *local = map_slab(fd, size);
     if (!local)
         return NULL;
     struct slab *s = mem_alloc(sizeof *s);
     *s = (struct slab){.refs = 1, .local = local, .size = size, .at = at, .ring_bytes = ring_bytes};
-    s->lane_count = slots;
+    s->lane_count = lanes;
     s->handles = mem_alloc(s->lane_count * sizeof *s->handles);
     for (uint32_t i = 0; i < s->lane_count; i++)
-        s->handles[i] = slot_at(s, 1 + i);
+        s->handles[i] = handle_of_lane(s, 1 + i);
     init_sink(s);
     for (uint32_t i = 0; i < s->lane_count; i++)
         s->handles[i].sink = s->sink.lane;
     ARRAY_PUSH(&slabs, s);
-    link_owned();
+    own_control_words();
     return s;
 }
 
@@ -150,7 +152,7 @@ struct slab *slab_ref(struct slab *s) {
     return s;
 }
 
-/* Whether the drainer still looks into S for a lane of IN. */
+/* Whether the drainer still reads S for a lane of IN. */
 static bool is_read_for(const struct slab *s, struct slab *in) {
     for (struct lane_handle *k = in->handles; k < in->handles + in->lane_count; k++)
         if ((in == s || k->sink == s->sink.lane) &&
@@ -159,8 +161,8 @@ static bool is_read_for(const struct slab *s, struct slab *in) {
     return false;
 }
 
-/* A space's lanes have one sink, that of its first slab: it is looked at with each of them. */
-static bool drained(const struct slab *s, size_t count) {
+/* All lanes of a space have one sink, that of its first slab, which is looked at with each lane. */
+static bool is_drained(const struct slab *s, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (is_read_for(s, slabs.at[i]))
             return false;
@@ -179,29 +181,29 @@ void slab_unref(struct slab *s) {
         free(s);
 }
 
-static void slot_forget(struct lane_handle *handle) {
+static void handle_done(struct lane_handle *handle) {
     ARRAY_FREE(&handle->epochs.notes);
     slice_done(&handle->slice);
     free((void *)handle->opened.frames);
 }
 
 void slabs_reap(void) {
-    size_t kept = 0, had = slabs.count;
+    size_t kept = 0, all = slabs.count;
     ARRAY(struct slab *) dead = {0};
-    for (size_t i = 0; i < had; i++) {
+    for (size_t i = 0; i < all; i++) {
         struct slab *s = slabs.at[i];
-        if (s->refs || !drained(s, had))
+        if (s->refs || !is_drained(s, all))
             slabs.at[kept++] = s;
         else
             ARRAY_PUSH(&dead, s);
     }
     slabs.count = kept;
-    if (kept != had)
-        link_owned();
+    if (kept != all)
+        own_control_words();
     for (size_t i = 0; i < dead.count; i++) {
         unmap_slab(dead.at[i]);
         for (uint32_t k = 0; k < dead.at[i]->lane_count; k++)
-            slot_forget(&dead.at[i]->handles[k]);
+            handle_done(&dead.at[i]->handles[k]);
         free(dead.at[i]->handles);
         free(dead.at[i]);
     }
@@ -210,7 +212,7 @@ void slabs_reap(void) {
 
 taddr_t slab_frame(const struct slab *s) { return s->at + CONTROL_BYTES + HANDLER_ROOM; }
 
-/* The upper part of the first page: the control words need little of it. */
+/* The upper part of the first page. */
 taddr_t slab_scratch(const struct slab *s) { return s->at + CONTROL_BYTES - SLAB_SCRATCH_BYTES; }
 void *slab_scratch_here(const struct slab *s) {
     return s->local + CONTROL_BYTES - SLAB_SCRATCH_BYTES;
@@ -245,7 +247,7 @@ struct lane_handle *slab_take(struct slab *s, uint32_t stream, bool limitless) {
         handle->tail = handle->lost = 0;
         slice_forget(&handle->slice);
         atomic_store(&handle->shared, false);
-        handle->last_clock = clock_ticks(); /* what the ring still holds is older */
+        handle->last_clock = clock_ticks(); /* old events in the ring are older */
         epochs_begin(&handle->epochs, handle->last_clock);
         return handle;
     }
@@ -282,14 +284,13 @@ void lane_handle_free(struct lane_handle *handle) {
 
 void lane_handle_put(struct lane_handle *handle, uint32_t site, uint64_t sp,
                      enum overflow overflow) {
-    const struct timespec moment = {.tv_nsec = 50000};
     struct lane *lane = handle->lane;
     while (lane->head >= __atomic_load_n(&lane->limit, __ATOMIC_ACQUIRE)) {
         if (overflow == OVERFLOW_DROP) {
             lane->lost++;
             return;
         }
-        nanosleep(&moment, NULL); /* the drainer may need this processor */
+        clock_sleep_ns(50000); /* the drainer may need this processor */
     }
     uint8_t *ring = (uint8_t *)lane + LANE_RING;
     struct event *e = (struct event *)(ring + (lane->head & (handle->ring_bytes - 1)));

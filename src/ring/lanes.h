@@ -1,8 +1,8 @@
 /*
- * Lanes (wire/ring.h) as the tool sees them. A slab is one shared mapping with many lanes; address
+ * The tool's side of lanes (wire/ring.h). A slab is one shared mapping with many lanes; address
  * spaces that come from one another by fork share slabs.
  *
- * The tracer takes and closes lanes; the drainer reads rings, advances limits and frees closed
+ * The tracer takes and closes lanes. The drainer reads rings, advances limits and frees closed
  * lanes. A lane's state is atomic and says which of the two may touch it.
  */
 #pragma once
@@ -19,7 +19,7 @@
 
 enum lane_state {
     LANE_FREE,    /* the tracer may take it */
-    LANE_ACTIVE,  /* a thread writes, the drainer reads */
+    LANE_ACTIVE,  /* its thread writes, the drainer reads */
     LANE_CLOSING, /* its thread has ended: the drainer reads the rest, then frees it */
 };
 
@@ -29,11 +29,11 @@ struct watch;
 enum { THREAD_NAME_ROOM = 32 };
 
 struct lane_handle {   /* the tool's side of one lane */
-    struct lane *lane; /* in the tool */
+    struct lane *lane; /* mapped in the tool */
     taddr_t at;        /* in the target */
     _Atomic int state; /* enum lane_state */
-    struct lane
-        *sink; /* of its space: threads without a lane ask through its hook (lane_lookup.h) */
+    struct lane *sink; /* the space's: a thread without a lane asks through the sink's hook
+                          (lane_lookup.h) */
     uint32_t ring_bytes;
     uint32_t stream;
     uint64_t tail;              /* drainer: bytes read */
@@ -41,67 +41,68 @@ struct lane_handle {   /* the tool's side of one lane */
     uint64_t lost;              /* drainer: already reported */
     struct epochs epochs;       /* drainer; for rings that are overwritten */
     uint64_t end_ticks;         /* set before LANE_CLOSING */
-    bool unread;                /* a slab's sink: only lane, at, ring_bytes and lost are used */
+    bool unread;                /* a sink: only lane, at, ring_bytes and lost are used */
     struct thin *thin;          /* drainer: depth and threshold filter, or NULL */
-    _Atomic bool shared;        /* its thread has not always been the only one of its memory */
-    struct stack_slice slice;   /* drainer: the one that is being read */
-    struct callers *callers;    /* drainer: of its process; NULL: there are no slices */
+    _Atomic bool shared;        /* other threads share its thread's memory, or have */
+    struct stack_slice slice;   /* drainer: the slice that is being read */
+    struct callers *callers;    /* drainer: of its process; NULL: no slices are recorded */
     struct watch *watch;        /* drainer: what triggers snapshots, or NULL */
-    struct trace_thread thread; /* as told to the trace; its name is the following */
+    struct trace_thread thread; /* as in the trace; its name is `name` */
     char name[THREAD_NAME_ROOM];
-    struct trace_frames opened; /* drainer: what it had open when tracing began; owns its list */
-    bool imaged;                /* drainer: all of it, its end included, is in a snapshot */
+    struct trace_frames opened; /* drainer: calls open when tracing began; owns its list */
+    bool in_snapshot;           /* drainer: the whole thread, its end included, is in a snapshot */
 };
 
 struct slab {
     unsigned refs;
     uint8_t *local;
     size_t size;
-    taddr_t at; /* in the target */
+    taddr_t at; /* address in the target */
     uint32_t ring_bytes;
     uint32_t lane_count;
     struct lane_handle *handles;
     struct lane_handle sink;
 };
 
-/* How many lanes a slab gets if THREADS are known to need one (0: not known); it may be fewer. */
+/* How many lanes a slab gets for THREADS that need one (0: unknown); it may be fewer. */
 uint32_t slab_lane_count(uint32_t ring_bytes, size_t threads);
-size_t slab_bytes(uint32_t ring_bytes, uint32_t slots);
+size_t slab_bytes(uint32_t ring_bytes, uint32_t lanes);
 /* FD: a memfd of slab_bytes(), mapped at AT in the target. NULL if it cannot be mapped here. When
  * the calling thread dies, threads that wait in the lanes notice. */
-struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes, uint32_t slots);
-/* Writes the address of the agent's page into the slab, for a tool that finds it. */
+struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes, uint32_t lanes);
+/* Writes the address of the agent's page into the slab, for a tool that takes over. */
 void slab_sign(struct slab *slab, taddr_t agent);
-/* A slab that a killed tool has made, as it is in the target: only at, size, slab_frame() and the
- * address of its sink are valid. */
+/* A killed tool's slab in the target: only at, size, slab_frame() and the address of its sink are
+ * valid. */
 struct slab *slab_of_another(taddr_t at, size_t size);
 struct slab *slab_ref(struct slab *slab);
 void slab_unref(struct slab *slab);
 /* Unmaps slabs that no address space refers to and whose lanes are all drained. */
 void slabs_reap(void);
-/* Writable memory of the slab in the target for remote calls' frames. */
+/* Address in the target of the slab's memory for frames of remote calls. */
 taddr_t slab_frame(const struct slab *slab);
-/* SLAB_SCRATCH_BYTES for what remote calls read and write, as the target has them and as we do. */
+/* SLAB_SCRATCH_BYTES that remote calls read and write: the address in the target, and in the
+ * tool. */
 enum { SLAB_SCRATCH_BYTES = 1024 };
 taddr_t slab_scratch(const struct slab *slab);
 void *slab_scratch_here(const struct slab *slab);
 
-/* SLAB_SAVED_BYTES in the target for a thread of process PID that is brought out of a trampoline
- * (crossing.h): processes that have the slab from one another by fork have places of their own. */
+/* SLAB_SAVED_BYTES in the target for a thread of process PID on the bridge (crossing.h). Forked
+ * processes that share the slab have places of their own. */
 enum { SLAB_SAVED_BYTES = 64 };
 taddr_t slab_saved(const struct slab *slab, pid_t pid);
 
-/* Notes whose lane HANDLE's is. */
+/* Records THREAD as the owner of HANDLE's lane. */
 void lane_handle_assign(struct lane_handle *handle, const struct trace_thread *thread);
 
-/* How much of its stack, whose readable part is STACK, HANDLE's thread copies: BYTES at most. */
+/* HANDLE's thread copies at most BYTES of its stack, whose readable part is STACK. */
 void lane_handle_set_slices(struct lane_handle *handle, uint32_t bytes, struct span stack);
 
-/* Notes the calls that its thread had open; takes over FRAMES' list. Drainer only. */
+/* Records the calls that its thread had open; takes over FRAMES' list. Drainer only. */
 void lane_handle_note_open(struct lane_handle *handle, struct trace_frames *frames);
 
-/* HANDLE's lane is not read until another thread takes it. A thread that writes there nevertheless
- * (one that its parent hides from tracers, CLONE_UNTRACED) waits for nobody, as with the sink. */
+/* HANDLE's lane is not read until another thread takes it. A thread that still writes there (its
+ * parent hides it from tracers, CLONE_UNTRACED) does not wait on a full ring, as with the sink. */
 void lane_handle_free(struct lane_handle *handle);
 /* Writes an event on behalf of HANDLE's stopped thread. When the ring is full: waits for the
  * drainer, or counts the event as lost. */
@@ -109,13 +110,14 @@ void lane_handle_put(struct lane_handle *handle, uint32_t site, uint64_t sp,
                      enum overflow overflow);
 
 /*
- * The lane of threads that can have none of their own, and of processes that could not be restored:
- * code that is patched must find some lane. It is shared, always has room, nobody reads it, and the
- * dynamic linker's hook does not wait in it.
+ * The sink: the lane of threads that can have none of their own, and of processes that could not be
+ * restored, since patched code must find some lane. It is shared, always has room, nobody reads it,
+ * and the dynamic linker's hook does not wait in it.
  */
 struct lane_handle *slab_sink(struct slab *slab);
-/* How many events went into a sink since it was last asked (about: threads write at once). */
+/* How many events went into SINK since the last call (an estimate: threads write at the same
+ * time). */
 uint64_t slab_sink_lost(struct lane_handle *sink);
 
-/* A free lane made ready for a new thread, or NULL. LIMITLESS: never full (overwrite). */
+/* A free lane, made ready for a new thread, or NULL. LIMITLESS: it is never full (overwrite). */
 struct lane_handle *slab_take(struct slab *slab, uint32_t stream, bool limitless);

@@ -1,38 +1,39 @@
+/* Reads rings that are being written, without stopping their threads. */
 #include "ring/rings.h"
 
 #include <string.h>
 
 /*
- * All but, possibly, the newest slot are committed: that may be reserved and not yet written (see
- * wire/ring.h; on 32-bit Arm it is committed as well). What a full lap ago stood there is older
- * than its predecessor; in a ring that is new it is zero, which no event's clock is (and two of
- * them are no ring of spoor's).
+ * All slots are committed, except possibly the newest: it may be reserved and not written yet (see
+ * wire/ring.h; on 32-bit Arm it is committed, too). The event that was there a lap ago is older
+ * than its predecessor. In a new ring it is zero, which no event's clock is (two of them are no
+ * ring of spoor's).
  */
-uint64_t ring_head(const struct lane_handle *s, uint64_t tail, uint64_t last_clock) {
-    uint64_t head = __atomic_load_n(&s->lane->head, __ATOMIC_ACQUIRE) & ~(uint64_t)15;
+uint64_t ring_head(const struct lane_handle *handle, uint64_t tail, uint64_t last_clock) {
+    uint64_t head = __atomic_load_n(&handle->lane->head, __ATOMIC_ACQUIRE) & ~(uint64_t)15;
     if (head == tail)
         return head;
-    const struct event *ring = ring_of(s);
-    uint64_t mask = s->ring_bytes - 1, last = (head - EVENT_BYTES) & mask, before = last_clock;
+    const struct event *ring = ring_of(handle);
+    uint64_t mask = handle->ring_bytes - 1, last = (head - EVENT_BYTES) & mask, before = last_clock;
     if (head - tail >= 2 * EVENT_BYTES)
         before = ring[((head - 2 * EVENT_BYTES) & mask) / EVENT_BYTES].clock_sp >> 16;
     uint64_t word = __atomic_load_n(&ring[last / EVENT_BYTES].clock_sp, __ATOMIC_ACQUIRE);
-    if (!before) /* never written: a hole; or the head is not the stub's */
+    if (!before) /* a hole, or a head that no stub wrote */
         return head;
     bool newer = (((word >> 16) + SKEW_TICKS - before) & EVENT_CLOCK_MASK) <= EVENT_CLOCK_MASK / 2;
     return newer && word ? head : head - EVENT_BYTES;
 }
 
-uint64_t ring_events_before(const struct lane_handle *s, uint64_t at, uint64_t head,
-                            uint64_t slots) {
-    const struct event *ring = ring_of(s);
-    const uint64_t mask = s->ring_bytes - 1, all = at / EVENT_BYTES;
-    if (!slots)
+uint64_t ring_events_before(const struct lane_handle *handle, uint64_t at, uint64_t head,
+                            uint64_t slice_slots) {
+    const struct event *ring = ring_of(handle);
+    const uint64_t mask = handle->ring_bytes - 1, all = at / EVENT_BYTES;
+    if (!slice_slots)
         return all;
-    uint64_t first = s->ring_bytes - (at & mask); /* up to the ring's end */
+    uint64_t first = handle->ring_bytes - (at & mask); /* bytes up to the ring's end */
     size_t n = (head - at < first ? head - at : first) / EVENT_BYTES;
     size_t rest = (head - at) / EVENT_BYTES - n;
-    uint64_t behind = slice_slots_before(ring, rest, slots);
+    uint64_t behind = slice_slots_before(ring, rest, slice_slots);
     uint64_t before = slice_slots_before(ring + (at & mask) / EVENT_BYTES, n, behind);
     return before < all ? all - before : 0;
 }
@@ -40,18 +41,19 @@ uint64_t ring_events_before(const struct lane_handle *s, uint64_t at, uint64_t h
 /*
  * The thread is not stopped meanwhile. It stores to the slot of position P + ring size only after
  * the store that moves head beyond that (on x86-64 xadd is a full barrier, and stores stay in
- * order; on Arm a barrier stands between the two). So if what we have loaded of slot P is of the
- * next lap, our later load of head, which loads before it cannot pass, sees that store, and P lies
- * before ring_oldest() of it.
+ * order; on Arm there is a barrier between the two). If the loaded slot P is of the next lap, the
+ * later load of head, which earlier loads cannot pass, sees that store, and P is before its
+ * ring_oldest().
  */
-uint64_t ring_copy(const struct lane_handle *s, uint64_t from, uint64_t head, struct event *to) {
-    const uint8_t *ring = (const uint8_t *)ring_of(s);
-    uint64_t at = from & (s->ring_bytes - 1), count = head - from;
-    uint64_t first = count < s->ring_bytes - at ? count : s->ring_bytes - at;
+uint64_t ring_copy(const struct lane_handle *handle, uint64_t from, uint64_t head,
+                   struct event *to) {
+    const uint8_t *ring = (const uint8_t *)ring_of(handle);
+    uint64_t at = from & (handle->ring_bytes - 1), count = head - from;
+    uint64_t first = count < handle->ring_bytes - at ? count : handle->ring_bytes - at;
     memcpy(to, ring + at, first);
     memcpy((uint8_t *)to + first, ring, count - first);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    uint64_t now = __atomic_load_n(&s->lane->head, __ATOMIC_RELAXED) & ~(uint64_t)15;
-    uint64_t oldest = ring_oldest(s, now);
+    uint64_t now = __atomic_load_n(&handle->lane->head, __ATOMIC_RELAXED) & ~(uint64_t)15;
+    uint64_t oldest = ring_oldest(handle, now);
     return oldest < from ? from : oldest < head ? oldest : head;
 }

@@ -1,6 +1,6 @@
 /*
- * Reading a lane's ring (wire/ring.h) while its thread may go on writing. Positions are bytes since
- * the lane was taken; a ring holds the newest.
+ * Reads a lane's ring (wire/ring.h) while its thread may be writing. Positions are bytes since the
+ * lane was taken; a ring holds the newest bytes.
  */
 #pragma once
 
@@ -11,26 +11,27 @@ enum {
     SKEW_TICKS = CLOCK_SKEW_TICKS, /* less than any ring's lap takes */
 };
 
-static inline struct event *ring_of(const struct lane_handle *s) {
-    return (struct event *)((uint8_t *)s->lane + LANE_RING);
+static inline struct event *ring_of(const struct lane_handle *handle) {
+    return (struct event *)((uint8_t *)handle->lane + LANE_RING);
 }
 
-/* Where the events end that are committed: TAIL at the least, up to where the caller has read;
- * LAST_CLOCK is not newer than the event that stands there. */
-uint64_t ring_head(const struct lane_handle *s, uint64_t tail, uint64_t last_clock);
+/* Position behind the last committed event: at least TAIL, up to which the caller has read.
+ * LAST_CLOCK is not newer than the event at TAIL. */
+uint64_t ring_head(const struct lane_handle *handle, uint64_t tail, uint64_t last_clock);
 
-/* Where what may be whole begins, in a ring that is overwritten and was reserved up to HEAD: the
- * slot behind that may have been reserved, begun, and given back. */
-static inline uint64_t ring_oldest(const struct lane_handle *s, uint64_t head) {
+/* The first position that may be whole in a ring that is overwritten and was reserved up to HEAD.
+ * The slot behind HEAD may have been reserved, begun, and released. */
+static inline uint64_t ring_oldest(const struct lane_handle *handle, uint64_t head) {
     uint64_t end = head + EVENT_BYTES;
-    return end > s->ring_bytes ? end - s->ring_bytes : 0;
+    return end > handle->ring_bytes ? end - handle->ring_bytes : 0;
 }
 
-/* How many events were written before position AT, in a ring that is whole from there up to HEAD;
- * SLOTS: the lane's slice_slots, read before HEAD was. */
-uint64_t ring_events_before(const struct lane_handle *s, uint64_t at, uint64_t head,
-                            uint64_t slots);
+/* How many events were written before position AT, in a ring that is whole from AT up to HEAD.
+ * SLICE_SLOTS: the lane's, read before HEAD. */
+uint64_t ring_events_before(const struct lane_handle *handle, uint64_t at, uint64_t head,
+                            uint64_t slice_slots);
 
-/* Copies what stands from FROM up to HEAD, less than a lap, to TO. Returns where what is whole
- * begins: FROM or later, HEAD at most; what was overwritten meanwhile lies before. */
-uint64_t ring_copy(const struct lane_handle *s, uint64_t from, uint64_t head, struct event *to);
+/* Copies positions FROM up to HEAD, less than a lap, to TO. Returns the first whole position, at
+ * least FROM and at most HEAD: what is before was overwritten meanwhile. */
+uint64_t ring_copy(const struct lane_handle *handle, uint64_t from, uint64_t head,
+                   struct event *to);

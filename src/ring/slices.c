@@ -1,3 +1,4 @@
+/* Collects the words and registers of a slice, and counts the slots of slices. */
 #include "ring/slices.h"
 
 #include <string.h>
@@ -46,7 +47,7 @@ bool slice_take(struct stack_slice *s, const struct trace_event *e) {
         put_word(s, 0, 0);
         s->begun = true;
     } else if (!s->begun) {
-        return true; /* its beginning was overwritten */
+        return true; /* its beginning is lost */
     } else if (id == SLICE_END) {
         s->end = e->sp;
         s->whole = true;
@@ -72,7 +73,7 @@ uint32_t slice_bytes_for(uint32_t callers, uint32_t ring_bytes) {
     if (wanted < LEAST_BYTES)
         wanted = LEAST_BYTES;
     if (callers == 1)
-        wanted = WORD; /* where the call returns to */
+        wanted = WORD; /* only the return address */
     if (wanted > most)
         wanted = most;
     if (wanted > (SLICE_WORDS_MOST - 1) * (uint64_t)WORD)
@@ -80,15 +81,15 @@ uint32_t slice_bytes_for(uint32_t callers, uint32_t ring_bytes) {
     return (uint32_t)wanted & ~(uint32_t)(WORD - 1);
 }
 
-/* The first slice to begin there says how many there had been before it. */
-uint64_t slice_slots_before(const struct event *at, size_t count, uint64_t slots) {
+/* The first SLICE_BEGIN holds the number of slots written before it. */
+uint64_t slice_slots_before(const struct event *at, size_t count, uint64_t slice_slots) {
     uint64_t here = 0;
     for (size_t i = 0; i < count; i++) {
         if (at[i].site >> 2 == SLICE_BEGIN) {
-            slots = event_sp(&at[i]);
+            slice_slots = event_sp(&at[i]);
             break;
         }
         here += is_slice_event(at[i].site >> 2);
     }
-    return slots > here ? slots - here : 0;
+    return slice_slots > here ? slice_slots - here : 0;
 }

@@ -1,3 +1,4 @@
+/* Copies rings, and writes the copies as a trace. */
 #include "ring/snapshot.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ static struct trace_frames copy_frames(const struct trace_frames *from) {
 
 struct ring_image ring_image_take(struct lane_handle *handle, uint64_t most_bytes) {
     struct ring_image image = {.thread = handle->thread};
-    uint64_t slots = __atomic_load_n(&handle->lane->slice_slots, __ATOMIC_ACQUIRE);
+    uint64_t slice_slots = __atomic_load_n(&handle->lane->slice_slots, __ATOMIC_ACQUIRE);
     uint64_t head = ring_head(handle, handle->tail, handle->last_clock),
              from = ring_oldest(handle, head);
     image.shared = atomic_load(&handle->shared);
@@ -38,7 +39,7 @@ struct ring_image ring_image_take(struct lane_handle *handle, uint64_t most_byte
     image.at = ring_copy(handle, from, head, image.events);
     image.first = image.events + (image.at - from) / EVENT_BYTES;
     image.count = (head - image.at) / EVENT_BYTES;
-    uint64_t before = slice_slots_before(image.first, image.count, slots);
+    uint64_t before = slice_slots_before(image.first, image.count, slice_slots);
     image.lost = image.at / EVENT_BYTES - (before < image.at / EVENT_BYTES ? before : 0);
     image.callers = handle->callers ? callers_ref(handle->callers) : NULL;
     memcpy(image.name, handle->name, sizeof image.name);
@@ -79,7 +80,7 @@ struct writing {
     struct trace_writer *writer;
     struct snapshot_facts *facts;
     struct chains *chains;
-    uint64_t first, last; /* ticks of events so far */
+    uint64_t first, last; /* ticks of the events so far */
 };
 
 static struct trace_event unpacked(const struct ring_image *image, size_t i) {
@@ -160,7 +161,7 @@ int snapshot_write(struct snapshot *s, const struct snapshot_options *options,
         return rc;
     w.chains = chains_new(w.writer);
     trace_writer_clock(w.writer, &s->clock);
-    for (size_t i = 0; i < s->images.count; i++) { /* views count on small numbers of streams */
+    for (size_t i = 0; i < s->images.count; i++) { /* views need small numbers of streams */
         struct trace_thread *thread = &s->images.at[i].thread;
         thread->stream = (uint32_t)i;
         thread->name = s->images.at[i].name;

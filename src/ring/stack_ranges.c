@@ -1,7 +1,8 @@
+/* Makes, grows and joins stack ranges. */
 #include "ring/stack_ranges.h"
 
-/* How far from a stack pointer a range reaches at first; and how far from where it began a stack
- * can still be the same. */
+/* AROUND: how far from a stack pointer a range reaches at first. STACK_MOST: how far below its
+ * beginning a stack pointer can be on the same stack. */
 enum { AROUND = 16 << 10, STACK_MOST = 64 << 20 };
 
 static bool holds(const struct lane_stack_range *s, const struct stopped_thread *t) {
@@ -20,13 +21,13 @@ static struct lane_stack_range *find_around(struct stack_ranges *s,
     return NULL;
 }
 
-/* What T may have around its stack pointer: from FLOOR up to CEILING. */
+/* The addresses around T's stack pointer that T may have: from FLOOR up to CEILING. */
 struct room {
     uint64_t floor, ceiling;
 };
 
-static void keep_from(struct room *room, const struct stopped_thread *t, uint64_t low,
-                      uint64_t high) {
+static void limit_room(struct room *room, const struct stopped_thread *t, uint64_t low,
+                       uint64_t high) {
     if (low > t->sp && low < room->ceiling)
         room->ceiling = low;
     else if (high <= t->sp && high > room->floor)
@@ -35,18 +36,18 @@ static void keep_from(struct room *room, const struct stopped_thread *t, uint64_
 
 static uint64_t middle(uint64_t a, uint64_t b) { return a / 2 + b / 2; }
 
-/* Another thread is between its stack pointer and where it began, if that is the same stack. */
-static void keep_from_thread(struct room *room, const struct stopped_thread *t,
-                             const struct stopped_thread *other) {
+/* OTHER's stack is between its stack pointer and its birth, if that is on the same stack. */
+static void limit_room_by_thread(struct room *room, const struct stopped_thread *t,
+                                 const struct stopped_thread *other) {
     uint64_t low = other->sp, high = low;
     if (other->top - low < STACK_MOST)
         high = other->top;
     if (low < t->sp && high > t->sp)
-        high = low; /* it has begun on another one, or stands on this one's upper part */
+        high = low; /* it began on another stack, or is on the upper part of this one */
     if (low > t->sp)
-        keep_from(room, t, middle(t->sp, low) + 1, low);
+        limit_room(room, t, middle(t->sp, low) + 1, low);
     else
-        keep_from(room, t, low, middle(high, t->sp));
+        limit_room(room, t, low, middle(high, t->sp));
 }
 
 static struct room room_of(const struct stack_ranges *s, const struct stopped_thread *threads,
@@ -54,10 +55,10 @@ static struct room room_of(const struct stack_ranges *s, const struct stopped_th
     struct room room = {0, UINT64_MAX};
     for (size_t i = 0; i < count; i++)
         if (threads[i].pointer == t->pointer && &threads[i] != t)
-            keep_from_thread(&room, t, &threads[i]);
+            limit_room_by_thread(&room, t, &threads[i]);
     for (size_t i = 0; i < s->count; i++)
         if (s->at[i].thread_pointer == t->pointer && !is_of(&s->at[i], t))
-            keep_from(&room, t, s->at[i].low, s->at[i].high);
+            limit_room(&room, t, s->at[i].low, s->at[i].high);
     if (t->top - t->sp < STACK_MOST && t->top + 1 < room.ceiling)
         room.ceiling = t->top + 1;
     return room;
@@ -67,8 +68,8 @@ static uint64_t distance(const struct lane_stack_range *s, const struct stopped_
     return t->sp < s->low ? s->low - t->sp : t->sp - s->high;
 }
 
-/* The range of T's that grows to where it stands now: no farther away than it is long, and with
- * nobody between. NULL: a new one begins. */
+/* The range of T that grows to its stack pointer: no farther away than its length, and no thread
+ * between. NULL: a new range begins. */
 static struct lane_stack_range *find_growing(struct stack_ranges *s, const struct room *room,
                                              const struct stopped_thread *t) {
     for (size_t i = 0; i < s->count; i++) {
@@ -80,8 +81,8 @@ static struct lane_stack_range *find_growing(struct stack_ranges *s, const struc
     return NULL;
 }
 
-static bool stand_alike(const struct stopped_thread *threads, size_t count,
-                        const struct stopped_thread *t) {
+static bool has_equal_sp(const struct stopped_thread *threads, size_t count,
+                         const struct stopped_thread *t) {
     for (size_t i = 0; i < count; i++)
         if (&threads[i] != t && threads[i].pointer == t->pointer && threads[i].sp == t->sp)
             return true;
@@ -93,28 +94,28 @@ static void remove_at(struct stack_ranges *s, size_t i) { s->at[i] = s->at[--s->
 static bool claim(struct stack_ranges *s, const struct stopped_thread *threads, size_t count,
                   const struct stopped_thread *t, uint64_t sink) {
     const struct room room = room_of(s, threads, count, t);
-    struct lane_stack_range *old = find_growing(s, &room, t);
-    uint64_t around = old ? old->high - old->low : AROUND;
+    struct lane_stack_range *range = find_growing(s, &room, t);
+    uint64_t around = range ? range->high - range->low : AROUND;
     uint64_t low = t->sp > around ? t->sp - around : 0, high = t->sp + around;
-    if (old && old->low < low)
-        low = old->low;
-    if (old && old->high > high)
-        high = old->high;
-    if (!old && s->count == LANE_STACK_RANGES_MOST)
+    if (range && range->low < low)
+        low = range->low;
+    if (range && range->high > high)
+        high = range->high;
+    if (!range && s->count == LANE_STACK_RANGES_MOST)
         return false;
-    if (!old)
-        old = &s->at[s->count++];
-    *old = (struct lane_stack_range){
+    if (!range)
+        range = &s->at[s->count++];
+    *range = (struct lane_stack_range){
         t->pointer,
         low > room.floor ? low : room.floor,
         high < room.ceiling ? high : room.ceiling,
-        stand_alike(threads, count, t) ? sink : t->lane,
+        has_equal_sp(threads, count, t) ? sink : t->lane,
     };
     return true;
 }
 
-/* What has grown over others of the same thread takes their place. */
-static void join(struct stack_ranges *s) {
+/* Removes ranges that another range of the same thread covers. */
+static void remove_covered(struct stack_ranges *s) {
     for (size_t i = 0; i < s->count; i++)
         for (size_t k = s->count; k-- > 0;) {
             const struct lane_stack_range *a = &s->at[i], *b = &s->at[k];
@@ -134,7 +135,7 @@ bool stack_ranges_claim(struct stack_ranges *s, const struct stopped_thread *thr
             around->lane = sink;
         if (!around && !claim(s, threads, count, &threads[i], sink))
             return false;
-        join(s);
+        remove_covered(s);
     }
     return true;
 }

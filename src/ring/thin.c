@@ -1,3 +1,4 @@
+/* Thins a thread's events out by depth and duration. */
 #include "ring/thin.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ struct record { /* an open call; call.user is its index + 1 */
     bool ended;   /* closed, but younger calls (of other stacks) are still open */
 };
 
-struct held { /* an event, or a loss */
+struct kept { /* a kept event, or a loss */
     struct trace_event event;
     uint64_t lost; /* 0: an event */
 };
@@ -23,16 +24,17 @@ struct thin {
     struct thin_options options;
     struct calls *calls;
     uint32_t stream;
-    uint64_t stack_low, stack_bytes; /* the thread's own: its stack pointers are above the former */
-    bool shared;                     /* other stacks may go on in other threads */
-    uint32_t chain;                  /* of the event that comes next */
-    ARRAY(struct record) open;       /* in order of opening */
-    size_t settled;                  /* records below this one are written or unwanted */
+    uint64_t stack_low,
+        stack_bytes;           /* the thread's own stack: its stack pointers are above stack_low */
+    bool shared;               /* other stacks may go on in other threads */
+    uint32_t chain;            /* of the next event */
+    ARRAY(struct record) open; /* in order of opening */
+    size_t settled;            /* records below this one are written or unwanted */
     struct trace_event batch[BATCH];
     size_t count;
-    ARRAY(struct trace_frames) frames; /* still to come, in order of time; owns their lists */
+    ARRAY(struct trace_frames) frames; /* not due yet, in order of time; owns their lists */
     bool holds;
-    ARRAY(struct held) held;
+    ARRAY(struct kept) kept;
 };
 
 static void flush(struct thin *t) {
@@ -47,7 +49,8 @@ static void put_event(struct thin *t, const struct trace_event *e) {
         flush(t);
 }
 
-static void put(struct thin *t, uint64_t ticks, const struct record *r, enum event_kind kind) {
+static void put_record(struct thin *t, uint64_t ticks, const struct record *r,
+                       enum event_kind kind) {
     put_event(t, &(struct trace_event){ticks, r->id << 2 | kind, r->sp});
 }
 
@@ -55,35 +58,37 @@ static void put_chain(struct thin *t, uint64_t ticks, uint32_t chain) {
     put_event(t, &(struct trace_event){ticks, (uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL, chain});
 }
 
-/* What has shown that the call is left may not be written itself. */
+/* Writes a control event that shows that the call is left: the event that has shown it may be left
+ * out. */
 static void put_unwound(struct thin *t, uint64_t ticks, const struct record *r) {
     struct record above = {.id = r->id, .sp = r->sp + 1};
-    put(t, ticks, &above, EVENT_CONTROL);
+    put_record(t, ticks, &above, EVENT_CONTROL);
 }
 
-/* Writes the entries of all open calls that are still unwritten. Those that are younger than the
- * call that asks for it belong to other stacks. */
+/* Writes the unwritten entries of all open calls. Those younger than the call that needs this
+ * belong to other stacks. */
 static void write_open(struct thin *t) {
     for (; t->settled < t->open.count; t->settled++) {
         struct record *r = &t->open.at[t->settled];
         if (r->wanted && !r->ended && !r->written) {
             if (r->chain)
                 put_chain(t, r->start, r->chain);
-            put(t, r->start, r, EVENT_ENTRY);
+            put_record(t, r->start, r, EVENT_ENTRY);
             r->written = true;
         }
     }
 }
 
-/* Whether SP is on a stack that other threads may have run on, and may yet. */
-static bool may_roam(const struct thin *t, uint64_t sp) {
+/* Whether SP is on a stack on which another thread may run, before or later. */
+static bool may_change_thread(const struct thin *t, uint64_t sp) {
     return t->shared && sp - t->stack_low - 1 >= t->stack_bytes;
 }
 
 static void on_open(void *ctx, struct call *call, struct call *parent) {
     (void)parent;
     struct thin *t = ctx;
-    bool wanted = !t->options.depth || call->depth < t->options.depth || may_roam(t, call->sp);
+    bool wanted =
+        !t->options.depth || call->depth < t->options.depth || may_change_thread(t, call->sp);
     struct record r = {.start = call->start,
                        .sp = call->sp,
                        .id = call->id,
@@ -103,9 +108,9 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     struct record *r = &t->open.at[index];
     if (r->written || (r->wanted && call->end - call->start >= t->options.threshold_ticks))
         write_open(t);
-    r->sp = call->sp; /* its stack may have moved since */
+    r->sp = call->sp; /* its stack may have moved meanwhile */
     if (r->written && (call->how == CALL_RETURNED || call->how == CALL_TAIL))
-        put(t, call->end, r, call->how == CALL_TAIL ? EVENT_TAIL : EVENT_RETURN);
+        put_record(t, call->end, r, call->how == CALL_TAIL ? EVENT_TAIL : EVENT_RETURN);
     if (r->written && call->how == CALL_UNWOUND)
         put_unwound(t, call->end, r);
     r->ended = true;
@@ -126,7 +131,8 @@ struct thin *thin_new(const struct thin_options *options, const struct trace_thr
     return t;
 }
 
-/* Whether F, which is open, is in the trace. *NEXT is where its record is looked for first. */
+/* Whether the entry of F, which is open, is in the trace. *NEXT: where to look for its record
+ * first. */
 static bool is_written(const struct thin *t, const struct trace_frame *f, size_t *next) {
     for (size_t tried = 0; tried < t->open.count; tried++) {
         size_t i = (*next + tried) % t->open.count;
@@ -140,17 +146,17 @@ static bool is_written(const struct thin *t, const struct trace_frame *f, size_t
 }
 
 static void apply_frames(struct thin *t, const struct trace_frames *frames) {
-    struct trace_frame *left = mem_alloc(frames->count * sizeof *left);
-    struct trace_frames written = {t->stream, frames->ticks, 0, left};
+    struct trace_frame *still_open = mem_alloc(frames->count * sizeof *still_open);
+    struct trace_frames written = {t->stream, frames->ticks, 0, still_open};
     calls_frames(t->calls, frames->ticks, frames);
     write_open(t);
     flush(t);
     size_t next = 0;
     for (uint32_t i = 0; i < frames->count; i++)
         if (is_written(t, &frames->frames[i], &next))
-            left[written.count++] = frames->frames[i];
+            still_open[written.count++] = frames->frames[i];
     trace_writer_frames(t->options.writer, &written);
-    free(left);
+    free(still_open);
 }
 
 /* Applies the records of frames up to TICKS. */
@@ -169,20 +175,21 @@ static void apply_due_frames(struct thin *t, uint64_t ticks) {
 static void take(struct thin *t, const struct trace_event *e) {
     if (t->frames.count && t->frames.at[0].ticks <= e->ticks)
         apply_due_frames(t, e->ticks);
-    bool of_stacks = e->site >> 2 >= STACK_EVENTS, roams = !of_stacks && may_roam(t, e->sp);
+    bool of_stacks = e->site >> 2 >= STACK_EVENTS,
+         changes_thread = !of_stacks && may_change_thread(t, e->sp);
     uint32_t chain = t->chain;
     t->chain = e->site >> 2 == CHAIN_EVENT ? (uint32_t)e->sp : CHAIN_NONE;
     if (t->chain)
         return;
-    if (of_stacks || roams)
+    if (of_stacks || changes_thread)
         write_open(t);
-    if (roams && chain)
+    if (changes_thread && chain)
         put_chain(t, e->ticks, chain);
     else if (chain)
         calls_event(t->calls, e->ticks, CHAIN_EVENT, EVENT_CONTROL, chain);
-    if (!roams)
+    if (!changes_thread)
         calls_event(t->calls, e->ticks, e->site >> 2, (enum event_kind)(e->site & 3), e->sp);
-    if (of_stacks || roams)
+    if (of_stacks || changes_thread)
         put_event(t, e);
 }
 
@@ -195,7 +202,7 @@ void thin_share(struct thin *t) {
 void thin_events(struct thin *t, const struct trace_event *events, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (t->holds)
-            ARRAY_PUSH(&t->held, ((struct held){.event = events[i]}));
+            ARRAY_PUSH(&t->kept, ((struct kept){.event = events[i]}));
         else
             take(t, &events[i]);
     }
@@ -204,7 +211,7 @@ void thin_events(struct thin *t, const struct trace_event *events, size_t count)
 
 void thin_lost(struct thin *t, uint64_t ticks, uint64_t count) {
     if (t->holds)
-        ARRAY_PUSH(&t->held, ((struct held){{.ticks = ticks}, count}));
+        ARRAY_PUSH(&t->kept, ((struct kept){{.ticks = ticks}, count}));
     else
         trace_writer_lost(t->options.writer, t->stream, ticks, count);
 }
@@ -214,8 +221,8 @@ bool thin_holds(const struct thin *t) { return t->holds; }
 
 static void release(struct thin *t) {
     t->holds = false;
-    for (size_t i = 0; i < t->held.count; i++) {
-        const struct held *h = &t->held.at[i];
+    for (size_t i = 0; i < t->kept.count; i++) {
+        const struct kept *h = &t->kept.at[i];
         if (h->lost) {
             flush(t);
             thin_lost(t, h->event.ticks, h->lost);
@@ -224,7 +231,7 @@ static void release(struct thin *t) {
         }
     }
     flush(t);
-    ARRAY_FREE(&t->held);
+    ARRAY_FREE(&t->kept);
 }
 
 void thin_frames(struct thin *t, const struct trace_frames *frames) {

@@ -1,3 +1,4 @@
+/* Looks for triggers in one thread's ring. */
 #include "ring/watch.h"
 
 #include "arch/clock.h"
@@ -7,11 +8,11 @@
 enum { BATCH = 512 };
 
 struct watch {
-    struct calls *calls; /* of functions with triggers, and all that they call */
+    struct calls *calls; /* calls of functions with triggers, and all their callees */
     struct trace_thread thread;
     uint64_t tail, last_clock;
-    unsigned open; /* calls that are measured */
-    bool astray;   /* calls has met other stacks than the thread's own */
+    unsigned open;         /* measured calls that are open */
+    bool met_other_stacks; /* `calls` has seen other stacks than the thread's own */
     const struct trigger_table *table;
     struct watched *result;
     struct event events[BATCH];
@@ -26,7 +27,7 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     (void)parent;
     struct watch *w = ctx;
     const struct trigger_rule *rule = trigger_rule_of(w->table, call->id);
-    w->astray |= call->stack || !w->thread.stack_high;
+    w->met_other_stacks |= call->stack || !w->thread.stack_high;
     if (!rule || !rule->at_exit)
         return;
     call->user = 1;
@@ -49,14 +50,14 @@ static void begin_calls(struct watch *w) {
     static const struct calls_ops ops = {on_open, on_close};
     calls_free(w->calls);
     w->calls = calls_new(&w->thread, &ops, w);
-    w->astray = false;
+    w->met_other_stacks = false;
 }
 
-/* Nothing is measured any more. What is known of other stacks than the thread's own grows old while
- * their events are passed over. */
+/* Nothing is measured any more. The knowledge that `calls` has of other stacks becomes wrong while
+ * their events are skipped: begins again. */
 static void forget_calls(struct watch *w) {
     calls_finish(w->calls, 0, false);
-    if (w->astray)
+    if (w->met_other_stacks)
         begin_calls(w);
 }
 
@@ -117,7 +118,7 @@ void watch_look(struct watch *w, const struct lane_handle *handle,
         w->tail = end;
         w->last_clock = event_ticks(&w->events[n / EVENT_BYTES - 1], latest);
     }
-    if (head == had && latest - w->last_clock > EPOCH_TICKS) /* what comes is compared with it */
+    if (head == had && latest - w->last_clock > EPOCH_TICKS) /* next events are compared with it */
         w->last_clock = latest - EPOCH_TICKS / 2;
     uint64_t fill = (head - had) * 100 / handle->ring_bytes;
     ret->fill = head == had ? 0 : fill < 100 ? (unsigned)fill + 1 : 100;

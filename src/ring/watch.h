@@ -1,6 +1,6 @@
 /*
  * Follows one thread's ring, which is overwritten, and notices when a trigger fires. Calls are
- * those of trace/calls.h; while no call of a function with a trigger is open, only the ids of
+ * those of trace/calls.h. While no call of a function with a trigger is open, only the ids of
  * events are looked at. Drainer only.
  */
 #pragma once
@@ -10,15 +10,15 @@
 
 struct watch;
 
-struct watched {      /* what has come since the last look */
+struct watched {      /* what came since the last look */
     unsigned fill;    /* in percent of the ring; 0: nothing */
-    unsigned hits;    /* how often a trigger has fired */
-    const char *why;  /* the first of these, as typed */
-    uint64_t skipped; /* events that were overwritten before they could be looked at */
+    unsigned hits;    /* how often triggers fired */
+    const char *why;  /* the first trigger, as typed */
+    uint64_t skipped; /* events overwritten before the look */
 };
 
 struct watch *watch_new(const struct lane_handle *handle);
 void watch_free(struct watch *w);
-/* What was skipped may have held the end of calls that were open: those are not measured. */
+/* Skipped events may have ended open calls: those calls are not measured. */
 void watch_look(struct watch *w, const struct lane_handle *handle,
                 const struct trigger_table *table, struct watched *ret);

@@ -1,8 +1,8 @@
 /*
- * Attaching: a process that runs is seized thread by thread, stops as a whole, gets memory for what
- * a launched program gets before its first instruction, and runs on while that is filled. From then
- * on it is like a process in a pause: it stops again to be patched (repatch.h). Each stop takes
- * half as long as one for both would take.
+ * Attaches to a running process: seizes it thread by thread, stops all of it, and maps what a
+ * launched program gets before its first instruction. The process runs on while the areas are
+ * filled. From then on it is like a paused process: it stops again to be patched (repatch.h). Two
+ * stops are half as long as one for both would be.
  */
 #include "patch/install.h"
 #include "patch/modules.h"
@@ -21,15 +21,15 @@
 #include "tracer/task_lane.h"
 #include "tracer/tracer.h"
 
-static void look_at_task(struct task *task, const struct task *first) {
+static void prepare_task(struct task *task, const struct task *first) {
     thread_watch_exit(task->tid, task->tid == task->pid);
     if (task == first)
         syscall_watch_decide(task);
     task->watched = first->watched;
 }
 
-/* No thread has its own stack where goroutines have theirs. */
-static void leave_out_goroutines(struct maps *maps, const struct thread_positions *positions) {
+/* A map with a goroutine's stack is no thread's own stack. */
+static void remove_goroutine_stacks(struct maps *maps, const struct thread_positions *positions) {
     for (size_t i = 0; i < positions->stacks.count; i++) {
         const struct map *m = maps_at(maps, positions->stacks.at[i].start);
         if (m)
@@ -43,7 +43,7 @@ static void give_lanes(const struct seizing *s, pid_t caller,
     struct task *first = NULL;
     struct maps maps = {0};
     maps_read(caller, &maps, NULL);
-    leave_out_goroutines(&maps, positions);
+    remove_goroutine_stacks(&maps, positions);
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, s->space));)
         if (k->state == TASK_STOPPED)
             lane_lookup_expect(s->space, k->tid);
@@ -55,18 +55,19 @@ static void give_lanes(const struct seizing *s, pid_t caller,
                 k->stage = TASK_LATE;
             continue;
         }
-        if (!task_is_ready(k)) { /* answered later, unless spoor is killed before */
+        if (!task_is_ready(
+                k)) { /* answered later; the sink is for the case that spoor is killed before */
             lane_lookup_give_new(s->space, k->tid, space_sink(s->space), k->creator);
             continue;
         }
         first = first ? first : k;
-        look_at_task(k, first);
+        prepare_task(k, first);
         task_lane_join(t, k, &maps);
     }
     maps_done(&maps);
 }
 
-/* All threads stand: installs the agent, and gives them lanes. */
+/* All threads are stopped: installs the agent, and gives them lanes. */
 static int install(const struct seizing *s, struct err *err) {
     struct tracer *t = s->tracer;
     const struct task *caller = stop_space_with_caller(t, s->space);
@@ -99,8 +100,9 @@ static int check_lanes(const struct seizing *s, struct err *err) {
     return rc;
 }
 
-/* On error all of its threads are detached. */
-static int enter(struct seizing *s, struct err *err) {
+/* Seizes and stops the process, and installs the agent. On error all of its threads are
+ * detached. */
+static int seize_and_install(struct seizing *s, struct err *err) {
     int rc = seizing_all(s, err);
     if (rc == 0)
         rc = check_lanes(s, err);
@@ -132,11 +134,12 @@ int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *
     uint64_t patched_ns = 0;
     t->adopted = pid;
     lifecycle_write_process(t, pid);
-    syscall_watch_traces_others(pid); /* their results are kept until all threads stand */
+    syscall_watch_traces_others(pid); /* this and the next: looked up early, so that the answers are
+                                         known when all threads are stopped */
     gs_conflict_is_possible(pid);
     sharing_look(&s.sharing);
     rt_priority_raise(&priority);
-    int rc = enter(&s, err);
+    int rc = seize_and_install(&s, err);
     t->pauses.attach_ns = s.begun ? timing_now().ns - s.begun : 0;
     rt_priority_restore(&priority);
     if (rc == 0)

@@ -1,3 +1,4 @@
+/* Warnings, and lookups in a tracer's tasks. */
 #include "tracer/core.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@ void tracer_warn(const struct tracer *t, pid_t tid, const struct err *err) {
         report_warn(&options_of(t)->report, err->text);
 }
 
-/* Some stopped task of SPACE has the memory that was traced still. */
+/* Whether a stopped task of SPACE still has the memory that was traced. */
 static bool has_survivor(const struct tracer *t, const struct space *space) {
     struct regs regs;
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
@@ -17,10 +18,10 @@ static bool has_survivor(const struct tracer *t, const struct space *space) {
     return false;
 }
 
-void tracer_complain_left(struct tracer *t, const struct space *space, const struct err *err) {
+void tracer_report_left(struct tracer *t, const struct space *space, const struct err *err) {
     if (err->code == ESRCH || !has_survivor(t, space))
         return;
-    t->left = true;
+    t->left_something = true;
     report_complain(&options_of(t)->report, err->text);
 }
 

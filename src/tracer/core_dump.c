@@ -1,7 +1,7 @@
 /*
- * The end of a process that leaves a core. A debugger must find all of its threads in the program's
+ * The end of a process that dumps core. A debugger must find all of its threads in the program's
  * own code, not only the thread that got the signal. So the others are stopped, moved out of
- * trampolines and held there, until the kernel ends them.
+ * trampolines and held, until the kernel ends them.
  */
 #include "tracer/core_dump.h"
 
@@ -12,7 +12,7 @@
 #include "tracer/deliver.h"
 #include "tracer/stopping.h"
 
-/* Signals whose default is a core (signal(7)). */
+/* Signals whose default action is a core dump (signal(7)). */
 static bool leaves_core(int sig) {
     static const int signals[] = {SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
                                   SIGFPE,  SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS};

@@ -3,10 +3,10 @@
 
 #include "tracer/core.h"
 
-/* Signal SIG is about to be delivered to TASK, which stands in the program's own code: if that ends
- * its process with a core, the other threads are brought out of trampolines and stay stopped. */
+/* Signal SIG is about to be delivered to TASK, which is in the program's own code. If it ends the
+ * process with a core dump, the other threads are moved out of trampolines and stay stopped. */
 void core_dump_prepare(struct tracer *t, struct task *task, int sig);
-/* Whether TASK must be left to die of SIG: while it is traced, the first process of a pid namespace
- * survives faults that it does not handle, and repeats them for ever (force_sig_info_to_task() in
- * the kernel). */
+/* Whether TASK must be detached to die of SIG. While the first process of a pid namespace is
+ * traced, it survives faults that it does not handle, and repeats them for ever
+ * (force_sig_info_to_task() in the kernel). */
 bool core_dump_needs_detach(const struct task *task, int sig);

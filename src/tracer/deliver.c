@@ -1,3 +1,5 @@
+/* Moves tasks out of patches before signals, and restarts system calls that spoor has
+ * interrupted. */
 #include "tracer/deliver.h"
 
 #include <string.h>
@@ -17,23 +19,23 @@ bool deliver_is_fault(pid_t tid, int sig) {
     return ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code > 0;
 }
 
-/* A relocated instruction faulted, in the middle of a window. The handler (or the core) must see
- * the original pc, and may resume there: so the site is restored first. */
+/* A relocated instruction in the middle of a window has faulted. The handler (or the core dump)
+ * must see the original pc, and may resume there: restores the site first. */
 static void withdraw_site(struct tracer *t, pid_t tid, struct space *space,
                           const struct settle_place *place) {
     struct regs regs;
     space_ref(space);
     stop_space(t, space);
-    if (tasks_find(&t->tasks, tid)) /* not let go meanwhile, with all of its space */
-        patcher_withdraw(place->module, space->remote.memory_fd, place->original, NULL);
+    if (tasks_find(&t->tasks, tid)) /* it may have been detached meanwhile, with all of its space */
+        patcher_withdraw(place->patched, space->remote.memory_fd, place->original, NULL);
     if (thread_get_regs(tid, &regs) == 0 && settle_put_back(space, place, &regs))
         thread_set_regs(tid, &regs);
     resume_others(t, space, tid);
     space_unref(space);
 }
 
-/* Steps the task out of its trampoline. If that ends in a fault, the fault comes after the handler,
- * in the program's own code. */
+/* Lets the task run out of its trampoline. If that ends in a fault, the fault is repeated in the
+ * program's own code, after the handler. */
 static void step_out(struct tracer *t, const struct task *task) {
     struct space *space = task->space;
     pid_t tid = task->tid;
@@ -45,15 +47,15 @@ static void step_out(struct tracer *t, const struct task *task) {
         withdraw_site(t, tid, space, &place);
 }
 
-/* Whether SIG reports to the program the one instruction that it has stepped. */
+/* Whether SIG is the end of a single step that the program itself has asked for. */
 static bool is_own_step(pid_t tid, int sig) {
     siginfo_t info;
     return sig == SIGTRAP && ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 &&
            info.si_code == TRAP_TRACE;
 }
 
-/* The program steps itself and has come to a patch. Without it none of its own instructions would
- * have been executed yet: the site is taken back, and the step begins again. Returns whether so. */
+/* The program steps itself and has come to a patch. Untraced, it would not have executed an
+ * instruction yet: restores the site, and the step begins again. Returns whether it does. */
 static bool step_again(struct tracer *t, pid_t tid, struct space *space) {
     struct regs regs;
     enum settled settled;
@@ -65,17 +67,17 @@ static bool step_again(struct tracer *t, pid_t tid, struct space *space) {
     if (!p || settle_registers(space, tid, task->lane, &settled, &place) < 0 ||
         settled != SETTLED_OUTSIDE || thread_get_regs(tid, &regs) < 0)
         return false;
-    place = (struct settle_place){.module = p, .original = regs_pc(&regs)};
+    place = (struct settle_place){.patched = p, .original = regs_pc(&regs)};
     withdraw_site(t, tid, space, &place);
     return true;
 }
 
 /*
- * The copy of a slice has faulted in a page of the thread's own stack, which the program has made
- * unreadable: for slices that stack ends there from now on. The thread is rolled back to its site
- * and begins the slice anew. Returns whether so.
+ * The copying of a slice has faulted in a page of the thread's own stack that the program has made
+ * unreadable: for slices the stack ends there from now on. The thread is rolled back to its site
+ * and begins the slice again. Returns whether it does.
  */
-static bool end_slices_there(struct task *task) {
+static bool end_readable_stack(struct task *task) {
     enum { LEAST_PAGE = 4096 };
     struct span *stack = &task->readable;
     struct regs regs;
@@ -106,36 +108,36 @@ bool deliver_prepare(struct tracer *t, struct task *task, int sig) {
     bool fault = deliver_is_fault(task->tid, sig);
     if (fault && sig == SIGSEGV && settle_clockless(task->space, task->tid, task->lane))
         return false;
-    if (fault && (sig == SIGSEGV || sig == SIGBUS) && end_slices_there(task))
+    if (fault && (sig == SIGSEGV || sig == SIGBUS) && end_readable_stack(task))
         return false;
     if (settle_registers(task->space, task->tid, task->lane, &settled, &place) < 0 ||
         settled == SETTLED_OUTSIDE)
         return true;
     if (fault && place.original) {
         withdraw_site(t, task->tid, task->space, &place);
-        /* These report the instruction's address: it runs again at its own. */
+        /* SIGILL and SIGFPE report the instruction's address: it runs again at its own. */
         return sig != SIGILL && sig != SIGFPE;
     }
     step_out(t, task);
     return true;
 }
 
-/* Whether the program, untraced, would not have stopped: spoor has stopped it, or a signal that
- * does nothing (untraced, such a signal does not even wake a thread). */
+/* Whether the program, untraced, would not have noticed the stop: it is spoor's, or for an ignored
+ * signal (untraced, such a signal does not even wake a thread). */
 static bool is_unnoticed(const struct task *task) {
     return task->stop.kind == STOP_INTERRUPT ||
            (task->stop.kind == STOP_SIGNAL && status_ignores(task->tid, task->stop.signal));
 }
 
-/* Whether TASK may not have run since its last stop. It may have made a remote call then, and be
- * stopped again before its next instruction: the kernel's record of calls is of that one
- * (AArch64). */
+/* Whether TASK may not have run since its last stop: it may have made a remote call then, and be
+ * stopped again before its next instruction. Then the kernel's record of calls is of the remote
+ * call (AArch64). */
 static bool is_as_before(const struct task *task, const struct regs *regs) {
     return task->past.was_whole && memcmp(&task->past.whole, regs, sizeof *regs) == 0;
 }
 
-/* TASK stops at the end of a call. If PTRACE_INTERRUPT has cut that short, this stop comes in place
- * of the one that was asked for (Linux kernel/signal.c, ptrace_stop()). */
+/* TASK is at a syscall-exit-stop. If PTRACE_INTERRUPT has cut the call short, this stop replaces
+ * the one that was asked for (Linux kernel/signal.c, ptrace_stop()). */
 static void restart_ended_call(const struct task *task) {
     struct regs regs;
     if (task->cut.remainder == REMAINDER_NONE && thread_is_at_syscall_end(task->tid) &&
@@ -161,7 +163,7 @@ void deliver_restart_syscall(struct task *task) {
     task->past.whole = regs;
     bool resumes = unnoticed && (again || task->cut.is_cut) && !status_signal_pending(task->tid);
     task->cut.is_cut &= resumes;
-    task->past.wait.number = -1; /* known until the next stop only */
+    task->past.wait.number = -1; /* valid until the next stop only */
     if (!REGS_TELL_CALLS && task->stop.kind == STOP_SIGNAL && !unnoticed)
         thread_note_signal(&regs, &task->past);
     if (again && resumes)

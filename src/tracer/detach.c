@@ -1,3 +1,4 @@
+/* Detaches tasks and spaces, and restores their memory if possible. */
 #include "tracer/detach.h"
 
 #include <errno.h>
@@ -18,9 +19,9 @@
 #include "tracer/trace_changes.h"
 #include "tracer/traps.h"
 
-/* If TASK is about to make a call, it was stopped there in place of an interrupt. The kernel would
- * still cut that call short, and spoor, which is gone then, could not restart it. */
-static void put_off_call(const struct task *task) {
+/* If TASK is at a syscall-entry-stop, it stopped there in place of an interrupt. The kernel would
+ * still cut the call short, and spoor, detached then, could not restart it: postpones the call. */
+static void postpone_call(const struct task *task) {
     struct thread_syscall_stop call;
     if (task->stop.kind == STOP_SYSCALL && thread_at_syscall(task->tid, &call) &&
         !status_seccomp_filters(task->tid))
@@ -29,11 +30,11 @@ static void put_off_call(const struct task *task) {
 
 void detach_task(struct tracer *t, struct task *task, taddr_t lane) {
     traps_restore_ignore(task);
-    put_off_call(task);
+    postpone_call(task);
     if (!task->space || task->space->agent)
         lane_lookup_leave(task->space, task->tid, task->stop.kind == STOP_EXEC ? 0 : lane);
     thread_detach(task->tid, task->stop.kind == STOP_SIGNAL ? task->stop.signal : 0);
-    task_leave(task); /* it lives on, and so a vfork parent waits on */
+    task_leave(task); /* it lives on, so its vfork parent still waits */
     lifecycle_forget(t, task);
 }
 
@@ -48,7 +49,7 @@ void detach_settle_all(const struct tracer *t, struct space *space, bool restore
     }
 }
 
-/* Parked signal frames are looked for while all threads stand, as deliveries were not noted. */
+/* Searches for parked signal frames while all threads are stopped, as deliveries were not noted. */
 static void keep_parked(struct tracer *t, struct space *space) {
     struct parked_sigframes parked = {.frames = {0}};
     tid_array tids = {0};
@@ -62,7 +63,7 @@ static void keep_parked(struct tracer *t, struct space *space) {
     ARRAY_FREE(&tids);
 }
 
-/* Signals that were delivered without a tracer have interrupted threads in trampolines. */
+/* Signals delivered without a tracer may have interrupted threads in trampolines. */
 static void keep_returns(struct tracer *t, struct space *space) {
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
         leftovers_keep_returns(space, k->tid);
@@ -81,7 +82,7 @@ static int undo_stopped(struct tracer *t, struct space *space, struct err *err) 
         keep_returns(t, space);
     take_back_all(t, space); /* before a remote call changes their registers */
     const struct task *caller = find_caller(t, space);
-    settle_ways(t, space);
+    settle_off_ways(t, space);
     int rc = 0;
     if (space->state != SPACE_LEAVING)
         rc = caller ? space_restore_for_good(space, caller->tid, err)
@@ -98,8 +99,8 @@ static int undo_stopped(struct tracer *t, struct space *space, struct err *err) 
         space->pid, space->pid);
 }
 
-/* TASK is in the kernel. If it waits for a vfork child, it is detached at its next stop; else when
- * spoor ends. */
+/* TASK has not stopped and is in the kernel. If it waits for a vfork child, it is detached at its
+ * next stop; else when spoor ends. */
 static void detach_unstopped(struct tracer *t, struct task *task, bool undone) {
     if (!task->vfork_child) {
         lifecycle_forget(t, task);
@@ -117,7 +118,7 @@ int detach_stopped(struct tracer *t, struct space *space, struct err *ret) {
     int rc = undo_stopped(t, space, &err);
     bool undone = rc == 0;
     if (err.code && !ret)
-        tracer_complain_left(t, space, &err);
+        tracer_report_left(t, space, &err);
     if (!undone)
         breakpoints_remove(space);
     space->stopping = false;
@@ -141,7 +142,8 @@ static bool shares_space(const struct tracer *t, const struct task *task) {
     return false;
 }
 
-/* Where TASK, which leaves, writes events that are never read; 0: its code is not patched. */
+/* The lane of TASK, which is to be detached: nobody reads its events; 0: its code is not
+ * patched. */
 static taddr_t lane_of_leaver(const struct task *task) {
     if (task->leaving == TASK_LEAVES_RESTORED)
         return 0;
@@ -180,7 +182,7 @@ static struct task *find_in_process(const struct tracer *t, pid_t pid) {
     return k;
 }
 
-/* Whether some task of PID that is to leave can be waited for. */
+/* Whether spoor waits for a task of PID that is to be detached. */
 static bool is_leaving(const struct tracer *t, pid_t pid) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->pid == pid && k->leaving && !task_stands_still(k))
@@ -188,8 +190,9 @@ static bool is_leaving(const struct tracer *t, pid_t pid) {
     return false;
 }
 
-/* The tasks of PID leave one by one. The patches stay for other processes that share its memory. */
-static void leave_one_by_one(struct tracer *t, pid_t pid) {
+/* Detaches the tasks of PID one by one. The patches stay for other processes that share its
+ * memory. */
+static void detach_one_by_one(struct tracer *t, pid_t pid) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (k->pid != pid)
             continue;
@@ -202,12 +205,12 @@ static void leave_one_by_one(struct tracer *t, pid_t pid) {
         ;
 }
 
-/* Leaves SPACE. Untraced tasks that share it run its code, too: they are seized, to be left with
- * it. */
+/* Detaches SPACE. Untraced tasks that share it run its code, too: seizes them and detaches them
+ * with it. */
 static void leave_with_untraced(struct tracer *t, struct space *space) {
     enum { MOST_LOOKS = 100 };
     struct untraced untraced = {.join = false};
-    seizing_find_untraced(t, space, &untraced); /* takes long: others run */
+    seizing_find_untraced(t, space, &untraced); /* takes long: done while SPACE runs */
     stop_space_with_caller(t, space);
     for (int i = 0; i < MOST_LOOKS && seizing_find_untraced(t, space, &untraced); i++)
         stop_space_with_caller(t, space);
@@ -223,7 +226,7 @@ void leave_space(struct tracer *t, struct space *space) {
     leave_with_untraced(t, space);
     space_unref(space);
     for (size_t i = 0; i < pids.count; i++)
-        leave_one_by_one(t, pids.at[i]);
+        detach_one_by_one(t, pids.at[i]);
     ARRAY_FREE(&pids);
 }
 
@@ -231,10 +234,10 @@ void leave_process(struct tracer *t, pid_t pid) {
     const struct task *first = find_in_process(t, pid);
     if (first && first->space)
         trace_changes_process(t, pid, TRACE_LEFT);
-    leave_one_by_one(t, pid);
+    detach_one_by_one(t, pid);
 }
 
-static bool some_leave(struct tracer *t, const struct space *space) {
+static bool is_any_leaving(struct tracer *t, const struct space *space) {
     (void)space;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->leaving)
@@ -242,4 +245,4 @@ static bool some_leave(struct tracer *t, const struct space *space) {
     return false;
 }
 
-void await_leavers(struct tracer *t) { reports_await_while(t, some_leave, NULL); }
+void await_detachments(struct tracer *t) { reports_await_while(t, is_any_leaving, NULL); }

@@ -1,3 +1,4 @@
+/* Reads the Go runtime's list of goroutines, their stacks, and return addresses on them. */
 #include "tracer/goroutines.h"
 
 #include <string.h>
@@ -16,12 +17,12 @@ enum {
     HIGHEST_STACK = 1 << 30
 };
 
-/* What the runtime's record of a goroutine begins with (runtime2.go, type g, since Go 1.5; the
- * preemption by signals is of Go 1.14): words all. */
+/* The beginning of the runtime's record of a goroutine (runtime2.go, type g, since Go 1.5;
+ * preemption by signals came with Go 1.14): words only. */
 struct goroutine {
     regs_word_t low, high; /* its stack */
     regs_word_t guards[2], panic, defer;
-    regs_word_t machine; /* which thread runs it; 0: none, then SP holds */
+    regs_word_t machine; /* the thread that runs it; 0: none, and SP is valid */
     regs_word_t sp;
 };
 
@@ -29,7 +30,7 @@ struct slice {
     regs_word_t at, count, capacity;
 };
 
-/* Modules that may be patched now: prepared ones, and ones whose patches were taken away. */
+/* Modules that may be patched now: prepared and unpatched ones. */
 static size_t module_count(const struct space *space) {
     return space->prepared.count + space->modules.count;
 }
@@ -39,7 +40,7 @@ static const struct patched *module_at(const struct space *space, size_t i) {
                                      : &space->modules.at[i - space->prepared.count];
 }
 
-/* Where all their windows lie. */
+/* The range that holds all their windows. */
 static struct span windows_of(const struct space *space) {
     struct span found = {UINT64_MAX, 0};
     for (size_t i = 0; i < module_count(space); i++) {
@@ -48,7 +49,7 @@ static struct span windows_of(const struct space *space) {
         if (!c || !c->patch_count)
             continue;
         taddr_t start = c->patches[0].at + p->bias;
-        taddr_t end = p->entry->module->text_high + p->bias;
+        taddr_t end = p->traced_module->module->text_high + p->bias;
         found.start = start < found.start ? start : found.start;
         found.end = end > found.end ? end : found.end;
     }
@@ -64,15 +65,15 @@ static taddr_t first_word_of(const struct goroutine *g) {
     return ((waits ? g->sp : g->low) + WORD - 1) & ~(taddr_t)(WORD - 1);
 }
 
-static bool breaks(const struct space *space, taddr_t pc) {
+static bool is_inside_window(const struct space *space, taddr_t pc) {
     for (size_t i = 0; i < module_count(space); i++)
         if (module_at(space, i)->code && patched_is_inside_window(module_at(space, i), pc))
             return true;
     return false;
 }
 
-static void look_at_stack(const struct space *space, const struct goroutine *g, struct span windows,
-                          struct thread_positions *ret) {
+static void search_stack(const struct space *space, const struct goroutine *g, struct span windows,
+                         struct thread_positions *ret) {
     regs_word_t words[CHUNK / WORD];
     for (taddr_t at = first_word_of(g), next; at + WORD <= g->high; at = next) {
         next = (at & ~(taddr_t)(CHUNK - 1)) + CHUNK;
@@ -80,13 +81,14 @@ static void look_at_stack(const struct space *space, const struct goroutine *g, 
         if (memory_read(space->remote.memory_fd, at, words, size, NULL) < 0)
             continue;
         for (size_t i = 0; i < size / WORD; i++)
-            if (words[i] > windows.start && words[i] < windows.end && breaks(space, words[i]))
+            if (words[i] > windows.start && words[i] < windows.end &&
+                is_inside_window(space, words[i]))
                 ARRAY_PUSH(&ret->pcs, words[i]);
     }
 }
 
-static void look_at_all(const struct space *space, const struct slice *list, struct span windows,
-                        struct thread_positions *ret) {
+static void search_goroutines(const struct space *space, const struct slice *list,
+                              struct span windows, struct thread_positions *ret) {
     int fd = space->remote.memory_fd;
     regs_word_t records[CHUNK / WORD];
     struct goroutine g;
@@ -97,13 +99,13 @@ static void look_at_all(const struct space *space, const struct slice *list, str
         for (uint64_t k = 0; k < count; k++)
             if (memory_read(fd, records[k], &g, sizeof g, NULL) == 0 && makes_sense(&g)) {
                 ARRAY_PUSH(&ret->stacks, ((struct span){g.low, g.high}));
-                look_at_stack(space, &g, windows, ret);
+                search_stack(space, &g, windows, ret);
             }
     }
 }
 
-/* Looked up here, as an index of all names would take longer than the process may stand. */
-static const struct symbol *list_in(const struct module *m) {
+/* Searched here: an index of all names would take longer than the process may be stopped. */
+static const struct symbol *list_symbol(const struct module *m) {
     for (size_t i = 0; i < m->symbol_count; i++)
         if (m->symbols[i].type == SYMBOL_OBJECT && strcmp(m->symbols[i].name, "runtime.allgs") == 0)
             return &m->symbols[i];
@@ -111,21 +113,22 @@ static const struct symbol *list_in(const struct module *m) {
 }
 
 static bool read_list(const struct space *space, const struct patched *p, struct slice *ret) {
-    const struct symbol *all = p->code ? list_in(p->entry->module) : NULL;
+    const struct symbol *all = p->code ? list_symbol(p->traced_module->module) : NULL;
     return all &&
            memory_read(space->remote.memory_fd, all->addr + p->bias, ret, sizeof *ret, NULL) == 0 &&
            ret->count <= ret->capacity && ret->count <= MOST_GOROUTINES;
 }
 
-/* P is Go's, but nothing names the list: what is stripped. Of its own functions those are known
- * that C code calls, and others that are exported: without call-frame information, which Go keeps
- * with what is stripped. A goroutine may have stopped in the middle of their windows, behind any
- * instruction but the last. */
-static void spare_all(const struct patched *p, struct thread_positions *ret) {
+/* P is a Go module whose symbols are stripped, so its list of goroutines is unknown. Its only known
+ * functions are those that C code calls, and other exported ones; they have no call-frame
+ * information, which Go keeps in the stripped sections. A goroutine may have stopped in the middle
+ * of their windows, behind any instruction but the last. */
+static void spare_all_windows(const struct patched *p, struct thread_positions *ret) {
     const struct plan_code *c = &p->code->emitted;
     const uint8_t least = arch_host()->insn_bytes;
     for (size_t i = 0; i < c->patch_count; i++)
-        if (c->patches[i].window > least && !module_range_at(p->entry->module, c->patches[i].at))
+        if (c->patches[i].window > least &&
+            !module_range_at(p->traced_module->module, c->patches[i].at))
             ARRAY_PUSH(&ret->pcs, c->patches[i].at + least + p->bias);
 }
 
@@ -136,18 +139,18 @@ void goroutines_find(const struct space *space, struct thread_positions *ret) {
         const struct patched *p = module_at(space, i);
         bool listed = read_list(space, p, &list);
         if (listed && !p->first)
-            look_at_all(space, &list, windows, ret);
-        else if (!listed && p->code && module_is_go(p->entry->module))
-            spare_all(p, ret);
+            search_goroutines(space, &list, windows, ret);
+        else if (!listed && p->code && module_is_go(p->traced_module->module))
+            spare_all_windows(p, ret);
         else if (!listed)
             continue;
         ret->as_prepared = true;
     }
 }
 
-/* ---- what goes on on them ---- */
+/* ---- stacks ---- */
 
-/* Whether what is between START and END is patched, and all of it. */
+/* Whether there are patches between START and END, and all of them are written. */
 static bool is_whole(const struct patched *p, vaddr_t start, vaddr_t end) {
     const struct plan_code *c = &p->code->emitted;
     size_t first = patched_patch_at(c, start), i = first;
@@ -157,21 +160,21 @@ static bool is_whole(const struct patched *p, vaddr_t start, vaddr_t end) {
     return i > first;
 }
 
-/* Of P's module, or in its annex. */
+/* Whether TELLER is patched in P or its annex. */
 static bool is_patched(const struct space *space, const struct patched *p, struct span teller) {
     for (size_t i = 0; i < space->modules.count; i++) {
         const struct patched *q = &space->modules.at[i];
-        if (q->entry == p->entry && q->bias == p->bias && q->code && q->traced &&
+        if (q->traced_module == p->traced_module && q->bias == p->bias && q->code && q->traced &&
             is_whole(q, teller.start, teller.end))
             return true;
     }
     return false;
 }
 
-/* Whether events of P's text will say what becomes of stacks from now on. */
-static bool tells(const struct space *space, const struct patched *p) {
+/* Whether events of P report what becomes of stacks from now on. */
+static bool reports_stacks(const struct space *space, const struct patched *p) {
     struct span tellers[PLAN_STACK_TELLERS];
-    if (!p->code || !p->traced || !plan_stack_tellers(p->entry->plan, tellers))
+    if (!p->code || !p->traced || !plan_stack_tellers(p->traced_module->plan, tellers))
         return false;
     for (size_t i = 0; i < PLAN_STACK_TELLERS; i++)
         if (!is_patched(space, p, tellers[i]))
@@ -181,13 +184,13 @@ static bool tells(const struct space *space, const struct patched *p) {
 
 static uint32_t site_of(enum stack_event event) { return (uint32_t)event << 2 | EVENT_CONTROL; }
 
-void goroutines_tell(const struct space *space, const struct thread_positions *positions,
-                     struct lane_handle *handle, enum overflow overflow) {
+void goroutines_write(const struct space *space, const struct thread_positions *positions,
+                      struct lane_handle *handle, enum overflow overflow) {
     size_t most =
-        handle->ring_bytes / EVENT_BYTES / 4; /* it is empty, and the writer does not wait */
+        handle->ring_bytes / EVENT_BYTES / 4; /* the ring is empty, and the writer must not wait */
     bool known = false;
     for (size_t i = 0; i < space->modules.count; i++)
-        known = known || tells(space, &space->modules.at[i]);
+        known = known || reports_stacks(space, &space->modules.at[i]);
     for (size_t i = 0; known && i < positions->stacks.count && i < most; i++) {
         lane_handle_put(handle, site_of(STACK_MADE_LOW), positions->stacks.at[i].start, overflow);
         lane_handle_put(handle, site_of(STACK_MADE_HIGH), positions->stacks.at[i].end, overflow);

@@ -1,3 +1,4 @@
+/* Looks in mapped files for code that uses the lanes' register, and remembers the answers. */
 #include "tracer/gs_conflict.h"
 
 #include <elf.h>
@@ -9,22 +10,22 @@
 #include "target/maps.h"
 #include "tracer/identity.h"
 
-/* What has been found out about files. */
-struct looked {
+/* The answer for a file. */
+struct file_answer {
     dev_t device;
     ino_t inode;
     struct timespec changed;
     bool asks;
 };
-static ARRAY(struct looked) files;
+static ARRAY(struct file_answer) files;
 
-static bool is_of(const struct looked *f, const struct stat *s) {
+static bool is_of(const struct file_answer *f, const struct stat *s) {
     return f->device == s->st_dev && f->inode == s->st_ino &&
            f->changed.tv_sec == s->st_ctim.tv_sec && f->changed.tv_nsec == s->st_ctim.tv_nsec;
 }
 
-/* By the C library's function for it, by that for any call, or, which only programs are looked
- * through for, by itself. */
+/* Whether the file asks the kernel for the register: by the C library's function for it, by the
+ * function for any system call or, for programs only, by a system call instruction of its own. */
 static bool asks(const char *path, bool program) {
     const struct arch *arch = arch_host();
     if (elf_imports(path, "arch_prctl"))
@@ -41,7 +42,7 @@ static bool file_asks(const char *path, const struct stat *program) {
     for (size_t i = 0; i < files.count; i++)
         if (is_of(&files.at[i], &s))
             return files.at[i].asks;
-    struct looked f = {s.st_dev, s.st_ino, s.st_ctim, asks(path, is_program)};
+    struct file_answer f = {s.st_dev, s.st_ino, s.st_ctim, asks(path, is_program)};
     ARRAY_PUSH(&files, f);
     return f.asks;
 }
@@ -65,18 +66,16 @@ bool gs_conflict_is_possible(pid_t pid) {
     return possible;
 }
 
-static int taken(pid_t pid, const char *how, const char *what, struct err *err) {
+static int set_lane_taken(pid_t pid, const char *how, const char *what, struct err *err) {
     struct identity id;
     identity_of_process(pid, &id);
-    return err_set(
-        err, EBUSY, "lane-taken",
-        "process %d (%s): %s the gs base, by which spoor's code would find where to write: "
-        "%s",
-        pid, id.command, how, what);
+    return err_set(err, EBUSY, "lane-taken",
+                   "process %d (%s): %s the gs base, which spoor needs for itself: %s", pid,
+                   id.command, how, what);
 }
 
-/* What leads nowhere has been left by a spoor that came to this thread while it waited for a child
- * of vfork. */
+/* Whether ADDR is mapped. An address that is not is left from a spoor that attached to this thread
+ * while it waited in vfork(). */
 static bool is_mapped(pid_t tid, taddr_t addr) {
     struct maps maps = {0};
     bool mapped = maps_read(tid, &maps, NULL) < 0 || maps_at(&maps, addr);
@@ -89,15 +88,16 @@ int gs_conflict_check_thread(pid_t tid, struct err *err) {
     if (thread_get_regs(tid, &regs) < 0 || !regs_lane_taken(&regs) ||
         !is_mapped(tid, regs_lane(&regs)))
         return 0;
-    return taken(tid, "keeps something of its own in", "it cannot be traced", err);
+    return set_lane_taken(tid, "keeps something of its own in", "it cannot be traced", err);
 }
 
 int gs_conflict_check_code(const struct space *space, struct err *err) {
     if (!space->writes_lane_register)
         return 0;
-    return taken(space->pid, "has instructions that write", "it cannot be traced", err);
+    return set_lane_taken(space->pid, "has instructions that write", "it cannot be traced", err);
 }
 
 void gs_conflict_describe(pid_t pid, struct err *err) {
-    taken(pid, "takes", "from here on it, and who shares its memory, is not traced", err);
+    set_lane_taken(pid, "takes", "it and processes that share its memory are not traced any more",
+                   err);
 }

@@ -1,5 +1,5 @@
 /*
- * Threads that wait in the agent for spoor: in the dynamic linker's hook, because modules have
+ * Serves threads that wait in the agent: in the dynamic linker's hook, because modules have
  * changed, or for a lane, because their thread pointer has.
  */
 #include "patch/access.h"
@@ -19,8 +19,8 @@ static struct task *find_hooked(const struct tracer *t) {
     return NULL;
 }
 
-/* SPACE, stopped, may have loaded code that uses the register that holds lanes: it is watched, or
- * (*RET_LEAVE) left at once. */
+/* SPACE, stopped, may have loaded code that uses the lanes' register: it is watched, or
+ * (*RET_LEAVE) detached at once. */
 static void look_for_gs_conflict(struct tracer *t, const struct space *space, bool *ret_leave) {
     struct err err = {0};
     bool possible = gs_conflict_is_possible(space->pid);
@@ -31,8 +31,8 @@ static void look_for_gs_conflict(struct tracer *t, const struct space *space, bo
         k->watched |= possible;
 }
 
-/* TASK waits in the linker's hook. Returns whether it waits no more: a signal that it stands before
- * is delivered first. */
+/* TASK waits in the linker's hook: serves it. False: it still waits, as it is at a
+ * signal-delivery-stop; the signal is delivered first. */
 static bool handle_hook(struct tracer *t, const struct task *task) {
     struct space *space = space_ref(task->space);
     struct lane_handle *handle = task->lane;
@@ -40,26 +40,26 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     struct err err = {0};
     stop_space(t, space);
     task = tasks_find(&t->tasks, tid);
-    bool here = task && task->lane == handle;
-    bool able = here && task_may_call(task);
-    pid_t caller = able ? unsandboxed_caller(t, task) : tid;
-    bool gained = able && access_gain(space, caller), leave = false;
-    if (able && space_update(&t->options.context, space, caller, &err) < 0)
+    bool still_there = task && task->lane == handle;
+    bool may_call = still_there && task_may_call(task);
+    pid_t caller = may_call ? unsandboxed_caller(t, task) : tid;
+    bool gained = may_call && access_gain(space, caller), leave = false;
+    if (may_call && space_update(&t->options.context, space, caller, &err) < 0)
         tracer_warn(t, tid, &err);
-    if (able)
-        traps_arm(t, space, caller);
-    if (able)
+    if (may_call)
+        traps_read_action(t, space, caller);
+    if (may_call)
         look_for_gs_conflict(t, space, &leave);
     if (gained)
         access_give_back(space, caller);
-    if (able)
+    if (may_call)
         __atomic_store_n(&handle->lane->hook, 0, __ATOMIC_RELEASE);
     if (leave)
         leave_space(t, space);
     else
         resume_space(t, space);
     space_unref(space);
-    return able || !here;
+    return may_call || !still_there;
 }
 
 /* Whether a stopped task of SPACE waits in the agent. */
@@ -75,8 +75,8 @@ static bool has_waiter(const struct tracer *t, const struct space *space) {
     return false;
 }
 
-/* A vfork parent cannot be stopped before its child ends. The child may be untraced, and itself
- * wait for a lane. */
+/* Stops SPACE. A vfork parent cannot be stopped before its child ends; the child may be untraced,
+ * and wait for a lane itself. */
 static void stop_askers(struct tracer *t, struct space *space) {
     enum { PATIENCE_MS = 20 };
     struct untraced untraced = {.join = true};
@@ -86,8 +86,8 @@ static void stop_askers(struct tracer *t, struct space *space) {
     stop_space(t, space);
 }
 
-/* Some threads of SPACE have changed their thread pointers, or their stacks where these tell them
- * apart. Lanes are found by that, so the threads wait. Returns whether one was seen to wait. */
+/* Threads of SPACE have changed their thread pointers, or their stacks if these tell them apart.
+ * They wait, as their lanes are found by these. Returns whether a waiting thread was seen. */
 static bool handle_asking(struct tracer *t, struct space *space) {
     space_ref(space);
     stop_askers(t, space);
@@ -120,7 +120,7 @@ static bool is_among(struct space *const *spaces, size_t count, const struct spa
     return false;
 }
 
-/* Forked spaces share the request with their parents: all of these are looked at. */
+/* Forked spaces share the request flag with their parents: handles all of these. */
 static void handle_askers(struct tracer *t) {
     ARRAY(struct space *) asking = {0};
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {

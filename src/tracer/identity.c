@@ -1,3 +1,4 @@
+/* Reads names, parents and stacks of processes and threads from /proc and registers. */
 #include "tracer/identity.h"
 
 #include <linux/sched.h>
@@ -25,7 +26,7 @@ void identity_of_process(pid_t pid, struct identity *ret) {
     ret->parent = status_parent_of(pid);
 }
 
-/* How large TID's main or new threads' stacks may become. */
+/* How large the stacks of TID's process may become. */
 static uint64_t stack_limit(pid_t tid) {
     static const uint64_t usual = 8 << 20;
     struct rlimit limit;
@@ -88,8 +89,8 @@ void identity_of_thread(pid_t tid, pid_t pid, const struct span *stack, struct t
     }
 }
 
-/* It may be in a handler or a coroutine, whose stack is taken for its own then; but not a stretch
- * of memory that holds many. */
+/* It may be in a handler or a coroutine; then that stack is taken for its own. Not so a large map
+ * that may hold many stacks. */
 void identity_of_running(pid_t tid, pid_t pid, const struct maps *maps, struct trace_thread *ret) {
     enum { BESIDES = 1 << 20 };
     struct regs regs;

@@ -1,6 +1,6 @@
 /*
- * The end of tracing: every space is left in two stops. In the first its text becomes the program's
- * own again; in the second the rest of spoor is unmapped, and the tasks are detached.
+ * The end of tracing: every space is detached in two stops. The first restores its text; the second
+ * unmaps the rest of spoor, and detaches the tasks.
  */
 #include "patch/pages.h"
 #include "target/status.h"
@@ -14,19 +14,19 @@
 #include "tracer/syscall_resume.h"
 #include "tracer/tracer.h"
 
-/* ---- tasks that make the remainder of a system call ---- */
+/* ---- tasks that make remainders of system calls ---- */
 
-static void let_make(struct task *k) {
+static void make_remainder(struct task *k) {
     k->cut.remainder = REMAINDER_MADE;
     task_set_running(k);
     thread_continue_to_syscall(k->tid, 0);
 }
 
-/* K has come from the call: stops it where remote calls can be made. */
+/* K has come back from the call: stops it where remote calls can be made. */
 static void end_remainder(struct task *k) {
     syscall_resume_end(k);
     if (k->cut.is_cut && !status_signal_pending(k->tid) && syscall_resume_remainder(k)) {
-        let_make(k);
+        make_remainder(k);
         return;
     }
     k->cut.remainder = REMAINDER_OVER;
@@ -35,29 +35,29 @@ static void end_remainder(struct task *k) {
     thread_continue(k->tid, 0);
 }
 
-/* K, which made a remainder, has stopped. Returns whether it makes one still. */
-static bool goes_on(struct task *k) {
+/* K, which was making a remainder, has stopped. Returns whether it still makes one. */
+static bool still_makes_remainder(struct task *k) {
     struct thread_syscall_stop call;
     if (k->cut.remainder == REMAINDER_MADE && k->stop.kind == STOP_SYSCALL) {
         if (thread_at_syscall(k->tid, &call))
-            let_make(k);
+            make_remainder(k);
         else
             end_remainder(k);
         return true;
     }
     if (k->cut.remainder == REMAINDER_MADE && syscall_resume_remainder(k)) {
-        let_make(k);
+        make_remainder(k);
         return true;
     }
     k->cut.remainder = REMAINDER_NONE;
     return false;
 }
 
-static bool one_turn(struct tracer *t, const struct space *space) {
+static bool handle_remainders(struct tracer *t, const struct space *space) {
     size_t left = 0;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         left += k->space == space && k->cut.remainder != REMAINDER_NONE &&
-                (k->state != TASK_STOPPED || goes_on(k));
+                (k->state != TASK_STOPPED || still_makes_remainder(k));
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k && left; k = next) {
         next = tasks_next(&t->tasks, k);
         if (k->space != space || k->state != TASK_STOPPED || k->cut.remainder != REMAINDER_NONE)
@@ -78,8 +78,9 @@ static void warn(const struct tracer *t, const struct task *k, const char *what)
     report_warn(&options_of(t)->report, text);
 }
 
-/* Whether a remainder has got on since the call before. REPORTED: the user knows of them. */
-static bool some_get_on(const struct tracer *t, const struct space *space, bool reported) {
+/* Whether a remainder has progressed since the last call. REPORTED: the user knows of
+ * remainders. */
+static bool have_progressed(const struct tracer *t, const struct space *space, bool reported) {
     bool any = false;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (!makes_remainder(k, space))
@@ -90,30 +91,30 @@ static bool some_get_on(const struct tracer *t, const struct space *space, bool 
             continue;
         if (!reported)
             warn(t, k,
-                 "still sends or receives the rest of what it was asked to: "
-                 "spoor waits for that; ^C lets the call end early");
+                 "has not yet sent or received all of its data: "
+                 "spoor waits for that; ^C lets the system call end early");
         any = true;
     }
     return any;
 }
 
-/* All other tasks of SPACE, which is stopped, are detached: those whose calls were cut short make
- * the remainder, and are detached as they come from it, but for the last, which stands. For as long
- * as they get on, unless the user asks spoor once more to end. */
+/* SPACE is stopped, and all other tasks are detached. Tasks whose calls were cut short make the
+ * remainder, and are detached when they come back, except the last, which stays stopped. Waits as
+ * long as they progress, unless the user asks spoor once more to end. */
 static void await_remainders(struct tracer *t, const struct space *space) {
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
         if (k->state == TASK_STOPPED && syscall_resume_remainder(k)) {
             k->cut.switches = status_switches(k->tid);
-            let_make(k);
+            make_remainder(k);
         }
     for (bool reported = false;
-         reports_await_while(t, one_turn, space) && some_get_on(t, space, reported);)
+         reports_await_while(t, handle_remainders, space) && have_progressed(t, space, reported);)
         reported = true;
     for (const struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (makes_remainder(k, space))
             warn(t, k,
-                 "waits on to send or receive the rest of what it was asked to: "
-                 "as spoor leaves, that call ends early");
+                 "has not yet sent or received all of its data: "
+                 "as spoor leaves, the system call ends early");
 }
 
 /* ---- one space after the other ---- */
@@ -137,8 +138,8 @@ static bool has_cut(const struct tracer *t, const struct space *space) {
     return false;
 }
 
-/* No thread comes to a trampoline of SPACE any more: whether all threads have left them. */
-static bool is_out(const struct tracer *t, struct space *space) {
+/* SPACE's text is restored: returns whether all threads have left its trampolines. */
+static bool have_threads_left(const struct tracer *t, struct space *space) {
     detach_settle_all(t, space, true);
     for (size_t i = 0; i < space->modules.count; i++)
         if (space->modules.at[i].kept)
@@ -146,11 +147,11 @@ static bool is_out(const struct tracer *t, struct space *space) {
     return true;
 }
 
-/* If the second stop of SPACE has cut calls short, detaches all other tasks. What these calls need
- * of spoor stays until they have ended. Returns whether so. */
+/* If the second stop of SPACE has cut calls short, detaches all other tasks, and returns true. What
+ * these calls need of spoor stays until they have ended. */
 static bool detach_others(struct tracer *t, struct space *space) {
     stop_space_with_caller(t, space);
-    if (space->state != SPACE_LEAVING || !has_cut(t, space) || !is_out(t, space))
+    if (space->state != SPACE_LEAVING || !has_cut(t, space) || !have_threads_left(t, space))
         return false;
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
@@ -184,16 +185,16 @@ void tracer_release_all(struct tracer *t) {
     const struct task *first = find_in_space(t);
     t->leave_ns = timing_now().ns + LEAVE_PATIENCE_S * UINT64_C(1000000000);
     if (first)
-        pages_prefetch(first->space); /* its children have mapped mostly the same files */
+        pages_prefetch(first->space); /* its children map mostly the same files */
     for (struct task *k; (k = find_in_space(t));) {
         struct space *space = space_ref(k->space);
         leave_in_two_stops(t, space);
         space_unref(space);
     }
-    await_leavers(t);
+    await_detachments(t);
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
         if (!k->leaving)
-            lifecycle_forget(t, k); /* nothing of spoor is in it */
+            lifecycle_forget(t, k); /* it holds nothing of spoor */
     }
 }

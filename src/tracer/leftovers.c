@@ -1,4 +1,4 @@
-/* Removing what a spoor that was killed has left in a process. */
+/* Removes what a killed spoor has left in a process. */
 #include "patch/leftovers.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include "tracer/syscall_resume.h"
 #include "tracer/tracer.h"
 
-/* All tasks of FROM, which stood for the process so far, belong to TO from now on. */
-static void hand_over(struct tracer *t, struct space *from, struct space *to) {
+/* Moves all tasks of FROM, which stood for the process so far, to TO. */
+static void move_tasks(struct tracer *t, struct space *from, struct space *to) {
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, from));) {
         k->space = space_ref(to);
         space_unref(from);
@@ -24,23 +24,23 @@ static int no_caller(pid_t pid, struct err *err) {
         "process %d: none of its threads can be made to call the kernel: try again later", pid);
 }
 
-/* All tasks of SPACE, in which nothing is known to be of a spoor, stand still. */
+/* All tasks of SPACE are stopped: finds and removes a killed spoor's leftovers. */
 static int take_over(struct tracer *t, struct space *space, bool *ret_found, struct err *err) {
     const struct task *caller = stop_space_with_caller(t, space);
     if (!caller)
         return no_caller(space->pid, err);
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
         leftovers_end_call(k->tid);
-    struct space *left;
-    int rc = leftovers_find(caller->tid, &left, err);
-    if (rc < 0 || !left)
+    struct space *found;
+    int rc = leftovers_find(caller->tid, &found, err);
+    if (rc < 0 || !found)
         return rc;
     *ret_found = true;
-    hand_over(t, space, left);
-    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, left));)
+    move_tasks(t, space, found);
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, found));)
         syscall_resume_end(k);
-    rc = detach_stopped(t, left, err);
-    space_unref(left);
+    rc = detach_stopped(t, found, err);
+    space_unref(found);
     return rc;
 }
 
@@ -53,7 +53,7 @@ int tracer_remove_leftovers(struct tracer *t, pid_t pid, bool *ret_found, struct
     if (rc == 0)
         rc = take_over(t, space, ret_found, err);
     detach_stopped(t, space, NULL); /* tasks that are still there */
-    await_leavers(t);
+    await_detachments(t);
     space_unref(space);
     return rc;
 }

@@ -1,3 +1,4 @@
+/* Sets tasks up at birth and exec, and forgets them at their end. */
 #include "tracer/lifecycle.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@
 #include "tracer/trace_changes.h"
 #include "tracer/traps.h"
 
-/* The parent that waits for vfork child TID, if there is one, runs on. */
+/* Resumes the parent that waits for vfork child TID, if there is one. */
 static void end_vfork(struct tracer *t, pid_t tid) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->vfork_child == tid)
@@ -38,7 +39,7 @@ void lifecycle_exit(struct tracer *t, struct task *task) {
 
 void lifecycle_forget(struct tracer *t, struct task *task) {
     task_lane_close(t, task);
-    if (!task->leaving) /* else it lives on, and its parent waits on */
+    if (!task->leaving) /* else it lives on, and its vfork parent still waits */
         end_vfork(t, task->tid);
     if (task->space && space_is_paused(task->space) && task->tid == task->pid)
         trace_changes_process(t, task->pid, TRACE_ENDED);
@@ -57,8 +58,8 @@ void lifecycle_write_process(struct tracer *t, pid_t pid) {
                                                  .command = id.command});
 }
 
-/* TASK, as below, is not to be traced because of ERR. */
-static int undo(struct tracer *t, struct task *task, const struct err *err) {
+/* TASK, just set up, cannot be traced because of ERR: removes everything. */
+static int remove_space(struct tracer *t, struct task *task, const struct err *err) {
     struct err why = {0};
     if (space_undo(task->space, task->tid, &why) < 0)
         tracer_warn(t, task->tid, &why);
@@ -69,7 +70,7 @@ static int undo(struct tracer *t, struct task *task, const struct err *err) {
     return -err->code;
 }
 
-/* TASK stands still where it may call, and is its process's only one. */
+/* TASK may make remote calls, and is its process's only task. */
 static int set_up(struct tracer *t, struct task *task, bool was_paused, struct err *err) {
     lifecycle_write_process(t, task->pid);
     int rc = space_new(&t->options.context, task->tid, &task->space, err);
@@ -79,8 +80,8 @@ static int set_up(struct tracer *t, struct task *task, bool was_paused, struct e
     task_lane_give(t, task);
     rc = space_update(&t->options.context, task->space, task->tid, err);
     if (rc == 0 && gs_conflict_check_code(task->space, err) < 0)
-        return undo(t, task, err);
-    traps_arm(t, task->space, task->tid);
+        return remove_space(t, task, err);
+    traps_read_action(t, task->space, task->tid);
     return rc;
 }
 
@@ -126,8 +127,8 @@ bool lifecycle_exec(struct tracer *t, struct task *task) {
     return true;
 }
 
-/* Restores TASK's copy of traced memory. If spoor has access for a moment only, its mappings stay:
- * they are needed to give the access back. */
+/* Restores TASK's copy of traced memory. If spoor has only temporary access, its mappings stay:
+ * giving the access back needs them. */
 static int restore(const struct task *task, struct err *err) {
     if (!task_may_call(task) || !access_gain(task->space, task->tid))
         return space_undo(task->space, task->tid, err);
@@ -137,7 +138,7 @@ static int restore(const struct task *task, struct err *err) {
 }
 
 /* Detaches a child that is not followed, and restores its copy of traced memory, if it has one. */
-static void leave(struct tracer *t, struct task *task) {
+static void detach_child(struct tracer *t, struct task *task) {
     struct err err = {0};
     enum settled settled;
     if (task->space) {
@@ -154,14 +155,14 @@ static void leave(struct tracer *t, struct task *task) {
     lifecycle_forget(t, task);
 }
 
-/* Whether the call that PARENT is in makes a child that has its memory; what the event suggests,
- * when that cannot be seen. */
+/* Whether PARENT's system call creates a child that shares its memory; if the call cannot be read,
+ * what the event suggests. */
 static bool asks_to_share(const struct task *parent) {
     long number;
     uint64_t flags;
     if (!status_syscall_of(parent->tid, &number, &flags))
         return parent->stop.kind == STOP_VFORK;
-    if (number == SYS_clone3 && /* flags are the first member of what its argument points at */
+    if (number == SYS_clone3 && /* flags are the first member of its argument, struct clone_args */
         memory_read(parent->space->remote.memory_fd, flags, &flags, sizeof flags, NULL) < 0)
         return parent->stop.kind == STOP_VFORK;
     if (number == SYS_clone || number == SYS_clone3)
@@ -169,7 +170,7 @@ static bool asks_to_share(const struct task *parent) {
     return parent->stop.kind == STOP_VFORK;
 }
 
-/* Whether TID has its parent task's very memory; else it has a copy. */
+/* Whether TID shares PARENT's memory; else it has a copy. */
 static bool shares_memory(pid_t tid, const struct task *parent) {
     enum { KCMP_VM = 1 };
     if (status_process_of(tid) == parent->pid)
@@ -183,7 +184,7 @@ void lifecycle_birth(struct tracer *t, struct task *parent) {
     pid_t tid = (pid_t)thread_event_message(parent->tid);
     struct task *child = tasks_find(&t->tasks, tid);
     if (!child && status_tracer_of(tid) != gettid())
-        return; /* killed, and its end was reported already; or the parent has been */
+        return; /* it was killed, and its end is already reported; or the parent was killed */
     if (!child)
         child = tasks_add(&t->tasks, tid);
     child->pid = status_process_of(tid);
@@ -196,7 +197,8 @@ void lifecycle_birth(struct tracer *t, struct task *parent) {
     if (event == STOP_CLONE && child->space == parent->space && child->space)
         child->stack = identity_given_stack(parent->tid, parent->space->remote.memory_fd);
     if (event != STOP_CLONE)
-        child->readable = parent->readable; /* a copy of it, or it itself until the child is done */
+        child->readable =
+            parent->readable; /* a copy of the stack, or the stack itself until the child is done */
     child->creator = parent->tid;
     child->traps.action = parent->traps.action;
     child->not_followed = parent->not_followed;
@@ -204,9 +206,9 @@ void lifecycle_birth(struct tracer *t, struct task *parent) {
     child->sink = child->sink ? child->sink : parent->sink;
 }
 
-/* A copy whose memory could not be opened before it had stopped; what cannot be opened now is left
- * with its patches, and its events are lost. */
-static void open_borrowed(struct task *task) {
+/* Opens the memory of a forked space, which could not be opened before the child stopped. If that
+ * fails, the patches stay, and events are lost. */
+static void open_own_memory(struct task *task) {
     struct space *space = task->space;
     if (!space || !space->borrowed)
         return;
@@ -234,14 +236,14 @@ static void begin_task(struct tracer *t, struct task *task, bool process) {
         access_give_back(task->space, task->tid);
 }
 
-/* TASK was made while spoor attaches to its parent. Threads wait with the others until that is
- * done; a forked process begins with nothing of spoor in it. */
-static bool begin_early(struct tracer *t, struct task *task, bool forked) {
+/* TASK was created while spoor attaches to its parent. A thread waits with the others until that is
+ * done; a forked process has nothing of spoor yet. */
+static bool begin_during_attach(struct tracer *t, struct task *task, bool forked) {
     struct err err = {0};
     if (!forked)
         return true;
     if (!options_of(t)->follow) {
-        leave(t, task);
+        detach_child(t, task);
         return false;
     }
     if (set_up(t, task, false, &err) < 0)
@@ -254,13 +256,13 @@ bool lifecycle_first_stop(struct tracer *t, struct task *task) {
     task->stage = TASK_READY;
     thread_watch_exit(task->tid, process);
     if (task->space ? !task->space->agent : forked && !task->sink)
-        return begin_early(t, task, forked);
-    open_borrowed(task);
+        return begin_during_attach(t, task, forked);
+    open_own_memory(task);
     if (task->sink)
         lane_lookup_give(task->space, task->tid, task->sink);
     if (process && !options_of(t)->follow) {
         if (!task->space || forked) {
-            leave(t, task);
+            detach_child(t, task);
             return false;
         }
         task->not_followed = true;

@@ -1,4 +1,4 @@
-/* What the user changes while programs run: a pause, its end, another filter. */
+/* Carries out what the user changes while programs run: a pause, its end, another filter. */
 #include <errno.h>
 
 #include "patch/modules.h"
@@ -33,8 +33,8 @@ static void each_space(struct tracer *t, void (*visit)(struct tracer *, struct s
     }
 }
 
-static void tell_prepared(struct tracer *t, struct space *space) {
-    space_tell_prepared(&t->options.context, space);
+static void write_prepared(struct tracer *t, struct space *space) {
+    space_write_prepared(&t->options.context, space);
 }
 
 static void forget_prepared(struct tracer *t, struct space *space) {
@@ -52,8 +52,8 @@ static int check_choice(const struct tracer *t, struct err *err) {
 
 enum { EXEC_NS = 20000000 };
 
-/* What FILTER chooses is prepared, unless that must wait for the end of a pause. On error nothing
- * has changed. */
+/* Prepares the functions that FILTER chooses, unless that must wait for the end of a pause. On
+ * error nothing has changed. */
 static int try_choice(struct tracer *t, const struct filter *filter, struct err *err) {
     const struct space_context *ctx = &t->options.context;
     module_table_choose(ctx->module_table, filter);
@@ -66,8 +66,8 @@ static int try_choice(struct tracer *t, const struct filter *filter, struct err 
     return rc;
 }
 
-/* While a process executes another program nothing is mapped in it: what matches nothing is tried
- * once more, and as long as that may take. */
+/* While a process executes another program nothing is mapped in it. So a filter that matches
+ * nothing is tried once more, and again for as long as an exec may take. */
 int tracer_change_filter(struct tracer *t, const struct filter *filter, uint64_t *ret_ns,
                          struct err *err) {
     struct space_context *ctx = &t->options.context;
@@ -78,7 +78,7 @@ int tracer_change_filter(struct tracer *t, const struct filter *filter, uint64_t
     int rc = try_choice(t, filter, err);
     uint64_t begin = timing_now().ns;
     for (int i = 0; rc < 0 && (i == 0 || timing_now().ns - begin < EXEC_NS); i++) {
-        reports_nap();
+        reports_wait_ms();
         reports_handle(t);
         rc = try_choice(t, filter, err);
     }
@@ -88,6 +88,6 @@ int tracer_change_filter(struct tracer *t, const struct filter *filter, uint64_t
     module_table_keep_choice(ctx->module_table, &added, &removed);
     trace_changes_filter(t, filter, added, removed);
     ctx->filter++;
-    each_space(t, tell_prepared);
+    each_space(t, write_prepared);
     return repatch_all(t, ret_ns, err);
 }

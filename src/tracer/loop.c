@@ -1,3 +1,4 @@
+/* Decodes reports, updates tasks, and answers their stops. */
 #include "tracer/loop.h"
 
 #include <sys/ptrace.h>
@@ -35,14 +36,14 @@ void loop_resume(struct tracer *t, pid_t tid, int sig) {
         thread_continue(tid, sig);
 }
 
-/* TASK stands at a syscall-stop. Returns false when it is gone. */
+/* TASK is at a syscall-stop. Returns false when it is gone. */
 static bool answer_syscall(struct tracer *t, struct task *task) {
     if (task->space && task->space->traps.set && !traps_at_syscall(t, task))
         return false;
     return !task->watched || nested_tracer_at_syscall(t, task);
 }
 
-/* TASK is about to get stop signal SIG. */
+/* TASK is about to get stopping signal SIG. */
 static void note_stop(struct tracer *t, const struct task *task, int sig) {
     siginfo_t info;
     if (task->pid != t->adopted || ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) < 0)
@@ -52,15 +53,15 @@ static void note_stop(struct tracer *t, const struct task *task, int sig) {
         t->stop.sender = info.si_pid;
 }
 
-/* TASK stands at a signal-delivery-stop. Returns false when it is gone. *RET_SIG becomes 0 if the
- * program shall not get the signal. */
+/* TASK is at a signal-delivery-stop. Returns false when it is gone. *RET_SIG becomes 0 if the
+ * program must not get the signal. */
 static bool answer_signal(struct tracer *t, struct task *task, int *ret_sig) {
     int sig = *ret_sig;
     pid_t tid = task->tid;
     if (is_stop_signal(sig))
         note_stop(t, task, sig);
     bool wanted = !traps_is_ignored(task, sig) && deliver_prepare(t, task, sig);
-    task = tasks_find(&t->tasks, tid); /* it may be gone: killed meanwhile */
+    task = tasks_find(&t->tasks, tid); /* it may have been killed */
     if (wanted && task && core_dump_needs_detach(task, sig)) {
         leave_task(t, task);
         return false;
@@ -73,7 +74,7 @@ static bool answer_signal(struct tracer *t, struct task *task, int *ret_sig) {
 }
 
 /* TASK is in a group-stop. Returns whether it stays there. After a remote call it does not: it
- * reports its group-stop once more when it is resumed. */
+ * reports its group-stop again when it is resumed. */
 static bool answer_group_stop(struct task *task) {
     if (thread_listen(task->tid) < 0)
         return false;
@@ -139,7 +140,7 @@ static void note_stopped(struct task *task, const struct stop *stop) {
     if (task->vfork_lane && task->space && task->lane)
         lane_lookup_pass(task->space, task->tid, task->lane->at, 0);
     task->vfork_lane = false;
-    task->vfork_child = 0; /* it has run, so its child is done with the shared memory */
+    task->vfork_child = 0; /* it has run, so its vfork child does not use its memory any more */
     task->stop = *stop;
     task_set_state(task, TASK_STOPPED);
 }
@@ -148,7 +149,7 @@ static void on_stop(struct tracer *t, struct task *task, const struct stop *stop
     note_stopped(task, stop);
     if (stop->kind != STOP_SYSCALL)
         syscall_resume_end(task);
-    if (task->space && task->space->traps.any && !traps_meet(task)) {
+    if (task->space && task->space->traps.any && !traps_on_stop(task)) {
         task_set_running(task);
         return;
     }

@@ -1,6 +1,6 @@
 /*
- * The event loop: each report that wait() returns, and its answer. Only tracer.c includes this;
- * lower files call the loop by t->loop.
+ * The event loop: handles each report of wait(), and answers it. Only tracer.c includes this; lower
+ * files call the loop through t->loop.
  */
 #pragma once
 
@@ -8,5 +8,5 @@
 
 extern const struct loop_handlers loop_handlers;
 
-/* Lets TID, if it is still there, run on with signal SIG. */
+/* Resumes TID, if it is still there, with signal SIG. */
 void loop_resume(struct tracer *t, pid_t tid, int sig);

@@ -1,3 +1,4 @@
+/* Handles ptrace() calls of traced programs, and their use of the lanes' register. */
 #include "tracer/nested_tracer.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include "tracer/gs_conflict.h"
 #include "tracer/identity.h"
 
-/* Warns once for each DEBUGGER. STOPPED: one of the two. */
+/* Warns once for each DEBUGGER that it traces PID itself. STOPPED: a stopped thread of either. */
 static void warn_once(const struct tracer *t, struct task *debugger, pid_t pid, pid_t stopped) {
     struct identity by, tracee;
     struct err err = {0};
@@ -19,16 +20,16 @@ static void warn_once(const struct tracer *t, struct task *debugger, pid_t pid, 
     identity_of_process(debugger->pid, &by);
     identity_of_process(pid, &tracee);
     err_set(&err, EBUSY, "ceded",
-            "process %d (%s): traces process %d (%s) itself, as it will others: what it traces is "
-            "not traced by spoor",
+            "process %d (%s): traces process %d (%s) itself: spoor does not trace the processes "
+            "that it traces",
             debugger->pid, by.command, pid, tracee.command);
     tracer_warn(t, stopped, &err);
     debugger->nested.reported = true;
 }
 
-/* TASK asks to be traced by its parent. An untraced parent does not mean to be its tracer: then
- * PTRACE_TRACEME does nothing but succeed once. Programs use that to see whether they are
- * debugged. Returns whether TASK is gone. */
+/* TASK calls PTRACE_TRACEME. An untraced parent does not mean to be its tracer: then the call does
+ * nothing, but succeeds once. Programs call it to see whether they are debugged. Returns whether
+ * TASK is gone. */
 static bool on_traceme(struct tracer *t, struct task *task,
                        const struct thread_syscall_stop *call) {
     struct task *parent = tasks_find(&t->tasks, status_parent_of(task->pid));
@@ -42,8 +43,9 @@ static bool on_traceme(struct tracer *t, struct task *task,
     return true;
 }
 
-/* TASK is about to become the tracer of TID. TID's process is left, with all that share its memory:
- * spoor could not stop it any more to change that. The memory stays as it is if TASK shares it. */
+/* TASK is about to become the tracer of TID. Detaches TID's process, with all that share its
+ * memory: spoor could not stop TID any more to change that memory. If TASK shares it, the memory
+ * stays as it is. */
 static void on_attach(struct tracer *t, struct task *task, pid_t tid) {
     const struct task *other = tasks_find(&t->tasks, tid);
     if (!other || other->pid == task->pid)
@@ -56,7 +58,7 @@ static void on_attach(struct tracer *t, struct task *task, pid_t tid) {
         leave_process(t, pid);
 }
 
-/* TASK has come back from PTRACE_TRACEME, which the kernel has refused. */
+/* TASK is back from PTRACE_TRACEME, which the kernel has refused: makes it succeed. */
 static void grant(struct task *task) {
     struct regs regs;
     task->nested.traceme = TRACEME_GRANTED;
@@ -66,8 +68,8 @@ static void grant(struct task *task) {
     thread_set_regs(task->tid, &regs);
 }
 
-/* TASK is about to set the register that holds its lane: leaves all processes that have its memory,
- * since they run the same code. Returns whether TASK is gone. */
+/* TASK is about to set the lanes' register: detaches all processes that have its memory, since they
+ * run the same code. Returns whether TASK is gone. */
 static bool on_gs_conflict(struct tracer *t, struct task *task) {
     struct err err = {0};
     pid_t tid = task->tid;

@@ -1,3 +1,4 @@
+/* Copies stopped threads' stacks, and unwinds the copies into records of open calls. */
 #include "tracer/open_frames.h"
 
 #include <string.h>
@@ -10,9 +11,10 @@
 #include "unwind/unwind.h"
 
 enum {
-    RED_ZONE = 128,          /* what leaf functions use, and epilogues leave, below the top */
-    MOST_BYTES = 256 * 1024, /* of one stack: of deeper ones the outermost calls are not known */
-    PIECES = 4,              /* stacks of one thread, that its signal handlers have interrupted */
+    RED_ZONE = 128, /* bytes below the stack pointer that leaf functions and epilogues use */
+    MOST_BYTES = 256 * 1024, /* of one stack: the outermost calls of deeper stacks are unknown */
+    PIECES =
+        4, /* stacks of one thread: its own, and those that its signal handlers have interrupted */
 };
 
 struct copy {
@@ -29,13 +31,13 @@ struct open_frames {
     const struct space *space;
     pid_t tid;          /* of the process, for /proc */
     int memory_fd;      /* or −1 */
-    struct maps code;   /* as it was before the process was stopped */
-    struct maps stacks; /* read when it stood; empty before */
+    struct maps code;   /* the maps before the process was stopped */
+    struct maps stacks; /* the maps read while it was stopped; empty before */
     struct unwinder *unwinder;
     ARRAY(struct copy) copies;
     uint64_t ticks;
     unwind_frames found;              /* of the present thread */
-    ARRAY(struct trace_frame) traced; /* of these */
+    ARRAY(struct trace_frame) traced; /* open calls of traced functions among these */
 };
 
 static int open_file(void *ctx, const struct map *map) {
@@ -85,7 +87,7 @@ static bool is_copied(const struct copy *c, taddr_t addr) {
     return false;
 }
 
-/* Adds the stack whose stack pointer is SP, unless it has been. */
+/* Copies the stack of stack pointer SP, unless that is already copied. */
 static void copy_stack(const struct open_frames *f, struct copy *c, taddr_t sp) {
     const struct map *m = maps_at(&f->stacks, sp);
     if (!m || !m->writable || c->count == PIECES || is_copied(c, sp))
@@ -101,7 +103,7 @@ static void copy_stack(const struct open_frames *f, struct copy *c, taddr_t sp) 
     c->pieces[c->count++] = (struct unwind_piece){at, bytes, size};
 }
 
-/* Adds the stacks that handlers on this one have interrupted. */
+/* Copies the stacks that handlers on this stack have interrupted. */
 static void copy_interrupted(const struct open_frames *f, struct copy *c,
                              const struct unwind_piece *p) {
     const regs_word_t *words = (const void *)p->bytes;
@@ -143,12 +145,12 @@ void open_frames_set_stream(struct open_frames *f, pid_t tid, uint32_t stream,
 
 /* ---- frames to calls ---- */
 
-static bool bit(const uint8_t *bitmap, uint32_t i) { return bitmap && bitmap[i / 8] & 1u << i % 8; }
+static bool has(const uint8_t *bitmap, uint32_t i) { return bitmap && bitmap_test(bitmap, i); }
 
 static const struct patched *module_at(const struct space *space, taddr_t pc) {
     for (size_t i = 0; i < space->modules.count; i++) {
         const struct patched *p = &space->modules.at[i];
-        const struct module *m = p->entry->module;
+        const struct module *m = p->traced_module->module;
         if (p->code && !p->first && pc - p->bias >= m->text_low && pc - p->bias < m->text_high)
             return p;
     }
@@ -156,23 +158,24 @@ static const struct patched *module_at(const struct space *space, taddr_t pc) {
 }
 
 static bool is_traced(const struct patched *p, uint32_t function) {
-    const struct traced_module *e = p->entry;
-    return bit(e->choice.selected, function) && !bit(p->code->emitted.missed, function) &&
-           plan_function(e->plan, function)->entry != TIER_NONE;
+    const struct traced_module *m = p->traced_module;
+    return has(m->choice.selected, function) && !has(p->code->emitted.missed, function) &&
+           plan_function(m->plan, function)->entry != TIER_NONE;
 }
 
-/* FRAME is one of a call whose entry is in the past and whose exit is in the future. */
+/* Whether FRAME's call has passed its entry and not its exit. */
 static bool is_open(const struct patched *p, uint32_t function, const struct unwind_frame *frame) {
     vaddr_t addr = frame->pc - p->bias;
-    return !frame->exact || (!plan_is_before_entry(p->entry->plan, function, addr) &&
-                             !plan_is_past_exit(p->entry->plan, addr));
+    return !frame->exact || (!plan_is_before_entry(p->traced_module->plan, function, addr) &&
+                             !plan_is_past_exit(p->traced_module->plan, addr));
 }
 
-/* Calls of filtered functions count where they return to the program. CALLER may be NULL. */
-static bool is_asked_for(const struct open_frames *f, const struct patched *p, uint32_t function,
-                         const struct unwind_frame *caller) {
+/* Whether the call is recorded: filtered functions only if they return to the program. CALLER may
+ * be NULL. */
+static bool is_recorded(const struct open_frames *f, const struct patched *p, uint32_t function,
+                        const struct unwind_frame *caller) {
     const struct span *text = &f->space->program.text;
-    return !bit(p->entry->choice.filtered, function) ||
+    return !has(p->traced_module->choice.filtered, function) ||
            (caller && !caller->exact && caller->pc >= text->start && caller->pc < text->end);
 }
 
@@ -180,16 +183,16 @@ static void add_call(struct open_frames *f, const struct unwind_frame *frame,
                      const struct unwind_frame *caller) {
     taddr_t pc = frame->pc - !frame->exact;
     const struct patched *p = frame->cfa ? module_at(f->space, pc) : NULL;
-    uint32_t function = p ? plan_function_at(p->entry->plan, pc - p->bias) : UINT32_MAX;
+    uint32_t function = p ? plan_function_at(p->traced_module->plan, pc - p->bias) : UINT32_MAX;
     if (function == UINT32_MAX || !is_traced(p, function) || !is_open(p, function, frame) ||
-        !is_asked_for(f, p, function, caller))
+        !is_recorded(f, p, function, caller))
         return;
-    struct trace_frame traced = {p->entry->first_id + function,
+    struct trace_frame traced = {p->traced_module->first_id + function,
                                  frame->cfa - arch_host()->entry_cfa};
     ARRAY_PUSH(&f->traced, traced);
 }
 
-static void tell(struct open_frames *f, const struct copy *c, struct drain *drain) {
+static void write_calls(struct open_frames *f, const struct copy *c, struct drain *drain) {
     static const char *const ends[] = {[UNWIND_BOTTOM] = "whole",
                                        [UNWIND_CUT] = "deeper than what was copied",
                                        [UNWIND_DEEP] = "too deep",
@@ -209,5 +212,5 @@ static void tell(struct open_frames *f, const struct copy *c, struct drain *drai
 void open_frames_write(struct open_frames *f, struct drain *drain) {
     for (size_t i = 0; i < f->copies.count; i++)
         if (f->copies.at[i].named)
-            tell(f, &f->copies.at[i], drain);
+            write_calls(f, &f->copies.at[i], drain);
 }

@@ -1,12 +1,12 @@
 /*
- * What the threads of a running process have open when it is attached to. While they stand, their
- * stacks are copied, which takes microseconds; when they run again, the copies are unwound, and
- * what is found is written before the threads' first events.
+ * Finds the open calls of threads when a running process is attached to. While the threads are
+ * stopped, their stacks are copied, which takes microseconds. When they run again, the copies are
+ * unwound, and the open calls are written before the threads' first events.
  *
- * - open_frames_new: the process runs; its files are opened while its code is not patched
- * - open_frames_copy, for each thread: all stand, as they were found
- * - open_frames_set_time, then open_frames_set_stream for each: they are about to run again, and
- * have lanes
+ * - open_frames_new: the process runs; opens its files while its code is not patched
+ * - open_frames_copy, for each thread: all are stopped, where they were found
+ * - open_frames_set_time, then open_frames_set_stream for each: they have lanes, and are about to
+ * run
  * - open_frames_write: they run
  */
 #pragma once
@@ -16,19 +16,19 @@
 
 struct open_frames;
 
-/* SPACE is borrowed. */
+/* SPACE must outlive the result. */
 struct open_frames *open_frames_new(const struct space *space);
 void open_frames_free(struct open_frames *f);
 
-/* TID, one of its threads, is where it was found: nothing of it has been moved. */
+/* Copies the stacks of TID, a thread that is still where it was found. */
 void open_frames_copy(struct open_frames *f, pid_t tid);
-/* What was mapped when the first was copied. */
+/* The maps at the time of the first copy. */
 const struct maps *open_frames_maps(const struct open_frames *f);
-/* The time of what was copied: no later than any event of these threads. */
+/* Sets the time of the copies: no later than any event of these threads. */
 void open_frames_set_time(struct open_frames *f);
-/* TID's events will be in STREAM, and come through HANDLE. */
+/* TID's events will be in STREAM, through HANDLE. */
 void open_frames_set_stream(struct open_frames *f, pid_t tid, uint32_t stream,
                             struct lane_handle *handle);
-/* Unwinds the stacks of all threads that were named, and hands over to DRAIN what calls of traced
- * functions they hold. */
+/* Unwinds the stacks of all threads that have a stream, and passes their open calls of traced
+ * functions to DRAIN. */
 void open_frames_write(struct open_frames *f, struct drain *drain);

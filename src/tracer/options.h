@@ -1,5 +1,5 @@
 /*
- * What a tracer is made with, and what it reports of itself. Plain data: every file of the room and
+ * The options of a tracer, and what it reports of itself. Plain data: every file of the room and
  * every caller of tracer.h may include it.
  */
 #pragma once
@@ -12,15 +12,15 @@ struct tracer_options {
     struct drain *drain;
 };
 
-/* For how long the threads of the attached process stood, at most: while spoor came, and while it
- * left. Each is done in two stops. */
+/* For how long the threads of the attached process were stopped, at most: at attach and at detach,
+ * each of which takes two stops. */
 struct tracer_pauses {
     uint64_t attach_ns, leave_ns;
 };
 
-/* Why the adopted process has stopped, as job control does it. */
+/* The adopted process's last group-stop. */
 struct tracer_stop {
-    unsigned number; /* stops are counted from 1; 0: it was stopped before spoor came */
+    unsigned number; /* counted from 1; 0: it was stopped before spoor attached */
     int signal, code;
     pid_t sender;
 };

@@ -1,3 +1,4 @@
+/* Matches unreported newborns with killed tasks by lane marks and memory. */
 #include "tracer/orphans.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@ void orphans_note_killed(struct tracer *t, struct task *killed) {
     if (killed->noted_killed) /* when it was about to end */
         return;
     killed->noted_killed = true;
-    struct grave *g = &t->graves[t->next_grave++ % GRAVES];
+    struct killed_task *g = &t->killed_tasks[t->next_killed++ % KILLED_TASKS];
     space_unref(g->space);
     g->space = killed->space ? space_ref(killed->space) : NULL;
     g->mark = killed->mark;
@@ -18,7 +19,7 @@ void orphans_note_killed(struct tracer *t, struct task *killed) {
     g->used = true;
 }
 
-/* Whether process PID's memory holds the agent where SPACE has it. */
+/* Whether process PID's memory has the agent at SPACE's address. */
 static bool is_copy_of(const struct space *space, pid_t pid) {
     AUTO_FD int fd = -1;
     uint8_t there[64];
@@ -27,7 +28,7 @@ static bool is_copy_of(const struct space *space, pid_t pid) {
            memcmp(there, agent_code(), sizeof there) == 0;
 }
 
-/* Whether the task that has MARK is alive, and so will report its CHILD. */
+/* Whether a living task with MARK is CHILD's parent, and so will report it. */
 static bool is_expected(const struct tracer *t, uint64_t mark, pid_t child) {
     pid_t parent = status_parent_of(child);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
@@ -37,9 +38,9 @@ static bool is_expected(const struct tracer *t, uint64_t mark, pid_t child) {
     return false;
 }
 
-static const struct grave *find_grave(const struct tracer *t, uint64_t mark, pid_t child) {
-    for (size_t i = 0; i < GRAVES; i++) {
-        const struct grave *g = &t->graves[i];
+static const struct killed_task *find_killed(const struct tracer *t, uint64_t mark, pid_t child) {
+    for (size_t i = 0; i < KILLED_TASKS; i++) {
+        const struct killed_task *g = &t->killed_tasks[i];
         if (g->used && g->mark == mark && (!g->space || is_copy_of(g->space, child)) &&
             lane_lookup_may_belong(g->space, g->lane, child))
             return g;
@@ -55,7 +56,7 @@ void orphans_identify(struct tracer *t) {
         uint64_t mark = lane_lookup_mark(k->tid);
         if (is_expected(t, mark, k->tid))
             continue;
-        const struct grave *g = find_grave(t, mark, k->tid);
+        const struct killed_task *g = find_killed(t, mark, k->tid);
         if (!g)
             continue;
         k->pid = k->tid;
@@ -66,6 +67,6 @@ void orphans_identify(struct tracer *t) {
 }
 
 void orphans_done(struct tracer *t) {
-    for (size_t i = 0; i < GRAVES; i++)
-        space_unref(t->graves[i].space);
+    for (size_t i = 0; i < KILLED_TASKS; i++)
+        space_unref(t->killed_tasks[i].space);
 }

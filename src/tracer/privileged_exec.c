@@ -1,3 +1,4 @@
+/* Lets a task execute its program once more, by a remote call from a foothold. */
 #include "tracer/privileged_exec.h"
 
 #include <errno.h>
@@ -36,8 +37,8 @@ bool privileged_exec_restart(struct tracer *t, const struct task *task) {
         return false;
     identity_of_process(task->tid, &id);
     err_set(&err, EPERM, "privileged",
-            "process %d: %s gives rights, which the kernel withholds from programs that are traced "
-            "with less: it runs untraced (as root spoor can trace it)",
+            "process %d: the kernel withholds the privileges of %s from a program that spoor "
+            "traces: it runs untraced (as root spoor can trace it)",
             task->tid, id.command);
     tracer_warn(t, task->tid, &err);
     if (exec_again(task->tid, &err) < 0) {

@@ -1,12 +1,12 @@
 /*
- * Programs that get rights by being executed (set-user-ID and the like), but not while a tracer
- * with less rights traces them. When that is known the program has begun without its rights, and
- * has not run an instruction: so it is executed once more, untraced.
+ * Programs that get privileges by exec (set-user-ID and the like), but not while a tracer without
+ * these privileges traces them. Spoor learns that when the program has begun without its privileges
+ * and has not run an instruction: it executes the program once more, untraced.
  */
 #pragma once
 
 #include "tracer/core.h"
 
-/* TASK, adopted or at its exec event, has begun a program. If the kernel has refused that its
- * rights, it begins again, untraced. Returns whether so: the caller forgets the task. */
+/* TASK, adopted or at its exec event, has begun a program. If the kernel has withheld its
+ * privileges, starts it again, untraced, and returns true: the caller forgets the task. */
 bool privileged_exec_restart(struct tracer *t, const struct task *task);

@@ -1,3 +1,4 @@
+/* Changes the patches of stale spaces, each in one stop. */
 #include "tracer/repatch.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static bool is_stale(const struct tracer *t, const struct space *s) {
     return ctx->paused ? !space_is_unpatched(s) : space_is_unpatched(s) || s->filter != ctx->filter;
 }
 
-/* A task of a stale space that is ready to be changed; *RET_ANY: there are stale ones at all. */
+/* A task of a stale space that can be changed now; *RET_ANY: there are stale spaces. */
 static struct task *find_stale(const struct tracer *t, bool *ret_any) {
     *ret_any = false;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
@@ -46,8 +47,7 @@ static struct task *find_stale(const struct tracer *t, bool *ret_any) {
 /* ---- one space ---- */
 
 static int busy(const struct space *space, struct err *err) {
-    return err_set(err, EBUSY, "busy",
-                   "process %d: cannot be stopped where it is now: it follows when it can",
+    return err_set(err, EBUSY, "busy", "process %d: cannot be stopped now: it is changed later",
                    space->pid);
 }
 
@@ -60,8 +60,8 @@ static bool stop_all(struct tracer *t, struct space *space, struct untraced *unt
     return all;
 }
 
-/* Stops SPACE and UNTRACED, which has been looked for. Returns a task that may make remote calls;
- * NULL: SPACE runs on. */
+/* Stops SPACE and UNTRACED, which was searched for before. Returns a task that may make remote
+ * calls; NULL: SPACE runs on. */
 static struct task *stop_for_change(struct tracer *t, struct space *space,
                                     struct untraced *untraced, struct err *err) {
     struct task *caller = NULL;
@@ -74,7 +74,7 @@ static struct task *stop_for_change(struct tracer *t, struct space *space,
     return caller;
 }
 
-/* The text is the program's: moves all threads out of trampolines. False: one cannot be moved. */
+/* The text is restored: moves all threads out of trampolines. False: one cannot be moved. */
 static bool move_out(const struct tracer *t, const struct space *space) {
     bool all = true;
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
@@ -88,7 +88,7 @@ static bool move_out(const struct tracer *t, const struct space *space) {
     return all;
 }
 
-/* From now on the open calls of threads are not known. */
+/* Writes that from now on the open calls of threads are unknown. */
 static void end_calls(const struct tracer *t, const struct space *space) {
     uint64_t ticks = clock_ticks();
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
@@ -114,7 +114,7 @@ static void copy_stacks(const struct tracer *t, const struct space *space,
         open_frames_copy(frames, k->tid);
 }
 
-static void name_stacks(const struct tracer *t, const struct space *space,
+static void set_streams(const struct tracer *t, const struct space *space,
                         struct open_frames *frames) {
     open_frames_set_time(frames);
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
@@ -124,7 +124,8 @@ static void name_stacks(const struct tracer *t, const struct space *space,
             open_frames_set_stream(frames, k->tid, k->stream, k->lane);
 }
 
-/* All tasks of SPACE, which has MAPS, have stopped, and are about to be patched: where they are. */
+/* All tasks of SPACE, which has MAPS, are stopped, and about to be patched: adds their
+ * positions. */
 static void gather_positions(const struct tracer *t, const struct space *space,
                              const struct maps *maps, struct thread_positions *ret) {
     const struct tasks *tasks = &t->tasks;
@@ -135,20 +136,20 @@ static void gather_positions(const struct tracer *t, const struct space *space,
     goroutines_find(space, ret);
 }
 
-/* They have been patched: writes to the trace what is known by that. */
+/* Their space is patched: writes the goroutines' stacks to the trace. */
 static void write_goroutines(const struct tracer *t, const struct space *space,
                              const struct thread_positions *positions) {
     const struct tasks *tasks = &t->tasks;
     for (struct task *k = NULL; (k = tasks_next_in(tasks, k, space));)
         if (k->lane && !k->lane->unread) {
-            goroutines_tell(space, positions, k->lane, options_of(t)->overflow);
+            goroutines_write(space, positions, k->lane, options_of(t)->overflow);
             return;
         }
 }
 
-/* SPACE has no patches, and its threads are in the program's own code: patches it. */
-static int put_patches(struct tracer *t, struct space *space, pid_t caller,
-                       struct open_frames *frames, struct err *err) {
+/* SPACE is unpatched, and its threads are in the program's own code: patches it. */
+static int patch_stopped(struct tracer *t, struct space *space, pid_t caller,
+                         struct open_frames *frames, struct err *err) {
     const struct space_context *ctx = &t->options.context;
     struct thread_positions positions = {.pcs = {0}};
     copy_stacks(t, space, frames);
@@ -159,33 +160,32 @@ static int put_patches(struct tracer *t, struct space *space, pid_t caller,
     space->positions = NULL;
     write_goroutines(t, space, &positions);
     thread_positions_done(&positions);
-    traps_arm(t, space, caller);
-    name_stacks(t, space, frames);
+    traps_read_action(t, space, caller);
+    set_streams(t, space, frames);
     if (options_of(t)->depth ||
-        options_of(t)->threshold_ns) /* these options judge events as they come */
+        options_of(t)->threshold_ns) /* these options judge each event as it comes */
         open_frames_write(frames, t->options.drain);
     return rc;
 }
 
-/* All tasks of SPACE have stopped; CALLER may make remote calls. FRAMES: NULL if nothing is to be
- * patched.
- */
+/* All tasks of SPACE are stopped; CALLER may make remote calls. FRAMES: NULL if nothing is to be
+ * patched. */
 static int change_stopped(struct tracer *t, struct space *space, pid_t caller,
                           struct open_frames *frames, struct err *err) {
-    settle_ways(t, space);
+    settle_off_ways(t, space);
     int rc = space_is_unpatched(space) ? 0 : space_unpatch(space, caller, err);
     if (rc < 0)
         return rc;
     if (!move_out(t, space))
         return busy(space, err);
     if (frames)
-        return put_patches(t, space, caller, frames, err);
+        return patch_stopped(t, space, caller, frames, err);
     end_calls(t, space);
     return 0;
 }
 
-/* A thread may have ended, and not be reported yet: so all are tried, first the main threads, which
- * hardly ever end alone. */
+/* A thread may have ended without being reported yet: tries all, main threads first, which hardly
+ * ever end before the others. */
 void repatch_prepare(struct tracer *t, struct space *space) {
     for (int others = 0; others < 2; others++)
         for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
@@ -196,7 +196,7 @@ void repatch_prepare(struct tracer *t, struct space *space) {
         }
 }
 
-/* What can be done before SPACE stops. */
+/* Does what can be done before SPACE is stopped. */
 static void prepare(struct tracer *t, struct space *space, pid_t tid) {
     const struct space_context *ctx = &t->options.context;
     if (ctx->paused)
@@ -205,12 +205,12 @@ static void prepare(struct tracer *t, struct space *space, pid_t tid) {
         space_prepare(ctx, space, tid, NULL);
     } else if (!space->prepared.count) {
         repatch_prepare(t, space);
-        space_tell_prepared(ctx, space);
+        space_write_prepared(ctx, space);
     }
 }
 
-/* TASK's space. Adds to *RET_NS for how long it stood, if that is longer. */
-static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct err *err) {
+/* Changes TASK's space. Raises *RET_NS to the time for which the space was stopped. */
+static int change_space(struct tracer *t, struct task *task, uint64_t *ret_ns, struct err *err) {
     struct space *space = space_ref(task->space);
     prepare(t, space, task->tid);
     struct open_frames *frames = t->options.context.paused ? NULL : open_frames_new(space);
@@ -225,7 +225,7 @@ static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct 
     int rc = -EBUSY;
     if (caller) {
         bool was_unpatched = space_is_unpatched(space), comes = space->state == SPACE_COMING;
-        uint64_t ticks = clock_ticks(); /* no later than what is found open */
+        uint64_t ticks = clock_ticks(); /* no later than any call found open */
         rc = change_stopped(t, space, caller->tid, frames, err);
         if (space_is_unpatched(space) != was_unpatched && !comes)
             trace_changes_space(t, space, space_is_unpatched(space) ? TRACE_PAUSED : TRACE_RESUMED,
@@ -245,18 +245,18 @@ static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct 
     return rc;
 }
 
-/* ---- all of them ---- */
+/* ---- all spaces ---- */
 
 int repatch_all(struct tracer *t, uint64_t *ret_ns, struct err *err) {
     bool any = true;
     struct err why = {0};
     for (int i = 0; any && i < MOST_TRIES;) {
         struct task *task = find_stale(t, &any);
-        int rc = task ? change(t, task, ret_ns, &why) : 0;
+        int rc = task ? change_space(t, task, ret_ns, &why) : 0;
         if (rc == 0 && task)
             continue;
         if (any)
-            reports_nap();
+            reports_wait_ms();
         i += rc == -EBUSY ? 100 : 1;
         reports_handle(t);
     }
@@ -265,11 +265,11 @@ int repatch_all(struct tracer *t, uint64_t *ret_ns, struct err *err) {
         return 0;
     return why.code ? (*err = why, -EBUSY)
                     : err_set(err, EBUSY, "busy",
-                              "a process that has just been made cannot be changed yet: it follows "
-                              "when it can");
+                              "a process that has just been created cannot be changed yet: it is "
+                              "changed later");
 }
 
-/* A space that cannot be stopped soon is left in one stop. */
+/* A space that cannot be stopped soon is detached in one stop (leaving.c). */
 uint64_t repatch_undo(struct tracer *t, struct space *space) {
     struct untraced untraced = {.join = false};
     struct rt_priority priority;
@@ -281,7 +281,7 @@ uint64_t repatch_undo(struct tracer *t, struct space *space) {
     uint64_t begin = timing_now().ns;
     const struct task *caller = stop_for_change(t, space, &untraced, &err);
     if (caller) {
-        settle_ways(t, space);
+        settle_off_ways(t, space);
         if (space_unpatch_for_good(space, caller->tid, &err) == 0)
             move_out(t, space);
         resume_space(t, space);
@@ -300,6 +300,6 @@ void tracer_catch_up(struct tracer *t) {
     struct task *task = find_stale(t, &any);
     pid_t tid = task ? task->tid : 0;
     t->stale = any;
-    if (task && change(t, task, NULL, &err) < 0 && err.code != EBUSY)
+    if (task && change_space(t, task, NULL, &err) < 0 && err.code != EBUSY)
         tracer_warn(t, tid, &err);
 }

@@ -1,21 +1,16 @@
+/* Waits for reports of tracees, and has the loop handle and answer them. */
 #include "tracer/reports.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "target/timing.h"
 #include "tracer/orphans.h"
 
-void reports_nap(void) {
-    const struct timespec ms = {.tv_nsec = 1000000};
-    sigset_t reports;
-    sigemptyset(&reports);
-    sigaddset(&reports, SIGCHLD);
-    sigtimedwait(&reports, NULL, &ms);
-}
+void reports_wait_ms(void) { clock_wait_child_ns(1000000); }
 
 /* Handles MOST reports at most. Returns what the last waitpid() did. */
 static pid_t handle(struct tracer *t, unsigned most) {
@@ -32,7 +27,7 @@ bool reports_handle(struct tracer *t) {
 }
 
 bool reports_await(struct tracer *t) {
-    reports_nap();
+    reports_wait_ms();
     return handle(t, UINT_MAX) == 0;
 }
 
@@ -59,13 +54,14 @@ bool reports_await_while(struct tracer *t, bool (*turn)(struct tracer *, const s
             return false;
         if (timing_now().ns >= until)
             return true;
-        reports_nap();
+        reports_wait_ms();
         reports_handle(t);
     }
     return false;
 }
 
-/* Answering one task may end others (their deaths are reported meanwhile): so by thread id. */
+/* Answering one task may end others (their deaths are reported meanwhile): so this keeps thread
+ * ids. */
 void reports_answer_all(struct tracer *t, tid_array *tids) {
     for (size_t i = 0; i < tids->count; i++) {
         struct task *k = tasks_find(&t->tasks, tids->at[i]);

@@ -1,3 +1,4 @@
+/* Switches the calling thread to SCHED_RR and back. */
 #include "tracer/rt_priority.h"
 
 void rt_priority_raise(struct rt_priority *ret) {

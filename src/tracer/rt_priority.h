@@ -1,6 +1,6 @@
 /*
- * While spoor has stopped a whole program, it runs before other programs: on a busy machine it
- * would wait for a processor, and the stopped program with it.
+ * Real-time priority for spoor while it has stopped a whole program: on a busy machine it would
+ * wait for a processor, and the stopped program with it.
  */
 #pragma once
 
@@ -13,6 +13,7 @@ struct rt_priority {
     struct sched_param param;
 };
 
-/* The calling thread; without the right to that (CAP_SYS_NICE, RLIMIT_RTPRIO) nothing happens. */
+/* Raises the calling thread's priority. Without the right to that (CAP_SYS_NICE, RLIMIT_RTPRIO)
+ * nothing happens. */
 void rt_priority_raise(struct rt_priority *ret);
 void rt_priority_restore(const struct rt_priority *before);

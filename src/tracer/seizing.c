@@ -1,3 +1,5 @@
+/* Seizes a process's threads, and those of processes that share its memory, until no look finds
+ * more. */
 #include "tracer/seizing.h"
 
 #include <dirent.h>
@@ -11,12 +13,12 @@
 
 enum { MOST_LOOKS = 1000, PATIENCE_MS = 3000, STARVED_MS = 60000, LOOK_MS = 100 };
 
-/* TID is of PROCESS, and not traced yet. */
+/* Seizes TID of PROCESS, which is not traced yet. */
 static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     struct err why = {0};
     int rc = thread_seize(tid, &why);
     if (rc < 0 && (status_has_ended(tid) || status_tracer_of(tid) == gettid()))
-        return 0; /* dead; or new, and seized by the kernel, which will report it */
+        return 0; /* it is dead; or new, and the kernel has seized it and will report it */
     if (rc < 0) {
         *err = why;
         return rc;
@@ -35,20 +37,20 @@ static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     return 0;
 }
 
-/* A list that cannot be read may have threads that run: that is an error. */
-static int not_listed(pid_t process, int why, struct err *err) {
+/* An unreadable list is an error: it may have threads that run. */
+static int cannot_list(pid_t process, int why, struct err *err) {
     if (why == ENOENT || why == ESRCH)
-        return 0; /* it has ended, or does so */
+        return 0; /* the process has ended, or is ending */
     return err_set(err, why, "threads", "process %d: cannot list its threads: %s", process,
                    strerror(why));
 }
 
-/* One look at all threads of PROCESS. */
+/* Seizes all threads of PROCESS that one look finds. */
 static int seize_new(struct seizing *s, pid_t process, struct err *err) {
     AUTO_FREE char *name = mem_printf("/proc/%d/task", process);
     DIR *folder = opendir(name);
     if (!folder)
-        return not_listed(process, errno, err);
+        return cannot_list(process, errno, err);
     int rc = 0;
     for (const struct dirent *e; errno = 0, rc == 0 && (e = readdir(folder));) {
         pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
@@ -56,7 +58,7 @@ static int seize_new(struct seizing *s, pid_t process, struct err *err) {
             rc = seize(s, process, tid, err);
     }
     if (rc == 0 && errno)
-        rc = not_listed(process, errno, err);
+        rc = cannot_list(process, errno, err);
     closedir(folder);
     return rc;
 }
@@ -85,11 +87,10 @@ static int seize_sharers(struct seizing *s, struct err *err) {
     return rc;
 }
 
-/* A vfork parent stops only when its child has begun another program or ended: notes these
- * parents. */
+/* Notes vfork parents: each stops only when its child has executed a program or exited. */
 static void note_vforks(const struct seizing *s) {
     const struct tasks *tasks = &s->tracer->tasks;
-    bool any = false; /* to look at what threads wait in takes long */
+    bool any = false; /* looking at what each thread waits for takes long */
     for (struct task *k = tasks_next(tasks, NULL); k && !any; k = tasks_next(tasks, k))
         any = k->space == s->space && k->pid != s->sharing.pid;
     if (!any)
@@ -103,7 +104,8 @@ static void note_vforks(const struct seizing *s) {
     }
 }
 
-/* A main thread may have ended before it was asked to report that, while others live. */
+/* Notes main threads that have ended: one may have ended before it was asked to report that, while
+ * others live. */
 static void note_ends(const struct seizing *s) {
     const struct tasks *tasks = &s->tracer->tasks;
     for (struct task *k = NULL; (k = tasks_next_in(tasks, k, s->space));)
@@ -112,8 +114,8 @@ static void note_ends(const struct seizing *s) {
             task_set_state(k, TASK_EXITING);
 }
 
-/* Whether to wait on after so many MS. On a busy machine a thread may wait long for a processor
- * before it can stop. */
+/* Whether to wait longer after MS milliseconds. On a busy machine a thread may wait long for a
+ * processor before it can stop. */
 static bool is_patient(const struct seizing *s, int ms) {
     return ms <= PATIENCE_MS ||
            (ms <= STARVED_MS && status_is_runnable(find_unstopped(s->tracer, s->space)));
@@ -137,8 +139,8 @@ static int seize_once(struct seizing *s, int look, struct err *err) {
     return rc < 0 || !find_unstopped(s->tracer, s->space) ? rc : seizing_busy(s, err);
 }
 
-/* A list of threads that end meanwhile may leave some out: so the process is looked at once more
- * when all threads have stopped. */
+/* A list of threads may miss some if threads end meanwhile: looks once more when all threads have
+ * stopped. */
 int seizing_all(struct seizing *s, struct err *err) {
     for (int i = 0; i < MOST_LOOKS; i++) {
         s->added = 0;
@@ -150,7 +152,7 @@ int seizing_all(struct seizing *s, struct err *err) {
                    s->sharing.pid);
 }
 
-/* A process of SPACE's that lives. 0: none. */
+/* A living process of SPACE. 0: none. */
 static pid_t living_process(const struct tracer *t, const struct space *space) {
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
         if (task_is_ready(k) && k->state != TASK_EXITING && !task_is_at_exec(k))

@@ -1,9 +1,9 @@
 /*
- * Seizing the tasks of a process that runs.
+ * Seizes the tasks of a running process.
  *
- * Seizing stops no task: all threads that /proc lists are seized first, and stop together. A
- * stopped thread makes no more threads; those that it has made since it was seized are seized by
- * the kernel. So a look at a stopped process that finds no new thread is complete.
+ * PTRACE_SEIZE stops no task: all threads that /proc lists are seized first, and stop together. A
+ * stopped thread creates no threads; the kernel seizes those that it has created since it was
+ * seized. So a look at a stopped process that finds no new thread is complete.
  */
 #pragma once
 
@@ -13,23 +13,23 @@
 struct seizing {
     struct tracer *tracer;
     struct space *space;
-    struct sharing sharing; /* its pid is the process's */
-    size_t added;           /* tasks, by the last look */
-    bool late;              /* they get their lanes when they have stopped */
+    struct sharing sharing; /* processes with the same memory; its pid is the process's */
+    size_t added;           /* tasks added by the last look */
+    bool late;              /* tasks get their lanes when they have stopped */
     bool sharers;           /* some tasks of other processes were added */
-    uint64_t begun;         /* when the first were told to stop; 0: not yet */
+    uint64_t begun;         /* when the first tasks were told to stop; 0: not yet */
 };
 /* Seizes and stops all tasks of the process and of those that share its memory. Errors: "seize",
- * "threads", "busy"; what is seized then stays so. */
+ * "threads", "busy"; tasks seized by then stay seized. */
 int seizing_all(struct seizing *s, struct err *err);
-/* Sets "busy": why the space cannot be stopped. */
+/* Sets "busy", with the reason why the space cannot be stopped. */
 int seizing_busy(const struct seizing *s, struct err *err);
 
-/* Seizes tasks that share SPACE's memory and are not traced: the kernel keeps tasks from their
- * parents' tracers where a program asks for that (CLONE_UNTRACED). Returns whether there were any.
- * To look at all processes takes long: so the first look is for a time when SPACE runs. */
+/* Seizes untraced tasks that share SPACE's memory: a program may hide tasks from its tracer
+ * (CLONE_UNTRACED). Returns whether there were any. A look at all processes takes long, so the
+ * first look is made while SPACE runs. */
 struct untraced {
-    bool join; /* they are traced from now on, as all others */
+    bool join; /* they are traced from now on */
     struct sharing sharing;
 };
 bool seizing_find_untraced(struct tracer *t, struct space *space, struct untraced *untraced);

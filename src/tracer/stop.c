@@ -1,3 +1,4 @@
+/* Decodes wait statuses. */
 #include "tracer/stop.h"
 
 #include <sys/ptrace.h>

@@ -1,21 +1,21 @@
-/* What wait() has reported of a tracee, decoded once, in the words of ptrace(2). */
+/* A report of wait(), decoded once, in the words of ptrace(2). */
 #pragma once
 
 #include <signal.h>
 #include <stdbool.h>
 
 enum stop_kind {
-    STOP_NONE,       /* none has been reported yet */
+    STOP_NONE,       /* no stop yet */
     STOP_SYSCALL,    /* syscall-stop */
     STOP_SIGNAL,     /* signal-delivery-stop */
     STOP_GROUP,      /* group-stop */
-    STOP_INTERRUPT,  /* PTRACE_INTERRUPT's, or the first stop of a task: nothing to deliver */
-    STOP_EXEC,       /* at the start of a new program */
-    STOP_FORK,       /* right before it comes back from the call that has made a child */
-    STOP_VFORK,      /* likewise: it will wait until the child execs or ends */
-    STOP_CLONE,      /* likewise, for a thread, or a child that gives no SIGCHLD */
-    STOP_BIRTH_DONE, /* a fork or clone event, and spoor has let it come back from the call */
-    STOP_EXIT,       /* exit event: it ends, and has its memory still */
+    STOP_INTERRUPT,  /* event-stop of PTRACE_INTERRUPT, or a task's first: nothing to deliver */
+    STOP_EXEC,       /* PTRACE_EVENT_EXEC: at the start of a new program */
+    STOP_FORK,       /* PTRACE_EVENT_FORK: right before it returns from the call */
+    STOP_VFORK,      /* likewise; it will wait until the child execs or exits */
+    STOP_CLONE,      /* likewise, for a thread, or a child without SIGCHLD */
+    STOP_BIRTH_DONE, /* after a fork or clone event: spoor has let the call return */
+    STOP_EXIT,       /* PTRACE_EVENT_EXIT: it ends, and still has its memory */
     STOP_OTHER,      /* an event that spoor has not asked for */
     STOP_EXITED,     /* it has ended; no stop */
     STOP_KILLED      /* likewise, by a signal */

@@ -1,3 +1,4 @@
+/* Stops and resumes all tasks of a space, and finds tasks that may make remote calls. */
 #include "tracer/stopping.h"
 
 #include <signal.h>
@@ -18,7 +19,7 @@ static bool all_stopped(const struct tracer *t, const struct space *space) {
     return true;
 }
 
-static void begin_to_stop(const struct tracer *t, struct space *space) {
+static void interrupt_all(const struct tracer *t, struct space *space) {
     space->stopping = true;
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
         if (!task_stands_still(k))
@@ -26,10 +27,10 @@ static void begin_to_stop(const struct tracer *t, struct space *space) {
 }
 
 bool stop_space_within(struct tracer *t, struct space *space, unsigned ms) {
-    begin_to_stop(t, space);
+    interrupt_all(t, space);
     reports_handle(t);
     for (unsigned i = 0; i < ms && !all_stopped(t, space); i++) {
-        reports_nap();
+        reports_wait_ms();
         reports_handle(t);
     }
     return all_stopped(t, space);
@@ -43,8 +44,8 @@ pid_t find_unstopped(const struct tracer *t, const struct space *space) {
 }
 
 /* TID of SPACE, which is being stopped, may wait in the kernel for another thread of SPACE: one
- * that fills its page (userfaultfd), or answers its call (seccomp's notifications, FUSE). So the
- * stopped tasks run on until it stops, or for a while. */
+ * that fills its page (userfaultfd), or answers its call (seccomp notifications, FUSE). So lets the
+ * stopped tasks run until TID stops, or for a while. */
 static void let_others_run(struct tracer *t, struct space *space, pid_t tid) {
     static const uint64_t WHILE_NS = 100000000;
     tid_array tids = {0};
@@ -60,16 +61,16 @@ static void let_others_run(struct tracer *t, struct space *space, pid_t tid) {
         k = tasks_find(&t->tasks, tid);
 }
 
-/* K, which is to stop, waits in the kernel: it stops before it runs the program's code again. The
- * thread will return to an address outside spoor's mappings. */
+/* Whether K, which is to stop, waits in the kernel, and will return to an address outside spoor's
+ * mappings. It stops before it runs the program's code again. */
 static bool waits_elsewhere(const struct space *space, const struct task *k) {
     taddr_t pc;
     return status_is_uninterruptible(k->tid) && status_pc_of(k->tid, &pc) &&
            pc - space->agent >= page_bytes() && !space_owner_at(space, pc);
 }
 
-/* The user asks spoor to end, or has waited long enough for tasks of SPACE that do not stop: they
- * count as standing still, if that is safe for all of them. Returns whether so. */
+/* The user asks spoor to end, or has waited long enough for tasks of SPACE that do not stop: counts
+ * them as standing still, if that is safe for all of them. Returns whether it does. */
 static bool give_up_waiting(const struct tracer *t, const struct space *space) {
     bool all = t->leave_ns && (reports_is_urged() || timing_now().ns >= t->leave_ns);
     for (struct task *k = tasks_next(&t->tasks, NULL); k && all; k = tasks_next(&t->tasks, k))
@@ -82,7 +83,7 @@ static bool give_up_waiting(const struct tracer *t, const struct space *space) {
 
 void stop_space(struct tracer *t, struct space *space) {
     static const uint64_t PATIENCE_NS = 20000000;
-    begin_to_stop(t, space);
+    interrupt_all(t, space);
     uint64_t begin = timing_now().ns;
     while (!all_stopped(t, space) && reports_await(t)) {
         pid_t tid = find_unstopped(t, space);
@@ -90,7 +91,7 @@ void stop_space(struct tracer *t, struct space *space) {
             give_up_waiting(t, space))
             continue;
         let_others_run(t, space, tid);
-        begin_to_stop(t, space);
+        interrupt_all(t, space);
         begin = timing_now().ns;
     }
 }
@@ -113,12 +114,12 @@ bool resume_others(struct tracer *t, struct space *space, pid_t tid) {
     return tasks_find(&t->tasks, tid);
 }
 
-static bool is_free(const struct task *k) {
+static bool is_unsandboxed(const struct task *k) {
     return permits(k->space, k->tid, PERMIT_CODE | PERMIT_LANES | PERMIT_LEAVE);
 }
 
-/* TASK is about to come back from the call that has made a child: lets it, once, or it would go on
- * into its next call. */
+/* TASK is at a fork or clone event: lets its call return, once; a second time it would run into its
+ * next call. */
 static bool finish_birth(struct task *task) {
     if (task->stop.kind != STOP_BIRTH_DONE && thread_finish_syscall(task->tid, NULL) == 0)
         task->stop.kind = STOP_BIRTH_DONE;
@@ -129,7 +130,7 @@ struct task *find_caller(const struct tracer *t, const struct space *space) {
     struct task *parent = NULL, *any = NULL;
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
         enum stop_kind kind = k->stop.kind;
-        if (task_may_call(k) && is_free(k))
+        if (task_may_call(k) && is_unsandboxed(k))
             return k;
         if (task_may_call(k))
             any = k;
@@ -142,16 +143,17 @@ struct task *find_caller(const struct tracer *t, const struct space *space) {
 }
 
 pid_t unsandboxed_caller(const struct tracer *t, const struct task *task) {
-    if (is_free(task))
+    if (is_unsandboxed(task))
         return task->tid;
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, task->space));)
-        if (k->state == TASK_STOPPED && task_may_call(k) && is_free(k))
+        if (k->state == TASK_STOPPED && task_may_call(k) && is_unsandboxed(k))
             return k->tid;
     return task->tid;
 }
 
-/* Some task stands before a signal, or at a system call, from where it soon comes. */
-static bool before_signal(const struct tracer *t, const struct space *space) {
+/* Whether some task is at a signal-delivery-stop or a syscall-stop, and so will soon stop
+ * elsewhere. */
+static bool will_stop_elsewhere(const struct tracer *t, const struct space *space) {
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
         if (k->state == TASK_STOPPED &&
             (k->stop.kind == STOP_SIGNAL || k->stop.kind == STOP_SYSCALL))
@@ -164,13 +166,13 @@ struct task *stop_space_with_caller(struct tracer *t, struct space *space) {
     for (int i = 0;; i++) {
         stop_space(t, space);
         struct task *caller = find_caller(t, space);
-        if (caller || i == MOST_TRIES || !before_signal(t, space))
+        if (caller || i == MOST_TRIES || !will_stop_elsewhere(t, space))
             return caller;
         resume_space(t, space);
     }
 }
 
-void settle_ways(const struct tracer *t, const struct space *space) {
+void settle_off_ways(const struct tracer *t, const struct space *space) {
     struct settle_place place;
     enum settled settled;
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)

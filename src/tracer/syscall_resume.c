@@ -1,3 +1,4 @@
+/* Notes calls that a stop has cut short, and lets tasks make the remainder in the agent. */
 #include "tracer/syscall_resume.h"
 
 #include <signal.h>
@@ -15,13 +16,13 @@
 #include "target/memory.h"
 #include "target/status.h"
 
-/* Whether TASK's lane, or one that a killed spoor has left, may say that it makes a remainder. */
-static bool may_make_one(const struct task *task) {
+/* Whether TASK's lane, or a killed spoor's, may say that TASK makes a remainder. */
+static bool may_be_in_remainder(const struct task *task) {
     return task->space->inherited ||
            (task->lane && !task->lane->unread && task->lane->lane->remainder.back);
 }
 
-/* What the lane of TASK, which may make a remainder, with REGS, says of it. */
+/* Reads the remainder from the lane of TASK, which has REGS. */
 static bool read_remainder(const struct task *task, const struct regs *regs,
                            struct remainder *ret) {
     const struct space *space = task->space;
@@ -34,16 +35,16 @@ static bool read_remainder(const struct task *task, const struct regs *regs,
            memory_read(space->remote.memory_fd, lane + LANE_REMAINDER, ret, sizeof *ret, NULL) == 0;
 }
 
-/* A program may send its system calls to a handler (PR_SET_SYSCALL_USER_DISPATCH). The kernel has
- * refused the remainder then, which is not the program's own: the handler does not get the signal.
- */
+/* A program may redirect its system calls to a handler (PR_SET_SYSCALL_USER_DISPATCH). Then the
+ * kernel has refused the remainder, which is not the program's own call: the handler must not get
+ * the signal. */
 void syscall_resume_end(struct task *task) {
     const struct space *space = task->space;
     struct regs regs;
     struct remainder remainder;
     task->cut.is_cut = false;
-    if (!space || !space->agent || !may_make_one(task) || thread_get_regs(task->tid, &regs) < 0 ||
-        !read_remainder(task, &regs, &remainder))
+    if (!space || !space->agent || !may_be_in_remainder(task) ||
+        thread_get_regs(task->tid, &regs) < 0 || !read_remainder(task, &regs, &remainder))
         return;
     if (task->lane)
         task->lane->lane->remainder.back = 0;
@@ -73,7 +74,7 @@ static int copy_of_file(const struct task *task, int fd) {
     return process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
 }
 
-/* 0: it is no socket. */
+/* The value of OPTION; 0: FILE is not a socket. */
 static int socket_option(int file, int option) {
     int value = 0;
     socklen_t size = sizeof value;
@@ -91,8 +92,7 @@ static bool is_endless(unsigned major_number, unsigned minor_number) {
            (minor_number == ZERO || minor_number == RANDOM || minor_number == URANDOM);
 }
 
-/* How many bytes end a read of FILE, a terminal or a socket; 0: not known, or it depends on time.
- */
+/* How many bytes end a read of FILE, a terminal or a socket; 0: unknown, or it depends on time. */
 static size_t least_read(int file) {
     struct termios t;
     if (file >= 0 && tcgetattr(file, &t) == 0)
@@ -101,8 +101,8 @@ static size_t least_read(int file) {
                                                        : 0;
 }
 
-/* Whether a read of FD, whose status is ST, waits until it has more. What the call wants is lowered
- * to the amount that FD waits for. */
+/* Whether a read of FD, of status ST, waits for more bytes. Lowers the call's wanted bytes to the
+ * amount that FD waits for. */
 static bool waits_to_read(struct task *task, int fd, const struct stat *st) {
     if (S_ISCHR(st->st_mode) && is_endless(major(st->st_rdev), minor(st->st_rdev)))
         return true;
@@ -145,15 +145,15 @@ static bool is_wanted(struct task *task) {
 
 /* ---- data in pieces ---- */
 
-enum { MOST_PIECES = 1024 /* UIO_MAXIOV */, PIECE = 2 /* words: where, how much */ };
+enum { MOST_PIECES = 1024 /* UIO_MAXIOV */, PIECE = 2 /* words: address, size */ };
 
 struct pieces {
     taddr_t at;
     uint64_t count;
 };
 
-/* Leaves out the first DONE bytes of ALL, in TASK's memory, which are *RET_BYTES bytes. Returns how
- * many pieces are left; 0: it cannot be read, or they are too many. */
+/* Skips the first DONE bytes of ALL, in TASK's memory, which has *RET_BYTES bytes. Returns the
+ * number of pieces left; 0: unreadable, or too many. */
 static size_t pieces_left(const struct task *task, const struct pieces *all, uint64_t done,
                           struct remainder *ret, uint64_t *ret_bytes) {
     regs_word_t words[MOST_PIECES][PIECE];
@@ -176,9 +176,9 @@ static size_t pieces_left(const struct task *task, const struct pieces *all, uin
     return left;
 }
 
-/* Sets the arguments in RET. False: the remainder cannot be made. (The room for control data of a
- * message is overwritten when a part of the message has come.) */
-static bool cut_pieces(struct task *task, struct remainder *ret) {
+/* Sets the pieces in RET. False: the remainder cannot be made. (When a part of a message is
+ * received, the room for its control data is overwritten.) */
+static bool set_remaining_pieces(struct task *task, struct remainder *ret) {
     enum { NAME, NAME_SIZE, PIECES, COUNT, CONTROL, CONTROL_SIZE }; /* words of struct msghdr */
     struct pieces all = {task->cut.call.args[1], task->cut.call.args[2]};
     if (task->cut.call.in == REMAINDER_IN_MESSAGE) {
@@ -195,7 +195,7 @@ static bool cut_pieces(struct task *task, struct remainder *ret) {
     ret->message[PIECES] =
         (uintptr_t)(task->lane->at + LANE_REMAINDER + offsetof(struct remainder, vector));
     ret->message[COUNT] = left;
-    ret->message[CONTROL] = ret->message[CONTROL_SIZE] = 0; /* went with the first part */
+    ret->message[CONTROL] = ret->message[CONTROL_SIZE] = 0; /* sent with the first part */
     return left;
 }
 
@@ -213,7 +213,7 @@ static void set_pieces(const struct task *task, uint64_t args[CALL_ARGUMENTS],
 
 /* ---- the remainder ---- */
 
-/* A sandbox might judge the call by its address; watched tasks would stop at it. */
+/* A sandbox might judge the call by its address, and watched tasks would stop at it. */
 static bool may_make(const struct task *task) {
     const struct space *s = task->space;
     return s && s->agent && !s->traps.set && !s->traps.any && !s->inherited && !task->watched &&
@@ -221,15 +221,15 @@ static bool may_make(const struct task *task) {
            status_seccomp_filters(task->tid) <= s->filters;
 }
 
-/* Whether TASK, with REGS, will come back from the remainder. */
-static bool make_way_back(const struct task *task, const struct regs *regs,
-                          struct remainder *remainder) {
+/* Makes sure that TASK, with REGS, comes back from the remainder. False: it cannot. */
+static bool prepare_return(const struct task *task, const struct regs *regs,
+                           struct remainder *remainder) {
     size_t size;
     uint8_t *frame = remainder_frame(remainder, &size);
     if (!frame)
         return true;
     taddr_t at = task->lane->at + LANE_REMAINDER + (taddr_t)(frame - (uint8_t *)remainder);
-    return !thread_guards_returns(task->tid) && /* a second stack would have to know of the frame */
+    return !thread_guards_returns(task->tid) && /* a shadow stack would have to know of the frame */
            thread_signal_frame(task->tid, regs, at, frame, size) == 0;
 }
 
@@ -242,8 +242,8 @@ bool syscall_resume_remainder(struct task *task) {
     task->cut.is_cut = false;
     if (!may_make(task) || thread_get_regs(task->tid, &regs) < 0 ||
         !remainder_is_where(&regs, &task->cut.call) || !is_wanted(task) ||
-        (task->cut.call.in != REMAINDER_IN_ONE && !cut_pieces(task, &remainder)) ||
-        !make_way_back(task, &regs, &remainder))
+        (task->cut.call.in != REMAINDER_IN_ONE && !set_remaining_pieces(task, &remainder)) ||
+        !prepare_return(task, &regs, &remainder))
         return false;
     const struct remainder_place place = {task->space->agent, task->lane->at};
     remainder_arguments(&task->cut.call, args);

@@ -1,3 +1,4 @@
+/* Finds out whether a program uses ptrace() or the lanes' register. */
 #include "tracer/syscall_watch.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "elf/file_checks.h"
 #include "tracer/gs_conflict.h"
 
-/* The last answer stands for as long as the same file is asked about. */
+/* The last answer is valid as long as the same file is asked about. */
 bool syscall_watch_traces_others(pid_t tid) {
     static struct {
         dev_t device;

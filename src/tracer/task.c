@@ -1,3 +1,4 @@
+/* Tasks: the table of states, and a hash table by thread id. */
 #include "tracer/task.h"
 
 #include "patch/space_lifecycle.h"
@@ -49,7 +50,7 @@ void task_inherit_space(struct task *child, struct space *space, bool shared) {
     if (!task_is_ready(child))
         child->stage = TASK_FORKED;
     if (!space->agent)
-        return; /* nothing of spoor is in it */
+        return; /* its memory holds nothing of spoor */
     child->space = space_fork(space, child->tid, NULL);
     if (!child->space)
         child->sink = space_sink(space);

@@ -41,27 +41,27 @@
 
 enum task_state {
     TASK_RUNNING,
-    TASK_IN_GROUP_STOP,           /* PTRACE_LISTEN: until it reports something else */
-    TASK_IN_VFORK,                /* in the kernel until vfork_child execs or ends */
+    TASK_IN_GROUP_STOP,           /* PTRACE_LISTEN: until it reports another stop */
+    TASK_IN_VFORK,                /* in the kernel until vfork_child execs or exits */
     TASK_IN_UNINTERRUPTIBLE_WAIT, /* in the kernel; spoor does not wait for it any more */
     TASK_STOPPED,                 /* its stop is not answered yet */
     TASK_HELD,                    /* its stop is being answered */
-    TASK_EXITING,                 /* it ends; a main thread maybe long before its process */
+    TASK_EXITING,                 /* it is exiting; a main thread maybe long before its process */
     TASK_STATES
 };
 
 enum task_stage {
-    TASK_UNKNOWN, /* a newborn whose parent has not reported it: pid is 0 */
+    TASK_UNKNOWN, /* a newborn that its parent has not reported: pid is 0 */
     TASK_NEWBORN, /* its first stop is not answered yet */
     TASK_FORKED,  /* likewise, and its memory is a copy of its parent's */
     TASK_READY,
-    TASK_LATE /* ready; it waited in the kernel when its space got patches (task_lane.h) */
+    TASK_LATE /* ready; it waited in the kernel when its space was patched (task_lane.h) */
 };
 
 enum task_leaving {
     TASK_STAYS,
     TASK_LEAVES,         /* it is detached at its next stop */
-    TASK_LEAVES_RESTORED /* likewise, and nothing of spoor is left in its process */
+    TASK_LEAVES_RESTORED /* likewise, and its process holds nothing of spoor */
 };
 
 struct task {
@@ -69,20 +69,20 @@ struct task {
     enum task_state state;
     enum task_stage stage;
     enum task_leaving leaving;
-    struct stop stop;    /* its last one; answered when the state is not TASK_STOPPED */
+    struct stop stop;    /* its last stop; answered unless the state is TASK_STOPPED */
     struct space *space; /* NULL: not set up (yet), or traced only for its signals and children */
     struct lane_handle *lane; /* NULL: untraced */
-    uint32_t stream;          /* in the trace, with a handle */
-    uint64_t mark;            /* lane_lookup_mark(), since it has a handle */
-    taddr_t sink;         /* of the space that it left when it could not be taken over; else 0 */
-    pid_t creator;        /* the task that has made it; 0: not known */
-    pid_t vfork_child;    /* it waits for that child, or will when it is resumed; else 0 */
-    bool vfork_lane;      /* such a child has, or had, what its lane is found by (lane_lookup.h) */
-    bool watched;         /* runs from one syscall-stop to the next (syscall_watch.h) */
-    bool not_followed;    /* a child that shares memory, and is detached when it execs */
-    bool noted_killed;    /* by orphans_note_killed() */
-    struct span stack;    /* that its creator has given it; empty: not known */
-    struct span readable; /* of its own stack (own_stack()); empty: not known, or not needed */
+    uint32_t stream;          /* of the trace, if it has a handle */
+    uint64_t mark;            /* lane_lookup_mark() of when it got its handle */
+    taddr_t sink;      /* sink of the space that it left because that could not be copied; else 0 */
+    pid_t creator;     /* the task that has created it; 0: unknown */
+    pid_t vfork_child; /* the child that it waits for in vfork(), or will when resumed; else 0 */
+    bool vfork_lane;   /* its vfork child has, or had, its lane's key (lane_lookup.h) */
+    bool watched;      /* runs from one syscall-stop to the next (syscall_watch.h) */
+    bool not_followed; /* a child that shares memory; it is detached at its exec */
+    bool noted_killed; /* by orphans_note_killed() */
+    struct span stack; /* given by its creator; empty: unknown */
+    struct span readable; /* readable part of its stack (own_stack()); empty: unknown or unneeded */
     struct thread_past past;
     struct task_cut cut;
     struct task_traps traps;
@@ -90,28 +90,28 @@ struct task {
     struct task *next;
 };
 
-/* The only way to change a state. A transition that the table does not have is a bug. */
+/* The only way to change a state. Asserts that the table has the transition. */
 void task_set_state(struct task *task, enum task_state state);
-/* TASK, stopped or held, runs on. */
+/* TASK, stopped or held, is resumed. */
 void task_set_running(struct task *task);
-/* TASK waits until CHILD execs or ends; 0: it has. */
+/* TASK waits in vfork() until CHILD execs or exits; 0: it has. */
 void task_set_vfork_child(struct task *task, pid_t child);
 
-/* Whether it cannot run the program's code before its next report has been answered. */
+/* Whether it cannot run the program's code before its next report is answered. */
 static inline bool task_stands_still(const struct task *k) {
     return k->state != TASK_RUNNING && k->state != TASK_IN_GROUP_STOP;
 }
-/* Whether it has stopped at the start of a new program. It belongs to the space of the program
- * before, but has not its memory any more. */
+/* Whether it is at its exec event: it still belongs to the space of the program before, but does
+ * not have that memory any more. */
 static inline bool task_is_at_exec(const struct task *k) {
     return k->state == TASK_STOPPED && k->stop.kind == STOP_EXEC;
 }
 static inline bool task_is_ready(const struct task *k) { return k->stage >= TASK_READY; }
-/* Whether it, stopped, may make a remote call: not within a system call, nor before a signal. */
+/* Whether it, stopped, may make a remote call: not at a syscall-stop or signal-delivery-stop. */
 static inline bool task_may_call(const struct task *k) {
     return k->stop.kind == STOP_INTERRUPT || k->stop.kind == STOP_GROUP;
 }
-/* Its stop becomes one that has nothing to deliver. */
+/* Its stop has nothing to deliver any more. */
 static inline void task_drop_stop(struct task *task) {
     task->stop = (struct stop){STOP_INTERRUPT, SIGTRAP};
 }
@@ -120,9 +120,9 @@ static inline void task_leave(struct task *task) {
         task->leaving = TASK_LEAVES;
 }
 
-/* CHILD has SPACE itself (SHARED), or a copy. */
+/* CHILD gets SPACE itself (SHARED), or a copy. */
 void task_inherit_space(struct task *child, struct space *space, bool shared);
-/* Stops it, as soon as it can be. */
+/* Asks it to stop (PTRACE_INTERRUPT). */
 void task_interrupt(struct task *task);
 
 struct tasks {

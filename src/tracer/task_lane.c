@@ -1,3 +1,4 @@
+/* Gives, prepares and closes the lanes of tasks. */
 #include "tracer/task_lane.h"
 
 #include "arch/clock.h"
@@ -10,7 +11,7 @@
 #include "tracer/open_frames.h"
 #include "unwind/own_stack.h"
 
-/* TASK has got a lane, and has not run yet: tells the drain which lanes share their memory. */
+/* TASK has a lane, and has not run yet: marks the lanes that share its memory. */
 static void note_shared(struct tracer *t, struct task *task) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (k == task || k->space != task->space)
@@ -21,7 +22,7 @@ static void note_shared(struct tracer *t, struct task *task) {
     }
 }
 
-/* True while the parent is suspended in vfork() until TASK execs or exits. */
+/* Whether TASK's parent is suspended in vfork() until TASK execs or exits. */
 static bool is_vfork_child(const struct tracer *t, const struct task *task) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->vfork_child == task->tid)
@@ -36,7 +37,7 @@ void task_lane_set(const struct tracer *t, const struct task *task, taddr_t lane
         lane_lookup_give_new(task->space, task->tid, lane, task->creator);
 }
 
-/* With --stack TASK's entries say by which calls they were reached: prepares its lane for that. */
+/* With --stack: prepares TASK's lane to record the callers of its entries. */
 static void record_callers(const struct space_context *ctx, struct task *task, bool running) {
     uint32_t most = ctx->options->stacks.frames;
     enum own_stack_of which = running ? OWN_STACK_OF_RUNNING : OWN_STACK_OF_NEWBORN;
@@ -94,7 +95,7 @@ void task_lane_join(struct tracer *t, struct task *task, const struct maps *maps
     give_lane(t, task, &thread, true);
 }
 
-/* The end of a thread that had no lane of its own: its events in the sink were not read. */
+/* A thread without a lane of its own has ended: its events in the sink are lost. */
 static void leave_sink(struct tracer *t, const struct task *task) {
     struct trace_writer *w = t->options.context.writer;
     uint64_t lost = slab_sink_lost(task->lane);
@@ -121,7 +122,8 @@ void task_lane_close(struct tracer *t, struct task *task) {
     lane_lookup_forget(task->space, task->tid);
 }
 
-/* Does what happened to the other tasks while all stood. In a pause open calls are not written. */
+/* Does what was done for the other tasks while all were stopped. In a pause open calls are not
+ * written. */
 void task_lane_join_late(struct tracer *t, struct task *task) {
     struct open_frames *frames = open_frames_new(task->space);
     task->stage = TASK_READY;

@@ -1,4 +1,4 @@
-/* Of a task: what it does as the tracer of others, or to become a tracee (nested_tracer.h). */
+/* A task's ptrace calls: as a tracer of others, or to become a tracee (nested_tracer.h). */
 #pragma once
 
 #include "target/thread.h"
@@ -6,9 +6,9 @@
 struct task_nested {
     enum {
         TRACEME_NONE,
-        TRACEME_PENDING, /* its present call, `call`, succeeds though the kernel refuses it */
-        TRACEME_GRANTED  /* such a call has succeeded: others are refused */
+        TRACEME_PENDING, /* the kernel refuses its present call, `call`; spoor makes it succeed */
+        TRACEME_GRANTED  /* such a call has succeeded: later ones fail */
     } traceme;
     struct thread_syscall_stop call;
-    bool reported; /* the user knows that it traces others */
+    bool reported; /* the user was told that it traces others */
 };

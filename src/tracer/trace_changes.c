@@ -1,9 +1,11 @@
+/* Writes records of changes. */
 #include "tracer/trace_changes.h"
 
 #include "arch/clock.h"
 #include "base/filter.h"
 
-static void tell(const struct tracer *t, pid_t pid, enum trace_change_kind kind, uint64_t ticks) {
+static void write_change(const struct tracer *t, pid_t pid, enum trace_change_kind kind,
+                         uint64_t ticks) {
     struct trace_writer *w = t->options.context.writer;
     if (w)
         trace_writer_change(
@@ -11,15 +13,15 @@ static void tell(const struct tracer *t, pid_t pid, enum trace_change_kind kind,
 }
 
 void trace_changes_process(const struct tracer *t, pid_t pid, enum trace_change_kind kind) {
-    tell(t, pid, kind, clock_ticks());
+    write_change(t, pid, kind, clock_ticks());
 }
 
-/* Several processes may share SPACE, for a while (vfork) or as long as they live. */
+/* Several processes may share SPACE: during vfork(), or as long as they live. */
 void trace_changes_space(const struct tracer *t, const struct space *space,
                          enum trace_change_kind kind, uint64_t ticks) {
     tid_array pids = tracer_pids_of(t, space);
     for (size_t i = 0; i < pids.count; i++)
-        tell(t, pids.at[i], kind, ticks);
+        write_change(t, pids.at[i], kind, ticks);
     ARRAY_FREE(&pids);
 }
 

@@ -1,18 +1,18 @@
 /*
- * SIGTRAP is the program's, too. It must not notice that it was raised, but the kernel has more
- * trouble with a fault that is blocked or ignored than with others (force_sig_info_to_task() in
- * kernel/signal.c): it unblocks it and resets its action to the default, and what was there is
- * lost. So while its space holds traps a task runs from one system call to the next, as its mask
- * and action change nowhere else but where a handler begins, where it stops, too. What was known
- * before a trap is restored behind it. A SIGTRAP that was waiting, blocked, takes the place of
- * the trap's; it is sent again.
+ * Handles SIGTRAP of spoor's breakpoints without a trace in the program. The kernel handles a fault
+ * that is blocked or ignored specially (force_sig_info_to_task() in kernel/signal.c): it unblocks
+ * the signal and resets its action to the default, and the old values are lost. So while its space
+ * holds traps, a task runs from one syscall-stop to the next: its mask and action change only at
+ * system calls and where a handler begins, and it stops there, too. After a trap the known values
+ * are restored. A SIGTRAP that was pending, blocked, replaces the trap's; it is sent again.
  *
- * To ignore a signal discards those that wait (do_sigaction()): also one by which another thread is
- * about to report a breakpoint, behind which it would then go on. So SIGTRAP is ignored, by spoor
- * or the program, only while all tasks of the space stand still and have reported.
+ * Ignoring a signal discards pending ones (do_sigaction()), even one by which another thread is
+ * about to report a breakpoint; that thread would go on behind the breakpoint. So SIGTRAP is
+ * ignored, by spoor or the program, only while all tasks of the space are stopped and have
+ * reported.
  *
- * A thread may be stopped for another reason between the breakpoint and its report. It stands
- * behind the breakpoint then, where nothing is: it goes on until it has reported.
+ * A thread may be stopped for another reason between the breakpoint and its report. Then its pc is
+ * behind the breakpoint, where no instruction begins: it goes on until it has reported.
  */
 #include "tracer/traps.h"
 
@@ -40,9 +40,9 @@ _Static_assert(sizeof(siginfo_t) <= SLAB_SCRATCH_BYTES, "");
 _Static_assert(sizeof(struct trap_action) == 3 * sizeof(long) + 8,
                "struct sigaction of the kernel's");
 
-/* ---- what the program does at SIGTRAP ---- */
+/* ---- the program's action at SIGTRAP ---- */
 
-/* A system call with scratch memory; false: it was not made, or failed. */
+/* Makes a system call with scratch memory; false: it was not made, or failed. */
 static bool call(const struct space *s, pid_t tid, const struct remote_call *c) {
     int64_t result;
     return permits(s, tid, PERMIT_TRAPS) && thread_call(tid, &s->remote, c, &result, NULL) == 0 &&
@@ -66,7 +66,7 @@ static void set_action(const struct space *s, pid_t tid, const struct trap_actio
                                {SIGTRAP, slab_scratch(slab), 0, sizeof action->mask}});
 }
 
-/* Sends the thread a signal as it has got it before: only a thread itself may do so. */
+/* Sends the thread a signal with the siginfo that it had: only the thread itself may do so. */
 static void send_again(const struct space *s, pid_t tid, const siginfo_t *info) {
     const struct slab *slab = s->slabs.at[0];
     pid_t pid = status_innermost_pid(tid), own = status_innermost_tid(tid);
@@ -89,7 +89,7 @@ static void note_action(struct tracer *t, const struct task *task, struct trap_a
             k->traps.action = action;
 }
 
-void traps_arm(struct tracer *t, struct space *space, pid_t caller) {
+void traps_read_action(struct tracer *t, struct space *space, pid_t caller) {
     struct trap_action action;
     if (space->traps.armed || !space->traps.set || !get_action(space, caller, &action))
         return;
@@ -98,7 +98,7 @@ void traps_arm(struct tracer *t, struct space *space, pid_t caller) {
     space->traps.armed = true;
 }
 
-/* TASK is about to enter system call STOP. */
+/* TASK is about to make system call STOP. */
 static void note_call(struct task *task, const struct thread_syscall_stop *stop) {
     task->traps.syscall = stop->number;
     task->traps.sets_action =
@@ -107,7 +107,7 @@ static void note_call(struct task *task, const struct thread_syscall_stop *stop)
                     sizeof task->traps.new_action, NULL) == 0;
 }
 
-/* A sandbox might forbid to restore the action at SIGTRAP: then the breakpoints are withdrawn. */
+/* If a sandbox forbids to restore the action at SIGTRAP, withdraws the breakpoints. */
 static void respect_sandbox(const struct tracer *t, struct task *task) {
     struct err err = {0};
     if (permits_check(task->space, task->tid, PERMIT_TRAPS,
@@ -117,7 +117,7 @@ static void respect_sandbox(const struct tracer *t, struct task *task) {
     tracer_warn(t, task->tid, &err);
 }
 
-/* TASK has come back from its call. */
+/* TASK is back from its call. */
 static void note_result(struct tracer *t, struct task *task) {
     struct regs regs;
     bool set = task->traps.sets_action && thread_get_regs(task->tid, &regs) == 0 &&
@@ -150,8 +150,8 @@ void traps_restore_ignore(struct task *task) {
     task->traps.must_ignore = false;
 }
 
-/* TASK is about to ask for or change the action at SIGTRAP: its call runs to its end while all
- * others stand still, and what traps have left is in order. Returns whether TASK is still there. */
+/* TASK is about to read or change the action at SIGTRAP: its call runs to its end while all others
+ * are stopped and the effects of traps are undone. Returns whether TASK still exists. */
 static bool call_alone(struct tracer *t, struct task *task) {
     struct space *space = space_ref(task->space);
     pid_t tid = task->tid;
@@ -186,7 +186,7 @@ bool traps_is_ignored(const struct task *task, int sig) {
            ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) == 0 && info.si_code <= 0;
 }
 
-/* TASK, whose SIGTRAP was raised whether that was blocked or not. */
+/* Restores the mask and action of TASK: a trap has raised SIGTRAP even if it was blocked. */
 static void restore(struct task *task) {
     uint64_t mask;
     if (task->traps.blocked && thread_get_mask(task->tid, &mask) == 0)
@@ -198,9 +198,9 @@ static void restore(struct task *task) {
 
 /* ---- threads at traps ---- */
 
-/* The thread reports SIGTRAP right behind a trap. That is the trap, also where another signal that
- * waited has taken its place: one that was blocked, or one that came between two instructions where
- * there are none. */
+/* Whether a SIGTRAP reported right behind a trap is the trap's. It is, even if another SIGTRAP that
+ * was pending has replaced it: one that was blocked, or one that came inside the window, where no
+ * instruction ends. */
 static bool is_hit(const struct task *task, const struct trap *trap, const siginfo_t *info) {
     return info->si_code == REGS_TRAP_CODE || task->traps.blocked || trap->window > 1;
 }
@@ -214,15 +214,15 @@ static void send_on(struct task *task, const struct patched *p, const struct tra
     task_drop_stop(task);
 }
 
-/* The report of TASK, SIGTRAP: of a trap? */
-static void take_report(struct task *task, struct regs *regs, bool entering) {
+/* TASK reports SIGTRAP: sends it on if that is of a trap. */
+static void handle_report(struct task *task, struct regs *regs, bool entering) {
     struct patched *p;
     siginfo_t info;
     const struct trap *trap = breakpoints_at(task->space, regs_pc(regs) - REGS_TRAP_BYTES, &p);
     if (ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) < 0)
         return;
-    /* Where the pc stands at a trap, not behind it, a handler's first instruction may be one that
-     * is still to be run. */
+    /* If the pc is at a trap and not behind it, a handler's first instruction may be a trap that is
+     * still to be run. */
     const bool entered = entering && (info.si_code == SIGTRAP ||
                                       (info.si_code == TRAP_TRACE && !regs_trap_flag(regs)));
     const bool is_ahead = entered && REGS_TRAP_BYTES == 0;
@@ -239,7 +239,7 @@ static void take_report(struct task *task, struct regs *regs, bool entering) {
     }
 }
 
-/* Whether TASK, interrupted or in a group-stop, has come to a trap that it has not reported. */
+/* Whether TASK, interrupted or in a group-stop, has hit a trap that it has not reported. */
 static bool is_about_to_report(const struct task *task, const struct regs *regs) {
     struct patched *p;
     uint64_t mask;
@@ -248,7 +248,7 @@ static bool is_about_to_report(const struct task *task, const struct regs *regs)
            !(mask & TRAP_BIT);
 }
 
-bool traps_meet(struct task *task) {
+bool traps_on_stop(struct task *task) {
     bool entering = task->traps.enters_handler;
     struct regs regs;
     task->traps.enters_handler = false;
@@ -256,7 +256,7 @@ bool traps_meet(struct task *task) {
     if ((!report && !task_may_call(task)) || thread_get_regs(task->tid, &regs) < 0)
         return true;
     if (report) {
-        take_report(task, &regs, entering);
+        handle_report(task, &regs, entering);
     } else if (is_about_to_report(task, &regs)) {
         task->traps.must_stop_again = task->stop.kind == STOP_GROUP;
         thread_continue(task->tid, 0);
@@ -265,23 +265,23 @@ bool traps_meet(struct task *task) {
     return true;
 }
 
-/* ---- taking them away ---- */
+/* ---- removal ---- */
 
-/* What is withdrawn may hold more than one byte, as puns do that lean on a trap: so all tasks are
- * stopped. */
+/* Stops all tasks to remove a trap: puns that depend on it are longer than one byte. */
 void traps_count(struct tracer *t, struct task *task) {
     struct patched *p;
     taddr_t at = task->traps.hit;
     pid_t tid = task->tid;
-    bool walks = task->traps.hit_in_step;
+    bool stepped = task->traps.hit_in_step;
     const struct trap *trap = breakpoints_at(task->space, at, &p);
     task->traps.hit = 0;
-    bool often = trap && !walks && trap_limit_count(options_of(t), p->entry, trap->function);
-    if (!often && !walks && !task->traps.must_ignore)
+    bool often =
+        trap && !stepped && trap_limit_count(options_of(t), p->traced_module, trap->function);
+    if (!often && !stepped && !task->traps.must_ignore)
         return;
     struct space *space = space_ref(task->space);
     stop_space(t, space);
-    if (often || walks)
+    if (often || stepped)
         breakpoints_withdraw(space, at, often);
     task = tasks_find(&t->tasks, tid);
     if (task)

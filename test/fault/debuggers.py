@@ -51,7 +51,7 @@ def try_debugger(spoor, command):
     check(steady(done.stdout) == steady(alone.stdout),
           f"{what}: said\n{done.stdout.decode()}\ninstead of\n{alone.stdout.decode()}")
     check(logged(command) == calls, f"{what}: its log differs")
-    check("what it traces is not traced" in said(done), f"{what}: nothing was told: {said(done)}")
+    check("spoor does not trace the processes that it traces" in said(done), f"{what}: nothing was told: {said(done)}")
     modules = {row["module"] for row in spoor.report()}
     check(command[0] in modules, f"{what}: was not traced itself")
     check(os.path.basename(command[-4]) not in modules, f"{what}: what it traces was traced by spoor too")

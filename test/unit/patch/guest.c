@@ -99,7 +99,7 @@ void guest_filter(struct guest *g, struct span from) {
     assert_int_equal(space_restore(s, g->pid, NULL), 0);
     for (size_t i = 0; i < s->modules.count; i++) {
         struct patched *p = &s->modules.at[i];
-        const struct traced_module *e = p->entry;
+        const struct traced_module *e = p->traced_module;
         if (e->choice.selected)
             memcpy(e->choice.filtered, e->choice.selected, plan_function_count(e->plan) / 8 + 1);
         patcher_unmap(p, s, g->pid, NULL);

@@ -55,7 +55,7 @@ static bool find_crossing(const struct guest *g, struct crosser *ret) {
 static bool is_on_bridge(const struct guest *g, const struct crosser *x) {
     struct regs regs;
     assert_int_equal(thread_get_regs(g->pid, &regs), 0);
-    return regs_agent_place(&regs, x->c.module->area) == AGENT_BRIDGE;
+    return regs_agent_place(&regs, x->c.patched->area) == AGENT_BRIDGE;
 }
 
 static void check_mask(const struct trial *t) {

@@ -52,7 +52,7 @@ static void check_place(const struct trial *t, enum settled settled,
     bool in_area = space_area_at(t->g->space, regs_pc(&regs)) != NULL;
     if (in_area != (settled == SETTLED_INSIDE))
         trial_fail(t, "not where it is said to be");
-    if (settled == SETTLED_INSIDE && (!place->module || !place->original))
+    if (settled == SETTLED_INSIDE && (!place->patched || !place->original))
         trial_fail(t, "the place is not told");
     taddr_t at = settled == SETTLED_INSIDE ? place->original : regs_pc(&regs);
     if (!is_natural(t->reference, &regs, at))
