@@ -1,3 +1,4 @@
+/* See code.h. */
 #include "unwind/code.h"
 
 bool code_step(const struct spoor_image *image, struct machine *m, uint64_t psp,

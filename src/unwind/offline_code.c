@@ -8,7 +8,7 @@
 #include "unwind/code.h"
 #include "unwind/offline_machine.h"
 
-struct view { /* what the library sees */
+struct view { /* passed to the library's callbacks */
     const struct offline_program *program;
     const struct machine *m;
 };
@@ -66,7 +66,8 @@ static struct spoor_image image_of(struct view *v, uint64_t sp, uint64_t psp) {
     return image;
 }
 
-/* Of an interrupted pc the processor's state has the Thumb bit, not the pc itself. */
+/* FRAME's pc with the Thumb bit. An interrupted pc has none: it is in the processor's state, and so
+ * comes from the symbol. */
 static uint64_t with_thumb(const struct offline_program *p, const struct offline_frame *frame) {
     vaddr_t start = lineinfo_function_start(p->info, frame->addr);
     return frame->exact ? frame->addr + p->bias + (start & 1) : frame->pc;
@@ -86,10 +87,10 @@ static enum offline_how how_of(uint8_t by) {
 }
 
 /*
- * The end of Thumb-1 functions that have saved arguments: the return address is in a low register
- * already, "pop {r3}; add sp, #16; bx r3", and cannot be told from the code that is left. It is if
- * nothing changes that register up to there, and it holds an address that a call stands before: a
- * function's start, of a tail call, does not.
+ * Handles the end of Thumb-1 functions that saved arguments: "pop {r3}; add sp, #16; bx r3". The
+ * return address is already in a low register. The register counts if nothing changes it up to the
+ * `bx`, and if a call stands before the address that it holds. A tail call's target is a function's
+ * start and has no call before it.
  */
 static bool step_by_bx(const struct view *v, const struct offline_frame *frame, struct machine *m,
                        struct offline_frame *ret) {
@@ -103,7 +104,7 @@ static bool step_by_bx(const struct view *v, const struct offline_frame *frame, 
         if ((insn & BX_MASK) == BX && reg < 8 && m->known >> reg & 1) {
             *ret = (struct offline_frame){.pc = m->registers[reg], .how = OFFLINE_CODE};
             m->registers[SPOOR_SP] = sp;
-            m->known &= ~(uint64_t)0x500f; /* what a call may change */
+            m->known &= ~(uint64_t)0x500f; /* call-clobbered registers */
             return offline_is_return(v->program, ret->pc);
         }
         if ((insn & 0xff80) != 0xb000) /* add sp, #n */
@@ -151,13 +152,13 @@ bool offline_has_call(const struct offline_program *program, const struct span *
 /* ---- straight lines ---- */
 
 struct line {
-    const struct arch *arch; /* NULL: nothing is known of its instructions */
+    const struct arch *arch; /* NULL: the machine is not known */
     struct insn insn;
     struct stack_effect effects[STACK_MAX_EFFECTS];
     size_t count; /* of effects */
 };
 
-/* Whether there is an instruction at ADDR. */
+/* Decodes the instruction at ADDR. False: there is none. */
 static bool line_step(struct line *line, const struct offline_program *program, vaddr_t addr) {
     size_t room;
     const uint8_t *bytes = lineinfo_bytes(program->info, addr, &room);
@@ -172,7 +173,7 @@ static bool line_goes_on(const struct line *line) {
            line->insn.kind == INSN_LANDING;
 }
 
-/* Which registers the instruction writes. */
+/* The registers that the instruction writes. */
 static uint64_t line_writes(const struct line *line) {
     uint64_t all = 0;
     for (size_t i = 0; i < line->count; i++) {
