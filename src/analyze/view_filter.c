@@ -1,3 +1,4 @@
+/* See view_filter.h. Decides for a function when it is first met. */
 #include "analyze/view_filter.h"
 
 #include <errno.h>
