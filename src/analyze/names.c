@@ -98,7 +98,8 @@ static const struct range *range_of(const struct names *n, uint32_t function) {
     const struct range *r = &n->ranges[n->recent];
     if (function - r->first < r->count)
         return r;
-    for (r = n->ranges; r->count; r++) /*  */
+    /* A malicious file's ranges need not be ascending by number. */
+    for (r = n->ranges; r->count; r++)
         if (function - r->first < r->count)
             break;
     return r;

@@ -15,9 +15,8 @@ struct member {
 };
 
 struct stream_groups {
-    uint32_t *streams; /* group after group */
-    ARRAY(uint32_t)
-    first; /* index of each group's first; then their number */
+    uint32_t *streams;     /* group after group */
+    ARRAY(uint32_t) first; /* index of each group's first; then their count */
 };
 
 static int by_program(const void *a, const void *b) {

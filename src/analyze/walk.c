@@ -148,7 +148,7 @@ static void use_input(struct walk *w, struct input *input) {
     w->input = input;
 }
 
-/* Uses a thread's first event as its start; no items precede it. */
+/* No block is read here: the reader knows the time of each stream's first item. */
 struct walk *walk_new(const struct source *source, struct stream_group group,
                       const struct visitor *visitor) {
     static const struct calls_ops ops = {on_open, on_close};
