@@ -1,3 +1,4 @@
+/* See cpu.h: reads /proc/cpuinfo once. */
 #include "target/cpu.h"
 
 #include <pthread.h>

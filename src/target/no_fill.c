@@ -1,4 +1,4 @@
-/* Machines with no instruction that fills floating-point registers and is taken by the tool
+/* For machines without an instruction that fills floating-point registers and that the tool uses
  * (arch/regs.h). */
 #include <errno.h>
 

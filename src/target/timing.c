@@ -1,3 +1,4 @@
+/* See timing.h. */
 #include "target/timing.h"
 
 #include "arch/clock.h"
