@@ -1,3 +1,4 @@
+/* See clock.h. */
 #include "base/clock.h"
 
 #include <signal.h>

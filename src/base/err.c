@@ -1,3 +1,4 @@
+/* See err.h. */
 #include "base/err.h"
 
 #include <stdio.h>

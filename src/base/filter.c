@@ -1,3 +1,4 @@
+/* See filter.h. */
 #include "base/filter.h"
 
 #include <fnmatch.h>

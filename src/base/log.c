@@ -1,3 +1,4 @@
+/* See log.h. */
 #include "base/log.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* See mem.h. */
 #include "base/mem.h"
 
 #include <stdarg.h>
