@@ -23,12 +23,12 @@ struct line {
     enum line_kind kind;
     uint32_t stream;          /* where it happened; not set for LINE_CHANGE */
     uint32_t began;           /* LINE_EXIT: the stream where the call began */
-    uint32_t function, stack; /* of calls */
+    uint32_t function, stack; /* lines of calls */
     uint32_t chain;           /* LINE_ENTRY, LINE_LEAF: as in struct call */
     uint32_t depth;           /* LINE_LOST: number of shown calls that are open */
     uint64_t ns;              /* LINE_LEAF: the entry's */
-    uint64_t duration_ns;     /* of LINE_EXIT and LINE_LEAF */
-    enum call_end how;        /* of LINE_EXIT and LINE_LEAF */
+    uint64_t duration_ns;     /* LINE_EXIT, LINE_LEAF */
+    enum call_end how;        /* LINE_EXIT, LINE_LEAF */
     bool inferred;            /* likewise: as in struct walk_call */
     bool before;              /* lines of calls: as in struct walk_call */
     union {

@@ -44,7 +44,7 @@ static inline uint32_t number_of(const struct stats *s, const struct walk_call *
                      : call->function;
 }
 
-static inline uint32_t begin(struct period *p, const struct walk_call *call) {
+static inline uint32_t begin_call(struct period *p, const struct walk_call *call) {
     if (!p->open++)
         p->since_ns = call->start_ns;
     return 0;
@@ -52,8 +52,8 @@ static inline uint32_t begin(struct period *p, const struct walk_call *call) {
 
 /* On one stack the outermost call is the longest. On several stacks calls may overlap in any way.
  */
-static inline void end(struct stats *s, struct period *p, uint32_t number,
-                       const struct walk_call *call) {
+static inline void end_call(struct stats *s, struct period *p, uint32_t number,
+                            const struct walk_call *call) {
     struct function_stats *f = &s->functions[number];
     uint64_t duration = call->end_ns - call->start_ns;
     p->lasting |= !call->brief;
@@ -82,13 +82,13 @@ static inline void end(struct stats *s, struct period *p, uint32_t number,
 /* For groups of one stream. */
 static uint32_t on_open(void *ctx, const struct walk_call *call) {
     struct stats *s = ctx;
-    return begin(&s->functions[number_of(s, call)].period, call);
+    return begin_call(&s->functions[number_of(s, call)].period, call);
 }
 
 static void on_close(void *ctx, const struct walk_call *call) {
     struct stats *s = ctx;
     uint32_t number = number_of(s, call);
-    end(s, &s->functions[number].period, number, call);
+    end_call(s, &s->functions[number].period, number, call);
 }
 
 /* For groups of several streams: each thread has its own periods. */
@@ -100,12 +100,12 @@ static struct period *period_of(struct stats *s, uint32_t number, const struct w
 }
 
 static uint32_t on_merged_open(void *ctx, const struct walk_call *call) {
-    return begin(period_of(ctx, number_of(ctx, call), call), call);
+    return begin_call(period_of(ctx, number_of(ctx, call), call), call);
 }
 
 static void on_merged_close(void *ctx, const struct walk_call *call) {
     uint32_t number = number_of(ctx, call);
-    end(ctx, period_of(ctx, number, call), number, call);
+    end_call(ctx, period_of(ctx, number, call), number, call);
 }
 
 struct stats *stats_new(const struct source *source, const struct caller_groups *groups) {

@@ -1,4 +1,4 @@
-/* See tree.h. */
+/* Builds and sorts the call graph; finds callees and callers of chosen functions in it. */
 #include "analyze/tree.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* See clock.h. */
+/* Implements the monotonic clock and waits. */
 #include "base/clock.h"
 
 #include <signal.h>

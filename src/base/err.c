@@ -1,4 +1,4 @@
-/* See err.h. */
+/* Formats errors into struct err. */
 #include "base/err.h"
 
 #include <stdio.h>

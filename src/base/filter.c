@@ -1,4 +1,4 @@
-/* See filter.h. */
+/* Builds filters, and decides by them which functions and modules are meant. */
 #include "base/filter.h"
 
 #include <fnmatch.h>

@@ -1,4 +1,4 @@
-/* See log.h. */
+/* Prints debugging messages to standard error. */
 #include "base/log.h"
 
 #include <stdarg.h>

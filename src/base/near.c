@@ -1,4 +1,4 @@
-/* See near.h. */
+/* Computes edit distances. */
 #include "base/near.h"
 
 #include <string.h>

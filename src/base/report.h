@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 struct report {
-    void (*warn)(void *ctx, const char *text); /* one line about something that is not an error */
+    void (*warn)(void *ctx, const char *text); /* one line about something that is not fatal */
     /* One line about a failure after which the recording continues, or about something that stays
      * in a process. */
     void (*complain)(void *ctx, const char *text);

@@ -1,4 +1,4 @@
-/* See wide.h. */
+/* Divides 128-bit numbers. */
 #include "base/wide.h"
 
 #include <stddef.h>

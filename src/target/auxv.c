@@ -1,4 +1,4 @@
-/* See auxv.h. */
+/* Reads /proc/TID/auxv. */
 #include "target/auxv.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* See candidate.h. */
+/* Checks processes before attach; finds the processes that share memory by kcmp(2). */
 #include "target/candidate.h"
 
 #include <dirent.h>

@@ -74,7 +74,7 @@ static struct failure try_path(char *const argv[]) {
 }
 
 /* In the child: waits for a byte from GO, then execs the program. Reports a failure to FAILED. */
-static void become(char *const argv[], const sigset_t *mask, int go, int failed) {
+static void run_program(char *const argv[], const sigset_t *mask, int go, int failed) {
     char byte;
     ssize_t n;
     do
@@ -88,7 +88,7 @@ static void become(char *const argv[], const sigset_t *mask, int go, int failed)
     _exit(127);
 }
 
-static int foreign(const char *program, struct failure f, struct err *err) {
+static int foreign_machine(const char *program, struct failure f, struct err *err) {
     const struct arch *arch = f.little_endian ? arch_for_machine(f.machine) : NULL;
     if (!arch)
         return err_set(err, f.code, "not-executable", "%s: is for another machine (ELF machine %u)",
@@ -106,7 +106,7 @@ static int exec_error(const char *program, struct failure f, struct err *err) {
         return err_set(err, f.code, "not-executable", "%s: its interpreter does not exist",
                        program);
     if (f.machine)
-        return foreign(program, f, err);
+        return foreign_machine(program, f, err);
     if (f.code == ENOEXEC)
         return err_set(err, f.code, "not-executable",
                        "%s: is neither a program nor a script with an interpreter line (#!)",
@@ -153,7 +153,7 @@ int launch(char *const argv[], const sigset_t *mask, pid_t *ret_pid, struct err 
     pid_t pid = fork();
     if (pid == 0) {
         close(go_write); /* so that the tool's death ends the wait */
-        become(argv, mask, go_read, failed_write);
+        run_program(argv, mask, go_read, failed_write);
     }
     close(failed_write);
     failed_write = -1;

@@ -1,4 +1,4 @@
-/* See maps.h. */
+/* Parses /proc/PID/maps, edits the array, and searches it for room. */
 #include "target/maps.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* See memory.h. */
+/* Opens, reads and writes /proc/PID/mem. */
 #include "target/memory.h"
 
 #include <errno.h>

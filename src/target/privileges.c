@@ -1,4 +1,4 @@
-/* See privileges.h. */
+/* Detects withheld rights; lets a process exec its program again, untraced. */
 #include "target/privileges.h"
 
 #include <elf.h>

@@ -1,4 +1,4 @@
-/* See refusal.h. */
+/* Collects the facts about a refused PTRACE_SEIZE, and chooses the message. */
 #include "target/refusal.h"
 
 #include <errno.h>

@@ -208,7 +208,7 @@ static int write_frame(pid_t tid, const struct remote_site *site, const struct r
 }
 
 /* Saves the thread's state in *C and, for the thread itself, in its own memory. */
-static int remember(pid_t tid, const struct remote_site *site, struct saved_state *c) {
+static int save_state(pid_t tid, const struct remote_site *site, struct saved_state *c) {
     int rc = thread_get_regs(tid, &c->regs);
     if (rc == 0)
         rc = request(PTRACE_GETSIGMASK, tid, (void *)sizeof c->mask, &c->mask);
@@ -291,7 +291,7 @@ bool thread_may_call(pid_t tid) {
 }
 
 /* Notes a stop that can be redelivered. False: it is another one. */
-static bool note(struct meanwhile *m, int event, int sig) {
+static bool note_stop(struct meanwhile *m, int event, int sig) {
     if (event == PTRACE_EVENT_STOP)
         m->group_stop |= is_group_stop(event, sig);
     else if (!event && sig == SIGSTOP)
@@ -333,7 +333,7 @@ int thread_run_to_syscall(pid_t tid, struct meanwhile *m, bool *ret_fault) {
         if (rc < 0)
             return rc;
         int sig = WSTOPSIG(status);
-        bool noted = note(m, status >> 16, sig);
+        bool noted = note_stop(m, status >> 16, sig);
         *ret_fault = !noted && is_raised(tid, sig);
         if (*ret_fault || sig == (SIGTRAP | 0x80))
             return 0;
@@ -346,7 +346,7 @@ int thread_run_to_syscall(pid_t tid, struct meanwhile *m, bool *ret_fault) {
 
 int thread_run_to_signal(pid_t tid, int sig, struct meanwhile *m) {
     int status, rc = then_wait(thread_continue(tid, sig), tid, &status);
-    while (rc == 0 && note(m, status >> 16, WSTOPSIG(status)))
+    while (rc == 0 && note_stop(m, status >> 16, WSTOPSIG(status)))
         rc = then_wait(thread_continue(tid, 0), tid, &status);
     return rc;
 }
@@ -358,7 +358,7 @@ int thread_halt(pid_t tid, struct meanwhile *m) {
     if (rc == 0)
         rc = thread_wait(tid, &status);
     if (rc == 0)
-        note(m, status >> 16, WSTOPSIG(status));
+        note_stop(m, status >> 16, WSTOPSIG(status));
     return rc;
 }
 
@@ -370,7 +370,7 @@ static int run_call(pid_t tid, struct meanwhile *m) {
         if (rc < 0)
             return rc;
         int sig = WSTOPSIG(status);
-        bool call = sig == (SIGTRAP | 0x80), sent = !call && !note(m, status >> 16, sig);
+        bool call = sig == (SIGTRAP | 0x80), sent = !call && !note_stop(m, status >> 16, sig);
         if (sent && is_raised(tid, sig))
             return sig == SIGSYS ? -EOPNOTSUPP : -EINTR;
         stops += call;
@@ -419,7 +419,7 @@ int thread_call(pid_t tid, const struct remote_site *site, const struct remote_c
     struct saved_state c;
     struct dispatch dispatch;
     struct meanwhile m = {.group_stop = in_group_stop(tid)};
-    int rc = remember(tid, site, &c);
+    int rc = save_state(tid, site, &c);
     if (rc < 0)
         return call_error(err, tid, rc);
     AUTO_FREE void *vectors = thread_save_vectors(tid);
@@ -450,7 +450,7 @@ int thread_call(pid_t tid, const struct remote_site *site, const struct remote_c
 int thread_detach_by_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
                           struct err *err) {
     struct saved_state c = {0};
-    int rc = remember(tid, site, &c);
+    int rc = save_state(tid, site, &c);
     struct regs regs = c.regs;
     if (rc == 0) {
         regs_set_syscall(&regs, site->code, c.sp, call->number, call->args);

@@ -1,4 +1,4 @@
-/* See timing.h. */
+/* Pairs the counter with CLOCK_MONOTONIC, and measures its rate. */
 #include "target/timing.h"
 
 #include "arch/clock.h"

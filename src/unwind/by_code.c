@@ -10,12 +10,12 @@
 #include "unwind/code.h"
 
 enum {
-    BEYOND = 1 << 20, /* above a piece: a frame may end there, but not its caller */
-    START_BYTES = 64, /* of a program's start-up code */
-    SCRATCH = 0x500f  /* registers that calls do not keep: r0 to r3, ip, lr */
+    ROOM_ABOVE = 1 << 20, /* above a piece: a frame may end there, but not its caller */
+    START_BYTES = 64,     /* of a program's start-up code */
+    SCRATCH = 0x500f      /* registers that calls do not keep: r0 to r3, ip, lr */
 };
 
-struct view { /* passed to the library's callbacks */
+struct context { /* passed to the library's callbacks */
     struct images *images;
     struct code *code; /* of the frame */
     struct machine *m;
@@ -39,13 +39,13 @@ static bool read_stack(const struct machine *m, taddr_t from, void *to, size_t s
 
 /* CODE around AT. There are thousands of reads for one frame, mostly in the frame's own map, so
  * that is tried first. */
-static struct code *code_at(const struct view *v, taddr_t at) {
+static struct code *code_at(const struct context *v, taddr_t at) {
     const struct map *map = v->code->map;
     return at - map->start < map->end - map->start ? v->code : images_at(v->images, at);
 }
 
 static int read_memory(void *arg, spoor_word from, void *to, size_t size) {
-    const struct view *v = arg;
+    const struct context *v = arg;
     struct machine *m = v->m;
     struct code *code = code_at(v, from);
     if (code && images_bytes(v->images, code, from, to, size))
@@ -53,7 +53,7 @@ static int read_memory(void *arg, spoor_word from, void *to, size_t size) {
     if (read_stack(m, from, to, size) || images_constants(v->images, v->code, from, to, size))
         return 0;
     for (size_t i = 0; i < m->piece_count && !v->searches && !m->missed; i++)
-        m->missed = is_in_piece(&m->pieces[i], from, BEYOND);
+        m->missed = is_in_piece(&m->pieces[i], from, ROOM_ABOVE);
     return -1;
 }
 
@@ -83,7 +83,7 @@ static bool is_coroutine_end(struct images *images, uint64_t address) {
 }
 
 static int goes_back(void *arg, spoor_word address) {
-    const struct view *v = arg;
+    const struct context *v = arg;
     return is_signal_return(v->images, regs_plain_address(address)) ||
            is_coroutine_end(v->images, address);
 }
@@ -92,7 +92,7 @@ static struct span stack_of(const struct machine *m) {
     taddr_t sp = m->registers[REGS_DWARF_SP];
     for (size_t i = 0; i < m->piece_count; i++)
         if (is_in_piece(&m->pieces[i], sp, 0))
-            return (struct span){m->pieces[i].at, m->pieces[i].at + m->pieces[i].size + BEYOND};
+            return (struct span){m->pieces[i].at, m->pieces[i].at + m->pieces[i].size + ROOM_ABOVE};
     return (struct span){0, 0};
 }
 
@@ -100,7 +100,7 @@ static struct span stack_of(const struct machine *m) {
 
 /* True if PC follows the first call in the straight line with which V's program begins: that code
  * has no caller. */
-static bool is_program_start(struct view *v, taddr_t pc) {
+static bool is_program_start(struct context *v, taddr_t pc) {
     taddr_t entry = images_facts(v->images, v->code).entry, at = regs_plain_address(entry);
     const struct arch *arch = arch_host();
     struct insn insn = {.kind = INSN_OTHER};
@@ -122,7 +122,7 @@ static bool is_program_start(struct view *v, taddr_t pc) {
 }
 
 /* True if the code at ADDRESS ends the thread or coroutine, or the program began there. */
-static bool is_bottom(struct view *v, uint64_t address) {
+static bool is_bottom(struct context *v, uint64_t address) {
     taddr_t pc = regs_plain_address(address);
     uint8_t bytes[REGS_SIGNAL_RETURN_BYTES];
     bool ends =
@@ -133,11 +133,11 @@ static bool is_bottom(struct view *v, uint64_t address) {
 /* ---- the step ---- */
 
 /* SPOOR_BY_PROLOGUE searches the stack for the function's call. So it comes last. */
-static bool step_any_way(struct view *view, struct spoor_image *image, struct machine *caller,
+static bool step_any_way(struct context *context, struct spoor_image *image, struct machine *caller,
                          struct code_frame *frame) {
     static const uint8_t ways[] = {SPOOR_BY_TABLE | SPOOR_BY_RETURN, SPOOR_BY_PROLOGUE};
     for (size_t i = 0; i < sizeof ways; i++) {
-        view->searches = i > 0 || frame->exact; /* an exact frame tries all methods at once */
+        context->searches = i > 0 || frame->exact; /* an exact frame tries all methods at once */
         image->walkers = ways[i];
         if (code_step(image, caller, 0, frame))
             return true;
@@ -147,7 +147,7 @@ static bool step_any_way(struct view *view, struct spoor_image *image, struct ma
 
 bool step_by_code(struct images *images, struct code *code, struct machine *m,
                   struct unwind_frame *frame, enum unwind_end *ret_end) {
-    struct view view = {images, code, m, false};
+    struct context context = {images, code, m, false};
     struct span tables = images_facts(images, code).exidx, stack = stack_of(m);
     size_t last = images->code.count - 1;
     struct spoor_image image = {.text_low = images->code.at[0].map->start,
@@ -158,17 +158,17 @@ bool step_by_code(struct images *images, struct code *code, struct machine *m,
                                 .isa = SPOOR_ISA_ARM,
                                 .read = read_memory,
                                 .goes_back = goes_back,
-                                .arg = &view};
+                                .arg = &context};
     struct code_frame found = {.pc = m->registers[REGS_DWARF_PC], .exact = frame->exact};
     struct machine caller = *m;
     *ret_end = UNWIND_BOTTOM;
-    if (!frame->exact && is_bottom(&view, found.pc))
+    if (!frame->exact && is_bottom(&context, found.pc))
         return false;
     *ret_end = UNWIND_LOST;
     if (!frame->exact)
         caller.known &= ~(uint64_t)SCRATCH;
     m->missed |= !stack.end;
-    if (!step_any_way(&view, &image, &caller, &found))
+    if (!step_any_way(&context, &image, &caller, &found))
         return false;
     for (int i = 0; i < m->count; i++)
         m->registers[i] = caller.known >> i & 1 ? caller.registers[i] : 0;

@@ -48,8 +48,8 @@ struct offline_program {
 enum offline_how {
     OFFLINE_REGISTERS,     /* the innermost frame: the given registers */
     OFFLINE_CFI,           /* by call-frame information of its callee */
-    OFFLINE_LINK_REGISTER, /* likewise, with the return address still in its register; or the callee
-                              is a call to a place without code */
+    OFFLINE_LINK_REGISTER, /* likewise, with the return address still in its register; or a call led
+                              to a place without code */
     OFFLINE_EXCEPTION,     /* the processor stacked its registers (Cortex-M) */
     OFFLINE_SIGNAL,        /* the kernel stacked its registers */
     OFFLINE_RETURN_ADDRESS, /* a call to a place without code left it on top of the stack */

@@ -8,13 +8,13 @@
 #include "unwind/code.h"
 #include "unwind/offline_machine.h"
 
-struct view { /* passed to the library's callbacks */
+struct context { /* passed to the library's callbacks */
     const struct offline_program *program;
     const struct machine *m;
 };
 
 static int read_memory(void *arg, spoor_word from, void *to, size_t size) {
-    const struct view *v = arg;
+    const struct context *v = arg;
     size_t left;
     for (size_t i = 0; i < v->m->piece_count; i++) {
         const struct unwind_piece *p = &v->m->pieces[i];
@@ -31,12 +31,12 @@ static int read_memory(void *arg, spoor_word from, void *to, size_t size) {
 }
 
 static spoor_word find_start(void *arg, spoor_word address) {
-    const struct view *v = arg;
+    const struct context *v = arg;
     vaddr_t start = lineinfo_function_start(v->program->info, address - v->program->bias);
     return start ? start + v->program->bias : 0;
 }
 
-static struct spoor_stack stack_at(const struct view *v, uint64_t sp) {
+static struct spoor_stack stack_at(const struct context *v, uint64_t sp) {
     for (size_t i = 0; i < v->m->piece_count; i++) {
         const struct unwind_piece *piece = &v->m->pieces[i];
         if (sp && sp - piece->at <= piece->size)
@@ -45,7 +45,7 @@ static struct spoor_stack stack_at(const struct view *v, uint64_t sp) {
     return (struct spoor_stack){0, 0};
 }
 
-static struct spoor_image image_of(struct view *v, uint64_t sp, uint64_t psp) {
+static struct spoor_image image_of(struct context *v, uint64_t sp, uint64_t psp) {
     const struct offline_program *p = v->program;
     struct span text = lineinfo_text(p->info), exidx = lineinfo_exidx(p->info);
     struct spoor_image image = {.text_low = text.start + p->bias,
@@ -92,8 +92,8 @@ static enum offline_how how_of(uint8_t by) {
  * `bx`, and if a call stands before the address that it holds. A tail call's target is a function's
  * start and has no call before it.
  */
-static bool step_by_bx(const struct view *v, const struct offline_frame *frame, struct machine *m,
-                       struct offline_frame *ret) {
+static bool step_by_bx(const struct context *v, const struct offline_frame *frame,
+                       struct machine *m, struct offline_frame *ret) {
     enum { MOST = 4, PC = 15, BX_MASK = 0xff87, BX = 0x4700, LR = 14 };
     uint64_t sp = m->registers[SPOOR_SP];
     for (unsigned i = 0; i < MOST; i++) {
@@ -121,13 +121,13 @@ bool offline_step_by_code(const struct offline_program *program, const struct of
     unsigned sp = is_arm ? SPOOR_SP : SPOOR_A64_SP;
     if (!is_arm && machine != EM_AARCH64)
         return false;
-    struct view view = {program, m};
+    struct context context = {program, m};
     struct machine before = *m;
     if (is_arm && frame->exact && with_thumb(program, frame) & 1 &&
-        step_by_bx(&view, frame, m, ret))
+        step_by_bx(&context, frame, m, ret))
         return true;
     *m = before;
-    struct spoor_image image = image_of(&view, m->registers[sp], psp);
+    struct spoor_image image = image_of(&context, m->registers[sp], psp);
     struct code_frame found = {.exact = frame->exact};
     found.pc = is_arm ? with_thumb(program, frame) : frame->addr + program->bias;
     if (!code_step(&image, m, psp, &found) || !found.sure) {
