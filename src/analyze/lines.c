@@ -211,8 +211,7 @@ static uint64_t start_of(const struct source *source, struct stream_group group)
     return trace_reader_ns(source->reader, first);
 }
 
-/* Groups are read only when their time comes. So threads that ended or start later take no memory.
- */
+/* Groups are read only when their time comes. So ended and later threads take no memory. */
 struct lines *lines_new(const struct source *source, bool fold_leaves) {
     struct lines *l = mem_alloc(sizeof *l);
     size_t count = stream_groups_count(source->stream_groups);

@@ -21,8 +21,7 @@ bool places_is_shared(const struct places *p, uint32_t function);
 /* The representative of all chains that are shown like CHAIN: the same names and modules (local
  * functions of different files, say), and the same end. */
 uint32_t places_chain(const struct places *p, uint32_t chain);
-/* Takes the first function off chain *CHAIN. False: *CHAIN is the end of a chain (enum chain_end).
- */
+/* Takes the first function off chain *CHAIN. False: *CHAIN is an end (enum chain_end). */
 bool places_next(const struct places *p, uint32_t *chain, uint32_t *ret_function);
 /* The name of the end that places_next() has reached, such as "whole"; "none" for CHAIN_NONE. */
 const char *places_end(uint32_t chain);

@@ -50,8 +50,7 @@ static inline uint32_t begin_call(struct period *p, const struct walk_call *call
     return 0;
 }
 
-/* On one stack the outermost call is the longest. On several stacks calls may overlap in any way.
- */
+/* On one stack the outermost call is the longest. On several stacks calls may overlap. */
 static inline void end_call(struct stats *s, struct period *p, uint32_t number,
                             const struct walk_call *call) {
     struct function_stats *f = &s->functions[number];

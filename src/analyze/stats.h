@@ -22,8 +22,7 @@ struct function_stats {
 };
 
 struct stats;
-/* GROUPS: count by caller group. Then "function" below means the number of a caller group. NULL:
- * count by function. */
+/* GROUPS: count by group; then "function" below is a group's number. NULL: count by function. */
 struct stats *stats_new(const struct source *source, const struct caller_groups *groups);
 void stats_free(struct stats *s);
 /* Adds the calls of GROUP. EACH[i] gets those that began in the group's ith stream. */
@@ -32,11 +31,9 @@ void stats_add_all(struct stats *s);
 /* Removes all that was added. */
 void stats_clear(struct stats *s);
 
-/* The functions with calls, also those with calls that began untraced, in order of their first
- * call. */
+/* The functions with calls, also calls that began untraced, in order of first calls. */
 size_t stats_function_count(const struct stats *s);
 uint32_t stats_function(const struct stats *s, size_t i);
 const struct function_stats *stats_of(const struct stats *s, uint32_t function);
-/* The duration that PERCENT (1 … 100) of the calls did not exceed. Errs by less than 1 %. 0: no
- * calls. */
+/* The duration that PERCENT (1 … 100) of calls did not exceed; errs by less than 1 %. 0: none. */
 uint64_t stats_percentile(const struct function_stats *f, unsigned percent);

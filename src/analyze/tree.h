@@ -30,11 +30,9 @@ uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function);
 
 /* Adds the calls of all streams. The root gets the sum of its children's times, and no calls. */
 void tree_read(struct tree *t, const struct source *source);
-/* Removes paths without calls (calls that were too brief). Sorts children by total time, longest
- * first, then by name. */
+/* Removes paths without calls (too brief ones). Sorts children by falling total time, then name. */
 void tree_sort(struct tree *t, struct names *names);
-/* The node after NODE, callers before callees; TREE_NONE: the end. Updates *DEPTH, which is 0 for
- * the root. */
+/* The node after NODE, callers before callees; TREE_NONE: the end. Updates *DEPTH (root: 0). */
 uint32_t tree_next(const struct tree *t, uint32_t node, uint32_t *depth);
 
 /*

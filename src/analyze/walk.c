@@ -182,8 +182,7 @@ struct walk *walk_new(const struct source *source, struct stream_group group,
     return w;
 }
 
-/* Ends the calls on the thread's own stack. Other stacks that it ran on may continue in other
- * threads. */
+/* Ends the calls on the thread's own stack. Its other stacks may continue in other threads. */
 static void end_input(struct walk *w, struct input *input) {
     trace_cursor_free(input->cursor);
     input->cursor = NULL;

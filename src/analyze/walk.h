@@ -28,15 +28,13 @@ struct walk_call {
     uint32_t value;        /* result of visitor.open() for it */
     uint32_t caller_value; /* the same of its nearest shown caller; WALK_NONE: none */
     uint64_t start_ns;
-    bool before; /* it began before that, untraced; its length is not known, so no threshold applies
-                  */
+    bool before; /* it began earlier, untraced: its length is unknown, no threshold applies */
     /* Set on closing: */
     uint32_t end_stream;      /* where it ended: a stack may continue in another thread */
     uint64_t end_ns, self_ns; /* self_ns: without its shown callees */
     enum call_end how;
     bool inferred; /* it counts as unwound, but may have left by an exit that is not patched */
-    bool brief;    /* shorter than the threshold, or over before the shown span: hide it and its
-                      callees */
+    bool brief;    /* below the threshold, or over before the span: hide it and its callees */
 };
 
 /* Each member may be NULL. Each opened call is closed, at the latest at the end of the group. */
@@ -51,8 +49,7 @@ struct walk;
 /* SOURCE and VISITOR are borrowed. */
 struct walk *walk_new(const struct source *source, struct stream_group group,
                       const struct visitor *visitor);
-/* Reads on, at most some hundred events. False: the group has ended and all its calls are closed.
- */
+/* Reads on, at most some hundred events. False: the group has ended; all calls are closed. */
 bool walk_step(struct walk *w);
 /* The time of the event that was read last. */
 uint64_t walk_now_ns(const struct walk *w);

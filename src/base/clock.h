@@ -8,6 +8,5 @@ uint64_t clock_monotonic_ns(void);
 /* Sleeps NS nanoseconds; less if a signal handler runs. */
 void clock_sleep_ns(uint64_t ns);
 
-/* Waits at most MOST_NS until SIGCHLD is pending, and takes that signal. The calling thread must
- * block SIGCHLD. */
+/* Waits at most MOST_NS for SIGCHLD, and takes it. The calling thread must block it. */
 void clock_wait_child_ns(uint64_t most_ns);

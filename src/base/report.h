@@ -5,8 +5,7 @@
 
 struct report {
     void (*warn)(void *ctx, const char *text); /* one line about something that is not fatal */
-    /* One line about a failure after which the recording continues, or about something that stays
-     * in a process. */
+    /* One line about a failure that does not end the recording, or about leftovers in a process. */
     void (*complain)(void *ctx, const char *text);
     void *ctx;
 };

@@ -3,8 +3,7 @@
 
 #include <stddef.h>
 
-/* Divides bit by bit. `rest` is below D, so twice `rest` has at most one bit more than it has room
- * for. */
+/* Divides bit by bit. `rest` is below D, so twice `rest` needs at most one bit more. */
 struct wide wide_quotient(struct wide n, uint64_t d, uint64_t *ret_rest) {
     struct wide quotient = {0, 0};
     uint64_t rest = 0;

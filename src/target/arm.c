@@ -59,8 +59,7 @@ int thread_end_cancelled_syscall(pid_t tid, const struct regs *before) {
     return thread_set_regs(tid, &regs);
 }
 
-/* Keeps an older wait: a thread that is interrupted twice before it stops may already have left the
- * call. */
+/* Keeps an older wait: a thread that is interrupted twice may already have left the call. */
 void thread_note_wait(pid_t tid, struct thread_past *past) {
     struct status_wait now;
     status_blocking_syscall(tid, &now);
@@ -191,8 +190,7 @@ static void leave(int sig) {
     siglongjmp(without_counter, 1);
 }
 
-/* Reads the counter to find out: a processor may have none, and a kernel may forbid or emulate it.
- */
+/* Reads the counter: a processor may have none, and a kernel may forbid or emulate it. */
 static bool has_counter(void) {
     struct sigaction before, action = {.sa_handler = leave};
     sigset_t ill, mask;

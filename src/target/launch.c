@@ -1,5 +1,4 @@
-/* See launch.h. The child waits on a pipe until it is seized; a second pipe reports a failed exec.
- */
+/* The child waits on a pipe until it is seized. A second pipe reports a failed exec. */
 #include "target/launch.h"
 
 #include <elf.h>

@@ -42,8 +42,7 @@ struct span *maps_taken(const struct maps *maps, taddr_t break_start, size_t *re
  * may grow. 0: no room. */
 taddr_t maps_find_room(const struct maps *maps, struct span near, uint64_t size, uint64_t reach,
                        taddr_t break_start);
-/* The lowest free place for SIZE bytes in WITHIN. The program break may grow into it. 0: no room.
- */
+/* The lowest free place for SIZE bytes in WITHIN. The break may grow into it. 0: no room. */
 taddr_t maps_find_room_between(const struct maps *maps, struct span within, uint64_t size);
 
 /* True if both map the same file. */

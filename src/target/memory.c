@@ -22,8 +22,7 @@ int memory_open(pid_t tid, int *ret_fd, struct err *err) {
     return 0;
 }
 
-/* N: result of pread() or pwrite(). 0 means that the address space is gone (Linux fs/proc/base.c,
- * mem_rw()). */
+/* N: result of pread() or pwrite(); 0: the address space is gone (fs/proc/base.c, mem_rw()). */
 static int failed(struct err *err, const char *verb, size_t size, taddr_t addr, ssize_t n) {
     int code = n < 0 ? errno : ESRCH;
     return err_set(err, code, "memory", "target memory: cannot %s %zu bytes at 0x%jx: %s", verb,

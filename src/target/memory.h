@@ -8,11 +8,9 @@
 #include "base/err.h"
 #include "base/types.h"
 
-/* Opens the address space that TID has now. The descriptor stays with it, also when TID calls exec.
- */
+/* Opens TID's present address space. The descriptor stays with it, also when TID calls exec. */
 int memory_open(pid_t tid, int *ret_fd, struct err *err);
 int memory_read(int fd, taddr_t addr, void *out, size_t size, struct err *err);
-/* Reads readable memory of TID, faster than memory_read() for large sizes. False: use
- * memory_read(). */
+/* Reads readable memory of TID, for large sizes faster. False: use memory_read(). */
 bool memory_read_fast(pid_t tid, taddr_t addr, void *out, size_t size);
 int memory_write(int fd, taddr_t addr, const void *bytes, size_t size, struct err *err);

@@ -1,5 +1,4 @@
-/* For machines without an instruction that fills floating-point registers and that the tool uses
- * (arch/regs.h). */
+/* For machines where the tool fills no floating-point registers by an instruction (arch/regs.h). */
 #include <errno.h>
 
 #include "target/thread.h"

@@ -1,6 +1,5 @@
 /* Programs that give rights to the user who runs them: set-user-ID, set-group-ID, file
- * capabilities. The kernel withholds the rights if the program's tracer has fewer (execve(2),
- * "traced by"). */
+ * capabilities. The kernel withholds them if the tracer has fewer (execve(2)). */
 #pragma once
 
 #include <sys/types.h>

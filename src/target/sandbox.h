@@ -19,8 +19,7 @@
 enum sandbox_answer { /* ascending: best to worst */
                       SANDBOX_ALLOWS,
                       SANDBOX_FAILS, /* the call is not made, and returns an error */
-                      SANDBOX_HARMS  /* the thread dies, gets a signal, or waits for another process
-                                      */
+                      SANDBOX_HARMS  /* the thread dies, gets a signal or waits */
 };
 
 struct sandbox_call {

@@ -1,5 +1,4 @@
-/* Facts from /proc/TID. A fact that cannot be read is 0 or false, unless the function says
- * otherwise. */
+/* Facts from /proc/TID. Unreadable facts are 0 or false, unless the function says otherwise. */
 #pragma once
 
 #include <sys/types.h>
@@ -42,8 +41,7 @@ bool status_is_kernel_thread(pid_t tid);
 /* True if TID, listed among a process's threads, is a kernel worker (io_uring, vhost). It never
  * runs the program's code, and its waits fail when they are interrupted. */
 bool status_is_worker(pid_t tid);
-/* The living threads of PID's process, without workers. The caller frees *RET. Returns their
- * number. */
+/* The number of living threads of PID's process, without workers. The caller frees *RET. */
 size_t status_threads(pid_t pid, pid_t **ret);
 /* The system call in which TID waits. number < 0: none, or not readable. */
 struct status_wait {
@@ -52,8 +50,7 @@ struct status_wait {
     taddr_t sp, pc;
 };
 void status_blocking_syscall(pid_t tid, struct status_wait *ret);
-/* The system call that TID, stopped, is in, and its first argument. False: none, or not readable.
- */
+/* The system call that TID, stopped, is in, and its first argument. False: none or unreadable. */
 bool status_syscall_of(pid_t tid, long *ret_number, uint64_t *ret_argument);
 /* The stack pointer of TID, which waits in a system call but need not be stopped. False: it does
  * not wait, or is not readable. */
@@ -61,8 +58,7 @@ bool status_stack_of(pid_t tid, taddr_t *ret_sp);
 /* The pc at which TID, which waits in the kernel but need not be stopped, will continue. False: it
  * does not wait, or is not readable. */
 bool status_pc_of(pid_t tid, taddr_t *ret_pc);
-/* True if thread TID created CHILD. If the kernel does not say which thread did: if TID's process
- * created it. */
+/* True if thread TID created CHILD. If the kernel does not say: if TID's process did. */
 bool status_created(pid_t tid, pid_t child);
 /* True if TID is suspended in vfork(), or in a clone like it. */
 bool status_is_in_vfork(pid_t tid);

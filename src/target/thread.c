@@ -135,8 +135,7 @@ bool thread_is_continued(pid_t tid) {
     return is_in_queue(tid, SIGCONT, 0) || is_in_queue(tid, SIGCONT, PTRACE_PEEKSIGINFO_SHARED);
 }
 
-/* A stop that is requested before a signal's delivery takes place when the handler has been
- * entered. */
+/* A stop requested before a signal's delivery takes place when the handler has been entered. */
 int thread_enter_handler(pid_t tid, int sig) {
     if (REGS_STEPS)
         return request(PTRACE_SINGLESTEP, tid, NULL, (void *)(uintptr_t)sig);

@@ -21,8 +21,7 @@ int thread_continue(pid_t tid, int signal);
 int thread_continue_to_syscall(pid_t tid, int signal);
 int thread_listen(pid_t tid); /* stay in a group-stop */
 int thread_detach(pid_t tid, int signal);
-/* Waits for TID's next stop. −ESRCH: it has ended; wait() will still report its end (not its exit
- * event). */
+/* Waits for TID's next stop. −ESRCH: it has ended; wait() still reports that. */
 int thread_wait(pid_t tid, int *ret_status);
 /* TID is at an exec, fork or clone event, inside that system call. Runs it to the end of the call,
  * where registers can be set. */
@@ -31,8 +30,7 @@ int thread_finish_syscall(pid_t tid, struct err *err);
  * makes the call next. Not for threads with seccomp filters, which would see a call that is not
  * made. */
 int thread_postpone_syscall(pid_t tid);
-/* Sets whether TID stops once more when it exits. Its future children inherit this, as all ptrace
- * options. */
+/* Sets whether TID stops once more when it exits. Its children inherit this. */
 int thread_watch_exit(pid_t tid, bool watch);
 /* True if the system call that TID, stopped, is in or returns from has its number from REGS_CALLS.
  * Programs of x86-64 can make calls of 32-bit x86, too. */
@@ -47,16 +45,13 @@ bool thread_at_syscall(pid_t tid, struct thread_syscall_stop *ret);
 bool thread_is_at_syscall_end(pid_t tid);
 int thread_get_regs(pid_t tid, struct regs *ret);
 int thread_set_regs(pid_t tid, const struct regs *regs);
-/* Writes and reads the lane register, on machines that have one (patch/lane_lookup.h). 0: no lane.
- */
+/* The lane register, on machines that have one (patch/lane_lookup.h). 0: no lane. */
 int thread_set_lane(pid_t tid, taddr_t lane);
 taddr_t thread_get_lane(pid_t tid);
-/* The thread pointer: the address of the thread's control block, as its C library told the
- * processor. */
+/* The thread pointer: the address of the thread's control block, set by its C library. */
 int thread_get_pointer(pid_t tid, uint64_t *ret);
 /* On 32-bit Arm the thread sets it itself, by a remote call at SITE (thread_call()); NULL: it must
- * not. −EAGAIN: not now, since the thread is in a call that this would disturb. −ENOTSUP: not at
- * all. */
+ * not. −EAGAIN: not now, as the thread is in a call that this disturbs. −ENOTSUP: never. */
 struct remote_site;
 int thread_set_pointer(pid_t tid, uint64_t pointer, const struct remote_site *site);
 /* TID is at the entry to a call, and its registers were changed so that it will make the call
@@ -89,8 +84,8 @@ bool thread_was_handled(const struct thread_past *past, const struct regs *regs,
 bool thread_returned_from_syscall(pid_t tid, const struct thread_past *past,
                                   const struct regs *regs, uint64_t *ret_argument);
 /* REGS are those of TID, stopped by spoor or before a signal that does nothing. If the stop has
- * ended a call early that the kernel does not restart, changes REGS so that TID makes it again.
- * Returns whether it did. */
+ * ended a call early that the kernel does not restart, changes REGS so that TID makes it again, and
+ * is true. */
 bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs);
 /* Writes the first SIZE bytes (at most regs_signal_frame_size()) of a signal frame for address AT.
  * Returning from it gives TID, stopped, its present state, with REGS. */
@@ -99,11 +94,10 @@ int thread_signal_frame(pid_t tid, const struct regs *regs, taddr_t at, uint8_t 
  * NULL: nothing is dropped. */
 void *thread_save_vectors(pid_t tid);
 void thread_restore_vectors(pid_t tid, const void *vectors); /* may be NULL */
-/* Writes COUNT words to TID's floating-point registers, as struct regs_reach says. −ENOTSUP: this
- * machine never needs it. */
+/* Writes COUNT words to TID's floating-point registers, as struct regs_reach says. −ENOTSUP: not
+ * needed. */
 int thread_fill_vectors(pid_t tid, unsigned first, const regs_word_t *words, unsigned count);
-/* The signals that TID blocks; bit n: signal n + 1. In sigsuspend: those that it blocks again
- * afterwards. */
+/* The signals that TID blocks; bit n: signal n + 1. In sigsuspend: those it will block again. */
 int thread_get_mask(pid_t tid, uint64_t *ret);
 int thread_set_mask(pid_t tid, uint64_t mask);
 /* True if the processor compares TID's returns with a shadow stack. */

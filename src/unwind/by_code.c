@@ -37,8 +37,7 @@ static bool read_stack(const struct machine *m, taddr_t from, void *to, size_t s
     return false;
 }
 
-/* CODE around AT. There are thousands of reads for one frame, mostly in the frame's own map, so
- * that is tried first. */
+/* CODE around AT. Most of the thousands of reads for a frame are in its own map. */
 static struct code *code_at(const struct context *v, taddr_t at) {
     const struct map *map = v->code->map;
     return at - map->start < map->end - map->start ? v->code : images_at(v->images, at);

@@ -11,8 +11,7 @@ struct unwind_files {
     int (*open)(void *ctx, const struct map *map);
 };
 
-/* Copies MAP's bytes from the memory behind MEMORY_FD into a file of its own. Returns its
- * descriptor, or −1. */
+/* Copies MAP's bytes from MEMORY_FD into a file of its own. Its descriptor, or −1. */
 int unwind_image(int memory_fd, const struct map *map);
 
 struct unwind_piece { /* [at, at + size) of the stopped process's memory */

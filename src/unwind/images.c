@@ -12,10 +12,9 @@
 #include "target/memory.h"
 
 struct image_cfi {
-    dev_t device; /* device, inode and origin (address of file offset 0) are equal for all maps of
-                     the file */
+    dev_t device; /* device, inode and origin are those of the file's maps */
     uint64_t inode;
-    taddr_t origin;
+    taddr_t origin; /* of file offset 0 */
     int fd;
     Elf *elf;
     const char *bytes; /* the whole file */

@@ -25,8 +25,7 @@ void images_done(struct images *images);
 void images_open(struct images *images); /* opens all files now */
 /* The executable map around PC; NULL: there is none. */
 struct code *images_at(const struct images *images, taddr_t pc);
-/* Copies SIZE bytes at PC, which is in CODE, from CODE's file. False: the file has no such bytes.
- */
+/* Copies SIZE bytes at PC, which is in CODE, from CODE's file. False: it has none. */
 bool images_bytes(struct images *images, struct code *code, taddr_t pc, void *ret, size_t size);
 /* The call-frame information for PC, which is in CODE, and PC's link-time address there. SECOND:
  * .debug_frame instead of .eh_frame. NULL: the file has none. */

@@ -19,8 +19,7 @@ struct offline_machine {
     uint64_t (*called)(uint64_t pc, const uint8_t *before, size_t size);
 };
 
-/* True if a call instruction stands before PC, given as a register holds it, in the image's code.
- * In offline.c. */
+/* True if a call instruction in the image's code ends at PC, as a register holds it. (offline.c) */
 bool offline_is_return(const struct offline_program *program, uint64_t pc);
 
 enum { OFFLINE_CALL_BYTES = 8 }; /* the most that follows_call() reads */

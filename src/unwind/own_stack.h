@@ -12,6 +12,5 @@ enum own_stack_of {
     OWN_STACK_OF_NEWBORN, /* a new thread that has run no instruction yet */
     OWN_STACK_OF_RUNNING  /* any other thread: it may be on another stack now */
 };
-/* GIVEN: the stack that TID's creator passed to clone(), if that is known. Empty result: the stack
- * is not known. */
+/* GIVEN: the stack that TID's creator passed to clone(), if known. Empty result: unknown. */
 struct span own_stack(pid_t tid, enum own_stack_of which, const struct span *given);

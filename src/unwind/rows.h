@@ -1,5 +1,4 @@
-/* One row of call-frame information: how to compute the caller's registers at one pc. Private to
- * src/unwind. */
+/* One row of call-frame information: the caller's registers at one pc. Private to src/unwind. */
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -56,6 +55,5 @@ struct machine {
 bool machine_read(struct machine *m, taddr_t addr, uint64_t *ret);
 /* Reads a register. False: there is no such register, or its value is not known. */
 bool machine_register(struct machine *m, uint64_t number, uint64_t *ret);
-/* Applies RULE, which is neither RULE_SAME nor RULE_UNDEFINED. False: a register or memory that it
- * needs is missing. */
+/* Applies RULE, which is neither RULE_SAME nor RULE_UNDEFINED. False: its input is missing. */
 bool rule_apply(struct machine *m, const struct rule *rule, taddr_t cfa, uint64_t *ret);

@@ -112,8 +112,8 @@ enum slice_event {
     SLICE_REGISTER            /* + n: a register, as the backend numbers them */
 };
 enum { SLICE_EVENTS = SLICE_WORD, SLICE_EVENTS_END = SLICE_REGISTER + 16 };
-/* A bit of lane.slice_bytes: the stack may have memory tags of several kinds (MTE), so each word is
- * read by its own tag. */
+/* A bit of lane.slice_bytes: the stack may have several memory tags (MTE); each word has its own.
+ */
 enum { SLICE_TAGGED = 1 };
 enum { SLICE_WORDS_MOST = SLICE_BEGIN - SLICE_WORD };
 
@@ -180,8 +180,7 @@ struct lane {
 /* One per address space, shared with the tool. */
 struct control {
     /* A robust futex word that the tool owns. When the tool dies, the kernel sets
-     * CONTROL_OWNER_DIED in it (linux/futex.h, FUTEX_OWNER_DIED). Loops that wait read it and give
-     * up. */
+     * CONTROL_OWNER_DIED in it (linux/futex.h, FUTEX_OWNER_DIED). Waiting loops then give up. */
     uint32_t owner;
     uint32_t reserved;
 };
