@@ -199,7 +199,7 @@ static void add_symbols(struct function_names *names, const char *list) {
     }
 }
 
-struct function_names names_known(struct names *n, uint32_t function) {
+struct function_names names_all(struct names *n, uint32_t function) {
     struct function_names names = {0};
     const struct trace_function *f = facts(n, function);
     const char *const *alias = names_aliases(n, function);
@@ -213,7 +213,7 @@ struct function_names names_known(struct names *n, uint32_t function) {
 
 bool names_match(struct names *n, uint32_t function, const struct pattern *p) {
     const char *module = names_module_name(n, names_module(n, function));
-    struct function_names names = names_known(n, function);
+    struct function_names names = names_all(n, function);
     bool matches = function_names_match(&names, module, p);
     function_names_done(&names);
     return matches;

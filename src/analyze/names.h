@@ -41,6 +41,6 @@ uint8_t names_tier(const struct names *n, uint32_t function);
 /* True if all its exits are patched. Otherwise ends of its calls may be inferred. */
 bool names_exact(const struct names *n, uint32_t function);
 /* All names for patterns: demangled, demangled without parameters, as in the symbol table. */
-struct function_names names_known(struct names *n, uint32_t function);
+struct function_names names_all(struct names *n, uint32_t function);
 /* True if P matches one of those. */
 bool names_match(struct names *n, uint32_t function, const struct pattern *p);

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 static bool chooses(const struct view_filter *f, const char *module, uint32_t function) {
-    struct function_names names = names_known(f->names, function);
+    struct function_names names = names_all(f->names, function);
     bool chosen = filter_chooses(&f->spec.filter, module, &names);
     function_names_done(&names);
     return chosen;

@@ -62,14 +62,13 @@ int thread_end_cancelled_syscall(pid_t tid, const struct regs *before);
 /* What spoor notes of a thread before it stops, on machines where the registers at a stop do not
  * tell which call it returns from. */
 struct thread_past {
-    struct status_wait
-        wait; /* the call in which it waited when it was interrupted; number < 0: not known */
+    struct status_wait wait; /* its call when it was interrupted; number < 0: not known */
     struct {
         taddr_t pc, sp;
     } handled[8]; /* where signal handlers interrupted it most recently */
     size_t handled_count;
-    struct regs whole; /* its registers at its last stop */
-    bool was_whole;
+    struct regs whole; /* its registers at its last stop, if was_whole */
+    bool was_whole;    /* no call was to be made again at that stop */
 };
 /* Call before interrupting TID. */
 void thread_note_wait(pid_t tid, struct thread_past *past);

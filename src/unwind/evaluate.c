@@ -31,7 +31,7 @@ bool machine_register(struct machine *m, uint64_t number, uint64_t *ret) {
     if (number >= m->count)
         return false;
     if (!(m->known >> number & 1)) {
-        m->lacking |= (uint64_t)1 << number;
+        m->missing_registers |= (uint64_t)1 << number;
         return false;
     }
     *ret = m->registers[number];

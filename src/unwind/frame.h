@@ -22,7 +22,7 @@ struct unwind_piece { /* [at, at + size) of the stopped process's memory */
 
 /* How a frame's CFA was found. */
 enum unwind_how {
-    UNWIND_NOT,
+    UNWIND_UNKNOWN,
     UNWIND_CFI,
     UNWIND_SIGNAL, /* the kernel's signal frame: its caller was interrupted */
     UNWIND_FRAME_POINTER,

@@ -45,7 +45,7 @@ static bool end_for_missing(struct walk *w, const char *tag, const char *why) {
     if (w->m.missed)
         return END(w, "cut", "the dump has no memory at 0x%0*" PRIx64, digits(w), w->m.missed_at);
     for (int i = 0; i < w->machine->count; i++)
-        if (w->m.lacking >> i & 1) {
+        if (w->m.missing_registers >> i & 1) {
             const char *name = w->machine->names[i];
             return END(w, "no-register", "the value of %.*s is not known there",
                        (int)strcspn(name, " "), name);
@@ -270,7 +270,7 @@ static bool has_caller(struct walk *w, const struct row *row) {
 static bool find_return(struct walk *w, const struct row *row, uint64_t cfa, uint64_t *ret) {
     const struct rule *rule = &row->registers[row->return_register];
     w->m.missed = false;
-    w->m.lacking = 0;
+    w->m.missing_registers = 0;
     bool known = rule->kind == RULE_SAME ? machine_register(&w->m, row->return_register, ret)
                                          : rule_apply(&w->m, rule, cfa, ret);
     return known || end_for_missing(w, "no-stack", "its return address cannot be found");
@@ -280,7 +280,7 @@ static bool step_by_row(struct walk *w, const struct row *row) {
     struct machine caller = w->m;
     uint64_t cfa, pc, sp = w->m.registers[w->machine->sp];
     w->m.missed = false;
-    w->m.lacking = 0;
+    w->m.missing_registers = 0;
     if (!rule_apply(&w->m, &row->cfa, 0, &cfa))
         return end_for_missing(w, "no-stack", "its frame cannot be found");
     if (!row->signal && (cfa < sp || (cfa == sp && !w->frame.exact)))

@@ -46,9 +46,9 @@ struct machine {
     uint8_t word;   /* 4 or 8 bytes */
     const struct unwind_piece *pieces;
     size_t piece_count;
-    bool missed;       /* a read failed, since the pieces do not hold the word */
-    taddr_t missed_at; /* address of the last such read */
-    uint64_t lacking;  /* bit n: register n was needed and is not known */
+    bool missed;                /* a read failed, since the pieces do not hold the word */
+    taddr_t missed_at;          /* address of the last such read */
+    uint64_t missing_registers; /* bit n: register n was needed and is not known */
 };
 
 /* Reads a word. False: no piece holds it. */

@@ -229,7 +229,7 @@ static bool step_any_way(struct unwinder *u, struct machine *m, struct unwind_fr
     const struct row *row = REGS_CODE_TELLS ? NULL : known_at(u, code, lookup)->row;
     if (row && row->known) {
         bool found = step_by_row(m, row, frame, ret_end);
-        if (found || frame->how != UNWIND_NOT || m->known & SP_BIT)
+        if (found || frame->how != UNWIND_UNKNOWN || m->known & SP_BIT)
             return found;
     }
     uint8_t bytes[REGS_SIGNAL_RETURN_BYTES];
@@ -257,11 +257,11 @@ static bool step(struct unwinder *u, struct machine *m, struct unwind_frame *fra
     bool found = step_any_way(u, m, frame, ret_end);
     if (!leads_up(frame, sp, m->registers[REGS_DWARF_SP])) {
         frame->cfa = 0;
-        frame->how = UNWIND_NOT;
+        frame->how = UNWIND_UNKNOWN;
     }
     if (!found && m->missed && *ret_end == UNWIND_LOST)
         *ret_end = UNWIND_CUT;
-    if (!found || frame->how == UNWIND_NOT)
+    if (!found || frame->how == UNWIND_UNKNOWN)
         return false;
     taddr_t pc = regs_plain_address(m->registers[REGS_DWARF_PC]);
     if (images_at(&u->images, pc))
