@@ -1,17 +1,18 @@
+/* See caller_groups.h: a hash table over the list of groups. */
 #include "analyze/caller_groups.h"
 
 #include "base/mem.h"
 
-enum { FIRST_ROOM = 256 };
+enum { FIRST_TABLE_SIZE = 256 };
 
 struct caller_groups {
     const struct places *places;
     ARRAY(struct caller_group) list;
-    uint32_t *table; /* number + 1, open addressing, at most half full; 0: a free place */
+    uint32_t *table; /* number + 1, open addressing, at most half full; 0: a free entry */
     uint32_t room;
 };
 
-static uint32_t *place_of(const struct caller_groups *g, uint32_t function, uint32_t chain) {
+static uint32_t *entry_of(const struct caller_groups *g, uint32_t function, uint32_t chain) {
     uint64_t key = (uint64_t)function << 32 | chain;
     uint32_t i = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (g->room - 1);
     for (; g->table[i]; i = (i + 1) & (g->room - 1)) {
@@ -27,18 +28,18 @@ static void grow(struct caller_groups *g) {
     g->room *= 2;
     g->table = mem_alloc(g->room * sizeof *g->table);
     for (uint32_t i = 0; i < g->list.count; i++)
-        *place_of(g, g->list.at[i].function, g->list.at[i].chain) = i + 1;
+        *entry_of(g, g->list.at[i].function, g->list.at[i].chain) = i + 1;
 }
 
 static uint32_t on_open(void *ctx, const struct walk_call *call) {
     struct caller_groups *g = ctx;
     uint32_t chain = places_chain(g->places, call->chain);
-    if (*place_of(g, call->function, chain))
+    if (*entry_of(g, call->function, chain))
         return 0;
     if (g->list.count + 1 > g->room / 2)
         grow(g);
     ARRAY_PUSH(&g->list, ((struct caller_group){call->function, chain}));
-    *place_of(g, call->function, chain) = (uint32_t)g->list.count;
+    *entry_of(g, call->function, chain) = (uint32_t)g->list.count;
     return 0;
 }
 
@@ -46,7 +47,7 @@ struct caller_groups *caller_groups_new(const struct source *source, const struc
     struct caller_groups *g = mem_alloc(sizeof *g);
     struct visitor visitor = {.ctx = g, .open = on_open};
     g->places = places;
-    g->room = FIRST_ROOM;
+    g->room = FIRST_TABLE_SIZE;
     g->table = mem_alloc(g->room * sizeof *g->table);
     walk_all(source, &visitor);
     return g;
@@ -66,5 +67,5 @@ const struct caller_group *caller_groups_at(const struct caller_groups *g, uint3
 }
 
 uint32_t caller_groups_number(const struct caller_groups *g, uint32_t function, uint32_t chain) {
-    return *place_of(g, function, places_chain(g->places, chain)) - 1;
+    return *entry_of(g, function, places_chain(g->places, chain)) - 1;
 }

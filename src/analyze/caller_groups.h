@@ -1,8 +1,6 @@
-/*
- * The calls of a trace by function and chain of callers (record --stack), as dense numbers: chains
- * that are shown alike (places.h) are one. Calls of a function whose callers were not recorded are
- * one group.
- */
+/* Numbers the pairs of function and chain of callers (record --stack) that a trace's calls have.
+ * Chains that are shown alike (places.h) are one. Calls of a function whose callers were not
+ * recorded are one group. */
 #pragma once
 
 #include "analyze/places.h"
@@ -13,10 +11,10 @@ struct caller_group {
 };
 
 struct caller_groups;
-/* Reads all that SOURCE shows. PLACES must outlive the groups. */
+/* Reads all calls that SOURCE shows. PLACES must outlive the groups. */
 struct caller_groups *caller_groups_new(const struct source *source, const struct places *places);
 void caller_groups_free(struct caller_groups *g);
 uint32_t caller_groups_count(const struct caller_groups *g);
 const struct caller_group *caller_groups_at(const struct caller_groups *g, uint32_t number);
-/* Of a call that the same source shows. */
+/* The number of a call that the same source shows. */
 uint32_t caller_groups_number(const struct caller_groups *g, uint32_t function, uint32_t chain);

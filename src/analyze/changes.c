@@ -1,6 +1,7 @@
+/* See changes.h: reads the records of one process after the other, then sorts by time. */
 #include "analyze/changes.h"
 
-/* By process, then time; of those at the same time as the reader has them. */
+/* By process, then time; records of the same time stay in the reader's order. */
 static int compare_records(const void *a, const void *b) {
     const struct trace_change *const *x = a, *const *y = b;
     if ((*x)->pid != (*y)->pid)
@@ -15,7 +16,7 @@ static int compare_changes(const void *a, const void *b) {
     return (x->record > y->record) - (x->record < y->record);
 }
 
-/* The pause that goes on ends at NS. */
+/* Ends the pause that was added last at NS. */
 static void end_pause(struct changes *c, uint64_t ns) {
     struct change *pause = &c->list.at[c->list.count - 1];
     pause->end_ns = ns > pause->ns ? ns : pause->ns;
@@ -95,7 +96,7 @@ void changes_show(struct changes *c, const struct view_filter *filter,
 }
 
 uint64_t changes_paused_ns(const struct changes *c) {
-    uint64_t sum = 0, end = 0; /* of the pauses so far */
+    uint64_t sum = 0, end = 0; /* sum and end of the pauses so far */
     for (size_t i = 0; i < c->list.count; i++) {
         const struct change *change = &c->list.at[i];
         uint64_t from = change->ns > end ? change->ns : end;

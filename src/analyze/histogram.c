@@ -1,3 +1,4 @@
+/* See histogram.h: growing the range of buckets, and finding a rank. */
 #include "analyze/histogram.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
 /*
- * Each group, mostly a thread, has a queue of lines, whose front is given out as soon as it is
- * certain. A call puts its entry there when it opens, and its exit when it closes. The entry is
+ * Each stream group, mostly one thread, has a queue of lines. A call adds its entry when it opens,
+ * and its exit when it closes. The front line is given out as soon as it is certain. An entry is
  * uncertain
- *  - while the call is younger than the threshold, or the span that is shown has not begun: if it
- *    ends so, its line is struck out;
- *  - when leaves are folded, while the call is open and no certain line follows its own: if it ends
- *    so, its line becomes that of a leaf.
- * What a call waits for is always ahead in its own group, so that others' lines need not be kept
- * meanwhile. The stream_groups' fronts are merged by a heap.
+ *   - while the call is younger than the threshold, or the shown span has not begun. If the call
+ *     ends then, its line is removed;
+ *   - with folded leaves, while the call is open and no certain line follows. If the call ends
+ *     then, its line becomes a leaf.
+ * All lines that decide this come later in the same group, so the other groups need not be read
+ * meanwhile. A heap merges the queues' fronts by time.
  */
 #include "analyze/lines.h"
 
@@ -17,34 +17,34 @@
 
 struct queued {
     struct line line;
-    bool closed; /* an entry whose call has ended: nothing about it will change */
-    bool struck; /* out */
+    bool closed;  /* an entry whose call has ended: it will not change */
+    bool removed; /* not to be given out */
 };
 
 struct queue {
     struct lines *lines;
-    struct walk *walk; /* NULL: not yet begun */
+    struct walk *walk; /* NULL: not started */
     struct visitor visitor;
-    struct queued *at; /* [head … end): its lines */
+    struct queued *at; /* [head … end) are its lines */
     size_t head, end, room;
-    uint32_t number;  /* of at[head]: they are counted on, modulo 2^32 */
-    uint32_t certain; /* the number after that of the last certain line */
+    uint32_t number;  /* of at[head]; lines are numbered modulo 2^32 */
+    uint32_t certain; /* the last certain line's number + 1 */
     struct stream_group group;
-    uint32_t depth; /* after the line that was given out last */
-    bool over;      /* the group has been read */
+    uint32_t depth; /* after the last line that was given out */
+    bool over;      /* the group has been read to its end */
     bool ready;     /* the front is certain */
-    uint64_t ns;    /* the front's; or, when it is not ready, no line of it is earlier */
+    uint64_t ns;    /* the front's time; if not ready, a lower bound of it */
 };
 
 struct lines {
     const struct source *source;
     bool fold;
     uint64_t threshold_ns;
-    struct queue **heap; /* the earliest first */
+    struct queue **heap; /* earliest first */
     size_t count;
     struct changes changes;
     size_t next_change;
-    struct line line; /* as given out */
+    struct line line; /* the line that was given out last */
 };
 
 /* ---- a queue ---- */
@@ -77,20 +77,20 @@ static void push_certain(struct queue *t, const struct line *line) {
     t->certain = push(t, line) + 1;
 }
 
-/* The entry of CALL, whose number was NUMBER; NULL: it has been given out. */
+/* The entry line of CALL; NULL: it was given out. */
 static struct queued *entry_of(struct queue *t, const struct walk_call *call) {
     uint32_t place = call->value - t->number;
     if (place >= t->end - t->head)
         return NULL;
     struct queued *q = &t->at[t->head + place];
-    bool same = q->line.kind == LINE_ENTRY && !q->closed && !q->struck &&
+    bool same = q->line.kind == LINE_ENTRY && !q->closed && !q->removed &&
                 q->line.ns == call->start_ns && q->line.function == call->function;
     return same ? q : NULL;
 }
 
-static void strike(struct queue *t, struct queued *q) {
-    q->struck = true;
-    while (t->head < t->end && t->at[t->end - 1].struck)
+static void remove_line(struct queue *t, struct queued *q) {
+    q->removed = true;
+    while (t->head < t->end && t->at[t->end - 1].removed)
         t->end--;
 }
 
@@ -115,7 +115,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
     struct queued *q = entry_of(t, call);
     if (call->brief) {
         if (q)
-            strike(t, q);
+            remove_line(t, q);
         return;
     }
     struct line line = {.kind = LINE_EXIT,
@@ -164,7 +164,7 @@ static bool advance(struct queue *t) {
         t->walk = walk_new(t->lines->source, t->group, &t->visitor);
     for (;;) {
         struct queued *q = front(t);
-        if (q && q->struck) {
+        if (q && q->removed) {
             drop_front(t);
         } else if (q && is_certain(t, q)) {
             t->ns = q->line.ns;
@@ -201,7 +201,7 @@ static void queue_free(struct queue *t) {
     free(t);
 }
 
-/* No line of STRAND is earlier. */
+/* A lower bound for the times of GROUP's lines. */
 static uint64_t start_of(const struct source *source, struct stream_group group) {
     uint64_t first = UINT64_MAX;
     for (uint32_t i = 0; i < group.count; i++) {
@@ -211,8 +211,7 @@ static uint64_t start_of(const struct source *source, struct stream_group group)
     return trace_reader_ns(source->reader, first);
 }
 
-/* Threads are read from when their time comes, so that ended ones take no memory, nor do those that
- * will be started later. */
+/* Groups are read only when their time comes. So ended and later threads take no memory. */
 struct lines *lines_new(const struct source *source, bool fold_leaves) {
     struct lines *l = mem_alloc(sizeof *l);
     size_t count = stream_groups_count(source->stream_groups);
@@ -240,7 +239,7 @@ struct lines *lines_new(const struct source *source, bool fold_leaves) {
     return l;
 }
 
-/* Finds out when the first thread's next line is, which may put others before it. */
+/* Makes the first queue's front certain, which may move other queues before it. */
 static void settle(struct lines *l) {
     struct queue *t = l->heap[0];
     t->ready = advance(t);
@@ -261,7 +260,7 @@ static void give_out(struct queue *t, struct line *line) {
     drop_front(t);
 }
 
-/* The next change, if it is earlier than any thread's next line. */
+/* Gives out the next change if it is earlier than each thread's next line. */
 static bool give_change(struct lines *l) {
     if (l->next_change == l->changes.list.count)
         return false;

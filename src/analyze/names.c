@@ -1,3 +1,4 @@
+/* See names.h: each module's ids are one range, with consecutive numbers. */
 #include "analyze/names.h"
 
 #include <ctype.h>
@@ -15,12 +16,12 @@ struct range {
 
 struct names {
     const struct trace_reader *reader;
-    struct range *ranges; /* by first_id; then one without ids, for the unknown function */
-    size_t range_count;   /* the last one not counted */
-    size_t recent;        /* the range of the id that was looked up last */
+    struct range *ranges; /* ascending by first_id; then an empty one for the unknown function */
+    size_t range_count;   /* without the last one */
+    size_t recent;        /* the range of the last lookup */
     uint32_t function_count, module_count;
     bool grow_stacks;
-    char **functions, **modules; /* the readable names that were asked for */
+    char **functions, **modules; /* readable names, made on first use */
     const char *const **aliases;
     struct arena *arena;
 };
@@ -76,7 +77,7 @@ uint32_t names_count(const struct names *n) { return n->function_count; }
 bool names_grow_stacks(const struct names *n) { return n->grow_stacks; }
 uint32_t names_module_count(const struct names *n) { return n->module_count; }
 
-/* The last range that begins at or before ID, if it holds it; else that of the unknown function. */
+/* The range that holds ID, or that of the unknown function. */
 static __attribute__((noinline)) size_t search(const struct names *n, uint32_t id) {
     size_t end = SEARCH(i, n->range_count, n->ranges[i].first_id <= id);
     const struct range *last = end ? &n->ranges[end - 1] : NULL;
@@ -97,7 +98,8 @@ static const struct range *range_of(const struct names *n, uint32_t function) {
     const struct range *r = &n->ranges[n->recent];
     if (function - r->first < r->count)
         return r;
-    for (r = n->ranges; r->count; r++) /* not sorted by number, if a file is made to confuse */
+    /* A malicious file's ranges need not be ascending by number. */
+    for (r = n->ranges; r->count; r++)
         if (function - r->first < r->count)
             break;
     return r;
@@ -110,7 +112,7 @@ static const struct trace_function *facts(const struct names *n, uint32_t functi
                     : NULL;
 }
 
-/* Frees TEXT. */
+/* Copies TEXT into the arena, and frees TEXT. */
 static char *keep(struct names *n, char *text) {
     char *kept = arena_strdup(n->arena, text);
     for (char *p = kept; *p; p++)
@@ -140,7 +142,7 @@ static bool is_listed(const char *const *list, size_t count, const char *name) {
     return count;
 }
 
-/* Symbols that differ may have the same readable name, as constructors do. */
+/* Different symbols may have the same readable name, as constructors do. */
 const char *const *names_aliases(struct names *n, uint32_t function) {
     const struct trace_function *f = facts(n, function);
     if (n->aliases[function] || !f || !f->aliases || !*f->aliases)
@@ -197,7 +199,7 @@ static void add_symbols(struct function_names *names, const char *list) {
     }
 }
 
-struct function_names names_known(struct names *n, uint32_t function) {
+struct function_names names_all(struct names *n, uint32_t function) {
     struct function_names names = {0};
     const struct trace_function *f = facts(n, function);
     const char *const *alias = names_aliases(n, function);
@@ -211,7 +213,7 @@ struct function_names names_known(struct names *n, uint32_t function) {
 
 bool names_match(struct names *n, uint32_t function, const struct pattern *p) {
     const char *module = names_module_name(n, names_module(n, function));
-    struct function_names names = names_known(n, function);
+    struct function_names names = names_all(n, function);
     bool matches = function_names_match(&names, module, p);
     function_names_done(&names);
     return matches;

@@ -1,3 +1,4 @@
+/* See places.h: gives functions of chains one number each, and chains that look alike one chain. */
 #include "analyze/places.h"
 
 #include <ctype.h>
@@ -9,7 +10,7 @@
 #include "base/search.h"
 #include "elf/demangle.h"
 
-struct other { /* a function that is not among the names */
+struct other { /* a function that names.h does not know */
     char *function, *module;
 };
 
@@ -17,21 +18,21 @@ struct places {
     const struct trace_reader *reader;
     struct names *names;
     uint32_t *numbers;    /* by place */
-    struct other *others; /* from names_count() on */
+    struct other *others; /* numbered from names_count() on */
     uint32_t other_count;
     uint8_t *shared;  /* by number: see places_is_shared() */
-    uint32_t *chains; /* by chain: the first one that is shown so */
+    uint32_t *chains; /* by chain: the first chain that is shown alike */
     uint32_t chain_count;
 };
 
-/* The function of M at ADDRESS; m->function_count: none begins there. */
+/* The function of M that begins at ADDRESS; m->function_count: none does. */
 static uint32_t function_at(const struct trace_module *m, uint64_t address) {
     size_t i = SEARCH(k, m->function_count, m->functions[k].address < address);
     bool found = i < m->function_count && m->functions[i].address == address;
     return found ? (uint32_t)i : m->function_count;
 }
 
-/* Its number among the names; names_count(): it has none. */
+/* PLACE's number in names.h; names_count(): it has none. */
 static uint32_t find_traced(const struct places *p, const struct trace_place *place) {
     for (size_t i = 0; i < trace_reader_module_count(p->reader); i++) {
         const struct trace_module *m = trace_reader_module(p->reader, i);
@@ -49,7 +50,7 @@ static char *readable(char *text) {
     return text;
 }
 
-/* A name, else where it is. */
+/* PLACE's name, or else its module and address. */
 static struct other describe(const struct trace_place *place) {
     const char *module = place->module && *place->module ? place->module : "<unknown>";
     bool named = place->function && *place->function;
@@ -89,7 +90,8 @@ static void join_places(struct places *p, uint32_t count) {
 
 static bool is_end(uint32_t chain) { return chain <= CHAIN_MISSED; }
 
-/* Chains are paths from their ends. */
+/* A chain is a path of functions in a tree, from its outermost function inwards. Chains that are
+ * shown alike have the same node. */
 static void join_chains(struct places *p) {
     uint32_t count = p->chain_count = trace_reader_chain_count(p->reader);
     AUTO_FREE uint32_t *nodes = mem_alloc((count + 1) * sizeof *nodes);

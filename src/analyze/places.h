@@ -1,8 +1,6 @@
-/*
- * Functions that chains of callers lead through (record --stack), traced or not, under the numbers
- * that names.h gives, and further ones for those that it does not know. Those of the same name and
- * module have one number.
- */
+/* Numbers the functions in chains of callers (record --stack), traced or not. Traced functions keep
+ * the numbers of names.h; the others get further ones. Functions of the same name and module have
+ * one number. */
 #pragma once
 
 #include "analyze/names.h"
@@ -12,19 +10,18 @@ struct places;
 struct places *places_new(const struct trace_reader *r, struct names *names);
 void places_free(struct places *p);
 
-uint32_t places_count(const struct places *p); /* numbers are smaller, at least names_count() */
-/* By number, as names_function() and names_module_name() say it. */
+uint32_t places_count(const struct places *p); /* numbers are below this; at least names_count() */
+/* As names_function() and names_module_name() give them. */
 const char *places_function(struct places *p, uint32_t function);
 const char *places_module(struct places *p, uint32_t function);
 
-/* Whether functions of other modules have the same name, among those that chains lead through. */
+/* True if functions of different modules, among those in chains, have this name. */
 bool places_is_shared(const struct places *p, uint32_t function);
 
-/* The chain that stands for all that are shown as CHAIN is: functions of the same names and modules
- * (local ones of different files, say), and the same end. */
+/* The representative of all chains that are shown like CHAIN: the same names and modules (local
+ * functions of different files, say), and the same end. */
 uint32_t places_chain(const struct places *p, uint32_t chain);
-/* The function that chain *CHAIN begins with; *CHAIN becomes the chain of that. False: it is how
- * the chain ends (enum chain_end). */
+/* Takes the first function off chain *CHAIN. False: *CHAIN is an end (enum chain_end). */
 bool places_next(const struct places *p, uint32_t *chain, uint32_t *ret_function);
-/* "whole" and so on, of what places_next() has left; "none" of CHAIN_NONE. */
+/* The name of the end that places_next() has reached, such as "whole"; "none" for CHAIN_NONE. */
 const char *places_end(uint32_t chain);

@@ -1,3 +1,4 @@
+/* See stats.h: adds up calls as the walk closes them. */
 #include "analyze/stats.h"
 
 #include "base/mem.h"
@@ -10,18 +11,18 @@ struct stats {
     uint32_t count;                     /* of functions */
     struct function_stats *functions;   /* by number */
     ARRAY(uint32_t) called;
-    /* Counters of histograms that are still to be incremented. They are rarely in a near cache:
-     * by the time that one has come, its turn has. */
+    /* Histogram counters that are to be incremented. They are rarely in a near cache, so each one
+     * is prefetched first, and incremented PENDING calls later. */
     uint64_t *pending[PENDING];
     uint32_t next_pending;
-    uint64_t nothing;        /* what else pending[] points to */
-    struct period **periods; /* while a group of several streams is added: by stream, function */
+    uint64_t no_counter;     /* free entries of pending[] point here */
+    struct period **periods; /* [stream][function], while a group of several streams is added */
 };
 
 static void count_pending(struct stats *s) {
     for (int i = 0; i < PENDING; i++) {
         ++*s->pending[i];
-        s->pending[i] = &s->nothing;
+        s->pending[i] = &s->no_counter;
     }
 }
 
@@ -43,15 +44,15 @@ static inline uint32_t number_of(const struct stats *s, const struct walk_call *
                      : call->function;
 }
 
-static inline uint32_t begin(struct period *p, const struct walk_call *call) {
+static inline uint32_t begin_call(struct period *p, const struct walk_call *call) {
     if (!p->open++)
         p->since_ns = call->start_ns;
     return 0;
 }
 
-/* On one stack the outermost call is the longest; on several, calls may overlap in any way. */
-static inline void end(struct stats *s, struct period *p, uint32_t number,
-                       const struct walk_call *call) {
+/* On one stack the outermost call is the longest. On several stacks calls may overlap. */
+static inline void end_call(struct stats *s, struct period *p, uint32_t number,
+                            const struct walk_call *call) {
     struct function_stats *f = &s->functions[number];
     uint64_t duration = call->end_ns - call->start_ns;
     p->lasting |= !call->brief;
@@ -77,19 +78,19 @@ static inline void end(struct stats *s, struct period *p, uint32_t number,
     add_duration(s, &f->durations, duration);
 }
 
-/* One thread at a time. */
+/* For groups of one stream. */
 static uint32_t on_open(void *ctx, const struct walk_call *call) {
     struct stats *s = ctx;
-    return begin(&s->functions[number_of(s, call)].period, call);
+    return begin_call(&s->functions[number_of(s, call)].period, call);
 }
 
 static void on_close(void *ctx, const struct walk_call *call) {
     struct stats *s = ctx;
     uint32_t number = number_of(s, call);
-    end(s, &s->functions[number].period, number, call);
+    end_call(s, &s->functions[number].period, number, call);
 }
 
-/* Threads of one group take turns: each has its own notes of what is open. */
+/* For groups of several streams: each thread has its own periods. */
 static struct period *period_of(struct stats *s, uint32_t number, const struct walk_call *call) {
     struct period **of_stream = &s->periods[call->stream];
     if (!*of_stream)
@@ -97,13 +98,13 @@ static struct period *period_of(struct stats *s, uint32_t number, const struct w
     return &(*of_stream)[number];
 }
 
-static uint32_t on_turn_open(void *ctx, const struct walk_call *call) {
-    return begin(period_of(ctx, number_of(ctx, call), call), call);
+static uint32_t on_merged_open(void *ctx, const struct walk_call *call) {
+    return begin_call(period_of(ctx, number_of(ctx, call), call), call);
 }
 
-static void on_turn_close(void *ctx, const struct walk_call *call) {
+static void on_merged_close(void *ctx, const struct walk_call *call) {
     uint32_t number = number_of(ctx, call);
-    end(ctx, period_of(ctx, number, call), number, call);
+    end_call(ctx, period_of(ctx, number, call), number, call);
 }
 
 struct stats *stats_new(const struct source *source, const struct caller_groups *groups) {
@@ -113,7 +114,7 @@ struct stats *stats_new(const struct source *source, const struct caller_groups 
     s->count = groups ? caller_groups_count(groups) : names_count(source->names);
     s->functions = mem_alloc(s->count * sizeof *s->functions);
     for (int i = 0; i < PENDING; i++)
-        s->pending[i] = &s->nothing;
+        s->pending[i] = &s->no_counter;
     return s;
 }
 
@@ -128,7 +129,7 @@ void stats_free(struct stats *s) {
 
 /* ---- stream groups ---- */
 
-struct division {
+struct by_stream {
     struct stats *const *each;
     struct stream_group group;
 };
@@ -138,30 +139,30 @@ static int compare_streams(const void *a, const void *b) {
     return (*x > *y) - (*x < *y);
 }
 
-static struct stats *share_of(const struct division *d, const struct walk_call *call) {
+static struct stats *stats_of_call(const struct by_stream *d, const struct walk_call *call) {
     const uint32_t *found =
         bsearch(&call->stream, d->group.streams, d->group.count, sizeof *found, compare_streams);
     return d->each[found - d->group.streams];
 }
 
-static uint32_t divide_open(void *ctx, const struct walk_call *call) {
-    return on_open(share_of(ctx, call), call);
+static uint32_t by_stream_open(void *ctx, const struct walk_call *call) {
+    return on_open(stats_of_call(ctx, call), call);
 }
 
-static void divide_close(void *ctx, const struct walk_call *call) {
-    on_close(share_of(ctx, call), call);
+static void by_stream_close(void *ctx, const struct walk_call *call) {
+    on_close(stats_of_call(ctx, call), call);
 }
 
 void stats_add_stream_group(struct stats *const *each, struct stream_group group) {
-    struct division division = {each, group};
-    struct visitor visitor = {.ctx = &division, .open = divide_open, .close = divide_close};
+    struct by_stream by_stream = {each, group};
+    struct visitor visitor = {.ctx = &by_stream, .open = by_stream_open, .close = by_stream_close};
     walk_stream_group(each[0]->source, group, &visitor);
     for (uint32_t i = 0; i < group.count; i++)
         count_pending(each[i]);
 }
 
-static void add_turns(struct stats *s, struct stream_group group) {
-    struct visitor visitor = {.ctx = s, .open = on_turn_open, .close = on_turn_close};
+static void add_merged(struct stats *s, struct stream_group group) {
+    struct visitor visitor = {.ctx = s, .open = on_merged_open, .close = on_merged_close};
     s->periods = mem_alloc(trace_reader_stream_count(s->source->reader) * sizeof *s->periods);
     walk_stream_group(s->source, group, &visitor);
     for (uint32_t i = 0; i < group.count; i++)
@@ -174,7 +175,7 @@ void stats_add_all(struct stats *s) {
     for (size_t i = 0; i < stream_groups_count(s->source->stream_groups); i++) {
         struct stream_group group = stream_groups_at(s->source->stream_groups, i);
         if (group.count > 1)
-            add_turns(s, group);
+            add_merged(s, group);
         else
             walk_stream_group(s->source, group, &visitor);
     }
@@ -197,7 +198,7 @@ const struct function_stats *stats_of(const struct stats *s, uint32_t function) 
     return &s->functions[function];
 }
 
-/* The nearest rank, kept within what was measured exactly. */
+/* The nearest rank, limited to the exact minimum and maximum. */
 uint64_t stats_percentile(const struct function_stats *f, unsigned percent) {
     if (!f->calls)
         return 0;

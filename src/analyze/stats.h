@@ -1,4 +1,4 @@
-/* Statistics of functions: CONTRACT.md's "report". */
+/* Statistics of functions, for `spoor report`. */
 #pragma once
 
 #include "analyze/caller_groups.h"
@@ -7,36 +7,33 @@
 
 struct function_stats {
     uint64_t calls;
-    uint64_t total_ns; /* of all periods in which a call was open, by the threads where they began;
-                          not if all were brief */
+    uint64_t total_ns; /* of all periods with an open call, by the thread in which the calls began;
+                          periods with brief calls only do not count */
     uint64_t self_ns;
     uint64_t min_ns, max_ns;
-    uint64_t unwound, inferred; /* the latter are among the former */
-    uint64_t before; /* calls that began untraced: they count in total and self time alone */
+    uint64_t unwound, inferred; /* inferred calls are unwound calls, too */
+    uint64_t before; /* calls that began untraced: they count only in total and self time */
     struct histogram durations;
-    struct period {        /* private: in which calls of one thread are open */
-        uint64_t since_ns; /* the first of them began then */
-        uint32_t open;     /* how many are */
-        bool lasting;      /* one that was not brief has ended since then */
-    } period;              /* of the present thread */
+    struct period {        /* private: a time in which one thread has an open call */
+        uint64_t since_ns; /* when the first one began */
+        uint32_t open;     /* number of open calls */
+        bool lasting;      /* a call that was not brief has ended in it */
+    } period;              /* of the thread that is being read */
 };
 
 struct stats;
-/* GROUPS: what is a function in the following is one of these instead; NULL: it is one. */
+/* GROUPS: count by group; then "function" below is a group's number. NULL: count by function. */
 struct stats *stats_new(const struct source *source, const struct caller_groups *groups);
 void stats_free(struct stats *s);
-/* Adds what one group holds, to each in EACH, by number among the group's streams, the calls that
- * began in that stream. */
+/* Adds the calls of GROUP. EACH[i] gets those that began in the group's ith stream. */
 void stats_add_stream_group(struct stats *const *each, struct stream_group group);
 void stats_add_all(struct stats *s);
-/* Forgets what was added. */
+/* Removes all that was added. */
 void stats_clear(struct stats *s);
 
-/* The functions with calls, those that began untraced included, in the order of their first ones.
- */
+/* The functions with calls, also calls that began untraced, in order of first calls. */
 size_t stats_function_count(const struct stats *s);
 uint32_t stats_function(const struct stats *s, size_t i);
 const struct function_stats *stats_of(const struct stats *s, uint32_t function);
-/* The duration that PERCENT (1 … 100) of the calls did not exceed; errs by less than 1 %. 0: there
- * are none. */
+/* The duration that PERCENT (1 … 100) of calls did not exceed; errs by less than 1 %. 0: none. */
 uint64_t stats_percentile(const struct function_stats *f, unsigned percent);

@@ -1,3 +1,4 @@
+/* See suggest.h: keeps the nearest few names. */
 #include "analyze/suggest.h"
 
 #include <stdio.h>
@@ -9,9 +10,9 @@
 enum { MOST = 3 };
 
 struct candidates {
-    char *typed; /* without what makes it a pattern */
+    char *typed; /* without wildcards and delimiters */
     unsigned limit;
-    const char *names[MOST]; /* the nearest first */
+    const char *names[MOST]; /* nearest first */
     unsigned distances[MOST];
     int count;
 };
@@ -33,7 +34,7 @@ static void candidates_init(struct candidates *c, const char *typed) {
     c->limit = (unsigned)strlen(c->typed) / 2;
 }
 
-/* Parameters and qualifiers aside: for "drwa", "ns::draw(int)" is near. */
+/* Ignores parameters and qualifiers: "ns::draw(int)" is near to "drwa". */
 static unsigned distance_to(const struct candidates *c, const char *name) {
     AUTO_FREE char *bare = mem_printf("%.*s", (int)strcspn(name, "("), name);
     const char *last = bare;
@@ -66,7 +67,7 @@ static void consider(struct candidates *c, const char *name) {
     c->distances[at] = distance;
 }
 
-/* Frees what candidates_init() made. */
+/* Writes the suggestion, and frees C's text. */
 static void write_out(struct candidates *c, char text[SUGGEST_ROOM]) {
     static const char head[] = " (did you mean ", tail[] = "?)";
     size_t used = 0;

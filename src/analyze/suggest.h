@@ -1,4 +1,4 @@
-/* "Did you mean": the names of a trace that come near to what somebody typed. */
+/* "Did you mean": the names of a trace that are similar to a mistyped one. */
 #pragma once
 
 #include "analyze/names.h"

@@ -1,13 +1,14 @@
+/* Builds and sorts the call graph; finds callees and callers of chosen functions in it. */
 #include "analyze/tree.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 
-enum { FIRST_ROOM = 1024 };
+enum { FIRST_NODES = 1024 };
 
 void tree_init(struct tree *t) {
-    *t = (struct tree){.room = FIRST_ROOM, .table_size = 2 * FIRST_ROOM, .count = 1};
+    *t = (struct tree){.room = FIRST_NODES, .table_size = 2 * FIRST_NODES, .count = 1};
     t->nodes = mem_resize(NULL, t->room, sizeof *t->nodes);
     t->table = mem_alloc(t->table_size * sizeof *t->table);
     t->nodes[0] = (struct tree_node){.function = WALK_NONE,
@@ -27,8 +28,8 @@ static uint32_t hash(const struct tree *t, uint32_t parent, uint32_t function) {
     return (uint32_t)(key >> 32) & (t->table_size - 1);
 }
 
-/* The slot that holds the node, or where it belongs. */
-static uint32_t *slot(struct tree *t, uint32_t parent, uint32_t function) {
+/* The table entry that holds the node, or the free one where it belongs. */
+static uint32_t *entry_of(struct tree *t, uint32_t parent, uint32_t function) {
     uint32_t i = hash(t, parent, function);
     for (; t->table[i]; i = (i + 1) & (t->table_size - 1)) {
         const struct tree_node *n = &t->nodes[t->table[i]];
@@ -46,7 +47,7 @@ static void grow(struct tree *t) {
     free(t->table);
     t->table = mem_alloc(t->table_size * sizeof *t->table);
     for (uint32_t i = 1; i < t->count; i++)
-        *slot(t, t->nodes[i].parent, t->nodes[i].function) = i;
+        *entry_of(t, t->nodes[i].parent, t->nodes[i].function) = i;
 }
 
 static uint32_t add(struct tree *t, uint32_t parent, uint32_t function) {
@@ -59,7 +60,7 @@ static uint32_t add(struct tree *t, uint32_t parent, uint32_t function) {
                                         .first_child = TREE_NONE,
                                         .next_sibling = p->first_child};
     p->first_child = node;
-    *slot(t, parent, function) = node;
+    *entry_of(t, parent, function) = node;
     return node;
 }
 
@@ -67,7 +68,7 @@ uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function) {
     struct tree_node *p = &t->nodes[parent];
     if (p->recent_child && t->nodes[p->recent_child].function == function)
         return p->recent_child;
-    uint32_t node = *slot(t, parent, function);
+    uint32_t node = *entry_of(t, parent, function);
     if (!node)
         node = add(t, parent, function);
     return t->nodes[parent].recent_child = node;
@@ -177,7 +178,7 @@ void tree_focus(const struct tree *tree, const uint8_t *chosen, struct tree *cal
                 struct tree *callers) {
     tree_init(callees);
     tree_init(callers);
-    uint32_t *to = mem_resize(NULL, tree->count, sizeof *to); /* nodes of TREE in CALLEES */
+    uint32_t *to = mem_resize(NULL, tree->count, sizeof *to); /* nodes in CALLEES by TREE's */
     to[0] = TREE_NONE;
     for (uint32_t i = 1; i < tree->count; i++) {
         const struct tree_node *n = &tree->nodes[i];

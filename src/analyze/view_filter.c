@@ -1,3 +1,4 @@
+/* See view_filter.h. Decides for a function when it is first met. */
 #include "analyze/view_filter.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 #include "base/mem.h"
 
 static bool chooses(const struct view_filter *f, const char *module, uint32_t function) {
-    struct function_names names = names_known(f->names, function);
+    struct function_names names = names_all(f->names, function);
     bool chosen = filter_chooses(&f->spec.filter, module, &names);
     function_names_done(&names);
     return chosen;

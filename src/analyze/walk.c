@@ -1,16 +1,17 @@
+/* See walk.h. Merges the group's streams by time, and passes shown calls to the visitor. */
 #include "analyze/walk.h"
 
 #include "base/mem.h"
 
 /* A stream of the group. */
-struct reel {
+struct input {
     uint32_t stream;
-    uint32_t thread; /* its number among the group's */
+    uint32_t thread; /* its index in the group */
     struct trace_cursor *cursor;
-    const struct trace_item *items; /* [next … count): read, and still to come */
+    const struct trace_item *items; /* [next … count): decoded, not yet taken */
     size_t next, count;
-    uint64_t ticks; /* of the next one */
-    bool ended;     /* the thread has */
+    uint64_t ticks; /* of the next item */
+    bool ended;     /* the thread has ended */
 };
 
 struct walk {
@@ -19,33 +20,33 @@ struct walk {
     struct names *names;
     struct view_filter *filter;
     struct calls *calls;
-    struct reel *reels;  /* of the group */
-    struct reel **heap;  /* those that go on: the one whose next item is the earliest first */
-    uint32_t count;      /* how many do */
-    uint32_t reel_count; /* all */
-    struct reel *reel;   /* whose items are taken */
+    struct input *inputs; /* all streams of the group */
+    struct input **heap;  /* streams with items left, earliest next item first */
+    uint32_t count;       /* of `heap` */
+    uint32_t input_count; /* all */
+    struct input *input;  /* the one whose items are being taken */
     uint64_t now_ns;
     uint64_t threshold_ns;
     uint32_t depth; /* limit */
-    bool early;     /* what is read lies before the span */
+    bool early;     /* the last item was before the span */
 };
 
-/* What is kept of an open call, in call.user. */
+/* Kept for each open call, in call.user. */
 union state {
     uint64_t user;
     struct {
         uint32_t shown : 1;
-        uint32_t above : 31; /* shown callers */
-        uint32_t value;      /* of the call, or of its nearest shown caller */
+        uint32_t above : 31; /* number of shown callers */
+        uint32_t value;      /* visitor.open()'s of the call, or of its nearest shown caller */
     };
 };
 _Static_assert(sizeof(union state) == sizeof(uint64_t), "is call.user");
 
-/* Whether calls that begin now are shown, as far as their thread goes. */
+/* True if the thread of calls that begin now is shown. */
 static bool shows_thread(const struct walk *w) {
-    return w->reel_count == 1 ||
+    return w->input_count == 1 ||
            view_filter_shows_thread(w->filter,
-                                    trace_reader_thread(w->source->reader, w->reel->stream));
+                                    trace_reader_thread(w->source->reader, w->input->stream));
 }
 
 static void on_open(void *ctx, struct call *call, struct call *parent) {
@@ -60,7 +61,7 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
                 view_filter_shows(w->filter, function) && shows_thread(w);
     if (own.shown && w->visitor->open) {
         struct walk_call shown = {.function = function,
-                                  .stream = w->reel->stream,
+                                  .stream = w->input->stream,
                                   .depth = own.above,
                                   .stack = call->stack,
                                   .chain = call->chain,
@@ -72,7 +73,7 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     call->user = own.user;
 }
 
-/* What the span cuts off may have been as long as record was asked for. */
+/* A call that the span cuts may have been as long as -t of the recording demands. */
 static bool is_brief(const struct walk *w, const struct call *call) {
     const struct view_spec *spec = &w->filter->spec;
     uint64_t duration = call->end - call->start;
@@ -88,7 +89,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     uint64_t duration = call->end - call->start;
     bool brief = is_brief(w, call);
     if ((!own.shown || brief) && parent)
-        parent->child_ticks -= duration - call->child_ticks; /* that time becomes its own */
+        parent->child_ticks -= duration - call->child_ticks; /* now the parent's own time */
     if (!own.shown || !w->visitor->close)
         return;
     union state up = {.user = parent ? parent->user : 0};
@@ -96,10 +97,10 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     bool missed = call->how == CALL_MISSED;
     bool unseen = call->how == CALL_UNWOUND || call->how == CALL_ENDED;
     bool stays = call->how == CALL_OPEN || call->how == CALL_ENDED;
-    uint32_t stream = w->reels[call->thread].stream;
+    uint32_t stream = w->inputs[call->thread].stream;
     struct walk_call shown = {.function = function,
                               .stream = stream,
-                              .end_stream = stays ? stream : w->reel->stream,
+                              .end_stream = stays ? stream : w->input->stream,
                               .depth = own.above,
                               .stack = call->stack,
                               .chain = call->chain,
@@ -117,12 +118,12 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
 
 /* ---- the streams of a group, merged by time ---- */
 
-static bool before(const struct reel *a, const struct reel *b) {
+static bool before(const struct input *a, const struct input *b) {
     return a->ticks < b->ticks || (a->ticks == b->ticks && a->stream < b->stream);
 }
 
 static void sift_down(struct walk *w, uint32_t i) {
-    struct reel *moved = w->heap[i];
+    struct input *moved = w->heap[i];
     for (uint32_t child; (child = 2 * i + 1) < w->count; i = child) {
         if (child + 1 < w->count && before(w->heap[child + 1], w->heap[child]))
             child++;
@@ -133,21 +134,21 @@ static void sift_down(struct walk *w, uint32_t i) {
     w->heap[i] = moved;
 }
 
-/* The stream whose turn is next when REEL, the first, has had its own; NULL: there is no other. */
-static const struct reel *second(const struct walk *w) {
+/* The stream with the next item after the first one's; NULL: there is no other. */
+static const struct input *second(const struct walk *w) {
     if (w->count < 2)
         return NULL;
     bool right = w->count > 2 && before(w->heap[2], w->heap[1]);
     return w->heap[right ? 2 : 1];
 }
 
-static void use_reel(struct walk *w, struct reel *reel) {
-    if (w->reel_count > 1)
-        calls_set_thread(w->calls, reel->thread);
-    w->reel = reel;
+static void use_input(struct walk *w, struct input *input) {
+    if (w->input_count > 1)
+        calls_set_thread(w->calls, input->thread);
+    w->input = input;
 }
 
-/* A thread has begun before its first event: items before that are not asked for. */
+/* No block is read here: the reader knows the time of each stream's first item. */
 struct walk *walk_new(const struct source *source, struct stream_group group,
                       const struct visitor *visitor) {
     static const struct calls_ops ops = {on_open, on_close};
@@ -159,14 +160,14 @@ struct walk *walk_new(const struct source *source, struct stream_group group,
     w->filter = source->filter;
     w->threshold_ns = spec->threshold_ns;
     w->depth = spec->depth ? spec->depth : UINT32_MAX;
-    w->now_ns = spec->since_ns; /* what lies before happens then */
-    w->reels = mem_alloc(group.count * sizeof *w->reels);
+    w->now_ns = spec->since_ns; /* earlier events count as happening then */
+    w->inputs = mem_alloc(group.count * sizeof *w->inputs);
     w->heap = mem_alloc(group.count * sizeof *w->heap);
     for (uint32_t i = 0; i < group.count; i++) {
         const struct trace_thread *thread = trace_reader_thread(source->reader, group.streams[i]);
-        w->reels[i] = (struct reel){.stream = group.streams[i], .thread = i};
-        w->reels[i].ticks = trace_reader_first_ticks(source->reader, group.streams[i]);
-        w->heap[i] = &w->reels[i];
+        w->inputs[i] = (struct input){.stream = group.streams[i], .thread = i};
+        w->inputs[i].ticks = trace_reader_first_ticks(source->reader, group.streams[i]);
+        w->heap[i] = &w->inputs[i];
         if (i)
             calls_add_thread(w->calls, thread);
         else
@@ -174,51 +175,51 @@ struct walk *walk_new(const struct source *source, struct stream_group group,
     }
     if (names_grow_stacks(w->names))
         calls_expect_pieces(w->calls);
-    w->count = w->reel_count = group.count;
+    w->count = w->input_count = group.count;
     for (uint32_t i = w->count / 2; i-- > 0;)
         sift_down(w, i);
-    use_reel(w, w->heap[0]);
+    use_input(w, w->heap[0]);
     return w;
 }
 
-/* Its thread's own calls are over; others may go on on the stacks that it ran on. */
-static void end_reel(struct walk *w, struct reel *reel) {
-    trace_cursor_free(reel->cursor);
-    reel->cursor = NULL;
+/* Ends the calls on the thread's own stack. Its other stacks may continue in other threads. */
+static void end_input(struct walk *w, struct input *input) {
+    trace_cursor_free(input->cursor);
+    input->cursor = NULL;
     w->heap[0] = w->heap[--w->count];
     if (!w->count)
         return;
-    calls_finish_thread(w->calls, w->now_ns, reel->ended);
+    calls_finish_thread(w->calls, w->now_ns, input->ended);
     sift_down(w, 0);
 }
 
 static bool finish(struct walk *w, uint64_t ns) {
     bool ended = true;
     w->now_ns = ns;
-    for (uint32_t i = 0; i < w->reel_count; i++) {
-        ended &= w->reels[i].ended;
-        trace_cursor_free(w->reels[i].cursor);
-        w->reels[i].cursor = NULL;
+    for (uint32_t i = 0; i < w->input_count; i++) {
+        ended &= w->inputs[i].ended;
+        trace_cursor_free(w->inputs[i].cursor);
+        w->inputs[i].cursor = NULL;
     }
     w->count = 0;
     calls_finish(w->calls, ns, ended);
     return false;
 }
 
-/* More items of the first stream. False: it has ended. */
-static bool refill(struct walk *w, struct reel *reel) {
+/* Reads more items of INPUT. False: it has ended. */
+static bool refill(struct walk *w, struct input *input) {
     struct err err;
-    if (!reel->cursor)
-        trace_cursor_open(w->source->reader, reel->stream, &reel->cursor, NULL);
-    ptrdiff_t count = trace_cursor_batch(reel->cursor, &reel->items, &err);
+    if (!input->cursor)
+        trace_cursor_open(w->source->reader, input->stream, &input->cursor, NULL);
+    ptrdiff_t count = trace_cursor_batch(input->cursor, &input->items, &err);
     if (count < 0)
         calls_gap(w->calls);
     if (count < 0 && w->source->on_damage)
         w->source->on_damage(w->source->ctx, &err);
-    reel->next = 0;
-    reel->count = count > 0 ? (size_t)count : 0;
+    input->next = 0;
+    input->count = count > 0 ? (size_t)count : 0;
     if (count > 0)
-        reel->ticks = reel->items[0].ticks;
+        input->ticks = input->items[0].ticks;
     if (count > 0 && w->source->on_progress)
         w->source->on_progress(w->source->ctx, (size_t)count);
     return count != 0;
@@ -230,47 +231,47 @@ static void take_item(struct walk *w, const struct trace_item *item) {
     } else if (item->kind == TRACE_FRAMES) {
         calls_frames(w->calls, w->now_ns, item->frames);
     } else if (item->kind == TRACE_THREAD_END) {
-        w->reel->ended = true;
+        w->input->ended = true;
     } else {
         if (w->visitor->lost && !w->early)
-            w->visitor->lost(w->visitor->ctx, w->reel->stream, w->now_ns, item->lost);
+            w->visitor->lost(w->visitor->ctx, w->input->stream, w->now_ns, item->lost);
     }
 }
 
-/* Takes what REEL has read and what is not later than UNTIL. False: the span is over. */
-static bool take_items(struct walk *w, struct reel *reel, uint64_t until) {
+/* Takes INPUT's items up to time UNTIL. False: the span is over. */
+static bool take_items(struct walk *w, struct input *input, uint64_t until) {
     const struct view_spec *spec = &w->filter->spec;
-    const struct trace_item *item = reel->items + reel->next, *end = reel->items + reel->count;
+    const struct trace_item *item = input->items + input->next, *end = input->items + input->count;
     for (; item < end && item->ticks <= until; item++) {
         uint64_t ns = trace_reader_ns(w->source->reader, item->ticks);
         if (ns > spec->until_ns) {
-            w->early = false; /* what is open has been so all the span */
+            w->early = false; /* open calls have lasted for the whole span */
             return finish(w, spec->until_ns);
         }
         w->early = ns < spec->since_ns;
         w->now_ns = ns > w->now_ns ? ns : w->now_ns; /* a damaged file may step back */
         take_item(w, item);
     }
-    reel->next = (size_t)(item - reel->items);
+    input->next = (size_t)(item - input->items);
     if (item < end)
-        reel->ticks = item->ticks;
+        input->ticks = item->ticks;
     return true;
 }
 
 bool walk_step(struct walk *w) {
     if (!w->count)
         return false;
-    struct reel *reel = w->heap[0];
-    if (reel != w->reel)
-        use_reel(w, reel);
-    if (reel->next == reel->count) {
-        if (!refill(w, reel)) {
-            end_reel(w, reel);
+    struct input *input = w->heap[0];
+    if (input != w->input)
+        use_input(w, input);
+    if (input->next == input->count) {
+        if (!refill(w, input)) {
+            end_input(w, input);
             return w->count || finish(w, w->now_ns);
         }
     }
-    const struct reel *other = second(w);
-    if (!take_items(w, reel, other ? other->ticks : UINT64_MAX))
+    const struct input *other = second(w);
+    if (!take_items(w, input, other ? other->ticks : UINT64_MAX))
         return false;
     if (other)
         sift_down(w, 0);
@@ -283,10 +284,10 @@ bool walk_is_early(const struct walk *w) { return w->early; }
 void walk_free(struct walk *w) {
     if (!w)
         return;
-    for (uint32_t i = 0; i < w->reel_count; i++)
-        trace_cursor_free(w->reels[i].cursor);
+    for (uint32_t i = 0; i < w->input_count; i++)
+        trace_cursor_free(w->inputs[i].cursor);
     calls_free(w->calls);
-    free(w->reels);
+    free(w->inputs);
     free(w->heap);
     free(w);
 }

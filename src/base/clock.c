@@ -1,3 +1,4 @@
+/* Implements the monotonic clock and waits. */
 #include "base/clock.h"
 
 #include <signal.h>

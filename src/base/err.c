@@ -1,3 +1,4 @@
+/* Formats errors into struct err. */
 #include "base/err.h"
 
 #include <stdio.h>

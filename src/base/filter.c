@@ -1,3 +1,4 @@
+/* Builds filters, and decides by them which functions and modules are meant. */
 #include "base/filter.h"
 
 #include <fnmatch.h>

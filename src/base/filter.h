@@ -1,7 +1,6 @@
-/*
- * Which functions are meant: -F, -N and -M. The command line, requests to a running recording, the
- * selection of functions to patch and the views of a trace all use this type, and decide by it.
- */
+/* The filter of -F, -N and -M: which functions are meant. The command line, requests to a running
+ * recording, the selection of functions to patch and the views of a trace all use this type and its
+ * decisions. */
 #pragma once
 
 #include "base/glob.h"
@@ -12,21 +11,21 @@ typedef ARRAY(struct pattern *) pattern_list;
 /* All zero: no option was given. Owns its patterns and texts. */
 struct filter {
     pattern_list functions; /* -F; none: all functions */
-    pattern_list excluded;  /* -N: they win over -F */
+    pattern_list excluded;  /* -N: override -F */
     ARRAY(char *) modules;  /* -M: globs on a module's file name */
 };
 
 /* Adds the option -LETTER (F, N or M) with VALUE. Errors: EINVAL "bad-pattern". */
 int filter_add(struct filter *f, char letter, const char *value, struct err *err);
-/* To be freed with filter_done() like any filter. */
+/* A copy, which the caller frees with filter_done(). */
 struct filter filter_copy(const struct filter *f);
 void filter_done(struct filter *f);
 static inline bool filter_is_empty(const struct filter *f) {
     return !f->functions.count && !f->excluded.count && !f->modules.count;
 }
-/* The value of option I, in the order -F, -N, -M; NULL: there are no more. */
+/* The value of option I, in the order -F, -N, -M; NULL: no more options. */
 const char *filter_option(const struct filter *f, size_t i, char *ret_letter);
-/* As it is typed: "-F a -N b", or "". To be freed. */
+/* The options as typed: "-F a -N b", or "". The caller frees the text. */
 char *filter_text(const struct filter *f);
 
 /* All names of one function that patterns are compared with. */
@@ -35,7 +34,7 @@ struct function_names {
 };
 /* NAME is copied. */
 void function_names_add(struct function_names *names, const char *name);
-/* NAME is a demangled one: adds it with its parameters and without. */
+/* Adds the demangled NAME with its parameters and without. */
 void function_names_add_readable(struct function_names *names, const char *name);
 void function_names_done(struct function_names *names);
 /* True if P matches the function of MODULE by one of its NAMES. */

@@ -1,3 +1,4 @@
+/* See glob.h: globs by fnmatch(3), regular expressions by regcomp(3). */
 #include "base/glob.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static int compile(struct pattern *p, const char *body, struct err *err) {
         return 0;
     char why[128];
     regerror(rc, &p->regex, why, sizeof why);
-    p->glob = mem_strdup(""); /* so that pattern_free() leaves the regex alone */
+    p->glob = mem_strdup(""); /* so that pattern_free() does not free the regex */
     return err_set(err, EINVAL, "bad-pattern", "pattern '%s': %s", p->text, why);
 }
 

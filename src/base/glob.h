@@ -16,9 +16,9 @@ int pattern_new(const char *text, struct pattern **ret, struct err *err);
 void pattern_free(struct pattern *pattern);
 /* MODULE is a file name without directory; NAME the function's demangled name or NULL. */
 bool pattern_match(const struct pattern *pattern, const char *module, const char *name);
-/* Whether the pattern is NAME itself: a full name, and no glob or regular expression. */
+/* True if the pattern is the full name NAME, without wildcards. */
 bool pattern_names(const struct pattern *pattern, const char *module, const char *name);
 bool pattern_has_module(const struct pattern *pattern);
-/* Whether functions of MODULE can match. */
+/* True if functions of MODULE can match. */
 bool pattern_match_module(const struct pattern *pattern, const char *module);
 const char *pattern_text(const struct pattern *pattern);

@@ -1,3 +1,4 @@
+/* Prints debugging messages to standard error. */
 #include "base/log.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* Allocation that ends the tool when memory runs out; arenas in chunks of 64 KB. */
 #include "base/mem.h"
 
 #include <stdarg.h>

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 void *mem_alloc(size_t size);                           /* zeroed */
-void *mem_resize(void *old, size_t count, size_t size); /* as realloc(), checked product */
-/* Zeroed pages, of which only those take memory that are written to. malloc() may give some that
- * were used before, and has to fill them. */
+void *mem_resize(void *old, size_t count, size_t size); /* like realloc(); the product is checked */
+/* Zeroed pages, which take memory only when they are written. (malloc() may give used pages, and
+ * has to clear them.) */
 void *mem_map(size_t size);
 void mem_unmap(void *pages, size_t size);
 char *mem_strdup(const char *text);

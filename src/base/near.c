@@ -1,10 +1,11 @@
+/* Computes edit distances. */
 #include "base/near.h"
 
 #include <string.h>
 
 static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
 
-/* The restricted Damerau-Levenshtein distance; three rows of its matrix are alive at a time. */
+/* The restricted Damerau-Levenshtein distance. Only three rows of its matrix are kept. */
 unsigned near_distance(const char *a, const char *b) {
     unsigned rows[3][NEAR_LONGEST + 1];
     unsigned *before = rows[0], *last = rows[1], *row = rows[2];

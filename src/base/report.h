@@ -1,12 +1,11 @@
-/* How a room tells the user something: only commands print. Either function may be missing. */
+/* How low rooms report to the user: only commands print. Either function may be NULL. */
 #pragma once
 
 #include <stddef.h>
 
 struct report {
     void (*warn)(void *ctx, const char *text); /* one line about something that is not fatal */
-    /* One line about something that failed although the recording goes on, or that stays in a
-     * process. */
+    /* One line about a failure that does not end the recording, or about leftovers in a process. */
     void (*complain)(void *ctx, const char *text);
     void *ctx;
 };

@@ -1,8 +1,9 @@
+/* Divides 128-bit numbers. */
 #include "base/wide.h"
 
 #include <stddef.h>
 
-/* Bit by bit. `rest` is below D, so twice it has at most one bit more than there is room for. */
+/* Divides bit by bit. `rest` is below D, so twice `rest` needs at most one bit more. */
 struct wide wide_quotient(struct wide n, uint64_t d, uint64_t *ret_rest) {
     struct wide quotient = {0, 0};
     uint64_t rest = 0;

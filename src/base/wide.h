@@ -1,4 +1,4 @@
-/* Numbers of 128 bits, which compilers for 32-bit machines do not have: for scaling clocks. */
+/* Numbers of 128 bits, for scaling clocks. Compilers for 32-bit machines have no such type. */
 #pragma once
 
 #include <stdint.h>

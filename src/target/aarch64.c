@@ -1,8 +1,6 @@
-/*
- * What only AArch64's threads have: the thread pointer, which lanes hang off; the number of the
- * call that they are in, apart from the registers; vectors that calls cut short. Facts: Linux
- * arch/arm64/kernel/ptrace.c, signal.c, and syscall.c.
- */
+/* What is special about threads of AArch64: lanes are found by the thread pointer; the current
+ * call's number is apart from the registers; calls drop vectors. Facts: Linux
+ * arch/arm64/kernel/ptrace.c, signal.c, and syscall.c. */
 #include <asm/hwcap.h>
 #include <asm/ptrace.h>
 #include <elf.h>
@@ -55,18 +53,18 @@ int thread_end_cancelled_syscall(pid_t tid, const struct regs *before) {
     return 0;
 }
 
-/* The kernel tells afterwards. */
+/* Nothing to note: the kernel reports the call afterwards. */
 void thread_note_wait(pid_t tid, struct thread_past *past) {
     (void)tid;
     (void)past;
 }
 
 /*
- * The result has taken the place of the first argument, which the kernel has still (orig_x0). It
- * tells that where it thinks that a seccomp filter has stopped the thread (PTRACE_GET_SYSCALL_INFO,
- * since Linux 5.3), which it knows by the code of the stop's siginfo, and a tracer may change that
- * one. At stops of ours, and before signals that do nothing, nobody else sees it. (The number is
- * not told: the kernel has forgotten by then that the thread was in a call. NT_ARM_SYSTEM_CALL
+ * Reads a call's first argument, whose register holds the result by now; the kernel still has it
+ * (orig_x0). PTRACE_GET_SYSCALL_INFO (since Linux 5.3) reports it at a stop by a seccomp filter,
+ * which it recognizes by the code in the stop's siginfo. The tracer may change that code. At
+ * spoor's stops, and before signals that do nothing, nothing else sees it. (The number is not
+ * reported: the kernel has forgotten by then that the thread was in a call. NT_ARM_SYSTEM_CALL
  * would remind it, but some kernels overwrite the argument then: 6.1.192.)
  */
 static bool first_argument(pid_t tid, uint64_t *ret) {
@@ -85,7 +83,7 @@ static bool first_argument(pid_t tid, uint64_t *ret) {
     return call.op == PTRACE_SYSCALL_INFO_SECCOMP;
 }
 
-/* Whether the instruction before the pc of REGS is `svc #0`. */
+/* True if the instruction before REGS' pc is `svc #0`. */
 static bool is_behind_call(pid_t tid, const struct regs *regs) {
     errno = 0;
     long word = ptrace(PTRACE_PEEKTEXT, tid, (void *)((regs_pc(regs) - 4) & ~(taddr_t)7), NULL);
@@ -93,10 +91,10 @@ static bool is_behind_call(pid_t tid, const struct regs *regs) {
 }
 
 /*
- * Behind the return from a handler the registers are those of the call that this had interrupted,
- * and the kernel's first argument is the return's. To look like a call that we have interrupted the
- * thread would have to be stopped before its next instruction. Where handlers have run is known, as
- * far as they have been begun since spoor is here.
+ * Behind a handler's return the registers are those of the call that the handler interrupted, but
+ * the kernel's first argument belongs to the return. Such a thread looks like one that spoor
+ * interrupted in a call if it is stopped before its next instruction. So it is compared with the
+ * places where handlers have begun since spoor is attached.
  */
 bool thread_returned_from_syscall(pid_t tid, const struct thread_past *past,
                                   const struct regs *regs, uint64_t *ret_argument) {
@@ -112,7 +110,7 @@ bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struc
     return true;
 }
 
-/* As of SVE's registers a call keeps only what they share with the other vectors. */
+/* Calls drop the part of SVE's registers that other vector registers do not share. */
 void *thread_save_vectors(pid_t tid) {
     struct user_sve_header head;
     if (get(tid, NT_ARM_SVE, &head, sizeof head) < 0 ||
@@ -128,7 +126,7 @@ void thread_restore_vectors(pid_t tid, const void *vectors) {
         set(tid, NT_ARM_SVE, vectors, head->size);
 }
 
-/* All have the counter, which the kernel reads for programs where they cannot. */
+/* All processors have the counter. The kernel reads it for programs that cannot. */
 int cpu_check(struct err *err) {
     (void)err;
     return 0;

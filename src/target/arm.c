@@ -1,8 +1,8 @@
 /*
- * What only threads of 32-bit Arm have: the thread pointer, which lanes hang off; the number of the
- * call that they are in, apart from the registers. What only its machines may lack. Facts: Linux
- * arch/arm/kernel/ptrace.c and entry-common.S, arch/arm/include/asm/syscall.h; for the counter
- * arch/arm/kernel/vdso.c and drivers/clocksource/arm_arch_timer.c.
+ * What is special about threads of 32-bit Arm: lanes are found by the thread pointer; the kernel's
+ * number of the current call is apart from the registers. Also what such machines may lack. Facts:
+ * Linux arch/arm/kernel/ptrace.c and entry-common.S, arch/arm/include/asm/syscall.h; for the
+ * counter arch/arm/kernel/vdso.c and drivers/clocksource/arm_arch_timer.c.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -23,7 +23,7 @@
 
 enum { A32_BYTES = 4, T32_BYTES = 2 }; /* of `svc` */
 
-/* Programs have memory that kernels of 32 bits keep to themselves. */
+/* Under a 64-bit kernel programs have addresses that a 32-bit kernel reserves for itself. */
 static bool is_kernel_of_64_bits(void) {
     const uint64_t most_of_32 = 0xc0000000;
     return host_highest() > most_of_32;
@@ -36,20 +36,20 @@ int thread_get_pointer(pid_t tid, uint64_t *ret) {
     return rc;
 }
 
-/* Return addresses are not guarded by a second stack. */
+/* 32-bit Arm has no shadow stacks. */
 bool thread_guards_returns(pid_t tid) {
     (void)tid;
     return false;
 }
 
-/* Kernels from 5.15 on, until that was mended in 6.6, took −1 for a number that is too large, and
- * ended who makes such a call. So another one is made that changes nothing but r0. */
+/* Kernels from 5.15 until the repair in 6.6 took −1 for a number that is too large, and killed the
+ * thread. So the thread makes another call, which changes only r0. */
 int thread_cancel_syscall(pid_t tid) {
     const uintptr_t other = SYS_getpid;
     return ptrace(PTRACE_SET_SYSCALL, tid, NULL, (void *)other) < 0 ? -errno : 0;
 }
 
-/* What of BEFORE is that call's, not the kernel's own (r12). */
+/* Restores r0, which the other call has changed. (r12 is the kernel's own.) */
 int thread_end_cancelled_syscall(pid_t tid, const struct regs *before) {
     struct regs regs;
     int rc = thread_get_regs(tid, &regs);
@@ -59,8 +59,7 @@ int thread_end_cancelled_syscall(pid_t tid, const struct regs *before) {
     return thread_set_regs(tid, &regs);
 }
 
-/* One that is interrupted again before it has stopped may be on its way out already. Most calls are
- * told without that. */
+/* Keeps an older wait: a thread that is interrupted twice may already have left the call. */
 void thread_note_wait(pid_t tid, struct thread_past *past) {
     struct status_wait now;
     status_blocking_syscall(tid, &now);
@@ -68,7 +67,7 @@ void thread_note_wait(pid_t tid, struct thread_past *past) {
         past->wait = now;
 }
 
-/* Whether that is the call behind which REGS stand. */
+/* True if W is the call behind which REGS are. */
 static bool is_wait_of(const struct status_wait *w, const struct regs *regs) {
     long number;
     uint64_t argument;
@@ -80,11 +79,11 @@ static bool is_wait_of(const struct status_wait *w, const struct regs *regs) {
 }
 
 /*
- * The register with the number may be what a handler's return has restored: then the number that
- * the kernel itself has is of that, whose registers say nothing of this call. Kernels before 5.15
- * knew the number only of calls that somebody traced; those of 64 bits forget it as soon as a stop
- * has ended a call (do_signal() in Linux' arch/arm64/kernel/signal.c). Then what tells is where
- * handlers have run, as on AArch64.
+ * True if the thread has returned from the call that REGS' number register names. The register
+ * alone does not tell, since a handler's return may have restored it: then the kernel's number is
+ * that of the return. Kernels before 5.15 know the number only for traced calls; 64-bit kernels
+ * forget it when a stop has ended a call (do_signal() in Linux' arch/arm64/kernel/signal.c). Then
+ * the places where handlers have run decide, as on AArch64.
  */
 static bool comes_from_call(pid_t tid, const struct thread_past *past, const struct regs *regs) {
     long number, seen;
@@ -99,7 +98,7 @@ static bool comes_from_call(pid_t tid, const struct thread_past *past, const str
     return seen == number || (!from_handler && is_wait_of(&past->wait, regs));
 }
 
-/* Whether the instruction at AT, in REGS' state, calls the kernel: `svc`, with 0 in A32. */
+/* True if the instruction at AT, in REGS' state, is `svc`, in A32 with 0. */
 static bool is_call(pid_t tid, const struct regs *regs, uintptr_t at) {
     enum { A32_SVC = (int)0xef000000, T32_SVC = 0xdf };
     errno = 0;
@@ -128,16 +127,16 @@ bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struc
     return true;
 }
 
-/* A lock's, as most idle threads of Go's wait: without a time that it could end at. */
+/* True for futex waits without timeout, in which most idle threads of Go are. */
 static bool is_endless_wait(const struct regs *regs) {
     enum { NUMBER = 7, TIMEOUT = 3 };
     unsigned long number = regs->raw.uregs[NUMBER];
     return (number == SYS_futex || number == SYS_futex_time64) && !regs->raw.uregs[TIMEOUT];
 }
 
-/* Whether what REGS say is to be done is a call, or that is made again (by the kernel, which has
- * set the pc back; or by us, as a mere stop has ended it): behind another one a wait would begin
- * anew. */
+/* True if the thread is about to make a call, or will make one again: the kernel has set the pc
+ * back, or spoor will, since a mere stop has ended the call. A remote call in between would begin
+ * the wait anew. */
 static bool is_in_call(pid_t tid, const struct regs *regs) {
     return is_call(tid, regs, (uintptr_t)regs_pc(regs))
                ? !is_endless_wait(regs)
@@ -159,7 +158,7 @@ int thread_set_pointer(pid_t tid, uint64_t pointer, const struct remote_site *si
     return rc < 0 || result == 0 ? rc : -ENOTSUP;
 }
 
-/* It forgets nothing. */
+/* Calls drop no vector state. */
 void *thread_save_vectors(pid_t tid) {
     (void)tid;
     return NULL;
@@ -191,15 +190,14 @@ static void leave(int sig) {
     siglongjmp(without_counter, 1);
 }
 
-/* Nothing but to read it tells for certain: a processor may have none, a kernel may forbid it, or
- * answer in its place. */
+/* Reads the counter: a processor may have none, and a kernel may forbid or emulate it. */
 static bool has_counter(void) {
-    struct sigaction before, ours = {.sa_handler = leave};
+    struct sigaction before, action = {.sa_handler = leave};
     sigset_t ill, mask;
     volatile bool has = false;
     sigemptyset(&ill);
     sigaddset(&ill, SIGILL);
-    sigaction(SIGILL, &ours, &before);
+    sigaction(SIGILL, &action, &before);
     pthread_sigmask(SIG_UNBLOCK, &ill, &mask);
     if (sigsetjmp(without_counter, 1) == 0) {
         clock_ticks();
@@ -210,8 +208,8 @@ static bool has_counter(void) {
     return has;
 }
 
-/* Where firmware has not given all processors the same counter (cntvct_functional()), the kernel
- * takes the names of its clocks out of the vDSO. Without a vDSO nothing tells. */
+/* If firmware has not given all processors the same counter (cntvct_functional()), the kernel hides
+ * its clocks' names in the vDSO. Without a vDSO this cannot be found out: true. */
 static bool shares_counter(void) {
     void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
     bool shares = !vdso || dlsym(vdso, "__vdso_clock_gettime");

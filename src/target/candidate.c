@@ -1,3 +1,4 @@
+/* Checks processes before attach; finds the processes that share memory by kcmp(2). */
 #include "target/candidate.h"
 
 #include <dirent.h>
@@ -24,7 +25,7 @@ pid_t candidate_thread(pid_t pid) {
     return count ? tids[0] : 0;
 }
 
-/* /proc does not show PID, which may exist nevertheless. */
+/* PID is not in /proc, but may exist. */
 static int not_shown(pid_t pid, struct err *err) {
     if (pid > 0 && (kill(pid, 0) == 0 || errno == EPERM))
         return err_set(err, EPERM, "seize",
@@ -96,7 +97,7 @@ int candidate_check_program(pid_t tid, struct err *err) {
     if (fd < 0 && errno == EACCES)
         return unreadable(tid, err);
     if (fd < 0 || read(fd, &header, sizeof header) != (ssize_t)sizeof header)
-        return 0; /* no right to look: what the kernel runs natively is the best guess */
+        return 0; /* it cannot be read: assume a native program */
     bool native =
         header.e_ident[EI_CLASS] == REGS_ELF_CLASS && header.e_machine == REGS_ELF_MACHINE;
     if (native && is_valgrind(fd, &header))
@@ -112,7 +113,7 @@ int candidate_check_program(pid_t tid, struct err *err) {
                    tid);
 }
 
-/* Any of its threads may have a tracer. */
+/* Refuses if any thread has a tracer. */
 static int check_tracers(pid_t pid, const char *what, struct err *err) {
     AUTO_FREE pid_t *tids = NULL;
     size_t count = status_threads(pid, &tids);
@@ -122,7 +123,7 @@ static int check_tracers(pid_t pid, const char *what, struct err *err) {
     return 0;
 }
 
-/* To open a process's memory takes the same rights as to trace it (proc_mem_open(), ptrace(2)). */
+/* Opening a process's memory needs the same rights as tracing it (proc_mem_open(), ptrace(2)). */
 static int check_rights(pid_t tid, const char *what, struct err *err) {
     AUTO_FREE char *name = mem_printf("/proc/%d/mem", tid);
     AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -150,7 +151,7 @@ static int compare_pid(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* All that /proc shows, ascending. */
+/* Lists all processes in /proc, ascending. */
 static void list_processes(struct sharing *now) {
     DIR *d = opendir("/proc");
     for (const struct dirent *e; d && (e = readdir(d));) {
@@ -169,14 +170,13 @@ static bool is_seen(const struct sharing *s, pid_t pid) {
            bsearch(&pid, s->seen.at, s->seen.count, sizeof *s->seen.at, compare_pid);
 }
 
-/* 0: it is one, above: it is not, below: nobody tells (man 2 kcmp). */
+/* 0: A and B share memory; positive: they do not; negative: unknown (kcmp(2)). */
 static long compare_memory(pid_t a, pid_t b) {
     enum { KCMP_VM = 1 };
     return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
 }
 
-/* Threads of the kernel, and what is about to end and has given its memory back, have as much of it
- * as each other: none. */
+/* Kernel threads and exiting tasks have no memory, and so compare as equal. */
 static bool share_memory(pid_t a, pid_t b) {
     return compare_memory(a, b) == 0 && status_has_memory(b);
 }

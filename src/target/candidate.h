@@ -1,7 +1,5 @@
-/*
- * Which processes can be attached to, as far as that can be told before anything is touched: all
- * of it is read from /proc.
- */
+/* Decides whether spoor can attach to a process, as far as /proc tells before anything is touched.
+ * Also finds the processes that share its memory. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,34 +8,29 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/*
- * Whether PID is a process that spoor can attach to. Errors: those of the two below; "own-process"
- * (spoor itself); "seize" (somebody traces it already, or we have not the right to: refusal.h). The
- * kernel may still refuse what this accepts.
- */
+/* 0 if spoor can attach to PID; the kernel may still refuse. Errors: those of the two checks below;
+ * "own-process" (spoor itself); "seize" (it has a tracer, or spoor lacks the right: refusal.h). */
 int candidate_check(pid_t pid, struct err *err);
-/* Whether PID is a living process of a program. Errors: "no-process", "thread-id", "kernel-thread",
- * "ended". */
+/* 0 if PID is a living process that runs a program. Errors: "no-process", "thread-id",
+ * "kernel-thread", "ended". */
 int candidate_check_process(pid_t pid, struct err *err);
-/* A thread of PID's that lives: its first one, unless that has ended before the others, when /proc
- * shows no memory under PID. 0: none. */
+/* A living thread of PID: the first one, unless it ended before the others (then /proc shows no
+ * memory under PID). 0: none. */
 pid_t candidate_thread(pid_t pid);
-/* Whether TID runs a program of this spoor's machine and class, which we may read: others have
- * other registers and other code. Errors: "foreign-program", "unreadable". */
+/* 0 if TID runs a readable program of spoor's own machine and ELF class: others have other
+ * registers and code. Errors: "foreign-program", "unreadable". */
 int candidate_check_program(pid_t tid, struct err *err);
 
-/* The other processes that have PID's very memory (CLONE_VM without CLONE_THREAD). */
+/* The other processes that share PID's memory (CLONE_VM without CLONE_THREAD). */
 struct sharing {
     pid_t pid;
     ARRAY(pid_t) sharers;
-    ARRAY(pid_t) seen; /* at the last look; ascending */
+    ARRAY(pid_t) seen; /* all processes at the last look; ascending */
 };
 
-/* Adds those that were not there at the last look. None where the kernel does not let us compare.
- * All that others have takes a while to look at: so the first look is for a time when nobody waits.
- */
+/* Looks at the processes that are new since the last look, and adds the sharers. Finds none where
+ * the kernel forbids kcmp(2). The first look takes long: make it while no thread is stopped. */
 void sharing_look(struct sharing *sharing);
-/* Whether TID, a thread of one of the sharers, has other memory by now: it has begun another
- * program since it was looked at. */
+/* True if TID, a thread of a sharer, has other memory by now: it called exec. */
 bool sharing_is_over(const struct sharing *sharing, pid_t tid);
 void sharing_done(struct sharing *sharing);

@@ -1,3 +1,4 @@
+/* See cpu.h: reads /proc/cpuinfo once. */
 #include "target/cpu.h"
 
 #include <pthread.h>
@@ -6,20 +7,20 @@
 
 #include "base/mem.h"
 
-static bool guards;
+static bool has_shadow_stacks;
 
-static void look(void) {
+static void read_cpuinfo(void) {
     AUTO_FREE char *line = NULL;
     size_t room = 0;
     FILE *f = fopen("/proc/cpuinfo", "re");
-    while (f && !guards && getline(&line, &room, f) > 0)
-        guards = strncmp(line, "flags", 5) == 0 && strstr(line, " user_shstk");
+    while (f && !has_shadow_stacks && getline(&line, &room, f) > 0)
+        has_shadow_stacks = strncmp(line, "flags", 5) == 0 && strstr(line, " user_shstk");
     if (f)
         fclose(f);
 }
 
 bool cpu_guards_returns(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, look);
-    return guards;
+    pthread_once(&once, read_cpuinfo);
+    return has_shadow_stacks;
 }

@@ -1,12 +1,10 @@
 /*
- * Classic BPF, as seccomp takes it (seccomp_check_filter() in kernel/seccomp.c), over values of
- * which some are unknown.
+ * Runs classic BPF, as seccomp takes it (seccomp_check_filter() in kernel/seccomp.c), over values
+ * of which some are unknown.
  *
- * Jumps lead forward only. So one pass over the instructions in their order suffices: when it
- * comes to one, all ways to it have been gone. Each way leaves at its end what it knows of the
- * registers; where ways meet, what they do not agree on is unknown. A condition on something
- * unknown goes both ways. That takes in every way that a filter can go, and perhaps some that it
- * cannot.
+ * Jumps lead forward only. So one pass in order suffices: all paths to an instruction are known
+ * when it comes. Where paths meet, values that differ are unknown. A condition on an unknown value
+ * goes both ways. So all possible paths are covered, and perhaps some impossible ones.
  */
 #include <linux/seccomp.h>
 #include <string.h>
@@ -21,7 +19,7 @@ struct value {
 
 enum { WORDS = sizeof(struct seccomp_data) / 4 };
 
-struct state { /* on arrival at an instruction */
+struct state { /* before an instruction */
     bool reached;
     struct value a, x, memory[BPF_MEMWORDS];
 };
@@ -42,29 +40,29 @@ static void set_input(struct run *r, const struct sandbox_call *call) {
     r->input[ARCHITECTURE] = known(REGS_CALLS);
     for (unsigned i = 0; i < 6; i++)
         if (!(call->unknown >> i & 1)) {
-            uint64_t arg = (regs_word_t)call->args[i]; /* from a register */
+            uint64_t arg = (regs_word_t)call->args[i]; /* as wide as a register */
             r->input[ARGUMENTS + 2 * i] = known((uint32_t)arg);
             r->input[ARGUMENTS + 2 * i + 1] = known((uint32_t)(arg >> 32));
         }
 }
 
-static void meet(struct value *into, struct value other) {
+static void merge(struct value *into, struct value other) {
     into->known = into->known && other.known && into->bits == other.bits;
 }
 
-/* A way has come to the instruction AT in STATE. A filter that runs off its end is none that the
- * kernel takes. */
+/* Merges STATE into the state before instruction AT. A filter that runs off its end would be
+ * refused by the kernel. */
 static void arrive(struct run *r, size_t at, const struct state *state) {
-    struct state *there = at < r->count ? &r->states[at] : NULL;
-    if (!there) {
+    struct state *target = at < r->count ? &r->states[at] : NULL;
+    if (!target) {
         r->answer = SANDBOX_HARMS;
-    } else if (!there->reached) {
-        *there = *state;
+    } else if (!target->reached) {
+        *target = *state;
     } else {
-        meet(&there->a, state->a);
-        meet(&there->x, state->x);
+        merge(&target->a, state->a);
+        merge(&target->x, state->x);
         for (size_t i = 0; i < BPF_MEMWORDS; i++)
-            meet(&there->memory[i], state->memory[i]);
+            merge(&target->memory[i], state->memory[i]);
     }
 }
 
@@ -118,7 +116,7 @@ static uint32_t compute(uint16_t operation, uint32_t a, uint32_t b) {
     }
 }
 
-/* Whoever divides by 0 has answered 0, which kills (bpf_convert_filter() in net/core/filter.c). */
+/* A division by 0 answers 0, which kills (bpf_convert_filter() in net/core/filter.c). */
 static void calculate(struct run *r, struct state *s, const struct sock_filter *in) {
     struct value b = BPF_SRC(in->code) == BPF_X ? s->x : known(in->k);
     bool alone = BPF_OP(in->code) == BPF_NEG;

@@ -1,3 +1,4 @@
+/* The child waits on a pipe until it is seized. A second pipe reports a failed exec. */
 #include "target/launch.h"
 
 #include <elf.h>
@@ -15,15 +16,15 @@
 #include "target/status.h"
 #include "target/thread.h"
 
-/* What the child says when it could not become the program. */
+/* The child's report of a failed exec. */
 struct failure {
     int code;
-    bool found;       /* the file is there: its interpreter is not, or it is none that can run */
-    uint16_t machine; /* an ELF file's, as EM_*, unless that is ours; 0: none */
+    bool found;       /* the file exists, but its interpreter does not, or it cannot run */
+    uint16_t machine; /* of an ELF file for another machine, as EM_*; else 0 */
     bool little_endian;
 };
 
-/* An ELF file's machine, which stands in headers of both classes at the same place. */
+/* Reads an ELF file's machine, which headers of both classes have at the same offset. */
 static void read_machine(const char *path, struct failure *f) {
     AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
     Elf32_Ehdr header;
@@ -36,7 +37,7 @@ static void read_machine(const char *path, struct failure *f) {
         f->machine = 0;
 }
 
-/* Returns only on failure. A file that is not there changes nothing in *F. */
+/* Returns only on failure. If the file does not exist, *F is unchanged. */
 static void try_file(const char *path, char *const argv[], struct failure *f) {
     execv(path, argv);
     int code = errno;
@@ -47,7 +48,7 @@ static void try_file(const char *path, char *const argv[], struct failure *f) {
         read_machine(path, f);
 }
 
-/* As execvp() searches, but never gives a file that the kernel does not know to a shell. */
+/* Searches like execvp(), but never gives an unknown file to a shell. */
 static struct failure try_path(char *const argv[]) {
     struct failure f = {.code = ENOENT};
     const char *path = getenv("PATH");
@@ -71,14 +72,14 @@ static struct failure try_path(char *const argv[]) {
     return f;
 }
 
-/* In the child: waits for a byte from GO, then becomes the program; reports a failure to FAILED. */
-static void become(char *const argv[], const sigset_t *mask, int go, int failed) {
+/* In the child: waits for a byte from GO, then execs the program. Reports a failure to FAILED. */
+static void run_program(char *const argv[], const sigset_t *mask, int go, int failed) {
     char byte;
     ssize_t n;
     do
         n = read(go, &byte, 1);
     while (n < 0 && errno == EINTR);
-    if (n != 1) /* the tool has died: nobody waits for this program */
+    if (n != 1) /* the tool has died */
         _exit(125);
     sigprocmask(SIG_SETMASK, mask, NULL);
     struct failure f = try_path(argv);
@@ -86,7 +87,7 @@ static void become(char *const argv[], const sigset_t *mask, int go, int failed)
     _exit(127);
 }
 
-static int foreign(const char *program, struct failure f, struct err *err) {
+static int foreign_machine(const char *program, struct failure f, struct err *err) {
     const struct arch *arch = f.little_endian ? arch_for_machine(f.machine) : NULL;
     if (!arch)
         return err_set(err, f.code, "not-executable", "%s: is for another machine (ELF machine %u)",
@@ -104,7 +105,7 @@ static int exec_error(const char *program, struct failure f, struct err *err) {
         return err_set(err, f.code, "not-executable", "%s: its interpreter does not exist",
                        program);
     if (f.machine)
-        return foreign(program, f, err);
+        return foreign_machine(program, f, err);
     if (f.code == ENOEXEC)
         return err_set(err, f.code, "not-executable",
                        "%s: is neither a program nor a script with an interpreter line (#!)",
@@ -117,7 +118,7 @@ static int killed(const char *program, struct err *err) {
     return err_set(err, ECHILD, "fork", "%s: was killed before its first instruction", program);
 }
 
-/* Waits for the exec event, or for the child's report that there will be none. */
+/* Waits for the exec event, or for the child's report of a failure. */
 static int await_exec(pid_t pid, const char *program, int failed, struct err *err) {
     for (;;) {
         int status;
@@ -151,7 +152,7 @@ int launch(char *const argv[], const sigset_t *mask, pid_t *ret_pid, struct err 
     pid_t pid = fork();
     if (pid == 0) {
         close(go_write); /* so that the tool's death ends the wait */
-        become(argv, mask, go_read, failed_write);
+        run_program(argv, mask, go_read, failed_write);
     }
     close(failed_write);
     failed_write = -1;
@@ -164,7 +165,7 @@ int launch(char *const argv[], const sigset_t *mask, pid_t *ret_pid, struct err 
         waitpid(pid, NULL, 0);
         return rc;
     }
-    ssize_t n = write(go_write, "", 1); /* no SIGPIPE: we hold the other end, too */
+    ssize_t n = write(go_write, "", 1); /* no SIGPIPE: go_read is open here, too */
     (void)n;
     rc = await_exec(pid, argv[0], failed_read, err);
     if (rc == 0)

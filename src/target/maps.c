@@ -1,3 +1,4 @@
+/* Parses /proc/PID/maps, edits the array, and searches it for room. */
 #include "target/maps.h"
 
 #include <errno.h>
@@ -11,8 +12,8 @@
 #include "base/page.h"
 #include "base/search.h"
 
-/* By hand: sscanf() takes longer than the kernel does to write it, and programs stand meanwhile.
- * LINE ends without a line feed. */
+/* Parses by hand: sscanf() takes longer than the kernel takes to write the line, and the program is
+ * stopped meanwhile. LINE ends without a line feed. */
 static bool parse_line(char *line, struct map *m) {
     enum { MODES = 4 };
     char *at, *modes;
@@ -38,8 +39,8 @@ static bool parse_line(char *line, struct map *m) {
     return true;
 }
 
-/* All that can be read from FD, a file of the kernel's, as a text to be freed; NULL with errno. In
- * few reads: with each the kernel searches anew. */
+/* Reads a kernel file to its end; the caller frees the text. NULL with errno. Makes few reads,
+ * since the kernel searches anew for each one. */
 static char *read_text(int fd) {
     enum { AT_ONCE = 1 << 16 };
     size_t size = 0, room = 0;
@@ -62,7 +63,7 @@ int maps_read(pid_t tid, struct maps *ret, struct err *err) {
     snprintf(name, sizeof name, "/proc/%d/maps", tid);
     AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
     AUTO_FREE char *text = fd < 0 ? NULL : read_text(fd);
-    if (!text) /* a part of it would tell that the rest is unmapped */
+    if (!text) /* a part would look as if the rest were unmapped */
         return err_set(err, errno, "read-maps", "process %d: cannot read its memory map: %s", tid,
                        strerror(errno));
     struct maps maps = {0};
@@ -103,7 +104,7 @@ void maps_use_former_names(struct maps *maps) {
         maps_use_former_name(maps->list.at[i].path);
 }
 
-/* Takes [START, END) out of map number I. Returns how many maps are in its place. */
+/* Cuts [START, END) out of map number I. Returns how many maps remain of it. */
 static size_t cut_out(struct maps *maps, size_t i, taddr_t start, taddr_t end) {
     struct map *m = &maps->list.at[i], rest = *m;
     bool below = m->start<start, above = m->end> end;
@@ -145,7 +146,7 @@ static const uint64_t BREAK_ROOM = 1024 << 20;
 static const uint64_t STACK_ROOM = (REGS_WORD_BYTES < 8 ? 64 : 256) << 20;
 static const taddr_t LOWEST = 0x100000;
 
-/* What map I may grow into. A stack gets no farther than to the next map. */
+/* The range into which map I may grow. A stack grows at most to the next map. */
 static void with_room_to_grow(const struct maps *maps, size_t i, taddr_t *start, taddr_t *end) {
     const struct map *m = &maps->list.at[i];
     taddr_t before = i ? m[-1].end : 0;
@@ -157,8 +158,8 @@ static void with_room_to_grow(const struct maps *maps, size_t i, taddr_t *start,
         *start = *start > before + STACK_ROOM ? *start - STACK_ROOM : before;
 }
 
-/* The highest free place for SIZE bytes that ends at or below TOP and starts at or above BOTTOM.
- * One way down is enough: what a map grows into reaches up over maps that were passed already. */
+/* The highest free place for SIZE bytes in [BOTTOM, TOP). One pass down suffices: room to grow
+ * reaches up only over maps that were passed already. */
 static taddr_t room_below(const struct maps *maps, taddr_t bottom, taddr_t top, uint64_t size) {
     taddr_t at = page_down(top - size);
     for (size_t i = maps->list.count; i-- > 0;) {
@@ -173,7 +174,7 @@ static taddr_t room_below(const struct maps *maps, taddr_t bottom, taddr_t top, 
     return at >= bottom && top > size ? at : 0;
 }
 
-/* The lowest free place at or above BOTTOM that ends at or below TOP. */
+/* The lowest free place for SIZE bytes in [BOTTOM, TOP). */
 static taddr_t room_above(const struct maps *maps, taddr_t bottom, taddr_t top, uint64_t size) {
     taddr_t at = page_up(bottom);
     for (size_t i = 0; i < maps->list.count; i++) {
@@ -220,7 +221,7 @@ static bool meets(taddr_t at, uint64_t size, struct span s) {
     return at < s.end && at + size > s.start;
 }
 
-/* The same as the two above, outside of HEAP. */
+/* The same two searches, outside of HEAP. */
 static taddr_t room_down(const struct maps *maps, struct span within, uint64_t size,
                          struct span heap) {
     taddr_t at = room_below(maps, within.start, within.end, size);
@@ -241,10 +242,10 @@ taddr_t maps_find_room(const struct maps *maps, struct span near, uint64_t size,
     const taddr_t highest = host_highest();
     taddr_t top = low + reach < highest ? low + reach : highest;
     const struct span heap = {break_start, break_start ? break_start + BREAK_ROOM : 0};
-    /* Below the module, at a distance that leaves the neighbourhood to the program; else above it:
-     * below a break that the kernel has put some way off (up to a gigabyte: arch_randomize_brk() in
-     * arch/x86/kernel/process.c), or far enough for one that starts behind the module; else
-     * wherever there is room. */
+    /* First below the module, far enough away to leave the near room to the program. Then above it:
+     * below the program break, which the kernel may place up to a gigabyte off
+     * (arch_randomize_brk() in arch/x86/kernel/process.c), or far enough up for a break that starts
+     * behind the module. Last wherever there is room. */
     taddr_t at = 0;
     if (low > bottom + 256 * MIB + size)
         at = room_down(maps, (struct span){bottom, low - 256 * MIB}, size, heap);

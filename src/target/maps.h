@@ -1,4 +1,4 @@
-/* /proc/PID/maps as an array, and room in an address space. */
+/* /proc/PID/maps as an array; finds room in an address space. */
 #pragma once
 
 #include <sys/types.h>
@@ -13,37 +13,37 @@ struct map {
     uint64_t inode;
     dev_t device;
     bool readable, writable, executable, shared;
-    char *path; /* "" for anonymous memory; "[heap]" and the like as the kernel names them */
+    char *path; /* "" for anonymous memory; "[heap]" and the like as in /proc */
 };
 
 struct maps {
     ARRAY(struct map) list; /* ascending */
 };
 
-/* Errors: "read-maps". TID may be any live thread of the process. */
+/* TID: any live thread of the process. Errors: "read-maps". */
 int maps_read(pid_t tid, struct maps *ret, struct err *err);
 void maps_done(struct maps *maps);
-/* Notes that [start, end) is taken since the maps were read. */
+/* Adds [start, end), which was mapped after the maps were read. */
 void maps_add(struct maps *maps, taddr_t start, taddr_t end);
-/* What was removed or replaced since it was mapped goes by the name that it had from now on. */
+/* Removes " (deleted)" from paths, so that removed and replaced files keep their former names. */
 void maps_use_former_names(struct maps *maps);
-/* The same for one PATH as the kernel names it. */
+/* The same for one PATH as the kernel gives it. */
 void maps_use_former_name(char *path);
-/* Notes that nothing of [start, end) will be taken. */
+/* Removes [start, end), which will be unmapped. */
 void maps_remove(struct maps *maps, taddr_t start, taddr_t end);
 const struct map *maps_at(const struct maps *maps, taddr_t addr);
 
-/* What is mapped, with the room that the program break (BREAK_START: where it began) and the stack
- * may grow into: ascending, disjoint. The array is the caller's. */
+/* All mapped ranges, and those into which the program break (BREAK_START: where it began) and the
+ * stack may grow. Ascending, disjoint. The caller frees the array. */
 struct span *maps_taken(const struct maps *maps, taddr_t break_start, size_t *ret_count);
 
-/* Where SIZE bytes can be mapped so that all of NEAR is within REACH bytes of all of it; keeps
- * clear of the program break's (BREAK_START: where it begins, 0 if that is far away) and the
- * stack's room to grow. 0 when there is no room. */
+/* Finds room for SIZE bytes so that all of NEAR is within REACH bytes of all of it. Keeps clear of
+ * the room into which the program break (BREAK_START: where it began; 0: far away) and the stack
+ * may grow. 0: no room. */
 taddr_t maps_find_room(const struct maps *maps, struct span near, uint64_t size, uint64_t reach,
                        taddr_t break_start);
-/* The lowest place for SIZE bytes in WITHIN, whatever may grow into it; 0 when there is none. */
+/* The lowest free place for SIZE bytes in WITHIN. The break may grow into it. 0: no room. */
 taddr_t maps_find_room_between(const struct maps *maps, struct span within, uint64_t size);
 
-/* True when both map the same file. */
+/* True if both map the same file. */
 bool map_is_same_file(const struct map *a, const struct map *b);

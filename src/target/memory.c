@@ -1,3 +1,4 @@
+/* Opens, reads and writes /proc/PID/mem. */
 #include "target/memory.h"
 
 #include <errno.h>
@@ -21,8 +22,7 @@ int memory_open(pid_t tid, int *ret_fd, struct err *err) {
     return 0;
 }
 
-/* N, as pread() and pwrite() return, is 0 where nobody has that memory any more (Linux
- * fs/proc/base.c, mem_rw()). */
+/* N: result of pread() or pwrite(); 0: the address space is gone (fs/proc/base.c, mem_rw()). */
 static int failed(struct err *err, const char *verb, size_t size, taddr_t addr, ssize_t n) {
     int code = n < 0 ? errno : ESRCH;
     return err_set(err, code, "memory", "target memory: cannot %s %zu bytes at 0x%jx: %s", verb,
@@ -47,11 +47,11 @@ bool memory_read_fast(pid_t tid, taddr_t addr, void *out, size_t size) {
 }
 
 /*
- * Also of code. Arm's instruction caches do not see what is stored: data caches have to be cleaned
- * and instructions invalidated, and each processor has to synchronise its context (isb) before it
- * runs what is new. The kernel does the first for what is written to another process's executable
- * pages (mm/memory.c, copy_to_user_page()); the second comes with the exception return by which
- * each thread goes on, all of which stand while text is written. doc/ARM.md has more.
+ * May write code. On Arm instruction caches do not see stores. Data caches have to be cleaned and
+ * instructions invalidated; then each processor has to synchronise its context (isb) before it runs
+ * new code. The kernel does the first for other processes' executable pages (mm/memory.c,
+ * copy_to_user_page()). The second comes with the exception return by which each thread continues:
+ * all are stopped while text is written. doc/ARM.md has more.
  */
 int memory_write(int fd, taddr_t addr, const void *bytes, size_t size, struct err *err) {
     for (size_t done = 0; done < size;) {

@@ -1,5 +1,4 @@
-/* Machines with no instruction that fills floating-point registers and is taken by the tool
- * (arch/regs.h). */
+/* For machines where the tool fills no floating-point registers by an instruction (arch/regs.h). */
 #include <errno.h>
 
 #include "target/thread.h"

@@ -1,3 +1,4 @@
+/* Detects withheld rights; lets a process exec its program again, untraced. */
 #include "target/privileges.h"
 
 #include <elf.h>
@@ -17,7 +18,7 @@
 
 enum { PATH_ROOM = 4096 };
 
-/* The capabilities that the file gives to everybody; linux/capability.h, struct vfs_cap_data. */
+/* The capabilities that the file gives to every user; linux/capability.h, struct vfs_cap_data. */
 static uint64_t file_capabilities(const char *path) {
     struct vfs_ns_cap_data data = {0};
     ssize_t size = getxattr(path, "security.capability", &data, sizeof data);
@@ -43,7 +44,7 @@ bool privileges_withheld(pid_t tid) {
            file_capabilities(path) & has.bounding & ~has.permitted;
 }
 
-/* A string of at most SIZE bytes, its end included. */
+/* Reads a string of at most SIZE bytes with its end. */
 static bool read_string(int fd, taddr_t at, char *out, size_t size) {
     for (size_t n = 0; n < size; n++) {
         if (memory_read(fd, at + n, out + n, 1, NULL) < 0)
@@ -54,7 +55,7 @@ static bool read_string(int fd, taddr_t at, char *out, size_t size) {
     return false;
 }
 
-/* Whether PATH, as TID sees it, is the program that it runs. */
+/* True if PATH, as TID sees it, is the program that TID runs. */
 static bool leads_to_program(pid_t tid, const char *path) {
     const char *from = path[0] == '/' ? "root" : "cwd";
     AUTO_FREE char *there = mem_printf("/proc/%d/%s/%s", tid, from, path);
@@ -64,8 +65,8 @@ static bool leads_to_program(pid_t tid, const char *path) {
            a.st_dev == b.st_dev;
 }
 
-/* The address, in TID, of a path by which it can execute its program again: the one that it came
- * by, or one that we write below its stack pointer SP. */
+/* Finds the address, in TID, of a path to its program: the one that it was started by, or
+ * "/proc/self/exe", written below its stack pointer SP. */
 static int find_path(pid_t tid, int memory_fd, taddr_t sp, taddr_t *ret, struct err *err) {
     enum { BELOW = 64 }; /* in the red zone, which a frame for the call keeps clear of */
     static const char self[] = "/proc/self/exe";

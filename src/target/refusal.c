@@ -1,3 +1,4 @@
+/* Collects the facts about a refused PTRACE_SEIZE, and chooses the message. */
 #include "target/refusal.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static int say_tracer(const char *what, const struct refusal_facts *f, struct er
     return say(what, f, err, why);
 }
 
-/* The checks of the kernel before those of security modules. NULL: they all pass. */
+/* The kernel's checks before those of security modules. NULL: they all pass. */
 static char *why_unprivileged(const struct refusal_facts *f) {
     if (f->foreign)
         return mem_printf("it is another user's (uid %u): run spoor as root (sudo)", f->user);
@@ -89,8 +90,7 @@ int refusal_explain(const char *what, const struct refusal_facts *f, struct err 
                    refused ? " (a security module may forbid it)" : "");
 }
 
-/* The file's owner tells; it is root's anyway where the process is (task_dump_owner() in
- * fs/proc/base.c). */
+/* Undumpable processes' files belong to root (task_dump_owner() in fs/proc/base.c). */
 static bool hides(pid_t tid) {
     AUTO_FREE char *name = mem_printf("/proc/%d/mem", tid);
     struct stat st;
@@ -103,7 +103,7 @@ static bool in_inner_namespace(void) {
     return readlink("/proc/self/ns/user", link, sizeof link - 1) > 0 && strcmp(link, initial) != 0;
 }
 
-/* The first argument of PID's is WORD. */
+/* True if PID's first argument is WORD. */
 static bool has_argument(pid_t pid, const char *word) {
     char text[4096] = {0};
     AUTO_FREE char *name = mem_printf("/proc/%d/cmdline", pid);
@@ -125,16 +125,16 @@ static void find_tracer(pid_t tid, struct refusal_facts *f) {
 }
 
 int refusal(pid_t tid, const char *what, int code, struct err *err) {
-    struct status_credentials ours, its;
-    status_credentials(getpid(), &ours);
+    struct status_credentials own, its;
+    status_credentials(getpid(), &own);
     status_credentials(tid, &its);
     struct refusal_facts facts = {.code = code,
                                   .policy = read_policy(),
-                                  .capable = ours.permitted >> CAP_SYS_PTRACE & 1,
+                                  .capable = own.permitted >> CAP_SYS_PTRACE & 1,
                                   .inner = in_inner_namespace(),
                                   .filters = status_seccomp_filters(getpid()),
                                   .descendant = status_descends(tid, getpid()),
-                                  .stronger = its.permitted & ~ours.permitted,
+                                  .stronger = its.permitted & ~own.permitted,
                                   .hides = hides(tid)};
     facts.foreign = !status_ids_match(tid, &facts.user) && facts.user != getuid();
     find_tracer(tid, &facts);

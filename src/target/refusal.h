@@ -1,4 +1,4 @@
-/* Why the kernel does not let us trace, and what can be done about it. */
+/* Explains why the kernel does not let spoor trace a process, and what the user can do. */
 #pragma once
 
 #include <sys/types.h>
@@ -8,22 +8,22 @@
 
 struct refusal_facts {
     int code;         /* errno of PTRACE_SEIZE */
-    int policy;       /* kernel.yama.ptrace_scope (ptrace(2)); -1: there is no such policy */
-    bool capable;     /* we have CAP_SYS_PTRACE */
-    bool inner;       /* but in a user namespace of our own only */
-    unsigned filters; /* seccomp filters around us */
-    bool descendant;  /* we have started the process, or who has */
-    bool foreign;     /* it is another user's */
-    uid_t user;       /* whose */
-    bool stronger;    /* it has capabilities that we do not have */
-    bool hides;       /* its user may not look at it (PR_SET_DUMPABLE) */
-    pid_t tracer;     /* who traces the process already; 0: nobody */
-    bool attached;    /* that is a spoor that has attached to it */
-    bool records;     /* that is a spoor that has started it */
+    int policy;       /* kernel.yama.ptrace_scope (ptrace(2)); -1: no such policy */
+    bool capable;     /* spoor has CAP_SYS_PTRACE */
+    bool inner;       /* spoor is in a user namespace other than the initial one */
+    unsigned filters; /* number of spoor's seccomp filters */
+    bool descendant;  /* the process descends from spoor */
+    bool foreign;     /* the process belongs to another user */
+    uid_t user;       /* that user */
+    bool stronger;    /* the process has capabilities that spoor lacks */
+    bool hides;       /* the process is not dumpable (PR_SET_DUMPABLE) */
+    pid_t tracer;     /* tracer of the process; 0: none */
+    bool attached;    /* the tracer is a `spoor attach` */
+    bool records;     /* the tracer is a spoor that started the process */
     char tracer_name[32];
 };
-/* TID, which messages call WHAT, could not be seized, with errno CODE: sets "seize", with the
- * reason that explains it best. Returns −CODE. */
+/* TID, which messages call WHAT, could not be seized, with errno CODE. Sets "seize" with the most
+ * likely reason. Returns −CODE. */
 int refusal(pid_t tid, const char *what, int code, struct err *err);
 /* The same for given facts. */
 int refusal_explain(const char *what, const struct refusal_facts *facts, struct err *err);

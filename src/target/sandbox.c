@@ -1,3 +1,4 @@
+/* See sandbox.h: reads filters. target/filter.c runs them. */
 #include "target/sandbox.h"
 
 #include <errno.h>
@@ -6,7 +7,7 @@
 
 #include "target/status.h"
 
-/* Filter INDEX of TID, the oldest being 0. −ENOENT: there are fewer. */
+/* Reads filter INDEX of TID; 0 is the oldest. −ENOENT: there are fewer. */
 static int read_filter(pid_t tid, unsigned long index, struct sock_fprog *ret) {
     long count = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (void *)index, NULL);
     if (count < 0)

@@ -1,10 +1,9 @@
 /*
- * What a thread's seccomp filters would answer to system calls that it has not made yet.
+ * Predicts how a thread's seccomp filters will answer system calls.
  *
- * A filter sees a call's number, its arguments and where it is made from. Of the calls that we have
- * a thread make, some arguments are not known beforehand (addresses, sizes, descriptors), nor is
- * where they are made from: they count as anything, and the worst answer that may come is what
- * counts.
+ * A filter sees a call's number, its arguments and its address. For remote calls some arguments
+ * (addresses, sizes, descriptors) and the call's address are not known beforehand. They count as
+ * any value, and the worst possible answer is the result.
  */
 #pragma once
 
@@ -17,31 +16,30 @@
 #include "base/mem.h"
 #include "base/types.h"
 
-enum sandbox_answer { /* from good to bad */
+enum sandbox_answer { /* ascending: best to worst */
                       SANDBOX_ALLOWS,
-                      SANDBOX_FAILS, /* the call is not made, and says so */
-                      SANDBOX_HARMS  /* the thread dies, gets a signal, waits for somebody, or the
-                                        like */
+                      SANDBOX_FAILS, /* the call is not made, and returns an error */
+                      SANDBOX_HARMS  /* the thread dies, gets a signal or waits */
 };
 
 struct sandbox_call {
     long number;
     uint64_t args[6];
-    uint8_t unknown; /* bit I: argument I may be anything */
+    uint8_t unknown; /* bit i: args[i] is not known */
 };
 
-/* What one filter, as its program has handed it to the kernel, answers. */
+/* The answer of one filter, given as seccomp(2) takes it. */
 enum sandbox_answer filter_answer(const struct sock_filter *code, size_t count,
                                   const struct sandbox_call *call);
 
 struct sandbox {
-    bool strict; /* read, write, exit and sigreturn are all that there is */
+    bool strict; /* strict mode: only read, write, exit and sigreturn are allowed */
     ARRAY(struct sock_fprog) filters;
 };
 
-/* Those of TID, which is stopped and traced by us. Errors: "sandbox-unknown": to read filters takes
- * root's rights and having none oneself. */
+/* Reads the filters of TID, a stopped tracee. Errors: "sandbox-unknown": spoor needs root's rights
+ * and no filter of its own for that. */
 int sandbox_read(pid_t tid, struct sandbox *ret, struct err *err);
 void sandbox_done(struct sandbox *sandbox);
-/* What all of them together answer. */
+/* The worst answer of all filters. */
 enum sandbox_answer sandbox_answer(const struct sandbox *sandbox, const struct sandbox_call *call);

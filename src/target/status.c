@@ -1,3 +1,4 @@
+/* See status.h: reads status, stat, syscall and other files of /proc/TID. */
 #include "target/status.h"
 
 #include <dirent.h>
@@ -19,8 +20,8 @@ static FILE *open_proc(pid_t tid, const char *file) {
     return fopen(name, "re");
 }
 
-/* What stands behind FIELD ("Tgid:"), to be freed; NULL when it cannot be read. Lines may be long:
- * a user can be in many groups. */
+/* The text behind NAME ("Tgid:") in status, which the caller frees; NULL: not readable. Lines may
+ * be long: a user can be in many groups. */
 static char *field_text(pid_t tid, const char *name) {
     AUTO_FREE char *line = NULL;
     size_t room = 0, length = strlen(name);
@@ -34,7 +35,7 @@ static char *field_text(pid_t tid, const char *name) {
     return text;
 }
 
-/* The INDEXth value of FIELD in BASE, or 0. */
+/* The INDEXth value behind NAME, in BASE; or 0. */
 static uint64_t field_at(pid_t tid, const char *name, int base, unsigned index) {
     AUTO_FREE char *text = field_text(tid, name);
     char *at = text;
@@ -62,7 +63,7 @@ bool status_descends(pid_t tid, pid_t pid) {
     return at == pid;
 }
 
-/* One for each namespace, the innermost last. */
+/* The last id in the list: one for each namespace, innermost last. */
 static pid_t innermost(pid_t tid, const char *name) {
     AUTO_FREE char *text = field_text(tid, name);
     const char *last = text ? strrchr(text, '\t') : NULL;
@@ -72,8 +73,8 @@ static pid_t innermost(pid_t tid, const char *name) {
 pid_t status_innermost_pid(pid_t tid) { return innermost(tid, "NStgid:"); }
 pid_t status_innermost_tid(pid_t tid) { return innermost(tid, "NSpid:"); }
 
-/* Field NUMBER of stat (proc(5)), which is the fourth or a later one; the name before the third may
- * hold anything but ends with the last ')'. 0 when it cannot be read. */
+/* Field NUMBER, 4 or more, of stat (proc(5)); 0: not readable. The second field, the name, may hold
+ * any character, but ends with the last ')'. */
 static uint64_t stat_field(pid_t tid, int number) {
     enum { AFTER_NAME = 3 };
     AUTO_FREE char *line = NULL;
@@ -112,7 +113,7 @@ bool status_is_kernel_thread(pid_t tid) {
 bool status_is_worker(pid_t tid) {
     enum { FLAGS = 9, PF_IO_WORKER = 0x10, PF_USER_WORKER = 0x4000 }; /* linux/sched.h */
     static const struct {
-        const char *name; /* what its name begins with: quicker to be read */
+        const char *name; /* beginning of its name, which is quicker to read */
         uint64_t flag;    /* since Linux 5.12; 6.4 */
     } kinds[] = {{"iou-", PF_IO_WORKER}, {"vhost-", PF_USER_WORKER}};
     char name[32];
@@ -135,7 +136,7 @@ unsigned status_seccomp_filters(pid_t tid) {
     return (unsigned)field(tid, "Seccomp_filters:", 10);
 }
 
-/* Of traced processes the kernel queues what they ignore, too: the tracer may wish to see it. */
+/* The kernel queues ignored signals of traced processes, too, since the tracer may want them. */
 bool status_signal_pending(pid_t tid) {
     static const uint64_t IGNORED =
         UINT64_C(1) << (SIGCHLD - 1) | UINT64_C(1) << (SIGURG - 1) | UINT64_C(1) << (SIGWINCH - 1);
@@ -150,7 +151,7 @@ bool status_ignores(pid_t tid, int sig) {
     return field(tid, "SigIgn:", 16) >> (sig - 1) & 1 || (by_default && !status_catches(tid, sig));
 }
 
-/* A letter, as proc(5) has it; 'X' when TID is gone. */
+/* A letter of proc(5); 'X' if TID is gone. */
 static char state_of(pid_t tid) {
     char line[256];
     FILE *f = open_proc(tid, "stat");
@@ -216,7 +217,7 @@ bool status_stack_of(pid_t tid, taddr_t *ret_sp) {
     return known;
 }
 
-/* The last number, whether it is in a system call or not. */
+/* The pc is the last number, inside a system call and outside. */
 bool status_pc_of(pid_t tid, taddr_t *ret_pc) {
     char line[256];
     FILE *f = open_proc(tid, "syscall");
@@ -240,8 +241,8 @@ bool status_created(pid_t tid, pid_t child) {
     return found;
 }
 
-/* As it waits uninterruptedly, what it is in can be seen though it is not stopped; clone3's flags
- * are in memory. */
+/* A vfork parent waits uninterruptibly, so /proc shows its call without a stop. clone3's flags are
+ * in memory, and are not checked. */
 bool status_is_in_vfork(pid_t tid) {
     long number;
     uint64_t flags;

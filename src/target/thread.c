@@ -1,3 +1,4 @@
+/* See thread.h. The machines' own parts are in aarch64.c, arm.c and x86_64.c. */
 #include "target/thread.h"
 
 #include <elf.h>
@@ -116,7 +117,7 @@ int thread_set_mask(pid_t tid, uint64_t mask) {
     return request(PTRACE_SETSIGMASK, tid, (void *)sizeof mask, &mask);
 }
 
-/* FLAGS: PTRACE_PEEKSIGINFO_SHARED, of the whole process; or 0. */
+/* FLAGS: PTRACE_PEEKSIGINFO_SHARED for the process's queue; 0 for the thread's. */
 static bool is_in_queue(pid_t tid, int sig, uint32_t flags) {
     enum { MOST = 16 };
     siginfo_t info[MOST];
@@ -134,7 +135,7 @@ bool thread_is_continued(pid_t tid) {
     return is_in_queue(tid, SIGCONT, 0) || is_in_queue(tid, SIGCONT, PTRACE_PEEKSIGINFO_SHARED);
 }
 
-/* What is to stop a thread that has got a signal stops it when it has entered the handler. */
+/* A stop requested before a signal's delivery takes place when the handler has been entered. */
 int thread_enter_handler(pid_t tid, int sig) {
     if (REGS_STEPS)
         return request(PTRACE_SINGLESTEP, tid, NULL, (void *)(uintptr_t)sig);
@@ -148,7 +149,7 @@ unsigned long thread_event_message(pid_t tid) {
     return message;
 }
 
-static int died(struct err *err, pid_t tid, int rc) {
+static int call_error(struct err *err, pid_t tid, int rc) {
     if (rc == -EOPNOTSUPP)
         return err_set(
             err, -rc, "remote-call",
@@ -159,16 +160,16 @@ static int died(struct err *err, pid_t tid, int rc) {
                    strerror(-rc));
 }
 
-/* A thread as it was before its call, and the stack pointer that brings it back there alone. */
-struct caller {
+/* A thread's state before its remote call. */
+struct saved_state {
     struct regs regs;
     uint64_t mask;
-    taddr_t sp;
+    taddr_t sp; /* of the frame from which the thread restores this state by itself */
 };
 
 enum { EXTENDED_ROOM = 16384 };
 
-/* What a signal frame has besides general registers; BYTES: room for it. */
+/* The registers of a signal frame besides the general ones. BYTES: room for them. */
 static struct regs_extended get_extended(pid_t tid, uint8_t bytes[EXTENDED_ROOM]) {
     struct iovec io = {bytes, EXTENDED_ROOM};
     if (request(PTRACE_GETREGSET, tid, (void *)REGS_EXTENDED_NOTE, &io) < 0)
@@ -189,9 +190,9 @@ int thread_signal_frame(pid_t tid, const struct regs *regs, taddr_t at, uint8_t 
     return 0;
 }
 
-/* Puts a signal frame with all registers to where the site keeps it, or below the red zone. */
+/* Writes a signal frame with all registers to the site's frame, or below the red zone. */
 static int write_frame(pid_t tid, const struct remote_site *site, const struct regs *regs,
-                       struct caller *c) {
+                       struct saved_state *c) {
     enum { RED_ZONE = 128 };
     AUTO_FREE uint8_t *bytes = mem_alloc(EXTENDED_ROOM);
     struct regs_extended extended = get_extended(tid, bytes);
@@ -205,8 +206,8 @@ static int write_frame(pid_t tid, const struct remote_site *site, const struct r
     return memory_write(site->memory_fd, at, frame, size, NULL);
 }
 
-/* Notes how the thread is, for us and, in its own memory, for itself. */
-static int remember(pid_t tid, const struct remote_site *site, struct caller *c) {
+/* Saves the thread's state in *C and, for the thread itself, in its own memory. */
+static int save_state(pid_t tid, const struct remote_site *site, struct saved_state *c) {
     int rc = thread_get_regs(tid, &c->regs);
     if (rc == 0)
         rc = request(PTRACE_GETSIGMASK, tid, (void *)sizeof c->mask, &c->mask);
@@ -252,11 +253,11 @@ int thread_wait(pid_t tid, int *ret_status) {
         return -errno;
     if (*ret_status >> 16 != PTRACE_EVENT_EXIT)
         return 0;
-    thread_continue(tid, 0); /* killed: there is no way back from here */
+    thread_continue(tid, 0); /* it was killed, and can only end */
     return -ESRCH;
 }
 
-/* 32-bit Arm's kernel tells of the end of calls whose begin it has told of, and of no others (Linux
+/* The kernel of 32-bit Arm reports the end of a call only if it has reported its entry (Linux
  * arch/arm/kernel/entry-common.S, ret_fast_syscall: seen in 6.1). */
 int thread_finish_syscall(pid_t tid, struct err *err) {
     struct meanwhile m = {0};
@@ -269,7 +270,7 @@ int thread_finish_syscall(pid_t tid, struct err *err) {
         rc = thread_halt(tid, &m);
         thread_redeliver(tid, &m);
     }
-    return rc < 0 ? died(err, tid, rc) : 0;
+    return rc < 0 ? call_error(err, tid, rc) : 0;
 }
 
 static bool is_group_stop(int event, int sig) {
@@ -288,8 +289,8 @@ bool thread_may_call(pid_t tid) {
            info.si_code >> 8 == PTRACE_EVENT_STOP;
 }
 
-/* Whether the stop is one that can be made good for. */
-static bool note(struct meanwhile *m, int event, int sig) {
+/* Notes a stop that can be redelivered. False: it is another one. */
+static bool note_stop(struct meanwhile *m, int event, int sig) {
     if (event == PTRACE_EVENT_STOP)
         m->group_stop |= is_group_stop(event, sig);
     else if (!event && sig == SIGSTOP)
@@ -306,7 +307,7 @@ void thread_redeliver(pid_t tid, const struct meanwhile *m) {
         thread_interrupt(tid);
 }
 
-/* Whether an instruction of the thread has raised SIG, before which it stands. */
+/* TID is in the signal-delivery-stop of SIG. True if an instruction of TID raised it. */
 static bool is_raised(pid_t tid, int sig) {
     siginfo_t info;
     bool may_be = sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL ||
@@ -320,22 +321,22 @@ static int also_block(pid_t tid, int sig) {
     return rc < 0 ? rc : thread_set_mask(tid, mask | UINT64_C(1) << (sig - 1));
 }
 
-/* Waits for the thread's next report if RC, of the request before, is 0. */
+/* RC: result of the request before. If it is 0, waits for the thread's next report. */
 static int then_wait(int rc, pid_t tid, int *ret_status) {
     return rc == 0 ? thread_wait(tid, ret_status) : rc;
 }
 
 int thread_run_to_syscall(pid_t tid, struct meanwhile *m, bool *ret_fault) {
-    for (int later = 0;;) {
-        int status, rc = then_wait(thread_continue_to_syscall(tid, later), tid, &status);
+    for (int next_signal = 0;;) {
+        int status, rc = then_wait(thread_continue_to_syscall(tid, next_signal), tid, &status);
         if (rc < 0)
             return rc;
         int sig = WSTOPSIG(status);
-        bool noted = note(m, status >> 16, sig);
+        bool noted = note_stop(m, status >> 16, sig);
         *ret_fault = !noted && is_raised(tid, sig);
         if (*ret_fault || sig == (SIGTRAP | 0x80))
             return 0;
-        later = noted ? 0 : sig;
+        next_signal = noted ? 0 : sig;
         rc = noted ? 0 : also_block(tid, sig);
         if (rc < 0)
             return rc;
@@ -344,7 +345,7 @@ int thread_run_to_syscall(pid_t tid, struct meanwhile *m, bool *ret_fault) {
 
 int thread_run_to_signal(pid_t tid, int sig, struct meanwhile *m) {
     int status, rc = then_wait(thread_continue(tid, sig), tid, &status);
-    while (rc == 0 && note(m, status >> 16, WSTOPSIG(status)))
+    while (rc == 0 && note_stop(m, status >> 16, WSTOPSIG(status)))
         rc = then_wait(thread_continue(tid, 0), tid, &status);
     return rc;
 }
@@ -356,23 +357,23 @@ int thread_halt(pid_t tid, struct meanwhile *m) {
     if (rc == 0)
         rc = thread_wait(tid, &status);
     if (rc == 0)
-        note(m, status >> 16, WSTOPSIG(status));
+        note_stop(m, status >> 16, WSTOPSIG(status));
     return rc;
 }
 
-/* Runs the thread to the end of the system call it is set up for. −EINTR: it faults; −EOPNOTSUPP:
- * its calls go to a handler of its own. */
+/* Runs the thread to the end of the system call that it is set up for. −EINTR: it faulted;
+ * −EOPNOTSUPP: its calls go to a handler of its own. */
 static int run_call(pid_t tid, struct meanwhile *m) {
-    for (int stops = 0, later = 0; stops < 2;) {
-        int status, rc = then_wait(thread_continue_to_syscall(tid, later), tid, &status);
+    for (int stops = 0, next_signal = 0; stops < 2;) {
+        int status, rc = then_wait(thread_continue_to_syscall(tid, next_signal), tid, &status);
         if (rc < 0)
             return rc;
         int sig = WSTOPSIG(status);
-        bool call = sig == (SIGTRAP | 0x80), sent = !call && !note(m, status >> 16, sig);
+        bool call = sig == (SIGTRAP | 0x80), sent = !call && !note_stop(m, status >> 16, sig);
         if (sent && is_raised(tid, sig))
             return sig == SIGSYS ? -EOPNOTSUPP : -EINTR;
         stops += call;
-        later = sent ? sig : 0;
+        next_signal = sent ? sig : 0;
         rc = sent ? also_block(tid, sig) : 0;
         if (rc < 0)
             return rc;
@@ -380,13 +381,13 @@ static int run_call(pid_t tid, struct meanwhile *m) {
     return 0;
 }
 
-/* Where a thread's own system calls go: struct ptrace_sud_config of linux/ptrace.h. */
+/* System call user dispatch: struct ptrace_sud_config of linux/ptrace.h. */
 struct dispatch {
     uint64_t on, selector, start, size;
 };
 enum { SET_DISPATCH = 0x4210, GET_DISPATCH = 0x4211 }; /* since Linux 6.4 */
 
-/* From now on its calls are the kernel's, until what *BEFORE holds is set again. */
+/* Lets TID's calls reach the kernel, until resume_dispatch(). */
 static void suspend_dispatch(pid_t tid, struct dispatch *before) {
     struct dispatch none = {0};
     *before = none;
@@ -401,29 +402,27 @@ static void resume_dispatch(pid_t tid, struct dispatch *before) {
         request(SET_DISPATCH, tid, (void *)sizeof *before, before);
 }
 
-/* The thread has made its call, and stands behind that; if REGS, which are to be its again, are of
- * a call that is to be restarted, makes it stand where the kernel looks for that. So it restarts
- * the program's call, or if there is a signal by then it does not; on other processors, where it
- * has seen to that before, it does not take REGS for what our call has come to. */
+/* The thread is behind its remote call. If REGS, which it will get back, belong to a call that is
+ * to be restarted, stops it where the kernel looks for that. Then the kernel restarts the program's
+ * call, unless a signal has come. (Processors whose kernel looks before the stop do not take REGS
+ * for the remote call's result.) */
 static int leave_call(pid_t tid, const struct regs *regs, struct meanwhile *m) {
     return regs_seem_to_restart(regs) ? thread_halt(tid, m) : 0;
 }
 
-/*
- * At no moment may the tool's death leave the thread in a state that is not its own. So all signals
- * are blocked only while the registers are those of the call, when the thread would come to its
- * signal frame, which has its mask, too.
- */
+/* The tool may die at any moment, and must leave the thread in a state of its own. So all signals
+ * are blocked only while the registers are those of the remote call. If the tool dies then, the
+ * thread restores itself from its signal frame, which holds its mask, too. */
 int thread_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
                 int64_t *ret_result, struct err *err) {
-    struct caller c;
+    struct saved_state c;
     struct dispatch dispatch;
     struct meanwhile m = {.group_stop = in_group_stop(tid)};
-    int rc = remember(tid, site, &c);
+    int rc = save_state(tid, site, &c);
     if (rc < 0)
-        return died(err, tid, rc);
+        return call_error(err, tid, rc);
     AUTO_FREE void *vectors = thread_save_vectors(tid);
-    uint64_t all = ~(UINT64_C(1) << (SIGSYS - 1)); /* the kernel would forget what it does */
+    uint64_t all = ~(UINT64_C(1) << (SIGSYS - 1)); /* blocked, the kernel would reset its action */
     suspend_dispatch(tid, &dispatch);
     struct regs regs = c.regs;
     regs_set_syscall(&regs, site->code, c.sp, call->number, call->args);
@@ -442,15 +441,15 @@ int thread_call(pid_t tid, const struct remote_site *site, const struct remote_c
     thread_restore_vectors(tid, vectors);
     thread_redeliver(tid, &m);
     if (rc < 0 || back < 0)
-        return died(err, tid, rc < 0 ? rc : back);
+        return call_error(err, tid, rc < 0 ? rc : back);
     *ret_result = regs_syscall_result(&regs);
     return 0;
 }
 
 int thread_detach_by_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
                           struct err *err) {
-    struct caller c = {0};
-    int rc = remember(tid, site, &c);
+    struct saved_state c = {0};
+    int rc = save_state(tid, site, &c);
     struct regs regs = c.regs;
     if (rc == 0) {
         regs_set_syscall(&regs, site->code, c.sp, call->number, call->args);
@@ -458,7 +457,7 @@ int thread_detach_by_call(pid_t tid, const struct remote_site *site, const struc
     }
     if (rc == 0)
         rc = thread_detach(tid, 0);
-    return rc < 0 ? died(err, tid, rc) : 0;
+    return rc < 0 ? call_error(err, tid, rc) : 0;
 }
 
 void thread_note_signal(const struct regs *regs, struct thread_past *past) {

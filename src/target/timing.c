@@ -1,3 +1,4 @@
+/* Pairs the counter with CLOCK_MONOTONIC, and measures its rate. */
 #include "target/timing.h"
 
 #include "arch/clock.h"

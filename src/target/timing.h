@@ -1,4 +1,4 @@
-/* The recording's time scale: the processor's counter beside the kernel's clock. */
+/* The recording's time scale: relates the processor's counter to the kernel's clock. */
 #pragma once
 
 #include <stdint.h>
@@ -10,7 +10,7 @@ struct timing {
 
 /* The processor's counter and CLOCK_MONOTONIC, read together. */
 struct timing timing_now(void);
-/* Remembers the start. Call it once, some milliseconds before timing_ticks(). */
+/* Records the start. Call it once, some milliseconds before timing_ticks(). */
 void timing_start(void);
 struct timing timing_started(void);
 /* Converts a duration to ticks of the counter. */

@@ -1,4 +1,4 @@
-/* What only x86-64's threads have: the gs base, which lanes hang off; shadow stacks. */
+/* What is special about threads of x86-64: the gs base points to the lane; shadow stacks. */
 #include <elf.h>
 #include <errno.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ bool thread_guards_returns(pid_t tid) {
     return ptrace(PTRACE_GETREGSET, tid, (void *)NT_SHADOW_STACK, &io) == 0;
 }
 
-/* The registers say it all (regs_postpone_syscall()). */
+/* The registers are enough (regs_postpone_syscall()). */
 int thread_cancel_syscall(pid_t tid) {
     (void)tid;
     return 0;
@@ -44,17 +44,17 @@ int thread_end_cancelled_syscall(pid_t tid, const struct regs *before) {
     return 0;
 }
 
-/* The registers say that, too. */
+/* Nothing to note: the registers tell the call. */
 void thread_note_wait(pid_t tid, struct thread_past *past) {
     (void)tid;
     (void)past;
 }
 
 /*
- * Whether the instruction before the pc of REGS is `syscall`, `int $0x80` or `sysenter`. Where the
- * kernel itself has prepared that a call is made again (rax is its number, the pc on the
- * instruction), it leaves orig_rax as it was (Linux arch/x86/kernel/signal.c): stopped before that
- * is run, a thread looks like one whose call has returned its number.
+ * True if the instruction before REGS' pc is `syscall`, `int $0x80` or `sysenter`. This excludes
+ * calls that the kernel itself restarts: then rax is the call's number, the pc is on the
+ * instruction, and orig_rax is unchanged (Linux arch/x86/kernel/signal.c). A thread that is stopped
+ * there looks as if its call had returned its number.
  */
 static bool is_behind_call(pid_t tid, const struct regs *regs) {
     errno = 0;
@@ -82,7 +82,7 @@ bool thread_returned_from_syscall(pid_t tid, const struct thread_past *past,
            is_behind_call(tid, regs);
 }
 
-/* It forgets nothing. */
+/* Calls drop no vector state. */
 void *thread_save_vectors(pid_t tid) {
     (void)tid;
     return NULL;
@@ -93,7 +93,7 @@ void thread_restore_vectors(pid_t tid, const void *vectors) {
     (void)vectors;
 }
 
-/* All have the time-stamp counter. */
+/* All processors have the time-stamp counter. */
 int cpu_check(struct err *err) {
     (void)err;
     return 0;

@@ -1,8 +1,6 @@
-/*
- * The library in backtrace/ serves stacks of the process here: see its spoor_backtrace.c for the
- * ways, and for what proves them. It is given all executable memory for its text, and looks at
- * nothing else but tables and the pieces of stacks that were copied.
- */
+/* Finds callers on 32-bit Arm by the library in backtrace/: spoor_backtrace.c describes its methods
+ * and what proves them. Its text is all executable memory. It reads nothing else but tables and the
+ * copied pieces of stacks. */
 #include "unwind/by_code.h"
 
 #include <string.h>
@@ -12,19 +10,19 @@
 #include "unwind/code.h"
 
 enum {
-    BEYOND = 1 << 20, /* of a piece: a frame may end there, but not be left any more */
-    START_BYTES = 64, /* of the code that a program begins with */
-    SCRATCH = 0x500f  /* registers that calls do not keep: r0 to r3, ip, lr */
+    ROOM_ABOVE = 1 << 20, /* above a piece: a frame may end there, but not its caller */
+    START_BYTES = 64,     /* of a program's start-up code */
+    SCRATCH = 0x500f      /* registers that calls do not keep: r0 to r3, ip, lr */
 };
 
-struct view { /* what the library sees */
+struct context { /* passed to the library's callbacks */
     struct images *images;
     struct code *code; /* of the frame */
     struct machine *m;
-    bool searches; /* what is not there may be needed by nobody */
+    bool searches; /* reads may fail without ending the walk as cut */
 };
 
-static bool is_of(const struct unwind_piece *p, taddr_t at, size_t room) {
+static bool is_in_piece(const struct unwind_piece *p, taddr_t at, size_t room) {
     return at - p->at <= p->size + room;
 }
 
@@ -39,15 +37,14 @@ static bool read_stack(const struct machine *m, taddr_t from, void *to, size_t s
     return false;
 }
 
-/* What is looked for stands most often in what the frame is of: it is looked at first, as there are
- * thousands of reads for one frame. */
-static struct code *code_at(const struct view *v, taddr_t at) {
+/* CODE around AT. Most of the thousands of reads for a frame are in its own map. */
+static struct code *code_at(const struct context *v, taddr_t at) {
     const struct map *map = v->code->map;
     return at - map->start < map->end - map->start ? v->code : images_at(v->images, at);
 }
 
 static int read_memory(void *arg, spoor_word from, void *to, size_t size) {
-    const struct view *v = arg;
+    const struct context *v = arg;
     struct machine *m = v->m;
     struct code *code = code_at(v, from);
     if (code && images_bytes(v->images, code, from, to, size))
@@ -55,7 +52,7 @@ static int read_memory(void *arg, spoor_word from, void *to, size_t size) {
     if (read_stack(m, from, to, size) || images_constants(v->images, v->code, from, to, size))
         return 0;
     for (size_t i = 0; i < m->piece_count && !v->searches && !m->missed; i++)
-        m->missed = is_of(&m->pieces[i], from, BEYOND);
+        m->missed = is_in_piece(&m->pieces[i], from, ROOM_ABOVE);
     return -1;
 }
 
@@ -67,9 +64,9 @@ static bool is_signal_return(struct images *images, taddr_t pc) {
            regs_is_signal_return(bytes, &at);
 }
 
-/* Unwinders look a return address up by what stands before it: so code that is returned to, but by
- * no call, has a nop there. That is where coroutines end (makecontext()). */
-static bool is_last_return(struct images *images, uint64_t address) {
+/* True if ADDRESS is where a coroutine ends (makecontext()). Unwinders look a return address up by
+ * the byte before it, so code that is returned to without a call has a nop there. */
+static bool is_coroutine_end(struct images *images, uint64_t address) {
     taddr_t pc = regs_plain_address(address);
     struct code *code = images_at(images, pc);
     const struct arch *arch = arch_host();
@@ -85,24 +82,24 @@ static bool is_last_return(struct images *images, uint64_t address) {
 }
 
 static int goes_back(void *arg, spoor_word address) {
-    const struct view *v = arg;
+    const struct context *v = arg;
     return is_signal_return(v->images, regs_plain_address(address)) ||
-           is_last_return(v->images, address);
+           is_coroutine_end(v->images, address);
 }
 
 static struct span stack_of(const struct machine *m) {
     taddr_t sp = m->registers[REGS_DWARF_SP];
     for (size_t i = 0; i < m->piece_count; i++)
-        if (is_of(&m->pieces[i], sp, 0))
-            return (struct span){m->pieces[i].at, m->pieces[i].at + m->pieces[i].size + BEYOND};
+        if (is_in_piece(&m->pieces[i], sp, 0))
+            return (struct span){m->pieces[i].at, m->pieces[i].at + m->pieces[i].size + ROOM_ABOVE};
     return (struct span){0, 0};
 }
 
 /* ---- ends ---- */
 
-/* Whether CODE's program begins with a straight line that calls something right before PC: nobody
- * has called what that line is of. */
-static bool is_first(struct view *v, taddr_t pc) {
+/* True if PC follows the first call in the straight line with which V's program begins: that code
+ * has no caller. */
+static bool is_program_start(struct context *v, taddr_t pc) {
     taddr_t entry = images_facts(v->images, v->code).entry, at = regs_plain_address(entry);
     const struct arch *arch = arch_host();
     struct insn insn = {.kind = INSN_OTHER};
@@ -123,23 +120,23 @@ static bool is_first(struct view *v, taddr_t pc) {
     return at == pc && (insn.kind == INSN_CALL || insn.kind == INSN_CALL_INDIRECT);
 }
 
-/* What is returned to ends the thread or coroutine, or the program has begun there. */
-static bool is_bottom(struct view *v, uint64_t address) {
+/* True if the code at ADDRESS ends the thread or coroutine, or the program began there. */
+static bool is_bottom(struct context *v, uint64_t address) {
     taddr_t pc = regs_plain_address(address);
     uint8_t bytes[REGS_SIGNAL_RETURN_BYTES];
     bool ends =
         images_bytes(v->images, v->code, pc, bytes, sizeof bytes) && regs_is_thread_end(bytes);
-    return ends || is_first(v, pc) || is_last_return(v->images, address);
+    return ends || is_program_start(v, pc) || is_coroutine_end(v->images, address);
 }
 
 /* ---- the step ---- */
 
-/* The way by a function's start looks through the stack for its call. */
-static bool step_any_way(struct view *view, struct spoor_image *image, struct machine *caller,
+/* SPOOR_BY_PROLOGUE searches the stack for the function's call. So it comes last. */
+static bool step_any_way(struct context *context, struct spoor_image *image, struct machine *caller,
                          struct code_frame *frame) {
     static const uint8_t ways[] = {SPOOR_BY_TABLE | SPOOR_BY_RETURN, SPOOR_BY_PROLOGUE};
     for (size_t i = 0; i < sizeof ways; i++) {
-        view->searches = i > 0 || frame->exact; /* then all ways are taken at once */
+        context->searches = i > 0 || frame->exact; /* an exact frame tries all methods at once */
         image->walkers = ways[i];
         if (code_step(image, caller, 0, frame))
             return true;
@@ -149,7 +146,7 @@ static bool step_any_way(struct view *view, struct spoor_image *image, struct ma
 
 bool step_by_code(struct images *images, struct code *code, struct machine *m,
                   struct unwind_frame *frame, enum unwind_end *ret_end) {
-    struct view view = {images, code, m, false};
+    struct context context = {images, code, m, false};
     struct span tables = images_facts(images, code).exidx, stack = stack_of(m);
     size_t last = images->code.count - 1;
     struct spoor_image image = {.text_low = images->code.at[0].map->start,
@@ -160,17 +157,17 @@ bool step_by_code(struct images *images, struct code *code, struct machine *m,
                                 .isa = SPOOR_ISA_ARM,
                                 .read = read_memory,
                                 .goes_back = goes_back,
-                                .arg = &view};
+                                .arg = &context};
     struct code_frame found = {.pc = m->registers[REGS_DWARF_PC], .exact = frame->exact};
     struct machine caller = *m;
     *ret_end = UNWIND_BOTTOM;
-    if (!frame->exact && is_bottom(&view, found.pc))
+    if (!frame->exact && is_bottom(&context, found.pc))
         return false;
     *ret_end = UNWIND_LOST;
     if (!frame->exact)
         caller.known &= ~(uint64_t)SCRATCH;
     m->missed |= !stack.end;
-    if (!step_any_way(&view, &image, &caller, &found))
+    if (!step_any_way(&context, &image, &caller, &found))
         return false;
     for (int i = 0; i < m->count; i++)
         m->registers[i] = caller.known >> i & 1 ? caller.registers[i] : 0;

@@ -1,14 +1,12 @@
-/* How callers of code without call-frame information are found where processors have unwind tables
- * of their own, or code tells enough: on 32-bit Arm. Private to src/unwind. */
+/* Finds the caller of code that has no call-frame information, on 32-bit Arm: by Arm's unwind
+ * tables and by the code itself. Private to src/unwind. */
 #pragma once
 
 #include "unwind/images.h"
 #include "unwind/rows.h"
 
-/*
- * Makes M's registers those of the caller of FRAME, which is in CODE and whose pc M has as the
- * machine names it, and fills in FRAME. False: *RET_END says what FRAME is the end of, and M is as
- * it was.
- */
+/* Replaces M's registers, which are FRAME's, by those of FRAME's caller, and fills in FRAME. FRAME
+ * is in CODE; M's pc has the Thumb bit. False: *RET_END says why there is no caller, and M is
+ * unchanged. */
 bool step_by_code(struct images *images, struct code *code, struct machine *m,
                   struct unwind_frame *frame, enum unwind_end *ret_end);

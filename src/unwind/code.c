@@ -1,3 +1,4 @@
+/* Copies registers to the library and back, and lets it make one step. */
 #include "unwind/code.h"
 
 bool code_step(const struct spoor_image *image, struct machine *m, uint64_t psp,

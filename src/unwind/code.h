@@ -1,5 +1,5 @@
-/* A step to the caller by the library in backtrace/, which devices use, too: what Arm's unwind
- * tables and the code itself tell. Private to src/unwind. */
+/* One step to the caller by the library in backtrace/, which also serves devices: by Arm's unwind
+ * tables and by the code itself. Private to src/unwind. */
 #pragma once
 
 #include <spoor_backtrace.h>
@@ -9,14 +9,13 @@
 struct code_frame {
     uint64_t pc; /* with the Thumb bit */
     bool exact;
-    uint8_t by; /* SPOOR_BY_...: how it was found */
-    bool sure;  /* it follows from code, a table or hardware */
+    uint8_t by; /* how it was found: SPOOR_BY_... */
+    bool sure;  /* proven by code, a table or hardware */
 };
 
-/*
- * Makes M's registers those of the caller of FRAME, whose registers they are, or those of what the
- * exception has interrupted that it serves, and FRAME becomes that one. PSP: 0 if it is not known.
- * False: there is nothing, and both are as they were.
+/* Replaces M's registers, which are FRAME's, by the caller's, and FRAME by the caller. If FRAME is
+ * the handler of an exception, the caller is the code that the exception interrupted. PSP:
+ * Cortex-M's process stack pointer; 0: unknown. False: no caller was found, and both are unchanged.
  */
 bool code_step(const struct spoor_image *image, struct machine *m, uint64_t psp,
                struct code_frame *frame);

@@ -1,6 +1,6 @@
 /*
- * Hexadecimal text, line by line: an address, if there is one, then values of one width. How many
- * bytes a value has, and in which order they are, the form tells:
+ * Reads dumps. Hexadecimal text is read line by line: an optional address, then values of one
+ * width. The form tells how many bytes a value has, and in which order:
  *
  *     20003f80: 0000abcd 00001234     a word each (a fault handler, xxd -e, a kernel)
  *     0x20003f80 <stack+8>: 0x0000abcd   likewise (gdb); unequal widths: a word each
@@ -8,7 +8,7 @@
  *     0000f80 abcd 0000 1234 0000     two bytes each (hexdump, od -x)
  *     00000f80  cd ab 00 00  34 12 …  bytes (hexdump -C); a line "*" repeats the one before
  *
- * Lines that hold neither are passed over.
+ * All other lines are skipped.
  */
 #include "unwind/dump.h"
 
@@ -20,18 +20,18 @@ enum { DIGITS_MOST = 16, LINE_BYTES = 1024, REPEATED_MOST = 64 << 20 };
 
 struct chunk {
     uint64_t at;
-    bool placed; /* the text says so */
+    bool has_address; /* the text gives `at` */
     ARRAY(uint8_t) bytes;
 };
 
 struct reader {
     const struct dump_place *place;
     ARRAY(struct chunk) chunks;
-    unsigned prefixed_digits; /* of all values that begin with 0x; 0: they are not of one width */
-    bool measures;            /* those are looked at only */
-    bool repeats;             /* a line was "*" */
+    unsigned prefixed_digits; /* of all values that begin with 0x; 0: their widths differ */
+    bool measures;            /* first pass: only finds prefixed_digits */
+    bool repeats;             /* the line before was "*" */
     bool bare;                /* a line had a bare address: see is_bare_address() */
-    size_t last;              /* bytes in the line before */
+    size_t last;              /* bytes in the last line that had any */
 };
 
 static void add(struct chunk *c, const uint8_t *bytes, size_t count) {
@@ -80,7 +80,7 @@ static bool read_number(const char *at, size_t length, struct number *ret) {
 
 struct line {
     uint64_t at;
-    bool placed, colon;
+    bool has_address, colon;
     unsigned digits; /* of each value */
     bool prefixed;
     uint8_t bytes[LINE_BYTES];
@@ -106,7 +106,7 @@ static void measure(struct reader *r, const struct number *n) {
         r->prefixed_digits = 0;
 }
 
-/* Whether TOKEN is a value of line L; then it is one of its bytes. */
+/* If TOKEN is a value of line L, adds its bytes to L. False: it is none. */
 static bool add_value(struct reader *r, struct line *l, const struct token *token) {
     struct number n;
     if (!read_number(token->at, token->length, &n) ||
@@ -114,7 +114,7 @@ static bool add_value(struct reader *r, struct line *l, const struct token *toke
         return false;
     bool bytes_in_order = l->colon && !n.prefixed && n.digits == 4;
     if (l->count && token->gap > 1 && l->colon && !n.prefixed && n.digits <= 4)
-        return false; /* the characters that xxd prints beside */
+        return false; /* the characters that xxd prints behind the values */
     if (r->measures)
         measure(r, &n);
     l->prefixed = n.prefixed;
@@ -124,7 +124,7 @@ static bool add_value(struct reader *r, struct line *l, const struct token *toke
     return size > 0;
 }
 
-/* "20003f80:", "0x20003f80:"; also "0x20003f80" before "<main+4>:". */
+/* True for "20003f80:" and "0x20003f80:", and for "0x20003f80" before "<main+4>:". */
 static bool is_address(const struct token *token, const char *rest, const char *end,
                        struct number *ret) {
     enum { LEAST = 4 };
@@ -136,8 +136,8 @@ static bool is_address(const struct token *token, const char *rest, const char *
            next.at[0] == '<' && memchr(next.at, ':', (size_t)(end - next.at));
 }
 
-/* What hexdump and od begin with: longer than what follows, which is bytes or pairs of them. Their
- * last line has nothing else. */
+/* True for the address that begins a line of hexdump and od: longer than the values, which are
+ * bytes or pairs of bytes. Their last line is an address alone. */
 static bool is_bare_address(struct reader *r, const struct token *token, const char *rest,
                             const char *end, struct number *ret) {
     enum { LEAST = 6 };
@@ -163,8 +163,8 @@ static const char *skip_name(const char *rest, const char *end) {
     return colon ? colon + 1 : rest;
 }
 
-/* Reads the line's address and values. A log's words before the address are passed over; a line
- * without address is values only, or nothing. */
+/* Reads the line's address and values. Skips a log's words before the address. A line without
+ * address counts only if it holds nothing but values. */
 static void read_line(struct reader *r, const char *at, const char *end, struct line *l) {
     struct token token;
     bool first = true, plain = true;
@@ -172,13 +172,13 @@ static void read_line(struct reader *r, const char *at, const char *end, struct 
         struct number n;
         if (!l->count && is_address(&token, at, end, &n)) {
             l->at = n.value;
-            l->placed = l->colon = plain = true;
+            l->has_address = l->colon = plain = true;
             at = skip_name(at, end);
         } else if (first && is_bare_address(r, &token, at, end, &n)) {
             l->at = n.value;
-            l->placed = true;
+            l->has_address = true;
         } else if (!plain || !add_value(r, l, &token)) {
-            if (l->placed && plain)
+            if (l->has_address && plain)
                 break;
             plain = false;
             l->count = 0;
@@ -195,14 +195,14 @@ static struct chunk *last_chunk(struct reader *r) {
     return r->chunks.count ? &r->chunks.at[r->chunks.count - 1] : NULL;
 }
 
-static struct chunk *begin_chunk(struct reader *r, uint64_t at, bool placed) {
-    struct chunk chunk = {.at = at, .placed = placed};
+static struct chunk *begin_chunk(struct reader *r, uint64_t at, bool has_address) {
+    struct chunk chunk = {.at = at, .has_address = has_address};
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): while `at` is NULL, count is room */
     ARRAY_PUSH(&r->chunks, chunk);
     return last_chunk(r);
 }
 
-/* hexdump's "*": what the line before held, up to AT. */
+/* Expands hexdump's "*": repeats the line before, up to AT. */
 static void repeat(struct reader *r, uint64_t at) {
     struct chunk *c = last_chunk(r);
     if (!r->repeats || !c || !r->last || at - c->at <= c->bytes.count ||
@@ -215,15 +215,15 @@ static void repeat(struct reader *r, uint64_t at) {
 }
 
 static void keep_line(struct reader *r, const struct line *l) {
-    if (l->placed)
+    if (l->has_address)
         repeat(r, l->at);
     struct chunk *c = last_chunk(r);
-    bool follows = c && (!l->placed || c->at + c->bytes.count == l->at);
+    bool follows = c && (!l->has_address || c->at + c->bytes.count == l->at);
     r->repeats = false;
     if (!l->count)
         return;
     if (!follows)
-        c = begin_chunk(r, l->at, l->placed);
+        c = begin_chunk(r, l->at, l->has_address);
     add(c, l->bytes, l->count);
     r->last = l->count;
 }
@@ -233,7 +233,7 @@ static void read_text(struct reader *r, const char *at, const char *end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
         struct line l;
         l.at = l.count = l.digits = 0;
-        l.placed = l.colon = l.prefixed = false;
+        l.has_address = l.colon = l.prefixed = false;
         read_line(r, at, stop, &l);
         if (!r->measures && stop - at <= 2 && at < stop && *at == '*')
             r->repeats = true;
@@ -247,8 +247,8 @@ static void read_text(struct reader *r, const char *at, const char *end) {
 
 enum { HEX_DATA = 0, HEX_SEGMENT = 2, HEX_LINEAR = 4, HEX_HEAD = 4 };
 
-/* A record's bytes, checked: count, address (2), type, data, checksum. Returns how many; 0: it is
- * none. */
+/* Reads and checks a record: count, address (2 bytes), type, data, checksum. Returns its size; 0:
+ * it is not a valid record. */
 static size_t hex_record(const char *at, size_t length, uint8_t *ret) {
     uint8_t sum = 0;
     size_t count = 0;
@@ -274,7 +274,7 @@ static void keep_record(struct reader *r, const uint8_t *record, uint64_t *base)
         *base = high << 4;
     if (record[3] != HEX_DATA)
         return;
-    struct line l = {.at = *base + ((uint64_t)record[1] << 8 | record[2]), .placed = true};
+    struct line l = {.at = *base + ((uint64_t)record[1] << 8 | record[2]), .has_address = true};
     memcpy(l.bytes, record + HEX_HEAD, record[0]);
     l.count = record[0];
     keep_line(r, &l);
@@ -285,10 +285,11 @@ static int read_intel_hex(struct reader *r, const char *at, const char *end, str
     for (unsigned number = 1; at < end; number++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
         uint8_t record[264] = {0};
-        bool blank = at == stop || isspace((unsigned char)*at);
-        if (!blank && !hex_record(at, (size_t)(stop - at), record))
-            return err_set(err, EINVAL, "bad-dump", "line %u: is no record of Intel HEX", number);
-        if (!blank)
+        bool skip = at == stop || isspace((unsigned char)*at);
+        if (!skip && !hex_record(at, (size_t)(stop - at), record))
+            return err_set(err, EINVAL, "bad-dump", "line %u: is not a record of Intel HEX",
+                           number);
+        if (!skip)
             keep_record(r, record, &base);
         at = stop + 1;
     }
@@ -297,7 +298,7 @@ static int read_intel_hex(struct reader *r, const char *at, const char *end, str
 
 /* ---- all ---- */
 
-/* Stacks hold zeroes; text does not. */
+/* True if BYTES are text: dumps of stacks hold zero bytes. */
 static bool is_text(const uint8_t *bytes, size_t size) {
     size_t control = 0;
     for (size_t i = 0; i < size; i++) {
@@ -315,16 +316,16 @@ static bool has_sp(const struct reader *r) {
     return false;
 }
 
-/* By how much addresses have to be moved. */
+/* The distance to add to all addresses. */
 static uint64_t find_shift(const struct reader *r) {
     const struct chunk *first = &r->chunks.at[0];
     if (r->place->has_base)
         return r->place->base - first->at;
     bool counted = first->at == 0 && !has_sp(r);
-    return !first->placed || counted ? r->place->sp - first->at : 0;
+    return !first->has_address || counted ? r->place->sp - first->at : 0;
 }
 
-/* The chunks' bytes become the dump's. */
+/* Moves the chunks' bytes into the dump. */
 static void hand_over(struct reader *r, struct dump *ret) {
     uint64_t shift = r->chunks.count ? find_shift(r) : 0;
     for (size_t i = 0; i < r->chunks.count; i++) {

@@ -1,7 +1,5 @@
-/*
- * Dumps of memory as people have them: raw bytes; hexadecimal text as gdb (x/64xw $sp), xxd,
- * hexdump and fault handlers print it, also within a log; Intel HEX.
- */
+/* Reads dumps of memory: raw bytes; Intel HEX; hexadecimal text as gdb (x/64xw $sp), xxd, hexdump
+ * and fault handlers print it, also inside a log. */
 #pragma once
 
 #include "base/err.h"
@@ -12,16 +10,16 @@ struct dump { /* all 0: empty */
     ARRAY(struct unwind_piece) pieces;
 };
 
-/* Where a dump's bytes were. */
+/* How a dump's bytes get their addresses. */
 struct dump_place {
-    uint8_t word;  /* bytes of a value whose width the text does not tell: 4 or 8 */
-    bool has_base; /* the first byte was at `base`, whatever addresses the text has */
+    uint8_t word;  /* bytes of a value whose width the text leaves open: 4 or 8 */
+    bool has_base; /* the first byte was at `base`; the text's addresses are shifted by that */
     uint64_t base;
-    uint64_t sp; /* where bytes without an address were, or with one counted from 0 */
+    uint64_t sp; /* address of the first byte if the text has no addresses, or counts them from 0 */
 };
 
-/* Adds what SIZE BYTES hold to RET. Errors, EINVAL: "no-dump" (nothing in it), "bad-dump" (Intel
- * HEX that is damaged). */
+/* Adds the memory that the SIZE bytes of a dump describe to RET. Errors, EINVAL: "no-dump" (it
+ * describes none), "bad-dump" (damaged Intel HEX). */
 int dump_read(const uint8_t *bytes, size_t size, const struct dump_place *place, struct dump *ret,
               struct err *err);
 void dump_done(struct dump *dump);

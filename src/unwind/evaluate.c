@@ -1,8 +1,6 @@
-/*
- * Values of rules. Of DWARF's expressions (DWARF 5, 2.5.1) what call-frame information uses: the
- * linker's PLT, the C libraries' signal return code, hand-written assembly. Everything else gives
- * no value.
- */
+/* Computes the values of rules. Of DWARF's expressions (DWARF 5, 2.5.1) it knows what call-frame
+ * information uses in practice: the linker's PLT, the C libraries' signal return code, hand-written
+ * assembly. All other operations give no value. */
 #include <dwarf.h>
 #include <string.h>
 
@@ -33,7 +31,7 @@ bool machine_register(struct machine *m, uint64_t number, uint64_t *ret) {
     if (number >= m->count)
         return false;
     if (!(m->known >> number & 1)) {
-        m->lacking |= (uint64_t)1 << number;
+        m->missing_registers |= (uint64_t)1 << number;
         return false;
     }
     *ret = m->registers[number];
@@ -58,8 +56,7 @@ static bool push_register(struct machine *m, uint64_t number, uint64_t offset, s
     return machine_register(m, number, &value) && push(v, value + offset);
 }
 
-/* Operations that need no operand from the stack of values. Whether OP is one is told by *RET_IS.
- */
+/* Operations that take no operand from the stack of values. *RET_IS: OP is one of them. */
 static bool push_plain(struct machine *m, const Dwarf_Op *op, taddr_t cfa, struct values *v,
                        bool *ret_is) {
     *ret_is = true;
@@ -77,7 +74,7 @@ static bool push_plain(struct machine *m, const Dwarf_Op *op, taddr_t cfa, struc
     return true;
 }
 
-/* Operations that replace the topmost value. */
+/* Operations that replace the topmost value. *RET_IS: OP is one of them. */
 static bool change_one(struct machine *m, const Dwarf_Op *op, uint64_t *top, bool *ret_is) {
     *ret_is = true;
     switch (op->atom) {

@@ -1,3 +1,4 @@
+/* Opens the files of executable maps and reads their call-frame information, facts and bytes. */
 #include "unwind/images.h"
 
 #include <fcntl.h>
@@ -11,24 +12,24 @@
 #include "target/memory.h"
 
 struct image_cfi {
-    dev_t device; /* of the file, and where its first byte would be: what is shared by its maps */
+    dev_t device; /* device, inode and origin are those of the file's maps */
     uint64_t inode;
-    taddr_t origin;
+    taddr_t origin; /* of file offset 0 */
     int fd;
     Elf *elf;
-    const char *bytes; /* the file's, so many */
+    const char *bytes; /* the whole file */
     size_t size;
     Dwarf_CFI *eh; /* .eh_frame */
-    Dwarf *dwarf;  /* opened where that has nothing */
+    Dwarf *dwarf;  /* .debug_frame: opened when .eh_frame has no row */
     bool tried_dwarf;
     taddr_t bias;
     struct image_facts facts;
 };
 
 int unwind_image(int memory_fd, const struct map *map) {
-    enum { MOST = 1 << 20 };
+    enum { MOST_BYTES = 1 << 20 };
     size_t size = map->end - map->start;
-    if (size > MOST)
+    if (size > MOST_BYTES)
         return -1;
     AUTO_FREE uint8_t *bytes = mem_alloc(size);
     AUTO_FD int fd = memfd_create("image", MFD_CLOEXEC);
@@ -42,7 +43,7 @@ int unwind_image(int memory_fd, const struct map *map) {
 
 /* ---- one file ---- */
 
-/* The segment that MAP maps tells where the file is. */
+/* Finds the bias by the segment that MAP maps. */
 static bool find_bias(Elf *elf, const struct map *map, taddr_t *ret) {
     size_t count;
     GElf_Phdr p;
@@ -96,8 +97,8 @@ static void open_file(struct image_cfi *i, const struct unwind_files *files,
     i->elf = NULL;
 }
 
-/* Opening the debugging information reads more of it than one would like (it is decompressed), so
- * only for files that have that section. */
+/* libdw decompresses debugging information when it opens it, which is slow. So it is opened only
+ * for files that have this section. */
 static bool has_debug_frame(Elf *elf) {
     size_t names;
     GElf_Shdr header;
@@ -167,7 +168,7 @@ static struct image_cfi *image_of(struct images *images, const struct map *map) 
     return image;
 }
 
-static struct image_cfi *look_at(struct images *images, struct code *code) {
+static struct image_cfi *open_image(struct images *images, struct code *code) {
     if (!code->cfi)
         code->cfi = image_of(images, code->map);
     return code->cfi;
@@ -175,11 +176,11 @@ static struct image_cfi *look_at(struct images *images, struct code *code) {
 
 void images_open(struct images *images) {
     for (size_t i = 0; i < images->code.count; i++)
-        look_at(images, &images->code.at[i]);
+        open_image(images, &images->code.at[i]);
 }
 
 bool images_bytes(struct images *images, struct code *code, taddr_t pc, void *ret, size_t size) {
-    const struct image_cfi *image = look_at(images, code);
+    const struct image_cfi *image = open_image(images, code);
     uint64_t offset = pc - code->map->start + code->map->offset;
     if (!image->bytes || pc < code->map->start || code->map->end - pc < size ||
         offset > image->size || image->size - offset < size)
@@ -190,18 +191,18 @@ bool images_bytes(struct images *images, struct code *code, taddr_t pc, void *re
 
 Dwarf_CFI *images_cfi(struct images *images, struct code *code, taddr_t pc, bool second,
                       vaddr_t *ret_addr) {
-    struct image_cfi *image = look_at(images, code);
+    struct image_cfi *image = open_image(images, code);
     *ret_addr = pc - image->bias;
     return second ? second_cfi(image) : image->eh;
 }
 
 struct image_facts images_facts(struct images *images, struct code *code) {
-    return look_at(images, code)->facts;
+    return open_image(images, code)->facts;
 }
 
 bool images_constants(struct images *images, struct code *code, taddr_t at, void *ret,
                       size_t size) {
-    const struct image_cfi *image = look_at(images, code);
+    const struct image_cfi *image = open_image(images, code);
     size_t count = 0;
     GElf_Phdr p;
     if (!image->bytes || elf_getphdrnum(image->elf, &count) < 0)

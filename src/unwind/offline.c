@@ -1,4 +1,4 @@
-/* See offline.h: the walk. */
+/* See offline.h: walks from frame to frame until no caller is proven. */
 #include "unwind/offline.h"
 
 #include <errno.h>
@@ -15,13 +15,13 @@ struct walk {
     const struct offline_program *program;
     const struct offline_machine *machine;
     struct machine m;
-    struct offline_frame frame; /* the one that the registers are of */
+    struct offline_frame frame; /* the current frame, whose registers are in `m` */
     uint64_t psp;
     bool psp_is_known;
     struct err *end;
 };
 
-/* The walk ends here. */
+/* Ends the walk: sets the reason and is false. */
 #define END(w, tag, ...) (err_set((w)->end, ENODATA, tag, __VA_ARGS__), false)
 
 const char *offline_how_name(enum offline_how how) {
@@ -41,11 +41,11 @@ static int digits(const struct walk *w) { return w->machine->word * 2; }
 
 /* ---- what is not known ---- */
 
-static bool end_for_lack(struct walk *w, const char *tag, const char *why) {
+static bool end_for_missing(struct walk *w, const char *tag, const char *why) {
     if (w->m.missed)
         return END(w, "cut", "the dump has no memory at 0x%0*" PRIx64, digits(w), w->m.missed_at);
     for (int i = 0; i < w->machine->count; i++)
-        if (w->m.lacking >> i & 1) {
+        if (w->m.missing_registers >> i & 1) {
             const char *name = w->machine->names[i];
             return END(w, "no-register", "the value of %.*s is not known there",
                        (int)strcspn(name, " "), name);
@@ -62,7 +62,7 @@ static bool find_code(const struct offline_program *p, uint64_t pc, bool exact, 
     return exact ? lineinfo_code(p->info, at, ret) : lineinfo_return(p->info, at, ret);
 }
 
-/* As many bytes as there are, but no more than a call instruction may have. */
+/* The bytes before ADDR, at most as many as a call instruction has. */
 static const uint8_t *code_before(const struct offline_program *p, vaddr_t addr, size_t *ret_size) {
     size_t size = OFFLINE_CALL_BYTES, left;
     const uint8_t *before = lineinfo_bytes(p->info, addr - size, &left);
@@ -79,7 +79,7 @@ static bool follows_call(const struct offline_program *p, uint64_t pc, vaddr_t a
     return size && p->machine->follows_call(pc, before, size, ret_indirect);
 }
 
-/* Whether a call that stands before PC calls the function at START itself. */
+/* True if the call before PC is a direct call of the function at START. */
 static bool follows_call_of(const struct offline_program *p, uint64_t pc, vaddr_t start) {
     bool indirect;
     size_t size;
@@ -116,7 +116,7 @@ enum {
     CALLEE_REGISTERS = 0x28,
 };
 
-/* Where r0 is stacked. */
+/* Finds the address at which r0 is stacked. */
 static bool exception_stack(struct walk *w, uint32_t how, uint64_t *ret) {
     *ret = w->m.registers[w->machine->sp];
     if (how & EXC_RETURN_PROCESS_STACK) {
@@ -129,22 +129,24 @@ static bool exception_stack(struct walk *w, uint32_t how, uint64_t *ret) {
     return true;
 }
 
-/* r4 to r11 behind a mark and a word, where secure code was left for non-secure code's handler. */
+/* Reads r4 to r11, which stand behind a mark and a word where an exception took secure code to a
+ * non-secure handler. */
 static bool skip_callee_registers(struct walk *w, uint32_t how, uint64_t *at) {
     static const uint32_t mark = 0xfefa125a;
     uint64_t word;
     if ((how & EXC_RETURN_V7) == EXC_RETURN_V7 || how & EXC_RETURN_CALLEE_REGISTERS)
         return true;
     if (!machine_read(&w->m, *at, &word) || (word & ~(uint64_t)1) != (mark & ~1u))
-        return end_for_lack(w, "bad-exception", "what the exception has stacked is not a record");
+        return end_for_missing(w, "bad-exception",
+                               "the exception's record on the stack is damaged");
     for (unsigned i = 0; i < 8; i++)
         if (!machine_read(&w->m, *at + 8 + 4 * (uint64_t)i, &w->m.registers[4 + i]))
-            return end_for_lack(w, "cut", "");
+            return end_for_missing(w, "cut", "");
     *at += CALLEE_REGISTERS;
     return true;
 }
 
-/* Makes the registers those of what the exception has interrupted. */
+/* Replaces the registers by those of the code that the exception interrupted. */
 static bool step_by_exception(struct walk *w, uint32_t how) {
     enum { R0, R1, R2, R3, R12, LR, PC, XPSR, WORDS };
     static const uint8_t numbers[] = {0, 1, 2, 3, 12, 14, 15};
@@ -153,10 +155,10 @@ static bool step_by_exception(struct walk *w, uint32_t how) {
         return false;
     for (unsigned i = 0; i < WORDS; i++)
         if (!machine_read(&w->m, at + 4 * (uint64_t)i, &words[i]))
-            return end_for_lack(w, "cut", "");
+            return end_for_missing(w, "cut", "");
     if (at % 4 || !(words[XPSR] & XPSR_THUMB))
-        return END(w, "bad-exception",
-                   "what lies at 0x%08" PRIx64 " is not what an exception stacks", at);
+        return END(w, "bad-exception", "the memory at 0x%08" PRIx64 " holds no exception frame",
+                   at);
     for (unsigned i = 0; i < sizeof numbers; i++)
         w->m.registers[numbers[i]] = words[i];
     w->m.known |= 0x5000 | 0xf | 1u << w->machine->pc;
@@ -176,8 +178,8 @@ static void read_row(const struct walk *w, vaddr_t addr, struct row *ret) {
         row_read(lineinfo_cfi(w->program->info, second), addr, w->machine->count, ret);
 }
 
-/* The frame that was called stands at PC, where it had nothing done yet: it was a call that led
- * there, by a pointer that leads nowhere. */
+/* The pc is outside the code: a call by a bad pointer led there and has run no instruction yet. So
+ * its return address is still in place. */
 static bool step_from_nowhere(struct walk *w) {
     unsigned lr = w->machine->machine == EM_ARM ? 14 : 30;
     bool indirect = false;
@@ -198,9 +200,9 @@ static bool step_from_nowhere(struct walk *w) {
     return true;
 }
 
-/* The caller's registers, but for the pc. GCC says of the frame pointer that it is saved where it
- * has been popped from already: from there on until the function returns it is the caller's, and
- * that place may have been written by others, or be missing in the dump. */
+/* Computes the caller's registers except the pc. GCC's rows say that the frame pointer is saved on
+ * the stack even after it was popped. Between pop and return the register already has the caller's
+ * value; the stack word may be overwritten, or missing in the dump. */
 static void apply_rules(struct walk *w, const struct row *row, uint64_t cfa,
                         struct machine *caller) {
     uint64_t sp = w->m.registers[w->machine->sp];
@@ -221,8 +223,8 @@ static void apply_rules(struct walk *w, const struct row *row, uint64_t cfa,
     caller->known |= (uint64_t)1 << w->machine->sp;
 }
 
-/* Whether the function around ADDR, where the return address is in its register, never saves it, as
- * call-frame information has it; *RET is the function, as far as that is known. */
+/* ADDR has its return address in the register. True if the function around it never saves that
+ * register, by its call-frame information. *RET: the function, as far as it is known. */
 static bool never_saves_return(const struct walk *w, vaddr_t addr, struct span *ret) {
     struct lineinfo *info = w->program->info;
     vaddr_t start = lineinfo_function_start(info, addr);
@@ -241,11 +243,11 @@ static bool never_saves_return(const struct walk *w, vaddr_t addr, struct span *
     return true;
 }
 
-/* Call-frame information says that the return address is still in its register. Compilers do not
- * save it in functions that never return (Clang, GCC for Arm), and say so of all of such a
- * function: from its first call on what the register holds is left over, from that call or from one
- * that was made there. It is not if it leads behind a call of just this function: such a call
- * cannot have returned. */
+/* True if the register does not hold the return address although call-frame information says so.
+ * Compilers (Clang, GCC for Arm) do not save it in functions that never return, and their rows say
+ * so for the whole function. After the function's first call the register holds what that call, or
+ * one made inside it, left there. It is still valid if it leads behind a call of this very
+ * function: such a call cannot have returned. */
 static bool is_overwritten(const struct walk *w, const struct row *row) {
     unsigned reg = row->return_register;
     struct span function;
@@ -255,33 +257,32 @@ static bool is_overwritten(const struct walk *w, const struct row *row) {
            !follows_call_of(w->program, w->m.registers[reg], function.start);
 }
 
-static bool is_called(struct walk *w, const struct row *row) {
+static bool has_caller(struct walk *w, const struct row *row) {
     const struct rule *rule = &row->registers[row->return_register];
     if (rule->kind == RULE_UNDEFINED)
         return END(w, "bottom", "nothing has called it");
     if (rule->kind == RULE_SAME && (!w->frame.exact || is_overwritten(w, row)))
         return END(w, "no-return",
-                   "it never returns, and has not kept its return address, which its calls "
-                   "overwrite");
+                   "it never returns, and its calls have overwritten its return address");
     return true;
 }
 
 static bool find_return(struct walk *w, const struct row *row, uint64_t cfa, uint64_t *ret) {
     const struct rule *rule = &row->registers[row->return_register];
     w->m.missed = false;
-    w->m.lacking = 0;
+    w->m.missing_registers = 0;
     bool known = rule->kind == RULE_SAME ? machine_register(&w->m, row->return_register, ret)
                                          : rule_apply(&w->m, rule, cfa, ret);
-    return known || end_for_lack(w, "no-stack", "its return address cannot be told");
+    return known || end_for_missing(w, "no-stack", "its return address cannot be found");
 }
 
 static bool step_by_row(struct walk *w, const struct row *row) {
     struct machine caller = w->m;
     uint64_t cfa, pc, sp = w->m.registers[w->machine->sp];
     w->m.missed = false;
-    w->m.lacking = 0;
+    w->m.missing_registers = 0;
     if (!rule_apply(&w->m, &row->cfa, 0, &cfa))
-        return end_for_lack(w, "no-stack", "its frame cannot be told");
+        return end_for_missing(w, "no-stack", "its frame cannot be found");
     if (!row->signal && (cfa < sp || (cfa == sp && !w->frame.exact)))
         return END(w, "loop", "the stack gets no shorter");
     if (!find_return(w, row, cfa, &pc))
@@ -297,8 +298,8 @@ static bool step_by_row(struct walk *w, const struct row *row) {
     return true;
 }
 
-/* Where nobody has called the first function, its return address is what start-up code or the
- * processor has left there. */
+/* Checks the return address. The first function has no caller: its return address is a value that
+ * start-up code or the processor left there. */
 static bool check_return(struct walk *w, bool *ret_exception) {
     uint64_t pc = w->frame.pc;
     bool indirect;
@@ -309,25 +310,24 @@ static bool check_return(struct walk *w, bool *ret_exception) {
     if (pc == 0 || (w->machine->stacks_exceptions && pc == UINT32_MAX))
         return END(w, "bottom", "nothing has called it");
     if (!find_code(w->program, pc, false, &addr))
-        return END(w, "no-code",
-                   "it would return to 0x%0*" PRIx64 ", which is no code of the image", digits(w),
-                   pc);
-    if (!follows_call(w->program, pc, addr, &indirect))
-        return END(w, "no-call", "it would return to 0x%0*" PRIx64 ", where no call stands before",
+        return END(w, "no-code", "its return address 0x%0*" PRIx64 " is not in the image's code",
                    digits(w), pc);
+    if (!follows_call(w->program, pc, addr, &indirect))
+        return END(w, "no-call", "no call stands before its return address 0x%0*" PRIx64, digits(w),
+                   pc);
     return true;
 }
 
 /* ---- the walk ---- */
 
-/* Compilers describe prologues, but not all describe epilogues (GCC of Thumb-1, Clang of Arm):
- * where a function was interrupted the code comes first. Behind a call the stack is as the body has
- * it. */
+/* Compilers describe prologues; some do not describe epilogues (GCC for Thumb-1, Clang for Arm). So
+ * an interrupted function is unwound by its code first. Behind a call the function's body holds the
+ * stack, and call-frame information is right. */
 static bool step_in_code(struct walk *w) {
     struct row row;
     struct offline_frame next;
     read_row(w, w->frame.addr - !w->frame.exact, &row);
-    if (row.known && !is_called(w, &row))
+    if (row.known && !has_caller(w, &row))
         return false;
     if ((w->frame.exact || !row.known) &&
         offline_step_by_code(w->program, &w->frame, &w->m, w->psp_is_known ? w->psp : 0, &next)) {
@@ -339,7 +339,7 @@ static bool step_in_code(struct walk *w) {
     return step_by_row(w, &row);
 }
 
-/* From a frame to the next. */
+/* Moves from a frame to its caller. */
 static bool step(struct walk *w) {
     bool exception = false;
     if (w->frame.is_code) {

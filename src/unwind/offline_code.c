@@ -8,13 +8,13 @@
 #include "unwind/code.h"
 #include "unwind/offline_machine.h"
 
-struct view { /* what the library sees */
+struct context { /* passed to the library's callbacks */
     const struct offline_program *program;
     const struct machine *m;
 };
 
 static int read_memory(void *arg, spoor_word from, void *to, size_t size) {
-    const struct view *v = arg;
+    const struct context *v = arg;
     size_t left;
     for (size_t i = 0; i < v->m->piece_count; i++) {
         const struct unwind_piece *p = &v->m->pieces[i];
@@ -31,12 +31,12 @@ static int read_memory(void *arg, spoor_word from, void *to, size_t size) {
 }
 
 static spoor_word find_start(void *arg, spoor_word address) {
-    const struct view *v = arg;
+    const struct context *v = arg;
     vaddr_t start = lineinfo_function_start(v->program->info, address - v->program->bias);
     return start ? start + v->program->bias : 0;
 }
 
-static struct spoor_stack stack_at(const struct view *v, uint64_t sp) {
+static struct spoor_stack stack_at(const struct context *v, uint64_t sp) {
     for (size_t i = 0; i < v->m->piece_count; i++) {
         const struct unwind_piece *piece = &v->m->pieces[i];
         if (sp && sp - piece->at <= piece->size)
@@ -45,7 +45,7 @@ static struct spoor_stack stack_at(const struct view *v, uint64_t sp) {
     return (struct spoor_stack){0, 0};
 }
 
-static struct spoor_image image_of(struct view *v, uint64_t sp, uint64_t psp) {
+static struct spoor_image image_of(struct context *v, uint64_t sp, uint64_t psp) {
     const struct offline_program *p = v->program;
     struct span text = lineinfo_text(p->info), exidx = lineinfo_exidx(p->info);
     struct spoor_image image = {.text_low = text.start + p->bias,
@@ -66,7 +66,8 @@ static struct spoor_image image_of(struct view *v, uint64_t sp, uint64_t psp) {
     return image;
 }
 
-/* Of an interrupted pc the processor's state has the Thumb bit, not the pc itself. */
+/* FRAME's pc with the Thumb bit. An interrupted pc has none: it is in the processor's state, and so
+ * comes from the symbol. */
 static uint64_t with_thumb(const struct offline_program *p, const struct offline_frame *frame) {
     vaddr_t start = lineinfo_function_start(p->info, frame->addr);
     return frame->exact ? frame->addr + p->bias + (start & 1) : frame->pc;
@@ -86,13 +87,13 @@ static enum offline_how how_of(uint8_t by) {
 }
 
 /*
- * The end of Thumb-1 functions that have saved arguments: the return address is in a low register
- * already, "pop {r3}; add sp, #16; bx r3", and cannot be told from the code that is left. It is if
- * nothing changes that register up to there, and it holds an address that a call stands before: a
- * function's start, of a tail call, does not.
+ * Handles the end of Thumb-1 functions that saved arguments: "pop {r3}; add sp, #16; bx r3". The
+ * return address is already in a low register. The register counts if nothing changes it up to the
+ * `bx`, and if a call stands before the address that it holds. A tail call's target is a function's
+ * start and has no call before it.
  */
-static bool step_by_bx(const struct view *v, const struct offline_frame *frame, struct machine *m,
-                       struct offline_frame *ret) {
+static bool step_by_bx(const struct context *v, const struct offline_frame *frame,
+                       struct machine *m, struct offline_frame *ret) {
     enum { MOST = 4, PC = 15, BX_MASK = 0xff87, BX = 0x4700, LR = 14 };
     uint64_t sp = m->registers[SPOOR_SP];
     for (unsigned i = 0; i < MOST; i++) {
@@ -103,7 +104,7 @@ static bool step_by_bx(const struct view *v, const struct offline_frame *frame, 
         if ((insn & BX_MASK) == BX && reg < 8 && m->known >> reg & 1) {
             *ret = (struct offline_frame){.pc = m->registers[reg], .how = OFFLINE_CODE};
             m->registers[SPOOR_SP] = sp;
-            m->known &= ~(uint64_t)0x500f; /* what a call may change */
+            m->known &= ~(uint64_t)0x500f; /* call-clobbered registers */
             return offline_is_return(v->program, ret->pc);
         }
         if ((insn & 0xff80) != 0xb000) /* add sp, #n */
@@ -120,13 +121,13 @@ bool offline_step_by_code(const struct offline_program *program, const struct of
     unsigned sp = is_arm ? SPOOR_SP : SPOOR_A64_SP;
     if (!is_arm && machine != EM_AARCH64)
         return false;
-    struct view view = {program, m};
+    struct context context = {program, m};
     struct machine before = *m;
     if (is_arm && frame->exact && with_thumb(program, frame) & 1 &&
-        step_by_bx(&view, frame, m, ret))
+        step_by_bx(&context, frame, m, ret))
         return true;
     *m = before;
-    struct spoor_image image = image_of(&view, m->registers[sp], psp);
+    struct spoor_image image = image_of(&context, m->registers[sp], psp);
     struct code_frame found = {.exact = frame->exact};
     found.pc = is_arm ? with_thumb(program, frame) : frame->addr + program->bias;
     if (!code_step(&image, m, psp, &found) || !found.sure) {
@@ -151,13 +152,13 @@ bool offline_has_call(const struct offline_program *program, const struct span *
 /* ---- straight lines ---- */
 
 struct line {
-    const struct arch *arch; /* NULL: nothing is known of its instructions */
+    const struct arch *arch; /* NULL: the machine is not known */
     struct insn insn;
     struct stack_effect effects[STACK_MAX_EFFECTS];
     size_t count; /* of effects */
 };
 
-/* Whether there is an instruction at ADDR. */
+/* Decodes the instruction at ADDR. False: there is none. */
 static bool line_step(struct line *line, const struct offline_program *program, vaddr_t addr) {
     size_t room;
     const uint8_t *bytes = lineinfo_bytes(program->info, addr, &room);
@@ -172,7 +173,7 @@ static bool line_goes_on(const struct line *line) {
            line->insn.kind == INSN_LANDING;
 }
 
-/* Which registers the instruction writes. */
+/* The registers that the instruction writes. */
 static uint64_t line_writes(const struct line *line) {
     uint64_t all = 0;
     for (size_t i = 0; i < line->count; i++) {

@@ -1,4 +1,4 @@
-/* The machines: names of registers, calling conventions, call instructions. */
+/* The processors: names of registers, calling conventions, call instructions. */
 #include "unwind/offline_machine.h"
 
 #include <ctype.h>
@@ -17,14 +17,14 @@ static uint32_t load(const uint8_t *at, size_t size) {
     return value;
 }
 
-/* Arm ARM: T32 BL and BLX (immediate) have 4 bytes, BLX and BLXNS (register) 2. */
+/* T32: BL and BLX (immediate) have 4 bytes, BLX and BLXNS (register) 2 (Arm ARM). */
 static bool t32_call(const uint8_t *end, size_t size, bool *ret_indirect) {
     *ret_indirect = size >= 2 && (load(end - 2, 2) & 0xff83) == 0x4780;
     return *ret_indirect || (size >= 4 && (load(end - 4, 2) & 0xf800) == 0xf000 &&
                              (load(end - 2, 2) & 0xc000) == 0xc000);
 }
 
-/* A32 BL, BLX; before Armv5 "mov lr, pc" and any jump behind it. */
+/* A32: BL and BLX; before Armv5 "mov lr, pc" and any jump behind it. */
 static bool a32_call(const uint8_t *end, size_t size, bool *ret_indirect) {
     uint32_t last = size >= 4 ? load(end - 4, 4) : 0;
     *ret_indirect =
@@ -37,14 +37,14 @@ static bool arm_follows_call(uint64_t pc, const uint8_t *before, size_t size, bo
     return pc & 1 ? t32_call(end, size, ret_indirect) : a32_call(end, size, ret_indirect);
 }
 
-/* BL; BLR and BLRAA, BLRAB, BLRAAZ, BLRABZ. */
+/* A64: BL; BLR and BLRAA, BLRAB, BLRAAZ, BLRABZ. */
 static bool a64_follows_call(uint64_t pc, const uint8_t *before, size_t size, bool *ret_indirect) {
     uint32_t insn = size >= 4 ? load(before + size - 4, 4) : 0;
     *ret_indirect = (insn & 0xfffffc1f) == 0xd63f0000 || (insn & 0xfefff800) == 0xd63f0800;
     return pc % 4 == 0 && (*ret_indirect || (insn & 0xfc000000) == 0x94000000);
 }
 
-/* The lower COUNT bits of VALUE, signed. */
+/* The low COUNT bits of VALUE as a signed number. */
 static uint64_t sign_extend(uint64_t value, unsigned count) {
     uint64_t sign = (uint64_t)1 << (count - 1);
     return ((value & (2 * sign - 1)) ^ sign) - sign;
@@ -130,7 +130,7 @@ uint64_t offline_sp(const struct offline_machine *machine, const struct offline_
 
 /* ---- registers as people write them ---- */
 
-/* Whether the LENGTH bytes at NAME are one of the words of NAMES. */
+/* True if the LENGTH bytes at NAME are one of the words of NAMES. */
 static bool is_among(const char *names, const char *name, size_t length) {
     for (const char *p = names; *p;) {
         size_t n = strcspn(p, " ");
@@ -148,8 +148,8 @@ static int number_of(const struct offline_machine *m, const char *name, size_t l
     return -1;
 }
 
-/* What a list of registers has besides. */
-static bool is_passed_over(const char *name, size_t length) {
+/* True for registers that say nothing about the stack. */
+static bool is_ignored(const char *name, size_t length) {
     static const char others[] =
         "xpsr cpsr psr apsr spsr pstate eflags rflags msp primask basepri "
         "faultmask control fpscr fpcr fpsr esr far elr hfsr cfsr bfar mmfar "
@@ -178,7 +178,7 @@ static int read_one(const struct offline_machine *m, const char *text, size_t le
     uint64_t value;
     int number = number_of(m, text, name);
     bool is_psp = m->stacks_exceptions && name == 3 && strncasecmp(text, "psp", name) == 0;
-    if (number < 0 && !is_psp && !is_passed_over(text, name))
+    if (number < 0 && !is_psp && !is_ignored(text, name))
         return err_set(err, EINVAL, "bad-register", "%.*s: is no register of this machine",
                        (int)name, text);
     if (!equals || !read_value(equals + 1, length - name - 1, &value) ||

@@ -1,3 +1,4 @@
+/* See own_stack.h: finds stacks by the maps and the thread pointer. */
 #include "unwind/own_stack.h"
 
 #include <string.h>
@@ -7,8 +8,8 @@
 #include "target/status.h"
 #include "target/thread.h"
 
-/* The first thread's stack grows down as it is used, and nothing else comes within so much of its
- * end. Above where the program began are its arguments and environment. */
+/* The first thread's stack grows down on use, and the kernel keeps the 8 MB below its end free.
+ * Above the start of the program's stack are its arguments and environment. */
 static struct span first_stack(const struct map *m, taddr_t began) {
     enum { GROWS = 8 << 20 };
     taddr_t end = began >= m->start && began < m->end ? began : m->end;
@@ -22,25 +23,25 @@ static struct span stack_of_process(const struct maps *maps, pid_t tid) {
     return (struct span){0, 0};
 }
 
-/* Whether nothing that M maps lies below what was mapped there with a guard at its lower end. */
+/* True if M starts right above a guard region: then M holds no other memory below that stack. */
 static bool is_guarded(const struct maps *maps, const struct map *m) {
     const struct map *below = m - 1;
     return m > maps->list.at && below->end == m->start && !below->readable && !below->writable;
 }
 
-/* A thread's own control block lies at the end of its stack as the C libraries make it, and lives
- * as long as the thread. (Other memory may have come to be in one map with that, and go away
- * again, so it counts only with the guard that those put below the same stack.) One that was born
- * without stands at its stack's end. */
-static struct span stack_around(const struct maps *maps, pid_t tid, taddr_t sp, bool born) {
+/* The stack around SP. C libraries place a thread's control block at the end of its stack, where it
+ * lives as long as the thread. It counts only if the guard that they put below the stack is there:
+ * otherwise other memory may have joined the same map, and may be unmapped again. A newborn thread
+ * without such a block starts at its stack's end. */
+static struct span stack_around(const struct maps *maps, pid_t tid, taddr_t sp, bool newborn) {
     enum { USUAL = 128 << 10 };
     taddr_t end;
-    const struct map *m = maps_at(maps, sp - 1); /* a new thread's points behind its stack */
+    const struct map *m = maps_at(maps, sp - 1); /* a new thread's sp points behind its stack */
     if (!m || !m->readable)
         return (struct span){0, 0};
     if (thread_get_pointer(tid, &end) == 0 && end > sp && end < m->end && is_guarded(maps, m))
         return (struct span){m->start, end};
-    if (!born)
+    if (!newborn)
         return (struct span){0, 0};
     return (struct span){sp - m->start > USUAL ? sp - USUAL : m->start, sp};
 }

@@ -1,7 +1,6 @@
-/*
- * How far a thread's own stack can be read whenever its stack pointer lies there, by code that runs
- * in it and must never fault (slices of stacks: --stack). The tracer asks while the thread stands.
- */
+/* Finds the part of a thread's own stack that stays readable as long as its stack pointer lies
+ * there. Stubs that copy slices of the stack (--stack) rely on it, since they must never fault. The
+ * tracer asks while the thread is stopped. */
 #pragma once
 
 #include <sys/types.h>
@@ -9,9 +8,9 @@
 #include "base/types.h"
 
 enum own_stack_of {
-    OWN_STACK_OF_FIRST, /* its process's thread that began on the stack that the kernel has made */
-    OWN_STACK_OF_NEWBORN, /* one that has run nothing yet */
-    OWN_STACK_OF_RUNNING  /* where it stands may be on a stack of another kind */
+    OWN_STACK_OF_FIRST,   /* the process's first thread, on the stack that the kernel made */
+    OWN_STACK_OF_NEWBORN, /* a new thread that has run no instruction yet */
+    OWN_STACK_OF_RUNNING  /* any other thread: it may be on another stack now */
 };
-/* GIVEN: what TID's maker gave it, if that is known. Empty: none is known. */
+/* GIVEN: the stack that TID's creator passed to clone(), if known. Empty result: unknown. */
 struct span own_stack(pid_t tid, enum own_stack_of which, const struct span *given);

@@ -1,9 +1,10 @@
+/* Reads rows from libdw. See rows.h. */
 #include "unwind/rows.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 
-/* libdw gives a CFA that is a register and an offset as one operation. */
+/* libdw gives a CFA of the form register + offset as one operation. */
 static bool read_cfa(Dwarf_Frame *frame, struct rule *ret) {
     Dwarf_Op *ops;
     size_t count;
@@ -19,7 +20,7 @@ static bool read_cfa(Dwarf_Frame *frame, struct rule *ret) {
     return true;
 }
 
-/* OPS begin with the CFA and are "CFA + n", perhaps as a value: whether so. */
+/* True if OPS, which begin with the CFA, are "CFA + n", perhaps as a value. */
 static bool read_offset(const Dwarf_Op *ops, size_t count, struct rule *ret) {
     size_t at = 1;
     *ret = (struct rule){.kind = RULE_AT};
@@ -37,9 +38,9 @@ static bool is_register(const Dwarf_Op *op, uint64_t *ret) {
     return op->atom == DW_OP_regx || (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31);
 }
 
-/* libdw takes registers of which nothing is said for undefined (rbx among them, which callees
- * save); the C compiler's own unwinder takes them for unchanged, which is right where it matters:
- * what has no caller says so of the return address. */
+/* libdw reports registers without a rule as undefined, rbx among them, which callees save. GCC's
+ * own unwinder treats them as unchanged. That is right where it matters: a frame without caller has
+ * a rule for the return address that says so. */
 static bool read_register(Dwarf_Frame *frame, int number, bool is_return, struct rule *ret) {
     Dwarf_Op room[3], *ops;
     size_t count;

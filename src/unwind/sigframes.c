@@ -1,3 +1,4 @@
+/* See sigframes.h: searches stacks word by word for what the kernel writes into signal frames. */
 #include "unwind/sigframes.h"
 
 #include <string.h>
@@ -9,14 +10,14 @@
 
 enum { CHUNK = 64 * 1024, MOST_BYTES = 8 << 20, MOST_STACKS = 8 };
 
-/* Stretches of memory that were looked through, or are about to be. */
-struct stretches {
+/* Parts of stacks that were searched, or will be. */
+struct stack_ranges {
     struct span at[MOST_STACKS];
     size_t count;
 };
 
-/* Adds what lies above SP on its stack, unless it is known. */
-static void add(struct stretches *s, const struct maps *maps, taddr_t sp) {
+/* Adds the memory above SP, up to the end of its map, unless it is in S already. */
+static void add(struct stack_ranges *s, const struct maps *maps, taddr_t sp) {
     const struct map *m = maps_at(maps, sp);
     if (!m || !m->writable || s->count == MOST_STACKS)
         return;
@@ -27,10 +28,10 @@ static void add(struct stretches *s, const struct maps *maps, taddr_t sp) {
     s->at[s->count++] = (struct span){sp & ~(taddr_t)7, end};
 }
 
-static void look_through(int memory_fd, const struct maps *maps, struct stretches *s, size_t which,
-                         sigframe_array *ret) {
+static void search(int memory_fd, const struct maps *maps, struct stack_ranges *s, size_t which,
+                   sigframe_array *ret) {
     regs_word_t words[CHUNK / sizeof(regs_word_t)];
-    const size_t before = REGS_CONTEXT_WORDS - 1; /* a frame may lie on two chunks */
+    const size_t before = REGS_CONTEXT_WORDS - 1; /* a signal frame may straddle two chunks */
     for (taddr_t at = s->at[which].start; at < s->at[which].end;) {
         size_t size = s->at[which].end - at < CHUNK ? s->at[which].end - at : CHUNK;
         size_t count = size / sizeof *words;
@@ -50,13 +51,13 @@ static void look_through(int memory_fd, const struct maps *maps, struct stretche
 }
 
 void sigframes_find(int memory_fd, const struct maps *maps, pid_t tid, sigframe_array *ret) {
-    struct stretches stretches = {.count = 0};
+    struct stack_ranges ranges = {.count = 0};
     struct regs regs;
     taddr_t sp;
     if (thread_get_regs(tid, &regs) == 0)
-        add(&stretches, maps, regs_sp(&regs));
-    else if (status_stack_of(tid, &sp)) /* it waits for a child of vfork */
-        add(&stretches, maps, sp);
-    for (size_t i = 0; i < stretches.count; i++)
-        look_through(memory_fd, maps, &stretches, i, ret);
+        add(&ranges, maps, regs_sp(&regs));
+    else if (status_stack_of(tid, &sp)) /* TID is suspended in vfork() */
+        add(&ranges, maps, sp);
+    for (size_t i = 0; i < ranges.count; i++)
+        search(memory_fd, maps, &ranges, i, ret);
 }

@@ -1,7 +1,6 @@
-/*
- * Signal frames on the stacks of a stopped thread: where its handlers return to. They are told by
- * what the kernel writes into them, not by unwinding: handlers may be of any code.
- */
+/* Finds the signal frames on a stopped thread's stacks, and so where its handlers will return to.
+ * Frames are recognized by what the kernel writes into them, not by unwinding, since handlers may
+ * be any code. */
 #pragma once
 
 #include "arch/regs.h"
@@ -10,8 +9,7 @@
 
 typedef ARRAY(struct regs_context) sigframe_array;
 
-/* Adds to RET what TID's handlers return to. Looks from its stack pointer up, and likewise on the
- * stacks that its handlers have interrupted. Too many are possible, too few are not, but for
- * handlers that are more than 8 MB deep and for stacks that the thread has left by other means
- * than signals. */
+/* Adds to RET the contexts to which TID's handlers will return. Searches upward from its stack
+ * pointer, and on the stacks that its handlers interrupted. May find too many. Misses only handlers
+ * more than 8 MB deep, and stacks that the thread left by other means than signals. */
 void sigframes_find(int memory_fd, const struct maps *maps, pid_t tid, sigframe_array *ret);

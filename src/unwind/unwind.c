@@ -1,3 +1,4 @@
+/* See unwind.h: chooses the way to each caller, and keeps the rows that were read. */
 #include "unwind/unwind.h"
 
 #include <string.h>
@@ -7,19 +8,19 @@
 #include "unwind/images.h"
 #include "unwind/rows.h"
 
-enum { FIRST_ROOM = 256, WORD = REGS_WORD_BYTES };
+enum { FIRST_TABLE_SIZE = 256, WORD = REGS_WORD_BYTES };
 #define SP_BIT (UINT64_C(1) << REGS_DWARF_SP)
 
-struct known { /* a row that was read */
+struct known { /* a cached row */
     taddr_t pc;
-    struct row *row; /* NULL: a free place */
-    unsigned lost;   /* how often the code has not led on, either */
+    struct row *row; /* NULL: the entry is free */
+    unsigned lost;   /* how often step_by_code() failed here */
 };
 
 struct walk { /* through one stack */
     struct unwind_stack stack;
-    struct machine machine;    /* as at `frame` */
-    struct unwind_frame frame; /* that comes next; only pc and exact are known */
+    struct machine machine;    /* the registers of `frame` */
+    struct unwind_frame frame; /* the next one; only pc and exact are known */
     size_t frames;
 };
 
@@ -33,7 +34,7 @@ struct unwinder {
 struct unwinder *unwinder_new(const struct maps *maps, const struct unwind_files *files) {
     struct unwinder *u = mem_alloc(sizeof *u);
     images_init(&u->images, maps, files);
-    u->room = FIRST_ROOM;
+    u->room = FIRST_TABLE_SIZE;
     u->table = mem_alloc(u->room * sizeof *u->table);
     return u;
 }
@@ -52,7 +53,7 @@ void unwinder_open_files(struct unwinder *u) { images_open(&u->images); }
 
 /* ---- rows ---- */
 
-static struct known *place_of(const struct unwinder *u, taddr_t pc) {
+static struct known *entry_of(const struct unwinder *u, taddr_t pc) {
     size_t i = (pc * 0x9e3779b97f4a7c15u) >> 32 & (u->room - 1);
     while (u->table[i].row && u->table[i].pc != pc)
         i = (i + 1) & (u->room - 1);
@@ -66,18 +67,18 @@ static void grow(struct unwinder *u) {
     u->table = mem_alloc(u->room * sizeof *u->table);
     for (size_t i = 0; i < had; i++)
         if (old[i].row)
-            *place_of(u, old[i].pc) = old[i];
+            *entry_of(u, old[i].pc) = old[i];
     free(old);
 }
 
-/* With the row of PC, which is in CODE. Good until this is asked again. */
+/* The cache entry of PC, which is in CODE. Valid until the next call. */
 static struct known *known_at(struct unwinder *u, struct code *code, taddr_t pc) {
-    struct known *k = place_of(u, pc);
+    struct known *k = entry_of(u, pc);
     if (k->row)
         return k;
     if (++u->count > u->room / 2) {
         grow(u);
-        k = place_of(u, pc);
+        k = entry_of(u, pc);
     }
     struct row *row = mem_alloc(sizeof *row);
     *k = (struct known){.pc = pc, .row = row};
@@ -91,8 +92,8 @@ static struct known *known_at(struct unwinder *u, struct code *code, taddr_t pc)
 
 /* ---- from a frame to its caller ---- */
 
-/* A way to the caller makes M's registers those of the caller and fills in FRAME; or false, and
- * says in *RET_END what it is the end of. */
+/* Each step function replaces M's registers by the caller's and fills in FRAME. False: *RET_END
+ * says why there is no caller. */
 
 static bool step_by_row(struct machine *m, const struct row *row, struct unwind_frame *frame,
                         enum unwind_end *ret_end) {
@@ -122,8 +123,8 @@ static bool step_by_row(struct machine *m, const struct row *row, struct unwind_
     return true;
 }
 
-/* Code that returns from signal handlers need not say so (musl's does not): by its instructions.
- * AT: where what it restores is, from the stack pointer on. */
+/* For code that returns from signal handlers and has no call-frame information (musl's): such code
+ * is recognized by its instructions. AT: offset of the saved registers from the stack pointer. */
 static bool step_by_signal_return(struct machine *m, size_t at, struct unwind_frame *frame,
                                   enum unwind_end *ret_end) {
     uint64_t registers[REGS_DWARF_COUNT], state;
@@ -142,9 +143,9 @@ static bool step_by_signal_return(struct machine *m, size_t at, struct unwind_fr
     return true;
 }
 
-/* By the chain of frame pointers: each points to the caller's, with the return address above it.
- * Where that does not stand at the frame's end, the caller's stack pointer is only known to be
- * above. */
+/* By the chain of frame pointers: each points to the caller's, with the return address above it. On
+ * machines where this pair need not stand at the frame's end, the caller's stack pointer is only
+ * known to be above. */
 static bool step_by_frame_pointer(struct machine *m, struct unwind_frame *frame,
                                   enum unwind_end *ret_end) {
     taddr_t fp = m->registers[REGS_DWARF_FP], above, pc;
@@ -162,7 +163,7 @@ static bool step_by_frame_pointer(struct machine *m, struct unwind_frame *frame,
     return true;
 }
 
-/* Whether PC follows a call; *RET_TARGET: of what, 0 if that cannot be told. */
+/* True if PC follows a call. *RET_TARGET: its target; 0 if the call is indirect. */
 static bool follows_call(struct unwinder *u, taddr_t pc, taddr_t *ret_target) {
     enum { LEAST = 2, MOST = 7 };
     const struct arch *arch = arch_host();
@@ -180,8 +181,8 @@ static bool follows_call(struct unwinder *u, taddr_t pc, taddr_t *ret_target) {
     return false;
 }
 
-/* FRAME, the innermost, may have put nothing on the stack (assembly, as in the C library's
- * clone()): if it is SURE, there is a call of it. */
+/* FRAME, the innermost, may have pushed nothing (assembly, as in the C library's clone()). SURE:
+ * the return address must follow a direct call to at most FUNCTION_BYTES before the pc. */
 static bool step_from_leaf(struct unwinder *u, struct machine *m, struct unwind_frame *frame,
                            bool sure) {
     enum { FUNCTION_BYTES = 4096 };
@@ -199,11 +200,10 @@ static bool step_from_leaf(struct unwinder *u, struct machine *m, struct unwind_
     return true;
 }
 
-/* Where code and its processor's own tables tell as well. What call-frame information says of code
- * that was interrupted is right in prologues only, so that comes second there, and the code first.
- * All that is above is searched for what cannot be told (a C library's start of threads), which
- * takes long: not in each of a hundred threads.
- */
+/* For 32-bit Arm. Call-frame information of interrupted code is right in prologues only: there the
+ * code decides first. If neither works, step_by_code() searches the whole stack above, for example
+ * at a C library's start of threads. That takes long, so it is not done again for each of a hundred
+ * threads. */
 static bool step_by_row_or_code(struct unwinder *u, struct code *code, struct machine *m,
                                 struct unwind_frame *frame, enum unwind_end *ret_end) {
     enum { ATTEMPTS = 2 };
@@ -229,7 +229,7 @@ static bool step_any_way(struct unwinder *u, struct machine *m, struct unwind_fr
     const struct row *row = REGS_CODE_TELLS ? NULL : known_at(u, code, lookup)->row;
     if (row && row->known) {
         bool found = step_by_row(m, row, frame, ret_end);
-        if (found || frame->how != UNWIND_NOT || m->known & SP_BIT)
+        if (found || frame->how != UNWIND_UNKNOWN || m->known & SP_BIT)
             return found;
     }
     uint8_t bytes[REGS_SIGNAL_RETURN_BYTES];
@@ -243,8 +243,8 @@ static bool step_any_way(struct unwinder *u, struct machine *m, struct unwind_fr
            step_from_leaf(u, m, frame, false);
 }
 
-/* Stacks grow down: so does the way to the caller lead up, unless the kernel changed the stack, or
- * FRAME, which is interrupted, has put nothing there. */
+/* True if the way to the caller leads up the stack. Exceptions: the kernel changed the stack; FRAME
+ * was interrupted and has pushed nothing. */
 static bool leads_up(const struct unwind_frame *frame, taddr_t sp, taddr_t caller_sp) {
     taddr_t end = frame->cfa ? frame->cfa : caller_sp;
     bool has_nothing = frame->exact && end == sp && !arch_host()->entry_cfa;
@@ -257,11 +257,11 @@ static bool step(struct unwinder *u, struct machine *m, struct unwind_frame *fra
     bool found = step_any_way(u, m, frame, ret_end);
     if (!leads_up(frame, sp, m->registers[REGS_DWARF_SP])) {
         frame->cfa = 0;
-        frame->how = UNWIND_NOT;
+        frame->how = UNWIND_UNKNOWN;
     }
     if (!found && m->missed && *ret_end == UNWIND_LOST)
         *ret_end = UNWIND_CUT;
-    if (!found || frame->how == UNWIND_NOT)
+    if (!found || frame->how == UNWIND_UNKNOWN)
         return false;
     taddr_t pc = regs_plain_address(m->registers[REGS_DWARF_PC]);
     if (images_at(&u->images, pc))

@@ -1,11 +1,10 @@
 /*
- * The contract between the tool and the code it puts into a target.
+ * The contract between the tool and the code that it puts into a target.
  *
- * Each traced thread owns one *lane*: a page of counters (struct lane) directly
- * followed by its ring of events. The thread's gs base (x86-64) points at the
- * lane, so that every stub addresses both with one fixed displacement and the
- * same stub serves all threads. (Arm has a table of thread pointers and lanes
- * before each trampoline area's agent: wire/lane_lookup.h.)
+ * Each traced thread owns one *lane*: a page of counters (struct lane), followed by its ring of
+ * events. On x86-64 the thread's gs base points at the lane, so every stub addresses both with one
+ * fixed displacement, and one stub serves all threads. (Arm has a table of thread pointers and
+ * lanes before each trampoline area's agent: wire/lane_lookup.h.)
  *
  * How an event is written, and why it can be interrupted anywhere
  *
@@ -16,37 +15,38 @@
  *     slot.site, slot.sp_low = site, sp
  *     slot.clock_sp = clock, sp                  the last store commits
  *
- * A thread that is stopped for a signal inside a stub is rolled back by the
- * tracer to the site (registers restored, the reservation undone) before the
- * signal is delivered. So no handler ever runs above an open reservation and
- * at most the newest slot of a lane can be uncommitted, namely when its thread
- * was killed there. The reader tells: a committed slot's clock is newer than
- * the clock of the slot before it, a stale one's is older by a whole lap.
+ * If a signal stops a thread inside a stub, the tracer first rolls the thread back to the site: it
+ * restores the registers and undoes the reservation. So no handler runs above an open reservation.
+ * Only the newest slot of a lane can be uncommitted, if its thread was killed there. The reader
+ * recognizes it: a committed slot's clock is newer than that of the slot before it, a stale one's
+ * is older by a whole lap.
  *
- * 32-bit Arm stores 64 bits at once by an exclusive pair only (not all of its
- * processors do by `strd`), so a slot cannot be committed by its last store. There
- * it is committed by being reserved, when all of it is written:
+ * 32-bit Arm can store 64 bits at once only by an exclusive pair (not all of its processors do by
+ * `strd`), so the last store of a slot cannot commit it. There the slot is written first, and the
+ * reservation commits it:
  *
  *     if lane.head >= lane.limit: slow path      nothing is reserved there
- *     slot = ring[lane.head & mask]              still nobody's
+ *     slot = ring[lane.head & mask]              not reserved yet
  *     slot           = clock, sp, site
  *     lane.head     += 16                        an exclusive pair, behind a barrier
  *
- * Below the head all slots are committed then; the one at the head may be half
- * written, which is the one that readers of rings that are overwritten leave out.
+ * So all slots below the head are committed. The one at the head may be half written; readers of
+ * overwritten rings leave it out.
  *
- * The clock has 48 bits: 26 hours at 3 GHz. The reader knows about when an event
- * was written, hence the rest.
+ * The clock has 48 bits: 26 hours at 3 GHz. The reader roughly knows when an event was written, and
+ * so finds the higher bits.
  *
  * Included by freestanding code: no libc beyond the compiler's own headers.
  */
 #pragma once
 
 /*
- * What differs between machines: how many slots a slice has besides words, at most (begin, end, and
- * registers); how many pieces of a vector the rest of a call may have (struct remainder), and of
- * the signal frame by which threads of Arm come back from it, its size, as far as the kernel reads
- * it, and where in it the register of the result is.
+ * What differs between machines.
+ *   SLICE_HEAD_SLOTS        most slots of a slice besides words (begin, end, registers)
+ *   REMAINDER_VECTOR        most pieces of a vector in the remainder of a call (struct remainder)
+ *   REMAINDER_FRAME_BYTES   size of the signal frame by which Arm's threads return from a
+ *                           remainder, as far as the kernel reads it
+ *   REMAINDER_FRAME_RESULT  offset in it of the result's register
  */
 #ifdef __aarch64__
 #define SLICE_HEAD_SLOTS 14
@@ -77,50 +77,49 @@ enum event_kind {
     EVENT_RETURN = 1, /* left by a return instruction */
     EVENT_TAIL = 2,   /* left by a tail jump: another function takes its place */
     EVENT_CONTROL =
-        3 /* control came here by neither call nor return; sp is the one it goes on with, and on
-             Arm one more: above that of what was called from there, which is left */
+        3 /* control came here by neither call nor return; sp is the one with which it continues; on
+             Arm 1 more, to be above the equal sp of a call that was made here and is left */
 };
 
-/*
- * A control event of one of these in a function's place tells of a stack that the program has made
- * itself (Go's runtime): its stack pointer is an address. First the lower end, then the upper one;
- * a thread that was interrupted in between tells both again.
- */
+/* A control event with one of these ids instead of a function's describes a stack that the program
+ * made itself (Go's runtime). Its stack pointer is an address: first that of the lower end, then of
+ * the upper one. A thread that was interrupted in between reports both again. */
 enum stack_event {
-    STACK_MOVES = 0x3ffffffb, /* what is made next takes the place of what is freed next */
+    STACK_MOVES = 0x3ffffffb, /* the next stack made replaces the next one freed */
     STACK_MADE_LOW,
     STACK_MADE_HIGH,
     STACK_FREED_LOW,
     STACK_FREED_HIGH
 };
-enum { STACK_EVENTS = STACK_MOVES }; /* ids from here on tell of stacks */
+enum { STACK_EVENTS = STACK_MOVES }; /* ids from here on describe stacks */
 
 /*
- * A *slice* is what the entry behind it found on the stack, for who called (--stack):
+ * A *slice* is a copy of stack words and registers, made for the entry behind it to find its
+ * callers (--stack):
  *
  *     SLICE_BEGIN  SLICE_END  SLICE_REGISTER …  SLICE_WORD + n …   entry
  *
- * Control events, too, of these in a function's place; in place of the stack pointer they have what
- * they tell: 48 bits. So every slot of a ring is an event with a clock, and the ring's rules hold
- * as they are. Words and registers that no address can be are left out: what is not there is 0. A
- * slice that is interrupted, or begun where there was no room for more, has no entry right behind
- * it or no end, and is none.
+ * These are control events, too, with these ids instead of functions'. In place of the stack
+ * pointer they have a value of 48 bits. So each slot of a ring is an event with a clock, and the
+ * ring's rules hold unchanged. Words and registers that cannot be addresses are left out; a missing
+ * one counts as 0. A slice that was interrupted, or had no room, lacks its end or its entry right
+ * behind it. It is ignored.
  */
 enum slice_event {
     SLICE_WORD = 0x3fff0000,  /* + n: the nth word from the entry's stack pointer on */
-    SLICE_BEGIN = 0x3fff8000, /* how many slots of slices the thread has written before it */
-    SLICE_END,                /* the address of the first byte that was not looked at */
+    SLICE_BEGIN = 0x3fff8000, /* number of slots of slices that the thread wrote before it */
+    SLICE_END,                /* address of the first byte behind the copied part of the stack */
     SLICE_REGISTER            /* + n: a register, as the backend numbers them */
 };
 enum { SLICE_EVENTS = SLICE_WORD, SLICE_EVENTS_END = SLICE_REGISTER + 16 };
-/* A bit of lane.slice_bytes: the stack may have memory tags of several kinds (MTE), and words are
- * read by their own. */
+/* A bit of lane.slice_bytes: the stack may have several memory tags (MTE); each word has its own.
+ */
 enum { SLICE_TAGGED = 1 };
 enum { SLICE_WORDS_MOST = SLICE_BEGIN - SLICE_WORD };
 
-/* In traces: the callers of the entry behind it, as the number of a chain (trace/format.h). */
+/* In traces: the number of the chain of callers (trace/format.h) of the entry behind it. */
 enum { CHAIN_EVENT = 0x3fff9000 };
-enum { OWN_EVENTS = SLICE_EVENTS }; /* ids from here on are no functions */
+enum { OWN_EVENTS = SLICE_EVENTS }; /* ids from here on are not functions' */
 
 static inline int is_slice_event(uint32_t id) {
     return id - SLICE_EVENTS < SLICE_EVENTS_END - SLICE_EVENTS;
@@ -141,47 +140,47 @@ static inline uint64_t event_ticks(const struct event *e, uint64_t latest) {
     return latest - ((latest - (e->clock_sp >> 16)) & EVENT_CLOCK_MASK);
 }
 
-/* What a thread does that finds its ring full. */
+/* What a thread does when its ring is full. */
 enum overflow { OVERFLOW_WAIT, OVERFLOW_DROP, OVERFLOW_OVERWRITE };
 
 enum { CALL_ARGUMENTS = 6 };
 
-/* A system call that a stop of ours has cut short, while its thread makes the rest of it. */
+/* A system call that a stop by spoor cut short, while its thread makes the remainder. */
 struct remainder {
-    uint64_t back;   /* where it goes on in the program; 0: there is no rest to be made */
-    uint64_t number; /* the call's */
-    uint64_t done;   /* what it has returned */
-    uint64_t result; /* of the rest */
-    uint64_t registers[CALL_ARGUMENTS]; /* that held the call's arguments */
-    uint64_t wanted;                    /* what the call was to return */
+    uint64_t back;   /* where the thread continues in the program; 0: no remainder is pending */
+    uint64_t number; /* of the call */
+    uint64_t done;   /* what the call returned when it was cut short */
+    uint64_t result; /* of the remainder */
+    uint64_t registers[CALL_ARGUMENTS]; /* the program's values of the argument registers */
+    uint64_t wanted;                    /* what the whole call was to return */
 #ifdef REMAINDER_FRAME_BYTES
-    _Alignas(16) uint8_t frame[REMAINDER_FRAME_BYTES]; /* brings the thread back */
+    _Alignas(16) uint8_t frame[REMAINDER_FRAME_BYTES]; /* returning from it restores the thread */
 #endif
-    uintptr_t message[7]; /* struct msghdr and struct iovec of the rest, where there are such */
+    uintptr_t message[7]; /* struct msghdr and struct iovec of the remainder */
     uintptr_t vector[REMAINDER_VECTOR][2];
 };
 
 struct lane {
     uint64_t head;  /* bytes ever reserved; written by the thread only */
-    uint64_t limit; /* head must stay below; written by the tool (tail + ring size) */
+    uint64_t limit; /* head must stay below it; written by the tool (tail + ring size) */
     uint64_t lost;  /* events dropped; written by the thread only */
     uint64_t hook;  /* 1 while the thread waits in the dynamic linker's hook; the tool clears it */
     uint64_t control; /* address of the struct control, in the target */
-    uint64_t waits;   /* how often the ring was found full */
-    /* Of slices; set by the tool before the thread runs, but for the last. */
-    uint64_t slice_bytes; /* looked at, at most, or SLICE_TAGGED; 0: there are no slices */
-    uint64_t stack_low;   /* the thread's own stack, as far as it can be read whenever its */
-    uint64_t stack_bytes; /* stack pointer lies there; of other stacks it is one page */
+    uint64_t waits;   /* how often the ring was full */
+    /* For slices. The tool sets them before the thread runs, except slice_slots. */
+    uint64_t slice_bytes; /* most bytes of stack to copy, or SLICE_TAGGED; 0: no slices */
+    uint64_t stack_low;   /* the part of the thread's own stack that can be read whenever its */
+    uint64_t stack_bytes; /* stack pointer lies there; on other stacks it is one page */
     uint64_t ring_mask;
-    uint64_t slice_slots; /* ever written; by the thread only */
+    uint64_t slice_slots; /* ever written; written by the thread only */
     _Alignas(16) struct remainder
-        remainder; /* written by the tool while the thread stands, but for the result */
+        remainder; /* written by the tool while the thread is stopped, except `result` */
 };
 
 /* One per address space, shared with the tool. */
 struct control {
-    /* A robust futex word owned by the tool: when the tool dies, the kernel sets CONTROL_OWNER_DIED
-     * in it (linux/futex.h, FUTEX_OWNER_DIED). Waiting loops watch it and give up. */
+    /* A robust futex word that the tool owns. When the tool dies, the kernel sets
+     * CONTROL_OWNER_DIED in it (linux/futex.h, FUTEX_OWNER_DIED). Waiting loops then give up. */
     uint32_t owner;
     uint32_t reserved;
 };
@@ -219,7 +218,7 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define CONTROL_OWNER_DIED 0x40000000
 #define BRIDGE_BYTES 96 /* room for code in the agent (arch/bridge.h) */
 #ifdef __arm__
-#define BRIDGE_GATE_BYTES 80 /* of what stands behind it */
+#define BRIDGE_GATE_BYTES 80 /* of the code behind it */
 #else
 #define BRIDGE_GATE_BYTES 84 /* the same on AArch64 */
 #endif

@@ -1,6 +1,6 @@
 /*
- * What a spoor leaves in a target for the case that it is killed: all that another one needs to
- * undo its deeds. Only tools write and read it; the target never does.
+ * The undo log: what spoor keeps in a target in case it is killed, so that another spoor can undo
+ * its patches and mappings. Only tools read and write it; the target never does.
  *
  *     slab (map "/memfd:spoor")  struct undo_sign  ──▶ the agent's page, at UNDO_AT:
  *                                                      struct undo_head
@@ -8,10 +8,10 @@
  *                                                         ▼          │                  ▼
  *     trampoline areas                               struct undo_log ┘            struct undo_log
  *
- * Slabs are shared with forked children, everything else is memory of one process alone: a child
- * has logs of its own, of what its memory holds.
+ * Slabs are shared with forked children; all else is memory of one process. So a child has logs of
+ * its own, of what its memory holds.
  *
- * The tool may die between any two of these steps, and what is written up to then tells the rest:
+ * The tool may die between any two of these steps. What is written up to then is enough to undo:
  *
  *     a module is patched                        and restored
  *       1 head.coming = the area to be mapped      1 its text is restored
@@ -21,11 +21,11 @@
  *       5 islands are mapped, the area is filled
  *       6 its text is patched
  *
- * So what is listed need not be there (any more), and something else may be in its place by the
- * time that somebody looks: a log counts where it says itself that it stands, text is restored
- * where it is what was patched, islands are unmapped that lead to the area.
+ * So memory that is listed may not be mapped yet, or not any more, or other memory may be in its
+ * place. Therefore a log counts only where its `self` says that it is, text is restored only where
+ * it equals the patch, and islands are unmapped only if they lead to the area.
  *
- * Behind struct undo_log stand `bytes` bytes of numbers of variable length (trace/varint.h):
+ * Behind struct undo_log are `bytes` bytes of numbers of variable length (trace/varint.h):
  *
  *     runs of islands   pages from the end of the one before (the first: from address 0), pages
  *     patches           distance from the end of the one before (the first: from link-time
@@ -44,10 +44,10 @@
 #define UNDO_MAGIC UINT64_C(0x6f646e75726f7073) /* "sporundo" */
 
 enum {
-    UNDO_VERSION = 3,  /* of all that is below */
-    UNDO_AT = 2304,    /* of the head in the agent's page */
-    UNDO_SIGN_AT = 16, /* of the sign in a slab */
-    UNDO_YIELDS = 16,  /* the program may have written there, and that stays */
+    UNDO_VERSION = 3,  /* of all structures below */
+    UNDO_AT = 2304,    /* offset of the head in the agent's page */
+    UNDO_SIGN_AT = 16, /* offset of the sign in a slab */
+    UNDO_YIELDS = 16,  /* the program may have written there; its bytes stay */
 };
 
 /* In each slab, at UNDO_SIGN_AT. */
@@ -66,8 +66,8 @@ struct undo_head {
     uint32_t version;
     uint32_t reserved;
     char maker[24];     /* the version of spoor, as text */
-    uint64_t call;      /* address of the `syscall` for remote calls */
-    struct undo_chain { /* written as one */
+    uint64_t call;      /* address of the system call instruction for remote calls */
+    struct undo_chain { /* written by one write */
         uint64_t first, leaving;
         struct undo_area coming;
     } chain;
