@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Who may ask a recording, and what programs it can be asked about: one that spoor has launched, one that
-executes itself, one with breakpoints, one of which library calls are traced. Two who come at once.
+"""Control requests (spoor ctl): which users may send them, and recordings of several kinds that obey them: of a
+launched program, of a program that executes itself, with breakpoints, with --libcalls. Also: two spoors that
+attach at the same time.
 
-    asks.py SPOOR BUSY KIN
+    asks.py SPOOR BUSY RELATED_TASKS
 """
 import os
 import platform
@@ -16,7 +17,7 @@ NOBODY, OTHER = 65534, 65533
 
 
 class Recording:
-    """By COMMAND, of process PID; it is asked to end at last."""
+    """A recording of process PID by COMMAND. At the end "ctl stop" ends it."""
 
     def __init__(self, spoor, pid, command):
         self.spoor, self.pid, self.command = spoor, str(pid), command
@@ -53,19 +54,19 @@ class Recording:
     def refuse(self, why, *words, user=None):
         done = self.ask(*words, user=user)
         check(done.status == 1 and done.stderr.count(b"\n") == 1 and why in done.stderr.decode(),
-              f"ctl {words} is not refused, or not so: {done}")
+              f"ctl {words} is not refused, or with another message: {done}")
 
     def events(self):
         return int(self.tell("status").split(" events")[0].split()[-1])
 
     def await_change(self, wanted):
-        """Until events come, or come no more."""
+        """Waits until events come (WANTED), or stop coming (not WANTED)."""
         until, last = time.monotonic() + TIMEOUT, self.events()
         while True:
             time.sleep(0.1)
             if (last != (last := self.events())) == wanted:
                 break
-            check(time.monotonic() < until, f"events: {wanted} is wanted")
+            check(time.monotonic() < until, f"events come: {wanted} is expected")
 
     def pause_and_resume(self):
         self.await_change(True)
@@ -80,7 +81,7 @@ def attaching(spoor, pid, *options):
 
 
 def test_users(spoor, busy):
-    """Root may ask everybody, everybody themselves."""
+    """Root may control each recording, other users their own."""
     if os.geteuid():
         return
     os.chmod(".", 0o777)
@@ -98,7 +99,7 @@ def test_users(spoor, busy):
 
 
 def test_two_at_once(spoor, busy):
-    """One comes first; the other is told who it is."""
+    """The first spoor attaches; the second prints the first one's process ID and fails."""
     with running([busy, "compute"]) as process:
         before, command = code_of(process.pid), attaching(spoor, process.pid).command
         for number in range(3):
@@ -124,12 +125,12 @@ def child_of(pid):
                 if run([recorder_path, "ctl", child, "status"]).status == 0:
                     return int(child)
         time.sleep(0.01)
-    check(False, "nobody records a child")
+    check(False, "no child is recorded")
     return 0
 
 
 def test_launched(spoor):
-    """Its program is left and runs on; record waits for it, and has its status."""
+    """After "ctl stop" the launched program runs on. record waits for it and exits with its status."""
     command = [spoor.path, "record", "-q", "-o", "trace", "--", "sh", "-c", "while read x; do echo $x; done; exit 7"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as recorder:
         pid = child_of(recorder.pid)
@@ -144,7 +145,7 @@ def test_launched(spoor):
 
 
 def test_left_in_vfork(spoor, kin):
-    """A thread that waits for a child when its program is left goes on when that has ended."""
+    """A thread waits for its vfork child when spoor detaches. It goes on when the child has ended."""
     with running([spoor.path, "record", "-q", "-o", "trace", "--", kin, "waits"]) as recorder:
         pid = child_of(recorder.pid)
         check(run([spoor.path, "ctl", str(pid), "stop"]).status == 0, "not stopped")
@@ -152,7 +153,7 @@ def test_left_in_vfork(spoor, kin):
 
 
 def test_execs(spoor, kin):
-    """Of each of its programs, in a pause or not, the same is true."""
+    """A pause, and a recording, outlast each exec."""
     with running([kin, "execs"]) as process:
         with attaching(spoor, process.pid, "-F", "fib") as recording:
             for choice in "breakpoint", "fib", "*":
@@ -169,7 +170,7 @@ def test_execs(spoor, kin):
 
 
 def test_traps(spoor, kin):
-    """They stand only while their function is traced."""
+    """Breakpoints are in the code only while their function is traced."""
     limit = "--trap-limit=1000000"
     with running([kin, "traps"]) as process:
         before = code_of(process.pid)

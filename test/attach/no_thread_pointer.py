@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tasks that have no thread pointer, and run or sleep at the same time, are told apart where lanes are found by that; and
-when spoor has left they have none, as before. Where nobody but they themselves could set one (32-bit Arm), and they would
-be killed for it, what they do is recorded or counted as lost.
+"""Tasks without a thread pointer run and sleep at the same time. Lanes are found by the thread pointer, so spoor
+assigns one to each task, and takes it away at detach. On 32-bit Arm only the task itself can set it. If a task would
+be killed for that, its calls are recorded or counted as lost.
 
     no_thread_pointer.py SPOOR PROGRAM
 """
@@ -28,7 +28,7 @@ def check_all_told(spoor):
 
 
 def check_all_call(spoor):
-    """Those that slept when spoor came are among the threads that have called step()."""
+    """Tasks that slept at attach are among the threads that have called step()."""
     threads = {row["tid"] for row in spoor.json("report", "--by-thread", "--json", "trace") if row["function"] == "step"}
     check(len(threads) == TASKS, f"threads that call: {threads}")
 

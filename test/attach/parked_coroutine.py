@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""parked_coroutine.py SPOOR PROGRAM: spoor comes to a program that stands on a coroutine's stack then (programs/parked_coroutine.c). It
-runs as without, whatever becomes of the memory around, and who called is recorded as far as is known."""
+"""parked_coroutine.py SPOOR PROGRAM
+
+spoor attaches to a program that is on a coroutine's stack (programs/parked_coroutine.c). The program unmaps memory
+around that stack and runs on correctly. Callers are recorded as far as they are known."""
 import os
 import subprocess
 import sys
@@ -12,7 +14,7 @@ def say(process, line, answer):
     process.stdin.write(line)
     process.stdin.flush()
     got = process.stdout.readline()
-    check(got == answer, f"{line} was answered by {got}, status {process.poll()}")
+    check(got == answer, f"the answer to {line} is {got}, status {process.poll()}")
 
 
 def attach_and_say(spoor, process):
@@ -37,7 +39,7 @@ def test(spoor, program):
     with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             if process.stdout.readline() != b"ready\n":
-                print("memory is laid out in another way here")
+                print("this kernel lays memory out in another way")
                 sys.exit(SKIP)
             attach_and_say(spoor, process)
             process.stdin.close()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""spoor comes to a program whose signal handlers have switched stacks and stand aside, and go on later in the middle of
-functions; what is traced changes, and spoor leaves.
+"""A program's signal handlers have switched to other stacks and will return into the middle of functions. spoor
+attaches, changes the filter, and detaches.
 
     preempted.py SPOOR PROGRAM
 
@@ -20,7 +20,7 @@ def come_and_go(spoor, pid):
     before = code_of(pid)
     for number in range(VISITS):
         info = attach_for(spoor, pid, f"{number % 4 * 10 + 1}ms", *WAYS[number % len(WAYS)])
-        check(info["functions"]["instrumented"] > 0, f"nothing is traced: {info}")
+        check(info["functions"]["instrumented"] > 0, f"no function is traced: {info}")
         check_left(pid, before)
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""When spoor has seized all threads of a program, and before it tells the first one to stop, one of them executes a
-program, forks, makes a thread, or ends: each at exactly that moment. The program comes to its right end, what spoor
-has begun is right or undone, and the next one comes as ever.
+"""spoor has seized all threads of a program. Before it interrupts the first, a thread execs, forks, creates a thread,
+or ends. The program ends with the right result. The attach works or is undone, and the next attach works.
 
     task_changes.py SPOOR STRIKE PROGRAM
 
-STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c), PROGRAM is programs/task_changes.c.
+STRIKE is a library that acts at the N-th request (test/fault/programs/strike.c), PROGRAM is
+programs/task_changes.c.
 """
 import contextlib
 import os
@@ -27,13 +27,13 @@ def come(spoor, strike, pid, way):
 
 
 def alive(pid):
-    """Where /proc tells of it: a thread that has not ended (the first one may have). Its number says nothing of
-    that: numbers begin again when all have been used."""
+    """The folder in /proc of a thread that has not ended (the first thread may have). The order of thread IDs does
+    not tell which: the kernel reuses them."""
     for tid in threads_of(pid):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{tid}/maps", encoding="utf-8") as maps:
             if maps.read():
                 return f"{pid}/task/{tid}"
-    raise Failure("no thread of it is alive")
+    raise Failure("no thread of the program is alive")
 
 
 def test_staying(spoor, strike, program, what, way):
@@ -44,7 +44,7 @@ def test_staying(spoor, strike, program, what, way):
         check_left(alive(process.pid), before)
         check(attach_until_seen(spoor, process.pid, *way)["events"]["entry"] > 0, f"{what} {way}: no event")
         names = {row["function"] for row in spoor.report() if not row["calls"]}
-        check("computing" in names, f"{what} {way}: what was open is {names}")
+        check("computing" in names, f"{what} {way}: open calls: {names}")
         check_left(alive(process.pid), before)
 
 

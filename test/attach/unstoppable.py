@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A thread waits in the kernel where nothing stops it when spoor is asked to leave: it leaves nevertheless, and the
-others are as they were.
+"""A thread is in an uninterruptible wait when spoor has to detach. spoor detaches all the same; the other threads are
+not affected.
 
     unstoppable.py SPOOR PROGRAM
 
@@ -15,15 +15,15 @@ import time
 
 from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running, traces_of_us
 
-PATIENCE_S = 5  # spoor's
+PATIENCE_S = 5  # how long spoor waits for a thread
 
 
 def say(process, line, answer):
     process.stdin.write(line + b"\n")
     process.stdin.flush()
-    check(select.select([process.stdout], [], [], TIMEOUT)[0], f"{line} was not answered")
+    check(select.select([process.stdout], [], [], TIMEOUT)[0], f"no answer to {line}")
     got = process.stdout.readline().strip()
-    check(got == answer, f"{line} was answered by {got}, status {process.poll()}")
+    check(got == answer, f"the answer to {line} is {got}, status {process.poll()}")
 
 
 def leave(spoor, program, urge):
