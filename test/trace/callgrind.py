@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts a program's calls with callgrind and with spoor, and compares function by function.
+"""Counts a program's calls with callgrind and with spoor, and compares the counts of each function.
 
     callgrind.py SPOOR PROGRAM
 """
@@ -11,13 +11,13 @@ import sys
 
 from harness import SKIP, Spoor, check, check_lossless, check_same_outcome, main, run
 
-# What linkers add to a program, partly without names, and cold parts, which are no functions.
+# Functions that linkers add to a program, and cold parts, which are no functions.
 NOT_OURS = re.compile(r"^(_|0x|\(below main\)|frame_dummy|(de)?register_tm_clones|.*\.cold\]?$)")
 
 
 def callgrind_counts(program):
-    """Calls by function of the program itself, from a profile without abbreviations: a line "cfn="
-    names the called function, "cob=" before it the file it is in where that is another one."""
+    """{function of the program: calls}, from a profile without abbreviations: a line "cfn=" names the called
+    function; a line "cob=" before it names its file if that is another one."""
     out = "callgrind.out"
     done = run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
                 "--compress-strings=no", "--compress-pos=no", program])

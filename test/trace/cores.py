@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The core of a program that died under spoor shows what the core of one that died alone shows: each
-thread's frames, the signal, the faulting address.
+"""The core file of a program that dies under spoor shows the same as the core file of an untraced one: the frames of
+each thread, the signal, the faulting address.
 
     cores.py SPOOR PROGRAM
 """
@@ -14,20 +14,20 @@ import sys
 
 from harness import SKIP, Spoor, check, check_lossless, check_same, check_same_outcome, main, run
 
-# Letters as in programs/crashes.cc, and the functions that must be on the stack.
+# {argument of programs/crashes.cc: (status, function that must be on the stack)}
 DEATHS = {"n": (134, "lets_none_pass(int)"), "d": (134, "throws_twice(int)"),
           "f": (139, "faults(int const*)"), "a": (134, "aborts(int)")}
 GDB = ["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex", "set width 0",
        "-ex", "thread apply 1 2 bt", "-ex", "thread 1", "-ex", "print $_siginfo.si_signo",
        "-ex", "print $_siginfo.si_code", "-ex", "print (long)$_siginfo._sifields._sigfault.si_addr"]
-MORE_BYTES = 1 << 20  # for the trampolines of a small program; rings are far larger
+MORE_BYTES = 1 << 20  # enough for a small program's trampolines, not for a ring
 PRCTL, PR_SET_THP_DISABLE = ctypes.CDLL(None).prctl, 41
 FAULTED = "$2 = 1"  # SEGV_MAPERR; other signals' addresses are process ids
 FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?(.+?) ?\(")
 
 
 def let_dump():
-    """Of pages of 2 MB, which the kernel may choose by chance, cores hold all, be it nothing but zeros."""
+    """Allows core files, and forbids huge pages: cores would hold all 2 MB of each, even if all are zero."""
     PRCTL(PR_SET_THP_DISABLE, 1, 0, 0, 0)
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
@@ -45,8 +45,8 @@ def needs():
 
 
 def die(run_it):
-    """The outcome; what gdb says of the core: the main thread's lines, the other's functions; and how
-    much room the core takes."""
+    """Returns the outcome; from gdb the main thread's lines and the other thread's functions; the core's size
+    on disk."""
     for old in glob.glob("core*"):
         os.remove(old)
     outcome = run_it(preexec_fn=let_dump)
@@ -64,7 +64,7 @@ def die(run_it):
 
 
 def check_other(frames, right):
-    """The other thread stands in the loop, or in what that calls."""
+    """The other thread is in the loop, or in a function that the loop calls."""
     if frames[:1] == ["busy"]:
         frames = frames[1:]
     check_same("the other thread's frames", right[right.index("busy_loop"):], frames)

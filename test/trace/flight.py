@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The flight recorder: snapshots by trigger and by SIGUSR1 hold what is newest, and the program goes on.
+"""The flight recorder: triggers and SIGUSR1 make snapshots of the newest events; the program goes on.
 
     flight.py SPOOR PROGRAM     (requests.c)
 """
@@ -18,13 +18,13 @@ STATUS = 5
 
 
 def messages():
-    """On standard error, so far."""
+    """spoor's standard error so far."""
     with open("errors", encoding="utf-8") as errors:
         return errors.read()
 
 
 class Session:
-    """The program under spoor, at work on what it is told line by line."""
+    """The program under spoor. It reads requests line by line and answers each."""
 
     def __init__(self, spoor, options, program, **how):
         self.errors = open("errors", "w+", encoding="utf-8")
@@ -47,7 +47,7 @@ class Session:
         for line in lines:
             self.process.stdin.write(line + "\n")
             answer = self.process.stdout.readline()
-            check(answer == line + "\n", f"'{line}' was answered by '{answer}': {self.said()}")
+            check(answer == line + "\n", f"the answer to '{line}' is '{answer}': {self.said()}")
 
     @staticmethod
     def said():
@@ -57,7 +57,7 @@ class Session:
         deadline = time.monotonic() + PATIENCE_S
         while not condition():
             if time.monotonic() > deadline:
-                raise Failure(f"{what} does not come: {self.said()}")
+                raise Failure(f"no {what}: {self.said()}")
             time.sleep(0.002)
 
     def wait_for_snapshot(self, number):
@@ -92,7 +92,7 @@ def check_numbers(wanted, said):
 
 
 def calls_of(spoor, trace):
-    """(function, ns, names of what it called) of each call that ended."""
+    """(function, duration in ns, names of its callees) of each call that ended."""
     opened, ended = {}, []
     for item in spoor.replay(trace):
         stack = opened.setdefault(item["tid"], [])
@@ -108,7 +108,7 @@ def calls_of(spoor, trace):
 
 
 def test_a_slow_call_is_kept_whole(spoor, program):
-    # Which fast requests count as slow on a busy machine is not for us to say: but those do that are.
+    # On a busy machine fast requests may count as slow, too. Slow requests always do.
     with session(spoor, ["--trigger=request>100ms", "--snapshot-gap=1ns"], program) as s:
         s.tell("fast 20000", "slow 150")
         s.wait_for(lambda: any("crunch" in callees for i in snapshots() for function, ns, callees
@@ -119,7 +119,7 @@ def test_a_slow_call_is_kept_whole(spoor, program):
         slow = [call for call in calls_of(spoor, f"trace.{i}") if call[0] == "request" and call[1] > 100e6]
         check(slow, f"trace.{i} holds no slow request")
         for _, _, callees in slow:
-            check({"parse", "look_up", "answer"} <= set(callees), f"trace.{i}: it called {callees}")
+            check({"parse", "look_up", "answer"} <= set(callees), f"trace.{i}: callees: {callees}")
         info = spoor.info(f"trace.{i}")
         check(info["snapshot"] == i and info["reason"] == "request>100ms" and info["complete"]
               and info["status"] is None, f"trace.{i}: {info}")
@@ -133,7 +133,7 @@ def test_a_call_left_by_longjmp_counts(spoor, program):
         s.wait_for_snapshot(1)
         check_numbers([1], s.end())
     left = [call for call in calls_of(spoor, "trace.1") if call[0] == "escape"]
-    check(len(left) == 1 and left[0][1] > 100e6, f"the call that was left: {left}")
+    check(len(left) == 1 and left[0][1] > 100e6, f"calls that longjmp left: {left}")
 
 
 def test_entries_trigger(spoor, program):
@@ -171,7 +171,7 @@ def test_bursts_are_bounded(spoor, program):
 
 
 def test_the_last_events_trigger(spoor, program):
-    """The program ends right after."""
+    """The program ends right after the trigger."""
     with session(spoor, ["--trigger=_fini"], program) as s:
         s.tell("fast 10")
         check_numbers([1], s.end())
@@ -211,7 +211,7 @@ def test_sigusr1_where_all_is_written(spoor, program):
 
 
 def test_threads(spoor, program):
-    """Those that run and those that have ended, the latter in the next snapshot only."""
+    """A snapshot has the threads that run. Ended threads are in the next snapshot only."""
     with session(spoor, ["--overflow=overwrite"], program) as s:
         s.tell("fast 1", "threads 3", "ended 5")
         ask(s, 1)
@@ -226,7 +226,7 @@ def test_threads(spoor, program):
 
 
 def test_ended_threads_are_forgotten(spoor, program):
-    """Of 40 threads those that ended last are kept, as far as 16 rings reach; the rest is lost."""
+    """Of 40 ended threads the last 16 keep their rings. The events of the others are lost."""
     with session(spoor, ["--overflow=overwrite", "--buffer=4K"], program) as s:
         s.tell("ended 40")
         ask(s, 1)
@@ -234,7 +234,7 @@ def test_ended_threads_are_forgotten(spoor, program):
     info = spoor.info("trace.1")
     check(info["threads"] == 1 + 1 + 16, f"{info['threads']} threads")
     total = sum(info["events"].values())
-    least = 40 * 100 * 2 * 4  # serve() and what it calls, at the least
+    least = 40 * 100 * 2 * 4  # events of serve() and its callees, at least
     check(info["events"]["lost"] > 0 and total > least, f"{info['events']}")
 
 
@@ -256,7 +256,7 @@ def test_laps_are_told(spoor, program):
 
 
 def test_a_full_disk(spoor, program):
-    """A snapshot that cannot be written is told, and no more."""
+    """A snapshot cannot be written: spoor prints a message and goes on."""
     limit = 16384
     with session(spoor, ["--overflow=overwrite"], program) as s:
         s.tell("fast 20000")
@@ -271,7 +271,7 @@ def test_a_full_disk(spoor, program):
 
 
 def test_attached(spoor, program):
-    """A process that runs already, for which SIGUSR1 would be the end."""
+    """Snapshots of an attached process. SIGUSR1 goes to spoor; it would kill the process."""
     remove_traces()
     with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as traced:
         with open("errors", "w", encoding="utf-8") as errors:
