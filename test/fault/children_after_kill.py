@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Spoor is killed; threads and children that the program has only then are harmless.
+"""spoor is killed. Threads and children that the program creates afterwards run correctly.
 
     children_after_kill.py SPOOR PROGRAM [ARGUMENT...]
 """
@@ -14,7 +14,7 @@ from fault import (RIGHT, WAYS, Spoor, await_orphans, check, communicate, kill_c
 def test_way(spoor, way, program):
     what = f"record {' '.join(way)}"
     with started(spoor.command(way, program)) as tracer:
-        check(tracer.stdout.readline() == b"ready\n", f"{what}: it does not begin")
+        check(tracer.stdout.readline() == b"ready\n", f"{what}: the program does not begin")
         tracer.kill()
         out, err = communicate(tracer, what)
     check(tracer.returncode == -signal.SIGKILL, f"{what}: spoor was not killed in time")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Programs that use the gs base themselves are traced up to there, or not at all, and come to no harm.
+"""Programs that use the gs base themselves are traced until they do, or not at all, and run correctly.
 
     gs_base.py SPOOR BY PROGRAM
 
-PROGRAM is programs/takes.c; BY: "call" if it asks the kernel to ("bare": and has no symbols), "code" if it
-has instructions for it.
+PROGRAM is programs/takes.c. BY: "call" if it sets the gs base by a system call ("bare": and has no symbols), "code"
+if it does so by an instruction.
 """
 import os
 import subprocess
@@ -20,7 +20,7 @@ PATIENCE_S = 60
 
 def check_told(text, what):
     lines = [line for line in text.splitlines() if TEXT in line]
-    check(len(lines) == 1 and lines[0].startswith("spoor: process "), f"{what}: not told once: {text}")
+    check(len(lines) == 1 and lines[0].startswith("spoor: process "), f"{what}: not one message: {text}")
 
 
 def record(spoor, by, program):
@@ -32,7 +32,7 @@ def record(spoor, by, program):
         if by == "bare":
             return
         calls = {row["function"]: row["calls"] for row in spoor.report()}
-        check(calls.get("take") == 1 and "use" not in calls, f"calls up to there: {calls}")
+        check(calls.get("take") == 1 and "use" not in calls, f"calls before the gs base is set: {calls}")
         return
     for way in [], ["-M", "*"]:
         done = spoor.record(way, [program])
@@ -41,7 +41,7 @@ def record(spoor, by, program):
 
 
 class Waiting:
-    """PROGRAM, which stands at PLACE."""
+    """A run of PROGRAM that waits "before" or "behind" its use of the gs base."""
 
     def __init__(self, program, place):
         self.process = subprocess.Popen([program, place], stdin=subprocess.PIPE,
@@ -65,7 +65,7 @@ class Waiting:
         deadline = time.monotonic() + PATIENCE_S
         with open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as maps:
             while "memfd:spoor" not in maps.read():
-                check(time.monotonic() < deadline, "spoor does not come")
+                check(time.monotonic() < deadline, "spoor does not attach")
                 time.sleep(0.001)
                 maps.seek(0)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Programs that give rights (set-user-ID, set-group-ID, capabilities) get them: traced where spoor has
-the right to trace them so, else untraced, with a message. Needs root, to install such programs.
+"""Programs with set-user-ID, set-group-ID or capabilities get their rights. spoor traces them if it has the right to do
+so; otherwise they run untraced, and spoor says so. Needs root to install such programs.
 
     rights.py SPOOR PROGRAM
 """
@@ -23,7 +23,7 @@ def become_nobody():
 
 
 def install(program):
-    """One copy of each kind; those that this file system or kernel does not honour are left out."""
+    """Installs a copy of PROGRAM of each kind. Returns the kinds that this file system and kernel honour."""
     kinds = []
     for kind, mode in KINDS.items():
         shutil.copyfile(program, kind)
@@ -47,11 +47,11 @@ def check_right(done, times, what):
 
 def check_told(done, times, what):
     told = said(done).count("runs untraced")
-    check(told == times, f"{what}: told {told} times instead of {times}:\n{said(done)}")
+    check(told == times, f"{what}: {told} messages instead of {times}:\n{said(done)}")
 
 
 def try_kind(spoor, kind):
-    """As nobody: the program itself, and one that executes it in five ways."""
+    """As nobody: records the program itself, and a program that executes it in five ways."""
     had = 0 if kind == "none" else 1
     for options in [], ["-M", "*"], ["--no-follow"], ["-F", "work"]:
         record = [spoor.path, "record", *options, "-o", "work/trace", "--"]
@@ -63,12 +63,12 @@ def try_kind(spoor, kind):
         done = run(record + ["./none", "spawn", f"./{kind}", kind], preexec_fn=become_nobody)
         check_right(done, 5, f"{what}, executed")
         unfollowed = 1 if "--no-follow" in options else 5
-        check(said(done).count("runs untraced") >= had * unfollowed, f"{what}: told:\n{said(done)}")
-        check(had or "runs untraced" not in said(done), f"{what}: told for nothing")
+        check(said(done).count("runs untraced") >= had * unfollowed, f"{what}: messages:\n{said(done)}")
+        check(had or "runs untraced" not in said(done), f"{what}: a message without a reason")
 
 
 def try_as_root(spoor):
-    """A program that drops its rights and executes one that gives them: traced all the way."""
+    """A program of root's drops its rights and executes one that has them: spoor traces both."""
     record = [spoor.path, "record", "-o", "work/trace", "--"]
     done = run(record + ["/bin/sh", "-c", "exec setpriv --reuid=65534 --regid=65534 --clear-groups "
                          "./user have user 'two words'"])
@@ -79,7 +79,7 @@ def try_as_root(spoor):
 
 
 def try_unreadable(spoor, program):
-    """What may only be executed cannot be traced; executed by another, it runs untraced."""
+    """A program that spoor may execute but not read is refused. Executed by another program, it runs untraced."""
     shutil.copyfile(program, "closed")
     os.chmod("closed", 0o711)
     command = ["./closed", "have", "none", "two words"]
@@ -99,8 +99,8 @@ def test(spoor, program):
     shutil.copy(spoor.path, "spoor")
     os.environ["RIGHTS_TEST"] = "here"
     kinds = install(program)
-    print("kinds of rights here:", kinds)
-    check("none" in kinds, "a program without rights does not run right")
+    print("kinds of rights on this machine:", kinds)
+    check("none" in kinds, "a program without rights does not end right")
     ours = Spoor("spoor")
     for kind in kinds:
         try_kind(ours, kind)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What a sandbox (seccomp) allows is done in it, what it does not allow is left.
+"""In a sandbox (seccomp) spoor makes the remote calls that the filters allow, and does without the others.
 
     sandboxes.py SPOOR PROGRAM LIBRARY
 
-PROGRAM is programs/sandboxes.c. Only root, in no sandbox, can see what others allow.
+PROGRAM is programs/sandboxes.c. Only root outside of all sandboxes can read the filters of other processes.
 """
 import os
 import sys
@@ -24,14 +24,14 @@ def calls(spoor):
 
 
 def try_kind(spoor, words, told=""):
-    """Returns how often each function was seen to be called."""
+    """Returns {function: recorded calls}."""
     check_right(run(words), f"{words[1]}: alone")
     for way in WAYS:
         check_right(spoor.record(way, words), f"{words[1]}: record {' '.join(way)}")
     done = run([spoor.path, "record", "-o", "trace", "-M", "*", "--", *words])
     check_right(done, f"{words[1]}: record")
     check(told in said(done) if told else len(said(done).splitlines()) == 1,
-          f"{words[1]}: '{told}' is not what is said: {said(done)}")
+          f"{words[1]}: no message '{told}': {said(done)}")
     return calls(spoor)
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""A program that checks itself does right under spoor as well.
+"""A program that checks itself finds everything right under spoor, too.
 
     self_checking.py [--told=TEXT | --silent] [--lossless] SPOOR PROGRAM [ARGUMENT...]
 
---told: with -M '*' spoor says a line with this TEXT; --silent: nothing but what it has recorded. --lossless: no event of any of its threads is lost.
+--told: with -M '*' spoor prints one line with this TEXT. --silent: spoor prints its summary only. --lossless: no event
+of any thread is lost.
 """
 import argparse
 import os
@@ -28,13 +29,13 @@ def check_told(spoor, words, text):
     done = run([spoor.path, "record", "-o", "trace", "-M", "*", "--", *words])
     check_right(done, "record")
     lines = [line for line in said(done).splitlines() if text in line]
-    check(len(lines) == 1 and lines[0].startswith("spoor: "), f"'{text}' is not told once: {said(done)}")
+    check(len(lines) == 1 and lines[0].startswith("spoor: "), f"not one line with '{text}': {said(done)}")
 
 
 def check_silent(spoor, words):
     done = run([spoor.path, "record", "-o", "trace", "-M", "*", "--", *words])
     check_right(done, "record")
-    check(re.fullmatch(r"spoor: trace: .* functions instrumented, .*\n", said(done)), f"said: {said(done)}")
+    check(re.fullmatch(r"spoor: trace: .* functions instrumented, .*\n", said(done)), f"stderr: {said(done)}")
 
 
 def check_all_is_seen(spoor, words):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A shell with job control sees of spoor what it would see of the program: it stops when that stops,
-by the same signal, goes on with it, and does not stop when the program does not.
+"""A shell with job control sees the same of spoor as of the untraced program. spoor stops when the program stops, by
+the same signal, continues with it, and does not stop if the program does not.
 
     shell.py SPOOR PROGRAM
 """
@@ -17,8 +17,8 @@ PATIENCE_S = 30
 
 
 class Shell:
-    """A session leader (this process, forked) with a terminal, and one job in its foreground. What
-    the program writes comes through a pipe."""
+    """A session leader (this process, forked) with a terminal and one foreground job. The program writes to a
+    pipe."""
 
     def __init__(self, command):
         self.master, terminal = pty.openpty()
@@ -35,7 +35,7 @@ class Shell:
         try:
             os.setpgid(self.job, self.job)
         except PermissionError:
-            pass  # it has executed its program, after it had done so itself
+            pass  # the child has set its group itself and has executed its program
 
     @staticmethod
     def become(command, terminal, output):
@@ -72,7 +72,7 @@ class Shell:
 
 
 def suspend(shell, log):
-    """^Z stops the job, again and again; so does the program's own stop of its group."""
+    """^Z stops the job, again and again. The program also stops its own process group."""
     for key, whole_group in (b"\x1a", True), (b"group\n", True), (b"\x1a", False), (b"\x1a", True):
         shell.type(key)
         log.append(shell.wait())
@@ -80,7 +80,7 @@ def suspend(shell, log):
 
 
 def handle(shell, log):
-    """The program tidies first."""
+    """The program handles the signal before it stops."""
     for _ in range(3):
         shell.type(b"\x1a")
         shell.expect("tidied")
@@ -90,7 +90,7 @@ def handle(shell, log):
 
 
 def ignore(shell, log):
-    """Nothing happens; the terminal has thrown away what was typed before."""
+    """The program ignores ^Z. The terminal discards earlier input."""
     del log
     for _ in range(3):
         shell.type(b"\x1a")
@@ -100,7 +100,7 @@ STORIES = {"default": suspend, "handle": handle, "ignore": ignore}
 
 
 def live(command, way):
-    """In a process of its own, which says by a pipe what happened."""
+    """Runs the shell in a forked process, which writes a log to a pipe."""
     signal.alarm(PATIENCE_S)
     shell, log = Shell([*command, way]), []
     try:
