@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`spoor explain` plans AArch64 files on any host: shapes that are known, and what compilers write."""
+"""`spoor explain` plans AArch64 files on any host: assembly of known shapes, and compiled code."""
 import json
 import os
 import re
@@ -26,7 +26,7 @@ int many(int a, int b) { switch (a) {
 """
 
 
-# Arms that return, so that a function without call-frame information is traced only if all of them are found.
+# Arms of a switch that return. Without call-frame information a function is traced only if all of them are found.
 SWITCHES = """
 int out(int); extern volatile int sink;
 #define ARM(n) case n: sink = b + n; return out(b ^ n) + n;
