@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""embed.py OUTPUT NAME [INPUT]: writes a C array with the bytes of INPUT. Without INPUT the array is empty."""
+"""embed.py OUTPUT NAME [INPUT]: writes a C array with the bytes of INPUT. Without INPUT the size is 0."""
 import sys
 
 target, name, *sources = sys.argv[1:]
