@@ -26,7 +26,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "test", "real"))
 # pylint: disable=wrong-import-position
-from serving import Failure, Pressure, end_on_sigterm, serving  # noqa: E402
+from serving import Failure, Pressure, exit_on_sigterm, serving  # noqa: E402
 from visiting import Attached, Visits  # noqa: E402
 from attach import Spoor  # noqa: E402
 
@@ -120,19 +120,20 @@ class Ratio:
 def compared(visited, twin, there=contextlib.nullcontext):
     """Ratios of the visited server to its twin: (requests a second, processor time of each). THERE() is a context
     for the measurements of the visited server."""
-    mine, other = Sample(), Sample()
+    visited_sample, twin_sample = Sample(), Sample()
     for number in range(ROUNDS):
-        order = [(mine, visited, there), (other, twin, contextlib.nullcontext)]
+        order = [(visited_sample, visited, there), (twin_sample, twin, contextlib.nullcontext)]
         for sample, server, context in order if number % 2 else reversed(order):
             with context():
                 sample.take(server)
-    return Ratio.of_pairs(mine.rates, other.rates), Ratio.of_pairs(mine.prices, other.prices)
+    return (Ratio.of_pairs(visited_sample.rates, twin_sample.rates),
+            Ratio.of_pairs(visited_sample.prices, twin_sample.prices))
 
 
-def pay_visits(visits, visited, twin):
+def visit_repeatedly(visits, visited, twin):
     with Pressure(visited) as pressure, Pressure(twin) as other:
         for _ in range(VISITS):
-            visits.pay(visited)
+            visits.visit_one(visited)
     pressure.check_well()
     other.check_well()
     return pressure.rate() / other.rate()
@@ -146,7 +147,7 @@ def measure(kind, visits):
         with Pressure(visited), Pressure(twin):
             pass  # until just-in-time compilers have made most of their code
         rate, price = compared(visited, twin)
-        during = pay_visits(visits, visited, twin)
+        during = visit_repeatedly(visits, visited, twin)
         after = compared(visited, twin)
         traced = [compared(visited, twin, lambda way=way: Attached(visits.spoor, pid, way))[0]
                   for way in (kind.ways[0], ["-M", "*"])]
@@ -154,8 +155,8 @@ def measure(kind, visits):
                                                            [during] + [way.value for way in traced])]
 
 
-def row(name, figures, stood):
-    cells = figures + [f"{statistics.median(times):.1f} ({max(times):.0f})" for times in zip(*stood)]
+def row(name, figures, stop_times):
+    cells = figures + [f"{statistics.median(times):.1f} ({max(times):.0f})" for times in zip(*stop_times)]
     return f"| {name} | {' | '.join(cells)} |"
 
 
@@ -163,7 +164,7 @@ def main():
     spoor, names = Spoor(sys.argv[1]), sys.argv[2:] or list(KINDS)
     if not set(names) <= KINDS.keys():
         sys.exit(f"servers.py: {' '.join(names)}: the servers are {' '.join(KINDS)}")
-    end_on_sigterm()
+    exit_on_sigterm()
     print(f"{VISITS} visits; medians of {ROUNDS} pairs of {SECONDS} s\n\n"
           "| server | requests a second after visits | processor time of each | requests during visits | "
           "while traced | `-M '*'` | stood at attach, ms | at leave |\n|---" + "|--:" * 7 + "|",
@@ -176,7 +177,7 @@ def main():
             os.chdir(directory)
             try:
                 figures = measure(getattr(importlib.import_module(module), member), visits)
-                print(row(title, figures, visits.stood), flush=True)
+                print(row(title, figures, visits.stop_times), flush=True)
             except (Failure, SystemExit) as failure:  # also if the server is not installed
                 print(f"| {title} | {failure} |", flush=True)
             finally:

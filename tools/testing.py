@@ -71,7 +71,7 @@ def last_line(text):
     return text.rstrip().rpartition("\n")[2]
 
 
-def said(test):
+def output_of(test):
     """Why the test was skipped, or the end of its output if it failed."""
     if test["result"] in PASSED | SKIPPED.keys():
         return last_line(test.get("stdout", ""))
@@ -96,7 +96,7 @@ def run(directory, options):
     start = time.monotonic()
     status = subprocess.run(["meson", "test", "-C", directory, "--print-errorlogs", "--logbase", "counted",
                              *options]).returncode
-    results = [(t["name"], t["result"], said(t)) for t in logged(directory)]
+    results = [(t["name"], t["result"], output_of(t)) for t in logged(directory)]
     print(f"{directory}: {len(results)} tests in {minutes(time.monotonic() - start)}", flush=True)
     failed = any(r not in PASSED | SKIPPED.keys() for _, r, _ in results)
     if not results or (status != 0 and not failed):
@@ -115,7 +115,7 @@ def count(results):
     return passed, len(results) - passed - skipped, skipped
 
 
-def tell(results):
+def print_results(results):
     """Prints which tests were skipped or failed, and why."""
     for name, result, why in results:
         if result in SKIPPED:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running, traces_of_us
+from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running, signs_of_spoor
 
 NOBODY, OTHER = 65534, 65533
 
@@ -26,8 +26,8 @@ class Recording:
         self.begin()
         while self.ask("status").status:
             if self.recorder.poll() is not None:
-                said = self.recorder.stderr.read().decode()
-                check("has begun another program meanwhile: try again" in said, f"{self.command}: {said}")
+                stderr = self.recorder.stderr.read().decode()
+                check("has begun another program meanwhile: try again" in stderr, f"{self.command}: {stderr}")
                 self.begin()
         return self
 
@@ -39,14 +39,14 @@ class Recording:
         if kind:
             self.recorder.kill()
         else:
-            self.tell("stop")
-            _, said = self.recorder.communicate(timeout=TIMEOUT)
-            check(self.recorder.returncode == 0, f"{self.command}: {self.recorder.returncode}: {said}")
+            self.request("stop")
+            _, stderr = self.recorder.communicate(timeout=TIMEOUT)
+            check(self.recorder.returncode == 0, f"{self.command}: {self.recorder.returncode}: {stderr}")
 
     def ask(self, *words, user=None):
         return run([self.spoor.path, "ctl", self.pid, *words], user=user)
 
-    def tell(self, *words):
+    def request(self, *words):
         done = self.ask(*words)
         check(done.status == 0, f"ctl {words}: {done}")
         return done.stdout.decode()
@@ -57,7 +57,7 @@ class Recording:
               f"ctl {words} is not refused, or with another message: {done}")
 
     def events(self):
-        return int(self.tell("status").split(" events")[0].split()[-1])
+        return int(self.request("status").split(" events")[0].split()[-1])
 
     def await_change(self, wanted):
         """Waits until events come (WANTED), or stop coming (not WANTED)."""
@@ -70,9 +70,9 @@ class Recording:
 
     def pause_and_resume(self):
         self.await_change(True)
-        self.tell("pause")
+        self.request("pause")
         self.await_change(False)
-        self.tell("resume")
+        self.request("resume")
         self.await_change(True)
 
 
@@ -108,9 +108,9 @@ def test_two_at_once(spoor, busy):
                 time.sleep(0.01)
             late = next(one for one in both if one.poll() is not None)
             first = both[both[0] is late]
-            said = late.stderr.read().decode()
-            check(late.returncode == 1 and said.count("\n") == 1 and f"process {process.pid}" in said and
-                  ("another spoor" in said or "traces it" in said), f"{number}: {late.returncode}: {said}")
+            stderr = late.stderr.read().decode()
+            check(late.returncode == 1 and stderr.count("\n") == 1 and f"process {process.pid}" in stderr and
+                  ("another spoor" in stderr or "traces it" in stderr), f"{number}: {late.returncode}: {stderr}")
             while run([spoor.path, "ctl", str(process.pid), "stop"]).status:
                 check(first.poll() is None, f"{number}: the first has ended, too: {first.returncode}")
             check(first.wait(TIMEOUT) == 0, f"{number}: {first.stderr.read()}")
@@ -136,7 +136,7 @@ def test_launched(spoor):
         pid = child_of(recorder.pid)
         for words in ("pause",), ("resume",), ("stop",):
             check(run([spoor.path, "ctl", str(pid), *words]).status == 0, f"{words}")
-        check(not traces_of_us(pid), f"left: {traces_of_us(pid)}")
+        check(not signs_of_spoor(pid), f"left: {signs_of_spoor(pid)}")
         check(run([spoor.path, "ctl", str(pid), "status"]).status == 1, "it still listens")
         out, _ = recorder.communicate(b"on\n", timeout=TIMEOUT)
     check(out == b"on\n" and recorder.returncode == 7, f"record: {recorder.returncode}, {out}")
@@ -144,41 +144,41 @@ def test_launched(spoor):
     check(info["complete"] and len(info["changes"]) == 1, f"{info['changes']}")
 
 
-def test_left_in_vfork(spoor, kin):
+def test_left_in_vfork(spoor, related_tasks):
     """A thread waits for its vfork child when spoor detaches. It goes on when the child has ended."""
-    with running([spoor.path, "record", "-q", "-o", "trace", "--", kin, "waits"]) as recorder:
+    with running([spoor.path, "record", "-q", "-o", "trace", "--", related_tasks, "waits"]) as recorder:
         pid = child_of(recorder.pid)
         check(run([spoor.path, "ctl", str(pid), "stop"]).status == 0, "not stopped")
-        check(not traces_of_us(pid), f"left: {traces_of_us(pid)}")
+        check(not signs_of_spoor(pid), f"left: {signs_of_spoor(pid)}")
 
 
-def test_execs(spoor, kin):
+def test_execs(spoor, related_tasks):
     """A pause, and a recording, outlast each exec."""
-    with running([kin, "execs"]) as process:
+    with running([related_tasks, "execs"]) as process:
         with attaching(spoor, process.pid, "-F", "fib") as recording:
             for choice in "breakpoint", "fib", "*":
                 recording.pause_and_resume()
-                recording.tell("pause")
-                recording.tell("filter", "-F", choice)
+                recording.request("pause")
+                recording.request("filter", "-F", choice)
                 recording.await_change(False)
-                recording.tell("resume")
+                recording.request("resume")
                 recording.await_change(choice != "breakpoint")
-                recording.tell("filter")
-        check(not traces_of_us(process.pid), f"left: {traces_of_us(process.pid)}")
+                recording.request("filter")
+        check(not signs_of_spoor(process.pid), f"left: {signs_of_spoor(process.pid)}")
     pauses = [c for c in spoor.json("info", "--json", "trace")["changes"] if c["kind"] == "paused"]
     check(len(pauses) == 6 and all(p["duration_ns"] for p in pauses), f"pauses: {pauses}")
 
 
-def test_traps(spoor, kin):
+def test_traps(spoor, related_tasks):
     """Breakpoints are in the code only while their function is traced."""
     limit = "--trap-limit=1000000"
-    with running([kin, "traps"]) as process:
+    with running([related_tasks, "traps"]) as process:
         before = code_of(process.pid)
         with attaching(spoor, process.pid, "-F", "breakpoint", limit) as recording:
             recording.pause_and_resume()
-            recording.tell("filter", "-F", "fib")
+            recording.request("filter", "-F", "fib")
             recording.await_change(True)
-            recording.tell("filter", "-F", "breakpoint")
+            recording.request("filter", "-F", "breakpoint")
             recording.pause_and_resume()
         check_left(process.pid, before)
     tiers = spoor.json("info", "--json", "trace")["functions"]["tiers"]
@@ -198,14 +198,14 @@ def test_libcalls(spoor, busy):
     check(list(calls) == ["qsort"], f"calls: {calls}")
 
 
-def test(spoor, busy, kin):
+def test(spoor, busy, related_tasks):
     test_users(spoor, busy)
     test_two_at_once(spoor, busy)
     test_launched(spoor)
-    test_left_in_vfork(spoor, kin)
-    test_execs(spoor, kin)
+    test_left_in_vfork(spoor, related_tasks)
+    test_execs(spoor, related_tasks)
     if platform.machine() == "x86_64":
-        test_traps(spoor, kin)
+        test_traps(spoor, related_tasks)
     test_libcalls(spoor, busy)
 
 

@@ -64,7 +64,7 @@ def states_of(pid):
     return found
 
 
-def traces_of_us(pid):
+def signs_of_spoor(pid):
     """Traces that spoor has left in process PID."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
         found = [line for line in maps if "spoor (deleted)" in line or "memfd:spoor" in line]
@@ -74,9 +74,9 @@ def traces_of_us(pid):
 
 
 @contextlib.contextmanager
-def running(command, tells=""):
+def running(command, reports=""):
     """Runs COMMAND until the caller is done; then COMMAND must exit with status 0. It prints "ready" first. Lines
-    before that which match TELLS become process.told. If it says that it cannot run here, the test is skipped."""
+    before that which match REPORTS become process.reported. If it says that it cannot run here, the test is skipped."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             line = process.stdout.readline()
@@ -86,8 +86,8 @@ def running(command, tells=""):
             check(line == b"ready\n", f"{command[0]}: is not ready: {line}")
             yield process
             out, _ = process.communicate(timeout=TIMEOUT)
-            process.told = re.fullmatch(tells + "right\n", out.decode())
-            check(process.told and process.returncode == 0,
+            process.reported = re.fullmatch(reports + "right\n", out.decode())
+            check(process.reported and process.returncode == 0,
                   f"{' '.join(command[:2])}: ended with {process.returncode}: {out.decode()}")
         except subprocess.TimeoutExpired as late:
             raise Failure(f"{command[0]}: does not end") from late
@@ -122,7 +122,7 @@ def attach_until_seen(spoor, pid, *options, events=100):
 
 def check_left(pid, before):
     """Process PID has the code that it had BEFORE, and spoor has left nothing in it."""
-    found = traces_of_us(pid)
+    found = signs_of_spoor(pid)
     check(not found, f"left in the process: {found}")
     check(code_of(pid) == before, f"its code has changed:\n{before}\n{code_of(pid)}")
 
@@ -131,8 +131,8 @@ def ends_by_signal(spoor, pid, number, *options):
     """Attaches, and ends spoor by signal NUMBER once it records."""
     command = [spoor.path, "attach", "-v", "-o", "trace", *options, str(pid)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        while not traces_of_us(pid):
+        while not signs_of_spoor(pid):
             check(process.poll() is None, f"attach ended: {process.returncode}")
         process.send_signal(number)
-        _, said = process.communicate(timeout=TIMEOUT)
-    check(process.returncode == 0, f"{signal.Signals(number).name}: status {process.returncode}: {said}")
+        _, stderr = process.communicate(timeout=TIMEOUT)
+    check(process.returncode == 0, f"{signal.Signals(number).name}: status {process.returncode}: {stderr}")

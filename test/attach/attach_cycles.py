@@ -11,8 +11,7 @@ import os
 import signal
 import sys
 
-from attach import Spoor, attach_for, check, check_left, code_of, ends_by_signal, main, running, \
-    traces_of_us
+from attach import Spoor, attach_for, check, check_left, code_of, ends_by_signal, main, running, signs_of_spoor
 
 LIBRARY = "libc.so*"
 WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"], ["-M", LIBRARY, "--overflow=overwrite"],
@@ -42,7 +41,7 @@ def check_recorded(info, way, whole):
     check(info["command"][1:], f"{way}: the command is not known: {info['command']}")
 
 
-def come_and_go(spoor, process, cycles, steady, whole):
+def attach_and_detach(spoor, process, cycles, steady, whole):
     pid = process.pid
     before = code_of(pid) if steady else None
     for number in range(cycles):
@@ -52,10 +51,10 @@ def come_and_go(spoor, process, cycles, steady, whole):
         check_recorded(record(spoor, process, way), way, whole)
         if steady:
             check_left(pid, before)
-        check(not traces_of_us(pid), f"{way}: left in the process: {traces_of_us(pid)}")
+        check(not signs_of_spoor(pid), f"{way}: left in the process: {signs_of_spoor(pid)}")
     for number in ENDINGS:
         ends_by_signal(spoor, pid, number, "-M", "*")
-        check(not traces_of_us(pid), f"after signal {number}: left in the process: {traces_of_us(pid)}")
+        check(not signs_of_spoor(pid), f"after signal {number}: left in the process: {signs_of_spoor(pid)}")
     if steady:
         check_left(pid, before)
 
@@ -63,7 +62,7 @@ def come_and_go(spoor, process, cycles, steady, whole):
 def test(spoor, options, command):
     cycles = next((int(o.split("=")[1]) for o in options if o.startswith("--cycles=")), len(WAYS))
     with running(command) as process:
-        come_and_go(spoor, process, cycles, "--steady" in options, "--whole" in options)
+        attach_and_detach(spoor, process, cycles, "--steady" in options, "--whole" in options)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from attach import SKIP, TIMEOUT, Spoor, check, check_left, code_of, main, run, running, threads_of, traces_of_us
+from attach import SKIP, TIMEOUT, Spoor, check, check_left, code_of, main, run, running, signs_of_spoor, threads_of
 from harness import SEED
 
 DICE = random.Random(SEED or 1)
@@ -60,7 +60,7 @@ class Container:
         self.user, self.kind = user, kind
         program = os.path.realpath("busy")
         given = [f"{name}={name}" for name in libraries_of(test.busy)] + [f"{program}={test.busy}"]
-        self.command = [*becoming(user), test.contain, os.path.realpath("root"), *given, "--",
+        self.command = [*becoming(user), test.container_program, os.path.realpath("root"), *given, "--",
                         *([LOADER] if loaded else []), program, kind]
         self.pid, self.before = None, None
 
@@ -148,7 +148,7 @@ class Visitor:
         with subprocess.Popen(self.command("attach", "-q", "-o", self.trace, *way)) as process:
             until = time.monotonic() + TIMEOUT
             while not (tracer := int(status_of(pid, "TracerPid")[0])) or \
-                    not early and not any("memfd:spoor" in line for line in traces_of_us(pid)):
+                    not early and not any("memfd:spoor" in line for line in signs_of_spoor(pid)):
                 check(process.poll() is None and time.monotonic() < until, f"does not begin: {process.returncode}")
             time.sleep(DICE.random() * AT_WORK_S)
             os.kill(tracer, signal.SIGKILL)
@@ -173,10 +173,10 @@ def visitors_to(test, container):
 
 
 class Test:
-    def __init__(self, spoor, contain, busy):
-        self.spoor, self.contain, self.busy = spoor, contain, busy
+    def __init__(self, spoor, container_program, busy):
+        self.spoor, self.container_program, self.busy = spoor, container_program, busy
 
-    def come(self, container, visits):
+    def visit_container(self, container, visits):
         visitors = visitors_to(self, container)
         for number in range(visits):
             visitor, way = visitors[number % len(visitors)], WAYS[number % len(WAYS)]
@@ -197,18 +197,18 @@ class Test:
         for number, (kind, user) in enumerate(containers):
             container = Container(self, user, kind, loaded=user is not None)
             with container.running():
-                self.come(container, len(range(number, visits, len(containers))))
+                self.visit_container(container, len(range(number, visits, len(containers))))
 
 
-def test(spoor, contain, busy, kin):
+def test(spoor, container_program, busy, related_tasks):
     os.chmod(".", 0o777)
     os.mkdir("root", 0o755)
     os.mkdir("given", 0o755)
-    for file in spoor.path, contain, busy:
+    for file in spoor.path, container_program, busy:
         shutil.copy(file, "given")
-    shutil.copy(kin, "busy")
-    spoor.path, contain, busy = (os.path.realpath("given/" + os.path.basename(f)) for f in (spoor.path, contain, busy))
-    Test(spoor, contain, busy).all(option("kinds", ",".join(KINDS)).split(","), int(option("visits", "8")))
+    shutil.copy(related_tasks, "busy")
+    spoor.path, container_program, busy = (os.path.realpath("given/" + os.path.basename(f)) for f in (spoor.path, container_program, busy))
+    Test(spoor, container_program, busy).all(option("kinds", ",".join(KINDS)).split(","), int(option("visits", "8")))
 
 
 def option(name, default):

@@ -12,7 +12,7 @@ import random
 import subprocess
 import sys
 
-from attach import Spoor, attach_until_seen, check, check_left, code_of, main, run, running, traces_of_us
+from attach import Spoor, attach_until_seen, check, check_left, code_of, main, run, running, signs_of_spoor
 from harness import SEED, Failure
 
 TRIED = 3  # steps of each kind
@@ -21,7 +21,7 @@ WAY = ["-M", "*"]
 KINDS = ("seize", 3), ("memory", 60), ("memory", 0), ("call", 8), ("room", 8)
 
 
-class Moments:
+class Events:
     def __init__(self, spoor, strike, program):
         self.spoor, self.strike, self.program = spoor, strike, [program, "asked"]
         self.dice = random.Random(SEED or 1)
@@ -50,7 +50,7 @@ class Moments:
         with open("steps", encoding="ascii") as steps:
             return int(steps.read())
 
-    def asked(self, how):
+    def exec_or_fork(self, how):
         """The program execs itself, or forks."""
         with running(self.program) as process:
             count = self.count(*self.attach(process.pid))
@@ -61,12 +61,12 @@ class Moments:
                 what = f"{how} at step {step}: {done}"
                 check(done.status == 0 or
                       how == "exec" and done.status == 1 and b"has begun another program" in done.stderr, what)
-                check(not traces_of_us(process.pid), what)
+                check(not signs_of_spoor(process.pid), what)
                 if how == "fork":
                     self.check_left(process.pid, before, what)
                 check(attach_until_seen(self.spoor, process.pid, *WAY)["events"]["entry"] > 0, f"{what}: no event")
 
-    def starve(self):
+    def fail_allocations(self):
         """A remote call gets no memory."""
         for step in self.steps(16):
             with running(self.program) as process:
@@ -118,15 +118,15 @@ class Moments:
                 process.kill()
 
 
-def test(moments):
+def test(events):
     for how in "exec", "fork":
-        moments.asked(how)
-    moments.starve()
+        events.exec_or_fork(how)
+    events.fail_allocations()
     for kind, count in KINDS:
-        moments.fail_detach(kind, count)
-    moments.kill_program()
+        events.fail_detach(kind, count)
+    events.kill_program()
 
 
 if __name__ == "__main__":
-    subject = Moments(Spoor(sys.argv[1]), os.path.realpath(sys.argv[2]), os.path.realpath(sys.argv[3]))
+    subject = Events(Spoor(sys.argv[1]), os.path.realpath(sys.argv[2]), os.path.realpath(sys.argv[3]))
     main(lambda: test(subject))

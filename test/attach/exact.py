@@ -29,8 +29,8 @@ def attached(spoor, pid, what, options):
             check(recorder.poll() is None, f"{what}: attach ended: {recorder.returncode}")
         yield
         check(run([spoor.path, "ctl", str(pid), "stop"]).status == 0, f"{what}: not stopped")
-        _, said = recorder.communicate(timeout=TIMEOUT)
-        check(recorder.returncode == 0 and not said, f"{what}: attach ended with {recorder.returncode}: {said}")
+        _, stderr = recorder.communicate(timeout=TIMEOUT)
+        check(recorder.returncode == 0 and not stderr, f"{what}: attach ended with {recorder.returncode}: {stderr}")
 
 
 def patched(spoor, pid, tier, options):

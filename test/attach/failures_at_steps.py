@@ -30,7 +30,7 @@ class Strikes:
         self.modules = ["-M", modules]
         self.spoor, self.strike, self.program, self.tried = spoor, os.path.realpath(strike), program, tried
         self.dice = random.Random(SEED or 1)
-        self.said = b""  # standard error of the last attach
+        self.stderr = b""  # standard error of the last attach
 
     def attach(self, pid, way, how):
         """Attaches briefly, with STRIKE=HOW; returns spoor's status, negative if it was killed."""
@@ -39,7 +39,7 @@ class Strikes:
         try:
             done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, timeout=PATIENCE_S,
                                   stderr=subprocess.PIPE, check=False)
-            self.said = done.stderr
+            self.stderr = done.stderr
             return done.returncode
         except subprocess.TimeoutExpired as late:
             raise Failure(f"{way}: {how}: spoor does not end") from late
@@ -65,7 +65,7 @@ class Strikes:
                     status = self.attach(process.pid, way, f"{kind}:{step}")
                     check(status in (0, 1), f"{way}: {kind} {step} fails: status {status}")
                     failed += status
-                    if status == 1 and b"cannot be unmapped" in self.said:  # during detach
+                    if status == 1 and b"cannot be unmapped" in self.stderr:  # during detach
                         again = run([self.spoor.path, "detach", str(process.pid)])
                         check(again.status == 0, f"{way}: {kind} {step} fails: detach: {again}")
                     if kind == "seize" or (kind == "call" and status == 1):
@@ -89,7 +89,7 @@ class Strikes:
                 check(status in (0, 1), f"{way}: program killed at step {step}: status {status}")
                 process.kill()
 
-    def share(self):
+    def fail_sharing(self):
         """Making the shared memory fails: spoor has two ways to get it out of the program."""
         for how, wanted in (("take:1", 0), ("take:2", 1), ("size:0", 1)):
             with running(self.program) as process:
@@ -98,17 +98,17 @@ class Strikes:
                 check(status == wanted, f"{how}: status {status}")
                 check_left(process.pid, before)
 
-    def unread(self):
+    def fail_reads(self):
         """Reading memory maps or lists of threads fails. Maps take two reads each."""
-        told = []
+        errors = []
         for kind, steps in (("maps", range(0, MAPS, 2)), ("threads", range(LISTS))):
             for step in steps:
                 with running(self.program) as process:
                     status = self.attach(process.pid, self.modules, f"{kind}:{step}")
                     check(status in (0, 1), f"{kind} {step}: status {status}")
-                    told.append(self.said)
+                    errors.append(self.stderr)
         for what in (b"cannot read its memory map", b"cannot list its threads"):
-            check(any(what in said for said in told), f"no message has '{what}': {told}")
+            check(any(what in stderr for stderr in errors), f"no message has '{what}': {errors}")
 
     def limits(self):
         """The program's resource limits are reached."""
@@ -127,8 +127,8 @@ def test(strikes):
         count = strikes.count(way)
         for strike in (strikes.fail, strikes.kill_spoor, strikes.kill_program):
             strike(way, count)
-    strikes.share()
-    strikes.unread()
+    strikes.fail_sharing()
+    strikes.fail_reads()
     strikes.limits()
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from attach import (TIMEOUT, Spoor, attach_until_seen, check, check_left, code_of, main, run, running, traces_of_us)
+from attach import (TIMEOUT, Spoor, attach_until_seen, check, check_left, code_of, main, run, running, signs_of_spoor)
 from harness import SEED
 
 DICE = random.Random(SEED or 1)
@@ -25,7 +25,7 @@ def kill_at_work(spoor, pid, way):
     with subprocess.Popen(command) as process:
         early = DICE.random() < 1 / 3
         deadline = time.monotonic() + TIMEOUT
-        while not early and not any("spoor" in line for line in traces_of_us(pid)):
+        while not early and not any("spoor" in line for line in signs_of_spoor(pid)):
             check(process.poll() is None and time.monotonic() < deadline,
                   f"attach {way} does not begin: {process.returncode}")
         time.sleep(DICE.random() * (AT_WORK_S * 10 if early else AT_WORK_S))

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from attach import TIMEOUT, Failure, Spoor, check, check_left, code_of, main, run, running, traces_of_us
+from attach import TIMEOUT, Failure, Spoor, check, check_left, code_of, main, run, running, signs_of_spoor
 
 THREADS = 12  # more than the program ever has at once
 
@@ -55,7 +55,7 @@ class Control:
     def ask(self, *words):
         return run([self.spoor.path, "ctl", self.pid, *words])
 
-    def tell(self, *words):
+    def request(self, *words):
         """Sends a request that must succeed; returns the answer."""
         done = self.ask(*words)
         check(done.status == 0, f"ctl {words}: status {done.status}: {done.stderr.decode()}")
@@ -65,7 +65,7 @@ class Control:
         return done.stdout.decode()
 
     def events(self):
-        return self.tell("status").split(" events")[0].split()[-1]
+        return self.request("status").split(" events")[0].split()[-1]
 
     def check_silent(self, why):
         """Waits until the count of events stays the same: earlier events may still be on their way."""
@@ -91,25 +91,25 @@ def refuse(control):
 def change(control, before):
     for number in range(int(control.options.get("--cycles", 30))):
         for choice in control.choices:
-            said = control.tell("filter", "-F", choice)
-            check(said.startswith("filter: 1 functions, "), said)
-        check(control.tell("pause").startswith("paused: "), "not paused")
+            answer = control.request("filter", "-F", choice)
+            check(answer.startswith("filter: 1 functions, "), answer)
+        check(control.request("pause").startswith("paused: "), "not paused")
         check_text(control.pid, before)
         if number % 10 == 0:
-            check(control.tell("pause").startswith("paused: "), "not paused again")
+            check(control.request("pause").startswith("paused: "), "not paused again")
             control.check_silent("paused")
             check_text(control.pid, before)
         if number % 10 == 1:
-            check("still paused" in control.tell("filter", "-F", control.choices[0]), "a filter ends the pause")
+            check("still paused" in control.request("filter", "-F", control.choices[0]), "a filter ends the pause")
             check_text(control.pid, before)
-        check(control.tell("resume").startswith("recording: "), "not resumed")
+        check(control.request("resume").startswith("recording: "), "not resumed")
         if number % 10 == 2:
-            control.tell("filter", "-F", control.options["--quiet"])
+            control.request("filter", "-F", control.options["--quiet"])
             control.check_silent("a function that is not called")
             refuse(control)
         if number % 3 == 0 and "--all" in control.options:
-            control.tell("filter", "-M", "*")
-            control.tell("filter")
+            control.request("filter", "-M", "*")
+            control.request("filter")
 
 
 def check_order(spoor, choices, most, threads):
@@ -137,7 +137,7 @@ def check_order(spoor, choices, most, threads):
     check(max(runs.values()) <= most, f"{max(runs.values())} runs of functions, {most} changes")
 
 
-def check_told(control, info):
+def check_changes(control, info):
     """The trace has each pause and each filter."""
     pid, done, paused, pauses = int(control.pid), control.done, False, 0
     for words in done:
@@ -145,9 +145,9 @@ def check_told(control, info):
         paused = words == ("pause",) or (paused and words != ("resume",))
     found = [c for c in info["changes"] if c["kind"] == "paused" and c["pid"] == pid]
     check(len(found) == pauses and not any("open" in p for p in found), f"{pauses} pauses: {found}")
-    told = [c["filter"] for c in info["changes"] if c["kind"] == "filter"]
+    recorded = [c["filter"] for c in info["changes"] if c["kind"] == "filter"]
     wanted = [" ".join(words[1:] or ("-F", control.choices[0])) for words in done if words[0] == "filter"]
-    check(told == wanted, f"filters: {told}, not {wanted}")
+    check(recorded == wanted, f"filters: {recorded}, not {wanted}")
     check(info["paused_ns"] >= sum(p["duration_ns"] for p in found) > 0, f"paused {info['paused_ns']} ns")
 
 
@@ -155,7 +155,7 @@ def check_recorded(control):
     spoor, changes = control.spoor, control.changes
     info = spoor.json("info", "--json", "trace")
     check(info["events"]["lost"] == 0, f"lost: {info['events']}")
-    check_told(control, info)
+    check_changes(control, info)
     for row in spoor.json("report", "--json", "trace"):
         check(row["unwound"] <= changes * THREADS, f"not balanced: {row}")
     check_order(spoor, control.choices, sys.maxsize if "--all" in control.options else changes,
@@ -164,19 +164,19 @@ def check_recorded(control):
 
 def keep_snapshot(control, before):
     """Takes a snapshot of a paused program: the rings keep their events."""
-    control.tell("filter", "-F", control.choices[1])
-    control.tell("pause")
+    control.request("filter", "-F", control.choices[1])
+    control.request("pause")
     check_text(control.pid, before)
-    check(control.tell("snapshot").startswith("snapshot: "), "no snapshot")
+    check(control.request("snapshot").startswith("snapshot: "), "no snapshot")
     until = time.monotonic() + TIMEOUT
     while not os.path.exists("trace.1"):
         check(time.monotonic() < until, "there is no snapshot")
         time.sleep(0.01)
     check(control.spoor.json("info", "--json", "trace.1")["snapshot"] == 1, "not a snapshot")
-    control.tell("resume")
+    control.request("resume")
 
 
-def control_it(spoor, pid, options, overflow="wait", what=change):
+def run_recording(spoor, pid, options, overflow="wait", what=change):
     control, before = Control(spoor, pid, options), text_of(pid)
     depth = ["--depth=" + options["--depth"]] if "--depth" in options else []
     command = [spoor.path, "attach", "-q", "-o", "trace", f"--overflow={overflow}", *depth, "-F",
@@ -185,31 +185,31 @@ def control_it(spoor, pid, options, overflow="wait", what=change):
         try:
             control.await_ready(recorder)
             what(control, before)
-            control.tell("stop")
+            control.request("stop")
         except BaseException:
             recorder.terminate()
             raise
-        check(not traces_of_us(pid), f"left in the process: {traces_of_us(pid)}")
+        check(not signs_of_spoor(pid), f"left in the process: {signs_of_spoor(pid)}")
         check(control.ask("status").status == 1, "it still listens")
         check(recorder.wait(TIMEOUT) == 0, f"attach ended with {recorder.returncode}")
     return control
 
 
-def control_process(spoor, options, command, *how):
+def record_process(spoor, options, command, *how):
     """Starts a process for one recording. The process ends before its trace is checked."""
     steady = "loads" not in command
     with running(command) as process:
         before = code_of(process.pid) if steady else None
-        control = control_it(spoor, process.pid, options, *how)
+        control = run_recording(spoor, process.pid, options, *how)
         if steady:
             check_left(process.pid, before)
     return control
 
 
 def test(spoor, options, command):
-    check_recorded(control_process(spoor, options, command))
+    check_recorded(record_process(spoor, options, command))
     if "--snapshot" in options:
-        control_process(spoor, options, command, "overwrite", keep_snapshot)
+        record_process(spoor, options, command, "overwrite", keep_snapshot)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def await_calls(spoor, pid):
         check(time.monotonic() < until, "no call is recorded while the program runs")
 
 
-def come_to_holders(spoor, pid):
+def attach_to_holders(spoor, pid):
     before = code_of(pid)
     for way in WAYS:
         info = attach_until_seen(spoor, pid, *way)
@@ -42,7 +42,7 @@ def come_to_holders(spoor, pid):
         check_left(pid, before)
 
 
-def come_to_stopped(spoor, pid):
+def attach_to_stopped(spoor, pid):
     """The program stays stopped during the attach and after it, and runs again after SIGCONT."""
     before = code_of(pid)
     os.kill(pid, signal.SIGSTOP)
@@ -75,9 +75,9 @@ def come_to_stopped(spoor, pid):
 
 def test(spoor, program):
     with running([program]) as process:
-        come_to_holders(spoor, process.pid)
-        come_to_stopped(spoor, process.pid)
-        come_to_holders(spoor, process.pid)
+        attach_to_holders(spoor, process.pid)
+        attach_to_stopped(spoor, process.pid)
+        attach_to_holders(spoor, process.pid)
 
 
 if __name__ == "__main__":

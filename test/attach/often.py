@@ -17,7 +17,7 @@ import time
 from attach import (SKIP, Failure, Spoor, attach, check, check_left, code_of, main, private_text, running,
                     shows_its_files)
 
-STOOD = re.compile(r"stopped for ([0-9.]+) +(\w+) at attach, for ([0-9.]+) +(\w+)")
+STOP_TIMES = re.compile(r"stopped for ([0-9.]+) +(\w+) at attach, for ([0-9.]+) +(\w+)")
 MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
 PACE = r"(?:(\d+) of (\d+) threads a second\n)?"
 MOST_PRIVATE_KB = os.sysconf("SC_PAGESIZE") // 1024  # the page from which the first remote call is made
@@ -35,17 +35,17 @@ def holdings_of(pid):
 
 def visit(spoor, pid, moment, way):
     done = attach(spoor, pid, f"--duration={moment}", *way)
-    said = done.stderr.decode()
-    check(done.status == 0, f"attach ended with {done.status}: {said}")
-    stood = STOOD.search(said)
-    check(stood, f"does not say how long the process stood: {said}")
-    return [float(stood[i]) * MILLISECONDS[stood[i + 1]] for i in (1, 3)]
+    stderr = done.stderr.decode()
+    check(done.status == 0, f"attach ended with {done.status}: {stderr}")
+    stop_times = STOP_TIMES.search(stderr)
+    check(stop_times, f"does not say how long the process stood: {stderr}")
+    return [float(stop_times[i]) * MILLISECONDS[stop_times[i + 1]] for i in (1, 3)]
 
 
 def pace_alone(program, rate):
     with running([program, "births", str(rate)], PACE) as process:
         time.sleep(1)
-    return int(process.told[1])
+    return int(process.reported[1])
 
 
 def check_pace(program, pace, rate):
@@ -60,12 +60,12 @@ def check_pace(program, pace, rate):
 
 
 def test(spoor, visits, moment, command):
-    stood, events = [], 0
+    stop_times, events = [], 0
     with running(command, PACE) as process:
         before, held = code_of(process.pid), holdings_of(process.pid)
         for number in range(visits):
             try:
-                stood.append(visit(spoor, process.pid, moment, WAYS[number % len(WAYS)]))
+                stop_times.append(visit(spoor, process.pid, moment, WAYS[number % len(WAYS)]))
                 check_left(process.pid, before)
             except Failure as failure:
                 raise Failure(f"visit {number}: {failure}") from failure
@@ -76,10 +76,10 @@ def test(spoor, visits, moment, command):
         check(holdings_of(process.pid) == held, f"holds {holdings_of(process.pid)} instead of {held}")
     print(f"{visits} visits, {events} calls; stood still in ms (median, most): " +
           "; ".join(f"{name} {statistics.median(times):.2f}, {max(times):.2f}"
-                    for name, times in zip(("attach", "leave"), zip(*stood))))
-    if process.told[1]:
-        print(process.told[0].splitlines()[0])
-        check_pace(command[0], *map(int, process.told.groups()))
+                    for name, times in zip(("attach", "leave"), zip(*stop_times))))
+    if process.reported[1]:
+        print(process.reported[0].splitlines()[0])
+        check_pace(command[0], *map(int, process.reported.groups()))
 
 
 def option(name, default):

@@ -41,18 +41,18 @@ def attach_until_end(spoor, process, changes, *options):
             control(spoor, recorder, process.pid, *words)
         process.stdin.close()
         process.stdin = None
-        _, said = recorder.communicate(timeout=TIMEOUT)
-    check(recorder.returncode == 0, f"{options}: {recorder.returncode}: {said.decode()}")
+        _, stderr = recorder.communicate(timeout=TIMEOUT)
+    check(recorder.returncode == 0, f"{options}: {recorder.returncode}: {stderr.decode()}")
     return since(changes, lines_of(spoor, "trace"))
 
 
 def since(changes, lines):
     """The LINES after CHANGES, beginning with the calls that are open then."""
-    told = [at for at, line in enumerate(lines) if line["kind"] in ("paused", "filter")]
-    check(len(told) == sum(words[0] != "resume" for words in changes), f"{changes}: {told}")
-    rest = lines[told[-1] + 1:] if changes else lines
-    begin = min(line["t_ns"] for line in rest if line["kind"] == "entry")
-    return [line for line in rest if line["kind"] != "unwound" or line["t_ns"] > begin]
+    marks = [at for at, line in enumerate(lines) if line["kind"] in ("paused", "filter")]
+    check(len(marks) == sum(words[0] != "resume" for words in changes), f"{changes}: {marks}")
+    later = lines[marks[-1] + 1:] if changes else lines
+    begin = min(line["t_ns"] for line in later if line["kind"] == "entry")
+    return [line for line in later if line["kind"] != "unwound" or line["t_ns"] > begin]
 
 
 def check_ends(lines, options, may_stay):

@@ -10,22 +10,22 @@ import sys
 from attach import SKIP, TIMEOUT, Spoor, check, main, run
 
 
-def say(process, line, answer):
+def send_line(process, line, answer):
     process.stdin.write(line)
     process.stdin.flush()
     got = process.stdout.readline()
     check(got == answer, f"the answer to {line} is {got}, status {process.poll()}")
 
 
-def attach_and_say(spoor, process):
+def attach_and_send(spoor, process):
     command = [spoor.path, "attach", "-o", "trace", "-F", "leaf", "--stack", "--overflow=wait", str(process.pid)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as recorder:
         while run([spoor.path, "ctl", str(process.pid), "status"]).status: # until it records
             check(recorder.poll() is None, f"attach ended: {recorder.returncode}")
-        say(process, b"go on\n", b"done\n")
-        say(process, b"end\n", b"right\n")
-        _, said = recorder.communicate(timeout=TIMEOUT)
-        check(recorder.returncode == 0, f"attach: status {recorder.returncode}: {said}")
+        send_line(process, b"go on\n", b"done\n")
+        send_line(process, b"end\n", b"right\n")
+        _, stderr = recorder.communicate(timeout=TIMEOUT)
+        check(recorder.returncode == 0, f"attach: status {recorder.returncode}: {stderr}")
 
 
 def check_callers(spoor):
@@ -41,7 +41,7 @@ def test(spoor, program):
             if process.stdout.readline() != b"ready\n":
                 print("this kernel lays memory out in another way")
                 sys.exit(SKIP)
-            attach_and_say(spoor, process)
+            attach_and_send(spoor, process)
             process.stdin.close()
             check(process.wait(TIMEOUT) == 0, f"the program ended with {process.returncode}")
         finally:

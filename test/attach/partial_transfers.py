@@ -34,7 +34,7 @@ def await_here(spoor, pid, recorder):
         check(recorder.poll() is None and time.monotonic() < until, f"does not begin: {recorder.returncode}")
 
 
-def come_and_go(how, program):
+def attach_and_detach(how, program):
     with running([program, "whole"]) as process:
         before = code_of(process.pid)
         for number in range(how.visits):
@@ -74,7 +74,7 @@ def kill_at_work(how, pid):
         recorder.kill()
 
 
-def be_killed(how, program):
+def kill_during_calls(how, program):
     """After a kill calls go on without spoor. "spoor detach" interrupts some of them, and they still complete."""
     with running([program, "whole"]) as process:
         kill_at_work(how, process.pid)
@@ -88,7 +88,7 @@ def be_killed(how, program):
             check_left(process.pid, before)
 
 
-def be_killed_meanwhile(how, program):
+def kill_during_stuck_call(how, program):
     """A killed spoor leaves a thread in the remainder of a call that never completes."""
     with running([program, "stuck"]) as process:
         before = code_of(process.pid)
@@ -102,7 +102,7 @@ def be_killed_meanwhile(how, program):
         check_left(process.pid, before)
 
 
-def wait_long(spoor, program):
+def detach_with_progress(spoor, program):
     """detach waits for remainders that make progress, and says so if it takes long. Some end before that."""
     with running([program, "slow"]) as process:
         before = code_of(process.pid)
@@ -118,7 +118,7 @@ def wait_long(spoor, program):
         check(False, f"spoor does not say that it waits: {done}")
 
 
-def wait_in_vain(spoor, program):
+def detach_without_progress(spoor, program):
     """detach does not wait for a remainder without progress. The call returns early, and spoor says so."""
     with running([program, "stuck"]) as process:
         before = code_of(process.pid)
@@ -133,12 +133,12 @@ def wait_in_vain(spoor, program):
 
 
 def test(how):
-    for one in come_and_go, change, be_killed:
+    for one in attach_and_detach, change, kill_during_calls:
         for program in how.programs:
             one(how, program)
-    be_killed_meanwhile(how, how.programs[0])
-    wait_long(how.spoor, how.programs[0])
-    wait_in_vain(how.spoor, how.programs[0])
+    kill_during_stuck_call(how, how.programs[0])
+    detach_with_progress(how.spoor, how.programs[0])
+    detach_without_progress(how.spoor, how.programs[0])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ WAYS = ([], ["-M", "*"], ["-F", "schedule", "-F", "fetch"])
 VISITS, CHANGES = 12, 10
 
 
-def come_and_go(spoor, pid):
+def attach_and_detach(spoor, pid):
     before = code_of(pid)
     for number in range(VISITS):
         info = attach_for(spoor, pid, f"{number % 4 * 10 + 1}ms", *WAYS[number % len(WAYS)])
@@ -40,7 +40,7 @@ def change(spoor, pid):
 def test(spoor, program):
     for kind in "made", "own", "signal", "kept":
         with running([program, kind]) as process:
-            come_and_go(spoor, process.pid)
+            attach_and_detach(spoor, process.pid)
             change(spoor, process.pid)
 
 

@@ -12,8 +12,8 @@ import os
 import subprocess
 import sys
 
-from attach import (TIMEOUT, Failure, Spoor, attach_until_seen, check, check_left, code_of, main, run, running,
-                    threads_of, traces_of_us)
+from attach import (TIMEOUT, Failure, Spoor, attach_until_seen, check, check_left, code_of, main,
+                    run, running, signs_of_spoor, threads_of)
 
 WAYS = ([], ["-M", "*"])
 EXECS = "exec", "takeover"
@@ -21,7 +21,7 @@ STAYING = "fork", "vfork", "thread", "end", "first"  # the same program goes on
 EXITED = 7
 
 
-def come(spoor, strike, pid, way):
+def attach_and_strike(spoor, strike, pid, way):
     command = [spoor.path, "attach", "-o", "trace", "--duration=20ms", *way, str(pid)]
     return run(command, env=dict(os.environ, LD_PRELOAD=strike, STRIKE="between:"))
 
@@ -39,7 +39,7 @@ def alive(pid):
 def test_staying(spoor, strike, program, what, way):
     with running([program, what]) as process:
         before = code_of(process.pid)
-        done = come(spoor, strike, process.pid, way)
+        done = attach_and_strike(spoor, strike, process.pid, way)
         check(done.status == 0, f"{what} {way}: {done}")
         check_left(alive(process.pid), before)
         check(attach_until_seen(spoor, process.pid, *way)["events"]["entry"] > 0, f"{what} {way}: no event")
@@ -50,11 +50,11 @@ def test_staying(spoor, strike, program, what, way):
 
 def test_exec(spoor, strike, program, what, way):
     with running([program, what]) as process:
-        done = come(spoor, strike, process.pid, way)
+        done = attach_and_strike(spoor, strike, process.pid, way)
         check(done.status == 0 or done.status == 1 and b"has begun another program meanwhile: try again" in done.stderr,
               f"{what} {way}: {done}")
         check(process.stdout.readline() == b"ready\n", f"{what} {way}: does not begin again")
-        check(not traces_of_us(process.pid), f"{what} {way}: {traces_of_us(process.pid)}")
+        check(not signs_of_spoor(process.pid), f"{what} {way}: {signs_of_spoor(process.pid)}")
         before = code_of(process.pid)
         check(attach_until_seen(spoor, process.pid, *way)["events"]["entry"] > 0, f"{what} {way}: no event")
         check_left(process.pid, before)
@@ -63,7 +63,7 @@ def test_exec(spoor, strike, program, what, way):
 def test_exit(spoor, strike, program, way):
     with subprocess.Popen([program, "exit"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         check(process.stdout.readline() == b"ready\n", "it does not begin")
-        done = come(spoor, strike, process.pid, way)
+        done = attach_and_strike(spoor, strike, process.pid, way)
         check(done.status == 1 and b"has ended meanwhile" in done.stderr and done.stderr.count(b"\n") == 1,
               f"exit {way}: {done}")
         check(process.wait(TIMEOUT) == EXITED, f"exit {way}: status {process.returncode}")

@@ -35,7 +35,7 @@ def leave_behind(spoor, pid):
         recorder.kill()
 
 
-def refuse_each(spoor, strike, pid, after_kill):
+def fail_each(spoor, strike, pid, after_kill):
     """Makes the first, second, third … unmapping fail, until there are no more; returns how many there are."""
     before, own = code_of(pid), dict(own_code(pid))
     words = ["detach", str(pid)] if after_kill else ["attach", "-q", "-o", "trace", "--duration=5ms", *WAY, str(pid)]
@@ -59,7 +59,7 @@ def refuse_each(spoor, strike, pid, after_kill):
 def test(spoor, strike, program):
     with running(program) as process:
         for after_kill in False, True:
-            count = refuse_each(spoor, strike, process.pid, after_kill)
+            count = fail_each(spoor, strike, process.pid, after_kill)
             check(LEAST <= count < MOST, f"after a kill: {after_kill}: {count} calls")
 
 

@@ -126,7 +126,7 @@ def run(command, seconds=60):
     return done.stdout
 
 
-class Cell:
+class Build:
     """One program: compiler, target, optimization, build."""
 
     def __init__(self, compiler, target, optimization, build):
@@ -233,12 +233,12 @@ class Cell:
             for line in lines[:len(WALKERS)]:
                 name, *sites, result = line.split()
                 names = [program.name(int(site[:-1], 16)) for site in sites]
-                told = f"{name} in {chain[-1]} {number} ({result}: {' '.join(sites)})"
+                description = f"{name} in {chain[-1]} {number} ({result}: {' '.join(sites)})"
                 right = len(os.path.commonprefix([names, expected + outer]))
                 if chain not in [*ENDINGS, UNSURE]:
-                    self.compare(name, (expected, outer), names, told)
+                    self.compare(name, (expected, outer), names, description)
                 elif right < len(names) and (chain in ENDINGS or sites[right][-1] != "?"):
-                    self.wrong.append(f"{self.name}: {told}: {names}, not {expected}")
+                    self.wrong.append(f"{self.name}: {description}: {names}, not {expected}")
 
     def judge_printed(self, program, output):
         """Checks the output of the library's fault handler."""
@@ -254,7 +254,7 @@ class Cell:
         if here[:2] != ["s_here", "run_more"] and self.target.on_main_stack:
             raise Broken(f"spoor_backtrace() found {here}")
 
-    def compare(self, walker, chain, names, told):
+    def compare(self, walker, chain, names, description):
         """A walk is complete if it reaches the scenario's function; it need not go further."""
         expected, outer = chain
         count = len(expected)
@@ -262,9 +262,9 @@ class Cell:
         if names[:count] == expected and names[count:] == outer[:len(names) - count]:
             self.found[walker] += 1
         elif names != expected[:len(names)]:
-            self.wrong.append(f"{self.name}: {told}: {names}, not {expected}")
+            self.wrong.append(f"{self.name}: {description}: {names}, not {expected}")
         elif walker == "all":
-            self.short.append(f"{self.name}: {told}: only {names} of {expected}")
+            self.short.append(f"{self.name}: {description}: only {names} of {expected}")
 
 
 class Program:
@@ -314,7 +314,7 @@ def cells(some):
             for optimization in OPTIMIZATIONS:
                 for build in BUILDS:
                     if not some or (compiler, optimization, build, target.name) in SOME:
-                        yield Cell(compiler, target, optimization, build)
+                        yield Build(compiler, target, optimization, build)
 
 
 def rows(done):
@@ -334,8 +334,8 @@ def rows(done):
 def write_document(path, done):
     """Writes the table between the marks of the document."""
     with open(path, encoding="utf-8") as document:
-        head, _, rest = document.read().partition(MARKS[0])
-    tail = rest.partition(MARKS[1])[2]
+        head, _, after_table = document.read().partition(MARKS[0])
+    tail = after_table.partition(MARKS[1])[2]
     with open(path, "w", encoding="utf-8") as document:
         document.write(head + MARKS[0] + "\n" + "\n".join(rows(done)) + "\n" + MARKS[1] + tail)
 

@@ -35,7 +35,7 @@ def make_writable(path):
         file.write(data)
 
 
-class Steps(matrix.Cell):
+class Steps(matrix.Build):
     """A program that walks from each instruction."""
 
     def __init__(self, *arguments):
@@ -82,7 +82,7 @@ class Steps(matrix.Cell):
             names = [program.name(int(site[:-1], 16)) for site in sites]
             self.compare_at(int(at, 16), names, f"{line}: {names}")
 
-    def compare_at(self, at, names, told):
+    def compare_at(self, at, names, description):
         """The walk is right if it fits one of the scenarios that reach this instruction."""
         right = False
         complete = False
@@ -97,9 +97,9 @@ class Steps(matrix.Cell):
                 right = True
         self.total += 1
         if not right:
-            self.wrong.append(f"{self.name}: {told}")
+            self.wrong.append(f"{self.name}: {description}")
         elif not complete:
-            self.short.append(f"{self.name}: {told}")
+            self.short.append(f"{self.name}: {description}")
 
 
 def cells(some):

@@ -7,8 +7,7 @@ import os
 import signal
 import sys
 
-from fault import (RIGHT, WAYS, Spoor, await_orphans, check, communicate, kill_children, main, started,
-                   take_in_orphans)
+from fault import RIGHT, WAYS, Spoor, adopt_orphans, await_orphans, check, communicate, kill_children, main, started
 
 
 def test_way(spoor, way, program):
@@ -23,7 +22,7 @@ def test_way(spoor, way, program):
 
 
 def test(spoor, program):
-    take_in_orphans()
+    adopt_orphans()
     for way in (*WAYS, ["--buffer=4K"], ["-M", "*", "--overflow=overwrite"]):
         test_way(spoor, way, program)
 

@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 
-from fault import SKIP, Spoor, check, main, run, said
+from fault import SKIP, Spoor, check, main, run, stderr_of
 
 # Process IDs, addresses and times differ from run to run.
 CHANGING = re.compile(r"0x[0-9a-f]+|\d{3,}|\d+\.\d+")
@@ -44,14 +44,14 @@ def logged(command):
 def try_debugger(spoor, command):
     what = " ".join(command[:4])
     alone, calls = run(command), logged(command)
-    check(alone.status in (0, 42), f"{what} alone: status {alone.status}: {said(alone)}")
+    check(alone.status in (0, 42), f"{what} alone: status {alone.status}: {stderr_of(alone)}")
     record = [spoor.path, "record", "-o", "trace", "--"]
     done = run(record + command)
-    check(done.status == alone.status, f"{what}: status {done.status}: {said(done)}")
+    check(done.status == alone.status, f"{what}: status {done.status}: {stderr_of(done)}")
     check(steady(done.stdout) == steady(alone.stdout),
           f"{what}: printed\n{done.stdout.decode()}\ninstead of\n{alone.stdout.decode()}")
     check(logged(command) == calls, f"{what}: its log differs")
-    check("what it traces is not traced" in said(done), f"{what}: no message: {said(done)}")
+    check("what it traces is not traced" in stderr_of(done), f"{what}: no message: {stderr_of(done)}")
     modules = {row["module"] for row in spoor.report()}
     check(command[0] in modules, f"{what}: the debugger was not traced")
     check(os.path.basename(command[-4]) not in modules, f"{what}: spoor has traced the debugger's tracee")
@@ -64,8 +64,8 @@ def try_valgrind(spoor, program):
     for options in [], ["-M", "*"]:
         done = run([spoor.path, "record", "-o", "trace", *options, "--", *command])
         check((done.status, done.stdout) == (alone.status, alone.stdout),
-              f"valgrind: status {done.status} instead of {alone.status}: {said(done)}")
-        check("is Valgrind" in said(done), f"valgrind: no message: {said(done)}")
+              f"valgrind: status {done.status} instead of {alone.status}: {stderr_of(done)}")
+        check("is Valgrind" in stderr_of(done), f"valgrind: no message: {stderr_of(done)}")
 
 
 def test(spoor, program):

@@ -16,8 +16,8 @@ import subprocess
 import sys
 import time
 
-from fault import (PATIENCE_S, RIGHT, SEED, Failure, Spoor, await_orphans, check, children,
-                   describe_children, kill_children, main, run, take_in_orphans)
+from fault import (PATIENCE_S, RIGHT, SEED, Failure, Spoor, adopt_orphans, await_orphans, check,
+                   children, describe_children, kill_children, main, run)
 
 DICE = random.Random(SEED or 1)
 TRIED = 5  # steps of spoor that are tried with each set of options
@@ -102,7 +102,7 @@ class Program:
         line, self.text = self.text.split(b"\n", 1)
         return line.decode()
 
-    def tell(self, command, answer, what):
+    def send(self, command, answer, what):
         os.write(self.process.stdin.fileno(), command)
         line = self.line(what)
         check(line is not None, f"{what}: the program has ended without an answer to {command}")
@@ -110,7 +110,7 @@ class Program:
         return line
 
     def expect_right_end(self, what):
-        self.tell(b"e", "right", what)
+        self.send(b"e", "right", what)
         ends = await_orphans(what)
         check(RIGHT in ends, f"{what}: the program ended with {ends}")
 
@@ -159,11 +159,11 @@ class Test:
         raise Failure(f"{what}: detach never succeeds: {done.stderr}")
 
     def detach_and_check(self, program, what):
-        program.tell(b"w", "works", what)  # signals interrupt it in trampolines, and no spoor settles it
+        program.send(b"w", "works", what)  # signals interrupt it in trampolines, and no spoor settles it
         self.detach(program.pid, what)
-        program.tell(b"q", "quiet", what)
+        program.send(b"q", "quiet", what)
         check_code(program.pid, what)
-        program.tell(b"w", "works", what)
+        program.send(b"w", "works", what)
 
     def find_program(self, program, what):
         """Sets program.pid after spoor was killed. Returns whether the program had begun."""
@@ -190,7 +190,7 @@ class Test:
             self.killed_at(way, step)
 
     @contextlib.contextmanager
-    def orphan(self, way, what, seconds=WORK_S):
+    def program_of_killed_spoor(self, way, what, seconds=WORK_S):
         """Yields the program after spoor was killed. SECONDS: how long it works before."""
         with started(self.spoor.command(way, self.program)) as program:
             check(program.line(what) == "ready", f"{what}: the program does not begin")
@@ -203,18 +203,18 @@ class Test:
     def killed_at_work(self, way):
         for number in range(BY_TIME):
             what = f"record {' '.join(way)}, killed at work ({number})"
-            with self.orphan(way, what, DICE.random() * WORK_S) as program:
+            with self.program_of_killed_spoor(way, what, DICE.random() * WORK_S) as program:
                 self.detach_and_check(program, what)
                 program.expect_right_end(what)
 
     def detach_killed(self, way):
         """spoor detach is killed, too."""
-        with self.orphan(way, "an orphan") as program:
+        with self.program_of_killed_spoor(way, "an orphan") as program:
             count = self.count([self.spoor.path, "detach", str(program.pid)])
         check(count > TRIED, f"detach takes {count} steps")
         for step in self.steps_to_try(count):
             what = f"detach killed at step {step}"
-            with self.orphan(way, what) as program:
+            with self.program_of_killed_spoor(way, what) as program:
                 run([self.spoor.path, "detach", str(program.pid)],
                     env=dict(os.environ, LD_PRELOAD=self.strike, STRIKE=f"spoor:{step}"))
                 self.detach_and_check(program, what)
@@ -222,8 +222,8 @@ class Test:
 
     def children_are_their_own(self, way):
         what = "children"
-        with self.orphan(way, what) as program:
-            before = int(program.tell(b"f", None, what))
+        with self.program_of_killed_spoor(way, what) as program:
+            before = int(program.send(b"f", None, what))
             self.detach_and_check(program, what)
             check(any("memfd:spoor" in line[-1] for line in maps_of(before)),
                   f"{what}: the child has no leftovers")
@@ -231,7 +231,7 @@ class Test:
             os.kill(before, signal.SIGSTOP)
             check_code(before, what)
             os.kill(before, signal.SIGCONT)
-            after = int(program.tell(b"f", None, what))
+            after = int(program.send(b"f", None, what))
             check_nothing(self.spoor, after, what)
             program.expect_right_end(what)
 
@@ -247,7 +247,7 @@ def check_nothing(spoor, pid, what):
 
 
 def test(subject):
-    take_in_orphans()
+    adopt_orphans()
     subject.killed_at_work(["-M", "*"])
     subject.killed_at_work([])
     subject.children_are_their_own(["-M", "*"])

@@ -26,7 +26,7 @@ def check_right(done, what):
           + done.stderr.decode(errors="replace"))
 
 
-def said(done):
+def stderr_of(done):
     return done.stderr.decode(errors="replace")
 
 
@@ -50,7 +50,7 @@ PR_SET_CHILD_SUBREAPER = 36
 PATIENCE_S = TIMEOUT // 4
 
 
-def take_in_orphans():
+def adopt_orphans():
     """Makes orphans children of this process, so that none outlives it."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 

@@ -12,13 +12,13 @@ import sys
 import time
 
 from fault import (RIGHT, SKIP, Spoor, check, check_right, check_runs_right, main, run,
-                   said)
+                   stderr_of)
 
 TEXT = "the gs base"
 PATIENCE_S = 60
 
 
-def check_told(text, what):
+def check_message(text, what):
     lines = [line for line in text.splitlines() if TEXT in line]
     check(len(lines) == 1 and lines[0].startswith("spoor: process "), f"{what}: not one message: {text}")
 
@@ -28,7 +28,7 @@ def record(spoor, by, program):
         check_runs_right(spoor, [program])
         done = run([spoor.path, "record", "-o", "trace", "--", program])
         check_right(done, "record")
-        check_told(said(done), "record")
+        check_message(stderr_of(done), "record")
         if by == "bare":
             return
         calls = {row["function"]: row["calls"] for row in spoor.report()}
@@ -37,7 +37,7 @@ def record(spoor, by, program):
     for way in [], ["-M", "*"]:
         done = spoor.record(way, [program])
         check(done.status == 125 and not done.stdout, f"record: {done.status}, {done.stdout}")
-        check_told(said(done), "record")
+        check_message(stderr_of(done), "record")
 
 
 class Waiting:
@@ -73,8 +73,8 @@ class Waiting:
 def attach(spoor, by, program):
     with Waiting(program, "behind") as waiting:
         done = run([spoor.path, "attach", "-o", "trace", str(waiting.process.pid)])
-        check(done.status == 1, f"attach: {done.status}, {said(done)}")
-        check_told(said(done), "attach")
+        check(done.status == 1, f"attach: {done.status}, {stderr_of(done)}")
+        check_message(stderr_of(done), "attach")
         waiting.end()
     if by == "code":
         return
@@ -88,7 +88,7 @@ def attach(spoor, by, program):
         finally:
             tracer.kill()
         check(tracer.returncode == 0, f"attach: {tracer.returncode}, {text}")
-        check_told(text, "attach")
+        check_message(text, "attach")
 
 
 def test(spoor, by, program):

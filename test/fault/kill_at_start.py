@@ -15,8 +15,7 @@ import signal
 import sys
 import time
 
-from fault import (RIGHT, SEED, Spoor, await_orphans, check, communicate, kill_children, main, started,
-                   take_in_orphans)
+from fault import RIGHT, SEED, Spoor, adopt_orphans, await_orphans, check, communicate, kill_children, main, started
 
 NEVER_BEGAN = 125
 KILLED = 128 + signal.SIGKILL
@@ -100,7 +99,7 @@ class Kills:
 
 
 def test(kills):
-    take_in_orphans()
+    adopt_orphans()
     for way in ([], ["-M", "*"], ["-M", "*", "--overflow=drop"]):
         kills.each_step(way, kills.kill_spoor)
     for way in ([], ["-M", "*"], ["-M", "*", "--no-follow"]):

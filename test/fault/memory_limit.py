@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from fault import RIGHT, Spoor, check, main, run, said
+from fault import RIGHT, Spoor, check, main, run, stderr_of
 
 LIMITS_KB = (3000, 4000, 6000, 12000, 40000, 66000, 67000, 70000, 100000, 200000)
 LIMITS_MB = (4, 8, 40, 66, 100)
@@ -42,7 +42,7 @@ def forbidden(spoor, program):
         command = limited(program, kb, "")
         alone = run(command)
         done = run([*without, spoor.path, "record", "-o", "trace", "--", *command])
-        lines = [line for line in said(done).splitlines() if "its memory is limited" in line]
+        lines = [line for line in stderr_of(done).splitlines() if "its memory is limited" in line]
         check((done.stdout, done.status) == (alone.stdout, RIGHT) and len(lines) == 1,
               f"{kb} KB, cannot be raised: {alone}, {done}")
 
@@ -54,16 +54,16 @@ def waits(program, mb, tracer=None):
         try:
             check(process.stdout.readline() == b"there\n", "the program does not begin")
             attached = tracer and tracer(process.pid)
-            said_by_it = process.communicate(timeout=PATIENCE_S)[0]
+            output = process.communicate(timeout=PATIENCE_S)[0]
             if attached:
                 attached.communicate(timeout=PATIENCE_S)
         finally:
             process.kill()
-    return process.returncode, said_by_it
+    return process.returncode, output
 
 
 def attach(spoor, program):
-    def come(pid):
+    def attach_to(pid):
         tracer = subprocess.Popen([spoor.path, "attach", "-q", "-M", "*", "-o", "trace", str(pid)])
         deadline = time.monotonic() + PATIENCE_S
         with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
@@ -74,23 +74,23 @@ def attach(spoor, program):
         return tracer
 
     for mb in LIMITS_MB:
-        alone, traced = waits(program, mb), waits(program, mb, come)
+        alone, traced = waits(program, mb), waits(program, mb, attach_to)
         check(alone[0] == RIGHT and alone == traced, f"{mb} MB: {alone}, attached to: {traced}")
 
 
-def come_and_go(spoor, program):
+def attach_and_detach(spoor, program):
     """spoor lowers the limit again when it detaches."""
-    def come(pid):
+    def attach_to(pid):
         done = run([spoor.path, "attach", "-q", "-M", "*", "--duration=50ms", "-o", "trace", str(pid)])
         check(done.status == 0, f"attach: {done}")
 
-    check(waits(program, 40) == waits(program, 40, come), "another amount of memory after detach")
+    check(waits(program, 40) == waits(program, 40, attach_to), "another amount of memory after detach")
 
 
 def test(spoor, program):
     record(spoor, program)
     attach(spoor, program)
-    come_and_go(spoor, program)
+    attach_and_detach(spoor, program)
     forbidden(spoor, program)
 
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 
-from fault import WAYS, Spoor, check, check_right, main, run, said
+from fault import WAYS, Spoor, check, check_right, main, run, stderr_of
 from rights import NOBODY, become_nobody
 
 THREADS = 100 + 6  # worker threads and the processes' main threads; one process execs
@@ -31,7 +31,7 @@ def test(spoor, program, library):
         what = f"record {' '.join(way)}"
         done = run(record, **how)
         check_right(done, what)
-        check(len(said(done).splitlines()) == 1, f"{what}: messages besides the summary: {said(done)}")
+        check(len(stderr_of(done).splitlines()) == 1, f"{what}: messages besides the summary: {stderr_of(done)}")
         if "--no-follow" in way:
             continue
         info = spoor.info("work/trace")

@@ -12,7 +12,7 @@ import platform
 import struct
 import sys
 
-from fault import SKIP, Spoor, check, check_right, main, run, said
+from fault import SKIP, Spoor, check, check_right, main, run, stderr_of
 
 PTRACE, KCMP = {"x86_64": (101, 312), "aarch64": (117, 272)}.get(platform.machine(), (26, 378))  # 32-bit Arm's
 PIDFD_OPEN, PIDFD_GETFD = 434, 438
@@ -56,8 +56,8 @@ def test(spoor, program, copies, library):
     for error in EPERM, ENOSYS:
         done = spoor.record([], command, preexec_fn=forbid([PTRACE], error))
         check(done.status == 125 and not done.stdout, f"error {error}: {done.status}, {done.stdout!r}")
-        check(said(done).startswith(f"spoor: {program}: cannot be traced: ") and
-              "seccomp" in said(done) and said(done).count("\n") == 1, f"error {error}: {said(done)}")
+        check(stderr_of(done).startswith(f"spoor: {program}: cannot be traced: ") and
+              "seccomp" in stderr_of(done) and stderr_of(done).count("\n") == 1, f"error {error}: {stderr_of(done)}")
         check(not os.path.exists("trace") and not os.path.exists("trace.part"), "a trace is left")
     for options in [], ["-M", "*"], ["-M", "*", "--no-follow"]:
         how = {"preexec_fn": forbid([KCMP, PIDFD_OPEN, PIDFD_GETFD], EPERM)}

@@ -9,7 +9,7 @@ import shutil
 import struct
 import sys
 
-from fault import SKIP, Spoor, check, main, run, said
+from fault import SKIP, Spoor, check, main, run, stderr_of
 
 NOBODY = 65534
 CAPABILITY = struct.pack("<IIIII", 0x02000001, 1 << 13, 0, 0, 0)  # net_raw, effective
@@ -42,12 +42,12 @@ def install(program):
 
 def check_right(done, times, what):
     check(done.status == 42 and done.stdout == b"right\n" * times,
-          f"{what}: status {done.status}, {done.stdout!r}, and:\n{said(done)}")
+          f"{what}: status {done.status}, {done.stdout!r}, and:\n{stderr_of(done)}")
 
 
-def check_told(done, times, what):
-    told = said(done).count("runs untraced")
-    check(told == times, f"{what}: {told} messages instead of {times}:\n{said(done)}")
+def check_messages(done, times, what):
+    messages = stderr_of(done).count("runs untraced")
+    check(messages == times, f"{what}: {messages} messages instead of {times}:\n{stderr_of(done)}")
 
 
 def try_kind(spoor, kind):
@@ -58,13 +58,13 @@ def try_kind(spoor, kind):
         what = f"{kind}, {' '.join(options)}"
         done = run(record + [f"./{kind}", "have", kind, "two words"], preexec_fn=become_nobody)
         check_right(done, 1, what)
-        check_told(done, had, what)
+        check_messages(done, had, what)
         check((spoor.info("work/trace")["events"]["entry"] > 0) == (kind == "none"), f"{what}: events")
         done = run(record + ["./none", "spawn", f"./{kind}", kind], preexec_fn=become_nobody)
         check_right(done, 5, f"{what}, executed")
         unfollowed = 1 if "--no-follow" in options else 5
-        check(said(done).count("runs untraced") >= had * unfollowed, f"{what}: messages:\n{said(done)}")
-        check(had or "runs untraced" not in said(done), f"{what}: a message without a reason")
+        check(stderr_of(done).count("runs untraced") >= had * unfollowed, f"{what}: messages:\n{stderr_of(done)}")
+        check(had or "runs untraced" not in stderr_of(done), f"{what}: a message without a reason")
 
 
 def try_as_root(spoor):
@@ -73,7 +73,7 @@ def try_as_root(spoor):
     done = run(record + ["/bin/sh", "-c", "exec setpriv --reuid=65534 --regid=65534 --clear-groups "
                          "./user have user 'two words'"])
     check_right(done, 1, "as root")
-    check_told(done, 0, "as root")
+    check_messages(done, 0, "as root")
     names = {row["function"] for row in spoor.report("work/trace")}
     check("work" in names, f"as root: {names}")
 
@@ -86,10 +86,10 @@ def try_unreadable(spoor, program):
     check_right(run(command, preexec_fn=become_nobody), 1, "closed, alone")
     record = [spoor.path, "record", "-o", "work/trace", "--"]
     done = run(record + command, preexec_fn=become_nobody)
-    check(done.status == 125 and not done.stdout and "not read" in said(done), f"closed: {said(done)}")
+    check(done.status == 125 and not done.stdout and "not read" in stderr_of(done), f"closed: {stderr_of(done)}")
     done = run(record + ["./none", "spawn", "./closed", "none"], preexec_fn=become_nobody)
     check_right(done, 5, "closed, executed")
-    check("not read" in said(done), f"closed, executed: {said(done)}")
+    check("not read" in stderr_of(done), f"closed, executed: {stderr_of(done)}")
 
 
 def test(spoor, program):
@@ -101,12 +101,12 @@ def test(spoor, program):
     kinds = install(program)
     print("kinds of rights on this machine:", kinds)
     check("none" in kinds, "a program without rights does not end right")
-    ours = Spoor("spoor")
+    own_spoor = Spoor("spoor")
     for kind in kinds:
-        try_kind(ours, kind)
-    try_unreadable(ours, program)
+        try_kind(own_spoor, kind)
+    try_unreadable(own_spoor, program)
     if "user" in kinds:
-        try_as_root(ours)
+        try_as_root(own_spoor)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ import os
 import signal
 import sys
 
-from fault import (RIGHT, Spoor, await_orphans, check, check_right, communicate, kill_children, main,
-                   run, started, take_in_orphans)
+from fault import (RIGHT, Spoor, adopt_orphans, await_orphans, check, check_right, communicate,
+                   kill_children, main, run, started)
 
 REQUESTS = 24  # more than settling takes
 TRIES = 20
@@ -30,7 +30,7 @@ def killed_at(spoor, strike, program, step):
 
 
 def test(spoor, strike, program):
-    take_in_orphans()
+    adopt_orphans()
     check_right(run([program]), "alone")
     for step in range(REQUESTS):
         check(any(killed_at(spoor, strike, program, step) for _ in range(TRIES)), f"request {step} never came")

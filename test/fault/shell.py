@@ -65,7 +65,7 @@ class Shell:
             return f"stopped by {signal.Signals(os.WSTOPSIG(status)).name}"
         return f"ended with {os.waitstatus_to_exitcode(status)}"
 
-    def carry_on(self, whole_group):
+    def continue_job(self, whole_group):
         os.tcsetpgrp(self.terminal, self.job)
         os.kill(-self.job if whole_group else self.job, signal.SIGCONT)
         self.expect("continued")
@@ -76,7 +76,7 @@ def suspend(shell, log):
     for key, whole_group in (b"\x1a", True), (b"group\n", True), (b"\x1a", False), (b"\x1a", True):
         shell.type(key)
         log.append(shell.wait())
-        shell.carry_on(whole_group)
+        shell.continue_job(whole_group)
 
 
 def handle(shell, log):
@@ -85,7 +85,7 @@ def handle(shell, log):
         shell.type(b"\x1a")
         shell.expect("tidied")
         log.append(shell.wait())
-        shell.carry_on(True)
+        shell.continue_job(True)
         shell.expect("back")
 
 
@@ -96,16 +96,16 @@ def ignore(shell, log):
         shell.type(b"\x1a")
 
 
-STORIES = {"default": suspend, "handle": handle, "ignore": ignore}
+SCENARIOS = {"default": suspend, "handle": handle, "ignore": ignore}
 
 
-def live(command, way):
-    """Runs the shell in a forked process, which writes a log to a pipe."""
+def play(command, way):
+    """Plays one of SCENARIOS in this process, which becomes a shell. Returns the log and the program's output."""
     signal.alarm(PATIENCE_S)
     shell, log = Shell([*command, way]), []
     try:
         shell.expect("ready")
-        STORIES[way](shell, log)
+        SCENARIOS[way](shell, log)
         shell.type(b"end\n")
         log.append(shell.wait())
         shell.expect("right")
@@ -114,29 +114,30 @@ def live(command, way):
         os.killpg(shell.job, signal.SIGKILL) if not log or "ended" not in log[-1] else None
 
 
-def story(command, way):
+def play_in_child(command, way):
+    """Calls play() in a forked process; returns its text."""
     ends = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            os.write(ends[1], live(command, way).encode())
+            os.write(ends[1], play(command, way).encode())
             os._exit(0)
         except (Failure, OSError) as failure:
             os.write(ends[1], str(failure).encode())
             os._exit(1)
     os.close(ends[1])
     _, status = os.waitpid(pid, 0)
-    with os.fdopen(ends[0], "rb") as said:
-        text = said.read().decode()
+    with os.fdopen(ends[0], "rb") as child_output:
+        text = child_output.read().decode()
     check(status == 0, f"{way}: {command[0]}: status {status}: {text}")
     return text
 
 
 def test(spoor, program):
-    for way in STORIES:
-        alone = story([program], way)
+    for way in SCENARIOS:
+        alone = play_in_child([program], way)
         for options in [], ["-M", "*"]:
-            traced = story([*spoor.command(options, [program])], way)
+            traced = play_in_child([*spoor.command(options, [program])], way)
             check(traced == alone, f"{way}: traced:\n{traced}\nalone:\n{alone}")
             check(spoor.info()["status"] == 42, f"{way}: the trace is not complete")
 

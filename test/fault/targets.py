@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-from fault import Spoor, check, check_right, main, run, said
+from fault import Spoor, check, check_right, main, run, stderr_of
 from harness import Outcome, check_same
 from refused import EPERM, forbid
 from rights import NOBODY, become_nobody
@@ -44,7 +44,7 @@ def state(pid):
 
 
 @contextlib.contextmanager
-def bystander(command, **how):
+def running_target(command, **how):
     """Runs a process and yields its ID. The process must end right."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how) as process:
         try:
@@ -60,9 +60,9 @@ def bystander(command, **how):
 
 def check_refused(spoor, pid, text, **how):
     done = run([spoor.path, "attach", "-o", "refused", "--duration=5s", str(pid)], **how)
-    check(done.status == 1 and not done.stdout, f"{pid}: {done.status}, {done.stdout!r}: {said(done)}")
-    check(said(done).startswith("spoor: ") and said(done).count("\n") == 1 and text in said(done),
-          f"{pid}: no message '{text}': {said(done)}")
+    check(done.status == 1 and not done.stdout, f"{pid}: {done.status}, {done.stdout!r}: {stderr_of(done)}")
+    check(stderr_of(done).startswith("spoor: ") and stderr_of(done).count("\n") == 1 and text in stderr_of(done),
+          f"{pid}: no message '{text}': {stderr_of(done)}")
     check(not os.path.exists("refused") and not os.path.exists("refused.part"), "a trace is left")
 
 
@@ -79,7 +79,7 @@ def check_traced(spoor, pid, function="library_add", **how):
     if os.path.exists("trace"):
         os.unlink("trace")
     done = run(command, **how)
-    check(done.status == 0 and not said(done), f"attach: {done.status}: {said(done)}")
+    check(done.status == 0 and not stderr_of(done), f"attach: {done.status}: {stderr_of(done)}")
     rows = [row for row in spoor.report() if row["function"] == function]
     check(len(rows) == 1 and rows[0]["calls"] >= 5, f"{function}: {rows}")
     return rows[0]
@@ -94,7 +94,7 @@ def test_what_is_none(spoor, program, library):
         while " Z " not in open(f"/proc/{process.pid}/stat", encoding="ascii").read():
             time.sleep(0.01)
         check_refused(spoor, process.pid, "has ended")
-    with bystander([program, "plain", library]) as pid:
+    with running_target([program, "plain", library]) as pid:
         thread = next(int(tid) for tid in os.listdir(f"/proc/{pid}/task") if int(tid) != pid)
         check_refused(spoor, thread, f"is a thread of process {pid} (")
 
@@ -130,7 +130,7 @@ def test_narrow(spoor, *_):
 
 def test_tracers(spoor, program, library):
     """Processes that another spoor has attached to or records."""
-    with bystander([program, "plain", library]) as pid:
+    with running_target([program, "plain", library]) as pid:
         attach = [spoor.path, "attach", "-q", "-o", "other", "-M", "*", str(pid)]
         with subprocess.Popen(attach) as other:
             while not os.path.exists("other.part") or state(pid)[-1].endswith("\t0\n") or \
@@ -140,7 +140,7 @@ def test_tracers(spoor, program, library):
             other.terminate()
             check(other.wait(PATIENCE_S) == 0, "the other spoor failed")
         check_traced(spoor, pid)
-    with bystander([spoor.path, "record", "-q", "-o", "other", "--", program, "plain", library]) as pid:
+    with running_target([spoor.path, "record", "-q", "-o", "other", "--", program, "plain", library]) as pid:
         check_refused(spoor, pid, "records it")
 
 
@@ -149,19 +149,19 @@ def test_others(spoor, program, library):
     if not ROOT:
         return
     nobody = {"preexec_fn": become_nobody, "cwd": "open"}
-    with bystander([program, "plain", library]) as pid:
+    with running_target([program, "plain", library]) as pid:
         check_untouched(spoor, pid, "it is another user's (uid 0): run spoor as root", **nobody)
-    with bystander([program, "hides", library], **nobody) as pid:
+    with running_target([program, "hides", library], **nobody) as pid:
         check_untouched(spoor, pid, "it is not dumpable", **nobody)
         check_traced(spoor, pid)
 
 
 def test_sandboxes(spoor, program, library):
-    with bystander([program, "fenced", library]) as pid:
+    with running_target([program, "fenced", library]) as pid:
         check_untouched(spoor, pid, "its seccomp sandbox")
-    with bystander([program, "strict", library]) as pid:
+    with running_target([program, "strict", library]) as pid:
         check_untouched(spoor, pid, "its seccomp sandbox")
-    with bystander([program, "loose", library]) as pid:
+    with running_target([program, "loose", library]) as pid:
         if sees_filters():
             check_traced(spoor, pid)
         else:
@@ -171,17 +171,17 @@ def test_sandboxes(spoor, program, library):
 def test_spoor_in_a_sandbox(spoor, program, library):
     """In a sandbox spoor cannot read the filters of a process, unless it has started the process."""
     outside = os.readlink("/proc/self/ns/pid") == "pid:[4026531836]"
-    ours = {"preexec_fn": forbid([PIVOT_ROOT], EPERM)}
-    with bystander([program, "fenced", library]) as pid:
+    in_sandbox = {"preexec_fn": forbid([PIVOT_ROOT], EPERM)}
+    with running_target([program, "fenced", library]) as pid:
         if outside:
-            check_untouched(spoor, pid, "its seccomp sandbox may forbid", **ours)
-    with bystander([program, "plain", library]) as pid:
-        check_traced(spoor, pid, **ours)
+            check_untouched(spoor, pid, "its seccomp sandbox may forbid", **in_sandbox)
+    with running_target([program, "plain", library]) as pid:
+        check_traced(spoor, pid, **in_sandbox)
 
 
 def explained(spoor, pid, module, **how):
     done = run([spoor.path, "explain", "--json", str(pid)], **how)
-    check(done.status == 0, f"explain: {said(done)}")
+    check(done.status == 0, f"explain: {stderr_of(done)}")
     return [f["function"] for f in json.loads(done.stdout) if f["module"] == module]
 
 
@@ -190,7 +190,7 @@ def test_files(spoor, program, library):
     for kind, name in ("plain", "loaded.so"), ("late", "loaded.so"):
         shutil.copy(program, "running")
         shutil.copy(library, name)
-        with bystander([os.path.realpath("running"), kind, os.path.realpath(name)]) as pid:
+        with running_target([os.path.realpath("running"), kind, os.path.realpath(name)]) as pid:
             os.unlink("running")
             os.unlink(name)
             row = check_traced(spoor, pid) if ROOT or kind == "plain" else {"module": name}
@@ -198,7 +198,7 @@ def test_files(spoor, program, library):
             check("library_add" in explained(spoor, pid, name), "explain does not know library_add")
             check("call_once" in explained(spoor, pid, "running"), "explain does not know call_once")
     as_nobody = {"preexec_fn": become_nobody, "cwd": "open"} if ROOT else {}
-    with bystander([program, "gone", library], **as_nobody) as pid:
+    with running_target([program, "gone", library], **as_nobody) as pid:
         with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
             name = [line for line in maps if "spoor-gone" in line][0].split()[5].split("/")[-1]
         check("library_add" in explained(spoor, pid, name, **as_nobody), "no library_add in memory")
@@ -207,7 +207,7 @@ def test_files(spoor, program, library):
             shutil.move("trace", "root")
             done = run([spoor.path, "attach", "-q", "-M", "*", "--events=20", "--duration=60s", str(pid)],
                        **as_nobody)
-            check(done.status == 0, said(done))
+            check(done.status == 0, stderr_of(done))
             names = {row["function"] for row in spoor.report("open/spoor.trace")}
             check("library_add" in names, f"{names}")
 

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 
-from fault import Spoor, check, check_lossless, check_right, main, run, said, started
+from fault import Spoor, check, check_lossless, check_right, main, run, started, stderr_of
 from harness import check_same_outcome
 
 BY_TIER = "--by-tier" in sys.argv
@@ -44,7 +44,7 @@ def test_others_have_none(spoor, program):
     """Only functions that are named in full have traps."""
     for pattern in "break*", "/breakpoint/":
         done = spoor.record(["-F", pattern], [program, "hurry"])
-        check(done.status == 125 and "none of which can be traced" in said(done), f"{pattern}: {said(done)}")
+        check(done.status == 125 and "none of which can be traced" in stderr_of(done), f"{pattern}: {stderr_of(done)}")
     check_right(spoor.record([], [program, "hurry"]), "record")
     functions = spoor.info()["functions"]
     check(functions["tiers"]["trap"] == functions["exit_tiers"]["trap"] == 0, f"tiers: {functions}")
@@ -54,9 +54,9 @@ def test_others_have_none(spoor, program):
 def test_too_often(spoor, program):
     done = run([spoor.path, "record", "-o", "trace", *NAMED, "--trap-limit=100", "--", program, "hurry"])
     check_right(done, "record")
-    lines = [line for line in said(done).splitlines() if line.startswith("spoor: breakpoint: ")]
-    check(len(lines) == 1 and "more than 100 times within a second" in lines[0], said(done))
-    check("--trap-limit" in lines[0] and "not seen" in lines[0], said(done))
+    lines = [line for line in stderr_of(done).splitlines() if line.startswith("spoor: breakpoint: ")]
+    check(len(lines) == 1 and "more than 100 times within a second" in lines[0], stderr_of(done))
+    check("--trap-limit" in lines[0] and "not seen" in lines[0], stderr_of(done))
     seen = calls(spoor)["breakpoint"]
     least = 49 if BY_TIER else 100  # a call hits two breakpoints if its return has one, too
     check(least < seen < 3000, f"{seen} calls recorded")
@@ -70,7 +70,7 @@ def test_steps(spoor, program):
 def test_sandbox(spoor, program):
     done = run([spoor.path, "record", "-o", "trace", *NAMED, "--", program, "hide"])
     check_right(done, "hide")
-    check("breakpoints could not be hidden" in said(done), said(done))
+    check("breakpoints could not be hidden" in stderr_of(done), stderr_of(done))
 
 
 def test_debugger(spoor, program):
@@ -83,8 +83,8 @@ def test_end(spoor, program):
     for options in NAMED, EVERYTHING:
         command = [spoor.path, "record", "-o", "trace", *options, "--", program, "leave"]
         with started(command) as tracer:
-            told = any(b"background processes" in line for line in tracer.stderr)
-            check(told, "no message about the background process")
+            has_message = any(b"background processes" in line for line in tracer.stderr)
+            check(has_message, "no message about the background process")
             tracer.send_signal(signal.SIGINT)
             text = tracer.stdout.read()  # ends with the background process
         check(tracer.returncode == 42, f"status {tracer.returncode}")

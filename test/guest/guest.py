@@ -45,7 +45,7 @@ def output_of(*command):
     return done.stdout if done.returncode == 0 else ""
 
 
-def needed_by(path):
+def host_libraries_of(path):
     """The interpreter of an ELF file for the host, and the libraries that the dynamic linker finds for it."""
     interpreter = re.search(r"interpreter: (\S+)\]", output_of("readelf", "-lW", path))
     yield from [interpreter[1]] if interpreter else []
@@ -53,7 +53,7 @@ def needed_by(path):
         yield from re.findall(r"(/\S+) \(0x", output_of("ldd", path))
 
 
-def brought_by(path):
+def cross_libraries_of(path):
     """The interpreter of an ELF file for another machine, and the libraries beside it that the file may
     load. Empty unless the interpreter is a cross compiler's on the host: the guest does not have that."""
     interpreter = re.search(r"interpreter: (\S+)\]", output_of("readelf", "-lW", path))
@@ -182,9 +182,9 @@ def prepare(arguments, inside):
         guest.job(f"{number:03}", job.steps(inside))
         files.update(job.files)
     if arguments.machine == "amd64":
-        files.update({UNWINDER}, *map(needed_by, files))
+        files.update({UNWINDER}, *map(host_libraries_of, files))
     else:
-        files.update(*map(brought_by, files))
+        files.update(*map(cross_libraries_of, files))
     for path in files:
         guest.add(path)
     return guest

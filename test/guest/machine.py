@@ -193,10 +193,10 @@ class Guest:
             late = f"the guest was not done after {seconds} s; "
         os.remove("initrd")
         with open("sent", "rb") as sent, open("console", errors="replace", encoding="utf-8") as console:
-            data, said = sent.read(), console.read()
+            data, console_text = sent.read(), console.read()
         try:
             with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as results:
                 results.extractall("results")
         except (tarfile.TarError, EOFError, OSError):
-            return f"{late}the guest sent no results; its console's end:\n{said[-2000:]}"
+            return f"{late}the guest sent no results; its console's end:\n{console_text[-2000:]}"
         return ""

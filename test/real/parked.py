@@ -15,11 +15,11 @@ WORKERS = 40  # each has one open call at detach
 WAYS = ["-F", "main.*"], ["-F", "main.*", "-M", "*"], ["-F", "main.*"]
 
 
-def below(node, name, found):
+def calls_below(node, name, found):
     """How many calls of NAME are shown below other calls of NAME."""
     inside = found or node["name"] == name
     return sum((child["calls"] if inside and child["name"] == name else 0) +
-               below(child, name, inside) for child in node["children"])
+               calls_below(child, name, inside) for child in node["children"])
 
 
 def test():
@@ -31,7 +31,7 @@ def test():
             check(info["events"]["lost"] == 0, f"{way}: {info['events']}")
             check(rows["main.work"]["calls"] > 1000, f"{way}: {rows['main.work']}")
             check(rows["main.work"]["unwound"] <= WORKERS, f"{way}: {rows['main.work']}")
-            check(below(spoor.graph(), "main.work", False) == 0, f"{way}: calls below others' calls")
+            check(calls_below(spoor.graph(), "main.work", False) == 0, f"{way}: calls below others' calls")
 
 
 if __name__ == "__main__":

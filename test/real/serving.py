@@ -116,20 +116,20 @@ class Server:
 
     def await_ready(self):
         for _ in range(PATIENCE * 20):
-            check(self.process.poll() is None, f"{self.name}: has ended: {self.said()}")
+            check(self.process.poll() is None, f"{self.name}: has ended: {self.log_text()}")
             if self.kind.answers(self.port):
                 return
             time.sleep(0.05)
-        raise Failure(f"{self.name}: does not answer: {self.said()}")
+        raise Failure(f"{self.name}: does not answer: {self.log_text()}")
 
-    def said(self):
+    def log_text(self):
         with open(self.log, encoding="utf-8", errors="replace") as log:
             return log.read()
 
     def check_well(self):
         check(self.process.poll() is None,
-              f"{self.name}: ended with {self.process.returncode}: {self.said()[-2000:]}")
-        wrong = [line for line in self.said().splitlines() if re.search(self.kind.wrong, line)]
+              f"{self.name}: ended with {self.process.returncode}: {self.log_text()[-2000:]}")
+        wrong = [line for line in self.log_text().splitlines() if re.search(self.kind.wrong, line)]
         check(not wrong, f"{self.name}: logged {wrong[:3]}")
 
     def end(self):
@@ -142,7 +142,7 @@ class Server:
             self.process.wait()
 
 
-def end_on_sigterm():
+def exit_on_sigterm():
     """Makes SIGTERM end this process by an exception, so that its children are ended, too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
@@ -164,9 +164,9 @@ class Pressure:
 
     def __init__(self, server):
         self.server, self.over, self.periods, self.failure = server, False, [], None
-        self.threads = [threading.Thread(target=self.press, args=[load]) for load in server.kind.loads]
+        self.threads = [threading.Thread(target=self.generate_load, args=[load]) for load in server.kind.loads]
 
-    def press(self, load):
+    def generate_load(self, load):
         try:
             while not self.over and not self.failure:
                 self.periods.append(load(self.server.port, self.SECONDS))

@@ -18,12 +18,12 @@ import subprocess
 import sys
 import time
 
-from serving import PATIENCE, Failure, Pressure, check, end_on_sigterm, serving
-from attach import Spoor, main, run, traces_of_us
+from serving import PATIENCE, Failure, Pressure, check, exit_on_sigterm, serving
+from attach import Spoor, main, run, signs_of_spoor
 
 LEAST_RATE = 0.5    # of the twin's rate; the machine may be noisy
 PERIODS, MOST_PERIODS = 5, 25
-STOOD = re.compile(r"stopped for ([0-9.]+) +(\w+) at attach(?:, for ([0-9.]+) +(\w+))?")
+STOP_TIMES = re.compile(r"stopped for ([0-9.]+) +(\w+) at attach(?:, for ([0-9.]+) +(\w+))?")
 UNITS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1, "s": 1e3}
 
 
@@ -46,7 +46,7 @@ def code_of_files(pid):
 
 
 def check_as_before(kind, pid, before):
-    left = traces_of_us(pid)
+    left = signs_of_spoor(pid)
     check(not left, f"left in process {pid}: {left}")
     after = code_of_files(pid)
     changed = [line for line in before if before[line] and after.get(line) != before[line]]
@@ -57,13 +57,13 @@ def check_as_before(kind, pid, before):
 
 
 class Attached:
-    """spoor attached to process PID inside the with block; afterwards said has its messages. It has a session of its
+    """spoor attached to process PID inside the with block; afterwards output has its messages. It has a session of its
     own: the scheduler may group by session (CONFIG_SCHED_AUTOGROUP), and the load is in another one."""
 
     def __init__(self, spoor, pid, way):
         self.command = [spoor.path, "attach", "-o", "trace", *way, str(pid)]
         self.status = [spoor.path, "ctl", str(pid), "status"]
-        self.pid, self.process, self.said = pid, None, ""
+        self.pid, self.process, self.output = pid, None, ""
 
     def __enter__(self):
         # pylint: disable=consider-using-with
@@ -81,10 +81,10 @@ class Attached:
         """Waits until all patches are written. Mapped memory does not show that: the process still runs untraced
         while spoor fills it."""
         until = time.monotonic() + PATIENCE
-        while not traces_of_us(self.pid) or run(self.status).status:
+        while not signs_of_spoor(self.pid) or run(self.status).status:
             if self.process.poll() is not None:
                 self.leave()
-                raise Failure(f"attach ended: {self.said}")
+                raise Failure(f"attach ended: {self.output}")
             check(time.monotonic() < until, f"attach is not done after {PATIENCE} s")
             time.sleep(0.002)
 
@@ -92,20 +92,20 @@ class Attached:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            said, _ = self.process.communicate(timeout=PATIENCE)
+            output, _ = self.process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired as late:
             self.process.kill()
             raise Failure(f"attach does not end within {PATIENCE} s") from late
-        self.said += said.decode()
+        self.output += output.decode()
 
     def __exit__(self, wrong, *unused):
         self.leave()
-        check(wrong or self.process.returncode == 0, f"attach failed: {self.said}")
+        check(wrong or self.process.returncode == 0, f"attach failed: {self.output}")
 
-    def stood(self):
+    def stop_times(self):
         """(ms at attach, ms at detach) for which the process stood still."""
-        match = STOOD.search(self.said)
-        check(match and match[3], f"attach does not say how long the process stood: {self.said}")
+        match = STOP_TIMES.search(self.output)
+        check(match and match[3], f"attach does not say how long the process stood: {self.output}")
         return float(match[1]) * UNITS[match[2]], float(match[3]) * UNITS[match[4]]
 
 
@@ -122,9 +122,9 @@ class Visits:
 
     def __init__(self, spoor, seed):
         self.spoor, self.seed, self.dice = spoor, seed, random.Random(seed)
-        self.count, self.stood, self.events = 0, [], 0
+        self.count, self.stop_times, self.events = 0, [], 0
 
-    def pay(self, server):
+    def visit_one(self, server):
         """One visit to a random process of SERVER. The process does some work meanwhile, however busy the machine."""
         kind = server.kind
         pid = self.dice.choice(kind.pids(server.process.pid))
@@ -139,17 +139,17 @@ class Visits:
                 time.sleep(max(0, begin + seconds - time.monotonic()))
             server.check_well()
             check_as_before(kind, pid, before)
-            self.stood.append(attached.stood())
+            self.stop_times.append(attached.stop_times())
             events = self.spoor.json("info", "--json", "trace")["events"]
             check(events["entry"] + events["lost"] > 0, "no event")
         except Failure as failure:
             raise Failure(f"visit {self.count}, --seed={self.seed}: attach {' '.join(way)} for {seconds} "
-                          f"s: {failure}\nattach printed: {attached.said}") from failure
+                          f"s: {failure}\nattach printed: {attached.output}") from failure
         self.events += events["entry"] + events["exit"]
         self.count += 1
 
     def figures(self):
-        attach, leave = zip(*self.stood)
+        attach, leave = zip(*self.stop_times)
         return (f"{self.count} visits, {self.events / 1e6:.1f} M events; stood still at attach "
                 f"{statistics.median(attach):.1f} ms (at most {max(attach):.1f}), at leave "
                 f"{statistics.median(leave):.1f} ms (at most {max(leave):.1f})")
@@ -181,14 +181,14 @@ def serve(kind, seconds=1):
     """The test. Each measurement of a rate takes SECONDS."""
     cycles, seed = option("cycles", 100), option("seed", random.SystemRandom().randrange(10**6))
     visits = Visits(Spoor(sys.argv[-1]), seed)
-    end_on_sigterm()
+    exit_on_sigterm()
 
     def test():
         os.chmod(".", 0o755)  # servers may run as another user
         with serving(kind, "visited") as visited:
             with Pressure(visited) as pressure:
                 for _ in range(cycles):
-                    visits.pay(visited)
+                    visits.visit_one(visited)
                     pressure.check_well()
             pressure.check_well()
             with serving(kind, "twin") as twin:

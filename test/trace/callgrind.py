@@ -12,7 +12,7 @@ import sys
 from harness import SKIP, Spoor, check, check_lossless, check_same_outcome, main, run
 
 # Functions that linkers add to a program, and cold parts, which are no functions.
-NOT_OURS = re.compile(r"^(_|0x|\(below main\)|frame_dummy|(de)?register_tm_clones|.*\.cold\]?$)")
+ADDED_FUNCTIONS = re.compile(r"^(_|0x|\(below main\)|frame_dummy|(de)?register_tm_clones|.*\.cold\]?$)")
 
 
 def callgrind_counts(program):
@@ -47,14 +47,14 @@ def test(spoor, program):
     check_same_outcome(alone, spoor.record(["--overflow=wait"], [program]), "spoor record")
     check_lossless(spoor.info())
     right = callgrind_counts(program)
-    ours = collections.Counter()
+    recorded = collections.Counter()
     check(not any(".cold" in row["function"] for row in spoor.report()), "cold parts are reported")
     for row in spoor.report():
-        ours[row["function"]] += row["calls"]
-    wrong = [f"{name}: {ours[name]} instead of {right[name]}" for name in sorted(set(right) | set(ours))
-             if ours[name] != right[name] and not NOT_OURS.match(name)]
+        recorded[row["function"]] += row["calls"]
+    wrong = [f"{name}: {recorded[name]} instead of {right[name]}" for name in sorted(set(right) | set(recorded))
+             if recorded[name] != right[name] and not ADDED_FUNCTIONS.match(name)]
     check(not wrong, "calls:\n  " + "\n  ".join(wrong))
-    check(len([name for name in right if not NOT_OURS.match(name)]) > 30, f"only {sorted(right)}")
+    check(len([name for name in right if not ADDED_FUNCTIONS.match(name)]) > 30, f"only {sorted(right)}")
 
 
 if __name__ == "__main__":

@@ -26,14 +26,14 @@ FAULTED = "$2 = 1"  # SEGV_MAPERR; other signals' addresses are process ids
 FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?(.+?) ?\(")
 
 
-def let_dump():
+def enable_cores():
     """Allows core files, and forbids huge pages: cores would hold all 2 MB of each, even if all are zero."""
     PRCTL(PR_SET_THP_DISABLE, 1, 0, 0, 0)
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
 
 
-def needs():
+def missing():
     """Why this cannot run here, or None."""
     with open("/proc/sys/kernel/core_pattern", encoding="ascii") as file:
         pattern = file.read().strip()
@@ -44,12 +44,12 @@ def needs():
     return None if shutil.which("gdb") else "gdb is not installed"
 
 
-def die(run_it):
+def run_to_core(run_it):
     """Returns the outcome; from gdb the main thread's lines and the other thread's functions; the core's size
     on disk."""
     for old in glob.glob("core*"):
         os.remove(old)
-    outcome = run_it(preexec_fn=let_dump)
+    outcome = run_it(preexec_fn=enable_cores)
     cores = glob.glob("core*")
     check(len(cores) == 1, f"status {outcome.status}, cores: {cores}")
     room = os.stat(cores[0]).st_blocks * 512
@@ -72,13 +72,13 @@ def check_other(frames, right):
 
 def test(spoor, program):
     for death, (status, function) in DEATHS.items():
-        alone, lines, others, small = die(lambda **how: run([program, death], **how))
+        alone, lines, others, small = run_to_core(lambda **how: run([program, death], **how))
         check(alone.status == status, f"{death}: status {alone.status} alone")
         check(any(function in line for line in lines), f"{function} is not in {lines}")
         check(sum("dive(int, char)" in line for line in lines) == 6, f"frames are missing: {lines}")
         for options in [], ["-M", "*"]:
             what = f"spoor record {' '.join(options)} -- dies {death}"
-            traced, traced_lines, frames, room = die(
+            traced, traced_lines, frames, room = run_to_core(
                 lambda **how: spoor.record(options, [program, death], **how))
             check_same_outcome(alone, traced, what)
             check_same(f"{what}: core", lines, traced_lines)
@@ -88,7 +88,7 @@ def test(spoor, program):
 
 
 if __name__ == "__main__":
-    why_not = needs()
+    why_not = missing()
     if why_not:
         print(why_not)
         sys.exit(SKIP)

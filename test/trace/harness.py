@@ -163,8 +163,8 @@ class Spoor:
                 lost += item["count"]
             else:
                 yield item
-        told = self.info(trace)["events"]["lost"] if self.lossy else lost
-        check(lost == told, f"replay shows {lost} lost events, info {told}")
+        count = self.info(trace)["events"]["lost"] if self.lossy else lost
+        check(lost == count, f"replay shows {lost} lost events, info {count}")
 
     def lines_of_replay(self, trace):
         return self.json_lines("replay", "--json", trace)

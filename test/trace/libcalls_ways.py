@@ -40,7 +40,7 @@ def programs_in_turn(spoor, calling, catching):
     starts = {place: n for place, n in seen.items() if place[1].startswith("__libc_start_main")}
     check(list(starts.values()) == [4], f"four programs began: {starts}")
     count = spoor.info()["functions"]["instrumented"]
-    check(count >= len(seen), f"{len(seen)} functions were called, and {count} are said to be instrumented")
+    check(count >= len(seen), f"{len(seen)} functions were called, but info counts {count} instrumented ones")
     spoor.view("report", "-F", "pthread_create", "trace")  # the shell does not import it
     names = [module["name"] for module in spoor.info()["modules"]]
     check(len(names) == len(set(names)), f"modules are listed more than once: {names}")
@@ -70,15 +70,15 @@ def interposed(spoor, calling, interposer):
 
 def untraceable(spoor, calling):
     """At the end spoor names functions that the program calls and that cannot be traced."""
-    said = run([spoor.path, "record", "--libcalls", "-o", "trace", calling]).stderr.decode().splitlines()
-    check("spoor: library calls that are not traced: called_bad (undecodable)" in said, f"stderr: {said}")
+    stderr = run([spoor.path, "record", "--libcalls", "-o", "trace", calling]).stderr.decode().splitlines()
+    check("spoor: library calls that are not traced: called_bad (undecodable)" in stderr, f"stderr: {stderr}")
 
 
 def refused(spoor, options, program, says):
     done = run([spoor.path, "record", "-o", "trace", *options, "--", program])
-    said = done.stderr.decode()
+    stderr = done.stderr.decode()
     check(done.status == 125 and not done.stdout, f"{options}: status {done.status}, {done.stdout}")
-    check(said.count("\n") == 1 and says in said, f"{options}: stderr: {said}")
+    check(stderr.count("\n") == 1 and says in stderr, f"{options}: stderr: {stderr}")
 
 
 def test(path, loading, plugin, *others):

@@ -26,7 +26,7 @@ def logged():
     return collections.Counter((function, kind) for _, _, kind, function, *_ in records)
 
 
-def said(outcome):
+def stderr(outcome):
     """The runtime's messages, without process IDs and file names."""
     return re.sub(r"==\d+==|'log\..*'|TID: \d+", "", outcome.stderr.decode()).splitlines()
 
@@ -44,7 +44,7 @@ def test(path, program):
     for options in [], ["-M", "*"]:
         traced = spoor.record(options, [program], env=environment)
         check_same("output", alone.stdout.decode().splitlines(), traced.stdout.decode().splitlines())
-        check_same("messages", said(alone), said(traced))
+        check_same("messages", stderr(alone), stderr(traced))
         check(alone.status == traced.status == 0, f"status {traced.status}")
         check(logged() == wanted, "the log differs")
         check_lossless(spoor.info())

@@ -44,7 +44,7 @@ class Recording:
         return lines_of(output), lines_of(errors), self.process.returncode
 
 
-def continue_it(process):
+def continue_spoor(process):
     """Continues spoor: the program has stopped it and waits for room in the ring."""
     process.send_signal(signal.SIGCONT)
 
@@ -57,7 +57,7 @@ def state(pid):
         return "none any more"
 
 
-def kill_where_it_waits(process):
+def kill_stopped(process):
     """Kills spoor once the program has stopped it. The program waits for room in the ring, or is about to."""
     if state(process.pid) == "T":
         process.kill()
@@ -97,7 +97,7 @@ def test(spoor, program):
     wanted = dict(line.split()[1:] for line in right if line.startswith("calls: "))
     check_tiers(spoor, program, wanted)
     for overflow in "wait", "drop", "overwrite":
-        act = continue_it if overflow == "wait" else lambda process: None
+        act = continue_spoor if overflow == "wait" else lambda process: None
         output, errors, status = Recording(spoor, program, overflow).again_and_again(act)
         check_same(f"{overflow}: standard output", right, output)
         check(status == 0 and not errors, f"{overflow}: status {status}: {errors}")
@@ -108,7 +108,7 @@ def test(spoor, program):
             check(spoor.info()["events"]["lost"] > BURST, f"{overflow}: too little is lost")
     # Threads that wait for room when spoor is killed go on without it.
     killed = Recording(spoor, program, "wait")
-    output, errors, status = killed.again_and_again(kill_where_it_waits)
+    output, errors, status = killed.again_and_again(kill_stopped)
     check_same("spoor killed: standard output", right, output)
     check(status == -signal.SIGKILL and not errors, f"spoor is not killed: {status}, {errors}")
 

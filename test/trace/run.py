@@ -30,7 +30,7 @@ MARK = re.compile(r"^\|(\d+)(?:\.(\d+)(?:@(\d+))?)? ([><!]) (?:([^!]+\.so)!)?(.+
 COUNT = re.compile(r"^calls: (?:([^!]+\.so)!)?(.+) (\d+)$")
 KINDS = {"entry": ">", "exit": "<", "unwound": "!"}
 # Functions that compilers and linkers add to every program, and functions that print marks.
-NOT_OURS = re.compile(r"^(_|expect|frame_dummy|call_weak_fn|init_have_lse_atomics|atexit$|(de)?register_tm_clones|std::|.*\b(std|__gnu_cxx)::)")
+ADDED_FUNCTIONS = re.compile(r"^(_|expect|frame_dummy|call_weak_fn|init_have_lse_atomics|atexit$|(de)?register_tm_clones|std::|.*\b(std|__gnu_cxx)::)")
 
 Mark = collections.namedtuple("Mark", "stack order mark module function")
 
@@ -85,8 +85,8 @@ def tree_of(marks):
 
 def is_part(some, whole):
     """Whether SOME is a subsequence of WHOLE."""
-    rest = iter(whole)
-    return all(element in rest for element in some)
+    remaining = iter(whole)
+    return all(element in remaining for element in some)
 
 
 def check_parts(wanted, seen):
@@ -153,16 +153,16 @@ class Comparison:
                     inferred.add(place)
         return refused | self.unreached, inferred
 
-    def ours(self, module, function):
+    def is_compared(self, module, function):
         if module not in self.modules or (module, function) in self.dropped:
             return False
         if (module, function) in self.named:
             return True
-        return not self.arguments.named_only and not NOT_OURS.match(function)
+        return not self.arguments.named_only and not ADDED_FUNCTIONS.match(function)
 
     def marked(self, module, function):
         """Whether the function has marks: functions with a printed count have none."""
-        return self.ours(module, function) and (module, function) not in self.expected.counts
+        return self.is_compared(module, function) and (module, function) not in self.expected.counts
 
     def comparable(self, module, function, mark):
         """Inferred ends are not compared: time and kind of such an end depend on the events that follow."""
@@ -223,7 +223,7 @@ class Comparison:
                 calls[m.module, m.function] += m.mark == ">"
                 unwound[m.module, m.function] += m.mark == "!"
         for place, row in self.rows().items():
-            if not self.ours(*place) or (self.expected.counts and place not in self.named):
+            if not self.is_compared(*place) or (self.expected.counts and place not in self.named):
                 continue
             check(row["calls"] == calls[place],
                   f"report: {place[1]} was called {row['calls']} times instead of {calls[place]}")

@@ -9,7 +9,7 @@ from harness import Spoor, check, check_lossless, check_same_outcome, main, run
 
 CUT = "elsewhere"  # on an alternate stack only the handler's own calls are known
 # Coroutines and, in some C libraries, main and threads have callers without call-frame information.
-UNTOLD = "whole", "lost", "cut"
+UNKNOWN_ENDS = "whole", "lost", "cut"
 
 
 def wanted(text):
@@ -34,18 +34,18 @@ def ends_of(spoor):
     return collections.Counter(item.get("stack_end") for item in items if item["kind"] == "entry")
 
 
-OWN = {"inner", "one", "two", "outer", "recurse", "compare", "sort", "on_signal", "interrupt", "thread", "coroutine",
+OWN_FUNCTIONS = {"inner", "one", "two", "outer", "recurse", "compare", "sort", "on_signal", "interrupt", "thread", "coroutine",
        "main"}
 # Static programs contain the C library's functions, too.
-TRACED = [word for name in (*sorted(OWN - {"sort"}), "probe") for word in ("-F", name)]
+TRACED = [word for name in (*sorted(OWN_FUNCTIONS - {"sort"}), "probe") for word in ("-F", name)]
 # Room for whole stacks. Random small rings (SPOOR_TEST_SEED) hold a part of each stack, or nothing.
 ROOM = "--buffer=1M"
 
 
-def own(stack, program):
+def own_functions(stack, program):
     """The program's own functions among the callers."""
     return [frame["function"] for frame in stack
-            if frame["module"] == program and frame["function"] in OWN]
+            if frame["module"] == program and frame["function"] in OWN_FUNCTIONS]
 
 
 def check_stacks(spoor, program, expected):
@@ -53,8 +53,8 @@ def check_stacks(spoor, program, expected):
     check(len(seen) == len(expected), f"{len(seen)} calls of probe instead of {len(expected)}")
     for item, (names, modules, cut) in zip(seen, expected):
         stack = item["stack"]
-        check(own(stack, program) == names, f"wanted {names}, got {stack}")
-        ends = ("cut",) if cut else ("whole",) if modules and "coroutine" not in names else UNTOLD
+        check(own_functions(stack, program) == names, f"wanted {names}, got {stack}")
+        ends = ("cut",) if cut else ("whole",) if modules and "coroutine" not in names else UNKNOWN_ENDS
         check(item["stack_end"] in ends, f"{names}: {item['stack_end']}")
         if modules:
             got = [frame["module"] for frame in stack]
@@ -65,7 +65,7 @@ def check_limit(spoor, program, command, expected):
     """--stack=NUMBER limits the callers; --stack=PATTERN selects functions that have them."""
     spoor.record([*TRACED, ROOM, "--stack=3", "--stack=pro*"], command)
     for item, (want, _, _) in zip(probes(spoor), expected, strict=True):
-        names = own(item["stack"], program)
+        names = own_functions(item["stack"], program)
         check(names == want[:len(names)], f"wanted {want}, got {names}")
         check(len(item["stack"]) <= 3, f"more than 3 callers: {item}")
         check(item["stack_end"] != "limited" or len(item["stack"]) == 3, f"limited too early: {item}")
@@ -79,7 +79,7 @@ def check_views(spoor, program, expected):
     """Rows of report --stack add up to those without stacks. Folded paths are whole."""
     calls = collections.Counter()
     for row in spoor.json("report", "--json", "--stack", "trace"):
-        calls[row["function"], tuple(own(row["stack"], program))] += row["calls"]
+        calls[row["function"], tuple(own_functions(row["stack"], program))] += row["calls"]
     for names, count in collections.Counter(tuple(names) for names, _, _ in expected).items():
         check(calls["probe", names] == count, f"report: {names}: {calls['probe', names]} calls")
     sums = collections.Counter()
@@ -117,7 +117,7 @@ def check_full_rings(spoor, program, command, expected):
         seen = probes(spoor)
         check(policy != "wait" or len(seen) == len(truth), f"wait: {len(seen)} calls of probe")
         for item in seen:
-            stack = own(item["stack"] or [], program)
+            stack = own_functions(item["stack"] or [], program)
             check(any(list(names[:len(stack)]) == stack for names in truth), f"{policy}: {item}")
             check(item["stack_end"] != "limited", f"{policy}: {item}")
 

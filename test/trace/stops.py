@@ -67,7 +67,7 @@ class Session:
             fields = stat.read().rsplit(")", 1)[1].split()
             return int(fields[11]) + int(fields[12])
 
-    def wait_for_rest(self):
+    def wait_until_idle(self):
         """Waits until the program uses no more processor time: a tracer may let it run on briefly after a stop."""
         deadline, before = time.monotonic() + PATIENCE_S, None
         while before != (before := self.cpu_ticks()):
@@ -89,7 +89,7 @@ def stop_and_go(session, times):
     for number in range(1, times + 1):
         os.kill(session.pid, signal.SIGSTOP)
         session.wait_for_state("Tt")
-        session.wait_for_rest()
+        session.wait_until_idle()
         os.kill(session.pid, signal.SIGCONT)
         line = session.wait_for("continued")
         check(line == f"continued {number} interrupted 0", f"after stop {number}: {line}")

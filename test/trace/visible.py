@@ -23,12 +23,12 @@ WAYS = [], ["-M", "*"]
 HINT = b"LeakSanitizer does not work under ptrace"
 
 
-def told(outcome, file):
+def stable_lines(outcome, file):
     check(outcome.status == 0 and not outcome.stderr, f"{file}: status {outcome.status}: {outcome.stderr}")
     return [line for line in lines_of(outcome.stdout) if not CHANGING.match(line) and not TRACER.match(line)]
 
 
-def tracer(outcome):
+def tracer_pid(outcome):
     return [int(found[1]) for line in lines_of(outcome.stdout) if (found := TRACER.match(line))][0]
 
 
@@ -40,8 +40,8 @@ def check_files(spoor, environment):
             continue  # this kernel has no such file
         for options in WAYS:
             traced = spoor.record(options, command, env=environment)
-            check_same(f"{' '.join(options)}: {file}", told(alone, file), told(traced, file))
-            check(file != "status" or (tracer(alone) == 0 and tracer(traced) != 0), "wrong TracerPid")
+            check_same(f"{' '.join(options)}: {file}", stable_lines(alone, file), stable_lines(traced, file))
+            check(file != "status" or (tracer_pid(alone) == 0 and tracer_pid(traced) != 0), "wrong TracerPid")
 
 
 def check_descriptors(spoor, environment):

@@ -187,12 +187,12 @@ def check_report(trace, *options):
                                if o["kind"] == "unwound" and "before" not in o)
     for name, row in rows.items():
         every = [c for c in calls if c.function == name]
-        mine = [c for c in every if not c.before]
-        durations = sorted(c.duration for c in mine) or [0]
+        recorded = [c for c in every if not c.before]
+        durations = sorted(c.duration for c in recorded) or [0]
         total = sum(busy([c for c in brief_too if c.function == name and c.tid == tid], set(every))
                     for tid in {c.tid for c in every})
-        assert row["before"] == len(every) - len(mine), (name, row, options)
-        assert row["calls"] == len(mine) and row["total_ns"] == total, (name, row, options)
+        assert row["before"] == len(every) - len(recorded), (name, row, options)
+        assert row["calls"] == len(recorded) and row["total_ns"] == total, (name, row, options)
         assert row["unwound"] == left[name], (name, row, options)
         assert (row["min_ns"], row["max_ns"]) == (durations[0], durations[-1]), (name, row, options)
         for percent in (50, 99):

@@ -55,10 +55,10 @@ def files_appear_when_complete(trace, directory):
     with open(out, encoding="utf-8") as file:
         assert file.read().count("\n") == 102
     assert not os.path.exists(out + ".part")
-    status, said = run("export", "-o", trace, trace)
-    assert status == 1 and "is the trace itself" in said
-    status, said = run("export", "-o", os.path.join(directory, "no", "file"), trace)
-    assert status == 1 and "No such file or directory" in said
+    status, stderr = run("export", "-o", trace, trace)
+    assert status == 1 and "is the trace itself" in stderr
+    status, stderr = run("export", "-o", os.path.join(directory, "no", "file"), trace)
+    assert status == 1 and "No such file or directory" in stderr
 
 
 def interrupted_export_leaves_nothing(directory):
