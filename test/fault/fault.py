@@ -1,5 +1,5 @@
-"""Shared by the tests in this folder: running programs that check themselves (programs/story.h) with several options,
-and waiting for processes that are orphaned when spoor is killed."""
+"""Shared by the tests in this folder: running programs that check themselves (programs/story.h) with several
+options, and waiting for processes that are orphaned when spoor is killed."""
 import contextlib
 import ctypes
 import os

@@ -3,8 +3,8 @@
 
     gs_base.py SPOOR BY PROGRAM
 
-PROGRAM is programs/takes.c. BY: "call" if it sets the gs base by a system call ("bare": and has no symbols), "code"
-if it does so by an instruction.
+PROGRAM is programs/takes.c. BY: "call" if it sets the gs base by a system call ("bare": and has no symbols),
+"code" if it does so by an instruction.
 """
 import os
 import subprocess
