@@ -84,7 +84,7 @@ demo: packages-demo
 	$(MAKE) all
 	tools/demo $(BUILD)/spoor
 
-# -j3: other work goes on while one of them waits for the network.
+# Two processors have more to do when what waits for the network goes on beside the rest.
 check: packages-check
 	$(MAKE) -j3 set-up-with-tests set-up-with-sanitizers built-for-arm
 	tools/run-tests $(BUILD) --suite=fast --suite=check -- $(SANITIZE) --setup=sanitize --suite=parsers

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`spoor explain` plans AArch64 files on any host: assembly of known shapes, and compiled code."""
+"""`spoor explain` plans AArch64 files on any host: shapes that are known, and what compilers write."""
 import json
 import os
 import re
