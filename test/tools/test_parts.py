@@ -49,7 +49,7 @@ class Parts(unittest.TestCase):
 
     def test_skipped_part(self):
         self.assertEqual(run((0, "one\n"), (77, "so\nno gdb\n"), (0, "")),
-                         (scripts.SKIP, "1 of 3 cannot run there: 1.py: no gdb"))
+                         (scripts.SKIP, "1 of 3 cannot run in the guest: 1.py: no gdb"))
 
     def test_failed_part(self):
         with self.assertRaisesRegex(Failure, "failed: 1.py"):

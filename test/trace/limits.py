@@ -56,7 +56,7 @@ def check_long(spoor, options, names):
 
 def test(spoor, program):
     alone = run([program])
-    check(alone.status != 77, "not on this machine")
+    check(alone.status != 77, "the program cannot run on this machine")
     expected = Expectation(alone.stdout.decode(), os.path.basename(program))
     names = {name for _, name in expected.functions()}
     ways = [([f"-D{depth}"], count(expected, depth)) for depth in DEPTHS]

@@ -317,7 +317,7 @@ def test(arguments):
     command = command_of(arguments)
     alone = run(command)
     if alone.status == 77:
-        print("not on this machine")
+        print("the program cannot run on this machine")
         sys.exit(77)
     smaller = [[*way, *SMALL_RINGS] for way in WAYS if arguments.small_rings]
     for options in [*WAYS, *smaller]:
