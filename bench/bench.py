@@ -125,17 +125,17 @@ def views(programs, directory):
     run([SPOOR, "record", "-q", "-o", trace, "--", programs["plain"], CALLS, DEPTH])
     events = sum(json.loads(run([SPOOR, "info", "--json", trace]))["events"][k]
                  for k in ("entry", "exit")) / 1e6
-    ours = {"report": ["report"], "graph": ["graph"], "replay": ["replay"],
+    spoor_views = {"report": ["report"], "graph": ["graph"], "replay": ["replay"],
             "chrome": ["export", "--format=chrome"]}
     result = {name: {"spoor": seconds([SPOOR, *words, trace]) / events}
-              for name, words in ours.items()}
+              for name, words in spoor_views.items()}
     result["report"]["events_per_s"] = 1e6 / result["report"]["spoor"]
     if shutil.which("uftrace"):
         run(["uftrace", "record", "--no-libcall", "-d", data, "-P", ".", programs["plain"], CALLS,
              DEPTH])
-        theirs = {"report": ["report"], "graph": ["graph"], "replay": ["replay"],
+        uftrace_views = {"report": ["report"], "graph": ["graph"], "replay": ["replay"],
                   "chrome": ["dump", "--chrome"]}
-        for name, words in theirs.items():
+        for name, words in uftrace_views.items():
             result[name]["uftrace"] = seconds(["uftrace", *words, "-d", data]) / events
     return result
 

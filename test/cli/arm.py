@@ -180,7 +180,7 @@ jumps two
 
 # A function without a symbol begins behind the first call that never returns. Behind the second such call is dead code
 # of the same function.
-ENDLESS = """
+NORETURN = """
 .syntax unified
 .thumb
 .text
@@ -445,9 +445,9 @@ class Compiled(Explained):
         self.traced(functions, ("before", "one", "two", f"subject+{address:#x}"))
 
     def test_unnamed_functions_after_noreturn_calls(self):
-        self.build(text=ENDLESS, suffix="s")
+        self.build(text=NORETURN, suffix="s")
         whole = self.plan()
-        self.build("-s", text=ENDLESS, suffix="s")
+        self.build("-s", text=NORETURN, suffix="s")
         functions = self.plan()
         names = {n: n if n in ("asks", "goes_on") else f"subject+{whole[n]['address']:#x}" for n in whole}
         self.traced(functions, (names["asks"], names["silent"], names["dies"], "goes_on"))

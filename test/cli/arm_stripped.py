@@ -80,7 +80,7 @@ end behind_a32
 
 # A function without a name jumps to labels whose addresses are only in words. Behind it two functions begin whose
 # addresses are only in words, too.
-PIECES = """
+LABELS_IN_WORDS = """
 .syntax unified
 .arm
 .text
@@ -267,7 +267,7 @@ end saves
 
 # Functions whose addresses are only in words: A32 among T32, as main() in -marm programs with Debian's start code for
 # armhf, and T32 among A32, which bit 0 shows.
-AMONG = """
+MIXED_STATES = """
 .syntax unified
 .text
 .macro function name, state
@@ -310,7 +310,7 @@ int begins(int a) { each(called_back); return out(a) + 2; }
 """
 
 # A function that returns only by way of its landing pad; all other paths end in a call that never returns.
-CATCHES = """
+RETURNS_BY_PAD = """
 #define HIDDEN extern "C" __attribute__((noinline, visibility("hidden")))
 extern "C" int out(int);
 HIDDEN int catches(int n) {
@@ -335,7 +335,7 @@ extern "C" int begins(int n) {
 
 # The file does not say that "dies" never returns. Constants behind most calls of it show that. Behind one call a
 # function without a symbol begins.
-TOLD = """
+UNNAMED_AFTER_NORETURN = """
 .syntax unified
 .\\state
 .text
@@ -449,13 +449,13 @@ class Stripped(arm.Explained):
         self.alike(*self.both("-Wl,-init=starts", text=NEIGHBOURS))
 
     def test_labels_found_by_words(self):
-        whole, bare = self.both(text=PIECES)
+        whole, bare = self.both(text=LABELS_IN_WORDS)
         self.assertEqual(sorted(bare), sorted(whole))
         self.traced(whole, whole)
         self.traced(bare, bare)
 
     def test_states_of_functions_found_by_words(self):
-        self.alike(*self.both(text=AMONG))
+        self.alike(*self.both(text=MIXED_STATES))
 
     def test_words_that_point_to_constants(self):
         self.alike(*self.both(text=CONSTANTS))
@@ -497,7 +497,7 @@ class Stripped(arm.Explained):
 
     def test_noreturn_calls_before_constants(self):
         for state in "arm", "thumb":
-            self.alike(*self.both(text=TOLD.replace("\\state", state)))
+            self.alike(*self.both(text=UNNAMED_AFTER_NORETURN.replace("\\state", state)))
 
     def test_functions_whose_address_code_computes(self):
         for state in "-marm", "-mthumb":
@@ -505,7 +505,7 @@ class Stripped(arm.Explained):
 
     def test_returns_by_landing_pads(self):
         for state in "-marm", "-mthumb":
-            whole, bare = self.both("-O2", state, "-x", "c++", text=CATCHES)
+            whole, bare = self.both("-O2", state, "-x", "c++", text=RETURNS_BY_PAD)
             self.assertEqual({at: f["exits"] for at, f in bare.items() if at in whole},
                              {at: f["exits"] for at, f in whole.items()})
             self.assertEqual([at for at in bare if any(0 < at - f["address"] < f["size"] for f in whole.values())], [])

@@ -35,8 +35,8 @@ def programs_in_turn(spoor, calling, catching):
     if not spoor.is_whole():
         return
     wanted = expected_calls(calling, catching, calling)
-    theirs = of_modules(seen, "called.so", "thrown.so")
-    check(theirs == dict(wanted), f"{theirs} instead of {dict(wanted)}")
+    library_calls = of_modules(seen, "called.so", "thrown.so")
+    check(library_calls == dict(wanted), f"{library_calls} instead of {dict(wanted)}")
     starts = {place: n for place, n in seen.items() if place[1].startswith("__libc_start_main")}
     check(list(starts.values()) == [4], f"four programs began: {starts}")
     count = spoor.info()["functions"]["instrumented"]
@@ -64,8 +64,8 @@ def interposed(spoor, calling, interposer):
     wanted = expected_calls(calling)
     leaves = wanted.pop(("called.so", "called_leaf"))
     check(seen["interposer.so", "called_leaf"] == leaves, f"{seen} instead of {leaves} calls of called_leaf")
-    theirs = of_modules(seen, "called.so")
-    check(theirs == dict(wanted), f"{theirs} instead of {dict(wanted)}")
+    library_calls = of_modules(seen, "called.so")
+    check(library_calls == dict(wanted), f"{library_calls} instead of {dict(wanted)}")
 
 
 def untraceable(spoor, calling):
