@@ -1,19 +1,19 @@
 # A thin front of Meson.
 #
-#   make             build/spoor, without root, once the packages are there
+#   make             builds build/spoor, without root, if the packages are installed
 #   make ARCH=aarch64   the same for AArch64, in build-aarch64: with Debian's cross compiler, and libraries
 #                    that tools/sysroot fetches into that directory from Debian's mirror; ARCH=arm for 32-bit Arm
-#   make demo        install missing packages, build, trace a real program, show its report
-#   make check       install missing packages, build, test, lint: what every change must pass, in 12 minutes
-#   make check-fast  for one's own loop, in 2 minutes: unit tests, each program of test/trace once, lint of changed files
-#   make check-long  what make check leaves out: all ways of building, sanitizers, emulated machines, stress, soak and
-#                    sweeps; ROUNDS=12 of the tests that trace programs, with ring sizes and overflow policies by
-#                    chance, repeatable by SEED=. SHARD=2/6 is the 2nd of 6 parts, each of which takes an hour at most
-#   make check-arm   what runs on Arm's processors, in machines that QEMU emulates; make check-long has it, too
-#   make bench       build/bench.json and a table
-#   make bench-pauses   how long programs stand still when spoor comes, and when it leaves
-#   make bench-servers  whether servers are as fast as before when spoor has come and left;
-#                    SERVERS="redis node" are some of them
+#   make demo        installs missing packages, builds, traces a real program, shows its report
+#   make check       installs missing packages, builds, tests, lints: every change must pass it; takes 12 minutes
+#   make check-fast  while you work, in 2 minutes: unit tests, each program of test/trace once, lint of changed files
+#   make check-long  all that make check leaves out: all build variants, sanitizers, emulated machines, stress, soak and
+#                    sweeps; ROUNDS=12 of the tests that trace programs, with random ring sizes and overflow policies,
+#                    repeatable by SEED=. SHARD=2/6 is the 2nd of 6 parts, each of which takes an hour at most
+#   make check-arm   the tests for Arm, in machines that QEMU emulates; a part of make check-long
+#   make bench       writes build/bench.json and prints a table
+#   make bench-pauses   measures how long programs stand still at attach and detach
+#   make bench-servers  measures whether servers are as fast as before, after many visits of spoor;
+#                    SERVERS="redis node" selects some
 #   make lint        format, static analysis, layers, sizes
 #   make sanitize    the unit tests with ASan and UBSan
 #   make install     DESTDIR= PREFIX=
@@ -34,12 +34,12 @@ PREFIX = /usr/local
 all: setup
 	ninja -C $(BUILD) product
 
-# Ninja itself sets up anew when a meson.build has changed; a directory whose setup was cut short has
-# no build.ninja. Warnings are errors here, not where meson is called directly, by compilers that are newer.
+# Ninja itself sets up again when a meson.build has changed. A directory with an interrupted setup has no
+# build.ninja. Warnings are errors here, but not if meson is called directly: other compilers have other warnings.
 set-up = test -f $(1)/build.ninja || \
 	meson setup $$(test ! -f $(1)/meson-private/coredata.dat || echo --reconfigure) -Dwerror=true $(cross-file) $(1)
 
-# What is linked with that is not of this machine; nothing of the system changes.
+# Libraries for another architecture are in the build directory; the system is not changed.
 cross-file = $(if $(ARCH),--cross-file $(BUILD)/sysroot/meson.ini -Dtests=disabled)
 debian-aarch64 = arm64
 debian-arm = armhf
@@ -50,12 +50,12 @@ $(BUILD)/sysroot/meson.ini: tools/sysroot
 setup: $(if $(ARCH),$(BUILD)/sysroot/meson.ini)
 	@$(call set-up,$(BUILD))
 
-# An earlier "make" may have found no test libraries; and what compilers are missing for is left out, so what has been
-# installed since the last setup makes for another one.
+# Sets up again if an earlier "make" found no test libraries, or if packages were installed since: tests without their
+# compilers are left out.
 enable-tests = { meson configure $(BUILD) | grep -Eq '^ *tests +enabled ' && \
 	test ! /var/lib/dpkg/status -nt $(BUILD)/build.ninja; } || meson setup --reconfigure -Dtests=enabled $(BUILD)
 
-# Not built: tools/run-tests builds what the tests need that it runs.
+# Builds nothing: tools/run-tests builds what its tests need.
 set-up-with-tests: setup
 	@$(enable-tests)
 
@@ -63,8 +63,8 @@ set-up-with-sanitizers:
 	@$(call set-up,$(SANITIZE)) -Dtests=enabled -Dbuildtype=debugoptimized \
 		-Db_sanitize=address,undefined
 
-# For the tests in emulated machines. Where Debian's libraries cannot be fetched, these count as skipped.
-# An earlier "make ARCH=" may have found no emulator.
+# For the tests in emulated machines. If Debian's libraries cannot be fetched, these tests count as skipped.
+# Without an exe_wrapper line, an earlier "make ARCH=" found no emulator: then meson.ini is made again.
 built-for-arm:
 	@for arch in aarch64 arm; do \
 		grep -qs '^exe_wrapper' build-$$arch/sysroot/meson.ini || rm -f build-$$arch/sysroot/meson.ini; \
@@ -79,7 +79,7 @@ packages-%:
 packages-arm packages-long: packages-%:
 	@tools/packages install build check $*
 
-# With make -j, too, nothing is built before its packages are there.
+# A recursive make, so that nothing is built before its packages are installed, also with make -j.
 demo: packages-demo
 	$(MAKE) all
 	tools/demo $(BUILD)/spoor
@@ -98,7 +98,7 @@ check-fast: packages-check
 	tools/lint changed $(BUILD)
 	tools/run-tests $(BUILD) $(waiting) --suite=fast
 
-# The unit tests that need nothing but a processor: qemu-user has Arm's.
+# The unit tests that need no more than a processor run in qemu-user.
 units-for-arm: built-for-arm
 	@for arch in aarch64 arm; do \
 		test ! -f build-$$arch/build.ninja || meson configure build-$$arch -Dtests=enabled || exit 1; \
@@ -122,7 +122,7 @@ bench-pauses: packages-bench
 	$(MAKE) all
 	python3 bench/pauses.py $(BUILD)/spoor
 
-# The servers are those of make check-long.
+# Uses the same servers as make check-long.
 bench-servers: packages-long
 	$(MAKE) all
 	python3 bench/servers.py $(BUILD)/spoor $(SERVERS)
@@ -133,7 +133,7 @@ lint: set-up-with-tests
 sanitize: set-up-with-sanitizers
 	tools/run-tests $(SANITIZE) --setup=sanitize
 
-# Reconfigures only for another prefix, so that "sudo make install" after "make" just copies.
+# Reconfigures only for another prefix: "sudo make install" after "make" only copies.
 install: all
 	@meson configure $(BUILD) | grep -Eq '^ *prefix +$(PREFIX) ' || \
 		{ meson configure $(BUILD) --prefix=$(PREFIX) && ninja -C $(BUILD); }

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""make bench: what tracing costs, beside a floor and a peer, in one run.
+"""make bench: the costs of tracing, compared in one run with uftrace and with a floor (the cheapest possible event).
 
-Prints a table and writes build/bench.json. Prices are medians of rounds in
-which all variants run in turn, so that a noisy machine moves them together:
-read the ratios. Nothing here is a test: no figure fails a build.
+Prints a table and writes build/bench.json. Prices are medians of rounds. In each round all variants run in turn, so a
+noisy machine affects them alike: read the ratios. This is not a test: no figure fails a build.
 """
 import json
 import os
@@ -66,7 +65,7 @@ def variants(programs, directory):
 
 
 def price(programs, directory):
-    """Nanoseconds per call above the untraced program, by variant and kind of call."""
+    """{variant: {kind of call: nanoseconds per call above the untraced program}}"""
     samples = {}
     for _ in range(ROUNDS):
         for name, command in variants(programs, directory).items():
@@ -121,22 +120,22 @@ def bytes_per_call(programs, directory):
 
 
 def views(programs, directory):
-    """Seconds per million events, ours and the peer's, over the same calls."""
+    """Seconds per million events of views, for spoor and uftrace, over the same calls."""
     trace, data = os.path.join(directory, "v.trace"), os.path.join(directory, "v.data")
     run([SPOOR, "record", "-q", "-o", trace, "--", programs["plain"], CALLS, DEPTH])
     events = sum(json.loads(run([SPOOR, "info", "--json", trace]))["events"][k]
                  for k in ("entry", "exit")) / 1e6
-    ours = {"report": ["report"], "graph": ["graph"], "replay": ["replay"],
+    spoor_views = {"report": ["report"], "graph": ["graph"], "replay": ["replay"],
             "chrome": ["export", "--format=chrome"]}
     result = {name: {"spoor": seconds([SPOOR, *words, trace]) / events}
-              for name, words in ours.items()}
+              for name, words in spoor_views.items()}
     result["report"]["events_per_s"] = 1e6 / result["report"]["spoor"]
     if shutil.which("uftrace"):
         run(["uftrace", "record", "--no-libcall", "-d", data, "-P", ".", programs["plain"], CALLS,
              DEPTH])
-        theirs = {"report": ["report"], "graph": ["graph"], "replay": ["replay"],
+        uftrace_views = {"report": ["report"], "graph": ["graph"], "replay": ["replay"],
                   "chrome": ["dump", "--chrome"]}
-        for name, words in theirs.items():
+        for name, words in uftrace_views.items():
             result[name]["uftrace"] = seconds(["uftrace", *words, "-d", data]) / events
     return result
 
@@ -164,8 +163,7 @@ def processor_seconds(command):
 
 
 def planning():
-    """Deciding on every function of a file (and printing a table of it): processor time, as one core does
-    it all."""
+    """Processor time for planning a file (and printing a table of it), on one core."""
     result = {}
     for path in PLANNED:
         if os.path.exists(path):
@@ -176,8 +174,8 @@ def planning():
 
 
 def stacks(directory):
-    """What --stack adds to a call, by how many functions are open: processor time of the calling thread
-    (copying) and of all (finding callers too), with rings that never fill. Frames: those recorded."""
+    """Processor time that --stack adds to a call, by the number of open calls: of the calling thread (copying), and of
+    all threads (also finding callers). Rings never fill. frames: the number of recorded callers."""
     program, trace = os.path.join(directory, "deep"), os.path.join(directory, "d.trace")
     calls = 10000
     run(["gcc", "-O2", os.path.join(HERE, "deep.c"), "-o", program])
@@ -223,7 +221,7 @@ def show(result):
         peer = f"   uftrace {f['uftrace']:.3f}" if "uftrace" in f else ""
         print(f"  {name:<22} {f['spoor']:.3f}{peer}")
     print(f"  report reads {result['views']['report']['events_per_s'] / 1e6:.1f} million events/s")
-    print("\nWho called (--stack): processor time that it adds to a call, ns")
+    print("\nCallers (--stack): processor time that they add to a call, ns")
     for f in result["stacks"].values():
         print(f"  {f['frames']:3} callers {f['thread_ns']:9.0f} in the thread {f['total_ns']:9.0f} in all: "
               f"{f['thread_ns'] / f['frames']:.0f} and {f['total_ns'] / f['frames']:.0f} each")

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""make bench-pauses: for how long a process stands still when spoor comes and when it leaves, as the
-process sees it itself.
+"""make bench-pauses: how long a process stands still at attach and detach, measured by the process itself.
 
     pauses.py SPOOR [VISITS]
 
-A generated program with so many functions and threads, one of which only reads the clock; and node with
-64 threads, whose own timer does. For each the table shows the longest gap in a visit (medians and the longest of all
-visits), and beside it the longest gap in as much time without a visit: what the machine does by itself.
+The processes are generated programs with many functions and threads, one of which only reads the clock; and node with
+64 threads, which uses its own timer. The table shows the longest gap in a visit (the median and the longest of all
+visits), and the longest gap in as much time without a visit, which the machine causes.
 """
 import os
 import statistics
@@ -101,7 +100,7 @@ class Subject:
         self.gap()
 
     def gap(self):
-        """The longest since it was last asked, in ms."""
+        """The longest gap since the last question, in ms."""
         self.process.stdin.write(b"\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline()) / 1000
@@ -112,7 +111,8 @@ class Subject:
                         *options, str(self.process.pid)], check=True)
         return self.gap()
 
-    def rest(self):
+    def idle(self):
+        """The longest gap without a visit."""
         self.gap()
         time.sleep(DURATION_S * 2)
         return self.gap()
@@ -124,13 +124,13 @@ class Subject:
 
 def measure(what, command, options):
     subject = Subject(command)
-    visits, rests = [], []
+    visits, idles = [], []
     for _ in range(VISITS):
         visits.append(subject.visit(options))
-        rests.append(subject.rest())
+        idles.append(subject.idle())
     subject.end()
     print(f"| {what} | {statistics.median(visits):.1f} | {max(visits):.1f} | "
-          f"{statistics.median(rests):.1f} | {max(rests):.1f} |", flush=True)
+          f"{statistics.median(idles):.1f} | {max(idles):.1f} |", flush=True)
 
 
 def main():
@@ -143,7 +143,7 @@ def main():
         script = os.path.join(directory, "tick.js")
         with open(script, "w", encoding="ascii") as out:
             out.write(NODE)
-        os.environ["UV_THREADPOOL_SIZE"] = "54"  # and ten of its own
+        os.environ["UV_THREADPOOL_SIZE"] = "54"  # node has ten more threads
         measure("node, its own functions", ["node", script], [])
         measure("node, all modules", ["node", script], ["-M", "*"])
 

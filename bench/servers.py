@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
-"""make bench-servers: whether a server is as fast as before when spoor has come and left many times, and
-what it costs while spoor is there.
+"""make bench-servers: whether a server is as fast as before, after many visits of spoor, and the costs during a visit.
 
     servers.py SPOOR [NAME...]
 
-Two servers of a kind run side by side under the same load all the time; spoor comes to one of them, its
-twin is what the machine makes of the other. Both are measured in turn, before the first visit and after
-the last: requests a second, of which the machine's other work takes its share, and processor time for each
-request, of which it does not. What the visited one does is taken in parts of its twin; the table shows
-what that is after the visits in parts of what it was before: 1.00 is the same. It shows the same for the
-time of the visits and while spoor stays, and for how long the server stood when spoor came and left. In
-brackets stands between which figures the first two lie with a probability of 95 %: a machine that does other
-work as well, or spins where it waits, makes that wide, and only more ROUNDS make it narrow. VISITS=0 shows
-what the two twins differ by when nobody comes.
+Two servers of a kind, the twins, run side by side under the same load. spoor visits (attaches to and detaches from) one
+of them. Both are measured in turn, before the first visit and after the last: requests a second, which other work of
+the machine reduces, and processor time for each request, which it does not.
 
-VISITS=20 ROUNDS=25 SECONDS=1 are how many there are, and how long each measurement is.
+Figures are ratios: visited server to twin, and then after to before. 1.00 means that nothing has changed. The table
+also shows the ratios during the visits and while spoor traces, and how long the server stood still at attach and
+detach. The brackets after the first two figures are 95 % confidence intervals. Other work of the machine, and threads
+that spin while they wait, make them wide; only more ROUNDS make them narrow. VISITS=0 shows how much the twins differ
+without visits.
+
+In the environment: VISITS=20 and ROUNDS=25 are numbers, SECONDS=1 is the length of a measurement.
 """
 import contextlib
 import importlib
@@ -27,7 +26,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "test", "real"))
 # pylint: disable=wrong-import-position
-from serving import Failure, Pressure, end_on_sigterm, serving  # noqa: E402
+from serving import Failure, Pressure, exit_on_sigterm, serving  # noqa: E402
 from visiting import Attached, Visits  # noqa: E402
 from attach import Spoor  # noqa: E402
 
@@ -46,14 +45,14 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def stat_of(pid):
-    """Parent, and processor time in seconds, of its children that have been waited for too."""
+    """(parent, seconds of processor time, with those of children that were waited for) of process PID."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
         fields = stat.read().rsplit(")", 1)[1].split()
     return int(fields[1]), sum(map(int, fields[11:15])) * TICK_S
 
 
 def processor_time(pid):
-    """Of PID and all that descend from it, in seconds."""
+    """Seconds of processor time of PID and all its descendants."""
     table = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -66,7 +65,7 @@ def processor_time(pid):
 
 
 class Sample:
-    """What a server has done in some periods: requests a second, and processor time for each."""
+    """Measurements of a server: requests a second, and processor time for each request."""
 
     def __init__(self):
         self.rates, self.prices = [], []
@@ -82,8 +81,8 @@ class Sample:
 
 
 def between(probability, count):
-    """How many of COUNT sorted values lie below the range that holds the median of what they were taken
-    from with PROBABILITY, whatever that is distributed like: each is below that median by a chance of 1/2."""
+    """How many of COUNT sorted samples are below the confidence interval of the median, for any distribution: each
+    sample is below the true median with a probability of 1/2."""
     below, total = 0, 0.0
     while below < count // 2:
         total += math.comb(count, below) / 2 ** count
@@ -94,22 +93,22 @@ def between(probability, count):
 
 
 class Ratio:
-    """A median of ratios, and how far from it, as a factor, the true one may lie."""
+    """A median of ratios, and the factors by which the true median may be lower or higher."""
 
     def __init__(self, value, low, high):
         self.value, self.low, self.high = value, low, high
 
     @classmethod
-    def of_pairs(cls, mine, others):
-        """Pairs in which the other had no time to do anything say nothing."""
-        ratios = sorted(a / b for a, b in zip(mine, others) if a and b)
+    def of_pairs(cls, visited, twin):
+        """The ratio of paired measurements. Leaves out pairs with a server that has done nothing."""
+        ratios = sorted(a / b for a, b in zip(visited, twin) if a and b)
         if not ratios:
-            raise Failure("nothing was done in any of the measurements: more SECONDS")
+            raise Failure("no measurement has a request: use more SECONDS")
         value, below = statistics.median(ratios), between(0.95, len(ratios))
         return cls(value, value / ratios[below], ratios[-1 - below] / value)
 
     def __truediv__(self, other):
-        """Both err on their own."""
+        """The errors of both are independent."""
         return Ratio(self.value / other.value,
                      math.exp(math.hypot(math.log(self.low), math.log(other.high))),
                      math.exp(math.hypot(math.log(self.high), math.log(other.low))))
@@ -119,35 +118,36 @@ class Ratio:
 
 
 def compared(visited, twin, there=contextlib.nullcontext):
-    """(requests a second, processor time each) of the visited in parts of its twin. THERE makes what is
-    entered while the visited is measured."""
-    mine, other = Sample(), Sample()
+    """Ratios of the visited server to its twin: (requests a second, processor time of each). THERE() is a context
+    for the measurements of the visited server."""
+    visited_sample, twin_sample = Sample(), Sample()
     for number in range(ROUNDS):
-        order = [(mine, visited, there), (other, twin, contextlib.nullcontext)]
+        order = [(visited_sample, visited, there), (twin_sample, twin, contextlib.nullcontext)]
         for sample, server, context in order if number % 2 else reversed(order):
             with context():
                 sample.take(server)
-    return Ratio.of_pairs(mine.rates, other.rates), Ratio.of_pairs(mine.prices, other.prices)
+    return (Ratio.of_pairs(visited_sample.rates, twin_sample.rates),
+            Ratio.of_pairs(visited_sample.prices, twin_sample.prices))
 
 
-def pay_visits(visits, visited, twin):
+def visit_repeatedly(visits, visited, twin):
     with Pressure(visited) as pressure, Pressure(twin) as other:
         for _ in range(VISITS):
-            visits.pay(visited)
+            visits.visit_one(visited)
     pressure.check_well()
     other.check_well()
     return pressure.rate() / other.rate()
 
 
 def measure(kind, visits):
-    """All in parts of what it was before: (requests a second, processor time each) after the visits,
-    requests a second during them, while traced as usual, and with all modules."""
+    """Returns figures as ratios to those before the visits: requests a second and processor time of each after the
+    visits; requests a second during the visits, while traced with usual options, and with all modules."""
     with serving(kind, "visited") as visited, serving(kind, "twin") as twin:
         pid, _ = [kind.pids(server.process.pid)[0] for server in (visited, twin)]
         with Pressure(visited), Pressure(twin):
-            pass  # what makes code while it runs has made the most of it
+            pass  # until just-in-time compilers have made most of their code
         rate, price = compared(visited, twin)
-        during = pay_visits(visits, visited, twin)
+        during = visit_repeatedly(visits, visited, twin)
         after = compared(visited, twin)
         traced = [compared(visited, twin, lambda way=way: Attached(visits.spoor, pid, way))[0]
                   for way in (kind.ways[0], ["-M", "*"])]
@@ -155,8 +155,8 @@ def measure(kind, visits):
                                                            [during] + [way.value for way in traced])]
 
 
-def row(name, figures, stood):
-    cells = figures + [f"{statistics.median(times):.1f} ({max(times):.0f})" for times in zip(*stood)]
+def row(name, figures, stop_times):
+    cells = figures + [f"{statistics.median(times):.1f} ({max(times):.0f})" for times in zip(*stop_times)]
     return f"| {name} | {' | '.join(cells)} |"
 
 
@@ -164,7 +164,7 @@ def main():
     spoor, names = Spoor(sys.argv[1]), sys.argv[2:] or list(KINDS)
     if not set(names) <= KINDS.keys():
         sys.exit(f"servers.py: {' '.join(names)}: the servers are {' '.join(KINDS)}")
-    end_on_sigterm()
+    exit_on_sigterm()
     print(f"{VISITS} visits; medians of {ROUNDS} pairs of {SECONDS} s\n\n"
           "| server | requests a second after visits | processor time of each | requests during visits | "
           "while traced | `-M '*'` | stood at attach, ms | at leave |\n|---" + "|--:" * 7 + "|",
@@ -177,8 +177,8 @@ def main():
             os.chdir(directory)
             try:
                 figures = measure(getattr(importlib.import_module(module), member), visits)
-                print(row(title, figures, visits.stood), flush=True)
-            except (Failure, SystemExit) as failure:  # also where the server is not installed
+                print(row(title, figures, visits.stop_times), flush=True)
+            except (Failure, SystemExit) as failure:  # also if the server is not installed
                 print(f"| {title} | {failure} |", flush=True)
             finally:
                 os.chdir(HERE)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""slices.py [--told=FILE]: what a slice of the stack (--stack) costs a thread on Arm's processors, in instructions.
+"""slices.py [--documented=FILE]: the cost of a slice of the stack (--stack) for a thread on Arm, in instructions.
 
-Stub and agent run in QEMU's emulator of processors, one instruction at a time, each of which it tells (test/arch/a32/cost.c,
-test/arch/a64/cost.c): how many are for a slice without a word, for each word that is looked at, and more for each that goes into the
-ring, which must explain another slice. A call in between is taken to have a frame of 16 words, half of which go into the ring,
-as those of bench.py have.
+Stub and agent run in QEMU's user-mode emulator, which logs each instruction (test/arch/a32/cost.c, a64/cost.c). The
+table shows the instructions for a slice without words, for each word that is looked at, and more for each word that
+goes into the ring. The count of another slice must agree with them. The last column is for a frame of 16 words, half
+of which go into the ring, as in bench.py.
 
-With --told each row of the table must stand in FILE. Ends with 77 where compiler or emulator are missing."""
+--documented: each row of the table must be in FILE. Exits with 77 if compiler or emulator are missing."""
 import argparse
 import os
 import shutil
@@ -38,7 +38,7 @@ class Counter:
                                     capture_output=True, text=True).stdout.strip()
 
     def count(self, words, kept):
-        """Instructions at the place where stub and agent stand."""
+        """The number of executed instructions in stub and agent."""
         subprocess.run([self.emulator, "-cpu", "max", "-singlestep", "-d", "nochain,exec", "-dfilter", self.place,
                         "-D", self.log, self.program, self.state, str(words), str(kept)], check=True)
         with open(self.log, encoding="utf-8") as log:
@@ -46,7 +46,7 @@ class Counter:
 
 
 def measure(how, state):
-    """The price of a slice, of each word, and of each that is kept."""
+    """Returns instructions of a slice, of each word, and of each word that is kept."""
     with tempfile.TemporaryDirectory() as folder:
         counter = Counter(how, state, folder)
         some, more = counter.count(WORDS, 0), counter.count(2 * WORDS, 0)
@@ -55,14 +55,14 @@ def measure(how, state):
         fixed = some - WORDS * word
         other = counter.count(WORDS + 7, KEPT + 5)
     if other != fixed + (WORDS + 7) * word + (KEPT + 5) * kept:
-        sys.exit(f"{state}: a slice takes {other} instructions, which words do not explain")
+        sys.exit(f"{state}: a slice takes {other} instructions, which does not agree with the others")
     return fixed, word, kept
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--told", help="a file with the table")
-    told = parser.parse_args().told
+    parser.add_argument("--documented", help="a file with the table")
+    documented = parser.parse_args().documented
     if not all(shutil.which(tool) for how in (a64, arm) for tool in (how.COMPILER, how.EMULATOR)):
         print("a compiler or an emulator is missing")
         return 77
@@ -71,10 +71,10 @@ def main():
         fixed, word, kept = measure(how, state)
         rows.append(f"| {name} | {fixed} | {word} | {kept} | {FRAME_WORDS * word + FRAME_KEPT * kept} |")
     print("\n".join([TITLE, *rows]))
-    text = open(told, encoding="utf-8").read() if told else ""
-    missing = [row for row in rows if told and row not in text]
+    text = open(documented, encoding="utf-8").read() if documented else ""
+    missing = [row for row in rows if documented and row not in text]
     if missing:
-        print(f"{told} does not tell this: {missing}")
+        print(f"{documented} has not these rows: {missing}")
     return 1 if missing else 0
 
 

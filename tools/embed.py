@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Turns a flat binary, or nothing, into a C array: embed.py OUTPUT NAME [INPUT]."""
+"""embed.py OUTPUT NAME [INPUT]: writes a C array with the bytes of INPUT. Without INPUT the size is 0."""
 import sys
 
 target, name, *sources = sys.argv[1:]
 data = b"".join(open(source, "rb").read() for source in sources)
-ROOM = 64  # of one that is empty: so much may be looked at
+ROOM = 64  # bytes of an empty array, which code may read
 shown = data or bytes(ROOM)
 rows = [", ".join(f"0x{b:02x}" for b in shown[i:i + 12]) for i in range(0, len(shown), 12)]
 with open(target, "w") as out:

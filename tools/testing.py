@@ -1,4 +1,4 @@
-"""What the tools that run tests share: tests as Meson describes them, running them, counting their results."""
+"""Shared by the tools that run tests: Meson's descriptions of tests, running them, counting results."""
 import glob
 import json
 import os
@@ -15,7 +15,7 @@ LOGS = os.path.join("meson-logs", "counted*.json")
 
 
 def durations():
-    """Seconds by name, as tools/slowest --update writes them."""
+    """{name of a test: seconds}, as tools/slowest --update writes it."""
     known = {}
     with open(DURATIONS, encoding="utf-8") as lines:
         for line in lines:
@@ -26,7 +26,7 @@ def durations():
 
 
 def note(directory, name, seconds):
-    """Keeps how long something took that Meson does not log."""
+    """Keeps the duration of something that Meson does not log; noted() returns it."""
     path = os.path.join(directory, NOTED)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as out:
@@ -34,7 +34,7 @@ def note(directory, name, seconds):
 
 
 def noted(directory):
-    """(name, seconds), as note() has kept it; or None."""
+    """What note() has kept: (name, seconds), or None."""
     path = os.path.join(directory, NOTED)
     if not os.path.exists(path):
         return None
@@ -47,13 +47,13 @@ def is_set_up(directory):
 
 
 def tests_of(directory):
-    """As Meson describes them."""
+    """Meson's descriptions of the tests."""
     text = subprocess.run(["meson", "introspect", "--tests", directory], stdout=subprocess.PIPE, check=True).stdout
     return json.loads(text)
 
 
 def build(directory, tests):
-    """Builds what TESTS need, and nothing else."""
+    """Builds only what TESTS need."""
     wanted = {target for test in tests for target in test.get("depends", ())}
     if wanted:
         with open(os.path.join(directory, "meson-info", "intro-targets.json"), encoding="utf-8") as file:
@@ -63,7 +63,7 @@ def build(directory, tests):
 
 
 def suites_of(test):
-    """Without the project's name."""
+    """The test's suites, without the project's name."""
     return {suite.split(":")[-1] for suite in test["suite"]}
 
 
@@ -71,8 +71,8 @@ def last_line(text):
     return text.rstrip().rpartition("\n")[2]
 
 
-def said(test):
-    """The reason why it cannot run, or the end of its output where it failed."""
+def output_of(test):
+    """Why the test was skipped, or the end of its output if it failed."""
     if test["result"] in PASSED | SKIPPED.keys():
         return last_line(test.get("stdout", ""))
     printed = test.get("stdout", "") + test.get("stderr", "")
@@ -80,15 +80,15 @@ def said(test):
 
 
 def logged(directory):
-    """Tests of the last run, as Meson has logged them."""
+    """The tests of the last run in Meson's log."""
     for log in glob.glob(os.path.join(directory, LOGS)):
         with open(log, encoding="utf-8") as lines:
             yield from map(json.loads, lines)
 
 
 def run(directory, options):
-    """Builds what the tests of one build directory need and runs them; OPTIONS are those of "meson test", or names of
-    tests. Returns for each its name, its result and what said() returns."""
+    """Builds and runs tests of one build directory. OPTIONS: options of "meson test", or names of tests. Returns
+    (name, result, reason or output) of each."""
     if not is_set_up(directory):
         return [(f"all tests of {directory}", "SKIP", "it is not set up")]
     for old in glob.glob(os.path.join(directory, LOGS)):
@@ -96,7 +96,7 @@ def run(directory, options):
     start = time.monotonic()
     status = subprocess.run(["meson", "test", "-C", directory, "--print-errorlogs", "--logbase", "counted",
                              *options]).returncode
-    results = [(t["name"], t["result"], said(t)) for t in logged(directory)]
+    results = [(t["name"], t["result"], output_of(t)) for t in logged(directory)]
     print(f"{directory}: {len(results)} tests in {minutes(time.monotonic() - start)}", flush=True)
     failed = any(r not in PASSED | SKIPPED.keys() for _, r, _ in results)
     if not results or (status != 0 and not failed):
@@ -109,13 +109,13 @@ def minutes(seconds):
 
 
 def count(results):
-    """The numbers of those that passed, failed and were skipped."""
+    """(passed, failed, skipped): numbers of tests."""
     passed = sum(result in PASSED for _, result, _ in results)
     skipped = sum(result in SKIPPED for _, result, _ in results)
     return passed, len(results) - passed - skipped, skipped
 
 
-def tell(results):
+def print_results(results):
     """Prints which tests were skipped or failed, and why."""
     for name, result, why in results:
         if result in SKIPPED:

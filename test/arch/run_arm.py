@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Builds a program of the folder a32, t32 or stopped and runs it in QEMU's emulator of processors: on one that has all
-that QEMU knows, and on one of Armv7-A, which has nothing of Armv8's.
+"""Builds a program of the folder a32, t32 or stopped. Runs it in QEMU's user-mode emulator: on QEMU's largest
+processor, and on one of Armv7-A, without Armv8's instructions.
 
     run_arm.py [--armv6] SOURCE FOLDER NAME...   NAME.c, with the folder's other files and the backend itself
 
---armv6: as programs with floating point in software are, on a processor of Armv6's (ARM1176) only. Ends with 1 where the
-program fails on one of them; 77 where compiler or emulator are missing.
+--armv6: builds with floating point in software, and runs on an Armv6 processor (ARM1176) only. Exits with 1 if the
+program fails on a processor, with 77 if compiler or emulator are missing.
 """
 import glob
 import os
@@ -23,13 +23,13 @@ SHARED = ("ground.c", "machine.c")
 
 
 def backend_files(folder, stopped):
-    """Without what looks at stopped threads, unless that is asked for."""
+    """The backend's sources; with STOPPED also those for stopped threads."""
     of_host = () if stopped else ("branch.c", "bridge.c", "regs.c")
     return [f for f in glob.glob(os.path.join(folder, "*.c")) if os.path.basename(f) not in of_host]
 
 
 def embed_agent(source, folder):
-    """What src/agent/meson.build makes of the agent for the host."""
+    """Writes the agent as an include file to FOLDER, as src/agent/meson.build does for the host."""
     built = os.path.join(folder, "agent")
     subprocess.run([COMPILER, "-c", "-ffreestanding", "-I", os.path.join(source, "src"),
                     os.path.join(source, "src/agent/arm.S"), "-o", built + ".o"], check=True)
@@ -39,7 +39,7 @@ def embed_agent(source, folder):
 
 
 def build(source, state, name, folder):
-    """Makes FOLDER/NAME, which has what embed_agent() writes."""
+    """Builds FOLDER/NAME, with the include file of embed_agent()."""
     here, program = os.path.join(source, "test/arch", state), os.path.join(folder, name)
     shared = [os.path.join(here, name) for name in SHARED]
     of_arch = ("disasm.c", "remainder.c", "arm_hosts.c") if state == "stopped" else ("disasm.c",)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Who may ask a recording, and what programs it can be asked about: one that spoor has launched, one that
-executes itself, one with breakpoints, one of which library calls are traced. Two who come at once.
+"""Control requests (spoor ctl): which users may send them, and recordings of several kinds that obey them: of a
+launched program, of a program that executes itself, with breakpoints, with --libcalls. Also: two spoors that
+attach at the same time.
 
-    asks.py SPOOR BUSY KIN
+    asks.py SPOOR BUSY RELATED_TASKS
 """
 import os
 import platform
@@ -10,13 +11,13 @@ import subprocess
 import sys
 import time
 
-from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running, traces_of_us
+from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running, signs_of_spoor
 
 NOBODY, OTHER = 65534, 65533
 
 
 class Recording:
-    """By COMMAND, of process PID; it is asked to end at last."""
+    """A recording of process PID by COMMAND. At the end "ctl stop" ends it."""
 
     def __init__(self, spoor, pid, command):
         self.spoor, self.pid, self.command = spoor, str(pid), command
@@ -25,8 +26,8 @@ class Recording:
         self.begin()
         while self.ask("status").status:
             if self.recorder.poll() is not None:
-                said = self.recorder.stderr.read().decode()
-                check("has begun another program meanwhile: try again" in said, f"{self.command}: {said}")
+                stderr = self.recorder.stderr.read().decode()
+                check("has begun another program meanwhile: try again" in stderr, f"{self.command}: {stderr}")
                 self.begin()
         return self
 
@@ -38,14 +39,14 @@ class Recording:
         if kind:
             self.recorder.kill()
         else:
-            self.tell("stop")
-            _, said = self.recorder.communicate(timeout=TIMEOUT)
-            check(self.recorder.returncode == 0, f"{self.command}: {self.recorder.returncode}: {said}")
+            self.request("stop")
+            _, stderr = self.recorder.communicate(timeout=TIMEOUT)
+            check(self.recorder.returncode == 0, f"{self.command}: {self.recorder.returncode}: {stderr}")
 
     def ask(self, *words, user=None):
         return run([self.spoor.path, "ctl", self.pid, *words], user=user)
 
-    def tell(self, *words):
+    def request(self, *words):
         done = self.ask(*words)
         check(done.status == 0, f"ctl {words}: {done}")
         return done.stdout.decode()
@@ -53,25 +54,25 @@ class Recording:
     def refuse(self, why, *words, user=None):
         done = self.ask(*words, user=user)
         check(done.status == 1 and done.stderr.count(b"\n") == 1 and why in done.stderr.decode(),
-              f"ctl {words} is not refused, or not so: {done}")
+              f"ctl {words} is not refused, or with another message: {done}")
 
     def events(self):
-        return int(self.tell("status").split(" events")[0].split()[-1])
+        return int(self.request("status").split(" events")[0].split()[-1])
 
     def await_change(self, wanted):
-        """Until events come, or come no more."""
+        """Waits until events come (WANTED), or stop coming (not WANTED)."""
         until, last = time.monotonic() + TIMEOUT, self.events()
         while True:
             time.sleep(0.1)
             if (last != (last := self.events())) == wanted:
                 break
-            check(time.monotonic() < until, f"events: {wanted} is wanted")
+            check(time.monotonic() < until, f"events come: {wanted} is expected")
 
     def pause_and_resume(self):
         self.await_change(True)
-        self.tell("pause")
+        self.request("pause")
         self.await_change(False)
-        self.tell("resume")
+        self.request("resume")
         self.await_change(True)
 
 
@@ -80,7 +81,7 @@ def attaching(spoor, pid, *options):
 
 
 def test_users(spoor, busy):
-    """Root may ask everybody, everybody themselves."""
+    """Root may control each recording, other users their own."""
     if os.geteuid():
         return
     os.chmod(".", 0o777)
@@ -98,7 +99,7 @@ def test_users(spoor, busy):
 
 
 def test_two_at_once(spoor, busy):
-    """One comes first; the other is told who it is."""
+    """The first spoor attaches; the second prints the first one's process ID and fails."""
     with running([busy, "compute"]) as process:
         before, command = code_of(process.pid), attaching(spoor, process.pid).command
         for number in range(3):
@@ -107,9 +108,9 @@ def test_two_at_once(spoor, busy):
                 time.sleep(0.01)
             late = next(one for one in both if one.poll() is not None)
             first = both[both[0] is late]
-            said = late.stderr.read().decode()
-            check(late.returncode == 1 and said.count("\n") == 1 and f"process {process.pid}" in said and
-                  ("another spoor" in said or "traces it" in said), f"{number}: {late.returncode}: {said}")
+            stderr = late.stderr.read().decode()
+            check(late.returncode == 1 and stderr.count("\n") == 1 and f"process {process.pid}" in stderr and
+                  ("another spoor" in stderr or "traces it" in stderr), f"{number}: {late.returncode}: {stderr}")
             while run([spoor.path, "ctl", str(process.pid), "stop"]).status:
                 check(first.poll() is None, f"{number}: the first has ended, too: {first.returncode}")
             check(first.wait(TIMEOUT) == 0, f"{number}: {first.stderr.read()}")
@@ -124,18 +125,18 @@ def child_of(pid):
                 if run([recorder_path, "ctl", child, "status"]).status == 0:
                     return int(child)
         time.sleep(0.01)
-    check(False, "nobody records a child")
+    check(False, "no child is recorded")
     return 0
 
 
 def test_launched(spoor):
-    """Its program is left and runs on; record waits for it, and has its status."""
+    """After "ctl stop" the launched program runs on. record waits for it and exits with its status."""
     command = [spoor.path, "record", "-q", "-o", "trace", "--", "sh", "-c", "while read x; do echo $x; done; exit 7"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as recorder:
         pid = child_of(recorder.pid)
         for words in ("pause",), ("resume",), ("stop",):
             check(run([spoor.path, "ctl", str(pid), *words]).status == 0, f"{words}")
-        check(not traces_of_us(pid), f"left: {traces_of_us(pid)}")
+        check(not signs_of_spoor(pid), f"left: {signs_of_spoor(pid)}")
         check(run([spoor.path, "ctl", str(pid), "status"]).status == 1, "it still listens")
         out, _ = recorder.communicate(b"on\n", timeout=TIMEOUT)
     check(out == b"on\n" and recorder.returncode == 7, f"record: {recorder.returncode}, {out}")
@@ -143,41 +144,41 @@ def test_launched(spoor):
     check(info["complete"] and len(info["changes"]) == 1, f"{info['changes']}")
 
 
-def test_left_in_vfork(spoor, kin):
-    """A thread that waits for a child when its program is left goes on when that has ended."""
-    with running([spoor.path, "record", "-q", "-o", "trace", "--", kin, "waits"]) as recorder:
+def test_left_in_vfork(spoor, related_tasks):
+    """A thread waits for its vfork child when spoor detaches. It goes on when the child has ended."""
+    with running([spoor.path, "record", "-q", "-o", "trace", "--", related_tasks, "waits"]) as recorder:
         pid = child_of(recorder.pid)
         check(run([spoor.path, "ctl", str(pid), "stop"]).status == 0, "not stopped")
-        check(not traces_of_us(pid), f"left: {traces_of_us(pid)}")
+        check(not signs_of_spoor(pid), f"left: {signs_of_spoor(pid)}")
 
 
-def test_execs(spoor, kin):
-    """Of each of its programs, in a pause or not, the same is true."""
-    with running([kin, "execs"]) as process:
+def test_execs(spoor, related_tasks):
+    """A pause, and a recording, outlast each exec."""
+    with running([related_tasks, "execs"]) as process:
         with attaching(spoor, process.pid, "-F", "fib") as recording:
             for choice in "breakpoint", "fib", "*":
                 recording.pause_and_resume()
-                recording.tell("pause")
-                recording.tell("filter", "-F", choice)
+                recording.request("pause")
+                recording.request("filter", "-F", choice)
                 recording.await_change(False)
-                recording.tell("resume")
+                recording.request("resume")
                 recording.await_change(choice != "breakpoint")
-                recording.tell("filter")
-        check(not traces_of_us(process.pid), f"left: {traces_of_us(process.pid)}")
+                recording.request("filter")
+        check(not signs_of_spoor(process.pid), f"left: {signs_of_spoor(process.pid)}")
     pauses = [c for c in spoor.json("info", "--json", "trace")["changes"] if c["kind"] == "paused"]
     check(len(pauses) == 6 and all(p["duration_ns"] for p in pauses), f"pauses: {pauses}")
 
 
-def test_traps(spoor, kin):
-    """They stand only while their function is traced."""
+def test_traps(spoor, related_tasks):
+    """Breakpoints are in the code only while their function is traced."""
     limit = "--trap-limit=1000000"
-    with running([kin, "traps"]) as process:
+    with running([related_tasks, "traps"]) as process:
         before = code_of(process.pid)
         with attaching(spoor, process.pid, "-F", "breakpoint", limit) as recording:
             recording.pause_and_resume()
-            recording.tell("filter", "-F", "fib")
+            recording.request("filter", "-F", "fib")
             recording.await_change(True)
-            recording.tell("filter", "-F", "breakpoint")
+            recording.request("filter", "-F", "breakpoint")
             recording.pause_and_resume()
         check_left(process.pid, before)
     tiers = spoor.json("info", "--json", "trace")["functions"]["tiers"]
@@ -197,14 +198,14 @@ def test_libcalls(spoor, busy):
     check(list(calls) == ["qsort"], f"calls: {calls}")
 
 
-def test(spoor, busy, kin):
+def test(spoor, busy, related_tasks):
     test_users(spoor, busy)
     test_two_at_once(spoor, busy)
     test_launched(spoor)
-    test_left_in_vfork(spoor, kin)
-    test_execs(spoor, kin)
+    test_left_in_vfork(spoor, related_tasks)
+    test_execs(spoor, related_tasks)
     if platform.machine() == "x86_64":
-        test_traps(spoor, kin)
+        test_traps(spoor, related_tasks)
     test_libcalls(spoor, busy)
 
 

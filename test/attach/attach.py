@@ -1,5 +1,4 @@
-"""What the tests in this folder share: a program that runs, what its memory holds, and spoor coming and
-going."""
+"""Shared by the tests in this folder: running a program, comparing its memory, attaching spoor to it."""
 import contextlib
 import hashlib
 import os
@@ -14,7 +13,7 @@ from harness import SKIP, TIMEOUT, Failure, Spoor, check, check_lossless, main, 
 
 
 def code_of(pid):
-    """What is mapped executable in process PID, and a digest of what it holds."""
+    """The executable maps of process PID, each with a digest of its bytes."""
     digest, lines = hashlib.sha256(), []
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
         for line in maps:
@@ -29,7 +28,7 @@ def code_of(pid):
 
 
 def private_text(pid):
-    """How many KB of the code that process PID maps of files are its own copies."""
+    """KB of file-backed code of which process PID has private copies."""
     total, is_code = 0, False
     with open(f"/proc/{pid}/smaps", encoding="utf-8") as smaps:
         for line in smaps:
@@ -42,8 +41,8 @@ def private_text(pid):
 
 
 def shows_its_files(pid):
-    """Whether the files that process PID maps can be told for sure: the kernel shows them to us, or their
-    numbers (some file systems show others)."""
+    """Whether the mapped files of process PID can be identified: by /proc/PID/map_files, or by their inode
+    numbers (some file systems show other numbers in maps)."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
         place, _, _, device, inode, path = maps.readline().split()
     file, (major, minor) = os.stat(path), (int(number, 16) for number in device.split(":"))
@@ -57,7 +56,7 @@ def threads_of(pid):
 
 
 def states_of(pid):
-    """A letter for each thread, as ps has it."""
+    """The states of the threads, in the letters of ps."""
     found = set()
     for tid in threads_of(pid):
         with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii") as stat:
@@ -65,8 +64,8 @@ def states_of(pid):
     return found
 
 
-def traces_of_us(pid):
-    """What of spoor is still to be seen in process PID."""
+def signs_of_spoor(pid):
+    """Traces that spoor has left in process PID."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
         found = [line for line in maps if "spoor (deleted)" in line or "memfd:spoor" in line]
     with open(f"/proc/{pid}/status", encoding="utf-8") as status:
@@ -75,20 +74,20 @@ def traces_of_us(pid):
 
 
 @contextlib.contextmanager
-def running(command, tells=""):
-    """COMMAND, which has said that it is ready (or that it cannot run here: skipped). It is asked to end when the caller is done, and must have
-    found everything right. What it says before that matches TELLS: process.told."""
+def running(command, reports=""):
+    """Runs COMMAND until the caller is done; then COMMAND must exit with status 0. It prints "ready" first. Lines
+    before that which match REPORTS become process.reported. If it says that it cannot run here, the test is skipped."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             line = process.stdout.readline()
             if line == b"cannot\n":
-                print(f"{command[0]}: this machine has not what it needs")
+                print(f"{command[0]}: this machine lacks what the program needs")
                 sys.exit(SKIP)
             check(line == b"ready\n", f"{command[0]}: is not ready: {line}")
             yield process
             out, _ = process.communicate(timeout=TIMEOUT)
-            process.told = re.fullmatch(tells + "right\n", out.decode())
-            check(process.told and process.returncode == 0,
+            process.reported = re.fullmatch(reports + "right\n", out.decode())
+            check(process.reported and process.returncode == 0,
                   f"{' '.join(command[:2])}: ended with {process.returncode}: {out.decode()}")
         except subprocess.TimeoutExpired as late:
             raise Failure(f"{command[0]}: does not end") from late
@@ -96,11 +95,11 @@ def running(command, tells=""):
             if process.poll() is None:
                 raise
             out = b"" if process.stdout.closed else process.stdout.read()
-            raise Failure(f"{' '.join(command[:2])}: is gone with {process.returncode}, and said "
+            raise Failure(f"{' '.join(command[:2])}: ended with {process.returncode}, and printed "
                           f"{out.decode()!r}: {failure}") from failure
         except ProcessLookupError as gone:
             out, _ = process.communicate(timeout=TIMEOUT)
-            raise Failure(f"{' '.join(command[:2])}: is gone with {process.returncode}: {out.decode()}") from gone
+            raise Failure(f"{' '.join(command[:2])}: ended with {process.returncode}: {out.decode()}") from gone
         finally:
             process.kill()
 
@@ -110,30 +109,30 @@ def attach(spoor, pid, *options, trace="trace"):
 
 
 def attach_for(spoor, pid, duration, *options, trace="trace"):
-    """Attaches for DURATION; returns what info says."""
+    """Attaches for DURATION; returns info --json."""
     done = attach(spoor, pid, f"--duration={duration}", *options, trace=trace)
     check(done.status == 0, f"attach ended with {done.status}: {done.stderr.decode()}")
     return spoor.json("info", "--json", trace)
 
 
 def attach_until_seen(spoor, pid, *options, events=100):
-    """Attaches until so many EVENTS are there, however busy the machine is; returns what info says."""
+    """Attaches until there are EVENTS entries, however busy the machine is; returns info --json."""
     return attach_for(spoor, pid, f"{TIMEOUT / 2}s", f"--events={events}", *options)
 
 
 def check_left(pid, before):
-    """Process PID holds again what it held before."""
-    found = traces_of_us(pid)
+    """Process PID has the code that it had BEFORE, and spoor has left nothing in it."""
+    found = signs_of_spoor(pid)
     check(not found, f"left in the process: {found}")
-    check(code_of(pid) == before, f"its code is not what it was:\n{before}\n{code_of(pid)}")
+    check(code_of(pid) == before, f"its code has changed:\n{before}\n{code_of(pid)}")
 
 
 def ends_by_signal(spoor, pid, number, *options):
-    """Attaches, and ends that by signal NUMBER once it records."""
+    """Attaches, and ends spoor by signal NUMBER once it records."""
     command = [spoor.path, "attach", "-v", "-o", "trace", *options, str(pid)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        while not traces_of_us(pid):
+        while not signs_of_spoor(pid):
             check(process.poll() is None, f"attach ended: {process.returncode}")
         process.send_signal(number)
-        _, said = process.communicate(timeout=TIMEOUT)
-    check(process.returncode == 0, f"{signal.Signals(number).name}: status {process.returncode}: {said}")
+        _, stderr = process.communicate(timeout=TIMEOUT)
+    check(process.returncode == 0, f"{signal.Signals(number).name}: status {process.returncode}: {stderr}")

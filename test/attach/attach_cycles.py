@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
-"""spoor comes to a program at work and leaves it, several times: the program must not notice, its code
-and maps must be what they were, and what was recorded must be true.
+"""spoor attaches to a program at work and detaches, several times. The program does not notice. Its code and
+maps are the same afterwards. The recorded calls are right.
 
     attach_cycles.py [--cycles=N] [--steady] [--whole] SPOOR PROGRAM [ARGUMENT...]
 
---steady: the program's own maps do not change while it runs. --whole: nothing of it is refused for want
-of room; it may be static.
+--steady: the program's own maps do not change while it runs. --whole: no function is refused for want of
+room; the program may be static.
 """
 import os
 import signal
 import sys
 
-from attach import Spoor, attach_for, check, check_left, code_of, ends_by_signal, main, running, \
-    traces_of_us
+from attach import Spoor, attach_for, check, check_left, code_of, ends_by_signal, main, running, signs_of_spoor
 
 LIBRARY = "libc.so*"
 WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"], ["-M", LIBRARY, "--overflow=overwrite"],
@@ -24,7 +23,7 @@ DURATIONS = ("300ms", "3s", "20s")  # a busy machine may let a program do nothin
 
 
 def record(spoor, process, way):
-    """What a visit has recorded that was long enough to see something."""
+    """Attaches for longer and longer until events are recorded; returns info --json."""
     children = "forks" in process.args and "--no-follow" not in way
     for duration in DURATIONS:
         info = attach_for(spoor, process.pid, duration, *way)
@@ -37,12 +36,12 @@ def record(spoor, process, way):
 def check_recorded(info, way, whole):
     reasons = [refused["reason"] for refused in info["functions"]["refused"]]
     check(not whole or "no-address" not in reasons, f"{way}: refused: {reasons}")
-    check(info["functions"]["instrumented"] > 0, f"{way}: nothing was instrumented")
+    check(info["functions"]["instrumented"] > 0, f"{way}: no function was instrumented")
     check(info["events"]["entry"] > 0, f"{way}: no event")
     check(info["command"][1:], f"{way}: the command is not known: {info['command']}")
 
 
-def come_and_go(spoor, process, cycles, steady, whole):
+def attach_and_detach(spoor, process, cycles, steady, whole):
     pid = process.pid
     before = code_of(pid) if steady else None
     for number in range(cycles):
@@ -52,10 +51,10 @@ def come_and_go(spoor, process, cycles, steady, whole):
         check_recorded(record(spoor, process, way), way, whole)
         if steady:
             check_left(pid, before)
-        check(not traces_of_us(pid), f"{way}: left something: {traces_of_us(pid)}")
+        check(not signs_of_spoor(pid), f"{way}: left in the process: {signs_of_spoor(pid)}")
     for number in ENDINGS:
         ends_by_signal(spoor, pid, number, "-M", "*")
-        check(not traces_of_us(pid), f"after {number}: left something")
+        check(not signs_of_spoor(pid), f"after signal {number}: left in the process: {signs_of_spoor(pid)}")
     if steady:
         check_left(pid, before)
 
@@ -63,7 +62,7 @@ def come_and_go(spoor, process, cycles, steady, whole):
 def test(spoor, options, command):
     cycles = next((int(o.split("=")[1]) for o in options if o.startswith("--cycles=")), len(WAYS))
     with running(command) as process:
-        come_and_go(spoor, process, cycles, "--steady" in options, "--whole" in options)
+        attach_and_detach(spoor, process, cycles, "--steady" in options, "--whole" in options)
 
 
 if __name__ == "__main__":

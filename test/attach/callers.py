@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""callers.py SPOOR PROGRAM: who called is recorded of a program that runs already, in each visit anew
+"""callers.py SPOOR PROGRAM: --stack records callers in a program that already runs, at each attach
 (programs/open.c, "turns")."""
 import os
 import re
@@ -8,7 +8,7 @@ import sys
 from attach import Spoor, attach, check, check_left, code_of, main, running
 
 VISITS = 3
-# What tail has called returns to tail's caller.
+# tail() makes a tail call, so its callee returns to tail's caller.
 CHAIN = re.compile(r"((after )?(down ){0,9}|large )turn turns main ")
 ENDS = {"after down turn turns main ", "down turn turns main ", "large turn turns main ", "after turn turns main "}
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""spoor comes to programs in containers and leaves them, over and over, and is killed there: from outside, as root
-or as the one who has made the container, and from inside. The program's files are to be found in the container only;
-under the program's name there is another file outside.
+"""spoor attaches to programs in containers and detaches, over and over, and is also killed. It runs outside the
+container, as root or as the container's owner, or inside. The program's files exist in the container only; outside
+there is another file of the same name.
 
-    contained.py [--visits=N] [--kinds=A,B] SPOOR CONTAIN BUSY KIN
+    contained.py [--visits=N] [--kinds=A,B] SPOOR CONTAIN BUSY RELATED_TASKS
 """
 import contextlib
 import os
@@ -15,21 +15,21 @@ import subprocess
 import sys
 import time
 
-from attach import SKIP, TIMEOUT, Spoor, check, check_left, code_of, main, run, running, threads_of, traces_of_us
+from attach import SKIP, TIMEOUT, Spoor, check, check_left, code_of, main, run, running, signs_of_spoor, threads_of
 from harness import SEED
 
 DICE = random.Random(SEED or 1)
 NOBODY, ROOT = 65534, os.geteuid() == 0
 LOADER = {"aarch64": "/lib/ld-linux-aarch64.so.1", "armv7l": "/lib/ld-linux-armhf.so.3",
           "x86_64": "/lib64/ld-linux-x86-64.so.2"}[os.uname().machine]
-# The first is that of most visits: where nothing is lost, who calls whom can be judged.
+# Options of a visit. Most visits take the first: no event is lost, so callers can be checked.
 WAYS = (["-M", "busy", "--overflow=wait"], ["-M", "*"], ["-M", "*", "--overflow=wait"])
 DURATIONS = ("30ms", "1s", "20s")  # a busy machine may let a program do nothing for a while
 AT_WORK_S = 0.02
-# By what it does: functions that must be seen, and whether its threads stay.
+# {argument of BUSY: (functions that must be seen, whether its threads stay the same)}
 KINDS = {"compute": ({"computing", "compute", "fib"}, True), "births": ({"one_computation", "compute"}, False),
          "forks": ({"compute", "fib"}, False), "signals": ({"compute", "on_alarm"}, True)}
-# Who calls whom, by names up to the first dot.
+# {function: its possible callers}, by names up to the first dot.
 CALLERS = {"fib": {"fib", "compute", "on_alarm"}, "mean": {"compute"},
            "compute": {"computing", "computing_at_length", "one_computation", "forking"}}
 
@@ -54,13 +54,13 @@ def becoming(user):
 
 
 class Container:
-    """The program, at work in a container of USER's. It is the first process there."""
+    """The program, at work in a container that USER has made. It is the first process there."""
 
     def __init__(self, test, user, kind, loaded):
         self.user, self.kind = user, kind
         program = os.path.realpath("busy")
         given = [f"{name}={name}" for name in libraries_of(test.busy)] + [f"{program}={test.busy}"]
-        self.command = [*becoming(user), test.contain, os.path.realpath("root"), *given, "--",
+        self.command = [*becoming(user), test.container_program, os.path.realpath("root"), *given, "--",
                         *([LOADER] if loaded else []), program, kind]
         self.pid, self.before = None, None
 
@@ -73,7 +73,7 @@ class Container:
             yield
 
     def tids(self, inside):
-        """Of its threads, as those in the container see them, or we do."""
+        """IDs of its threads in the container's pid namespace (INSIDE) or in this one."""
         return {int(status_of(f"{self.pid}/task/{tid}", "NSpid")[-1 if inside else 0])
                 for tid in threads_of(self.pid)}
 
@@ -85,7 +85,7 @@ class Container:
 
 
 class Visitor:
-    """A spoor of USER's, outside of CONTAINER or with its processes and users (but files of its own)."""
+    """A spoor that USER runs: outside CONTAINER, or INSIDE its pid and user namespaces (with other files)."""
 
     def __init__(self, spoor, container, user, inside):
         self.spoor, self.container, self.inside = spoor, container, inside
@@ -107,7 +107,7 @@ class Visitor:
         self.container.check_left()
 
     def visit(self, way):
-        """Comes to see something; what is seen must be right."""
+        """Attaches until events are recorded; checks the recorded calls."""
         wanted, _ = KINDS[self.container.kind]
         for duration in DURATIONS:
             self.attach(way, duration)
@@ -118,7 +118,7 @@ class Visitor:
         info = self.spoor.json("info", "--json", self.trace)
         lost = info["events"]["lost"]
         check(not lost or "--overflow=wait" not in way, f"lost: {lost}")
-        if not lost:  # else callers may be, as on slow machines
+        if not lost:  # lost events, as on slow machines, may be callers
             self.check_tree(self.spoor.graph(self.trace), "")
         self.check_ids(info)
         if "*" in way and self.container.kind == "compute":
@@ -133,7 +133,7 @@ class Visitor:
             self.check_tree(child, node["name"])
 
     def check_ids(self, info):
-        """All that is told by number is so in this spoor's pid namespace."""
+        """The trace has process and thread IDs of this spoor's pid namespace."""
         first = 1 if self.inside else self.container.pid
         check(first in {process["pid"] for process in info["process_list"]}, f"{first}: {info['process_list']}")
         seen = {thread["tid"] for thread in info["thread_list"]}
@@ -143,12 +143,12 @@ class Visitor:
         check(first in seen, f"threads {seen}, not {first}")
 
     def begin_and_kill(self, way):
-        """Kills spoor while it begins, or once it is there."""
+        """Kills spoor while it attaches, or once it records."""
         pid, early = self.container.pid, DICE.random() < 1 / 3
         with subprocess.Popen(self.command("attach", "-q", "-o", self.trace, *way)) as process:
             until = time.monotonic() + TIMEOUT
             while not (tracer := int(status_of(pid, "TracerPid")[0])) or \
-                    not early and not any("memfd:spoor" in line for line in traces_of_us(pid)):
+                    not early and not any("memfd:spoor" in line for line in signs_of_spoor(pid)):
                 check(process.poll() is None and time.monotonic() < until, f"does not begin: {process.returncode}")
             time.sleep(DICE.random() * AT_WORK_S)
             os.kill(tracer, signal.SIGKILL)
@@ -156,7 +156,7 @@ class Visitor:
             time.sleep(0.001)
 
     def remove(self):
-        """Until no handler has to come back any more."""
+        """Runs "spoor detach" until no signal handler still has to return into spoor's code."""
         until = time.monotonic() + TIMEOUT
         while (done := run(self.command("detach"))).status:
             check(b"signal's handler" in done.stderr and time.monotonic() < until, f"detach: {done}")
@@ -173,10 +173,10 @@ def visitors_to(test, container):
 
 
 class Test:
-    def __init__(self, spoor, contain, busy):
-        self.spoor, self.contain, self.busy = spoor, contain, busy
+    def __init__(self, spoor, container_program, busy):
+        self.spoor, self.container_program, self.busy = spoor, container_program, busy
 
-    def come(self, container, visits):
+    def visit_container(self, container, visits):
         visitors = visitors_to(self, container)
         for number in range(visits):
             visitor, way = visitors[number % len(visitors)], WAYS[number % len(WAYS)]
@@ -191,24 +191,24 @@ class Test:
                 visitors[number - 1].visit(WAYS[0])
 
     def all(self, kinds, visits):
-        """VISITS to programs of KINDS, each in containers of us and of another user, by turns."""
+        """VISITS to programs of KINDS, in turn in containers of this user and of another user."""
         users = (None, NOBODY) if ROOT else (None,)
         containers = [(kind, user) for kind in kinds for user in users]
         for number, (kind, user) in enumerate(containers):
             container = Container(self, user, kind, loaded=user is not None)
             with container.running():
-                self.come(container, len(range(number, visits, len(containers))))
+                self.visit_container(container, len(range(number, visits, len(containers))))
 
 
-def test(spoor, contain, busy, kin):
+def test(spoor, container_program, busy, related_tasks):
     os.chmod(".", 0o777)
     os.mkdir("root", 0o755)
     os.mkdir("given", 0o755)
-    for file in spoor.path, contain, busy:
+    for file in spoor.path, container_program, busy:
         shutil.copy(file, "given")
-    shutil.copy(kin, "busy")
-    spoor.path, contain, busy = (os.path.realpath("given/" + os.path.basename(f)) for f in (spoor.path, contain, busy))
-    Test(spoor, contain, busy).all(option("kinds", ",".join(KINDS)).split(","), int(option("visits", "8")))
+    shutil.copy(related_tasks, "busy")
+    spoor.path, container_program, busy = (os.path.realpath("given/" + os.path.basename(f)) for f in (spoor.path, container_program, busy))
+    Test(spoor, container_program, busy).all(option("kinds", ",".join(KINDS)).split(","), int(option("visits", "8")))
 
 
 def option(name, default):
@@ -218,7 +218,7 @@ def option(name, default):
 if __name__ == "__main__":
     words = [os.path.realpath(w) for w in sys.argv[1:] if not w.startswith("--")]
     if run(words[1:2]).status == SKIP:
-        print("no namespaces can be made here")
+        print("namespaces cannot be made here")
         sys.exit(SKIP)
     subject = Spoor(words[0])
     main(lambda: test(subject, *words[1:]))

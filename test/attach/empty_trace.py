@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""spoor comes to a program that has given itself a title, and whose own functions do nothing meanwhile: it
-is called by its title, and whoever has traced nothing hears what else could be traced, or that it was stopped.
+"""spoor attaches to a program that has set its process title and calls none of its functions. The trace has
+the title as command. The empty trace makes spoor hint at other modules, or say that the process is stopped.
 
     empty_trace.py SPOOR PROGRAM
 """
@@ -20,8 +20,8 @@ def test(spoor, program):
             info = spoor.json("info", "--json", "trace")
             check(done.status == 0 and info["events"]["entry"] == 0, f"{options}: {done}, {info}")
             check((HINT in done.stderr) == hinted, f"{options}: {done.stderr.decode()}")
-            check(STOPPED not in done.stderr, f"it was not stopped: {done.stderr.decode()}")
-            check(info["command"] == ["title: at rest"], f"called {info['command']}")
+            check(STOPPED not in done.stderr, f"the process is not stopped: {done.stderr.decode()}")
+            check(info["command"] == ["title: at rest"], f"command: {info['command']}")
         os.kill(process.pid, signal.SIGSTOP)
         for options in [], ["-M", "*"]:
             done = attach(spoor, process.pid, "--duration=1ms", *options)

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Something happens at each step of coming to a program, leaving it, and removing what a spoor that was killed has
-left: it executes another program, forks, is killed; a request to the kernel fails. Whatever it is, the program comes
-to its right end, and the next spoor finds it as it was, or makes it so.
+"""At a step of attach, detach, or the removal of leftovers, the program execs, forks or is killed, or a request to
+the kernel fails. The program always ends with the right result. The next spoor finds it clean, or cleans it.
 
-    events_at_steps.py SPOOR STRIKE KIN
+    events_at_steps.py SPOOR STRIKE RELATED_TASKS
 
-STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c). Of the many steps some are
+STRIKE is a library that acts at the N-th request (test/fault/programs/strike.c). A few of the many steps are
 tried, spread evenly; with SPOOR_TEST_SEED others each time.
 """
 import os
@@ -13,16 +12,16 @@ import random
 import subprocess
 import sys
 
-from attach import Spoor, attach_until_seen, check, check_left, code_of, main, run, running, traces_of_us
+from attach import Spoor, attach_until_seen, check, check_left, code_of, main, run, running, signs_of_spoor
 from harness import SEED, Failure
 
 TRIED = 3  # steps of each kind
 WAY = ["-M", "*"]
-# What can fail of removing what is left, and how many there are; 0: nearly all steps are such.
+# {requests that can fail during the removal of leftovers: how many there are}; 0: nearly all steps.
 KINDS = ("seize", 3), ("memory", 60), ("memory", 0), ("call", 8), ("room", 8)
 
 
-class Moments:
+class Events:
     def __init__(self, spoor, strike, program):
         self.spoor, self.strike, self.program = spoor, strike, [program, "asked"]
         self.dice = random.Random(SEED or 1)
@@ -42,7 +41,7 @@ class Moments:
             raise Failure(f"{what}: {failure}") from failure
 
     def steps(self, count):
-        """Some of COUNT steps."""
+        """A sample of COUNT steps."""
         return sorted({int((i + self.dice.random()) * count / TRIED) for i in range(TRIED)})
 
     def count(self, *words):
@@ -51,8 +50,8 @@ class Moments:
         with open("steps", encoding="ascii") as steps:
             return int(steps.read())
 
-    def asked(self, how):
-        """It executes itself, or forks."""
+    def exec_or_fork(self, how):
+        """The program execs itself, or forks."""
         with running(self.program) as process:
             count = self.count(*self.attach(process.pid))
         for step in self.steps(count):
@@ -62,20 +61,20 @@ class Moments:
                 what = f"{how} at step {step}: {done}"
                 check(done.status == 0 or
                       how == "exec" and done.status == 1 and b"has begun another program" in done.stderr, what)
-                check(not traces_of_us(process.pid), what)
+                check(not signs_of_spoor(process.pid), what)
                 if how == "fork":
                     self.check_left(process.pid, before, what)
                 check(attach_until_seen(self.spoor, process.pid, *WAY)["events"]["entry"] > 0, f"{what}: no event")
 
-    def starve(self):
-        """A call that it makes for spoor gets no memory."""
+    def fail_allocations(self):
+        """A remote call gets no memory."""
         for step in self.steps(16):
             with running(self.program) as process:
                 before = code_of(process.pid)
                 done = self.strike_at(f"room:{step}", *self.attach(process.pid))
                 what = f"no memory at call {step}: {done}"
                 check(done.status in (0, 1), what)
-                if b"cannot be unmapped" in done.stderr: # it was a call to leave, and it says how to mend that
+                if b"cannot be unmapped" in done.stderr:  # the call belongs to detach, which prints the remedy
                     done = run([self.spoor.path, "detach", str(process.pid)])
                     check(done.status == 0, f"{what}; detach: {done}")
                     self.check_left(process.pid, before, what)
@@ -83,7 +82,7 @@ class Moments:
                     self.check_left(process.pid, before, what)
 
     def leave_behind(self, pid):
-        """A spoor that has patched everything is killed."""
+        """Kills a spoor that has patched the program."""
         with subprocess.Popen([self.spoor.path, "attach", "-q", "-o", "trace", *WAY, str(pid)]) as recorder:
             while run([self.spoor.path, "ctl", str(pid), "status"]).status:
                 check(recorder.poll() is None, f"attach ended with {recorder.returncode}")
@@ -95,7 +94,7 @@ class Moments:
             return self.count("detach", str(process.pid))
 
     def fail_detach(self, kind, count):
-        """What is not done then is done by the next one."""
+        """A request of "spoor detach" fails; the next "spoor detach" removes what is left."""
         for step in self.steps(count or self.count_detach()):
             with running(self.program) as process:
                 before = code_of(process.pid)
@@ -109,7 +108,7 @@ class Moments:
                 self.check_left(process.pid, before, what)
 
     def kill_program(self):
-        """While it is freed of what is left."""
+        """Kills the program while "spoor detach" removes leftovers."""
         for step in self.steps(self.count_detach()):
             with subprocess.Popen(self.program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
                 process.stdout.readline()
@@ -119,15 +118,15 @@ class Moments:
                 process.kill()
 
 
-def test(moments):
+def test(events):
     for how in "exec", "fork":
-        moments.asked(how)
-    moments.starve()
+        events.exec_or_fork(how)
+    events.fail_allocations()
     for kind, count in KINDS:
-        moments.fail_detach(kind, count)
-    moments.kill_program()
+        events.fail_detach(kind, count)
+    events.kill_program()
 
 
 if __name__ == "__main__":
-    subject = Moments(Spoor(sys.argv[1]), os.path.realpath(sys.argv[2]), os.path.realpath(sys.argv[3]))
+    subject = Events(Spoor(sys.argv[1]), os.path.realpath(sys.argv[2]), os.path.realpath(sys.argv[3]))
     main(lambda: test(subject))

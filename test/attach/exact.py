@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A program is patched by one tier only, by each in turn: while spoor is there its code is another one, and
-afterwards it is byte for byte what it was, in each module. One with XRay's sleds may patch and unpatch these before and
-meanwhile: then it is what it would be without spoor.
+"""A program is patched by one tier only, by each tier in turn. Its code changes while spoor traces, and has the
+same bytes afterwards in each module. A program with XRay's sleds may patch and unpatch them before and during the
+attach: then its code is afterwards what it would be without spoor.
 
     exact.py SPOOR PROGRAM PADDED-PROGRAM [SLEDS-PROGRAM]
 """
@@ -16,44 +16,44 @@ from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, runnin
 LIBRARIES = ["-M", "busy", "-M", "libc.so*"]
 PATIENCE_S = 60
 TRAPS = ["--trap-limit=1000000000"]
-# Where instructions have one size, a jump fits wherever a hop would.
+# Where instructions have one size, the tier hop serves nothing: a jump fits as well.
 SHORT = ("hop", "pun") if os.uname().machine == "x86_64" else ()
 
 
 @contextlib.contextmanager
 def attached(spoor, pid, what, options):
-    """Process PID is traced, as long as this is entered."""
+    """Traces process PID inside the with block."""
     command = [spoor.path, "attach", "-q", "-o", "trace", *options, str(pid)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as recorder:
         while run([spoor.path, "ctl", str(pid), "status"]).status:
             check(recorder.poll() is None, f"{what}: attach ended: {recorder.returncode}")
         yield
         check(run([spoor.path, "ctl", str(pid), "stop"]).status == 0, f"{what}: not stopped")
-        _, said = recorder.communicate(timeout=TIMEOUT)
-        check(recorder.returncode == 0 and not said, f"{what}: attach ended with {recorder.returncode}: {said}")
+        _, stderr = recorder.communicate(timeout=TIMEOUT)
+        check(recorder.returncode == 0 and not stderr, f"{what}: attach ended with {recorder.returncode}: {stderr}")
 
 
 def patched(spoor, pid, tier, options):
-    """What its code is while it is traced by TIER only, at rest."""
+    """The code of process PID while it is traced by TIER only and makes no calls."""
     with attached(spoor, pid, tier, [f"--tier={tier}", *options]):
         code = code_of(pid)
     functions = spoor.json("info", "--json", "trace")["functions"]
-    check(functions["tiers"][tier] > 2, f"{tier}: serves nothing: {functions}")
+    check(functions["tiers"][tier] > 2, f"{tier}: serves no function: {functions}")
     if tier != "pad":
         check(functions["exit_tiers"][tier] > 2, f"{tier}: serves no exit: {functions}")
     others = sum(functions["tiers"].values()) - functions["tiers"][tier]
-    check(others == 0, f"{tier}: others serve {others}")
+    check(others == 0, f"{tier}: other tiers serve {others}")
     return code
 
 
 def visit(spoor, program, tier, options):
     with running([program, "compute"]) as process:
         before = code_of(process.pid)
-        check(patched(spoor, process.pid, tier, options) != before, f"{tier}: nothing was patched")
+        check(patched(spoor, process.pid, tier, options) != before, f"{tier}: no code was patched")
         check_left(process.pid, before)
 
 
-# What the program does with its sleds before spoor comes, and while it is there: patch, unpatch.
+# What the program does with its sleds before the attach and during it: patch, unpatch.
 FLIPS = ("u", ""), ("u", "p"), ("u", "pu"), ("p", ""), ("p", "u"), ("p", "up")
 
 
@@ -64,10 +64,10 @@ def flip(process, how):
 
 
 def await_work(spoor, pid):
-    """Until each function of it has surely been called."""
+    """Waits until each function of the program has surely been called."""
     until = time.monotonic() + PATIENCE_S
     while int(run([spoor.path, "ctl", str(pid), "status"]).stdout.decode().split(" events")[0].split()[-1]) < 50000:
-        check(time.monotonic() < until, "nothing is recorded")
+        check(time.monotonic() < until, "no event is recorded")
 
 
 def visit_sleds(spoor, program, options):
@@ -81,7 +81,7 @@ def visit_sleds(spoor, program, options):
             flip(process, before)
             check_left(process.pid, codes[before])
             with attached(spoor, process.pid, what, options):
-                check(code_of(process.pid) != codes[before], f"{what}: nothing was patched")
+                check(code_of(process.pid) != codes[before], f"{what}: no code was patched")
                 await_work(spoor, process.pid)
                 for how in meanwhile:
                     flip(process, how)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Something goes wrong at each step of coming to a program and leaving it: a request to the kernel fails,
-spoor is killed, the program is killed.
+"""At a step of attach or detach a request to the kernel fails, spoor is killed, or the program is killed.
 
     failures_at_steps.py [--tried=N] [--modules=GLOB] SPOOR STRIKE PROGRAM [ARGUMENT...]
 
-STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c). Whatever fails, the
-program must run on to its right end; when it is killed, spoor must end. Of the many steps some are tried,
-spread evenly, N of each kind; with SPOOR_TEST_SEED others each time. Half of it with the modules of GLOB: all.
+STRIKE is a library that acts at the N-th request (test/fault/programs/strike.c). Whatever fails, the program
+ends with the right result. If the program is killed, spoor ends. Of the many steps N of each kind are tried,
+spread evenly; with SPOOR_TEST_SEED others each time. Half of the attaches trace modules that match GLOB
+(default: all).
 """
 import argparse
 import os
@@ -20,7 +20,7 @@ from attach import Failure, Spoor, attach, attach_for, check, check_left, code_o
 from harness import SEED, TIMEOUT
 
 FIRST = 60
-KINDS = (("seize", 8), ("memory", 60), ("call", 16))  # and how many there are of the first steps
+KINDS = (("seize", 8), ("memory", 60), ("call", 16))  # (kind, how many of its first steps are tried)
 PATIENCE_S = TIMEOUT // 4
 MAPS, LISTS = 32, 6
 
@@ -30,33 +30,33 @@ class Strikes:
         self.modules = ["-M", modules]
         self.spoor, self.strike, self.program, self.tried = spoor, os.path.realpath(strike), program, tried
         self.dice = random.Random(SEED or 1)
-        self.said = b"" # by the last attach
+        self.stderr = b""  # standard error of the last attach
 
     def attach(self, pid, way, how):
-        """Attaches for a moment, with STRIKE=HOW; returns its status, negative when it was killed."""
+        """Attaches briefly, with STRIKE=HOW; returns spoor's status, negative if it was killed."""
         environment = dict(os.environ, LD_PRELOAD=self.strike, STRIKE=how)
         command = [self.spoor.path, "attach", "-o", "trace", "--duration=5ms", *way, str(pid)]
         try:
             done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, timeout=PATIENCE_S,
                                   stderr=subprocess.PIPE, check=False)
-            self.said = done.stderr
+            self.stderr = done.stderr
             return done.returncode
         except subprocess.TimeoutExpired as late:
             raise Failure(f"{way}: {how}: spoor does not end") from late
 
     def count(self, way):
         with running(self.program) as process:
-            check(self.attach(process.pid, way, "count:steps") == 0, "uninterrupted")
+            check(self.attach(process.pid, way, "count:steps") == 0, "attach fails without a strike")
         with open("steps", encoding="ascii") as steps:
             return int(steps.read())
 
     def steps(self, count):
-        """Some of COUNT steps, many of them early: the first ones differ most."""
+        """A sample of COUNT steps, many of them early: the first steps differ most."""
         early = [self.dice.randrange(min(count, FIRST)) for _ in range(self.tried // 2)]
         return sorted(early + [self.dice.randrange(count) for _ in range(self.tried - len(early))])
 
     def fail(self, way, _):
-        """Then comes one that works; not where what failed may have been to give code back."""
+        """Requests fail; the next attach works. If unmapping has failed, "spoor detach" runs instead."""
         for kind, count in KINDS:
             failed = 0
             for step in [0, *self.steps(count)]:
@@ -65,14 +65,14 @@ class Strikes:
                     status = self.attach(process.pid, way, f"{kind}:{step}")
                     check(status in (0, 1), f"{way}: {kind} {step} fails: status {status}")
                     failed += status
-                    if status == 1 and b"cannot be unmapped" in self.said: # when it left
+                    if status == 1 and b"cannot be unmapped" in self.stderr:  # during detach
                         again = run([self.spoor.path, "detach", str(process.pid)])
                         check(again.status == 0, f"{way}: {kind} {step} fails: detach: {again}")
                     if kind == "seize" or (kind == "call" and status == 1):
                         check_left(process.pid, before)
                         attach_for(self.spoor, process.pid, "10ms", *way)
                         check_left(process.pid, before)
-            check(failed or kind == "memory", f"{way}: no {kind} was struck")
+            check(failed or kind == "memory", f"{way}: no {kind} failed")
 
     def kill_spoor(self, way, count):
         for step in self.steps(count):
@@ -89,8 +89,8 @@ class Strikes:
                 check(status in (0, 1), f"{way}: program killed at step {step}: status {status}")
                 process.kill()
 
-    def share(self):
-        """The memory that both are to have: there are two ways to take it out of the program."""
+    def fail_sharing(self):
+        """Making the shared memory fails: spoor has two ways to get it out of the program."""
         for how, wanted in (("take:1", 0), ("take:2", 1), ("size:0", 1)):
             with running(self.program) as process:
                 before = code_of(process.pid)
@@ -98,20 +98,20 @@ class Strikes:
                 check(status == wanted, f"{how}: status {status}")
                 check_left(process.pid, before)
 
-    def unread(self):
-        """Each memory map and list of threads that is read; maps by two reads each."""
-        told = []
+    def fail_reads(self):
+        """Reading memory maps or lists of threads fails. Maps take two reads each."""
+        errors = []
         for kind, steps in (("maps", range(0, MAPS, 2)), ("threads", range(LISTS))):
             for step in steps:
                 with running(self.program) as process:
                     status = self.attach(process.pid, self.modules, f"{kind}:{step}")
                     check(status in (0, 1), f"{kind} {step}: status {status}")
-                    told.append(self.said)
+                    errors.append(self.stderr)
         for what in (b"cannot read its memory map", b"cannot list its threads"):
-            check(any(what in said for said in told), f"nothing {what}: {told}")
+            check(any(what in stderr for stderr in errors), f"no message has '{what}': {errors}")
 
     def limits(self):
-        """What the kernel does not give to the program."""
+        """The program's resource limits are reached."""
         for limit, value in (("AS", 1 << 20), ("NOFILE", 0)):
             with running(self.program) as process:
                 before = code_of(process.pid)
@@ -127,8 +127,8 @@ def test(strikes):
         count = strikes.count(way)
         for strike in (strikes.fail, strikes.kill_spoor, strikes.kill_program):
             strike(way, count)
-    strikes.share()
-    strikes.unread()
+    strikes.fail_sharing()
+    strikes.fail_reads()
     strikes.limits()
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""spoor comes to a program of Go's whose goroutines were stopped anywhere, and starts it: it comes to its right end,
-is left as it was, and nothing is lost.
+"""spoor attaches to a Go program whose goroutines are preempted at any instruction, and launches it. The program
+ends with the right result, has its own code again, and no event is lost.
 
     golang.py SPOOR PROGRAM
 """

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""spoor comes to a program some of whose stacks are Go's, and hold places in the middle of what would be
-patched: those go on where they were. What no stack holds is traced.
+"""spoor attaches to a program with Go stacks. Saved pcs on these stacks point into the middle of windows. spoor does
+not patch these windows, so the goroutines go on correctly. It traces all other functions.
 
     goroutines.py [--headless] [--libraries] SPOOR PROGRAM
 
---headless: a copy of the program without section headers. --libraries: what is traced are those that it uses, as of
-its own functions any may be left alone.
+--headless: a copy of the program without section headers. --libraries: traces the libraries, since any of the
+program's own functions may stay unpatched.
 """
 import os
 import struct
@@ -18,7 +18,7 @@ DURATIONS = ("700ms", "5s", "30s")  # a busy machine may let a program do nothin
 
 
 def behead(program):
-    """A copy without section headers, whose symbols are those that the dynamic linker needs."""
+    """A copy without section headers: it has the dynamic linker's symbols only."""
     with open(program, "rb") as file:
         data = bytearray(file.read())
     if data[4] == ELFCLASS32:
@@ -34,7 +34,7 @@ def behead(program):
 
 
 def visit(spoor, pid, options):
-    """Comes for long enough to see something; returns how many calls of what there were."""
+    """Attaches until events are recorded; returns {function: calls}."""
     for duration in DURATIONS:
         info = attach_for(spoor, pid, duration, *options)
         if info["events"]["entry"]:

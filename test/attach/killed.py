@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""spoor comes to a program at work and is killed there, again and again: the next one removes what it has
-left, before it begins itself, or as `spoor detach`; the program must not notice.
+"""spoor attaches to a program at work and is killed, again and again. The next attach, or `spoor detach`,
+removes the leftovers. The program does not notice.
 
     killed.py SPOOR PROGRAM [ARGUMENT...]
 """
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from attach import (TIMEOUT, Spoor, attach_until_seen, check, check_left, code_of, main, run, running, traces_of_us)
+from attach import (TIMEOUT, Spoor, attach_until_seen, check, check_left, code_of, main, run, running, signs_of_spoor)
 from harness import SEED
 
 DICE = random.Random(SEED or 1)
@@ -20,12 +20,12 @@ WAYS = (["-M", "*"], [], ["-M", "*", "--overflow=wait"])
 
 
 def kill_at_work(spoor, pid, way):
-    """Attaches, and kills that: in one round of three while it begins, else once it is there."""
+    """Attaches and kills spoor: while it attaches in one round of three, otherwise once it records."""
     command = [spoor.path, "attach", "-q", "-o", "trace", *way, str(pid)]
     with subprocess.Popen(command) as process:
         early = DICE.random() < 1 / 3
         deadline = time.monotonic() + TIMEOUT
-        while not early and not any("spoor" in line for line in traces_of_us(pid)):
+        while not early and not any("spoor" in line for line in signs_of_spoor(pid)):
             check(process.poll() is None and time.monotonic() < deadline,
                   f"attach {way} does not begin: {process.returncode}")
         time.sleep(DICE.random() * (AT_WORK_S * 10 if early else AT_WORK_S))
@@ -33,7 +33,7 @@ def kill_at_work(spoor, pid, way):
 
 
 def kill_changed(spoor, pid, changes):
-    """Attaches, changes what is traced, and kills that."""
+    """Attaches, changes the filter, and kills spoor."""
     with subprocess.Popen([spoor.path, "attach", "-q", "-o", "trace", "-M", "*", str(pid)]) as process:
         deadline = time.monotonic() + TIMEOUT
         while run([spoor.path, "ctl", str(pid), "status"]).status:
@@ -68,7 +68,7 @@ def test(spoor, command):
         check(done.status == 0 and b"nothing of spoor" in done.stderr, f"a clean process: {done}")
         kill_at_work(spoor, pid, [])
         info = attach_until_seen(spoor, pid, "-M", "*")
-        check(info["events"]["entry"] > 0, "attach after a kill sees nothing")
+        check(info["events"]["entry"] > 0, "attach after a kill: no event")
         check_left(pid, before)
 
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""What is traced of a program at work is changed over and over: paused, resumed, other functions. The
-program must not notice; what is paused must be as if nobody were there; and from the moment of each answer
-only what was chosen is recorded.
+"""Changes what is traced of a program at work, over and over: pause, resume, other functions. The program does not
+notice. While paused, it has its own code. From each answer on only the chosen functions are recorded.
 
-    live.py [--cycles=N] [--quiet=FUNCTION] [--choices=A,B] [--all] [--depth=N] [--snapshot] SPOOR PROGRAM [ARGUMENT...]
+    live.py [--cycles=N] [--quiet=FUNCTION] [--choices=A,B] [--all] [--depth=N] [--snapshot]
+        SPOOR PROGRAM [ARGUMENT...]
 
 --quiet: a function that the program does not call.
---choices: two functions that it calls; compute and mean if not given.
---all: now and then all modules are traced.
---depth: of calls that are recorded, where those of all modules would be too many.
---snapshot: one is asked for, too.
+--choices: two functions that it calls; the default is compute and mean.
+--all: sometimes all modules are traced.
+--depth: greatest depth of recorded calls, for programs where all modules make too many.
+--snapshot: takes a snapshot, too.
 """
 import collections
 import hashlib
@@ -19,13 +19,13 @@ import subprocess
 import sys
 import time
 
-from attach import TIMEOUT, Failure, Spoor, check, check_left, code_of, main, run, running, traces_of_us
+from attach import TIMEOUT, Failure, Spoor, check, check_left, code_of, main, run, running, signs_of_spoor
 
-THREADS = 12  # more than ever run at once
+THREADS = 12  # more than the program ever has at once
 
 
 def text_of(pid):
-    """What the executable maps of files hold in process PID."""
+    """{line of maps: its bytes} for the file-backed code of process PID."""
     digests = {}
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
         for line in maps:
@@ -43,11 +43,11 @@ def text_of(pid):
 def check_text(pid, before):
     now = text_of(pid)
     for line in before.keys() & now.keys():
-        check(now[line] == before[line], f"paused, but its code is not its own: {line}")
+        check(now[line] == before[line], f"paused, but the code is still patched: {line}")
 
 
 class Control:
-    """A recording that goes on."""
+    """The control of a running recording."""
 
     def __init__(self, spoor, pid, options):
         self.spoor, self.pid, self.changes, self.done = spoor, str(pid), 0, []
@@ -56,8 +56,8 @@ class Control:
     def ask(self, *words):
         return run([self.spoor.path, "ctl", self.pid, *words])
 
-    def tell(self, *words):
-        """What is answered; it must be done."""
+    def request(self, *words):
+        """Sends a request that must succeed; returns the answer."""
         done = self.ask(*words)
         check(done.status == 0, f"ctl {words}: status {done.status}: {done.stderr.decode()}")
         check(done.stdout.count(b"\n") == 1, f"ctl {words}: not one line: {done.stdout}")
@@ -66,10 +66,10 @@ class Control:
         return done.stdout.decode()
 
     def events(self):
-        return self.tell("status").split(" events")[0].split()[-1]
+        return self.request("status").split(" events")[0].split()[-1]
 
     def check_silent(self, why):
-        """What was written before may still be on its way; nothing follows."""
+        """Waits until the count of events stays the same: earlier events may still be on their way."""
         until, last = time.monotonic() + TIMEOUT, None
         while last != (last := self.events()):
             check(time.monotonic() < until, f"{why}: events go on")
@@ -92,30 +92,30 @@ def refuse(control):
 def change(control, before):
     for number in range(int(control.options.get("--cycles", 30))):
         for choice in control.choices:
-            said = control.tell("filter", "-F", choice)
-            check(said.startswith("filter: 1 functions, "), said)
-        check(control.tell("pause").startswith("paused: "), "not paused")
+            answer = control.request("filter", "-F", choice)
+            check(answer.startswith("filter: 1 functions, "), answer)
+        check(control.request("pause").startswith("paused: "), "not paused")
         check_text(control.pid, before)
         if number % 10 == 0:
-            check(control.tell("pause").startswith("paused: "), "not paused again")
+            check(control.request("pause").startswith("paused: "), "not paused again")
             control.check_silent("paused")
             check_text(control.pid, before)
         if number % 10 == 1:
-            check("still paused" in control.tell("filter", "-F", control.choices[0]), "resumed by a filter")
+            check("still paused" in control.request("filter", "-F", control.choices[0]), "a filter ends the pause")
             check_text(control.pid, before)
-        check(control.tell("resume").startswith("recording: "), "not resumed")
+        check(control.request("resume").startswith("recording: "), "not resumed")
         if number % 10 == 2:
-            control.tell("filter", "-F", control.options["--quiet"])
+            control.request("filter", "-F", control.options["--quiet"])
             control.check_silent("a function that is not called")
             refuse(control)
         if number % 3 == 0 and "--all" in control.options:
-            control.tell("filter", "-M", "*")
-            control.tell("filter")
+            control.request("filter", "-M", "*")
+            control.request("filter")
 
 
 def check_order(spoor, choices, most, threads):
-    """Calls begin and end in order, none in a pause, and of each function at most one run between two changes.
-    THREADS: whose they are. (They are many: what would be said is made up only where it is.)"""
+    """Calls begin and end in order and not in a pause. A function has at most one run of calls between two
+    changes. THREADS: the calls of each thread. (There are many, so messages are formatted only on failure.)"""
     stacks, runs, last, ends = collections.defaultdict(list), collections.Counter(), {}, {}
     for line in spoor.view("replay", "--json", *(f"--filter={c}" for c in choices), "trace").splitlines():
         event = json.loads(line)
@@ -133,22 +133,22 @@ def check_order(spoor, choices, most, threads):
             last[event["tid"]] = event["function"]
         elif event["kind"] not in ("lost", "paused", "filter"):
             if not stack or stack.pop() != event["function"]:
-                raise Failure(f"ends without having begun: {event}")
+                raise Failure(f"end without a beginning: {event}")
     check(last, "no event")
     check(max(runs.values()) <= most, f"{max(runs.values())} runs of functions, {most} changes")
 
 
-def check_told(control, info):
-    """The trace knows of each pause and each filter."""
+def check_changes(control, info):
+    """The trace has each pause and each filter."""
     pid, done, paused, pauses = int(control.pid), control.done, False, 0
     for words in done:
         pauses += words == ("pause",) and not paused
         paused = words == ("pause",) or (paused and words != ("resume",))
     found = [c for c in info["changes"] if c["kind"] == "paused" and c["pid"] == pid]
     check(len(found) == pauses and not any("open" in p for p in found), f"{pauses} pauses: {found}")
-    told = [c["filter"] for c in info["changes"] if c["kind"] == "filter"]
+    recorded = [c["filter"] for c in info["changes"] if c["kind"] == "filter"]
     wanted = [" ".join(words[1:] or ("-F", control.choices[0])) for words in done if words[0] == "filter"]
-    check(told == wanted, f"filters: {told}, not {wanted}")
+    check(recorded == wanted, f"filters: {recorded}, not {wanted}")
     check(info["paused_ns"] >= sum(p["duration_ns"] for p in found) > 0, f"paused {info['paused_ns']} ns")
 
 
@@ -156,7 +156,7 @@ def check_recorded(control):
     spoor, changes = control.spoor, control.changes
     info = spoor.json("info", "--json", "trace")
     check(info["events"]["lost"] == 0, f"lost: {info['events']}")
-    check_told(control, info)
+    check_changes(control, info)
     for row in spoor.json("report", "--json", "trace"):
         check(row["unwound"] <= changes * THREADS, f"not balanced: {row}")
     check_order(spoor, control.choices, sys.maxsize if "--all" in control.options else changes,
@@ -164,20 +164,20 @@ def check_recorded(control):
 
 
 def keep_snapshot(control, before):
-    """Of a paused program: what its rings hold stays."""
-    control.tell("filter", "-F", control.choices[1])
-    control.tell("pause")
+    """Takes a snapshot of a paused program: the rings keep their events."""
+    control.request("filter", "-F", control.choices[1])
+    control.request("pause")
     check_text(control.pid, before)
-    check(control.tell("snapshot").startswith("snapshot: "), "no snapshot")
+    check(control.request("snapshot").startswith("snapshot: "), "no snapshot")
     until = time.monotonic() + TIMEOUT
     while not os.path.exists("trace.1"):
         check(time.monotonic() < until, "there is no snapshot")
         time.sleep(0.01)
     check(control.spoor.json("info", "--json", "trace.1")["snapshot"] == 1, "not a snapshot")
-    control.tell("resume")
+    control.request("resume")
 
 
-def control_it(spoor, pid, options, overflow="wait", what=change):
+def run_recording(spoor, pid, options, overflow="wait", what=change):
     control, before = Control(spoor, pid, options), text_of(pid)
     depth = ["--depth=" + options["--depth"]] if "--depth" in options else []
     command = [spoor.path, "attach", "-q", "-o", "trace", f"--overflow={overflow}", *depth, "-F",
@@ -186,31 +186,31 @@ def control_it(spoor, pid, options, overflow="wait", what=change):
         try:
             control.await_ready(recorder)
             what(control, before)
-            control.tell("stop")
+            control.request("stop")
         except BaseException:
             recorder.terminate()
             raise
-        check(not traces_of_us(pid), f"left something: {traces_of_us(pid)}")
+        check(not signs_of_spoor(pid), f"left in the process: {signs_of_spoor(pid)}")
         check(control.ask("status").status == 1, "it still listens")
         check(recorder.wait(TIMEOUT) == 0, f"attach ended with {recorder.returncode}")
     return control
 
 
-def control_process(spoor, options, command, *how):
-    """Of a process of its own, which has ended when what was recorded of it is looked at."""
+def record_process(spoor, options, command, *how):
+    """Starts a process for one recording. The process ends before its trace is checked."""
     steady = "loads" not in command
     with running(command) as process:
         before = code_of(process.pid) if steady else None
-        control = control_it(spoor, process.pid, options, *how)
+        control = run_recording(spoor, process.pid, options, *how)
         if steady:
             check_left(process.pid, before)
     return control
 
 
 def test(spoor, options, command):
-    check_recorded(control_process(spoor, options, command))
+    check_recorded(record_process(spoor, options, command))
     if "--snapshot" in options:
-        control_process(spoor, options, command, "overwrite", keep_snapshot)
+        record_process(spoor, options, command, "overwrite", keep_snapshot)
 
 
 if __name__ == "__main__":

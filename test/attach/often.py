@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""spoor comes to a program and leaves it, many times in a row, each time for a moment: nothing of it may
-pile up. Prints how long the program stood still. Where threads are born at a rate, that must be kept.
+"""spoor attaches to a program and detaches, many times in a row, each time briefly. Memory and descriptors of the
+program do not grow. A program that starts threads at a rate keeps that rate. Prints how long the program stood still.
 
     often.py --visits=N [--moment=TIME] [--from=DIRECTORY] SPOOR PROGRAM [ARGUMENT...]
 
---from: with a copy of the program there, which may be a file system of another kind.
+--from: runs a copy of the program in DIRECTORY, to test another file system.
 """
 import os
 import re
@@ -17,17 +17,17 @@ import time
 from attach import (SKIP, Failure, Spoor, attach, check, check_left, code_of, main, private_text, running,
                     shows_its_files)
 
-STOOD = re.compile(r"stopped for ([0-9.]+) +(\w+) at attach, for ([0-9.]+) +(\w+)")
+STOP_TIMES = re.compile(r"stopped for ([0-9.]+) +(\w+) at attach, for ([0-9.]+) +(\w+)")
 MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
 PACE = r"(?:(\d+) of (\d+) threads a second\n)?"
 MOST_PRIVATE_KB = os.sysconf("SC_PAGESIZE") // 1024  # the page from which the first remote call is made
-LEAST_PACE = 0.9  # the last stop may not have been made up for
-RESERVE = 4       # how much faster a machine must be that is fast enough
+LEAST_PACE = 0.9  # of the rate: the program may not have caught up after the last stop
+RESERVE = 4       # a machine is fast enough if the program alone reaches this multiple of the rate
 WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"])
 
 
 def holdings_of(pid):
-    """How many files, and how many pieces of files in its memory."""
+    """How many files process PID has open, and how many maps of files."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
         named = [line for line in maps if "/" in line]
     return len(os.listdir(f"/proc/{pid}/fd")), len(named)
@@ -35,52 +35,51 @@ def holdings_of(pid):
 
 def visit(spoor, pid, moment, way):
     done = attach(spoor, pid, f"--duration={moment}", *way)
-    said = done.stderr.decode()
-    check(done.status == 0, f"attach ended with {done.status}: {said}")
-    stood = STOOD.search(said)
-    check(stood, f"does not say how long the process stood: {said}")
-    return [float(stood[i]) * MILLISECONDS[stood[i + 1]] for i in (1, 3)]
+    stderr = done.stderr.decode()
+    check(done.status == 0, f"attach ended with {done.status}: {stderr}")
+    stop_times = STOP_TIMES.search(stderr)
+    check(stop_times, f"does not say how long the process stood: {stderr}")
+    return [float(stop_times[i]) * MILLISECONDS[stop_times[i + 1]] for i in (1, 3)]
 
 
 def pace_alone(program, rate):
     with running([program, "births", str(rate)], PACE) as process:
         time.sleep(1)
-    return int(process.told[1])
+    return int(process.reported[1])
 
 
 def check_pace(program, pace, rate):
-    """Threads are born at RATE, if the machine is not so busy that this would be hard even for a program
-    that is left alone."""
+    """Threads begin at RATE, unless the machine is too busy for that even without spoor."""
     if pace >= LEAST_PACE * rate:
         return
     alone = pace_alone(program, RESERVE * rate)
     if alone < LEAST_PACE * RESERVE * rate:
         print(f"the machine is too busy: {pace} of {rate} threads a second, {alone} at most without spoor")
         sys.exit(SKIP)
-    raise Failure(f"{pace} of {rate} threads a second are born, though {alone} are without spoor")
+    raise Failure(f"{pace} of {rate} threads begin in a second, but {alone} without spoor")
 
 
 def test(spoor, visits, moment, command):
-    stood, events = [], 0
+    stop_times, events = [], 0
     with running(command, PACE) as process:
         before, held = code_of(process.pid), holdings_of(process.pid)
         for number in range(visits):
             try:
-                stood.append(visit(spoor, process.pid, moment, WAYS[number % len(WAYS)]))
+                stop_times.append(visit(spoor, process.pid, moment, WAYS[number % len(WAYS)]))
                 check_left(process.pid, before)
             except Failure as failure:
                 raise Failure(f"visit {number}: {failure}") from failure
             events += spoor.json("info", "--json", "trace")["events"]["entry"]
         check(events > 0, "no event")
         check(private_text(process.pid) <= MOST_PRIVATE_KB or not shows_its_files(process.pid),
-              f"{private_text(process.pid)} KB of its code are private by now")
+              f"{private_text(process.pid)} KB of its code are private copies")
         check(holdings_of(process.pid) == held, f"holds {holdings_of(process.pid)} instead of {held}")
     print(f"{visits} visits, {events} calls; stood still in ms (median, most): " +
           "; ".join(f"{name} {statistics.median(times):.2f}, {max(times):.2f}"
-                    for name, times in zip(("attach", "leave"), zip(*stood))))
-    if process.told[1]:
-        print(process.told[0].splitlines()[0])
-        check_pace(command[0], *map(int, process.told.groups()))
+                    for name, times in zip(("attach", "leave"), zip(*stop_times))))
+    if process.reported[1]:
+        print(process.reported[0].splitlines()[0])
+        check_pace(command[0], *map(int, process.reported.groups()))
 
 
 def option(name, default):
@@ -98,6 +97,6 @@ if __name__ == "__main__":
     how = (Spoor(words[0]), int(option("visits", "10")), option("moment", "1ms"), program)
     source = option("from", None)
     if source and not os.access(source, os.W_OK):
-        print(f"{source} cannot be written to")
+        print(f"{source} cannot be written")
         sys.exit(SKIP)
     main(lambda: test_from(source, *how) if source else test(*how))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What was open when spoor came is in the trace, and returns from it like other calls; so is what was open when a
-pause ended, or other functions were chosen.
+"""Calls that are open at attach, at the end of a pause or at a change of the filter are in the trace. They return
+like other calls.
 
     open_calls.py SPOOR PROGRAM [CYCLES]
 """
@@ -14,7 +14,7 @@ from attach import TIMEOUT, Spoor, attach_for, check, main, run, running
 
 RECURSION = ["recurse"] * 6 + ["stand"]
 IN_HANDLER = ["on_signal", "recurse", "recurse", "stand"]
-# By thread, the outermost first. The thread on a coroutine's stack has nothing else on it.
+# {thread: its open calls, the outermost first}. The coroutine's stack has only the coroutine's calls.
 OPEN = sorted([["main", "nested", *RECURSION], ["handles", "interrupted", *IN_HANDLER],
                ["handles_apart", "interrupted", *IN_HANDLER],
                ["routine", "recurse", "recurse", "recurse", "stand"], ["stands", "stand"],
@@ -27,36 +27,36 @@ def lines_of(spoor, trace):
 
 
 def control(spoor, recorder, pid, *words):
-    """Asks as soon as somebody listens."""
+    """Sends a control request as soon as the recording accepts requests."""
     while (done := run([spoor.path, "ctl", str(pid), *words])).status:
         check(recorder.poll() is None and b"no spoor" in done.stderr, f"{words}: {done}")
 
 
 def attach_until_end(spoor, process, changes, *options):
-    """Attaches; when all threads have been seen to, and CHANGES been made, the program returns from all its
-    calls. Returns what there is after the last of them."""
+    """Attaches, and makes CHANGES. Then the program returns from all its calls. Returns the lines of the trace
+    after the last change."""
     command = [spoor.path, "attach", "-o", "trace", *options, str(process.pid)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as recorder:
         for words in (("status",), *changes):
             control(spoor, recorder, process.pid, *words)
         process.stdin.close()
         process.stdin = None
-        _, said = recorder.communicate(timeout=TIMEOUT)
-    check(recorder.returncode == 0, f"{options}: {recorder.returncode}: {said.decode()}")
+        _, stderr = recorder.communicate(timeout=TIMEOUT)
+    check(recorder.returncode == 0, f"{options}: {recorder.returncode}: {stderr.decode()}")
     return since(changes, lines_of(spoor, "trace"))
 
 
 def since(changes, lines):
-    """Those of LINES that come after CHANGES, beginning with what was open then."""
-    told = [at for at, line in enumerate(lines) if line["kind"] in ("paused", "filter")]
-    check(len(told) == sum(words[0] != "resume" for words in changes), f"{changes}: {told}")
-    rest = lines[told[-1] + 1:] if changes else lines
-    begin = min(line["t_ns"] for line in rest if line["kind"] == "entry")
-    return [line for line in rest if line["kind"] != "unwound" or line["t_ns"] > begin]
+    """The LINES after CHANGES, beginning with the calls that are open then."""
+    marks = [at for at, line in enumerate(lines) if line["kind"] in ("paused", "filter")]
+    check(len(marks) == sum(words[0] != "resume" for words in changes), f"{changes}: {marks}")
+    later = lines[marks[-1] + 1:] if changes else lines
+    begin = min(line["t_ns"] for line in later if line["kind"] == "entry")
+    return [line for line in later if line["kind"] != "unwound" or line["t_ns"] > begin]
 
 
 def check_ends(lines, options, may_stay):
-    """Each call that was open returned, the innermost first."""
+    """Each open call returns, the innermost first."""
     stacks = collections.defaultdict(list)
     for line in lines:
         stack = stacks[line["tid"]]
@@ -68,7 +68,7 @@ def check_ends(lines, options, may_stay):
             stack.pop()
         else:
             check(False, f"{options}: {line}")
-    check(not any(stacks.values()), f"{options}: never left: {dict(stacks)}")
+    check(not any(stacks.values()), f"{options}: calls without an end: {dict(stacks)}")
 
 
 def check_nested(spoor, program, shown, *options, may_stay=lambda line: False, changes=()):
@@ -80,16 +80,16 @@ def check_nested(spoor, program, shown, *options, may_stay=lambda line: False, c
             before[line["tid"]].append(line["function"])
     wanted = sorted(filter(None, map(shown, OPEN)))
     found = sorted([name for name in names if name not in INLINED] for names in before.values())
-    check(found == wanted, f"{options}: open were {found}, not {wanted}")
+    check(found == wanted, f"{options}: open calls: {found}, not {wanted}")
     check_ends(lines, options, may_stay)
 
 
-LEFT_AT_ONCE = () if sys.maxsize > 2**32 else ("setcontext",)  # what the kernel is does not tell
+LEFT_AT_ONCE = () if sys.maxsize > 2**32 else ("setcontext",)  # the kernel may be 64-bit in both cases
 
 
 def never_returns(line):
-    """The C library ends threads, and the program, in the middle of its own functions; and coroutines by
-    setcontext(), of which 32-bit Arm tells when it is left for another stack (a control site)."""
+    """The C library ends threads and the program inside its own functions. It ends coroutines by setcontext(),
+    which has a control site on 32-bit Arm."""
     return not line["module"].startswith("open") and ("open" in line or line["function"] in LEFT_AT_ONCE)
 
 
@@ -98,7 +98,7 @@ def known(names):
 
 
 def shallow(names):
-    """Two of each stack."""
+    """The two outermost calls of each stack."""
     return known(names)[:4 if names[0] == "handles_apart" else 2]
 
 
@@ -116,7 +116,7 @@ def only(function):
 
 
 def changed(spoor, program):
-    """Others judge what is shown by depth and duration: the drainer, as the events come."""
+    """Changes of the filter, also with limits of depth and duration, which the drainer applies."""
     pause = (("pause",), ("resume",))
     choose = (("filter", "-M", "open*"),)
     for options, shown in (((), known), (("--threshold=1000s",), known), (("--depth=2",), shallow)):
@@ -127,12 +127,12 @@ def changed(spoor, program):
 
 
 def check_cycle(spoor, info):
-    """Wherever it was stopped: what was open leads down from main(), and each exit has its entry."""
+    """The open calls lead down from main() wherever the program was stopped. Each exit has its entry."""
     rows = spoor.view("export", "--format=csv", "trace").decode().splitlines()[1:]
     ends = collections.Counter(row.rsplit(",", 2)[1] for row in rows)
     before = [row.split(",")[4:6] for row in rows if row.endswith(",1")]
     names = [name for _, name in sorted(before)]
-    check(names[:2] == ["main", "turns"], f"open were {names}")
+    check(names[:2] == ["main", "turns"], f"open calls: {names}")
     check(ends["returned"] + ends["tail"] == info["events"]["exit"], f"strays: {ends}, {info}, {names}")
     check(len(rows) - len(before) == info["events"]["entry"], f"{len(rows)}, {info}, {names}")
     check(not ends["unwound"] and not ends["inferred"], f"left without a return: {ends}, {names}")

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""parked_coroutine.py SPOOR PROGRAM: spoor comes to a program that stands on a coroutine's stack then (programs/parked_coroutine.c). It
-runs as without, whatever becomes of the memory around, and who called is recorded as far as is known."""
+"""parked_coroutine.py SPOOR PROGRAM
+
+spoor attaches to a program that is on a coroutine's stack (programs/parked_coroutine.c). The program unmaps memory
+around that stack and runs on correctly. Callers are recorded as far as they are known."""
 import os
 import subprocess
 import sys
@@ -8,22 +10,22 @@ import sys
 from attach import SKIP, TIMEOUT, Spoor, check, main, run
 
 
-def say(process, line, answer):
+def send_line(process, line, answer):
     process.stdin.write(line)
     process.stdin.flush()
     got = process.stdout.readline()
-    check(got == answer, f"{line} was answered by {got}, status {process.poll()}")
+    check(got == answer, f"the answer to {line} is {got}, status {process.poll()}")
 
 
-def attach_and_say(spoor, process):
+def attach_and_send(spoor, process):
     command = [spoor.path, "attach", "-o", "trace", "-F", "leaf", "--stack", "--overflow=wait", str(process.pid)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as recorder:
         while run([spoor.path, "ctl", str(process.pid), "status"]).status: # until it records
             check(recorder.poll() is None, f"attach ended: {recorder.returncode}")
-        say(process, b"go on\n", b"done\n")
-        say(process, b"end\n", b"right\n")
-        _, said = recorder.communicate(timeout=TIMEOUT)
-        check(recorder.returncode == 0, f"attach: status {recorder.returncode}: {said}")
+        send_line(process, b"go on\n", b"done\n")
+        send_line(process, b"end\n", b"right\n")
+        _, stderr = recorder.communicate(timeout=TIMEOUT)
+        check(recorder.returncode == 0, f"attach: status {recorder.returncode}: {stderr}")
 
 
 def check_callers(spoor):
@@ -37,9 +39,9 @@ def test(spoor, program):
     with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             if process.stdout.readline() != b"ready\n":
-                print("memory is laid out in another way here")
+                print("this kernel lays memory out in another way")
                 sys.exit(SKIP)
-            attach_and_say(spoor, process)
+            attach_and_send(spoor, process)
             process.stdin.close()
             check(process.wait(TIMEOUT) == 0, f"the program ended with {process.returncode}")
         finally:

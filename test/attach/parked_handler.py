@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""spoor is killed, and in what it has left a program's signal handler stands aside, to go on later in a trampoline: that
-stays until nothing leads there.
+"""A program's signal handler has switched stacks and will return into a trampoline. spoor is killed. Its area stays
+mapped until no stack leads there.
 
     parked_handler.py SPOOR PROGRAM
 
@@ -12,17 +12,17 @@ import select
 import subprocess
 import sys
 
-from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running, traces_of_us
+from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running, signs_of_spoor
 
 LATER = b"may yet come back"
 
 
-def say(process, line, *answers):
+def send_line(process, line, *answers):
     process.stdin.write(line + b"\n")
     process.stdin.flush()
-    check(select.select([process.stdout], [], [], TIMEOUT)[0], f"{line} was not answered")
+    check(select.select([process.stdout], [], [], TIMEOUT)[0], f"no answer to {line}")
     got = process.stdout.readline().strip()
-    check(got in answers, f"{line} was answered by {got}, status {process.poll()}")
+    check(got in answers, f"the answer to {line} is {got}, status {process.poll()}")
     return got
 
 
@@ -34,7 +34,7 @@ def leave_behind(spoor, pid):
 
 
 def fetch_of(spoor, pid, program):
-    """The bytes of the function that was patched."""
+    """The bytes of the function fetch(), which spoor patches."""
     at = next(row["address"] for row in spoor.json("explain", "--json", program) if row["function"] == "fetch")
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
         start = next(int(line.split("-")[0], 16) for line in maps if line.endswith(program + "\n"))
@@ -42,20 +42,20 @@ def fetch_of(spoor, pid, program):
         return memory.read(16)
 
 
-def forsake(spoor, process, program):
+def detach_around_handler(spoor, process, program):
     pid, before = process.pid, code_of(process.pid)
     own = fetch_of(spoor, pid, program)
     leave_behind(spoor, pid)
-    check(fetch_of(spoor, pid, program) != own, "nothing was patched")
-    say(process, b"fault", b"aside, moved")
+    check(fetch_of(spoor, pid, program) != own, "fetch() was not patched")
+    send_line(process, b"fault", b"aside, moved")
     for command in ["detach", str(pid)], ["attach", "-o", "trace", "--duration=1ms", str(pid)], ["detach", str(pid)]:
         done = run([spoor.path, *command])
         check(done.status == 1 and LATER in done.stderr, f"{command}: {done}")
-        check(fetch_of(spoor, pid, program) == own, f"{command}: is still patched")
-        check(traces_of_us(pid), f"{command}: nothing has stayed")
-    say(process, b"go on", b"done")
+        check(fetch_of(spoor, pid, program) == own, f"{command}: fetch() is still patched")
+        check(signs_of_spoor(pid), f"{command}: the area is unmapped")
+    send_line(process, b"go on", b"done")
     done = run([spoor.path, "detach", str(pid)])
-    check(done.status == 0, f"at last: {done}")
+    check(done.status == 0, f"after the handler's return: {done}")
     check_left(pid, before)
 
 
@@ -68,19 +68,19 @@ def recording(spoor, pid):
         check(run([spoor.path, "ctl", str(pid), "stop"]).status == 0, "is not stopped")
 
 
-def come_meanwhile(spoor, process):
-    """The handler stands aside when spoor comes: where it goes on is no window then."""
+def attach_to_parked(spoor, process):
+    """spoor attaches while the handler is parked: no window contains the place where the handler goes on."""
     before = code_of(process.pid)
-    say(process, b"fault", b"aside, not moved")
+    send_line(process, b"fault", b"aside, not moved")
     with recording(spoor, process.pid):
-        say(process, b"go on", b"done")
+        send_line(process, b"go on", b"done")
     check_left(process.pid, before)
 
 
-def come_after(spoor, process):
-    """What its handler has left is none that stands aside: nothing is left out for that."""
+def attach_after_return(spoor, process):
+    """The handler's stale frame is not a parked handler: spoor patches all windows."""
     with recording(spoor, process.pid):
-        say(process, b"call", b"called")
+        send_line(process, b"call", b"called")
     events = spoor.json("info", "--json", "trace")["events"]
     check((events["entry"], events["exit"]) == (1, 1), f"the call was not seen: {events}")
 
@@ -88,9 +88,9 @@ def come_after(spoor, process):
 def test(spoor, program):
     for kind in "made", "own", "forgotten", "known":
         with running([program, kind]) as process:
-            come_meanwhile(spoor, process)
-            come_after(spoor, process)
-            forsake(spoor, process, program)
+            attach_to_parked(spoor, process)
+            attach_after_return(spoor, process)
+            detach_around_handler(spoor, process, program)
 
 
 if __name__ == "__main__":

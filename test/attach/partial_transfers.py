@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A program sends and receives in calls that wait until all is done: each does all, though spoor stops them half-way,
-when it comes and goes, when what is traced changes, and when it is killed meanwhile.
+"""A program sends and receives by system calls that return only when all bytes are transferred. spoor stops them
+half-way by attach, detach, a change of the filter, or when it is killed. Each call still transfers all bytes.
 
-    partial_transfers.py [--own] [--visits=N] SPOOR TRANSFERS GATHERS
+    partial_transfers.py [--own] [--visits=N] SPOOR TRANSFERS PARTIAL_TRANSFERS
 
-Of programs/. --own: only the programs' own functions are traced, which machines that are emulated have time for.
+The programs are in programs/. --own: traces only the programs' own functions, for slow emulated machines.
 """
 import argparse
 import os
@@ -34,7 +34,7 @@ def await_here(spoor, pid, recorder):
         check(recorder.poll() is None and time.monotonic() < until, f"does not begin: {recorder.returncode}")
 
 
-def come_and_go(how, program):
+def attach_and_detach(how, program):
     with running([program, "whole"]) as process:
         before = code_of(process.pid)
         for number in range(how.visits):
@@ -43,7 +43,7 @@ def come_and_go(how, program):
 
 
 def change(how, program):
-    """Of one program spoor leaves while it pauses, of the other while it traces."""
+    """Changes of the filter. spoor detaches from one program during a pause, from the other while it traces."""
     spoor = how.spoor
     with running([program, "whole"]) as process:
         command = [spoor.path, "attach", "-q", "-o", "trace", str(process.pid)]
@@ -60,7 +60,8 @@ def kills(how):
 
 
 def await_runs(pid):
-    """Who dies while the program stands leaves calls that its stop has cut short as they are: what was done is returned."""
+    """Waits until the threads run. A spoor that is killed while they are stopped leaves interrupted calls as they
+    are: they return a partial count."""
     while "t" in states_of(pid):
         time.sleep(0.001)
 
@@ -73,8 +74,8 @@ def kill_at_work(how, pid):
         recorder.kill()
 
 
-def be_killed(how, program):
-    """Calls go on alone; to remove what is left cuts some short, and does no harm."""
+def kill_during_calls(how, program):
+    """After a kill calls go on without spoor. "spoor detach" interrupts some of them, and they still complete."""
     with running([program, "whole"]) as process:
         kill_at_work(how, process.pid)
         time.sleep(0.2)
@@ -87,8 +88,8 @@ def be_killed(how, program):
             check_left(process.pid, before)
 
 
-def be_killed_meanwhile(how, program):
-    """Of a call that nobody takes the rest of, a killed spoor leaves a thread in that."""
+def kill_during_stuck_call(how, program):
+    """A killed spoor leaves a thread in the remainder of a call that never completes."""
     with running([program, "stuck"]) as process:
         before = code_of(process.pid)
         for _ in range(kills(how)):
@@ -101,43 +102,43 @@ def be_killed_meanwhile(how, program):
         check_left(process.pid, before)
 
 
-def wait_long(spoor, program):
-    """Rests that get on are waited for, which is said when it takes long: some come to their ends before that."""
+def detach_with_progress(spoor, program):
+    """detach waits for remainders that make progress, and says so if it takes long. Some end before that."""
     with running([program, "slow"]) as process:
         before = code_of(process.pid)
         time.sleep(0.1)
         for _ in range(8):
             done = attach(spoor, process.pid, "--duration=50ms", "--overflow=wait")
             check(done.status == 0, f"attach: {done}")
-            check(b"that call ends early" not in done.stderr, f"does not wait: {done}")
+            check(b"that call ends early" not in done.stderr, f"detach does not wait: {done}")
             check_left(process.pid, before)
             if b"spoor waits for that" in done.stderr:
                 return
             time.sleep(DICE.random() * 3)
-        check(False, f"is not told: {done}")
+        check(False, f"spoor does not say that it waits: {done}")
 
 
-def wait_in_vain(spoor, program):
-    """What nobody takes is not waited for: all runs meanwhile, and then the call ends, which is said."""
+def detach_without_progress(spoor, program):
+    """detach does not wait for a remainder without progress. The call returns early, and spoor says so."""
     with running([program, "stuck"]) as process:
         before = code_of(process.pid)
-        time.sleep(0.1)  # if it is not stuck by then, it waits for spoor's next visit
+        time.sleep(0.1)  # if the call does not block by then, it does at spoor's next visit
         for _ in range(2):
             done = attach(spoor, process.pid, "--duration=50ms")
             check(done.status == 0, f"attach: {done}")
             check_left(process.pid, before)
             if b"that call ends early" in done.stderr:
                 return
-        check(False, f"is not told: {done}")
+        check(False, f"spoor does not say that the call ends early: {done}")
 
 
 def test(how):
-    for one in come_and_go, change, be_killed:
+    for one in attach_and_detach, change, kill_during_calls:
         for program in how.programs:
             one(how, program)
-    be_killed_meanwhile(how, how.programs[0])
-    wait_long(how.spoor, how.programs[0])
-    wait_in_vain(how.spoor, how.programs[0])
+    kill_during_stuck_call(how, how.programs[0])
+    detach_with_progress(how.spoor, how.programs[0])
+    detach_without_progress(how.spoor, how.programs[0])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""spoor comes to a program whose signal handlers have switched stacks and stand aside, and go on later in the middle of
-functions; what is traced changes, and spoor leaves.
+"""A program's signal handlers have switched to other stacks and will return into the middle of functions. spoor
+attaches, changes the filter, and detaches.
 
     preempted.py SPOOR PROGRAM
 
@@ -16,11 +16,11 @@ WAYS = ([], ["-M", "*"], ["-F", "schedule", "-F", "fetch"])
 VISITS, CHANGES = 12, 10
 
 
-def come_and_go(spoor, pid):
+def attach_and_detach(spoor, pid):
     before = code_of(pid)
     for number in range(VISITS):
         info = attach_for(spoor, pid, f"{number % 4 * 10 + 1}ms", *WAYS[number % len(WAYS)])
-        check(info["functions"]["instrumented"] > 0, f"nothing is traced: {info}")
+        check(info["functions"]["instrumented"] > 0, f"no function is traced: {info}")
         check_left(pid, before)
 
 
@@ -40,7 +40,7 @@ def change(spoor, pid):
 def test(spoor, program):
     for kind in "made", "own", "signal", "kept":
         with running([program, kind]) as process:
-            come_and_go(spoor, process.pid)
+            attach_and_detach(spoor, process.pid)
             change(spoor, process.pid)
 
 

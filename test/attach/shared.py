@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""All threads that a program has when spoor comes find room in one piece of memory that both share, or in the few that
-32 bits leave room for: each piece takes time while the program stands.
+"""The lanes of all threads that a program has at attach fit into one slab, or into few slabs with 32-bit
+addresses. Each slab takes time while the program is stopped.
 
     shared.py SPOOR MANY
 """
@@ -24,20 +24,20 @@ def test(spoor, program):
         before = code_of(process.pid)
         with attached(spoor, process.pid, "many threads", []):
             pieces = shared_with(process.pid)
-        check(len(pieces) == PIECES, f"pieces of memory: {pieces}")
+        check(len(pieces) == PIECES, f"slabs: {pieces}")
         info = spoor.json("info", "--json", "trace")
         check(info["threads"] > THREADS, f"threads: {info}")
         check_left(process.pid, before)
 
 
 def test_without_room(spoor, program):
-    """Spoor has no room for what it shares: then the program has nothing left of it either."""
+    """spoor has no memory for slabs: then it leaves nothing in the program."""
     for kilobytes in (130000, 160000, 190000, 220000):
         with running([program, "threads", str(THREADS)], r"(?s:.*)") as process:
             before = code_of(process.pid)
             done = run(["prlimit", f"--as={kilobytes << 10}", spoor.path, "attach", "-o", "trace", "--duration=20ms",
                         str(process.pid)])
-            if b"out of memory" in done.stderr: # it has ended there and then
+            if b"out of memory" in done.stderr:  # spoor itself got no memory
                 done = run([spoor.path, "detach", str(process.pid)])
             check(done.status in (0, 1), f"{kilobytes} KB: {done}")
             check_left(process.pid, before)

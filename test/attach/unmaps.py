@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Each call in turn by which spoor gives memory back is refused, as the kernel does where that would make one map more
-than a process may have: spoor tells it, though it is to be quiet, and fails; the program runs on with its own code, and the next spoor removes the
-rest.
+"""Each remote call in turn that unmaps memory fails, as in a process with the greatest number of maps. spoor prints
+that, in spite of -q, and fails. The program runs on with its own code, and the next spoor unmaps the memory.
 
     unmaps.py SPOOR STRIKE PROGRAM [ARGUMENT...]
 
-STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c).
+STRIKE is a library that acts at the N-th request (test/fault/programs/strike.c).
 """
 import os
 import subprocess
@@ -13,12 +12,12 @@ import sys
 
 from attach import Spoor, check, check_left, code_of, main, run, running
 
-LEAST, MOST = 3, 1000  # an area, what is shared, the agent
+LEAST, MOST = 3, 1000  # at least an area, a slab, the agent
 WAY = ["-M", "*"]
 
 
 def own_code(pid):
-    """What of code_of(pid) is the program's."""
+    """The part of code_of(pid) that is the program's."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
         for line in maps:
             fields = line.split()
@@ -29,15 +28,15 @@ def own_code(pid):
 
 
 def leave_behind(spoor, pid):
-    """A spoor that has patched everything is killed."""
+    """Kills a spoor that has patched the program."""
     with subprocess.Popen([spoor.path, "attach", "-q", "-o", "trace", *WAY, str(pid)]) as recorder:
         while run([spoor.path, "ctl", str(pid), "status"]).status:
             check(recorder.poll() is None, f"attach ended with {recorder.returncode}")
         recorder.kill()
 
 
-def refuse_each(spoor, strike, pid, after_kill):
-    """Until none is left to be refused."""
+def fail_each(spoor, strike, pid, after_kill):
+    """Makes the first, second, third … unmapping fail, until there are no more; returns how many there are."""
     before, own = code_of(pid), dict(own_code(pid))
     words = ["detach", str(pid)] if after_kill else ["attach", "-q", "-o", "trace", "--duration=5ms", *WAY, str(pid)]
     for number in range(MOST):
@@ -50,7 +49,7 @@ def refuse_each(spoor, strike, pid, after_kill):
             check_left(pid, before)
             return number
         check(done.status == 1 and done.stderr.count(b"cannot be unmapped") == 1, what)
-        check(dict(own_code(pid)) == own, f"{what}: its code is not what it was")
+        check(dict(own_code(pid)) == own, f"{what}: its code has changed")
         again = run([spoor.path, "detach", str(pid)])
         check(again.status == 0 and b"nothing of spoor" not in again.stderr, f"{what}; once more: {again}")
         check_left(pid, before)
@@ -60,7 +59,7 @@ def refuse_each(spoor, strike, pid, after_kill):
 def test(spoor, strike, program):
     with running(program) as process:
         for after_kill in False, True:
-            count = refuse_each(spoor, strike, process.pid, after_kill)
+            count = fail_each(spoor, strike, process.pid, after_kill)
             check(LEAST <= count < MOST, f"after a kill: {after_kill}: {count} calls")
 
 

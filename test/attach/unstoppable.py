@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A thread waits in the kernel where nothing stops it when spoor is asked to leave: it leaves nevertheless, and the
-others are as they were.
+"""A thread is in an uninterruptible wait when spoor has to detach. spoor detaches all the same; the other threads are
+not affected.
 
     unstoppable.py SPOOR PROGRAM
 
@@ -13,17 +13,17 @@ import subprocess
 import sys
 import time
 
-from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running, traces_of_us
+from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running, signs_of_spoor
 
-PATIENCE_S = 5  # spoor's
+PATIENCE_S = 5  # how long spoor waits for a thread
 
 
-def say(process, line, answer):
+def send_line(process, line, answer):
     process.stdin.write(line + b"\n")
     process.stdin.flush()
-    check(select.select([process.stdout], [], [], TIMEOUT)[0], f"{line} was not answered")
+    check(select.select([process.stdout], [], [], TIMEOUT)[0], f"no answer to {line}")
     got = process.stdout.readline().strip()
-    check(got == answer, f"{line} was answered by {got}, status {process.poll()}")
+    check(got == answer, f"the answer to {line} is {got}, status {process.poll()}")
 
 
 def leave(spoor, program, urge):
@@ -32,10 +32,10 @@ def leave(spoor, program, urge):
         with subprocess.Popen([spoor.path, "attach", "-q", "-o", "trace", "-M", "*", str(process.pid)]) as recorder:
             while run([spoor.path, "ctl", str(process.pid), "status"]).status:
                 check(recorder.poll() is None, f"attach ended with {recorder.returncode}")
-            say(process, b"wait", b"waits")
+            send_line(process, b"wait", b"waits")
             recorder.send_signal(signal.SIGINT)
             begun = time.monotonic()
-            while urge and traces_of_us(process.pid) and time.monotonic() - begun < TIMEOUT / 2:
+            while urge and signs_of_spoor(process.pid) and time.monotonic() - begun < TIMEOUT / 2:
                 recorder.send_signal(signal.SIGINT)
                 time.sleep(0.2)
             try:
@@ -47,7 +47,7 @@ def leave(spoor, program, urge):
             if not urge:
                 check(time.monotonic() - begun >= PATIENCE_S, "spoor has not waited")
         check_left(process.pid, before)
-        say(process, b"go on", b"done")
+        send_line(process, b"go on", b"done")
 
 
 def test(spoor, program):

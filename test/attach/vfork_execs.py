@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """vfork_execs.py SPOOR PROGRAM
 
-Children of vfork begin programs while spoor comes to what made them and leaves it (PROGRAM: shifted). Their dynamic
-linkers lie where their maker has what it runs for spoor: who stands at the first instruction of a program is nowhere in
-his maker's memory, whatever the address is."""
+vfork children exec while spoor attaches to their parent and detaches. Their dynamic linkers have the addresses that
+spoor's area has in the parent. A child at the first instruction of its program is not in the parent's memory, whatever
+its pc is. spoor must not confuse the two."""
 import mmap
 import os
 import re
@@ -17,8 +17,8 @@ import time
 from attach import SKIP, TIMEOUT, Spoor, attach, check, main, running
 
 VISITS = 3
-PLACES = 6   # in the last sixth of an area, where there is relocated code
-LEAST_BYTES = 1 << 18  # the C library's, not the dynamic linker's
+PLACES = 6   # tried shifts, in the last sixth of an area, where relocated code is
+LEAST_BYTES = 1 << 18  # the C library's area is larger than this, the dynamic linker's smaller
 INTERPRETER = re.compile(r"([0-9a-f]+)-\S+ r--p 00000000 \S+ \d+ +(\S*/ld-\S+)\n")
 AREA = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r-xp 00000000 00:00 0 *\n")
 
@@ -35,7 +35,8 @@ def entry_of(maps):
 
 
 def area_of(pid):
-    """The largest area of PID below its dynamic linker's entry, and that entry; none: (0, 0, entry)."""
+    """(start, size, entry): the largest area of PID below the dynamic linker's entry, and that entry. No area:
+    (0, 0, entry)."""
     maps = maps_of(pid)
     entry = entry_of(maps)
     areas = [(int(first, 16), int(end, 16)) for first, end in AREA.findall(maps)]
@@ -62,7 +63,7 @@ def place(spoor, program):
 
 def test(spoor, program):
     size, first, entry = place(spoor, program)
-    check(size, "no area is seen below the dynamic linker")
+    check(size, "no area below the dynamic linker")
     for number in range(PLACES):
         address = first + size * 5 // 6 + number * size // (6 * PLACES)
         shift = (entry - address) // mmap.PAGESIZE * mmap.PAGESIZE

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Among the threads of a process are some of the kernel's that work for it. They are left alone: what they wait in would
-fail, and no call can be made in them.
+"""A process has a kernel thread of io_uring among its threads. spoor does not seize such threads: their waits would
+fail, and they cannot make remote calls.
 
     worker.py SPOOR PROGRAM
 
@@ -28,6 +28,6 @@ def test(spoor, program):
 if __name__ == "__main__":
     subject, given = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
     if run([given]).status == SKIP:
-        print("no io_uring can be made here")
+        print("io_uring cannot be used here")
         sys.exit(SKIP)
     main(lambda: test(subject, given))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""examples.py SOURCE_ROOT SPOOR: the program of backtrace/examples says on each board where it has faulted, and
-spoor names that; in A32, T32 and A64 also what kind of fault it was, and a handler may go on behind it."""
+"""examples.py SOURCE_ROOT SPOOR: on each board the program of backtrace/examples prints the addresses of its fault, and
+spoor names them. On A32, T32 and A64 it also prints the kind of fault, and a handler may go on after the fault."""
 import os
 import re
 import shutil
@@ -10,7 +10,7 @@ import tempfile
 
 SKIP = 77
 ARM, AARCH64 = ["qemu-system-arm", "-M"], ["qemu-system-aarch64", "-cpu", "cortex-a57", "-M"]
-VIRT = ["virt", "-nic", "none"]  # a network card would take a package more (ipxe-qemu)
+VIRT = ["virt", "-nic", "none"]  # a network card would need another package (ipxe-qemu)
 BOARDS = {"microbit": ARM + ["microbit"], "an385": ARM + ["mps2-an385"], "an386": ARM + ["mps2-an386"],
           "an505": ARM + ["mps2-an505"], "a15": ARM + VIRT, "a15-thumb": ARM + VIRT, "a57": AARCH64 + VIRT}
 WITHOUT_M = ["a15", "a15-thumb", "a57"]
@@ -22,7 +22,7 @@ SECONDS = 60
 
 
 def log_of(directory, board):
-    """What it says up to its last line, where it stands still."""
+    """The board's output up to its last line, where the program halts."""
     command = ["timeout", str(SECONDS), *BOARDS[board], "-kernel", board, "-display", "none", "-monitor",
                "none", "-serial", "stdio"]
     lines = []

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""matrix.py SOURCE [--some] [--keep DIR] [--only TEXT]: backtraces of programs of each
-compiler, instruction set and optimization, with faults in chains of calls of each shape.
+"""matrix.py SOURCE [--some] [--keep DIR] [--only TEXT] [--document FILE]
 
-Every program is built (chain.c, twice; the library), run in QEMU, and walks from each fault with each
-walker alone and with all together. A walk is compared with the chain of functions that was called: it is
-complete, or it stops before its end (and says so), or it has a frame that is wrong. Wrong frames fail the
-test, as does a chain that all walkers together do not find complete. --some: a part that is quick.
---keep DIR keeps the programs, --only TEXT takes those whose name has it, --document FILE writes the
-table into doc/BACKTRACE.md."""
+Backtraces of programs for each compiler, instruction set and optimization. The programs fault in chains of calls of
+each shape.
+
+Each program is built (chain.c, twice; the library) and runs in QEMU. It walks from each fault with each walker alone
+and with all walkers. A walk is compared with the chain of called functions: it is complete, or ends early (and says
+so), or has a wrong frame. The test fails on wrong frames, and on chains that all walkers together do not find
+complete. --some: a quick part. --keep: keeps the programs in DIR. --only: programs with TEXT in their name.
+--document: writes the table to FILE (doc/BACKTRACE.md)."""
 import bisect
 import os
 import re
@@ -23,7 +24,7 @@ OPTIMIZATIONS = ["-O0", "-O1", "-O2", "-Os"]
 MARKS = ["<!-- written by test/backtrace/matrix.py -->", "<!-- end -->"]
 WALKERS = ["table", "return", "prologue", "chain", "all"]
 
-# Chains from the fault outwards. A function that ends in a jump to the next one is left out, if it does.
+# Chains from the fault outwards. A function that makes a tail call to the next one is left out of the expected walk.
 CHAINS = [
     ["leaf", "s_leaf"],
     ["leaf_with_locals", "s_leaf_with_locals"],
@@ -46,7 +47,7 @@ CHAINS = [
 
 
 class Target:
-    """One row: how both parts are compiled, and how the program is run."""
+    """A row of the table: flags for both parts of the program, and the emulator."""
 
     def __init__(self, name, flags, other=None, runs="qemu-arm-static", clang="arm-none-eabi"):
         self.name, self.flags, self.runs, self.clang = name, flags, runs, clang
@@ -57,7 +58,7 @@ class Target:
 
 
 class Board(Target):
-    """A Cortex-M: its programs run without anything below them."""
+    """A Cortex-M board: its programs run on bare metal."""
 
     def __init__(self, name, flags, machine, on_process_stack=False):
         super().__init__(name, ["-mthumb", *flags], runs="qemu-system-arm")
@@ -88,19 +89,19 @@ BOARDS = [
     Board("armv8-m.main", ["-march=armv8-m.main"], "mps2-an505", on_process_stack=True),
 ]
 TARGETS = USER + BOARDS
-# Of the boards' own runtime, before the last.
+# A chain in the boards' runtime; it comes before the last of CHAINS.
 BOARD_CHAIN = ["leaf", "serve", "service", "s_service"]
 # With and without a frame pointer, with and without tables.
 BUILDS = {"fp": ["-fno-omit-frame-pointer", "-funwind-tables"],
           "bare": ["-fomit-frame-pointer", "-fno-unwind-tables", "-fno-asynchronous-unwind-tables"]}
 
 
-# Of functions that never return: where these have kept no return address walks must end, and be right.
+# Chains with functions that never return. If these keep no return address, walks end there, and must be right.
 ENDINGS = [["ending", "s_ending"], ["leaf", "ending_leaf", "s_ending_leaf"], ["pointed", "s_pointed"]]
-# What nothing leads to that a walk looks at: what is wrong there must be said to be unsure.
+# A chain without information for the walkers: a wrong frame must be marked as unsure.
 UNSURE = ["kept", "s_kept"]
 
-# What calls the scenarios.
+# Callers of the scenarios.
 OUTER = ["run_scenarios"]
 OUTER_OF = {"s_service": ["run_more", "run_scenarios"],
             **{chain[-1]: ["run_endings", "run_scenarios"] for chain in [*ENDINGS, UNSURE]}}
@@ -110,7 +111,7 @@ OUTERMOST = [["start_here", "_start"], ["begin", "reset"]]
 SOME = [(compiler, optimization, build, target.name)
         for compiler, optimization, build in (("gcc", "-O2", "bare"), ("clang", "-Os", "fp"))
         for target in [*USER, BOARDS[0], BOARDS[2], BOARDS[5]]]
-SOME.append(("gcc", "-O0", "bare", "Thumb-1"))  # what stands behind its "kept" leads to a return
+SOME.append(("gcc", "-O0", "bare", "Thumb-1"))  # the code behind its function "kept" leads to a return
 
 
 class Broken(Exception):
@@ -125,7 +126,7 @@ def run(command, seconds=60):
     return done.stdout
 
 
-class Cell:
+class Build:
     """One program: compiler, target, optimization, build."""
 
     def __init__(self, compiler, target, optimization, build):
@@ -153,8 +154,8 @@ class Cell:
         return objects
 
     def library(self, source, directory):
-        """The library and the runtime: the same for all programs of an instruction set. For boards in
-        "bare" builds the library is as it is by default, below 4 KB; else it has all walkers."""
+        """Builds the library and the runtime, once for all programs of an instruction set. "bare" builds for boards
+        get the default library (below 4 KB), others one with all walkers."""
         walkers = ["-DSPOOR_WALKERS=15"] * (self.build == "fp")
         base = re.sub(r"\W+", "_", "-".join(self.target.flags + walkers) + self.target.gcc)
         objects = []
@@ -169,7 +170,7 @@ class Cell:
         return objects
 
     def chains(self):
-        """Which frame pointers lead on: enum spoor_flags."""
+        """The kinds of frame pointers that a walk may follow: enum spoor_flags."""
         return 0 if self.build != "fp" else 2 if self.compiler == "gcc" else 3
 
     def is_board(self):
@@ -205,7 +206,7 @@ class Cell:
         return run([self.target.runs, program])
 
     def chains_called(self):
-        """Those that can be found complete."""
+        """Chains that can be found complete."""
         return CHAINS[:-1] + [BOARD_CHAIN] * self.is_board() + CHAINS[-1:]
 
     def chains_run(self):
@@ -232,15 +233,15 @@ class Cell:
             for line in lines[:len(WALKERS)]:
                 name, *sites, result = line.split()
                 names = [program.name(int(site[:-1], 16)) for site in sites]
-                told = f"{name} in {chain[-1]} {number} ({result}: {' '.join(sites)})"
+                description = f"{name} in {chain[-1]} {number} ({result}: {' '.join(sites)})"
                 right = len(os.path.commonprefix([names, expected + outer]))
                 if chain not in [*ENDINGS, UNSURE]:
-                    self.compare(name, (expected, outer), names, told)
+                    self.compare(name, (expected, outer), names, description)
                 elif right < len(names) and (chain in ENDINGS or sites[right][-1] != "?"):
-                    self.wrong.append(f"{self.name}: {told}: {names}, not {expected}")
+                    self.wrong.append(f"{self.name}: {description}: {names}, not {expected}")
 
     def judge_printed(self, program, output):
-        """What the fault handler of the library prints."""
+        """Checks the output of the library's fault handler."""
         printed = output.split("spoor: ")[-1].split("\nfault")[0]
         expected = ["leaf_with_locals", "s_printed", "run_more", "run_scenarios", "begin", "reset"]
         names = [program.name(int(site, 16)) for site in re.findall(r"(?m)^#\d+ 0x([0-9a-f]{8})(?: \?)?$", printed)]
@@ -248,26 +249,26 @@ class Cell:
         status = " FORCED UNDEFINSTR" * self.target.has_status
         if not printed.startswith(f"HardFault:{status}\nr0 ") or names[:3] != expected[:3] or \
                 names != expected[:len(names)] or program.name(int(pc[1], 16)) != names[0]:
-            raise Broken(f"printed of {expected}:\n{printed}")
+            raise Broken(f"printed for {expected}:\n{printed}")
         here = [program.name(int(site, 16)) for site in re.search(r"here(.*)", output)[1].split()]
         if here[:2] != ["s_here", "run_more"] and self.target.on_main_stack:
             raise Broken(f"spoor_backtrace() found {here}")
 
-    def compare(self, walker, chain, names, told):
-        """A walk is complete when it comes to the scenario's function; it need not go further."""
+    def compare(self, walker, chain, names, description):
+        """A walk is complete if it reaches the scenario's function; it need not go further."""
         expected, outer = chain
         count = len(expected)
         self.found.setdefault(walker, 0)
         if names[:count] == expected and names[count:] == outer[:len(names) - count]:
             self.found[walker] += 1
         elif names != expected[:len(names)]:
-            self.wrong.append(f"{self.name}: {told}: {names}, not {expected}")
+            self.wrong.append(f"{self.name}: {description}: {names}, not {expected}")
         elif walker == "all":
-            self.short.append(f"{self.name}: {told}: only {names} of {expected}")
+            self.short.append(f"{self.name}: {description}: only {names} of {expected}")
 
 
 class Program:
-    """Names of an ELF file's functions, and which of them jump to others at their end."""
+    """The names of an ELF file's functions, and their calls and tail calls."""
 
     def __init__(self, path, prefix):
         symbols = {}
@@ -299,7 +300,7 @@ class Program:
         return any(pattern.search(line) for line in self.code[caller])
 
     def called(self, chain):
-        """CHAIN without functions that are left by a jump."""
+        """CHAIN without functions that end by a tail call to the next."""
         kept = chain[:1]
         for callee, caller in zip(chain, chain[1:]):
             if not self.jumps(caller, callee) or self.calls(caller, callee):
@@ -313,11 +314,11 @@ def cells(some):
             for optimization in OPTIMIZATIONS:
                 for build in BUILDS:
                     if not some or (compiler, optimization, build, target.name) in SOME:
-                        yield Cell(compiler, target, optimization, build)
+                        yield Build(compiler, target, optimization, build)
 
 
 def rows(done):
-    """Lines of the table in doc/BACKTRACE.md: chains found complete, over all optimizations."""
+    """Lines of the table in doc/BACKTRACE.md: complete chains, for all optimizations together."""
     yield "| instruction set | compiler | build | " + " | ".join(WALKERS) + " |"
     yield "|---|---|---|" + "---|" * len(WALKERS)
     groups = {}
@@ -331,10 +332,10 @@ def rows(done):
 
 
 def write_document(path, done):
-    """Puts the table between the marks in the document."""
+    """Writes the table between the marks of the document."""
     with open(path, encoding="utf-8") as document:
-        head, _, rest = document.read().partition(MARKS[0])
-    tail = rest.partition(MARKS[1])[2]
+        head, _, after_table = document.read().partition(MARKS[0])
+    tail = after_table.partition(MARKS[1])[2]
     with open(path, "w", encoding="utf-8") as document:
         document.write(head + MARKS[0] + "\n" + "\n".join(rows(done)) + "\n" + MARKS[1] + tail)
 
@@ -352,7 +353,7 @@ def main(words):
     os.makedirs(directory, exist_ok=True)
     chosen = [cell for cell in cells(some) if only in cell.name]
     one_each = list({(cell.target.name, cell.build): cell for cell in chosen}.values())
-    with ThreadPoolExecutor(2) as pool:  # libraries first: several programs share each
+    with ThreadPoolExecutor(2) as pool:  # libraries first: programs share them
         list(pool.map(lambda cell: cell.library(source, directory), one_each))
         done = list(pool.map(lambda cell: cell.test(source, directory), chosen))
     if not keep:

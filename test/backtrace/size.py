@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""size.py SOURCE: the library takes less than 4 KB on each Cortex-M, by each compiler, and needs nothing.
+"""size.py SOURCE: the library takes less than 4 KB on each Cortex-M, with each compiler, and needs no other library.
 
-Compiles spoor_backtrace.c as a program for each core would, and counts what it would have in flash:
-code, and constants. What it refers to elsewhere may be symbols of a linker script, which need not be
-there, and the compiler's own helpers."""
+Compiles spoor_backtrace.c for each core and counts its bytes of flash: code and constants. Undefined symbols may only
+be optional symbols of a linker script, and helpers of the compiler."""
 import os
 import re
 import shutil
@@ -20,7 +19,7 @@ CORES = {"armv6-m": [], "armv7-m": [], "armv7e-m": [], "armv8-m.base": [], "armv
          "armv8-m.main with floating point": ["-mfpu=fpv5-sp-d16", HARD],
          "armv8.1-m.main with vectors": ["-march=armv8.1-m.main+mve.fp", HARD]}
 PREFIX = "arm-none-eabi-"
-# Clang keeps frame pointers and makes tables of C unless told otherwise, GCC does not.
+# By default Clang keeps frame pointers and makes unwind tables for C; GCC does not.
 COMPILERS = {"gcc": [PREFIX + "gcc"],
              "clang": ["clang", "--target=arm-none-eabi", "-fomit-frame-pointer", "-fno-unwind-tables"]}
 IN_FLASH = re.compile(r"^\.(?:text|rodata)\S*\s+(\d+)", re.M)

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
-"""steps.py SOURCE [--some] [--only TEXT]: walks from each instruction of functions, prologues and epilogues
-included.
+"""steps.py SOURCE [--some] [--only TEXT]: walks from each instruction of functions, also of prologues and epilogues.
 
-The programs of matrix.py, run in QEMU: one instruction after the other is replaced by one that is undefined,
-and what calls it is run. Where it stops there the instruction is put back, all walkers walk, and the
-program goes on with it. Each walk must be right: complete, or, at no more than a few instructions, end before
-its end; a frame that is wrong fails the test."""
+The programs of matrix.py run in QEMU. They replace one instruction after the other by an undefined one and run its
+scenario. At the fault the instruction is put back, all walkers walk, and the program goes on. Each walk must be right:
+complete, or, at few instructions, end early. A wrong frame fails the test."""
 import os
 import re
 import shutil
@@ -16,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import matrix
 
-SHOWN = 0.02  # walks that may end too early; what they are is printed
-# Scenarios by their number in runtime.c, and which functions are stepped through.
+MOST_SHORT = 0.02  # the share of walks that may end early
+# Numbers of the scenarios (in runtime.c) whose functions are stepped through.
 SCENARIOS = [3, 4, 5, 6, 8, 9, 10, 13]
 MOST = 5900
 TARGETS = [target for target in matrix.USER if "interworking" not in target.name]
@@ -25,7 +23,7 @@ SOME = [("gcc", "-O2", "bare", "Thumb-1"), ("gcc", "-Os", "bare", "T32"), ("clan
 
 
 def make_writable(path):
-    """Lets a program write its code: in the program headers of its ELF file."""
+    """Makes the segments of an ELF file writable, so that the program can write its code."""
     with open(path, "r+b") as file:
         data = bytearray(file.read())
         wide = data[4] == 2
@@ -37,8 +35,8 @@ def make_writable(path):
         file.write(data)
 
 
-class Steps(matrix.Cell):
-    """One program."""
+class Steps(matrix.Build):
+    """A program that walks from each instruction."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -70,7 +68,7 @@ class Steps(matrix.Cell):
         return path
 
     def instructions(self, name):
-        """Addresses of the instructions of a function; not of constants, nor of what is undefined anyhow."""
+        """Addresses of a function's instructions, without constants and undefined instructions."""
         for line in self.program.code[name]:
             match = re.match(r"\s*([0-9a-f]+):\s+(\S+)", line)
             if match and not match[2].startswith((".", "udf")):
@@ -84,8 +82,8 @@ class Steps(matrix.Cell):
             names = [program.name(int(site[:-1], 16)) for site in sites]
             self.compare_at(int(at, 16), names, f"{line}: {names}")
 
-    def compare_at(self, at, names, told):
-        """Of the scenarios that come there any may be the one."""
+    def compare_at(self, at, names, description):
+        """The walk is right if it fits one of the scenarios that reach this instruction."""
         right = False
         complete = False
         for scenario, index in self.chain_of[at]:
@@ -99,9 +97,9 @@ class Steps(matrix.Cell):
                 right = True
         self.total += 1
         if not right:
-            self.wrong.append(f"{self.name}: {told}")
+            self.wrong.append(f"{self.name}: {description}")
         elif not complete:
-            self.short.append(f"{self.name}: {told}")
+            self.short.append(f"{self.name}: {description}")
 
 
 def cells(some):
@@ -123,13 +121,13 @@ def main(words):
     with tempfile.TemporaryDirectory() as directory:
         chosen = [cell for cell in cells(some) if only in cell.name]
         one_each = list({(cell.target.name, cell.build): cell for cell in chosen}.values())
-        with ThreadPoolExecutor(2) as pool:  # libraries first: several programs share each
+        with ThreadPoolExecutor(2) as pool:  # libraries first: programs share them
             list(pool.map(lambda cell: cell.library(source, directory), one_each))
             done = list(pool.map(lambda cell: cell.test(source, directory), chosen))
     failed = not done
     for cell in done:
         print(f"{cell.name:36} {cell.total} stops, {len(cell.short)} end early, {len(cell.wrong)} wrong")
-        few = len(cell.short) <= SHOWN * cell.total
+        few = len(cell.short) <= MOST_SHORT * cell.total
         for text in [cell.error] * bool(cell.error) + cell.wrong + cell.short:
             print("   ", text)
         failed = failed or cell.error or cell.wrong or not few or cell.total < 100

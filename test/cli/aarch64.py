@@ -28,7 +28,7 @@ int many(int a, int b) { switch (a) {
 """
 
 
-# Arms that return, so that a function without call-frame information is traced only if all of them are found.
+# Arms of a switch that return. Without call-frame information a function is traced only if all of them are found.
 SWITCHES = """
 int out(int); extern volatile int sink;
 #define ARM(n) case n: sink = b + n; return out(b ^ n) + n;

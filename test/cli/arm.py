@@ -141,7 +141,7 @@ function t32_unknown_depth
 .size t32_unknown_depth, . - t32_unknown_depth
 """
 
-# What is shared has no unwind information, and padding before it that the entry which ends those of others covers.
+# A shared tail without unwind information. The unwind entry before it also covers the padding in between.
 SHARED = """
 .syntax unified
 .thumb
@@ -178,9 +178,9 @@ jumps one
 jumps two
 """
 
-# Nothing names what stands behind the first call of a function that never returns; behind the second is code that
-# is never run, in the midst of a function.
-ENDLESS = """
+# A function without a symbol begins behind the first call that never returns. Behind the second such call is dead code
+# of the same function.
+NORETURN = """
 .syntax unified
 .thumb
 .text
@@ -232,8 +232,8 @@ goes_on:
 .size goes_on, . - goes_on
 """
 
-# Words behind a call that never returns, which read as code, and which one load reads by an address; and two functions
-# to which nothing but jumps of another lead, one of them right behind such a call.
+# Behind a call that never returns are words that look like code; a load reads them. Two functions are reached only by
+# jumps of another function. One of them begins right behind such a call.
 WORDS = """
 .syntax unified
 .arm
@@ -285,8 +285,8 @@ jumps:
 .size jumps, . - jumps
 """
 
-# A jump to labels that only words tell of, which are no functions, though they may be A32 code's; and a part of the
-# function that only others of its own jump to.
+# A jump to labels whose addresses are only in words. They are not functions, though they look like A32 code. A part of
+# the function is reached only from other parts.
 LABELS = """
 .syntax unified
 .arm
@@ -320,7 +320,8 @@ runs:
 table: .word 2b, 3b
 """
 
-# Every other instruction of T32 a short jump, as hardly any code has it: of A32 these would be words on no condition.
+# Every other T32 instruction is a short jump, which real code hardly has. Read as A32, the words have the condition
+# "never".
 HALF_JUMPS = """
 .syntax unified
 .thumb
@@ -339,8 +340,8 @@ hops:
 .size hops, . - hops
 """
 
-# As crti.o and GCC's start code do it in libraries of T32: what the dynamic linker calls first is A32, and so is
-# what that calls, which stands behind a call that never returns.
+# The shape of crti.o and GCC's start code in T32 libraries: the function that the dynamic linker calls first is A32.
+# So is its callee, which begins behind a call that never returns.
 STARTED = """
 .syntax unified
 .text
@@ -416,7 +417,7 @@ class Compiled(Explained):
                     self.traced(self.plan(), (*FUNCTIONS, "hidden"))
 
     def test_exits_of_apcs_frames(self):
-        for debug in ([], ["-gdwarf-4"]):  # which has call-frame information, by the frame pointer
+        for debug in ([], ["-gdwarf-4"]):  # with -g: call-frame information, by the frame pointer
             for level in ("-O0", "-O1", "-O2", "-Os"):
                 with self.subTest(level=level, debug=debug):
                     self.build(level, "-marm", "-mapcs-frame", "-fno-omit-frame-pointer", *debug)
@@ -444,9 +445,9 @@ class Compiled(Explained):
         self.traced(functions, ("before", "one", "two", f"subject+{address:#x}"))
 
     def test_unnamed_functions_after_noreturn_calls(self):
-        self.build(text=ENDLESS, suffix="s")
+        self.build(text=NORETURN, suffix="s")
         whole = self.plan()
-        self.build("-s", text=ENDLESS, suffix="s")
+        self.build("-s", text=NORETURN, suffix="s")
         functions = self.plan()
         names = {n: n if n in ("asks", "goes_on") else f"subject+{whole[n]['address']:#x}" for n in whole}
         self.traced(functions, (names["asks"], names["silent"], names["dies"], "goes_on"))
@@ -481,7 +482,8 @@ class Compiled(Explained):
                 self.traced(functions, functions)
 
     def test_states_against_mapping_symbols(self):
-        """By mapping symbols of debug files, which here may be of another program; and by the looks of code."""
+        """check-plan compares with mapping symbols of a debug file, here also of another program, and with the looks of
+        the code."""
         named = "-Wl,--build-id=0x11223344"
         debug = os.path.join(self.folder.name, "debug")
         os.makedirs(os.path.join(debug, ".build-id/11"))
@@ -499,7 +501,7 @@ class Compiled(Explained):
         self.assertIn("code reads like that of the other state", checked.stdout)
 
     def test_landing_pads_are_control_sites(self):
-        """Cleanups are landing pads, which only unwinders come to."""
+        """Cleanups are landing pads: only unwinders reach them."""
         for name, options in STATES.items():
             for strip in ((), ("-s",)):
                 with self.subTest(name, strip=strip):

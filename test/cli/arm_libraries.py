@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """arm_libraries.py SWEEP SYSROOT BUILD DIRECTORY ARCHITECTURE ENTRIES EXITS
 
-Debian's libraries for ARCHITECTURE are fetched into DIRECTORY by SYSROOT (tools/sysroot), once, and all windows in them
-checked by SWEEP (tools/sweep), with what BUILD has: none is wrong, and at least ENTRIES per cent of their functions have
-a traced entry, and EXITS per cent all their exits exact besides."""
+SYSROOT (tools/sysroot) fetches Debian's libraries for ARCHITECTURE into DIRECTORY, once. SWEEP (tools/sweep) checks all
+windows in them with the programs of BUILD. No window is wrong. At least ENTRIES per cent of the functions have a traced
+entry, and at least EXITS per cent a traced entry and exact exits."""
 import os
 import subprocess
 import sys

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Code of 32-bit Arm that is built for profilers: GCC's -pg, which pushes what the profiler pops, and XRay's sleds."""
+"""Code of 32-bit Arm for profilers: GCC's -pg, which pushes a register that the profiler pops, and XRay's sleds."""
 import sys
 import unittest
 
 import arm
 
-# No padding between them: their entries have room for a jump only if the profiler's call, which is in it, is moved.
+# There is no padding between these functions. An entry has room for a jump only if the profiler's call is moved.
 COUNT = 40
 TINY = "".join(f"int tiny{n}(int a) {{ return a + {n}; }}\n" for n in range(1, COUNT + 1))
 
-# As Clang leaves sleds, and tells where they are: by their distance from the word that tells it, which is negative.
+# Sleds in Clang's form. Their table has negative distances from its own words to the sleds.
 SLEDS = """
 .syntax unified
 .arm

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where functions begin in stripped files of 32-bit Arm, and in which state, if little tells of them."""
+"""The starts and states of functions in stripped files of 32-bit Arm, where the file says little about them."""
 import os
 import shutil
 import subprocess
@@ -8,8 +8,8 @@ import unittest
 
 import arm
 
-# Functions that only unwind tables tell of, beside code of the other state: the first of .text, behind A32 of .init,
-# is too short to look like either; of the others the words tell.
+# Functions that are only in unwind tables, beside code of the other state. The first of .text, behind A32 code of
+# .init, is too short to look like either state; words have the states of the others.
 NEIGHBOURS = """
 .syntax unified
 .section .init, "ax"
@@ -78,9 +78,9 @@ function behind_a32, thumb
 end behind_a32
 """
 
-# A jump to labels that only words tell of, in a function that has no name; behind it are two that only words tell of as
-# well, and begin there all the same.
-PIECES = """
+# A function without a name jumps to labels whose addresses are only in words. Behind it two functions begin whose
+# addresses are only in words, too.
+LABELS_IN_WORDS = """
 .syntax unified
 .arm
 .text
@@ -141,7 +141,7 @@ table: .word 2b, 3b, 5b
 .word 0, one, other
 """
 
-# As python's interpreter ends in a library: the compiler knows that control does not come behind the store.
+# The shape of an end in python's interpreter: the compiler knows that control does not pass the store.
 UNREACHABLE = """
 .syntax unified
 .\\state
@@ -163,7 +163,7 @@ begins:
 .size begins, . - begins
 """
 
-# Constants of SHA-1 between hand-written functions, which are found by a word, as libgcrypt's are.
+# Constants of SHA-1 between hand-written functions, whose address is in a word, as in libgcrypt.
 CONSTANTS = """
 .syntax unified
 .arm
@@ -204,8 +204,8 @@ function behind
 place: .word constants
 """
 
-# Words of a program at a fixed address, which may be numbers: to functions, to the second word of a constant, and to
-# constants of one that nothing leads to; all of which read as code.
+# Words in a program at a fixed address, which may be numbers or addresses: of functions, of the second word of a
+# constant, of constants in an unreachable function. All their targets look like code.
 NUMBERS = """
 .syntax unified
 .text
@@ -265,9 +265,9 @@ end saves
 .word 1, listed, behind + \\bit, 0, inside + \\bit, saves, lonely + 4
 """
 
-# What only words lead to: A32 among T32, as main() in -marm programs that begin as Debian's for armhf do, and T32 among
-# A32, which the bit tells.
-AMONG = """
+# Functions whose addresses are only in words: A32 among T32, as main() in -marm programs with Debian's start code for
+# armhf, and T32 among A32, which bit 0 shows.
+MIXED_STATES = """
 .syntax unified
 .text
 .macro function name, state
@@ -302,15 +302,15 @@ function behind, thumb
 .word 0, a32, between, t32
 """
 
-# A function whose address only code makes.
+# A function whose address is only computed by code.
 CALLBACK = """
 int out(int); void each(int (*)(int));
 static int called_back(int a) { return out(a) * 3 + 1; }
 int begins(int a) { each(called_back); return out(a) + 2; }
 """
 
-# A function all of whose ways but that of its landing pad end by a call that never returns.
-CATCHES = """
+# A function that returns only by way of its landing pad; all other paths end in a call that never returns.
+RETURNS_BY_PAD = """
 #define HIDDEN extern "C" __attribute__((noinline, visibility("hidden")))
 extern "C" int out(int);
 HIDDEN int catches(int n) {
@@ -333,9 +333,9 @@ extern "C" int begins(int n) {
 """
 
 
-# What "dies" does with the function that it calls nothing tells; that it does not return, constants behind most calls of it.
-# Behind one a function stands that nothing names.
-TOLD = """
+# The file does not say that "dies" never returns. Constants behind most calls of it show that. Behind one call a
+# function without a symbol begins.
+UNNAMED_AFTER_NORETURN = """
 .syntax unified
 .\\state
 .text
@@ -387,7 +387,7 @@ begin dies
 end dies
 """
 
-# Go's: a function that is entered in its middle, as by one that nothing tells of, and C's that is exported.
+# Go code: a function that another one, without a symbol, enters in its middle; and an exported C function.
 GO = """
 .syntax unified
 .arm
@@ -416,7 +416,7 @@ clears:
 .word 0xfffffff0, 0x04040000
 """
 
-# A program with much of what the static libraries have: tables of characters, hand-written code, constants.
+# A program with many parts of the static libraries: tables of characters, hand-written code, constants.
 STATIC = """
 #include <cmath>
 #include <cstdio>
@@ -434,14 +434,14 @@ int main(int argc, char **argv) {
 @unittest.skipUnless(arm.GCC, "no compiler for 32-bit Arm")
 class Stripped(arm.Explained):
     def both(self, *options, text, suffix="s", link=arm.LINK):
-        """By address: the functions of the file with symbols, and of that without."""
+        """Returns {address: function} of the file with symbols, and of the stripped file."""
         self.build(*options, text=text, suffix=suffix, link=link)
         whole = {f["address"]: f for f in self.plan().values()}
         self.build("-s", *options, text=text, suffix=suffix, link=link)
         return whole, {f["address"]: f for f in self.plan().values()}
 
     def alike(self, whole, bare):
-        """Without symbols each function begins at the same place and ends in as many ways, all exact."""
+        """Without symbols each function has the same start and the same number of exits, all exact."""
         self.assertEqual({at: f["exits"] for at, f in bare.items()}, {at: f["exits"] for at, f in whole.items()})
         self.traced(bare, bare)
 
@@ -449,13 +449,13 @@ class Stripped(arm.Explained):
         self.alike(*self.both("-Wl,-init=starts", text=NEIGHBOURS))
 
     def test_labels_found_by_words(self):
-        whole, bare = self.both(text=PIECES)
+        whole, bare = self.both(text=LABELS_IN_WORDS)
         self.assertEqual(sorted(bare), sorted(whole))
         self.traced(whole, whole)
         self.traced(bare, bare)
 
     def test_states_of_functions_found_by_words(self):
-        self.alike(*self.both(text=AMONG))
+        self.alike(*self.both(text=MIXED_STATES))
 
     def test_words_that_point_to_constants(self):
         self.alike(*self.both(text=CONSTANTS))
@@ -470,7 +470,7 @@ class Stripped(arm.Explained):
             self.assertEqual(sorted(bare), sorted(whole.keys() - {lonely}))
 
     def test_data_of_static_programs_unwritten(self):
-        """By mapping symbols, which the stripped file has not: of T32 and of A32, whose libraries have either."""
+        """No window is in data, by the mapping symbols of the unstripped file. Programs have T32 or A32 libraries."""
         source, whole = (os.path.join(self.folder.name, name) for name in ("static.cc", "whole"))
         with open(source, "w", encoding="utf-8") as f:
             f.write(STATIC)
@@ -497,7 +497,7 @@ class Stripped(arm.Explained):
 
     def test_noreturn_calls_before_constants(self):
         for state in "arm", "thumb":
-            self.alike(*self.both(text=TOLD.replace("\\state", state)))
+            self.alike(*self.both(text=UNNAMED_AFTER_NORETURN.replace("\\state", state)))
 
     def test_functions_whose_address_code_computes(self):
         for state in "-marm", "-mthumb":
@@ -505,7 +505,7 @@ class Stripped(arm.Explained):
 
     def test_returns_by_landing_pads(self):
         for state in "-marm", "-mthumb":
-            whole, bare = self.both("-O2", state, "-x", "c++", text=CATCHES)
+            whole, bare = self.both("-O2", state, "-x", "c++", text=RETURNS_BY_PAD)
             self.assertEqual({at: f["exits"] for at, f in bare.items() if at in whole},
                              {at: f["exits"] for at, f in whole.items()})
             self.assertEqual([at for at in bare if any(0 < at - f["address"] < f["size"] for f in whole.values())], [])

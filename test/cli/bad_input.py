@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Bad input: each case of the contract's list gets one clear line and the right status, and no
-program is harmed."""
+"""Bad input: spoor prints one clear line and has the right status in each case of the contract's list. Programs run
+correctly."""
 import glob
 import json
 import os
@@ -128,7 +128,8 @@ class BadInput(unittest.TestCase):
         self.one_line(run(SPOOR, "explain", str(child.pid)), 1, str(child.pid))
 
     def huge(self, name, at, *options):
-        """A fixed program, its code at AT, with two gigabytes behind it; and as much again, wherever that is linked to."""
+        """A program with its code at the fixed address AT and two gigabytes of data behind it. OPTIONS place two more
+        gigabytes."""
         return compile_c(self.path(name), """
             #include <stdio.h>
             volatile char huge[0x7ff00000];
@@ -145,8 +146,8 @@ class BadInput(unittest.TestCase):
         self.assertTrue(0 < some < of_all, result.stderr)
 
     def no_address(self, at, mid):
-        """How many functions of a fixed program at AT find no room, which is there from the first megabyte up to it,
-        but for a page at MID."""
+        """The number of functions without room for a trampoline in a program at the fixed address AT. There is room
+        from the first megabyte up to AT, except for a page at MID."""
         program = compile_c(self.path("cramped"), """
             #include <stdio.h>
             __asm__(".section far, \\"aw\\", @nobits; .zero 0x7fff0000; .section mid, \\"aw\\", @nobits; .zero 4096;"

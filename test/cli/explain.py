@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `spoor explain` shows of code whose shapes are known (shapes.S)."""
+"""The output of `spoor explain` for code of known shapes (shapes.S)."""
 import fcntl
 import json
 import os

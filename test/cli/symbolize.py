@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""What `spoor symbolize` says of images of several machines, with and without debugging information,
-and how it rewrites logs."""
+"""`spoor symbolize` on images of several machines, with and without debugging information, and on logs."""
 import json
 import os
 import re
@@ -190,10 +189,10 @@ class Symbolize(unittest.TestCase):
                     f.write(b"x")
                 self.assertEqual(self.frames(image, address), [(None, None, False)])
 
-    # ---- code that the linker threw away ----
+    # ---- code that the linker has discarded ----
 
     def test_discarded_functions(self):
-        """At 4, where the code lies, seems to be what was thrown away."""
+        """Debugging information places discarded functions at low addresses, too. The code is linked at 4."""
         source, image = self.path("gone.c"), self.path("gone.elf")
         with open(source, "w", encoding="ascii") as f:
             f.write("volatile int v;\n" + "void gone(void) {" + " v++;" * 200 + " }\n" +

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""What `spoor unwind` prints of a dump that is made up, and what it says of bad input. Whether the frames of
-real programs are right is shown in test/unwind."""
+"""`spoor unwind` on made-up dumps and bad input. test/unwind checks the frames of real programs."""
 import json
 import os
 import re
@@ -101,13 +100,13 @@ class Unwind(unittest.TestCase):
         self.assertEqual(end, "bottom")
 
     def test_jump_to_nowhere(self):
-        """The link register is from an earlier call: one of a known function cannot have led there."""
+        """The call before the link register's address has a known callee, which is not 0. So it is an earlier call."""
         self.assertEqual(self.ask(self.registers(pc=0), self.stack()), ([(0, False, "registers")], "no-code"))
 
     # ---- exceptions ----
 
     def exception(self, how, psr=1 << 24, extended=()):
-        """A handler's registers and stack, where fault() was interrupted."""
+        """Registers and stack of a handler that has interrupted fault()."""
         return (self.registers(pc=how),
                 [10, 11, 12, 13, 112, self.middle | 1, self.fault, psr, *extended, *self.stack()])
 
@@ -157,7 +156,8 @@ class Unwind(unittest.TestCase):
         self.assertEqual(self.ask(without, self.stack()), (first[:1], "no-register"))
 
     def test_noreturn_function(self):
-        """Until its first call it is in the link register; then that holds any call's that has returned."""
+        """The return address is in the link register until the first call. Then the register has the return address of
+        any earlier call."""
         called, behind = self.start + 8, self.stop + 4
         self.assertEqual(self.ask(self.registers(pc=self.stop, lr=called | 1), self.stack()),
                          ([(self.stop, False, "registers"), (called, True, "prologue")], "bottom"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Spoor is killed; threads and children that the program has only then are harmless.
+"""spoor is killed. Threads and children that the program creates afterwards run correctly.
 
     children_after_kill.py SPOOR PROGRAM [ARGUMENT...]
 """
@@ -7,14 +7,13 @@ import os
 import signal
 import sys
 
-from fault import (RIGHT, WAYS, Spoor, await_orphans, check, communicate, kill_children, main, started,
-                   take_in_orphans)
+from fault import RIGHT, WAYS, Spoor, adopt_orphans, await_orphans, check, communicate, kill_children, main, started
 
 
 def test_way(spoor, way, program):
     what = f"record {' '.join(way)}"
     with started(spoor.command(way, program)) as tracer:
-        check(tracer.stdout.readline() == b"ready\n", f"{what}: it does not begin")
+        check(tracer.stdout.readline() == b"ready\n", f"{what}: the program does not begin")
         tracer.kill()
         out, err = communicate(tracer, what)
     check(tracer.returncode == -signal.SIGKILL, f"{what}: spoor was not killed in time")
@@ -23,7 +22,7 @@ def test_way(spoor, way, program):
 
 
 def test(spoor, program):
-    take_in_orphans()
+    adopt_orphans()
     for way in (*WAYS, ["--buffer=4K"], ["-M", "*", "--overflow=overwrite"]):
         test_way(spoor, way, program)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Debuggers do under spoor what they do alone; what they trace is theirs, they themselves are traced. Valgrind
-does as it does alone, too, and is left untraced.
+"""Debuggers do the same under spoor as alone. spoor traces the debugger, but not its tracees. Valgrind does the same as
+alone, too, and is not traced.
 
     debuggers.py SPOOR PROGRAM
 
@@ -11,9 +11,9 @@ import re
 import shutil
 import sys
 
-from fault import SKIP, Spoor, check, main, run, said
+from fault import SKIP, Spoor, check, main, run, stderr_of
 
-# Numbers of processes, addresses and times differ from run to run.
+# Process IDs, addresses and times differ from run to run.
 CHANGING = re.compile(r"0x[0-9a-f]+|\d{3,}|\d+\.\d+")
 
 
@@ -44,28 +44,28 @@ def logged(command):
 def try_debugger(spoor, command):
     what = " ".join(command[:4])
     alone, calls = run(command), logged(command)
-    check(alone.status in (0, 42), f"{what} alone: status {alone.status}: {said(alone)}")
+    check(alone.status in (0, 42), f"{what} alone: status {alone.status}: {stderr_of(alone)}")
     record = [spoor.path, "record", "-o", "trace", "--"]
     done = run(record + command)
-    check(done.status == alone.status, f"{what}: status {done.status}: {said(done)}")
+    check(done.status == alone.status, f"{what}: status {done.status}: {stderr_of(done)}")
     check(steady(done.stdout) == steady(alone.stdout),
-          f"{what}: said\n{done.stdout.decode()}\ninstead of\n{alone.stdout.decode()}")
+          f"{what}: printed\n{done.stdout.decode()}\ninstead of\n{alone.stdout.decode()}")
     check(logged(command) == calls, f"{what}: its log differs")
-    check("spoor does not trace the processes that it traces" in said(done), f"{what}: nothing was told: {said(done)}")
+    check("spoor does not trace the processes that it traces" in stderr_of(done), f"{what}: no message: {stderr_of(done)}")
     modules = {row["module"] for row in spoor.report()}
-    check(command[0] in modules, f"{what}: was not traced itself")
-    check(os.path.basename(command[-4]) not in modules, f"{what}: what it traces was traced by spoor too")
+    check(command[0] in modules, f"{what}: the debugger was not traced")
+    check(os.path.basename(command[-4]) not in modules, f"{what}: spoor has traced the debugger's tracee")
 
 
 def try_valgrind(spoor, program):
-    """Its tools run programs themselves, and no code that they do not know of: they are not touched."""
+    """Valgrind's tools translate a program's code, and cannot run spoor's patches: spoor does not trace them."""
     command = ["valgrind", "-q", "--tool=none", program, "have", "none", "two words"]
     alone = run(command)
     for options in [], ["-M", "*"]:
         done = run([spoor.path, "record", "-o", "trace", *options, "--", *command])
         check((done.status, done.stdout) == (alone.status, alone.stdout),
-              f"valgrind: status {done.status} instead of {alone.status}: {said(done)}")
-        check("is Valgrind" in said(done), f"valgrind: nothing was told: {said(done)}")
+              f"valgrind: status {done.status} instead of {alone.status}: {stderr_of(done)}")
+        check("is Valgrind" in stderr_of(done), f"valgrind: no message: {stderr_of(done)}")
 
 
 def test(spoor, program):
@@ -73,7 +73,7 @@ def test(spoor, program):
     if shutil.which("valgrind"):
         try_valgrind(spoor, program)
     found = [tool for tool in commands("") if shutil.which(tool)]
-    print("debuggers here:", found)
+    print("installed debuggers:", found)
     for tool in found:
         for command in commands(program)[tool]:
             try_debugger(spoor, command)
@@ -81,7 +81,7 @@ def test(spoor, program):
 
 if __name__ == "__main__":
     if not shutil.which("gdb") and not shutil.which("strace"):
-        print("no debugger is here")
+        print("no debugger is installed")
         sys.exit(SKIP)
     tracer, given = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
     main(lambda: test(tracer, given))

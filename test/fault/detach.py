@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Spoor is killed at work; `spoor detach` then makes the program what it was before, whatever both were
-about.
+"""spoor is killed at work. `spoor detach` then removes its patches and memory from the program, at whatever step spoor
+was, and whatever the program does.
 
     detach.py SPOOR STRIKE PROGRAM LIBRARY
 
-STRIKE is the library that strikes at an exact request (programs/strike.c), PROGRAM is programs/long_running.c.
-Of the many steps some are tried, spread evenly; with SPOOR_TEST_SEED others each time.
+STRIKE is a library that acts at the N-th request (programs/strike.c), PROGRAM is programs/long_running.c. A few of
+the many steps are tried, spread evenly; with SPOOR_TEST_SEED others each time.
 """
 import contextlib
 import os
@@ -16,16 +16,16 @@ import subprocess
 import sys
 import time
 
-from fault import (PATIENCE_S, RIGHT, SEED, Failure, Spoor, await_orphans, check, children,
-                   describe_children, kill_children, main, run, take_in_orphans)
+from fault import (PATIENCE_S, RIGHT, SEED, Failure, Spoor, adopt_orphans, await_orphans, check,
+                   children, describe_children, kill_children, main, run)
 
 DICE = random.Random(SEED or 1)
-TRIED = 5  # steps of spoor, of each way
+TRIED = 5  # steps of spoor that are tried with each set of options
 BY_TIME, WORK_S = 3, 0.05
-OF_THE_KERNEL = "[vdso]", "[vsyscall]", "[vectors]", "[sigpage]"  # code that no file has
+OF_THE_KERNEL = "[vdso]", "[vsyscall]", "[vectors]", "[sigpage]"  # maps of the kernel's code
 
 
-# ---- what a process consists of ----
+# ---- the maps of a process ----
 
 def maps_of(pid):
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
@@ -60,12 +60,12 @@ def read_memory(pid, fields):
 
 
 def check_code(pid, what):
-    """All code is that of files, and as in them; nothing is shared with a spoor."""
+    """All code is mapped from files and has their bytes. No memory is shared with a spoor."""
     for file in os.listdir(f"/proc/{pid}/fd"):
         to = os.readlink(f"/proc/{pid}/fd/{file}")
         check("memfd" not in to, f"{what}: left: descriptor {file}: {to}")
     maps = maps_of(pid)
-    check(maps, f"{what}: the process is gone")
+    check(maps, f"{what}: the process has ended")
     for fields in maps:
         name = fields[5].strip() if len(fields) > 5 else ""
         check("spoor" not in os.path.basename(name), f"{what}: left: {fields}")
@@ -81,7 +81,7 @@ def check_code(pid, what):
 # ---- the program ----
 
 class Program:
-    """Programs/long_running.c, whose parent may be gone."""
+    """A run of programs/long_running.c. Its parent may have ended."""
 
     def __init__(self, process):
         self.process = process
@@ -89,11 +89,11 @@ class Program:
         self.text = b""
 
     def line(self, what):
-        """Its next line; None when it has ended."""
+        """The program's next line; None if it has ended."""
         deadline = time.monotonic() + PATIENCE_S
         while b"\n" not in self.text:
             ready = select.select([self.process.stdout], [], [], max(deadline - time.monotonic(), 0))[0]
-            check(ready, f"{what}: the program says nothing; there are:\n{describe_children()}")
+            check(ready, f"{what}: the program prints nothing; processes:\n{describe_children()}")
             more = os.read(self.process.stdout.fileno(), 4096)
             if not more:
                 print(f"{what}: ends: {await_orphans(what)}", file=sys.stderr)
@@ -102,15 +102,15 @@ class Program:
         line, self.text = self.text.split(b"\n", 1)
         return line.decode()
 
-    def tell(self, command, answer, what):
+    def send(self, command, answer, what):
         os.write(self.process.stdin.fileno(), command)
         line = self.line(what)
-        check(line is not None, f"{what}: it has ended, not answered {command}")
-        check(answer in (None, line), f"{what}: it answers {line} to {command}")
+        check(line is not None, f"{what}: the program has ended without an answer to {command}")
+        check(answer in (None, line), f"{what}: the answer to {command} is {line}")
         return line
 
     def expect_right_end(self, what):
-        self.tell(b"e", "right", what)
+        self.send(b"e", "right", what)
         ends = await_orphans(what)
         check(RIGHT in ends, f"{what}: the program ended with {ends}")
 
@@ -137,7 +137,7 @@ class Test:
         self.spoor, self.strike, self.program = spoor, os.path.realpath(strike), program
 
     def count(self, command):
-        """How many steps of spoor COMMAND takes."""
+        """The number of spoor's steps in COMMAND."""
         run(command, env=dict(os.environ, LD_PRELOAD=self.strike, STRIKE="count:steps"))
         with open("steps", encoding="ascii") as steps:
             return int(steps.read())
@@ -148,7 +148,7 @@ class Test:
         return sorted({int((i + shift) * count / TRIED) for i in range(TRIED)})
 
     def detach(self, pid, what):
-        """Until no handler has to come back any more."""
+        """Runs "spoor detach" until no signal handler still has to return into spoor's code."""
         for _ in range(200):
             done = run([self.spoor.path, "detach", str(pid)])
             if done.status == 0:
@@ -159,18 +159,18 @@ class Test:
         raise Failure(f"{what}: detach never succeeds: {done.stderr}")
 
     def detach_and_check(self, program, what):
-        program.tell(b"w", "works", what)  # and is interrupted in trampolines, where nobody sees to it
+        program.send(b"w", "works", what)  # signals interrupt it in trampolines, and no spoor settles it
         self.detach(program.pid, what)
-        program.tell(b"q", "quiet", what)
+        program.send(b"q", "quiet", what)
         check_code(program.pid, what)
-        program.tell(b"w", "works", what)
+        program.send(b"w", "works", what)
 
     def find_program(self, program, what):
-        """After spoor was killed. Whether there is one."""
+        """Sets program.pid after spoor was killed. Returns whether the program had begun."""
         program.process.wait(PATIENCE_S)
         check(program.process.returncode == -signal.SIGKILL, f"{what}: spoor was not killed")
         line = program.line(what)
-        check(line in ("ready", None), f"{what}: the program says {line}")
+        check(line in ("ready", None), f"{what}: the program prints {line}")
         if line:
             program.pid = children()[0]
         return line is not None
@@ -190,10 +190,10 @@ class Test:
             self.killed_at(way, step)
 
     @contextlib.contextmanager
-    def orphan(self, way, what, seconds=WORK_S):
-        """The program, left by a spoor that was killed after SECONDS of its work."""
+    def program_of_killed_spoor(self, way, what, seconds=WORK_S):
+        """Yields the program after spoor was killed. SECONDS: how long it works before."""
         with started(self.spoor.command(way, self.program)) as program:
-            check(program.line(what) == "ready", f"{what}: it does not begin")
+            check(program.line(what) == "ready", f"{what}: the program does not begin")
             program.pid = children_of(program.process.pid)[0]
             time.sleep(seconds)
             program.process.kill()
@@ -203,18 +203,18 @@ class Test:
     def killed_at_work(self, way):
         for number in range(BY_TIME):
             what = f"record {' '.join(way)}, killed at work ({number})"
-            with self.orphan(way, what, DICE.random() * WORK_S) as program:
+            with self.program_of_killed_spoor(way, what, DICE.random() * WORK_S) as program:
                 self.detach_and_check(program, what)
                 program.expect_right_end(what)
 
     def detach_killed(self, way):
-        """The one who takes over is killed as well."""
-        with self.orphan(way, "an orphan") as program:
+        """spoor detach is killed, too."""
+        with self.program_of_killed_spoor(way, "an orphan") as program:
             count = self.count([self.spoor.path, "detach", str(program.pid)])
         check(count > TRIED, f"detach takes {count} steps")
         for step in self.steps_to_try(count):
             what = f"detach killed at step {step}"
-            with self.orphan(way, what) as program:
+            with self.program_of_killed_spoor(way, what) as program:
                 run([self.spoor.path, "detach", str(program.pid)],
                     env=dict(os.environ, LD_PRELOAD=self.strike, STRIKE=f"spoor:{step}"))
                 self.detach_and_check(program, what)
@@ -222,16 +222,16 @@ class Test:
 
     def children_are_their_own(self, way):
         what = "children"
-        with self.orphan(way, what) as program:
-            before = int(program.tell(b"f", None, what))
+        with self.program_of_killed_spoor(way, what) as program:
+            before = int(program.send(b"f", None, what))
             self.detach_and_check(program, what)
             check(any("memfd:spoor" in line[-1] for line in maps_of(before)),
-                  f"{what}: the child has nothing of spoor's")
+                  f"{what}: the child has no leftovers")
             self.detach(before, what)
             os.kill(before, signal.SIGSTOP)
             check_code(before, what)
             os.kill(before, signal.SIGCONT)
-            after = int(program.tell(b"f", None, what))
+            after = int(program.send(b"f", None, what))
             check_nothing(self.spoor, after, what)
             program.expect_right_end(what)
 
@@ -247,7 +247,7 @@ def check_nothing(spoor, pid, what):
 
 
 def test(subject):
-    take_in_orphans()
+    adopt_orphans()
     subject.killed_at_work(["-M", "*"])
     subject.killed_at_work([])
     subject.children_are_their_own(["-M", "*"])

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""A process whose main thread has ended goes on to be traced: the libraries that it loads, the threads that it
-makes.
+"""The main thread of a process has ended. spoor still traces the libraries that the process loads, and its new threads.
 
     ended_main.py SPOOR PROGRAM LIBRARY
 
@@ -11,8 +10,8 @@ import sys
 
 from fault import Spoor, check, check_right, check_runs_right, main
 
-LOADS = 10     # of the program
-WORKERS = 100  # more than one piece of memory has lanes for
+LOADS = 10     # how often the program loads the library
+WORKERS = 100  # threads of the program: more than one slab has lanes for
 
 
 def test(spoor, command):

@@ -1,5 +1,5 @@
-"""What the tests in this folder share: programs that check themselves (programs/story.h), run under
-spoor in several ways; and what they leave behind when spoor is killed."""
+"""Shared by the tests in this folder: running programs that check themselves (programs/story.h) with several
+options, and waiting for processes that are orphaned when spoor is killed."""
 import contextlib
 import ctypes
 import os
@@ -15,26 +15,26 @@ from harness import (SEED, SKIP, TIMEOUT, Failure, Spoor, check, check_lossless,
 
 RIGHT = 42
 
-# The ways to record that treat programs differently.
+# Options of record that spoor treats differently.
 WAYS = ([], ["-M", "*"], ["-M", "*", "--no-follow"], ["-M", "*", "--overflow=drop", "--buffer=4K"])
 
 
 def check_right(done, what):
-    """A program of this folder has said that all went right for it."""
+    """DONE is the outcome of a program of this folder that has found everything right."""
     check(done.status == RIGHT and done.stdout == b"right\n",
-          f"{what}: status {done.status}, said {done.stdout!r}, and:\n"
+          f"{what}: status {done.status}, printed {done.stdout!r}, and:\n"
           + done.stderr.decode(errors="replace"))
 
 
-def said(done):
+def stderr_of(done):
     return done.stderr.decode(errors="replace")
 
 
 def check_runs_right(spoor, command, ways=WAYS, **how):
-    """COMMAND does right alone and in each way of recording it; returns the last outcome."""
+    """COMMAND ends right, alone and recorded in each of WAYS. Returns the last outcome."""
     alone = run(command, **how)
     if alone.status == SKIP:
-        print("not on this machine")
+        print("the program cannot run on this machine")
         sys.exit(SKIP)
     check_right(alone, "alone")
     done = None
@@ -44,14 +44,14 @@ def check_runs_right(spoor, command, ways=WAYS, **how):
     return done
 
 
-# ---- what is left when spoor is killed ----
+# ---- processes that are left when spoor is killed ----
 
 PR_SET_CHILD_SUBREAPER = 36
 PATIENCE_S = TIMEOUT // 4
 
 
-def take_in_orphans():
-    """From now on orphans are children of this process; none outlives it."""
+def adopt_orphans():
+    """Makes orphans children of this process, so that none outlives it."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -74,35 +74,35 @@ def describe_children():
 
 
 def await_orphans(what):
-    """Exit statuses of all that are left to us."""
+    """Waits for all children of this process. Returns their exit statuses."""
     deadline, ends = time.monotonic() + PATIENCE_S, []
     while children():
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid:
             ends.append(os.waitstatus_to_exitcode(status))
         elif time.monotonic() > deadline:
-            raise Failure(f"{what}: processes are left that do not end:\n{describe_children()}")
+            raise Failure(f"{what}: processes do not end:\n{describe_children()}")
         else:
             time.sleep(0.001)
     return ends
 
 
 def communicate(tracer, what):
-    """What was said until spoor and the program, which has the same pipes, have ended."""
+    """Returns (stdout, stderr) when both spoor and the program have ended: they have the same pipes."""
     try:
         return tracer.communicate(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired as late:
-        raise Failure(f"{what}: no end; there are:\n{describe_children()}") from late
+        raise Failure(f"{what}: does not end; processes:\n{describe_children()}") from late
 
 
 @contextlib.contextmanager
 def started(command, **how):
-    """COMMAND at work; it is gone afterwards."""
+    """Runs COMMAND inside the with block. On an error kills it and its children."""
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, **how) as tracer:
         try:
             yield tracer
         except BaseException:
             tracer.kill()
-            kill_children()  # they have its pipes
+            kill_children()  # they hold the pipes open
             raise

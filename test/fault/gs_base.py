@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Programs that use the gs base themselves are traced up to there, or not at all, and come to no harm.
+"""Programs that use the gs base themselves are traced until they do, or not at all, and run correctly.
 
     gs_base.py SPOOR BY PROGRAM
 
-PROGRAM is programs/takes.c; BY: "call" if it asks the kernel to ("bare": and has no symbols), "code" if it
-has instructions for it.
+PROGRAM is programs/takes.c. BY: "call" if it sets the gs base by a system call ("bare": and has no symbols),
+"code" if it does so by an instruction.
 """
 import os
 import subprocess
@@ -12,15 +12,15 @@ import sys
 import time
 
 from fault import (RIGHT, SKIP, Spoor, check, check_right, check_runs_right, main, run,
-                   said)
+                   stderr_of)
 
 TEXT = "the gs base"
 PATIENCE_S = 60
 
 
-def check_told(text, what):
+def check_message(text, what):
     lines = [line for line in text.splitlines() if TEXT in line]
-    check(len(lines) == 1 and lines[0].startswith("spoor: process "), f"{what}: not told once: {text}")
+    check(len(lines) == 1 and lines[0].startswith("spoor: process "), f"{what}: not one message: {text}")
 
 
 def record(spoor, by, program):
@@ -28,20 +28,20 @@ def record(spoor, by, program):
         check_runs_right(spoor, [program])
         done = run([spoor.path, "record", "-o", "trace", "--", program])
         check_right(done, "record")
-        check_told(said(done), "record")
+        check_message(stderr_of(done), "record")
         if by == "bare":
             return
         calls = {row["function"]: row["calls"] for row in spoor.report()}
-        check(calls.get("take") == 1 and "use" not in calls, f"calls up to there: {calls}")
+        check(calls.get("take") == 1 and "use" not in calls, f"calls before the gs base is set: {calls}")
         return
     for way in [], ["-M", "*"]:
         done = spoor.record(way, [program])
         check(done.status == 125 and not done.stdout, f"record: {done.status}, {done.stdout}")
-        check_told(said(done), "record")
+        check_message(stderr_of(done), "record")
 
 
 class Waiting:
-    """PROGRAM, which stands at PLACE."""
+    """A run of PROGRAM that waits "before" or "behind" its use of the gs base."""
 
     def __init__(self, program, place):
         self.process = subprocess.Popen([program, place], stdin=subprocess.PIPE,
@@ -65,7 +65,7 @@ class Waiting:
         deadline = time.monotonic() + PATIENCE_S
         with open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as maps:
             while "memfd:spoor" not in maps.read():
-                check(time.monotonic() < deadline, "spoor does not come")
+                check(time.monotonic() < deadline, "spoor does not attach")
                 time.sleep(0.001)
                 maps.seek(0)
 
@@ -73,8 +73,8 @@ class Waiting:
 def attach(spoor, by, program):
     with Waiting(program, "behind") as waiting:
         done = run([spoor.path, "attach", "-o", "trace", str(waiting.process.pid)])
-        check(done.status == 1, f"attach: {done.status}, {said(done)}")
-        check_told(said(done), "attach")
+        check(done.status == 1, f"attach: {done.status}, {stderr_of(done)}")
+        check_message(stderr_of(done), "attach")
         waiting.end()
     if by == "code":
         return
@@ -88,7 +88,7 @@ def attach(spoor, by, program):
         finally:
             tracer.kill()
         check(tracer.returncode == 0, f"attach: {tracer.returncode}, {text}")
-        check_told(text, "attach")
+        check_message(text, "attach")
 
 
 def test(spoor, by, program):

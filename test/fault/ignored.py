@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""SIGCHLD is ignored when spoor is started: the program inherits that, spoor itself needs the signal.
+"""SIGCHLD is ignored when spoor starts. The program inherits that; spoor itself needs the signal and resets it.
 
     ignored.py SPOOR
 """
@@ -27,9 +27,9 @@ def ignore_children():
 def test(spoor):
     done = spoor.record([], [sys.executable, "-S", "-c", SHOW], preexec_fn=ignore_children)
     check(done.status == 6, f"status {done.status}: {done.stderr.decode()}")
-    ours, program = done.stdout.decode().splitlines()
-    check(not ignores(ours), f"spoor ignores it: {ours}")
-    check(ignores(program), f"the program does not: {program}")
+    spoor_line, program_line = done.stdout.decode().splitlines()
+    check(not ignores(spoor_line), f"spoor ignores SIGCHLD: {spoor_line}")
+    check(ignores(program_line), f"the program does not ignore SIGCHLD: {program_line}")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Somebody is killed while a session starts, at each of its steps.
+"""spoor or the program is killed at a step of the start of a recording.
 
     kill_at_start.py SPOOR STRIKE PROGRAM [ARGUMENT...]
 
-STRIKE is the library that strikes at an exact request (programs/strike.c). When spoor is killed, the
-program must run on to its right end (or, killed before it was a program, never begin). When the
-program is killed, spoor must end as it did, and leave nobody behind.
+STRIKE is a library that acts at the N-th request (programs/strike.c). If spoor is killed, the program ends with the
+right result (or never begins, if it has not been executed yet). If the program is killed, spoor ends with the same
+status, and leaves no process behind.
 
-Of the many steps some are tried, spread evenly; with SPOOR_TEST_SEED others each time.
+A few of the many steps are tried, spread evenly; with SPOOR_TEST_SEED others each time.
 """
 import os
 import random
@@ -15,18 +15,17 @@ import signal
 import sys
 import time
 
-from fault import (RIGHT, SEED, Spoor, await_orphans, check, communicate, kill_children, main, started,
-                   take_in_orphans)
+from fault import RIGHT, SEED, Spoor, adopt_orphans, await_orphans, check, communicate, kill_children, main, started
 
 NEVER_BEGAN = 125
 KILLED = 128 + signal.SIGKILL
-TRIED = 40  # steps of each way to record
-SURELY_REACHED = 100  # threads and children vary the number of those that come later
+TRIED = 40  # steps that are tried with each set of options
+SURELY_REACHED = 100  # the number of later steps depends on the timing of threads and children
 KILLS_BY_TIME, START_US = 30, 30000
 
 
 def steps_to_try(count):
-    """Some of COUNT steps, among them always the first."""
+    """A sample of COUNT steps, always with the first one."""
     dice = random.Random(SEED)
     shift = dice.random() if SEED else 0
     return sorted({0} | {int((i + shift) * count / TRIED) for i in range(TRIED)})
@@ -37,17 +36,17 @@ class Kills:
         self.spoor, self.strike, self.program = spoor, os.path.realpath(strike), program
 
     def running(self, way, how=None):
-        """Spoor at work, with STRIKE=HOW."""
+        """Runs spoor with STRIKE=HOW."""
         environment = dict(os.environ)
         if how:
             environment.update(LD_PRELOAD=self.strike, STRIKE=how)
         return started(self.spoor.command(way, self.program), env=environment)
 
     def count(self, way):
-        """How many steps there are until the end."""
+        """The number of steps until the end."""
         with self.running(way, "count:steps") as tracer:
             out, err = communicate(tracer, "counting")
-        check(tracer.returncode == RIGHT and out == b"right\n", f"uninterrupted: {out} {err}")
+        check(tracer.returncode == RIGHT and out == b"right\n", f"without a strike: {out} {err}")
         with open("steps", encoding="ascii") as steps:
             return int(steps.read())
 
@@ -57,32 +56,32 @@ class Kills:
         ends = await_orphans(what)
         if tracer.returncode >= 0:
             check(tracer.returncode == RIGHT and out == b"right\n",
-                  f"{what}, which came too late: status {tracer.returncode}, {out} {err}")
+                  f"{what} (too late): status {tracer.returncode}, {out} {err}")
             return False
         if not ends and out:
-            ends = [RIGHT]  # it had ended before
+            ends = [RIGHT]  # the program had ended before
         end = ends[0] if ends else NEVER_BEGAN
         check(len(ends) <= 1 and end in (RIGHT, NEVER_BEGAN) and
               out == (b"right\n" if end == RIGHT else b""),
-              f"{what}: the program ended with {ends}, said {out} {err}")
+              f"{what}: the program ended with {ends}, printed {out} {err}")
         return True
 
     def kill_spoor(self, way, step):
         what = f"{way}: spoor killed at step {step}"
         with self.running(way, f"spoor:{step}") as tracer:
             check(self.expect_program_survives(tracer, what) or step > SURELY_REACHED,
-                  f"{what}: it was not")
+                  f"{what}: spoor was not killed")
 
     def kill_program(self, way, step):
         what = f"{way}: program killed at step {step}"
         with self.running(way, f"program:{step}") as tracer:
             out, err = communicate(tracer, what)
-        await_orphans(what)  # its child, if it has one
+        await_orphans(what)  # the program's child, if it has one
         status = tracer.returncode
         early = status == NEVER_BEGAN and b"killed before it began" in err
-        # Its child may be the one: the program then notices by itself.
+        # If the program's child was killed, the program notices that and ends with status 1.
         check(status in (KILLED, RIGHT, 1) or early, f"{what}: spoor ended with {status}: {err}")
-        check(status != RIGHT or out == b"right\n", f"{what}: said {out}")
+        check(status != RIGHT or out == b"right\n", f"{what}: printed {out}")
 
     def each_step(self, way, kill):
         for step in steps_to_try(self.count(way)):
@@ -100,7 +99,7 @@ class Kills:
 
 
 def test(kills):
-    take_in_orphans()
+    adopt_orphans()
     for way in ([], ["-M", "*"], ["-M", "*", "--overflow=drop"]):
         kills.each_step(way, kills.kill_spoor)
     for way in ([], ["-M", "*"], ["-M", "*", "--no-follow"]):

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""A process that does not want to be looked at is traced by whoever may trace it, and stays as it is.
+"""A process that is not dumpable is traced and stays not dumpable.
 
     not_dumpable.py SPOOR PROGRAM LIBRARY
 
-PROGRAM is programs/not_dumpable.c. Root would be let in anyway, so this is done as nobody.
+PROGRAM is programs/not_dumpable.c. Root may trace it anyway, so this test runs spoor as the user nobody.
 """
 import os
 import shutil
 import sys
 
-from fault import WAYS, Spoor, check, check_right, main, run, said
+from fault import WAYS, Spoor, check, check_right, main, run, stderr_of
 from rights import NOBODY, become_nobody
 
-THREADS = 100 + 6  # and the processes' own, one of which executes something else
+THREADS = 100 + 6  # worker threads and the processes' main threads; one process execs
 
 
 def test(spoor, program, library):
@@ -31,7 +31,7 @@ def test(spoor, program, library):
         what = f"record {' '.join(way)}"
         done = run(record, **how)
         check_right(done, what)
-        check(len(said(done).splitlines()) == 1, f"{what}: more than the summary: {said(done)}")
+        check(len(stderr_of(done).splitlines()) == 1, f"{what}: messages besides the summary: {stderr_of(done)}")
         if "--no-follow" in way:
             continue
         info = spoor.info("work/trace")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A function in which the kernel has a probe (uprobe) is left alone: the probe sees each of its calls, spoor
-those of all others.
+"""The kernel has a probe (uprobe) in a function. spoor does not patch this function, so the probe counts each call.
+spoor records the calls of all others.
 
     probed.py SPOOR PROGRAM LIBRARY
 
@@ -21,7 +21,7 @@ PROBED = "work"
 
 
 class Probe:
-    """At function NAME of PROGRAM, whoever runs it on whatever processor."""
+    """A uprobe at function NAME of PROGRAM, for all processes and processors."""
 
     def __init__(self, spoor, program, name):
         with open(TYPE, encoding="ascii") as kind:
@@ -44,7 +44,7 @@ class Probe:
 
 
 def offset_of(spoor, program, name):
-    """In a file whose code lies where it is mapped to."""
+    """The file offset of function NAME. In PROGRAM, addresses of code equal file offsets."""
     return next(row["address"] for row in spoor.json("explain", "--json", program) if row["function"] == name)
 
 
@@ -60,13 +60,13 @@ def test(spoor, program, library):
     try:
         probe = Probe(spoor, program, PROBED)
     except OSError as error:
-        print(f"the kernel sets no probe here: {error}")
+        print(f"the kernel cannot set a probe: {error}")
         sys.exit(SKIP)
     probed = calls_of(spoor, command)
-    check(probe.count() >= alone[PROBED], f"the probe has seen {probe.count()} calls of {alone[PROBED]}")
-    check(PROBED not in probed, f"is traced though it is probed: {probed}")
+    check(probe.count() >= alone[PROBED], f"the probe has counted {probe.count()} calls of {alone[PROBED]}")
+    check(PROBED not in probed, f"the probed function is traced: {probed}")
     del alone[PROBED]
-    check(probed == alone, f"of the others: {probed}, not {alone}")
+    check(probed == alone, f"calls of other functions: {probed}, not {alone}")
 
 
 if __name__ == "__main__":

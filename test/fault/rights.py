@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Programs that give rights (set-user-ID, set-group-ID, capabilities) get them: traced where spoor has
-the right to trace them so, else untraced, with a message. Needs root, to install such programs.
+"""Programs with set-user-ID, set-group-ID or capabilities get their rights. spoor traces them if it has the right to do
+so; otherwise they run untraced, and spoor says so. Needs root to install such programs.
 
     rights.py SPOOR PROGRAM
 """
@@ -9,7 +9,7 @@ import shutil
 import struct
 import sys
 
-from fault import SKIP, Spoor, check, main, run, said
+from fault import SKIP, Spoor, check, main, run, stderr_of
 
 NOBODY = 65534
 CAPABILITY = struct.pack("<IIIII", 0x02000001, 1 << 13, 0, 0, 0)  # net_raw, effective
@@ -23,7 +23,7 @@ def become_nobody():
 
 
 def install(program):
-    """One copy of each kind; those that this file system or kernel does not honour are left out."""
+    """Installs a copy of PROGRAM of each kind. Returns the kinds that this file system and kernel honour."""
     kinds = []
     for kind, mode in KINDS.items():
         shutil.copyfile(program, kind)
@@ -42,54 +42,54 @@ def install(program):
 
 def check_right(done, times, what):
     check(done.status == 42 and done.stdout == b"right\n" * times,
-          f"{what}: status {done.status}, {done.stdout!r}, and:\n{said(done)}")
+          f"{what}: status {done.status}, {done.stdout!r}, and:\n{stderr_of(done)}")
 
 
-def check_told(done, times, what):
-    told = said(done).count("runs untraced")
-    check(told == times, f"{what}: told {told} times instead of {times}:\n{said(done)}")
+def check_messages(done, times, what):
+    messages = stderr_of(done).count("runs untraced")
+    check(messages == times, f"{what}: {messages} messages instead of {times}:\n{stderr_of(done)}")
 
 
 def try_kind(spoor, kind):
-    """As nobody: the program itself, and one that executes it in five ways."""
+    """As nobody: records the program itself, and a program that executes it in five ways."""
     had = 0 if kind == "none" else 1
     for options in [], ["-M", "*"], ["--no-follow"], ["-F", "work"]:
         record = [spoor.path, "record", *options, "-o", "work/trace", "--"]
         what = f"{kind}, {' '.join(options)}"
         done = run(record + [f"./{kind}", "have", kind, "two words"], preexec_fn=become_nobody)
         check_right(done, 1, what)
-        check_told(done, had, what)
+        check_messages(done, had, what)
         check((spoor.info("work/trace")["events"]["entry"] > 0) == (kind == "none"), f"{what}: events")
         done = run(record + ["./none", "spawn", f"./{kind}", kind], preexec_fn=become_nobody)
         check_right(done, 5, f"{what}, executed")
         unfollowed = 1 if "--no-follow" in options else 5
-        check(said(done).count("runs untraced") >= had * unfollowed, f"{what}: told:\n{said(done)}")
-        check(had or "runs untraced" not in said(done), f"{what}: told for nothing")
+        check(stderr_of(done).count("runs untraced") >= had * unfollowed, f"{what}: messages:\n{stderr_of(done)}")
+        check(had or "runs untraced" not in stderr_of(done), f"{what}: a message without a reason")
 
 
 def try_as_root(spoor):
-    """A program that drops its rights and executes one that gives them: traced all the way."""
+    """A program of root's drops its rights and executes one that has them: spoor traces both."""
     record = [spoor.path, "record", "-o", "work/trace", "--"]
     done = run(record + ["/bin/sh", "-c", "exec setpriv --reuid=65534 --regid=65534 --clear-groups "
                          "./user have user 'two words'"])
     check_right(done, 1, "as root")
-    check_told(done, 0, "as root")
+    check_messages(done, 0, "as root")
     names = {row["function"] for row in spoor.report("work/trace")}
     check("work" in names, f"as root: {names}")
 
 
 def try_unreadable(spoor, program):
-    """What may only be executed cannot be traced; executed by another, it runs untraced."""
+    """A program that spoor may execute but not read is refused. Executed by another program, it runs untraced."""
     shutil.copyfile(program, "closed")
     os.chmod("closed", 0o711)
     command = ["./closed", "have", "none", "two words"]
     check_right(run(command, preexec_fn=become_nobody), 1, "closed, alone")
     record = [spoor.path, "record", "-o", "work/trace", "--"]
     done = run(record + command, preexec_fn=become_nobody)
-    check(done.status == 125 and not done.stdout and "not read" in said(done), f"closed: {said(done)}")
+    check(done.status == 125 and not done.stdout and "not read" in stderr_of(done), f"closed: {stderr_of(done)}")
     done = run(record + ["./none", "spawn", "./closed", "none"], preexec_fn=become_nobody)
     check_right(done, 5, "closed, executed")
-    check("not read" in said(done), f"closed, executed: {said(done)}")
+    check("not read" in stderr_of(done), f"closed, executed: {stderr_of(done)}")
 
 
 def test(spoor, program):
@@ -99,14 +99,14 @@ def test(spoor, program):
     shutil.copy(spoor.path, "spoor")
     os.environ["RIGHTS_TEST"] = "here"
     kinds = install(program)
-    print("kinds of rights here:", kinds)
-    check("none" in kinds, "a program without rights does not run right")
-    ours = Spoor("spoor")
+    print("kinds of rights on this machine:", kinds)
+    check("none" in kinds, "a program without rights does not end right")
+    own_spoor = Spoor("spoor")
     for kind in kinds:
-        try_kind(ours, kind)
-    try_unreadable(ours, program)
+        try_kind(own_spoor, kind)
+    try_unreadable(own_spoor, program)
     if "user" in kinds:
-        try_as_root(ours)
+        try_as_root(own_spoor)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What a sandbox (seccomp) allows is done in it, what it does not allow is left.
+"""In a sandbox (seccomp) spoor makes the remote calls that the filters allow, and does without the others.
 
     sandboxes.py SPOOR PROGRAM LIBRARY
 
-PROGRAM is programs/sandboxes.c. Only root, in no sandbox, can see what others allow.
+PROGRAM is programs/sandboxes.c. Only root outside of all sandboxes can read the filters of other processes.
 """
 import os
 import sys
 
-from fault import WAYS, Spoor, check, check_right, main, run, said
+from fault import WAYS, Spoor, check, check_right, main, run, stderr_of
 
 THREADS, LOADED = 100, 7
 
@@ -19,29 +19,29 @@ def sees_filters():
 
 
 def calls(spoor):
-    ours = "library_add", "crowd_work", "inner_work"
-    return {row["function"]: row["calls"] for row in spoor.report() if row["function"] in ours}
+    own_functions = "library_add", "crowd_work", "inner_work"
+    return {row["function"]: row["calls"] for row in spoor.report() if row["function"] in own_functions}
 
 
-def try_kind(spoor, words, told=""):
-    """Returns how often each function was seen to be called."""
+def try_kind(spoor, words, message=""):
+    """Returns {function: recorded calls}."""
     check_right(run(words), f"{words[1]}: alone")
     for way in WAYS:
         check_right(spoor.record(way, words), f"{words[1]}: record {' '.join(way)}")
     done = run([spoor.path, "record", "-o", "trace", "-M", "*", "--", *words])
     check_right(done, f"{words[1]}: record")
-    check(told in said(done) if told else len(said(done).splitlines()) == 1,
-          f"{words[1]}: '{told}' is not what is said: {said(done)}")
+    check(message in stderr_of(done) if message else len(stderr_of(done).splitlines()) == 1,
+          f"{words[1]}: no message '{message}': {stderr_of(done)}")
     return calls(spoor)
 
 
 def test(spoor, program, library):
-    def kind(name, told=""):
-        told = told if sees_filters() or not told else "seccomp sandbox"
-        if not sees_filters() and not told:
+    def kind(name, message=""):
+        message = message if sees_filters() or not message else "seccomp sandbox"
+        if not sees_filters() and not message:
             check_right(spoor.record(["-M", "*"], [program, name, library]), name)
             return None
-        return try_kind(spoor, [program, name, library], told)
+        return try_kind(spoor, [program, name, library], message)
 
     for name in "spares", "guards":
         seen = kind(name)

@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
-"""A program that checks itself does right under spoor as well.
+"""A program that checks itself finds everything right under spoor, too.
 
-    self_checking.py [--told=TEXT | --silent] [--lossless] SPOOR PROGRAM [ARGUMENT...]
+    self_checking.py [--message=TEXT | --silent] [--lossless] SPOOR PROGRAM [ARGUMENT...]
 
---told: with -M '*' spoor says a line with this TEXT; --silent: nothing but what it has recorded. --lossless: no event of any of its threads is lost.
+--message: with -M '*' spoor prints one line with this TEXT. --silent: spoor prints its summary only. --lossless: no
+event of any thread is lost.
 """
 import argparse
 import os
 import re
 
-from fault import Spoor, check, check_lossless, check_right, check_runs_right, main, run, said
+from fault import Spoor, check, check_lossless, check_right, check_runs_right, main, run, stderr_of
 
 
 def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("spoor", type=Spoor)
-    parser.add_argument("--told")
+    parser.add_argument("--message")
     parser.add_argument("--silent", action="store_true")
     parser.add_argument("--lossless", action="store_true")
     parser.add_argument("words", nargs=argparse.REMAINDER)
@@ -24,17 +25,17 @@ def parse():
     return given
 
 
-def check_told(spoor, words, text):
+def check_message(spoor, words, text):
     done = run([spoor.path, "record", "-o", "trace", "-M", "*", "--", *words])
     check_right(done, "record")
-    lines = [line for line in said(done).splitlines() if text in line]
-    check(len(lines) == 1 and lines[0].startswith("spoor: "), f"'{text}' is not told once: {said(done)}")
+    lines = [line for line in stderr_of(done).splitlines() if text in line]
+    check(len(lines) == 1 and lines[0].startswith("spoor: "), f"not one line with '{text}': {stderr_of(done)}")
 
 
 def check_silent(spoor, words):
     done = run([spoor.path, "record", "-o", "trace", "-M", "*", "--", *words])
     check_right(done, "record")
-    check(re.fullmatch(r"spoor: trace: .* functions instrumented, .*\n", said(done)), f"said: {said(done)}")
+    check(re.fullmatch(r"spoor: trace: .* functions instrumented, .*\n", stderr_of(done)), f"stderr: {stderr_of(done)}")
 
 
 def check_all_is_seen(spoor, words):
@@ -47,8 +48,8 @@ def check_all_is_seen(spoor, words):
 def test(given):
     words = given.words
     check_runs_right(given.spoor, words)
-    if given.told:
-        check_told(given.spoor, words, given.told)
+    if given.message:
+        check_message(given.spoor, words, given.message)
     if given.silent:
         check_silent(given.spoor, words)
     if given.lossless:

@@ -1,25 +1,23 @@
 #!/usr/bin/env python3
-"""Spoor is killed while it brings a thread out of a trampoline, at each request that this takes. The
-program must not notice.
+"""spoor is killed at each request of settling, which moves a thread out of a trampoline. The program does not notice.
 
     settling.py SPOOR STRIKE PROGRAM
 
-STRIKE is the library that strikes at an exact request (programs/strike.c), PROGRAM is
-programs/stub_signals.c.
+STRIKE is a library that acts at the N-th request (programs/strike.c), PROGRAM is programs/stub_signals.c.
 """
 import os
 import signal
 import sys
 
-from fault import (RIGHT, Spoor, await_orphans, check, check_right, communicate, kill_children, main,
-                   run, started, take_in_orphans)
+from fault import (RIGHT, Spoor, adopt_orphans, await_orphans, check, check_right, communicate,
+                   kill_children, main, run, started)
 
-REQUESTS = 24  # more than it takes from the first to the last
+REQUESTS = 24  # more than settling takes
 TRIES = 20
 
 
 def killed_at(spoor, strike, program, step):
-    """Whether the moment came: where rings are small the program may be in no trampoline but when it waits for room."""
+    """Whether spoor made the request. With small rings the program may be in trampolines only to wait for room."""
     what = f"killed at request {step} of settling"
     environment = dict(os.environ, LD_PRELOAD=strike, STRIKE=f"settling:{step}")
     with started(spoor.command([], [program]), env=environment) as tracer:
@@ -32,7 +30,7 @@ def killed_at(spoor, strike, program, step):
 
 
 def test(spoor, strike, program):
-    take_in_orphans()
+    adopt_orphans()
     check_right(run([program]), "alone")
     for step in range(REQUESTS):
         check(any(killed_at(spoor, strike, program, step) for _ in range(TRIES)), f"request {step} never came")

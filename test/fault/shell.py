@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A shell with job control sees of spoor what it would see of the program: it stops when that stops,
-by the same signal, goes on with it, and does not stop when the program does not.
+"""A shell with job control sees the same of spoor as of the untraced program. spoor stops when the program stops, by
+the same signal, continues with it, and does not stop if the program does not.
 
     shell.py SPOOR PROGRAM
 """
@@ -17,8 +17,8 @@ PATIENCE_S = 30
 
 
 class Shell:
-    """A session leader (this process, forked) with a terminal, and one job in its foreground. What
-    the program writes comes through a pipe."""
+    """A session leader (this process, forked) with a terminal and one foreground job. The program writes to a
+    pipe."""
 
     def __init__(self, command):
         self.master, terminal = pty.openpty()
@@ -35,7 +35,7 @@ class Shell:
         try:
             os.setpgid(self.job, self.job)
         except PermissionError:
-            pass  # it has executed its program, after it had done so itself
+            pass  # the child has set its group itself and has executed its program
 
     @staticmethod
     def become(command, terminal, output):
@@ -65,47 +65,47 @@ class Shell:
             return f"stopped by {signal.Signals(os.WSTOPSIG(status)).name}"
         return f"ended with {os.waitstatus_to_exitcode(status)}"
 
-    def carry_on(self, whole_group):
+    def continue_job(self, whole_group):
         os.tcsetpgrp(self.terminal, self.job)
         os.kill(-self.job if whole_group else self.job, signal.SIGCONT)
         self.expect("continued")
 
 
 def suspend(shell, log):
-    """^Z stops the job, again and again; so does the program's own stop of its group."""
+    """^Z stops the job, again and again. The program also stops its own process group."""
     for key, whole_group in (b"\x1a", True), (b"group\n", True), (b"\x1a", False), (b"\x1a", True):
         shell.type(key)
         log.append(shell.wait())
-        shell.carry_on(whole_group)
+        shell.continue_job(whole_group)
 
 
 def handle(shell, log):
-    """The program tidies first."""
+    """The program handles the signal before it stops."""
     for _ in range(3):
         shell.type(b"\x1a")
         shell.expect("tidied")
         log.append(shell.wait())
-        shell.carry_on(True)
+        shell.continue_job(True)
         shell.expect("back")
 
 
 def ignore(shell, log):
-    """Nothing happens; the terminal has thrown away what was typed before."""
+    """The program ignores ^Z. The terminal discards earlier input."""
     del log
     for _ in range(3):
         shell.type(b"\x1a")
 
 
-STORIES = {"default": suspend, "handle": handle, "ignore": ignore}
+SCENARIOS = {"default": suspend, "handle": handle, "ignore": ignore}
 
 
-def live(command, way):
-    """In a process of its own, which says by a pipe what happened."""
+def play(command, way):
+    """Plays one of SCENARIOS in this process, which becomes a shell. Returns the log and the program's output."""
     signal.alarm(PATIENCE_S)
     shell, log = Shell([*command, way]), []
     try:
         shell.expect("ready")
-        STORIES[way](shell, log)
+        SCENARIOS[way](shell, log)
         shell.type(b"end\n")
         log.append(shell.wait())
         shell.expect("right")
@@ -114,29 +114,30 @@ def live(command, way):
         os.killpg(shell.job, signal.SIGKILL) if not log or "ended" not in log[-1] else None
 
 
-def story(command, way):
+def play_in_child(command, way):
+    """Calls play() in a forked process; returns its text."""
     ends = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            os.write(ends[1], live(command, way).encode())
+            os.write(ends[1], play(command, way).encode())
             os._exit(0)
         except (Failure, OSError) as failure:
             os.write(ends[1], str(failure).encode())
             os._exit(1)
     os.close(ends[1])
     _, status = os.waitpid(pid, 0)
-    with os.fdopen(ends[0], "rb") as said:
-        text = said.read().decode()
+    with os.fdopen(ends[0], "rb") as child_output:
+        text = child_output.read().decode()
     check(status == 0, f"{way}: {command[0]}: status {status}: {text}")
     return text
 
 
 def test(spoor, program):
-    for way in STORIES:
-        alone = story([program], way)
+    for way in SCENARIOS:
+        alone = play_in_child([program], way)
         for options in [], ["-M", "*"]:
-            traced = story([*spoor.command(options, [program])], way)
+            traced = play_in_child([*spoor.command(options, [program])], way)
             check(traced == alone, f"{way}: traced:\n{traced}\nalone:\n{alone}")
             check(spoor.info()["status"] == 42, f"{way}: the trace is not complete")
 

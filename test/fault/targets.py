@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Which processes can be attached to. Of the others spoor says in one line why not, and leaves them as
-they are; what can be traced is, wherever its files are.
+"""Which processes can be attached to. For other processes spoor says in one line why not, and does not change them.
+Processes in containers, or with removed files, can be traced.
 
     targets.py SPOOR PROGRAM LIBRARY
 
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-from fault import Spoor, check, check_right, main, run, said
+from fault import Spoor, check, check_right, main, run, stderr_of
 from harness import Outcome, check_same
 from refused import EPERM, forbid
 from rights import NOBODY, become_nobody
@@ -25,8 +25,8 @@ from sandboxes import sees_filters
 
 PATIENCE_S = 60
 ABSENT = 2**31 - 17  # above pid_max
-# By what the kernel calls the processor: a system call, whose programs are traced there, and of a program that the same kernel
-# may run and that is none of those, its machine, flags and code: 1: pause(); goto 1b. (That of 32-bit Arm runs no others.)
+# {machine in uname: (a system call's number, programs that spoor traces, a program of another kind that the kernel may
+# run: ELF machine, flags, code "1: pause(); goto 1b")}. A 32-bit Arm kernel runs no other kind.
 PIVOT_ROOT, PROGRAMS, NARROW = {
     "x86_64": (155, "64-bit x86", (3, 0, b"\xb8\x1d\0\0\0\xcd\x80\xeb\xf7")),
     "aarch64": (41, "AArch64", (40, 0x5000000, struct.pack("<3I", 0xe3a0701d, 0xef000000, 0xeafffffc))),
@@ -35,7 +35,7 @@ ROOT = os.getuid() == 0
 
 
 def state(pid):
-    """What a process is like from outside: its maps, who traces it, whether it is stopped."""
+    """The visible state of a process: its maps, its tracer, whether it is stopped."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
         lines = [line for line in maps if "[heap]" not in line]
     with open(f"/proc/{pid}/status", encoding="utf-8") as status:
@@ -44,12 +44,12 @@ def state(pid):
 
 
 @contextlib.contextmanager
-def bystander(command, **how):
-    """The id of the process, which must do right to its end."""
+def running_target(command, **how):
+    """Runs a process and yields its ID. The process must end right."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how) as process:
         try:
             words = process.stdout.readline().split()
-            check(words, f"{command}: has not begun")
+            check(words, f"{command}: does not begin")
             yield int(words[0])
             os.kill(int(words[0]), signal.SIGTERM)
             out, err = process.communicate(timeout=PATIENCE_S)
@@ -60,9 +60,9 @@ def bystander(command, **how):
 
 def check_refused(spoor, pid, text, **how):
     done = run([spoor.path, "attach", "-o", "refused", "--duration=5s", str(pid)], **how)
-    check(done.status == 1 and not done.stdout, f"{pid}: {done.status}, {done.stdout!r}: {said(done)}")
-    check(said(done).startswith("spoor: ") and said(done).count("\n") == 1 and text in said(done),
-          f"{pid}: '{text}' is not what is said: {said(done)}")
+    check(done.status == 1 and not done.stdout, f"{pid}: {done.status}, {done.stdout!r}: {stderr_of(done)}")
+    check(stderr_of(done).startswith("spoor: ") and stderr_of(done).count("\n") == 1 and text in stderr_of(done),
+          f"{pid}: no message '{text}': {stderr_of(done)}")
     check(not os.path.exists("refused") and not os.path.exists("refused.part"), "a trace is left")
 
 
@@ -73,13 +73,13 @@ def check_untouched(spoor, pid, text, **how):
 
 
 def check_traced(spoor, pid, function="library_add", **how):
-    """Attaches until some calls were seen; returns a row of the report."""
+    """Attaches until calls are recorded; returns FUNCTION's row of the report."""
     command = [spoor.path, "attach", "-q", "-o", "trace", "-M", "*", "-F", "library_add", "--events=20", "--duration=60s",
                str(pid)]
     if os.path.exists("trace"):
         os.unlink("trace")
     done = run(command, **how)
-    check(done.status == 0 and not said(done), f"attach: {done.status}: {said(done)}")
+    check(done.status == 0 and not stderr_of(done), f"attach: {done.status}: {stderr_of(done)}")
     rows = [row for row in spoor.report() if row["function"] == function]
     check(len(rows) == 1 and rows[0]["calls"] >= 5, f"{function}: {rows}")
     return rows[0]
@@ -94,13 +94,13 @@ def test_what_is_none(spoor, program, library):
         while " Z " not in open(f"/proc/{process.pid}/stat", encoding="ascii").read():
             time.sleep(0.01)
         check_refused(spoor, process.pid, "has ended")
-    with bystander([program, "plain", library]) as pid:
+    with running_target([program, "plain", library]) as pid:
         thread = next(int(tid) for tid in os.listdir(f"/proc/{pid}/task") if int(tid) != pid)
         check_refused(spoor, thread, f"is a thread of process {pid} (")
 
 
 def write_narrow(name):
-    """A program of 32 bits, which waits for ever."""
+    """Writes a 32-bit program that waits for ever."""
     machine, flags, code = NARROW
     base, headers = 0x8048000, 52 + 32
     whole = headers + len(code)
@@ -117,10 +117,10 @@ def test_narrow(spoor, *_):
     try:
         process = subprocess.Popen(["./narrow"])  # pylint: disable=consider-using-with
     except OSError:
-        return  # this kernel runs none
+        return  # this kernel runs no 32-bit programs
     try:
         while " S " not in open(f"/proc/{process.pid}/stat", encoding="ascii").read():
-            time.sleep(0.01)  # it may still be about to begin
+            time.sleep(0.01)  # until the exec is done
         check_untouched(spoor, process.pid, f"is not a {PROGRAMS} program: spoor traces no others here")
         check(process.poll() is None, f"the program has ended with {process.returncode}")
     finally:
@@ -129,8 +129,8 @@ def test_narrow(spoor, *_):
 
 
 def test_tracers(spoor, program, library):
-    """Another spoor, attached or recording."""
-    with bystander([program, "plain", library]) as pid:
+    """Processes that another spoor has attached to or records."""
+    with running_target([program, "plain", library]) as pid:
         attach = [spoor.path, "attach", "-q", "-o", "other", "-M", "*", str(pid)]
         with subprocess.Popen(attach) as other:
             while not os.path.exists("other.part") or state(pid)[-1].endswith("\t0\n") or \
@@ -140,28 +140,28 @@ def test_tracers(spoor, program, library):
             other.terminate()
             check(other.wait(PATIENCE_S) == 0, "the other spoor failed")
         check_traced(spoor, pid)
-    with bystander([spoor.path, "record", "-q", "-o", "other", "--", program, "plain", library]) as pid:
+    with running_target([spoor.path, "record", "-q", "-o", "other", "--", program, "plain", library]) as pid:
         check_refused(spoor, pid, "records it")
 
 
 def test_others(spoor, program, library):
-    """Those of other users, and those that hide."""
+    """Processes of other users, and processes that are not dumpable."""
     if not ROOT:
         return
     nobody = {"preexec_fn": become_nobody, "cwd": "open"}
-    with bystander([program, "plain", library]) as pid:
+    with running_target([program, "plain", library]) as pid:
         check_untouched(spoor, pid, "it is another user's (uid 0): run spoor as root", **nobody)
-    with bystander([program, "hides", library], **nobody) as pid:
+    with running_target([program, "hides", library], **nobody) as pid:
         check_untouched(spoor, pid, "it is not dumpable", **nobody)
         check_traced(spoor, pid)
 
 
 def test_sandboxes(spoor, program, library):
-    with bystander([program, "fenced", library]) as pid:
+    with running_target([program, "fenced", library]) as pid:
         check_untouched(spoor, pid, "its seccomp sandbox")
-    with bystander([program, "strict", library]) as pid:
+    with running_target([program, "strict", library]) as pid:
         check_untouched(spoor, pid, "its seccomp sandbox")
-    with bystander([program, "loose", library]) as pid:
+    with running_target([program, "loose", library]) as pid:
         if sees_filters():
             check_traced(spoor, pid)
         else:
@@ -169,28 +169,28 @@ def test_sandboxes(spoor, program, library):
 
 
 def test_spoor_in_a_sandbox(spoor, program, library):
-    """It cannot see what filters are those that it has itself, unless it has started the process."""
+    """In a sandbox spoor cannot read the filters of a process, unless it has started the process."""
     outside = os.readlink("/proc/self/ns/pid") == "pid:[4026531836]"
-    ours = {"preexec_fn": forbid([PIVOT_ROOT], EPERM)}
-    with bystander([program, "fenced", library]) as pid:
+    in_sandbox = {"preexec_fn": forbid([PIVOT_ROOT], EPERM)}
+    with running_target([program, "fenced", library]) as pid:
         if outside:
-            check_untouched(spoor, pid, "its seccomp sandbox may forbid", **ours)
-    with bystander([program, "plain", library]) as pid:
-        check_traced(spoor, pid, **ours)
+            check_untouched(spoor, pid, "its seccomp sandbox may forbid", **in_sandbox)
+    with running_target([program, "plain", library]) as pid:
+        check_traced(spoor, pid, **in_sandbox)
 
 
 def explained(spoor, pid, module, **how):
     done = run([spoor.path, "explain", "--json", str(pid)], **how)
-    check(done.status == 0, f"explain: {said(done)}")
+    check(done.status == 0, f"explain: {stderr_of(done)}")
     return [f["function"] for f in json.loads(done.stdout) if f["module"] == module]
 
 
 def test_files(spoor, program, library):
-    """The program and a library are removed once they run."""
+    """The files of the program and of a library are removed while they are in use."""
     for kind, name in ("plain", "loaded.so"), ("late", "loaded.so"):
         shutil.copy(program, "running")
         shutil.copy(library, name)
-        with bystander([os.path.realpath("running"), kind, os.path.realpath(name)]) as pid:
+        with running_target([os.path.realpath("running"), kind, os.path.realpath(name)]) as pid:
             os.unlink("running")
             os.unlink(name)
             row = check_traced(spoor, pid) if ROOT or kind == "plain" else {"module": name}
@@ -198,7 +198,7 @@ def test_files(spoor, program, library):
             check("library_add" in explained(spoor, pid, name), "explain does not know library_add")
             check("call_once" in explained(spoor, pid, "running"), "explain does not know call_once")
     as_nobody = {"preexec_fn": become_nobody, "cwd": "open"} if ROOT else {}
-    with bystander([program, "gone", library], **as_nobody) as pid:
+    with running_target([program, "gone", library], **as_nobody) as pid:
         with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
             name = [line for line in maps if "spoor-gone" in line][0].split()[5].split("/")[-1]
         check("library_add" in explained(spoor, pid, name, **as_nobody), "no library_add in memory")
@@ -207,28 +207,28 @@ def test_files(spoor, program, library):
             shutil.move("trace", "root")
             done = run([spoor.path, "attach", "-q", "-M", "*", "--events=20", "--duration=60s", str(pid)],
                        **as_nobody)
-            check(done.status == 0, said(done))
+            check(done.status == 0, stderr_of(done))
             names = {row["function"] for row in spoor.report("open/spoor.trace")}
             check("library_add" in names, f"{names}")
 
 
 def test_containers(spoor, program, library):
-    """In namespaces of its own it has files that we do not see, and other ids."""
+    """A process in other namespaces has other files and IDs."""
     inside = "mount -t tmpfs none /mnt && cp $0 /mnt/inner && cp $1 /mnt/inner.so && exec /mnt/inner plain /mnt/inner.so"
     command = ["unshare", "-mpf", "--mount-proc", "sh", "-c", inside, program, library]
     if not ROOT or run(["unshare", "-mpf", "--mount-proc", "mount", "-t", "tmpfs", "none", "/mnt"]).status:
         return
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
-            check(process.stdout.readline() == b"1\n", "it is not the first process")
+            check(process.stdout.readline() == b"1\n", "the program is not the first process")
             with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as children:
                 pid = int(children.read())
             row = check_traced(spoor, pid)
             check(row["module"] == "inner.so", f"{row}")
             tids = {item["tid"] for item in spoor.replay()}
-            check(tids == {pid}, f"{tids} are seen, not {pid}")
+            check(tids == {pid}, f"threads {tids} are recorded, not {pid}")
             os.kill(pid, signal.SIGTERM)
-            check(process.stdout.read() == b"right\n" and process.wait(PATIENCE_S) == 42, "the inner process")
+            check(process.stdout.read() == b"right\n" and process.wait(PATIENCE_S) == 42, "the program fails")
         finally:
             process.kill()
 

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Functions that only a breakpoint serves: the program does as it does alone, and their calls are seen.
+"""Functions that only a breakpoint can serve: the program does the same as alone, and their calls are recorded.
 
     traps.py [--by-tier] SPOOR PROGRAM
 
-PROGRAM is programs/breakpoint.c. --by-tier: other patches would do, too: breakpoints are asked for; and calls are few,
-as machines that are emulated take long for them.
+PROGRAM is programs/breakpoint.c. --by-tier: for machines where other patches would fit, too. It selects breakpoints by
+--tier, and makes few calls, because emulated machines are slow.
 """
 import os
 import signal
 import sys
 
-from fault import Spoor, check, check_lossless, check_right, main, run, said, started
+from fault import Spoor, check, check_lossless, check_right, main, run, started, stderr_of
 from harness import check_same_outcome
 
 BY_TIER = "--by-tier" in sys.argv
@@ -24,7 +24,7 @@ def calls(spoor):
 
 
 def test_state(spoor, program):
-    """Blocked, ignored, handled, pending: after each call all is as before."""
+    """SIGTRAP is blocked, ignored, handled or pending: no call changes that."""
     check_right(run([program, "all", *FEW]), "alone")
     for way in NAMED, [*NAMED, "--no-follow"], [*NAMED, "--overflow=drop", "--buffer=4K"], EVERYTHING:
         check_right(spoor.record(way, [program, "all", *FEW]), f"record {' '.join(way)}")
@@ -41,25 +41,25 @@ def test_counts(spoor, program):
 
 
 def test_others_have_none(spoor, program):
-    """Traps are for functions that are named in full, and no other."""
+    """Only functions that are named in full have traps."""
     for pattern in "break*", "/breakpoint/":
         done = spoor.record(["-F", pattern], [program, "hurry"])
-        check(done.status == 125 and "none of which can be traced" in said(done), f"{pattern}: {said(done)}")
+        check(done.status == 125 and "none of which can be traced" in stderr_of(done), f"{pattern}: {stderr_of(done)}")
     check_right(spoor.record([], [program, "hurry"]), "record")
     functions = spoor.info()["functions"]
     check(functions["tiers"]["trap"] == functions["exit_tiers"]["trap"] == 0, f"tiers: {functions}")
-    check("breakpoint" not in calls(spoor), "it is traced")
+    check("breakpoint" not in calls(spoor), "breakpoint() is traced")
 
 
 def test_too_often(spoor, program):
     done = run([spoor.path, "record", "-o", "trace", *NAMED, "--trap-limit=100", "--", program, "hurry"])
     check_right(done, "record")
-    lines = [line for line in said(done).splitlines() if line.startswith("spoor: breakpoint: ")]
-    check(len(lines) == 1 and "more than 100 times within a second" in lines[0], said(done))
-    check("--trap-limit" in lines[0] and "not seen" in lines[0], said(done))
+    lines = [line for line in stderr_of(done).splitlines() if line.startswith("spoor: breakpoint: ")]
+    check(len(lines) == 1 and "more than 100 times within a second" in lines[0], stderr_of(done))
+    check("--trap-limit" in lines[0] and "not seen" in lines[0], stderr_of(done))
     seen = calls(spoor)["breakpoint"]
-    least = 49 if BY_TIER else 100  # where returns are breakpoints, too, a call takes two
-    check(least < seen < 3000, f"{seen} calls seen")
+    least = 49 if BY_TIER else 100  # a call hits two breakpoints if its return has one, too
+    check(least < seen < 3000, f"{seen} calls recorded")
 
 
 def test_steps(spoor, program):
@@ -70,7 +70,7 @@ def test_steps(spoor, program):
 def test_sandbox(spoor, program):
     done = run([spoor.path, "record", "-o", "trace", *NAMED, "--", program, "hide"])
     check_right(done, "hide")
-    check("breakpoints could not be hidden" in said(done), said(done))
+    check("breakpoints could not be hidden" in stderr_of(done), stderr_of(done))
 
 
 def test_debugger(spoor, program):
@@ -79,12 +79,12 @@ def test_debugger(spoor, program):
 
 
 def test_end(spoor, program):
-    """The user ends the session while a background process calls on: it is left without breakpoints."""
+    """The user ends the recording while a background process runs on: spoor removes its breakpoints."""
     for options in NAMED, EVERYTHING:
         command = [spoor.path, "record", "-o", "trace", *options, "--", program, "leave"]
         with started(command) as tracer:
-            told = any(b"background processes" in line for line in tracer.stderr)
-            check(told, "the background process is not told of")
+            has_message = any(b"background processes" in line for line in tracer.stderr)
+            check(has_message, "no message about the background process")
             tracer.send_signal(signal.SIGINT)
             text = tracer.stdout.read()  # ends with the background process
         check(tracer.returncode == 42, f"status {tracer.returncode}")

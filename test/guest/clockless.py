@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """clockless.py INSIDE SYSROOT
 
-INSIDE, a spoor for 32-bit Arm, where programs cannot read the counter: in QEMU's emulator of processors, as 32-bit
-programs get none there. It refuses by one line, and neither starts the program nor writes a file."""
+Runs INSIDE, a spoor for 32-bit Arm, on a machine whose counter programs cannot read: QEMU's user-mode
+emulator gives 32-bit programs none. spoor prints one line, starts no program and writes no file."""
 import os
 import shutil
 import subprocess
@@ -26,10 +26,10 @@ def refused(spoor, *words):
 
 
 def test(spoor):
-    check(refused(spoor, "record", "--", "/bin/sh", "-c", "echo ran; touch ran") == 125, "record: another status")
-    check(refused(spoor, "attach", str(os.getpid())) == 1, "attach: another status")
+    check(refused(spoor, "record", "--", "/bin/sh", "-c", "echo ran; touch ran") == 125, "record: not status 125")
+    check(refused(spoor, "attach", str(os.getpid())) == 1, "attach: not status 1")
     help_of_view = subprocess.run([*spoor, "report", "--help"], stdout=subprocess.PIPE, check=False)
-    check(help_of_view.returncode == 0 and help_of_view.stdout, "what needs no clock does not work")
+    check(help_of_view.returncode == 0 and help_of_view.stdout, "report --help does not work")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Packages of Debian for any architecture, fetched by apt-get, without installing anything: what the
-emulated machines of this folder start.
+"""Fetches Debian's packages for any architecture by apt-get. Nothing is installed. The emulated machines
+of this folder are made of these packages.
 
-Of the host's own package management only the address of its archive is used, and nothing is changed:
-lists and archives are in a directory of ours. Neither root nor `dpkg --add-architecture` is needed."""
+Only the archive's address is taken from the host's apt. Lists and packages go to a directory of the
+caller. Neither root nor `dpkg --add-architecture` is needed."""
 import glob
 import os
 import re
@@ -15,24 +15,24 @@ ARCHIVE = re.compile(r"(?m)^(?:URIs:|deb(?: +\[[^]]*\])?) *(http\S+)")
 
 
 class Unavailable(Exception):
-    """A package cannot be had; the text says why."""
+    """A package cannot be fetched; the text says why."""
 
 
 def settings_of_host():
-    """How the host reaches archives (proxies), in the form of apt.conf."""
+    """The host's settings for reaching archives (proxies), in the form of apt.conf."""
     dump = subprocess.run(["apt-config", "dump"], stdout=subprocess.PIPE, text=True, check=True)
     return re.findall(r'(?m)^Acquire::.* ".+";$', dump.stdout)
 
 
 class Packages:
-    """Those of one architecture, fetched by way of the directory PLACE; of the archive's part MORE, too, such as
-    "backports", where the host's own release does not have them."""
+    """Packages of one architecture, fetched into the directory PLACE. MORE names one more suite of the
+    archive, such as "backports", for packages that the host's release does not have."""
 
     def __init__(self, place, architecture, more=""):
         self.place = os.path.realpath(place)
         self.architecture, self.more = architecture, more
         self.config = os.path.join(self.place, "apt.conf")
-        self.trouble = ""  # what update() met
+        self.trouble = ""  # the error of update()
 
     def _configure(self):
         sources = next((path for path in SOURCES if os.path.exists(path)), None)
@@ -46,7 +46,7 @@ class Packages:
                  f'APT::Architecture "{self.architecture}";',
                  f'APT::Architectures {{ "{self.architecture}"; }};',
                  'APT::Install-Recommends "false";',
-                 'APT::Sandbox::User "root";',  # whoever runs this, and nobody else
+                 'APT::Sandbox::User "root";',  # apt changes to no other user
                  'Acquire::Languages "none";',
                  'Acquire::Retries "2";',
                  'Debug::NoLocking "true";',
@@ -60,7 +60,7 @@ class Packages:
             config.write("\n".join(lines) + "\n")
 
     def _add_source(self, sources):
-        """The directory with what is read besides SOURCES."""
+        """Writes the source of self.more. Returns the directory of the sources that apt reads besides SOURCES."""
         if not self.more:
             return "/dev/null"
         with open(sources, encoding="utf-8") as file, open("/etc/os-release", encoding="utf-8") as release:
@@ -83,8 +83,8 @@ class Packages:
         return done.stdout
 
     def update(self):
-        """Reads anew what there is. To be called before the others, once. A part of the archive that is out
-        of order (a mirror that is being brought up to date) matters only if packages are missing then."""
+        """Fetches the lists of packages. Call it once, before the other methods. An error (a mirror that is
+        being updated) is reported only if a package is missing later."""
         self._configure()
         try:
             self._apt("apt-get", "-q", "update")
@@ -92,18 +92,18 @@ class Packages:
             self.trouble = f"\n(before that: {why})"
 
     def depended_on(self, name, pattern):
-        """The package that NAME depends on whose name is like PATTERN."""
+        """The package that NAME depends on and whose name matches PATTERN."""
         found = re.search(rf"Depends: ({pattern})", self._apt("apt-cache", "depends", name))
         if not found:
-            raise Unavailable(f"{name} depends on nothing like {pattern}")
+            raise Unavailable(f"{name} depends on no package that matches {pattern}")
         return found[1]
 
     def fetch_alone(self, name):
-        """The path of the archive of NAME, without what it depends on."""
+        """The path of the package NAME. Packages that it depends on are not fetched."""
         return self._fetched("apt-get", "-q", "download", name)[0]
 
     def fetch(self, names):
-        """Paths of the archives of NAMES and all that they depend on."""
+        """Paths of the packages NAMES and of all packages that they depend on."""
         return self._fetched("apt-get", "-q", "-y", "--download-only", "install", *names)
 
     def _fetched(self, *command):
@@ -113,17 +113,17 @@ class Packages:
         self._apt(*command, cwd=archives)
         found = sorted(glob.glob(os.path.join(archives, "*.deb")))
         if not found:
-            raise Unavailable(f"{' '.join(command)} brought nothing")
+            raise Unavailable(f"{' '.join(command)} fetched no package")
         return found
 
     def remove_traces(self):
-        """Lists and archives are large, and needed no more."""
+        """Removes lists and packages: they are large."""
         for folder in ("lists", "cache"):
             shutil.rmtree(os.path.join(self.place, folder), ignore_errors=True)
 
 
 def contents(archive):
-    """Its files, each as (tarfile.TarInfo, bytes or None), in their order."""
+    """The files of a package as (tarfile.TarInfo, bytes or None), in the package's order."""
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive], stdout=subprocess.PIPE) as unpack:
         with tarfile.open(fileobj=unpack.stdout, mode="r|") as files:
             for item in files:

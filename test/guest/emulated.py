@@ -1,4 +1,4 @@
-"""A spoor that is built for another processor, in QEMU's emulator of processors: what needs no tracing runs there."""
+"""Runs a spoor for another processor in QEMU's user-mode emulator. Commands that trace do not work there."""
 import os
 import shutil
 import subprocess
@@ -12,12 +12,13 @@ EMULATORS = {"AArch64": "qemu-aarch64-static", "ARM": "qemu-arm-static"}
 
 
 def machine_of(path):
+    """The last word of "Machine:" in the ELF header, as readelf prints it."""
     head = subprocess.run(["readelf", "-h", path], stdout=subprocess.PIPE, text=True, check=True).stdout
     return next(line.split()[-1] for line in head.splitlines() if "Machine:" in line)
 
 
 def command_of(inside, sysroot):
-    """How INSIDE runs, with libraries in SYSROOT. Ends this test as skipped where it cannot."""
+    """The command that runs INSIDE with the libraries in SYSROOT. Skips this test if that is not possible."""
     if not os.path.exists(inside) or not shutil.which("readelf"):
         print(f"{inside} is not built (make ARCH=), or readelf is not installed")
         sys.exit(SKIP)

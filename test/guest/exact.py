@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """exact.py SPOOR PROGRAM...
 
-What is traced of these in emulated machines is compared with calls that they tell of, in which an end that is inferred looks
-like one that was seen. So here: none of their functions has one, but linkers' veneers to functions that are farther away
-than a jump leads, which are a load and its word."""
+Each function of the PROGRAMs has exact exits: no end of a call is inferred. Tests in emulated machines
+compare traces with the calls that programs print. They do not see the difference, so this test does.
+Excepted are linkers' veneers (a load and its word), which lead to functions out of a jump's reach."""
 import json
 import os
 import subprocess

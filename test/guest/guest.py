@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""guest.py SPOOR CACHE [--machine=NAME] [--inside=FILE] [--real] [--anywhere] [--next PROGRAM OPTION...]...
+"""guest.py SPOOR CACHE [--machine=NAME] [--inside=FILE] [--real] [--every-instruction]
+             [--next PROGRAM OPTION...]...
 
-Programs of test/trace in an emulated machine (machine.py) whose processor has all that QEMU can emulate,
-under Debian's kernel. In the guest each PROGRAM runs alone and under spoor; what it printed and the traces
-come back and are compared here, with SPOOR, as run.py does it with its OPTIONs. With SPOOR_TEST_SEED
-(harness.py) these are some of the programs, by chance: what is slow here has been run outside in the same round.
+Runs programs of test/trace in an emulated machine (machine.py). Its processor has all features that QEMU
+emulates; its kernel is Debian's. In the guest each PROGRAM runs alone and under spoor. Output and traces
+come back. On the host SPOOR reads the traces, and they are compared as run.py does with its OPTIONs.
+With SPOOR_TEST_SEED (harness.py) a random sample of the programs runs: the guest is slow, and the same
+round runs all of them on the host.
 
---inside is the spoor that runs in there, if that is another one than SPOOR; where there is no such file,
-programs run alone only, and what they print must be an account of calls. --real: Debian's own python3, bash
-and so on as well (real_programs.py). --anywhere: signals come between any two instructions (machine.py)."""
+--inside: the spoor in the guest, if it is not SPOOR. If the file does not exist, programs run alone only,
+and each must print its calls. --real: also Debian's python3, bash and others (real_programs.py).
+--every-instruction: signals come between any two instructions (machine.py)."""
 import argparse
 import os
 import random
@@ -25,7 +27,7 @@ import run as runner  # noqa: E402
 from harness import (SEED, SKIP, Failure, Outcome, Spoor, check, check_balanced,  # noqa: E402
                      check_lossless, check_same_outcome, main, run)
 
-# What the guest is for: features that few machines have today.
+# Features that the guest's processor must have: few machines have them today.
 FEATURES = {"amd64": {"la57", "pku"}, "arm64": {"paca", "bti", "sve2", "mte"},
             "arm64-16k": {"paca", "bti", "sve2", "mte"}, "arm64-64k": {"paca", "bti", "sve2", "mte"},
             "armhf": {"neon", "idiva"}, "armhf-on-arm64": {"asimd"}}
@@ -33,9 +35,9 @@ UNWINDER_NAME = "libgcc_s.so.1"  # loaded for pthread_cancel()
 UNWINDER = "/lib/x86_64-linux-gnu/" + UNWINDER_NAME
 LIBRARIES_OF_SPOOR = ["libdw1", "libzydis4.0", "libzstd1"]
 NAMES = ["default", "all"]  # of runner.WAYS
-SOME = 4  # of which one is taken
-REAL_SECONDS = 1200  # a run of one of Debian's, all of whose functions may be traced
-NOT_ITS_OWN = 126  # statuses from here on are a shell's, for what could not be run or was killed
+SAMPLE_DIVISOR = 4  # with a seed, one job in so many runs
+REAL_SECONDS = 1200  # for a run of one of Debian's programs with all functions traced
+FIRST_SHELL_STATUS = 126  # from here on the shell says that a program did not start or was killed
 
 
 def output_of(*command):
@@ -43,17 +45,17 @@ def output_of(*command):
     return done.stdout if done.returncode == 0 else ""
 
 
-def needed_by(path):
-    """The interpreter and the libraries that the dynamic linker finds for an ELF file of this machine's."""
+def host_libraries_of(path):
+    """The interpreter of an ELF file for the host, and the libraries that the dynamic linker finds for it."""
     interpreter = re.search(r"interpreter: (\S+)\]", output_of("readelf", "-lW", path))
     yield from [interpreter[1]] if interpreter else []
     if not interpreter or "musl" not in interpreter[1]:
         yield from re.findall(r"(/\S+) \(0x", output_of("ldd", path))
 
 
-def brought_by(path):
-    """The interpreter of an ELF file for another machine, and the libraries beside it that the file may load, where the
-    interpreter is one of this system's, of a cross compiler, which the guest does not have."""
+def cross_libraries_of(path):
+    """The interpreter of an ELF file for another machine, and the libraries beside it that the file may
+    load. Empty unless the interpreter is a cross compiler's on the host: the guest does not have that."""
     interpreter = re.search(r"interpreter: (\S+)\]", output_of("readelf", "-lW", path))
     if not interpreter or not os.path.exists(interpreter[1]):
         return set()
@@ -72,10 +74,10 @@ class Job:
 
     def __init__(self, name, command, files):
         self.name, self.command, self.files = name, command, files
-        self.lossy = {}  # which of the traces may lack events, by chance
+        self.lossy = {}  # {name of a trace: whether it may lack events}
 
     def steps(self, spoor):
-        """SPOOR is the one in the guest, or None."""
+        """(name, command) of each step. SPOOR is the spoor in the guest, or None."""
         yield "alone", self.command
         for name, options in zip(NAMES, runner.WAYS) if spoor else ():
             record = spoor.command(options, self.command, f"{name}.trace")
@@ -83,9 +85,9 @@ class Job:
             yield name, record
 
     def check(self, spoor):
-        """What came back is in the current directory. SPOOR reads the traces."""
+        """Compares the results in the current directory. SPOOR reads the traces."""
         alone = outcome("alone")
-        check(alone.status != SKIP, "the guest's processor lacks what it needs")
+        check(alone.status != SKIP, "the guest's processor lacks a feature that the program needs")
         self.check_alone(alone)
         for name, options in zip(NAMES, runner.WAYS):
             if name in self.lossy:
@@ -95,7 +97,7 @@ class Job:
 
 
 class TraceProgram(Job):
-    """One of test/trace, which tells of its calls."""
+    """A program of test/trace. It prints its calls."""
 
     def __init__(self, arguments):
         files = [arguments.program, *arguments.library, *(arguments.load_by or [])[1:]]
@@ -104,15 +106,15 @@ class TraceProgram(Job):
 
     def check_alone(self, alone):
         runner.Expectation(alone.stdout.decode(), self.name)
-        said = alone.stderr.decode(errors="replace")
-        check(alone.status < NOT_ITS_OWN, f"alone: status {alone.status}; it said:\n{said}")
+        errors = alone.stderr.decode(errors="replace")
+        check(alone.status < FIRST_SHELL_STATUS, f"alone: status {alone.status}; stderr:\n{errors}")
 
     def compare(self, spoor, alone, traced, options):
         runner.compare(self.arguments, spoor, alone, traced, options)
 
 
 class RealProgram(Job):
-    """One of Debian's."""
+    """A program of Debian's."""
 
     def __init__(self, name, command, wanted):
         super().__init__(name, command, [])
@@ -128,7 +130,7 @@ class RealProgram(Job):
 
 
 class Views(Job):
-    """What every view shows of a trace, with who called, in there is what the other machine's spoor shows of it here."""
+    """Each view of a trace with callers is the same in the guest and on the host."""
 
     VIEWS = [[*view, *form] for view in (["info"], ["report"], ["graph"], ["replay"], ["report", "--stack"],
                                          ["replay", "--stack"]) for form in ([], ["--json"])] + [
@@ -148,11 +150,12 @@ class Views(Job):
     def check(self, spoor):
         for number, view in enumerate(self.VIEWS if self.traced else []):
             there, here = outcome(f"view-{number}"), run([spoor.path, *view, "trace"])
-            check_same_outcome(here, there, f"spoor {' '.join(view)} in there, not here")
+            check_same_outcome(here, there, f"spoor {' '.join(view)} in the guest, not on the host")
             check(here.status == 0 and here.stdout, f"spoor {' '.join(view)}: {here}")
 
 
 def outcome(name):
+    """The Outcome of the step NAME, from files in the current directory."""
     with open(f"{name}.out", "rb") as out, open(f"{name}.err", "rb") as err, \
             open(f"{name}.status", encoding="utf-8") as status:
         return Outcome(out.read(), err.read(), int(status.read()))
@@ -172,16 +175,16 @@ def prepare(arguments, inside):
     packages = packages + (real_programs.PACKAGES if arguments.real else [])
     seconds = REAL_SECONDS if arguments.real else machine.STEP_SECONDS
     guest = machine.Guest(arguments.machine, arguments.cache, packages, seconds, machine.PROCESSORS)
-    if arguments.anywhere:
-        guest.interrupt_anywhere()
+    if arguments.every_instruction:
+        guest.interrupt_at_every_instruction()
     files = {inside.path} if inside else set()
     for number, job in enumerate(arguments.jobs):
         guest.job(f"{number:03}", job.steps(inside))
         files.update(job.files)
     if arguments.machine == "amd64":
-        files.update({UNWINDER}, *map(needed_by, files))
+        files.update({UNWINDER}, *map(host_libraries_of, files))
     else:
-        files.update(*map(brought_by, files))
+        files.update(*map(cross_libraries_of, files))
     for path in files:
         guest.add(path)
     return guest
@@ -213,7 +216,7 @@ def parse(words):
     parser.add_argument("--machine", choices=machine.MACHINES, default="amd64")
     parser.add_argument("--inside", type=os.path.realpath)
     parser.add_argument("--real", action="store_true")
-    parser.add_argument("--anywhere", action="store_true")
+    parser.add_argument("--every-instruction", action="store_true")
     arguments = parser.parse_args(words[:first])
     programs = []
     for word in words[first:]:
@@ -227,7 +230,7 @@ def parse(words):
     if arguments.real:
         arguments.jobs += [RealProgram(*program) for program in real_programs.PROGRAMS]
     if SEED:
-        arguments.jobs = random.Random(SEED).sample(arguments.jobs, -(-len(arguments.jobs) // SOME))
+        arguments.jobs = random.Random(SEED).sample(arguments.jobs, -(-len(arguments.jobs) // SAMPLE_DIVISOR))
     return arguments
 
 
@@ -244,7 +247,7 @@ def main_of(arguments):
     main(lambda: test(arguments, guest))
     if arguments.inside and not inside:
         print(f"{path} is not built: programs ran alone")
-        sys.exit(SKIP)  # nothing was traced, so it has not passed
+        sys.exit(SKIP)  # no program was traced, so the test has not passed
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """in_guest.py [--machine=NAME] [--package=NAME]... [--file=PATH[:PATH]]... [--cache=DIR] [--keep=DIR] -- COMMAND...
 
-Runs a command in an emulated machine (machine.py) and ends with its status. --package: of Debian's, with
-all that it depends on. --file: of this machine's, under the same path or the second one. --keep: where what
-the command leaves in its directory goes. For trying things by hand:
+Runs a command in an emulated machine (machine.py) and exits with its status. For experiments by hand.
+--package: a package of Debian, with all packages that it depends on. --file: a file of the host, under
+the same path or the second one. --keep: a directory for the files that the command leaves.
 
     in_guest.py --file=build-aarch64/spoor:/bin/spoor --package=libdw1 --package=libzydis4.0 --package=libzstd1 \\
         --package=libc6 -- sh -c 'spoor record ls; spoor report'
@@ -36,7 +36,7 @@ def show(name, out):
 
 
 def run(arguments):
-    """In a directory of its own; returns the status."""
+    """Boots the guest in the current directory; returns the command's status."""
     guest = machine.Guest(arguments.machine, arguments.cache, arguments.package)
     for source, to in arguments.file:
         guest.add(source, to)

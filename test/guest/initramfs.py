@@ -1,5 +1,5 @@
-"""An initial file system in memory, as Linux unpacks it when it starts: any number of cpio archives, one after
-the other (the kernel's Documentation/driver-api/early-userspace/buffer-format.rst)."""
+"""Writes cpio archives for an initramfs. Linux unpacks any number of them, one after the other (the
+kernel's Documentation/driver-api/early-userspace/buffer-format.rst)."""
 import os
 import stat
 
@@ -7,7 +7,7 @@ ALIGNMENT = 4
 
 
 class Archive:
-    """One of them, written to FILE. Everything in it is root's."""
+    """A cpio archive, written to FILE. All files in it belong to root."""
 
     def __init__(self, file):
         self.file = file
@@ -29,7 +29,7 @@ class Archive:
             self.file.write(part + bytes(-(len(part)) % ALIGNMENT))
 
     def folder(self, path, mode=0o755):
-        """Those above it are made as well. Without effect where this has been called for it before."""
+        """Adds a folder and its parents. A second call for the same PATH does nothing."""
         path = path.strip("/")
         if path and path not in self.folders:
             self.folder(os.path.dirname(path))
@@ -44,18 +44,17 @@ class Archive:
         self._write(path.strip("/"), stat.S_IFREG | mode, data)
 
     def link(self, path, to):
-        """A symbolic link."""
+        """Adds a symbolic link."""
         self.folder(os.path.dirname(path))
         self._write(path.strip("/"), stat.S_IFLNK | 0o777, to.encode(errors="surrogateescape"))
 
     def copy(self, path, to=None):
-        """A file of the host, under the same name if no other is given."""
+        """Adds a file of the host, as TO or under its own path."""
         with open(path, "rb") as file:
             self.data(to or path, file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode))
 
     def package(self, contents, left_out):
-        """What debian.contents() yields, but for paths below LEFT_OUT. A further name of a file becomes a
-        symbolic link."""
+        """Adds the files that debian.contents() yields, except below LEFT_OUT. Hard links become symbolic."""
         for item, data in contents:
             path = item.name.removeprefix("./").strip("/")
             if not path or path.startswith(left_out):

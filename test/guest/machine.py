@@ -1,14 +1,14 @@
-"""Machines that QEMU emulates, under Debian's kernels, with what Debian's packages hold as their file system.
-Neither root nor KVM is needed, and no image of a disk is made.
+"""Machines that QEMU emulates. Their kernel and file system come from Debian's packages. Neither root nor
+KVM nor a disk image is needed.
 
     guest = Guest("arm64", cache)           fetched once, kept in the directory cache
     guest.add("/path/of/program")           files of the host
     guest.job("name", [("alone", ["/path/of/program", "argument"])])
     guest.boot()                            results/name/alone.out, .err, .status, .time (seconds since the
-                                            start), and what the job left
+                                            start), and files that the job left
 
-A job is a list of steps, run one after the other in a directory of the job's own, which comes back. Steps
-that do not end are killed (status 143), and so is a guest that does not."""
+A job is a list of steps. They run one after the other in a directory of the job, which comes back. A step
+that takes too long is killed (status 143), and so is a guest that takes too long."""
 import collections
 import contextlib
 import fcntl
@@ -30,9 +30,10 @@ from initramfs import Archive
 HERE = os.path.dirname(os.path.realpath(__file__))
 SECONDS, MEMORY, PROCESSORS = 3000, "1536", "2"
 STEP_SECONDS = 240
-IMAGE = "1"  # to be counted up when what is kept in the cache is made in another way
+IMAGE = "1"  # version of cached images: count it up when images are made in another way
 KERNELS, KERNEL = r"linux-image-\d\S*", re.compile(r"^\./boot/vmlinuz-")
-# What no program of a test reads. (A kernel's modules are not there: what is needed is built in.)
+# Files that no test reads. The kernel's modules are missing, too: Debian's kernels have all drivers that
+# the guests need built in.
 LEFT_OUT = tuple(f"usr/share/{name}/" for name in (
     "doc", "man", "locale", "info", "lintian", "bash-completion", "i18n", "zoneinfo", "X11", "icons"))
 BASE = ["busybox-static", "libc6", "libgcc-s1", "libstdc++6"]
@@ -42,27 +43,27 @@ ON_PCI = ["-chardev", "file,id=sent,path=sent", "-device", "pci-serial,chardev=s
 Machine = collections.namedtuple(
     "Machine", "kernel emulator options console results words architecture more kernel_architecture", defaults=("", "", ""))
 MACHINES = {
-    # A busy machine lets the emulated one wait: then no timer tick comes while Linux counts them.
+    # no_timer_check: on a busy host no tick may come while Linux checks the timer at boot.
     "amd64": Machine("linux-image-cloud-amd64", "qemu-system-x86_64",
                      ["-cpu", "max", "-M", "q35", "-serial", "file:console", "-serial", "file:sent"],
                      "ttyS0", "ttyS1", "no_timer_check"),
-    # Pointers signed by QEMU's own function instead of the architecture's cost a fifth.
+    # pauth-impdef: signing by QEMU's own function costs a fifth of the architecture's.
     "arm64": Machine("linux-image-cloud-arm64", "qemu-system-aarch64",
                      ["-cpu", "max,pauth-impdef=on", "-M", "virt,gic-version=3,mte=on",
                       "-serial", "file:console", *ON_PCI], "ttyAMA0", "ttyS0", ""),
-    # The same with pages of 16 KB. Such a kernel is in the archive's backports only.
+    # Pages of 16 KB. Such a kernel is in the archive's backports only.
     "arm64-16k": Machine("linux-image-arm64-16k", "qemu-system-aarch64",
                          ["-cpu", "max,pauth-impdef=on", "-M", "virt,gic-version=3,mte=on",
                           "-serial", "file:console", *ON_PCI], "ttyAMA0", "ttyS0", "", "arm64", "backports"),
-    # With pages of 64 KB, of which there is no package: this kernel is built (own_kernel.py).
+    # Pages of 64 KB. Debian has no such package, so the kernel is built (own_kernel.py).
     "arm64-64k": Machine("pages-64k.config", "qemu-system-aarch64",
                          ["-cpu", "max,pauth-impdef=on", "-M", "virt,gic-version=3,mte=on",
                           "-serial", "file:console", *ON_PCI], "ttyAMA0", "ttyS0", "", "arm64"),
-    # Its kernel reaches no PCI device above 4 GB.
+    # highmem=off: the kernel reaches no PCI device above 4 GB.
     "armhf": Machine("linux-image-armmp", "qemu-system-arm",
                      ["-cpu", "max", "-M", "virt,highmem=off", "-serial", "file:console", *ON_PCI],
                      "ttyAMA0", "ttyS0", ""),
-    # The same programs under a kernel of 64 bits: another one for their calls, stops and signals.
+    # 32-bit programs under a 64-bit kernel. Its system calls, stops and signals are other code.
     "armhf-on-arm64": Machine("linux-image-cloud-arm64", "qemu-system-aarch64",
                               ["-cpu", "max,pauth-impdef=on", "-M", "virt,gic-version=3",
                                "-serial", "file:console", *ON_PCI], "ttyAMA0", "ttyS0", "", "armhf", "", "arm64"),
@@ -71,14 +72,14 @@ MACHINES = {
 
 @contextlib.contextmanager
 def only_one(path):
-    """Others wait that hold the same PATH."""
+    """Holds the lock PATH. Other processes that want it wait."""
     with open(path, "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def fetch(cache, machine, names):
-    """Paths of the kernel's image and of an archive with the packages NAMES and all that they depend on."""
+    """Paths of the kernel's image and of a cpio archive with the packages NAMES and their dependencies."""
     wanted = f"{IMAGE} {' '.join(sorted(names))}"
     place = os.path.join(os.path.realpath(cache), machine)
     kind = MACHINES[machine]
@@ -97,7 +98,7 @@ def fetch(cache, machine, names):
 
 
 def fetch_kernel(packages, kind, path):
-    """PACKAGES are those of the programs there."""
+    """Writes the kernel of the machine KIND to PATH. PACKAGES has the architecture of the guest's programs."""
     if not kind.kernel_architecture:
         make_kernel(packages, kind.kernel, path)
         return
@@ -108,7 +109,8 @@ def fetch_kernel(packages, kind, path):
 
 
 def make_kernel(packages, name, path):
-    """The image that the package depends on which NAME stands for, or one that is built as the file NAME tells."""
+    """Writes a kernel to PATH: from the package that the metapackage NAME depends on, or built with the
+    configuration file NAME."""
     if name.endswith(".config"):
         own_kernel.build(packages, name, "arm64", "aarch64-linux-gnu-", path)
         return
@@ -129,7 +131,7 @@ def make_image(packages, names, path):
 
 
 class Guest:
-    """A machine that is to start once. Directories are relative to the current one."""
+    """A machine that boots once. Directories are relative to the current one."""
 
     def __init__(self, machine, cache, packages=(), step_seconds=STEP_SECONDS, workers=1):
         self.machine = MACHINES[machine]
@@ -137,21 +139,21 @@ class Guest:
         if not shutil.which(self.machine.emulator):
             raise Unavailable(f"{self.machine.emulator} is not installed")
         self.kernel, self.image = fetch(cache, machine, [*BASE, *packages])
-        self.has_shell = "dash" in packages  # else it is busybox's
+        self.has_shell = "dash" in packages  # otherwise /bin/sh is busybox
         self.files = {}
         self.jobs = {}
         self.by_instructions = False
 
-    def interrupt_anywhere(self):
-        """Interrupts, and with them signals and stops, come between any two instructions; else only where
-        QEMU's blocks of instructions end, which is behind branches. Takes about ten times as long."""
+    def interrupt_at_every_instruction(self):
+        """Lets interrupts, and with them signals and stops, come between any two instructions. Otherwise they
+        come only at the ends of QEMU's blocks, behind branches. Takes about ten times as long."""
         self.by_instructions = True
 
     def add(self, path, to=None):
         self.files[to or path] = path
 
     def job(self, name, steps):
-        """STEPS: (name, command) each."""
+        """Adds a job. STEPS: an iterable of (name, command)."""
         self.jobs[name] = "".join(shlex.join(["step", step, *command]) + "\n" for step, command in steps)
 
     def _write(self, path):
@@ -181,8 +183,8 @@ class Guest:
                 f"seconds={self.step_seconds} workers={self.workers}"]
 
     def boot(self, seconds=SECONDS):
-        """Runs the jobs. Their results are in the directory "results" then; returns what is wrong if not
-        all of them are there."""
+        """Runs the jobs. Their results are in the directory "results" then. Returns "", or an error message if
+        results are missing."""
         self._write("initrd")
         late = ""
         try:
@@ -191,10 +193,10 @@ class Guest:
             late = f"the guest was not done after {seconds} s; "
         os.remove("initrd")
         with open("sent", "rb") as sent, open("console", errors="replace", encoding="utf-8") as console:
-            data, said = sent.read(), console.read()
+            data, console_text = sent.read(), console.read()
         try:
             with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as results:
                 results.extractall("results")
         except (tarfile.TarError, EOFError, OSError):
-            return f"{late}the guest sent no results; its console's end:\n{said[-2000:]}"
+            return f"{late}the guest sent no results; its console's end:\n{console_text[-2000:]}"
         return ""

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """plans.py SPOOR INSIDE SYSROOT FILE...
 
-INSIDE, a spoor for another processor, plans the FILEs, of all machines, as SPOOR does here, to the last byte: in QEMU's
-emulator of processors. FILEs that are not here are left out."""
+INSIDE, a spoor for another processor, runs in QEMU's user-mode emulator. It makes the same plans as SPOOR
+for the FILEs, which are for any processor: `explain` prints the same bytes. Missing FILEs are left out."""
 import os
 import sys
 

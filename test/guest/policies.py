@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """policies.py SPOOR
 
-Under each of Yama's policies (kernel.yama.ptrace_scope), of which the last cannot be taken back: so it runs in an
-emulated machine only, as its root. Who may trace does, and who may not is told how it becomes possible."""
+Tries each policy of Yama (kernel.yama.ptrace_scope). Users that may trace, trace; other users read how to
+make it possible. Runs as root in an emulated machine only: the last policy cannot be undone."""
 import os
 import subprocess
 import sys
@@ -14,8 +14,7 @@ from harness import SKIP, check, main, run  # noqa: E402
 POLICY = "/proc/sys/kernel/yama/ptrace_scope"
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 ROOT_MAY, NOBODY_MAY = "run spoor as root", "ptrace is disabled until the next boot"
-# By policy: what whoever is not root hears when he attaches to his own program, and records one; and what root hears.
-# None: it is done.
+# {policy: messages for another user's attach and record, and for root's attach}. None: it works.
 WANTED = {0: (None, None, None),
           1: (f"(kernel.yama.ptrace_scope is 1): {ROOT_MAY} (sudo), or 'sysctl kernel.yama.ptrace_scope=0'", None, None),
           2: (f"(kernel.yama.ptrace_scope is 2): {ROOT_MAY} (sudo), or 'sysctl kernel.yama.ptrace_scope=0'",
@@ -23,14 +22,15 @@ WANTED = {0: (None, None, None),
           3: (NOBODY_MAY, NOBODY_MAY, NOBODY_MAY)}
 
 
-def check_said(words, status, wanted):
+def check_message(words, status, wanted):
     done = run(words)
-    said = done.stderr.decode()
-    print(f"{' '.join(words)}: {done.status}: {said}", end="")
+    message = done.stderr.decode()
+    print(f"{' '.join(words)}: {done.status}: {message}", end="")
     if wanted is None:
-        check(done.status == 0 and not said, f"{words}: {done}")
+        check(done.status == 0 and not message, f"{words}: {done}")
     else:
-        check(done.status == status and said.count("\n") == 1 and wanted in said, f"{words}: {done}, not {wanted}")
+        check(done.status == status and message.count("\n") == 1 and wanted in message,
+              f"{words}: {done}, not {wanted}")
 
 
 def test_policy(spoor, pid, number):
@@ -38,10 +38,10 @@ def test_policy(spoor, pid, number):
         policy.write(str(number))
     attach = [spoor, "attach", "-q", "--duration=100ms", str(pid)]
     attached, recorded, as_root = WANTED[number]
-    check_said(NOBODY + attach, 1, attached)
-    check_said([*NOBODY, spoor, "record", "-q", "--", "/busybox/true"], 125, recorded)
-    check_said(attach, 1, as_root)
-    check_said([*NOBODY, spoor, "explain", str(pid)], 1, None)
+    check_message(NOBODY + attach, 1, attached)
+    check_message([*NOBODY, spoor, "record", "-q", "--", "/busybox/true"], 125, recorded)
+    check_message(attach, 1, as_root)
+    check_message([*NOBODY, spoor, "explain", str(pid)], 1, None)
 
 
 def test(spoor):
@@ -59,7 +59,7 @@ def test(spoor):
 
 if __name__ == "__main__":
     if not os.path.exists(POLICY) or not os.path.exists("/busybox"):
-        print("no policy of Yama's, or no machine of our own")
+        print("the kernel has no Yama, or this is no emulated machine")
         sys.exit(SKIP)
     subject = os.path.realpath(sys.argv[1])
     main(lambda: test(subject))

@@ -1,4 +1,4 @@
-"""Programs of Debian's that run in a guest: what each is called, its command, and what it prints."""
+"""Programs of Debian that run in a guest: (name, command, expected output)."""
 
 PACKAGES = ["python3", "sqlite3", "git", "bash", "xz-utils", "coreutils"]
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""scripts.py CACHE [--machine=NAME] [--package=NAME]... [--anywhere] INSIDE [--next SCRIPT WORD...]...
+"""scripts.py CACHE [--machine=NAME] [--package=NAME]... [--every-instruction] INSIDE [--next SCRIPT WORD...]...
 
-Scripts of other tests, in an emulated machine (machine.py) as outside: each SCRIPT runs with its WORDs, of which
-"SPOOR" stands for INSIDE, the spoor that is built for that machine, and names of files for these files. It must end
-with 0, or with 77 if it cannot run there: then this ends with 77, whatever the others have shown, and says why last.
---anywhere: signals and stops come between any two instructions (machine.py).
+Runs scripts of other tests in an emulated machine (machine.py). Each SCRIPT gets its WORDs. The word "SPOOR"
+stands for INSIDE, the spoor for that machine. Files that are named are copied into the guest.
+A script must exit with 0, or with 77 if it cannot run in the guest. If no script fails but one exits with
+77, this test exits with 77, too, and prints the reason last.
+--every-instruction: signals and stops come between any two instructions (machine.py).
 
-With SPOOR_TEST_SEED (harness.py) that goes on into the guest."""
+SPOOR_TEST_SEED (harness.py) is passed on into the guest."""
 import argparse
 import glob
 import os
@@ -21,14 +22,14 @@ from harness import SEED, SKIP, check, main  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
 PACKAGES = ["python3", "util-linux", "libdw1", "libzydis4.0", "libzstd1"]
-# What a script may take, and a program that it runs: machines are emulated ten times slower than they are.
+# Time limits of a script and of a program that it runs: emulated machines are ten times slower.
 SECONDS, TIMEOUT = 2400, 1200
 HERE = os.path.dirname(os.path.realpath(__file__))
 SHARED = os.path.join(HERE, "..", "trace", "harness.py")
 
 
 def libraries_beside(path):
-    """Those that the program at PATH is linked with and that stand beside it."""
+    """Libraries that the program at PATH is linked with and that are in the same folder."""
     done = subprocess.run(["readelf", "-d", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     for name in re.findall(r"\(NEEDED\).*\[(.*)\]", done.stdout.decode()):
         library = os.path.join(os.path.dirname(path), name)
@@ -54,7 +55,7 @@ class Script:
         return ["/busybox/env", *environment, PYTHON, *self.words]
 
     def status(self, folder):
-        """Its status, and the last line that it has printed."""
+        """The script's exit status, and the last line that it has printed."""
         def read(what):
             with open(os.path.join(folder, f"step.{what}"), encoding="utf-8", errors="replace") as file:
                 return file.read()
@@ -71,7 +72,7 @@ def parse(words):
     parser.add_argument("cache", type=os.path.realpath)
     parser.add_argument("--machine", choices=machine.MACHINES, default="arm64")
     parser.add_argument("--package", action="append", default=[])
-    parser.add_argument("--anywhere", action="store_true")
+    parser.add_argument("--every-instruction", action="store_true")
     parser.add_argument("inside", type=os.path.realpath)
     arguments = parser.parse_args(words[:first])
     scripts = []
@@ -86,8 +87,8 @@ def parse(words):
 
 def prepare(arguments):
     guest = machine.Guest(arguments.machine, arguments.cache, PACKAGES + arguments.package, SECONDS)
-    if arguments.anywhere:
-        guest.interrupt_anywhere()
+    if arguments.every_instruction:
+        guest.interrupt_at_every_instruction()
     for path in {arguments.inside, os.path.realpath(SHARED)}.union(*(s.files() for s in arguments.scripts)):
         guest.add(path)
     for number, script in enumerate(arguments.scripts):
@@ -100,14 +101,14 @@ def test(arguments, guest):
     check(not wrong, wrong)
     failed, skipped = [], []
     for number, script in enumerate(arguments.scripts):
-        status, said = script.status(f"results/{number:03}")
+        status, last_line = script.status(f"results/{number:03}")
         if status == SKIP:
-            skipped.append(f"{script.name}: {said}")
+            skipped.append(f"{script.name}: {last_line}")
         elif status:
             failed.append(script.name)
     check(not failed, "failed: " + ", ".join(failed))
     if skipped:
-        print(f"{len(skipped)} of {len(arguments.scripts)} cannot run there:", "; ".join(skipped))
+        print(f"{len(skipped)} of {len(arguments.scripts)} cannot run in the guest:", "; ".join(skipped))
         sys.exit(SKIP)
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """views.py SPOOR INSIDE SYSROOT PROGRAM PROGRAM
 
-INSIDE, a spoor for another processor, shows of traces that SPOOR has recorded here what SPOOR shows of them, to the last
-byte: in QEMU's emulator of processors. (What is recorded there, and shown here, is guest.py's Views.) The traces are of the
-PROGRAMs: of the first all, with who called; of the second less than happened."""
+INSIDE, a spoor for another processor, runs in QEMU's user-mode emulator. It shows traces that SPOOR has
+recorded here as SPOOR does: each view prints the same bytes. (The other way, recorded in the guest and
+shown here: Views in guest.py.) The first PROGRAM's trace has all events and callers. The second loses events."""
 import os
 import shutil
 import sys
@@ -17,7 +17,7 @@ VIEWS = [*Views.VIEWS, ["report", "--by-thread", "--sort=self", "-t", "2us"], ["
 
 
 def record(here, program, options):
-    """A trace of a program that is there no more: its names are in the trace only. Returns its new name."""
+    """Records a copy of PROGRAM and removes it, so names are in the trace only. Returns the trace's path."""
     shutil.copy(program, "program")
     done = run([here, "record", "-q", "-o", "spoor.trace", *options, "--", "./program"])
     check(done.status == 0, f"record {' '.join(options)} {program}: {done}")

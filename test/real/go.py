@@ -1,5 +1,5 @@
-"""A Go program: goroutines whose stacks grow and move, panics, a fault that becomes one, garbage
-collection, signals that preempt."""
+"""A Go program: goroutines whose stacks grow and move, panics, a fault that becomes a panic, garbage collection,
+preemption by signals."""
 from real import compiled, real_program, which
 
 DIRECTORY = compiled([which("go"), "build", "-o", "gopher"], "gopher.go", GO111MODULE="off",

@@ -1,5 +1,4 @@
-"""A JVM: code made at run time with null checks by SIGSEGV, overflowing stacks, threads, collections of
-garbage."""
+"""A JVM: code that is made at run time, null checks by SIGSEGV, stack overflows, threads, garbage collections."""
 from real import compiled, real_program, which
 
 JAVA = which("java")

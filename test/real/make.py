@@ -1,4 +1,4 @@
-"""make -j2: a small tree of rules, programs and a library, with a child make."""
+"""make -j2 of a small tree: programs, a library, a child make."""
 import os
 
 from real import real_program, which

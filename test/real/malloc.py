@@ -1,5 +1,4 @@
-"""malloc.py SPOOR PROGRAM STATUS LIBRARY: the allocator of LIBRARY, preloaded, serves a C++ program, and
-Python with threads."""
+"""malloc.py SPOOR PROGRAM STATUS LIBRARY: a C++ program, and Python with threads, use LIBRARY's preloaded allocator."""
 import os
 import sys
 

@@ -1,5 +1,5 @@
-"""spoor comes to a Go program whose goroutines stand in the middle of calls, on stacks side by side that it
-has not seen being made: calls of one are not shown below those of another."""
+"""spoor attaches to a Go program whose goroutines are in the middle of calls. Their stacks are side by side, and spoor
+has not recorded their creation. Calls of one goroutine are not shown below those of another."""
 import os
 import sys
 
@@ -11,15 +11,15 @@ from attach import Spoor, attach_until_seen, check, main, running  # noqa: E402
 
 DIRECTORY = compiled([which("go"), "build", "-o", "parked"], "parked.go", GO111MODULE="off",
                      GOFLAGS="", CGO_ENABLED="0")
-WORKERS = 40  # each is in one call when spoor leaves
+WORKERS = 40  # each has one open call at detach
 WAYS = ["-F", "main.*"], ["-F", "main.*", "-M", "*"], ["-F", "main.*"]
 
 
-def below(node, name, found):
-    """How many calls of NAME are shown below others of NAME."""
+def calls_below(node, name, found):
+    """How many calls of NAME are shown below other calls of NAME."""
     inside = found or node["name"] == name
     return sum((child["calls"] if inside and child["name"] == name else 0) +
-               below(child, name, inside) for child in node["children"])
+               calls_below(child, name, inside) for child in node["children"])
 
 
 def test():
@@ -31,7 +31,7 @@ def test():
             check(info["events"]["lost"] == 0, f"{way}: {info['events']}")
             check(rows["main.work"]["calls"] > 1000, f"{way}: {rows['main.work']}")
             check(rows["main.work"]["unwound"] <= WORKERS, f"{way}: {rows['main.work']}")
-            check(below(spoor.graph(), "main.work", False) == 0, f"{way}: calls below others' calls")
+            check(calls_below(spoor.graph(), "main.work", False) == 0, f"{way}: calls below others' calls")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""What the scripts of this folder share: a real program must do the same alone, traced with the default
-options, and with every function of every module traced, and no event may be lost."""
+"""Shared by the scripts of this folder: a real program does the same alone, traced with the default options, and with
+all functions of all modules traced. No event is lost."""
 import atexit
 import collections
 import hashlib
@@ -17,11 +17,11 @@ __all__ = ["Failure", "check", "compiled", "real_program", "run", "which"]
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC", "TERM": "dumb",
                "PYTHONHASHSEED": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"}
-SPOOR = os.path.realpath(sys.argv[1])  # tests have directories of their own
+SPOOR = os.path.realpath(sys.argv[1])  # absolute: tests change the directory
 
 
 def which(name):
-    """The path of a program of the distribution; without it the test cannot run here."""
+    """The path of a program of the distribution. Skips the test if it is not installed."""
     path = shutil.which(name, path=ENVIRONMENT["PATH"])
     if not path:
         print(f"{name} is not installed")
@@ -30,8 +30,8 @@ def which(name):
 
 
 def compiled(compiler, source, **environment):
-    """The directory with what COMPILER, a command that ends where the names of files begin, makes of
-    SOURCE in the folder programs."""
+    """Compiles programs/SOURCE in a new directory; returns the directory. COMPILER is a command to which the
+    source's path is added."""
     directory = tempfile.mkdtemp(prefix="spoor-test-")
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     folder = os.path.join(os.path.dirname(os.path.realpath(__file__)), "programs")
@@ -42,7 +42,7 @@ def compiled(compiler, source, **environment):
 
 
 def files_in(directory):
-    """Name and digest of each file, as lines."""
+    """Lines with name and digest of each file."""
     lines = []
     for folder, _, names in sorted(os.walk(directory)):
         for name in sorted(names):
@@ -54,7 +54,7 @@ def files_in(directory):
 
 
 def attempt(run_it, prepare):
-    """Runs in a directory made anew, always of the same name: (outcome, files left there)."""
+    """Calls RUN_IT in a new directory, always of the same name. Returns (outcome, files that are left there)."""
     shutil.rmtree("work", ignore_errors=True)
     os.mkdir("work")
     prepare("work")
@@ -63,7 +63,7 @@ def attempt(run_it, prepare):
 
 
 def check_trace(spoor, what, processes, counts, least=0.5):
-    """LEAST: which share of the functions is traced at least."""
+    """LEAST: the least share of functions that must be traced."""
     info = spoor.info()
     check_lossless(info)
     check(info["processes"] >= processes,
@@ -84,8 +84,8 @@ def check_trace(spoor, what, processes, counts, least=0.5):
 
 def real_program(command, prepare=lambda directory: None, status=0, processes=1, counts=None,
                  libcalls=False):
-    """The test. COMMAND alone must end with STATUS and print something; it calls functions as often as
-    COUNTS says. LIBCALLS: it is traced with --libcalls, too."""
+    """The test. COMMAND alone ends with STATUS and prints something. COUNTS: {function: calls} that the report must
+    show. LIBCALLS: traces with --libcalls, too."""
     spoor = Spoor(SPOOR)
 
     def test():

@@ -1,6 +1,5 @@
-"""A Go program whose goroutines go on in other threads, and whose stacks move while calls are open there,
-as they grow and as a collection shrinks them: calls of the program are seen in their places in the
-tree, each from its entry to its return."""
+"""A Go program whose goroutines change threads, and whose stacks move while calls are open: they grow, and a garbage
+collection shrinks them. Each call is at its place in the tree, and lasts from its entry to its return."""
 import collections
 import os
 import sys
@@ -16,7 +15,7 @@ ROAMERS, ROUNDS, DEPTH, HOLDERS, SERVED = 6, 5, 1500, 4, 50
 
 
 def expected():
-    """Calls by path. What `go f(x)` makes is a function of its own, which calls f."""
+    """{path: calls}. The compiler makes a function of `go f(x)`, which calls f."""
     roam, hold = ("main.main.func1", "main.roam"), ("main.shrink.func1", "main.hold")
     tree = {("main.main",): 1, ("main.main", "main.ask"): 1, ("main.main", "main.shrink"): 1,
             roam[:1]: ROAMERS, roam: ROAMERS, (*roam, "main.wander"): ROAMERS * ROUNDS,
@@ -34,7 +33,7 @@ def expected():
 
 
 def abbreviated(path):
-    """With numbers for repetitions."""
+    """The path as text, with numbers for repetitions."""
     short = []
     for name in path:
         if short and short[-1][0] == name:
@@ -45,7 +44,7 @@ def abbreviated(path):
 
 
 def calls_by_path(graph):
-    """Of functions of the program's own; others are passed over."""
+    """{path: calls} of the program's own functions; others are skipped."""
     found = collections.Counter()
     waiting = [(graph, ())]
     while waiting:

@@ -1,4 +1,4 @@
-"""A Go HTTP server under wrk, whose goroutines compute besides and are preempted by signals."""
+"""A Go HTTP server under wrk. Its goroutines also compute, and are preempted by signals."""
 import os
 
 from real import compiled
@@ -19,7 +19,7 @@ KIND = Kind(
           ["-F", "main.*", "--overflow=wait"]),
     wrong="wrong|panic|fatal|error|SIG")
 
-# What the goroutines compute takes as much of the processors as is left: it hides what a request does.
+# For measurements, without computing goroutines: they use all idle processor time, and hide the costs of a request.
 STEADY = KIND._replace(start=lambda port: start(port, "steady"))
 
 if __name__ == "__main__":

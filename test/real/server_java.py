@@ -1,4 +1,4 @@
-"""A Java HTTP server under wrk: the virtual machine and its libraries; the code that it makes is its own."""
+"""A Java HTTP server under wrk. spoor traces the virtual machine and its libraries, not the code that it makes."""
 from real import compiled
 from serving import Kind, load_http, which
 from visiting import serve

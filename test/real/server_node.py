@@ -1,4 +1,4 @@
-"""node's HTTP server under wrk; its JIT's code is its own."""
+"""node's HTTP server under wrk. spoor does not trace the JIT's code."""
 from serving import Kind, load_http, which
 from visiting import serve
 

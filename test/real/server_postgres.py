@@ -1,5 +1,5 @@
-"""PostgreSQL under pgbench: its postmaster, which forks a process for each connection, and those that are
-at work."""
+"""PostgreSQL under pgbench: attaches to the postmaster, which forks a process for each connection, or to these
+processes (--backends)."""
 import atexit
 import glob
 import os
@@ -46,7 +46,7 @@ def address(port):
 
 
 def pgbench(port, seconds, *options):
-    """On a machine that is busy, all the time may go by with connecting: then it tells no rate."""
+    """A period of requests. On a busy machine pgbench may spend all time on connecting; then it prints no rate."""
     text, took, failed = generator([program("pgbench"), "-n", "-T", str(max(1, round(seconds))), *options,
                                     *address(port)], seconds)
     done = re.search(r"transactions actually processed: (\d+)", text)
@@ -57,7 +57,7 @@ def pgbench(port, seconds, *options):
 
 
 def ask(port, query):
-    """The first column of all rows."""
+    """The first column of all rows of the answer."""
     text, _, failed = generator([program("psql"), "-At", *address(port), "-c", query], 1)
     check(not failed, f"psql: {text}")
     return text.split()
@@ -78,7 +78,7 @@ def load_connecting(port, seconds):
     return pgbench(port, seconds, "-c", "2", "-C")
 
 
-HELD = {}  # by port: clients that stay connected as long as the server runs
+HELD = {}  # {port: pgbench with clients that stay connected as long as the server runs}
 
 
 def hold(port):
@@ -102,8 +102,8 @@ def backends(pid):
 
 
 def work(port, pid):
-    """The second transaction that is seen began after we had come, and has ended when a third is
-    seen."""
+    """Returns when PID has done a whole transaction from now on: the second one that is seen. It began after this
+    call, and has ended when a third one is seen."""
     seen = set()
     while len(seen) < 3:
         seen.update(ask(port, f"select extract(epoch from xact_start) from pg_stat_activity "

@@ -1,4 +1,4 @@
-"""python3's ThreadingHTTPServer under wrk: each connection has a thread of its own."""
+"""Python's ThreadingHTTPServer under wrk: it starts a thread for each connection."""
 import os
 
 from serving import Kind, load_http, which

@@ -1,5 +1,5 @@
-"""redis-server under redis-benchmark. Debian's redis-tools has the server, too, under another name: it is
-one program, which looks at what it is called."""
+"""redis-server under redis-benchmark. Debian's redis-tools has it as redis-check-rdb: that is the same program, which
+decides by its name what it does."""
 import contextlib
 import os
 import socket
@@ -50,7 +50,7 @@ KIND = Kind(
     wrong=r"# (?!WARNING|Server initialized|oO0OoO0OoO0Oo|Redis version|Configuration loaded|Warning)"
           r"|BUG REPORT|Crashed")
 
-# Threads of redis-server that have nothing to do spin: what they cost hides what a request does.
+# For measurements, without I/O threads: idle ones spin, and hide the costs of a request.
 STEADY = KIND._replace(start=lambda port: start(port, "1"))
 
 if __name__ == "__main__":

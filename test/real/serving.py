@@ -1,5 +1,4 @@
-"""What the tests of servers (test/real/server_*.py) and bench/servers.py share: servers, and generators of
-load, as long as they are needed.
+"""Shared by the tests of servers (test/real/server_*.py) and bench/servers.py: running servers and generators of load.
 """
 import collections
 import contextlib
@@ -33,21 +32,24 @@ def answers_http(port, path="/"):
         connection.close()
 
 
-# done: requests; failed: what the generator says of those that failed, empty if none did
+# done: number of requests. failed: the generator's messages about failed requests, or "".
 Period = collections.namedtuple("Period", "done seconds failed")
-# What a script knows of its server. start(port): its command, prepared in the current directory.
-# loads: functions of (port, seconds) that make a Period of requests; all of them press at the same time,
-# the first measures. pids(process): whom to attach to, one of them each time. ways: options of attach.
-# wrong: what its log must not say. generates: it makes code while it runs. answers(port): makes a request,
-# and tells whether it was answered. works(port, pid): returns when PID has done some work from now on; not
-# needed if each request is work for all of pids.
+# The description of a server.
+# start(port): prepares files in the current directory; returns the command.
+# loads: functions of (port, seconds) that return a Period. All run at the same time; the first one measures.
+# pids(pid): processes to attach to; each visit takes one of them.
+# ways: options of attach.
+# wrong: a pattern that must not be in the server's log.
+# generates: whether the server makes code at run time.
+# answers(port): makes a request; returns whether it was answered.
+# works(port, pid): returns when PID has done some work from now on. None: each request is work for all pids.
 Kind = collections.namedtuple(
     "Kind", "start loads pids ways wrong generates answers works environment",
     defaults=(False, answers_http, None, None))
 
 
 def which(*names):
-    """The path of a program; without it the test cannot run here."""
+    """The path of a program, which has one of NAMES. Skips the test if it is not installed."""
     for folder in "/usr/bin", "/usr/sbin", "/usr/local/bin":
         for name in names:
             if os.access(os.path.join(folder, name), os.X_OK):
@@ -68,7 +70,7 @@ def children_of(pid):
 
 
 def generator(command, seconds):
-    """Runs a load generator: (its output, how long it took, whether it failed)."""
+    """Runs a load generator. Returns (output, duration in s, whether it failed)."""
     begin = time.monotonic()
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT) as process:
@@ -81,7 +83,7 @@ def generator(command, seconds):
 
 
 def load_http(port, seconds, path="/", connections=8, header="X-Test: yes"):
-    """One period of requests by wrk."""
+    """A Period of requests by wrk."""
     text, _, failed = generator(
         [which("wrk"), "-t1", f"-c{connections}", f"-d{seconds:g}s", f"--timeout={PATIENCE}s",
          "-H", header, f"http://127.0.0.1:{port}{path}"], seconds)
@@ -94,7 +96,7 @@ def load_http(port, seconds, path="/", connections=8, header="X-Test: yes"):
 
 
 class Server:
-    """A server that runs, in a directory of its own."""
+    """A running server, in a directory of its own."""
 
     def __init__(self, kind, name):
         self.kind, self.name, self.port = kind, name, free_port()
@@ -114,20 +116,20 @@ class Server:
 
     def await_ready(self):
         for _ in range(PATIENCE * 20):
-            check(self.process.poll() is None, f"{self.name}: ended: {self.said()}")
+            check(self.process.poll() is None, f"{self.name}: has ended: {self.log_text()}")
             if self.kind.answers(self.port):
                 return
             time.sleep(0.05)
-        raise Failure(f"{self.name}: does not answer: {self.said()}")
+        raise Failure(f"{self.name}: does not answer: {self.log_text()}")
 
-    def said(self):
+    def log_text(self):
         with open(self.log, encoding="utf-8", errors="replace") as log:
             return log.read()
 
     def check_well(self):
         check(self.process.poll() is None,
-              f"{self.name}: ended with {self.process.returncode}: {self.said()[-2000:]}")
-        wrong = [line for line in self.said().splitlines() if re.search(self.kind.wrong, line)]
+              f"{self.name}: ended with {self.process.returncode}: {self.log_text()[-2000:]}")
+        wrong = [line for line in self.log_text().splitlines() if re.search(self.kind.wrong, line)]
         check(not wrong, f"{self.name}: logged {wrong[:3]}")
 
     def end(self):
@@ -140,8 +142,8 @@ class Server:
             self.process.wait()
 
 
-def end_on_sigterm():
-    """Whoever is late ends what it has started."""
+def exit_on_sigterm():
+    """Makes SIGTERM end this process by an exception, so that its children are ended, too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
 
@@ -157,15 +159,14 @@ def serving(kind, name):
 
 
 class Pressure:
-    """Generators, each period after period: there is load all the time, and connections come and go in
-    it."""
+    """Load all the time. Each generator runs again and again for SECONDS, so connections begin and end."""
     SECONDS = 2
 
     def __init__(self, server):
         self.server, self.over, self.periods, self.failure = server, False, [], None
-        self.threads = [threading.Thread(target=self.press, args=[load]) for load in server.kind.loads]
+        self.threads = [threading.Thread(target=self.generate_load, args=[load]) for load in server.kind.loads]
 
-    def press(self, load):
+    def generate_load(self, load):
         try:
             while not self.over and not self.failure:
                 self.periods.append(load(self.server.port, self.SECONDS))

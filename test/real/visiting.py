@@ -1,12 +1,12 @@
-"""What the tests of servers share: a server under load all the time, to which spoor comes and which it
-leaves, over and over. No request may fail, the server may log no error, its code must be what it was
-after each time, and in the end it must be as fast as its twin, to which spoor never came.
+"""Shared by the tests of servers: spoor attaches to a server under load and detaches, over and over. No request fails,
+the server logs no error, and its code is the same after each visit. At the end it is as fast as its twin, another
+server to which spoor never attached.
 
-A script of this folder describes its server as KIND and calls serve(KIND); its options are
+A script of this folder describes its server as KIND and calls serve(KIND). Its options are
 
     [--cycles=N] [--seed=N] SPOOR
 
-What was measured is printed as one line; `make bench-servers` measures more.
+Prints the measurements as one line; `make bench-servers` measures more.
 """
 import hashlib
 import os
@@ -18,18 +18,18 @@ import subprocess
 import sys
 import time
 
-from serving import PATIENCE, Failure, Pressure, check, end_on_sigterm, serving
-from attach import Spoor, main, run, traces_of_us
+from serving import PATIENCE, Failure, Pressure, check, exit_on_sigterm, serving
+from attach import Spoor, main, run, signs_of_spoor
 
-LEAST_RATE = 0.5    # of the twin's; the machine may be noisy
+LEAST_RATE = 0.5    # of the twin's rate; the machine may be noisy
 PERIODS, MOST_PERIODS = 5, 25
-STOOD = re.compile(r"stopped for ([0-9.]+) +(\w+) at attach(?:, for ([0-9.]+) +(\w+))?")
+STOP_TIMES = re.compile(r"stopped for ([0-9.]+) +(\w+) at attach(?:, for ([0-9.]+) +(\w+))?")
 UNITS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1, "s": 1e3}
 
 
 def code_of_files(pid):
-    """What process PID maps executable, and a digest of what that holds; of what it makes itself the
-    place alone."""
+    """{line of maps: digest} for the executable maps of process PID; "" instead of a digest for maps without a
+    file."""
     found = {}
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
         for line in maps:
@@ -46,7 +46,7 @@ def code_of_files(pid):
 
 
 def check_as_before(kind, pid, before):
-    left = traces_of_us(pid)
+    left = signs_of_spoor(pid)
     check(not left, f"left in process {pid}: {left}")
     after = code_of_files(pid)
     changed = [line for line in before if before[line] and after.get(line) != before[line]]
@@ -57,14 +57,13 @@ def check_as_before(kind, pid, before):
 
 
 class Attached:
-    """spoor, attached to process PID as long as this is entered; then it has left, and said what it
-    said. It has a session of its own, so that where these share the processor (CONFIG_SCHED_AUTOGROUP)
-    it need not share with the generators of load."""
+    """spoor attached to process PID inside the with block; afterwards output has its messages. It has a session of its
+    own: the scheduler may group by session (CONFIG_SCHED_AUTOGROUP), and the load is in another one."""
 
     def __init__(self, spoor, pid, way):
         self.command = [spoor.path, "attach", "-o", "trace", *way, str(pid)]
         self.status = [spoor.path, "ctl", str(pid), "status"]
-        self.pid, self.process, self.said = pid, None, ""
+        self.pid, self.process, self.output = pid, None, ""
 
     def __enter__(self):
         # pylint: disable=consider-using-with
@@ -79,13 +78,13 @@ class Attached:
         return self
 
     def await_here(self):
-        """Until everything is patched. (That spoor's memory is mapped does not show it: the process runs on untraced
-        then, while that is filled.)"""
+        """Waits until all patches are written. Mapped memory does not show that: the process still runs untraced
+        while spoor fills it."""
         until = time.monotonic() + PATIENCE
-        while not traces_of_us(self.pid) or run(self.status).status:
+        while not signs_of_spoor(self.pid) or run(self.status).status:
             if self.process.poll() is not None:
                 self.leave()
-                raise Failure(f"attach ended: {self.said}")
+                raise Failure(f"attach ended: {self.output}")
             check(time.monotonic() < until, f"attach is not done after {PATIENCE} s")
             time.sleep(0.002)
 
@@ -93,25 +92,25 @@ class Attached:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            said, _ = self.process.communicate(timeout=PATIENCE)
+            output, _ = self.process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired as late:
             self.process.kill()
             raise Failure(f"attach does not end within {PATIENCE} s") from late
-        self.said += said.decode()
+        self.output += output.decode()
 
     def __exit__(self, wrong, *unused):
         self.leave()
-        check(wrong or self.process.returncode == 0, f"attach failed: {self.said}")
+        check(wrong or self.process.returncode == 0, f"attach failed: {self.output}")
 
-    def stood(self):
-        """For how long the process stood still, in ms, when it was attached to and when it was left."""
-        match = STOOD.search(self.said)
-        check(match and match[3], f"attach does not say how long the process stood: {self.said}")
+    def stop_times(self):
+        """(ms at attach, ms at detach) for which the process stood still."""
+        match = STOP_TIMES.search(self.output)
+        check(match and match[3], f"attach does not say how long the process stood: {self.output}")
         return float(match[1]) * UNITS[match[2]], float(match[3]) * UNITS[match[4]]
 
 
 def do_work(kind, port, pid):
-    """Returns when process PID has worked for the load, from now on."""
+    """Returns when process PID has worked for a request from now on."""
     if kind.works:
         kind.works(port, pid)
     else:
@@ -119,14 +118,14 @@ def do_work(kind, port, pid):
 
 
 class Visits:
-    """spoor coming and going."""
+    """Visits of a server: attach, wait, detach, check."""
 
     def __init__(self, spoor, seed):
         self.spoor, self.seed, self.dice = spoor, seed, random.Random(seed)
-        self.count, self.stood, self.events = 0, [], 0
+        self.count, self.stop_times, self.events = 0, [], 0
 
-    def pay(self, server):
-        """One visit, of some process of SERVER. However busy the machine, it works meanwhile."""
+    def visit_one(self, server):
+        """One visit to a random process of SERVER. The process does some work meanwhile, however busy the machine."""
         kind = server.kind
         pid = self.dice.choice(kind.pids(server.process.pid))
         way = kind.ways[self.count % len(kind.ways)]
@@ -140,17 +139,17 @@ class Visits:
                 time.sleep(max(0, begin + seconds - time.monotonic()))
             server.check_well()
             check_as_before(kind, pid, before)
-            self.stood.append(attached.stood())
+            self.stop_times.append(attached.stop_times())
             events = self.spoor.json("info", "--json", "trace")["events"]
             check(events["entry"] + events["lost"] > 0, "no event")
         except Failure as failure:
             raise Failure(f"visit {self.count}, --seed={self.seed}: attach {' '.join(way)} for {seconds} "
-                          f"s: {failure}\nattach said: {attached.said}") from failure
+                          f"s: {failure}\nattach printed: {attached.output}") from failure
         self.events += events["entry"] + events["exit"]
         self.count += 1
 
     def figures(self):
-        attach, leave = zip(*self.stood)
+        attach, leave = zip(*self.stop_times)
         return (f"{self.count} visits, {self.events / 1e6:.1f} M events; stood still at attach "
                 f"{statistics.median(attach):.1f} ms (at most {max(attach):.1f}), at leave "
                 f"{statistics.median(leave):.1f} ms (at most {max(leave):.1f})")
@@ -161,8 +160,8 @@ def is_as_fast(visited, twin):
 
 
 def compared_rates(visited, twin, seconds):
-    """Requests a second of both, measured in turn: medians. Measures on when the machine may have been
-    busy with something else."""
+    """The medians of both servers' requests a second, measured in turn. Measures longer if the visited server seems
+    slower: the machine may have been busy."""
     rates = {visited: [], twin: []}
     for number in range(MOST_PERIODS):
         if number >= PERIODS and is_as_fast(rates[visited], rates[twin]):
@@ -179,23 +178,23 @@ def option(name, default):
 
 
 def serve(kind, seconds=1):
-    """The test. A rate is measured for SECONDS at a time."""
+    """The test. Each measurement of a rate takes SECONDS."""
     cycles, seed = option("cycles", 100), option("seed", random.SystemRandom().randrange(10**6))
     visits = Visits(Spoor(sys.argv[-1]), seed)
-    end_on_sigterm()
+    exit_on_sigterm()
 
     def test():
         os.chmod(".", 0o755)  # servers may run as another user
         with serving(kind, "visited") as visited:
             with Pressure(visited) as pressure:
                 for _ in range(cycles):
-                    visits.pay(visited)
+                    visits.visit_one(visited)
                     pressure.check_well()
             pressure.check_well()
             with serving(kind, "twin") as twin:
                 after, untouched = compared_rates(visited, twin, seconds)
         print(f"{visits.figures()}; requests a second: {pressure.rate():.0f} during visits, "
               f"{after:.0f} after them, {untouched:.0f} of a twin without: {after / untouched:.2f}")
-        check(after >= LEAST_RATE * untouched, "it has become slower")
+        check(after >= LEAST_RATE * untouched, "the visited server has become slower")
 
     main(test)

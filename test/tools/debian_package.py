@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""debian_package.py SOURCE: what debian/ makes of SOURCE's files as committed holds the program, its manual and the licence."""
+"""debian_package.py SOURCE: the Debian package of SOURCE's last commit has the program, its manual and the licence."""
 import glob
 import os
 import shutil
@@ -26,7 +26,7 @@ def contents(source, top):
 
 def main(source):
     if not shutil.which("dh") or not os.path.exists(os.path.join(source, ".git")):
-        print("debhelper is not installed, or this is no checkout")
+        print("debhelper is not installed, or this is not a git checkout")
         return SKIP
     with tempfile.TemporaryDirectory() as top:
         missing = set(WANTED) - contents(source, top)

@@ -1,4 +1,4 @@
-"""What the tests of the tools share."""
+"""Shared by the tests of the tools."""
 import os
 import subprocess
 
@@ -10,7 +10,7 @@ def tool(name):
 
 
 def run(*command, **more):
-    """The finished process, its output as text."""
+    """Runs COMMAND; returns the finished process, with output as text."""
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           check=False, **more)
 

@@ -1,5 +1,4 @@
-"""What is made from the option table agrees: --help, manual pages, completion; and the contract's
-options are there."""
+"""--help, manual pages and completion, which are made from the option table, agree, and have the contract's options."""
 import os
 import re
 import shutil
@@ -12,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def commands():
-    """As the overall help lists them."""
+    """The commands that `spoor --help` lists."""
     section = run(SPOOR, "--help").stdout.split("Commands:\n")[1].split("\n\n")[0]
     return [line.split()[0] for line in section.splitlines() if re.match(r"  \w", line)]
 
@@ -30,7 +29,7 @@ def man_options(command):
 
 
 def complete(*words):
-    """What bash offers for the last of WORDS, with "=" as a word of its own as bash splits them."""
+    """The completions that bash offers for the last of WORDS. "=" is a word of its own, as in bash."""
     quoted = " ".join(f"'{word}'" for word in words)
     script = (f"source '{MAN}/spoor'; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _spoor; "
               "printf '%s\\n' \"${COMPREPLY[@]}\"")

@@ -1,5 +1,5 @@
-"""What must not be in the repository: paths of somebody's machine, hosts to download from, notes of
-things left undone, files left over, links that lead nowhere."""
+"""The repository has no paths of a machine, no download hosts, no notes about undone work, no left-over files, and no
+dead links."""
 import os
 import re
 import sys
@@ -7,11 +7,11 @@ import unittest
 
 from support import SOURCE, read, run
 
-# Each is put together here, so that this file does not hold it.
+# The patterns are joined from parts, so that this file does not match them.
 PLACES = re.compile("|".join(["/wor" + "k/", "/roo" + "t/", "/hom" + "e/[a-z]"]))
 HOSTS = re.compile(r"|".join([r"deb\.debian" + r"\.org", r"pypi" + r"\.org", r"npmjs" + r"\.(?:org|com)",
                               r"proxy\.golang" + r"\.org", r"crates" + r"\.io"]))
-# Files that a build, an editor or a program that has died leaves behind.
+# Files that builds, editors and crashed programs leave behind.
 LEFT_OVER = re.compile(r"(?:^|/)(?:build[^/]*/.*|core(?:\.\d+)?|__pycache__/.*|a\.out|compile_commands\.json|nohup\.out|"
                        r"\.DS_Store|vgcore\.\d+|#.*#|\.#.*|gmon\.out|"
                        r"[^/]*(?:~|\.(?:pid|core|log|lock|sock|tmp|bak|orig|rej|sw[a-p]|o|a|so|d|gc[dn][ao]|pyc|trace|part)))$")
@@ -19,7 +19,7 @@ UNDONE = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
 
 
 def tracked():
-    """Text files that git knows; None where there is no git or no repository."""
+    """Text files that git knows; None without git or a repository."""
     try:
         result = run("git", "-c", "safe.directory=*", "-C", SOURCE, "ls-files", "-z")
     except FileNotFoundError:

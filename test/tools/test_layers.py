@@ -1,4 +1,4 @@
-"""tools/check-layers: what it lets pass and what not."""
+"""tools/check-layers: which includes it accepts."""
 import os
 import tempfile
 import unittest

@@ -1,5 +1,5 @@
-"""tools/run-long: what belongs to which part of "make check-long", and how it counts; with a meson that describes and
-reports the tests we want."""
+"""tools/run-long: the parts of "make check-long", and the counts of results. A fake meson describes and reports the
+tests."""
 import json
 import os
 import re

@@ -1,4 +1,4 @@
-"""tools/packages.txt is the one list of packages: who uses it, and that README quotes it."""
+"""tools/packages.txt is the one list of packages: tools, Makefile, README and debian/control agree with it."""
 import os
 import re
 import unittest
@@ -7,7 +7,7 @@ from support import SOURCE, read, run, tool
 
 PURPOSES = ("build", "cross", "package", "demo", "check", "arm", "long", "bench")
 
-BUILD_ESSENTIAL = {"gcc", "libc6-dev", "binutils", "make"}  # which Debian's packages need not ask for
+BUILD_ESSENTIAL = {"gcc", "libc6-dev", "binutils", "make"}  # debian/control need not name these
 
 
 def listed(purpose):

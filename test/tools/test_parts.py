@@ -1,4 +1,4 @@
-"""test/guest/scripts.py: what becomes of a part of which scripts fail, or cannot run, in a guest that we make up."""
+"""test/guest/scripts.py: the result of a part if scripts fail or cannot run, with a fake guest."""
 import contextlib
 import io
 import os
@@ -16,7 +16,7 @@ from harness import Failure  # noqa: E402
 
 
 class Guest:
-    """Its scripts have ended with OUTCOMES: status, and what they have printed."""
+    """A fake guest. OUTCOMES: (status, output) of each script."""
 
     def __init__(self, outcomes):
         self.outcomes = outcomes
@@ -29,7 +29,7 @@ class Guest:
 
 
 def run(*outcomes):
-    """Status, and the last line on standard output."""
+    """Returns the status, and the last line on standard output."""
     given = types.SimpleNamespace(scripts=[scripts.Script("inside", [f"{i}.py"]) for i in range(len(outcomes))])
     out, status, before = io.StringIO(), 0, os.getcwd()
     with tempfile.TemporaryDirectory() as directory, contextlib.redirect_stdout(out):
@@ -49,7 +49,7 @@ class Parts(unittest.TestCase):
 
     def test_skipped_part(self):
         self.assertEqual(run((0, "one\n"), (77, "so\nno gdb\n"), (0, "")),
-                         (scripts.SKIP, "1 of 3 cannot run there: 1.py: no gdb"))
+                         (scripts.SKIP, "1 of 3 cannot run in the guest: 1.py: no gdb"))
 
     def test_failed_part(self):
         with self.assertRaisesRegex(Failure, "failed: 1.py"):

@@ -1,5 +1,4 @@
-"""tools/run-rounds: which tests it runs, in what order, and how it counts them; with a meson that describes
-the tests we want."""
+"""tools/run-rounds: which tests it runs, their order, and the counts of results. A fake meson describes the tests."""
 import json
 import os
 import tempfile
@@ -11,7 +10,7 @@ FAKE_MESON = """#!/bin/sh
 # meson introspect --tests DIR
 cat "$3/tests.json"
 """
-# Notes its name and the seed, and ends with the status it is given.
+# A test that writes its name and the seed to a file, and exits with the given status.
 TEST = 'echo "$0 $SPOOR_TEST_SEED" >> ran; exit "$1"'
 
 
@@ -29,7 +28,7 @@ class Rounds(unittest.TestCase):
         write(self.top.name, "tests.json", json.dumps(described))
 
     def rounds(self, *words):
-        """The lines it prints, its status, and what has run: pairs of name and seed."""
+        """Returns the printed lines, the status, and (name, seed) of each test that has run."""
         path = os.path.join(self.top.name, "bin") + ":" + os.environ["PATH"]
         result = run(tool("run-rounds"), self.top.name, *words, env={**os.environ, "PATH": path})
         ran = os.path.join(self.top.name, "ran")

@@ -1,4 +1,4 @@
-"""tools/run-tests: its last line and status, with a meson that writes the results we want."""
+"""tools/run-tests: its last line and status. A fake meson writes the results."""
 import json
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""tools/check-sizes: what it lets pass and what not."""
+"""tools/check-sizes: which files and functions it accepts."""
 import tempfile
 import unittest
 

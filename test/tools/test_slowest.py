@@ -1,4 +1,4 @@
-"""tools/slowest: what it reads of logs, and what it keeps."""
+"""tools/slowest: its tables, from logs and in test/durations.txt."""
 import json
 import os
 import shutil

@@ -1,5 +1,5 @@
-"""Where tests belong: each has exactly one of the suites fast, check and long, and what "make check" runs of the ways
-in which programs of test/trace are built."""
+"""The suites of tests: each test is in exactly one of fast, check and long. "make check" runs each variant of
+test/trace's programs."""
 import json
 import os
 import re
@@ -8,7 +8,7 @@ import unittest
 from support import BUILD, run
 
 WHEN = {"fast", "check", "long"}
-# Built so are only programs that take long.
+# Only programs of the suite long are built in these variants.
 ONLY_LONG = {"gcc-tsannopie", "clang-tsan"}
 
 
@@ -28,7 +28,7 @@ class Suites(unittest.TestCase):
         self.assertEqual([name for name, suites in self.tests.items() if not suites - WHEN - {"spoor"}], [])
 
     def trace_tests(self):
-        """(title, way of building, suites)"""
+        """(title, variant, suites) of each test of test/trace."""
         for name, suites in self.tests.items():
             found = re.fullmatch(r"(.*) \((?:\w+-)?((?:gcc|clang|musl)(?:-[\w-]+)?)\)", name)
             if "trace" in suites and found:

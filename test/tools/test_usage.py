@@ -1,5 +1,4 @@
-"""The command line's edges: one line on standard error, the right status, nothing on standard
-output."""
+"""Wrong command lines: one line on standard error, the right status, an empty standard output."""
 import subprocess
 import unittest
 

@@ -1,4 +1,4 @@
-"""tools/check-words: what each rule lets pass and what not, and that exceptions only shrink."""
+"""tools/check-words: what each rule accepts, and that exceptions only shrink."""
 import os
 import tempfile
 import unittest

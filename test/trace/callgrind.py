@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts a program's calls with callgrind and with spoor, and compares function by function.
+"""Counts a program's calls with callgrind and with spoor, and compares the counts of each function.
 
     callgrind.py SPOOR PROGRAM
 """
@@ -11,13 +11,13 @@ import sys
 
 from harness import SKIP, Spoor, check, check_lossless, check_same_outcome, main, run
 
-# What linkers add to a program, partly without names, and cold parts, which are no functions.
-NOT_OURS = re.compile(r"^(_|0x|\(below main\)|frame_dummy|(de)?register_tm_clones|.*\.cold\]?$)")
+# Functions that linkers add to a program, and cold parts, which are no functions.
+ADDED_FUNCTIONS = re.compile(r"^(_|0x|\(below main\)|frame_dummy|(de)?register_tm_clones|.*\.cold\]?$)")
 
 
 def callgrind_counts(program):
-    """Calls by function of the program itself, from a profile without abbreviations: a line "cfn="
-    names the called function, "cob=" before it the file it is in where that is another one."""
+    """{function of the program: calls}, from a profile without abbreviations: a line "cfn=" names the called
+    function; a line "cob=" before it names its file if that is another one."""
     out = "callgrind.out"
     done = run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
                 "--compress-strings=no", "--compress-pos=no", program])
@@ -47,14 +47,14 @@ def test(spoor, program):
     check_same_outcome(alone, spoor.record(["--overflow=wait"], [program]), "spoor record")
     check_lossless(spoor.info())
     right = callgrind_counts(program)
-    ours = collections.Counter()
+    recorded = collections.Counter()
     check(not any(".cold" in row["function"] for row in spoor.report()), "cold parts are reported")
     for row in spoor.report():
-        ours[row["function"]] += row["calls"]
-    wrong = [f"{name}: {ours[name]} instead of {right[name]}" for name in sorted(set(right) | set(ours))
-             if ours[name] != right[name] and not NOT_OURS.match(name)]
+        recorded[row["function"]] += row["calls"]
+    wrong = [f"{name}: {recorded[name]} instead of {right[name]}" for name in sorted(set(right) | set(recorded))
+             if recorded[name] != right[name] and not ADDED_FUNCTIONS.match(name)]
     check(not wrong, "calls:\n  " + "\n  ".join(wrong))
-    check(len([name for name in right if not NOT_OURS.match(name)]) > 30, f"only {sorted(right)}")
+    check(len([name for name in right if not ADDED_FUNCTIONS.match(name)]) > 30, f"only {sorted(right)}")
 
 
 if __name__ == "__main__":

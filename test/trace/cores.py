@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The core of a program that died under spoor shows what the core of one that died alone shows: each
-thread's frames, the signal, the faulting address.
+"""The core file of a program that dies under spoor shows the same as the core file of an untraced one: the frames of
+each thread, the signal, the faulting address.
 
     cores.py SPOOR PROGRAM
 """
@@ -14,26 +14,26 @@ import sys
 
 from harness import SKIP, Spoor, check, check_lossless, check_same, check_same_outcome, main, run
 
-# Letters as in programs/crashes.cc, and the functions that must be on the stack.
+# {argument of programs/crashes.cc: (status, function that must be on the stack)}
 DEATHS = {"n": (134, "lets_none_pass(int)"), "d": (134, "throws_twice(int)"),
           "f": (139, "faults(int const*)"), "a": (134, "aborts(int)")}
 GDB = ["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex", "set width 0",
        "-ex", "thread apply 1 2 bt", "-ex", "thread 1", "-ex", "print $_siginfo.si_signo",
        "-ex", "print $_siginfo.si_code", "-ex", "print (long)$_siginfo._sifields._sigfault.si_addr"]
-MORE_BYTES = 1 << 20  # for the trampolines of a small program; rings are far larger
+MORE_BYTES = 1 << 20  # enough for a small program's trampolines, not for a ring
 PRCTL, PR_SET_THP_DISABLE = ctypes.CDLL(None).prctl, 41
 FAULTED = "$2 = 1"  # SEGV_MAPERR; other signals' addresses are process ids
 FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?(.+?) ?\(")
 
 
-def let_dump():
-    """Of pages of 2 MB, which the kernel may choose by chance, cores hold all, be it nothing but zeros."""
+def enable_cores():
+    """Allows core files, and forbids huge pages: cores would hold all 2 MB of each, even if all are zero."""
     PRCTL(PR_SET_THP_DISABLE, 1, 0, 0, 0)
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
 
 
-def needs():
+def missing():
     """Why this cannot run here, or None."""
     with open("/proc/sys/kernel/core_pattern", encoding="ascii") as file:
         pattern = file.read().strip()
@@ -44,12 +44,12 @@ def needs():
     return None if shutil.which("gdb") else "gdb is not installed"
 
 
-def die(run_it):
-    """The outcome; what gdb says of the core: the main thread's lines, the other's functions; and how
-    much room the core takes."""
+def run_to_core(run_it):
+    """Returns the outcome; from gdb the main thread's lines and the other thread's functions; the core's size
+    on disk."""
     for old in glob.glob("core*"):
         os.remove(old)
-    outcome = run_it(preexec_fn=let_dump)
+    outcome = run_it(preexec_fn=enable_cores)
     cores = glob.glob("core*")
     check(len(cores) == 1, f"status {outcome.status}, cores: {cores}")
     room = os.stat(cores[0]).st_blocks * 512
@@ -64,7 +64,7 @@ def die(run_it):
 
 
 def check_other(frames, right):
-    """The other thread stands in the loop, or in what that calls."""
+    """The other thread is in the loop, or in a function that the loop calls."""
     if frames[:1] == ["busy"]:
         frames = frames[1:]
     check_same("the other thread's frames", right[right.index("busy_loop"):], frames)
@@ -72,13 +72,13 @@ def check_other(frames, right):
 
 def test(spoor, program):
     for death, (status, function) in DEATHS.items():
-        alone, lines, others, small = die(lambda **how: run([program, death], **how))
+        alone, lines, others, small = run_to_core(lambda **how: run([program, death], **how))
         check(alone.status == status, f"{death}: status {alone.status} alone")
         check(any(function in line for line in lines), f"{function} is not in {lines}")
         check(sum("dive(int, char)" in line for line in lines) == 6, f"frames are missing: {lines}")
         for options in [], ["-M", "*"]:
             what = f"spoor record {' '.join(options)} -- dies {death}"
-            traced, traced_lines, frames, room = die(
+            traced, traced_lines, frames, room = run_to_core(
                 lambda **how: spoor.record(options, [program, death], **how))
             check_same_outcome(alone, traced, what)
             check_same(f"{what}: core", lines, traced_lines)
@@ -88,7 +88,7 @@ def test(spoor, program):
 
 
 if __name__ == "__main__":
-    why_not = needs()
+    why_not = missing()
     if why_not:
         print(why_not)
         sys.exit(SKIP)

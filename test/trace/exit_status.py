@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""However a program ends, spoor ends the same, and the trace is complete.
+"""spoor exits in the same way as the program (status or signal), and the trace is complete.
 
     exit_status.py SPOOR PROGRAM
 """
@@ -10,7 +10,7 @@ import sys
 
 from harness import Spoor, check, check_balanced, check_lossless, check_same_outcome, main, run
 
-# Letters as in programs/ends.c, numbers as status or signal.
+# Arguments of programs/ends.c, and the status or signal of each end.
 WAYS = (["r0", "r1", "r255", "e3", "e255", "_7", "a", "f0", "t"]
         + [f"s{number}" for number in (1, 2, 3, 5, 9, 11, 13, 14, 15, 10, 31, 34, 64)]
         + ["b0", "b1", "b2", "Tb1", "Te3", "T_7", "Ta", "Tf0", f"Ts{int(signal.SIGKILL)}", "pe3", "p_7", "ps15", "px"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The flight recorder: snapshots by trigger and by SIGUSR1 hold what is newest, and the program goes on.
+"""The flight recorder: triggers and SIGUSR1 make snapshots of the newest events; the program goes on.
 
     flight.py SPOOR PROGRAM     (requests.c)
 """
@@ -18,13 +18,13 @@ STATUS = 5
 
 
 def messages():
-    """On standard error, so far."""
+    """spoor's standard error so far."""
     with open("errors", encoding="utf-8") as errors:
         return errors.read()
 
 
 class Session:
-    """The program under spoor, at work on what it is told line by line."""
+    """The program under spoor. It reads requests line by line and answers each."""
 
     def __init__(self, spoor, options, program, **how):
         self.errors = open("errors", "w+", encoding="utf-8")
@@ -43,32 +43,32 @@ class Session:
         self.process.stdout.close()
         self.errors.close()
 
-    def tell(self, *lines):
+    def send(self, *lines):
         for line in lines:
             self.process.stdin.write(line + "\n")
             answer = self.process.stdout.readline()
-            check(answer == line + "\n", f"'{line}' was answered by '{answer}': {self.said()}")
+            check(answer == line + "\n", f"the answer to '{line}' is '{answer}': {self.stderr()}")
 
     @staticmethod
-    def said():
+    def stderr():
         return messages()
 
     def wait_for(self, condition, what):
         deadline = time.monotonic() + PATIENCE_S
         while not condition():
             if time.monotonic() > deadline:
-                raise Failure(f"{what} does not come: {self.said()}")
+                raise Failure(f"no {what}: {self.stderr()}")
             time.sleep(0.002)
 
     def wait_for_snapshot(self, number):
-        self.wait_for(lambda: os.path.exists(f"trace.{number}") and f"trace.{number}: " in self.said(),
+        self.wait_for(lambda: os.path.exists(f"trace.{number}") and f"trace.{number}: " in self.stderr(),
                       f"snapshot {number}")
 
     def end(self):
         self.process.stdin.close()
         check(self.process.wait(PATIENCE_S) == STATUS,
-              f"status {self.process.returncode}: {self.said()}")
-        return self.said()
+              f"status {self.process.returncode}: {self.stderr()}")
+        return self.stderr()
 
 
 def remove_traces():
@@ -86,13 +86,13 @@ def snapshots():
     return sorted(int(name[6:]) for name in os.listdir(".") if re.fullmatch(r"trace\.\d+", name))
 
 
-def check_numbers(wanted, said):
-    check(snapshots() == wanted, f"snapshots {snapshots()} instead of {wanted}: {said}")
+def check_numbers(wanted, stderr):
+    check(snapshots() == wanted, f"snapshots {snapshots()} instead of {wanted}: {stderr}")
     check("trace.part" not in os.listdir("."), "the trace is not complete")
 
 
 def calls_of(spoor, trace):
-    """(function, ns, names of what it called) of each call that ended."""
+    """(function, duration in ns, names of its callees) of each call that ended."""
     opened, ended = {}, []
     for item in spoor.replay(trace):
         stack = opened.setdefault(item["tid"], [])
@@ -108,44 +108,44 @@ def calls_of(spoor, trace):
 
 
 def test_a_slow_call_is_kept_whole(spoor, program):
-    # Which fast requests count as slow on a busy machine is not for us to say: but those do that are.
+    # On a busy machine fast requests may count as slow, too. Slow requests always do.
     with session(spoor, ["--trigger=request>100ms", "--snapshot-gap=1ns"], program) as s:
-        s.tell("fast 20000", "slow 150")
+        s.send("fast 20000", "slow 150")
         s.wait_for(lambda: any("crunch" in callees for i in snapshots() for function, ns, callees
                                in calls_of(spoor, f"trace.{i}") if function == "request"), "the slow request")
-        s.tell("fast 20000")
-        said = s.end()
+        s.send("fast 20000")
+        stderr = s.end()
     for i in snapshots():
         slow = [call for call in calls_of(spoor, f"trace.{i}") if call[0] == "request" and call[1] > 100e6]
         check(slow, f"trace.{i} holds no slow request")
         for _, _, callees in slow:
-            check({"parse", "look_up", "answer"} <= set(callees), f"trace.{i}: it called {callees}")
+            check({"parse", "look_up", "answer"} <= set(callees), f"trace.{i}: callees: {callees}")
         info = spoor.info(f"trace.{i}")
         check(info["snapshot"] == i and info["reason"] == "request>100ms" and info["complete"]
               and info["status"] is None, f"trace.{i}: {info}")
-    check_numbers(list(range(1, len(snapshots()) + 1)), said)
+    check_numbers(list(range(1, len(snapshots()) + 1)), stderr)
     check(spoor.info()["status"] == STATUS and "snapshot" not in spoor.info(), "the trace is a snapshot")
 
 
 def test_a_call_left_by_longjmp_counts(spoor, program):
     with session(spoor, ["--trigger", "escape > 100ms"], program) as s:
-        s.tell("fast 100", "left 150")
+        s.send("fast 100", "left 150")
         s.wait_for_snapshot(1)
         check_numbers([1], s.end())
     left = [call for call in calls_of(spoor, "trace.1") if call[0] == "escape"]
-    check(len(left) == 1 and left[0][1] > 100e6, f"the call that was left: {left}")
+    check(len(left) == 1 and left[0][1] > 100e6, f"calls that longjmp left: {left}")
 
 
 def test_entries_trigger(spoor, program):
     with session(spoor, ["--trigger=ra*e", "--trigger=nothing*>5s", "--trigger=request>60m", "-F*",
                          "--snapshot-gap=1ns", "-M", "*"], program) as s:
         for number in 1, 2:
-            s.tell("fast 10", "rare 1")
+            s.send("fast 10", "rare 1")
             s.wait_for_snapshot(number)
-        said = s.end()
-    check_numbers([1, 2], said)
-    check("trigger 'nothing*>5s': matches no function" in said, f"said {said}")
-    check("snapshots trace.1 to trace.2" in said.splitlines()[-1], f"the summary names no snapshots: {said}")
+        stderr = s.end()
+    check_numbers([1, 2], stderr)
+    check("trigger 'nothing*>5s': matches no function" in stderr, f"stderr: {stderr}")
+    check("snapshots trace.1 to trace.2" in stderr.splitlines()[-1], f"the summary names no snapshots: {stderr}")
     for number in 1, 2:
         count = sum(call[0] == "rare" for call in calls_of(spoor, f"trace.{number}"))
         check(count in (number, number - 1), f"trace.{number}: {count} calls of rare()")
@@ -154,26 +154,26 @@ def test_entries_trigger(spoor, program):
 
 def test_bursts_are_bounded(spoor, program):
     with session(spoor, ["--trigger=rare", "--snapshot-gap=60m"], program) as s:
-        s.tell("rare 1000")
+        s.send("rare 1000")
         s.wait_for_snapshot(1)
-        s.tell("rare 1000")
-        said = s.end()
-    check_numbers([1], said)
-    check("spoor: 1999 more triggers came sooner after a snapshot than --snapshot-gap allows" in said, said)
+        s.send("rare 1000")
+        stderr = s.end()
+    check_numbers([1], stderr)
+    check("spoor: 1999 more triggers came sooner after a snapshot than --snapshot-gap allows" in stderr, stderr)
     with session(spoor, ["--trigger=rare", "--snapshots=2", "--snapshot-gap=1ns"], program) as s:
         for number in 1, 2:
-            s.tell("rare 1")
+            s.send("rare 1")
             s.wait_for_snapshot(number)
-        s.tell("rare 3")
-        said = s.end()
-    check_numbers([1, 2], said)
-    check("spoor: 3 more triggers came after the last of --snapshots=2" in said, said)
+        s.send("rare 3")
+        stderr = s.end()
+    check_numbers([1, 2], stderr)
+    check("spoor: 3 more triggers came after the last of --snapshots=2" in stderr, stderr)
 
 
 def test_the_last_events_trigger(spoor, program):
-    """The program ends right after."""
+    """The program ends right after the trigger."""
     with session(spoor, ["--trigger=_fini"], program) as s:
-        s.tell("fast 10")
+        s.send("fast 10")
         check_numbers([1], s.end())
     check(sum(call[0] == "request" for call in calls_of(spoor, "trace.1")) == 10, "calls are missing")
 
@@ -186,36 +186,36 @@ def ask(s, number):
 def test_sigusr1(spoor, program):
     with session(spoor, ["--overflow=overwrite"], program,
                  preexec_fn=lambda: signal.signal(signal.SIGUSR1, signal.SIG_IGN)) as s:
-        s.tell("fast 7")
+        s.send("fast 7")
         ask(s, 1)
-        s.tell("rare 2")
+        s.send("rare 2")
         ask(s, 2)
-        said = s.end()
-    check_numbers([1, 2], said)
+        stderr = s.end()
+    check_numbers([1, 2], stderr)
     for number, rare in (1, 0), (2, 2):
         calls = [call[0] for call in calls_of(spoor, f"trace.{number}")]
         check(calls.count("request") == 7 and calls.count("rare") == rare, f"trace.{number}: {calls}")
         events = spoor.info(f"trace.{number}")["events"]
         check(f"trace.{number}: snapshot for SIGUSR1: {events['entry'] + events['exit']} events of 1 thread, "
-              "over " in said, f"said {said}, and there are {events}")
+              "over " in stderr, f"stderr: {stderr}, and there are {events}")
 
 
 def test_sigusr1_where_all_is_written(spoor, program):
     with session(spoor, [], program) as s:
-        s.tell("fast 7")
+        s.send("fast 7")
         os.kill(s.process.pid, signal.SIGUSR1)
-        s.wait_for(lambda: "no snapshot for SIGUSR1: all events are written anyway" in s.said(), "the message")
-        s.tell("fast 1")
+        s.wait_for(lambda: "no snapshot for SIGUSR1: all events are written anyway" in s.stderr(), "the message")
+        s.send("fast 1")
         check_numbers([], s.end())
     check(sum(call[0] == "request" for call in calls_of(spoor, "trace")) == 8, "calls are missing")
 
 
 def test_threads(spoor, program):
-    """Those that run and those that have ended, the latter in the next snapshot only."""
+    """A snapshot has the threads that run. Ended threads are in the next snapshot only."""
     with session(spoor, ["--overflow=overwrite"], program) as s:
-        s.tell("fast 1", "threads 3", "ended 5")
+        s.send("fast 1", "threads 3", "ended 5")
         ask(s, 1)
-        s.tell("fast 1")
+        s.send("fast 1")
         ask(s, 2)
         s.end()
     for number, threads, calls in (1, 9, 801), (2, 4, 302):
@@ -226,22 +226,22 @@ def test_threads(spoor, program):
 
 
 def test_ended_threads_are_forgotten(spoor, program):
-    """Of 40 threads those that ended last are kept, as far as 16 rings reach; the rest is lost."""
+    """Of 40 ended threads the last 16 keep their rings. The events of the others are lost."""
     with session(spoor, ["--overflow=overwrite", "--buffer=4K"], program) as s:
-        s.tell("ended 40")
+        s.send("ended 40")
         ask(s, 1)
         s.end()
     info = spoor.info("trace.1")
     check(info["threads"] == 1 + 1 + 16, f"{info['threads']} threads")
     total = sum(info["events"].values())
-    least = 40 * 100 * 2 * 4  # serve() and what it calls, at the least
+    least = 40 * 100 * 2 * 4  # events of serve() and its callees, at least
     check(info["events"]["lost"] > 0 and total > least, f"{info['events']}")
 
 
 def test_options_that_thin_out(spoor, program):
     for option, functions in ("-D2", {"main", "obey"}), ("-t100ms", {"main", "obey", "request", "crunch"}):
         with session(spoor, ["--overflow=overwrite", option, "-N_*", "-N*_tm_*", "-Nframe_dummy"], program) as s:
-            s.tell("fast 10", "slow 150")
+            s.send("fast 10", "slow 150")
             ask(s, 1)
             s.end()
         seen = {row["function"] for row in spoor.report("trace.1")}
@@ -250,28 +250,28 @@ def test_options_that_thin_out(spoor, program):
 
 def test_laps_are_told(spoor, program):
     with session(spoor, ["--trigger=rare>60m", "--buffer=4K"], program) as s:
-        s.tell("fast 3000000")
-        said = s.end()
-    check(re.search(r"spoor: \d+ events were overwritten before --trigger could look at them", said), said)
+        s.send("fast 3000000")
+        stderr = s.end()
+    check(re.search(r"spoor: \d+ events were overwritten before --trigger could look at them", stderr), stderr)
 
 
 def test_a_full_disk(spoor, program):
-    """A snapshot that cannot be written is told, and no more."""
+    """A snapshot cannot be written: spoor prints a message and goes on."""
     limit = 16384
     with session(spoor, ["--overflow=overwrite"], program) as s:
-        s.tell("fast 20000")
+        s.send("fast 20000")
         resource.prlimit(s.process.pid, resource.RLIMIT_FSIZE, (limit, limit))
         for count in 1, 2:
             os.kill(s.process.pid, signal.SIGUSR1)
-            s.wait_for(lambda: s.said().count("spoor: no snapshot for SIGUSR1: ") == count, "the message")
-            s.tell("fast 10")
-        said = s.end()
+            s.wait_for(lambda: s.stderr().count("spoor: no snapshot for SIGUSR1: ") == count, "the message")
+            s.send("fast 10")
+        stderr = s.end()
     check(snapshots() == [] and os.path.exists("trace.1.part"), f"snapshots {snapshots()}")
-    check("trace.1.part: cannot write the trace: File too large" in said, said)
+    check("trace.1.part: cannot write the trace: File too large" in stderr, stderr)
 
 
 def test_attached(spoor, program):
-    """A process that runs already, for which SIGUSR1 would be the end."""
+    """Snapshots of an attached process. SIGUSR1 goes to spoor; it would kill the process."""
     remove_traces()
     with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as traced:
         with open("errors", "w", encoding="utf-8") as errors:
@@ -320,8 +320,8 @@ def test_errors(spoor, program):
             (["--trigger=/(/"], "(/"),
             (["--trigger=rare", "-o", "/dev/null"], "/dev/null: is not a file"),
             (["--snapshots=0"], "--snapshots"), (["--snapshot-gap=soon"], "--snapshot-gap")):
-        said = refused(spoor, options, program)
-        check(text in said, f"{options}: {said}")
+        stderr = refused(spoor, options, program)
+        check(text in stderr, f"{options}: {stderr}")
 
 
 def test(spoor, program):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""--no-follow leaves children alone: nothing of theirs is in the trace, and nothing of ours in them.
+"""--no-follow does not trace children: the trace has none of their events, and spoor leaves nothing in them.
 
     follow.py SPOOR SPAWNER FORKER
 
@@ -27,7 +27,7 @@ def test(spoor, spawner, forker):
         check(count == 5 and len(tids) == 5, f"forks: {count} processes, threads {tids}")
         count, tids = processes(spoor, ["--no-follow", *modules], [spawner])
         check(count == 1 and len(tids) == 1, f"{count} processes, threads {tids}")
-        # Four children that exec, one that fails to, and the first process.
+        # Four children that exec, one whose exec fails, and the first process.
         count, _ = processes(spoor, modules, [spawner])
         check(count >= 6, f"spawned: {count} processes")
 

@@ -1,11 +1,11 @@
-"""What the tests in this folder, in test/real and in test/fault share: running programs alone and under
-spoor, and reading what spoor says about them.
+"""Shared by the tests in test/trace, test/attach, test/fault, test/real and test/guest: running programs alone and
+under spoor, and reading spoor's views.
 
-With SPOOR_TEST_SEED=NUMBER in the environment each recording for which the test does not choose them has
-a ring size and an overflow policy by chance (tools/run-rounds). Then events may be lost: those that are
-must be counted and shown, and what is left must be a part of the truth.
+SPOOR_TEST_SEED=NUMBER in the environment: ring size and overflow policy of a recording are random, unless the test
+chooses them (tools/run-rounds). Then events may be lost. The views must count lost events, and the other events
+must be right.
 
-SPOOR_TEST_TIMEOUT=SECONDS: how long a program may take, where that is not what it is on a machine of today.
+SPOOR_TEST_TIMEOUT=SECONDS: how long a program may take, for slow machines.
 """
 import collections
 import json
@@ -24,7 +24,7 @@ BY_CHANCE = {"--buffer": ("4K", "8K", "16K", "64K", "256K", "1M", "8M"),
 
 
 class Failure(Exception):
-    """The test has failed; its text says how."""
+    """The test has failed; the text says why."""
 
 
 def check(condition, text):
@@ -33,7 +33,7 @@ def check(condition, text):
 
 
 def main(function):
-    """Runs FUNCTION with a directory of its own as the current one, which is removed if it succeeds."""
+    """Runs FUNCTION in a temporary directory."""
     with tempfile.TemporaryDirectory(prefix="spoor-test-") as directory:
         before = os.getcwd()
         os.chdir(directory)
@@ -52,7 +52,7 @@ Outcome = collections.namedtuple("Outcome", "stdout stderr status")
 
 
 def run(command, **options):
-    """Runs COMMAND; its status is 128 + N when signal N killed it, as a shell says it."""
+    """Runs COMMAND. The status is 128 + N if signal N killed it, as in a shell."""
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False, **options)
@@ -67,7 +67,7 @@ def lines_of(data):
 
 
 def difference(name, right, wrong):
-    """The first place where two lists of lines differ, with what stands around it."""
+    """A text with the first place where two lists of lines differ, and the lines around it."""
     at = next((i for i, (a, b) in enumerate(zip(right, wrong)) if a != b), min(len(right), len(wrong)))
     low = max(at - 5, 0)
     around = [f"      {line}" for line in right[low:at]]
@@ -82,12 +82,12 @@ def check_same(name, right, wrong):
 
 
 def check_same_outcome(alone, traced, what):
-    """Traced and alone, the program printed the same and ended in the same way."""
+    """Traced and alone, the program prints the same and has the same status."""
     check_same(f"{what}: standard output", lines_of(alone.stdout), lines_of(traced.stdout))
     check_same(f"{what}: standard error", lines_of(alone.stderr), lines_of(traced.stderr))
     check(alone.stdout == traced.stdout and alone.stderr == traced.stderr, f"{what}: output differs")
     check(alone.status == traced.status,
-          f"{what}: status {traced.status} instead of {alone.status}; it said:\n"
+          f"{what}: status {traced.status} instead of {alone.status}; stderr:\n"
           + traced.stderr.decode(errors="replace"))
 
 
@@ -97,10 +97,10 @@ class Spoor:
     def __init__(self, path):
         self.path = os.path.realpath(path)
         self.dice = random.Random(SEED + " ".join(map(os.path.basename, sys.argv)))
-        self.lossy = False  # the last recording, by chance
+        self.lossy = False  # whether the last recording may lose events, by chance
 
     def by_chance(self, options):
-        """OPTIONS, with those added that are left to chance."""
+        """OPTIONS, and random ones with SPOOR_TEST_SEED."""
         given = {word.split("=")[0] for word in options}
         added = [f"{name}={self.dice.choice(values)}" for name, values in BY_CHANCE.items()
                  if name not in given]
@@ -115,7 +115,7 @@ class Spoor:
         return run(self.command(options, command, trace), **how)
 
     def view(self, *words):
-        """Standard output of a command that must succeed and say nothing."""
+        """Standard output of a command, which must succeed."""
         done = run([self.path, *words])
         check(done.status == 0, f"spoor {' '.join(words)}: status {done.status}: "
               + done.stderr.decode(errors="replace"))
@@ -129,7 +129,7 @@ class Spoor:
             raise Failure(f"spoor {' '.join(words)}: no JSON: {error}") from error
 
     def info(self, trace="trace"):
-        """With a member of our own, may_lose."""
+        """info --json, with an added key may_lose: whether events may be lost by chance."""
         info = self.json("info", "--json", trace)
         info["may_lose"] = self.lossy
         if info["may_lose"] and info["events"]["lost"]:
@@ -143,7 +143,7 @@ class Spoor:
                   f"{view} does not say that {count} events were lost: {text[-300:]}")
 
     def is_whole(self, trace="trace"):
-        """Whether the trace holds everything. If not, that must have been left to chance."""
+        """Whether the trace has all events. Fails if events are lost and not by chance."""
         lost = self.info(trace)["events"]["lost"]
         check(lost == 0 or self.lossy, f"{lost} events lost")
         return lost == 0
@@ -155,22 +155,22 @@ class Spoor:
         return self.json("graph", "--json", trace)
 
     def replay(self, trace="trace"):
-        """Objects in the order of replay; read as they come. Those that tell of lost events are left
-        out where the test has left it to chance whether there are any."""
+        """The objects of replay --json, read as they come. Objects of lost events are left out if events may be
+        lost by chance; then their sum must be the count of info."""
         lost = 0
         for item in self.lines_of_replay(trace):
             if item["kind"] == "lost" and self.lossy:
                 lost += item["count"]
             else:
                 yield item
-        told = self.info(trace)["events"]["lost"] if self.lossy else lost
-        check(lost == told, f"replay shows {lost} lost events, info {told}")
+        count = self.info(trace)["events"]["lost"] if self.lossy else lost
+        check(lost == count, f"replay shows {lost} lost events, info {count}")
 
     def lines_of_replay(self, trace):
         return self.json_lines("replay", "--json", trace)
 
     def json_lines(self, *words):
-        """The objects that a view prints, one a line, as they come."""
+        """The objects that a view prints, one in a line, read as they come."""
         with subprocess.Popen([self.path, *words], stdout=subprocess.PIPE) as process:
             for number, line in enumerate(process.stdout, 1):
                 try:
@@ -182,14 +182,14 @@ class Spoor:
 
 
 def check_lossless(info):
-    """Also accepts losses that the test has left to chance: info() has looked at them."""
+    """No event is lost, unless by chance: info() has checked such losses."""
     check(info["events"]["lost"] == 0 or info["may_lose"], f"{info['events']['lost']} events lost")
     check(info["events"]["entry"] > 0 or info["events"]["lost"] > 0, "no event was recorded")
 
 
 def check_balanced(items):
-    """Each end belongs to the call of its function and depth that was opened last in the thread where
-    it says that it began and is still open, and nothing stays open. Returns the number of entries."""
+    """Each end closes the last open call with its function, depth and thread (where the call began). No call stays
+    open. Returns the number of entries."""
     calls = collections.defaultdict(list)
     entries = 0
     for item in items:
@@ -204,5 +204,5 @@ def check_balanced(items):
             check(calls[place], f"replay: {item['kind']} without entry: {place}")
             check(calls[place].pop() <= item["t_ns"], f"replay: ends before it begins: {place}")
     still_open = [place for place, at in calls.items() if at]
-    check(not still_open, f"replay: no end shown of {still_open[:5]}")
+    check(not still_open, f"replay: calls without an end: {still_open[:5]}")
     return entries

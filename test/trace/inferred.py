@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""inferred.py SPOOR PROGRAM: how calls end is what each view shows: by returns, tail calls, longjmp, the
-end of the process, and by an exit that is not patched, which is marked and nothing else is."""
+"""inferred.py SPOOR PROGRAM: each view shows how calls end: by return, tail call, longjmp, the end of the process, or
+an exit without a patch. Only the last kind is marked as inferred."""
 import csv
 import io
 import json
@@ -11,7 +11,7 @@ import sys
 from harness import Spoor, check, check_lossless, check_same_outcome, main, run
 
 MARK = "≈"
-# How the calls of each function end, in the order of their ends.
+# {function: how its calls end, in the order of their ends}
 ENDS = {"leaver": ["returned", "inferred"], "reached": ["returned", "returned"], "jumper": ["unwound"],
         "tail": ["tail"], "target": ["returned", "returned"], "never": ["open"],
         "main": ["open"]}
@@ -19,7 +19,7 @@ NAMED = [word for name in ENDS for word in ("-F", name)]
 
 
 def check_ends(view, pairs):
-    """PAIRS of function and end are as wanted."""
+    """PAIRS of function and end agree with ENDS."""
     seen = {name: [end for function, end in pairs if function == name] for name in ENDS}
     check(seen == ENDS, f"{view}: {seen}")
 
@@ -68,7 +68,7 @@ def check_figures(spoor):
         nodes += node["children"]
         tree[node["name"]] = [child["name"] for child in node["children"]]
         check(node["inferred"] == ENDS.get(node["name"], []).count("inferred"), f"graph --json: {node}")
-    # Who is called by a jump takes its caller's place.
+    # A tail call's callee takes the caller's place.
     check(set(tree["main"]) == set(ENDS) - {"main"} and tree["tail"] == [], f"graph: {tree}")
     for view in "report", "graph":
         lines = spoor.view(view, "trace").decode().splitlines()

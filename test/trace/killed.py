@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Kills spoor with SIGKILL at twenty moments while a program runs under it: the program must come to
-its right end, and what was recorded until then must be readable.
+"""Kills spoor with SIGKILL at twenty moments while a program runs under it. The program ends with the right result,
+and the trace up to that moment is readable.
 
     killed.py SPOOR PROGRAM
 """
@@ -16,15 +16,14 @@ from harness import Failure, Spoor, check, main, run
 
 TIMES = 20
 PR_SET_CHILD_SUBREAPER = 36
-LEAST = TIMES // 4  # of the moments, that the program must have met, and that left something to read
-NOT_BEGUN = 125  # spoor's child, whom it had not told yet to become the program
+LEAST = TIMES // 4  # so many kills must hit the running program, and so many must leave a readable trace
+NOT_BEGUN = 125  # status of spoor's child if it has not executed the program yet
 NOT_RECORDED = b"is empty: nothing was recorded", b"is cut off before anything was recorded"
 PATIENCE_S = 60
 
 
 def wait_for_orphan(deadline):
-    """The exit status of the one child that is left to us; None: there is none, as spoor was killed
-    before it had one."""
+    """The exit status of the orphaned program. None: spoor was killed before it had a child."""
     while time.monotonic() < deadline:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -63,8 +62,8 @@ def kill_once(spoor, program, delay, options, right):
 
 
 def read_left(spoor, delay):
-    """Whether there is something to read: nothing, if spoor was killed before it recorded, which
-    may take it long on a busy machine."""
+    """Whether the killed spoor has left a readable trace. It has not if it was killed before it recorded, which
+    may take long on a busy machine."""
     left = next((name for name in ("trace.part", "trace") if os.path.exists(name)), None)
     if not left:
         return False
@@ -84,9 +83,9 @@ def test(spoor, program):
         options = ["-M", "*"] if number % 3 == 0 else ["--buffer", "64K"] if number % 3 == 1 else []
         hits += kill_once(spoor, program, delay, options, alone.stdout)
         read += read_left(spoor, delay)
-    print(f"{TIMES} kills: {hits} met the program, {read} left something to read")
-    check(hits >= LEAST, f"the program was over, or not begun, when spoor was killed: {TIMES - hits} times")
-    check(read >= LEAST, f"nothing was to read: {TIMES - read} times")
+    print(f"{TIMES} kills: {hits} hit the running program, {read} left a readable trace")
+    check(hits >= LEAST, f"the program had ended, or not begun, when spoor was killed: {TIMES - hits} times")
+    check(read >= LEAST, f"no readable trace: {TIMES - read} times")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""libcalls.py SPOOR LIBRARY PROGRAM: with --libcalls those calls are seen that the program itself makes into
-its library, and no others; also besides its own functions, and under other ways to choose them.
+"""libcalls.py SPOOR LIBRARY PROGRAM: --libcalls records the calls that the program itself makes into its library, and
+no others; also together with its own functions, and with other filters.
 
-The program prints the calls that it makes (programs/expect.h) of functions of the library, whose file name
-it gives with them.
+The program prints these calls (programs/expect.h), each with the file name of the library.
 """
 import collections
 import os
@@ -14,7 +13,7 @@ from run import KINDS, Expectation, tree_of
 
 
 def sequences(spoor, module):
-    """Marks of each thread that calls MODULE, sorted; and the modules that the trace shows."""
+    """Returns the sorted marks of each thread that calls MODULE, and the modules in the trace."""
     seen, modules = collections.defaultdict(list), set()
     items = list(spoor.replay())
     check_balanced(items)
@@ -39,7 +38,7 @@ def compare_report(spoor, expected, module):
 
 
 def compare_graph(spoor, expected, module):
-    """Calls of the library by path, what else is called being left out."""
+    """Compares the calls of the library by path, without other modules."""
     names = {m.function for marks in expected.threads.values() for m in marks}
     wanted, seen = collections.Counter(), collections.Counter()
     for marks in expected.threads.values():
@@ -64,7 +63,8 @@ def test(path, library, program):
     expected = Expectation(alone.stdout.decode(), name)
 
     def traced(*options, keep=lambda name: True):
-        """The modules that are shown; the library's calls are compared, of functions that KEEP says."""
+        """Records and compares the library's calls of functions that KEEP accepts. Returns the modules in the
+        trace."""
         what = f"spoor record --libcalls {' '.join(options)}"
         check_same_outcome(alone, spoor.record(["--libcalls", *options], [program]), what)
         check_lossless(spoor.info())

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""libcalls_ways.py SPOOR LOADING PLUGIN [CALLING CATCHING INTERPOSER STATIC]: library calls (--libcalls) of
-functions that are looked up; of several programs in turn, and of functions that another library stands in
-front of; what is refused."""
+"""libcalls_ways.py SPOOR LOADING PLUGIN [CALLING CATCHING INTERPOSER STATIC]: library calls (--libcalls) of functions
+that dlsym finds, of several programs in turn, of interposed functions; refused options and functions."""
 import collections
 import os
 import sys
@@ -20,7 +19,7 @@ def expected_calls(*programs):
 
 
 def traced(spoor, command, *options):
-    """Calls by (module, function)."""
+    """{(module, function): calls}"""
     check_same_outcome(run(command), spoor.record(["--libcalls", *options], command), " ".join(command))
     check_lossless(spoor.info())
     return collections.Counter({(row["module"], row["function"]): row["calls"] for row in spoor.report()})
@@ -31,55 +30,55 @@ def of_modules(calls, *modules):
 
 
 def programs_in_turn(spoor, calling, catching):
-    """The second program asks for more of libraries that the first one has used."""
+    """The second program calls more functions of libraries that the first program uses, too."""
     seen = traced(spoor, ["/bin/sh", "-c", '"$0"; "$1"; "$0"', calling, catching])
     if not spoor.is_whole():
         return
     wanted = expected_calls(calling, catching, calling)
-    theirs = of_modules(seen, "called.so", "thrown.so")
-    check(theirs == dict(wanted), f"{theirs} instead of {dict(wanted)}")
+    library_calls = of_modules(seen, "called.so", "thrown.so")
+    check(library_calls == dict(wanted), f"{library_calls} instead of {dict(wanted)}")
     starts = {place: n for place, n in seen.items() if place[1].startswith("__libc_start_main")}
     check(list(starts.values()) == [4], f"four programs began: {starts}")
     count = spoor.info()["functions"]["instrumented"]
-    check(count >= len(seen), f"{len(seen)} functions were called, and {count} are said to be instrumented")
-    spoor.view("report", "-F", "pthread_create", "trace")  # which the shell does not import
+    check(count >= len(seen), f"{len(seen)} functions were called, but info counts {count} instrumented ones")
+    spoor.view("report", "-F", "pthread_create", "trace")  # the shell does not import it
     names = [module["name"] for module in spoor.info()["modules"]]
-    check(len(names) == len(set(names)), f"modules are told of more than once: {names}")
+    check(len(names) == len(set(names)), f"modules are listed more than once: {names}")
 
 
 def looked_up(spoor, loading, plugin):
-    """With dlsym any function may be called; those that the plug-in calls itself still are not seen."""
+    """A program that uses dlsym may call any function. Calls that the plug-in makes are still not recorded."""
     module = os.path.basename(plugin)
     seen = of_modules(traced(spoor, [loading, plugin]), module)
     calls = run([loading, plugin]).stdout.decode().count(f"> {module}!plugin_work\n")
-    check(calls > 0, f"{loading} calls nothing")
+    check(calls > 0, f"{loading} makes no calls")
     if spoor.is_whole():
         check(seen == {(module, "plugin_work"): calls}, f"of the plug-in: {seen} instead of {calls} calls")
 
 
 def interposed(spoor, calling, interposer):
-    """The definition that is bound is the one that is called; it calls the other itself."""
+    """The program calls the interposer's definition, which calls the library's."""
     seen = traced(spoor, ["/usr/bin/env", f"LD_PRELOAD={interposer}", calling])
     if not spoor.is_whole():
         return
     wanted = expected_calls(calling)
     leaves = wanted.pop(("called.so", "called_leaf"))
     check(seen["interposer.so", "called_leaf"] == leaves, f"{seen} instead of {leaves} calls of called_leaf")
-    theirs = of_modules(seen, "called.so")
-    check(theirs == dict(wanted), f"{theirs} instead of {dict(wanted)}")
+    library_calls = of_modules(seen, "called.so")
+    check(library_calls == dict(wanted), f"{library_calls} instead of {dict(wanted)}")
 
 
 def untraceable(spoor, calling):
-    """What the program calls and cannot be traced is named in the end."""
-    said = run([spoor.path, "record", "--libcalls", "-o", "trace", calling]).stderr.decode().splitlines()
-    check("spoor: library calls that are not traced: called_bad (undecodable)" in said, f"it said {said}")
+    """At the end spoor names functions that the program calls and that cannot be traced."""
+    stderr = run([spoor.path, "record", "--libcalls", "-o", "trace", calling]).stderr.decode().splitlines()
+    check("spoor: library calls that are not traced: called_bad (undecodable)" in stderr, f"stderr: {stderr}")
 
 
 def refused(spoor, options, program, says):
     done = run([spoor.path, "record", "-o", "trace", *options, "--", program])
-    said = done.stderr.decode()
+    stderr = done.stderr.decode()
     check(done.status == 125 and not done.stdout, f"{options}: status {done.status}, {done.stdout}")
-    check(said.count("\n") == 1 and says in said, f"{options}: said {said}")
+    check(stderr.count("\n") == 1 and says in stderr, f"{options}: stderr: {stderr}")
 
 
 def test(path, loading, plugin, *others):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""limits.py SPOOR PROGRAM...: with -D and -t each call of each stack is in the trace, or is not, by
-the same rule, whatever thread the stack was on meanwhile. PROGRAM prints its calls (run.py)."""
+"""limits.py SPOOR PROGRAM...: -D and -t keep or drop the calls of each stack by the same rule, even if the stack
+changes threads. PROGRAM prints its calls (run.py)."""
 import collections
 import os
 import sys
@@ -14,7 +14,7 @@ LONG_NS = 30000
 
 
 def stacks_of(expected):
-    """The marks of each stack, in order."""
+    """{stack: its marks in order}"""
     stacks, shared = collections.defaultdict(list), []
     for thread, marks in expected.threads.items():
         for mark in marks:
@@ -28,7 +28,7 @@ def stacks_of(expected):
 
 
 def count(expected, depth):
-    """Calls by function, of those with less than DEPTH above them on their stack."""
+    """{function: calls} of calls with less than DEPTH calls above them on their stack."""
     counts = collections.Counter()
     for marks in stacks_of(expected):
         above = 0
@@ -47,7 +47,7 @@ def check_counts(spoor, options, wanted, names):
 
 
 def check_long(spoor, options, names):
-    """Calls that are shown are long, and callers of what is shown are."""
+    """Each shown call is long; so are its callers."""
     for row in spoor.report():
         if row["function"] in names:
             check(row["min_ns"] >= LONG_NS and row["unwound"] == 0, f"{options}: {row}")
@@ -56,7 +56,7 @@ def check_long(spoor, options, names):
 
 def test(spoor, program):
     alone = run([program])
-    check(alone.status != 77, "not on this machine")
+    check(alone.status != 77, "the program cannot run on this machine")
     expected = Expectation(alone.stdout.decode(), os.path.basename(program))
     names = {name for _, name in expected.functions()}
     ways = [([f"-D{depth}"], count(expected, depth)) for depth in DEPTHS]

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""moving.py SPOOR PROGRAM: that a stack moves is recorded whatever functions are chosen (see
-programs/moving.c)."""
+"""moving.py SPOOR PROGRAM: the moves of Go stacks are recorded with every filter (see programs/moving.c)."""
 import os
 import sys
 

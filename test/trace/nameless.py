@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Functions that are stripped of their names are chosen by those that they are shown with.
+"""Functions without symbols have made-up names. Filters select them by these names.
 
     nameless.py SPOOR PROGRAM
 """
@@ -27,8 +27,8 @@ def test(path, program):
     shown = [f["function"] for f in spoor.json("explain", "--json", "-F", name, "stripped")]
     check(shown == [name], f"explain: {shown}")
     check(calls(spoor, "-F", name) == {name: everything[name]}, f"-F {name}")
-    check(calls(spoor, "-F", f"stripped!{name}", "-M", "*") == {name: everything[name]}, "a module's")
-    check(set(calls(spoor, "-F", "/[+]0x[0-9a-f]+$/")) == set(names), "a regular expression")
+    check(calls(spoor, "-F", f"stripped!{name}", "-M", "*") == {name: everything[name]}, "-F with a module")
+    check(set(calls(spoor, "-F", "/[+]0x[0-9a-f]+$/")) == set(names), "-F with a regular expression")
     check(set(calls(spoor, "-N", name)) == set(everything) - {name}, f"-N {name}")
 
 

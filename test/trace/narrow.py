@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""narrow.py SPOOR PROGRAM: sites without room for a jump are patched by the tier that their function is
-named after, and these patches are run: each such function is seen called and left as often as it is."""
+"""narrow.py SPOOR PROGRAM: sites without room for a jump are patched by another tier, which is in the function's name.
+These patches run: entries and exits of each function have the right counts."""
 import ctypes
 import os
 import sys
@@ -9,13 +9,13 @@ from harness import Spoor, check, check_lossless, check_same_outcome, main, run
 
 TIERS = ("hop", "pun")
 CONTROLS = "_second"  # its narrow site is neither its entry nor an exit
-WAYS = ("ways_short", "ways_long")  # in a fixed program their returns have no room
-LEAF = "_leaf"        # only jumped to
+WAYS = ("ways_short", "ways_long")  # in a program with a fixed address their returns have no room
+LEAF = "_leaf"        # suffix of functions that are only jumped to
 ADDR_NO_RANDOMIZE = 0x0040000
 
 
 def check_tiers(name, function):
-    """The narrow sites of function NAME are of the tier that it is named after, and no other is."""
+    """The narrow sites of function NAME have the tier in its name, and no other."""
     own, other = (name[:3], TIERS[name.startswith("hop")])
     exits = function["exits"]
     sites = {tier: (function["entry"] == tier) + exits.get(tier, 0) for tier in TIERS}
@@ -26,7 +26,7 @@ def check_tiers(name, function):
 
 
 def test(path, program):
-    # The program asks for this too, but what info says is of what it was before.
+    # The program disables ASLR, too, and execs itself. info describes the state before that exec.
     ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
     spoor = Spoor(path)
     alone = run([program])
@@ -52,7 +52,7 @@ def test(path, program):
         check(seen == wanted > 0, f"{seen} exits by {tier} instead of {wanted}")
     marks = alone.stdout.decode().splitlines()
     rows = {row["function"]: row for row in spoor.report()}
-    for tier in TIERS: # that they are run shows by tier, too
+    for tier in TIERS:  # report counts calls by tier, too
         wanted = sum(mark == f"|0 > {name}" for name, f in functions.items() if f["entry"] == tier
                      for mark in marks)
         seen = sum(row["calls"] for row in rows.values() if row["tier"] == tier)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """pads.py SPOOR PROGRAM...
-   pads.py SPOOR LOADER LIBRARY...: functions with nops that the compiler left for patching are patched there, and
-these patches are run: each function that the program names is a pad, and its calls are all seen. LOADER
-(dlopen.c) loads a library (plugin.c) fifty times and calls each function of it."""
+   pads.py SPOOR LOADER LIBRARY...
+
+Functions with nops that the compiler left for patching have the tier pad. These patches run: all calls of each
+function that the program prints are recorded. LOADER (dlopen.c) loads a library (plugin.c) fifty times and calls each
+of its functions."""
 import os
 import sys
 
@@ -14,7 +16,7 @@ LOADS = 50
 def test_one(spoor, program):
     alone = run([program])
     named = {line.split("> ")[1] for line in alone.stdout.decode().splitlines() if "> " in line}
-    named.discard("main")  # two nops need a hole, and there may be none near it
+    named.discard("main")  # its two nops need a hole, and there may be none near it
     check(len(named) > 2, f"{program} names {named}")
     functions = {f["function"]: f for f in spoor.json("explain", "--json", program)}
     for name in named:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""premain.py SPOOR PROGRAM: a program whose XRay sleds are patched before main() logs the same calls as untraced,
-and spoor sees them, too."""
+"""premain.py SPOOR PROGRAM: XRay patches the program's sleds before main(). Under spoor it logs the same calls as
+untraced, and spoor records them, too."""
 import collections
 import glob
 import os
@@ -10,14 +10,14 @@ import sys
 
 from harness import Spoor, check, check_lossless, check_same, main, run
 
-# compiler-rt's log of xray-basic: a header, then records of one size.
+# The log of compiler-rt's xray-basic: a header, then records of one size.
 HEADER, RECORD = 32, struct.Struct("<HBBiQII8x")
 OPTIONS = {"XRAY_OPTIONS": "patch_premain=true xray_mode=xray-basic xray_logfile_base=log.",
            "XRAY_BASIC_OPTIONS": "func_duration_threshold_us=0"}
 
 
 def logged():
-    """How often each kind of event of each function is in the log, which is removed."""
+    """{(function, kind of event): count} in the log. Removes the log."""
     path, = glob.glob("log.*")
     with open(path, "rb") as file:
         data = file.read()[HEADER:]
@@ -26,8 +26,8 @@ def logged():
     return collections.Counter((function, kind) for _, _, kind, function, *_ in records)
 
 
-def said(outcome):
-    """What the runtime says has process ids and names of files in it."""
+def stderr(outcome):
+    """The runtime's messages, without process IDs and file names."""
     return re.sub(r"==\d+==|'log\..*'|TID: \d+", "", outcome.stderr.decode()).splitlines()
 
 
@@ -38,19 +38,19 @@ def test(path, program):
     wanted = logged()
     check(sum(wanted.values()) > 50, f"the log has {sum(wanted.values())} records")
     functions = {f["function"]: f for f in spoor.json("explain", "--json", program)}
-    # What has no room beside its sled is lost when that is patched.
+    # Functions without room beside their sled lose their patch when XRay patches the sled.
     beside = {name for name, f in functions.items() if f["entry"] == "jump"}
     marks = [line for line in alone.stdout.decode().splitlines() if "> " in line]
     for options in [], ["-M", "*"]:
         traced = spoor.record(options, [program], env=environment)
         check_same("output", alone.stdout.decode().splitlines(), traced.stdout.decode().splitlines())
-        check_same("messages", said(alone), said(traced))
+        check_same("messages", stderr(alone), stderr(traced))
         check(alone.status == traced.status == 0, f"status {traced.status}")
         check(logged() == wanted, "the log differs")
         check_lossless(spoor.info())
         rows = {row["function"]: row for row in spoor.report()}
         named = beside & {mark.split("> ")[1] for mark in marks}
-        check(len(named) > 4, f"seen beside their sleds: {named}")
+        check(len(named) > 4, f"functions with patches beside their sleds: {named}")
         for name in named if spoor.is_whole() else ():
             calls = sum(mark.endswith(f"> {name}") for mark in marks)
             check(rows[name]["calls"] == calls, f"{name}: {rows[name]['calls']} of {calls} calls")

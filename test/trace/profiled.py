@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""profiled.py SPOOR PROGRAM...: what is built for the profiler (-pg) leaves the same profile behind as untraced,
-and all functions that the program names are traced. The calls of the profiler are no part of the call tree:
-run.py looks at that."""
+"""profiled.py SPOOR PROGRAM...: a program that is built for the profiler (-pg) writes the same profile as untraced, and
+all functions that it prints are traced. run.py checks that the profiler's calls are not in the call tree."""
 import os
 import struct
 import sys
@@ -14,13 +13,13 @@ CLASS_AT, CLASS_32 = 4, 1  # of an ELF file
 
 
 def word_of(program):
-    """How struct calls an address of PROGRAM's."""
+    """The struct format of an address in PROGRAM."""
     with open(program, "rb") as file:
         return "I" if file.read(CLASS_AT + 1)[CLASS_AT] == CLASS_32 else "Q"
 
 
 def calls_of(path, word):
-    """Calls by (caller, callee), as offsets from the lowest address that is profiled."""
+    """{(caller, callee): calls}, as offsets from the lowest profiled address."""
     times, arc = struct.Struct(f"={word}{word}ii15sc"), struct.Struct(f"={word}{word}i")
     with open(path, "rb") as file:
         data = file.read()
@@ -36,14 +35,14 @@ def calls_of(path, word):
             check(tag == ARCS and low is not None, f"{path}: record {tag}")
             caller, callee, count = arc.unpack_from(data, at)
             at += arc.size
-            # Callers outside of the program (in the C library) lie at other addresses each time.
+            # Callers outside the program (in the C library) have other addresses in each run.
             place = (caller - low if 0 <= caller - low < 1 << 28 else None, callee - low)
             calls[place] = calls.get(place, 0) + count
     return calls
 
 
 def profile(program, command):
-    """The outcome of COMMAND, and the profile that PROGRAM leaves."""
+    """Returns the outcome of COMMAND, and the profile that PROGRAM has written."""
     if os.path.exists("gmon.out"):
         os.remove("gmon.out")
     outcome = command()

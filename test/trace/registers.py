@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""No register changes where rings are full either: the program stops spoor (all of it) and then makes
-more events than its ring holds, so that its thread waits in the agent, drops them, or goes round.
+"""No register changes while rings are full. The program stops spoor (all of it). Then it makes more events than its
+ring holds: its thread waits in the agent, drops events, or overwrites them.
 
     registers.py SPOOR PROGRAM
 
@@ -20,7 +20,7 @@ OFTEN_S = 0.01
 
 
 class Recording:
-    """spoor record of the program, whose output is read here and not by way of spoor."""
+    """spoor record of the program. This test reads the program's output directly."""
 
     def __init__(self, spoor, program, overflow):
         command = spoor.command([f"--overflow={overflow}", "--buffer=4K"], [program, str(BURST)])
@@ -28,7 +28,7 @@ class Recording:
         self.done = False
 
     def again_and_again(self, act):
-        """Calls ACT now and then until the program has ended."""
+        """Calls ACT repeatedly until the program has ended. Returns its output, messages, and spoor's status."""
         def loop():
             while not self.done:
                 time.sleep(OFTEN_S)
@@ -44,8 +44,8 @@ class Recording:
         return lines_of(output), lines_of(errors), self.process.returncode
 
 
-def continue_it(process):
-    """The program stops spoor and then waits for room."""
+def continue_spoor(process):
+    """Continues spoor: the program has stopped it and waits for room in the ring."""
     process.send_signal(signal.SIGCONT)
 
 
@@ -57,20 +57,20 @@ def state(pid):
         return "none any more"
 
 
-def kill_where_it_waits(process):
-    """The program has stopped spoor, and is waiting for room, or is about to."""
+def kill_stopped(process):
+    """Kills spoor once the program has stopped it. The program waits for room in the ring, or is about to."""
     if state(process.pid) == "T":
         process.kill()
 
 
-# How shapes are patched that are made for other tiers than a jump: entry, and one of the exits, where it has any.
+# {shape for another tier than a jump: (tier of its entry, tier of one of its exits or None)}
 TIERS = {"shape_narrow": ("hop", "jump"), "shape_remote": ("hop", "hop"), "shape_pad": ("pad", "jump"),
          "shape_pad_before": ("pad", "jump"), "shape_pun": ("pun", "jump"),
          "shape_pun_return": ("jump", "pun"), "shape_jumps_back": ("jump", None)}
 
 
 def check_tiers(spoor, program, counted):
-    """Of each function that is counted entry and exits are patched; of shapes as they are meant to be."""
+    """Entry and exits of each counted function are patched; those of SHAPES have the right tier."""
     rows = {row["function"]: row for row in spoor.json("explain", "--json", program)}
     check(counted, "no calls are counted")
     for name in counted:
@@ -85,7 +85,7 @@ def check_tiers(spoor, program, counted):
 
 
 def check_counts(spoor, wanted):
-    """The counts that the program has printed are in the report."""
+    """The report has the counts that the program has printed."""
     seen = {row["function"]: str(row["calls"]) for row in spoor.report()}
     for function, count in wanted.items():
         check(seen.get(function) == count, f"{function}: {seen.get(function)} calls, not {count}")
@@ -97,7 +97,7 @@ def test(spoor, program):
     wanted = dict(line.split()[1:] for line in right if line.startswith("calls: "))
     check_tiers(spoor, program, wanted)
     for overflow in "wait", "drop", "overwrite":
-        act = continue_it if overflow == "wait" else lambda process: None
+        act = continue_spoor if overflow == "wait" else lambda process: None
         output, errors, status = Recording(spoor, program, overflow).again_and_again(act)
         check_same(f"{overflow}: standard output", right, output)
         check(status == 0 and not errors, f"{overflow}: status {status}: {errors}")
@@ -106,9 +106,9 @@ def test(spoor, program):
             check_counts(spoor, wanted)
         else:
             check(spoor.info()["events"]["lost"] > BURST, f"{overflow}: too little is lost")
-    # Those that wait when spoor is killed go on, without it.
+    # Threads that wait for room when spoor is killed go on without it.
     killed = Recording(spoor, program, "wait")
-    output, errors, status = killed.again_and_again(kill_where_it_waits)
+    output, errors, status = killed.again_and_again(kill_stopped)
     check_same("spoor killed: standard output", right, output)
     check(status == -signal.SIGKILL and not errors, f"spoor is not killed: {status}, {errors}")
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Small rings and each overflow policy: no deadlock, nothing lost without being counted, and the
-program right.
+"""Small rings and each overflow policy: no deadlock, each lost event is counted, and the program's output is right.
 
     rings.py SPOOR PROGRAM
 """
@@ -41,8 +40,8 @@ def test_losing(spoor, command, policy):
     what, info = record(spoor, ["--overflow", policy, "--buffer", "4K", *filters], command)
     seen = info["events"]
     kept, lost = seen["entry"] + seen["exit"], seen["lost"]
-    check(lost > 0, f"{what}: nothing lost, so nothing is shown")
-    check(kept > 0, f"{what}: nothing kept")
+    check(lost > 0, f"{what}: no event is lost, so this shows nothing")
+    check(kept > 0, f"{what}: no event is kept")
     events = 2 * sum(wanted.values())
     check(kept + lost == events, f"{what}: {kept} events kept and {lost} lost of {events}")
     check(f"{lost}".encode() in spoor.view("report", "trace").replace(b" ", b"").replace(b",", b""),

@@ -1,23 +1,21 @@
 #!/usr/bin/env python3
-"""Traces a program that prints the calls it makes (programs/expect.h), and compares.
+"""Traces a program that prints its calls (programs/expect.h), and compares the trace with them.
 
     run.py SPOOR PROGRAM [--may-refuse=NAME,...] [--may-miss=NAME,...] [--library=FILE]...
            [--load-by NAME FILE] [--named-only] [--small-rings]
 
-The program runs alone, traced with the default options, and traced with -M '*'. Each time output and
-exit status must be the same and no event lost; then replay's sequence of entries and exits of each
-thread, report's counts and graph's tree must be those that the program's marks ask for. A line
-"calls: [MODULE!]NAME COUNT" asks for a count where there are too many calls for marks. Where events may
-be lost (harness.py) and are, the calls that are left must be some of those, in their order.
+The program runs alone, traced with the default options, and traced with -M '*'. Output and exit status are the same
+each time, and no event is lost. The program's marks are compared with replay's entries and exits of each thread,
+report's counts and graph's tree. A line "calls: [MODULE!]NAME COUNT" stands for calls that are too many for marks.
+If events are lost (harness.py), the recorded calls must be a part of the marks, in the same order.
 
-Functions that explain calls refused are left out of what is asked for; only those may be so that
---may-refuse names. The ends of those whose exits it calls inferred are left out, too, and so is what a
-pun was to serve that leads to where nothing could be mapped, as info tells. --may-miss names functions
-that are not compared as they may be among these. --library is a library of the test's own that the
-program loads, and that is its argument. --load-by: the program runs with an environment variable that
-makes the dynamic linker load a library (LD_PRELOAD, LD_AUDIT). --named-only: other functions of the
-program than those that it names are not compared (where the program contains parts of libraries).
---small-rings: both ways also with rings that are full again and again.
+Not compared: functions that explain calls refused (they must be in --may-refuse); ends of functions with inferred
+exits; functions whose pun leads to an address where no area could be mapped (info shows that).
+
+--may-miss: functions that are not compared. --library: a library of the tests, which the program loads and gets as
+its argument. --load-by: sets an environment variable that makes the dynamic linker load FILE (LD_PRELOAD, LD_AUDIT).
+--named-only: compares only functions that the program prints (for programs with parts of libraries).
+--small-rings: runs both ways also with rings that become full again and again.
 """
 import argparse
 import collections
@@ -31,14 +29,14 @@ from harness import (Failure, Spoor, check, check_balanced, check_lossless, chec
 MARK = re.compile(r"^\|(\d+)(?:\.(\d+)(?:@(\d+))?)? ([><!]) (?:([^!]+\.so)!)?(.+)$")
 COUNT = re.compile(r"^calls: (?:([^!]+\.so)!)?(.+) (\d+)$")
 KINDS = {"entry": ">", "exit": "<", "unwound": "!"}
-# What compilers and linkers add to every program, and what the program marks its calls with.
-NOT_OURS = re.compile(r"^(_|expect|frame_dummy|call_weak_fn|init_have_lse_atomics|atexit$|(de)?register_tm_clones|std::|.*\b(std|__gnu_cxx)::)")
+# Functions that compilers and linkers add to every program, and functions that print marks.
+ADDED_FUNCTIONS = re.compile(r"^(_|expect|frame_dummy|call_weak_fn|init_have_lse_atomics|atexit$|(de)?register_tm_clones|std::|.*\b(std|__gnu_cxx)::)")
 
 Mark = collections.namedtuple("Mark", "stack order mark module function")
 
 
 class Expectation:
-    """What a program's output asks for."""
+    """The calls that a program has printed."""
 
     def __init__(self, text, program):
         self.program = program
@@ -63,7 +61,7 @@ class Expectation:
         return {module for module, _ in self.functions()}
 
     def limited(self, modules, dropped):
-        """Marks by thread, of MODULES only and without the functions DROPPED."""
+        """{thread: marks}, of MODULES only and without the functions DROPPED."""
         limited = {t: [m for m in marks if m.module in modules and
                        (m.module, m.function) not in dropped]
                    for t, marks in self.threads.items()}
@@ -71,7 +69,7 @@ class Expectation:
 
 
 def tree_of(marks):
-    """Calls by path of functions. The marks themselves must nest on each stack."""
+    """{path of functions: calls}. The marks must nest on each stack."""
     tree, stacks = collections.Counter(), collections.defaultdict(list)
     for m in marks:
         path = stacks[m.stack]
@@ -86,17 +84,17 @@ def tree_of(marks):
 
 
 def is_part(some, whole):
-    """Whether SOME's elements stand in WHOLE in this order."""
-    rest = iter(whole)
-    return all(element in rest for element in some)
+    """Whether SOME is a subsequence of WHOLE."""
+    remaining = iter(whole)
+    return all(element in remaining for element in some)
 
 
 def check_parts(wanted, seen):
-    """Each of SEEN's lists, by thread, must be a part of one of WANTED's, no two of the same."""
+    """Each list of SEEN (by thread) is a subsequence of a list of WANTED, and no two of the same list."""
     taken = {}
 
     def place(tid, tried):
-        """Finds a list for TID, where another thread may have to make room (augmenting paths)."""
+        """Finds a list for TID; another thread may have to take another list (augmenting paths)."""
         for i, whole in enumerate(wanted):
             if i not in tried and is_part(seen[tid], whole):
                 tried.add(i)
@@ -106,12 +104,12 @@ def check_parts(wanted, seen):
         return False
 
     for tid in seen:
-        check(place(tid, set()), f"replay: calls of thread {tid} are no part of any thread's: "
+        check(place(tid, set()), f"replay: calls of thread {tid} are not a part of any thread's marks: "
               f"{[name for _, name in seen[tid]][:20]}")
 
 
 class Comparison:
-    """One program's expectation against one trace of it."""
+    """Compares a program's marks with one trace of it."""
 
     def __init__(self, arguments, expected, options, spoor):
         self.arguments = arguments
@@ -124,15 +122,15 @@ class Comparison:
         self.dropped, self.inferred = self.imperfect()
 
     def misses_puns(self, functions):
-        """Whether some puns lead to where nothing could be mapped. With other modules traced as well
-        it cannot be known."""
+        """Whether some puns lead to addresses where no area could be mapped. Unknown, so true, if other modules
+        are traced, too."""
         info = self.spoor.info()["functions"]
         planned = sum((f["entry"] == "pun") + f["exits"].get("pun", 0) for f in functions)
         reached = info["tiers"]["pun"] + info["exit_tiers"]["pun"]
         return planned > 0 and (self.everything or reached < planned)
 
     def imperfect(self):
-        """Functions that are not traced, and those whose exits are not all patched."""
+        """Returns functions that are not traced, and functions with unpatched exits."""
         refused, inferred = set(), set()
         for path in [self.arguments.program] + self.arguments.library:
             functions = self.spoor.json("explain", "--json", path)
@@ -155,20 +153,19 @@ class Comparison:
                     inferred.add(place)
         return refused | self.unreached, inferred
 
-    def ours(self, module, function):
+    def is_compared(self, module, function):
         if module not in self.modules or (module, function) in self.dropped:
             return False
         if (module, function) in self.named:
             return True
-        return not self.arguments.named_only and not NOT_OURS.match(function)
+        return not self.arguments.named_only and not ADDED_FUNCTIONS.match(function)
 
     def marked(self, module, function):
-        """Functions whose calls are counted only have no marks."""
-        return self.ours(module, function) and (module, function) not in self.expected.counts
+        """Whether the function has marks: functions with a printed count have none."""
+        return self.is_compared(module, function) and (module, function) not in self.expected.counts
 
     def comparable(self, module, function, mark):
-        """Ends of functions whose exits are inferred are not compared: when, and as what, they show
-        depends on what follows."""
+        """Inferred ends are not compared: time and kind of such an end depend on the events that follow."""
         return mark == ">" or (module, function) not in self.inferred
 
     def compare_sequences(self):
@@ -188,7 +185,7 @@ class Comparison:
         check(len(wanted) == len(seen), f"replay: {len(seen)} threads instead of {len(wanted)}")
 
     def rows(self):
-        """The report by (module, function); of a file that was written anew it has several modules."""
+        """{(module, function): sums of report rows}. A file that was rewritten has several modules."""
         rows = {}
         for row in self.spoor.report():
             sums = rows.setdefault((row["module"], row["function"]), collections.Counter())
@@ -196,7 +193,7 @@ class Comparison:
         return rows
 
     def compare_some(self):
-        """Events were lost: what is there must be a part of what is asked for."""
+        """For traces with lost events: the recorded calls are a part of the marks."""
         seen = collections.defaultdict(list)
         items = list(self.spoor.replay())
         check_balanced(items)
@@ -226,7 +223,7 @@ class Comparison:
                 calls[m.module, m.function] += m.mark == ">"
                 unwound[m.module, m.function] += m.mark == "!"
         for place, row in self.rows().items():
-            if not self.ours(*place) or (self.expected.counts and place not in self.named):
+            if not self.is_compared(*place) or (self.expected.counts and place not in self.named):
                 continue
             check(row["calls"] == calls[place],
                   f"report: {place[1]} was called {row['calls']} times instead of {calls[place]}")
@@ -267,7 +264,7 @@ class Comparison:
         elif self.expected.threads:
             self.compare_sequences()
             if self.inferred:
-                print("graph is not compared: exits are inferred of", sorted(self.inferred))
+                print("graph is not compared: functions with inferred exits:", sorted(self.inferred))
             else:
                 self.compare_graph()
         else:
@@ -303,7 +300,7 @@ def command_of(arguments):
 
 
 def compare(arguments, spoor, alone, traced, options):
-    """ALONE and TRACED with OPTIONS are outcomes; the trace is in the current directory."""
+    """ALONE and TRACED (with OPTIONS) are Outcomes. The trace is in the current directory."""
     what = "spoor record " + " ".join(options)
     program = os.path.basename(arguments.program)
     expected = Expectation(alone.stdout.decode(), program)
@@ -320,7 +317,7 @@ def test(arguments):
     command = command_of(arguments)
     alone = run(command)
     if alone.status == 77:
-        print("not on this machine")
+        print("the program cannot run on this machine")
         sys.exit(77)
     smaller = [[*way, *SMALL_RINGS] for way in WAYS if arguments.small_rings]
     for options in [*WAYS, *smaller]:

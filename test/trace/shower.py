@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""SIGALRM every 100 microseconds, while patches of one tier after the other carry all events.
+"""SIGALRM arrives every 100 microseconds. The program runs with patches of one tier only, for each tier.
 
     shower.py SPOOR PROGRAM
 
-PROGRAM is programs/narrow_signals.c. It does right, and each call is seen, and ends by a return.
+PROGRAM is programs/narrow_signals.c. Its result is right; each call is recorded and ends by a return.
 """
 import ctypes
 import os
@@ -13,10 +13,11 @@ from harness import Spoor, check, check_lossless, check_same_outcome, main, run
 
 ADDR_NO_RANDOMIZE = 0x0040000
 TIERS = ("hop", "pun", "trap")
-# Microseconds and signals. By traps each call of the handler costs many stops: nothing else would be done.
+# Interval in microseconds, and number of signals. With traps each call of the handler costs many stops; signals
+# at the usual rate would leave no time for the program.
 SHOWERS = {"hop": ["100", "4000"], "pun": ["100", "4000"], "trap": ["5000", "200"]}
 INFERRED = {"pun_least"}  # one of its returns has no room
-LEAST = 3  # sites that a tier must serve
+LEAST = 3  # sites that each tier must serve
 
 
 def counts():
@@ -37,14 +38,14 @@ def check_calls(spoor, way, all_are_traced):
         if name not in rows:
             check(not all_are_traced, f"{way}: {name} is not traced")
             continue
-        exact = all_are_traced and name not in INFERRED  # by one tier not all exits are traced
+        exact = all_are_traced and name not in INFERRED  # a single tier does not patch all exits
         inferred = 0 if exact else rows[name]["inferred"]
         check(rows[name]["calls"] == number and rows[name]["unwound"] == inferred,
-              f"{way}: {name}: {number} calls, and {rows[name]}")
+              f"{way}: {name}: {number} calls, but the report has {rows[name]}")
 
 
 def test(spoor, program):
-    ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)  # as the program asks for
+    ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)  # the program sets it, too
     command = [program, "counts"]
     alone = run(command)
     check(alone.stdout.endswith(b"\nright\n"), f"alone: {alone}")

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""sliced.py SPOOR [--outcome] PROGRAM...: programs that leave frames by exceptions and longjmp() run with --stack
-as without, and what the stack says who called is what events say: the calls that are open. With --outcome
-only the former, of programs on stacks of their own making."""
+"""sliced.py SPOOR [--outcome] PROGRAM...: programs that leave frames by exceptions and longjmp() have the same outcome
+with --stack. The callers that are found on the stack are the calls that are open by the events. --outcome: checks
+the outcome only, for programs with stacks of their own."""
 import collections
 import os
 import sys
 
 from harness import Spoor, check, check_lossless, check_same_outcome, main, run
 
-# What compilers add without call-frame information is not to be named by that.
+# Not traced: functions that compilers add without call-frame information.
 OPTIONS = ["--stack=64", "-N", "*_tm_clones", "-N", "__do_global_dtors_aux", "-N", "frame_dummy"]
-LEAST = 10  # entries whose callers are known to the last one, in each program
+LEAST = 10  # entries of each program whose callers must all be known
 
 
 def open_calls(items):
-    """Of each entry: the functions that are open in its thread, the innermost first."""
+    """Yields each entry with the functions that are open in its thread, the innermost first."""
     calls = collections.defaultdict(list)
     for item in items:
         own = calls[item.get("began_tid", item["tid"])]
@@ -32,7 +32,7 @@ def check_callers(spoor, program):
         seen = [frame["function"] for frame in item["stack"]
                 if frame["module"] == program and frame["function"] in traced]
         is_whole = item["stack_end"] == "whole"
-        check(seen == (wanted if is_whole else wanted[:len(seen)]), f"{item}: open are {wanted}")
+        check(seen == (wanted if is_whole else wanted[:len(seen)]), f"{item}: open calls: {wanted}")
         whole += is_whole
     check(whole >= LEAST, f"only {whole} chains are whole")
 

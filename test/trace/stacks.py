@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
-"""stacks.py SPOOR PROGRAM...: who called is recorded, as each program itself says (programs/stacks.c):
-functions of its own by name, and those of libraries between them; each view shows it, and what is cut
-off is said to be."""
+"""stacks.py SPOOR PROGRAM...: --stack records the callers that each program prints (programs/stacks.c): its own
+functions by name, and functions of libraries between them. Each view shows them, and says where a chain is cut off."""
 import collections
 import os
 import sys
 
 from harness import Spoor, check, check_lossless, check_same_outcome, main, run
 
-CUT = "elsewhere"  # of an alternate stack the handler's own calls can be known
-# What calls coroutines and, in some C libraries, main and threads has no call-frame information.
-UNTOLD = "whole", "lost", "cut"
+CUT = "elsewhere"  # on an alternate stack only the handler's own calls are known
+# Coroutines and, in some C libraries, main and threads have callers without call-frame information.
+UNKNOWN_ENDS = "whole", "lost", "cut"
 
 
 def wanted(text):
-    """Of each call of probe(): functions of the program, modules of all callers or None, how it ends."""
+    """For each call of probe(): (functions of the program, modules of all callers or None, whether it is cut)."""
     lines = text.decode().splitlines()
     for want, seen in zip(lines[::2], lines[1::2]):
         names = want.removeprefix("want: ").split()
@@ -30,23 +29,23 @@ def probes(spoor, trace="trace"):
 
 
 def ends_of(spoor):
-    """How the chains of all entries end."""
-    return collections.Counter(item.get("stack_end") for item in spoor.json_lines("replay", "--json", "--stack", "trace")
-                               if item["kind"] == "entry")
+    """{how a chain ends: number of entries}"""
+    items = spoor.json_lines("replay", "--json", "--stack", "trace")
+    return collections.Counter(item.get("stack_end") for item in items if item["kind"] == "entry")
 
 
-OWN = {"inner", "one", "two", "outer", "recurse", "compare", "sort", "on_signal", "interrupt", "thread", "coroutine",
+OWN_FUNCTIONS = {"inner", "one", "two", "outer", "recurse", "compare", "sort", "on_signal", "interrupt", "thread", "coroutine",
        "main"}
 # Static programs contain the C library's functions, too.
-TRACED = [word for name in (*sorted(OWN - {"sort"}), "probe") for word in ("-F", name)]
-# Room for whole stacks, where that is not left to chance: a small ring takes a part of each, or none.
+TRACED = [word for name in (*sorted(OWN_FUNCTIONS - {"sort"}), "probe") for word in ("-F", name)]
+# Room for whole stacks. Random small rings (SPOOR_TEST_SEED) hold a part of each stack, or nothing.
 ROOM = "--buffer=1M"
 
 
-def own(stack, program):
+def own_functions(stack, program):
     """The program's own functions among the callers."""
     return [frame["function"] for frame in stack
-            if frame["module"] == program and frame["function"] in OWN]
+            if frame["module"] == program and frame["function"] in OWN_FUNCTIONS]
 
 
 def check_stacks(spoor, program, expected):
@@ -54,8 +53,8 @@ def check_stacks(spoor, program, expected):
     check(len(seen) == len(expected), f"{len(seen)} calls of probe instead of {len(expected)}")
     for item, (names, modules, cut) in zip(seen, expected):
         stack = item["stack"]
-        check(own(stack, program) == names, f"wanted {names}, got {stack}")
-        ends = ("cut",) if cut else ("whole",) if modules and "coroutine" not in names else UNTOLD
+        check(own_functions(stack, program) == names, f"wanted {names}, got {stack}")
+        ends = ("cut",) if cut else ("whole",) if modules and "coroutine" not in names else UNKNOWN_ENDS
         check(item["stack_end"] in ends, f"{names}: {item['stack_end']}")
         if modules:
             got = [frame["module"] for frame in stack]
@@ -63,24 +62,24 @@ def check_stacks(spoor, program, expected):
 
 
 def check_limit(spoor, program, command, expected):
-    """A number limits how many callers there are, a pattern chooses whose."""
+    """--stack=NUMBER limits the callers; --stack=PATTERN selects functions that have them."""
     spoor.record([*TRACED, ROOM, "--stack=3", "--stack=pro*"], command)
     for item, (want, _, _) in zip(probes(spoor), expected, strict=True):
-        names = own(item["stack"], program)
+        names = own_functions(item["stack"], program)
         check(names == want[:len(names)], f"wanted {want}, got {names}")
         check(len(item["stack"]) <= 3, f"more than 3 callers: {item}")
         check(item["stack_end"] != "limited" or len(item["stack"]) == 3, f"limited too early: {item}")
         check(want[0] != "recurse" or len(names) == 3, f"too few: {names}")
     others = [item for item in spoor.json_lines("replay", "--json", "--stack", "trace")
               if item["kind"] == "entry" and item["function"] != "probe"]
-    check(others and not any(item["stack"] for item in others), "stacks of functions not asked for")
+    check(others and not any(item["stack"] for item in others), "functions that do not match have stacks")
 
 
 def check_views(spoor, program, expected):
-    """Rows of report add up to those without stacks, and folded paths are whole ones."""
+    """Rows of report --stack add up to those without stacks. Folded paths are whole."""
     calls = collections.Counter()
     for row in spoor.json("report", "--json", "--stack", "trace"):
-        calls[row["function"], tuple(own(row["stack"], program))] += row["calls"]
+        calls[row["function"], tuple(own_functions(row["stack"], program))] += row["calls"]
     for names, count in collections.Counter(tuple(names) for names, _, _ in expected).items():
         check(calls["probe", names] == count, f"report: {names}: {calls['probe', names]} calls")
     sums = collections.Counter()
@@ -102,7 +101,7 @@ def check_views(spoor, program, expected):
 
 
 def check_full_rings(spoor, program, command, expected):
-    """The least of rings, under each policy: what is told is true, and nothing is told for lost."""
+    """The smallest rings, with each policy: chains are right, and missed chains are counted."""
     truth = [tuple(names) for names, _, _ in expected]
     for policy in "wait", "drop", "overwrite":
         done = spoor.record([*TRACED, "--stack", "--buffer=4K", f"--overflow={policy}"], command)
@@ -110,15 +109,15 @@ def check_full_rings(spoor, program, command, expected):
         info = spoor.json("info", "--json", "trace")
         missed = info["callers"]["missed"]
         ends = ends_of(spoor)
-        most = info["threads"] if policy == "overwrite" else 0 # the oldest entry may be there without its slice
+        most = info["threads"] if policy == "overwrite" else 0  # each thread's oldest entry may lack its slice
         check(policy == "drop" or missed <= most, f"{policy}: {missed} chains are missed")
         check(missed == ends["missed"], f"info says {missed} chains are missed: {ends}")
-        check(not ends[None], f"{policy}: nothing is said of the callers of {ends[None]} calls")
+        check(not ends[None], f"{policy}: {ends[None]} calls have no stack_end")
         check(policy != "wait" or not info["events"]["lost"], f"wait: {info['events']['lost']} events lost")
         seen = probes(spoor)
         check(policy != "wait" or len(seen) == len(truth), f"wait: {len(seen)} calls of probe")
         for item in seen:
-            stack = own(item["stack"] or [], program)
+            stack = own_functions(item["stack"] or [], program)
             check(any(list(names[:len(stack)]) == stack for names in truth), f"{policy}: {item}")
             check(item["stack_end"] != "limited", f"{policy}: {item}")
 

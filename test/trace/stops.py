@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stop and continue, ^C, and signals sent to spoor: the program gets what it would get untraced.
+"""Stop and continue, ^C, and signals sent to spoor: the program gets the same signals as untraced.
 
     stops.py SPOOR PROGRAM
 """
@@ -19,7 +19,7 @@ PATIENCE_S = 20
 
 
 class Session:
-    """The program in a session of its own, under spoor if given, its terminal in our hands."""
+    """The program in a new session, under spoor if given. This test has the master of its terminal."""
 
     def __init__(self, command):
         self.master, terminal = pty.openpty()
@@ -46,7 +46,7 @@ class Session:
                     return line.strip()
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([self.master], [], [], left)[0]:
-                raise Failure(f"'{start}' does not come; there was: {self.text}")
+                raise Failure(f"no line '{start}'; output: {self.text}")
             try:
                 self.text += os.read(self.master, 4096).decode()
             except OSError as error:
@@ -67,8 +67,8 @@ class Session:
             fields = stat.read().rsplit(")", 1)[1].split()
             return int(fields[11]) + int(fields[12])
 
-    def wait_for_rest(self):
-        """A tracer may have to let it run on for a moment after it has been seen to stop."""
+    def wait_until_idle(self):
+        """Waits until the program uses no more processor time: a tracer may let it run on briefly after a stop."""
         deadline, before = time.monotonic() + PATIENCE_S, None
         while before != (before := self.cpu_ticks()):
             check(time.monotonic() < deadline, "runs although it is stopped")
@@ -89,7 +89,7 @@ def stop_and_go(session, times):
     for number in range(1, times + 1):
         os.kill(session.pid, signal.SIGSTOP)
         session.wait_for_state("Tt")
-        session.wait_for_rest()
+        session.wait_until_idle()
         os.kill(session.pid, signal.SIGCONT)
         line = session.wait_for("continued")
         check(line == f"continued {number} interrupted 0", f"after stop {number}: {line}")
@@ -102,7 +102,7 @@ def interrupt_by_terminal(session):
 
 
 def interrupt_spoor(session):
-    """SIGTERM and SIGHUP sent to spoor are forwarded; twice ends the program."""
+    """spoor forwards SIGTERM and SIGHUP. A second one ends the program."""
     for number in signal.SIGTERM, signal.SIGHUP:
         os.kill(session.process.pid, number)
         session.wait_for("continued" if number == signal.SIGTERM else "done 1")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""SIGALRM every 300 microseconds: output right, nothing lost, and each call has its end.
+"""SIGALRM arrives every 300 microseconds: the output is right, no event is lost, and each call has its end.
 
     storm.py SPOOR PROGRAM
 """
@@ -9,13 +9,13 @@ import sys
 
 from harness import Spoor, check, check_balanced, check_lossless, check_same_outcome, main, run
 
-# Their callers are on the stack whenever they run; on_alarm may stand under any of them.
+# {function: its possible callers}. on_alarm may interrupt each of them.
 CALLERS = {"leaf": {"tree", "forward", "sort"}, "real": {"series"}, "forward": {"tree"},
            "compare": {"sort"}, "handled": {"on_alarm"}, "series": {"work"}, "sort": {"work"}}
 
 
 def check_nesting(items, program):
-    """Passes ITEMS on; each function of the program must be called by one that calls it."""
+    """Yields ITEMS. Each function of the program must have one of its possible callers."""
     stacks = collections.defaultdict(list)
     seen = collections.Counter()
     for item in items:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""textrel.py SPOOR PROGRAM LOADER LIBRARY: what the dynamic linker writes into code is left untraced,
-and said so: a program with text relocations, and such a library that LOADER loads fifty times."""
+"""textrel.py SPOOR PROGRAM LOADER LIBRARY: spoor does not trace modules with text relocations, and says so: PROGRAM,
+and LIBRARY, which LOADER loads fifty times."""
 import os
 import sys
 
@@ -11,7 +11,7 @@ WHY = ("its code is changed while it is loaded (DT_TEXTREL): left untraced: link
 
 
 def check_left(spoor, options, command, path):
-    """COMMAND runs as ever; spoor says once that it leaves PATH alone."""
+    """COMMAND has the same outcome as untraced. spoor says once that it does not trace PATH."""
     alone = run(command)
     traced = run([spoor.path, "record", "-o", "trace", *options, "--", *command])
     messages = [line for line in lines_of(traced.stderr) if not line.startswith("spoor: trace: ")]
@@ -19,7 +19,7 @@ def check_left(spoor, options, command, path):
     check_same("standard error", lines_of(alone.stderr) + [f"spoor: {path}: {WHY}"], messages)
     check(alone.status == traced.status == 0, f"status {traced.status} instead of {alone.status}")
     calls = [row["function"] for row in spoor.report() if row["module"] == os.path.basename(path)]
-    check(not calls, f"traced nevertheless: {calls}")
+    check(not calls, f"functions are traced: {calls}")
     refused = {f["refused"] for f in spoor.json("explain", "--json", path)}
     check("text-relocations" in refused and None not in refused, f"explain says {refused}")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""tiers.py [--tiers=NAME,...] SPOOR PROGRAM...: each program runs with all of its functions patched by one tier only, by each
-in turn. It does as it does alone, and the calls of the functions that the tier serves are those that are
-seen when each function has the tier that suits it best. --tiers: those that the machine has, if not all.
+"""tiers.py [--tiers=NAME,...] SPOOR PROGRAM...: each program runs with patches of one tier only, for each tier. Its
+outcome is the same as alone. Functions that the tier serves have the same calls as with the best tier of each site.
+--tiers: the tiers of the machine, if it does not have all.
 """
 import collections
 import os
@@ -15,7 +15,7 @@ LEAST = 3  # functions that a tier must serve
 
 
 def sequences(spoor, names, trace):
-    """Entries and ends of the functions NAMES, by thread in the order in which threads began."""
+    """Entries and ends of the functions NAMES: a list for each thread, sorted."""
     items = list(spoor.replay(trace))
     check_balanced(items)
     threads = collections.defaultdict(list)
@@ -26,7 +26,7 @@ def sequences(spoor, names, trace):
 
 
 def served_by(functions, tier):
-    """Those of which every site is patched by it."""
+    """The functions with all sites patched by TIER."""
     return {f["function"] for f in functions
             if f["entry"] == tier and set(f["exits"]) <= {tier, "none"} and not f["exits"].get("none")}
 
@@ -47,7 +47,7 @@ def test_tier(spoor, program, alone, tier, whole):
     counts = info["functions"]
     got = counts["tiers"][tier], counts["exit_tiers"][tier]
     others = sum(counts["tiers"].values()) - got[0]
-    # Where a pun leads to is known only when the program is loaded.
+    # Whether a pun's target can be mapped is known only when the program is loaded.
     right = got <= (entries, exits) if tier == "pun" else got == (entries, exits)
     check(right and got[0] >= LEAST and not others,
           f"{program}: {tier}: {counts} instead of {entries} entries and {exits} exits")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a program finds out about itself from the kernel is what it finds untraced, but for what cannot be hidden
-(doc/LIMITS.md): its tracer, the memory that tracing takes, and that LeakSanitizer does not run under one.
+"""A program reads the same facts about itself from the kernel as untraced. Exceptions are in doc/LIMITS.md: the
+tracer's process ID, spoor's maps, and LeakSanitizer, which does not run under a tracer.
 
     visible.py SPOOR LEAKING
 
@@ -14,8 +14,8 @@ from harness import Spoor, check, check_lossless, check_same, lines_of, main, ru
 
 FILES = ["status", "limits", "personality", "coredump_filter", "oom_score_adj", "timerslack_ns", "cgroup", "comm",
          "cmdline", "environ", "uid_map", "setgroups", "attr/current"]
-# Differ from run to run: processes, memory, switches, signals that wait for others of the user; and how many
-# files whoever started it has had open.
+# Lines that differ from run to run: process IDs, memory, context switches, the user's queued signals, and the size
+# of the descriptor table, which is inherited.
 CHANGING = re.compile(r"(Tgid|Pid|PPid|NStgid|NSpid|Vm\w+|Rss\w+|(non)?voluntary_ctxt_switches|FDSize|SigQ):")
 TRACER = re.compile(r"TracerPid:\t(\d+)$")
 MAP = re.compile(r"[0-9a-f]+-[0-9a-f]+ (....) [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+) \d+ *(.*)$")
@@ -23,12 +23,12 @@ WAYS = [], ["-M", "*"]
 HINT = b"LeakSanitizer does not work under ptrace"
 
 
-def told(outcome, file):
+def stable_lines(outcome, file):
     check(outcome.status == 0 and not outcome.stderr, f"{file}: status {outcome.status}: {outcome.stderr}")
     return [line for line in lines_of(outcome.stdout) if not CHANGING.match(line) and not TRACER.match(line)]
 
 
-def tracer(outcome):
+def tracer_pid(outcome):
     return [int(found[1]) for line in lines_of(outcome.stdout) if (found := TRACER.match(line))][0]
 
 
@@ -37,15 +37,15 @@ def check_files(spoor, environment):
         command = ["cat", f"/proc/self/{file}"]
         alone = run(command, env=environment)
         if alone.status:
-            continue # this kernel has no such file
+            continue  # this kernel has no such file
         for options in WAYS:
             traced = spoor.record(options, command, env=environment)
-            check_same(f"{' '.join(options)}: {file}", told(alone, file), told(traced, file))
-            check(file != "status" or (tracer(alone) == 0 and tracer(traced) != 0), "TracerPid does not tell")
+            check_same(f"{' '.join(options)}: {file}", stable_lines(alone, file), stable_lines(traced, file))
+            check(file != "status" or (tracer_pid(alone) == 0 and tracer_pid(traced) != 0), "wrong TracerPid")
 
 
 def check_descriptors(spoor, environment):
-    """Which are open, and what they are; a directory that is being read is one of them."""
+    """The same descriptors are open. One of them is the directory that the shell reads."""
     command = ["sh", "-c", "for fd in /proc/$$/fd/*; do echo $fd; done"]
     numbers = lambda outcome: [line.rsplit("/", 1)[1] for line in lines_of(outcome.stdout)]
     alone = run(command, env=environment)
@@ -55,7 +55,7 @@ def check_descriptors(spoor, environment):
 
 
 def check_maps(spoor, environment):
-    """There is more memory: areas that can be executed and not written, of no file, and shared files of spoor's."""
+    """Additional maps are areas (executable, not writable, without a file) and spoor's shared files only."""
     command = ["cat", "/proc/self/maps"]
     kinds = lambda outcome: [MAP.match(line).groups() for line in lines_of(outcome.stdout)]
     alone = set(kinds(run(command, env=environment)))
@@ -68,11 +68,11 @@ def check_maps(spoor, environment):
 def check_leaks(spoor, program):
     environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=1"}
     alone = run([program], env=environment)
-    check(b"detected memory leaks" in alone.stderr, f"it leaks nothing: {alone.stderr}")
+    check(b"detected memory leaks" in alone.stderr, f"the program does not leak: {alone.stderr}")
     for options in WAYS:
         traced = spoor.record(options, [program], env=environment)
         check_same(f"{' '.join(options)}: output", lines_of(alone.stdout), lines_of(traced.stdout))
-        check(HINT in traced.stderr, f"{' '.join(options)}: said {traced.stderr}")
+        check(HINT in traced.stderr, f"{' '.join(options)}: stderr: {traced.stderr}")
         check_lossless(spoor.info())
 
 

@@ -1,4 +1,4 @@
-"""A client of QEMU's gdb server: registers, memory, one instruction after the other."""
+"""A client of QEMU's gdb server: reads registers and memory, executes single instructions."""
 import os
 import socket
 import struct
@@ -7,8 +7,7 @@ import time
 
 
 class Stub:
-    """A program in QEMU that stands before its first instruction. COMMAND makes QEMU listen at the
-    socket PATH."""
+    """A program in QEMU, stopped before its first instruction. COMMAND makes QEMU listen at the socket PATH."""
 
     def __init__(self, command, path, registers):
         self.registers = registers  # a struct format, and names
@@ -52,7 +51,7 @@ class Stub:
         return dict(zip(names, struct.unpack_from(layout, raw)))
 
     def read_memory(self, address, size):
-        """Fewer bytes, where there is no more memory: of what reaches beyond it QEMU tells nothing."""
+        """Returns fewer bytes if memory ends earlier. QEMU refuses reads beyond the end, so this tries less."""
         data, most = b"", 2048
         while len(data) < size and most:
             piece = self.ask(f"m{address + len(data):x},{min(size - len(data), most):x}")
@@ -63,7 +62,7 @@ class Stub:
         return data
 
     def step(self):
-        """False: the program has ended."""
+        """Executes one instruction. Returns whether the program goes on."""
         return self.ask("s")[0] == "T"
 
     def close(self):

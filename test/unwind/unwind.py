@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Steps through programs for several machines in QEMU, and at each instruction that is met for the
-first time compares the frames that `spoor unwind` finds with the calls that were made: inside of
-prologues and epilogues too. unwind.py WALKER some|all: all compilers and ways to compile."""
+"""unwind.py WALKER some|all
+
+Steps through programs for several machines in QEMU. At each new instruction, also in prologues and epilogues, it
+compares the frames that the unwinder of `spoor unwind` (WALKER) finds with the calls that were made. "all": with all
+compilers and their options."""
 import os
 import shutil
 import subprocess
@@ -50,19 +52,19 @@ if ALL:
     METAL += [(compiler, "cortex-m4", (level, *FLOAT, *more)) for level in ("-O0", "-O2")
               for compiler in (GCC, CLANG) for more in ((), ("-DPROCESS_STACK",), ("-DUNDEFINED",))]
 MOST_STEPS = 20000
-QUIET = 1000  # steps in a row that lead to nothing new: it has got into a loop
+QUIET = 1000  # so many steps without a new instruction mean that the program is in a loop
 
 
 class Truth:
-    """Who has called whom, from what the instructions do."""
+    """The open calls of a program, taken from the effects of its instructions."""
 
     def __init__(self, machine):
         self.sp, self.pc, self.link = machine
         self.mask = ~1 if self.link == "lr" else ~0  # the Thumb bit
-        self.calls = []  # (where it goes on, sp there, whether an exception has interrupted it)
+        self.calls = []  # (return address, sp after the return, whether an exception has interrupted there)
 
     def is_call(self, before, after, memory):
-        """What it will return to; None: it was no call."""
+        """The return address if the step was a call; otherwise None."""
         pc, now = before[self.pc] & self.mask, after[self.pc] & self.mask
         if self.link is None:
             if after[self.sp] != before[self.sp] - 8:
@@ -70,12 +72,12 @@ class Truth:
             behind = int.from_bytes(memory(after[self.sp], 8), "little")
             return behind if 0 < behind - pc <= 7 and now != behind else None
         behind = after[self.link] & self.mask
-        # What was called may stand right behind, and so may what a jump leads to that skips a call.
+        # The next instruction may be the callee, or the target of a jump over a call.
         goes_on = now == pc + 2 or (now == behind and before[self.link] == after[self.link])
         return behind if behind - pc in (2, 4) and not goes_on else None
 
     def has_ended(self, before, after):
-        """A loop of one instruction."""
+        """Whether the program is in its last loop, of one instruction."""
         return before == after
 
     def note(self, before, after, memory):
@@ -118,7 +120,7 @@ class Unwind(unittest.TestCase):
         return {row[7]: (int(row[1], 16) & ~1, int(row[2], 0)) for row in rows if len(row) == 8}
 
     def unwind(self, walker, registers, base, stack):
-        """[(address, is exact)], and why there are no more."""
+        """Returns [(address, is exact)], and why the walk has ended."""
         words = ",".join(f"{name}={value:#x}" for name, value in registers.items())
         walker.stdin.write(f"{words} {base:x} {stack.hex()}\n".encode())
         walker.stdin.flush()
@@ -127,16 +129,15 @@ class Unwind(unittest.TestCase):
         return [(int(address, 16), kind == "p") for address, kind, _ in parts], end
 
     def is_gone(self, address, registers, stack, truth):
-        """Neither a register nor a word of the stack has it. (Pointers may be authenticated.)"""
+        """Whether neither a register nor a word of the stack has ADDRESS. (Pointers may be authenticated.)"""
         size = 4 if truth.link == "lr" else 8
         words = [int.from_bytes(stack[at:at + size], "little") for at in range(0, len(stack), size)]
         held = [*words, *(value for name, value in registers.items() if name != truth.pc)]
         return address not in [word & truth.mask & (1 << 48) - 1 for word in held]
 
     def compare(self, truth, walker, registers, target, extra):
-        """Why some frames are not found that can be; None: they are. Wrong ones are not, in any case.
-        The one that cannot be found is the caller of a function that never returns, where the return
-        address is nowhere any more: compilers (GCC for Arm, Clang) do not save it there."""
+        """None, or why frames are missing. Fails if a frame is wrong. The caller of a function that never returns
+        may be missing: compilers (GCC for Arm, Clang) do not save its return address."""
         low = min([registers[truth.sp]] + [sp - 128 * exact for _, sp, exact in truth.calls])
         stack = target.read_memory(low, 12288)
         frames, end = self.unwind(walker, {**registers, **extra}, low, stack)
@@ -150,8 +151,7 @@ class Unwind(unittest.TestCase):
         return None if frames == wanted else end
 
     def walk(self, image, target, truth, process_stack):
-        """Steps to the end; returns at how many instructions it looked, and at which of them some
-        frames were not found."""
+        """Steps to the end. Returns the number of instructions where it unwound, and those with missing frames."""
         seen, lacking = set(), []
         walker = subprocess.Popen([WALKER, image], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(walker.stdout.close)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Builds a program of this folder for AArch64 and runs it in QEMU's emulator of processors: on one that has all that
-QEMU knows, and on one of Armv8.0, which has neither LSE's atomic instructions nor signed pointers.
+"""Builds a program of this folder for AArch64. Runs it in QEMU's user-mode emulator: on QEMU's largest processor, and
+on one of Armv8.0, which has neither LSE atomic instructions nor pointer authentication.
 
     run.py SOURCE NAME...       NAME.c, with ground.c, state.S and the backend itself
 
-Ends with 1 where the program fails on one of them; 77 where compiler or emulator are missing.
+Exits with 1 if the program fails on a processor, with 77 if compiler or emulator are missing.
 """
 import glob
 import os
@@ -19,7 +19,7 @@ PROCESSORS = "max", "cortex-a53"
 
 
 def embed_agent(source, folder):
-    """What src/agent/meson.build makes of the agent for the host."""
+    """Writes the agent as an include file to FOLDER, as src/agent/meson.build does for the host."""
     built = os.path.join(folder, "agent")
     subprocess.run([COMPILER, "-c", "-ffreestanding", "-I", os.path.join(source, "src"),
                     os.path.join(source, "src/agent/aarch64.S"), "-o", built + ".o"], check=True)
@@ -29,7 +29,7 @@ def embed_agent(source, folder):
 
 
 def build(source, name, folder):
-    """Makes FOLDER/NAME, which has what embed_agent() writes."""
+    """Builds FOLDER/NAME, with the include file of embed_agent()."""
     here, program = os.path.join(source, "test/arch/a64"), os.path.join(folder, name)
     common = [os.path.join(here, "ground.c"), os.path.join(here, "state.S"),
               *(os.path.join(source, "src/arch", name) for name in ("disasm.c", "remainder.c", "arm_hosts.c")),

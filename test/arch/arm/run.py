@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Plans modules of 32-bit Arm, and runs them patched, in both states, in QEMU's emulator of processors.
+"""Plans modules of 32-bit Arm, patches them, and runs them in QEMU's user-mode emulator, in both states.
 
     run.py SOURCE LAY_OUT
 
-Ends with 77 where compiler or emulator are missing.
+Exits with 77 if compiler or emulator are missing.
 """
 import os
 import shutil

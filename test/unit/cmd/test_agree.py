@@ -1,8 +1,8 @@
-"""All views of a trace tell the same: test_agree.py WRITER SPOOR [real]
+"""All views of a trace agree: test_agree.py WRITER SPOOR [real]
 
-Random programs run on four threads, with exceptions, tail calls, losses and a second stack each;
-their streams are longer than what the reader takes at a time. Some were running before, and are not
-recorded all the time. In other traces the second stacks go from thread to thread.
+Traces of random programs with four threads, exceptions, tail calls, lost events and a second stack for each thread.
+Their streams are longer than one read of the reader. Some have calls that were open at attach, and pauses. In some the
+second stacks move from thread to thread.
 """
 import collections
 import csv
@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 writer, spoor = (os.path.abspath(path) for path in sys.argv[1:3])
-POOLS = 3  # random numbers from here on make threads that share stacks
+POOLS = 3  # seeds from here on make threads that share stacks
 FUNCTIONS, THREADS, NATIVE, SECOND = 12, 4, 0x1f000, 0x80f000
 
 Call = collections.namedtuple("Call", "start duration tid depth function how before")
@@ -27,7 +27,7 @@ def second_stack(i):
 
 
 def pause(rng, stacks):
-    """What is open afterwards."""
+    """Returns the calls that are open after a pause."""
     for base, frames in stacks.items():
         del frames[rng.randrange(len(frames) + 1):]
         for _ in range(rng.randrange(4)):
@@ -36,7 +36,7 @@ def pause(rng, stacks):
 
 
 def step(rng, base, frames):
-    """An event of a stack that stands below BASE."""
+    """Makes an event on a stack below BASE."""
     if not frames or (len(frames) < 30 and rng.random() < 0.5):
         frames.append((rng.randrange(1, FUNCTIONS + 1), base - 64 * len(frames)))
         return f"enter {frames[-1][0]} {frames[-1][1]:x}"
@@ -47,7 +47,7 @@ def step(rng, base, frames):
 
 
 def pool_events(rng):
-    """(ticks, text) of all threads, which share their second stacks."""
+    """(ticks, text) of the events of all threads, which share their second stacks."""
     native = [[] for _ in range(THREADS)]
     shared = [[] for _ in range(THREADS + 2)]
     ticks, stream = 5, 0
@@ -66,7 +66,7 @@ def pool_events(rng):
 
 
 def thread_events(rng, stream):
-    """(ticks, text) of one thread, whose stack pointers are those of real frames."""
+    """(ticks, text) of the events of one thread, with stack pointers like those of real frames."""
     bases = NATIVE, second_stack(stream)
     ticks, stacks = rng.randrange(1000), {base: [] for base in bases}
     if rng.random() < 0.5:
@@ -111,7 +111,7 @@ def calls_of_csv(trace, *options):
 
 
 def calls_of_json(trace, *options):
-    """Pairs entries with exits; each exit must fit an open entry. Without open calls' ends."""
+    """Pairs entries with exits; each exit must fit an open entry. Leaves out the ends of open calls."""
     last, done, opened = 0, [], collections.defaultdict(list)
     for line in view(trace, "replay", "--json", *options).splitlines():
         o = json.loads(line)
@@ -139,7 +139,7 @@ def check_json(trace, *options):
 
 
 def check_text(trace, *options):
-    """As many calls, in the order of time until open calls are closed."""
+    """The text has the same number of calls, in the order of time up to the ends of open calls."""
     lines = view(trace, "replay", "--time", *options).splitlines()
     calls = calls_of_csv(trace, *options)
     begun = [line for line in lines if re.search(r"\| *f\d+\(\)", line)]
@@ -162,7 +162,7 @@ def check_exports(trace):
 
 
 def busy(calls, shown):
-    """The length of the periods in which some of CALLS of one thread is open, and one of SHOWN."""
+    """The total time in which a call of CALLS (of one thread) and one of SHOWN are open."""
     total, start, end, counts = 0, 0, 0, False
     for c in calls:  # in the order of start
         if c.start >= end:
@@ -187,12 +187,12 @@ def check_report(trace, *options):
                                if o["kind"] == "unwound" and "before" not in o)
     for name, row in rows.items():
         every = [c for c in calls if c.function == name]
-        mine = [c for c in every if not c.before]
-        durations = sorted(c.duration for c in mine) or [0]
+        recorded = [c for c in every if not c.before]
+        durations = sorted(c.duration for c in recorded) or [0]
         total = sum(busy([c for c in brief_too if c.function == name and c.tid == tid], set(every))
                     for tid in {c.tid for c in every})
-        assert row["before"] == len(every) - len(mine), (name, row, options)
-        assert row["calls"] == len(mine) and row["total_ns"] == total, (name, row, options)
+        assert row["before"] == len(every) - len(recorded), (name, row, options)
+        assert row["calls"] == len(recorded) and row["total_ns"] == total, (name, row, options)
         assert row["unwound"] == left[name], (name, row, options)
         assert (row["min_ns"], row["max_ns"]) == (durations[0], durations[-1]), (name, row, options)
         for percent in (50, 99):
@@ -244,7 +244,7 @@ def check(trace):
 
 
 def check_real(directory):
-    """What ls does, in all its libraries: valid JSON, calls that pair up, and the same ones in CSV."""
+    """A trace of ls with all its libraries: JSON is valid, entries and exits pair up, and CSV has the same calls."""
     trace = os.path.join(directory, "t")
     done = subprocess.run([spoor, "record", "-q", "-o", trace, "-M", "*", "--", "ls", "-l", directory],
                           stdout=subprocess.DEVNULL, check=False)

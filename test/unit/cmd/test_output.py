@@ -1,4 +1,4 @@
-"""Where views write to: full disks, closed pipes, files, terminals, pagers.
+"""Outputs of views: full disks, closed pipes, files, terminals, pagers.
 
 test_output.py WRITER SPOOR
 """
@@ -55,10 +55,10 @@ def files_appear_when_complete(trace, directory):
     with open(out, encoding="utf-8") as file:
         assert file.read().count("\n") == 102
     assert not os.path.exists(out + ".part")
-    status, said = run("export", "-o", trace, trace)
-    assert status == 1 and "is the trace itself" in said
-    status, said = run("export", "-o", os.path.join(directory, "no", "file"), trace)
-    assert status == 1 and "No such file or directory" in said
+    status, stderr = run("export", "-o", trace, trace)
+    assert status == 1 and "is the trace itself" in stderr
+    status, stderr = run("export", "-o", os.path.join(directory, "no", "file"), trace)
+    assert status == 1 and "No such file or directory" in stderr
 
 
 def interrupted_export_leaves_nothing(directory):
@@ -70,13 +70,13 @@ def interrupted_export_leaves_nothing(directory):
                 time.sleep(0.001)
             process.send_signal(signal.SIGINT)
         if process.returncode:
-            break  # else it was faster than the signal
+            break  # otherwise the export was faster than the signal
     assert process.returncode == -signal.SIGINT
     assert not os.path.exists(out + ".part")
 
 
 def on_terminal(trace, *options, columns=50, **environment):
-    """What a replay writes to a terminal."""
+    """The output of a replay on a terminal."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 20, columns, 0, 0))
     clean = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "PAGER", "LESS")}
@@ -87,7 +87,7 @@ def on_terminal(trace, *options, columns=50, **environment):
         try:
             while chunk := os.read(master, 65536):
                 text += chunk
-        except OSError:  # how a terminal ends
+        except OSError:  # the end of a terminal's output
             pass
     os.close(master)
     assert process.returncode == 0

@@ -1,9 +1,9 @@
 """Compares what a view prints with a file: view.py WRITER SPOOR CASES EXPECTED CASE ARGUMENT...
 
-The trace is written from CASES/CASE.events. The first line of EXPECTED is the exit status when it is
-not 0 ("status 1"); what was said on standard error follows the output. With UPDATE=1 in the
-environment EXPECTED is written instead. The trace is called t; it is the last argument unless it is
-among them. What depends on zstd's version, the trace's size, is written as 0.
+WRITER makes the trace t from CASES/CASE.events. The first line of EXPECTED is the exit status if it is not 0
+("status 1"). Standard error follows the output. With UPDATE=1 in the environment EXPECTED is written instead. "t" is
+added as last argument if it is not among the ARGUMENTs. The trace's size depends on zstd's version, so it is written
+as 0.
 """
 import os
 import re
