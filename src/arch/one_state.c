@@ -1,5 +1,5 @@
-/* Of hosts whose code has one state, and where nothing that relocate() writes pushes: all but
- * 32-bit Arm. */
+/* Hosts whose code has one state, and where no part of relocated code has pushed a register: all
+ * but 32-bit Arm. */
 #include "arch/regs.h"
 
 bool regs_is_other(const struct regs *regs) {
