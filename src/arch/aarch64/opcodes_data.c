@@ -1,6 +1,6 @@
 /*
  * Texts of A64 data processing with general registers and with immediates (Arm ARM, C4.1.92 and
- * C4.1.95). Which of several names an instruction has is said at each of them (C6.2, "Alias
+ * C4.1.95). If an instruction has several names, each alias has its condition (C6.2, "Alias
  * conditions").
  */
 #include "arch/aarch64/opcodes.h"
