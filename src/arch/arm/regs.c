@@ -131,28 +131,28 @@ void regs_call_again(struct regs *regs) {
 /* ---- the agent and stubs ---- */
 
 enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
-    struct arm_agent_entries e = arm_agent_entries();
+    struct arm_agent_entries entries = arm_agent_entries();
     uint64_t offset = regs_pc(regs) - area, code = LANES_BYTES;
-    if (offset >= e.bridge && offset < e.gate_end)
+    if (offset >= entries.bridge && offset < entries.gate_end)
         return AGENT_BRIDGE;
-    if (offset < code || offset >= e.call)
+    if (offset < code || offset >= entries.call)
         return AGENT_OUTSIDE;
-    if (offset == code + ARM_AGENT_SLICE || (offset >= e.slice && offset < e.hook))
+    if (offset == code + ARM_AGENT_SLICE || (offset >= entries.slice && offset < entries.hook))
         return AGENT_RELEASED;
-    if (offset >= e.hook || offset == code + ARM_AGENT_HOOK)
+    if (offset >= entries.hook || offset == code + ARM_AGENT_HOOK)
         return AGENT_HOOK;
-    bool counts = offset >= e.drop_counting && offset < e.drop_counted;
-    bool counted = offset >= e.drop_counted || (counts && !regs->raw.uregs[1]);
+    bool counts = offset >= entries.drop_counting && offset < entries.drop_counted;
+    bool counted = offset >= entries.drop_counted || (counts && !regs->raw.uregs[1]);
     return counted ? AGENT_DROPPED : AGENT_RELEASED;
 }
 
 bool regs_seek_again(struct regs *regs, taddr_t area) {
-    struct arm_agent_entries e = arm_agent_entries();
+    struct arm_agent_entries entries = arm_agent_entries();
     uint64_t offset = regs_pc(regs) - area;
-    if (offset >= e.seek && offset < e.seek_end)
-        regs_set_pc(regs, area + e.seek);
-    else if (offset >= e.hook && offset < e.hook_seek_end)
-        regs_set_pc(regs, area + e.hook);
+    if (offset >= entries.seek && offset < entries.seek_end)
+        regs_set_pc(regs, area + entries.seek);
+    else if (offset >= entries.hook && offset < entries.hook_seek_end)
+        regs_set_pc(regs, area + entries.hook);
     else
         return false;
     return true;
