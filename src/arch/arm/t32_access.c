@@ -1,4 +1,4 @@
-/* What T32 instructions do to registers, memory and flags (Arm ARM, F5.1 and F6.1). */
+/* Effects of T32 instructions on registers, memory and flags (Arm ARM, F5.1 and F6.1). */
 #include "arch/arm/t32.h"
 
 uint32_t t32_immediate_16(uint32_t word) {
@@ -128,7 +128,7 @@ static void multiple(uint32_t word, struct t32_access *a) {
     a->offset = before ? a->step : 0;
 }
 
-/* Bits P, U and W tell where the offset goes. */
+/* Bits 24, 23 and 21 are P, U and W: access at the sum; add the offset; write back. */
 static void dual(uint32_t word, struct t32_access *a) {
     int32_t offset = (int32_t)arm_bits(word, 0, 8) * 4;
     a->count = 2;
@@ -184,7 +184,7 @@ static void vector_multiple(uint32_t word, struct t32_access *a) {
     a->offset = before ? a->step : 0;
 }
 
-/* vld1 to vst4. Of single elements it is not told how many bytes they are. */
+/* vld1 to vst4. The size of single elements is not decoded. */
 static void vector_elements(uint32_t word, struct t32_access *a) {
     enum { NO_WRITE_BACK = 15, BY_SIZE = 13, MOST = 4 };
     static const uint8_t registers[16] = {4, 4, 4, 4, 3, 3, 3, 1, 2, 2, 2};
@@ -293,7 +293,7 @@ uint32_t t32_written(const struct t32 *in) {
 
 /* ---- flags ---- */
 
-/* rrx is a rotation by nothing. */
+/* rrx is encoded as ror by 0. */
 static bool rotates_by_carry(const struct t32 *in) {
     return in->row->form == T32_SHIFTED && (in->word & 0x70f0) == 0x0030;
 }
