@@ -2,8 +2,8 @@
  * Prints instructions of Arm's instruction sets by tables, for src/arch only. A row of a table has
  * a mask, a value and a template. The first row that fits a word prints the word. In a template
  *
- *     <LOW:A|B|…>     stands for one alternative, chosen by the bits from LOW on that number them
- *                     (2, 4, 8 … alternatives); "?" means that the row does not fit
+ *     <LOW:A|B|…>     stands for one of 2, 4, 8 … alternatives, by the bits from LOW on; "?" means
+ *                     that the row does not fit
  *     <LOW.COUNT>     for the COUNT bits from LOW on as a decimal number; "*N" and "+N" behind it
  *                     multiply and add, "x" prints 0x and hexadecimal digits
  *     %C              for what the instruction set's operand table has for the letter C: another

@@ -109,7 +109,7 @@ static bool is_pointer(const struct line *line, size_t from, uint8_t reg) {
 
 /* Number I adds an extended or shifted offset to a base. If it adds two members of a structure, as
  * the dynamic linker does to call a file's functions, it is no switch. */
-static struct dispatch added(const struct line *line, size_t i) {
+static struct dispatch dispatch_of_sum(const struct line *line, size_t i) {
     enum { EXTENDED_SIGNED = 4 };
     struct dispatch d = {.kind = DISPATCH_OFFSETS};
     uint32_t word = word_at(line, i);
@@ -134,7 +134,7 @@ static struct dispatch added(const struct line *line, size_t i) {
     return d;
 }
 
-static struct dispatch loaded(const struct line *line, size_t i) {
+static struct dispatch dispatch_of_load(const struct line *line, size_t i) {
     enum { LDR_X_INDEXED = (int)0xf8600800, LDR_X = (int)0xf9400000 };
     uint32_t word = word_at(line, i);
     if ((word & 0xffe00c00) == (uint32_t)LDR_X_INDEXED)
@@ -146,7 +146,7 @@ static struct dispatch loaded(const struct line *line, size_t i) {
     return (struct dispatch){.kind = variable ? DISPATCH_VARIABLE : DISPATCH_ANY};
 }
 
-static struct dispatch through(const struct line *line, uint8_t reg) {
+static struct dispatch dispatch_through(const struct line *line, uint8_t reg) {
     size_t i = 0;
     for (int moves = 0; moves < MOVES; moves++, i++) {
         i = writer(line, i, reg);
@@ -156,12 +156,12 @@ static struct dispatch through(const struct line *line, uint8_t reg) {
         switch (form_at(line, i)) {
         case A64_ADD_EXTENDED:
         case A64_ADD_SHIFTED:
-            return added(line, i);
+            return dispatch_of_sum(line, i);
         case A64_LITERAL:
             return (struct dispatch){.kind = DISPATCH_VARIABLE};
         case A64_INDEXED:
         case A64_SCALED:
-            return loaded(line, i);
+            return dispatch_of_load(line, i);
         case A64_LOGICAL_SHIFTED:
             if ((word & 0xffe0ffe0) != 0xaa0003e0) /* mov */
                 return (struct dispatch){.kind = DISPATCH_ANY};
@@ -200,5 +200,5 @@ struct dispatch a64_dispatch(struct code_bytes jump, const struct code_bytes *pa
     uint32_t word = a64_word(jump.at);
     if (a64_classify(word).form != A64_INDIRECT)
         return (struct dispatch){.kind = DISPATCH_ANY};
-    return through(&line, a64_rn(word));
+    return dispatch_through(&line, a64_rn(word));
 }

@@ -31,7 +31,7 @@ enum {
     REGS_FRAME_BYTES = 0, /* varies: GCC's frame record is at a frame's low end (AAPCS64, 6.4.6) */
     REGS_SIGNAL_RETURN_BYTES = 8,
     REGS_SIGNAL_STATE = REGS_DWARF_PC, /* the machine has one state */
-    REGS_CODE_TELLS = 0, /* callers are also found by the machine's own unwind tables and by code */
+    REGS_CODE_TELLS = 0, /* callers: 0: by DWARF rows; 1: by other tables, or by what code does */
     REGS_CONTEXT_WORDS = 5,
     REGS_CONTEXT_STACK = 52,         /* words from struct sigaltstack to the context words */
     REGS_EXTENDED_NOTE = NT_PRFPREG, /* ptrace's name of the state besides general registers */

@@ -23,16 +23,18 @@ static void put(struct writer *w, uint32_t word) {
 
 /* ---- instructions, by their registers and constants ---- */
 
-static uint32_t three(uint32_t word, uint32_t rd, uint32_t rn, uint32_t rm) {
+static uint32_t with_registers(uint32_t word, uint32_t rd, uint32_t rn, uint32_t rm) {
     return word | rm << 16 | rn << 5 | rd;
 }
-static uint32_t sub(uint32_t rd, uint32_t rn, uint32_t rm) { return three(0xcb000000, rd, rn, rm); }
-static uint32_t move(uint32_t rd, uint32_t rm) { return three(0xaa0003e0, rd, 0, rm); }
+static uint32_t sub(uint32_t rd, uint32_t rn, uint32_t rm) {
+    return with_registers(0xcb000000, rd, rn, rm);
+}
+static uint32_t move(uint32_t rd, uint32_t rm) { return with_registers(0xaa0003e0, rd, 0, rm); }
 static uint32_t add_constant(uint32_t rd, uint32_t rn, uint32_t value) {
-    return three(0x91000000, rd, rn, 0) | value << 10;
+    return with_registers(0x91000000, rd, rn, 0) | value << 10;
 }
 static uint32_t ldr(uint32_t rt, uint32_t rn, uint32_t offset) {
-    return three(0xf9400000, rt, rn, 0) | offset / 8 << 10;
+    return with_registers(0xf9400000, rt, rn, 0) | offset / 8 << 10;
 }
 static uint32_t pair(uint32_t word, uint32_t rt, uint32_t rt2, int32_t offset) {
     return word | ((uint32_t)(offset / 8) & 0x7f) << 15 | rt2 << 10 | A64_SP << 5 | rt;
@@ -122,14 +124,14 @@ static void check_caller(struct writer *w, const struct span *caller, size_t lea
 static void find_lane(struct writer *w, size_t retry) {
     uint64_t here = w->size - (uint64_t)w->agent, lanes = -(uint64_t)LANES_BYTES;
     put(w, 0xd53bd041); /* mrs x1, tpidr_el0 */
-    put(w, three(0xd3400000, 2, 1, 0) | LANES_SHIFT << 16 |
+    put(w, with_registers(0xd3400000, 2, 1, 0) | LANES_SHIFT << 16 |
                (LANES_SHIFT + LANES_BITS - 1) << 10); /* ubfx x2, x1, … */
     here += 2 * A64_BYTES;
     uint32_t pages = (uint32_t)((lanes >> 12) - (here >> 12));
     put(w, 0x90000000 | (pages & 3) << 29 | (pages >> 2 & 0x7ffff) << 5 | 3); /* adrp x3 */
     put(w, add_constant(3, 3, (uint32_t)lanes & (A64_PAGE - 1)));
-    put(w, three(0x8b000000, 3, 3, 2) | 4 << 10); /* add x3, x3, x2, lsl #4 */
-    put(w, 0xa9400c62);                           /* ldp x2, x3, [x3] */
+    put(w, with_registers(0x8b000000, 3, 3, 2) | 4 << 10); /* add x3, x3, x2, lsl #4 */
+    put(w, 0xa9400c62);                                    /* ldp x2, x3, [x3] */
     put(w, sub(2, 2, 1));
     put(w, 0xb4000000 | 3 << 5 | 2); /* cbz x2, over the next two instructions */
     put_adr(w, 0, retry);
@@ -175,16 +177,16 @@ static void event(struct writer *w, const struct stub_spec *s) {
         put(w, 0xd5033abf); /* dmb ishst */
     put(w, read_clock(0));
     unsigned bits = (unsigned)__builtin_ctz(s->ring_bytes);
-    put(w, three(0x92400000, 1, 1, 0) | (bits - 1) << 10);      /* and x1, x1, #ring-1 */
-    put(w, three(0x8b000000, 3, 3, 1));                         /* add x3, x3, x1 */
-    put(w, add_constant(3, 3, LANE_RING / A64_PAGE) | 1 << 22); /* add x3, x3, #RING */
+    put(w, with_registers(0x92400000, 1, 1, 0) | (bits - 1) << 10); /* and x1, x1, #ring-1 */
+    put(w, with_registers(0x8b000000, 3, 3, 1));                    /* add x3, x3, x1 */
+    put(w, add_constant(3, 3, LANE_RING / A64_PAGE) | 1 << 22);     /* add x3, x3, #RING */
     put_value(w, s->variant, s->site & 3);
     w->site_at = (uint32_t)w->size;
     put_constant(w, 2, s->site, 2);
-    put(w, 0x29000000 | EVENT_SITE / 4 << 15 | 0x462);        /* stp w2, w1, [x3, #8] */
-    put(w, three(0xd3400000, 1, 1, 0) | 32 << 16 | 47 << 10); /* ubfx x1, x1, #32, #16 */
-    put(w, three(0xaa000000, 0, 1, 0) | 16 << 10);            /* orr x0, x1, x0, lsl #16 */
-    put(w, 0xc89ffc60);                                       /* stlr x0, [x3] */
+    put(w, 0x29000000 | EVENT_SITE / 4 << 15 | 0x462);                 /* stp w2, w1, [x3, #8] */
+    put(w, with_registers(0xd3400000, 1, 1, 0) | 32 << 16 | 47 << 10); /* ubfx x1, x1, #32, #16 */
+    put(w, with_registers(0xaa000000, 0, 1, 0) | 16 << 10);            /* orr x0, x1, x0, lsl #16 */
+    put(w, 0xc89ffc60);                                                /* stlr x0, [x3] */
     w->state.reserved = false;
     w->state.committed = true;
     if (again)
@@ -210,7 +212,7 @@ static void slice(struct writer *w, const struct stub_spec *s) {
     w->retry = (uint32_t)retry;
     find_lane(w, retry);
     put(w, read_clock(4));
-    put(w, three(0xd3400000, 4, 4, 0) | 48 << 16 | 47 << 10); /* lsl x4, x4, #16 */
+    put(w, with_registers(0xd3400000, 4, 4, 0) | 48 << 16 | 47 << 10); /* lsl x4, x4, #16 */
     put(w, add_constant(1, A64_SP, a64_stub_frame(s->variant)));
     put_constant(w, 2, s->overflow != OVERFLOW_DROP, 1);
     put_adr(w, 0, w->size + 2 * (size_t)A64_BYTES);

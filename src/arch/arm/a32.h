@@ -53,7 +53,7 @@ struct a32_insn {
 /* The kind is INSN_FIXED if a field that must not name the pc does. */
 struct a32_insn a32_classify(uint32_t word);
 
-/* ---- a32_operands.c: what it is made of ---- */
+/* ---- a32_operands.c: its fields ---- */
 
 enum a32_opcode {
     A32_AND,

@@ -28,7 +28,7 @@ static void branch(uint32_t word, struct insn *ret) {
 }
 
 /* An exit through a register or memory: a return or another jump. */
-static void leave(uint32_t word, bool returns, struct insn *ret) {
+static void exit_through(uint32_t word, bool returns, struct insn *ret) {
     ret->kind = returns ? INSN_RETURN : INSN_JUMP_INDIRECT;
     if (!a32_is_conditional(word))
         return;
@@ -46,7 +46,7 @@ static void bx(uint32_t word, struct insn *ret) {
     if (ret->kind == INSN_CALL_INDIRECT)
         ret->goes_on = a32_is_conditional(word);
     else
-        leave(word, a32_rm(word) == ARM_LR, ret);
+        exit_through(word, a32_rm(word) == ARM_LR, ret);
 }
 
 static bool reads_pc(const struct a32_data *d) {
@@ -82,7 +82,7 @@ static void data_jump(uint32_t word, const struct a32_data *d, struct insn *ret)
         return;
     }
     if (a32_moved(d) >= 0 && !reads)
-        leave(word, a32_moved(d) == ARM_LR, ret);
+        exit_through(word, a32_moved(d) == ARM_LR, ret);
     else
         dispatch(word, ret);
     ret->stays = reads;
@@ -118,7 +118,7 @@ static void load_jump(uint32_t word, const struct a32_access *a, struct insn *re
     else if (a->indexed || a->base == ARM_PC)
         dispatch(word, ret);
     else
-        leave(word, popped, ret);
+        exit_through(word, popped, ret);
 }
 
 /* An access relative to the pc: its address, and whether a32_relocate() can write it. */
@@ -179,7 +179,7 @@ static void several(uint32_t word, struct insn *ret) {
     if (a.base == ARM_PC || !a.list || clash)
         ret->kind = INSN_FIXED;
     else if (pc && a.load)
-        leave(word, a.base == ARM_SP || (a.base == ARM_FP && sp), ret);
+        exit_through(word, a.base == ARM_SP || (a.base == ARM_FP && sp), ret);
     ret->stays = pc && !a.load;
 }
 

@@ -180,7 +180,8 @@ static bool is_in_code(const struct line *line, size_t from, uint8_t reg) {
 }
 
 /* A sum of two registers, WORD at ADDR; number I of the line is the instruction before it. */
-static struct dispatch added(const struct line *line, size_t i, uint32_t word, vaddr_t addr) {
+static struct dispatch dispatch_of_sum(const struct line *line, size_t i, uint32_t word,
+                                       vaddr_t addr) {
     struct a32_data d = a32_data_of(word);
     uint32_t condition = a32_condition(word);
     struct dispatch how = {.kind = DISPATCH_OFFSETS, .shift = d.amount};
@@ -214,7 +215,8 @@ static struct dispatch added(const struct line *line, size_t i, uint32_t word, v
 }
 
 /* A load, WORD at ADDR, of the pc or of the jump's register; number I of the line is before it. */
-static struct dispatch loaded(const struct line *line, size_t i, uint32_t word, vaddr_t addr) {
+static struct dispatch dispatch_of_load(const struct line *line, size_t i, uint32_t word,
+                                        vaddr_t addr) {
     struct a32_access a = a32_access_of(word, A32_SINGLE);
     bool before_pc = a.base == ARM_PC;
     if (!a.indexed) {
@@ -236,7 +238,7 @@ static struct dispatch loaded(const struct line *line, size_t i, uint32_t word, 
                              .count = count};
 }
 
-static struct dispatch through(const struct line *line, uint8_t reg) {
+static struct dispatch dispatch_through(const struct line *line, uint8_t reg) {
     size_t i = 0;
     for (int moves = 0; moves < MOVES; moves++, i++) {
         i = writer(line, i, reg);
@@ -245,12 +247,12 @@ static struct dispatch through(const struct line *line, uint8_t reg) {
         uint32_t word = word_at(line, i);
         uint8_t form = form_at(line, i);
         if (form == A32_SINGLE && a32_access_of(word, A32_SINGLE).load)
-            return loaded(line, i + 1, word, line->past[i].addr);
+            return dispatch_of_load(line, i + 1, word, line->past[i].addr);
         if (form != A32_DATA)
             break;
         struct a32_data d = a32_data_of(word);
         if (d.opcode == A32_ADD && d.form == A32_FORM_SHIFTED)
-            return added(line, i + 1, word, line->past[i].addr);
+            return dispatch_of_sum(line, i + 1, word, line->past[i].addr);
         if (d.opcode != A32_MOV || !a32_is_plain(&d))
             break;
         reg = d.rm;
@@ -298,13 +300,13 @@ struct dispatch a32_dispatch(struct code_bytes jump, const struct code_bytes *pa
     if (other_stack)
         return (struct dispatch){.kind = DISPATCH_STACK};
     if (form == A32_BX)
-        return through(&line, a32_rm(word));
+        return dispatch_through(&line, a32_rm(word));
     if (form == A32_SINGLE)
-        return loaded(&line, 0, word, jump.addr);
+        return dispatch_of_load(&line, 0, word, jump.addr);
     if (form != A32_DATA)
         return any;
     struct a32_data d = a32_data_of(word);
     if (d.opcode == A32_MOV && a32_is_plain(&d))
-        return through(&line, d.rm);
-    return added(&line, 0, word, jump.addr);
+        return dispatch_through(&line, d.rm);
+    return dispatch_of_sum(&line, 0, word, jump.addr);
 }

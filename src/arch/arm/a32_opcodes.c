@@ -1,3 +1,4 @@
+/* The texts of A32 instructions (a32_opcodes.h). */
 #include "arch/arm/a32_opcodes.h"
 
 static const struct opcode data[] = {

@@ -116,7 +116,7 @@ static unsigned count_pieces(uint32_t value) {
 }
 
 /* How many instructions add VALUE to a register, by additions or by subtractions. */
-static unsigned price_of(uint32_t value) {
+static unsigned sum_length(uint32_t value) {
     unsigned up = count_pieces(value), down = count_pieces(-value);
     return down < up ? down : up;
 }
@@ -164,7 +164,7 @@ static void sum_to(const struct insn *insn, uint32_t word, vaddr_t to, struct re
 /* The part of DISTANCE that the load itself adds, at most MOST, so that few pieces are left. */
 static uint32_t low_of(uint32_t distance, uint32_t most, bool *ret_down) {
     uint32_t up = distance & most, down = -distance & most;
-    *ret_down = price_of(distance + down) < price_of(distance - up);
+    *ret_down = sum_length(distance + down) < sum_length(distance - up);
     return *ret_down ? down : up;
 }
 

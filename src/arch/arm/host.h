@@ -33,7 +33,7 @@ enum {
     REGS_FRAME_BYTES = 0, /* GCC and Clang differ (AAPCS32, 6.2.1.4, leaves it open) */
     REGS_SIGNAL_RETURN_BYTES = 8,
     REGS_SIGNAL_STATE = 16, /* CPSR stands behind the pc */
-    REGS_CODE_TELLS = 1, /* callers are also found by the machine's own unwind tables and by code */
+    REGS_CODE_TELLS = 1, /* callers: 0: by DWARF rows; 1: by other tables, or by what code does */
     REGS_CONTEXT_WORDS = 39,
     REGS_CONTEXT_STACK = 19,         /* words from struct sigaltstack to the context words */
     REGS_EXTENDED_NOTE = NT_ARM_VFP, /* ptrace's name of the state besides general registers */

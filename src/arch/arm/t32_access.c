@@ -68,7 +68,7 @@ static void add_list(struct t32_access *a, uint32_t list) {
     }
 }
 
-static void one(struct t32_access *a, uint8_t reg, uint8_t bytes) {
+static void set_single(struct t32_access *a, uint8_t reg, uint8_t bytes) {
     a->regs[0] = reg;
     a->count = 1;
     a->bytes = bytes;
@@ -94,7 +94,7 @@ static void narrow_offset(uint32_t word, struct t32_access *a) {
     uint32_t group = (word >> 11) - (0x6000 >> 11);
     uint8_t bytes = by_group[group].bytes;
     bool stack = group >= 6;
-    one(a, t32_low(word, stack ? 8 : 0), bytes);
+    set_single(a, t32_low(word, stack ? 8 : 0), bytes);
     a->load = by_group[group].load;
     a->base = stack ? ARM_SP : t32_low(word, 3);
     a->offset = (int32_t)(stack ? arm_bits(word, 0, 8) * 4 : arm_bits(word, 6, 5) * bytes);
@@ -103,7 +103,7 @@ static void narrow_offset(uint32_t word, struct t32_access *a) {
 static void narrow_indexed(uint32_t word, struct t32_access *a) {
     static const uint8_t bytes[] = {4, 2, 1, 1, 4, 2, 1, 2};
     uint32_t op = arm_bits(word, 9, 3);
-    one(a, t32_low(word, 0), bytes[op]);
+    set_single(a, t32_low(word, 0), bytes[op]);
     a->load = op >= 3;
     a->base = t32_low(word, 3);
     a->indexed = true;
@@ -144,7 +144,7 @@ static void dual(uint32_t word, struct t32_access *a) {
 }
 
 static void single(uint32_t word, struct t32_access *a) {
-    one(a, t32_rt(word), (uint8_t)(1U << arm_bits(word, 21, 2)));
+    set_single(a, t32_rt(word), (uint8_t)(1U << arm_bits(word, 21, 2)));
     a->load = arm_bits(word, 20, 1);
     a->base = t32_rn(word);
     bool up = arm_bits(word, 23, 1);
@@ -208,7 +208,7 @@ bool t32_access_of(const struct t32 *in, struct t32_access *ret) {
         push_or_pop(in->word, ret);
         return true;
     case T32_LITERAL_N:
-        one(ret, t32_low(in->word, 8), 4);
+        set_single(ret, t32_low(in->word, 8), 4);
         ret->load = true;
         ret->base = ARM_PC;
         ret->offset = (int32_t)arm_bits(in->word, 0, 8) * 4;

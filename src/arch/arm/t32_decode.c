@@ -161,7 +161,7 @@ static void decode_one(const struct t32 *in, struct insn *ret) {
 
 /* ---- blocks ---- */
 
-static bool flows(uint8_t kind) {
+static bool changes_flow(uint8_t kind) {
     return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_BRANCH ||
            kind == INSN_JUMP_INDIRECT || kind == INSN_CALL || kind == INSN_CALL_INDIRECT;
 }
@@ -195,7 +195,7 @@ static uint8_t kind_by_last(const struct t32_block *block) {
 /* The kind that M gives its block; INSN_OTHER: M does not decide. */
 static uint8_t kind_by_member(const struct t32_member *m, bool last) {
     uint8_t kind = m->in.kind, form = m->in.row->form;
-    if (kind == INSN_BAD || (flows(kind) && !last) || kind == INSN_BRANCH || form == T32_IT)
+    if (kind == INSN_BAD || (changes_flow(kind) && !last) || kind == INSN_BRANCH || form == T32_IT)
         return INSN_BAD; /* unpredictable */
     if (kind == INSN_FIXED || kind == INSN_BREAK || kind == INSN_LANDING)
         return INSN_FIXED;
@@ -235,10 +235,11 @@ static uint8_t block_kind(const struct t32_block *block, bool writes_flags) {
     for (uint8_t i = 0; i < block->count; i++) {
         bool last = i + 1 == block->count;
         uint8_t other = kind_by_member(&block->at[i], last);
-        if (other == INSN_BAD || (strange && flows(block->at[i].in.kind)))
+        if (other == INSN_BAD || (strange && changes_flow(block->at[i].in.kind)))
             return INSN_BAD;
         if (other != INSN_OTHER)
-            kind = flows(kind) || kind == INSN_LOOP || kind == INSN_FIXED ? INSN_FIXED : other;
+            kind =
+                changes_flow(kind) || kind == INSN_LOOP || kind == INSN_FIXED ? INSN_FIXED : other;
     }
     return kind;
 }

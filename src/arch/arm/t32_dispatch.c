@@ -175,8 +175,8 @@ static uint32_t values_of(const struct line *line, size_t from, uint8_t reg) {
 }
 
 /* tbb, tbh: entries count halfwords from the pc on. */
-static struct dispatch table(const struct line *line, const struct code_bytes *jump,
-                             const struct t32 *in) {
+static struct dispatch dispatch_of_table(const struct line *line, const struct code_bytes *jump,
+                                         const struct t32 *in) {
     vaddr_t pc = jump->addr + T32_PC;
     uint8_t base = t32_rn(in->word);
     struct dispatch d = {.kind = DISPATCH_OFFSETS, .base = pc, .shift = 1};
@@ -193,7 +193,8 @@ static bool reads_table(const struct t32 *in) {
     return in->size != T32_HALF && (in->word & 0xfff00ff0) == 0xf8500020;
 }
 
-static struct dispatch loaded(const struct line *line, size_t from, const struct t32 *in) {
+static struct dispatch dispatch_of_load(const struct line *line, size_t from,
+                                        const struct t32 *in) {
     struct t32_access a;
     if (!t32_access_of(in, &a))
         return (struct dispatch){.kind = DISPATCH_ANY};
@@ -225,7 +226,7 @@ static void addends(const struct t32 *in, uint8_t ret[2]) {
 }
 
 /* add.w rd, rn, rm, lsl #n: targets at equal distances, for a jump that ignores the state's bit. */
-static bool scaled(const struct line *line, size_t i, struct dispatch *ret) {
+static bool dispatch_of_scaled_sum(const struct line *line, size_t i, struct dispatch *ret) {
     struct t32 add = insn_at(line, i);
     uint32_t shift = arm_bits(add.word, 12, 3) << 2 | arm_bits(add.word, 6, 2);
     if (add.row->form != T32_SHIFTED || (add.word & 0xfff08030) != 0xeb000000 || !shift ||
@@ -239,7 +240,7 @@ static bool scaled(const struct line *line, size_t i, struct dispatch *ret) {
 }
 
 /* Number I adds an offset from a table to a base. BIT: the jump uses the state's bit. */
-static struct dispatch added(const struct line *line, size_t i, bool bit) {
+static struct dispatch dispatch_of_sum(const struct line *line, size_t i, bool bit) {
     struct dispatch d = {.kind = DISPATCH_OFFSETS, .entry_bytes = 4, .is_signed = true};
     struct t32 add = insn_at(line, i);
     uint8_t two[2];
@@ -264,8 +265,8 @@ static struct dispatch added(const struct line *line, size_t i, bool bit) {
 }
 
 /* Number I adds the pc to REG, which is a constant in linkers' stubs. BIT: the jump uses the
- * state's bit, as theirs do. */
-static struct dispatch by_pc(const struct line *line, size_t i, uint8_t reg, bool bit) {
+ * state's bit, as in these stubs. */
+static struct dispatch dispatch_by_pc(const struct line *line, size_t i, uint8_t reg, bool bit) {
     size_t w = writer(line, i + 1, reg);
     struct t32 in = {0};
     if (w < line->count)
@@ -281,7 +282,7 @@ static bool sets_bit(const struct t32 *in) {
            t32_rn(in->word) != ARM_PC && t32_expand(in->word) == 1;
 }
 
-static struct dispatch through(const struct line *line, uint8_t reg, bool bit) {
+static struct dispatch dispatch_through(const struct line *line, uint8_t reg, bool bit) {
     size_t i = 0;
     for (int moves = 0; moves < MOVES; moves++, i++) {
         i = writer(line, i, reg);
@@ -290,19 +291,19 @@ static struct dispatch through(const struct line *line, uint8_t reg, bool bit) {
         struct t32 in = insn_at(line, i);
         struct t32_operand operand = t32_operand_of(&in, line->past[i].addr);
         if (operand.kind == OPERAND_PC_PAGE)
-            return by_pc(line, i, reg, bit);
+            return dispatch_by_pc(line, i, reg, bit);
         if (operand.kind != OPERAND_PLAIN || in.row->form == T32_MOVT)
             return (struct dispatch){.kind = DISPATCH_VARIABLE};
         uint8_t two[2];
         struct dispatch d;
         addends(&in, two);
-        if (!bit && scaled(line, i, &d))
+        if (!bit && dispatch_of_scaled_sum(line, i, &d))
             return d;
         if (two[0] != ARM_PC)
-            return added(line, i, bit);
+            return dispatch_of_sum(line, i, bit);
         struct t32_access a;
         if (t32_access_of(&in, &a))
-            return loaded(line, i + 1, &in);
+            return dispatch_of_load(line, i + 1, &in);
         reg = sets_bit(&in) ? t32_rn(in.word) : copied(&in);
         bit &= !sets_bit(&in); /* then entries do not include it */
         if (reg == ARM_PC)
@@ -348,14 +349,14 @@ struct dispatch t32_dispatch(struct code_bytes jump, const struct code_bytes *pa
     }
     switch (in.row->form) {
     case T32_TABLE:
-        return table(&line, &jump, &in);
+        return dispatch_of_table(&line, &jump, &in);
     case T32_BX:
-        return through(&line, t32_reg(in.word, 3), true);
+        return dispatch_through(&line, t32_reg(in.word, 3), true);
     case T32_MOV_HIGH:
-        return through(&line, t32_reg(in.word, 3), false);
+        return dispatch_through(&line, t32_reg(in.word, 3), false);
     case T32_ADD_HIGH:
         return (struct dispatch){.kind = DISPATCH_COMPUTED, .table = jump.addr + T32_PC};
     default:
-        return loaded(&line, 0, &in);
+        return dispatch_of_load(&line, 0, &in);
     }
 }

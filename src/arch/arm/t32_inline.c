@@ -92,8 +92,8 @@ static uint32_t sources(uint32_t word, bool *ret_adds) {
     return 0;
 }
 
-/* Updates MADE by IN, which is no jump. False: the function is no such one. Functions that store
- * their return address mostly return to it. */
+/* Updates MADE by IN, which is no jump. False: the function does not read a table. (Functions that
+ * store their return address mostly return to it.) */
 static bool follow(struct made *made, const struct t32 *in) {
     struct t32_access a = {0};
     const bool accesses = t32_access_of(in, &a);

@@ -149,21 +149,21 @@ static uint8_t *room_for(struct writer *w, uint8_t size) {
     return at;
 }
 
-static void half(struct writer *w, uint32_t value) {
+static void add_half(struct writer *w, uint32_t value) {
     begin_part(w, w->resume);
     put_half(room_for(w, T32_HALF), value);
 }
 
-static void wide(struct writer *w, uint32_t word) {
+static void add_wide(struct writer *w, uint32_t word) {
     begin_part(w, w->resume);
     put_wide(room_for(w, 2 * T32_HALF), word);
 }
 
-static void copy(struct writer *w, const struct t32 *in) {
+static void add_copy(struct writer *w, const struct t32 *in) {
     if (in->size == T32_HALF)
-        half(w, in->word);
+        add_half(w, in->word);
     else
-        wide(w, in->word);
+        add_wide(w, in->word);
 }
 
 /* ADDRESS has the state's bit. */
@@ -176,7 +176,7 @@ static void far_jump(struct writer *w, vaddr_t address) {
     w->out->address = address;
 }
 
-static void jump(struct writer *w, vaddr_t target) {
+static void write_jump(struct writer *w, vaddr_t target) {
     const vaddr_t at = here(w);
     if (!is_near(at, target)) {
         far_jump(w, target | 1);
@@ -189,7 +189,7 @@ static void jump(struct writer *w, vaddr_t target) {
 /* A jump that ends a block, of SIZE bytes in the original. Its condition may fail. */
 static void jump_or_pass(struct writer *w, uint8_t size, vaddr_t target) {
     if (is_near(here(w), target)) {
-        jump(w, target);
+        write_jump(w, target);
         return;
     }
     const vaddr_t at = here(w), branch = at + JUMP_BYTES, data = next_word(branch + T32_HALF);
@@ -198,10 +198,10 @@ static void jump_or_pass(struct writer *w, uint8_t size, vaddr_t target) {
         w->r = -ERANGE;
         return;
     }
-    wide(w, load_pc(at, data));
+    add_wide(w, load_pc(at, data));
     w->it = 0;
     w->resume += size;
-    half(w, (uint32_t)B_N | (uint32_t)(data + ARM_WORD - (branch + T32_PC)) / 2);
+    add_half(w, (uint32_t)B_N | (uint32_t)(data + ARM_WORD - (branch + T32_PC)) / 2);
     memset(w->out->bytes + w->out->size, 0, (size_t)(end - w->out->size));
     w->out->size = end;
     w->out->address_at = (uint8_t)(end - ARM_WORD);
@@ -209,7 +209,7 @@ static void jump_or_pass(struct writer *w, uint8_t size, vaddr_t target) {
 }
 
 /* IT's mask for the first COUNT instructions only: a bit for each except the first, then a 1. */
-static uint32_t first_of(uint32_t it, unsigned count) {
+static uint32_t shortened_mask(uint32_t it, unsigned count) {
     uint32_t end = 1U << (4 - count);
     return (it & 15 & ~(2 * end - 1)) | end;
 }
@@ -221,7 +221,7 @@ static void put_it(struct writer *w, unsigned count) {
         return;
     for (unsigned i = 1; i < count; i++)
         mask |= low << (4 - i);
-    half(w, (uint32_t)IT | (uint32_t)w->condition << 4 | mask);
+    add_half(w, (uint32_t)IT | (uint32_t)w->condition << 4 | mask);
 }
 
 static uint32_t move_16(uint32_t opcode, uint8_t reg, uint32_t value) {
@@ -234,53 +234,54 @@ static uint32_t high(uint32_t opcode, uint8_t reg, uint8_t from) {
 }
 
 /* Makes the address VALUE in REG. */
-static void address(struct writer *w, uint8_t reg, vaddr_t value) {
+static void make_address(struct writer *w, uint8_t reg, vaddr_t value) {
     uint32_t distance = (uint32_t)(value - (here(w) + 2 * (vaddr_t)JUMP_BYTES + T32_PC));
-    wide(w, move_16(0xf2400000, reg, distance & 0xffff));
-    wide(w, move_16(0xf2c00000, reg, distance >> 16));
-    half(w, high(0x4400, reg, ARM_PC));
+    add_wide(w, move_16(0xf2400000, reg, distance & 0xffff));
+    add_wide(w, move_16(0xf2c00000, reg, distance >> 16));
+    add_half(w, high(0x4400, reg, ARM_PC));
 }
 
 /* ---- forms ---- */
 
-static void literal(struct writer *w, const struct t32 *in, vaddr_t target) {
+static void load_literal(struct writer *w, const struct t32 *in, vaddr_t target) {
     struct t32_access a = {0};
     t32_access_of(in, &a);
     uint8_t reg = a.regs[0];
     if (!a.count) {
         put_it(w, 1);
-        wide(w, (uint32_t)NOP_W);
+        add_wide(w, (uint32_t)NOP_W);
         return;
     }
     if (in->row->form == T32_LITERAL_N) { /* one block of 14 bytes: it may be decoded again */
         put_it(w, 4);
-        address(w, reg, target);
-        half(w, (uint32_t)LDR_N | (uint32_t)reg << 3 | reg);
+        make_address(w, reg, target);
+        add_half(w, (uint32_t)LDR_N | (uint32_t)reg << 3 | reg);
         return;
     }
     put_it(w, 3);
-    address(w, reg, target);
+    make_address(w, reg, target);
     put_it(w, 1);
     if (in->row->form == T32_DUAL) /* no offset, upwards */
-        wide(w, (in->word & 0xff50ff00) | 1U << 23 | (uint32_t)reg << 16);
+        add_wide(w, (in->word & 0xff50ff00) | 1U << 23 | (uint32_t)reg << 16);
     else
-        wide(w, (in->word & 0xff70f000) | 1U << 23 | (uint32_t)reg << 16);
+        add_wide(w, (in->word & 0xff70f000) | 1U << 23 | (uint32_t)reg << 16);
 }
 
 /* A load of an aligned copy of the constant, which stands behind the code. */
-static void copied(struct writer *w, const struct t32 *in, vaddr_t target, uint8_t bytes) {
+static void load_copy(struct writer *w, const struct t32 *in, vaddr_t target, uint8_t bytes) {
     const bool vector = in->row->form == T32_VECTOR_SINGLE;
     uint8_t code = vector ? 2 * T32_HALF + T32_HALF : 2 * T32_HALF;
     vaddr_t start = here(w), data = (start + code + 3) & ~(vaddr_t)3;
     uint32_t offset = (uint32_t)(data - ((start + T32_PC) & ~(vaddr_t)3));
     if (vector)
-        wide(w, (in->word & 0xffffff00) | 1U << 23 | (bytes == T32_HALF ? offset / 2 : offset / 4));
+        add_wide(w, (in->word & 0xffffff00) | 1U << 23 |
+                        (bytes == T32_HALF ? offset / 2 : offset / 4));
     else
-        wide(w, (in->word & 0xfffff000) | 1U << 23 | offset);
+        add_wide(w, (in->word & 0xfffff000) | 1U << 23 | offset);
     uint8_t end = (uint8_t)(data - w->to + bytes), at = (uint8_t)(data - w->to);
     if (vector) {
         w->resume += in->size;
-        half(w, (uint32_t)B_N | (uint32_t)(end - (w->out->size + T32_PC)) / 2);
+        add_half(w, (uint32_t)B_N | (uint32_t)(end - (w->out->size + T32_PC)) / 2);
     }
     memset(w->out->bytes + w->out->size, 0, (size_t)(end - w->out->size));
     w->out->size = end;
@@ -291,40 +292,40 @@ static void copied(struct writer *w, const struct t32 *in, vaddr_t target, uint8
 
 static void add_pc(struct writer *w, uint8_t rd, vaddr_t value) {
     uint8_t saved = rd == 0;
-    half(w, 0xb400 | 1U << saved);
+    add_half(w, 0xb400 | 1U << saved);
     w->pushed = saved + 1;
-    address(w, saved, value);
-    half(w, high(0x4400, rd, saved));
+    make_address(w, saved, value);
+    add_half(w, high(0x4400, rd, saved));
     w->resume += T32_HALF;
-    half(w, 0xbc00 | 1U << saved);
+    add_half(w, 0xbc00 | 1U << saved);
     w->pushed = 0;
 }
 
-static void call(struct writer *w, const struct t32 *in, vaddr_t target) {
-    address(w, ARM_LR, (w->resume + in->size) | 1);
+static void write_call(struct writer *w, const struct t32 *in, vaddr_t target) {
+    make_address(w, ARM_LR, (w->resume + in->size) | 1);
     if (in->row->form == T32_BX) {
-        half(w, in->word & ~0x80U);
+        add_half(w, in->word & ~0x80U);
     } else if (in->row->form == T32_BLX) {
         far_jump(w, target);
     } else {
         w->resume = target;
-        jump(w, target);
+        write_jump(w, target);
     }
 }
 
 /* A copy, with an IT if there is a condition. */
-static void plain(struct writer *w, const struct t32 *in) {
+static void write_copy(struct writer *w, const struct t32 *in) {
     put_it(w, 1);
-    copy(w, in);
+    add_copy(w, in);
 }
 
-static void branch(struct writer *w, const struct t32 *in, vaddr_t target) {
-    half(w, short_branch(in, true, jump_size(here(w) + T32_HALF, target)));
+static void write_branch(struct writer *w, const struct t32 *in, vaddr_t target) {
+    add_half(w, short_branch(in, true, jump_size(here(w) + T32_HALF, target)));
     w->resume = target;
-    jump(w, target);
+    write_jump(w, target);
 }
 
-static void one(struct writer *w, const struct t32 *in) {
+static void write_one(struct writer *w, const struct t32 *in) {
     struct t32_operand operand = t32_operand_of(in, w->resume);
     struct t32_access a;
     const uint32_t word = in->word;
@@ -333,14 +334,14 @@ static void one(struct writer *w, const struct t32 *in) {
     case T32_B_W:
         put_it(w, 1);
         if (w->condition == ARM_ALWAYS)
-            jump(w, w->target);
+            write_jump(w, w->target);
         else
             jump_or_pass(w, in->size, w->target);
         return;
     case T32_B_COND_N:
     case T32_B_COND_W:
     case T32_CBZ:
-        branch(w, in, w->target);
+        write_branch(w, in, w->target);
         return;
     case T32_ADD_HIGH:
     case T32_MOV_HIGH:
@@ -349,17 +350,17 @@ static void one(struct writer *w, const struct t32 *in) {
         break;
     default:
         if (in->kind == INSN_CALL || in->kind == INSN_CALL_INDIRECT)
-            call(w, in, operand.target);
+            write_call(w, in, operand.target);
         else if (operand.kind != OPERAND_PC_MEMORY)
-            plain(w, in);
+            write_copy(w, in);
         else if (in->row->form == T32_VECTOR_SINGLE || in->kind == INSN_JUMP_INDIRECT)
-            copied(w, in, operand.target, t32_access_of(in, &a) ? a.bytes : 0);
+            load_copy(w, in, operand.target, t32_access_of(in, &a) ? a.bytes : 0);
         else
-            literal(w, in, operand.target);
+            load_literal(w, in, operand.target);
         return;
     }
     if (operand.kind == OPERAND_PLAIN) {
-        plain(w, in);
+        write_copy(w, in);
     } else if (operand.kind == OPERAND_PC_PAGE) {
         add_pc(w, t32_high(word), operand.target);
     } else {
@@ -367,7 +368,7 @@ static void one(struct writer *w, const struct t32 *in) {
                      : in->row->form == T32_ADD_PLAIN ? t32_rd(word)
                                                       : t32_high(word);
         put_it(w, 3);
-        address(w, rd, operand.target);
+        make_address(w, rd, operand.target);
     }
 }
 
@@ -388,7 +389,7 @@ static uint8_t state_at(uint32_t it, uint8_t i) {
 /* Copies BLOCK, which may have fewer instructions than IT. */
 static void whole_block(struct writer *w, const struct t32_block *block, uint32_t it) {
     const vaddr_t start = w->resume;
-    half(w, (it & ~15U) | first_of(it, block->count));
+    add_half(w, (it & ~15U) | shortened_mask(it, block->count));
     for (uint8_t i = 0; i < block->count; i++) {
         const struct t32 *in = &block->at[i].in;
         w->resume = start + block->at[i].offset;
@@ -396,7 +397,7 @@ static void whole_block(struct writer *w, const struct t32_block *block, uint32_
         if (in->kind == INSN_JUMP)
             jump_or_pass(w, in->size, w->target);
         else
-            copy(w, in);
+            add_copy(w, in);
     }
 }
 
@@ -406,7 +407,7 @@ static void split_block(struct writer *w, const struct t32_block *block, uint32_
         w->resume = start + block->at[i].offset;
         w->condition = block->at[i].condition;
         w->it = state_at(it, i);
-        one(w, &block->at[i].in);
+        write_one(w, &block->at[i].in);
     }
     w->out->parts[0].resume = start;
     w->out->parts[0].it = 0;
@@ -431,7 +432,7 @@ int t32_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, stru
     if (in.row->form == T32_IT && t32_block_at(bytes, insn->size, &block))
         write_block(&w, &block, in.word);
     else
-        one(&w, &in);
+        write_one(&w, &in);
     return w.r;
 }
 

@@ -64,7 +64,7 @@ static bool rounds_down(uint32_t word) {
 /* Is it `mov rd, rm`? */
 static bool is_move(uint32_t word) { return (word & 0xffeff0f0) == 0xea4f0000; }
 
-static struct stack_effect simple(const struct t32 *in) {
+static struct stack_effect simple_effect(const struct t32 *in) {
     const uint32_t word = in->word;
     const struct stack_effect other = stack_changed(t32_written(in));
     switch (in->row->form) {
@@ -107,12 +107,12 @@ static size_t effects_of(const struct t32 *in, struct stack_effect ret[STACK_MAX
     else if (t32_access_of(in, &a))
         return access_effects(&a, ret);
     else
-        ret[0] = simple(in);
+        ret[0] = simple_effect(in);
     return 1;
 }
 
 /* Effects of an instruction that may or may not run. */
-static size_t perhaps(const struct t32 *in, struct stack_effect *ret) {
+static size_t possible_effects(const struct t32 *in, struct stack_effect *ret) {
     struct t32_access a;
     size_t n = 0;
     bool writes = t32_access_of(in, &a) && !a.load && !a.indexed;
@@ -122,7 +122,7 @@ static size_t perhaps(const struct t32 *in, struct stack_effect *ret) {
     return n;
 }
 
-static bool leaves(uint8_t kind) {
+static bool leaves_function(uint8_t kind) {
     return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_JUMP_INDIRECT;
 }
 
@@ -134,7 +134,7 @@ static size_t effects_where(const struct t32_block *block, uint8_t condition,
         const struct t32_member *m = &block->at[i];
         struct stack_effect more[STACK_MAX_EFFECTS];
         bool runs = m->condition == condition || is_call(m->in.kind);
-        size_t count = runs ? effects_of(&m->in, more) : perhaps(&m->in, more);
+        size_t count = runs ? effects_of(&m->in, more) : possible_effects(&m->in, more);
         if (n + count > STACK_MAX_EFFECTS) {
             ret[0] = stack_changed(UINT32_MAX);
             return 1;
@@ -148,7 +148,7 @@ static size_t effects_where(const struct t32_block *block, uint8_t condition,
 static size_t block_effects(const struct t32_block *block,
                             struct stack_effect ret[STACK_MAX_EFFECTS]) {
     const struct t32_member *last = t32_last(block);
-    return effects_where(block, leaves(last->in.kind) ? last->condition : ARM_ALWAYS, ret);
+    return effects_where(block, leaves_function(last->in.kind) ? last->condition : ARM_ALWAYS, ret);
 }
 
 /* The condition of all instructions of a block that writes no flags; else ARM_ALWAYS. */

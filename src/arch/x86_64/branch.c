@@ -25,7 +25,7 @@ static bool holds(unsigned condition, uint64_t flags) {
 }
 
 /* Executes loopne, loope, loop or jrcxz (by OPCODE's last two bits); returns if it branches. */
-static bool counts_on(struct user_regs_struct *r, uint8_t opcode) {
+static bool loop_is_taken(struct user_regs_struct *r, uint8_t opcode) {
     enum { LOOPNE, LOOPE, LOOP, JRCXZ };
     bool zero = r->eflags & ZERO;
     switch (opcode & 3) {
@@ -111,7 +111,7 @@ static enum regs_taken take(struct user_regs_struct *r, const uint8_t *code, siz
     case INSN_LOOP:
         if (has_small_counter(&insn, code))
             return REGS_NOT_TAKEN;
-        taken = counts_on(r, code[insn.field - 1]);
+        taken = loop_is_taken(r, code[insn.field - 1]);
         break;
     case INSN_JUMP_INDIRECT:
         return jump_indirect(r, code, room, reach);

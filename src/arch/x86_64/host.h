@@ -30,7 +30,7 @@ enum {
     REGS_FRAME_BYTES = 16, /* from a frame pointer to the frame's CFA; 0: this varies */
     REGS_SIGNAL_RETURN_BYTES = 9,
     REGS_SIGNAL_STATE = REGS_DWARF_PC, /* the machine has one state */
-    REGS_CODE_TELLS = 0, /* callers are also found by the machine's own unwind tables and by code */
+    REGS_CODE_TELLS = 0, /* callers: 0: by DWARF rows; 1: by other tables, or by what code does */
     REGS_CONTEXT_WORDS = 4,
     REGS_CONTEXT_STACK = 18,            /* words from struct sigaltstack to the context words */
     REGS_EXTENDED_NOTE = NT_X86_XSTATE, /* ptrace's name of the state besides general registers */

@@ -57,7 +57,7 @@ static uint32_t written_registers(const struct decoded *d) {
 }
 
 /* A write to plain memory. The effect names the stored register if the instruction is a mov. */
-static struct stack_effect stored(const struct decoded *d) {
+static struct stack_effect store_effect(const struct decoded *d) {
     struct stack_effect none = {.op = STACK_NONE};
     for (int i = 0; i < d->in.operand_count; i++) {
         const ZydisDecodedOperand *o = &d->operands[i];
@@ -75,10 +75,10 @@ static struct stack_effect stored(const struct decoded *d) {
     return none;
 }
 
-static struct stack_effect moved(const struct decoded *d) {
+static struct stack_effect move_effect(const struct decoded *d) {
     const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
     if (!is_word(to))
-        return stored(d);
+        return store_effect(d);
     uint8_t reg = number_of(to->reg.value);
     if (is_word(from))
         return stack_set(reg, number_of(from->reg.value), 0);
@@ -88,10 +88,10 @@ static struct stack_effect moved(const struct decoded *d) {
 }
 
 /* add, sub, and with a constant; lea of plain memory. */
-static struct stack_effect computed(const struct decoded *d) {
+static struct stack_effect sum_effect(const struct decoded *d) {
     const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
     if (!is_word(to))
-        return stored(d);
+        return store_effect(d);
     uint8_t reg = number_of(to->reg.value);
     if (d->in.mnemonic == ZYDIS_MNEMONIC_LEA && is_plain_memory(from))
         return stack_set(reg, number_of(from->mem.base), from->mem.disp.value);
@@ -110,7 +110,7 @@ static struct stack_effect computed(const struct decoded *d) {
     }
 }
 
-static struct stack_effect pushed(const struct decoded *d) {
+static struct stack_effect push_effect(const struct decoded *d) {
     if (d->in.operand_width != WORD_BITS)
         return stack_changed(0);
     uint8_t reg = is_word(&d->operands[0]) ? number_of(d->operands[0].reg.value) : NO_REG;
@@ -119,7 +119,7 @@ static struct stack_effect pushed(const struct decoded *d) {
     return (struct stack_effect){.op = STACK_PUSH, .reg = reg};
 }
 
-static struct stack_effect popped(const struct decoded *d) {
+static struct stack_effect pop_effect(const struct decoded *d) {
     bool flags = d->in.mnemonic != ZYDIS_MNEMONIC_POP;
     if (d->in.operand_width != WORD_BITS || (!flags && !is_word(&d->operands[0])))
         return stack_changed(0);
@@ -142,30 +142,30 @@ static struct stack_effect effect_of(const struct decoded *d) {
         return stack_set(RSP, RSP, 0);
     switch (d->in.mnemonic) {
     case ZYDIS_MNEMONIC_MOV:
-        return moved(d);
+        return move_effect(d);
     case ZYDIS_MNEMONIC_LEA:
     case ZYDIS_MNEMONIC_ADD:
     case ZYDIS_MNEMONIC_SUB:
     case ZYDIS_MNEMONIC_AND:
-        return computed(d);
+        return sum_effect(d);
     case ZYDIS_MNEMONIC_PUSH:
     case ZYDIS_MNEMONIC_PUSHFQ:
-        return pushed(d);
+        return push_effect(d);
     case ZYDIS_MNEMONIC_POP:
     case ZYDIS_MNEMONIC_POPFQ:
-        return popped(d);
+        return pop_effect(d);
     case ZYDIS_MNEMONIC_LEAVE:
         return (struct stack_effect){
             .op = d->in.operand_width == WORD_BITS ? STACK_LEAVE : STACK_NONE, .reg = RBP};
     case ZYDIS_MNEMONIC_CALL:
         return (struct stack_effect){.op = STACK_CALL};
     default:
-        return stored(d);
+        return store_effect(d);
     }
 }
 
 /* Registers whose new values the effect gives. */
-static uint32_t explained(const struct stack_effect *effect) {
+static uint32_t registers_with_values(const struct stack_effect *effect) {
     uint32_t reg = effect->reg == NO_REG ? 0 : 1U << effect->reg;
     switch ((enum stack_op)effect->op) {
     case STACK_SET:
@@ -190,7 +190,7 @@ size_t x86_64_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[S
         return 1;
     }
     struct stack_effect e = effect_of(&d);
-    e.changed = written_registers(&d) & ~explained(&e);
+    e.changed = written_registers(&d) & ~registers_with_values(&e);
     if (e.op == STACK_CALL)
         e.changed = not_kept_by_calls;
     if (d.in.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
