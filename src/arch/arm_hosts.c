@@ -18,8 +18,7 @@ bool regs_lane_taken(const struct regs *regs) {
     return false;
 }
 bool regs_call_sets_lane(long number, uint64_t argument) {
-    (void)number;
-    (void)argument;
+    (void)number, (void)argument;
     return false;
 }
 
@@ -28,10 +27,7 @@ bool regs_trap_flag(const struct regs *regs) {
     (void)regs;
     return false;
 }
-void regs_set_trap_flag(struct regs *regs, bool set) {
-    (void)regs;
-    (void)set;
-}
+void regs_set_trap_flag(struct regs *regs, bool set) { (void)regs, (void)set; }
 
 /* If the kernel is to restart a call, it resets the registers to the call's begin before the tracer
  * sees the thread (do_signal()). 32-bit Arm restarts without leaving the kernel, unless the pc has

@@ -6,8 +6,7 @@
 #include "arch/arm/agent.h"
 
 size_t arm_landing(const uint8_t *bytes, size_t room) {
-    (void)bytes;
-    (void)room;
+    (void)bytes, (void)room;
     return 0;
 }
 

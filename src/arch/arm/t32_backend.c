@@ -21,9 +21,7 @@ static bool is_filler(const uint8_t *bytes, size_t room) {
 
 /* XRay's sleds are A32 code (compiler-rt, xray_arm.cpp). */
 static size_t sled(const uint8_t *bytes, size_t room, enum sled_kind kind) {
-    (void)bytes;
-    (void)room;
-    (void)kind;
+    (void)bytes, (void)room, (void)kind;
     return 0;
 }
 

@@ -24,7 +24,7 @@ static bool holds(unsigned condition, uint64_t flags) {
     return all[condition >> 1] != (condition & 1);
 }
 
-/* Executes loopne, loope, loop or jrcxz (by OPCODE's last two bits); returns if it branches. */
+/* Executes loopne, loope, loop or jrcxz (OPCODE's last two bits). Returns whether it branches. */
 static bool loop_is_taken(struct user_regs_struct *r, uint8_t opcode) {
     enum { LOOPNE, LOOPE, LOOP, JRCXZ };
     bool zero = r->eflags & ZERO;

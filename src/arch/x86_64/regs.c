@@ -46,8 +46,7 @@ void regs_dwarf(const struct regs *regs, uint64_t ret[REGS_DWARF_COUNT]) {
 }
 
 bool regs_link(const uint64_t registers[REGS_DWARF_COUNT], uint64_t *ret) {
-    (void)registers;
-    (void)ret;
+    (void)registers, (void)ret;
     return false;
 }
 
@@ -195,14 +194,12 @@ bool regs_has_reserved(const struct regs *regs) {
 
 /* The gs base holds the lane, and each thread has its own. */
 bool regs_has_lane(const struct regs *regs, taddr_t at) {
-    (void)regs;
-    (void)at;
+    (void)regs, (void)at;
     return true;
 }
 
 bool regs_return_address(const struct regs *regs, taddr_t *ret) {
-    (void)regs;
-    (void)ret;
+    (void)regs, (void)ret;
     return false;
 }
 
@@ -234,17 +231,12 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
 }
 
 bool regs_is_stub_code(bool other, const uint8_t *code, size_t size) {
-    (void)other;
-    (void)code;
-    (void)size;
+    (void)other, (void)code, (void)size;
     return false;
 }
 
 bool regs_find_stub_end(bool other, const uint8_t *code, size_t size, size_t *ret) {
-    (void)other;
-    (void)code;
-    (void)size;
-    (void)ret;
+    (void)other, (void)code, (void)size, (void)ret;
     return false;
 }
 
