@@ -1,7 +1,7 @@
 /*
- * The agent on 32-bit Arm: the tables of threads' lanes, code for threads without a lane and for
- * full rings, for the wait of the dynamic linker's hook, for remote system calls, the bridge on
- * which threads leave trampolines, and code for remainders of calls that a stop has cut short.
+ * The agent on 32-bit Arm. It has the tables of threads' lanes, and code for threads without a lane,
+ * for full rings, for the wait of the dynamic linker's hook, and for remote system calls. On its
+ * bridge threads leave trampolines. Its last part makes remainders of calls that a stop cut short.
  *
  * A copy stands at the start of each trampoline area. It is position independent, calls nothing, and
  * is A32 code. Stubs of both states come by `bx`; r0 is the address in the stub to return to, with

@@ -1,12 +1,12 @@
 /*
- * The agent on x86-64: code for full rings, for the wait of the dynamic linker's hook, for remote
- * system calls, the bridge on which threads leave trampolines, and code for remainders of calls
- * that a stop has cut short.
+ * The agent on x86-64. It has code for full rings, for the wait of the dynamic linker's hook, and
+ * for remote system calls. On its bridge threads leave trampolines. Its last part makes remainders
+ * of calls that a stop cut short.
  *
  * A copy stands at the start of each trampoline area. It is position independent and calls nothing.
- * The code that stubs jump to makes no system call. It uses only rax, rcx, rdx, flags and, in
- * slices, rsi, which the stub has saved (or proven dead), and the stack below rsp as a leaf
- * function may. So a thread that is stopped here for a signal can be rolled back to its site like
+ * The code that stubs jump to makes no system call. It uses rax, rcx, rdx, flags and, in slices,
+ * rsi, which the stub has saved (or proven dead). It uses the stack below rsp as a leaf function
+ * may. So a thread that is stopped here for a signal can be rolled back to its site like
  * one in a stub; rdx is an address in the stub. The agent begins with a table of its entry points
  * (struct agent_entries in arch/x86_64/stub.h), each an offset from the start.
  */
@@ -190,7 +190,7 @@ hook_done:
 
     .balign 16
 /* A remote call by the tracer. If the tracer dies meanwhile, rt_sigreturn brings the thread back:
- * rsp points at a signal frame with all registers (target/remote.c). */
+ * rsp points at a signal frame with all registers (target/thread.c). */
 syscall:
     syscall
     movl $15, %eax /* rt_sigreturn */

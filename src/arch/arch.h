@@ -241,9 +241,8 @@ struct arch {
     bool (*is_return)(const uint8_t *bytes, size_t room);
     /* Does the processor refuse the instruction at BYTES to programs without access to devices? */
     bool (*is_barred)(const uint8_t *bytes, size_t size);
-    /* Are the insn_bytes at BYTES (ROOM > 0) an instruction with which linkers fill gaps between
-     * sections? Elsewhere the same bytes may be ordinary code. NULL: fillers are INSN_BREAK or
-     * INSN_NOP. */
+    /* Are the insn_bytes at BYTES (ROOM > 0) linkers' filler between sections? Elsewhere the same
+     * bytes may be ordinary code. NULL: fillers are INSN_BREAK or INSN_NOP. */
     bool (*is_filler)(const uint8_t *bytes, size_t room);
     /* Does the instruction at BYTES (SIZE: its own) write the register by which stubs find lanes?
      * NULL: programs cannot take that register away. */
@@ -302,10 +301,10 @@ struct arch {
      * that reads the table behind the call; only the table's number of entries is returned then. */
     struct dispatch (*dispatch)(struct code_bytes jump, const struct code_bytes *past,
                                 size_t count);
-    /* Does a function with this NAME, or with this code (ROOM bytes are readable), read a table
-     * right behind its calls, and jump by it instead of returning? DISPATCH_OFFSETS: yes; only the
-     * form of the table is set, and entry_bytes is 0 if not known. DISPATCH_ANY: no. NULL: no such
-     * functions are known. */
+    /* Does the function with this NAME, or this code (ROOM bytes are readable), jump by a table
+     * that stands behind each of its calls? DISPATCH_OFFSETS: yes; only the form of the table is
+     * set, and entry_bytes is 0 if not known. DISPATCH_ANY: no. NULL: no such functions are known.
+     */
     struct dispatch (*inline_table_named)(const char *name);
     struct dispatch (*inline_table_read)(const uint8_t *bytes, size_t room);
     /* Writes the instruction at BYTES as text. Returns its size; 1 when there is none. */

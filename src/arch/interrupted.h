@@ -1,6 +1,6 @@
 /*
- * System calls that fail with EINTR after a stop without a signal handler, and that the kernel does
- * not restart (signal(7), "Interruption of system calls and library functions by stop signals").
+ * System calls that fail with EINTR after a stop without a signal handler. The kernel does not
+ * restart them (signal(7), "Interruption of system calls and library functions by stop signals").
  * Calls on sockets are among them, as these may have a timeout.
  */
 #pragma once

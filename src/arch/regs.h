@@ -87,8 +87,8 @@ enum agent_place {
     AGENT_BRIDGE    /* on its way out of a trampoline (bridge.h) */
 };
 enum agent_place regs_agent_place(const struct regs *regs, taddr_t area);
-/* If the thread is looking for its lane in the agent's tables (wire/lane_lookup.h), makes it start
- * the search again, as the tool has changed them. Returns whether it was. Of hosts with tables. */
+/* If the thread is searching the agent's tables (wire/lane_lookup.h) for its lane: makes it start
+ * again, as the tool has changed them. Returns whether it was. Of hosts with tables. */
 bool regs_seek_again(struct regs *regs, taddr_t area);
 /* In the agent: the address in the stub to which the thread will return. *RET_OTHER: the stub is
  * code of the machine's other state (arch.other). */

@@ -61,7 +61,7 @@ enum {
 };
 
 /* Whether the thread returns with EINTR from a call that the kernel does not restart after a stop
- * without a handler, as far as registers show. The second function repeats the call. */
+ * without a handler. (Registers do not show all.) The second function repeats the call. */
 bool regs_is_interrupted(const struct regs *regs);
 void regs_call_again(struct regs *regs);
 
