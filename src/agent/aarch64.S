@@ -6,12 +6,12 @@
  * A copy stands at the start of each trampoline area. It is position independent and calls nothing.
  * The code that stubs jump to makes no system call and changes no flag. It uses only x0 to x3 and,
  * in slices, x4 to x9, which the stub has saved. So a thread that is stopped here for a signal can
- * be rolled back to its site like one in a stub; x0 is an address in the stub. (The `br` to it needs
- * no landing instruction: areas are not guarded.)
+ * be rolled back to its site like one in a stub; x0 is an address in the stub. (The `br` to it
+ * needs no landing instruction: areas are not guarded.)
  *
- * The agent begins with the tables of lanes (wire/lane_lookup.h). Only the tool writes them, and the
- * three words at `asks`, by /proc/PID/mem. Behind the tables are a branch for each of the agent's
- * entries, and struct a64_agent_entries, whose members are offsets from the start.
+ * The agent begins with the tables of lanes (wire/lane_lookup.h). Only the tool writes them, and
+ * the three words at `asks`, by /proc/PID/mem. Behind the tables are a branch for each of the
+ * agent's entries, and struct a64_agent_entries, whose members are offsets from the start.
  */
 #include "wire/lane_lookup.h"
 #include "wire/ring.h"
@@ -121,7 +121,7 @@ seek_return:
     br x0
 
     .balign 16
-/* OVERFLOW_WAIT: gives the reservation in x3's lane back, waits for room, and starts again at x0. */
+/* OVERFLOW_WAIT: releases the slot in x3's lane, waits for room, and starts again at x0. */
 wait:
     ldxr x1, [x3]
     sub x1, x1, #EVENT_BYTES

@@ -1,13 +1,14 @@
 /*
- * The agent on 32-bit Arm. It has the tables of threads' lanes, and code for threads without a lane,
- * for full rings, for the wait of the dynamic linker's hook, and for remote system calls. On its
- * bridge threads leave trampolines. Its last part makes remainders of calls that a stop cut short.
+ * The agent on 32-bit Arm. It has the tables of threads' lanes, and code for threads without a
+ * lane, for full rings, for the wait of the dynamic linker's hook, and for remote system calls. On
+ * its bridge threads leave trampolines. Its last part makes remainders of calls that a stop cut
+ * short.
  *
- * A copy stands at the start of each trampoline area. It is position independent, calls nothing, and
- * is A32 code. Stubs of both states come by `bx`; r0 is the address in the stub to return to, with
- * the state's bit. The code that stubs jump to makes no system call. It uses only r0 to r6, in
- * slices also r8 to r12, and the flags, all of which the stub has saved. So a thread that is stopped
- * here for a signal can be rolled back to its site like one in a stub.
+ * A copy stands at the start of each trampoline area. It is position independent, calls nothing,
+ * and is A32 code. Stubs of both states come by `bx`; r0 is the address in the stub to return to,
+ * with the state's bit. The code that stubs jump to makes no system call. It uses only r0 to r6, in
+ * slices also r8 to r12, and the flags, all of which the stub has saved. So a thread that is
+ * stopped here for a signal can be rolled back to its site like one in a stub.
  *
  * The agent begins with the tables of lanes (wire/lane_lookup.h); r5 is their address. Behind them
  * are a branch for each of the agent's entries, and struct arm_agent_entries, whose members are
@@ -32,7 +33,8 @@ start:
     b drop
     b hook
     b slice
-    .short seek - start, seek_end - start, wait - start, drop - start, drop_counting - start, drop_counted - start
+    .short seek - start, seek_end - start, wait - start
+    .short drop - start, drop_counting - start, drop_counted - start
     .short slice - start, hook - start, hook_seek_end - start, call - start, end - start
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_back - start, gate_end - start, notes - start, asks - start
@@ -41,7 +43,7 @@ start:
 asks: /* struct lane_asks */
     .quad 0, 0, 0
 
-/* Searches the keys from r2 to r4 for r1, a thread pointer. Goes to FOUND with r2 behind the key. */
+/* Searches the keys from r2 to r4 for r1, a thread pointer. Goes to FOUND, r2 behind the key. */
     .macro search_keys found
 next_key\@:
     ldr r3, [r2], #LANE_KEY_BYTES
@@ -202,8 +204,8 @@ drop_counted:
     .balign 16
 /*
  * Records a slice of the stack above the stub's frame (STUB_SLICE) in r6's lane: LANE_SLICE_BYTES,
- * but only to the end of the thread's own stack. On other stacks it ends with the page, to which the
- * stub has just pushed. If the slice would begin at a page's start, the pushes went to the page
+ * but only to the end of the thread's own stack. On other stacks it ends with the page, to which
+ * the stub has just pushed. If the slice would begin at a page's start, the pushes went to the page
  * below, and nothing is read.
  *
  * r4: whether to wait for room. r0: the stub's `done`. r5: the slice's end; 0: no room. Only
@@ -329,11 +331,11 @@ end:
     .balign 16
 /*
  * Here one thread at a time runs the remaining straight code of a trampoline, with its signals
- * blocked (patch/crossing.c). The tool writes the instructions, of either state, a jump to the gate,
- * the address of the way back, and the notes. The gate's first call does nothing; the tool stops the
- * thread there and moves it. Without a tool the thread goes on: the second call restores its signal
- * mask, and the gate jumps to where the trampoline's code would have come. No flag changes. The gate
- * uses 4 bytes of the stack, which the stub also used.
+ * blocked (patch/crossing.c). The tool writes the instructions, of either state, a jump to the
+ * gate, the address of the way back, and the notes. The gate's first call does nothing; the tool
+ * stops the thread there and moves it. Without a tool the thread goes on: the second call restores
+ * its signal mask, and the gate jumps to where the trampoline's code would have come. No flag
+ * changes. The gate uses 4 bytes of the stack, which the stub also used.
  */
 bridge:
     .skip BRIDGE_BYTES, 0

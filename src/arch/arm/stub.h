@@ -49,8 +49,8 @@
  * A STUB_HOOK stub has between `mrs` and `done` the table's address and the way to agent_hook, with
  * r0 = done.
  *
- * The slot is written before it is reserved. Only the thread itself writes to its ring, and a
- * thread that is stopped in between is rolled back to its site, with nothing to undo. Reserving the
+ * The slot is written before it is reserved. Only the thread itself writes to its ring. A thread
+ * that is stopped in between is rolled back to its site, with nothing to undo. Reserving the
  * slot commits it. So all slots below the head are whole, though stores of 16 bytes (and, on some
  * processors, of 8) are not atomic. Readers see the head move after the slot's stores (`dmb` before
  * `again`). With OVERFLOW_OVERWRITE they see the next slot's stores after the head's move (`dmb` at
