@@ -1,23 +1,23 @@
 /*
- * The agent on AArch64: where stubs find threads' lanes, what they come to when there is none or the
- * ring is full, the wait of the dynamic linker's hook, the place where remote system calls are made,
- * the bridge by which the tool brings threads out of trampolines, and the place where threads make what
- * is left of calls that a stop has cut short.
+ * The agent on AArch64. It has the tables of threads' lanes, and code for threads without a lane,
+ * for full rings, for the wait of the dynamic linker's hook, and for remote system calls. On its
+ * bridge threads leave trampolines. Its last part makes remainders of calls that a stop cut short.
  *
  * A copy stands at the start of each trampoline area. It is position independent and calls nothing.
- * What stubs come to makes no system call, changes no flag, and uses only x0 to x3 and, in slices, x4
- * to x9, which the stub has saved. So a thread that is stopped here for a signal can be rolled back to its site like one
- * in a stub: x0 tells the stub. (Its `br` needs no landing instruction: areas are not guarded.)
+ * The code that stubs jump to makes no system call and changes no flag. It uses only x0 to x3 and,
+ * in slices, x4 to x9, which the stub has saved. So a thread that is stopped here for a signal can
+ * be rolled back to its site like one in a stub; x0 is an address in the stub. (The `br` to it
+ * needs no landing instruction: areas are not guarded.)
  *
- * It begins with the tables of lanes (wire/lane_lookup.h). Only the tool writes them, and the three words at
- * `asks`, by /proc/PID/mem. Behind them stands a branch for each of the agent's entries, then struct
- * a64_agent_entries, each an offset from the start.
+ * The agent begins with the tables of lanes (wire/lane_lookup.h). Only the tool writes them, and
+ * the three words at `asks`, by /proc/PID/mem. Behind the tables are a branch for each of the
+ * agent's entries, and struct a64_agent_entries, whose members are offsets from the start.
  */
 #include "wire/lane_lookup.h"
 #include "wire/ring.h"
 
-#define RESERVE 40     /* from a stub's `retry` to where it has found its lane */
-#define NOBODY 30      /* CONTROL_OWNER_DIED, as a number of a bit */
+#define RETRY_TO_RESERVE 40 /* bytes in a stub from `retry` to `reserve` */
+#define OWNER_DIED_BIT 30   /* of CONTROL_OWNER_DIED */
 
     .text
 start:
@@ -37,84 +37,91 @@ stack_ranges:
     .short remainder - start, remainder_made - start, remainder_end - start
     .balign 16
 asks:
-    .quad 0 /* address of the struct control to be watched */
-    .quad 0 /* address of the lane of those that have none, whose `hook` asks the tool to look */
-    .quad 0 /* address of the struct control of those that have one */
+    .quad 0 /* lane_asks.control: is there a tool that finds lanes? */
+    .quad 0 /* lane_asks.lane: for threads without a lane; its `hook` asks the tool to find them */
+    .quad 0 /* lane_asks.owner: is there a tool that reads rings? */
 
-/* Looks through the keys from x2 on for x1, a thread pointer. To FOUND, with x2 behind the key. */
-    .macro look found
-1:  ldr x3, [x2], #LANE_KEY_BYTES
+/* Searches the keys from x2 on for x1, a thread pointer. Goes to FOUND with x2 behind the key. */
+    .macro search_keys found
+next_key\@:
+    ldr x3, [x2], #LANE_KEY_BYTES
     sub x3, x3, x1
     cbz x3, \found
     adr x3, stack_ranges
     sub x3, x2, x3
-    cbnz x3, 1b
+    cbnz x3, next_key\@
     .endm
 
-/* Looks through the stack ranges for the one of x1 that the stack pointer is in. To FOUND, with x2 behind it. */
-    .macro look_at_stack found
+/* Searches the stack ranges of x1 for the stack pointer. Goes to FOUND with x2 behind the range. */
+    .macro search_stack_ranges found
     adr x2, stack_ranges
-1:  ldr x3, [x2], #LANE_STACK_RANGE_BYTES
+next_range\@:
+    ldr x3, [x2], #LANE_STACK_RANGE_BYTES
     sub x3, x3, x1
-    cbz x3, 3f
-2:  ldur x3, [x2, #-LANE_STACK_RANGE_BYTES]
+    cbz x3, check_range\@
+wrong_range\@:
+    ldur x3, [x2, #-LANE_STACK_RANGE_BYTES]
     add x3, x3, #1
-    cbnz x3, 1b
-    b 4f
-3:  ldur x3, [x2, #LANE_STACK_RANGE_LOW - LANE_STACK_RANGE_BYTES]
+    cbnz x3, next_range\@
+    b no_range\@
+check_range\@:
+    ldur x3, [x2, #LANE_STACK_RANGE_LOW - LANE_STACK_RANGE_BYTES]
     sub x3, sp, x3
-    tbnz x3, #63, 2b
+    tbnz x3, #63, wrong_range\@
     ldur x3, [x2, #LANE_STACK_RANGE_HIGH - LANE_STACK_RANGE_BYTES]
     sub x3, sp, x3
-    tbz x3, #63, 2b
+    tbz x3, #63, wrong_range\@
     b \found
-4:
+no_range\@:
     .endm
 
-/* Looks through all stack ranges, then through all keys, from the one on where x1's would stand. */
-    .macro look_all found
-    look_at_stack \found
+/* Searches all stack ranges, then all keys, beginning with the key that x1's bits choose. */
+    .macro search_all found
+    search_stack_ranges \found
     ubfx x2, x1, #LANES_SHIFT, #LANES_BITS
     adr x3, start
     add x2, x3, x2, lsl #4
-    look \found
+    search_keys \found
     adr x2, start
-    look \found
+    search_keys \found
     .endm
 
-/* To GONE if there is no tool any more, by the word of `asks` AT bytes in. */
-    .macro unless_gone at, gone
+/* Goes to GONE if the tool has died, by the struct control to which `asks` + AT points. */
+    .macro check_tool at, gone
     ldr x2, asks + \at
     ldr w2, [x2]
-    tbnz w2, #NOBODY, \gone
+    tbnz w2, #OWNER_DIED_BIT, \gone
     .endm
 
-/* Asks the tool to look what thread pointers there are; to GONE if nobody would. */
+/* Asks the tool to give the thread a lane. Goes to GONE if there is no tool. */
     .macro ask gone
-    unless_gone 0, \gone
+    check_tool 0, \gone
     ldr x3, asks + 8
     mov x2, #1
     str x2, [x3, #LANE_HOOK]
     yield
     .endm
 
-/* The lane was not where x1, the thread pointer, leads to: goes on behind that at x0, the stub's
- * `retry`, with x3 the lane. Where nobody reads any lane will do. */
+/* The key that the bits of x1, the thread pointer, choose is not the thread's. Finds the lane, and
+ * returns to `reserve` of the stub whose `retry` is x0, with x3 the lane. If the tool has died any
+ * lane will do. */
 seek:
-    unless_gone 16, no_lane
-    look_all 3f
-    ask no_lane
+    check_tool 16, seek_any_lane
+    search_all seek_found
+    ask seek_any_lane
     b seek
 seek_end:
-no_lane:
+seek_any_lane:
     ldr x3, asks + 8
-    b 4f
-3:  ldur x3, [x2, #8 - LANE_KEY_BYTES]
-4:  add x0, x0, #RESERVE
+    b seek_return
+seek_found:
+    ldur x3, [x2, #8 - LANE_KEY_BYTES]
+seek_return:
+    add x0, x0, #RETRY_TO_RESERVE
     br x0
 
     .balign 16
-/* OVERFLOW_WAIT: gives the reservation in x3's lane back, waits for room, and begins again at x0. */
+/* OVERFLOW_WAIT: releases the slot in x3's lane, waits for room, and starts again at x0. */
 wait:
     ldxr x1, [x3]
     sub x1, x1, #EVENT_BYTES
@@ -124,21 +131,24 @@ wait_released:
     ldr x1, [x3, #LANE_WAITS]
     add x1, x1, #1
     str x1, [x3, #LANE_WAITS]
-1:  ldr x1, [x3, #LANE_HEAD]
+wait_for_room:
+    ldr x1, [x3, #LANE_HEAD]
     ldr x2, [x3, #LANE_LIMIT]
     sub x2, x1, x2
-    tbnz x2, #63, 3f
+    tbnz x2, #63, wait_done
     ldr x2, [x3, #LANE_CONTROL]
     ldr w2, [x2]
-    tbnz w2, #NOBODY, 2f
+    tbnz w2, #OWNER_DIED_BIT, wait_without_tool
     yield
-    b 1b
-2:  mov x2, #0x7fffffffffffffff /* nobody reads any more: the ring goes round for ever */
+    b wait_for_room
+wait_without_tool:
+    mov x2, #0x7fffffffffffffff /* nothing reads the ring any more: overwrite it for ever */
     str x2, [x3, #LANE_LIMIT]
-3:  br x0
+wait_done:
+    br x0
 
     .balign 16
-/* OVERFLOW_DROP: gives the reservation back, counts, and goes on at x0 without an event. */
+/* OVERFLOW_DROP: gives the reservation back, counts a lost event, and goes on at x0. */
 drop:
     ldxr x1, [x3]
     sub x1, x1, #EVENT_BYTES
@@ -151,9 +161,9 @@ drop_released:
 drop_counted:
     br x0
 
-/* One slot of a slice: w2 is its site, and x6 what it tells, 48 bits; changes x6, x7, x8. It is
- * written before it is reserved: until then nobody reads it, and it is the one that need not be whole
- * in a ring that is overwritten. So the slot before it must be seen reserved first. */
+/* Writes one slot of a slice with the site w2 and the value x6, 48 bits; changes x6, x7, x8. The
+ * slot is reserved after it is written. Until then it is not read: readers of overwritten rings
+ * leave out the slot at the head. So the slot before it must be seen reserved first. */
     .macro slot
     dmb ishst
     ldr x7, [x3, #LANE_HEAD]
@@ -178,35 +188,40 @@ drop_counted:
 
     .balign 16
 /*
- * A slice of the stack from x1 on (STUB_SLICE), for x3's lane: as much as is asked for, to the end of
- * the thread's own stack or else of the page, which the stub has just pushed to. (At a page's start that
- * was another one, and nothing is looked at: functions begin at the very end of a stack, as there is no return
- * address on it.) x4: the clock, as events have it; x2: whether to wait for room; x0: the stub's `done`.
- * Only registers decide what is read: where spoor is gone, threads that were born since share a lane.
- * x5 is the end; 0: there is no room. Addresses are told
- * without what authenticates them; what is an address of the kernel's, or too low, is none.
+ * Records a slice of the stack from x1 on (STUB_SLICE) in x3's lane: LANE_SLICE_BYTES, but only to
+ * the end of the thread's own stack. On other stacks it ends with the page, to which the stub has
+ * just pushed. If x1 is a page's start, the pushes went to the page below, and nothing is read: a
+ * function may begin at the very end of a stack, as calls push nothing.
+ *
+ * x4: the clock, in an event's format. x2: whether to wait for room. x0: the stub's `done`. x5: the
+ * slice's end; 0: no room. Only registers decide what is read, since threads that are born after
+ * spoor's death share a lane. Addresses are stored without their signatures. Words that are
+ * addresses of the kernel, or too low, are left out.
  */
 slice:
     ldr x5, [x3, #LANE_SLICE_BYTES]
-    cbz x5, 9f
+    cbz x5, slice_done
     ldr x6, [x3, #LANE_CONTROL]
     ldr w6, [x6]
-    tbnz w6, #NOBODY, 9f
+    tbnz w6, #OWNER_DIED_BIT, slice_done
     ldr x6, [x3, #LANE_STACK_LOW]
     sub x6, x1, x6
-    tbnz x6, #63, 1f
+    tbnz x6, #63, slice_other_stack
     ldr x7, [x3, #LANE_STACK_BYTES]
     sub x7, x7, x6
-    tbnz x7, #63, 1f
-    cbnz x7, 2f
-1:  ubfx x7, x1, #0, #12
-    cbz x7, 2f
+    tbnz x7, #63, slice_other_stack
+    cbnz x7, slice_limit_bytes
+slice_other_stack:
+    ubfx x7, x1, #0, #12
+    cbz x7, slice_limit_bytes
     orr x7, x1, #~0xfff
     neg x7, x7
-2:  sub x6, x7, x5
-    tbnz x6, #63, 3f
+slice_limit_bytes: /* x7: bytes that can be read */
+    sub x6, x7, x5
+    tbnz x6, #63, slice_reserve
     mov x7, x5
-3:  and x7, x7, #~7
+slice_reserve:
+    and x7, x7, #~7
     add x5, x1, x7
     lsl x7, x7, #1
     add x7, x7, #SLICE_HEAD_SLOTS * EVENT_BYTES
@@ -214,61 +229,70 @@ slice:
     ldr x6, [x3, #LANE_HEAD]
     add x6, x6, x7
     sub x6, x8, x6
-    tbz x6, #63, 6f
-    cbz x2, 5f
+    tbz x6, #63, slice_write
+    cbz x2, slice_without_room
     ldr x6, [x3, #LANE_WAITS]
     add x6, x6, #1
     str x6, [x3, #LANE_WAITS]
-4:  ldr x8, [x3, #LANE_LIMIT]
+slice_wait_for_room:
+    ldr x8, [x3, #LANE_LIMIT]
     ldr x6, [x3, #LANE_HEAD]
     add x6, x6, x7
     sub x6, x8, x6
-    tbz x6, #63, 6f
+    tbz x6, #63, slice_write
     ldr x6, [x3, #LANE_CONTROL]
     ldr w6, [x6]
-    tbnz w6, #NOBODY, 9f
+    tbnz w6, #OWNER_DIED_BIT, slice_done
     yield
-    b 4b
-5:  ldr x6, [x3, #LANE_HEAD] /* only that there should have been one */
+    b slice_wait_for_room
+slice_without_room: /* writes only the first slot: it shows that a slice is missing */
+    ldr x6, [x3, #LANE_HEAD]
     add x6, x6, #EVENT_BYTES
     sub x6, x8, x6
-    tbnz x6, #63, 9f
+    tbnz x6, #63, slice_done
     mov x5, #0
-6:  ldr x6, [x3, #LANE_SLICE_SLOTS]
+slice_write:
+    ldr x6, [x3, #LANE_SLICE_SLOTS]
     site SLICE_BEGIN_ID
     slot
-    cbz x5, 9f
+    cbz x5, slice_done
     site (SLICE_BEGIN_ID + 1)
     mov x6, x5
-    adr x9, 7f
+    adr x9, slice_registers
     b slice_slot
-7:
+slice_registers:
     .irp register, x19, x20, x21, x22, x23, x24, x25, x26, x27, x28, x29, x30
     add w2, w2, #4
     mov x6, \register
-    adr x9, 8f
+    adr x9, 1f
     b slice_slot
-8:
+1:
     .endr
     site SLICE_WORD_ID
     ldr x9, [x3, #LANE_SLICE_BYTES]
-    b 8f
-7:  tbnz x9, #SLICE_TAGGED_BIT, 3f
+    b slice_check_end
+slice_word: /* writes the word at x1, if it may be an address */
+    tbnz x9, #SLICE_TAGGED_BIT, slice_tagged_word
     ldr x6, [x1], #8
-2:  tbnz x6, #55, 1f
+slice_check_word:
+    tbnz x6, #55, slice_next_word
     ubfx x7, x6, #16, #32
-    cbz x7, 1f
+    cbz x7, slice_next_word
     slot
-1:  add w2, w2, #4
-8:  sub x6, x5, x1
-    cbnz x6, 7b
-9:  br x0
-3:  mov x6, x1
-    .inst 0xd9600026 /* ldg x6, [x1]: with the tag of what stands there */
+slice_next_word:
+    add w2, w2, #4
+slice_check_end:
+    sub x6, x5, x1
+    cbnz x6, slice_word
+slice_done:
+    br x0
+slice_tagged_word:
+    mov x6, x1
+    .inst 0xd9600026 /* ldg x6, [x1]: gives the address the tag of its memory */
     ldr x6, [x6]
     add x1, x1, #8
-    b 2b
-slice_slot:
+    b slice_check_word
+slice_slot: /* `slot`, called with the return address in x9 */
     slot
     br x9
 
@@ -276,25 +300,28 @@ slice_slot:
 /* Waits until the tool has looked at the modules (or is gone), then goes on at x0. */
 hook:
     mrs x1, tpidr_el0
-    look_all 2f
-    ask 4f
+    search_all hook_lane_found
+    ask hook_done
     b hook
 hook_seek_end:
-2:  ldur x3, [x2, #8 - LANE_KEY_BYTES]
+hook_lane_found:
+    ldur x3, [x2, #8 - LANE_KEY_BYTES]
     mov x2, #1
     str x2, [x3, #LANE_HOOK]
-3:  ldr x2, [x3, #LANE_HOOK]
-    cbz x2, 4f
+hook_wait_for_tool:
+    ldr x2, [x3, #LANE_HOOK]
+    cbz x2, hook_done
     ldr x2, [x3, #LANE_CONTROL]
     ldr w2, [x2]
-    tbnz w2, #NOBODY, 4f
+    tbnz w2, #OWNER_DIED_BIT, hook_done
     yield
-    b 3b
-4:  br x0
+    b hook_wait_for_tool
+hook_done:
+    br x0
 
     .balign 16
-/* A remote call by the tracer, then the way back if the tracer has died meanwhile: sp points at a
- * signal frame that holds all registers (target/thread.c). */
+/* A remote call by the tracer. If the tracer dies meanwhile, rt_sigreturn brings the thread back:
+ * sp points at a signal frame with all registers (target/thread.c). */
 call:
     svc #0
     mov x8, #139 /* rt_sigreturn */
@@ -303,12 +330,12 @@ call:
 end:
     .balign 16
 /*
- * Where one thread at a time goes over what is left of the straight code of a trampoline, while its
- * signals are blocked (patch/crossing.c). The tool writes the instructions here, a jump to the
- * gate, the jump back, and the notes. The first call of the gate does nothing; at it the tool takes
- * the thread away. Without a tool the thread goes on: the second call gives it its signal mask back,
- * then it is where it would have come to in the trampoline. No flag changes. Of the stack 16 bytes
- * are used, half of what the stub had.
+ * Here one thread at a time runs the remaining straight code of a trampoline, with its signals
+ * blocked (patch/crossing.c). The tool writes the instructions, a jump to the gate, the jump back,
+ * and the notes. The gate's first call does nothing; the tool stops the thread there and moves it.
+ * Without a tool the thread goes on: the second call restores its signal mask, and the gate jumps
+ * to where the trampoline's code would have come. No flag changes. The gate uses 16 bytes of the
+ * stack, half of the stub's.
  */
 bridge:
     .skip BRIDGE_BYTES, 0
@@ -323,7 +350,7 @@ gate_saving:
 gate_saved:
     mov x8, #135 /* rt_sigprocmask: how, set, old set, size of sets */
     mov x0, #0   /* SIG_BLOCK */
-    mov x1, #0   /* nothing */
+    mov x1, #0   /* no signals */
     mov x2, #0
     mov x3, #8
     svc #0
@@ -336,7 +363,7 @@ gate_saved:
     ldp x3, x8, [x0, #24]
     ldr x0, [x0]
 gate_restored:
-    b . /* the tool writes where */
+    b . /* the tool writes the target */
 gate_end:
     .org gate + BRIDGE_GATE_BYTES /* fails if it is longer */
     .balign 8
@@ -344,17 +371,17 @@ notes: /* struct bridge_notes in arch/bridge.h */
     .quad 0, 0, 0, 0
     .balign 16
 /*
- * What is left of a call that had transferred some bytes when a stop of ours ended it (tracer/syscall_resume.c).
- * x9: the lane; x10: the first argument; all other registers are the call's. Then rt_sigreturn brings all of them back, with the
- * sum: what was done before, if this fails. Only for the last instruction before that is the stack pointer
- * not the program's.
+ * The remainder of a call that had transferred some bytes when a stop by spoor ended it
+ * (tracer/syscall_resume.c). x9: the lane; x10: the first argument; all other registers are the
+ * call's. The result is the sum, or if the remainder fails, what was done before. rt_sigreturn
+ * restores all registers. The stack pointer is the program's up to the last instruction before it.
  */
 remainder:
     svc #0
 remainder_made:
     str x0, [x9, #LANE_REMAINDER + REMAINDER_RESULT]
-    cmn x0, #512 /* ERESTARTSYS: recvmmsg returns that once more, when it can be called again */
-    b.eq 1f
+    cmn x0, #512 /* ERESTARTSYS: recvmmsg returns it to have the call made again */
+    b.eq remainder_repeat
     cmp x0, #0
     csel x0, x0, xzr, ge
     ldr x1, [x9, #LANE_REMAINDER + REMAINDER_DONE]
@@ -364,7 +391,8 @@ remainder_made:
     add sp, x9, #LANE_REMAINDER + REMAINDER_FRAME
     svc #0
     udf #0
-1:  mov x0, x10
+remainder_repeat:
+    mov x0, x10
     b remainder
 remainder_end:
     .balign 16

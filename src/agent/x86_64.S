@@ -1,17 +1,14 @@
 /*
- * The agent on x86-64: what stubs jump to when a ring is full, the wait of the
- * dynamic linker's hook, the place where remote system calls are made, the
- * bridge by which the tool brings threads out of trampolines, and the place where
- * threads make what is left of calls that a stop has cut short.
+ * The agent on x86-64. It has code for full rings, for the wait of the dynamic linker's hook, and
+ * for remote system calls. On its bridge threads leave trampolines. Its last part makes remainders
+ * of calls that a stop cut short.
  *
- * A copy stands at the start of each trampoline area. It is position
- * independent and calls nothing. What stubs come to makes no system call and
- * uses only rax, rcx, rdx, flags and, in slices, rsi, which the stub has saved (or proven dead), and
- * of the stack what a leaf function may use. So a
- * thread that is stopped here for a signal can be rolled back to its site like
- * one in a stub: rdx tells the stub. It begins with a table of its entry
- * points (struct agent_entries in arch/x86_64/stub.h), each an offset from
- * the start.
+ * A copy stands at the start of each trampoline area. It is position independent and calls nothing.
+ * The code that stubs jump to makes no system call. It uses rax, rcx, rdx, flags and, in slices,
+ * rsi, which the stub has saved (or proven dead). It uses the stack below rsp as a leaf function
+ * may. So a thread that is stopped here for a signal can be rolled back to its site like
+ * one in a stub; rdx is an address in the stub. The agent begins with a table of its entry points
+ * (struct agent_entries in arch/x86_64/stub.h), each an offset from the start.
  */
 #include "wire/ring.h"
 
@@ -25,24 +22,27 @@ start:
     .short remainder - start, remainder_made - start, remainder_end - start
 
     .balign 16
-/* OVERFLOW_WAIT: gives the reservation back, waits for room, and begins again at *rdx. */
+/* OVERFLOW_WAIT: gives the reservation back, waits for room, and starts again at *rdx. */
 wait:
     subq $EVENT_BYTES, %gs:LANE_HEAD
 wait_released:
     incq %gs:LANE_WAITS
-1:  movq %gs:LANE_HEAD, %rax
+wait_for_room:
+    movq %gs:LANE_HEAD, %rax
     cmpq %gs:LANE_LIMIT, %rax
-    jb 3f
+    jb wait_done
     movq %gs:LANE_CONTROL, %rcx
     testl $CONTROL_OWNER_DIED, (%rcx)
-    jnz 2f
+    jnz wait_without_tool
     pause
-    jmp 1b
-2:  movq $-1, %gs:LANE_LIMIT /* nobody reads any more: the ring goes round for ever */
-3:  notrack jmp *%rdx
+    jmp wait_for_room
+wait_without_tool:
+    movq $-1, %gs:LANE_LIMIT /* nothing reads the ring any more: overwrite it for ever */
+wait_done:
+    notrack jmp *%rdx
 
     .balign 16
-/* OVERFLOW_DROP: gives the reservation back, counts, and goes on at *rdx without an event. */
+/* OVERFLOW_DROP: gives the reservation back, counts a lost event, and goes on at *rdx. */
 drop:
     subq $EVENT_BYTES, %gs:LANE_HEAD
 drop_released:
@@ -50,9 +50,9 @@ drop_released:
 drop_counted:
     notrack jmp *%rdx
 
-/* One slot of a slice, which tells of rax, 48 bits; changes rax and rsi. It is written before it is
- * reserved: until then nobody reads it, and it is the one that need not be whole in a ring that is
- * overwritten. */
+/* Writes one slot of a slice with the value rax, 48 bits; changes rax and rsi. The slot is reserved
+ * after it is written. Until then it is not read: readers of overwritten rings leave out the slot
+ * at the head. */
     .macro slot_tail
     movl %eax, %gs:LANE_RING + EVENT_SP_LOW(%rsi)
     shrq $32, %rax
@@ -71,81 +71,89 @@ drop_counted:
 
     .balign 16
 /*
- * A slice of the stack from rcx on (STUB_SLICE): as much as is asked for, to the end of the thread's
- * own stack or else of the page, which the stub has just pushed to. (At a page's start that was another
- * one, and nothing is looked at: a coroutine may begin right at the end of its stack, without a return
- * address.) rax: the clock, as events have it; esi: whether to wait for room. What is at -8, -16, … of
- * rsp: the end (0: there is no room), where it begins, the clock, esi. Only these and registers decide
- * what is read: where spoor is gone, threads that were born since share a lane.
+ * Records a slice of the stack from rcx on (STUB_SLICE): LANE_SLICE_BYTES, but only to the end of
+ * the thread's own stack. On other stacks it ends with the page, to which the stub has just pushed.
+ * If rcx is a page's start, the pushes went to the page below, and nothing is read: a coroutine may
+ * begin right at the end of its stack, without a return address.
+ *
+ * rax: the clock, in an event's format. esi: whether to wait for room. Below rsp: at -8 the slice's
+ * end (0: no room), at -16 its start, at -24 the clock, at -32 esi. Only these and registers decide
+ * what is read, since threads that are born after spoor's death share a lane.
  */
 slice:
     cmpq $0, %gs:LANE_SLICE_BYTES
-    je 9f
+    je slice_done
     movq %rcx, -16(%rsp)
     movq %rax, -24(%rsp)
     movl %esi, -32(%rsp)
     movq %gs:LANE_CONTROL, %rax
     testl $CONTROL_OWNER_DIED, (%rax)
-    jnz 9f
+    jnz slice_done
     movq %rcx, %rax
     subq %gs:LANE_STACK_LOW, %rax
     movq %gs:LANE_STACK_BYTES, %rsi
     subq %rax, %rsi
-    ja 1f
+    ja slice_limit_bytes
     xorl %esi, %esi
     testl $4095, %ecx
-    jz 2f
+    jz slice_reserve
     movl %ecx, %esi
     orl $-4096, %esi
     negl %esi
-1:  cmpq %gs:LANE_SLICE_BYTES, %rsi
-    jbe 2f
+slice_limit_bytes: /* rsi: bytes that can be read */
+    cmpq %gs:LANE_SLICE_BYTES, %rsi
+    jbe slice_reserve
     movq %gs:LANE_SLICE_BYTES, %rsi
-2:  andq $-8, %rsi
+slice_reserve:
+    andq $-8, %rsi
     leaq (%rcx, %rsi), %rax
     movq %rax, -8(%rsp)
     leaq SLICE_HEAD_SLOTS * EVENT_BYTES(, %rsi, EVENT_BYTES / 8), %rsi
     movq %gs:LANE_HEAD, %rax
     addq %rsi, %rax
     cmpq %gs:LANE_LIMIT, %rax
-    jbe 5f
+    jbe slice_write
     cmpl $0, -32(%rsp)
-    je 4f
+    je slice_without_room
     incq %gs:LANE_WAITS
-3:  movq %gs:LANE_HEAD, %rax
+slice_wait_for_room:
+    movq %gs:LANE_HEAD, %rax
     addq %rsi, %rax
     cmpq %gs:LANE_LIMIT, %rax
-    jbe 5f
+    jbe slice_write
     movq %gs:LANE_CONTROL, %rax
     testl $CONTROL_OWNER_DIED, (%rax)
-    jnz 9f
+    jnz slice_done
     pause
-    jmp 3b
-4:  movq %gs:LANE_HEAD, %rax /* only that there should have been one */
+    jmp slice_wait_for_room
+slice_without_room: /* writes only the first slot: it shows that a slice is missing */
+    movq %gs:LANE_HEAD, %rax
     addq $EVENT_BYTES, %rax
     cmpq %gs:LANE_LIMIT, %rax
-    ja 9f
+    ja slice_done
     movq $0, -8(%rsp)
-5:  movq %gs:LANE_SLICE_SLOTS, %rax
+slice_write:
+    movq %gs:LANE_SLICE_SLOTS, %rax
     slot SLICE_BEGIN_ID
     movq -8(%rsp), %rax
     testq %rax, %rax
-    jz 9f
+    jz slice_done
     slot (SLICE_BEGIN_ID + 1)
-    .set number, SLICE_BEGIN_ID + 2
+    .set slot_id, SLICE_BEGIN_ID + 2
     .irp register, rbx, rbp, r12, r13, r14, r15
     movq %\register, %rax
-    slot number
-    .set number, number + 1
+    slot slot_id
+    .set slot_id, slot_id + 1
     .endr
-6:  cmpq -8(%rsp), %rcx
-    jae 9f
+slice_word: /* writes the word at rcx, if it may be an address */
+    cmpq -8(%rsp), %rcx
+    jae slice_done
     movq (%rcx), %rax
     movq %rax, %rsi
     shrq $47, %rsi
-    jnz 7f
+    jnz slice_next_word
     cmpq $0xffff, %rax
-    jbe 7f
+    jbe slice_next_word
     movq %gs:LANE_HEAD, %rsi
     andq %gs:LANE_RING_MASK, %rsi
     slot_tail
@@ -156,29 +164,33 @@ slice:
     movl %eax, %gs:LANE_RING + EVENT_SITE(%rsi)
     incq %gs:LANE_SLICE_SLOTS
     addq $EVENT_BYTES, %gs:LANE_HEAD
-7:  addq $8, %rcx
-    jmp 6b
-9:  notrack jmp *%rdx
+slice_next_word:
+    addq $8, %rcx
+    jmp slice_word
+slice_done:
+    notrack jmp *%rdx
 
     .balign 16
-/* Waits until the tool has looked at the modules (or is gone), then goes on at *rdx. Of a lane that is
- * nobody's own the control word says that from the start: there the tool is not asked at all. */
+/* Waits until the tool has looked at the modules (or is gone), then goes on at *rdx. In a lane that
+ * no thread owns the control word says so from the start, and the tool is not asked. */
 hook:
     movq %gs:LANE_CONTROL, %rcx
     testl $CONTROL_OWNER_DIED, (%rcx)
-    jnz 2f
+    jnz hook_done
     movq $1, %gs:LANE_HOOK
-1:  cmpq $0, %gs:LANE_HOOK
-    je 2f
+hook_wait_for_tool:
+    cmpq $0, %gs:LANE_HOOK
+    je hook_done
     testl $CONTROL_OWNER_DIED, (%rcx)
-    jnz 2f
+    jnz hook_done
     pause
-    jmp 1b
-2:  notrack jmp *%rdx
+    jmp hook_wait_for_tool
+hook_done:
+    notrack jmp *%rdx
 
     .balign 16
-/* A remote call by the tracer, then the way back if the tracer has died meanwhile: rsp points at a
- * signal frame that holds all registers (target/remote.c). */
+/* A remote call by the tracer. If the tracer dies meanwhile, rt_sigreturn brings the thread back:
+ * rsp points at a signal frame with all registers (target/thread.c). */
 syscall:
     syscall
     movl $15, %eax /* rt_sigreturn */
@@ -187,16 +199,16 @@ syscall:
 end:
     .balign 16, 0xcc
 /*
- * Where one thread at a time goes over what is left of the straight code of a trampoline, while its
- * signals are blocked (patch/crossing.c). The tool writes the instructions here, a jump to the
- * gate, and the notes. The first call of the gate does nothing; at it the tool takes the thread
- * away. Without a tool the thread goes on: the second call gives it its signal mask back, then it
- * is where it would have come to in the trampoline. No flag changes.
+ * Here one thread at a time runs the remaining straight code of a trampoline, with its signals
+ * blocked (patch/crossing.c). The tool writes the instructions, a jump to the gate, and the notes.
+ * The gate's first call does nothing; the tool stops the thread there and moves it. Without a tool
+ * the thread goes on: the second call restores its signal mask, and the gate jumps to where the
+ * trampoline's code would have come. No flag changes.
  */
 bridge:
     .skip BRIDGE_BYTES, 0xcc
 gate:
-    movabsq %rax, 0 /* the tool writes where; never the stack, which may end right here (Go's) */
+    movabsq %rax, 0 /* the tool writes the address; not the stack, which may end here (Go's) */
 gate_saving:
     movq notes + 24(%rip), %rax
     movq %rcx, 8(%rax)
@@ -208,7 +220,7 @@ gate_saving:
 gate_saved:
     movl $14, %eax /* rt_sigprocmask: how, set, old set, size of sets */
     movl $0, %edi  /* SIG_BLOCK */
-    movl $0, %esi  /* nothing */
+    movl $0, %esi  /* no signals */
     movl $0, %edx
     movl $8, %r10d
     syscall
@@ -232,21 +244,22 @@ notes: /* struct bridge_notes in arch/bridge.h */
     .quad 0, 0, 0, 0
     .balign 16, 0xcc
 /*
- * What is left of a call that had transferred some bytes when a stop of ours ended it (tracer/syscall_resume.c).
- * The registers are the call's; where it fails, what was done before is the result. Then all registers
- * are as they would be behind the call, flags and the stack untouched: without a tool the thread goes on,
- * too.
+ * The remainder of a call that had transferred some bytes when a stop by spoor ended it
+ * (tracer/syscall_resume.c). The registers are the call's. The result is the sum, or if the
+ * remainder fails, what was done before. At the end all registers are as behind the call; flags
+ * and stack are untouched. So a thread goes on without a tool, too.
  */
 remainder:
     syscall
 remainder_made:
     movq %rax, %gs:LANE_REMAINDER + REMAINDER_RESULT
-    leaq 512(%rax), %rcx /* ERESTARTSYS: recvmmsg returns that once more, when it can be called again */
-    jrcxz 2f
+    leaq 512(%rax), %rcx /* ERESTARTSYS: recvmmsg returns it to have the call made again */
+    jrcxz remainder_repeat
     movzbl %gs:LANE_REMAINDER + REMAINDER_RESULT + 7, %ecx
-    jrcxz 1f
+    jrcxz remainder_add
     movl $0, %eax
-1:  movq %gs:LANE_REMAINDER + REMAINDER_DONE, %rcx
+remainder_add:
+    movq %gs:LANE_REMAINDER + REMAINDER_DONE, %rcx
     leaq (%rcx, %rax), %rax
     movq %gs:LANE_REMAINDER + REMAINDER_REGISTERS, %rdi
     movq %gs:LANE_REMAINDER + REMAINDER_REGISTERS + 8, %rsi
@@ -256,7 +269,8 @@ remainder_made:
     movq %gs:LANE_REMAINDER + REMAINDER_REGISTERS + 40, %r9
     movq %gs:LANE_REMAINDER + REMAINDER_BACK, %rcx
     notrack jmp *%rcx
-2:  movq %gs:LANE_REMAINDER + REMAINDER_NUMBER, %rax
+remainder_repeat:
+    movq %gs:LANE_REMAINDER + REMAINDER_NUMBER, %rax
     jmp remainder
 remainder_end:
     .balign 16, 0xcc

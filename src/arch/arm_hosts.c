@@ -1,14 +1,14 @@
 /*
- * What AArch64 and 32-bit Arm have in common as hosts. Stubs find lanes by thread pointers
- * (wire/lane_lookup.h). No register is free behind a system call by which the agent could come back
- * from its rest: a signal frame brings all registers back. It stands in the thread's lane, to which
- * a register leads that no call takes an argument in.
+ * Shared by AArch64 and 32-bit Arm as hosts. Stubs find lanes by thread pointers
+ * (wire/lane_lookup.h). Behind a system call no register is free that the agent could use to return
+ * from its remainder. So a signal frame restores all registers. It is in the thread's lane; a
+ * register that no call uses for arguments holds the lane's address.
  */
 #include "arch/remainder.h"
 
 #include "arch/agent.h"
 
-/* Every thread has a thread pointer of its own. */
+/* Lanes hang off thread pointers, and every thread has its own. */
 taddr_t regs_lane(const struct regs *regs) {
     (void)regs;
     return 0;
@@ -18,27 +18,23 @@ bool regs_lane_taken(const struct regs *regs) {
     return false;
 }
 bool regs_call_sets_lane(long number, uint64_t argument) {
-    (void)number;
-    (void)argument;
+    (void)number, (void)argument;
     return false;
 }
 
-/* Programs cannot step themselves: there is no flag, or it is the kernel's. */
+/* Programs cannot step themselves: there is no such flag, or only the kernel sets it. */
 bool regs_trap_flag(const struct regs *regs) {
     (void)regs;
     return false;
 }
-void regs_set_trap_flag(struct regs *regs, bool set) {
-    (void)regs;
-    (void)set;
-}
+void regs_set_trap_flag(struct regs *regs, bool set) { (void)regs, (void)set; }
 
-/* Before a tracer sees a thread that is on its way back from a call, the kernel has put the
- * registers to the call's beginning where it would be restarted (do_signal()). 32-bit Arm does the
- * same without leaving the kernel, unless pc has changed since. */
+/* If the kernel is to restart a call, it resets the registers to the call's begin before the tracer
+ * sees the thread (do_signal()). 32-bit Arm restarts without leaving the kernel, unless the pc has
+ * changed since. */
 void regs_finish_restart(struct regs *regs) { (void)regs; }
 
-/* ---- the rest of a system call ---- */
+/* ---- the remainder of a system call ---- */
 
 static const int64_t NOT_BEGUN = -512; /* −ERESTARTSYS */
 
@@ -67,17 +63,18 @@ bool remainder_is_made(const struct regs *regs, taddr_t agent) {
 
 taddr_t remainder_lane(const struct regs *regs) { return regs_remainder_lane(regs); }
 
-static void come_back(struct regs *regs, const struct remainder *remainder, uint64_t result) {
+static void return_to_program(struct regs *regs, const struct remainder *remainder,
+                              uint64_t result) {
     regs_from_frame(remainder->frame, regs);
     regs_set_syscall_result(regs, (int64_t)result, remainder->registers);
 }
 
 void remainder_give_up(struct regs *regs, const struct remainder *remainder) {
-    come_back(regs, remainder, remainder->done);
+    return_to_program(regs, remainder, remainder->done);
 }
 
-/* Where the thread stands right behind the call, which has done some of it, the stop has cut that
- * short: it would be one instruction further else. */
+/* If the thread stands right behind the call and bytes were transferred, the stop has cut the call
+ * short: otherwise the thread would be one instruction further. */
 bool remainder_end(struct regs *regs, taddr_t agent, const struct remainder *remainder,
                    struct remainder_call *ret) {
     const struct agent_remainder at = agent_remainder();
@@ -87,6 +84,6 @@ bool remainder_end(struct regs *regs, taddr_t agent, const struct remainder *rem
                                          : (int64_t)remainder->result;
     bool over = !remainder_was_put_off(result) && (result <= 0 || offset != at.made);
     bool is_left = remainder_is_left(remainder, result, ret);
-    come_back(regs, remainder, ret->done);
+    return_to_program(regs, remainder, ret->done);
     return is_left && !over;
 }

@@ -1,5 +1,5 @@
-/* clock_ticks(): the counter that events carry, read by the tool: after everything that stands
- * before. */
+/* clock_ticks() reads the counter that events carry, in the tool, after all earlier instructions.
+ */
 #pragma once
 
 #if defined __x86_64__

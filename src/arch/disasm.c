@@ -1,3 +1,4 @@
+/* Expands the templates of arch/disasm.h. */
 #include "arch/disasm.h"
 
 #include <inttypes.h>
@@ -18,7 +19,7 @@ void disasm_add(struct disasm *d, const char *format, ...) {
 
 static bool expand(struct disasm *d, const char *p, const char *end);
 
-/* P is behind "<LOW:". */
+/* P: the text behind "<LOW:". */
 static bool expand_choice(struct disasm *d, unsigned low, const char *p) {
     uint32_t count = 1;
     for (const char *q = p; *q != '>'; q++)
@@ -28,7 +29,7 @@ static bool expand_choice(struct disasm *d, unsigned low, const char *p) {
     return *p != '?' && expand(d, p, p + strcspn(p, "|>"));
 }
 
-/* P is behind '<'. */
+/* P: the text behind '<'. */
 static bool expand_field(struct disasm *d, const char *p) {
     char *end;
     unsigned low = (unsigned)strtoul(p, &end, 10);
@@ -44,7 +45,7 @@ static bool expand_field(struct disasm *d, const char *p) {
     return true;
 }
 
-/* P is behind '%'. Returns how many letters were printed, 0 if the row does not fit. */
+/* P: the text behind '%'. Returns how many letters it used, 0 if the row does not fit. */
 static size_t expand_operand(struct disasm *d, const char *p) {
     size_t letters = d->print_register ? d->print_register(d, p) : 0;
     if (letters)

@@ -1,9 +1,9 @@
 /*
  * Prints instructions of Arm's instruction sets by tables, for src/arch only. A row of a table has
- * a mask, a value and a template. The first row that fits a word prints it. In a template
+ * a mask, a value and a template. The first row that fits a word prints the word. In a template
  *
- *     <LOW:A|B|…>     stands for one alternative, chosen by the bits from LOW on that number them
- *                     (2, 4, 8 … alternatives); "?" means that the row does not fit
+ *     <LOW:A|B|…>     stands for one of 2, 4, 8 … alternatives, by the bits from LOW on; "?" means
+ *                     that the row does not fit
  *     <LOW.COUNT>     for the COUNT bits from LOW on as a decimal number; "*N" and "+N" behind it
  *                     multiply and add, "x" prints 0x and hexadecimal digits
  *     %C              for what the instruction set's operand table has for the letter C: another
@@ -33,7 +33,7 @@ struct disasm {
     uint32_t word;
     vaddr_t addr, target;           /* target: of branches, and of accesses relative to the pc */
     const char *condition;          /* printed behind the mnemonic, before its first dot; or NULL */
-    const void *insn;               /* the instruction set's own */
+    const void *insn;               /* private to the instruction set */
     const struct operand *operands; /* ends with the letter 0 */
     /* Prints an operand of several letters and returns their number, or 0. May be NULL. */
     size_t (*print_register)(struct disasm *d, const char *letters);

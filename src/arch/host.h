@@ -1,7 +1,7 @@
 /*
- * What the host's own processor is: a stopped thread's registers, sizes of what its code and its
- * kernel's frames consist of. One header for each that spoor runs on; what is done with it is in
- * regs.h and bridge.h.
+ * The host's processor: layout of a stopped thread's registers, sizes and numbers of its code, its
+ * kernel's frames and its calls. One header for each processor that spoor runs on. The functions
+ * are in regs.h and bridge.h.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
- * System calls that fail with EINTR because of a mere stop, and that the kernel does not restart
- * (signal(7), "Interruption of system calls and library functions by stop signals"). Sockets are
- * among them: they may have a timeout.
+ * System calls that fail with EINTR after a stop without a signal handler. The kernel does not
+ * restart them (signal(7), "Interruption of system calls and library functions by stop signals").
+ * Calls on sockets are among them, as these may have a timeout.
  */
 #pragma once
 
@@ -18,8 +18,8 @@ static inline bool is_notification_wait(uint64_t number, uint64_t request) {
     return number == SYS_ioctl && request == SECCOMP_IOCTL_NOTIF_RECV;
 }
 
-/* Whether a call of this NUMBER and second argument is one of them, by the numbers of the host's
- * own programs. */
+/* Whether the call NUMBER, with this second argument, is one of them. Numbers are those of the
+ * host's own programs. */
 static inline bool is_interrupted_by_stops(uint64_t number, uint64_t second) {
     static const uint16_t calls[] = {
 #ifdef SYS_epoll_wait

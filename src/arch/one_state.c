@@ -1,5 +1,5 @@
-/* Of hosts whose code has one state, and where nothing that relocate() writes pushes: all but
- * 32-bit Arm. */
+/* Hosts whose code has one state, and where no part of relocated code has pushed a register: all
+ * but 32-bit Arm. */
 #include "arch/regs.h"
 
 bool regs_is_other(const struct regs *regs) {
@@ -12,12 +12,8 @@ taddr_t regs_name_code(const struct regs *regs, taddr_t addr) {
 }
 
 void regs_set_state(struct regs *regs, bool other, uint8_t it) {
-    (void)regs;
-    (void)other;
-    (void)it;
+    (void)regs, (void)other, (void)it;
 }
 void regs_pop(struct regs *regs, uint8_t number, uint64_t value) {
-    (void)regs;
-    (void)number;
-    (void)value;
+    (void)regs, (void)number, (void)value;
 }

@@ -1,5 +1,5 @@
-/* Which calls wait until all is done, of all hosts. Numbers and arguments: syscall(2), and the
- * pages of each call. */
+/* Which system calls wait until all bytes are transferred, on all hosts. Numbers and arguments:
+ * syscall(2), and the manual page of each call. */
 #include "arch/remainder.h"
 
 #include <errno.h>
@@ -12,13 +12,13 @@ enum { ERESTARTSYS = 512, ERESTART_RESTARTBLOCK = 516 };
 
 enum { MOST_BYTES = 0x7ffff000 /* MAX_RW_COUNT */, MOST_MESSAGES = 1024 /* UIO_MAXIOV */ };
 
-/* Which of the arguments says how much (-1: memory does), and which where that is, counted from 0,
- * if any; what of it the place goes on by; more than how many the kernel takes for as many. */
 static const struct shape {
-    int number, count, place;
+    int number, count, place; /* count: the argument that says how much, from 0 on; −1: memory does.
+                                 place: the argument that points there; −1: none */
     enum remainder_of of;
     enum remainder_in in;
-    size_t unit, most;
+    size_t unit,
+        most; /* unit: bytes of place for one of count; most: the kernel's limit of count */
 } shapes[] = {
     {SYS_write, 2, 1, REMAINDER_OF_WRITING, REMAINDER_IN_ONE, 1, MOST_BYTES},
     {SYS_sendto, 2, 1, REMAINDER_OF_WRITING, REMAINDER_IN_ONE, 1, MOST_BYTES},
@@ -65,7 +65,7 @@ static enum remainder_of unless(bool condition, enum remainder_of of) {
     return condition ? REMAINDER_OF_NONE : of;
 }
 
-/* What its first argument must be with the flags that it has. */
+/* OF, or what the call's flags make of it. */
 static enum remainder_of with_flags(const struct past_call *past, enum remainder_of of) {
     const uint64_t never = MSG_DONTWAIT | MSG_PEEK | MSG_OOB | MSG_ERRQUEUE;
     const uint64_t flags = past->args[FLAGS], message_flags = past->args[MESSAGE_FLAGS];
@@ -131,7 +131,7 @@ void remainder_arguments(const struct remainder_call *call, uint64_t ret[CALL_AR
     memcpy(ret, call->args, sizeof call->args);
     if (shape->count >= 0)
         ret[shape->count] = call->wanted - call->done;
-    if (call->number == SYS_splice) /* it does not wait until the pipe is filled anew */
+    if (call->number == SYS_splice) /* it must not wait until the pipe is filled again */
         ret[SPLICE_FLAGS] |= SPLICE_F_NONBLOCK;
     if (shape->count >= 0 && shape->place >= 0)
         ret[shape->place] += call->done * shape->unit;

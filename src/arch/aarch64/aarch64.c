@@ -1,3 +1,4 @@
+/* The AArch64 backend: struct arch of its parts. */
 #include "arch/aarch64/aarch64.h"
 
 #include <elf.h>

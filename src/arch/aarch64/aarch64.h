@@ -1,4 +1,5 @@
-/* The AArch64 backend's parts, for src/arch/aarch64 and arch.c only: others go through arch.h. */
+/* The parts of the AArch64 backend, for src/arch/aarch64 and machines.c only. All other code uses
+ * arch.h. */
 #pragma once
 
 #include <string.h>
@@ -32,27 +33,27 @@ static inline uint8_t a64_rm(uint32_t word) { return (uint8_t)a64_bits(word, 16,
 /* ---- forms.c: which instruction it is ---- */
 
 enum a64_form {
-    A64_OTHER, /* touches neither pc nor anything that is asked for below */
-    A64_B,     /* and all that branch by a constant, by its width: */
+    A64_OTHER, /* does not use the pc, and is none of the forms below */
+    A64_B,     /* this and the next two: branches to a label, by the width of its distance */
     A64_IMM19,
     A64_IMM14,
     A64_INDIRECT, /* br, blr and ret, plain and authenticated; rn is the register */
     A64_ADR,
     A64_ADRP,
-    A64_LITERAL, /* load, by its pc */
+    A64_LITERAL, /* load relative to the pc */
     A64_ADD_IMMEDIATE,
     A64_ADD_SHIFTED,
     A64_ADD_EXTENDED,
     A64_LOGICAL_IMMEDIATE,
     A64_LOGICAL_SHIFTED,
-    A64_PAIR,     /* load or store; write-back told by bits 23 and 24 */
-    A64_UNSCALED, /* load or store with a nine-bit offset; write-back told by bits 10 and 11 */
+    A64_PAIR,     /* load or store; bits 23 and 24: write-back */
+    A64_UNSCALED, /* load or store with a nine-bit offset; bits 10 and 11: write-back */
     A64_SCALED,   /* load or store with an unsigned offset */
     A64_INDEXED,  /* load or store with a register for offset */
     A64_MEMORY,   /* any other that accesses memory */
     A64_SYSTEM,
-    A64_SIGNED,      /* signs or authenticates x30 by what is in a register (FEAT_PAuth_LR) */
-    A64_SIGNED_HERE, /* by its own address, or one beside it */
+    A64_SIGNED,      /* signs or authenticates x30 with a register as modifier (FEAT_PAuth_LR) */
+    A64_SIGNED_HERE, /* … with its own address, or a label near it */
 };
 enum { A64_PACM = (int)0xd50324ff };
 struct a64_insn {
@@ -61,17 +62,17 @@ struct a64_insn {
 };
 struct a64_insn a64_classify(uint32_t word);
 
-/* Of A64_PAIR, A64_UNSCALED, A64_SCALED: */
+/* The access of an A64_PAIR, A64_UNSCALED or A64_SCALED. */
 struct a64_access {
-    uint8_t count, bytes;     /* registers, and how many bytes each */
-    uint8_t regs[2], base;    /* general ones only if `general` */
+    uint8_t count, bytes;     /* number of registers, bytes of each */
+    uint8_t regs[2], base;    /* regs are general registers if `general` */
     bool load, general, wide; /* wide: all of an eight-byte register; a load not extended */
     bool before, after;       /* write-back before or after the access */
     int64_t offset;
 };
 struct a64_access a64_access_of(uint32_t word, enum a64_form form);
 
-/* Of A64_LOGICAL_IMMEDIATE. 0: that is reserved. */
+/* The constant of an A64_LOGICAL_IMMEDIATE. 0: a reserved encoding. */
 uint64_t a64_bitmask(uint32_t word);
 
 /* ---- the parts ---- */
@@ -88,8 +89,7 @@ struct flags_use a64_flags(const uint8_t *bytes, size_t size);
 size_t a64_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 struct dispatch a64_dispatch(struct code_bytes jump, const struct code_bytes *past, size_t count);
 int a64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, struct relocated *ret);
-/* Makes of WORD, a load of what is beside the code, one that stands AT; −ERANGE: that is too far.
- */
+/* Makes WORD, a load relative to the pc, load TARGET when it stands at AT. 0 or −ERANGE. */
 int a64_load_by_pc(uint32_t *word, vaddr_t at, vaddr_t target);
 bool a64_can_call(const struct insn *insn, const uint8_t *bytes);
 size_t a64_relocated_bytes(const struct insn *insn);

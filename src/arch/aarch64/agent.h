@@ -1,9 +1,9 @@
-/* AArch64's agent (agent/aarch64.S), for src/arch/aarch64 and the one who fills its tables. */
+/* AArch64's agent (agent/aarch64.S), for src/arch/aarch64 and the code that fills its tables. */
 #pragma once
 
 #include "arch/aarch64/stub.h"
 
-/* All offsets from the area's start, where the tables of lanes stand. */
+/* Labels of the agent, as offsets from the area's start, where the tables of lanes are. */
 struct a64_agent_entries {
     uint16_t seek, seek_end, wait, wait_released, drop, drop_released, drop_counted;
     uint16_t slice, hook, hook_seek_end, call, end;

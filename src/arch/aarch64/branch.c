@@ -1,6 +1,6 @@
 /*
- * Branches, taken by the tool for a stopped thread. Facts: Arm ARM, C6.2, B, B.cond, CBZ, TBZ, BR
- * and RET; conditions: C1.2.4.
+ * Executes branches for a stopped thread. Facts: Arm ARM, C6.2, B, B.cond, CBZ, TBZ, BR and RET;
+ * conditions: C1.2.4.
  */
 #include "arch/aarch64/aarch64.h"
 #include "arch/regs.h"
@@ -28,7 +28,7 @@ static bool is_taken(const struct user_regs_struct *r, uint32_t word) {
     return (value >> bit & 1) == other;
 }
 
-/* Plain br and ret; what is authenticated is for the processor. */
+/* Plain br and ret. Only the processor can run authenticated ones. */
 static bool is_plain(uint32_t word) {
     return (word & 0xfffffc1f) == 0xd61f0000 || (word & 0xfffffc1f) == 0xd65f0000;
 }

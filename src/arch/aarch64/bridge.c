@@ -1,3 +1,4 @@
+/* The bridge of AArch64 (src/agent/aarch64.S). */
 #include "arch/bridge.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@ static bool is_straight(const struct insn *insn) {
     return on && !insn->stays && insn->exclusive != EXCLUSIVE_WITH_NEXT;
 }
 
-/* Writes what has been moved once already for TO; it must be no longer than it is. */
+/* Relocates an instruction of a trampoline to TO. −ERANGE also if it would become longer. */
 static int move(const struct insn *insn, const uint8_t *code, taddr_t to, uint32_t *ret) {
     struct relocated moved;
     *ret = a64_word(code);
@@ -49,20 +50,20 @@ bool bridge_returns(const uint8_t *code, size_t size) {
 
 static int write_return(const uint8_t *code, taddr_t area, uint8_t out[BRIDGE_WRITTEN]) {
     static const uint32_t autiasp = 0xd50323bf, autibsp = 0xd50323ff, ret = 0xd65f03c0;
-    struct a64_agent_entries e = a64_agent_entries();
+    struct a64_agent_entries entries = a64_agent_entries();
     memcpy(out, a64_word(code) == retaa ? &autiasp : &autibsp, A64_BYTES);
-    memcpy(out + (e.gate_restored - e.bridge), &ret, sizeof ret);
-    return a64_jump(out + A64_BYTES, bridge_at(area) + A64_BYTES, area + e.gate);
+    memcpy(out + (entries.gate_restored - entries.bridge), &ret, sizeof ret);
+    return a64_jump(out + A64_BYTES, bridge_at(area) + A64_BYTES, area + entries.gate);
 }
 
 int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t area,
                  uint8_t out[BRIDGE_WRITTEN]) {
-    struct a64_agent_entries e = a64_agent_entries();
+    struct a64_agent_entries entries = a64_agent_entries();
     size_t size = notes->back - notes->from;
     taddr_t to = bridge_at(area);
     uint32_t moved;
     struct insn insn;
-    memcpy(out, a64_agent_bytes + e.bridge, BRIDGE_WRITTEN);
+    memcpy(out, a64_agent_bytes + entries.bridge, BRIDGE_WRITTEN);
     if (!size)
         return bridge_returns(code, A64_BYTES) ? write_return(code, area, out) : -ERANGE;
     for (size_t at = 0; at < size; at += insn.size) {
@@ -71,36 +72,37 @@ int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t 
             return -ERANGE;
         memcpy(out + at, &moved, sizeof moved);
     }
-    int rc = a64_jump(out + size, to + size, area + e.gate);
-    return rc < 0
-               ? rc
-               : a64_jump(out + (e.gate_restored - e.bridge), area + e.gate_restored, notes->back);
+    int rc = a64_jump(out + size, to + size, area + entries.gate);
+    return rc < 0 ? rc
+                  : a64_jump(out + (entries.gate_restored - entries.bridge),
+                             area + entries.gate_restored, notes->back);
 }
 
 taddr_t bridge_at(taddr_t area) { return area + a64_agent_entries().bridge; }
 taddr_t bridge_notes_at(taddr_t area) { return area + a64_agent_entries().notes; }
 
 bool bridge_is_gate(taddr_t area, taddr_t addr) {
-    struct a64_agent_entries e = a64_agent_entries();
-    return addr - area >= e.gate && addr - area < e.gate_end;
+    struct a64_agent_entries entries = a64_agent_entries();
+    return addr - area >= entries.gate && addr - area < entries.gate_end;
 }
 
-/* For the few instructions that use the stack it is too early: nobody is stopped there but by a
- * tracer that comes after another's end. */
+/* Returns false at the few instructions that use the stack. Threads are stopped there only by a
+ * tracer that follows a killed one; it tries again later. */
 bool bridge_leave(struct regs *regs, taddr_t area, const struct bridge_notes *notes,
                   const regs_word_t words[BRIDGE_WORDS]) {
     static const uint8_t saved[BRIDGE_WORDS] = {0, 1, 2, 3, 8};
-    struct a64_agent_entries e = a64_agent_entries();
+    struct a64_agent_entries entries = a64_agent_entries();
     struct user_regs_struct *r = &regs->raw;
     uint64_t at = r->pc - area;
     bool returns = notes->back == notes->from;
-    if (at < e.gate) {
-        regs_set_pc(regs, returns && at > e.bridge ? r->regs[LINK] : notes->from + (at - e.bridge));
+    if (at < entries.gate) {
+        regs_set_pc(regs, returns && at > entries.bridge ? r->regs[LINK]
+                                                         : notes->from + (at - entries.bridge));
         return returns || r->pc <= notes->back;
     }
-    if (at >= e.gate_saving && at < e.gate_saved)
+    if (at >= entries.gate_saving && at < entries.gate_saved)
         return false;
-    for (int i = 0; at >= e.gate_saved && at < e.gate_restored && i < BRIDGE_WORDS; i++)
+    for (int i = 0; at >= entries.gate_saved && at < entries.gate_restored && i < BRIDGE_WORDS; i++)
         r->regs[saved[i]] = words[i];
     regs_set_pc(regs, returns ? r->regs[LINK] : notes->back);
     return true;

@@ -1,4 +1,4 @@
-/* The counter of AArch64: through arch/clock.h only. */
+/* The counter of AArch64. Included by arch/clock.h only. */
 #pragma once
 
 #include <stdint.h>

@@ -1,13 +1,13 @@
 /*
- * A64 instructions as planning asks for them, and what a straight line of them computes: addresses
- * beyond a megabyte are made by two instructions, the first of which tells the page.
+ * Decodes A64 instructions, and follows addresses along straight code. An address more than a
+ * megabyte away takes two instructions; the first one makes its page.
  *
  *     adrp x0, page ; add x0, x0, #low          the address
  *     adrp x0, page ; ldr x1, [x0, #low]        the memory there
  */
 #include "arch/aarch64/aarch64.h"
 
-/* Where a pc-relative form leads to. */
+/* The target of a pc-relative form; else 0. */
 static vaddr_t target_of(uint32_t word, uint8_t form, vaddr_t addr) {
     switch (form) {
     case A64_B:
@@ -41,8 +41,8 @@ static uint8_t operand_of(uint8_t form) {
     }
 }
 
-/* C6.2, clrex, ldxr and stxr: bit 22 tells loads from stores. `pacm` is for the next instruction
- * and no other: that signs or authenticates as it would not without. */
+/* C6.2, clrex, ldxr and stxr: bit 22 is set in loads. `pacm` changes how the next instruction signs
+ * or authenticates. */
 static uint8_t exclusive_of(uint32_t word, const struct a64_insn *in) {
     if (word == (uint32_t)A64_PACM)
         return EXCLUSIVE_WITH_NEXT;
@@ -53,7 +53,7 @@ static uint8_t exclusive_of(uint32_t word, const struct a64_insn *in) {
     return a64_bits(word, 22, 1) ? EXCLUSIVE_BEGINS : EXCLUSIVE_ENDS;
 }
 
-/* A load to nowhere that is no prefetch has no register to compute its address in. */
+/* A literal load into the zero register has no register in which its address could be computed. */
 static bool is_fixed(uint32_t word, const struct a64_insn *in) {
     bool prefetch = a64_bits(word, 30, 2) == 3, vector = a64_bits(word, 26, 1);
     return in->form == A64_LITERAL && !vector && !prefetch && a64_rd(word) == A64_ZERO;
@@ -101,7 +101,7 @@ static bool with_operand(const struct insn *insn, uint8_t operand, vaddr_t targe
     return true;
 }
 
-/* Is it `add xd, xn, #constant`? Its result, if xn is known. */
+/* The result of `add xd, xn, #constant`. False: another instruction, or xn is not known. */
 static bool adds(const struct trail *trail, uint32_t word, vaddr_t *ret) {
     if ((word & 0xff800000) != 0x91000000 || !knows(trail, a64_rn(word)))
         return false;
@@ -155,7 +155,7 @@ bool a64_is_return(const uint8_t *bytes, size_t room) {
     return room >= A64_BYTES && a64_classify(a64_word(bytes)).kind == INSN_RETURN;
 }
 
-/* eret, hvc, smc, and system registers that are not those of programs (C5.1.2, op1 is 3). */
+/* eret, hvc, smc, and system registers that programs may not use (C5.1.2, op1 is not 3). */
 bool a64_is_barred(const uint8_t *bytes, size_t size) {
     uint32_t word = size >= A64_BYTES ? a64_word(bytes) : 0;
     bool calls = (word & 0xfffff3ff) == 0xd69f03e0 || (word & 0xffe0001e) == 0xd4000002;
@@ -174,7 +174,7 @@ size_t a64_landing(const uint8_t *bytes, size_t room) {
 }
 
 /* XRay's sleds (compiler-rt, xray_AArch64.cpp): `b #32` over seven nops. The runtime stores the
- * seven words at any time, then the first. Those of exits stand before a return, which stays. */
+ * seven words at any time, then the first. A sled of an exit stands before the return. */
 size_t a64_sled(const uint8_t *bytes, size_t room, enum sled_kind kind) {
     enum { SLED_WORDS = 8, OVER = 0x14000008, NOP = (int)0xd503201f };
     if (kind == SLED_EVENT || room < (size_t)SLED_WORDS * A64_BYTES || a64_word(bytes) != OVER)

@@ -1,9 +1,8 @@
 /*
- * Instructions as text, in the syntax of objdump and gdb: those of general registers, of scalar
+ * Prints A64 instructions in the syntax of objdump and gdb: those of general registers, of scalar
  * floating point and of memory that compilers emit, and system instructions. Vector instructions,
- * and others that have no text, are shown as words.
- *
- * The texts are in tables (opcodes.h); this file prints their operands.
+ * and others without a text, are printed as words. The texts are in tables (opcodes.h); this file
+ * prints their operands.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@ static void add_general(struct disasm *d, bool wide, bool stack, unsigned reg) {
         disasm_add(d, "%c%u", wide ? 'x' : 'w', reg);
 }
 
-/* The first letter of a register's name, or 0: BANK is none. */
+/* The first letter of a register's name; 0: BANK is no bank. */
 static char prefix_of(uint32_t word, char bank) {
     unsigned size = word >> 30;
     switch (bank) {
@@ -68,7 +67,7 @@ static void add_bitmask(struct disasm *d) { disasm_add(d, "#0x%" PRIx64, a64_bit
 
 static unsigned halves_shift(const struct disasm *d) { return 16 * a64_bits(d->word, 21, 2); }
 
-/* Of mov as an alias of movz and movn. */
+/* The constant of mov as an alias of movz and movn. */
 static void add_moved(struct disasm *d) {
     uint64_t value = (uint64_t)a64_bits(d->word, 5, 16) << halves_shift(d);
     if (!a64_bits(d->word, 30, 1)) /* movn */
@@ -115,7 +114,7 @@ static void add_shift(struct disasm *d) {
 static const char *const extensions[] = {"uxtb", "uxth", "uxtw", "uxtx",
                                          "sxtb", "sxth", "sxtw", "sxtx"};
 
-/* An extension that keeps all bits is written as a shift to the left beside the stack pointer. */
+/* Beside the stack pointer an extension that keeps all bits is written as lsl. */
 static void add_extended(struct disasm *d) {
     unsigned option = a64_bits(d->word, 13, 3), amount = a64_bits(d->word, 10, 3);
     bool flags = a64_bits(d->word, 29, 1);
@@ -151,7 +150,7 @@ static void add_offset(struct disasm *d, int64_t offset, enum write_back write_b
     disasm_add(d, "%s", write_back == AFTER ? "" : write_back == BEFORE ? "]!" : "]");
 }
 
-/* ldraa, ldrab: nine bits and the sign, of eight bytes each. */
+/* ldraa, ldrab: a sign and nine bits, in units of eight bytes. */
 static void add_authenticated(struct disasm *d) {
     int64_t high = a64_bits(d->word, 22, 1) ? -512 : 0;
     add_offset(d, 8 * (high + a64_bits(d->word, 12, 9)), a64_bits(d->word, 11, 1) ? BEFORE : NONE);

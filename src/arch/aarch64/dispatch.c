@@ -1,6 +1,6 @@
 /*
- * How an indirect jump of A64 finds its target, from the instructions before it. The forms are
- * those of GCC and Clang, and of hand-written code of glibc:
+ * Finds out from the instructions before an indirect jump of A64 how it gets its target. The forms
+ * are those of GCC and Clang, and of hand-written code of glibc:
  *
  *     ldrb w1, [xt, w1, uxtw]; adr x0, base; add x1, x0, w1, sxtb #2; br x1      offsets, GCC
  *     ldrsw x2, [xt, x1, lsl #2]; add x1, xt, x2; br x1                          offsets, Clang
@@ -13,7 +13,7 @@
 
 enum { FP = 29, MOVES = 3 };
 
-struct line { /* what runs before, nearest first */
+struct line { /* the instructions before the jump, nearest first */
     const struct code_bytes *past;
     size_t count;
 };
@@ -29,14 +29,14 @@ static uint32_t written_by(const struct code_bytes *code) {
     return stack_written(effects, count);
 }
 
-/* Which instruction, from number FROM on, wrote REG last; the count if none did. */
+/* The number, from FROM on, of the instruction that wrote REG last; the count if none did. */
 static size_t writer(const struct line *line, size_t from, uint8_t reg) {
     while (from < line->count && !(written_by(&line->past[from]) >> reg & 1))
         from++;
     return from;
 }
 
-/* The address that REG holds behind number FROM; 0 when it is not told. */
+/* The address that REG holds behind number FROM; 0: not known. */
 static vaddr_t address_in(const struct line *line, size_t from, uint8_t reg) {
     vaddr_t low = 0;
     size_t i = reg == A64_ZERO ? line->count : writer(line, from, reg);
@@ -61,14 +61,14 @@ static uint8_t copied(uint32_t word) {
                                                                                   : A64_ZERO;
 }
 
-/* How many values REG can have behind number FROM: a comparison guards the jump.
+/* How many values REG can have behind number FROM, by the comparison that guards the jump; 0: no
+ * comparison is found.
  *
  *     cmp wi, #last; b.hi elsewhere; …        or   cmp wi, #count; b.cs elsewhere
- *
- * 0 when none is in sight. */
+ */
 static uint32_t values_of(const struct line *line, size_t from, uint8_t reg) {
     enum { CARRY_SET = 2, HIGHER = 8 };
-    uint32_t guard = 0; /* the condition on which a branch leaves, told by flags that live here */
+    uint32_t guard = 0; /* the condition of a branch that uses the flags as they are here */
     for (size_t i = from; i < line->count; i++) {
         uint32_t word = word_at(line, i), condition = word & 15;
         bool branch = (word & 0xff000010) == 0x54000000;
@@ -88,7 +88,7 @@ static uint32_t values_of(const struct line *line, size_t from, uint8_t reg) {
     return 0;
 }
 
-/* What REG holds behind number FROM was loaded from a table: how. */
+/* If REG behind number FROM was loaded from a table: the table and its form. */
 static bool read_entry(const struct line *line, size_t from, uint8_t reg, struct dispatch *ret) {
     size_t i = reg == A64_ZERO ? line->count : writer(line, from, reg);
     if (i == line->count || form_at(line, i) != A64_INDEXED)
@@ -101,15 +101,15 @@ static bool read_entry(const struct line *line, size_t from, uint8_t reg, struct
     return true;
 }
 
-/* What REG holds behind number FROM was loaded as a pointer is, and not by an index. */
+/* Whether REG behind number FROM was loaded as a pointer, without an index. */
 static bool is_pointer(const struct line *line, size_t from, uint8_t reg) {
     size_t i = writer(line, from, reg);
     return i < line->count && (word_at(line, i) & 0xffc00000) == 0xf9400000; /* ldr x, [x, #n] */
 }
 
-/* Number I adds: an offset, extended or shifted, to a base. (Or two of a structure's members, as
- * the dynamic linker does to call what a file names: that is no switch.) */
-static struct dispatch added(const struct line *line, size_t i) {
+/* Number I adds an extended or shifted offset to a base. If it adds two members of a structure, as
+ * the dynamic linker does to call a file's functions, it is no switch. */
+static struct dispatch dispatch_of_sum(const struct line *line, size_t i) {
     enum { EXTENDED_SIGNED = 4 };
     struct dispatch d = {.kind = DISPATCH_OFFSETS};
     uint32_t word = word_at(line, i);
@@ -134,7 +134,7 @@ static struct dispatch added(const struct line *line, size_t i) {
     return d;
 }
 
-static struct dispatch loaded(const struct line *line, size_t i) {
+static struct dispatch dispatch_of_load(const struct line *line, size_t i) {
     enum { LDR_X_INDEXED = (int)0xf8600800, LDR_X = (int)0xf9400000 };
     uint32_t word = word_at(line, i);
     if ((word & 0xffe00c00) == (uint32_t)LDR_X_INDEXED)
@@ -146,7 +146,7 @@ static struct dispatch loaded(const struct line *line, size_t i) {
     return (struct dispatch){.kind = variable ? DISPATCH_VARIABLE : DISPATCH_ANY};
 }
 
-static struct dispatch through(const struct line *line, uint8_t reg) {
+static struct dispatch dispatch_through(const struct line *line, uint8_t reg) {
     size_t i = 0;
     for (int moves = 0; moves < MOVES; moves++, i++) {
         i = writer(line, i, reg);
@@ -156,12 +156,12 @@ static struct dispatch through(const struct line *line, uint8_t reg) {
         switch (form_at(line, i)) {
         case A64_ADD_EXTENDED:
         case A64_ADD_SHIFTED:
-            return added(line, i);
+            return dispatch_of_sum(line, i);
         case A64_LITERAL:
             return (struct dispatch){.kind = DISPATCH_VARIABLE};
         case A64_INDEXED:
         case A64_SCALED:
-            return loaded(line, i);
+            return dispatch_of_load(line, i);
         case A64_LOGICAL_SHIFTED:
             if ((word & 0xffe0ffe0) != 0xaa0003e0) /* mov */
                 return (struct dispatch){.kind = DISPATCH_ANY};
@@ -174,13 +174,13 @@ static struct dispatch through(const struct line *line, uint8_t reg) {
     return (struct dispatch){.kind = DISPATCH_ANY};
 }
 
-/* Large frames are left by adding a constant, too, made by moves of its pieces. */
+/* Whether REG holds a constant of a move: large frames are left by adding such a constant. */
 static bool is_constant(const struct line *line, size_t from, uint8_t reg) {
     size_t i = writer(line, from, reg);
     return i < line->count && (word_at(line, i) & 0x1f800000) == 0x12800000;
 }
 
-/* Does number I go over to another stack? */
+/* Does number I switch to another stack? */
 static bool loads_sp(const struct line *line, size_t i) {
     uint32_t word = word_at(line, i);
     uint8_t rn = a64_rn(word);
@@ -200,5 +200,5 @@ struct dispatch a64_dispatch(struct code_bytes jump, const struct code_bytes *pa
     uint32_t word = a64_word(jump.at);
     if (a64_classify(word).form != A64_INDIRECT)
         return (struct dispatch){.kind = DISPATCH_ANY};
-    return through(&line, a64_rn(word));
+    return dispatch_through(&line, a64_rn(word));
 }

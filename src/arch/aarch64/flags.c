@@ -1,4 +1,4 @@
-/* Which of N, Z, C and V an A64 instruction tests and writes for certain (Arm ARM, C6.2). */
+/* Which of N, Z, C and V an A64 instruction tests, and writes in any case (Arm ARM, C6.2). */
 #include "arch/aarch64/aarch64.h"
 
 enum { CONDITIONS = 16, ALWAYS = 14 };
@@ -24,7 +24,7 @@ static const struct row {
     {0x3fe0fc00, 0x1a000000, 0, A64_C, 0},                 /* adc, sbc */
     {0x3fe00010, 0x3a400000, 12, 0, A64_FLAGS},            /* ccmp, ccmn */
     {0x3fe00000, 0x1a800000, 12, 0, 0},                    /* csel and its kin */
-    {0xffe07c10, 0xba000400, 0, 0, 0},                     /* rmif: some of them */
+    {0xffe07c10, 0xba000400, 0, 0, 0},                     /* rmif writes only some flags */
     {0xffffbc1f, 0x3a00080d, 0, 0, A64_N | A64_Z | A64_V}, /* setf8, setf16 */
     {0xff20fc07, 0x1e202000, 0, 0, A64_FLAGS},             /* fcmp, fcmpe */
     {0xff200c00, 0x1e200400, 12, 0, A64_FLAGS},            /* fccmp, fccmpe */

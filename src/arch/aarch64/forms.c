@@ -1,7 +1,7 @@
 /*
- * A64 instructions, told apart as far as planning asks for it. The tables are read from above, and
- * the first row that fits a word decides; what none fits is told by the word's group (Arm ARM,
- * C4.1: bits 25 to 28). Most of the instruction set is A64_OTHER: it may run anywhere.
+ * Classifies A64 instructions, as far as planning needs it. The first row of a table that fits a
+ * word decides; the last rows decide by the word's group (Arm ARM, C4.1: bits 25 to 28). Most of
+ * the instruction set is A64_OTHER: it may run anywhere.
  */
 #include "arch/aarch64/aarch64.h"
 
@@ -33,8 +33,8 @@ static const struct row branches[] = {
     {0xffe0001e, 0xd4000002, INSN_FIXED, A64_SYSTEM},   /* hvc, smc */
     {0xffffffff, 0xd4200000, INSN_BREAK, A64_SYSTEM}, /* brk #0: a debugger may go on behind it … */
     {0xffffffff, 0xd43e0000, INSN_BREAK, A64_SYSTEM}, /* … and #0xf000, Clang's __debugbreak; */
-    {0xffffffff, 0xd42000a0, INSN_BREAK, A64_SYSTEM}, /* #5, which is the kernel's (brk-imm.h): a
-                                                       * probe, where files are mapped, too */
+    {0xffffffff, 0xd42000a0, INSN_BREAK, A64_SYSTEM}, /* #5, the kernel's (brk-imm.h): uprobes put
+                                                       * it into mapped files */
     {0xffe0001f, 0xd4200000, INSN_TRAP, A64_SYSTEM},
     {0xffe0001f, 0xd4400000, INSN_FIXED, A64_SYSTEM}, /* hlt */
     {0xffe0001c, 0xd4a00000, INSN_FIXED, A64_SYSTEM}, /* dcps */
@@ -42,12 +42,12 @@ static const struct row branches[] = {
     {0xffffffbf, 0xd503233f, INSN_LANDING, A64_SYSTEM},         /* paciasp, pacibsp */
     {0xffffff7f, 0xd503245f, INSN_LANDING, A64_SYSTEM},         /* bti c, bti jc */
     {0xffffffff, 0xd503249f, INSN_LANDING, A64_SYSTEM},         /* bti j */
-    {0xffffffff, (uint32_t)A64_PACM, INSN_LANDING, A64_SYSTEM}, /* of what comes behind it */
+    {0xffffffff, (uint32_t)A64_PACM, INSN_LANDING, A64_SYSTEM}, /* for the next instruction */
     {0xfffff01f, 0xd503201f, INSN_OTHER, A64_SYSTEM},           /* other hints */
     {0xfffff0ff, 0xd503305f, INSN_OTHER, A64_SYSTEM},           /* clrex */
-    {0xffffffe0, 0xd5233060, INSN_FIXED, A64_SYSTEM}, /* tstart: goes back to where it stands */
+    {0xffffffe0, 0xd5233060, INSN_FIXED, A64_SYSTEM}, /* tstart: failures return to where it is */
     {0xff000000, 0xd5000000, INSN_OTHER, A64_SYSTEM},
-    {0x00000000, 0x00000000, INSN_BAD, A64_OTHER}, /* none of the group that is known */
+    {0x00000000, 0x00000000, INSN_BAD, A64_OTHER}, /* unknown, in this group */
 };
 
 /* C4.1.2 and C4.1.92, data processing with immediates and loads of literals. */
@@ -60,7 +60,7 @@ static const struct row others[] = {
     {0x1fe00000, 0x0b200000, INSN_OTHER, A64_ADD_EXTENDED},
     {0x1f000000, 0x0a000000, INSN_OTHER, A64_LOGICAL_SHIFTED},
     {0xff000000, 0xd8000000, INSN_OTHER, A64_LITERAL},    /* prfm */
-    {0xff000000, 0xdc000000, INSN_BAD, A64_OTHER},        /* no vector that wide */
+    {0xff000000, 0xdc000000, INSN_BAD, A64_OTHER},        /* no vector is so wide */
     {0x3b000000, 0x18000000, INSN_OTHER, A64_LITERAL},    /* ldr, ldrsw; general and vector */
     {0x3fa00000, 0x08000000, INSN_EXCLUSIVE, A64_MEMORY}, /* ldxr, stxr and their kin, … */
     {0xbfa00000, 0x88200000, INSN_EXCLUSIVE, A64_MEMORY}, /* … of pairs */

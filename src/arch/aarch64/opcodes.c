@@ -143,7 +143,7 @@ static const struct opcode memory[] = {
 
 static unsigned precision_of(uint32_t word) { return a64_bits(word, 22, 2); }
 
-/* Moves of the upper half of a vector register are encoded so. */
+/* Precision 2 is only valid in moves of a vector register's upper half. */
 static bool is_no_precision(uint32_t word) {
     return precision_of(word) == 2 && (word & 0xfffe0000) != 0x9eae0000;
 }

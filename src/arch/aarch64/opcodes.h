@@ -1,6 +1,6 @@
 /*
- * The texts of A64 instructions. Templates are explained in arch/disasm.h. A register is two
- * letters, its bank and its field:
+ * The texts of A64 instructions. arch/disasm.h explains templates. A register is two letters, its
+ * bank and its field:
  *
  *     r R   w or x by bit 31; 31 is zero, or the stack pointer    d  bits 0 on     D  the next of d
  *     g y   w or x by bits 30 and 31 (both: x), by bit 30         n  bits 5 on
@@ -14,7 +14,7 @@
  *
  *     A a n address: by the word's encoding, with 9 bits of offset, with 9 bits times 16
  *     B     target of a branch, or address of a literal
- *     4     address that a signature was made at
+ *     4     address of the instruction that signed
  *     C I J condition in bits 12 on, its inverse, condition in bits 0 on
  *     N L K immediate of add, of and, of movz                     M  immediate that mov shows
  *     S E   shift and extension of the last operand, with a comma
@@ -30,7 +30,7 @@
 #include "arch/aarch64/aarch64.h"
 #include "arch/disasm.h"
 
-/* An alias, which is preferred on a condition. The last row has no condition. */
+/* An alias, preferred if `when` holds. The last row has none. */
 struct a64_alias {
     uint32_t mask, value;
     bool (*when)(uint32_t word);

@@ -1,6 +1,6 @@
 /*
  * Texts of A64 data processing with general registers and with immediates (Arm ARM, C4.1.92 and
- * C4.1.95). Which of several names an instruction has is said at each of them (C6.2, "Alias
+ * C4.1.95). If an instruction has several names, each alias has its condition (C6.2, "Alias
  * conditions").
  */
 #include "arch/aarch64/opcodes.h"
@@ -17,7 +17,7 @@ static bool is_move_of_sp(uint32_t word) {
 
 static bool is_no_bitmask(uint32_t word) { return !a64_bitmask(word); }
 
-/* A value that movz or movn can make is theirs: orr is not called mov then. */
+/* orr is not called mov if movz or movn can make the value. */
 static bool is_move_of_bitmask(uint32_t word) {
     uint64_t value = a64_bitmask(word), all = UINT64_MAX >> (64 - width_of(word));
     for (unsigned low = 0; low < width_of(word); low += 16) {

@@ -18,8 +18,8 @@ enum { BTYPE = 3 << 10 }; /* of pstate */
 
 taddr_t regs_pc(const struct regs *regs) { return regs->raw.pc; }
 
-/* That it has just come by an indirect branch (the agent's, perhaps) is true of the old place:
- * where pages are guarded, only some instructions may follow one. */
+/* BTYPE says that the last instruction was an indirect branch (of the agent, for example). On
+ * guarded pages only some instructions may follow one. */
 void regs_set_pc(struct regs *regs, taddr_t pc) {
     regs->raw.pc = pc;
     regs->raw.pstate &= ~(uint64_t)BTYPE;
@@ -46,7 +46,7 @@ bool regs_link(const uint64_t registers[REGS_DWARF_COUNT], uint64_t *ret) {
     return true;
 }
 
-/* A signed address has its signature above the bits that addresses have. */
+/* A signature is above the bits of an address. */
 taddr_t regs_plain_address(uint64_t kept) { return kept & ((UINT64_C(1) << 48) - 1); }
 taddr_t regs_kept_address(uint64_t kept) { return regs_plain_address(kept); }
 
@@ -67,7 +67,7 @@ void regs_set_syscall_result(struct regs *regs, int64_t result, const uint64_t a
     regs->raw.regs[0] = (uint64_t)result;
 }
 
-/* The first argument's register gets the result only when the call returns. */
+/* The result replaces the first argument only when the call returns. */
 bool regs_call(const struct regs *regs, long *ret_number, uint64_t *ret_argument) {
     *ret_number = (long)regs->raw.regs[CALL_NUMBER];
     *ret_argument = regs->raw.regs[0];
@@ -81,10 +81,10 @@ bool regs_past_call(const struct regs *regs, struct past_call *ret) {
     return ret->number >= 0;
 }
 
-/* Up to here the argument's register is as it was. */
+/* At a syscall-entry-stop the first argument's register is unchanged. */
 void regs_postpone_syscall(struct regs *regs) { regs->raw.pc -= A64_BYTES; }
 
-/* ERESTART* (Linux include/linux/errno.h), seen by nobody. */
+/* ERESTART* (Linux include/linux/errno.h), which programs never see. */
 bool regs_seem_to_restart(const struct regs *regs) { return regs->raw.regs[0] + 516 <= 516 - 512; }
 
 bool regs_is_interrupted(const struct regs *regs) {
@@ -103,41 +103,41 @@ void regs_call_again(struct regs *regs, uint64_t argument) {
 
 /* ---- the agent and stubs ---- */
 
-/* Whether the give-back of a slot that begins at FROM has been done; behind its four instructions
- * it has. The third may have failed, as the fourth would find out. */
-static bool is_given_back(const struct regs *regs, uint64_t offset, uint64_t from) {
+/* Whether the four instructions at FROM have released the slot already. At the fourth they have, if
+ * the third, a store-exclusive, has succeeded. */
+static bool is_slot_free(const struct regs *regs, uint64_t offset, uint64_t from) {
     return offset == from + 3 * (uint64_t)A64_BYTES && (uint32_t)regs->raw.regs[2] == 0;
 }
 
 enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
-    struct a64_agent_entries e = a64_agent_entries();
+    struct a64_agent_entries entries = a64_agent_entries();
     uint64_t offset = regs->raw.pc - area, code = LANES_BYTES;
-    if (offset >= e.bridge && offset < e.gate_end)
+    if (offset >= entries.bridge && offset < entries.gate_end)
         return AGENT_BRIDGE;
-    if (offset < code || offset >= e.call)
+    if (offset < code || offset >= entries.call)
         return AGENT_OUTSIDE;
-    if (offset == code + A64_AGENT_SLICE || (offset >= e.slice && offset < e.hook))
+    if (offset == code + A64_AGENT_SLICE || (offset >= entries.slice && offset < entries.hook))
         return AGENT_RELEASED;
-    if (offset >= e.hook || offset == code + A64_AGENT_HOOK)
+    if (offset >= entries.hook || offset == code + A64_AGENT_HOOK)
         return AGENT_HOOK;
-    if (offset >= e.drop_counted)
+    if (offset >= entries.drop_counted)
         return AGENT_DROPPED;
     if (offset == code + A64_AGENT_WAIT || offset == code + A64_AGENT_DROP)
         return AGENT_RESERVED;
-    bool waits = offset >= e.wait && offset < e.wait_released;
-    bool drops = offset >= e.drop && offset < e.drop_released;
-    bool reserved = (waits && !is_given_back(regs, offset, e.wait)) ||
-                    (drops && !is_given_back(regs, offset, e.drop));
+    bool waits = offset >= entries.wait && offset < entries.wait_released;
+    bool drops = offset >= entries.drop && offset < entries.drop_released;
+    bool reserved = (waits && !is_slot_free(regs, offset, entries.wait)) ||
+                    (drops && !is_slot_free(regs, offset, entries.drop));
     return reserved ? AGENT_RESERVED : AGENT_RELEASED;
 }
 
 bool regs_seek_again(struct regs *regs, taddr_t area) {
-    struct a64_agent_entries e = a64_agent_entries();
+    struct a64_agent_entries entries = a64_agent_entries();
     uint64_t offset = regs->raw.pc - area;
-    if (offset >= e.seek && offset < e.seek_end)
-        regs_set_pc(regs, area + e.seek);
-    else if (offset >= e.hook && offset < e.hook_seek_end)
-        regs_set_pc(regs, area + e.hook);
+    if (offset >= entries.seek && offset < entries.seek_end)
+        regs_set_pc(regs, area + entries.seek);
+    else if (offset >= entries.hook && offset < entries.hook_seek_end)
+        regs_set_pc(regs, area + entries.hook);
     else
         return false;
     return true;
@@ -148,7 +148,7 @@ taddr_t regs_agent_return(const struct regs *regs, bool *ret_other) {
     return regs->raw.regs[0];
 }
 
-/* Behind the exclusive store. */
+/* Unsure behind the store-exclusive: x0 is its status. */
 bool regs_has_reserved(const struct regs *regs) { return (uint32_t)regs->raw.regs[0] == 0; }
 
 bool regs_has_lane(const struct regs *regs, taddr_t at) {
@@ -201,7 +201,7 @@ struct signal_frame {
 };
 _Static_assert(offsetof(struct signal_frame, mc.sp) - offsetof(struct signal_frame, stack) ==
                    REGS_CONTEXT_STACK * sizeof(regs_word_t),
-               "before the words that tell of a context");
+               "words from struct sigaltstack to the context words");
 struct record { /* struct _aarch64_ctx */
     uint32_t magic, size;
 };
@@ -222,7 +222,7 @@ bool regs_is_signal_return(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES], size_t
     return a64_word(bytes) == LOAD_NUMBER && a64_word(bytes + A64_BYTES) == SVC;
 }
 
-/* What returns has call-frame information that ends there. */
+/* Not needed: call-frame information marks the outermost frame. */
 bool regs_is_thread_end(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES]) {
     (void)bytes;
     return false;
@@ -252,7 +252,7 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
     struct vectors v = {.head = {VECTORS_MAGIC, sizeof v}};
     struct extended e = {.status = 0};
     (void)at;
-    /* f.stack stays zero: an impossible size, so that the kernel keeps the thread's own. */
+    /* f.stack stays zero: an impossible size, so the kernel keeps the thread's own stack. */
     memcpy(f.mc.regs, regs->raw.regs, sizeof f.mc.regs);
     f.mc.sp = regs->raw.sp;
     f.mc.pc = regs->raw.pc;
@@ -269,7 +269,7 @@ _Static_assert(offsetof(struct signal_frame, mc.regs) == REMAINDER_FRAME_RESULT,
 _Static_assert(offsetof(struct signal_frame, mc.records) + sizeof(struct vectors) +
                        sizeof(struct record) <=
                    REMAINDER_FRAME_BYTES,
-               "a record of no size is the last");
+               "room for the last record, of size 0");
 
 void regs_from_frame(const uint8_t *frame, struct regs *ret) {
     struct signal_frame f;
@@ -287,7 +287,7 @@ void regs_set_remainder_lane(struct regs *regs, taddr_t lane) {
 }
 taddr_t regs_remainder_lane(const struct regs *regs) { return regs->raw.regs[REMAINDER_LANE]; }
 
-/* sp, pc, pstate, a word that is nothing, and the head of the record that comes first. */
+/* The words are sp, pc, pstate, an unused word, and the head of the first record. */
 bool regs_look_like_context(const regs_word_t words[REGS_CONTEXT_WORDS], struct regs_context *ret) {
     const uint64_t head = (uint64_t)sizeof(struct vectors) << 32 | (uint32_t)VECTORS_MAGIC;
     if (words[4] != head || words[1] % A64_BYTES)

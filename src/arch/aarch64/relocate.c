@@ -1,5 +1,5 @@
 /*
- * One A64 instruction, written anew for another address, and jumps.
+ * Writes one A64 instruction anew for another address, and jumps.
  *
  *     b target                b target
  *     b.cond, cbz, tbz        the opposite one over it; b target
@@ -10,11 +10,10 @@
  *     prfm literal            nop: a hint
  *     bl target               adrp x30, page; add x30, x30, #low; b target
  *
- * What is left of a form before its last instruction is a register that the form overwrites in any
- * case, so a thread that stands in between may as well run the original once more. A vector load
- * has no such register: its constant, which must be one, stands beside it. A call returns to where
- * the original would. As no form but a branch makes a difference by where it stands, nothing else
- * is changed.
+ * Before its last instruction each form changes only a register that the original overwrites. So a
+ * thread that stands in between can run the original once more. A vector load has no such register:
+ * a copy of its constant stands beside it. A call returns to the original's return address. All
+ * other instructions work at any address and are copied.
  */
 #include <errno.h>
 
@@ -28,7 +27,7 @@ static bool fits(int64_t value, unsigned bits) {
     return value >= -half && value < half;
 }
 
-/* COUNT bits of VALUE / 4, from bit LOW of WORD on. */
+/* Puts COUNT bits of VALUE / 4 into WORD, from bit LOW on. 0 or −ERANGE. */
 static int put_distance(uint32_t *word, unsigned low, unsigned count, int64_t value) {
     if (value % A64_BYTES || !fits(value / A64_BYTES, count))
         return -ERANGE;
@@ -49,7 +48,7 @@ int a64_jump(uint8_t *out, vaddr_t at, vaddr_t to) {
     return r;
 }
 
-/* What comes next starts in the state of one that is about to run RESUME. */
+/* A thread at the next instruction stands, in the original code, at RESUME. */
 static void begin_part(struct relocated *ret, vaddr_t resume) {
     ret->parts[ret->part_count].offset = ret->size;
     ret->parts[ret->part_count].through = false;
@@ -86,7 +85,7 @@ static int address_to(const struct insn *insn, uint32_t word, vaddr_t to, struct
     return r;
 }
 
-/* A general register's. */
+/* A literal load into a general register. */
 static int literal_to(const struct insn *insn, uint32_t word, vaddr_t to, struct relocated *ret) {
     static const uint32_t loads[] = {0xb9400000, 0xf9400000, 0xb9800000}; /* w, x, sw */
     uint32_t opc = word >> 30;
@@ -121,7 +120,7 @@ int a64_load_by_pc(uint32_t *word, vaddr_t at, vaddr_t target) {
     return put_distance(word, 5, 19, (int64_t)(target - at));
 }
 
-/* The opposite of a conditional branch, over SKIP bytes behind it. */
+/* Makes of a conditional branch the opposite one, over SKIP bytes behind it. */
 static int opposite(uint32_t word, int64_t skip, uint32_t *ret) {
     bool condition = word >> 24 == 0x54;
     *ret = word ^ (condition ? 1U : UINT32_C(1) << 24);

@@ -1,18 +1,17 @@
 /*
- * What A64 instructions do to the stack pointer and to what may hold a copy of it. Registers go by
- * their DWARF numbers (AADWARF64, 4.1): x0 to x30, and 31 for sp. Where an encoding's 31 is the
- * zero register nothing is written. Whatever is not one of the few forms by which compilers and
- * people make frames counts as an unknown write of its registers.
+ * Effects of A64 instructions on the stack pointer and its copies. Registers have DWARF numbers
+ * (AADWARF64, 4.1): x0 to x30, and 31 for sp. Only the few forms by which compilers and people make
+ * frames are understood. Other instructions give the registers that they write unknown values.
  */
 #include "arch/aarch64/aarch64.h"
 
 enum { KEPT_FIRST = 19, KEPT_LAST = 29 }; /* by calls: AAPCS64, 6.1.1 */
 
 static uint32_t bit(uint8_t reg) { return UINT32_C(1) << reg; }
-/* As a register that 31 is none of. */
+/* The same for fields in which 31 is the zero register. */
 static uint32_t general(uint8_t reg) { return reg == A64_ZERO ? 0 : bit(reg); }
 
-/* add, sub with a constant; with flags, 31 is no stack pointer as their result. */
+/* add, sub with a constant; if they set flags, rd 31 is the zero register. */
 static struct stack_effect add_immediate(uint32_t word) {
     bool wide = a64_bits(word, 31, 1), subtracts = a64_bits(word, 30, 1);
     bool flags = a64_bits(word, 29, 1);
@@ -69,7 +68,7 @@ static size_t access(uint32_t word, enum a64_form form, struct stack_effect *ret
     return n;
 }
 
-/* Forms that write no register but those in the usual places; some write their base as well. */
+/* Registers that other memory accesses may write: those of the usual fields, in some the base. */
 static uint32_t written_by_memory(uint32_t word) {
     bool ordered = (word & 0x3f000000) == 0x08000000, atomic = (word & 0x3b200c00) == 0x38200000;
     bool unscaled = (word & 0x3f200c00) == 0x19000000;
@@ -85,7 +84,7 @@ static struct stack_effect simple(uint32_t word, const struct a64_insn *in) {
     switch (in->form) {
     case A64_ADD_IMMEDIATE:
         return add_immediate(word);
-    case A64_ADD_EXTENDED: /* with flags, 31 is no stack pointer */
+    case A64_ADD_EXTENDED: /* if it sets flags, 31 is the zero register */
         return stack_changed(a64_bits(word, 29, 1) ? general(a64_rd(word)) : bit(a64_rd(word)));
     case A64_LOGICAL_IMMEDIATE:
         return logical_immediate(word);
@@ -99,7 +98,7 @@ static struct stack_effect simple(uint32_t word, const struct a64_insn *in) {
     case A64_IMM19:
     case A64_IMM14:
     case A64_INDIRECT:
-    case A64_SIGNED: /* what x30 holds is the same address, signed or not */
+    case A64_SIGNED: /* x30 holds the same address, signed or not */
     case A64_SIGNED_HERE:
         return stack_changed(0);
     default:

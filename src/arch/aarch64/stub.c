@@ -1,3 +1,4 @@
+/* Writes event stubs (stub.h), and returns the state of a thread at any instruction of one. */
 #include "arch/aarch64/stub.h"
 
 #include "arch/aarch64/aarch64.h"
@@ -9,7 +10,7 @@ struct writer {
     size_t size;
     int64_t agent;             /* relative to out */
     struct stub_state state;   /* before the instruction that is written next */
-    struct stub_state *states; /* of all, where somebody asks; else NULL */
+    struct stub_state *states; /* of all instructions; NULL: not wanted */
     uint32_t retry, site_at;   /* offsets */
 };
 
@@ -22,16 +23,18 @@ static void put(struct writer *w, uint32_t word) {
 
 /* ---- instructions, by their registers and constants ---- */
 
-static uint32_t three(uint32_t word, uint32_t rd, uint32_t rn, uint32_t rm) {
+static uint32_t with_registers(uint32_t word, uint32_t rd, uint32_t rn, uint32_t rm) {
     return word | rm << 16 | rn << 5 | rd;
 }
-static uint32_t sub(uint32_t rd, uint32_t rn, uint32_t rm) { return three(0xcb000000, rd, rn, rm); }
-static uint32_t move(uint32_t rd, uint32_t rm) { return three(0xaa0003e0, rd, 0, rm); }
+static uint32_t sub(uint32_t rd, uint32_t rn, uint32_t rm) {
+    return with_registers(0xcb000000, rd, rn, rm);
+}
+static uint32_t move(uint32_t rd, uint32_t rm) { return with_registers(0xaa0003e0, rd, 0, rm); }
 static uint32_t add_constant(uint32_t rd, uint32_t rn, uint32_t value) {
-    return three(0x91000000, rd, rn, 0) | value << 10;
+    return with_registers(0x91000000, rd, rn, 0) | value << 10;
 }
 static uint32_t ldr(uint32_t rt, uint32_t rn, uint32_t offset) {
-    return three(0xf9400000, rt, rn, 0) | offset / 8 << 10;
+    return with_registers(0xf9400000, rt, rn, 0) | offset / 8 << 10;
 }
 static uint32_t pair(uint32_t word, uint32_t rt, uint32_t rt2, int32_t offset) {
     return word | ((uint32_t)(offset / 8) & 0x7f) << 15 | rt2 << 10 | A64_SP << 5 | rt;
@@ -39,20 +42,20 @@ static uint32_t pair(uint32_t word, uint32_t rt, uint32_t rt2, int32_t offset) {
 
 static uint32_t read_clock(uint32_t rd) { return 0xd53be040 | rd; } /* mrs rd, cntvct_el0 */
 
-/* The lower HALVES × 16 bits of VALUE, always by as many instructions. */
+/* Loads the lower HALVES × 16 bits of VALUE by HALVES instructions. */
 static void put_constant(struct writer *w, uint32_t reg, uint64_t value, unsigned halves) {
     for (uint32_t i = 0; i < halves; i++)
         put(w, (i ? 0xf2800000 : 0xd2800000) | i << 21 | (uint32_t)(value >> 16 * i & 0xffff) << 5 |
                    reg);
 }
 
-/* tbz, or tbnz where SET, of the sign of REG; over the COUNT instructions that follow. */
-static uint32_t over(uint32_t reg, bool set, uint32_t count) {
+/* tbz, or tbnz where SET, of REG's sign bit, over the next COUNT instructions. */
+static uint32_t skip_by_sign(uint32_t reg, bool set, uint32_t count) {
     return 0xb6000000 | (set ? 1U << 24 : 0) | (SIGN & 31) << 19 | (count + 1) << 5 | reg;
 }
 
-/* Makes the branch at AT, written before with no distance, lead to here. */
-static void land(struct writer *w, size_t at) {
+/* Makes the branch at AT, which has no distance yet, lead to here. */
+static void set_branch_target(struct writer *w, size_t at) {
     uint32_t word = a64_word(w->out + at), count = (uint32_t)(w->size - at) / A64_BYTES;
     word = (word & ~(UINT32_C(0x3fff) << 5)) | count << 5;
     memcpy(w->out + at, &word, sizeof word);
@@ -81,7 +84,7 @@ static void save(struct writer *w, uint8_t variant) {
 }
 
 enum { LOADS_MOST = 8 };
-/* What gives registers back; returns how many instructions. */
+/* The instructions that restore registers; returns their number. */
 static uint32_t loads(uint8_t variant, uint32_t ret[LOADS_MOST]) {
     uint32_t frame = a64_stub_frame(variant), count = 0;
     for (uint32_t n = frame / 8 - 2; n > 0; n -= 2)
@@ -98,9 +101,9 @@ static void restore(struct writer *w, uint8_t variant) {
     }
 }
 
-/* The return address decides. It may be signed: xpaclri, which is a nop where nothing is, strips
- * x30. */
-static void ask_caller(struct writer *w, const struct span *caller, size_t leaves[2]) {
+/* Leaves the stub unless the return address is within CALLER. xpaclri removes a signature from x30;
+ * it is a nop on processors without signatures. */
+static void check_caller(struct writer *w, const struct span *caller, size_t leaves[2]) {
     put(w, move(1, A64_LR));
     put(w, 0xd50320ff); /* xpaclri */
     w->state.displaced = true;
@@ -110,32 +113,33 @@ static void ask_caller(struct writer *w, const struct span *caller, size_t leave
     put_constant(w, 1, caller->start, 3);
     put(w, sub(2, 2, 1));
     leaves[0] = w->size;
-    put(w, over(2, true, 0));
+    put(w, skip_by_sign(2, true, 0));
     put_constant(w, 1, caller->end - caller->start, 2);
     put(w, sub(2, 2, 1));
     leaves[1] = w->size;
-    put(w, over(2, false, 0));
+    put(w, skip_by_sign(2, false, 0));
 }
 
-/* The lane into x3; the agent looks further where another thread's pointer is in its place. */
+/* Loads the lane into x3. If the key is another thread's, the agent looks at the whole table. */
 static void find_lane(struct writer *w, size_t retry) {
     uint64_t here = w->size - (uint64_t)w->agent, lanes = -(uint64_t)LANES_BYTES;
     put(w, 0xd53bd041); /* mrs x1, tpidr_el0 */
-    put(w, three(0xd3400000, 2, 1, 0) | LANES_SHIFT << 16 |
+    put(w, with_registers(0xd3400000, 2, 1, 0) | LANES_SHIFT << 16 |
                (LANES_SHIFT + LANES_BITS - 1) << 10); /* ubfx x2, x1, … */
     here += 2 * A64_BYTES;
     uint32_t pages = (uint32_t)((lanes >> 12) - (here >> 12));
     put(w, 0x90000000 | (pages & 3) << 29 | (pages >> 2 & 0x7ffff) << 5 | 3); /* adrp x3 */
     put(w, add_constant(3, 3, (uint32_t)lanes & (A64_PAGE - 1)));
-    put(w, three(0x8b000000, 3, 3, 2) | 4 << 10); /* add x3, x3, x2, lsl #4 */
-    put(w, 0xa9400c62);                           /* ldp x2, x3, [x3] */
+    put(w, with_registers(0x8b000000, 3, 3, 2) | 4 << 10); /* add x3, x3, x2, lsl #4 */
+    put(w, 0xa9400c62);                                    /* ldp x2, x3, [x3] */
     put(w, sub(2, 2, 1));
-    put(w, 0xb4000000 | 3 << 5 | 2); /* cbz x2, behind the next two */
+    put(w, 0xb4000000 | 3 << 5 | 2); /* cbz x2, over the next two instructions */
     put_adr(w, 0, retry);
     put_agent(w, A64_AGENT_SEEK);
 }
 
-/* A slot; the head before into x1. A signal between the two accesses makes the second fail. */
+/* Reserves a slot; x1 is the head before. A signal between the two accesses makes the second fail.
+ */
 static void reserve(struct writer *w) {
     put(w, 0xc85f7c61);                      /* ldxr x1, [x3] */
     put(w, add_constant(2, 1, EVENT_BYTES)); /* add x2, x1, #16 */
@@ -146,8 +150,8 @@ static void reserve(struct writer *w) {
     w->state.reserved = true;
 }
 
-/* A control event's stack pointer is told with one more, which those of calls never have: what was
- * called from there, and is left, began at the same one, as calls push nothing. */
+/* A control event has the stack pointer plus one; those of calls are even. Calls push nothing, so a
+ * function called from there, which is gone now, had the same stack pointer at its entry. */
 static void put_value(struct writer *w, uint8_t variant, enum event_kind kind) {
     if (variant & STUB_GO_FIRST)
         put(w, ldr(1, A64_SP, 0));
@@ -164,7 +168,7 @@ static void event(struct writer *w, const struct stub_spec *s) {
     reserve(w);
     put(w, ldr(2, 3, LANE_LIMIT));
     put(w, sub(2, 1, 2));
-    put(w, over(2, true, 2));
+    put(w, skip_by_sign(2, true, 2));
     bool again = s->overflow != OVERFLOW_DROP;
     size_t full = w->size;
     put_adr(w, 0, retry);
@@ -173,16 +177,16 @@ static void event(struct writer *w, const struct stub_spec *s) {
         put(w, 0xd5033abf); /* dmb ishst */
     put(w, read_clock(0));
     unsigned bits = (unsigned)__builtin_ctz(s->ring_bytes);
-    put(w, three(0x92400000, 1, 1, 0) | (bits - 1) << 10);      /* and x1, x1, #ring-1 */
-    put(w, three(0x8b000000, 3, 3, 1));                         /* add x3, x3, x1 */
-    put(w, add_constant(3, 3, LANE_RING / A64_PAGE) | 1 << 22); /* add x3, x3, #RING */
+    put(w, with_registers(0x92400000, 1, 1, 0) | (bits - 1) << 10); /* and x1, x1, #ring-1 */
+    put(w, with_registers(0x8b000000, 3, 3, 1));                    /* add x3, x3, x1 */
+    put(w, add_constant(3, 3, LANE_RING / A64_PAGE) | 1 << 22);     /* add x3, x3, #RING */
     put_value(w, s->variant, s->site & 3);
     w->site_at = (uint32_t)w->size;
     put_constant(w, 2, s->site, 2);
-    put(w, 0x29000000 | EVENT_SITE / 4 << 15 | 0x462);        /* stp w2, w1, [x3, #8] */
-    put(w, three(0xd3400000, 1, 1, 0) | 32 << 16 | 47 << 10); /* ubfx x1, x1, #32, #16 */
-    put(w, three(0xaa000000, 0, 1, 0) | 16 << 10);            /* orr x0, x1, x0, lsl #16 */
-    put(w, 0xc89ffc60);                                       /* stlr x0, [x3] */
+    put(w, 0x29000000 | EVENT_SITE / 4 << 15 | 0x462);                 /* stp w2, w1, [x3, #8] */
+    put(w, with_registers(0xd3400000, 1, 1, 0) | 32 << 16 | 47 << 10); /* ubfx x1, x1, #32, #16 */
+    put(w, with_registers(0xaa000000, 0, 1, 0) | 16 << 10);            /* orr x0, x1, x0, lsl #16 */
+    put(w, 0xc89ffc60);                                                /* stlr x0, [x3] */
     w->state.reserved = false;
     w->state.committed = true;
     if (again)
@@ -208,7 +212,7 @@ static void slice(struct writer *w, const struct stub_spec *s) {
     w->retry = (uint32_t)retry;
     find_lane(w, retry);
     put(w, read_clock(4));
-    put(w, three(0xd3400000, 4, 4, 0) | 48 << 16 | 47 << 10); /* lsl x4, x4, #16 */
+    put(w, with_registers(0xd3400000, 4, 4, 0) | 48 << 16 | 47 << 10); /* lsl x4, x4, #16 */
     put(w, add_constant(1, A64_SP, a64_stub_frame(s->variant)));
     put_constant(w, 2, s->overflow != OVERFLOW_DROP, 1);
     put_adr(w, 0, w->size + 2 * (size_t)A64_BYTES);
@@ -220,7 +224,7 @@ static void write_stub(struct writer *w, const struct stub_spec *s) {
     size_t leaves[2] = {0};
     save(w, s->variant);
     if (s->variant & STUB_CALLER)
-        ask_caller(w, &s->caller, leaves);
+        check_caller(w, &s->caller, leaves);
     if (s->variant & STUB_HOOK)
         hook(w);
     else if (s->variant & STUB_SLICE)
@@ -228,7 +232,7 @@ static void write_stub(struct writer *w, const struct stub_spec *s) {
     else
         event(w, s);
     for (int i = 0; i < 2 && leaves[i]; i++)
-        land(w, leaves[i]);
+        set_branch_target(w, leaves[i]);
     restore(w, s->variant);
 }
 
@@ -238,7 +242,7 @@ size_t a64_stub_emit(uint8_t *out, const struct stub_spec *spec) {
     return w.size;
 }
 
-/* Writes a stub to nowhere, for its layout. STATES may be NULL. */
+/* Writes a stub to a scratch buffer, for its layout. STATES may be NULL. */
 static struct writer lay_out(uint8_t variant, enum overflow overflow, struct stub_state *states) {
     uint8_t scratch[STUB_MAX_BYTES];
     struct stub_spec spec = {.variant = variant, .ring_bytes = 4096, .overflow = overflow};
@@ -268,14 +272,15 @@ bool a64_is_of_stub(const uint8_t *code, size_t size) {
     return first.kind == INSN_EXCLUSIVE || first.form == A64_ADR;
 }
 
-static bool gives_back(const uint8_t *code, size_t size, uint8_t variant) {
+static bool restores_registers(const uint8_t *code, size_t size, uint8_t variant) {
     uint32_t words[LOADS_MOST], count = loads(variant, words);
     return size >= count * sizeof *words && memcmp(code, words, count * sizeof *words) == 0;
 }
 
 bool a64_find_stub_end(const uint8_t *code, size_t size, size_t *ret) {
     for (size_t at = 0; at + A64_BYTES <= size; at += A64_BYTES)
-        if (gives_back(code + at, size - at, 0) || gives_back(code + at, size - at, STUB_SLICE)) {
+        if (restores_registers(code + at, size - at, 0) ||
+            restores_registers(code + at, size - at, STUB_SLICE)) {
             *ret = at;
             return true;
         }

@@ -5,7 +5,7 @@
 
 #include "arch/arm/arm.h"
 
-enum { A32_BYTES = 4, A32_AHEAD = 8 }; /* AHEAD: the pc reads as so many bytes on */
+enum { A32_BYTES = 4, A32_AHEAD = 8 }; /* AHEAD: reads of the pc give the address plus this */
 
 static inline uint32_t a32_word(const uint8_t *bytes) {
     uint32_t word;
@@ -22,7 +22,7 @@ static inline bool a32_is_conditional(uint32_t word) { return word >> 28 < ARM_A
 /* ---- a32_forms.c: which instruction it is ---- */
 
 enum a32_form {
-    A32_OTHER,  /* `writes` tells all */
+    A32_OTHER,  /* only writes the registers of `writes` */
     A32_BRANCH, /* b, bl and blx by a constant */
     A32_BX,     /* bx, blx; rm is the register */
     A32_DATA,   /* data processing of three forms: a constant, a register shifted by a constant or
@@ -30,30 +30,30 @@ enum a32_form {
     A32_MOVW,
     A32_MOVT,
     A32_STATUS,    /* msr */
-    A32_MULTIPLY,  /* with bit 20 for flags */
+    A32_MULTIPLY,  /* sets flags if bit 20 is set */
     A32_SINGLE,    /* ldr, str, ldrb, strb */
-    A32_EXTRA,     /* of halfwords, signed bytes and doublewords */
+    A32_EXTRA,     /* loads and stores of halfwords, signed bytes and doublewords */
     A32_SEVERAL,   /* ldm, stm */
-    A32_EXCLUSIVE, /* ldrex and its kin; loads by bit 20; also swp, lda, stl */
+    A32_EXCLUSIVE, /* ldrex and its kin, also swp, lda, stl; bit 20 is set in loads */
     A32_VECTOR,    /* vldr, vstr */
     A32_VECTORS,   /* vldm, vstm */
     A32_ELEMENTS,  /* vld1 to vld4, vst1 to vst4 */
-    A32_PRELOAD,   /* a hint with a place in memory */
-    A32_VMRS,      /* to flags, if rd is the pc */
+    A32_PRELOAD,   /* a hint with an address */
+    A32_VMRS,      /* writes the flags if rd is the pc */
 };
 /* Fields that name general registers. */
 enum { A32_N = 1, A32_D = 2, A32_S = 4, A32_M = 8, A32_BARRED = 16 };
 
 struct a32_insn {
-    uint8_t kind;   /* enum insn_kind, as far as the pc is not written */
+    uint8_t kind;   /* enum insn_kind, if it does not write the pc */
     uint8_t form;   /* enum a32_form */
-    uint8_t writes; /* which fields name registers that are written */
+    uint8_t writes; /* fields whose registers it writes */
     bool barred;    /* refused to programs */
 };
-/* Of a word with the pc in a field where that means nothing the kind is INSN_FIXED. */
+/* The kind is INSN_FIXED if a field that must not name the pc does. */
 struct a32_insn a32_classify(uint32_t word);
 
-/* ---- a32_operands.c: what it is made of ---- */
+/* ---- a32_operands.c: its fields ---- */
 
 enum a32_opcode {
     A32_AND,
@@ -80,15 +80,14 @@ struct a32_data {
     bool flags, has_result, has_first;
     uint8_t rd, rn, rm;
     uint32_t value;        /* of an immediate */
-    uint8_t shift, amount; /* shift: 0 lsl, 1 lsr, 2 asr, 3 ror; amount 0 means what it encodes */
+    uint8_t shift, amount; /* shift: 0 lsl, 1 lsr, 2 asr, 3 ror; amount: as encoded */
 };
 struct a32_data a32_data_of(uint32_t word);
-/* rm is taken as it is. */
+/* rm is not shifted. */
 static inline bool a32_is_plain(const struct a32_data *d) {
     return d->form == A32_FORM_SHIFTED && !d->shift && !d->amount;
 }
-/* The register that is moved as it is, by mov, or as Go's compiler has it by add rd, rn, #0; −1:
- * that is something else. */
+/* The register that mov, or add rd, rn, #0 (by Go's compiler), copies; −1: another instruction. */
 static inline int a32_moved(const struct a32_data *d) {
     bool adds = d->opcode == A32_ADD && d->form == A32_FORM_IMMEDIATE && !d->value;
     bool moves = d->opcode == A32_MOV && a32_is_plain(d);
@@ -99,17 +98,17 @@ struct a32_access {
     uint8_t base;
     bool load, before, after; /* write-back before or after the access */
     bool indexed, subtracts;  /* by rm, shifted; else by offset */
-    bool whole;               /* whole words to or from general registers … */
-    uint16_t list;            /* … and general registers that are loaded or stored, in order */
+    bool whole;               /* the registers of `list` are loaded or stored as words */
+    uint16_t list;            /* bitmap of general registers that are loaded or stored, in order */
     uint16_t bytes;           /* each; or of all if list is empty */
-    int32_t offset;           /* of the first, from the base before; also what is written back */
+    int32_t offset;           /* of the first, from the base before */
     int32_t moves;            /* how far write-back moves the base */
 };
 /* Of A32_SINGLE, A32_EXTRA, A32_SEVERAL, A32_VECTOR, A32_VECTORS, A32_PRELOAD. */
 struct a32_access a32_access_of(uint32_t word, enum a32_form form);
 /* How many bytes it reads or writes. */
 uint32_t a32_accessed(const struct a32_access *a);
-/* As an immediate of data processing; false if it is none. */
+/* Encodes VALUE as an immediate of data processing. False: not possible. */
 bool a32_encode_immediate(uint32_t value, uint32_t *ret);
 
 /* ---- the parts ---- */
@@ -122,16 +121,16 @@ bool a32_is_return(const uint8_t *bytes, size_t room);
 bool a32_is_barred(const uint8_t *bytes, size_t size);
 size_t a32_sled(const uint8_t *bytes, size_t room, enum sled_kind kind);
 struct flags_use a32_flags(const uint8_t *bytes, size_t size);
-/* The same of WORD, which is IN. */
+/* The same for WORD, classified as IN. */
 struct flags_use a32_flags_of(uint32_t word, const struct a32_insn *in);
 /* Flags that it may change. */
 uint32_t a32_flags_changed(uint32_t word, const struct a32_insn *in);
-/* Its enum insn_kind. */
+/* Its enum insn_kind, also if it writes the pc. */
 uint8_t a32_kind_of(uint32_t word, const struct a32_insn *in);
 size_t a32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 uint8_t a32_runs_if(const uint8_t *bytes, size_t size);
 size_t a32_stack_if(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
-/* Registers that may have another value behind WORD, when it goes on there. */
+/* Registers that may have another value when the next instruction runs. */
 uint32_t a32_written(uint32_t word);
 struct dispatch a32_dispatch(struct code_bytes jump, const struct code_bytes *past, size_t count);
 int a32_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, struct relocated *ret);

@@ -1,4 +1,4 @@
-/* The A32 backend. Its longer functions have files of their own. */
+/* The A32 backend: struct arch of its parts. */
 #include "arch/arm/a32.h"
 
 #include <elf.h>
@@ -6,8 +6,7 @@
 #include "arch/arm/agent.h"
 
 size_t arm_landing(const uint8_t *bytes, size_t room) {
-    (void)bytes;
-    (void)room;
+    (void)bytes, (void)room;
     return 0;
 }
 
@@ -22,16 +21,16 @@ const struct arch arch_a32 = {
     .entry_cfa = 0, /* the return address is in a register */
     .insn_bytes = A32_BYTES,
     .jump_bytes = A32_BYTES,
-    /* Of use in large modules only, where holes have room for more than an instruction. */
+    /* For large modules only; their holes have room for a far jump. */
     .hop_bytes = A32_BYTES,
     .hop_back = -0x800,
     .hop_on = 0x800,
     .far_bytes = 2 * A32_BYTES,
     .trap_bytes = A32_BYTES,
-    /* Linux' own breakpoint (arm_break_hook in arch/arm/kernel/ptrace.c), udf #16: of others it
-     * makes SIGILL. */
+    /* Linux' own breakpoint (arm_break_hook in arch/arm/kernel/ptrace.c), udf #16. Others raise
+     * SIGILL. */
     .trap = {0xf0, 0x01, 0xf0, 0xe7},
-    .all_flags = 0, /* stubs save those that they change, wherever they stand */
+    .all_flags = 0, /* stubs always save the flags */
     .changed_by_calls = ARM_CHANGED_BY_CALLS,
     .decode = a32_decode,
     .follow = a32_follow,

@@ -1,17 +1,15 @@
 /*
- * A32 instructions as planning asks for them. Nearly all may write the pc, and so be jumps; what
- * each is then is told by its form:
+ * Decodes A32 instructions. Nearly all may write the pc, and so jump. The form decides the kind:
  *
  *     bx lr; mov pc, lr; pop {…, pc}; ldm fp, {…, sp, pc}; ldr pc, [sp], #4      returns
  *     add pc, lr, #0                                                             Go's
  *     the same with a condition, and bxne r3, movne pc, r3, ldrne pc, [r3]       INSN_BRANCH to 0
  *     bx r3; mov pc, r3; ldr pc, …; add pc, …, r3                                indirect jumps
- *     addls pc, pc, r3, lsl #2; ldrls pc, [pc, r3, lsl #2]                       the same, of
- *                                                                                switches
+ *     addls pc, pc, r3, lsl #2; ldrls pc, [pc, r3, lsl #2]                       … of switches
  *     blne f; blxne r3                                                           calls
  *
- * Any may read the pc as an operand, too. What relocate() knows to write anew is in a32_relocate.c;
- * what else reads the pc, or stores it, `stays`.
+ * Nearly all may also read the pc. Forms that a32_relocate.c does not rewrite, but that read or
+ * store the pc, `stay`.
  */
 #include "arch/arm/a32.h"
 
@@ -20,7 +18,7 @@ static vaddr_t at_pc(vaddr_t addr, int64_t distance) {
 }
 
 static void branch(uint32_t word, struct insn *ret) {
-    bool turns = a32_condition(word) == ARM_UNCONDITIONAL; /* blx; its bit 24 counts two bytes */
+    bool turns = a32_condition(word) == ARM_UNCONDITIONAL; /* blx: bit 24 adds two bytes */
     int32_t distance = arm_signed(word, 0, 24) * A32_BYTES;
     ret->turns = turns;
     ret->target = at_pc(ret->addr, distance + (turns && arm_bits(word, 24, 1) ? 2 : 0));
@@ -29,8 +27,8 @@ static void branch(uint32_t word, struct insn *ret) {
         ret->kind = INSN_BRANCH;
 }
 
-/* An exit through a register or memory: RETURNS, or jumps elsewhere. */
-static void leave(uint32_t word, bool returns, struct insn *ret) {
+/* An exit through a register or memory: a return or another jump. */
+static void exit_through(uint32_t word, bool returns, struct insn *ret) {
     ret->kind = returns ? INSN_RETURN : INSN_JUMP_INDIRECT;
     if (!a32_is_conditional(word))
         return;
@@ -38,7 +36,7 @@ static void leave(uint32_t word, bool returns, struct insn *ret) {
     ret->tails = !returns;
 }
 
-/* A jump of the sort by which switches go on. */
+/* A jump as switches have it: if its condition does not hold, the next instruction follows. */
 static void dispatch(uint32_t word, struct insn *ret) {
     ret->kind = INSN_JUMP_INDIRECT;
     ret->goes_on = a32_is_conditional(word);
@@ -48,7 +46,7 @@ static void bx(uint32_t word, struct insn *ret) {
     if (ret->kind == INSN_CALL_INDIRECT)
         ret->goes_on = a32_is_conditional(word);
     else
-        leave(word, a32_rm(word) == ARM_LR, ret);
+        exit_through(word, a32_rm(word) == ARM_LR, ret);
 }
 
 static bool reads_pc(const struct a32_data *d) {
@@ -56,7 +54,7 @@ static bool reads_pc(const struct a32_data *d) {
     return second || (d->has_first && d->rn == ARM_PC);
 }
 
-/* add, sub with the pc, and mov of it: relocate() computes what they do. */
+/* add, sub with the pc, and mov of it, which a32_relocate() can write. */
 static bool is_movable_sum(const struct a32_data *d) {
     if (d->flags || d->rd == ARM_SP || d->form == A32_FORM_BY_REGISTER)
         return false;
@@ -69,13 +67,13 @@ static bool is_movable_sum(const struct a32_data *d) {
     return (d->opcode == A32_ADD || d->opcode == A32_SUB) && d->rm != d->rd;
 }
 
-/* Writes the pc. */
+/* Data processing that writes the pc. */
 static void data_jump(uint32_t word, const struct a32_data *d, struct insn *ret) {
     bool reads = reads_pc(d);
     bool constant = reads && is_movable_sum(d) && d->form == A32_FORM_IMMEDIATE;
     vaddr_t to = at_pc(ret->addr, d->opcode == A32_SUB ? -(int64_t)d->value : d->value);
     if (d->flags || d->form == A32_FORM_BY_REGISTER || (constant && to % A32_BYTES)) {
-        ret->kind = INSN_FIXED; /* back to another mode; what means nothing; to T32 */
+        ret->kind = INSN_FIXED; /* to another mode, unpredictable, or to T32 */
         return;
     }
     if (constant) {
@@ -84,7 +82,7 @@ static void data_jump(uint32_t word, const struct a32_data *d, struct insn *ret)
         return;
     }
     if (a32_moved(d) >= 0 && !reads)
-        leave(word, a32_moved(d) == ARM_LR, ret);
+        exit_through(word, a32_moved(d) == ARM_LR, ret);
     else
         dispatch(word, ret);
     ret->stays = reads;
@@ -114,16 +112,16 @@ static void data(uint32_t word, struct insn *ret) {
 
 /* A load of the pc through memory. */
 static void load_jump(uint32_t word, const struct a32_access *a, struct insn *ret) {
-    bool popped = a->base == ARM_SP && a->after && a->moves >= ARM_WORD; /* lr, and what aligns */
+    bool popped = a->base == ARM_SP && a->after && a->moves >= ARM_WORD; /* lr and padding */
     if (a->bytes != ARM_WORD || (a->after && arm_bits(word, 21, 1)))
         ret->kind = INSN_FIXED;
     else if (a->indexed || a->base == ARM_PC)
         dispatch(word, ret);
     else
-        leave(word, popped, ret);
+        exit_through(word, popped, ret);
 }
 
-/* Of what is beside the code: the address, whether relocate() can do it. */
+/* An access relative to the pc: its address, and whether a32_relocate() can write it. */
 static void literal(uint32_t word, const struct a32_access *a, enum a32_form form,
                     struct insn *ret) {
     uint8_t rd = a32_rd(word);
@@ -181,11 +179,11 @@ static void several(uint32_t word, struct insn *ret) {
     if (a.base == ARM_PC || !a.list || clash)
         ret->kind = INSN_FIXED;
     else if (pc && a.load)
-        leave(word, a.base == ARM_SP || (a.base == ARM_FP && sp), ret);
+        exit_through(word, a.base == ARM_SP || (a.base == ARM_FP && sp), ret);
     ret->stays = pc && !a.load;
 }
 
-/* A list that ends behind the last register means nothing, nor does one that is empty. */
+/* A list that is empty, or goes beyond the last register, is unpredictable. */
 static void vectors(uint32_t word, struct insn *ret) {
     enum { REGISTERS = 32 };
     bool wide = arm_bits(word, 8, 1), back = arm_bits(word, 21, 1);
@@ -286,12 +284,11 @@ bool a32_is_barred(const uint8_t *bytes, size_t size) {
     if (in.form != A32_DATA)
         return in.barred;
     struct a32_data d = a32_data_of(word);
-    return d.flags && d.has_result && d.rd == ARM_PC; /* back to another mode */
+    return d.flags && d.has_result && d.rd == ARM_PC; /* returns to another mode */
 }
 
 /* XRay's sleds (compiler-rt, xray_arm.cpp): `b #20` over six nops, of either encoding. The runtime
- * stores the six words at any time, then the first. Those of exits stand before a return, which
- * stays. */
+ * stores the six words at any time, then the first. A sled of an exit stands before the return. */
 size_t a32_sled(const uint8_t *bytes, size_t room, enum sled_kind kind) {
     enum { SLED_WORDS = 7, OVER = (int)0xea000005, NOP = (int)0xe320f000, MOVE = (int)0xe1a00000 };
     if (kind == SLED_EVENT || room < (size_t)SLED_WORDS * A32_BYTES ||

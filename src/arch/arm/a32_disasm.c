@@ -1,6 +1,6 @@
 /*
- * A32 instructions as text, in the unified syntax of assemblers: those that compilers emit, apart
- * from vectors of several elements. Others are shown as words. The texts are in a32_opcodes.c; this
+ * Prints A32 instructions in the unified syntax of assemblers: those that compilers emit, except
+ * vectors of several elements. Others are printed as words. The texts are in a32_opcodes.c; this
  * file prints their operands.
  */
 #include <inttypes.h>
@@ -11,8 +11,8 @@
 static const char *const conditions[] = {"eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc",
                                          "hi", "ls", "ge", "lt", "gt", "le", "",   ""};
 
-/* The last operand of data processing. An immediate that is not encoded the shortest way is shown
- * with its rotation. */
+/* The last operand of data processing. An immediate that is not encoded the shortest way gets its
+ * rotation. */
 static void add_operand(struct disasm *d) {
     struct a32_data data = a32_data_of(d->word);
     uint32_t shortest = 0;

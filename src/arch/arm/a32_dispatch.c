@@ -1,6 +1,6 @@
 /*
- * How an indirect jump of A32 finds its target, from the instructions before it. The forms are
- * those of GCC and Clang, and of hand-written code of glibc:
+ * Finds out from the instructions before an indirect jump of A32 how it gets its target. The forms
+ * are those of GCC and Clang, and of hand-written code of glibc:
  *
  *     cmp r3, #last; ldrls pc, [pc, r3, lsl #2]; b default; addresses …         GCC, fixed
  *     cmp r3, #last; addls pc, pc, r3, lsl #2; b default; b first; …            GCC, moving
@@ -14,7 +14,7 @@
 
 enum { MOVES = 3, NONE = ARM_PC };
 
-struct line { /* what runs before, nearest first */
+struct line { /* the instructions before the jump, nearest first */
     const struct code_bytes *past;
     size_t count;
 };
@@ -24,7 +24,7 @@ static uint8_t form_at(const struct line *line, size_t i) {
     return a32_classify(word_at(line, i)).form;
 }
 
-/* Which instruction, from number FROM on, wrote REG last; the count if none did. */
+/* The number, from FROM on, of the instruction that wrote REG last; the count if none did. */
 static size_t writer(const struct line *line, size_t from, uint8_t reg) {
     if (reg >= ARM_PC)
         return line->count;
@@ -33,7 +33,7 @@ static size_t writer(const struct line *line, size_t from, uint8_t reg) {
     return from;
 }
 
-/* The register that WORD copies or shifts up to another one; NONE. */
+/* The register that WORD copies or shifts left; NONE: another instruction. */
 static uint8_t copied(uint32_t word) {
     if (a32_classify(word).form != A32_DATA)
         return NONE;
@@ -47,7 +47,7 @@ static uint32_t half_of(uint32_t word) {
     return arm_bits(word, 16, 4) << 12 | arm_bits(word, 0, 12);
 }
 
-/* Both of them; number I is the last. */
+/* The number that movw and movt make; movt is number I. 0: there is no movw. */
 static vaddr_t absolute(const struct line *line, size_t i) {
     uint32_t word = word_at(line, i);
     size_t k = form_at(line, i) == A32_MOVT ? writer(line, i + 1, a32_rd(word)) : line->count;
@@ -56,8 +56,7 @@ static vaddr_t absolute(const struct line *line, size_t i) {
     return half_of(word) << 16 | half_of(word_at(line, k));
 }
 
-/* The address that REG holds behind number FROM: of adr, and what is added to it; 0 when it is not
- * told. */
+/* The address that REG holds behind number FROM, by adr and constants added to it; 0: not known. */
 static vaddr_t address_in(const struct line *line, size_t from, uint8_t reg) {
     vaddr_t sum = 0;
     size_t i = writer(line, from, reg);
@@ -95,13 +94,13 @@ static bool compares(const struct line *line, size_t i, uint8_t reg, uint32_t *r
     return (made & 0xfff00000) == 0xe3000000 || (made & 0xffff0000) == 0xe3a00000;
 }
 
-/* How many values REG can have behind number FROM: a comparison guards the jump, which is made, or
- * is not left, on CONDITION (ARM_ALWAYS: a branch before it tells).
+/* How many values REG can have behind number FROM, by the comparison that guards the jump; 0: no
+ * comparison is found. CONDITION is the jump's own; ARM_ALWAYS: a branch before it has the
+ * condition.
  *
  *     cmp ri, #last; bhi elsewhere; …        or   cmp ri, #count; bhs elsewhere
  *     movw rx, #last; cmp ri, rx; bhi elsewhere; …
- *
- * 0 when none is in sight. */
+ */
 static uint32_t values_of(const struct line *line, size_t from, uint8_t reg, uint32_t condition) {
     bool guarded = condition == ARM_LS || condition == ARM_LO;
     bool last = condition == ARM_LS; /* the number is the last value, not the count */
@@ -139,7 +138,7 @@ static bool reads_entry(const struct line *line, size_t i, struct a32_access *re
     return ret->load && ret->indexed && !ret->subtracts && !ret->before && !ret->after && !two;
 }
 
-/* What REG holds behind number FROM was loaded from a table: how. */
+/* If REG behind number FROM was loaded from a table: the table and its form. */
 static bool read_entry(const struct line *line, size_t from, uint8_t reg, uint32_t condition,
                        struct dispatch *ret) {
     struct a32_access a;
@@ -151,7 +150,7 @@ static bool read_entry(const struct line *line, size_t from, uint8_t reg, uint32
     bool sign = form_at(line, i) == A32_EXTRA && arm_bits(word, 6, 1);
     vaddr_t table = address_in(line, i + 1, base);
     bool plain = form_at(line, i) == A32_EXTRA || !arm_bits(word, 4, 8);
-    if (!table && plain) { /* either may be the table */
+    if (!table && plain) { /* base and index may be exchanged */
         table = address_in(line, i + 1, index);
         index = table ? base : index;
     }
@@ -171,8 +170,8 @@ static bool is_literal(const struct line *line, size_t from, uint8_t reg) {
     return a.base == ARM_PC && !a.indexed;
 }
 
-/* Is the address in REG one that `adr` makes? Tables that it leads to are in the code. */
-static bool is_beside(const struct line *line, size_t from, uint8_t reg) {
+/* Does REG hold an address made by `adr`? Tables at such addresses are in the code. */
+static bool is_in_code(const struct line *line, size_t from, uint8_t reg) {
     size_t i = writer(line, from, reg);
     struct insn in = {.operand = OPERAND_PLAIN};
     if (i < line->count)
@@ -180,8 +179,9 @@ static bool is_beside(const struct line *line, size_t from, uint8_t reg) {
     return in.operand == OPERAND_PC_ADDRESS;
 }
 
-/* A sum of two registers, WORD, which number I of the line would stand before. */
-static struct dispatch added(const struct line *line, size_t i, uint32_t word, vaddr_t addr) {
+/* A sum of two registers, WORD at ADDR; number I of the line is the instruction before it. */
+static struct dispatch dispatch_of_sum(const struct line *line, size_t i, uint32_t word,
+                                       vaddr_t addr) {
     struct a32_data d = a32_data_of(word);
     uint32_t condition = a32_condition(word);
     struct dispatch how = {.kind = DISPATCH_OFFSETS, .shift = d.amount};
@@ -192,10 +192,10 @@ static struct dispatch added(const struct line *line, size_t i, uint32_t word, v
         offset = base;
         base = ARM_PC;
     }
-    /* What a comparison guards is a number, not an offset, wherever it was loaded from. */
+    /* A register that the condition guards is a number, not an offset. */
     bool number = condition == ARM_LS || condition == ARM_LO;
     if (base == ARM_PC && !number && is_literal(line, i, offset))
-        return (struct dispatch){.kind = DISPATCH_ANY}; /* one place, anywhere */
+        return (struct dispatch){.kind = DISPATCH_ANY}; /* one constant target */
     bool found = !number && read_entry(line, i, offset, condition, &how);
     if (!found && base == ARM_PC)
         return (struct dispatch){.kind = DISPATCH_COMPUTED,
@@ -214,8 +214,9 @@ static struct dispatch added(const struct line *line, size_t i, uint32_t word, v
     return how;
 }
 
-/* Through memory: the jump itself, or what loads its register; number I of the line is before. */
-static struct dispatch loaded(const struct line *line, size_t i, uint32_t word, vaddr_t addr) {
+/* A load, WORD at ADDR, of the pc or of the jump's register; number I of the line is before it. */
+static struct dispatch dispatch_of_load(const struct line *line, size_t i, uint32_t word,
+                                        vaddr_t addr) {
     struct a32_access a = a32_access_of(word, A32_SINGLE);
     bool before_pc = a.base == ARM_PC;
     if (!a.indexed) {
@@ -223,21 +224,21 @@ static struct dispatch loaded(const struct line *line, size_t i, uint32_t word, 
         return (struct dispatch){.kind = variable ? DISPATCH_VARIABLE : DISPATCH_ANY};
     }
     uint32_t count = values_of(line, i, a32_rm(word), a32_condition(word));
-    if (before_pc && arm_bits(word, 4, 8)) /* behind the jump, in the code: a switch for certain */
+    if (before_pc && arm_bits(word, 4, 8)) /* a table in the code, behind the jump: a switch */
         return (struct dispatch){.kind = DISPATCH_OFFSETS,
                                  .table = addr + A32_AHEAD,
                                  .entry_bytes = ARM_WORD,
                                  .count = count};
     if (before_pc)
-        return (struct dispatch){.kind = DISPATCH_VARIABLE}; /* at a distance from a literal */
-    bool switches = is_beside(line, i, a.base);
+        return (struct dispatch){.kind = DISPATCH_VARIABLE}; /* its distance is a literal */
+    bool switches = is_in_code(line, i, a.base);
     return (struct dispatch){.kind = switches ? DISPATCH_OFFSETS : DISPATCH_ADDRESSES,
                              .table = address_in(line, i, a.base),
                              .entry_bytes = ARM_WORD,
                              .count = count};
 }
 
-static struct dispatch through(const struct line *line, uint8_t reg) {
+static struct dispatch dispatch_through(const struct line *line, uint8_t reg) {
     size_t i = 0;
     for (int moves = 0; moves < MOVES; moves++, i++) {
         i = writer(line, i, reg);
@@ -246,12 +247,12 @@ static struct dispatch through(const struct line *line, uint8_t reg) {
         uint32_t word = word_at(line, i);
         uint8_t form = form_at(line, i);
         if (form == A32_SINGLE && a32_access_of(word, A32_SINGLE).load)
-            return loaded(line, i + 1, word, line->past[i].addr);
+            return dispatch_of_load(line, i + 1, word, line->past[i].addr);
         if (form != A32_DATA)
             break;
         struct a32_data d = a32_data_of(word);
         if (d.opcode == A32_ADD && d.form == A32_FORM_SHIFTED)
-            return added(line, i + 1, word, line->past[i].addr);
+            return dispatch_of_sum(line, i + 1, word, line->past[i].addr);
         if (d.opcode != A32_MOV || !a32_is_plain(&d))
             break;
         reg = d.rm;
@@ -259,14 +260,15 @@ static struct dispatch through(const struct line *line, uint8_t reg) {
     return (struct dispatch){.kind = DISPATCH_ANY};
 }
 
-/* Does WORD go over to another stack? Frames are left by sub and mov from frame pointers. */
+/* Does WORD switch to another stack? Not if it leaves a frame by sub or mov from a frame pointer.
+ */
 static bool loads_sp(uint32_t word) {
     struct a32_insn in = a32_classify(word);
     if (in.form == A32_DATA) {
         struct a32_data d = a32_data_of(word);
         bool result = d.has_result && d.rd == ARM_SP && d.form != A32_FORM_IMMEDIATE;
         bool frame = d.opcode == A32_MOV && (d.rm == ARM_FP || d.rm == ARM_FP_T32);
-        bool moved = d.opcode == A32_ADD && d.rn == ARM_SP; /* eh_return; or a large frame */
+        bool moved = d.opcode == A32_ADD && d.rn == ARM_SP; /* eh_return, or a large frame */
         return result && !frame && (d.opcode == A32_MOV || moved);
     }
     if (in.form != A32_SINGLE && in.form != A32_SEVERAL)
@@ -275,7 +277,7 @@ static bool loads_sp(uint32_t word) {
     return a.load && a.list >> ARM_SP & 1 && a.base != ARM_SP && a.base != ARM_FP;
 }
 
-/* mov lr, pc, or an add, right before: where it would return to. */
+/* Is the instruction before the jump a mov or add that puts the jump's return address into lr? */
 static bool makes_return_address(const struct line *line) {
     if (!line->count || form_at(line, 0) != A32_DATA)
         return false;
@@ -298,13 +300,13 @@ struct dispatch a32_dispatch(struct code_bytes jump, const struct code_bytes *pa
     if (other_stack)
         return (struct dispatch){.kind = DISPATCH_STACK};
     if (form == A32_BX)
-        return through(&line, a32_rm(word));
+        return dispatch_through(&line, a32_rm(word));
     if (form == A32_SINGLE)
-        return loaded(&line, 0, word, jump.addr);
+        return dispatch_of_load(&line, 0, word, jump.addr);
     if (form != A32_DATA)
         return any;
     struct a32_data d = a32_data_of(word);
     if (d.opcode == A32_MOV && a32_is_plain(&d))
-        return through(&line, d.rm);
-    return added(&line, 0, word, jump.addr);
+        return dispatch_through(&line, d.rm);
+    return dispatch_of_sum(&line, 0, word, jump.addr);
 }

@@ -1,8 +1,8 @@
-/* Which of N, Z, C and V an A32 instruction tests, writes for certain, and may write (Arm ARM, F5.1
+/* Which of N, Z, C and V an A32 instruction tests, writes in any case, and may write (Arm ARM, F5.1
  * and F2.2, "Conditional execution"). */
 #include "arch/arm/a32.h"
 
-/* rrx takes C in. */
+/* rrx reads C. */
 static bool is_rrx(uint32_t word) { return (word & 0xff0) == 0x060; }
 
 static uint32_t tested_by_data(uint32_t word, const struct a32_data *d) {
@@ -15,7 +15,7 @@ static bool is_logical(uint8_t opcode) {
            opcode >= A32_ORR;
 }
 
-/* C of a logical one is what was shifted out; if nothing was, it stays. */
+/* Logical operations set C to the bit that was shifted out; without a shift C stays. */
 static uint32_t written_by_data(const struct a32_data *d) {
     if (!d->flags)
         return 0;

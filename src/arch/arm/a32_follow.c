@@ -1,15 +1,15 @@
 /*
- * What a straight line of A32 computes. No instruction holds an address; they are made of two:
+ * Follows addresses along straight A32 code. No instruction holds an address; it takes two:
  *
- *     ldr r3, literal; add r3, pc, r3          the pc plus a distance that stands beside the code
+ *     ldr r3, literal; add r3, pc, r3          the pc plus a distance from a literal
  *     ldr r3, literal; ldr r3, [pc, r3]        the memory there
  *     movw r3, #low; movt r3, #high            a number: an address in programs that do not move
  *     add ip, pc, #0; add ip, ip, #n; ldr pc, [ip, #low]!      the linker's stubs
  *     ldr ip, literal; add ip, pc, ip; bx ip                   its veneers
  *
- * A register holds a number or, once the pc took part, an address: of the latter its bit among the
- * upper sixteen of `known` is set as well. What is added to an address is one; tables of slots are
- * at such.
+ * A register holds a number or, if the pc was added, an address. In trail.known, bit N means that
+ * register N is known, bit N + 16 that it is an address. An address plus a number is an address, as
+ * of tables.
  */
 #include "arch/arm/a32.h"
 
@@ -56,7 +56,7 @@ static struct value value_of(const struct trail *t, const struct insn *insn, uin
     return (struct value){knows(t, reg), is_address(t, reg), knows(t, reg) ? t->at[reg] : 0};
 }
 
-/* Of data processing, as far as it is add, sub, or mov of what is known. */
+/* The result of add, sub or mov with known operands. */
 static struct value computed(const struct trail *t, const struct insn *insn, uint32_t word) {
     struct a32_data d = a32_data_of(word);
     struct value none = {0}, first = value_of(t, insn, d.rn), second = {true, false, d.value};
@@ -101,7 +101,7 @@ static bool set_half(struct trail *t, const struct insn *insn, uint32_t word, st
     return with_operand(insn, OPERAND_ABSOLUTE, value, ret);
 }
 
-/* Where an access by a known address goes to. */
+/* The address of an access, if its registers are known. */
 static struct value place_of(const struct trail *t, const struct insn *insn, uint32_t word,
                              const struct a32_access *a) {
     struct value base = value_of(t, insn, a->base), index = {true, false, 0};
@@ -134,7 +134,7 @@ static bool access(struct trail *t, const struct insn *insn, uint32_t word, stru
     return true;
 }
 
-/* Where a jump leads that no place in memory tells. */
+/* The target of a jump, if registers or a literal hold it. */
 static bool jumps_to(const struct trail *t, const struct insn *insn, uint32_t word,
                      struct insn *ret) {
     struct value v = {0};

@@ -1,11 +1,10 @@
 /*
- * A32 instructions, told apart as far as planning asks for it (Arm ARM, F4.1: "A32 instruction set
- * encoding"). The tables are read from above, and the first row that fits a word decides. What has
- * no row, or other bits than should be where none are used, is INSN_FIXED: not understood.
+ * Classifies A32 instructions, as far as planning needs it (Arm ARM, F4.1: "A32 instruction set
+ * encoding"). The first row of a table that fits a word decides. Words without a row, or with wrong
+ * bits in unused fields, are INSN_FIXED: not understood.
  *
- * Each row names the fields that are general registers. Where one of them is the pc the word is
- * UNPREDICTABLE or does something special, which is told elsewhere for the forms that have it
- * (A32_DATA, loads and stores); else the word is INSN_FIXED.
+ * Each row names the fields that must not be the pc; if one is, the word is INSN_FIXED. For
+ * A32_DATA, loads and stores the pc has a meaning, which other files handle.
  */
 #include "arch/arm/a32.h"
 
@@ -23,7 +22,7 @@ static const struct row data[] = {
     {0x00000000, 0x00000000, INSN_OTHER, A32_DATA, 0, 0},
 };
 
-/* … what is among it where bits 4 and 7 are set, … */
+/* … among it, where bits 4 and 7 are set, … */
 static const struct row multiplications[] = {
     {0x0fc000f0, 0x00000090, INSN_OTHER, A32_MULTIPLY, N | D | S | M, N},  /* mul, mla */
     {0x0ff000f0, 0x00400090, INSN_OTHER, A32_OTHER, N | D | S | M, N | D}, /* umaal */
@@ -42,7 +41,7 @@ static const struct row multiplications[] = {
     {0x00000000, 0x00000000, INSN_OTHER, A32_EXTRA, 0, 0},
 };
 
-/* … and where it would compare and not set flags: of registers, */
+/* … and in place of comparisons that do not set flags: with registers, */
 static const struct row miscellaneous[] = {
     {0x0fff0fff, 0x010f0000, INSN_OTHER, A32_OTHER, D, D}, /* mrs of the flags, and others */
     {0x0fff0fff, 0x014f0000, INSN_FIXED, A32_OTHER, D, D | BARRED},
@@ -67,7 +66,7 @@ static const struct row miscellaneous[] = {
     {0x00000000, 0x00000000, INSN_FIXED, A32_OTHER, 0, 0},
 };
 
-/* of constants. */
+/* with constants. */
 static const struct row immediates[] = {
     {0x0ff00000, 0x03000000, INSN_OTHER, A32_MOVW, D, D},
     {0x0ff00000, 0x03400000, INSN_OTHER, A32_MOVT, D, D},
@@ -82,7 +81,7 @@ static const struct row singles[] = {
     {0x00000000, 0x00000000, INSN_OTHER, A32_SINGLE, 0, 0},
 };
 
-/* Loads and stores at a register plus a register, and, with bit 4, what is called media. */
+/* Loads and stores at a register plus a register, and, with bit 4, media instructions. */
 static const struct row media[] = {
     {0x0e000010, 0x06000000, INSN_OTHER, A32_SINGLE, 0, 0},
     {0x0fb00010, 0x06000010, INSN_BAD, A32_OTHER, 0, 0},
@@ -105,8 +104,8 @@ static const struct row media[] = {
     {0x0ff000f0, 0x07800010, INSN_OTHER, A32_OTHER, N | S | M, N},         /* usad8, usada8 */
     {0x0fa00070, 0x07a00050, INSN_OTHER, A32_OTHER, D | M, D},             /* sbfx, ubfx */
     {0x0fe00070, 0x07c00010, INSN_OTHER, A32_OTHER, D, D},                 /* bfc, bfi */
-    {0x0fffffff, 0x07f001f0, INSN_BREAK, A32_OTHER, 0, 0}, /* debuggers', on Linux */
-    {0x0fffffff, 0x07f001f9, INSN_BREAK, A32_OTHER, 0, 0}, /* its probes, where files are mapped */
+    {0x0fffffff, 0x07f001f0, INSN_BREAK, A32_OTHER, 0, 0}, /* of debuggers, on Linux */
+    {0x0fffffff, 0x07f001f9, INSN_BREAK, A32_OTHER, 0, 0}, /* uprobes put it into mapped files */
     {0x0ff000f0, 0x07f000f0, INSN_TRAP, A32_OTHER, 0, 0},  /* udf */
     {0x00000000, 0x00000000, INSN_FIXED, A32_OTHER, 0, 0},
 };
@@ -121,7 +120,7 @@ static const struct row branches[] = {
     {0x00000000, 0x00000000, INSN_CALL, A32_BRANCH, 0, 0},
 };
 
-/* Coprocessors: 9, 10 and 11 are those of vectors, 15 has what the system lets programs use. */
+/* Coprocessors: 9, 10 and 11 are vectors; 15 has the system registers, some for programs. */
 static const struct row copied[] = {
     {0x0ff00ed0, 0x0c400a10, INSN_OTHER, A32_OTHER, N | D, 0}, /* vmov to a vector */
     {0x0ff00ed0, 0x0c500a10, INSN_OTHER, A32_OTHER, N | D, N | D},
@@ -134,7 +133,7 @@ static const struct row copied[] = {
     {0x0fa00e00, 0x0da00a00, INSN_BAD, A32_OTHER, 0, 0},
     {0x0fa00e00, 0x0c200a00, INSN_BAD, A32_OTHER, 0, 0},
     {0x0e000e00, 0x0c000a00, INSN_OTHER, A32_VECTORS, 0, 0},
-    {0x00000000, 0x00000000, INSN_OTHER, A32_OTHER, N, N}, /* ldc, stc: setjmp's, of old */
+    {0x00000000, 0x00000000, INSN_OTHER, A32_OTHER, N, N}, /* ldc, stc, as in old setjmp */
 };
 
 static const struct row coprocessors[] = {
@@ -148,12 +147,12 @@ static const struct row coprocessors[] = {
     {0x0f100e10, 0x0e100a10, INSN_OTHER, A32_OTHER, D, D},
     {0x0f100f10, 0x0e000910, INSN_OTHER, A32_OTHER, D, 0},
     {0x0f100f10, 0x0e100910, INSN_OTHER, A32_OTHER, D, D},
-    {0x0fff0fdf, 0x0e070f9a, INSN_OTHER, A32_OTHER, D,
-     0}, /* barriers of Armv6: c7, c10, 4 and 5 … */
+    /* barriers of Armv6: c7, c10, 4 and 5 … */
+    {0x0fff0fdf, 0x0e070f9a, INSN_OTHER, A32_OTHER, D, 0},
     {0x0fff0fff, 0x0e070f95, INSN_OTHER, A32_OTHER, D, 0}, /* … and c5, 4 */
     {0x0fff0fff, 0x0e1d0f50, INSN_OTHER, A32_OTHER, D, D}, /* thread pointers: c13, c0, 2 … */
     {0x0fff0fff, 0x0e1d0f70, INSN_OTHER, A32_OTHER, D, D}, /* … and 3, … */
-    {0x0fff0fff, 0x0e0d0f50, INSN_OTHER, A32_OTHER, D, 0}, /* the first of which may be written */
+    {0x0fff0fff, 0x0e0d0f50, INSN_OTHER, A32_OTHER, D, 0}, /* … writes of the first */
     {0x0f1f0f10, 0x0e190f10, INSN_OTHER, A32_OTHER, D, D}, /* counters: c9 … */
     {0x0f1f0f10, 0x0e090f10, INSN_OTHER, A32_OTHER, D, 0},
     {0x0f1f0f10, 0x0e1e0f10, INSN_OTHER, A32_OTHER, D, D}, /* … and the clock's: c14 */
@@ -213,10 +212,10 @@ struct a32_insn a32_classify(uint32_t word) {
         row++;
     uint8_t kind = names_pc(word, row->uses) ? INSN_FIXED : row->kind;
     if ((kind == INSN_BREAK || kind == INSN_TRAP) && a32_is_conditional(word))
-        kind = INSN_FIXED;        /* whether the condition counts is not said */
+        kind = INSN_FIXED;        /* the manual leaves the condition's effect open */
     if (word == (uint32_t)FILLED) /* lld's padding between functions */
         kind = INSN_BREAK;
-    if (word == (uint32_t)MOVE) /* of r0 to itself: the nop of old */
+    if (word == (uint32_t)MOVE) /* mov r0, r0: the old nop */
         kind = INSN_NOP;
     return (struct a32_insn){kind, row->form, row->writes & (uint8_t)~BARRED,
                              (row->writes & BARRED) != 0};

@@ -1,3 +1,4 @@
+/* The texts of A32 instructions (a32_opcodes.h). */
 #include "arch/arm/a32_opcodes.h"
 
 static const struct opcode data[] = {
@@ -103,7 +104,7 @@ static const struct opcode unconditional[] = {
     {0xff70f000, 0xf450f000, "pli %A"}, {0, 0, NULL},
 };
 
-/* By enum a32_form; instructions of forms that are not here are among the others. */
+/* By enum a32_form; instructions of all other forms are in `others`. */
 const struct opcode *a32_opcodes_of(uint32_t word) {
     static const struct opcode *const rows[] = {
         [A32_BRANCH] = branches,

@@ -13,5 +13,5 @@
 #include "arch/arm/a32.h"
 #include "arch/arm/disasm.h"
 
-/* The rows to look at for WORD. */
+/* The rows for WORD. */
 const struct opcode *a32_opcodes_of(uint32_t word);

@@ -1,4 +1,4 @@
-/* What the fields of A32 instructions mean: operands of data processing, places in memory. */
+/* The fields of A32 instructions: operands of data processing, and accesses to memory. */
 #include "arch/arm/a32.h"
 
 static uint32_t rotated(uint32_t value, unsigned by) {
@@ -36,7 +36,7 @@ bool a32_encode_immediate(uint32_t value, uint32_t *ret) {
     return false;
 }
 
-/* Bits 21, 23 and 24 are W, U and P: write back, add, access behind the sum. */
+/* Bits 21, 23 and 24 are W, U and P: write back; add the offset; access at the sum. */
 static struct a32_access at_base(uint32_t word, int32_t offset) {
     bool before = arm_bits(word, 24, 1), back = arm_bits(word, 21, 1);
     struct a32_access a = {.base = a32_rn(word), .load = arm_bits(word, 20, 1)};
@@ -59,8 +59,8 @@ static struct a32_access single(uint32_t word) {
     return a;
 }
 
-/* Bits 5 and 6: halfword, signed byte, signed halfword; without bit 20 the latter two are ldrd and
- * strd, of registers rd and rd + 1. */
+/* Bits 5 and 6: halfword, signed byte, signed halfword. Without bit 20 the last two are ldrd and
+ * strd of registers rd and rd + 1. */
 static struct a32_access extra(uint32_t word) {
     uint32_t op = arm_bits(word, 5, 2);
     struct a32_access a =
@@ -86,7 +86,7 @@ static struct a32_access many(uint32_t word) {
     return a;
 }
 
-/* Bits 8 and 9: of two, four or eight bytes. */
+/* Bits 8 and 9: two, four or eight bytes. */
 static struct a32_access vector(uint32_t word, bool several) {
     uint32_t size = arm_bits(word, 8, 2);
     int32_t offset = (int32_t)(arm_bits(word, 0, 8) * (size == 1 ? 2 : ARM_WORD));
@@ -115,7 +115,7 @@ struct a32_access a32_access_of(uint32_t word, enum a32_form form) {
     case A32_VECTOR:
     case A32_VECTORS:
         return vector(word, form == A32_VECTORS);
-    default: /* A32_PRELOAD: as with U, without write-back */
+    default: /* A32_PRELOAD: bit U adds the offset; no write-back */
         a.offset = (int32_t)arm_bits(word, 0, 12);
         a.subtracts = !arm_bits(word, 23, 1);
         a.offset = a.subtracts ? -a.offset : a.offset;

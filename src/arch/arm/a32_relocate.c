@@ -1,5 +1,5 @@
 /*
- * One A32 instruction, written anew for another address, and jumps.
+ * Writes one A32 instruction anew for another address, and jumps.
  *
  *     b, b<c> target          b, b<c> target
  *     add rd, pc, #n          add rd, pc, #n1; add rd, rd, #n2; …    up to four; or sub
@@ -12,15 +12,15 @@
  *     pld literal             nop: a hint
  *     bl target               add lr, pc, #n1; add lr, lr, #n2; …; b target
  *
- * Where `b` does not reach, `ldr pc, address; address: …` stands in its place (a far jump); of one
- * on a condition, `ldr<c> pc, address; b over; address: …; over:`.
+ * If `b` does not reach, a far jump replaces it: `ldr pc, address; address: …`, or with a condition
+ * `ldr<c> pc, address; b over; address: …; over:`.
  *
- * Each keeps its condition, for all that is written: no flag changes in between. Constants are
- * added eight bits at a time, as immediates go; so no address is written, but by far jumps, that
- * would depend on where the module is loaded. What is left of a form before its last instruction is
- * a register that the form overwrites in any case and does not read, so a thread that stands in
- * between may as well run the original once more. Where that does not hold the instruction `stays`:
- * `add r3, pc, r3` has no register for half of the sum.
+ * All written instructions have the original's condition, as no flag changes between them.
+ * Constants are added eight bits at a time, as immediates have eight. So only far jumps depend on
+ * where the module is loaded. Before its last instruction each form changes only a register that
+ * the original overwrites and does not read. So a thread that stands in between can run the
+ * original once more. Otherwise the instruction `stays`: `add r3, pc, r3` has no register for half
+ * of the sum.
  */
 #include <errno.h>
 
@@ -35,14 +35,14 @@ static void put(struct relocated *ret, uint32_t word) {
     ret->size += A32_BYTES;
 }
 
-/* What comes next starts in the state of one that is about to run RESUME. */
+/* A thread at the next instruction stands, in the original code, at RESUME. */
 static void begin_part(struct relocated *ret, vaddr_t resume) {
     ret->parts[ret->part_count].offset = ret->size;
     ret->parts[ret->part_count].through = false;
     ret->parts[ret->part_count++].resume = resume;
 }
 
-/* The first instruction has its part. */
+/* Puts WORD, as a part that resumes at INSN. The part of the first instruction exists already. */
 static void put_next(struct relocated *ret, const struct insn *insn, uint32_t word) {
     if (ret->size)
         begin_part(ret, insn->addr);
@@ -77,7 +77,7 @@ uint8_t a32_far_jump(uint8_t *out, vaddr_t at, taddr_t to) {
     return sizeof words;
 }
 
-/* Behind a far jump that was not made the thread goes on with what follows the original. */
+/* If the condition does not hold, the thread goes on behind the original instruction. */
 static void put_far(struct relocated *ret, uint32_t condition, vaddr_t target) {
     const bool over = condition != ARM_ALWAYS;
     const vaddr_t behind = ret->parts[ret->part_count - 1].resume + A32_BYTES;
@@ -91,7 +91,7 @@ static void put_far(struct relocated *ret, uint32_t condition, vaddr_t target) {
     put(ret, 0);
 }
 
-/* The part that it is has begun. */
+/* Its part exists already. */
 static void put_branch(struct relocated *ret, uint32_t condition, vaddr_t to, vaddr_t target) {
     uint32_t word;
     if (branch_word(condition, to + ret->size, target, &word))
@@ -102,7 +102,7 @@ static void put_branch(struct relocated *ret, uint32_t condition, vaddr_t to, va
 
 /* ---- sums ---- */
 
-/* Eight bits of VALUE from the lowest one that is set, at an even place: what is added at once. */
+/* Eight bits of VALUE from its lowest set bit, at an even position: what one instruction adds. */
 static uint32_t piece_of(uint32_t value) {
     unsigned low = (unsigned)__builtin_ctz(value) & ~1U;
     return value & UINT32_C(0xff) << low;
@@ -115,8 +115,8 @@ static unsigned count_pieces(uint32_t value) {
     return count;
 }
 
-/* By addition or by subtraction. */
-static unsigned price_of(uint32_t value) {
+/* How many instructions add VALUE to a register, by additions or by subtractions. */
+static unsigned sum_length(uint32_t value) {
     unsigned up = count_pieces(value), down = count_pieces(-value);
     return down < up ? down : up;
 }
@@ -127,7 +127,7 @@ struct sum { /* rd = base + value */
     uint32_t value;
 };
 
-/* At least one instruction if the base is another register. */
+/* Puts no instruction if nothing is to be added to rd itself. */
 static void put_sum(struct relocated *ret, const struct insn *insn, struct sum s) {
     bool down = count_pieces(-s.value) < count_pieces(s.value);
     uint32_t left = down ? -s.value : s.value, opcode = down ? SUB_IMMEDIATE : ADD_IMMEDIATE;
@@ -142,7 +142,7 @@ static void put_sum(struct relocated *ret, const struct insn *insn, struct sum s
     }
 }
 
-/* How far an address is from the pc of what is written at TO. */
+/* The distance of ADDRESS from the pc of an instruction at TO. */
 static uint32_t from_pc(vaddr_t to, vaddr_t address) {
     return (uint32_t)(address - to) - A32_AHEAD;
 }
@@ -152,7 +152,7 @@ static void address_to(const struct insn *insn, uint32_t word, vaddr_t to, struc
             (struct sum){a32_condition(word), a32_rd(word), ARM_PC, from_pc(to, insn->target)});
 }
 
-/* The pc as one of two registers: as the original, plus what the pc has lost. */
+/* The sum of the pc and a register: the original, then the difference of the two pcs is added. */
 static void sum_to(const struct insn *insn, uint32_t word, vaddr_t to, struct relocated *ret) {
     put(ret, word);
     uint8_t rd = a32_rd(word);
@@ -161,14 +161,14 @@ static void sum_to(const struct insn *insn, uint32_t word, vaddr_t to, struct re
 
 /* ---- loads ---- */
 
-/* Of DISTANCE, what the load itself can add (with MOST), so that the rest takes few pieces. */
+/* The part of DISTANCE that the load itself adds, at most MOST, so that few pieces are left. */
 static uint32_t low_of(uint32_t distance, uint32_t most, bool *ret_down) {
     uint32_t up = distance & most, down = -distance & most;
-    *ret_down = price_of(distance + down) < price_of(distance - up);
+    *ret_down = sum_length(distance + down) < sum_length(distance - up);
     return *ret_down ? down : up;
 }
 
-/* As an immediate of the load's form. */
+/* The load WORD with another base, and LOW as its offset. */
 static uint32_t with_offset(uint32_t word, uint8_t base, bool down, uint32_t low) {
     bool extra = !arm_bits(word, 26, 1); /* two groups of four bits, and bit 22 for an immediate */
     word &= extra ? ~UINT32_C(0x008f0f0f) : ~UINT32_C(0x028f0fff);
@@ -188,7 +188,7 @@ static void literal_to(const struct insn *insn, uint32_t word, vaddr_t to, struc
     put_next(ret, insn, with_offset(word, rest ? rd : ARM_PC, down, low));
 }
 
-/* ldr rd, [pc, rm]: the sum, by add or sub with rm's shift, then the rest. */
+/* ldr rd, [pc, rm]: the sum, by add or sub with rm's shift, then the difference of the pcs. */
 static void indexed_to(const struct insn *insn, uint32_t word, vaddr_t to, struct relocated *ret) {
     enum { ADD = 0x008f0000, SUBTRACT = 0x004f0000 };
     bool down, up = arm_bits(word, 23, 1), extra = !arm_bits(word, 26, 1);
@@ -202,7 +202,7 @@ static void indexed_to(const struct insn *insn, uint32_t word, vaddr_t to, struc
     put_next(ret, insn, with_offset(word, rd, down, low));
 }
 
-/* The constants stand behind what is written, at COPY. */
+/* Makes room for the constants behind the code. */
 static void put_copy(struct relocated *ret, const struct insn *insn) {
     ret->copy_at = ret->size;
     ret->copy_bytes = insn->copies;
@@ -303,9 +303,9 @@ int a32_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, stru
 size_t a32_relocated_bytes(const struct insn *insn) {
     enum { PIECES = 4, FAR_WORDS = 2 };
     bool plain = insn->operand == OPERAND_PLAIN && insn->kind != INSN_CALL;
-    /* What reads the pc by a register is not told from others here. */
+    /* INSN_OTHER may be a sum of the pc and a register; insn does not show this. */
     bool short_form = plain && insn->kind != INSN_OTHER;
-    /* A far jump takes a branch over its address, or a call's word more. */
+    /* A far jump needs a branch over its address, a call one more word. */
     size_t far = insn->target && (insn->kind == INSN_CALL || plain) ? FAR_WORDS : 0;
     return (short_form ? A32_BYTES : (PIECES + 1) * (size_t)A32_BYTES) + far * A32_BYTES;
 }

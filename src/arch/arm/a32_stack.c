@@ -1,16 +1,15 @@
 /*
- * What A32 instructions do to the stack pointer and to what may hold a copy of it. Registers go by
- * their DWARF numbers, which are those of the encoding. `push` is `stmdb sp!`, and so a store of
- * each register and a change of sp. Whatever is not one of the few forms by which compilers and
- * people make frames counts as an unknown write of its registers; so does what a condition may
- * leave out (stack_if() tells what that would do). Of an exit with a condition it is told what it
- * does where that holds.
+ * Effects of A32 instructions on the stack pointer and its copies. DWARF numbers of registers are
+ * those of the encoding. `push` is `stmdb sp!`: a store of each register and a change of sp. Only
+ * the few forms by which compilers and people make frames are understood. Other instructions, and
+ * those with a condition, give the registers that they write unknown values; a32_stack_if() returns
+ * the effects where the condition holds. For an exit with a condition a32_stack() does so, too.
  */
 #include "arch/arm/a32.h"
 
 static uint32_t bit(unsigned reg) { return UINT32_C(1) << reg; }
 
-/* What becomes of the pc is not told so. */
+/* Effects do not describe the pc. */
 static struct stack_effect changed(uint32_t registers) {
     return stack_changed(registers & ~bit(ARM_PC));
 }
@@ -36,18 +35,18 @@ static struct stack_effect data(uint32_t word) {
     return changed(bit(d.rd));
 }
 
-/* What an access may write, when it is not known whether or where. */
+/* Registers that an access may write. */
 static uint32_t written_by(const struct a32_access *a) {
     return (a->load ? a->list : 0U) | (a->before || a->after ? bit(a->base) : 0);
 }
 
-/* Words or less of general registers, from the access' offset on. The base comes last, as others
- * are told relative to it. */
+/* Effects on each general register of the access. A load of the base comes last, as the other
+ * effects are relative to the base. */
 static size_t each_register(const struct a32_access *a, struct stack_effect *ret) {
     size_t n = 0;
     struct stack_effect last = {.op = STACK_NONE};
     int64_t at = a->offset;
-    bool moved = false; /* what is stored of the base is not its value before */
+    bool moved = false; /* the base, if stored now, has another value than before */
     for (unsigned number = 0; number <= ARM_PC; number++) {
         uint8_t reg = (uint8_t)number;
         if (!(a->list >> reg & 1))
@@ -94,7 +93,7 @@ static size_t access(uint32_t word, enum a32_form form, struct stack_effect *ret
     return n;
 }
 
-/* Words that are stored or loaded exclusively, or exchanged, at a register. */
+/* Exclusive loads and stores, and exchanges, at a register. */
 static size_t exclusive(uint32_t word, uint8_t fields, struct stack_effect *ret) {
     enum { MOST = 8 };
     bool two = arm_bits(word, 20, 4) == 0xb; /* ldrexd */
@@ -106,7 +105,7 @@ static size_t exclusive(uint32_t word, uint8_t fields, struct stack_effect *ret)
     return loads ? 1 : 2;
 }
 
-/* Element and structure accesses write back 13: their size, or another register than the pc. */
+/* Element and structure accesses write the base back unless rm is the pc. */
 static size_t elements(uint32_t word, struct stack_effect *ret) {
     enum { MOST = 32 };
     size_t n = 0;
@@ -156,7 +155,7 @@ size_t a32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STAC
     return 1;
 }
 
-/* Bit 28 tells opposite conditions apart; eq is 0. */
+/* Opposite conditions differ in bit 28; eq is 0. */
 uint8_t a32_runs_if(const uint8_t *bytes, size_t size) {
     uint32_t word = size < A32_BYTES ? UINT32_MAX : a32_word(bytes);
     return a32_is_conditional(word) ? (uint8_t)(ARM_FIRST_CONDITION + a32_condition(word)) : 0;
@@ -169,7 +168,7 @@ size_t a32_stack_if(const uint8_t *bytes, size_t size, struct stack_effect ret[S
     return a32_stack((const uint8_t *)&always, sizeof always, ret);
 }
 
-/* ldr pc, [sp], #8 leaves a word that was there for alignment. */
+/* ldr pc, [sp], #8 also pops a word that was pushed for alignment. */
 int a32_return_pops(const uint8_t *bytes, size_t size, uint8_t *ret_behind) {
     uint32_t word = a32_word(bytes);
     struct a32_insn in = a32_classify(word);
@@ -186,7 +185,7 @@ int a32_return_pops(const uint8_t *bytes, size_t size, uint8_t *ret_behind) {
     return pops ? a.moves : -1;
 }
 
-/* The frames of the older procedure call standard: ldm sp, {fp, sp, pc} and ldmdb fp, {…}. */
+/* Frames of the older procedure call standard: ldm sp, {fp, sp, pc} and ldmdb fp, {…}. */
 bool a32_return_loads_sp(const uint8_t *bytes, size_t size, uint8_t *ret_base, int32_t *ret_link) {
     uint32_t word = size < A32_BYTES ? 0 : a32_word(bytes);
     if (a32_classify(word).form != A32_SEVERAL)

@@ -1,3 +1,4 @@
+/* The parts of 32-bit Arm's agent. */
 #include "arch/agent.h"
 
 #include <string.h>
@@ -13,14 +14,14 @@ size_t agent_call(void) { return arm_agent_entries().call - (size_t)LANES_BYTES;
 size_t agent_call_size(void) { return arm_agent_entries().end - arm_agent_entries().call; }
 
 struct agent_remainder agent_remainder(void) {
-    struct arm_agent_entries e = arm_agent_entries();
+    struct arm_agent_entries entries = arm_agent_entries();
     const size_t start = LANES_BYTES;
-    return (struct agent_remainder){e.remainder - start, e.remainder_made - start,
-                                    e.remainder_end - start};
+    return (struct agent_remainder){entries.remainder - start, entries.remainder_made - start,
+                                    entries.remainder_end - start};
 }
 
 struct arm_agent_entries arm_agent_entries(void) {
-    struct arm_agent_entries e;
-    memcpy(&e, arm_agent_bytes + ENTRIES_AT, sizeof e);
-    return e;
+    struct arm_agent_entries entries;
+    memcpy(&entries, arm_agent_bytes + ENTRIES_AT, sizeof entries);
+    return entries;
 }

@@ -4,17 +4,15 @@
 #include "arch/arm/stub.h"
 
 /*
- * All offsets from the area's start, where the tables of lanes stand.
+ * Labels of the agent, as offsets from the area's start, where the tables of lanes are.
  *
- * From wait to drop_counted nothing of the thread's is reserved or done but the count: at
- * drop_counting, and up to drop_counted, the event is counted as lost if r1 is 0. In seek, slice
- * and hook nothing is.
+ * In seek, slice, hook, and from wait to drop_counted no slot is reserved. From drop_counting to
+ * drop_counted the event is counted as lost if r1 is 0.
  *
- * The gate is A32 code, to be come to at `gate` with any flags, outside of blocks. It keeps r0, r1,
- * r2, r3 and r7, words of 32 bits in this order, at notes.saved. From gate to gate_saving nothing
- * is saved, up to gate_saved it is being done, and r0 is on top of the stack; from gate_restored on
- * all is back. There stands a load of the pc from the word at gate_back, which the tool writes,
- * with the bit of the state.
+ * The gate is A32 code. Threads come to `gate` outside of blocks, with any flags. It saves r0, r1,
+ * r2, r3 and r7, words in this order, at notes.saved. Before gate_saving nothing is saved; from
+ * there to gate_saved r0 is on top of the stack; from gate_restored on all registers are restored.
+ * There the pc is loaded from gate_back, which the tool writes, with the state's bit.
  */
 struct arm_agent_entries {
     uint16_t seek, seek_end, wait, drop, drop_counting, drop_counted, slice;

@@ -1,22 +1,21 @@
-/* What the backends of A32 and T32 share, for src/arch/arm and arch.c only: others go through
- * arch.h. Addresses are without the interworking bit: which instance of struct arch decodes tells
- * the state. */
+/* Shared by the backends of A32 and T32, for src/arch/arm and machines.c only. All other code uses
+ * arch.h. Addresses have no interworking bit: each state has its own struct arch. */
 #pragma once
 
 #include "arch/arch.h"
 
 extern const struct arch arch_a32, arch_t32;
 
-/* Indirect branches may arrive anywhere: `bti` is of Armv8.1-M only, a nop here. Returns 0. */
+/* Returns 0: indirect branches may lead anywhere. (`bti` is of Armv8.1-M only, a nop here.) */
 size_t arm_landing(const uint8_t *bytes, size_t room);
 
-/* By their DWARF numbers (AADWARF32, 4.1). FP is the frame pointer of A32, FP_T32 that of T32. */
+/* DWARF numbers (AADWARF32, 4.1). FP is the frame pointer of A32, FP_T32 that of T32. */
 enum { ARM_FP_T32 = 7, ARM_FP = 11, ARM_IP = 12, ARM_SP = 13, ARM_LR = 14, ARM_PC = 15 };
 /* NZCV, as in the upper four bits of APSR. */
 enum { ARM_V = 1, ARM_C = 2, ARM_Z = 4, ARM_N = 8, ARM_FLAGS = 15 };
 enum { ARM_EQ = 0, ARM_NE = 1, ARM_HS = 2, ARM_LO = 3, ARM_HI = 8, ARM_LS = 9 };
 enum { ARM_ALWAYS = 14, ARM_UNCONDITIONAL = 15 };
-enum { ARM_FIRST_CONDITION = 2 }; /* eq, as arch.condition() tells it */
+enum { ARM_FIRST_CONDITION = 2 }; /* value of arch.condition() for eq */
 enum { ARM_WORD = 4 };
 
 /* Registers that calls may change: r0 to r3, ip and lr (AAPCS32, 6.1.1). */

@@ -1,8 +1,8 @@
 /*
- * Branches, and what else of trampolines reads the pc (a32_relocate.c, t32_relocate.c), taken by
- * the tool for a stopped thread. Facts: Arm ARM (of Armv7-A), A2.3.1 (what is written to the pc,
- * and which state that leads to), A2.6.2 (floating-point registers), A8.3 (conditions), A8.4
- * (shifts), A8.8 (instructions).
+ * Executes branches for a stopped thread, and other instructions of trampolines that read the pc
+ * (a32_relocate.c, t32_relocate.c). Facts: Arm ARM (of Armv7-A), A2.3.1 (writes of the pc, and the
+ * states that they select), A2.6.2 (floating-point registers), A8.3 (conditions), A8.4 (shifts),
+ * A8.8 (instructions).
  */
 #include "arch/arm/a32.h"
 #include "arch/arm/psr.h"
@@ -21,7 +21,7 @@ static bool holds(uint32_t condition, uint32_t psr) {
     return always || all[condition >> 1] != (condition & 1);
 }
 
-/* An address with the bit of the state, or without it one of the state that it has. */
+/* Jump to TO, whose lowest bit selects the state; go() keeps the present state. */
 static void exchange(struct user_regs *r, uint32_t to) {
     r->uregs[ARM_PC] = to & ~UINT32_C(1);
     r->uregs[PSR] = psr_with_block(psr_with_state((uint32_t)r->uregs[PSR], to & 1), 0);
@@ -30,12 +30,12 @@ static void go(struct user_regs *r, uint32_t to) {
     exchange(r, psr_is_t32((uint32_t)r->uregs[PSR]) ? to | 1 : to & ~UINT32_C(1));
 }
 
-/* How the instruction reads register REG: AHEAD is how far on the pc is. */
+/* The value of REG as an instruction reads it. AHEAD is added to the pc. */
 static uint32_t value_of(const struct user_regs *r, uint8_t reg, uint32_t ahead) {
     return (uint32_t)r->uregs[reg] + (reg == ARM_PC ? ahead : 0);
 }
 
-/* What a load that writes the pc does: registers from the words at AT on, then the base. */
+/* A load that writes the pc: words from AT on into registers; then the base moves. */
 struct loading {
     uint8_t regs[T32_MOST_REGISTERS];
     uint8_t count, base;
@@ -60,9 +60,9 @@ static enum regs_taken load(const struct emulation *t, const struct loading *l) 
     return REGS_TAKEN;
 }
 
-/* ---- what is read beside the code ---- */
+/* ---- literals ---- */
 
-/* COUNT bytes, no more than 8. */
+/* Reads COUNT bytes, at most 8. */
 static bool read_bytes(const struct emulation *t, uint32_t at, unsigned count, uint64_t *ret) {
     *ret = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -75,7 +75,7 @@ static bool read_bytes(const struct emulation *t, uint32_t at, unsigned count, u
     return true;
 }
 
-/* vldr, by its WORD, which is the same in both states. */
+/* Executes vldr, whose WORD is the same in both states. */
 static bool fill(const struct emulation *t, uint32_t word, uint32_t at, unsigned bytes) {
     const uint32_t one = arm_bits(word, 22, 1), four = arm_bits(word, 12, 4);
     const bool two = bytes > ARM_WORD;
@@ -94,7 +94,7 @@ static enum regs_taken a32_load(const struct emulation *t, uint32_t word, enum a
     struct loading l = {.base = a.base, .moves = a.moves};
     uint32_t index = value_of(t->r, a32_rm(word), 0) << arm_bits(word, 7, 5);
     if (a.indexed && (arm_bits(word, 5, 2) || a.before || a.after))
-        return REGS_NOT_TAKEN; /* shifted otherwise than to the left */
+        return REGS_NOT_TAKEN; /* another shift than lsl */
     l.at = value_of(t->r, a.base, A32_AHEAD);
     if (a.indexed)
         l.at += a.subtracts ? -index : index;
@@ -106,7 +106,7 @@ static enum regs_taken a32_load(const struct emulation *t, uint32_t word, enum a
     return load(t, &l);
 }
 
-/* Which conditions do not hold is known here. */
+/* An exit whose condition holds. */
 static enum regs_taken a32_leave(const struct emulation *t, uint32_t word) {
     enum a32_form form = (enum a32_form)a32_classify(word).form;
     struct a32_data d;
@@ -128,7 +128,7 @@ static enum regs_taken a32_leave(const struct emulation *t, uint32_t word) {
     }
 }
 
-/* As a shift by a constant; an amount of 0 means 32, or with ror one bit by way of the carry. */
+/* rm shifted by a constant. Amount 0 of lsr and asr means 32; of ror it means rrx. */
 static uint32_t shifted(const struct user_regs *r, const struct a32_data *d) {
     enum { LSL, LSR, ASR, BITS = 32 };
     const uint32_t value = value_of(r, d->rm, A32_AHEAD);
@@ -146,7 +146,7 @@ static uint32_t shifted(const struct user_regs *r, const struct a32_data *d) {
     }
 }
 
-/* add and sub with the pc, loads of what is at a constant distance from it. */
+/* add and sub with the pc, and loads at a constant distance from it. */
 static bool a32_is_relative(uint32_t word, enum a32_form form) {
     if (form == A32_DATA) {
         const struct a32_data d = a32_data_of(word);
@@ -197,7 +197,7 @@ static enum regs_taken a32_compute(const struct emulation *t, uint32_t word, enu
     return REGS_TAKEN;
 }
 
-static bool is_way_on(const struct insn *insn) {
+static bool is_exit(const struct insn *insn) {
     return insn->kind == INSN_JUMP || insn->kind == INSN_BRANCH || insn->kind == INSN_RETURN ||
            insn->kind == INSN_JUMP_INDIRECT;
 }
@@ -210,7 +210,7 @@ static enum regs_taken a32_take(const struct emulation *t, const uint8_t *code, 
     uint32_t word = a32_word(code);
     if (insn.kind == INSN_OTHER)
         return a32_compute(t, word, (enum a32_form)a32_classify(word).form);
-    if (!is_way_on(&insn))
+    if (!is_exit(&insn))
         return REGS_NOT_TAKEN;
     if (!holds(a32_condition(word), (uint32_t)r->uregs[PSR]))
         r->uregs[ARM_PC] += A32_BYTES;
@@ -237,7 +237,7 @@ static enum regs_taken t32_load(const struct emulation *t, const struct t32 *in)
     return load(t, &l);
 }
 
-static void t32_pass(struct user_regs *r, const struct t32 *in) {
+static void t32_step(struct user_regs *r, const struct t32 *in) {
     uint32_t psr = (uint32_t)r->uregs[PSR];
     r->uregs[ARM_PC] += in->size;
     r->uregs[PSR] = psr_with_block(psr, psr_advanced(psr_block(psr)));
@@ -247,10 +247,10 @@ static void t32_go_if(const struct emulation *t, const struct t32 *in, bool take
     if (taken)
         go(t->r, (uint32_t)t32_operand_of(in, t->r->uregs[ARM_PC]).target);
     else
-        t32_pass(t->r, in);
+        t32_step(t->r, in);
 }
 
-/* The three instructions by which t32_relocate.c writes an address, and vldr. */
+/* Executes vldr, or one of the three instructions by which t32_relocate.c makes an address. */
 static enum regs_taken t32_compute(const struct emulation *t, const struct t32 *in) {
     struct user_regs *r = t->r;
     struct t32_access a;
@@ -276,17 +276,17 @@ static enum regs_taken t32_compute(const struct emulation *t, const struct t32 *
     default:
         return REGS_NOT_TAKEN;
     }
-    t32_pass(r, in);
+    t32_step(r, in);
     return REGS_TAKEN;
 }
 
-/* What begins a block is passed alone, so that each instruction of it is taken for itself. */
+/* Executes an IT alone, so that each instruction of its block is executed separately. */
 static enum regs_taken t32_leave(const struct emulation *t, const struct t32 *in) {
     struct user_regs *r = t->r;
     const uint32_t word = in->word, psr = (uint32_t)r->uregs[PSR];
     switch (in->row->form) {
     case T32_IT:
-        t32_pass(r, in);
+        t32_step(r, in);
         r->uregs[PSR] = psr_with_block(psr, (uint8_t)word);
         return REGS_TAKEN;
     case T32_B_N:
@@ -331,7 +331,7 @@ static enum regs_taken t32_take(const struct emulation *t, const uint8_t *code, 
     if (!in.size || (!begins && (in.kind == INSN_BAD || in.kind == INSN_FIXED)))
         return REGS_NOT_TAKEN;
     if (block && !holds(block >> 4, psr)) {
-        t32_pass(t->r, &in);
+        t32_step(t->r, &in);
         return REGS_TAKEN;
     }
     return t32_leave(t, &in);

@@ -1,3 +1,4 @@
+/* The bridge of 32-bit Arm (src/agent/arm.S), for code of both states. */
 #include "arch/bridge.h"
 
 #include <errno.h>
@@ -8,18 +9,17 @@
 #include "arch/arm/psr.h"
 #include "arch/arm/t32.h"
 
-/* Behind the instructions a jump to the gate: `b`, or in T32, which has none to A32, a load of the
- * pc from a word behind it, which is aligned. */
+/* Behind the instructions is a jump to the gate: `b`. T32 has no jump to A32 and loads the pc from
+ * an aligned word. */
 enum {
     LOAD_BYTES = 4,
-    WAY_BYTES = LOAD_BYTES + T32_HALF + ARM_WORD,
-    ROOM = BRIDGE_BYTES - WAY_BYTES
+    JUMP_BYTES = LOAD_BYTES + T32_HALF + ARM_WORD,
+    ROOM = BRIDGE_BYTES - JUMP_BYTES
 };
 
 static const struct arch *arch_of(bool t32) { return t32 ? &arch_t32 : &arch_a32; }
 
-/* One instruction, or all of a block, that means the same wherever it stands: written for another
- * place it is what it was. */
+/* Whether an instruction, or a whole block, has the same bytes when relocated. */
 static bool is_same_anywhere(bool t32, const struct insn *insn, const uint8_t *code) {
     enum { ELSEWHERE = 1 << 20 };
     bool straight =
@@ -42,12 +42,12 @@ static size_t fit_from(bool t32, const uint8_t *code, size_t size, taddr_t from,
     return fit;
 }
 
-/* How many instructions are left of the block that the thread is in the midst of. */
+/* How many instructions are left of a block with this ITSTATE. */
 static unsigned left_of(uint8_t block) {
     return block ? (unsigned)(T32_BLOCK_INSNS - __builtin_ctz(block)) : 0;
 }
 
-/* The midst of a block is passed with all that is left of it, or not at all. */
+/* A thread inside a block runs all that is left of the block, or nothing. */
 size_t bridge_fit(const struct regs *regs, const uint8_t *code, size_t size) {
     const uint32_t psr = (uint32_t)regs->raw.uregs[PSR];
     const unsigned left = left_of(psr_block(psr));
@@ -67,8 +67,8 @@ static size_t size_of(const struct bridge_notes *notes) {
     return (notes->back & ~(taddr_t)1) - notes->from;
 }
 
-/* The way to GATE from AT, which is OUT. */
-static int write_way(bool t32, taddr_t at, taddr_t gate, uint8_t *out) {
+/* Writes a jump from AT to GATE to OUT. */
+static int write_jump(bool t32, taddr_t at, taddr_t gate, uint8_t *out) {
     const uint32_t load = 0xf000f8df; /* ldr.w pc, [pc, #0], as it is stored */
     const taddr_t pc = (at + T32_PC) & ~(taddr_t)3, word_at = pc + (at % ARM_WORD ? ARM_WORD : 0);
     const uint32_t word = (uint32_t)gate, distance = (uint32_t)(word_at - pc);
@@ -87,38 +87,38 @@ bool bridge_returns(const uint8_t *code, size_t size) {
 
 int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t area,
                  uint8_t out[BRIDGE_WRITTEN]) {
-    struct arm_agent_entries e = arm_agent_entries();
+    struct arm_agent_entries entries = arm_agent_entries();
     const size_t size = size_of(notes);
     const uint32_t back = (uint32_t)notes->back;
-    memcpy(out, arm_agent_bytes + e.bridge, BRIDGE_WRITTEN);
-    memcpy(out + (e.gate_back - e.bridge), &back, sizeof back);
+    memcpy(out, arm_agent_bytes + entries.bridge, BRIDGE_WRITTEN);
+    memcpy(out + (entries.gate_back - entries.bridge), &back, sizeof back);
     memcpy(out, code, size);
-    return write_way(is_t32(notes), bridge_at(area) + size, area + e.gate, out + size);
+    return write_jump(is_t32(notes), bridge_at(area) + size, area + entries.gate, out + size);
 }
 
 taddr_t bridge_at(taddr_t area) { return area + arm_agent_entries().bridge; }
 taddr_t bridge_notes_at(taddr_t area) { return area + arm_agent_entries().notes; }
 
 bool bridge_is_gate(taddr_t area, taddr_t addr) {
-    struct arm_agent_entries e = arm_agent_entries();
-    return addr - area >= e.gate && addr - area < e.gate_end;
+    struct arm_agent_entries entries = arm_agent_entries();
+    return addr - area >= entries.gate && addr - area < entries.gate_end;
 }
 
-/* For the few instructions that use the stack it is too early: nobody is stopped there but by a
- * tracer that comes after another's end. */
+/* Returns false at the few instructions that use the stack. Threads are stopped there only by a
+ * tracer that follows a killed one; it tries again later. */
 bool bridge_leave(struct regs *regs, taddr_t area, const struct bridge_notes *notes,
                   const regs_word_t words[BRIDGE_WORDS]) {
     static const uint8_t saved[BRIDGE_WORDS] = {0, 1, 2, 3, 7};
-    struct arm_agent_entries e = arm_agent_entries();
+    struct arm_agent_entries entries = arm_agent_entries();
     const taddr_t back = notes->back & ~(taddr_t)1;
     uint64_t at = regs_pc(regs) - area;
-    if (at < e.gate) {
-        regs_set_pc(regs, notes->from + (at - e.bridge));
+    if (at < entries.gate) {
+        regs_set_pc(regs, notes->from + (at - entries.bridge));
         return regs_pc(regs) <= back;
     }
-    if (at >= e.gate_saving && at < e.gate_saved)
+    if (at >= entries.gate_saving && at < entries.gate_saved)
         return false;
-    for (int i = 0; at >= e.gate_saved && at < e.gate_restored && i < BRIDGE_WORDS; i++)
+    for (int i = 0; at >= entries.gate_saved && at < entries.gate_restored && i < BRIDGE_WORDS; i++)
         regs->raw.uregs[saved[i]] = words[i];
     regs_set_pc(regs, back);
     regs_set_state(regs, notes->back & 1, 0);

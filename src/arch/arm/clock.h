@@ -1,4 +1,4 @@
-/* The counter of 32-bit Arm: through arch/clock.h only. */
+/* The counter of 32-bit Arm. Included by arch/clock.h only. */
 #pragma once
 
 #include <stdint.h>

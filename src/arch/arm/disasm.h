@@ -1,12 +1,11 @@
 /*
- * What the texts of A32 and T32 share, for a32_disasm.c and t32_disasm.c. VFP instructions are the
- * same in both states, except for the condition. Operands in their table:
+ * Shared by the texts of A32 and T32 (a32_disasm.c, t32_disasm.c). VFP instructions are the same in
+ * both states, except for the condition. Operands in their table:
  *
  *     x y v X   vector registers of bits 12, 16 and 0 on, of the precision in bit 8; a list of them
- *     P Q k     the other precision of x; v and x in single precision
+ *     P Q k     x in the other precision; v and x in single precision
  *     F         ".f32" or ".f64" by bit 8
- *     d n A     from the instruction set's table: general registers of bits 12 and 16 on, an
- * address
+ *     d n A     of the instruction set's table: general registers of bits 12 and 16 on; an address
  */
 #pragma once
 
@@ -22,5 +21,5 @@ extern const struct opcode arm_vfp_opcodes[];
 size_t arm_print_vector(struct disasm *d, const char *letter);
 /* ", lsl #N", ", rrx" or nothing. TYPE and AMOUNT are as an instruction encodes them. */
 void arm_add_shift(struct disasm *d, uint32_t type, uint32_t amount);
-/* A branch's target, or a literal's address. */
+/* Prints a branch's target, or a literal's address. */
 void arm_add_target(struct disasm *d);

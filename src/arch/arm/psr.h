@@ -1,11 +1,11 @@
-/* The processor state of a stopped thread (CPSR), for src/arch/arm on its own host only. Facts: Arm
- * ARM, B1.3.3 (of Armv7-A) and A7.7.38, "IT". */
+/* The processor state of a stopped thread (CPSR), for src/arch/arm on 32-bit Arm hosts only. Facts:
+ * Arm ARM, B1.3.3 (of Armv7-A) and A7.7.38, "IT". */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PSR = 16, ORIGINAL_R0 = 17 }; /* where struct user_regs has them */
+enum { PSR = 16, ORIGINAL_R0 = 17 }; /* indices in struct user_regs */
 
 #define PSR_T32 UINT32_C(0x20)
 #define PSR_JAZELLE UINT32_C(0x01000000)
@@ -24,7 +24,7 @@ static inline uint8_t psr_block(uint32_t psr) {
 static inline uint32_t psr_with_block(uint32_t psr, uint8_t block) {
     return (psr & ~PSR_BLOCK) | (block & 0xfcu) << 8 | (block & 3u) << 25;
 }
-/* Behind one more instruction. */
+/* ITSTATE behind one more instruction (Arm ARM, ITAdvance). */
 static inline uint8_t psr_advanced(uint8_t block) {
     return (uint8_t)(block & 7 ? (block & 0xe0) | (block << 1 & 0x1f) : 0);
 }

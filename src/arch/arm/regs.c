@@ -25,7 +25,7 @@ void regs_set_pc(struct regs *regs, taddr_t pc) { regs->raw.uregs[ARM_PC] = (uin
 taddr_t regs_sp(const struct regs *regs) { return regs->raw.uregs[ARM_SP]; }
 void regs_set_sp(struct regs *regs, taddr_t sp) { regs->raw.uregs[ARM_SP] = (uint32_t)sp; }
 
-/* arch_host() is A32's instance. */
+/* arch_host() is arch_a32. */
 bool regs_is_other(const struct regs *regs) { return psr_is_t32(psr_of(regs)); }
 
 taddr_t regs_name_code(const struct regs *regs, taddr_t addr) { return addr | regs_is_other(regs); }
@@ -64,7 +64,7 @@ static void set_arguments(struct user_regs *r, const uint64_t args[ARGUMENTS]) {
         r->uregs[i] = (uint32_t)args[i];
 }
 
-/* By `svc #0` of A32. */
+/* CODE is `svc #0` of A32. */
 void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
                       const uint64_t args[6]) {
     struct user_regs *r = &regs->raw;
@@ -106,10 +106,10 @@ static void step_back(struct regs *regs) {
     regs->raw.uregs[ARM_PC] -= psr_is_t32(psr_of(regs)) ? T32_HALF : A32_BYTES;
 }
 
-/* Up to here the argument's register is as it was. */
+/* At a syscall-entry-stop the first argument's register is unchanged. */
 void regs_postpone_syscall(struct regs *regs) { step_back(regs); }
 
-/* ERESTART* (Linux include/linux/errno.h), seen by nobody. */
+/* ERESTART* (Linux include/linux/errno.h), which programs never see. */
 bool regs_seem_to_restart(const struct regs *regs) {
     return (uint32_t)regs->raw.uregs[0] + 516 <= 516 - 512;
 }
@@ -131,28 +131,28 @@ void regs_call_again(struct regs *regs) {
 /* ---- the agent and stubs ---- */
 
 enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
-    struct arm_agent_entries e = arm_agent_entries();
+    struct arm_agent_entries entries = arm_agent_entries();
     uint64_t offset = regs_pc(regs) - area, code = LANES_BYTES;
-    if (offset >= e.bridge && offset < e.gate_end)
+    if (offset >= entries.bridge && offset < entries.gate_end)
         return AGENT_BRIDGE;
-    if (offset < code || offset >= e.call)
+    if (offset < code || offset >= entries.call)
         return AGENT_OUTSIDE;
-    if (offset == code + ARM_AGENT_SLICE || (offset >= e.slice && offset < e.hook))
+    if (offset == code + ARM_AGENT_SLICE || (offset >= entries.slice && offset < entries.hook))
         return AGENT_RELEASED;
-    if (offset >= e.hook || offset == code + ARM_AGENT_HOOK)
+    if (offset >= entries.hook || offset == code + ARM_AGENT_HOOK)
         return AGENT_HOOK;
-    bool counts = offset >= e.drop_counting && offset < e.drop_counted;
-    bool counted = offset >= e.drop_counted || (counts && !regs->raw.uregs[1]);
+    bool counts = offset >= entries.drop_counting && offset < entries.drop_counted;
+    bool counted = offset >= entries.drop_counted || (counts && !regs->raw.uregs[1]);
     return counted ? AGENT_DROPPED : AGENT_RELEASED;
 }
 
 bool regs_seek_again(struct regs *regs, taddr_t area) {
-    struct arm_agent_entries e = arm_agent_entries();
+    struct arm_agent_entries entries = arm_agent_entries();
     uint64_t offset = regs_pc(regs) - area;
-    if (offset >= e.seek && offset < e.seek_end)
-        regs_set_pc(regs, area + e.seek);
-    else if (offset >= e.hook && offset < e.hook_seek_end)
-        regs_set_pc(regs, area + e.hook);
+    if (offset >= entries.seek && offset < entries.seek_end)
+        regs_set_pc(regs, area + entries.seek);
+    else if (offset >= entries.hook && offset < entries.hook_seek_end)
+        regs_set_pc(regs, area + entries.hook);
     else
         return false;
     return true;
@@ -163,7 +163,7 @@ taddr_t regs_agent_return(const struct regs *regs, bool *ret_other) {
     return regs->raw.uregs[0] & ~UINT32_C(1);
 }
 
-/* Behind the exclusive store. */
+/* Unsure behind the store-exclusive: r0 is its status. */
 bool regs_has_reserved(const struct regs *regs) { return !regs->raw.uregs[0]; }
 
 bool regs_has_lane(const struct regs *regs, taddr_t at) {
@@ -210,8 +210,8 @@ void regs_pop(struct regs *regs, uint8_t number, uint64_t value) {
 
 /* ---- signal frames ---- */
 
-/* struct ucontext; struct rt_sigframe has a siginfo_t before it. Whether a handler wants that
- * decides which it gets, and which call it returns by. */
+/* struct ucontext. struct rt_sigframe has a siginfo_t before it; handlers with SA_SIGINFO get this
+ * frame and return by rt_sigreturn, others by sigreturn. */
 struct context {
     uint32_t flags, link;
     struct {
@@ -223,7 +223,7 @@ struct context {
 };
 _Static_assert(offsetof(struct context, regs[ARM_SP]) - offsetof(struct context, stack) ==
                    REGS_CONTEXT_STACK * sizeof(regs_word_t),
-               "before the words that tell of a context");
+               "words from struct sigaltstack to the context words");
 struct signal_frame {
     uint8_t info[128];
     struct context uc;
@@ -237,14 +237,13 @@ struct vectors { /* struct vfp_sigframe */
 };
 _Static_assert(sizeof(struct vectors) == 288, "linux/arch/arm/include/asm/ucontext.h");
 enum { VECTORS_MAGIC = 0x56465001, ENABLED = 0x40000000 /* FPEXC_EN */ };
-struct extended { /* as ptrace gives it */
+struct extended { /* as from ptrace */
     uint64_t registers[32];
     uint32_t control;
 };
 enum { EXTENDED_BYTES = 32 * 8 + 4 };
 
-/* `mov r7, #number; svc #0`; libraries' own, and the kernel's, which has the number in `svc`, too.
- */
+/* `mov r7, #number; svc #0`, of libraries and of the kernel, whose `svc` has the number, too. */
 static bool is_call_of(const uint8_t *bytes, uint32_t number) {
     enum { MOV = (int)0xe3a07000, SVC = (int)0xef000000, SVC_NUMBER = 0xffffff };
     enum { MOVS_SVC = (int)0xdf002700, MOV_W = 0x0700f04f, SVC_T32 = 0xdf00 };
@@ -283,7 +282,7 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
     struct vectors v = {.magic = VECTORS_MAGIC, .size = sizeof v, .exception = ENABLED};
     struct extended e = {.control = 0};
     (void)at;
-    /* f.uc.stack stays zero: an impossible size, so that the kernel keeps the thread's own. */
+    /* f.uc.stack stays zero: an impossible size, so the kernel keeps the thread's own stack. */
     for (int i = 0; i < REGS_DWARF_COUNT; i++)
         f.uc.regs[i] = (uint32_t)regs->raw.uregs[i];
     f.uc.psr = psr_of(regs);
@@ -316,8 +315,8 @@ void regs_set_remainder_lane(struct regs *regs, taddr_t lane) {
 }
 taddr_t regs_remainder_lane(const struct regs *regs) { return regs->raw.uregs[REMAINDER_LANE]; }
 
-/* From sp on: lr, pc, the state, and behind the mask the head of the record that comes first. That
- * is the one of vectors, or one of iwMMXt's registers or their room. */
+/* The words are sp, lr, pc, the state and, behind the signal mask, the head of the first record:
+ * vectors, iwMMXt's registers, or padding in their place. */
 bool regs_look_like_context(const regs_word_t words[REGS_CONTEXT_WORDS], struct regs_context *ret) {
     static const uint32_t heads[][2] = {
         {VECTORS_MAGIC, sizeof(struct vectors)}, {0x12ef842a, 160}, {0xb0d9ed01, 160}};

@@ -1,13 +1,14 @@
+/* Writes event stubs (stub.h), and returns the state of a thread at any instruction of one. */
 #include "arch/arm/stub.h"
 
 #include "arch/arm/a32.h"
 #include "arch/arm/t32.h"
 
-enum { PLACES = STUB_MAX_BYTES / T32_HALF, THUMB = 1 /* the bit of the state */ };
+enum { PLACES = STUB_MAX_BYTES / T32_HALF, THUMB = 1 /* the state's bit */ };
 
-/* What is known of the halfwords of a stub. */
+/* A halfword of a stub. */
 struct place {
-    bool begins; /* an instruction */
+    bool begins; /* an instruction begins here */
     struct stub_state state;
 };
 
@@ -17,7 +18,7 @@ struct writer {
     size_t size;
     int64_t agent;           /* relative to out */
     struct stub_state state; /* before the instruction that is written next */
-    struct place *places;    /* of all, where somebody asks; else NULL */
+    struct place *places;    /* of all halfwords; NULL: not wanted */
     uint32_t retry, site_at; /* offsets */
 };
 
@@ -32,7 +33,7 @@ static void put_half(struct writer *w, uint32_t half) {
     w->size += sizeof bytes;
 }
 
-/* An instruction of four bytes in both states, of T32 with its first half above. */
+/* An instruction of four bytes in both states. T32: its first halfword is the upper half. */
 static void put(struct writer *w, uint32_t a32, uint32_t t32) {
     uint32_t word = w->t32 ? t32 << 16 | t32 >> 16 : a32;
     note_place(w);
@@ -40,8 +41,8 @@ static void put(struct writer *w, uint32_t a32, uint32_t t32) {
     w->size += sizeof word;
 }
 
-/* One that both encode alike. */
-static void put_alike(struct writer *w, uint32_t word) { put(w, word, word); }
+/* An instruction with the same encoding in both states. */
+static void put_same(struct writer *w, uint32_t word) { put(w, word, word); }
 
 /* ---- instructions, by their registers and constants ---- */
 
@@ -58,7 +59,7 @@ static uint32_t get_16(bool t32, const uint8_t *at) {
     return arm_bits(word, 16, 4) << 12 | arm_bits(word, 0, 12);
 }
 
-/* Always two instructions. */
+/* rd = VALUE, always by two instructions. */
 static void put_constant(struct writer *w, uint32_t rd, uint32_t value) {
     put_16(w, rd, value & 0xffff, false);
     put_16(w, rd, value >> 16, true);
@@ -74,7 +75,7 @@ static const struct operation ADD = {0xe0800000, 0xeb000000}, SUB = {0xe0400000,
                               ADDS_CONSTANT = {0xe2900000, 0xf1100000},
                               ADC_CONSTANT = {0xe2a00000, 0xf1400000};
 
-/* LAST: a register, or of _CONSTANT less than 256. */
+/* LAST: a register, or for _CONSTANT operations a number less than 256. */
 static void put_three(struct writer *w, struct operation op, uint32_t rd, uint32_t rn,
                       uint32_t last) {
     put(w, op.a32 | rn << 16 | rd << 12 | last, op.t32 | rn << 16 | rd << 8 | last);
@@ -107,8 +108,8 @@ static void put_branch(struct writer *w, uint32_t condition, size_t to) {
             arm_bits(distance, 1, 11));
 }
 
-/* Makes the branch at AT, written before, lead to here. */
-static void land(const struct writer *w, size_t at, uint32_t condition) {
+/* Makes the branch at AT, which is already written, lead to here. */
+static void set_branch_target(const struct writer *w, size_t at, uint32_t condition) {
     struct writer patched = *w;
     patched.places = NULL;
     patched.size = at;
@@ -123,11 +124,11 @@ static uint32_t frame_of(uint8_t variant) {
     return variant & STUB_SLICE ? ARM_SLICE_FRAME : ARM_STUB_FRAME;
 }
 
-/* Which registers it has: as many, from r0 on. */
+/* Bitmap of the saved registers: those from r0 on that fill the frame. */
 static uint32_t saved(uint8_t variant) { return (UINT32_C(1) << frame_of(variant) / ARM_WORD) - 1; }
 
 static void save(struct writer *w, uint8_t variant) {
-    put_alike(w, (uint32_t)PUSH | saved(variant));
+    put_same(w, (uint32_t)PUSH | saved(variant));
     w->state.pushed = (uint8_t)(frame_of(variant) / ARM_WORD);
     put(w, 0xe10f0000 | ARM_STUB_FLAGS << 12, 0xf3ef8000 | ARM_STUB_FLAGS << 8);
     w->state.displaced = true;
@@ -136,12 +137,12 @@ static void save(struct writer *w, uint8_t variant) {
 static void restore(struct writer *w, uint8_t variant) {
     put(w, 0xe128f000 | ARM_STUB_FLAGS, 0xf3808800 | ARM_STUB_FLAGS << 16);
     w->state.displaced = false;
-    put_alike(w, (uint32_t)POP | saved(variant));
+    put_same(w, (uint32_t)POP | saved(variant));
 }
 
-/* The return address decides. (Its bit of the state changes nothing, as instructions are at even
- * addresses.) Returns where the branch to `done` is. */
-static size_t ask_caller(struct writer *w, const struct stub_spec *s) {
+/* Branches to `done` unless the return address is within S->caller. (The state's bit has no effect,
+ * as instructions are at even addresses.) Returns the branch's offset. */
+static size_t check_caller(struct writer *w, const struct stub_spec *s) {
     put_16(w, 0, frame_of(s->variant) + s->pops - (s->behind + 1U) * ARM_WORD, false);
     if (s->pops)
         put(w, 0xe79d0000, 0xf85d0000); /* ldr r0, [sp, r0] */
@@ -155,7 +156,7 @@ static size_t ask_caller(struct writer *w, const struct stub_spec *s) {
     return w->size - A32_BYTES;
 }
 
-/* The table's address into r5. */
+/* Loads the table's address into r5. */
 static void find_table(struct writer *w) {
     int64_t table = w->agent - LANES_BYTES, behind = (int64_t)w->size + 2 * A32_BYTES;
     if (!w->t32) {
@@ -170,7 +171,7 @@ static void find_table(struct writer *w) {
     put_three(w, ADD, 5, 4, 5);
 }
 
-/* To the agent's ENTRY, which goes on at BACK. */
+/* Jumps to the agent's ENTRY, which returns to BACK. */
 static void put_agent(struct writer *w, uint32_t entry, size_t back) {
     int64_t distance = (int64_t)back - (w->agent - LANES_BYTES);
     put_constant(w, 0, (uint32_t)distance + (w->t32 ? THUMB : 0));
@@ -185,27 +186,27 @@ static void put_agent(struct writer *w, uint32_t entry, size_t back) {
     put_half(w, 0x4708);
 }
 
-/* put_agent() before BACK is known: where it is to be written once more. */
-struct later {
+/* A put_agent() whose BACK is not known yet; set_return() writes it again. */
+struct agent_call {
     size_t at;
     uint32_t entry;
 };
-static void come_back(const struct writer *w, struct later later, size_t back) {
+static void set_return(const struct writer *w, struct agent_call call, size_t back) {
     struct writer patched = *w;
     patched.places = NULL;
-    patched.size = later.at;
-    put_agent(&patched, later.entry, back);
+    patched.size = call.at;
+    put_agent(&patched, call.entry, back);
 }
-static struct later put_agent_later(struct writer *w, uint32_t entry) {
-    struct later later = {w->size, entry};
+static struct agent_call put_agent_call(struct writer *w, uint32_t entry) {
+    struct agent_call call = {w->size, entry};
     put_agent(w, entry, 0);
-    return later;
+    return call;
 }
 
-/* The lane into r6; the agent looks further where another thread's pointer is in its place. */
+/* Loads the lane into r6. If the key is another thread's, the agent looks at the whole table. */
 static void find_lane(struct writer *w) {
     find_table(w);
-    put_alike(w, 0xee1d1f70); /* mrc p15, 0, r1, c13, c0, 3 */
+    put_same(w, 0xee1d1f70); /* mrc p15, 0, r1, c13, c0, 3 */
     put_bits(w, 2, 1, LANES_SHIFT, LANES_BITS);
     put(w, 0xe0852202, 0xeb051202); /* add r2, r5, r2, lsl #4 */
     put_load(w, 3, 2, 0);
@@ -213,12 +214,12 @@ static void find_lane(struct writer *w) {
     put_compare(w, 3, 1);
     size_t found = w->size;
     put_branch(w, ARM_EQ, 0);
-    come_back(w, put_agent_later(w, ARM_AGENT_SEEK), w->size);
-    land(w, found, ARM_EQ);
+    set_return(w, put_agent_call(w, ARM_AGENT_SEEK), w->size);
+    set_branch_target(w, found, ARM_EQ);
 }
 
-/* Falls through where the ring is full, with r2 and r3 the head; returns where the branch is that
- * goes on else. */
+/* Loads the head into r2 and r3, and branches if the ring is not full. Returns the branch's offset.
+ */
 static size_t compare_head(struct writer *w) {
     put(w, 0xe1c620d0, 0xe9d62300); /* ldrd r2, r3, [r6] */
     put_three(w, ADD_CONSTANT, 4, 6, LANE_LIMIT);
@@ -229,14 +230,14 @@ static size_t compare_head(struct writer *w) {
     return w->size - A32_BYTES;
 }
 
-/* A control event's stack pointer is told with one more, which those of calls never have: what was
- * called from there, and is left, began at the same one, as calls push nothing. */
+/* A control event has the stack pointer plus one; those of calls are even. Calls push nothing, so a
+ * function called from there, which is gone now, had the same stack pointer at its entry. */
 static void write_slot(struct writer *w, const struct stub_spec *s) {
     bool control = (s->site & 3) == EVENT_CONTROL;
     put_bits(w, 0, 2, 0, (uint32_t)__builtin_ctz(s->ring_bytes));
     put_three(w, ADD, 1, 6, 0);
     put(w, 0xe2811a01, 0xf5015180); /* add r1, r1, #RING */
-    put_alike(w, 0xec532f1e);       /* mrrc p15, 1, r2, r3, c14 */
+    put_same(w, 0xec532f1e);        /* mrrc p15, 1, r2, r3, c14 */
     put(w, 0xe1a03803, 0xea4f4303); /* lsl r3, r3, #16 */
     put(w, 0xe1833822, 0xea434312); /* orr r3, r3, r2, lsr #16 */
     put(w, 0xe1a02802, 0xea4f4202); /* lsl r2, r2, #16 */
@@ -244,7 +245,7 @@ static void write_slot(struct writer *w, const struct stub_spec *s) {
     put_constant(w, 4, s->site);
     put_16(w, 5, ARM_STUB_FRAME + s->pops + (uint32_t)control, false);
     put_three(w, ADD, 5, ARM_SP, 5);
-    put_alike(w, 0xe881003c); /* stm r1, {r2-r5} */
+    put_same(w, 0xe881003c); /* stm r1, {r2-r5} */
     put_barrier(w);
 }
 _Static_assert(EVENT_CLOCK_SP == 0 && EVENT_SITE == 8 && EVENT_SP_LOW == 12, "stored at once");
@@ -270,19 +271,19 @@ static void event(struct writer *w, const struct stub_spec *s) {
     w->retry = (uint32_t)w->size;
     find_lane(w);
     size_t go = compare_head(w);
-    struct later full = put_agent_later(w, again ? ARM_AGENT_WAIT : ARM_AGENT_DROP);
-    land(w, go, ARM_LO);
+    struct agent_call full = put_agent_call(w, again ? ARM_AGENT_WAIT : ARM_AGENT_DROP);
+    set_branch_target(w, go, ARM_LO);
     if (s->overflow == OVERFLOW_OVERWRITE)
         put_barrier(w);
     write_slot(w, s);
     commit(w);
-    come_back(w, full, again ? w->retry : w->size);
+    set_return(w, full, again ? w->retry : w->size);
 }
 
 static void hook(struct writer *w) {
     w->retry = (uint32_t)w->size;
     find_table(w);
-    come_back(w, put_agent_later(w, ARM_AGENT_HOOK), w->size);
+    set_return(w, put_agent_call(w, ARM_AGENT_HOOK), w->size);
     w->state.committed = true; /* what follows is `done` */
 }
 
@@ -290,22 +291,22 @@ static void slice(struct writer *w, const struct stub_spec *s) {
     w->retry = (uint32_t)w->size;
     find_lane(w);
     put_16(w, 4, s->overflow != OVERFLOW_DROP, false);
-    come_back(w, put_agent_later(w, ARM_AGENT_SLICE), w->size);
+    set_return(w, put_agent_call(w, ARM_AGENT_SLICE), w->size);
     w->state.committed = true; /* what follows is `done` */
 }
 
 static void write_stub(struct writer *w, const struct stub_spec *s) {
-    bool asks = s->variant & STUB_CALLER;
+    bool checks = s->variant & STUB_CALLER;
     save(w, s->variant);
-    size_t other = asks ? ask_caller(w, s) : 0;
+    size_t other = checks ? check_caller(w, s) : 0;
     if (s->variant & STUB_HOOK)
         hook(w);
     else if (s->variant & STUB_SLICE)
         slice(w, s);
     else
         event(w, s);
-    if (asks)
-        land(w, other, ARM_HS);
+    if (checks)
+        set_branch_target(w, other, ARM_HS);
     restore(w, s->variant);
 }
 
@@ -317,7 +318,7 @@ static size_t emit(bool t32, uint8_t *out, const struct stub_spec *spec) {
 size_t a32_stub_emit(uint8_t *out, const struct stub_spec *spec) { return emit(false, out, spec); }
 size_t t32_stub_emit(uint8_t *out, const struct stub_spec *spec) { return emit(true, out, spec); }
 
-/* Writes a stub to nowhere, for its layout. PLACES may be NULL. */
+/* Writes a stub to a scratch buffer, for its layout. PLACES may be NULL. */
 static struct writer lay_out(bool t32, uint8_t variant, enum overflow overflow,
                              struct place *places) {
     uint8_t scratch[STUB_MAX_BYTES];

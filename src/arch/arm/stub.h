@@ -1,24 +1,31 @@
 /*
- * Event stubs for 32-bit Arm: the code that a patched site runs, in A32 and T32. Both are one
- * program, written in two encodings. doc/ARM.md says why it looks so.
+ * Event stubs for 32-bit Arm: the code that a patched site runs. A32 and T32 are two encodings of
+ * one program. doc/ARM.md gives the reasons.
  *
- * A stub may stand anywhere: what lies below sp is dead at any time (AAPCS32, 6.2.1.2). There are
- * no comparisons without flags, so flags are kept in r7 always: STUB_SAVE_FLAGS and
- * STUB_SKIP_RED_ZONE mean nothing here. Nor do STUB_GO_*, as Go passes nothing in registers on this
- * machine, and the planner asks for none.
+ * A stub may stand anywhere: the stack below sp is always dead (AAPCS32, 6.2.1.2). Comparisons set
+ * flags, so the stub always keeps the flags in r7. STUB_SAVE_FLAGS and STUB_SKIP_RED_ZONE have no
+ * effect. The planner does not ask for STUB_GO_*, as Go passes nothing in registers on this
+ * machine.
  *
  *     push  {r0-r7}; mrs r7, apsr
  *     movw  r0, #32+pops-4-behind; mov r0, lr | ldr r0, [sp, r0]   STUB_CALLER: the return address
  *     movw, movt r1, #start; sub r0, r0, r1
  *     movw, movt r1, #size; cmp r0, r1; bhs done
  *  retry:
- *     movw, movt r5, #distance; add r5, pc, r5              the table of lanes (T32: adr r4; add
- * r5, mrc   r1, tpidruro; ubfx r2, r1, #LANES_SHIFT,           r4, r5) #LANES_BITS; add r2, r5, r2,
- * lsl #4 ldr   r3, [r2]; ldr r6, [r2, #8]; cmp r3, r1; beq found (to the agent: r0 = found,
- * agent_seek) found: ldrd  r2, r3, [r6]                                    head add   r4, r6,
- * #LIMIT; ldrexd r0, r1, [r4]             limit, all 64 bits of one moment cmp   r2, r0; sbcs r0,
- * r3, r1; blo go (to the agent: r0 = retry|done, agent_wait|agent_drop) go: [dmb  ishst] rings that
- * are overwritten ubfx  r0, r2, #0, #ring; add r1, r6, r0; add r1, r1, #RING mrrc  r2, r3, cntvct
+ *     movw, movt r5, #distance; add r5, pc, r5              the table of lanes
+ *     (T32: adr r4, here; add r5, r4, r5)
+ *     mrc   r1, tpidruro; ubfx r2, r1, #LANES_SHIFT, #LANES_BITS
+ *     add   r2, r5, r2, lsl #4; ldr r3, [r2]; ldr r6, [r2, #8]; cmp r3, r1; beq found
+ *     (to the agent: r0 = found, agent_seek)
+ *  found:
+ *     ldrd  r2, r3, [r6]                                    head
+ *     add   r4, r6, #LIMIT; ldrexd r0, r1, [r4]             limit, all 64 bits of one moment
+ *     cmp   r2, r0; sbcs r0, r3, r1; blo go
+ *     (to the agent: r0 = retry|done, agent_wait|agent_drop)
+ *  go:
+ *     [dmb  ishst]                                          OVERFLOW_OVERWRITE
+ *     ubfx  r0, r2, #0, #ring; add r1, r6, r0; add r1, r1, #RING
+ *     mrrc  r2, r3, cntvct
  *     lsl   r3, r3, #16; orr r3, r3, r2, lsr #16; lsl r2, r2, #16
  *     movw, movt r4, #site
  *     movw  r5, #32+pops; add r5, sp, r5                    sp as it was at the function's entry
@@ -32,26 +39,26 @@
  *
  * To the agent:
  *
- *     movw, movt r0, #distance; add r0, r0, r5              with the bit of the state
+ *     movw, movt r0, #distance; add r0, r0, r5              with the state's bit
  *     movw  r1, #LANES_BYTES+entry; add r1, r1, r5; bx r1
  *
- * A STUB_SLICE stub, before that of an entry, pushes r0 to r12, and has behind `found`
+ * A STUB_SLICE stub precedes that of an entry. It pushes r0 to r12. Behind `found` it has
  *
  *     movw  r4, #wait                                       (to the agent: r0 = done, agent_slice)
  *
  * A STUB_HOOK stub has between `mrs` and `done` the table's address and the way to agent_hook, with
  * r0 = done.
  *
- * The slot is written before it is reserved. No event but the thread's own can come there, and a
- * thread that is stopped in between is rolled back to its site with nothing to be undone. What
- * reserves it commits it as well: so what readers find below the head is whole, though no store of
- * 16 bytes, nor of 8 on all processors, is. Readers see the head move after what it covers
- * (`dmb` before `again`), and where nobody waits for them, what is written next after it moved
- * (`dmb` at `go`).
+ * The slot is written before it is reserved. Only the thread itself writes to its ring. A thread
+ * that is stopped in between is rolled back to its site, with nothing to undo. Reserving the
+ * slot commits it. So all slots below the head are whole, though stores of 16 bytes (and, on some
+ * processors, of 8) are not atomic. Readers see the head move after the slot's stores (`dmb` before
+ * `again`). With OVERFLOW_OVERWRITE they see the next slot's stores after the head's move (`dmb` at
+ * `go`).
  *
- * The agent is A32 code and comes back by `bx r0`. At its entries r5 is the table's address, in
- * agent_wait, agent_drop and agent_slice r6 the lane. r0 to r6 are its to use, in agent_slice r8 to
- * r12, too.
+ * The agent is A32 code and returns by `bx r0`. At its entries r5 is the table's address; in
+ * agent_wait, agent_drop and agent_slice r6 is the lane. It may use r0 to r6, in agent_slice also
+ * r8 to r12.
  */
 #pragma once
 
@@ -74,13 +81,13 @@ enum {
 
 /* Writes the stub to OUT (room for STUB_MAX_BYTES) and returns its size in bytes, which depends on
  * variant and overflow only. It must run at the distance spec->agent from the agent, which begins a
- * page; falling off its end continues the site. */
+ * page. The site's code follows its last instruction. */
 size_t a32_stub_emit(uint8_t *out, const struct stub_spec *spec);
 size_t t32_stub_emit(uint8_t *out, const struct stub_spec *spec);
 
-/* As in struct arch. What is pushed is r0 to r7, all at once: ARM_STUB_FRAME bytes; of slices r0 to
- * r12, ARM_SLICE_FRAME bytes. Displaced: flags are those of r7. Unsure, and ahead: the slot is
- * reserved if r0 is 0. */
+/* As in struct arch. One instruction pushes r0 to r7 (ARM_STUB_FRAME bytes), in slices r0 to r12
+ * (ARM_SLICE_FRAME bytes). Displaced: r7 has the flags. Unsure, and ahead: the slot is reserved if
+ * r0 is 0. */
 bool a32_stub_state(uint8_t variant, enum overflow overflow, uint32_t offset,
                     struct stub_state *ret);
 bool t32_stub_state(uint8_t variant, enum overflow overflow, uint32_t offset,
@@ -92,7 +99,6 @@ uint32_t t32_stub_retry(uint8_t variant);
 uint32_t a32_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow);
 uint32_t t32_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow);
 
-/* As in regs.h. What can only stand in a stub is exclusive accesses and, in A32, `add r5, pc, r5`,
- * in T32 `adr`. */
+/* As in regs.h. Only stubs have exclusive accesses, and `add r5, pc, r5` in A32 or `adr` in T32. */
 bool arm_is_of_stub(bool t32, const uint8_t *code, size_t size);
 bool arm_find_stub_end(bool t32, const uint8_t *code, size_t size, size_t *ret);

@@ -1,11 +1,11 @@
-/* The T32 backend's parts, for src/arch/arm only: others go through arch.h. */
+/* The T32 backend's parts, for src/arch/arm only. */
 #pragma once
 
 #include <string.h>
 
 #include "arch/arm/arm.h"
 
-enum { T32_HALF = 2, T32_PC = 4 /* how far on the pc reads */, T32_BLOCK_INSNS = 4 };
+enum { T32_HALF = 2, T32_PC = 4, T32_BLOCK_INSNS = 4 }; /* PC: added to reads of the pc */
 
 static inline uint32_t t32_half(const uint8_t *bytes) {
     uint16_t half;
@@ -19,12 +19,12 @@ static inline uint8_t t32_reg(uint32_t word, unsigned low) {
 static inline uint8_t t32_low(uint32_t word, unsigned low) {
     return (uint8_t)arm_bits(word, low, 3);
 }
-/* Where wide instructions name their registers. */
+/* Register fields of wide instructions. */
 static inline uint8_t t32_rn(uint32_t word) { return t32_reg(word, 16); }
 static inline uint8_t t32_rt(uint32_t word) { return t32_reg(word, 12); }
 static inline uint8_t t32_rd(uint32_t word) { return t32_reg(word, 8); }
 static inline uint8_t t32_rm(uint32_t word) { return t32_reg(word, 0); }
-/* That of narrow `add`, `cmp` and `mov`, of all registers. */
+/* The first register of narrow `add`, `cmp` and `mov` that take all registers. */
 static inline uint8_t t32_high(uint32_t word) {
     return (uint8_t)(arm_bits(word, 0, 3) | arm_bits(word, 7, 1) << 3);
 }
@@ -32,7 +32,7 @@ static inline uint8_t t32_high(uint32_t word) {
 /* ---- t32_forms.c: which instruction it is ---- */
 
 enum t32_form {
-    T32_PLAIN, /* touches neither pc nor anything that is asked for below */
+    T32_PLAIN, /* does not use the pc, and is none of the forms below */
     T32_B_N,   /* direct branches, narrow … */
     T32_B_COND_N,
     T32_CBZ,
@@ -49,7 +49,7 @@ enum t32_form {
     T32_ADD_3,
     T32_ADD_8,
     T32_ADR_N,
-    T32_ADD_SP, /* a low register is that plus a constant */
+    T32_ADD_SP, /* sets a low register to sp plus a constant */
     T32_ADJUST_SP,
     T32_IT,
     T32_PUSH, /* from here … */
@@ -63,7 +63,7 @@ enum t32_form {
     T32_SINGLE, /* also by pc, and plus a register */
     T32_VECTOR_SINGLE,
     T32_VECTOR_MULTIPLE,
-    T32_VECTOR_ELEMENTS, /* … to here: what accesses memory, except what nobody asks for */
+    T32_VECTOR_ELEMENTS, /* … to here: t32_accesses() */
     T32_ADD_IMMEDIATE,   /* add, sub; modified or plain constants; adr */
     T32_ADD_PLAIN,
     T32_CLEAR_BITS, /* bic with a constant */
@@ -75,7 +75,7 @@ enum t32_form {
     T32_PRIVILEGED,
 };
 
-/* Which fields name registers that are written; what accesses memory says so by its form. */
+/* Fields that name written registers. Loads and stores: see t32_access_of(). */
 enum t32_writes {
     T32_NOTHING,
     T32_LOW_0,
@@ -89,16 +89,16 @@ enum t32_writes {
     T32_RM,
 };
 
-/* What becomes of flags: those that are tested and written for certain, … */
+/* Flags of a row: those that are tested, and (T32_SETS) those that are written in any case. */
 #define T32_SETS(which) ((which) << 4)
 enum {
     T32_ALL = ARM_FLAGS,
     T32_NZ = ARM_N | ARM_Z,
-    T32_BY_S = 256,    /* written only if bit 20 is set, … */
-    T32_OUTSIDE = 512, /* … only outside of blocks */
+    T32_BY_S = 256,    /* written only if bit 20 is set */
+    T32_OUTSIDE = 512, /* written only outside of blocks */
 };
 
-/* Fields that must not name the pc; unpredictable otherwise. */
+/* Fields that must not name the pc (unpredictable). */
 enum { T32_NO_N = 1, T32_NO_T = 2, T32_NO_D = 4, T32_NO_M = 8 };
 
 struct t32_row {
@@ -111,75 +111,75 @@ struct t32_row {
 };
 
 struct t32 {
-    uint32_t word; /* of wide ones the first half above */
+    uint32_t word; /* wide instructions: the first halfword is the upper half */
     uint8_t size;  /* 0: cut off */
     uint8_t kind;  /* enum insn_kind */
     const struct t32_row *row;
 };
-/* One instruction as the processor decodes it; T32_IT alone. */
+/* Classifies one instruction; of a block, only its IT. */
 struct t32 t32_classify(const uint8_t *bytes, size_t room);
 
-/* An IT instruction and what it makes conditional. */
+/* An IT instruction and the instructions that it makes conditional. */
 struct t32_block {
-    uint8_t count, size; /* of instructions; of all, in bytes */
+    uint8_t count, size; /* number of instructions; bytes of the block, IT included */
     struct t32_member {
         uint8_t offset, condition;
         struct t32 in;
     } at[T32_BLOCK_INSNS];
 };
-/* False when it is none, or not all of it is there. */
+/* False: no block, or cut off. */
 bool t32_block_at(const uint8_t *bytes, size_t room, struct t32_block *ret);
 static inline const struct t32_member *t32_last(const struct t32_block *block) {
     return &block->at[block->count - 1];
 }
 
-/* ---- t32_access.c: what it does to registers and memory ---- */
+/* ---- t32_access.c: effects on registers and memory ---- */
 
 enum { T32_MOST_REGISTERS = 16 };
-/* COUNT registers, or as many bytes of something else, from base + offset on. */
+/* An access of COUNT registers at base + offset. */
 struct t32_access {
-    uint8_t count, bytes; /* registers, and how many bytes each */
+    uint8_t count, bytes; /* number of registers, bytes of each */
     uint8_t regs[T32_MOST_REGISTERS], base;
-    bool load, general, indexed; /* indexed: no offset is known */
+    bool load, general, indexed; /* general: regs are general registers; indexed: unknown offset */
     bool adds;                   /* write-back: base becomes base + step */
-    bool unknown;                /* by how much is not known */
+    bool unknown;                /* step is not known */
     int32_t offset, step;
 };
 static inline bool t32_accesses(const struct t32 *in) {
     return in->row->form >= T32_PUSH && in->row->form <= T32_VECTOR_ELEMENTS;
 }
-/* False when it does not access memory: RET is as it was. */
+/* False: it does not access memory, and RET is unchanged. */
 bool t32_access_of(const struct t32 *in, struct t32_access *ret);
-/* Does it access memory by the pc? */
+/* Does it access memory relative to the pc? */
 static inline bool t32_accesses_by_pc(const struct t32 *in) {
     return in->size == T32_HALF ? in->row->form == T32_LITERAL_N
                                 : t32_accesses(in) && t32_rn(in->word) == ARM_PC;
 }
 /* Registers that it may write, as a bitmap. */
 uint32_t t32_written(const struct t32 *in);
-/* The same of one that accesses memory so. */
+/* The same for an instruction with the access A. */
 uint32_t t32_written_by(const struct t32 *in, const struct t32_access *a);
 /* The value of a modified constant (Arm ARM, ThumbExpandImm). */
 uint32_t t32_expand(uint32_t word);
-/* That of `movw`, `movt`. */
+/* The constant of `movw` and `movt`. */
 uint32_t t32_immediate_16(uint32_t word);
-/* That which `add` and `sub` add, of all sizes. */
+/* The constant of all `add` and `sub`; negative for `sub`. */
 int32_t t32_addend(const struct t32 *in);
-/* Of one instruction that stands outside of blocks, or in one. */
+/* Flags of one instruction, outside of blocks or in one. */
 struct flags_use t32_flags_of(const struct t32 *in, bool in_block);
 
 /* ---- the parts ---- */
 
-/* What of an instruction at ADDR is relative to its pc: enum insn_operand, and the address. That of
- * direct branches and calls is where they lead to. */
+/* The pc-relative operand of an instruction at ADDR: enum insn_operand, and its address. For direct
+ * branches and calls: the target. */
 struct t32_operand {
     uint8_t kind;
     vaddr_t target;
 };
 struct t32_operand t32_operand_of(const struct t32 *in, vaddr_t addr);
-/* Can relocate() write it anew, outside of blocks or in one? */
+/* Can t32_relocate() write it, outside of blocks or in one? */
 bool t32_can_move(const struct t32 *in, bool in_block);
-/* How many bytes it takes then. */
+/* How many bytes t32_relocate() writes for it. */
 size_t t32_moved_bytes(const struct t32 *in);
 
 bool t32_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,

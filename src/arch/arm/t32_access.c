@@ -1,4 +1,4 @@
-/* What T32 instructions do to registers, memory and flags (Arm ARM, F5.1 and F6.1). */
+/* Effects of T32 instructions on registers, memory and flags (Arm ARM, F5.1 and F6.1). */
 #include "arch/arm/t32.h"
 
 uint32_t t32_immediate_16(uint32_t word) {
@@ -68,7 +68,7 @@ static void add_list(struct t32_access *a, uint32_t list) {
     }
 }
 
-static void one(struct t32_access *a, uint8_t reg, uint8_t bytes) {
+static void set_single(struct t32_access *a, uint8_t reg, uint8_t bytes) {
     a->regs[0] = reg;
     a->count = 1;
     a->bytes = bytes;
@@ -94,7 +94,7 @@ static void narrow_offset(uint32_t word, struct t32_access *a) {
     uint32_t group = (word >> 11) - (0x6000 >> 11);
     uint8_t bytes = by_group[group].bytes;
     bool stack = group >= 6;
-    one(a, t32_low(word, stack ? 8 : 0), bytes);
+    set_single(a, t32_low(word, stack ? 8 : 0), bytes);
     a->load = by_group[group].load;
     a->base = stack ? ARM_SP : t32_low(word, 3);
     a->offset = (int32_t)(stack ? arm_bits(word, 0, 8) * 4 : arm_bits(word, 6, 5) * bytes);
@@ -103,7 +103,7 @@ static void narrow_offset(uint32_t word, struct t32_access *a) {
 static void narrow_indexed(uint32_t word, struct t32_access *a) {
     static const uint8_t bytes[] = {4, 2, 1, 1, 4, 2, 1, 2};
     uint32_t op = arm_bits(word, 9, 3);
-    one(a, t32_low(word, 0), bytes[op]);
+    set_single(a, t32_low(word, 0), bytes[op]);
     a->load = op >= 3;
     a->base = t32_low(word, 3);
     a->indexed = true;
@@ -128,7 +128,7 @@ static void multiple(uint32_t word, struct t32_access *a) {
     a->offset = before ? a->step : 0;
 }
 
-/* Bits P, U and W tell where the offset goes. */
+/* Bits 24, 23 and 21 are P, U and W: access at the sum; add the offset; write back. */
 static void dual(uint32_t word, struct t32_access *a) {
     int32_t offset = (int32_t)arm_bits(word, 0, 8) * 4;
     a->count = 2;
@@ -144,7 +144,7 @@ static void dual(uint32_t word, struct t32_access *a) {
 }
 
 static void single(uint32_t word, struct t32_access *a) {
-    one(a, t32_rt(word), (uint8_t)(1U << arm_bits(word, 21, 2)));
+    set_single(a, t32_rt(word), (uint8_t)(1U << arm_bits(word, 21, 2)));
     a->load = arm_bits(word, 20, 1);
     a->base = t32_rn(word);
     bool up = arm_bits(word, 23, 1);
@@ -184,7 +184,7 @@ static void vector_multiple(uint32_t word, struct t32_access *a) {
     a->offset = before ? a->step : 0;
 }
 
-/* vld1 to vst4. Of single elements it is not told how many bytes they are. */
+/* vld1 to vst4. The size of single elements is not decoded. */
 static void vector_elements(uint32_t word, struct t32_access *a) {
     enum { NO_WRITE_BACK = 15, BY_SIZE = 13, MOST = 4 };
     static const uint8_t registers[16] = {4, 4, 4, 4, 3, 3, 3, 1, 2, 2, 2};
@@ -208,7 +208,7 @@ bool t32_access_of(const struct t32 *in, struct t32_access *ret) {
         push_or_pop(in->word, ret);
         return true;
     case T32_LITERAL_N:
-        one(ret, t32_low(in->word, 8), 4);
+        set_single(ret, t32_low(in->word, 8), 4);
         ret->load = true;
         ret->base = ARM_PC;
         ret->offset = (int32_t)arm_bits(in->word, 0, 8) * 4;
@@ -293,7 +293,7 @@ uint32_t t32_written(const struct t32 *in) {
 
 /* ---- flags ---- */
 
-/* rrx is a rotation by nothing. */
+/* rrx is encoded as ror by 0. */
 static bool rotates_by_carry(const struct t32 *in) {
     return in->row->form == T32_SHIFTED && (in->word & 0x70f0) == 0x0030;
 }

@@ -1,4 +1,4 @@
-/* The T32 backend. Its longer functions have files of their own. */
+/* The T32 backend: struct arch of its parts. */
 #include "arch/arm/t32.h"
 
 #include <elf.h>
@@ -14,16 +14,14 @@ static bool is_barred(const uint8_t *bytes, size_t size) {
     return t32_classify(bytes, size).row->form == T32_PRIVILEGED;
 }
 
-/* lld's, as of A32; `bmi` elsewhere. */
+/* lld's filler, as in A32; elsewhere it is `bmi`. */
 static bool is_filler(const uint8_t *bytes, size_t room) {
     return room >= T32_HALF && t32_half(bytes) == 0xd4d4;
 }
 
-/* XRay's sleds are A32's (compiler-rt, xray_arm.cpp). */
+/* XRay's sleds are A32 code (compiler-rt, xray_arm.cpp). */
 static size_t sled(const uint8_t *bytes, size_t room, enum sled_kind kind) {
-    (void)bytes;
-    (void)room;
-    (void)kind;
+    (void)bytes, (void)room, (void)kind;
     return 0;
 }
 
@@ -57,8 +55,8 @@ const struct arch arch_t32 = {
     .hop_back = -0x800 + T32_PC,
     .hop_on = 0x7fe + T32_PC,
     .trap_bytes = T32_HALF,
-    .trap = {0x01, 0xde}, /* Linux' own, as of A32: udf #1 */
-    .all_flags = 0,       /* stubs save those that they change, wherever they stand */
+    .trap = {0x01, 0xde}, /* Linux' own, as in A32: udf #1 */
+    .all_flags = 0,       /* stubs always save the flags */
     .changed_by_calls = ARM_CHANGED_BY_CALLS,
     .decode = t32_decode,
     .follow = t32_follow,

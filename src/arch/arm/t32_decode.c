@@ -1,14 +1,14 @@
 /*
- * T32 instructions as planning asks for them, and what a straight line of them computes.
+ * Decodes T32 instructions, and follows addresses along straight code.
  *
- * An IT instruction and the up to four that it makes conditional are one instruction to planning,
- * so that no window parts them; by what the last one of them does it is
+ * An IT and the up to four instructions that it makes conditional are one instruction to planning,
+ * so that no window divides them. The last of them decides the kind:
  *
  *     it eq; popeq {r4, pc}        an INSN_BRANCH without a target: a return with a condition
  *     it ne; bxne r3               the same, a tail call
- *     itt ne; teqne …; bxne lr     the same: by the flags at its end, which it is parted at
+ *     itt ne; teqne …; bxne lr     the same, by the flags at the exit: t32_part_exit()
  *     it ne; bne.w target          an INSN_BRANCH
- *     ite eq; moveq …; bne.w …     an INSN_LOOP: no jump alone can stand for it
+ *     ite eq; moveq …; bne.w …     an INSN_LOOP: a jump alone cannot replace it
  *     it ne; blne function         an INSN_CALL with a condition
  *     it eq; moveq r0, #1          an INSN_OTHER
  *
@@ -22,7 +22,7 @@
 
 static vaddr_t sum(vaddr_t base, int64_t distance) { return (uint32_t)(base + (vaddr_t)distance); }
 
-/* Bits S, J1 and J2 of wide branches. */
+/* The distance of wide branches, with bits S, J1 and J2. */
 static int64_t wide_distance(uint32_t word) {
     uint32_t s = arm_bits(word, 26, 1), j1 = arm_bits(word, 13, 1), j2 = arm_bits(word, 11, 1);
     uint32_t value = s << 24 | (1 ^ j1 ^ s) << 23 | (1 ^ j2 ^ s) << 22 |
@@ -37,21 +37,21 @@ static int64_t condition_distance(uint32_t word) {
     return arm_signed(value, 0, 21);
 }
 
-static struct t32_operand leads(vaddr_t target) {
+static struct t32_operand branch_operand(vaddr_t target) {
     return (struct t32_operand){OPERAND_PLAIN, target};
 }
 
 static struct t32_operand memory_by_pc(const struct t32 *in, vaddr_t aligned) {
     struct t32_access a;
     if (!t32_accesses_by_pc(in) || !t32_access_of(in, &a))
-        return leads(0);
+        return branch_operand(0);
     return (struct t32_operand){OPERAND_PC_MEMORY, sum(aligned, a.offset)};
 }
 
-/* What a high register is set to, or what is added to it. */
+/* `mov` or `add` of the pc to a high register. */
 static struct t32_operand pc_itself(const struct t32 *in, vaddr_t pc) {
     if (t32_reg(in->word, 3) != ARM_PC || t32_high(in->word) == ARM_PC)
-        return leads(0);
+        return branch_operand(0);
     bool moves = in->row->form == T32_MOV_HIGH;
     return (struct t32_operand){moves ? OPERAND_PC_ADDRESS : OPERAND_PC_PAGE, pc};
 }
@@ -61,29 +61,29 @@ struct t32_operand t32_operand_of(const struct t32 *in, vaddr_t addr) {
     const vaddr_t pc = sum(addr, T32_PC), aligned = pc & ~(vaddr_t)3;
     switch (in->row->form) {
     case T32_B_N:
-        return leads(sum(pc, (int64_t)arm_signed(word, 0, 11) * 2));
+        return branch_operand(sum(pc, (int64_t)arm_signed(word, 0, 11) * 2));
     case T32_B_COND_N:
-        return leads(sum(pc, (int64_t)arm_signed(word, 0, 8) * 2));
+        return branch_operand(sum(pc, (int64_t)arm_signed(word, 0, 8) * 2));
     case T32_CBZ:
-        return leads(sum(pc, arm_bits(word, 9, 1) << 6 | arm_bits(word, 3, 5) << 1));
+        return branch_operand(sum(pc, arm_bits(word, 9, 1) << 6 | arm_bits(word, 3, 5) << 1));
     case T32_B_W:
     case T32_BL:
-        return leads(sum(pc, wide_distance(word)));
+        return branch_operand(sum(pc, wide_distance(word)));
     case T32_BLX:
-        return leads(sum(aligned, wide_distance(word)));
+        return branch_operand(sum(aligned, wide_distance(word)));
     case T32_B_COND_W:
-        return leads(sum(pc, condition_distance(word)));
-    case T32_BX: /* bx pc goes on behind it, in A32 */
-        return leads(t32_reg(word, 3) == ARM_PC ? aligned : 0);
+        return branch_operand(sum(pc, condition_distance(word)));
+    case T32_BX: /* bx pc: to the code behind it, in A32 */
+        return branch_operand(t32_reg(word, 3) == ARM_PC ? aligned : 0);
     case T32_TABLE:
         if (t32_rn(word) != ARM_PC)
-            return leads(0);
+            return branch_operand(0);
         return (struct t32_operand){OPERAND_PC_MEMORY, pc};
     case T32_ADR_N:
         return (struct t32_operand){OPERAND_PC_ADDRESS, sum(aligned, t32_addend(in))};
     case T32_ADD_PLAIN:
         if (t32_rn(word) != ARM_PC)
-            return leads(0);
+            return branch_operand(0);
         return (struct t32_operand){OPERAND_PC_ADDRESS, sum(aligned, t32_addend(in))};
     case T32_ADD_HIGH:
     case T32_MOV_HIGH:
@@ -93,7 +93,7 @@ struct t32_operand t32_operand_of(const struct t32 *in, vaddr_t addr) {
     }
 }
 
-/* F6.1, vldr and `ldr pc` have no register to compute the address in. */
+/* vldr (F6.1) and `ldr pc` have no register in which the address could be computed. */
 static uint8_t copied_bytes(const struct t32 *in) {
     struct t32_access a;
     if (!t32_accesses_by_pc(in) || !t32_access_of(in, &a))
@@ -107,8 +107,7 @@ static uint8_t table_entry_bytes(const struct t32 *in) {
     return (uint8_t)(1U << arm_bits(in->word, 4, 1));
 }
 
-/* How much A, which IN does, takes: ldrd, ldm and vldr of a double more than a word. 0: not told.
- */
+/* The size of IN's access A: more than a word for ldrd, ldm and vldr of a double. 0: not known. */
 static uint8_t accessed_bytes(const struct t32 *in, const struct t32_access *a) {
     bool lane = in->row->form == T32_VECTOR_ELEMENTS && arm_bits(in->word, 23, 1);
     return lane ? 0 : (uint8_t)(a->count * a->bytes);
@@ -121,7 +120,7 @@ static uint8_t loaded_bytes(const struct t32 *in) {
     return t32_accesses(in) && t32_access_of(in, &a) ? accessed_bytes(in, &a) : 0;
 }
 
-/* clrex, ldrex and strex: bit 20 tells loads from stores. */
+/* clrex, ldrex and strex: bit 20 is set in loads. */
 static uint8_t exclusive_of(const struct t32 *in) {
     if (in->word == 0xf3bf8f2f)
         return EXCLUSIVE_ENDS;
@@ -130,12 +129,12 @@ static uint8_t exclusive_of(const struct t32 *in) {
     return arm_bits(in->word, 20, 1) ? EXCLUSIVE_BEGINS : EXCLUSIVE_ENDS;
 }
 
-/* Most do: they neither read the pc nor write it but by loading it. */
-static bool stands_alone(const struct t32 *in) {
+/* Most instructions neither read the pc nor write it, except by loading it. */
+static bool is_pc_independent(const struct t32 *in) {
     return in->row->form == T32_PLAIN || (t32_accesses(in) && !t32_accesses_by_pc(in));
 }
 
-/* What does not. */
+/* All other instructions. */
 static void decode_relative(const struct t32 *in, struct insn *ret) {
     struct t32_operand operand = t32_operand_of(in, ret->addr);
     bool to_a32 = in->row->form == T32_BX && operand.target; /* as linkers' stubs do */
@@ -156,18 +155,18 @@ static void decode_one(const struct t32 *in, struct insn *ret) {
     ret->exclusive = exclusive_of(in);
     ret->reads_flags = flags.tested != 0;
     ret->writes_flags = flags.written != 0;
-    if (!stands_alone(in))
+    if (!is_pc_independent(in))
         decode_relative(in, ret);
 }
 
 /* ---- blocks ---- */
 
-static bool flows(uint8_t kind) {
+static bool changes_flow(uint8_t kind) {
     return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_BRANCH ||
            kind == INSN_JUMP_INDIRECT || kind == INSN_CALL || kind == INSN_CALL_INDIRECT;
 }
 
-/* Where does it go, of those that jump through registers and memory? A table tells that of some. */
+/* Does this indirect jump have the form of a switch? */
 static bool is_switch(const struct t32 *in) {
     struct t32_access a;
     bool indexed = t32_access_of(in, &a) && (a.indexed || a.base == ARM_PC);
@@ -175,7 +174,7 @@ static bool is_switch(const struct t32 *in) {
            t32_operand_of(in, 0).target;
 }
 
-/* What a block is by its last instruction, which is the only one that may branch. */
+/* The kind that the last instruction gives its block. Only the last one may branch. */
 static uint8_t kind_by_last(const struct t32_block *block) {
     const struct t32_member *last = t32_last(block);
     switch (last->in.kind) {
@@ -193,10 +192,10 @@ static uint8_t kind_by_last(const struct t32_block *block) {
     }
 }
 
-/* What M alone makes of the block: INSN_OTHER if nothing. */
+/* The kind that M gives its block; INSN_OTHER: M does not decide. */
 static uint8_t kind_by_member(const struct t32_member *m, bool last) {
     uint8_t kind = m->in.kind, form = m->in.row->form;
-    if (kind == INSN_BAD || (flows(kind) && !last) || kind == INSN_BRANCH || form == T32_IT)
+    if (kind == INSN_BAD || (changes_flow(kind) && !last) || kind == INSN_BRANCH || form == T32_IT)
         return INSN_BAD; /* unpredictable */
     if (kind == INSN_FIXED || kind == INSN_BREAK || kind == INSN_LANDING)
         return INSN_FIXED;
@@ -205,8 +204,8 @@ static uint8_t kind_by_member(const struct t32_member *m, bool last) {
     return INSN_OTHER;
 }
 
-/* What runs where the block is not left must leave the frame as it is: of each way it is told
- * what that does. */
+/* Instructions that run if the block is not left must not change the frame. Effects are known for
+ * one outcome only. */
 static bool keeps_frame(const struct t32_block *block) {
     const struct t32_member *last = t32_last(block);
     for (uint8_t i = 0; i + 1 < block->count; i++) {
@@ -217,9 +216,9 @@ static bool keeps_frame(const struct t32_block *block) {
     return true;
 }
 
-/* If all of it is under one condition, all has run where that holds at its end, though the block
- * writes flags: once it does not, nothing is written any more. */
-static bool tells_what_ran(const struct t32_block *block, bool writes_flags) {
+/* Whether the flags at the block's end show what has run. If all instructions have one condition,
+ * they do, even if the block writes flags: once the condition fails, no later one writes any. */
+static bool flags_show_what_ran(const struct t32_block *block, bool writes_flags) {
     for (uint8_t i = 0; writes_flags && i < block->count; i++)
         if (block->at[i].condition != t32_last(block)->condition)
             return false;
@@ -229,16 +228,18 @@ static bool tells_what_ran(const struct t32_block *block, bool writes_flags) {
 static uint8_t block_kind(const struct t32_block *block, bool writes_flags) {
     uint8_t kind = kind_by_last(block);
     const bool exits = kind == INSN_BRANCH || kind == INSN_LOOP;
-    /* "Always" is a condition that nobody writes. */
-    const bool strange = (exits && !(tells_what_ran(block, writes_flags) && keeps_frame(block))) ||
-                         t32_last(block)->condition >= ARM_ALWAYS;
+    /* No compiler writes the condition "always". */
+    const bool strange =
+        (exits && !(flags_show_what_ran(block, writes_flags) && keeps_frame(block))) ||
+        t32_last(block)->condition >= ARM_ALWAYS;
     for (uint8_t i = 0; i < block->count; i++) {
         bool last = i + 1 == block->count;
         uint8_t other = kind_by_member(&block->at[i], last);
-        if (other == INSN_BAD || (strange && flows(block->at[i].in.kind)))
+        if (other == INSN_BAD || (strange && changes_flow(block->at[i].in.kind)))
             return INSN_BAD;
         if (other != INSN_OTHER)
-            kind = flows(kind) || kind == INSN_LOOP || kind == INSN_FIXED ? INSN_FIXED : other;
+            kind =
+                changes_flow(kind) || kind == INSN_LOOP || kind == INSN_FIXED ? INSN_FIXED : other;
     }
     return kind;
 }
@@ -264,7 +265,7 @@ static void take_operand(struct insn *ret, const struct t32_member *m) {
     }
 }
 
-/* The one target that is told is that of a branch, else the first. (Kept apart: most are no
+/* The target is that of a branch, else the first operand's. (Not inlined: few instructions are
  * blocks.) */
 static __attribute__((noinline)) bool decode_block(const uint8_t *bytes, size_t room,
                                                    struct insn *ret) {
@@ -297,7 +298,7 @@ static __attribute__((noinline)) bool decode_block(const uint8_t *bytes, size_t 
     if (exits && last->kind != INSN_JUMP)
         ret->target = 0;
     if (pc_relative && (exits || ret->operand == OPERAND_PLAIN))
-        ret->operand = OPERAND_PC_PAGE; /* what is told by the target is another thing */
+        ret->operand = OPERAND_PC_PAGE; /* the target is another instruction's */
     return ret->kind != INSN_BAD;
 }
 
@@ -316,7 +317,7 @@ bool t32_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *re
     return ret->kind != INSN_BAD;
 }
 
-/* ---- what a line computes ---- */
+/* ---- addresses along straight code ---- */
 
 static void set(struct trail *trail, uint8_t reg, vaddr_t value) {
     if (reg == ARM_PC)
@@ -339,7 +340,7 @@ static uint32_t literal_in(const struct trail *trail) {
     return t32_half(trail->literal) | (uint32_t)t32_half(trail->literal + T32_HALF) << 16;
 }
 
-/* What accesses memory. What is accessed at a known place is told, and what constants load. */
+/* A load or store. Its address may be known; a literal load sets a register. */
 static bool follow_access(struct trail *trail, const struct insn *insn, const struct t32 *in,
                           struct insn *ret) {
     struct t32_access a = {0};
@@ -393,8 +394,8 @@ static bool follow_high(struct trail *trail, const struct insn *insn, const stru
     return adds && by_pc && with_operand(insn, OPERAND_PC_ADDRESS, (uint32_t)value, ret);
 }
 
-/* Where a jump leads that no place in memory tells but a literal; what writes the pc otherwise than
- * by `bx` or a load stays in T32. */
+/* The target of a jump, if registers or a literal hold it. Jumps other than `bx` and loads stay in
+ * T32. */
 static bool jumps_to(const struct trail *trail, const struct insn *insn, const struct t32 *in,
                      struct insn *ret) {
     uint8_t rm = t32_reg(in->word, 3);
@@ -407,7 +408,7 @@ static bool jumps_to(const struct trail *trail, const struct insn *insn, const s
         return knows(trail, rm) &&
                with_operand(insn, OPERAND_PC_ADDRESS,
                             (uint32_t)(insn->addr + T32_PC + trail->at[rm]) | 1, ret);
-    case T32_TABLE: /* what it loads is a distance, one of several */
+    case T32_TABLE: /* loads one of several distances */
         return false;
     default:
         return insn->operand == OPERAND_PC_MEMORY && trail->literal &&

@@ -1,8 +1,8 @@
 /*
- * T32 instructions as text, in the syntax of objdump and gdb, with addresses in place of distances:
- * those that compilers emit, apart from vectors of several elements. Others are shown as words. An
- * IT block is shown as all its instructions. The texts are in t32_opcodes.c; this file prints their
- * operands.
+ * Prints T32 instructions in the syntax of objdump and gdb, with addresses in place of distances:
+ * those that compilers emit, except vectors of several elements. Others are printed as words. An IT
+ * block is printed with all its instructions. The texts are in t32_opcodes.c; this file prints
+ * their operands.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static const char *const conditions[16] = {"eq", "ne", "cs", "cc", "mi", "pl", "
 static const char *const registers[16] = {"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7",
                                           "r8", "r9", "sl", "fp", "ip", "sp", "lr", "pc"};
 
-/* An instruction, and the condition of the block that it stands in; ARM_ALWAYS: in none. */
+/* An instruction, and its condition in its block; ARM_ALWAYS: it is in no block. */
 struct in_block {
     const struct t32 *in;
     uint32_t condition;
@@ -68,7 +68,7 @@ static uint32_t shift_bits(uint32_t word) {
     return arm_bits(word, 12, 3) << 2 | arm_bits(word, 6, 2);
 }
 
-/* ssat and usat have one bit that tells lsl from asr. */
+/* ssat and usat have one bit for lsl or asr. */
 static void add_shift(struct disasm *d) {
     bool saturates = d->word >> 25 != 0x75;
     uint32_t type = saturates ? arm_bits(d->word, 21, 1) * 2 : arm_bits(d->word, 4, 2);
@@ -124,7 +124,7 @@ static const struct operand operands[] = {
     {0, NULL, NULL},
 };
 
-/* Its own, or that of the block. */
+/* Its own condition, or the block's. */
 static uint32_t condition_of(const struct t32 *in, uint32_t of_block) {
     if (in->row->form == T32_B_COND_N)
         return arm_bits(in->word, 8, 4);
@@ -140,7 +140,7 @@ static bool print_text(struct disasm *d, const struct t32 *in) {
            (in->word >> 28 == ARM_ALWAYS && disasm_print(d, arm_vfp_opcodes));
 }
 
-/* Appends one instruction to OUT, of which USED bytes are taken. Returns how many are then. */
+/* Appends one instruction to the USED bytes of OUT. Returns how many bytes are used then. */
 static size_t print(char *out, size_t used, const struct t32 *in, vaddr_t addr,
                     uint32_t condition) {
     struct in_block insn = {in, condition};

@@ -1,13 +1,13 @@
 /*
- * How an indirect jump of T32 finds its target, from the instructions before it. The forms are
- * those of GCC and Clang, and of hand-written code of glibc and OpenSSL:
+ * Finds out from the instructions before an indirect jump of T32 how it gets its target. The forms
+ * are those of GCC and Clang, and of hand-written code of glibc and OpenSSL:
  *
  *     tbb [pc, ri]; tbh [pc, ri, lsl #1]                             a table behind the jump
  *     adr rb, table; ldr.w rx, [rb, ri, lsl #2]; add rx, rb; bx rx   offsets, with the state's bit
  *     adr rb, table; ldr.w rx, [rb, ri, lsl #2]; add rx, rb; mov pc, rx          offsets
  *     …; add rx, rb; orr.w rx, rx, #1; bx rx                         the same, of GCC's goto *
  *     adr rb, table; ldr.w pc, [rb, ri, lsl #2]                      addresses
- *     add pc, rx                                                     so many bytes on
+ *     add pc, rx                                                     a distance from the pc
  *     adr rb, code; add.w rx, rb, ri, lsl #4; mov pc, rx             the same, as libgcc divides
  *     ldr rx, literal; add rx, pc; bx rx; ldr pc, literal            linkers' stubs: a constant
  *     mov sp, rx; … bx ry; ldr.w sp, [rx, #n]; … bx ry               another stack
@@ -17,7 +17,7 @@
 
 enum { MOVES = 3 };
 
-struct line { /* what runs before, nearest first */
+struct line { /* the instructions before the jump, nearest first */
     const struct code_bytes *past;
     size_t count;
 };
@@ -26,7 +26,7 @@ static struct t32 insn_at(const struct line *line, size_t i) {
     return t32_classify(line->past[i].at, line->past[i].size);
 }
 
-/* Registers that number I may write; all of a block. */
+/* Registers that number I, perhaps a block, may write. */
 static uint32_t written_by(const struct line *line, size_t i) {
     struct t32_block block;
     struct t32 in = insn_at(line, i);
@@ -42,15 +42,15 @@ static bool is_block(const struct line *line, size_t i) {
     return insn_at(line, i).row->form == T32_IT;
 }
 
-/* Which instruction, from number FROM on, wrote REG last; the count if none did, or one that may
- * have. */
+/* The number, from FROM on, of the instruction that wrote REG last; the count if none did, or if a
+ * block may have. */
 static size_t writer(const struct line *line, size_t from, uint8_t reg) {
     while (from < line->count && !(written_by(line, from) >> reg & 1))
         from++;
     return from < line->count && is_block(line, from) ? line->count : from;
 }
 
-/* The register that IN sets another one to, or ARM_PC. */
+/* The register that IN copies; ARM_PC: another instruction. */
 static uint8_t copied(const struct t32 *in) {
     uint32_t word = in->word;
     switch (in->row->form) {
@@ -60,14 +60,14 @@ static uint8_t copied(const struct t32 *in) {
         return t32_low(word, 3);
     case T32_SHIFTED:
         return (word & 0xffeff0f0) == 0xea4f0000 ? t32_rm(word) : ARM_PC;
-    case T32_PLAIN: /* uxtb, uxth of what the comparison has seen */
+    case T32_PLAIN: /* uxtb, uxth of the compared register */
         return (word & 0xff80) == 0xb280 && in->size == T32_HALF ? t32_low(word, 3) : ARM_PC;
     default:
         return ARM_PC;
     }
 }
 
-/* The address that REG holds behind number FROM; 0 when it is not told. */
+/* The address that REG holds behind number FROM; 0: not known. */
 static vaddr_t address_in(const struct line *line, size_t from, uint8_t reg) {
     if (reg == ARM_PC)
         return 0;
@@ -115,7 +115,7 @@ static bool compares_two(const struct t32 *in, uint8_t *ret_reg, uint8_t *ret_ot
     return low || high;
 }
 
-/* Does number I compare a register with a constant, which may be in another one? */
+/* Does number I compare a register with a constant, which may be in another register? */
 static bool compares(const struct line *line, size_t i, uint8_t *ret_reg, uint32_t *ret_value) {
     struct t32 in = insn_at(line, i);
     uint32_t word = in.word;
@@ -147,14 +147,15 @@ static bool writes_flags(const struct line *line, size_t i) {
     return in.writes_flags;
 }
 
-/* How many values REG can have behind number FROM: a comparison guards the jump.
+/* How many values REG can have behind number FROM, by the comparison that guards the jump; 0: no
+ * comparison is found.
  *
  *     cmp ri, #last; bhi elsewhere; …        or   cmp ri, #count; bcs elsewhere
  *     movw rx, #last; cmp ri, rx; bhi elsewhere; …
- *
- * 0 when none is in sight. */
+ */
 static uint32_t values_of(const struct line *line, size_t from, uint8_t reg) {
-    uint32_t guard = 0, condition, value; /* guard: on which a branch leaves, by flags that live */
+    uint32_t condition, value;
+    uint32_t guard = 0; /* the condition of a branch that uses the flags as they are here */
     uint8_t compared;
     for (size_t i = from; i < line->count; i++) {
         struct t32 in = insn_at(line, i);
@@ -173,9 +174,9 @@ static uint32_t values_of(const struct line *line, size_t from, uint8_t reg) {
     return 0;
 }
 
-/* tbb, tbh: twice what the table tells, from the pc on. */
-static struct dispatch table(const struct line *line, const struct code_bytes *jump,
-                             const struct t32 *in) {
+/* tbb, tbh: entries count halfwords from the pc on. */
+static struct dispatch dispatch_of_table(const struct line *line, const struct code_bytes *jump,
+                                         const struct t32 *in) {
     vaddr_t pc = jump->addr + T32_PC;
     uint8_t base = t32_rn(in->word);
     struct dispatch d = {.kind = DISPATCH_OFFSETS, .base = pc, .shift = 1};
@@ -192,7 +193,8 @@ static bool reads_table(const struct t32 *in) {
     return in->size != T32_HALF && (in->word & 0xfff00ff0) == 0xf8500020;
 }
 
-static struct dispatch loaded(const struct line *line, size_t from, const struct t32 *in) {
+static struct dispatch dispatch_of_load(const struct line *line, size_t from,
+                                        const struct t32 *in) {
     struct t32_access a;
     if (!t32_access_of(in, &a))
         return (struct dispatch){.kind = DISPATCH_ANY};
@@ -207,7 +209,7 @@ static struct dispatch loaded(const struct line *line, size_t from, const struct
     return d;
 }
 
-/* The operands of `add` of two registers; ARM_PC where IN is none. */
+/* The operands of `add` of two registers; ARM_PC: another instruction. */
 static void addends(const struct t32 *in, uint8_t ret[2]) {
     uint32_t word = in->word;
     ret[0] = ret[1] = ARM_PC;
@@ -223,9 +225,8 @@ static void addends(const struct t32 *in, uint8_t ret[2]) {
     }
 }
 
-/* add.w rd, rn, rm, lsl #n: places behind one another, for a jump that does not take the state's
- * bit. */
-static bool scaled(const struct line *line, size_t i, struct dispatch *ret) {
+/* add.w rd, rn, rm, lsl #n: targets at equal distances, for a jump that ignores the state's bit. */
+static bool dispatch_of_scaled_sum(const struct line *line, size_t i, struct dispatch *ret) {
     struct t32 add = insn_at(line, i);
     uint32_t shift = arm_bits(add.word, 12, 3) << 2 | arm_bits(add.word, 6, 2);
     if (add.row->form != T32_SHIFTED || (add.word & 0xfff08030) != 0xeb000000 || !shift ||
@@ -238,8 +239,8 @@ static bool scaled(const struct line *line, size_t i, struct dispatch *ret) {
     return ret->table != 0;
 }
 
-/* Number I adds an offset from a table to a base, for a jump that takes the state's bit, or not. */
-static struct dispatch added(const struct line *line, size_t i, bool bit) {
+/* Number I adds an offset from a table to a base. BIT: the jump uses the state's bit. */
+static struct dispatch dispatch_of_sum(const struct line *line, size_t i, bool bit) {
     struct dispatch d = {.kind = DISPATCH_OFFSETS, .entry_bytes = 4, .is_signed = true};
     struct t32 add = insn_at(line, i);
     uint8_t two[2];
@@ -257,14 +258,15 @@ static struct dispatch added(const struct line *line, size_t i, bool bit) {
         if (!d.base)
             d.table = 0;
         else if (bit)
-            d.base--; /* entries have the bit */
+            d.base--; /* entries include the bit */
         return d;
     }
     return (struct dispatch){.kind = DISPATCH_ANY};
 }
 
-/* Number I adds the pc to REG: a constant in linkers' stubs, whose jumps take the state's BIT. */
-static struct dispatch by_pc(const struct line *line, size_t i, uint8_t reg, bool bit) {
+/* Number I adds the pc to REG, which is a constant in linkers' stubs. BIT: the jump uses the
+ * state's bit, as in these stubs. */
+static struct dispatch dispatch_by_pc(const struct line *line, size_t i, uint8_t reg, bool bit) {
     size_t w = writer(line, i + 1, reg);
     struct t32 in = {0};
     if (w < line->count)
@@ -274,13 +276,13 @@ static struct dispatch by_pc(const struct line *line, size_t i, uint8_t reg, boo
     return (struct dispatch){.kind = constant ? DISPATCH_VARIABLE : DISPATCH_ANY};
 }
 
-/* orr.w rd, rn, #1: for a jump that takes the state's bit. */
+/* orr.w rd, rn, #1 sets the state's bit. */
 static bool sets_bit(const struct t32 *in) {
     return in->size != T32_HALF && (in->word & 0xfbf08000) == 0xf0400000 &&
            t32_rn(in->word) != ARM_PC && t32_expand(in->word) == 1;
 }
 
-static struct dispatch through(const struct line *line, uint8_t reg, bool bit) {
+static struct dispatch dispatch_through(const struct line *line, uint8_t reg, bool bit) {
     size_t i = 0;
     for (int moves = 0; moves < MOVES; moves++, i++) {
         i = writer(line, i, reg);
@@ -289,28 +291,29 @@ static struct dispatch through(const struct line *line, uint8_t reg, bool bit) {
         struct t32 in = insn_at(line, i);
         struct t32_operand operand = t32_operand_of(&in, line->past[i].addr);
         if (operand.kind == OPERAND_PC_PAGE)
-            return by_pc(line, i, reg, bit);
+            return dispatch_by_pc(line, i, reg, bit);
         if (operand.kind != OPERAND_PLAIN || in.row->form == T32_MOVT)
             return (struct dispatch){.kind = DISPATCH_VARIABLE};
         uint8_t two[2];
         struct dispatch d;
         addends(&in, two);
-        if (!bit && scaled(line, i, &d))
+        if (!bit && dispatch_of_scaled_sum(line, i, &d))
             return d;
         if (two[0] != ARM_PC)
-            return added(line, i, bit);
+            return dispatch_of_sum(line, i, bit);
         struct t32_access a;
         if (t32_access_of(&in, &a))
-            return loaded(line, i + 1, &in);
+            return dispatch_of_load(line, i + 1, &in);
         reg = sets_bit(&in) ? t32_rn(in.word) : copied(&in);
-        bit &= !sets_bit(&in); /* entries may be without */
+        bit &= !sets_bit(&in); /* then entries do not include it */
         if (reg == ARM_PC)
             break;
     }
     return (struct dispatch){.kind = DISPATCH_ANY};
 }
 
-/* Does number I go over to another stack? Frame pointers, and what is computed from one, do not. */
+/* Does number I switch to another stack? Not if sp comes from a frame pointer, or from a sum with
+ * one. */
 static bool loads_sp(const struct line *line, size_t i) {
     struct t32 in = insn_at(line, i);
     uint8_t from = copied(&in);
@@ -333,7 +336,7 @@ struct dispatch t32_dispatch(struct code_bytes jump, const struct code_bytes *pa
     struct line line = {past, count};
     struct t32 in = t32_classify(jump.at, jump.size);
     struct t32_block block;
-    if (in.kind == INSN_CALL) /* with the entry's number in r0 */
+    if (in.kind == INSN_CALL) /* t32_inline.c: the entry's number is in r0 */
         return (struct dispatch){.kind = DISPATCH_OFFSETS, .count = values_of(&line, 0, 0)};
     for (size_t i = 0; i < count; i++) {
         if (loads_sp(&line, i))
@@ -346,14 +349,14 @@ struct dispatch t32_dispatch(struct code_bytes jump, const struct code_bytes *pa
     }
     switch (in.row->form) {
     case T32_TABLE:
-        return table(&line, &jump, &in);
+        return dispatch_of_table(&line, &jump, &in);
     case T32_BX:
-        return through(&line, t32_reg(in.word, 3), true);
+        return dispatch_through(&line, t32_reg(in.word, 3), true);
     case T32_MOV_HIGH:
-        return through(&line, t32_reg(in.word, 3), false);
+        return dispatch_through(&line, t32_reg(in.word, 3), false);
     case T32_ADD_HIGH:
         return (struct dispatch){.kind = DISPATCH_COMPUTED, .table = jump.addr + T32_PC};
     default:
-        return loaded(&line, 0, &in);
+        return dispatch_of_load(&line, 0, &in);
     }
 }

@@ -1,7 +1,7 @@
 /*
- * T32 instructions, told apart as far as planning asks for it (Arm ARM for Armv8-A, F3, and that
- * for Armv7-A, A6). Tables are read from above, and the first row that fits decides. What none fits
- * is no instruction; groups that never touch the pc or a general register are told as a whole.
+ * Classifies T32 instructions, as far as planning needs it (Arm ARM for Armv8-A, F3, and for
+ * Armv7-A, A6). The first row of a table that fits decides; a word without a row is no instruction.
+ * Groups that use neither the pc nor general registers have a single row.
  */
 #include "arch/arm/t32.h"
 
@@ -10,7 +10,7 @@ enum { S_ALL = T32_SETS(T32_ALL) | T32_BY_S, S_NZ = T32_SETS(T32_NZ) | T32_BY_S 
 enum { NO_ND = T32_NO_N | T32_NO_D, NO_DM = T32_NO_D | T32_NO_M, NO_NDM = NO_ND | T32_NO_M };
 enum { NO_NT = T32_NO_N | T32_NO_T, NO_NTD = NO_NT | T32_NO_D, NO_NTM = NO_NT | T32_NO_M };
 
-/* F3.2: narrow ones, by their upper four bits. 0 and 1: */
+/* F3.2: narrow instructions, by their upper four bits. 0 and 1: */
 static const struct t32_row narrow_0[] = {
     {0xfe00, 0x1800, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, OUT_ALL}, /* adds, subs */
     {0xfe00, 0x1a00, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, OUT_ALL},
@@ -35,7 +35,7 @@ static const struct t32_row narrow_4[] = {
     {0xff87, 0x4700, INSN_JUMP_INDIRECT, T32_BX, T32_NOTHING, 0, 0},
     {0xffff, 0x47f8, INSN_FIXED, T32_BX, T32_NOTHING, 0, 0}, /* blx pc */
     {0xff87, 0x4780, INSN_CALL_INDIRECT, T32_BX, T32_NOTHING, 0, 0},
-    {0xff00, 0x4700, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0}, /* what is to be 0 is not */
+    {0xff00, 0x4700, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0}, /* bits that should be 0 */
     {0xff78, 0x4578, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0}, /* cmp of the pc */
     {0xff87, 0x4587, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0},
     {0xff00, 0x4500, INSN_OTHER, T32_PLAIN, T32_NOTHING, 0, T32_SETS(T32_ALL)},
@@ -94,7 +94,7 @@ static const struct t32_row narrow_12[] = {
     {0xf000, 0xc000, INSN_OTHER, T32_MULTIPLE_N, T32_NOTHING, 0, 0},
 };
 
-/* 13 and 14: branches, calls of the kernel */
+/* 13 and 14: branches, system calls */
 static const struct t32_row narrow_13[] = {
     {0xf800, 0xe000, INSN_JUMP, T32_B_N, T32_NOTHING, 0, 0},
     {0xffff, 0xde01, INSN_BREAK, T32_PLAIN, T32_NOTHING, 0, 0}, /* the kernel's: ptrace.c */
@@ -103,7 +103,7 @@ static const struct t32_row narrow_13[] = {
     {0xf000, 0xd000, INSN_BRANCH, T32_B_COND_N, T32_NOTHING, 0, 0},
 };
 
-/* By their upper five bits. Those that are left begin wide instructions. */
+/* By their upper five bits. Larger values begin wide instructions. */
 static const struct t32_row *const narrow[] = {
     narrow_0,  narrow_0,  narrow_0,  narrow_0,  narrow_2,  narrow_2, narrow_2,  narrow_2,
     narrow_4,  narrow_5,  narrow_5,  narrow_5,  narrow_6,  narrow_6, narrow_6,  narrow_6,
@@ -111,7 +111,7 @@ static const struct t32_row *const narrow[] = {
     narrow_12, narrow_12, narrow_13, narrow_13, narrow_13,
 };
 
-/* F3.3.2 and F3.3.3: loads and stores of several registers, exclusive ones, tables. */
+/* F3.3.2 and F3.3.3: loads and stores of several registers, exclusive accesses, tables. */
 static const struct t32_row several[] = {
     {0xffc00000, 0xe8000000, INSN_FIXED, T32_PRIVILEGED, T32_NOTHING, 0, 0}, /* srs, rfe */
     {0xffc00000, 0xe9800000, INSN_FIXED, T32_PRIVILEGED, T32_NOTHING, 0, 0},
@@ -175,7 +175,7 @@ static const struct t32_row constants[] = {
     {0x00000000, 0x00000000, INSN_BAD, T32_PLAIN, T32_NOTHING, 0, 0},
 };
 
-/* F3.3.5: plain ones. */
+/* F3.3.5: plain constants. */
 static const struct t32_row plain_constants[] = {
     {0xfbf08000, 0xf2000000, INSN_OTHER, T32_ADD_PLAIN, T32_RD, T32_NO_D, 0},
     {0xfbf08000, 0xf2a00000, INSN_OTHER, T32_ADD_PLAIN, T32_RD, T32_NO_D, 0},
@@ -243,7 +243,7 @@ static const struct t32_row registers[] = {
     {0x00000000, 0x00000000, INSN_BAD, T32_PLAIN, T32_NOTHING, 0, 0},
 };
 
-/* F3.3.15 on: what coprocessors were, floating point and vectors. */
+/* F3.3.15 on: coprocessors, floating point and vectors. */
 static const struct t32_row vectors[] = {
     {0xef000000, 0xef000000, INSN_OTHER, T32_PLAIN, T32_NOTHING, 0, 0},     /* vectors' data */
     {0xfff00e00, 0xec400a00, INSN_OTHER, T32_PLAIN, T32_NOTHING, NO_NT, 0}, /* vmov to two … */
@@ -318,7 +318,7 @@ static uint8_t kind_of_high(const struct t32 *in) {
     return in->row->form == T32_MOV_HIGH && from == ARM_LR ? INSN_RETURN : INSN_JUMP_INDIRECT;
 }
 
-/* Loads that write the pc. From the stack, which they adjust, they return. */
+/* Loads that write the pc. Those that pop it from the stack are returns. */
 static uint8_t kind_of_load(const struct t32_access *a) {
     bool pops = a->base == ARM_SP && a->adds && a->offset == 0 && a->step > 0;
     for (uint8_t i = 0; i < a->count; i++) {
@@ -328,8 +328,8 @@ static uint8_t kind_of_load(const struct t32_access *a) {
     return INSN_OTHER;
 }
 
-/* F3.3.2: which lists may be loaded and stored. */
-static bool is_strange_list(uint32_t word) {
+/* F3.3.2: unpredictable lists of registers. */
+static bool is_unpredictable_list(uint32_t word) {
     bool load = arm_bits(word, 20, 1), adds = arm_bits(word, 21, 1);
     uint32_t list = word & 0xffff;
     bool both = list >> ARM_LR == 3, one = !(list & (list - 1));
@@ -337,7 +337,7 @@ static bool is_strange_list(uint32_t word) {
     return arm_bits(list, ARM_SP, 1) || one || base || (load ? both : list >> ARM_PC);
 }
 
-/* Only forms that exist, of loads and stores with an offset of eight bits or a register. */
+/* Whether this form of a load or store of one register exists. */
 static bool is_single(uint32_t word) {
     bool literal = t32_rn(word) == ARM_PC, load = arm_bits(word, 20, 1);
     if (literal || arm_bits(word, 23, 1))
@@ -352,23 +352,23 @@ static bool writes_back(uint32_t word) {
 }
 
 /* Unpredictable forms of loads and stores of one register. */
-static bool is_strange_single(uint32_t word) {
+static bool is_unpredictable_single(uint32_t word) {
     bool load = arm_bits(word, 20, 1), literal = load && t32_rn(word) == ARM_PC;
     uint8_t rt = t32_rt(word), size = (uint8_t)arm_bits(word, 21, 2);
     if (literal)
         return rt == ARM_SP && size != 2;
     bool way = !arm_bits(word, 23, 1) && arm_bits(word, 11, 1);
     bool indexed = !arm_bits(word, 23, 1) && !way;
-    bool plainly = way && arm_bits(word, 8, 3) == 6; /* as if not privileged */
-    bool back = writes_back(word) && !plainly;
+    bool unprivileged = way && arm_bits(word, 8, 3) == 6;
+    bool back = writes_back(word) && !unprivileged;
     if (indexed && t32_rm(word) == ARM_PC)
         return true;
     if (back && (t32_rn(word) == rt || (rt == ARM_PC && size != 2)))
         return true;
-    return rt == ARM_PC && plainly;
+    return rt == ARM_PC && unprivileged;
 }
 
-/* May one of those that access memory do so for the pc itself? */
+/* Does it load or store the pc? */
 static bool transfers_pc(const struct t32 *in) {
     switch (in->row->form) {
     case T32_SINGLE:
@@ -382,7 +382,7 @@ static bool transfers_pc(const struct t32 *in) {
     }
 }
 
-/* What its fields make of the kind that its row tells. */
+/* Its kind, by its row and its fields. */
 static uint8_t kind_of(const struct t32 *in) {
     struct t32_access a;
     uint32_t word = in->word;
@@ -393,11 +393,11 @@ static uint8_t kind_of(const struct t32 *in) {
     case T32_SINGLE:
         if (!is_single(word))
             return INSN_BAD;
-        if (is_strange_single(word))
+        if (is_unpredictable_single(word))
             return INSN_FIXED;
         break;
     case T32_MULTIPLE:
-        if (is_strange_list(word))
+        if (is_unpredictable_list(word))
             return INSN_FIXED;
         break;
     case T32_DUAL:
@@ -443,8 +443,8 @@ struct t32 t32_classify(const uint8_t *bytes, size_t room) {
     return in;
 }
 
-/* F5.1.56, IT: the mask's bits are the lowest one of each further condition, up to its last set
- * one. */
+/* F5.1.56, IT: the mask holds the lowest bit of each further condition; its last set bit is the
+ * end. */
 bool t32_block_at(const uint8_t *bytes, size_t room, struct t32_block *ret) {
     struct t32 it = t32_classify(bytes, room);
     *ret = (struct t32_block){.size = T32_HALF};

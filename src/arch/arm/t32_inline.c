@@ -1,15 +1,14 @@
 /*
- * Functions of T32 that do not come back right behind their calls, as a table stands there: Thumb-1
+ * Recognizes functions of T32 that read a table right behind their calls and jump by it. Thumb-1
  * has no `tbb`, so GCC's switches call libgcc (lib1funcs.S):
  *
  *     bl      __gnu_thumb1_case_uqi      push {r1}; mov r1, lr; lsrs r1, #1; lsls r1, #1
  *     .byte   …                          ldrb r1, [r1, r0]; lsls r1, #1; add lr, r1
  *                                        pop {r1}; bx lr
  *
- * An entry of one or two bytes counts halfwords from the call's return address, one of a word
- * counts bytes from there, or from the next whole word. r0 is its number. Whatever else makes the
- * address where it goes on of that where it was to return is such a function, too; nobody knows of
- * its table.
+ * Entries of one or two bytes count halfwords from the call's return address. Entries of a word
+ * count bytes from there, or from the next whole word. r0 is the entry's number. Any other function
+ * that jumps to an address made from its return address is taken for one with an unknown table.
  */
 #include "arch/arm/t32.h"
 
@@ -63,16 +62,16 @@ static bool is_reader(const struct reader *r, const uint8_t *bytes, size_t room)
     return size <= room && !memcmp(bytes, r->code, size);
 }
 
-/* Which registers hold the return address, its lowest bits perhaps aside, and which something that
- * was added to it. */
+/* Bitmaps of registers that hold the return address (the lowest bits may be changed), and of those
+ * that hold a sum with it. */
 struct made {
     uint32_t returns, moved;
 };
 
 static bool holds(uint32_t registers, uint8_t reg) { return registers >> reg & 1; }
 
-/* Narrow ones only, as all that is known of Thumb-1: registers that IN makes its result of, as a
- * bitmap. *RET_ADDS: it is more than a copy, but for its lowest bits. */
+/* Bitmap of the registers from which a narrow instruction makes its result (Thumb-1 has no wide
+ * ones). *RET_ADDS: the result is a sum; else a copy, except for the lowest bits. */
 static uint32_t sources(uint32_t word, bool *ret_adds) {
     *ret_adds = false;
     if ((word & 0xff00) == 0x4600) /* mov */
@@ -93,8 +92,8 @@ static uint32_t sources(uint32_t word, bool *ret_adds) {
     return 0;
 }
 
-/* Does IN, which is no jump, keep to what is followed? What stores return addresses comes back to
- * them mostly. */
+/* Updates MADE by IN, which is no jump. False: the function does not read a table. (Functions that
+ * store their return address mostly return to it.) */
 static bool follow(struct made *made, const struct t32 *in) {
     struct t32_access a = {0};
     const bool accesses = t32_access_of(in, &a);
@@ -114,7 +113,7 @@ static bool follow(struct made *made, const struct t32 *in) {
     return true;
 }
 
-static bool goes_on_elsewhere(const uint8_t *bytes, size_t room) {
+static bool jumps_from_return_address(const uint8_t *bytes, size_t room) {
     enum { MOST = 16 };
     struct made made = {.returns = UINT32_C(1) << ARM_LR};
     for (int i = 0; i < MOST && room >= T32_HALF; i++) {
@@ -136,6 +135,6 @@ struct dispatch t32_inline_table_read(const uint8_t *bytes, size_t room) {
     for (size_t i = 0; i < READERS; i++)
         if (is_reader(&readers[i], bytes, room))
             return table_of(&readers[i]);
-    return (struct dispatch){.kind =
-                                 goes_on_elsewhere(bytes, room) ? DISPATCH_OFFSETS : DISPATCH_ANY};
+    return (struct dispatch){.kind = jumps_from_return_address(bytes, room) ? DISPATCH_OFFSETS
+                                                                            : DISPATCH_ANY};
 }

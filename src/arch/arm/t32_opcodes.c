@@ -1,3 +1,4 @@
+/* The texts of T32 instructions (t32_opcodes.h). */
 #include "arch/arm/t32_opcodes.h"
 
 const struct opcode t32_narrow_opcodes[] = {

@@ -1,33 +1,32 @@
 /*
- * One T32 instruction, written anew for another address, and jumps.
+ * Writes one T32 instruction anew for another address, and jumps.
  *
  *     b, b.w target              b.w target
  *     b<c> target, cbz           the opposite one over it; b.w target
  *     adr rd, address            movw rd; movt rd; add rd, pc
  *     mov rd, pc                 the same
- *     ldr rt, literal            the same, of rt; ldr rt, [rt]      (also ldrd and shorter ones)
+ *     ldr rt, literal            the same, of rt; ldr rt, [rt]      (also ldrd, ldrh, ldrb …)
  *     vldr dd, literal           vldr dd, copy; b over; copy: …
  *     ldr pc, literal            ldr pc, copy; copy: …
  *     pld, pli of a literal      nop: a hint
  *     add rd, pc                 push {rs}; movw rs; movt rs; add rs, pc; add rd, rs; pop {rs}
  *     bl target                  movw lr; movt lr; add lr, pc; b.w target
- *     blx target                 the same; a far jump, without the bit of the state
+ *     blx target                 the same; a far jump, without the state's bit
  *     blx rm                     the same; bx rm
  *
- * Where b.w does not reach, `ldr pc, address; address: …` stands in its place (a far jump), with
- * the address, and the bit of the state, at the next whole word; at the end of a block, `ldr pc,
- * address; b over; address: …; over:`.
+ * If b.w does not reach, a far jump replaces it: `ldr pc, address; address: …`. The address, with
+ * the state's bit, is at the next whole word. At the end of a block it is `ldr pc, address; b over;
+ * address: …; over:`.
  *
- * The distance that movw and movt tell is that from the add, which reads the pc as its own address
- * plus 4, aligned or not. What is left of a form before its last instruction is a register that the
- * form overwrites in any case, so a thread that stands in between may as well run the original once
- * more. `add rd, pc` has none: a register is saved on the stack meanwhile, which is where a thread
- * in between has its value (`pushed`).
+ * movw and movt hold the distance from the add, which reads the pc as its own address plus 4,
+ * aligned or not. Before its last instruction each form changes only a register that the original
+ * overwrites. So a thread that stands in between can run the original once more. `add rd, pc` has
+ * no such register: it pushes another one, and a thread in between has its value there (`pushed`).
  *
- * Blocks are copied, with b.w where they end with a branch. One with forms that need more than one
- * instruction is taken apart: each instruction gets an IT of its own. As each tests the condition
- * of its own anyway, with the flags as they are then, that means the same. A thread that is moved
- * into a block gets the IT bits of where it is.
+ * Blocks are copied; a branch at their end becomes b.w. If an instruction of a block needs several,
+ * the block is split: each instruction gets an IT of its own. The effect is the same, as each
+ * instruction tests its condition with the flags as they are then. A thread that is moved into a
+ * block gets the ITSTATE of its place.
  */
 #include <errno.h>
 
@@ -76,7 +75,7 @@ int t32_hop(uint8_t *out, vaddr_t at, vaddr_t to) {
     return fits(distance, 12) ? 0 : -ERANGE;
 }
 
-/* ldr.w pc with the word at the address DATA, which is a multiple of four. */
+/* ldr.w pc from address DATA, a multiple of four. */
 static uint32_t load_pc(vaddr_t at, vaddr_t data) {
     return (uint32_t)LDR_PC | (uint32_t)(data - ((at + T32_PC) & ~(vaddr_t)3));
 }
@@ -95,13 +94,13 @@ uint8_t t32_far_jump(uint8_t *out, vaddr_t at, taddr_t to) {
 
 static bool is_near(vaddr_t at, vaddr_t to) { return fits((int64_t)(to - at) - T32_PC, 25); }
 
-/* Of a jump at AT. */
+/* Size of a jump at AT to TO. */
 static uint8_t jump_size(vaddr_t at, vaddr_t to) {
     uint8_t bytes[FAR_BYTES];
     return is_near(at, to) ? JUMP_BYTES : t32_far_jump(bytes, at, 0);
 }
 
-/* b<CONDITION>.w over DISTANCE bytes behind it. */
+/* b<CONDITION>.w over the next DISTANCE bytes. */
 static bool put_branch_over(uint8_t *out, uint32_t condition, uint32_t distance) {
     int64_t from_pc = (int64_t)distance + JUMP_BYTES - T32_PC;
     uint32_t d = (uint32_t)from_pc;
@@ -110,7 +109,7 @@ static bool put_branch_over(uint8_t *out, uint32_t condition, uint32_t distance)
     return fits(from_pc, 21);
 }
 
-/* b<c> and cbz, narrow, over DISTANCE bytes behind it: the opposite of IN or not. */
+/* The branch IN (b<c> or cbz), or its opposite, as a narrow one over the next DISTANCE bytes. */
 static uint32_t short_branch(const struct t32 *in, bool opposite, uint32_t distance) {
     uint32_t d = distance - T32_HALF;
     if (in->row->form == T32_CBZ)
@@ -120,16 +119,16 @@ static uint32_t short_branch(const struct t32 *in, bool opposite, uint32_t dista
     return 0xd000 | (condition ^ opposite) << 8 | arm_bits(d, 1, 8);
 }
 
-/* ---- what is being written ---- */
+/* ---- the writer ---- */
 
 struct writer {
     struct relocated *out;
-    vaddr_t to;        /* where it is to stand */
-    vaddr_t target;    /* where a branch leads to */
-    vaddr_t resume;    /* where threads stand in the original … */
-    uint8_t it;        /* … with this ITSTATE */
+    vaddr_t to;        /* address of the code */
+    vaddr_t target;    /* of the original branch */
+    vaddr_t resume;    /* the next instruction's place in the original … */
+    uint8_t it;        /* … and its ITSTATE there */
     uint8_t pushed;    /* see struct relocated */
-    uint8_t condition; /* in a block of its own; ARM_ALWAYS: in none */
+    uint8_t condition; /* of instructions with an IT of their own; ARM_ALWAYS: none */
     int r;
 };
 
@@ -150,24 +149,24 @@ static uint8_t *room_for(struct writer *w, uint8_t size) {
     return at;
 }
 
-static void half(struct writer *w, uint32_t value) {
+static void add_half(struct writer *w, uint32_t value) {
     begin_part(w, w->resume);
     put_half(room_for(w, T32_HALF), value);
 }
 
-static void wide(struct writer *w, uint32_t word) {
+static void add_wide(struct writer *w, uint32_t word) {
     begin_part(w, w->resume);
     put_wide(room_for(w, 2 * T32_HALF), word);
 }
 
-static void copy(struct writer *w, const struct t32 *in) {
+static void add_copy(struct writer *w, const struct t32 *in) {
     if (in->size == T32_HALF)
-        half(w, in->word);
+        add_half(w, in->word);
     else
-        wide(w, in->word);
+        add_wide(w, in->word);
 }
 
-/* ADDRESS: with the bit of the state. */
+/* ADDRESS has the state's bit. */
 static void far_jump(struct writer *w, vaddr_t address) {
     uint8_t bytes[FAR_BYTES];
     const uint8_t size = t32_far_jump(bytes, here(w), 0);
@@ -177,7 +176,7 @@ static void far_jump(struct writer *w, vaddr_t address) {
     w->out->address = address;
 }
 
-static void jump(struct writer *w, vaddr_t target) {
+static void write_jump(struct writer *w, vaddr_t target) {
     const vaddr_t at = here(w);
     if (!is_near(at, target)) {
         far_jump(w, target | 1);
@@ -187,10 +186,10 @@ static void jump(struct writer *w, vaddr_t target) {
     t32_jump(room_for(w, JUMP_BYTES), at, target);
 }
 
-/* The last instruction of a block, of SIZE in the original, which may be left out. */
+/* A jump that ends a block, of SIZE bytes in the original. Its condition may fail. */
 static void jump_or_pass(struct writer *w, uint8_t size, vaddr_t target) {
     if (is_near(here(w), target)) {
-        jump(w, target);
+        write_jump(w, target);
         return;
     }
     const vaddr_t at = here(w), branch = at + JUMP_BYTES, data = next_word(branch + T32_HALF);
@@ -199,30 +198,30 @@ static void jump_or_pass(struct writer *w, uint8_t size, vaddr_t target) {
         w->r = -ERANGE;
         return;
     }
-    wide(w, load_pc(at, data));
+    add_wide(w, load_pc(at, data));
     w->it = 0;
     w->resume += size;
-    half(w, (uint32_t)B_N | (uint32_t)(data + ARM_WORD - (branch + T32_PC)) / 2);
+    add_half(w, (uint32_t)B_N | (uint32_t)(data + ARM_WORD - (branch + T32_PC)) / 2);
     memset(w->out->bytes + w->out->size, 0, (size_t)(end - w->out->size));
     w->out->size = end;
     w->out->address_at = (uint8_t)(end - ARM_WORD);
     w->out->address = target | 1;
 }
 
-/* Of IT's mask what tells the first COUNT instructions: one bit each but the first, then a 1. */
-static uint32_t first_of(uint32_t it, unsigned count) {
+/* IT's mask for the first COUNT instructions only: a bit for each except the first, then a 1. */
+static uint32_t shortened_mask(uint32_t it, unsigned count) {
     uint32_t end = 1U << (4 - count);
     return (it & 15 & ~(2 * end - 1)) | end;
 }
 
-/* The IT of COUNT instructions that follow, all under one condition. */
+/* Puts an IT for the next COUNT instructions, all with w->condition. */
 static void put_it(struct writer *w, unsigned count) {
     uint32_t low = w->condition & 1, mask = 1U << (4 - count);
     if (w->condition == ARM_ALWAYS)
         return;
     for (unsigned i = 1; i < count; i++)
         mask |= low << (4 - i);
-    half(w, (uint32_t)IT | (uint32_t)w->condition << 4 | mask);
+    add_half(w, (uint32_t)IT | (uint32_t)w->condition << 4 | mask);
 }
 
 static uint32_t move_16(uint32_t opcode, uint8_t reg, uint32_t value) {
@@ -234,54 +233,55 @@ static uint32_t high(uint32_t opcode, uint8_t reg, uint8_t from) {
     return opcode | (uint32_t)(reg & 8) << 4 | (uint32_t)from << 3 | (reg & 7);
 }
 
-/* reg = VALUE. */
-static void address(struct writer *w, uint8_t reg, vaddr_t value) {
+/* Makes the address VALUE in REG. */
+static void make_address(struct writer *w, uint8_t reg, vaddr_t value) {
     uint32_t distance = (uint32_t)(value - (here(w) + 2 * (vaddr_t)JUMP_BYTES + T32_PC));
-    wide(w, move_16(0xf2400000, reg, distance & 0xffff));
-    wide(w, move_16(0xf2c00000, reg, distance >> 16));
-    half(w, high(0x4400, reg, ARM_PC));
+    add_wide(w, move_16(0xf2400000, reg, distance & 0xffff));
+    add_wide(w, move_16(0xf2c00000, reg, distance >> 16));
+    add_half(w, high(0x4400, reg, ARM_PC));
 }
 
 /* ---- forms ---- */
 
-static void literal(struct writer *w, const struct t32 *in, vaddr_t target) {
+static void load_literal(struct writer *w, const struct t32 *in, vaddr_t target) {
     struct t32_access a = {0};
     t32_access_of(in, &a);
     uint8_t reg = a.regs[0];
     if (!a.count) {
         put_it(w, 1);
-        wide(w, (uint32_t)NOP_W);
+        add_wide(w, (uint32_t)NOP_W);
         return;
     }
-    if (in->row->form == T32_LITERAL_N) { /* a block of 14 bytes, as one may be read again */
+    if (in->row->form == T32_LITERAL_N) { /* one block of 14 bytes: it may be decoded again */
         put_it(w, 4);
-        address(w, reg, target);
-        half(w, (uint32_t)LDR_N | (uint32_t)reg << 3 | reg);
+        make_address(w, reg, target);
+        add_half(w, (uint32_t)LDR_N | (uint32_t)reg << 3 | reg);
         return;
     }
     put_it(w, 3);
-    address(w, reg, target);
+    make_address(w, reg, target);
     put_it(w, 1);
     if (in->row->form == T32_DUAL) /* no offset, upwards */
-        wide(w, (in->word & 0xff50ff00) | 1U << 23 | (uint32_t)reg << 16);
+        add_wide(w, (in->word & 0xff50ff00) | 1U << 23 | (uint32_t)reg << 16);
     else
-        wide(w, (in->word & 0xff70f000) | 1U << 23 | (uint32_t)reg << 16);
+        add_wide(w, (in->word & 0xff70f000) | 1U << 23 | (uint32_t)reg << 16);
 }
 
-/* A copy of what is read, aligned, stands behind it. */
-static void copied(struct writer *w, const struct t32 *in, vaddr_t target, uint8_t bytes) {
+/* A load of an aligned copy of the constant, which stands behind the code. */
+static void load_copy(struct writer *w, const struct t32 *in, vaddr_t target, uint8_t bytes) {
     const bool vector = in->row->form == T32_VECTOR_SINGLE;
     uint8_t code = vector ? 2 * T32_HALF + T32_HALF : 2 * T32_HALF;
     vaddr_t start = here(w), data = (start + code + 3) & ~(vaddr_t)3;
     uint32_t offset = (uint32_t)(data - ((start + T32_PC) & ~(vaddr_t)3));
     if (vector)
-        wide(w, (in->word & 0xffffff00) | 1U << 23 | (bytes == T32_HALF ? offset / 2 : offset / 4));
+        add_wide(w, (in->word & 0xffffff00) | 1U << 23 |
+                        (bytes == T32_HALF ? offset / 2 : offset / 4));
     else
-        wide(w, (in->word & 0xfffff000) | 1U << 23 | offset);
+        add_wide(w, (in->word & 0xfffff000) | 1U << 23 | offset);
     uint8_t end = (uint8_t)(data - w->to + bytes), at = (uint8_t)(data - w->to);
     if (vector) {
         w->resume += in->size;
-        half(w, (uint32_t)B_N | (uint32_t)(end - (w->out->size + T32_PC)) / 2);
+        add_half(w, (uint32_t)B_N | (uint32_t)(end - (w->out->size + T32_PC)) / 2);
     }
     memset(w->out->bytes + w->out->size, 0, (size_t)(end - w->out->size));
     w->out->size = end;
@@ -292,40 +292,40 @@ static void copied(struct writer *w, const struct t32 *in, vaddr_t target, uint8
 
 static void add_pc(struct writer *w, uint8_t rd, vaddr_t value) {
     uint8_t saved = rd == 0;
-    half(w, 0xb400 | 1U << saved);
+    add_half(w, 0xb400 | 1U << saved);
     w->pushed = saved + 1;
-    address(w, saved, value);
-    half(w, high(0x4400, rd, saved));
+    make_address(w, saved, value);
+    add_half(w, high(0x4400, rd, saved));
     w->resume += T32_HALF;
-    half(w, 0xbc00 | 1U << saved);
+    add_half(w, 0xbc00 | 1U << saved);
     w->pushed = 0;
 }
 
-static void call(struct writer *w, const struct t32 *in, vaddr_t target) {
-    address(w, ARM_LR, (w->resume + in->size) | 1);
+static void write_call(struct writer *w, const struct t32 *in, vaddr_t target) {
+    make_address(w, ARM_LR, (w->resume + in->size) | 1);
     if (in->row->form == T32_BX) {
-        half(w, in->word & ~0x80U);
+        add_half(w, in->word & ~0x80U);
     } else if (in->row->form == T32_BLX) {
         far_jump(w, target);
     } else {
         w->resume = target;
-        jump(w, target);
+        write_jump(w, target);
     }
 }
 
-/* Of blocks: instructions that stand alone, or under a condition. */
-static void plain(struct writer *w, const struct t32 *in) {
+/* A copy, with an IT if there is a condition. */
+static void write_copy(struct writer *w, const struct t32 *in) {
     put_it(w, 1);
-    copy(w, in);
+    add_copy(w, in);
 }
 
-static void branch(struct writer *w, const struct t32 *in, vaddr_t target) {
-    half(w, short_branch(in, true, jump_size(here(w) + T32_HALF, target)));
+static void write_branch(struct writer *w, const struct t32 *in, vaddr_t target) {
+    add_half(w, short_branch(in, true, jump_size(here(w) + T32_HALF, target)));
     w->resume = target;
-    jump(w, target);
+    write_jump(w, target);
 }
 
-static void one(struct writer *w, const struct t32 *in) {
+static void write_one(struct writer *w, const struct t32 *in) {
     struct t32_operand operand = t32_operand_of(in, w->resume);
     struct t32_access a;
     const uint32_t word = in->word;
@@ -334,14 +334,14 @@ static void one(struct writer *w, const struct t32 *in) {
     case T32_B_W:
         put_it(w, 1);
         if (w->condition == ARM_ALWAYS)
-            jump(w, w->target);
+            write_jump(w, w->target);
         else
             jump_or_pass(w, in->size, w->target);
         return;
     case T32_B_COND_N:
     case T32_B_COND_W:
     case T32_CBZ:
-        branch(w, in, w->target);
+        write_branch(w, in, w->target);
         return;
     case T32_ADD_HIGH:
     case T32_MOV_HIGH:
@@ -350,17 +350,17 @@ static void one(struct writer *w, const struct t32 *in) {
         break;
     default:
         if (in->kind == INSN_CALL || in->kind == INSN_CALL_INDIRECT)
-            call(w, in, operand.target);
+            write_call(w, in, operand.target);
         else if (operand.kind != OPERAND_PC_MEMORY)
-            plain(w, in);
+            write_copy(w, in);
         else if (in->row->form == T32_VECTOR_SINGLE || in->kind == INSN_JUMP_INDIRECT)
-            copied(w, in, operand.target, t32_access_of(in, &a) ? a.bytes : 0);
+            load_copy(w, in, operand.target, t32_access_of(in, &a) ? a.bytes : 0);
         else
-            literal(w, in, operand.target);
+            load_literal(w, in, operand.target);
         return;
     }
     if (operand.kind == OPERAND_PLAIN) {
-        plain(w, in);
+        write_copy(w, in);
     } else if (operand.kind == OPERAND_PC_PAGE) {
         add_pc(w, t32_high(word), operand.target);
     } else {
@@ -368,7 +368,7 @@ static void one(struct writer *w, const struct t32 *in) {
                      : in->row->form == T32_ADD_PLAIN ? t32_rd(word)
                                                       : t32_high(word);
         put_it(w, 3);
-        address(w, rd, operand.target);
+        make_address(w, rd, operand.target);
     }
 }
 
@@ -380,16 +380,16 @@ static bool is_pc_relative(const struct t32_block *block) {
     return false;
 }
 
-/* ITSTATE before instruction I of the block that the IT instruction begins, which is its own last
- * eight bits at first; each takes one bit of the mask (Arm ARM, ITAdvance). */
+/* ITSTATE before instruction I of a block. It begins as the last eight bits of the IT instruction;
+ * each instruction shifts the mask by a bit (Arm ARM, ITAdvance). */
 static uint8_t state_at(uint32_t it, uint8_t i) {
     return (uint8_t)((it & 0xe0) | (it << i & 0x1f));
 }
 
-/* All of BLOCK, which may be the first of what IT tells. */
+/* Copies BLOCK, which may have fewer instructions than IT. */
 static void whole_block(struct writer *w, const struct t32_block *block, uint32_t it) {
     const vaddr_t start = w->resume;
-    half(w, (it & ~15U) | first_of(it, block->count));
+    add_half(w, (it & ~15U) | shortened_mask(it, block->count));
     for (uint8_t i = 0; i < block->count; i++) {
         const struct t32 *in = &block->at[i].in;
         w->resume = start + block->at[i].offset;
@@ -397,17 +397,17 @@ static void whole_block(struct writer *w, const struct t32_block *block, uint32_
         if (in->kind == INSN_JUMP)
             jump_or_pass(w, in->size, w->target);
         else
-            copy(w, in);
+            add_copy(w, in);
     }
 }
 
-static void parted_block(struct writer *w, const struct t32_block *block, uint32_t it) {
+static void split_block(struct writer *w, const struct t32_block *block, uint32_t it) {
     const vaddr_t start = w->resume;
     for (uint8_t i = 0; i < block->count; i++) {
         w->resume = start + block->at[i].offset;
         w->condition = block->at[i].condition;
         w->it = state_at(it, i);
-        one(w, &block->at[i].in);
+        write_one(w, &block->at[i].in);
     }
     w->out->parts[0].resume = start;
     w->out->parts[0].it = 0;
@@ -415,7 +415,7 @@ static void parted_block(struct writer *w, const struct t32_block *block, uint32
 
 static void write_block(struct writer *w, const struct t32_block *block, uint32_t it) {
     if (is_pc_relative(block))
-        parted_block(w, block, it);
+        split_block(w, block, it);
     else
         whole_block(w, block, it);
 }
@@ -432,12 +432,11 @@ int t32_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, stru
     if (in.row->form == T32_IT && t32_block_at(bytes, insn->size, &block))
         write_block(&w, &block, in.word);
     else
-        one(&w, &in);
+        write_one(&w, &in);
     return w.r;
 }
 
-/* Without its last instruction what is left of a block keeps the conditions that it has: the IT
- * says so for fewer. */
+/* The instructions before the exit keep their conditions; their IT has a shorter mask. */
 int t32_part_exit(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
                   struct exit_parts *ret) {
     struct t32 in = t32_classify(bytes, insn->size);
@@ -455,9 +454,9 @@ int t32_part_exit(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
     return w.r;
 }
 
-/* ---- what can be written so ---- */
+/* ---- what can be relocated ---- */
 
-/* In a block, at most four instructions can stand for one. */
+/* In a block at most four instructions can replace one. */
 bool t32_can_move(const struct t32 *in, bool in_block) {
     struct t32_access a;
     switch (in->row->form) {
@@ -504,7 +503,7 @@ size_t t32_relocated_bytes(const struct insn *insn) {
     return insn->size > 2 * T32_HALF ? RELOCATED_MAX_BYTES : BORROWED_BYTES;
 }
 
-/* The condition of a block is that of its last instruction. */
+/* A block has the condition of its last instruction. */
 size_t t32_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
                        uint8_t out[RELOCATED_MAX_BYTES]) {
     enum { CBZ_REACH = 126, CBZ_OVER = 6 };

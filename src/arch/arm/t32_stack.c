@@ -1,11 +1,11 @@
 /*
- * What T32 instructions do to the stack pointer and to what may hold a copy of it. Registers go by
- * their DWARF numbers (AADWARF32, 4.1), which are their own. Whatever is not one of the forms by
- * which compilers and people make frames counts as an unknown write of its registers.
+ * Effects of T32 instructions on the stack pointer and its copies. DWARF numbers of registers
+ * (AADWARF32, 4.1) are those of the encoding. Only the forms by which compilers and people make
+ * frames are understood. Other instructions give the registers that they write unknown values.
  *
- * Of a block it is not known which instructions run: they count as unknown writes. Where the last
- * one leaves the function, what is told is what those under its condition do. If there is one
- * condition for all, t32_stack_if() tells what they do where that holds.
+ * Instructions of a block may or may not run, so their writes are unknown, too. If the last one
+ * leaves the function, the effects are those of the instructions with its condition. If all have
+ * one condition, t32_stack_if() returns the effects where it holds.
  */
 #include "arch/arm/t32.h"
 
@@ -24,7 +24,7 @@ static size_t stores(const struct t32_access *a, struct stack_effect *ret) {
     return n;
 }
 
-/* What is loaded into the base comes last. */
+/* A load of the base comes last, as the other effects are relative to the base. */
 static size_t loads(const struct t32_access *a, struct stack_effect *ret) {
     size_t n = 0;
     bool words = a->general && a->bytes == 4 && !a->indexed;
@@ -64,7 +64,7 @@ static bool rounds_down(uint32_t word) {
 /* Is it `mov rd, rm`? */
 static bool is_move(uint32_t word) { return (word & 0xffeff0f0) == 0xea4f0000; }
 
-static struct stack_effect simple(const struct t32 *in) {
+static struct stack_effect simple_effect(const struct t32 *in) {
     const uint32_t word = in->word;
     const struct stack_effect other = stack_changed(t32_written(in));
     switch (in->row->form) {
@@ -107,12 +107,12 @@ static size_t effects_of(const struct t32 *in, struct stack_effect ret[STACK_MAX
     else if (t32_access_of(in, &a))
         return access_effects(&a, ret);
     else
-        ret[0] = simple(in);
+        ret[0] = simple_effect(in);
     return 1;
 }
 
-/* What may have run. */
-static size_t perhaps(const struct t32 *in, struct stack_effect *ret) {
+/* Effects of an instruction that may or may not run. */
+static size_t possible_effects(const struct t32 *in, struct stack_effect *ret) {
     struct t32_access a;
     size_t n = 0;
     bool writes = t32_access_of(in, &a) && !a.load && !a.indexed;
@@ -122,11 +122,11 @@ static size_t perhaps(const struct t32 *in, struct stack_effect *ret) {
     return n;
 }
 
-static bool leaves(uint8_t kind) {
+static bool leaves_function(uint8_t kind) {
     return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_JUMP_INDIRECT;
 }
 
-/* Of what is under CONDITION it is known that it runs. */
+/* Effects of a block in which the instructions with CONDITION run. */
 static size_t effects_where(const struct t32_block *block, uint8_t condition,
                             struct stack_effect ret[STACK_MAX_EFFECTS]) {
     size_t n = 0;
@@ -134,7 +134,7 @@ static size_t effects_where(const struct t32_block *block, uint8_t condition,
         const struct t32_member *m = &block->at[i];
         struct stack_effect more[STACK_MAX_EFFECTS];
         bool runs = m->condition == condition || is_call(m->in.kind);
-        size_t count = runs ? effects_of(&m->in, more) : perhaps(&m->in, more);
+        size_t count = runs ? effects_of(&m->in, more) : possible_effects(&m->in, more);
         if (n + count > STACK_MAX_EFFECTS) {
             ret[0] = stack_changed(UINT32_MAX);
             return 1;
@@ -148,10 +148,10 @@ static size_t effects_where(const struct t32_block *block, uint8_t condition,
 static size_t block_effects(const struct t32_block *block,
                             struct stack_effect ret[STACK_MAX_EFFECTS]) {
     const struct t32_member *last = t32_last(block);
-    return effects_where(block, leaves(last->in.kind) ? last->condition : ARM_ALWAYS, ret);
+    return effects_where(block, leaves_function(last->in.kind) ? last->condition : ARM_ALWAYS, ret);
 }
 
-/* If one condition governs all of it, and it writes none of what that is told by. */
+/* The condition of all instructions of a block that writes no flags; else ARM_ALWAYS. */
 static uint8_t condition_of(const struct t32_block *block) {
     const uint8_t condition = block->at[0].condition;
     for (uint8_t i = 0; i < block->count; i++) {

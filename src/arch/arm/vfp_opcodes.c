@@ -1,3 +1,4 @@
+/* Texts of VFP instructions, and printers of operands that A32 and T32 share. */
 #include "arch/arm/disasm.h"
 
 #include <inttypes.h>
@@ -32,7 +33,8 @@ const struct opcode arm_vfp_opcodes[] = {
     {0, 0, NULL},
 };
 
-/* Bits from FIELD on, and bit EXTRA: the lowest one in single precision, the highest in double. */
+/* Number of a vector register: four bits from FIELD on, and bit EXTRA, which is the lowest bit in
+ * single precision and the highest in double precision. */
 static unsigned vector_number(uint32_t word, unsigned field, unsigned extra, bool wide) {
     uint32_t four = arm_bits(word, field, 4), one = arm_bits(word, extra, 1);
     return wide ? one << 4 | four : four << 1 | one;

@@ -1,3 +1,4 @@
+/* The parts of x86-64's agent. */
 #include "arch/agent.h"
 
 #include "arch/x86_64/stub.h"

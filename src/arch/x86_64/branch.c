@@ -1,6 +1,6 @@
 /*
- * Branches, taken by the tool for a stopped thread. Facts: Intel SDM volume 2, Jcc, LOOP, JCXZ, JMP
- * and RET; which condition a number stands for is in appendix B.1.4.
+ * Executes branches for a stopped thread. Facts: Intel SDM volume 2, Jcc, LOOP, JCXZ, JMP and RET;
+ * numbers of conditions in appendix B.1.4.
  */
 #include <string.h>
 
@@ -24,8 +24,8 @@ static bool holds(unsigned condition, uint64_t flags) {
     return all[condition >> 1] != (condition & 1);
 }
 
-/* loopne, loope, loop and jrcxz, by the last two bits of their opcodes. */
-static bool counts_on(struct user_regs_struct *r, uint8_t opcode) {
+/* Executes loopne, loope, loop or jrcxz (OPCODE's last two bits). Returns whether it branches. */
+static bool loop_is_taken(struct user_regs_struct *r, uint8_t opcode) {
     enum { LOOPNE, LOOPE, LOOP, JRCXZ };
     bool zero = r->eflags & ZERO;
     switch (opcode & 3) {
@@ -40,7 +40,7 @@ static bool counts_on(struct user_regs_struct *r, uint8_t opcode) {
     }
 }
 
-/* A counter of 32 bits: nobody writes such. */
+/* An address-size prefix makes the counter ecx. No known code does this. */
 static bool has_small_counter(const struct insn *insn, const uint8_t *code) {
     return memchr(code, 0x67, insn->field - 1u);
 }
@@ -52,7 +52,7 @@ static void set_context(const struct user_regs_struct *r, ZydisRegisterContext *
     memcpy(&ret->values[ZYDIS_REGISTER_RAX], values, sizeof values);
 }
 
-/* pc becomes the word at AT. */
+/* Sets the pc to the word at AT. */
 static bool go_through(struct user_regs_struct *r, taddr_t at, const struct regs_reach *reach) {
     uint64_t to;
     if (!reach->read(reach->from, at, &to))
@@ -111,7 +111,7 @@ static enum regs_taken take(struct user_regs_struct *r, const uint8_t *code, siz
     case INSN_LOOP:
         if (has_small_counter(&insn, code))
             return REGS_NOT_TAKEN;
-        taken = counts_on(r, code[insn.field - 1]);
+        taken = loop_is_taken(r, code[insn.field - 1]);
         break;
     case INSN_JUMP_INDIRECT:
         return jump_indirect(r, code, room, reach);
@@ -127,8 +127,8 @@ static enum regs_taken take(struct user_regs_struct *r, const uint8_t *code, siz
 enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
                           const struct regs_reach *reach) {
     enum regs_taken taken = take(&regs->raw, code, room, reach);
-    /* The flag is set while a fault is dealt with, and holds for one instruction (Intel SDM volume
-     * 3, Instruction-Breakpoint Exception Condition). */
+    /* The processor sets this flag for a fault; it holds for one instruction (Intel SDM volume 3,
+     * Instruction-Breakpoint Exception Condition). */
     if (taken != REGS_NOT_TAKEN)
         regs->raw.eflags &= ~(uint64_t)RESUME;
     return taken;

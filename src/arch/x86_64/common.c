@@ -1,20 +1,20 @@
 /*
- * The instructions that nearly all code consists of, decoded by two tables; others are left to
- * Zydis (decode.c), which takes many times as long. Where this file answers, it answers what
- * decode.c would: test/arch/test_common.c compares them for every opcode and form.
+ * Decodes by two tables the instructions that nearly all code consists of. Others are left to Zydis
+ * (decode.c), which takes many times as long. The results are those of decode.c:
+ * test/arch/test_common.c compares both for every opcode and form.
  *
  *      prefixes   66, F2, F3; 2E before a nop; REX
  *      opcode     one byte, or 0F and one byte
  *      operands   ModRM, SIB, displacement
  *      constant
  *
- * The tables are drawn as those of the Intel SDM, volume 2, appendix A: a letter for each opcode.
+ * The tables look like those of the Intel SDM, volume 2, appendix A, with a letter for each opcode.
  */
 #include <string.h>
 
 #include "arch/x86_64/x86_64.h"
 
-enum { /* what follows an opcode */
+enum { /* parts of the instruction behind the opcode */
        MODRM = 1,
        IMM_8 = 2,
        IMM_32 = 4,    /* 16 bits with an operand-size prefix */
@@ -33,7 +33,7 @@ struct shape {
     uint16_t follows;
     uint8_t kind;     /* enum insn_kind; INSN_BAD: not known here */
     uint8_t regs;     /* values of ModRM.reg that are known here, as a bitmap */
-    uint8_t prefixes; /* those with which it is */
+    uint8_t prefixes; /* prefixes with which it is known here */
     uint8_t constant[WIDTHS];
     uint8_t readers; /* values of ModRM.reg with which it reads flags, as a bitmap */
     bool writes_flags;
@@ -113,8 +113,8 @@ static const char drawn[MAPS][257] = {
                  ".mmmmmm.mmmmmmm." /* f */,
 };
 
-/* With which of PLAIN, P66, PF3 and PF2 opcodes after 0F are known, where the letter does not tell:
- * a hexadecimal digit each. */
+/* For opcodes after 0F: with which of PLAIN, P66, PF3 and PF2 they are known, as a hexadecimal
+ * digit; '.': those of the letter. */
 static const char drawn_prefixes[257] = "................" /* 0 */
                                         "ffd.335........." /* 1 */
                                         "........33c3cc33" /* 2 */
@@ -172,9 +172,9 @@ __attribute__((constructor)) static void read_drawing(void) {
 enum { REX_W = 8 };
 
 struct parsed {
-    const uint8_t *bytes, *at; /* first, and behind what has been read */
+    const uint8_t *bytes, *at; /* the first byte, and the next one to read */
     const struct shape *shape;
-    const uint8_t *modrm; /* NULL: there is none */
+    const uint8_t *modrm; /* NULL: none */
     const uint8_t *displacement, *constant;
     unsigned displacement_size, constant_size;
     unsigned prefixes, reg; /* reg: of ModRM, 0 without */
@@ -195,7 +195,7 @@ static unsigned prefix_bit(uint8_t byte) {
     }
 }
 
-/* False when there are several that select different instructions. */
+/* False if several prefixes select different instructions. */
 static bool read_prefixes(struct parsed *p) {
     enum { MOST = 4, SELECTORS = P66 | PF3 | PF2 };
     unsigned seen = 0;
@@ -206,7 +206,7 @@ static bool read_prefixes(struct parsed *p) {
     return !(selectors & (selectors - 1));
 }
 
-/* 90 with REX is an exchange with r8; with other prefixes it is not what pads. */
+/* Opcode 90 with REX is an exchange with r8; with other prefixes than 66 it is no padding. */
 static bool is_padding(const struct parsed *p) {
     return p->shape->follows & MODRM || p->at == p->bytes + (p->prefixes == P66 ? 2 : 1);
 }
@@ -247,7 +247,7 @@ static bool read_modrm(struct parsed *p) {
     return true;
 }
 
-/* SIZE bytes, as a signed number. */
+/* SIZE bytes as a signed number. */
 static int64_t number_at(const uint8_t *at, unsigned size) {
     int64_t wide;
     int32_t word;

@@ -1,8 +1,7 @@
 /*
- * x86-64 instructions, classified. Zydis finds length, opcode and fields in its
- * minimal mode (no operands); the rest is read off the opcode. Facts: Intel SDM
- * volume 2, appendix A. As this runs over every byte of a program, most
- * instructions are decoded by common.c.
+ * Classifies x86-64 instructions. Zydis finds length, opcode and fields in its minimal mode (no
+ * operands); the opcode gives the other facts (Intel SDM volume 2, appendix A). As every byte of a
+ * program is decoded, common.c does it for most instructions.
  */
 #include <string.h>
 
@@ -84,8 +83,8 @@ static enum insn_kind plain_kind(const ZydisDecodedInstruction *in, const uint8_
     }
 }
 
-/* (Moves of control registers take any ModRM for two registers.) */
-static bool pc_relative(const ZydisDecodedInstruction *in) {
+/* The displacement is tested as moves of control registers ignore ModRM.mod. */
+static bool is_pc_relative(const ZydisDecodedInstruction *in) {
     return (in->attributes & ZYDIS_ATTRIB_HAS_MODRM) && in->raw.modrm.mod == 0 &&
            in->raw.modrm.rm == 5 && in->raw.disp.size;
 }
@@ -136,8 +135,8 @@ bool x86_64_decode_any(const uint8_t *bytes, size_t room, vaddr_t addr, struct i
         ret->kind = direct_kind(&in);
         ret->field = in.raw.imm[0].offset;
         ret->target = addr + in.length + (uint64_t)in.raw.imm[0].value.s;
-        /* Processors disagree on an operand-size prefix here. With more than so many prefixes the
-         * long form would be no instruction. */
+        /* Processors disagree on an operand-size prefix here. With a later field the branch's long
+         * form would have too many bytes. */
         enum { LATEST_FIELD = INSN_MAX_BYTES - 5 };
         bool is_short = ret->size == ret->field + 1;
         if (ret->kind != INSN_CALL &&
@@ -146,7 +145,7 @@ bool x86_64_decode_any(const uint8_t *bytes, size_t room, vaddr_t addr, struct i
         return true;
     }
     ret->kind = plain_kind(&in, bytes);
-    if (pc_relative(&in) && ret->kind != INSN_NOP) {
+    if (is_pc_relative(&in) && ret->kind != INSN_NOP) {
         ret->operand =
             bytes[in.raw.disp.offset - 2] == 0x8d && in.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT
                 ? OPERAND_PC_ADDRESS
@@ -161,9 +160,9 @@ bool x86_64_decode_any(const uint8_t *bytes, size_t room, vaddr_t addr, struct i
     return true;
 }
 
-/* Clang's -fsanitize=function compares the first words of what a pointer leads to with these: a
- * short jump over a mark and the offset of the function's type (CodeGen's prologue signature,
- * Clang 3.2 to 16). They are part of what callers see, like an endbr64. */
+/* Clang's -fsanitize=function checks a pointer's first words: a short jump over a mark and the
+ * offset of the function's type (CodeGen's prologue signature, Clang 3.2 to 16). Callers read them,
+ * so they stay in place, like an endbr64. */
 static size_t type_mark(const uint8_t *bytes, size_t room) {
     static const uint8_t mark[] = {0xeb, 0x06, 'v', '2'};
     enum { TYPE_BYTES = 4 };
@@ -182,7 +181,7 @@ bool x86_64_is_return(const uint8_t *bytes, size_t room) {
     return bytes[0] == RET || (room > 1 && (bytes[0] == REP || bytes[0] == BND) && bytes[1] == RET);
 }
 
-/* ins and outs, which have no operand bytes: the letters l to o, which few texts are without. */
+/* ins and outs. They have no operand bytes; as text they are the letters l to o, common in data. */
 bool x86_64_is_barred(const uint8_t *bytes, size_t size) {
     enum { INSB = 0x6c, OUTSD = 0x6f, LONGEST = 4 };
     for (size_t i = 0; i + 1 < size; i++) {

@@ -1,6 +1,6 @@
 /*
- * How an indirect jump of x86-64 finds its target, from the instructions before
- * it. The forms are those of GCC, Clang, rustc and hand-written code of glibc:
+ * Finds out from the instructions before an indirect jump of x86-64 how it gets its target. The
+ * forms are those of GCC, Clang, rustc and hand-written code of glibc:
  *
  *     movslq (%base,%i,4),%r; add %base,%r; jmp *%r           offsets
  *     mov (%base,%i),%e; cltq; … add %base,%r; jmp *%r        offsets, -O0
@@ -19,7 +19,7 @@
 enum { RSP = 4, RBP = 5 };
 enum { ANY_REGISTER = 16, SCALE_8 = 3, NO_BASE = 5 };
 
-/* The few forms that matter, taken apart by hand. */
+/* An instruction with ModRM; enough for the few forms that matter. */
 struct form {
     uint8_t opcode, mod, reg, rm; /* reg and rm with REX bits */
     bool wide, sib;
@@ -52,7 +52,7 @@ static bool parse(struct code_bytes code, struct form *ret) {
     return true;
 }
 
-/* The table's address in `(,%i,8)` forms, 0 when it is in a register. */
+/* The table's address in `(,%i,8)` forms; 0: it is in a register. */
 static vaddr_t absolute_table(struct code_bytes code, const struct form *f) {
     int32_t table;
     if (f->mod != 0 || f->base != NO_BASE || code.at + code.size < f->disp + 4)
@@ -79,7 +79,7 @@ static bool is_cltq(struct code_bytes code) {
 
 enum { MOV = 0x89, MOV_LOAD = 0x8b, LEA = 0x8d, ADD = 0x01, ADD_LOAD = 0x03, IN_RIP = 5 };
 
-/* The register that instructions call REG, as stack effects do. */
+/* REG's bit in a bitmap by DWARF numbers, as in stack effects. */
 static uint32_t bit_of(uint8_t reg) {
     static const uint8_t dwarf[] = {0, 2, 1, 3, 7, 6, 4, 5}; /* System V ABI, AMD64, figure 3.36 */
     return 1u << (reg < sizeof dwarf ? dwarf[reg] : reg);
@@ -102,7 +102,7 @@ static bool is_copy(const struct form *f) {
     return f->mod == 3 && (f->opcode == MOV || f->opcode == MOV_LOAD);
 }
 
-/* The registers that F adds up into one of FROM, or copies there; 0: it does something else. */
+/* The registers whose sum or copy F puts into one of FROM; 0: F does something else. */
 static uint32_t summands(const struct form *f, uint32_t from) {
     uint32_t rm = bit_of(f->rm), reg = bit_of(f->reg);
     if (!f->wide)
@@ -118,7 +118,7 @@ static uint32_t summands(const struct form *f, uint32_t from) {
     return 0;
 }
 
-/* What `lea place(%rip)` brings; 0: it is something else. */
+/* The address that `lea place(%rip)` loads; 0: another instruction. */
 static vaddr_t place_of(struct code_bytes code, const struct form *f) {
     int32_t place;
     if (f->opcode != LEA || !f->wide || f->mod != 0 || (f->rm & 7) != IN_RIP ||
@@ -128,9 +128,9 @@ static vaddr_t place_of(struct code_bytes code, const struct form *f) {
     return code.addr + code.size + (vaddr_t)(int64_t)place;
 }
 
-/* The place that the jump through REG counts from; 0: it does not compute its target so. */
+/* The address from which the jump through REG counts its target; 0: the target is not counted. */
 static vaddr_t computed_from(uint8_t reg, const struct code_bytes *past, size_t count) {
-    uint32_t from = bit_of(reg); /* one of these holds it */
+    uint32_t from = bit_of(reg); /* one of these registers depends on that address */
     bool added = false;
     for (size_t i = 0; i < count && from; i++) {
         struct form f = {0};
@@ -175,7 +175,7 @@ static struct dispatch through_register(uint8_t reg, const struct code_bytes *pa
     return computed(reg, past, count);
 }
 
-/* mov r/m,%rsp and mov %r,%rsp, but for %rbp: that is how frames are left. */
+/* mov r/m,%rsp and mov %r,%rsp, except from %rbp, which leaves a frame. */
 static bool loads_sp(const struct code_bytes *code) {
     struct form f;
     if (!parse(*code, &f) || !f.wide)

@@ -1,6 +1,6 @@
 /*
- * Which flags x86-64 instructions test and write. Those that functions mostly begin with are drawn
- * in a table; others are left to Zydis. test/arch/test_common.c compares both.
+ * Which flags x86-64 instructions test and write. A table has the instructions that most functions
+ * begin with; others are left to Zydis. test/arch/test_common.c compares both.
  */
 #include <Zydis/Zydis.h>
 
@@ -42,8 +42,9 @@ struct flags_use x86_64_flags_any(const uint8_t *bytes, size_t size) {
     return use;
 }
 
-/* One-byte opcodes: '-' leaves flags alone, 'w' writes all, 'c' does so and tests the carry flag,
- * 'g' does either, by ModRM.reg (group 1); '.' is for Zydis. Intel SDM volume 2, appendix A. */
+/* One-byte opcodes: '-' leaves flags alone, 'w' writes all, 'c' writes all and tests the carry
+ * flag, 'g' is 'c' or 'w' by ModRM.reg (group 1), '.' is left to Zydis. Intel SDM volume 2,
+ * appendix A. */
 static const char drawn[257] = "wwwwww..wwwwww.." /* 0 */
                                "cccccc..cccccc.." /* 1 */
                                "wwwwww..wwwwww.." /* 2 */

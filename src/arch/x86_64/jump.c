@@ -1,10 +1,10 @@
 /*
  * Jumps: the ordinary one, the short one, and puns. A pun is an ordinary jump of which only the
- * first bytes are written; the bytes behind, which stay what they are, are the upper part of its
+ * first bytes are written. The program's own bytes behind them are the upper part of the
  * displacement:
  *
- *     own 3    e9 xx xx | b1 b2          to where b2 b1 xx xx leads: a choice of 2^16 addresses
- *     form 1   3e e9 xx | b1 b2 b3       a prefix without effect shifts what is borrowed
+ *     own 3    e9 xx xx | b1 b2          displacement b2 b1 xx xx: a choice of 2^16 addresses
+ *     form 1   3e e9 xx | b1 b2 b3       a prefix without effect moves the displacement
  */
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Code that uses gs itself, whose base is the thread's lane. AMD64 Architecture Programmer's
- * Manual, volume 3: WRGSBASE, MOV, POP and LGS of the segment register.
+ * Finds programs that use gs themselves; spoor keeps the thread's lane in its base. AMD64
+ * Architecture Programmer's Manual, volume 3: WRGSBASE, MOV, POP and LGS of the segment register.
  */
 #include <string.h>
 
@@ -28,15 +28,15 @@ bool x86_64_writes_lane(const uint8_t *bytes, size_t size) {
     return op[1] == 0xae && repeat && size - i > 2 && op[2] >> 6 == 3 && reg_of(op[2]) == WRGSBASE;
 }
 
-/* Whether `mov $imm32` to the register numbered REG ends at FIELD, its number. */
+/* Whether FIELD is the constant of a `mov $imm32` to the register with number REG. */
 static bool is_move(const uint8_t *bytes, const uint8_t *field, uint8_t reg) {
     size_t before = (size_t)(field - bytes);
     return (before >= 1 && field[-1] == (0xb8 | reg)) ||
            (before >= 2 && field[-2] == 0xc7 && field[-1] == (0xc0 | reg));
 }
 
-/* Whether SIZE bytes hold the number of the call, as its first argument or in place of it. */
-static bool has_call(const uint8_t *bytes, size_t size, uint8_t reg) {
+/* Whether code in BYTES loads the number of arch_prctl(2) into REG. */
+static bool loads_number(const uint8_t *bytes, size_t size, uint8_t reg) {
     static const uint8_t arch_prctl[] = {158, 0, 0, 0};
     const uint8_t *end = bytes + size, *at = bytes;
     while ((at = memmem(at, (size_t)(end - at), arch_prctl, sizeof arch_prctl))) {
@@ -47,34 +47,35 @@ static bool has_call(const uint8_t *bytes, size_t size, uint8_t reg) {
     return false;
 }
 
-/* Whether what stands within a few instructions from AT on calls a function, within BYTES, that
- * makes the call with the arguments that it was given. */
-static bool calls_maker(const uint8_t *bytes, const uint8_t *end, const uint8_t *at) {
+/* Whether an instruction soon after AT calls a function within BYTES that is a wrapper of
+ * arch_prctl(2). */
+static bool calls_wrapper(const uint8_t *bytes, const uint8_t *end, const uint8_t *at) {
     enum { NEAR = 16, CALL = 0xe8, CALL_BYTES = 5 };
     static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa};
-    static const uint8_t maker[] = {0xb8, 158, 0, 0, 0, 0x0f, 0x05};
+    static const uint8_t wrapper[] = {0xb8, 158, 0, 0, 0, 0x0f, 0x05};
     for (const uint8_t *p = at; p < at + NEAR && end - p >= CALL_BYTES; p++) {
         int32_t far;
         memcpy(&far, p + 1, sizeof far);
         int64_t to = p + CALL_BYTES - bytes + far, room = end - bytes - to;
-        if (*p != CALL || to < 0 || room < (int64_t)(sizeof landing + sizeof maker))
+        if (*p != CALL || to < 0 || room < (int64_t)(sizeof landing + sizeof wrapper))
             continue;
         bool lands = memcmp(bytes + to, landing, sizeof landing) == 0;
-        if (memcmp(bytes + to + (lands ? sizeof landing : 0), maker, sizeof maker) == 0)
+        if (memcmp(bytes + to + (lands ? sizeof landing : 0), wrapper, sizeof wrapper) == 0)
             return true;
     }
     return false;
 }
 
-/* Whether the number of what the call shall do, at AT, is that. It is loaded into one of the call's
- * registers, or of the C library's function syscall(); near it, so is the call's own. */
+/* Whether the bytes of ARCH_SET_GS at AT are an argument of arch_prctl(2). They are if code
+ * loads them into the argument's register of the call, or of the C library's syscall(), and loads
+ * the call's number near by. */
 static bool asks_at(const uint8_t *bytes, const uint8_t *end, const uint8_t *at) {
     enum { NEAR = 48, RAX = 0, RSI = 6, RDI = 7 };
     const uint8_t *low = at - bytes > NEAR ? at - NEAR : bytes;
     size_t room = (size_t)((end - at > NEAR ? at + NEAR : end) - low);
     if (is_move(bytes, at, RDI))
-        return has_call(low, room, RAX) || calls_maker(bytes, end, at + 4);
-    return is_move(bytes, at, RSI) && has_call(low, room, RDI);
+        return loads_number(low, room, RAX) || calls_wrapper(bytes, end, at + 4);
+    return is_move(bytes, at, RSI) && loads_number(low, room, RDI);
 }
 
 enum { NUMBER_BYTES = 4, BLOCK = 4096 };
@@ -82,7 +83,7 @@ static bool is_set_gs(const uint8_t *p) {
     return (p[0] == 0x01) & (p[1] == 0x10) & (p[2] == 0) & (p[3] == 0);
 }
 
-/* Written so that compilers make vectors of it: all text of a program goes through here. */
+/* Written so that compilers vectorize it: all text of a program goes through here. */
 static bool may_hold_set_gs(const uint8_t *bytes, size_t count) {
     uint8_t any = 0;
     for (size_t i = 0; i < count; i++)

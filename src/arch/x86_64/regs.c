@@ -1,7 +1,6 @@
 /*
  * Registers of stopped x86-64 threads. Facts: System V ABI, AMD64; Intel SDM, volume 1, chapter 13
- * (XSAVE areas); Linux
- * arch/x86/kernel/signal.c (restart of system calls, signal frames) and
+ * (XSAVE areas); Linux arch/x86/kernel/signal.c (restart of system calls, signal frames) and
  * arch/x86/include/uapi/asm/sigcontext.h.
  */
 #include "arch/regs.h"
@@ -47,8 +46,7 @@ void regs_dwarf(const struct regs *regs, uint64_t ret[REGS_DWARF_COUNT]) {
 }
 
 bool regs_link(const uint64_t registers[REGS_DWARF_COUNT], uint64_t *ret) {
-    (void)registers;
-    (void)ret;
+    (void)registers, (void)ret;
     return false;
 }
 
@@ -73,7 +71,7 @@ void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
     r->r9 = args[5];
 }
 
-/* The arguments' registers are as they were made for the call. */
+/* The call's registers, with the result in place of the number. */
 void regs_set_syscall_result(struct regs *regs, int64_t result, const uint64_t args[6]) {
     regs_set_syscall(regs, regs->raw.rip, regs->raw.rsp, result, args);
 }
@@ -94,13 +92,14 @@ bool regs_past_call(const struct regs *regs, struct past_call *ret) {
     return ret->number >= 0;
 }
 
-static void again(struct user_regs_struct *r, uint64_t number) {
+/* Makes the thread issue its call once more. */
+static void repeat_call(struct user_regs_struct *r, uint64_t number) {
     r->rax = number;
     r->rip -= SYSCALL_BYTES;
     r->orig_rax = (uint64_t)NO_SYSCALL;
 }
 
-void regs_postpone_syscall(struct regs *regs) { again(&regs->raw, regs->raw.orig_rax); }
+void regs_postpone_syscall(struct regs *regs) { repeat_call(&regs->raw, regs->raw.orig_rax); }
 
 bool regs_lane_taken(const struct regs *regs) { return regs->raw.gs_base || regs->raw.gs; }
 
@@ -108,7 +107,7 @@ bool regs_call_sets_lane(long number, uint64_t argument) {
     return number == SYS_arch_prctl && argument == ARCH_SET_GS;
 }
 
-/* That it is in none is told by a register: orig_rax. */
+/* orig_rax is negative outside of calls. */
 bool regs_seem_to_restart(const struct regs *regs) {
     const struct user_regs_struct *r = &regs->raw;
     const int64_t result = (int64_t)r->rax;
@@ -120,7 +119,7 @@ bool regs_seem_to_restart(const struct regs *regs) {
 void regs_finish_restart(struct regs *regs) {
     struct user_regs_struct *r = &regs->raw;
     if (regs_seem_to_restart(regs))
-        again(r, r->orig_rax);
+        repeat_call(r, r->orig_rax);
     else if ((int64_t)r->orig_rax >= 0)
         r->orig_rax = (uint64_t)NO_SYSCALL;
 }
@@ -141,8 +140,8 @@ bool regs_restart_interrupted(struct regs *regs) {
 }
 
 bool regs_restart_interrupted_32(struct regs *regs) {
-    /* Linux arch/x86/entry/syscalls/syscall_32.tbl: those of above, and those that they go through
-     * there (ipc, socketcall). */
+    /* Linux arch/x86/entry/syscalls/syscall_32.tbl: the calls of interrupted.h, and those that
+     * multiplex them (ipc, socketcall). */
     enum { IOCTL = 54 };
     static const uint16_t calls[] = {3,   4,   102, 117, 145, 146, 177, 247, 256,
                                      319, 337, 345, 362, 364, 369, 370, 371, 372,
@@ -165,20 +164,20 @@ void regs_set_trap_flag(struct regs *regs, bool set) {
 }
 
 enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
-    struct agent_entries e = agent_entries();
+    struct agent_entries entries = agent_entries();
     uint64_t offset = regs->raw.rip - area;
-    if (offset >= e.bridge && offset < e.gate_end)
+    if (offset >= entries.bridge && offset < entries.gate_end)
         return AGENT_BRIDGE;
-    if (offset < e.wait || offset >= e.syscall)
+    if (offset < entries.wait || offset >= entries.syscall)
         return AGENT_OUTSIDE;
-    if (offset >= e.hook)
+    if (offset >= entries.hook)
         return AGENT_HOOK;
-    if (offset >= e.slice)
+    if (offset >= entries.slice)
         return AGENT_RELEASED;
-    if (offset >= e.drop_counted)
+    if (offset >= entries.drop_counted)
         return AGENT_DROPPED;
-    bool reserved = (offset >= e.wait && offset < e.wait_released) ||
-                    (offset >= e.drop && offset < e.drop_released);
+    bool reserved = (offset >= entries.wait && offset < entries.wait_released) ||
+                    (offset >= entries.drop && offset < entries.drop_released);
     return reserved ? AGENT_RESERVED : AGENT_RELEASED;
 }
 
@@ -187,22 +186,20 @@ taddr_t regs_agent_return(const struct regs *regs, bool *ret_other) {
     return regs->raw.rdx;
 }
 
-/* One instruction reserves. */
+/* The slot is reserved by a single instruction, so the state is never unsure. */
 bool regs_has_reserved(const struct regs *regs) {
     (void)regs;
     return true;
 }
 
-/* The lane is in a register that is the thread's own. */
+/* The gs base holds the lane, and each thread has its own. */
 bool regs_has_lane(const struct regs *regs, taddr_t at) {
-    (void)regs;
-    (void)at;
+    (void)regs, (void)at;
     return true;
 }
 
 bool regs_return_address(const struct regs *regs, taddr_t *ret) {
-    (void)regs;
-    (void)ret;
+    (void)regs, (void)ret;
     return false;
 }
 
@@ -228,23 +225,18 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
         order[n++] = &r->rsi;
     for (int i = 0; i < state->pushed && i < n; i++)
         *order[i] = words[state->pushed - 1 - i];
-    /* The trap flag belongs to whoever steps the thread now. */
+    /* The trap flag belongs to the tracer that steps the thread now. */
     r->eflags = (flags & ~(uint64_t)TRAP_FLAG) | (r->eflags & TRAP_FLAG);
     r->rsp += state->pushed * 8u + (state->skipped ? 128u : 0u);
 }
 
 bool regs_is_stub_code(bool other, const uint8_t *code, size_t size) {
-    (void)other;
-    (void)code;
-    (void)size;
+    (void)other, (void)code, (void)size;
     return false;
 }
 
 bool regs_find_stub_end(bool other, const uint8_t *code, size_t size, size_t *ret) {
-    (void)other;
-    (void)code;
-    (void)size;
-    (void)ret;
+    (void)other, (void)code, (void)size, (void)ret;
     return false;
 }
 
@@ -266,7 +258,7 @@ struct signal_frame {
 
 _Static_assert(offsetof(struct signal_frame, uc.mc.sp) - offsetof(struct signal_frame, uc.stack) ==
                    REGS_CONTEXT_STACK * sizeof(regs_word_t),
-               "before the words that tell of a context");
+               "words from struct sigaltstack to the context words");
 
 bool regs_is_signal_return(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES], size_t *ret_frame) {
     static const uint8_t wide[] = {0x48, 0xc7, 0xc0, SYS_rt_sigreturn, 0, 0, 0, 0x0f, 0x05};
@@ -275,7 +267,7 @@ bool regs_is_signal_return(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES], size_t
     return memcmp(bytes, wide, sizeof wide) == 0 || memcmp(bytes, narrow, sizeof narrow) == 0;
 }
 
-/* What returns has call-frame information that ends there. */
+/* Not needed: call-frame information marks the outermost frame. */
 bool regs_is_thread_end(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES]) {
     (void)bytes;
     return false;
@@ -306,9 +298,9 @@ static size_t xstate_offset(void) {
 
 size_t regs_signal_frame_size(size_t extended_size) { return xstate_offset() + extended_size + 64; }
 
-/* Where components of an XSAVE area end, by number; 0: there is none. The processor is asked once:
- * in a virtual machine each answer takes microseconds, and each remote call needs a frame, while
- * the program stands. */
+/* Ends of the components of an XSAVE area, by number; 0: no such component. The processor is asked
+ * once: in a virtual machine each answer takes microseconds, and each remote call needs a frame,
+ * while the program is stopped. */
 static const size_t *component_ends(void) {
     enum { STATE = 0xd };
     static size_t ends[COMPONENTS];
@@ -318,9 +310,9 @@ static const size_t *component_ends(void) {
         return ends;
     known = true;
     __cpuid_count(STATE, 0, low, unused, unused, high);
-    const uint64_t of_users = (uint64_t)high << 32 | low;
+    const uint64_t user_components = (uint64_t)high << 32 | low;
     for (int i = FIRST_EXTENDED; i < COMPONENTS; i++) {
-        if (!(of_users >> i & 1))
+        if (!(user_components >> i & 1))
             continue;
         __cpuid_count(STATE, i, size, offset, unused, unused);
         ends[i] = (size_t)offset + size;
@@ -343,13 +335,13 @@ static size_t xstate_used(const uint8_t *xstate, size_t size) {
 }
 
 /*
- * XSTATE is as large as it would be with all that the processor has. A thread's own is smaller
- * while it has not come by what must be asked for (AMX): of a frame that claims to be larger the
- * kernel takes the x87 and SSE registers alone (check_xstate_in_sigframe() in
- * arch/x86/kernel/fpu/signal.c). Nothing tells how large it is, but that it ends where some
- * component does. So the frame claims to have what is in use, and no more; and the second mark is
- * wherever kernels look for it: some where the frame claims to end, some where the thread's own
- * state would. There it lies in what is not in use, which is not read.
+ * XSTATE has room for all components of the processor. A thread's own state is smaller until it has
+ * asked for AMX. From a frame that claims to be larger the kernel restores only the x87 and SSE
+ * registers (check_xstate_in_sigframe() in arch/x86/kernel/fpu/signal.c). The size of the thread's
+ * state is not known, only that it ends with some component. So the frame claims only the
+ * components in use. Some kernels look for the second mark at the claimed end, others at the end of
+ * the thread's own state. So it stands at all these ends; there it is in unused components, which
+ * are not read.
  */
 static void frame_xstate(uint8_t *out, const uint8_t *xstate, size_t size) {
     const uint64_t legacy = 3;
@@ -377,7 +369,7 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
     const struct user_regs_struct *r = &regs->raw;
     struct signal_frame f = {0};
     f.uc.flags = UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS;
-    /* uc.stack stays zero: an impossible size, so that the kernel keeps the thread's own. */
+    /* uc.stack stays zero: an impossible size, so the kernel keeps the thread's own stack. */
     f.uc.mc.r8 = r->r8, f.uc.mc.r9 = r->r9, f.uc.mc.r10 = r->r10, f.uc.mc.r11 = r->r11;
     f.uc.mc.r12 = r->r12, f.uc.mc.r13 = r->r13, f.uc.mc.r14 = r->r14, f.uc.mc.r15 = r->r15;
     f.uc.mc.di = r->rdi, f.uc.mc.si = r->rsi, f.uc.mc.bp = r->rbp, f.uc.mc.bx = r->rbx;
@@ -393,8 +385,8 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
     memcpy(out, &f, sizeof f);
 }
 
-/* rsp, rip, eflags, then cs, gs, fs and ss, 16 bits each (struct sigcontext): 64-bit programs have
- * one code and one stack segment, and gs and fs are stored as 0. */
+/* The words are rsp, rip, eflags, and cs, gs, fs, ss of 16 bits each (struct sigcontext). 64-bit
+ * programs have one code and one stack segment; gs and fs are stored as 0. */
 bool regs_look_like_context(const regs_word_t words[REGS_CONTEXT_WORDS], struct regs_context *ret) {
     const uint64_t segments = UINT64_C(0x002b000000000033);
     const uint64_t always = 1 << 1, possible = (1 << 22) - 1; /* of eflags */

@@ -1,21 +1,20 @@
 /*
- * One instruction, written anew for another address. Branches take their long
- * form; those without one (loop, jrcxz) become
+ * Writes one instruction anew for another address. Branches get their long form. Those without one
+ * (loop, jrcxz) become
  *
- *         loop 1f             in the state of the original
- *         jmp  2f             … of the instruction after it
- *     1:  jmp  target         … of the target
+ *         loop 1f             a thread here stands at the original instruction
+ *         jmp  2f             … at the instruction after it
+ *     1:  jmp  target         … at the target
  *     2:
  *
- * and a call, whose return address stays what it was,
+ * A call keeps its return address. It becomes
  *
- *         push 1f(%rip)       in the state of the original
- *         jmp  target         … of the target's first instruction
+ *         push 1f(%rip)       a thread here stands at the original instruction
+ *         jmp  target         … at the target's first instruction
  *     1:  .quad return address
  *
- * where an indirect one jumps through the word that it is called through (jmp *slot(%rip)).
- * Operands in other memory would have to be read before the push: if that faults, the stack pointer
- * is seen.
+ * An indirect call jumps through its own word (jmp *slot(%rip)). Calls through other memory are not
+ * moved: a fault of the read, after the push, would show a changed stack pointer.
  */
 #include <errno.h>
 #include <string.h>
@@ -93,7 +92,7 @@ static uint8_t call_jump_bytes(const struct insn *insn) {
 static int call_to(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
                    struct relocated *ret) {
     uint8_t jump = call_jump_bytes(insn);
-    /* The word is aligned, as a thread may have asked for a fault otherwise (EFLAGS.AC). */
+    /* The word is aligned, as EFLAGS.AC may make other accesses fault. */
     uint8_t gap = (uint8_t)(-(to + PUSH_BYTES + jump) % ADDRESS_BYTES);
     bool direct = insn->kind == INSN_CALL;
     memset(ret->bytes, 0xcc, sizeof ret->bytes);

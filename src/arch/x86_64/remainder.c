@@ -1,5 +1,5 @@
-/* The rest of a call on x86-64: the call's own registers, and rcx, which it has changed, suffice to
- * come back. */
+/* The remainder of a call on x86-64. To return from it the agent needs only the call's registers,
+ * and rcx, which calls change. */
 #include "arch/remainder.h"
 
 #include "arch/x86_64/stub.h"
@@ -25,30 +25,32 @@ uint8_t *remainder_frame(struct remainder *remainder, size_t *ret_size) {
 }
 
 bool remainder_is_made(const struct regs *regs, taddr_t agent) {
-    struct agent_entries e = agent_entries();
-    return regs->raw.rip - agent >= e.remainder && regs->raw.rip - agent < e.remainder_end;
+    struct agent_entries entries = agent_entries();
+    return regs->raw.rip - agent >= entries.remainder &&
+           regs->raw.rip - agent < entries.remainder_end;
 }
 
 taddr_t remainder_lane(const struct regs *regs) { return regs_lane(regs); }
 
-/* Sets *RET_OVER when the rest has come to its end, not by the stop. */
+/* The remainder's result. *RET_OVER: it has ended by itself, not by the stop. */
 static int64_t result_of(const struct user_regs_struct *r, uint64_t at,
                          const struct remainder *remainder, bool *ret_over) {
-    struct agent_entries e = agent_entries();
-    int64_t result = at == e.remainder        ? NOT_BEGUN
-                     : at == e.remainder_made ? (int64_t)r->rax
-                                              : (int64_t)remainder->result;
+    struct agent_entries entries = agent_entries();
+    int64_t result = at == entries.remainder        ? NOT_BEGUN
+                     : at == entries.remainder_made ? (int64_t)r->rax
+                                                    : (int64_t)remainder->result;
     *ret_over = !remainder_was_put_off(result) && (result <= 0 || (long)r->orig_rax < 0);
     return result;
 }
 
-static void come_back(struct regs *regs, const struct remainder *remainder, uint64_t result) {
+static void return_to_program(struct regs *regs, const struct remainder *remainder,
+                              uint64_t result) {
     regs_set_syscall_result(regs, (int64_t)result, remainder->registers);
     regs->raw.rcx = regs->raw.rip = remainder->back;
 }
 
 void remainder_give_up(struct regs *regs, const struct remainder *remainder) {
-    come_back(regs, remainder, remainder->done);
+    return_to_program(regs, remainder, remainder->done);
 }
 
 bool remainder_end(struct regs *regs, taddr_t agent, const struct remainder *remainder,
@@ -56,6 +58,6 @@ bool remainder_end(struct regs *regs, taddr_t agent, const struct remainder *rem
     bool over;
     int64_t result = result_of(&regs->raw, regs->raw.rip - agent, remainder, &over);
     bool is_left = remainder_is_left(remainder, result, ret);
-    come_back(regs, remainder, ret->done);
+    return_to_program(regs, remainder, ret->done);
     return is_left && !over;
 }

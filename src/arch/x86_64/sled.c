@@ -1,6 +1,6 @@
 /*
- * XRay's sleds, as LLVM writes them for x86-64 and its runtime expects them: it stores bytes 2 to
- * 10 at any time, then the first two at once.
+ * XRay's sleds, as LLVM writes them for x86-64. XRay's runtime stores bytes 2 to 10 at any time,
+ * then the first two at once.
  *
  *     entry, tail   jmp +9; nops, 9 bytes      patched: mov $id,%r10d; call
  *     exit          ret; nops, 10 bytes        patched: mov $id,%r10d; jmp

@@ -1,7 +1,7 @@
 /*
- * What x86-64 instructions do to the stack pointer and to what may hold a copy of it. Registers go
- * by their DWARF numbers (System V ABI, AMD64, figure 3.36). Whatever is not one of the few forms
- * by which compilers and people make frames counts as an unknown write of its registers.
+ * Effects of x86-64 instructions on the stack pointer and its copies. Registers have DWARF numbers
+ * (System V ABI, AMD64, figure 3.36). Only the few forms by which compilers and people make frames
+ * are understood. Other instructions give the registers that they write unknown values.
  */
 #include <Zydis/Zydis.h>
 
@@ -23,7 +23,7 @@ struct decoded {
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-/* DWARF's number of the general register that REG is or is a part of. */
+/* DWARF number of the general register that REG is, or is a part of. */
 static uint8_t number_of(ZydisRegister reg) {
     static const uint8_t numbers[] = {RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI};
     reg = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
@@ -38,7 +38,7 @@ static bool is_word(const ZydisDecodedOperand *o) {
            number_of(o->reg.value) != NO_REG;
 }
 
-/* A place that is a register plus a constant. */
+/* Memory at a register plus a constant. */
 static bool is_plain_memory(const ZydisDecodedOperand *o) {
     return o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.index == ZYDIS_REGISTER_NONE &&
            o->mem.segment != ZYDIS_REGISTER_FS && o->mem.segment != ZYDIS_REGISTER_GS &&
@@ -56,8 +56,8 @@ static uint32_t written_registers(const struct decoded *d) {
     return written;
 }
 
-/* Any write to memory at a plain place, of REG if it is a plain store of that. */
-static struct stack_effect stored(const struct decoded *d) {
+/* A write to plain memory. The effect names the stored register if the instruction is a mov. */
+static struct stack_effect store_effect(const struct decoded *d) {
     struct stack_effect none = {.op = STACK_NONE};
     for (int i = 0; i < d->in.operand_count; i++) {
         const ZydisDecodedOperand *o = &d->operands[i];
@@ -75,10 +75,10 @@ static struct stack_effect stored(const struct decoded *d) {
     return none;
 }
 
-static struct stack_effect moved(const struct decoded *d) {
+static struct stack_effect move_effect(const struct decoded *d) {
     const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
     if (!is_word(to))
-        return stored(d);
+        return store_effect(d);
     uint8_t reg = number_of(to->reg.value);
     if (is_word(from))
         return stack_set(reg, number_of(from->reg.value), 0);
@@ -87,11 +87,11 @@ static struct stack_effect moved(const struct decoded *d) {
     return stack_changed(0);
 }
 
-/* add, sub, and with a constant; lea of a plain place. */
-static struct stack_effect computed(const struct decoded *d) {
+/* add, sub, and with a constant; lea of plain memory. */
+static struct stack_effect sum_effect(const struct decoded *d) {
     const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
     if (!is_word(to))
-        return stored(d);
+        return store_effect(d);
     uint8_t reg = number_of(to->reg.value);
     if (d->in.mnemonic == ZYDIS_MNEMONIC_LEA && is_plain_memory(from))
         return stack_set(reg, number_of(from->mem.base), from->mem.disp.value);
@@ -110,7 +110,7 @@ static struct stack_effect computed(const struct decoded *d) {
     }
 }
 
-static struct stack_effect pushed(const struct decoded *d) {
+static struct stack_effect push_effect(const struct decoded *d) {
     if (d->in.operand_width != WORD_BITS)
         return stack_changed(0);
     uint8_t reg = is_word(&d->operands[0]) ? number_of(d->operands[0].reg.value) : NO_REG;
@@ -119,7 +119,7 @@ static struct stack_effect pushed(const struct decoded *d) {
     return (struct stack_effect){.op = STACK_PUSH, .reg = reg};
 }
 
-static struct stack_effect popped(const struct decoded *d) {
+static struct stack_effect pop_effect(const struct decoded *d) {
     bool flags = d->in.mnemonic != ZYDIS_MNEMONIC_POP;
     if (d->in.operand_width != WORD_BITS || (!flags && !is_word(&d->operands[0])))
         return stack_changed(0);
@@ -129,8 +129,8 @@ static struct stack_effect popped(const struct decoded *d) {
     return (struct stack_effect){.op = STACK_POP, .reg = reg};
 }
 
-/* Hardened programs (-mspeculative-load-hardening) spoil the stack pointer so where they run in
- * speculation only: else the register holds 0, and the stack pointer stays. */
+/* Hardened programs (-mspeculative-load-hardening) do this to spoil the stack pointer when they run
+ * speculatively. Otherwise the register holds 0, and the stack pointer does not change. */
 static bool spoils_speculation(const struct decoded *d) {
     const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
     return d->in.mnemonic == ZYDIS_MNEMONIC_OR && is_word(to) && is_word(from) &&
@@ -142,32 +142,32 @@ static struct stack_effect effect_of(const struct decoded *d) {
         return stack_set(RSP, RSP, 0);
     switch (d->in.mnemonic) {
     case ZYDIS_MNEMONIC_MOV:
-        return moved(d);
+        return move_effect(d);
     case ZYDIS_MNEMONIC_LEA:
     case ZYDIS_MNEMONIC_ADD:
     case ZYDIS_MNEMONIC_SUB:
     case ZYDIS_MNEMONIC_AND:
-        return computed(d);
+        return sum_effect(d);
     case ZYDIS_MNEMONIC_PUSH:
     case ZYDIS_MNEMONIC_PUSHFQ:
-        return pushed(d);
+        return push_effect(d);
     case ZYDIS_MNEMONIC_POP:
     case ZYDIS_MNEMONIC_POPFQ:
-        return popped(d);
+        return pop_effect(d);
     case ZYDIS_MNEMONIC_LEAVE:
         return (struct stack_effect){
             .op = d->in.operand_width == WORD_BITS ? STACK_LEAVE : STACK_NONE, .reg = RBP};
-    case ZYDIS_MNEMONIC_CALL: /* back to where it stands; callees may change the other registers */
+    case ZYDIS_MNEMONIC_CALL:
         return (struct stack_effect){.op = STACK_CALL};
     default:
-        return stored(d);
+        return store_effect(d);
     }
 }
 
-/* What an effect tells about registers more exactly than that they are written. */
-static uint32_t explained(const struct stack_effect *e) {
-    uint32_t reg = e->reg == NO_REG ? 0 : 1U << e->reg;
-    switch ((enum stack_op)e->op) {
+/* Registers whose new values the effect gives. */
+static uint32_t registers_with_values(const struct stack_effect *effect) {
+    uint32_t reg = effect->reg == NO_REG ? 0 : 1U << effect->reg;
+    switch ((enum stack_op)effect->op) {
     case STACK_SET:
     case STACK_ALIGN:
     case STACK_LOAD:
@@ -190,7 +190,7 @@ size_t x86_64_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[S
         return 1;
     }
     struct stack_effect e = effect_of(&d);
-    e.changed = written_registers(&d) & ~explained(&e);
+    e.changed = written_registers(&d) & ~registers_with_values(&e);
     if (e.op == STACK_CALL)
         e.changed = not_kept_by_calls;
     if (d.in.mnemonic == ZYDIS_MNEMONIC_SYSCALL)

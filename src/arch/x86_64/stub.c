@@ -1,6 +1,6 @@
 /*
- * Writes event stubs, and tells of any point in them what has been done so
- * far. Both come from one list of steps, so that they cannot disagree.
+ * Writes event stubs (stub.h), and returns the state of a thread at any instruction of one. Both
+ * come from one list of steps, so they cannot disagree.
  */
 #include "arch/x86_64/stub.h"
 
@@ -19,13 +19,13 @@ struct writer {
     uint8_t *out;
     size_t size;
     struct stub_state state; /* after the instruction written last */
-    struct step *steps;      /* NULL when nobody asks */
+    struct step *steps;      /* NULL: not wanted */
     size_t step_count;
     uint32_t retry, site_at; /* offsets */
-    size_t other;            /* behind the jump that leaves a call from elsewhere out; 0: none */
+    size_t other;            /* end of the jump for calls from outside of S->caller; 0: no jump */
 };
 
-/* Ends an instruction: what comes next starts in the writer's present state. */
+/* Ends an instruction: the next one starts in the writer's present state. */
 static void mark(struct writer *w) {
     if (w->steps)
         w->steps[w->step_count++] = (struct step){(uint8_t)w->size, w->state};
@@ -50,8 +50,8 @@ static void insn32(struct writer *w, const char *p, size_t n, uint32_t value) {
 }
 #define INSN32(w, text, value) insn32(w, text, sizeof(text) - 1, value)
 
-/* The word on top of the stack at the site, relative to S->caller, decides whether to go on. */
-static void ask_caller(struct writer *w, const struct stub_spec *s) {
+/* Jumps to `other` unless the word on top of the stack at the site is within S->caller. */
+static void check_caller(struct writer *w, const struct stub_spec *s) {
     uint32_t up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u);
     INSN32(w, "\x48\x8b\x84\x24", up); /* mov up(%rsp),%rax */
     uint64_t low = s->caller.start;
@@ -81,7 +81,7 @@ static void save(struct writer *w, const struct stub_spec *s) {
         w->state.pushed++;
         insn(w, push[i], 1);
         if (i == 1 && s->variant & STUB_CALLER)
-            ask_caller(w, s);
+            check_caller(w, s);
     }
 }
 
@@ -105,7 +105,7 @@ static void restore(struct writer *w, const struct stub_spec *s) {
     }
 }
 
-/* What the event tells besides its site, into rdx. */
+/* Loads the event's stack pointer, or Go's word, into rdx. */
 static void load_address(struct writer *w, const struct stub_spec *s) {
     enum { SAVED_RAX = 16 }; /* above rcx and rdx */
     uint32_t up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u);
@@ -116,12 +116,12 @@ static void load_address(struct writer *w, const struct stub_spec *s) {
     else
         INSN32(w, "\x48\x8d\x94\x24", up); /* lea up(%rsp),%rdx */
     if (s->variant & (STUB_GO_FIRST | STUB_GO_SECOND)) {
-        INSN(w, "\x48\xc1\xe2\x10"); /* shl $16,%rdx: there is room for 48 bits */
+        INSN(w, "\x48\xc1\xe2\x10"); /* shl $16,%rdx: events have 48 bits */
         INSN(w, "\x48\xc1\xea\x10"); /* shr $16,%rdx */
     }
 }
 
-/* The clock, as events have it, into rax. */
+/* Loads the clock, in an event's format, into rax. */
 static void read_clock(struct writer *w) {
     INSN(w, "\x0f\x31");         /* rdtsc */
     INSN(w, "\x48\xc1\xe2\x30"); /* shl $48,%rdx */
@@ -196,7 +196,7 @@ size_t stub_emit(uint8_t *out, const struct stub_spec *spec) {
     return w.size;
 }
 
-/* Writes a stub to nowhere, for its layout. STEPS may be NULL. */
+/* Writes a stub to a scratch buffer, for its layout. STEPS may be NULL. */
 static struct writer lay_out(uint8_t variant, enum overflow overflow, struct step *steps) {
     uint8_t scratch[STUB_MAX_BYTES];
     struct stub_spec spec = {.variant = variant, .ring_bytes = 4096, .overflow = overflow};
@@ -236,7 +236,7 @@ bool stub_state_at(uint8_t variant, enum overflow overflow, uint32_t offset,
 }
 
 struct agent_entries agent_entries(void) {
-    struct agent_entries e;
-    memcpy(&e, agent_bytes, sizeof e);
-    return e;
+    struct agent_entries entries;
+    memcpy(&entries, agent_bytes, sizeof entries);
+    return entries;
 }

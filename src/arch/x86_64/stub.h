@@ -1,10 +1,9 @@
 /*
  * Event stubs for x86-64: the code that a patched site runs.
  *
- * A stub may stand where the stack below rsp is dead: at a function's entry,
- * right before a return and at a tail jump. (Where an entry is also a branch
- * target of its own function, STUB_SKIP_RED_ZONE keeps clear of the red zone.)
- * It changes no register, and with STUB_SAVE_FLAGS no flag.
+ * A stub stands where the stack below rsp is dead: at a function's entry, right before a return and
+ * at a tail jump. If a branch of the function leads to its entry, STUB_SKIP_RED_ZONE leaves the red
+ * zone alone. A stub changes no register, and with STUB_SAVE_FLAGS no flag.
  *
  *     [lea  -128(%rsp),%rsp]     STUB_SKIP_RED_ZONE
  *     [pushfq]                   STUB_SAVE_FLAGS
@@ -14,7 +13,7 @@
  *     push  %rcx
  *  retry:
  *     rdtsc; shl $48,%rdx; shl $16,%rax; or %rdx,%rax
- *     lea   retry|done(%rip),%rdx       where the slow path comes back to
+ *     lea   retry|done(%rip),%rdx       where the slow path returns to
  *     mov   $16,%ecx; xadd %rcx,%gs:HEAD          reserve
  *     cmp   %gs:LIMIT,%rcx; jae agent             full
  *     lea   N(%rsp),%rdx                          rsp as it was at the site
@@ -27,14 +26,13 @@
  *  other:
  *     pop   %rdx; pop %rax; [popfq]; [lea 128(%rsp),%rsp]
  *
- * With STUB_GO_FIRST or STUB_GO_SECOND the event has, instead of rsp, the first or the second word
- * that a function of Go takes or gives back (rax, rbx; since Go 1.17).
+ * With STUB_GO_FIRST or STUB_GO_SECOND the event has, instead of rsp, the first or second word of a
+ * Go function's arguments or results (rax, rbx; since Go 1.17).
  *
- * With STUB_CALLER an event is written only where the word on top of the stack, at entries and
- * exits the return address, lies in the range that the specification names.
+ * With STUB_CALLER an event is written only if the word on top of the stack is in the range of the
+ * specification. At entries and exits that word is the return address.
  *
- * A STUB_SLICE stub, before that of an entry, has instead of what comes between `push %rcx` and
- * `done`
+ * A STUB_SLICE stub precedes that of an entry. Between `push %rcx` and `done` it has
  *
  *     push  %rsi
  *  retry:
@@ -43,25 +41,23 @@
  *  done:
  *     pop   %rsi
  *
- * A STUB_HOOK stub replaces everything between the pushes and `done` by
- * `lea done(%rip),%rdx; jmp agent_hook`.
+ * A STUB_HOOK stub has `lea done(%rip),%rdx; jmp agent_hook` between the pushes and `done`.
  */
 #pragma once
 
 #include "arch/stub.h"
 
 /* Writes the stub to OUT (room for STUB_MAX_BYTES) and returns its size in bytes. It must run at
- * the address that spec->agent was computed for; falling off its end continues the site. */
+ * the address that spec->agent was computed for. The site's code follows its last instruction. */
 size_t stub_emit(uint8_t *out, const struct stub_spec *spec);
 
-/* What a thread whose pc is OFFSET bytes into a stub has done so far. The words that are pushed are
- * flags (if saved), rax, rdx, rcx, and of slices rsi, in this order; 128 bytes are skipped. OFFSET
- * must be an instruction boundary of the stub. Returns false if it is none. */
+/* The state of a thread whose pc is OFFSET bytes into a stub. The pushed words are the flags (if
+ * saved), rax, rdx, rcx, and in slices rsi, in this order. The skipped red zone has 128 bytes.
+ * Returns false if no instruction begins at OFFSET. */
 bool stub_state_at(uint8_t variant, enum overflow overflow, uint32_t offset,
                    struct stub_state *ret);
 
-/* Its size, and where in it: the 32-bit site, and the instruction that a full ring comes back to.
- */
+/* A stub's size; the offset of its 32-bit site, and the site; the offset of `retry`. */
 uint32_t stub_size(uint8_t variant, enum overflow overflow);
 uint32_t stub_site_offset(uint8_t variant, enum overflow overflow);
 uint32_t stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow);

@@ -1,3 +1,4 @@
+/* The x86-64 backend: struct arch of its parts. */
 #include "arch/x86_64/x86_64.h"
 
 #include <elf.h>

@@ -1,4 +1,5 @@
-/* The x86-64 backend's parts, for src/arch/x86_64 and arch.c only: others go through arch.h. */
+/* The parts of the x86-64 backend, for src/arch/x86_64 and machines.c only. All other code uses
+ * arch.h. */
 #pragma once
 
 #include "arch/arch.h"
@@ -10,16 +11,16 @@ enum { X86_FLAGS = 0x8d5 }; /* CF PF AF ZF SF OF, as in rflags */
 
 bool x86_64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
                    struct insn_constants *constants);
-/* The two ways by which it is done: any instruction; one of those that most code consists of, false
- * when it is none (*RET is untouched then). The second answers as the first does, where it does. */
+/* Its two ways. The first decodes any instruction. The second decodes the instructions that most
+ * code consists of, with the same results; for others it returns false and leaves *RET alone. */
 bool x86_64_decode_any(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
                        struct insn_constants *constants);
 bool x86_64_decode_common(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
                           struct insn_constants *constants);
-/* What insn.reads_flags and insn.writes_flags say of an opcode. MAP: 0 for one-byte opcodes, 1 for
- * those after 0F, more for others. REG: of its ModRM byte; 0 without. Readers are adc, sbb, cmovcc,
- * setcc, jcc and the like, which read flags right after a call that returns them; writers all but
- * moves, pushes, pops and address arithmetic. */
+/* The values of insn.reads_flags and insn.writes_flags for an opcode. MAP: 0 for one-byte opcodes,
+ * 1 for those after 0F, more for others. REG: of the ModRM byte; 0 without. Readers are adc, sbb,
+ * cmovcc, setcc, jcc and the like, which follow calls that return flags. Writers are all but moves,
+ * pushes, pops and address arithmetic. */
 bool x86_64_reads_flags(uint8_t map, uint8_t op, uint8_t reg);
 bool x86_64_writes_flags(uint8_t map, uint8_t op);
 bool x86_64_is_return(const uint8_t *bytes, size_t room);
@@ -29,7 +30,7 @@ bool x86_64_asks_for_lane(const uint8_t *bytes, size_t size);
 size_t x86_64_landing(const uint8_t *bytes, size_t room);
 size_t x86_64_sled(const uint8_t *bytes, size_t room, enum sled_kind kind);
 size_t x86_64_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
-/* SIZE is that of the instruction. The second asks Zydis always, to the same effect. */
+/* SIZE is the instruction's. The second always asks Zydis, with the same result. */
 struct flags_use x86_64_flags(const uint8_t *bytes, size_t size);
 struct flags_use x86_64_flags_any(const uint8_t *bytes, size_t size);
 size_t x86_64_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
