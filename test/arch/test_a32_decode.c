@@ -312,8 +312,8 @@ static void privileged_instructions(void **state) {
 
 static void traps_and_padding(void **state) {
     (void)state;
-    uint32_t ours;
-    memcpy(&ours, arch->trap, sizeof ours);
+    uint32_t trap;
+    memcpy(&trap, arch->trap, sizeof trap);
     CHECK_KNOWN({0xe7f000f0, INSN_TRAP, false, false},  /* __builtin_trap() of GCC … */
                 {0xe7ffdefe, INSN_TRAP, false, false},  /* … and of Clang */
                 {0xe7f001f0, INSN_BREAK, false, false}, /* gdb's */
@@ -322,7 +322,7 @@ static void traps_and_padding(void **state) {
                 {0xe320f000, INSN_NOP, false, false}, {0xe1a00000, INSN_NOP, false, false},
                 {0xe1a01001, INSN_OTHER, false, false});
     struct insn in;
-    assert_true(decode(ours, &in));
+    assert_true(decode(trap, &in));
     assert_int_equal(in.kind, INSN_BREAK);
 }
 
@@ -414,7 +414,7 @@ static bool is_spelt_otherwise(uint32_t word, const char *text, const struct ins
 static bool check_text(uint32_t word) {
     struct oracle_a32 o;
     struct insn in;
-    char text[FORMAT_BYTES], ours[256], theirs[256];
+    char text[FORMAT_BYTES], formatted[256], expected[256];
     if (!oracle_a32_decode(word, AT, &o) || !decode(word, &in) || in.kind == INSN_FIXED)
         return false;
     assert_int_equal(arch->format((const uint8_t *)&word, 4, AT, text), 4);
@@ -424,9 +424,9 @@ static bool check_text(uint32_t word) {
     }
     if (is_spelt_otherwise(word, text, &in))
         return false;
-    normalise(text, ours, sizeof ours);
-    normalise(o.text, theirs, sizeof theirs);
-    if (strcmp(ours, theirs) != 0)
+    normalise(text, formatted, sizeof formatted);
+    normalise(o.text, expected, sizeof expected);
+    if (strcmp(formatted, expected) != 0)
         differ(word, &o, text);
     return true;
 }

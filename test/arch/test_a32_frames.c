@@ -338,13 +338,13 @@ static void stack_switch(void **state) {
 
 /* ---- addresses ---- */
 
-struct told {
+struct followed {
     uint32_t word;
     uint8_t operand;
     vaddr_t target; /* from AT, of OPERAND_PC_*, as they are in number I */
 };
 
-static void check_line(const struct told *line, size_t count) {
+static void check_line(const struct followed *line, size_t count) {
     static const uint8_t literal[4] = {0x00, 0x10, 0x00, 0x00};
     struct trail trail = {.known = 0};
     for (size_t i = 0; i < count; i++) {
@@ -362,8 +362,8 @@ static void check_line(const struct told *line, size_t count) {
     }
 }
 #define CHECK_LINE(...)                                                                            \
-    check_line((const struct told[]){__VA_ARGS__},                                                 \
-               sizeof((const struct told[]){__VA_ARGS__}) / sizeof(struct told))
+    check_line((const struct followed[]){__VA_ARGS__},                                             \
+               sizeof((const struct followed[]){__VA_ARGS__}) / sizeof(struct followed))
 
 static void pc_relative_addresses(void **state) {
     (void)state;

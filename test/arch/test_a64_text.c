@@ -99,19 +99,20 @@ static bool is_of_vectors(uint32_t word) {
 
 /* What the manual (Arm ARM) has other names for than Capstone 4, or what has names there, of
  * registers and of operations, for which we have numbers. */
-static bool is_spelt_otherwise(uint32_t word, const char *ours, const char *theirs) {
+static bool is_spelt_otherwise(uint32_t word, const char *formatted, const char *expected) {
     bool for_programs = (word >> 16 & 7) == 3;
     static const char *const operations[] = {"at ", "tlbi ", "dc ", "ic ", "hint "};
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-        if (starts(theirs, operations[i]))
-            return (starts(ours, "sys ") && !for_programs) || (word & 0xfffff01f) == 0xd503201f;
+        if (starts(expected, operations[i]))
+            return (starts(formatted, "sys ") && !for_programs) ||
+                   (word & 0xfffff01f) == 0xd503201f;
     /* Nothing is the contrary of "always"; this is a choice then. */
     bool choice = (word & 0x1fe00000) == 0x1a800000 && (word >> 13 & 7) == 7;
     /* dsb by the numbers that are names of their own since */
     bool newer =
-        (word & 0xfffffbff) == 0xd503309f || (starts(ours, "dc ") && starts(theirs, "sys "));
+        (word & 0xfffffbff) == 0xd503309f || (starts(formatted, "dc ") && starts(expected, "sys "));
     /* no register, which Capstone takes for one */
-    bool no_register = (word & 0xffd80000) == 0xd5000000 && strstr(theirs, "s3_");
+    bool no_register = (word & 0xffd80000) == 0xd5000000 && strstr(expected, "s3_");
     bool halted = word == 0xd6bf03e0; /* drps, for debuggers' hardware */
     return choice || newer || no_register || halted;
 }
@@ -186,7 +187,7 @@ static void check_unknown(uint32_t word) {
 static bool check(uint32_t word) {
     struct oracle_a64 o;
     struct insn in;
-    char text[FORMAT_BYTES], ours[TEXT_BYTES], theirs[TEXT_BYTES];
+    char text[FORMAT_BYTES], formatted[TEXT_BYTES], expected[TEXT_BYTES];
     if (is_of_vectors(word))
         return false;
     if (!oracle_a64_decode(word, AT, &o)) {
@@ -199,15 +200,15 @@ static bool check(uint32_t word) {
         char *last = strrchr(text, ' ');
         (void)snprintf(last + 1, sizeof text - (size_t)(last + 1 - text), "#0x%" PRIx64, in.target);
     }
-    normalise(text, ours);
-    normalise(o.text, theirs);
-    if (is_spelt_otherwise(word, ours, theirs) ||
-        is_numbered(word, ours) != is_numbered(word, theirs))
+    normalise(text, formatted);
+    normalise(o.text, expected);
+    if (is_spelt_otherwise(word, formatted, expected) ||
+        is_numbered(word, formatted) != is_numbered(word, expected))
         return false;
-    note(ours);
-    rewrite_moves(ours);
-    rewrite_moves(theirs);
-    if (strcmp(ours, theirs) != 0)
+    note(formatted);
+    rewrite_moves(formatted);
+    rewrite_moves(expected);
+    if (strcmp(formatted, expected) != 0)
         fail_msg("%08" PRIx32 " is %s, to us %s", word, o.text, text);
     return true;
 }

@@ -137,7 +137,7 @@ static void registers_flags_and_red_zone_preserved(void **state) {
 }
 
 /* What the stub's event has besides clock and site: 48 bits. */
-static uint64_t told_by(uint8_t variant, const struct cpu *cpu) {
+static uint64_t expected_operand(uint8_t variant, const struct cpu *cpu) {
     enum { RAX = 0, RBX = 3 };
     const uint64_t mask = ((uint64_t)1 << 48) - 1;
     if (variant & STUB_GO_FIRST)
@@ -155,7 +155,7 @@ static void event_contents(void **state) {
             uint64_t end = __rdtsc();
             assert_in_range(event_ticks(e, end), start, end);
             assert_int_equal(e->site, SITE);
-            assert_int_equal(event_sp(e), told_by(variant_of(n), &cpu));
+            assert_int_equal(event_sp(e), expected_operand(variant_of(n), &cpu));
         }
     }
 }
@@ -321,7 +321,7 @@ static uint32_t id_at(uint64_t position) {
     return ring()[(position & (RING_BYTES - 1)) / EVENT_BYTES].site >> 2;
 }
 
-static uint64_t told_at(uint64_t position) {
+static uint64_t operand_at(uint64_t position) {
     return event_sp(&ring()[(position & (RING_BYTES - 1)) / EVENT_BYTES]);
 }
 
@@ -329,7 +329,7 @@ static uint64_t told_at(uint64_t position) {
 static uint64_t word_of_slice(uint32_t n) {
     for (uint64_t at = SLOT_AT; at < lane->head; at += EVENT_BYTES)
         if (id_at(at) == SLICE_WORD + n)
-            return told_at(at);
+            return operand_at(at);
     return 0;
 }
 
@@ -351,13 +351,13 @@ static void slice_contents(void **state) {
         lane->slice_slots = 7;
         uint64_t start = __rdtsc();
         struct cpu cpu = run(v | STUB_SLICE, OVERFLOW_WAIT, 0);
-        assert_int_equal(told_at(SLOT_AT), 7);
+        assert_int_equal(operand_at(SLOT_AT), 7);
         assert_int_equal(id_at(SLOT_AT + EVENT_BYTES), SLICE_END);
-        assert_int_equal(told_at(SLOT_AT + EVENT_BYTES), cpu.sp + SLICE_BYTES);
+        assert_int_equal(operand_at(SLOT_AT + EVENT_BYTES), cpu.sp + SLICE_BYTES);
         for (int i = 0; i < SLICE_REGISTERS; i++) {
             uint64_t at = SLOT_AT + (2 + (uint64_t)i) * EVENT_BYTES;
             assert_int_equal(id_at(at), SLICE_REGISTER + i);
-            assert_int_equal(told_at(at), cpu.registers[numbers[i]] & (((uint64_t)1 << 48) - 1));
+            assert_int_equal(operand_at(at), cpu.registers[numbers[i]] & (((uint64_t)1 << 48) - 1));
         }
         assert_int_equal(word_of_slice(0), return_address());
         for (uint64_t at = SLOT_AT; at < lane->head; at += EVENT_BYTES)
@@ -391,7 +391,7 @@ static void slice_ends_with_stack_or_page(void **state) {
         lane->stack_bytes = ends[i] == 2 * PAGE ? PAGE : ends[i];
         slice_from(last - 9, OVERFLOW_DROP);
         uint64_t end = (uint64_t)(uintptr_t)memory + PAGE + (ends[i] == 2 * PAGE ? PAGE : ends[i]);
-        assert_int_equal(told_at(SLOT_AT + EVENT_BYTES), end);
+        assert_int_equal(operand_at(SLOT_AT + EVENT_BYTES), end);
         assert_int_equal(
             lane->head, SLOT_AT + (SLICE_HEAD_SLOTS + (end - (uint64_t)(uintptr_t)(last - 9)) / 8) *
                                       EVENT_BYTES);
@@ -416,7 +416,7 @@ static void no_slice_where_a_stack_may_end(void **state) {
         uint64_t sp = (uint64_t)(uintptr_t)memory + PAGE, looked_at = pages == 2 ? SLICE_BYTES : 0;
         slice_from(memory + PAGE, OVERFLOW_WAIT);
         assert_int_equal(id_at(SLOT_AT + EVENT_BYTES), SLICE_END);
-        assert_int_equal(told_at(SLOT_AT + EVENT_BYTES), sp + looked_at);
+        assert_int_equal(operand_at(SLOT_AT + EVENT_BYTES), sp + looked_at);
         assert_int_equal(word_of_slice(0) != 0, pages == 2);
     }
     munmap(memory, 2 * PAGE);

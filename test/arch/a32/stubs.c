@@ -163,9 +163,9 @@ static void check_no_lane_lookup_for_a_dead_tool(void) {
 }
 
 /* Threads with one pointer are known by where their stacks are: the stub's is from SP on. */
-static void check_stretches(void) {
+static void check_stack_ranges(void) {
     const uint32_t self = thread_pointer(), sp = GROUND_STACK - ARM_STUB_FRAME;
-    const struct lane_stack_range stretches[] = {
+    const struct lane_stack_range ranges[] = {
         {DEAD_LANE_KEY, 0, UINT32_MAX, SINK},
         {self - 4, 0, UINT32_MAX, SINK},
         {self, sp + 1, UINT32_MAX, SINK},
@@ -179,7 +179,7 @@ static void check_stretches(void) {
     write_stub((struct stub_spec){.site = SITE});
     write_lane(0, RING, 0);
     memset(pointer(LANES), 0xff, LANE_KEYS_BYTES);
-    memcpy(at, stretches, sizeof stretches);
+    memcpy(at, ranges, sizeof ranges);
     expect_run("who has a stretch", EVENT_BYTES);
     if (sink->head)
         ground_fail("who has a stretch", stub_at, "gets another's");
@@ -271,7 +271,7 @@ static void check_all(void) {
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         check_way(&ways[i]);
     check_lane_lookup();
-    check_stretches();
+    check_stack_ranges();
     check_dropping();
     check_waiting(0);
     check_waiting(STUB_HOOK);

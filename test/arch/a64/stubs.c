@@ -200,13 +200,13 @@ static void write_pair(unsigned off) {
     lane()->limit = ((struct lane *)pointer(SINK))->limit = INT64_MAX;
 }
 
-static void expect_writes_to(const char *who, uint64_t where) {
+static void expect_writes_to(const char *what, uint64_t where) {
     struct state in, out = run(1, CALLER, &in);
     const struct lane *right = pointer(where), *wrong = pointer(LANE + SINK - where);
     in.arrived = DONE;
-    ground_compare(who, 0, &in, &out);
+    ground_compare(what, 0, &in, &out);
     if (right->head != EVENT_BYTES || wrong->head)
-        ground_fail(who, 0, "writes to another lane");
+        ground_fail(what, 0, "writes to another lane");
 }
 
 static void check_lane_lookup(void) {
@@ -259,7 +259,9 @@ static void expect_slot(uint64_t head, uint32_t id, uint64_t value) {
 }
 
 /* What can be an address of the program's, whatever authenticates it. */
-static bool is_told(uint64_t word) { return !(word >> 55 & 1) && (word & 0xffffffffffff) > 0xffff; }
+static bool is_recorded(uint64_t word) {
+    return !(word >> 55 & 1) && (word & 0xffffffffffff) > 0xffff;
+}
 
 static struct state run_slice(uint64_t seed) {
     struct state in, out = run(seed, CALLER | UINT64_C(0x2a) << 48, &in);
@@ -278,7 +280,7 @@ static void expect_slice(const struct state *in, uint64_t head, uint64_t end) {
         expect_slot(head += EVENT_BYTES, SLICE_REGISTER + n, in->x[FIRST_REGISTER + n]);
     const uint64_t *words = pointer(in->sp);
     for (uint32_t n = 0; n < end / sizeof *words; n++)
-        if (is_told(words[n]))
+        if (is_recorded(words[n]))
             expect_slot(head += EVENT_BYTES, SLICE_WORD + n, words[n]);
     head += EVENT_BYTES;
     if (lane()->head != head || lane()->slice_slots != (head - first) / EVENT_BYTES)

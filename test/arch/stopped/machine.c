@@ -155,10 +155,10 @@ void machine_fail(const char *what, const char *detail) {
 
 void machine_compare(const char *what, const struct machine *expected,
                      const struct machine *found) {
-    const uint32_t told = PSR_NZCVQ | PSR_T32 | PSR_BLOCK | PSR_GE;
+    const uint32_t compared = PSR_NZCVQ | PSR_T32 | PSR_BLOCK | PSR_GE;
     char text[96];
     for (int i = 0; i < GENERAL; i++) {
-        uint32_t mask = i == PSR ? told : UINT32_MAX;
+        uint32_t mask = i == PSR ? compared : UINT32_MAX;
         uint32_t e = expected->regs.raw.uregs[i] & mask, f = found->regs.raw.uregs[i] & mask;
         if (e == f)
             continue;

@@ -59,7 +59,7 @@ static void coroutine(void) {
 }
 
 /* Gives back "", or what is in its way. */
-static void *stand_aside(void *unused) {
+static void *run_coroutine(void *unused) {
     uintptr_t block = (uintptr_t)__builtin_thread_pointer();
     char *wanted = (char *)start_of_map(block) - (size_t)2 * STACK; /* NOLINT */
     char *stack = mmap(wanted, (size_t)2 * STACK, PROT_READ | PROT_WRITE,
@@ -77,13 +77,13 @@ static void *stand_aside(void *unused) {
 }
 
 /* With no guard below its stack. */
-static void *stand_aside_there(void) {
+static void *run_coroutine_in_thread(void) {
     void *ret = NULL;
     pthread_t thread;
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setguardsize(&attr, 0);
-    pthread_create(&thread, &attr, stand_aside, NULL);
+    pthread_create(&thread, &attr, run_coroutine, NULL);
     pthread_join(thread, &ret);
     return ret;
 }
@@ -92,7 +92,7 @@ int main(void) {
     static char buffers[2][4096]; /* maps must not change when things are printed */
     setvbuf(stdin, buffers[0], _IOFBF, sizeof buffers[0]);
     setvbuf(stdout, buffers[1], _IOLBF, sizeof buffers[1]);
-    const char *way = in_another_thread ? stand_aside_there() : stand_aside(NULL);
+    const char *way = in_another_thread ? run_coroutine_in_thread() : run_coroutine(NULL);
     if (*way)
         return 77;
     puts("right");

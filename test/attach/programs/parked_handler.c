@@ -31,7 +31,7 @@ enum { STACK = 256 << 10, USED = 32 << 10, NUMBER = 4711 };
 
 static ucontext_t computing, scheduling;
 static volatile long word = NUMBER;
-static volatile int moved, aside;
+static volatile int moved, parked;
 static int forgotten;
 
 static void *stack_new(void) {
@@ -44,7 +44,7 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     (void)info;
     moved = pc_of(c) - fetch_at() >= 16;
     *argument_of(c) = (uintptr_t)&word;
-    aside = 1;
+    parked = 1;
     swapcontext(&computing, &scheduling);
 }
 
@@ -86,11 +86,11 @@ static void compute(void) {
 static void schedule(void) {
     char line[64];
     for (;; swapcontext(&scheduling, &computing)) {
-        if (!aside)
+        if (!parked)
             continue;
         puts(moved ? "aside, moved" : "aside, not moved");
         expect(next_line(line, sizeof line) ? line : "", "go on\n");
-        aside = 0;
+        parked = 0;
     }
 }
 

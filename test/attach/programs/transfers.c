@@ -172,17 +172,17 @@ static void *(*const others[])(void *) = {dripping, gathering, writing_letters, 
                                           drawing};
 enum { OTHERS = sizeof others / sizeof *others };
 
-static int stuck[2];
+static int unread_pipe[2];
 
 static void *writing_in_vain(void *unused) {
-    ssize_t n = write(stuck[1], pattern, SIZE);
+    ssize_t n = write(unread_pipe[1], pattern, SIZE);
     require(n > 0 && n < SIZE, "in vain", n);
     return unused;
 }
 
 static int wait_in_vain(void) {
     pthread_t thread;
-    require(pipe(stuck) == 0, "pipe", 0);
+    require(pipe(unread_pipe) == 0, "pipe", 0);
     pthread_create(&thread, NULL, writing_in_vain, NULL);
     puts("ready");
     fflush(stdout);

@@ -313,7 +313,7 @@ static void in_children(void) {
     pid_t pid = fork();
     if (pid == 0) {
         check_call();
-        execl("/proc/self/exe", "breakpoint", "heir", NULL);
+        execl("/proc/self/exe", "breakpoint", "inherit", NULL);
         _exit(1);
     }
     await(pid, 9);
@@ -402,7 +402,7 @@ static int debug(void) {
     return 0;
 }
 
-static int be_heir(void) {
+static int inherit(void) {
     check(is_blocked() && get_action().handler == 1, "what a program inherits");
     check_call();
     return 9;
@@ -456,8 +456,8 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         int (*story)(void);
-    } stories[] = {{"all", all},      {"walk", walk},   {"hide", hide},  {"debug", debug},
-                   {"heir", be_heir}, {"leave", leave}, {"hurry", hurry}};
+    } stories[] = {{"all", all},         {"walk", walk},   {"hide", hide},  {"debug", debug},
+                   {"inherit", inherit}, {"leave", leave}, {"hurry", hurry}};
     for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
         if (argc < 2 || strcmp(argv[1], stories[i].name))
             continue;

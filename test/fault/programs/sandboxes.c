@@ -114,16 +114,16 @@ static void load(const char *library) {
 
 static pthread_barrier_t all_here;
 
-__attribute__((noinline)) static void crowd_work(void) { check_work(); }
+__attribute__((noinline)) static void thread_work(void) { check_work(); }
 
 static void *meet(void *arg) {
     (void)arg;
     pthread_barrier_wait(&all_here);
-    crowd_work();
+    thread_work();
     return NULL;
 }
 
-static void crowd(void) {
+static void run_threads(void) {
     pthread_t all[THREADS];
     pthread_barrier_init(&all_here, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
@@ -164,7 +164,7 @@ int main(int argc, char **argv) {
         lock_in(argv[1]);
         load(argv[2]);
     }
-    crowd();
+    run_threads();
     execute(argv);
     return right();
 }

@@ -126,17 +126,17 @@ static void maker_takes(const char *library) {
     check_own("what it has at the end");
 }
 
-static void someone_takes(const char *library, const char *who) {
-    if (strcmp(who, "child") == 0)
+static void someone_takes(const char *library, const char *case_name) {
+    if (strcmp(case_name, "child") == 0)
         child_takes(library);
-    else if (strcmp(who, "vfork") == 0)
+    else if (strcmp(case_name, "vfork") == 0)
         child_of_vfork_takes(library);
     else
         maker_takes(library);
 }
 #else
-static void someone_takes(const char *library, const char *who) {
-    (void)library, (void)who;
+static void someone_takes(const char *library, const char *case_name) {
+    (void)library, (void)case_name;
     check(taken, "a base to take");
 }
 #endif

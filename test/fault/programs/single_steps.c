@@ -89,7 +89,7 @@ static inline __attribute__((always_inline)) void clear_trap_flag(void) {
     __asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
 }
 
-static void walk_ours(void) {
+static void step_own_functions(void) {
     next_offset = 0;
     set_trap_flag();
     uint64_t result = walk_first(10, 20);
@@ -100,7 +100,7 @@ static void walk_ours(void) {
 
 static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-static void walk_theirs(void) {
+static void step_libraries(void) {
     int numbers[] = {5, 3, 9, 1, 7};
     char text[64];
     steps = 0;
@@ -119,9 +119,9 @@ int main(void) {
     maps_read_code();
     sigaction(SIGTRAP, &action, NULL);
     for (int i = 0; i < 3; i++) {
-        walk_ours();
+        step_own_functions();
         check_work();
     }
-    walk_theirs();
+    step_libraries();
     return right();
 }

@@ -41,7 +41,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum who {
+enum strike {
     SPOOR,
     SETTLING,
     PROGRAM,
@@ -63,27 +63,28 @@ enum who {
 static const char *const names[] = {
     "spoor:", "settling:", "program:", "exec:", "fork:", "seize:", "memory:",  "call:",
     "room:",  "unmap:",    "between:", "take:", "size:", "maps:",  "threads:", "count:"};
-static enum who who = NOTHING;
-static long left, count;
+static enum strike strike = NOTHING;
+static long countdown, count;
 static char file[256];
-static pid_t last;   /* whom the latest request was for */
-static int settling; /* whether the time has come that SETTLING counts from */
+static pid_t last_pid; /* whom the latest request was for */
+static int settling;   /* whether the time has come that SETTLING counts from */
 
 __attribute__((constructor)) static void begin(void) {
     const char *how = getenv("STRIKE");
     unsetenv("LD_PRELOAD"); /* the program shall not have it */
     if (!how)
         return;
-    for (who = SPOOR; who < NOTHING && strncmp(how, names[who], strlen(names[who])) != 0;)
-        who++;
+    for (strike = SPOOR;
+         strike < NOTHING && strncmp(how, names[strike], strlen(names[strike])) != 0;)
+        strike++;
     const char *rest = strchr(how, ':') + 1;
-    left = strtol(rest, NULL, 10);
+    countdown = strtol(rest, NULL, 10);
     snprintf(file, sizeof file, "%s", rest);
     unsetenv("STRIKE");
 }
 
 __attribute__((destructor)) static void end(void) {
-    FILE *f = who == COUNT ? fopen(file, "w") : NULL;
+    FILE *f = strike == COUNT ? fopen(file, "w") : NULL;
     if (f)
         fprintf(f, "%ld\n", count);
     if (f)
@@ -212,18 +213,18 @@ static long kernel(long number, long a, long b, long c, long d, long e, long f) 
     return returned(call_kernel(number, a, b, c, d, e, f));
 }
 
-static void step(void) {
+static void count_step(void) {
     count++;
-    if (who == SPOOR && left-- == 0)
+    if (strike == SPOOR && countdown-- == 0)
         kill(getpid(), SIGKILL);
-    if (who == SETTLING && settling && left-- == 0)
+    if (strike == SETTLING && settling && countdown-- == 0)
         kill(getpid(), SIGKILL);
-    if ((who == PROGRAM || who == EXEC || who == FORK) && left-- == 0 && last)
-        kill(last, who == PROGRAM ? SIGKILL : who == EXEC ? SIGUSR1 : SIGUSR2);
+    if ((strike == PROGRAM || strike == EXEC || strike == FORK) && countdown-- == 0 && last_pid)
+        kill(last_pid, strike == PROGRAM ? SIGKILL : strike == EXEC ? SIGUSR1 : SIGUSR2);
 }
 
-static int fails(enum who what, int error) {
-    if (who != what || left-- != 0)
+static int fails(enum strike what, int error) {
+    if (strike != what || countdown-- != 0)
         return 0;
     errno = error;
     return 1;
@@ -235,7 +236,7 @@ static uint64_t peek(pid_t pid, uint64_t at) {
 }
 
 /* The call asks for more memory than there can be. */
-static void make_greedy(registers *regs) {
+static void ask_for_too_much(registers *regs) {
     const unsigned long arguments[] = {
         0, 0ul - (1 << 20), 0, MAP_PRIVATE | MAP_ANONYMOUS, (unsigned long)-1, 0};
     *call_number(regs) = CALL_MMAP;
@@ -246,13 +247,13 @@ static void make_greedy(registers *regs) {
 /* A number that no call has: ENOSYS. (−1 raises SIGILL on 32-bit Arm, and returns the argument.) */
 enum { NO_CALL = 0x7fff };
 
-static void spoil_call(pid_t pid, registers *regs) {
-    if ((who != CALL && who != ROOM && who != UNMAP) || !is_call(regs, peek, pid))
+static void replace_call(pid_t pid, registers *regs) {
+    if ((strike != CALL && strike != ROOM && strike != UNMAP) || !is_call(regs, peek, pid))
         return;
     if (fails(CALL, 0))
         *call_number(regs) = NO_CALL;
     if (fails(ROOM, 0) || (*call_number(regs) == SYS_munmap && fails(UNMAP, 0)))
-        make_greedy(regs);
+        ask_for_too_much(regs);
 }
 
 static int blocks_all_but_faults(const uint64_t *mask) {
@@ -264,7 +265,7 @@ static int blocks_all_but_faults(const uint64_t *mask) {
 }
 
 /* A program that does nothing then which is reported (its first thread ends) has time enough. */
-static void tell_now(void) {
+static void wait_for_report(void) {
     enum { MOST_MS = 200 };
     siginfo_t report = {.si_pid = 0};
     int pipe = open("now", O_WRONLY);
@@ -284,20 +285,20 @@ long ptrace(enum __ptrace_request request, ...) {
     pid_t pid = va_arg(ap, pid_t);
     void *addr = va_arg(ap, void *), *data = va_arg(ap, void *);
     va_end(ap);
-    last = pid;
+    last_pid = pid;
     settling |= request == PTRACE_SETSIGMASK && blocks_all_but_faults(data);
-    step();
+    count_step();
     if (request == PTRACE_SEIZE && fails(SEIZE, EPERM))
         return -1;
     if (request == PTRACE_INTERRUPT && fails(BETWEEN, 0))
-        tell_now();
+        wait_for_report();
     if (request == SET_REGISTERS)
-        spoil_call(pid, registers_of(data));
+        replace_call(pid, registers_of(data));
     return kernel(SYS_ptrace, request, pid, (long)addr, (long)data, 0, 0);
 }
 
 ssize_t pread64(int fd, void *buffer, size_t size, off64_t offset) {
-    step();
+    count_step();
     if (fails(MEMORY, EIO))
         return -1;
     return returned(call_at(SYS_pread64, fd, (long)buffer, (long)size, (uint64_t)offset));
@@ -307,7 +308,7 @@ ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {
 }
 
 ssize_t pwrite64(int fd, const void *buffer, size_t size, off64_t offset) {
-    step();
+    count_step();
     if (fails(MEMORY, EIO))
         return -1;
     return returned(call_at(SYS_pwrite64, fd, (long)buffer, (long)size, (uint64_t)offset));
@@ -318,7 +319,7 @@ ssize_t pwrite(int fd, const void *buffer, size_t size, off_t offset) {
 
 ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long tos,
                          const struct iovec *from, unsigned long froms, unsigned long flags) {
-    step();
+    count_step();
     if (fails(MEMORY, EIO))
         return -1;
     return kernel(SYS_process_vm_readv, pid, (long)to, (long)tos, (long)from, (long)froms,
@@ -326,9 +327,9 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long tos,
 }
 
 static int cannot_take(void) {
-    if (who != TAKE || left <= 0)
+    if (strike != TAKE || countdown <= 0)
         return 0;
-    left--;
+    countdown--;
     errno = EPERM;
     return 1;
 }
@@ -370,7 +371,7 @@ static int ends_in(const char *name, const char *end) {
 static int is_map(int fd) {
     char link[32], name[64] = "";
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    return who == MAPS && readlink(link, name, sizeof name - 1) > 0 && ends_in(name, "/maps");
+    return strike == MAPS && readlink(link, name, sizeof name - 1) > 0 && ends_in(name, "/maps");
 }
 
 ssize_t read(int fd, void *buffer, size_t size) {

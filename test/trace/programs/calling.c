@@ -41,10 +41,10 @@ static void through_pointers(void) {
     CALL("called_work", table[1](9));
     CALL("called_back", called_back(called_leaf, 50));
     expect('>', "called.so!called_table");
-    called_function *const *theirs = called_table();
+    called_function *const *functions = called_table();
     expect('<', "called.so!called_table");
-    total += theirs[0](3); /* we do not import it */
-    CALL("called_leaf", theirs[1](3));
+    total += functions[0](3); /* we do not import it */
+    CALL("called_leaf", functions[1](3));
 }
 
 static NOINLINE int callback(int n) {

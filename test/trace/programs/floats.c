@@ -29,7 +29,7 @@ static NOINLINE float single(float a, float b) { return a * b + (float)zero; }
 static NOINLINE double twice(double a, double b) { return a / b + zero; }
 static NOINLINE long double extended(long double a, long double b) { return a / b + zero; }
 static NOINLINE double complex turn(double complex z) { return z * I + zero; }
-static NOINLINE long double complex stretch(long double complex z) { return z * 3 + zero; }
+static NOINLINE long double complex triple(long double complex z) { return z * 3 + zero; }
 static NOINLINE struct pair make_pair(double x) { return (struct pair){x, x * x + zero}; }
 static NOINLINE struct mixed make_mixed(struct mixed m) {
     return (struct mixed){m.n + 1 + zero, m.x / 2};
@@ -90,7 +90,7 @@ int main(void) {
     printf("%La\n", LEAF(extended, 1, 3));
     double complex z = LEAF(turn, 1.25 + 2.5 * I);
     printf("%a %a\n", creal(z), cimag(z));
-    long double complex w = LEAF(stretch, 1.25L + 2.1L * I);
+    long double complex w = LEAF(triple, 1.25L + 2.1L * I);
     printf("%La %La\n", creall(w), cimagl(w));
     struct pair p = LEAF(make_pair, 1.7);
     struct mixed m = LEAF(make_mixed, (struct mixed){41, 5.5});

@@ -131,7 +131,7 @@ finish \tier\()_pointer
     padding_for \tier
 
     wall
-# Returns from setjmp twice, then calls somebody further down the stack than the one who jumped.
+# Returns from setjmp twice, then calls a function in a deeper frame than the one that jumped.
 function \tier\()_second
     sub $8, %rsp
     .cfi_adjust_cfa_offset 8

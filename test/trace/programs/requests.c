@@ -84,7 +84,7 @@ static void start_and_join(unsigned count) {
     }
 }
 
-static void obey(const char *word, long n) {
+static void dispatch(const char *word, long n) {
     if (strcmp(word, "fast") == 0)
         serve((unsigned)n);
     else if (strcmp(word, "slow") == 0)
@@ -103,7 +103,7 @@ int main(void) {
     char line[64], word[16];
     long n;
     while (fgets(line, sizeof line, stdin) && sscanf(line, "%15s %ld", word, &n) == 2) {
-        obey(word, n);
+        dispatch(word, n);
         printf("%s", line);
         fflush(stdout);
     }

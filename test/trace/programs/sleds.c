@@ -146,7 +146,7 @@ UNSEEN static void protect(const uint8_t *low, const uint8_t *high, int how) {
 /* The runtime writes a sled's rest before its head, while other threads run: with any rest the
  * sleds must do what they did. */
 UNSEEN static void run_half_patched(void) {
-    static uint8_t rests[MOST_SLEDS][SLED_BYTES];
+    static uint8_t saved[MOST_SLEDS][SLED_BYTES];
     const size_t count = (size_t)(__stop_xray_instr_map - __start_xray_instr_map);
     uint8_t *low = place(__start_xray_instr_map), *high = low;
     for (size_t i = 0; i < count; i++) {
@@ -159,12 +159,12 @@ UNSEEN static void run_half_patched(void) {
     protect(low, high + SLED_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC);
     for (size_t i = 0; i < count; i++) {
         uint8_t *rest = place(&__start_xray_instr_map[i]) + SLED_HEAD;
-        memcpy(rests[i], rest, SLED_BYTES - SLED_HEAD);
+        memcpy(saved[i], rest, SLED_BYTES - SLED_HEAD);
         memset(rest, BREAKPOINT, SLED_BYTES - SLED_HEAD);
     }
     run_all(false);
     for (size_t i = 0; i < count; i++)
-        memcpy(place(&__start_xray_instr_map[i]) + SLED_HEAD, rests[i], SLED_BYTES - SLED_HEAD);
+        memcpy(place(&__start_xray_instr_map[i]) + SLED_HEAD, saved[i], SLED_BYTES - SLED_HEAD);
     protect(low, high + SLED_BYTES, PROT_READ | PROT_EXEC);
 }
 

@@ -48,8 +48,8 @@ static void threads_with_reported_stacks(void **state) {
     (void)state;
     struct lab lab;
     each_calls(&lab, (uint32_t[]){TOP - 64, TOP - 64, TOP - 64});
-    struct trace_event told = {30, (uint32_t)STACK_MADE_LOW << 2 | EVENT_CONTROL, ELSEWHERE};
-    trace_writer_events(lab.writer, 1, &told, 1);
+    struct trace_event reported = {30, (uint32_t)STACK_MADE_LOW << 2 | EVENT_CONTROL, ELSEWHERE};
+    trace_writer_events(lab.writer, 1, &reported, 1);
     expect(&lab, 1, 3);
 }
 

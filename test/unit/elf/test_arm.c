@@ -363,17 +363,17 @@ static void loaded_image_equals_the_file(void **state) {
     enum { MOST = 1000 };
     size_t size;
     struct module *mapped, *module = fixture_load("arm-mixed", 0);
-    static struct code_ref ours[MOST], its[MOST];
+    static struct code_ref of_file[MOST], of_image[MOST];
     uint8_t *bytes = fixture_read("arm-mixed", &size);
     load(bytes, (uint32_t)symbol(module, "framed_function")->addr + 2);
     assert_int_equal(
         module_load_mapped(&(struct loaded){bytes, size, BIAS}, "bytes", 0, &mapped, NULL), 0);
-    size_t count = relocations(module, ours, MOST);
+    size_t count = relocations(module, of_file, MOST);
     assert_in_range(count, 2, MOST - 1);
-    assert_int_equal(relocations(mapped, its, MOST), count);
+    assert_int_equal(relocations(mapped, of_image, MOST), count);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(its[i].from, ours[i].from);
-        assert_int_equal(its[i].target, ours[i].target);
+        assert_int_equal(of_image[i].from, of_file[i].from);
+        assert_int_equal(of_image[i].target, of_file[i].target);
     }
     assert_int_equal(mapped->import_count, module->import_count);
     assert_int_equal(mapped->exception_count, module->exception_count);

@@ -220,11 +220,11 @@ static void libelf_agrees_on_relocations(void **state) {
     AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_int_not_equal(elf_version(EV_CURRENT), EV_NONE);
     Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-    size_t count = check_relative(module, elf), mine = 0;
+    size_t count = check_relative(module, elf), found = 0;
     for (size_t i = 0; i < module->ref_count; i++)
-        mine += module->refs[i].kind == CODE_REF_RELOCATION;
+        found += module->refs[i].kind == CODE_REF_RELOCATION;
     assert_true(count > 0);
-    assert_int_equal(mine, count + check_calls(module, elf));
+    assert_int_equal(found, count + check_calls(module, elf));
     elf_end(elf);
     module_free(module);
 }

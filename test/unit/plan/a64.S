@@ -170,7 +170,7 @@ masked:
 1:      ret
         end     adds_members
 
-        function told_at_calls          // its description holds behind calls, as LLVM's do
+        function described_at_calls     // its description holds behind calls, as LLVM's do
         cbz     w0, 1f
         stp     x29, x30, [sp, #-16]!
         mov     x29, sp
@@ -184,7 +184,7 @@ masked:
 2:      ldp     x29, x30, [sp], #16
         ret
 1:      b       puts
-        end     told_at_calls
+        end     described_at_calls
 
         function keeps_frame            // and goes on in it
         stp     x29, x30, [sp, #-16]!

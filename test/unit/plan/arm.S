@@ -380,7 +380,7 @@
         add.w   r0, r0, r3
         bx      lr
         nop
-        .word   0xe12fff1e              @ to whom all this is A32 it ends here: bx lr
+        .word   0xe12fff1e              @ bx lr, for a reader of the whole as A32
         place   both_end
 
         .thumb

@@ -538,7 +538,7 @@ static void check_arm(struct checked *c, const char *directory) {
     if (c->module->machine != EM_ARM && c->module->machine != EM_AARCH64)
         return;
     check_states(&s, directory);
-    printf("%s: states of %zu functions told, of %zu inferred\n", c->module->path, s.told,
+    printf("%s: states of %zu functions told, of %zu inferred\n", c->module->path, s.mapped,
            s.inferred);
 }
 

@@ -28,17 +28,17 @@ static int compare_mapping(const void *x, const void *y) {
     return (a->at > b->at) - (a->at < b->at);
 }
 
-struct told {
+struct symbols {
     mapping_array mapping, functions;
 };
 
-static void note_function(const GElf_Sym *symbol, struct told *ret) {
+static void note_function(const GElf_Sym *symbol, struct symbols *ret) {
     const vaddr_t thumb = 1; /* AAELF32, 5.5.3; functions of AArch64 are at multiples of 4 */
     if (GELF_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_size)
         ARRAY_PUSH(&ret->functions, ((struct mapping){symbol->st_value & ~thumb, FUNCTION}));
 }
 
-static void read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *head, struct told *ret) {
+static void read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *head, struct symbols *ret) {
     Elf_Data *data = elf_getdata(scn, NULL);
     for (size_t i = 0; data && i < head->sh_size / head->sh_entsize; i++) {
         GElf_Sym symbol;
@@ -62,7 +62,7 @@ static void sort(mapping_array *mapping) {
         qsort(mapping->at, mapping->count, sizeof *mapping->at, compare_mapping);
 }
 
-static void read_file(const char *path, struct told *ret) {
+static void read_file(const char *path, struct symbols *ret) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     Elf *elf =
         fd < 0 || elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ, NULL);
@@ -103,7 +103,7 @@ static char planned_state(const struct plan *plan, vaddr_t at) {
 }
 
 /* The file itself, or what DIRECTORY, laid out as /usr/lib/debug is, has for it, or is. */
-static void find_told(const struct module *m, const char *directory, struct told *ret) {
+static void find_symbols(const struct module *m, const char *directory, struct symbols *ret) {
     char path[4096];
     size_t at;
     read_file(m->path, ret);
@@ -166,31 +166,32 @@ static void check_functions(struct checked_states *c, const mapping_array *funct
         c->wrong(c->ctx, "a function of the file with symbols begins in a hole", w->hole);
 }
 
-static void check_window(struct checked_states *c, const struct told *all,
+static void check_window(struct checked_states *c, const struct symbols *all,
                          const struct plan_window *w) {
     const mapping_array *mapping = &all->mapping;
-    char told = mapped_state(mapping, w->start);
+    char mapped = mapped_state(mapping, w->start);
     check_functions(c, &all->functions, w);
-    if (told && told != planned_state(c->plan, w->start))
+    if (mapped && mapped != planned_state(c->plan, w->start))
         c->wrong(c->ctx, "a mapping symbol tells another state of a window", w->start);
     check_written(c, mapping, w->start, w->written);
     check_written(c, mapping, w->hole, w->hole_bytes);
 }
 
 void check_states(struct checked_states *c, const char *directory) {
-    struct told all = {0};
-    find_told(c->module, directory, &all);
+    struct symbols all = {0};
+    find_symbols(c->module, directory, &all);
     for (size_t i = 0; i < plan_function_count(c->plan); i++) {
         const struct plan_function *f = plan_function(c->plan, i);
-        char told = mapped_state(&all.mapping, f->addr), planned = planned_state(c->plan, f->addr);
+        char mapped = mapped_state(&all.mapping, f->addr),
+             planned = planned_state(c->plan, f->addr);
         char likely = 0;
-        if (!told && c->module->machine == EM_ARM)
+        if (!mapped && c->module->machine == EM_ARM)
             likely = likely_state(c, f->addr, f->addr + f->size);
-        c->told += told != 0;
+        c->mapped += mapped != 0;
         c->inferred += likely != 0;
         if (f->entry == TIER_NONE)
             continue;
-        if (told && told != planned)
+        if (mapped && mapped != planned)
             c->wrong(c->ctx, "a mapping symbol tells another state", f->addr);
         if (likely && likely != planned)
             c->wrong(c->ctx, "code reads like that of the other state", f->addr);

@@ -15,7 +15,7 @@ struct checked_states {
     const struct plan_view *view;
     void (*wrong)(void *ctx, const char *what, vaddr_t at);
     void *ctx;
-    size_t told, inferred; /* functions whose states were told by mapping symbols, or by looks */
+    size_t mapped, inferred; /* functions whose states were told by mapping symbols, or by looks */
 };
 
 /* DIRECTORY: of debug files by build-id, as /usr/lib/debug, or the one debug file; NULL: none. */

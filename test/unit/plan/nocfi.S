@@ -287,14 +287,14 @@ END outer
 FUNC lends_its_end
     push %rbx
     mov %edi, %ebx
-at_lent_end:
+at_shared_end:
     pop %rbx
     RETURN
 END lends_its_end
 FUNC takes_the_end
     push %rbx
     mov $3, %ebx
-    jmp at_lent_end
+    jmp at_shared_end
     .nops 4
 END takes_the_end
 FUNC owns_the_end

@@ -86,7 +86,7 @@ static void tail_call_through_summed_members(void **state) {
 
 static void stack_depth_from_code(void **state) {
     (void)state;
-    assert_exact(fixture_bare(a64, "told_at_calls"), 3);
+    assert_exact(fixture_bare(a64, "described_at_calls"), 3);
     assert_exact(fixture_bare(a64, "keeps_frame"), 1);
 }
 

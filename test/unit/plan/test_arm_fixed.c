@@ -24,12 +24,12 @@ static struct fixture *fixed;
 
 /* It may have a nop behind it. */
 static void assert_whole(const char *name) {
-    const struct plan_function *f = fixture_bare(fixed, name), *told = fixture_named(fixed, name);
+    const struct plan_function *f = fixture_bare(fixed, name), *named = fixture_named(fixed, name);
     if (!f)
         fail_msg("%s was not found", name);
     if (f->entry == TIER_NONE || !f->exact)
         fail_msg("%s: tier %d, refused %d, exact %d", name, f->entry, f->refused, f->exact);
-    assert_in_range(f->size, told->size, told->size + PADDING);
+    assert_in_range(f->size, named->size, named->size + PADDING);
 }
 
 static void assert_none(const char *name) {

@@ -67,11 +67,11 @@ static void place_after_the_exit(void **state) {
     for (uint32_t i = 0; i < plan_function_count(f->plan); i++) {
         const struct plan_function *p = plan_function(f->plan, i);
         for (vaddr_t at = p->addr; at < p->addr + p->size; at++) {
-            bool told = fixture_patch_at(f, at) || fixture_patch_over(f, at);
+            bool patched = fixture_patch_at(f, at) || fixture_patch_over(f, at);
             if (plan_is_past_exit(f->plan, at))
-                bare += !told;
-            assert_false(told && plan_is_past_exit(f->plan, at));
-            covered += told;
+                bare += !patched;
+            assert_false(patched && plan_is_past_exit(f->plan, at));
+            covered += patched;
         }
     }
     assert_true(covered > 0);

@@ -21,8 +21,8 @@
 
 enum { WORDS = 64, MOST = 8 };
 
-static void put(struct stack_slice *s, uint32_t id, uint64_t told) {
-    assert_true(slice_take(s, &(struct trace_event){1, id << 2 | EVENT_CONTROL, told}));
+static void put(struct stack_slice *s, uint32_t id, uint64_t value) {
+    assert_true(slice_take(s, &(struct trace_event){1, id << 2 | EVENT_CONTROL, value}));
 }
 
 /* The slice that an entry here would leave: whatever is on the stack, its redzones too. */

@@ -25,8 +25,8 @@
 
 enum { SP = 0x7000, END = SP + 64, FUNCTION = 5 };
 
-static bool take(struct stack_slice *s, uint32_t id, uint64_t told) {
-    return slice_take(s, &(struct trace_event){1, id << 2 | EVENT_CONTROL, told});
+static bool take(struct stack_slice *s, uint32_t id, uint64_t value) {
+    return slice_take(s, &(struct trace_event){1, id << 2 | EVENT_CONTROL, value});
 }
 
 static void put_whole(struct stack_slice *s) {
@@ -110,8 +110,8 @@ static void slices_fit_half_a_ring(void **state) {
     }
 }
 
-static struct event slot(uint32_t id, uint64_t told) {
-    return event_make(1, id << 2 | EVENT_CONTROL, told);
+static struct event slot(uint32_t id, uint64_t value) {
+    return event_make(1, id << 2 | EVENT_CONTROL, value);
 }
 
 static void slot_count_before_a_slice(void **state) {

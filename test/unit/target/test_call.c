@@ -312,7 +312,7 @@ static const struct blocked all_blocked[] = {
 };
 
 /* As the tracer does for a thread that it has stopped. */
-static void mend(pid_t pid) {
+static void restart_call(pid_t pid) {
     struct regs regs;
     assert_int_equal(thread_get_regs(pid, &regs), 0);
     if (regs_restart_interrupted(&regs))
@@ -344,7 +344,7 @@ static int stop_call_and_resume(const struct blocked *b, int calls) {
     struct remote_site site = child_site(pid);
     for (int i = 0; i < 2; i++) {
         child_stop(pid);
-        mend(pid);
+        restart_call(pid);
         for (int k = 0; k < calls; k++)
             expect_call_works(pid, &site);
         thread_continue(pid, 0);

@@ -235,13 +235,13 @@ static void kernel_agrees(void **state) {
         make_up(q.code);
         for (size_t i = 0; i < 6; i++)
             q.call.args[i] = (uint64_t)constant() << 32 | constant();
-        enum sandbox_answer ours = ASK(q.code, &q.call);
-        int theirs = child_end(child_start(ask_kernel, &q));
-        assert_int_equal(theirs, ours == SANDBOX_ALLOWS ? ENOSYS : EDOM);
-        allowed += ours == SANDBOX_ALLOWS;
-        failed += ours == SANDBOX_FAILS;
+        enum sandbox_answer answer = ASK(q.code, &q.call);
+        int kernel_answer = child_end(child_start(ask_kernel, &q));
+        assert_int_equal(kernel_answer, answer == SANDBOX_ALLOWS ? ENOSYS : EDOM);
+        allowed += answer == SANDBOX_ALLOWS;
+        failed += answer == SANDBOX_FAILS;
         q.call.unknown = (uint8_t)(noise() & 0x3f);
-        assert_true(ASK(q.code, &q.call) >= ours);
+        assert_true(ASK(q.code, &q.call) >= answer);
     }
     assert_true(allowed > ROUNDS / 10 && failed > ROUNDS / 10);
 }

@@ -60,7 +60,7 @@ static int expect_one_byte(void *arg) {
 }
 
 /* As the tracer does for a thread that it has stopped. */
-static void mend(pid_t pid) {
+static void restart_call(pid_t pid) {
     struct regs regs;
     assert_int_equal(thread_get_regs(pid, &regs), 0);
     if (regs_restart_interrupted(&regs))
@@ -87,7 +87,7 @@ static pid_t start(int (*body)(void *), const struct waiting *w, int calls) {
     child_await_call(pid, w->number);
     child_seize(pid);
     struct remote_site site = child_site(pid);
-    mend(pid);
+    restart_call(pid);
     for (int i = 0; i < calls; i++)
         call(pid, &site);
     close(site.memory_fd);

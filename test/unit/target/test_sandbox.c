@@ -81,9 +81,9 @@ static void all_filters_asked(void **state) {
 /* Nothing may be called in it, as sanitizers make system calls. */
 static int wait_strictly(void *arg) {
     (void)arg;
-    uint32_t *told = ready;
+    uint32_t *signalled = ready;
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
-    __atomic_store_n(told, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(signalled, 1, __ATOMIC_RELEASE);
     for (;;)
         __builtin_ia32_pause();
     return 0;

@@ -195,9 +195,9 @@ static int add_two_filters(void *arg) {
 
 static int enter_strict_mode(void *arg) {
     (void)arg;
-    uint32_t *told = ready;
+    uint32_t *signalled = ready;
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
-    __atomic_store_n(told, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(signalled, 1, __ATOMIC_RELEASE);
     for (;;)
         __builtin_ia32_pause();
     return 0;

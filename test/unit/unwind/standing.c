@@ -31,9 +31,9 @@ struct chain {
     uint64_t tid;
 };
 struct chain chains[CHAINS];
-static __thread struct chain *mine = &chains[0];
+static __thread struct chain *own_chain = &chains[0];
 
-#define ENTER(f) (mine->links[mine->count++] = (struct link){(void *)(f), CFA()})
+#define ENTER(f) (own_chain->links[own_chain->count++] = (struct link){(void *)(f), CFA()})
 #ifdef FRAME_POINTERS
 #define CFA() ((char *)__builtin_frame_address(0) + 16)
 #else
@@ -89,10 +89,10 @@ KEEP static void interrupted(bool other_stack) {
 }
 
 KEEP static void *thread(void *arg) {
-    mine = arg;
-    mine->tid = (uint64_t)gettid();
+    own_chain = arg;
+    own_chain->tid = (uint64_t)gettid();
     ENTER(thread);
-    saves((long)(mine - chains), 0, 0, 0);
+    saves((long)(own_chain - chains), 0, 0, 0);
     return NULL;
 }
 
@@ -112,7 +112,7 @@ KEEP static void outermost(void) {
 
 KEEP static void change_stack(void) {
     static char room[65536] __attribute__((aligned(16)));
-    mine->count = 0;
+    own_chain->count = 0;
     void **top = (void **)(room + sizeof room - 64);
     *--top = NULL;
     __asm__ volatile("mov %0, %%rsp; jmp *%1" : : "r"(top), "r"(outermost) : "memory");
@@ -138,7 +138,7 @@ KEEP static void turns(void) {
 
 int main(int argc, char **argv) {
     ENTER(main);
-    mine->tid = (uint64_t)gettid();
+    own_chain->tid = (uint64_t)gettid();
     if (argc != 2)
         return 2;
     if (!strcmp(argv[1], "deep"))

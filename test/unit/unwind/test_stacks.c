@@ -72,16 +72,16 @@ static bool is_built(const char *build) {
 }
 
 static struct stand *stand_new(const char *build, const char *place, int tellers) {
-    int told[2], quiet[2];
+    int announced[2], quiet[2];
     struct stand *s = mem_alloc(sizeof *s);
-    assert_int_equal(pipe2(told, O_CLOEXEC) | pipe2(quiet, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(announced, O_CLOEXEC) | pipe2(quiet, O_CLOEXEC), 0);
     s->pid = fork();
     if (!s->pid)
-        run_program(build, place, told[1], quiet[0]);
-    close(told[1]);
+        run_program(build, place, announced[1], quiet[0]);
+    close(announced[1]);
     for (int i = 0; i < tellers; i++)
-        assert_int_equal(read(told[0], &s->chains, sizeof s->chains), sizeof s->chains);
-    close(told[0]);
+        assert_int_equal(read(announced[0], &s->chains, sizeof s->chains), sizeof s->chains);
+    close(announced[0]);
     close(quiet[0]);
     child_seize(s->pid);
     assert_int_equal(fcntl(quiet[1], F_SETFD, FD_CLOEXEC), 0); /* stays open: it reads for ever */
