@@ -1,6 +1,6 @@
 /*
- * Does one kind of work, over and over and on several threads, until its standard input ends;
- * checks all its results itself and says "right". It says "ready" when all of it runs.
+ * Repeats one kind of work on several threads until standard input ends, and checks all results.
+ * Prints "ready" when all threads run, and "right" at the end.
  *
  *     busy compute|locked|wait|births|signals|forks|loads [LIBRARY]
  */

@@ -1,6 +1,6 @@
-// Goroutines, more than threads, that compute without ever calling the scheduler: signals take the processor from
-// them, so that most stand where that caught them, in small functions mostly. Ends with its input, if what they
-// computed is right.
+// More goroutines than threads compute without calling the scheduler. Signals preempt them, so most
+// are suspended in the middle of small functions. Ends with standard input; the status is 0 if all
+// results are right.
 package main
 
 import (

@@ -1,4 +1,7 @@
-/* A function that a signal comes in, where a patch covers it: for programs of one file. */
+/*
+ * A function that faults inside the bytes that a patch covers. Each program includes this file
+ * once.
+ */
 #pragma once
 
 #include <stdint.h>

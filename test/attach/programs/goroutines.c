@@ -1,12 +1,12 @@
 /*
- * Has stacks as Go's scheduler keeps them, whose owners were stopped in the middle of what a patch
- * would cover, and lets them go on from there, over and over, until its standard input ends; checks
- * what they then compute and says "right". Half of the stacks tell where they stopped, the others
- * do not, as if they ran. With -DSTRIPPED (of the assembler, too) nothing tells where the stacks
- * are, nor of what function that is.
+ * Lays out stacks as Go's scheduler keeps them. Their owners were stopped inside the bytes that a
+ * patch covers. The program resumes them again and again until standard input ends, checks their
+ * results, and prints "right". Half of the stacks name the place where they stopped. The others do
+ * not, as if their goroutines ran. With -DSTRIPPED (also of the assembler) no symbol names the list
+ * of stacks or its function.
  *
- * On 32-bit Arm it is A32, and fixed in memory. What it maps there makes it large, so that what a
- * patch would cover is two instructions.
+ * On 32-bit Arm the program is A32 at a fixed address. Its mappings make it large, so a patch
+ * covers two instructions.
  */
 #include <poll.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
- * Lets a thread of the kernel, which is listed among its own, wait for something to read
- * (io_uring), and computes, until its standard input ends. The read must be right then, and not
- * have ended before; says "right". It says "ready" when all of it is so. Ends with 77 where there
- * is no io_uring.
+ * A kernel thread (io_uring), which /proc lists among the program's own threads, waits to read from
+ * a pipe. Meanwhile the main thread computes, until standard input ends. The read must not end
+ * earlier, and must then be right. Prints "ready" when the read waits, and "right" at the end. Ends
+ * with 77 if there is no io_uring.
  */
 #include <linux/io_uring.h>
 #include <poll.h>

@@ -1,10 +1,10 @@
 /*
- * What 64-bit programs of x86-64 have from 32-bit ones: code in a segment of theirs, and system
- * calls by "int $0x80", which have other numbers. Says "ready", does all of it by turns in its only
- * thread until its standard input ends, says "right"; or "cannot", with status 77, where the kernel
- * has none of that.
+ * Uses 32-bit features in a 64-bit x86-64 program: code in a 32-bit segment, and system calls by
+ * "int $0x80", whose numbers differ. Prints "ready" and uses them in turn, in its only thread,
+ * until standard input ends; then prints "right". Prints "cannot" and ends with 77 if the kernel
+ * lacks these features.
  *
- * With USES_PTRACE it is a program that traces others, for all that its imports tell.
+ * With USES_PTRACE its imports make it look like a program that traces others.
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /*
- * Threads hold the lock of malloc, and those of the dynamic linker, until its standard input ends;
- * one asks the vDSO for the time, again and again, and one computes. Checks that time does not go
- * back, and says "right". It says "ready" when all of it is so.
+ * Threads hold the locks of malloc and of the dynamic linker until standard input ends. One more
+ * thread reads the time from the vDSO, and one computes. Prints "ready" when all of them are at
+ * work, and "right" at the end if the time never went back.
  */
 #include <link.h>
 #include <pthread.h>

@@ -1,13 +1,13 @@
 /*
- * Has many threads, or much memory, and computes until its standard input ends; checks all results
- * and says "right". It says "ready" when all of it runs.
+ * Has many threads, or much memory, and computes until standard input ends. Checks all results.
+ * Prints "ready" when all of it runs, and "right" at the end.
  *
  *     many births RATE      threads that are created and end, RATE a second
  *     many forks COUNT      children of its only thread, COUNT at a time
- *     many threads COUNT    as many that compute and rest in turn
- *     many megabytes COUNT  as much memory, all of it written, which one thread reads
+ *     many threads COUNT    COUNT threads that compute and rest in turn
+ *     many megabytes COUNT  COUNT megabytes, all written, which one thread reads
  *
- * What it is kept from of the births it makes up for, and says how many there were.
+ * If births fall behind RATE, the program catches up later. It prints how many threads it made.
  */
 #include <poll.h>
 #include <pthread.h>

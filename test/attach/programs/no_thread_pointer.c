@@ -1,9 +1,12 @@
 /*
- * no_thread_pointer [CALLS | warded]: tasks without a thread pointer, each but the first made by
- * one of them, all of which call step() at the same time: CALLS times, or until standard input
- * ends. Every other one sleeps most of the time. Without CALLS it says in the end whether they
- * still have none; on 32-bit Arm those that sleep may have been left with one. "warded": the kernel
- * would kill it for setting one there.
+ * Tasks without a thread pointer call step() at the same time, CALLS times or until standard input
+ * ends. Each task but the first is made by the one before. Every other task sleeps most of the
+ * time. Without CALLS the program prints "right" if the tasks still have no thread pointer. On
+ * 32-bit Arm those that sleep may have been assigned one.
+ *
+ *     no_thread_pointer [CALLS | warded]
+ *
+ * With "warded" a seccomp filter kills the program if it sets a thread pointer on 32-bit Arm.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,10 +1,10 @@
 /*
- * A program whose calls are known, to be attached to in the middle of them: says "ready", and, when
- * its standard input ends, returns from all of them and says "right".
+ * Has known calls open when spoor attaches. Prints "ready"; when standard input ends it returns
+ * from all of them and prints "right".
  *
- *     nested   waits in calls, in five threads: in a recursion, in a handler on its thread's stack,
- *              in one on a stack of its own, in a coroutine, in the thread's first function
- *     turns    calls for ever: leaves, recursion, tail calls, large frames
+ *     nested   waits inside calls in five threads: in a recursion, in a handler on its thread's
+ *              stack, in one on an alternate stack, in a coroutine, in a thread's first function
+ *     turns    calls without end: leaves, recursion, tail calls, large frames
  */
 #include <poll.h>
 #include <pthread.h>

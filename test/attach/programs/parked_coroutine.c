@@ -1,8 +1,8 @@
 /*
- * Stands on a coroutine's stack when spoor comes: the next map below that of its thread's own
- * control block, with something between them that is unmapped later. Says "ready"; at the first
- * line of its standard input unmaps it, calls functions at the stack's end and says "done"; at the
- * last one says "right".
+ * Runs on a coroutine's stack when spoor attaches. The stack is the next mapping below the control
+ * block of its own thread; the mapping between them is removed later. Prints "ready". At the first
+ * line of input it unmaps that memory, calls functions at the end of the stack and prints "done".
+ * At the last line it prints "right".
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -1,20 +1,22 @@
 /*
- * A signal's handler that stands aside as it is told to: it switches stacks, and goes on when the
- * scheduler there switches back. The signal comes at the second instruction of a function, which
- * is executed in a trampoline while that is patched. Says "ready", obeys lines of its standard
- * input, says "right" at the end of that.
+ * A signal handler switches to another stack and goes on when the scheduler there switches back.
+ * The signal comes at the second instruction of a function. That instruction runs in a trampoline
+ * while the function is patched. Prints "ready", obeys the lines of its input, and prints "right"
+ * at the end of it.
  *
  *     parked_handler KIND
  *
- *     fault    the signal comes, and its handler stands aside: says "aside, moved", or "aside,
- *              not moved" where the function itself was executed
- *     go on    the handler goes on; says "done" when what it has interrupted is done, right, and
- *              has used the memory again that the signal was told in, but for that of KIND "known"
- *     call     the function is called, and no signal comes: says "called"
+ *     fault    the signal comes and its handler switches stacks: prints "aside, moved", or
+ *              "aside, not moved" if the interrupted instruction was the function's own
+ *     go on    the handler goes on. Prints "done" when the interrupted function has ended with the
+ *              right result, and the memory of the signal frame has been used again (not if KIND is
+ *              "known")
+ *     call     calls the function without a signal: prints "called"
  *
- * KIND: what is computed, and is interrupted, has a stack that was "made", or its thread's "own",
- * the other one is the scheduler's; or the same, and the handler is on a stack for signals that
- * the kernel forgets meanwhile ("forgotten", SS_AUTODISARM) or knows on ("known").
+ * KIND is the stack on which the function runs: "made", or the thread's "own"; the scheduler runs
+ * on the other one. With "forgotten" and "known" it is as with "own", but the handler has an
+ * alternate signal stack, which the kernel disables meanwhile ("forgotten", SS_AUTODISARM) or not
+ * ("known").
  */
 #include <signal.h>
 #include <stdint.h>

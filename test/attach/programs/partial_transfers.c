@@ -1,9 +1,9 @@
 /*
- * As transfers.c does, in calls that wait until all is done by other rules: until so much has come
- * as was agreed on, until all of several packets are sent, until a pipe is empty.
+ * As transfers.c, with calls that wait by other rules: until an agreed amount has come, until all
+ * of several packets are sent, until a pipe is empty.
  *
  *     partial_transfers whole    each call does all that it waits for
- *     partial_transfers parts    what a call has left is done by another
+ *     partial_transfers parts    another call does what a call has left
  */
 #include <fcntl.h>
 #include <netinet/in.h>

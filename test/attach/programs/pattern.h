@@ -1,5 +1,7 @@
-/* What programs share that check all bytes they pass on: a pattern known beforehand (transfers.c,
- * partial_transfers.c). Each includes it once. */
+/*
+ * A pattern of bytes known beforehand, with which transfers.c and partial_transfers.c check all
+ * bytes that they pass on. Each program includes this file once.
+ */
 #pragma once
 
 #include <errno.h>

@@ -1,13 +1,13 @@
 /*
- * Preempts what it computes as some schedulers of coroutines do: a signal's handler switches to
- * another stack and stands aside, until the scheduler there switches back. The signal comes where
- * a patch would cover what it has interrupted. Over and over, until its standard input ends; checks
- * what is computed, and says "right".
+ * Preempts a computation as some coroutine schedulers do: a signal handler switches to the
+ * scheduler's stack and stays suspended until the scheduler switches back. The signal comes inside
+ * the bytes that a patch covers. This repeats until standard input ends. Checks all results and
+ * prints "right".
  *
- *     preempted made    computes on a stack that it has made, its thread's own is the scheduler's
+ *     preempted made    computes on a stack that it has made; the scheduler has the thread's own
  *     preempted own     the other way round
- *     preempted signal  the same, and the handler has a stack of its own (sigaltstack)
- *     preempted kept    the same, and the kernel does not forget it meanwhile
+ *     preempted signal  as "own", with an alternate signal stack (SS_AUTODISARM)
+ *     preempted kept    as "signal", but the kernel does not disable that stack meanwhile
  */
 #include <poll.h>
 #include <signal.h>

@@ -1,19 +1,19 @@
 /*
- * Makes kin of itself, over and over, until its standard input ends; checks how each ends, and says
- * "right". It says "ready" when all of it runs.
+ * Makes related tasks again and again until standard input ends. Checks how each ends, and prints
+ * "right". Prints "ready" when all of it runs.
  *
  *     related_tasks sharers
- *         children that share its memory: by vfork, which execute or end, or by clone; one stays
+ *         children that share its memory: by vfork, which exec or end, or by clone; one stays
  *
  *     related_tasks strays [MS]
- *         children that share its memory, kept from whoever traces it (CLONE_UNTRACED); each second
- *         one lives for so long
+ *         children that share its memory and are kept from tracers (CLONE_UNTRACED); every other
+ *         one lives for MS
  *
  *     related_tasks waits
- *         waits for children of vfork, nearly all the time; and nobody's gs base (x86-64) is left
+ *         waits for children of vfork nearly all the time; no task's gs base is free (x86-64)
  *
  *     related_tasks execs
- *         it executes itself
+ *         executes itself
  *
  *     related_tasks asked
  *         computes on several threads; executes itself at SIGUSR1, forks at SIGUSR2
@@ -22,7 +22,7 @@
  *         ends with status N, after some work
  *
  *     related_tasks traps
- *         calls a function that only a breakpoint serves (x86-64)
+ *         calls a function that only a breakpoint can patch (x86-64)
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /*
- * Built with XRay's sleds (clang -fxray-instrument): computes on several threads until its standard
- * input ends, checks all results, and says "right". It says "ready" when all of it runs, answers
- * "p" when its sleds are patched, and "u" when they are not any more.
+ * A program with XRay's sleds (clang -fxray-instrument). Computes on several threads until standard
+ * input ends, checks all results, and prints "right". Prints "ready" when all threads run, "p" when
+ * its sleds are patched, and "u" when they are no longer patched.
  */
 #include <pthread.h>
 #include <stdatomic.h>

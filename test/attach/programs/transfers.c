@@ -1,12 +1,12 @@
 /*
- * Sends and receives more at once than others take or give at once, in all kinds of calls that wait
- * until all is done, until its standard input ends. Checks how much each says that it has done, and
- * all bytes; says "right". It says "ready" when all of it runs.
+ * Sends and receives more at once than the other side takes or gives at once. Uses all kinds of
+ * calls that wait until all is done, until standard input ends. Checks each result and all bytes,
+ * and prints "right". Prints "ready" when all of it runs.
  *
  *     transfers whole    each call does all that it was asked to
- *     transfers parts    what a call has left is done by another
- *     transfers slow     the same, to others who are slow
- *     transfers stuck    only waits to write, to somebody who does not read; that is done in part
+ *     transfers parts    another call does what a call has left
+ *     transfers slow     as "whole", with a slow other side
+ *     transfers stuck    only waits to write to a pipe that nobody reads; a part is written
  */
 #include <pthread.h>
 #include <signal.h>

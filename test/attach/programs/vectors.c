@@ -1,7 +1,7 @@
 /*
- * Three threads hold numbers of their own in all vector registers (of SVE, as wide as they are,
- * with predicates and FFR) while they call a function, until standard input ends: each register
- * must hold them still. Says "right" then; "cannot" where there is no SVE.
+ * Three threads hold numbers of their own in all vector registers while they call a function. This
+ * includes SVE at its full width, with predicates and FFR. Each register must still hold its number
+ * when standard input ends: then prints "right". Prints "cannot" if there is no SVE.
  */
 #include <poll.h>
 #include <pthread.h>

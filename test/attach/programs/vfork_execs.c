@@ -1,11 +1,12 @@
 /*
- * Children of vfork that execute another program, over and over, until the standard input ends;
- * says "right" if all of them have ended well.
+ * Children of vfork execute another program, again and again, until standard input ends. Prints
+ * "right" if all of them have ended well.
  *
  *     vfork_execs BYTES
- *         Their stacks may be so much larger that what the kernel maps for them lies BYTES lower
- * than for itself (man 2 personality: ADDR_NO_RANDOMIZE, by setarch -R); a multiple of the page's
- *         size, or 0.
+ *
+ * BYTES is a multiple of the page size, or 0. The stack limit of the children is larger, so that
+ * the kernel maps their memory BYTES lower than the parent's (personality(2): ADDR_NO_RANDOMIZE, by
+ * setarch -R).
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 /*
- * A program that traces others, for all that its imports tell, so that it stops at system calls
- * under spoor. Its threads wait by a call that every signal ends (signal(7)), and do nearly nothing
- * else. Says "ready", and "right" when its standard input has ended, no wait was cut short, and
- * each has kept the registers that it keeps without a tracer.
+ * Its imports make it look like a program that traces others, so spoor stops it at system calls.
+ * Its threads wait, nearly all the time, in calls that every signal ends (signal(7)). Prints
+ * "ready". Prints "right" when standard input has ended, if no wait was cut short and each thread
+ * has the registers that it has without a tracer.
  */
 #include <poll.h>
 #include <pthread.h>
