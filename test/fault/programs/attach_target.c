@@ -1,15 +1,16 @@
-/* Stands by, calling a library's function again and again, until SIGTERM asks it whether all is
- * right. bystander KIND LIBRARY
+/*
+ * A process to attach to: calls a library's function again and again. At SIGTERM it checks that all
+ * is right. Prints its process id when it has begun.
  *
- *     plain    is nothing special
+ *     attach_target KIND LIBRARY
+ *
+ *     plain    has nothing special
  *     late     its first thread has ended
- *     hides    does not want to be looked at
- *     fenced   its sandbox kills for anonymous memory that can be executed
- *     loose    its sandbox kills for what nobody does
- *     strict   its sandbox allows four calls only
- *     gone     has no files any more, nor descriptors of them: another process has those
- *
- * Prints the id of its process when it has begun.
+ *     hides    is not dumpable (PR_SET_DUMPABLE)
+ *     fenced   its seccomp filter kills for anonymous memory that can be executed
+ *     loose    its seccomp filter kills only for calls that neither it nor spoor makes
+ *     strict   its seccomp filter allows four calls only
+ *     gone     its library was deleted, and only another process has it open
  */
 #include <dlfcn.h>
 #include <fcntl.h>

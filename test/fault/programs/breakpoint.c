@@ -1,8 +1,10 @@
-/* Calls a function that only a breakpoint serves, whatever the program does with SIGTRAP meanwhile:
- * blocks it, ignores it, handles it, waits for it, has it pending, raises it. After each call all
- * of that is as before. With an argument it does one thing more, which is named by that.
+/*
+ * Calls a function that only a breakpoint can patch, while the program uses SIGTRAP itself: blocks,
+ * ignores, handles, awaits, raises it, or has it pending. After each call that use is as before.
+ * STORY names what else the program does.
  *
- *     breakpoint STORY [CALLS]     CALLS of each thread, where they are many */
+ *     breakpoint STORY [CALLS]     CALLS of each thread, where there are many threads
+ */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>

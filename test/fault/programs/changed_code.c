@@ -1,6 +1,8 @@
 /*
- * Maps a library's code by itself, as a loader of its own would, while the ordinary loader tells of
- * another. mapped WHAT LIBRARY
+ * Maps a library's code by itself, as a loader of its own would. Then the ordinary loader reports
+ * another library.
+ *
+ *     changed_code WHAT LIBRARY
  *
  *     changed    the code is changed in memory
  *     replaced   the file is replaced on disk

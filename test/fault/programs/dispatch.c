@@ -1,9 +1,9 @@
 /*
- * Has its system calls come to a handler of its own, which makes them
- * (PR_SET_SYSCALL_USER_DISPATCH, as Wine has those of Windows' programs): all but the C library's.
- * None may come to it that this program has not made, and none be gone; while signals pelt it,
- * while a library is loaded, and in threads that have more calls to make than others. dispatch
- * LIBRARY
+ * Makes all of its system calls, except the C library's, in a handler of its own
+ * (PR_SET_SYSCALL_USER_DISPATCH, as Wine does for Windows programs): dispatch LIBRARY
+ *
+ * The handler must see each call of the program once, and no other call. Signals arrive all the
+ * time, a library is loaded, and threads are made that have more calls to make than others.
  */
 #include <dlfcn.h>
 #include <link.h>

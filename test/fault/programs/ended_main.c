@@ -1,5 +1,7 @@
-/* The main thread ends first; another loads libraries, calls them, has threads of its own work, and
- * ends the process. late LIBRARY [WORKERS]: so many at once */
+/*
+ * The main thread ends first. Another thread loads libraries, calls them, runs WORKERS threads at
+ * once, and ends the process: ended_main LIBRARY [WORKERS]
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 

@@ -1,4 +1,7 @@
-/* More threads at once than there are lanes, where nothing more can be opened: some go untraced. */
+/*
+ * Runs more threads at once than there are lanes, where no further file can be opened: some threads
+ * stay untraced.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>

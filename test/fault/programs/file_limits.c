@@ -1,6 +1,9 @@
-/* May write no more than a page to any file, and then needs shared memory: more threads than there
- * are lanes, a child, a program. small [inside | files]; files: it has as many open as it may,
- * too. */
+/*
+ * May write at most a page to any file, and then needs shared memory: it has more threads than
+ * there are lanes, a child, and a program: file_limits [inside | files]
+ *
+ * With "files" it also has as many files open as it may have.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

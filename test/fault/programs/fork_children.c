@@ -1,5 +1,7 @@
-/* Waits until nobody traces it any more, then has threads, more than there are lanes, and children
- * of every kind, and uses a library. heirs LIBRARY [inside] */
+/*
+ * Waits until no process traces it any more. Then it runs more threads than there are lanes, makes
+ * children of every kind, and uses a library: fork_children LIBRARY [inside]
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>

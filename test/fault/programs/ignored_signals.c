@@ -1,4 +1,4 @@
-/* Signals that do nothing: calls that wait must not notice them. */
+/* Ignored signals arrive while threads wait in system calls: no wait may end early. */
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>

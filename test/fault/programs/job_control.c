@@ -1,5 +1,7 @@
-/* Job control as a shell does it: a parent sees each stop and continuation of its children once,
- * with the right signal; what is sent to a stopped child waits until it is continued. */
+/*
+ * Job control as a shell does it. A parent sees each stop and continuation of its children once,
+ * with the right signal. A signal for a stopped child waits until the child is continued.
+ */
 #include <signal.h>
 #include <sys/wait.h>
 

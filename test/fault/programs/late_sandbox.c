@@ -1,5 +1,7 @@
-/* Locks itself into a sandbox that kills for memfd_create and mmap, then does what a tracer needs
- * these for: more threads than there are lanes, children, programs. cell [inside] */
+/*
+ * Installs a seccomp filter that kills for memfd_create and mmap. Then it does what a tracer needs
+ * these calls for: more threads than there are lanes, children, programs: late_sandbox [inside]
+ */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>

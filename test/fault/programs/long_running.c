@@ -1,11 +1,12 @@
-/* Works with threads, a timer's handler and a library until it is told otherwise on standard input:
+/*
+ * Works with threads, a timer's handler and a library, and obeys the lines of standard input:
+ * long_running LIBRARY
  *
- *     q   stands still, without the library, and says "quiet"
- *     w   works on, with a timer, and says "works"
- *     f   has a child, which works by itself, and says its id; all children end at e
+ *     q   pauses, without the library, and prints "quiet"
+ *     w   works on, with a timer, and prints "works"
+ *     f   makes a child that works by itself, and prints its id; all children end at e
  *     e   ends
- *
- * long_running LIBRARY */
+ */
 #include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>

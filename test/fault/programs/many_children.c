@@ -1,4 +1,4 @@
-/* Five hundred children at once, made by several threads, which fork on: none execs. */
+/* Several threads make five hundred children at once by fork(). None of them execs. */
 #include <pthread.h>
 #include <sys/wait.h>
 

@@ -1,5 +1,7 @@
-/* Which addresses hold code of files, as /proc/self/maps says: what else is executable is none of a
- * program's. */
+/*
+ * Tells which addresses hold code of files, from /proc/self/maps. Other executable memory is not
+ * the program's.
+ */
 #pragma once
 
 #include <inttypes.h>

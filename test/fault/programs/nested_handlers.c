@@ -1,6 +1,8 @@
-/* Signals that interrupt handlers of each other and of themselves (SA_NODEFER), on a stack of their
- * own, in several threads: sent by timers, by threads to each other, and to threads of a process
- * that is stopped. Each that was sent in a queue is handled once. */
+/*
+ * Signals interrupt handlers of each other and of themselves (SA_NODEFER), on alternate stacks, in
+ * several threads. Timers send them, threads send them to each other, and to threads of a stopped
+ * process. Each queued signal is handled once.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>

@@ -1,5 +1,7 @@
-/* Does not want to be looked at (PR_SET_DUMPABLE): more threads than there are lanes at first, a
- * library, children, and signals wherever they come. hidden LIBRARY */
+/*
+ * Is not dumpable (PR_SET_DUMPABLE): runs more threads than there are lanes, loads a library, makes
+ * children, and gets signals all the time: not_dumpable LIBRARY
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>

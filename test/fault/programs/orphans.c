@@ -1,4 +1,4 @@
-/* A process is killed while it forks. Each child that was made must run to its end. */
+/* Kills a process while it forks. Each child that was made must run to its end. */
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-/* A little of everything: threads, a library, a child, signals. plain LIBRARY */
+/* Uses threads, a library, a child and signals, a little of each: plain LIBRARY */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /*
- * A restartable sequence (rseq) is interrupted at an instruction that takes long, and stands where
- * the patch for the return would cover it. It must come out at its abort handler. Signals would not
- * show that it does, as a tracer sees them; so another thread interrupts by membarrier().
+ * A restartable sequence (rseq) is interrupted at a slow instruction inside the bytes that the
+ * patch for the return would cover. It must continue at its abort handler. A tracer sees signals,
+ * so signals could not show this: another thread interrupts by membarrier().
  */
 #include <linux/membarrier.h>
 #include <pthread.h>

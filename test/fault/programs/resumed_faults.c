@@ -1,5 +1,7 @@
-/* Faults at each instruction of functions that windows cover whole: handlers must find the
- * instruction's own address and all registers, and may resume in every way there is. */
+/*
+ * Faults at each instruction of functions that windows cover whole. Handlers must find the
+ * instruction's own address and all registers, and may resume in every way that exists.
+ */
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>

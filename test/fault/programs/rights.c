@@ -1,8 +1,8 @@
 /*
- * A program that is installed with rights, and one that executes such programs.
+ * A program that is installed with privileges, and one that executes such programs.
  *
- *     rights have WHAT [ARGUMENT...]   right if it has WHAT: user, group, capability or none
- *     rights spawn PROGRAM WHAT        executes PROGRAM have WHAT in each way there is
+ *     rights have WHAT [ARGUMENT...]   succeeds if it has WHAT: user, group, capability or none
+ *     rights spawn PROGRAM WHAT        executes PROGRAM have WHAT in each possible way
  */
 #include <pthread.h>
 #include <spawn.h>

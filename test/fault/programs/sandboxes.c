@@ -1,11 +1,12 @@
-/* Locks itself into a sandbox, then does what a tracer makes system calls for: loads a library, has
- * more threads than there are lanes, and executes itself. warded KIND LIBRARY [inside]
+/*
+ * Installs a seccomp filter, then does what a tracer needs system calls for: loads a library, runs
+ * more threads than there are lanes, and executes itself: sandboxes KIND LIBRARY [inside]
  *
  *     spares   kills for calls like those that src/patch/permits.c lists, and not for those
  *     fails    lets memfd_create fail
  *     guards   lets memory be written or executed, not both, as systemd's MemoryDenyWriteExecute
  *     kills    kills for anonymous memory that can be executed
- *     thread   the same, but only the thread that loads the library
+ *     thread   as kills, but only in the thread that loads the library
  */
 #include <dlfcn.h>
 #include <linux/filter.h>

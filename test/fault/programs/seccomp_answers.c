@@ -1,6 +1,8 @@
-/* A thread whose system calls another thread of its process answers (seccomp's notifications),
- * while a third one loads libraries. What waits for its answer cannot be stopped before that has
- * come, nor can it come from a thread that stands still. */
+/*
+ * One thread makes system calls that another thread of its process answers (seccomp notifications),
+ * while a third thread loads libraries. The first cannot be stopped before the answer has come, and
+ * a stopped thread cannot give that answer.
+ */
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,6 +1,8 @@
-/* Code that links itself while it runs, as images do that mono has compiled ahead of time: each
- * stub is a jump through a word, with a number behind it. Who binds a stub finds it by the call
- * that led there, and by its bytes which word to fill and what with. */
+/*
+ * Code that links itself while it runs, as mono's images that are compiled ahead of time do. Each
+ * stub is a jump through a word, followed by a number. The binder finds a stub by the call that led
+ * to it. The stub's bytes tell which word to fill with which address.
+ */
 #include "story.h"
 
 int twice(int), next(int);

@@ -1,16 +1,16 @@
 /*
- * Processes that share memory, one of which takes the gs base or gets another tracer.
- * shared_gs LIBRARY CASE
+ * Two processes share memory, and one of them sets the gs base or gets another tracer: shared_gs
+ * LIBRARY CASE
  *
- *     child   a child takes it; its parent loads a library then
- *     vfork   a child of vfork takes it
- *     maker   the parent takes it while a child calls functions that the kernel keeps from tracers
+ *     child   a child sets the gs base; then its parent loads a library
+ *     vfork   a child of vfork sets it
+ *     maker   the parent sets it while a child calls functions that the kernel keeps from tracers
  *             (CLONE_UNTRACED)
- *     tracer  another process, with memory of its own, traces one of two that share theirs
+ *     tracer  another process, with memory of its own, traces one of the two
  *
- * Only x86-64 has that base; elsewhere there is the last case alone.
- * What the one has there must stay its own, and the others run on. Where a process could be traced,
- * nothing of another tracer is left in its memory.
+ * Only x86-64 has this base; other machines have only the last case. The process keeps its value,
+ * and both processes run on. While another tracer can trace a process, nothing of spoor's is in its
+ * memory.
  */
 #include <dlfcn.h>
 #include <sched.h>

@@ -1,5 +1,7 @@
-/* Real-time signals wait in queues: lowest number first, in the order in which they were sent, each
- * with its value; taken by sigwaitinfo, by signalfd and by handlers. */
+/*
+ * Real-time signals are delivered from the lowest number up, in the order in which they were sent,
+ * each with its value. Taken by sigwaitinfo, by signalfd and by handlers.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/signalfd.h>

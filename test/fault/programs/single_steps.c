@@ -1,6 +1,8 @@
-/* The program steps itself, as debuggers' helpers and emulators do: it sets its trap flag and finds
- * each of its instructions in turn, none twice and none of anybody else, in its own functions and
- * in libraries. */
+/*
+ * The program steps itself, as debuggers' helpers and emulators do. It sets its trap flag and sees
+ * each of its instructions once, in order, and no other code's: in its own functions and in
+ * libraries.
+ */
 #include <signal.h>
 #include <ucontext.h>
 

@@ -1,5 +1,7 @@
-/* Functions that begin with an instruction that traps; the handler goes on behind it, in one case
- * over padding into the next function. */
+/*
+ * Functions that begin with a trapping instruction. The handler resumes behind it, in one case over
+ * padding into the next function.
+ */
 #include <signal.h>
 #include <stdint.h>
 #include <ucontext.h>

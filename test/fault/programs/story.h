@@ -1,7 +1,7 @@
 /*
- * What the programs of this folder share. Each does something that is easily broken by a tracer
- * (its first comment says what), checks itself that all went right, prints "right" and ends with
- * status 42.
+ * The checks that the programs of this folder share. Each program does something that a tracer
+ * easily breaks (its first comment names it). It checks itself that all went right, prints "right"
+ * and ends with status 42.
  */
 #pragma once
 

@@ -1,27 +1,26 @@
 /*
- * Loaded into spoor: strikes at an exact moment of its work on processes, namely before its Nth
- * request to ptrace, or its Nth access to another's memory, all counted together. Or the Nth of
- * what can fail does: to seize a thread, to access memory, a system call that the program makes for
- * spoor.
+ * Loaded into spoor by LD_PRELOAD: at an exact step of spoor's work, one thing fails or one process
+ * is killed. Steps are requests to ptrace and accesses to another process's memory, counted
+ * together. For other strikes N counts the operations that can fail.
  *
- *     STRIKE=spoor:N      spoor is killed
- *     STRIKE=settling:N   the same, counted from when it first brings a thread out of a trampoline:
- *                         from its request that blocks all of its signals but those of faults
- *     STRIKE=program:N    the process that the request is for is killed
- *     STRIKE=exec:N       it gets SIGUSR1
- *     STRIKE=fork:N       it gets SIGUSR2
- *     STRIKE=seize:N      EPERM
- *     STRIKE=memory:N     EIO
- *     STRIKE=call:N       ENOSYS, since it is none any more
- *     STRIKE=room:N       the same, but ENOMEM
- *     STRIKE=unmap:N      the same, of calls that unmap memory only
+ *     STRIKE=spoor:N      before step N spoor is killed
+ *     STRIKE=settling:N   the same, counted from the first thread that spoor brings out of a
+ *                         trampoline: from the request that blocks all but fault signals
+ *     STRIKE=program:N    before step N the process of the latest request is killed
+ *     STRIKE=exec:N       that process gets SIGUSR1
+ *     STRIKE=fork:N       that process gets SIGUSR2
+ *     STRIKE=seize:N      EPERM for the Nth PTRACE_SEIZE
+ *     STRIKE=memory:N     EIO for the Nth access to memory
+ *     STRIKE=call:N       ENOSYS for the Nth remote call: its number is replaced
+ *     STRIKE=room:N       ENOMEM for the Nth remote call
+ *     STRIKE=unmap:N      ENOMEM for the Nth remote munmap
  *     STRIKE=take:N       EPERM for the first N ways to take a descriptor out of the program
- *     STRIKE=size:N       ENOSPC, to give shared memory its size
- *     STRIKE=maps:N       ENOMEM, to read of the program's memory map
- *     STRIKE=threads:N    ENOMEM, to list its threads
- *     STRIKE=count:FILE   at its end spoor writes to FILE how many there were
+ *     STRIKE=size:N       ENOSPC when shared memory gets its size
+ *     STRIKE=maps:N       ENOMEM when the program's memory map is read
+ *     STRIKE=threads:N    ENOMEM when its threads are listed
+ *     STRIKE=count:FILE   at its end spoor writes the number of steps to FILE
  *     STRIKE=between:     at the first request to stop a thread, when all are seized, a byte goes
- *                         to the pipe "now", and what the kernel reports of that is awaited
+ *                         to the pipe "now"; then the kernel's report of what follows is awaited
  */
 #include <dirent.h>
 #include <elf.h>

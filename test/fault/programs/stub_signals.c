@@ -1,8 +1,9 @@
-/* Is pelted with signals while it works in functions that are hardly more than the window of a
- * patch, so that many come to it in trampolines. When its tracer is gone, or after MOST signals,
- * they must still come, and it must block what it blocked at first.
+/*
+ * Gets very many signals while it works in functions hardly larger than the window of a patch, so
+ * many signals arrive in trampolines. When its tracer is gone, or after MOST signals, signals must
+ * still arrive, and the signal mask must be the first one.
  *
- *     sealed    sees to it first that rt_sigprocmask kills
+ *     sealed    first installs a filter that kills for rt_sigprocmask
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,4 +1,7 @@
-/* Loads a library into a hole of just its size, where no other address is free. hemmed LIBRARY */
+/*
+ * Loads a library into a hole of exactly its size, with no free address around it: tight_library
+ * LIBRARY
+ */
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/mman.h>

@@ -1,5 +1,7 @@
-/* A child that is not followed, while threads run: its code is that of the files, nothing else is
- * mapped that can be executed, and no memory is shared with spoor. undone LIBRARY */
+/*
+ * Makes a child that is not followed, while threads run. The child's code equals its files, no
+ * other memory is executable, and none is shared with spoor: unfollowed LIBRARY
+ */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>

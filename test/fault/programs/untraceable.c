@@ -1,4 +1,7 @@
-/* Children that are kept from tracers outlive the threads that have made them. kept LIBRARY */
+/*
+ * Children that the kernel keeps from tracers outlive the threads that made them: untraceable
+ * LIBRARY
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
