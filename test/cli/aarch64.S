@@ -1,4 +1,4 @@
-// Shapes of AArch64 code whose plan is known: aarch64.py says what each gets.
+// Shapes of AArch64 code. aarch64.py states the plan of each.
 
         .macro  function name
         .globl  \name

@@ -1,4 +1,7 @@
-/* What explain.py draws: placed at fixed addresses, with one shape a function. */
+/*
+ * Functions at fixed addresses, one shape each. explain.py states what `spoor explain` draws of
+ * them.
+ */
     .macro function name
     .globl \name
     .type \name, @function

@@ -1,5 +1,7 @@
-/* Code of which symbolize.py knows where it stands: by the words MARK and CALL, and by labels.
- * Freestanding, for any machine. */
+/*
+ * Code whose places symbolize.py knows, by the words MARK and CALL and by labels. Freestanding, for
+ * any machine.
+ */
 volatile int sink;
 
 #define LABEL(name) __asm__ volatile(".globl at_" #name "\nat_" #name ":")

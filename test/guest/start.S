@@ -1,6 +1,7 @@
 /*
- * The start of programs all of whose code is guarded (BTI) and linked with "-z force-bti": that of
- * Debian's C library has no landing instructions, and without them no program is guarded.
+ * The start code of programs whose code is all guarded (BTI, linked with "-z force-bti"). Debian's
+ * C library has no landing instructions in its start code, so programs linked with that are not
+ * guarded.
  */
     .text
     .globl _start

@@ -1,5 +1,7 @@
-/* A C++ program that uses much of its library: streams, containers, regular expressions, futures,
- * locales; and throws through all of it, in threads too. */
+/*
+ * A C++ program that uses much of its library: streams, containers, regular expressions, futures,
+ * locales. It throws exceptions through all of them, also in threads.
+ */
 #include <algorithm>
 #include <any>
 #include <exception>

@@ -1,6 +1,6 @@
 /*
- * Calls of all kinds, for any machine, without a library: what unwind.py steps through, one
- * instruction after the other, while it notes who has called whom.
+ * Calls of all kinds, for any machine, without a library. unwind.py steps through them, one
+ * instruction at a time, and notes each caller.
  */
 #include <stdarg.h>
 

@@ -1,10 +1,10 @@
 /*
- * One slice of the stack, as it is in programs: for bench/slices.py, which counts the instructions.
+ * One slice of a stack as in real programs, for bench/slices.py, which counts the instructions.
  *
- *     cost STATE                 tells where the code stands, as qemu's -dfilter takes it
+ *     cost STATE                 prints where the code is, in the form of qemu's -dfilter
  *     cost STATE WORDS KEPT      runs it over WORDS, of which KEPT look like addresses
  *
- * There is one state. Ends with 1 if anything else than that was recorded.
+ * STATE is ignored. The status is 1 if anything else was recorded.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,16 +1,16 @@
 /*
- * A planned module (module.S, inner.S), run as it is and patched, with all registers and flags
+ * A planned module (module.S, inner.S), run unpatched and patched, with all registers and flags
  * filled:
  *
  *     trampolines RESULT whole|traps|filtered|far module|inner
  *
- * RESULT: what lay_out.c has written. Where trampolines are far away, what has no room for a far
- * jump is left out, and what has runs as ever.
+ * RESULT is the output of lay_out.c. With far trampolines, sites without room for a far jump are
+ * left out, and the others run as ever.
  *
- * Each function must leave registers, flags and stack as it does unpatched, and the events must
- * tell the calls: r8 and r9 say how many the function has made, and gone on with. Stopped anywhere
- * in a trampoline and put back by the mark there, with blocks to be gone on with and registers to
- * be taken off the stack, it must go on as if nothing had been.
+ * Each function must leave registers, flags and stack as it does unpatched. The events must match
+ * its calls: r8 and r9 count the functions that it called and jumped to. A thread is also stopped
+ * at each instruction of a trampoline and put back by the mark there. It must then continue as if
+ * it had not been stopped, with IT blocks continued and registers restored from the stack.
  */
 #include <signal.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /*
- * A program for a board of Cortex-M without anything: output by semihosting. With -DPROCESS
- * scenarios run on the process stack. One scenario faults in a handler that has interrupted another
- * one; of one the library prints what it prints of faults.
+ * A program for a bare Cortex-M board: output by semihosting. With -DPROCESS the scenarios run on
+ * the process stack. In one scenario a handler that has interrupted another handler faults. In
+ * another the library prints its own report of a fault.
  */
 #include "../../../backtrace/spoor_fault.h"
 #include "runtime.h"

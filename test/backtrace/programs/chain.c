@@ -1,10 +1,10 @@
 /*
- * Chains of calls that end in a fault, in each shape that makes a walk hard. Built twice into each
- * program, as PART 0 and PART 1, which call each other: one A32 and one T32 in the rows of
- * interworking.
+ * Chains of calls that end in a fault, in each shape that makes a stack walk hard. Built twice into
+ * each program, as PART 0 and PART 1, which call each other. For interworking one part is A32 and
+ * one T32.
  *
- * Each scenario begins in a function named s_..., and matrix.py knows what it calls in what order.
- * The runtime's handler walks, and goes on behind the faulting instruction.
+ * Each scenario begins in a function named s_..., and matrix.py knows its calls and their order.
+ * The runtime's handler walks the stack, then resumes behind the faulting instruction.
  */
 #include <stdarg.h>
 

@@ -1,4 +1,4 @@
-/* The part of test programs that is the same everywhere. */
+/* The part of test programs that is the same on all machines. */
 #include "runtime.h"
 
 /* Its address is a number: the linker is told which frame pointers lead on. */

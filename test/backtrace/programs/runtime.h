@@ -1,5 +1,7 @@
-/* What the runtimes of test programs share: printing, and walks with each walker alone and with
- * all. */
+/*
+ * Functions that the runtimes of test programs share: printing, and stack walks with each walker
+ * alone and with all walkers.
+ */
 #pragma once
 
 #include "../../../backtrace/spoor_backtrace.h"

@@ -9,8 +9,8 @@
  *     tracer  another process, with memory of its own, traces one of the two
  *
  * Only x86-64 has this base; other machines have only the last case. The process keeps its value,
- * and both processes run on. While another tracer can trace a process, nothing of spoor's is in its
- * memory.
+ * and both processes run on. If the other tracer can seize the process, no mapping in its memory is
+ * spoor's.
  */
 #include <dlfcn.h>
 #include <sched.h>

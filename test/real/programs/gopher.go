@@ -1,4 +1,5 @@
-// See go.py.
+// A Go program for go.py: goroutines whose stacks grow and move, panics, a fault that becomes a
+// panic, garbage collection, and signals that preempt.
 package main
 
 import (

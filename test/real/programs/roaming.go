@@ -1,4 +1,5 @@
-// See roaming.py.
+// A Go program for roaming.py: goroutines continue in other threads, and their stacks move while
+// calls are open on them, as the stacks grow and as garbage collection shrinks them.
 package main
 
 import (

@@ -1,7 +1,9 @@
-/* What a program sees of its own stack: backtrace(), _Unwind_Backtrace, return addresses, the
- * caller by which the C library answers RTLD_NEXT; from ordinary calls, from a callback of the
- * library, from handlers on the same stack and on another. Every frame is printed, with its module
- * and its place there. */
+/*
+ * Prints every frame that the program sees on its own stack, with module and offset: by
+ * backtrace(), _Unwind_Backtrace, return addresses, and the caller that RTLD_NEXT uses. It looks
+ * from ordinary calls, from a callback of the library, and from handlers on the same stack and on
+ * another. Traced, it must print the same.
+ */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* The library that calling.c calls: some of its functions call each other, too. */
+/* The library that calling.c calls. Some of its functions also call each other. */
 #include <stdarg.h>
 
 #include "called.h"

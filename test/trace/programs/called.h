@@ -1,4 +1,4 @@
-/* Functions of called.so. */
+/* The functions of called.so. */
 #pragma once
 
 #ifdef __cplusplus

@@ -1,5 +1,7 @@
-/* Calls functions of a library in all ways that there are; the library calls them, too. Only the
- * program's own calls are expected: the library's name stands in front of them. */
+/*
+ * Calls functions of a library in all possible ways; the library also calls them itself. Only the
+ * program's own calls are expected, with the library's name before the function's.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* pthread_cancel of a blocked thread and of a spinning one, cleanup handlers included. */
+/* Calls pthread_cancel() for a blocked thread and for a spinning one, with cleanup handlers. */
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

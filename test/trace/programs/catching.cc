@@ -1,5 +1,7 @@
-/* Exceptions that cross the border between a program and its library: what was called over the
- * border and left by them has ended, whoever catches. */
+/*
+ * Exceptions cross the border between a program and its library. A call over the border that an
+ * exception leaves has ended, no matter which side catches.
+ */
 #include <cstdio>
 
 #include "expect.hpp"

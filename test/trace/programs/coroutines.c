@@ -1,5 +1,7 @@
-/* Fifty coroutines on stacks of their own, switched with swapcontext from within nested calls; a
- * call is open on many stacks at a time. */
+/*
+ * Fifty coroutines on stacks of their own, switched by swapcontext() inside nested calls. Calls are
+ * open on many stacks at a time.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
-/* dies HOW: ends that leave a core, out of deep frames, while another thread runs in and out of a
- * traced function. */
+/*
+ * Ends with a core dump, out of deep frames, while another thread runs in and out of a traced
+ * function: crashes HOW
+ */
 #include <cstdio>
 #include <cstdlib>
 #include <pthread.h>

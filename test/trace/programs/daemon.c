@@ -1,5 +1,7 @@
-/* The first process ends at once; its grandchild, in a session of its own, works on, and so do
- * forty children of threads of it. */
+/*
+ * The first process ends at once. Its grandchild, in a session of its own, works on. So do forty
+ * children that the grandchild's threads make.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-/* Loads and unloads a library fifty times, calling into it and back. */
+/* Loads and unloads a library fifty times. The program and the library call each other. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* ends HOW: the ways in which a process can end. */
+/* Ends in each way that a process can end: ends HOW */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
-/* Exceptions: through several frames with and without cleanups, caught and thrown again, kept and
- * thrown later, in a loop from the same place, out of constructors, in threads. */
+/*
+ * Exceptions: through frames with and without cleanups, caught and rethrown, kept and thrown later,
+ * in a loop from one place, out of constructors, and in threads.
+ */
 #include <cstdio>
 #include <exception>
 #include <stdexcept>

@@ -1,6 +1,8 @@
-/* Exceptions through frames of libraries that were written in C, from functions that these call
- * back: qsort, bsearch, twalk, dl_iterate_phdr, call_once, the C++ library's own algorithms; kept
- * by a thread and thrown on in another. */
+/*
+ * Exceptions pass frames of C libraries that called back a function: qsort, bsearch, twalk,
+ * dl_iterate_phdr, call_once, and algorithms of the C++ library. One is kept by a thread and
+ * rethrown in another.
+ */
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

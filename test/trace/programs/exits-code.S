@@ -1,6 +1,6 @@
-# Every form of return and tail jump, and jumps within a function of which nobody can tell where they
-# lead. Functions take a number in rdi; those that jump go on as exit_target(n), which returns 3n + 1.
-# With NO_CFI the code tells itself.
+# Every form of return and tail jump, and jumps within a function whose targets no analysis can
+# know. Functions take a number in rdi. Those that jump go on as exit_target(n), which returns 3n+1.
+# With NO_CFI there is no call-frame information, only code.
 
 #ifdef NO_CFI
 #define CFI(x)

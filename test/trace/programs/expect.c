@@ -1,4 +1,4 @@
-/* Marks are kept in fixed tables: setting one needs a single atomic addition. */
+/* Keeps marks in fixed tables: setting a mark needs a single atomic addition. */
 #include "expect.h"
 
 #include <stdarg.h>

@@ -1,6 +1,8 @@
-/* Exceptions thrown by signal handlers, through the signal's frame into the function that faulted:
- * at its first instruction, in its middle, in the C library, in threads, again and again. Built
- * with -fnon-call-exceptions. */
+/*
+ * Signal handlers throw exceptions through the signal frame into the function that faulted: at its
+ * first instruction, in its middle, in the C library, in threads, again and again. Built with
+ * -fnon-call-exceptions.
+ */
 #include <csignal>
 #include <cstdio>
 #include <cstring>

@@ -1,5 +1,7 @@
-/* Three fibers that two threads run by turns, each time the other one: calls begin in one thread
- * and end in the other, and are open in neither meanwhile. */
+/*
+ * Two threads run three fibers in turn. Calls begin in one thread and end in the other, and are
+ * open in neither while a fiber is suspended.
+ */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
-/* Arguments and results in vector and x87 registers, and structures of every class. Traced calls
- * stand between the making of a value and its use. */
+/*
+ * Arguments and results in vector and x87 registers, and structures of every class. Traced calls
+ * happen between the making of a value and its use.
+ */
 #include <complex.h>
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /*
- * All of its code is guarded (test/guest/start.S): who comes by a register must land on an
- * instruction for that, or gets SIGILL. Landing instructions of each kind, functions that sign
- * their return addresses, or where they jump to and what they call, and one that has none and is
- * never entered.
+ * A program whose code is all guarded (test/guest/start.S): an indirect branch must reach a landing
+ * instruction, or raises SIGILL. It has landing instructions of each kind, and functions that sign
+ * their return addresses or the addresses that they call and jump to. One function has no landing
+ * instruction and is never entered.
  */
 #include "expect.h"
 

@@ -1,5 +1,7 @@
-/* Exceptions that handlers of faults throw in a coroutine, which several threads run by turns: what
- * one of them has caught, another throws again. Built with -fnon-call-exceptions. */
+/*
+ * Handlers of faults throw exceptions in a coroutine that several threads run in turn. An exception
+ * that one thread has caught is rethrown in another. Built with -fnon-call-exceptions.
+ */
 #include <csignal>
 #include <cstdio>
 #include <exception>

@@ -1,6 +1,8 @@
-/* Handlers that do not return: siglongjmp out of faults in the program and in the C library, from a
- * stack of their own, out of nested handlers; longjmp past frames of the library's (qsort), and in
- * threads. Built with _FORTIFY_SOURCE, too, whose longjmp looks at the stack. */
+/*
+ * Handlers that do not return. siglongjmp leaves faults in the program and in the C library, an
+ * alternate stack, and nested handlers. longjmp leaves frames of the library (qsort), also in
+ * threads. Also built with _FORTIFY_SOURCE, whose longjmp checks the stack.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

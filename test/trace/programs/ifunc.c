@@ -1,5 +1,7 @@
-/* Indirect functions: the resolver runs before main, the function that it chose is the one called,
- * through the PLT and through a pointer. */
+/*
+ * Indirect functions: the resolver runs before main, and the chosen function is called through the
+ * PLT and through a pointer.
+ */
 #include <stdio.h>
 
 #include "expect.h"

@@ -1,5 +1,7 @@
-/* setjmp and longjmp: out of deep frames, again and again from the same place, past frames of
- * different depth, and out of signal handlers. */
+/*
+ * setjmp and longjmp: out of deep frames, repeatedly from the same place, past frames of different
+ * depth, and out of signal handlers.
+ */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
-/* Calls into a library that it is linked with, or loads once: where dlclose() does nothing, as in
- * musl, a library's constructor runs once and its destructor at the program's end. */
+/*
+ * Calls a library that it is linked with, or that it loads once. Where dlclose() does nothing, as
+ * in musl, a library's constructor runs once, and its destructor at the program's end.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,8 @@
-/* See moving.c. The names are those of Go's runtime, and so is what the functions take and give back:
- * a lower and an upper end in rax and rbx. (runtime.gogo.abi0 tells that it is so.) */
+/*
+ * The functions of moving.c. They have the names of functions of Go's runtime, and take and return
+ * the same: the lower and the upper end of a stack, in rax and rbx. (The symbol runtime.gogo.abi0
+ * shows that this convention holds.)
+ */
     .text
 
 /* void on_stack(unsigned char *top, int n): deep(n) on the stack below TOP. */

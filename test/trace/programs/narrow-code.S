@@ -1,6 +1,6 @@
-# Functions whose sites have less room than a jump takes: an instruction that is jumped to follows too
-# soon. Those of one set find room for a hop's jump near them; around those of the other set nothing
-# can be moved, so that only a pun serves them. Called from narrow.c.
+# Functions whose sites have less room than a jump takes, because a jump target follows too soon.
+# For one set of functions a hop finds room near them. Around the other set no code can be moved, so
+# only a pun works. Called from narrow.c.
 
 # The last byte that a pun borrows: it decides where that leads, which is where nothing is, far below
 # or, in programs that have their places low in memory, far behind the heap's room.

@@ -1,4 +1,4 @@
-/* Drives the functions of narrow-code.S, which have little room. */
+/* Calls the functions of narrow-code.S, whose sites have little room. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <sys/personality.h>

@@ -1,7 +1,9 @@
-/* A timer every 100 microseconds, whose handler calls what it interrupts: the functions of
- * narrow-code.S, which have little room for patches. Each must leave registers alone that it does
- * not change. Writes to the file that is its first argument how often each was called. The
- * second and the third argument are other numbers, of microseconds and of signals that must come.
+/*
+ * A timer fires every 100 microseconds, and its handler calls the functions that it interrupts
+ * (narrow-code.S), whose sites have little room. Each function must leave the registers alone that
+ * it does not change. The number of calls of each goes to the file that the first argument names.
+ * The second and the third argument replace the interval in microseconds and the number of signals
+ * that must arrive.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-//! Panics: through frames with and without something to drop, caught, resumed, in threads, again and
-//! again from the same place; the last one ends the program. Prints marks as expect.h describes them.
+//! Panics: through frames with and without values to drop, caught, resumed, in threads, repeatedly
+//! from the same place. The last one ends the program. Prints marks as expect.h describes them.
 
 use std::cell::Cell;
 use std::panic;

@@ -1,5 +1,7 @@
-/* Protection keys: memory that a thread may not read until a handler lets it, rights that functions
- * change and keep. */
+/*
+ * Protection keys: memory that a thread may not read until a handler permits it, and rights that
+ * functions change and keep.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

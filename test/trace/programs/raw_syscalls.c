@@ -1,6 +1,8 @@
-/* Threads and processes that the C library knows nothing of, made by the bare system calls: clone
- * with and without shared memory, with a stack and without, clone3, fork, vfork; threads that share
- * all but their stack, the thread pointer included. */
+/*
+ * Threads and processes that the C library does not know, made by raw system calls: clone with and
+ * without shared memory, with and without a stack, clone3, fork, vfork. Some threads share all but
+ * their stack, even the thread pointer.
+ */
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
-// _registers_call(before, after, thunk) fills every register from BEFORE, goes to THUNK, which calls a function as often as
-// before->times says, and saves what it finds then to AFTER. The functions follow: they change nothing that the caller
-// does not expect, and keep to no convention. Called again, they change nothing more. x30 is what calls leave in it.
+// _registers_call(before, after, thunk) fills every register from BEFORE and goes to THUNK. THUNK
+// calls a function before->times times and saves all registers to AFTER. Then the functions follow.
+// They keep to no calling convention, and change nothing that their caller does not expect. A
+// second call changes nothing more. x30 is what calls leave in it.
 
         .arch   armv8.5-a+sve
 

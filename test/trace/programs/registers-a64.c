@@ -1,8 +1,8 @@
 /*
- * Calls functions of their own conventions with every register filled, and says which came back
- * different: general registers, the stack pointer and what lies above it, flags, vector registers,
- * on processors with SVE as wide as they are, with predicates and FFR; FPCR, FPSR, the thread
- * pointer; and errno.
+ * Calls functions without a common calling convention, with every register filled, and prints which
+ * registers came back different. Registers are the general ones, the stack pointer and the memory
+ * above it, flags, and vector registers. On processors with SVE they have their full width, with
+ * predicates and FFR. Also compared: FPCR, FPSR, the thread pointer, and errno.
  *
  * registers-a64 BURST: calls each function BURST times in a row while its tracer is stopped, so
  * that the ring gets full.

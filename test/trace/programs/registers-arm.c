@@ -1,8 +1,8 @@
 /*
- * Calls functions of A32 and T32 with entries and exits of all kinds (test/arch/arm/module.S) with
- * every register filled, and prints what has become of all: general registers, flags with Q and GE,
- * vector registers, FPSCR, and the stack. Traced, it must print the same. (So it must not be
- * position-independent: some of the functions leave addresses.)
+ * Calls functions of A32 and T32 with entries and exits of all kinds (test/arch/arm/module.S), with
+ * every register filled. Prints all registers afterwards: general registers, flags with Q and GE,
+ * vector registers, FPSCR, and the stack. Traced, it must print the same. Some functions leave
+ * addresses in registers, so the program must not be position-independent.
  *
  * registers-arm BURST: calls each function BURST times in a row while its tracer is stopped, so
  * that the ring gets full.

@@ -1,7 +1,7 @@
-# registers_call(before, after) fills every register from BEFORE, calls before->function as often as
-# before->times says, each time with the same flags, and saves what it finds then to AFTER. The
-# functions follow: they change nothing that the caller does not expect, and keep to no convention.
-# Called again, they change nothing more.
+# registers_call(before, after) fills every register from BEFORE, calls before->function
+# before->times times, each time with the same flags, and saves all registers to AFTER. Then the
+# functions follow. They keep to no calling convention, and change nothing that their caller does
+# not expect. A second call changes nothing more.
 
     .set FLAGS, 16 * 8
     .set MASK, 17 * 8

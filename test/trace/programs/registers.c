@@ -1,7 +1,7 @@
 /*
- * Calls functions of their own conventions with every register filled, and says which register came
- * back different: general registers, flags, vector, mask, tile (AMX) and x87 registers, MXCSR, the
- * x87 control and status words, protection keys; and errno.
+ * Calls functions without a common calling convention, with every register filled, and prints which
+ * registers came back different. Compared are general registers, flags, vector, mask, tile (AMX)
+ * and x87 registers, MXCSR, the x87 control and status words, protection keys, and errno.
  *
  * registers BURST: calls each function BURST times in a row while its tracer is stopped, so that
  * the ring gets full.

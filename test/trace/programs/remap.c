@@ -1,5 +1,7 @@
-/* Moves its own code to anonymous memory at the same addresses, as programs do that want it on huge
- * pages, then loads and unloads libraries. */
+/*
+ * Moves its own code to anonymous memory at the same addresses, as programs do to get huge pages.
+ * Then it loads and unloads libraries.
+ */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

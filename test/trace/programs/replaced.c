@@ -1,5 +1,7 @@
-/* A library is replaced on disk while it is mapped (renamed over, removed), and written anew in
- * place with its times as before while it is not; another one never had a name. */
+/*
+ * A library is replaced on disk while it is mapped (renamed over, removed). While it is not mapped,
+ * it is rewritten in place with its old times. Another library never had a name.
+ */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

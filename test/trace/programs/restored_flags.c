@@ -1,5 +1,7 @@
-/* Code that interrupts others gives them their flags back right before it returns (Go's
- * asyncPreempt): whoever is interrupted between a comparison and its branch relies on that. */
+/*
+ * Code that interrupts other code restores the flags right before it returns (Go's asyncPreempt).
+ * Code that is interrupted between a comparison and its branch depends on these flags.
+ */
 #include <stdio.h>
 
 #include "expect.h"

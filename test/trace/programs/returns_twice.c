@@ -1,5 +1,7 @@
-/* Functions whose calls return twice, traced themselves: each is called once, and its first return
- * ends it. Linked statically, so that they are functions of the program. */
+/*
+ * Traced functions whose calls return twice: each call is counted once, and its first return ends
+ * it. Linked statically, so that they are functions of the program.
+ */
 #include <setjmp.h>
 #include <stdio.h>
 #include <sys/wait.h>

@@ -1,7 +1,9 @@
-/* Takes samples of its own stack, as profilers do: SIGPROF arrives anywhere, in two threads, and
- * its handler walks the stack with backtrace() and _Unwind_Backtrace. Each sample must be complete,
- * name code of the program and its libraries only, and show as many frames as there are; but for
- * those that come where a module has no unwind information (AArch64's stubs of the PLT). */
+/*
+ * Samples its own stack as profilers do. SIGPROF arrives at any instruction in two threads, and its
+ * handler walks the stack by backtrace() and _Unwind_Backtrace. Each sample must be complete: it
+ * names only code of the program and its libraries, and has the right number of frames. Excepted
+ * are samples in code without unwind information (AArch64's PLT stubs).
+ */
 #include <execinfo.h>
 #include <link.h>
 #include <pthread.h>

@@ -1,6 +1,8 @@
-/* A seccomp filter that kills for any call but those that the program makes itself: write, clone,
- * wait4 and exit. Nothing that traces its threads and its child may make another one, full rings
- * included. */
+/*
+ * A seccomp filter kills for any call except those of the program itself: write, clone, wait4 and
+ * exit. Stubs and agent in its threads and its child may make no other call, even when rings are
+ * full.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -1,11 +1,13 @@
-/* Built with XRay's sleds at entries, returns and tail jumps (clang -fxray-instrument). The program
- * does the first half of patching them by itself, then has them patched and unpatched by its
- * runtime, alone and while threads run through them; the runtime's handler counts what it sees.
- * Calls are the same in any case.
+/*
+ * A program with XRay's sleds at entries, returns and tail jumps (clang -fxray-instrument). It does
+ * the first half of patching them by itself. Then its runtime patches and unpatches them, alone and
+ * while threads run through them. The runtime's handler counts its events. The calls are the same
+ * in all cases.
  *
- * Functions named after "shared" have no room beside a sled: their return is reached by a branch as
- * well, or there is nothing but sleds. What is in a sled is lost when that is patched, so that
- * calls of these are counted and compared only while it is not. */
+ * Functions named after "shared" have no room beside a sled: a branch also leads to their return,
+ * or they consist of sleds. Events in a sled are lost while the sled is patched, so the calls of
+ * these functions are compared only while it is not.
+ */
 #include "expect.h"
 
 #include <pthread.h>

@@ -1,8 +1,10 @@
-/* Stacks that grow in pieces (-fsplit-stack): functions that find no room for their frame run it on
- * a new piece, and return through code of the compiler's. Deep, again and again at the border of a
- * piece, with variable frames, with longjmp, in threads. Of the first thread the kernel chooses
- * where the pieces lie; of each other one this program does: downwards, upwards, between one
- * another, with the thread's first piece in their middle. */
+/*
+ * Stacks that grow in pieces (-fsplit-stack). A function that finds no room for its frame runs on a
+ * new piece, and returns through code of the compiler's. Tested are deep calls, repeated calls at
+ * the border of a piece, variable frames, longjmp, and threads. For the first thread the kernel
+ * chooses where the pieces lie. For the others this program does: downwards, upwards, interleaved,
+ * or around the thread's first piece.
+ */
 #include <alloca.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * Text that is longer than jumps lead. Whoever builds this puts FAR, a section of code of its own,
- * many megabytes behind the rest, as linkers would if there were as much other code between.
+ * Text that is longer than jumps reach. The build puts FAR, a section of code, many megabytes
+ * behind the rest, as linkers would if there were as much other code between.
  */
 #include "expect.h"
 #include <stdio.h>

@@ -1,6 +1,7 @@
-/* What a stack's first function returns to, that nobody called: one instruction behind the
- * beginning of another function, a nop, so that it looks like what stands behind a call (Go's
- * goexit). */
+/*
+ * A stack's first function was called by no function. It returns to a nop, one instruction behind
+ * the beginning of another function, which looks like the place behind a call (Go's goexit).
+ */
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>

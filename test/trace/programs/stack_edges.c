@@ -1,5 +1,7 @@
-/* Stacks that begin right at their ends, above which nothing is mapped: what runs there first has
- * been called by nobody, and has no return address. */
+/*
+ * Stacks that begin right at their ends, above which nothing is mapped. The first function on them
+ * has no caller and no return address.
+ */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdio.h>

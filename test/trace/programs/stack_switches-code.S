@@ -1,4 +1,4 @@
-# Ways to change the stack that no library knows of.
+# Ways to change the stack that no library knows.
 
 .macro function name
     .globl \name

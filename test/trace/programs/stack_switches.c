@@ -1,6 +1,8 @@
-/* Stacks switched by hand-written assembly: coroutines that resume each other by a return and by a
- * jump (which spoor does not take for an exit), calls on another stack and from there on a
- * third, and all of it in a handler, too. And calls that are left by hand, as by longjmp. */
+/*
+ * Hand-written assembly switches stacks. Coroutines resume each other by a return and by a jump,
+ * which spoor does not count as an exit. Calls run on another stack and from there on a third. All
+ * of this happens in a handler, too. Also calls that are left by hand, as by longjmp.
+ */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>

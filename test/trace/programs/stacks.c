@@ -1,6 +1,6 @@
 /*
- * Calls probe() in many ways. Each time it prints who has called it: "want" are the functions of
- * this program, the nearest first, "seen" what backtrace() finds, as modules ("-" in static
+ * Calls probe() in many ways. Each time probe() prints its callers. "want" are the functions of
+ * this program, the nearest first. "seen" are the modules that backtrace() finds ("-" in static
  * programs).
  */
 #include <pthread.h>

@@ -1,5 +1,8 @@
-/* SIGALRM every 300 microseconds while functions of every kind call each other in two threads. The
- * handler calls traced functions itself; in the last part it leaves by siglongjmp now and then. */
+/*
+ * SIGALRM arrives every 300 microseconds while functions of every kind call each other in two
+ * threads. The handler calls traced functions itself. In the last part it sometimes leaves by
+ * siglongjmp.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,5 +1,7 @@
-/* Tail calls (built with -O2, where compilers make jumps of them): direct, conditional, through a
- * pointer, mutual, to another file's function, and out of a function without a frame. */
+/*
+ * Tail calls (built with -O2, where compilers make jumps of them): direct, conditional, through a
+ * pointer, mutual, to a function of another file, and out of a function without a frame.
+ */
 #include "expect.h"
 #include <stdio.h>
 

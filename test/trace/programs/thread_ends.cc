@@ -1,6 +1,8 @@
-/* Threads that end early, out of deep frames with and without destructors: pthread_exit,
- * cancellation while they are blocked (in a read, a condition, a sleep) and while they run, at any
- * instruction (where unwind tables allow that). */
+/*
+ * Threads that end early, out of deep frames with and without destructors: by pthread_exit, by
+ * cancellation while they are blocked (in a read, a condition, a sleep), and by cancellation at any
+ * instruction (where unwind tables allow that).
+ */
 #include <cstdio>
 #include <cxxabi.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* exec from a thread that is not the first: the process goes on under the first thread's id. */
+/* exec from a thread that is not the first: the process continues under the first thread's id. */
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

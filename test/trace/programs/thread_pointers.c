@@ -1,6 +1,8 @@
-/* Threads by raw clone that have one thread pointer and run at the same time: on stacks that lie
- * side by side, on one in the frame of who made them, deep and flat; and later ones on stacks that
- * others had. */
+/*
+ * Threads by raw clone that share one thread pointer and run at the same time: on stacks side by
+ * side, on a stack in the frame of their maker, deep and flat. Later threads use stacks of earlier
+ * ones.
+ */
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Functions of thrown.so. */
+/* The functions of thrown.so. */
 typedef int thrown_function(int);
 
 int thrown_throw(int n);                            /* throws it */

@@ -1,6 +1,6 @@
 /*
- * A program that stops its tracer, all of it, so that nobody empties its ring (registers.c). For
- * programs of one file.
+ * Stops and continues the program's tracer, with all its threads, so that the ring fills up
+ * (registers.c). Each program includes this file once.
  */
 #pragma once
 

@@ -1,5 +1,7 @@
-/* The program's own use of what debuggers use: int3, single steps, SIGTRAP raised and blocked, and
- * illegal instructions that a handler skips. */
+/*
+ * The program uses the means of debuggers itself: int3, single steps, SIGTRAP raised and blocked,
+ * and illegal instructions that a handler skips.
+ */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>

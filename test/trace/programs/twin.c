@@ -1,5 +1,7 @@
-/* One of two libraries, TWIN being a or b, whose functions lie at the same places under other
- * names. */
+/*
+ * One of two libraries (TWIN is a or b) whose functions lie at the same places under different
+ * names.
+ */
 #include "expect.h"
 
 #define PASTE(a, b) a##b

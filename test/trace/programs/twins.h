@@ -1,4 +1,4 @@
-/* Calls into the libraries that twin.c makes, with their marks. */
+/* Calls into the libraries of twin.c, with their marks. */
 #pragma once
 
 #include <dlfcn.h>

@@ -1,5 +1,7 @@
-/* Pages in the middle of threads' own stacks that nobody can read, as runtimes put them there that
- * watch for recursion: what is called below them runs as ever. */
+/*
+ * Unreadable pages in the middle of threads' own stacks, as runtimes put them there to detect deep
+ * recursion. Calls below them work as usual.
+ */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,8 @@
-/* Values that live in registers across calls: vectors as arguments and results, in registers that
- * only -fipa-ra leaves alone, rounding modes and exceptions of both floating-point units, errno.
- * Nothing marks the calls: marks would clear the registers. */
+/*
+ * Values that live in registers across calls: vectors as arguments and results, in registers that
+ * only -fipa-ra leaves alone, rounding modes and exceptions of both floating-point units, and
+ * errno. The calls have no marks, because marks would clear the registers.
+ */
 #include <complex.h>
 #include <errno.h>
 #include <fenv.h>

@@ -1,5 +1,7 @@
-/* Virtual calls: through one base, through the second of two (a thunk adjusts the pointer), through
- * a virtual base; pointers to members; pure virtual ones; destructors. */
+/*
+ * Virtual calls: through one base, through the second of two (a thunk adjusts the pointer), through
+ * a virtual base. Also pointers to members, pure virtual functions, and destructors.
+ */
 #include <cstdio>
 #include <memory>
 #include <vector>

@@ -3,26 +3,28 @@
  *
  *     # the rest of the line is a comment
  *     process PID COMMAND
- *     function NAME                    the name is the rest of the line; with -: none
- *     alias NAME                       another name of the function before
- *     inexact                          not all exits of that one are patched
- *     entries N N N N N N              sites of the module that comes next, by tier, beginning with
- *     exits N N N N N N                none
- *     refused TAG COUNT                functions of that module that were refused
- *     module NAME                      what stands before it is this module's
+ *     function NAME                    NAME is the rest of the line; "-": no name
+ *     alias NAME                       another name of the previous function
+ *     inexact                          not all exits of the previous function are patched
+ *     entries N N N N N N              sites of the next module by tier, beginning with none
+ *     exits N N N N N N
+ *     refused TAG COUNT                refused functions of the next module
+ *     module NAME                      what precedes it belongs to this module
  *     status NUMBER                    the program's
  *     thread PID TID NAME              streams are numbered in this order, from 0
  *     TICKS STREAM enter FUNCTION SP   functions by number, from 1; SP hexadecimal: native stacks
  *     TICKS STREAM return FUNCTION SP  lie below 0x20000, which the trace knows, others above
  *     TICKS STREAM tail FUNCTION SP
  *     TICKS STREAM lost COUNT
- *     TICKS STREAM frames FUNCTION@SP,…  what is open, the outermost first; or "frames -"
+ *     TICKS STREAM frames FUNCTION@SP,…  the open calls, the outermost first; or "frames -"
  *     TICKS STREAM end
- *     caller CHAIN ADDRESS MODULE FUNCTION   who called: chains are numbered in this order, from 8;
- * of lower numbers each is an end; ADDRESS hexadecimal; -: no name TICKS STREAM callers CHAIN of
- * the entry that comes next TICKS PID paused                 likewise resumed, left, ended TICKS
- * choose ADDED REMOVED OPTIONS crash                            the recording stops here, FILE.part
- * is left
+ *     caller CHAIN ADDRESS MODULE FUNCTION
+ *                                      a caller; chains are numbered in this order, from 8; lower
+ *                                      numbers are ends; ADDRESS hexadecimal; "-": no name
+ *     TICKS STREAM callers CHAIN       of the next entry
+ *     TICKS PID paused                 likewise resumed, left, ended
+ *     TICKS choose ADDED REMOVED OPTIONS
+ *     crash                            the recording stops here, FILE.part is left
  *
  * In names, \x1b and the like stand for bytes.
  */

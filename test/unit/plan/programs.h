@@ -1,4 +1,4 @@
-/* What test_programs and the walk through trampolines share: the file that is judged. */
+/* The file under test, shared by test_programs.c and trampolines.c. */
 #pragma once
 
 #include "oracle.h"

@@ -1,10 +1,10 @@
 /*
- * What the code itself tells of the depth of the stack, against call-frame information: over whole
+ * Depths of the stack that the code itself shows, compared with call-frame information. Over whole
  * libraries and programs the two never differ at a return or jump.
  *
- *     test_plan_depth [FILE PERCENT]...      PERCENT: of these places at least so many agree
+ *     test_plan_depth [FILE PERCENT]...      PERCENT: the least share of places where both agree
  *
- * Unknown are landing pads mostly, which only unwinders go to: C++ has many.
+ * Most unknown depths are at landing pads, which only unwinders reach: C++ has many.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Whole programs and libraries, planned, emitted, and checked by somebody else:
- * Capstone decodes every function and every trampoline anew.
+ * Whole programs and libraries are planned and emitted. Capstone, independent of spoor's decoder,
+ * then decodes every function and every trampoline anew.
  *
  *     test_programs FILE…          (files that do not exist are left out)
  */

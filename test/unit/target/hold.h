@@ -1,4 +1,4 @@
-/* All registers of a thread, held for as long as hold_flag is 0 (in hold.S). */
+/* A thread that keeps its values in all registers as long as hold_flag is 0 (in hold.S). */
 #pragma once
 
 #ifndef __ASSEMBLER__

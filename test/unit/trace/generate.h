@@ -1,7 +1,4 @@
-/*
- * Streams of events as programs make them, from a seed: what the tests write,
- * the benchmark measures and the fuzzer starts from.
- */
+/* Streams of events as programs make them, from a seed: input of tests, benchmark and fuzzer. */
 #pragma once
 
 #include "base/types.h"

@@ -1,9 +1,8 @@
 /*
- * The rules of calls.h, one a test. Each test plays events and draws what is
- * expected: "+a" a call of function a opens, "-a" it returned, "~a" it gave way
- * to a tail call, "!a" it was unwound, "xa" frames showed that it was over, ".a" its thread ended,
- * "?a" it was open at the end; a digit before it is its stack, if not 0; behind each close stands
- * its parent.
+ * The rules of calls.h, one a test. Each test plays events and draws what is expected: "+a" a call
+ * of function a opens, "-a" it returned, "~a" it gave way to a tail call, "!a" it was unwound, "xa"
+ * frames showed that it was over, ".a" its thread ended, "?a" it was open at the end. A digit
+ * before a letter is its stack, if not 0. Behind each close stands its parent.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Frames that were open at a time: written, read back in their place among the events, damaged. */
+/* Records of open frames: written, read back in their place among the events, damaged. */
 #include <string.h>
 
 #include "support.h"

@@ -2,8 +2,8 @@
  * Stacks that go from thread to thread and from place to place (calls.h). Each test plays events of
  * two threads and draws what is expected: "+a" a call of function a opens, "-a" it returned, "!a"
  * it was unwound, "xa" frames showed that it was over, ".a" its thread ended, "?a" it was open at
- * the end. Before it stands its stack, if that is no thread's own; behind it its caller; behind a
- * close from elsewhere than where the call began, that thread: "1-ba@0".
+ * the end. The stack stands before it, if no thread owns it, and its caller behind it. A close in
+ * another thread than the call's first one has that thread at its end: "1-ba@0".
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,15 +1,16 @@
 /*
- * A program that comes to stand in a place that its argument names, with a chain of calls that it
- * has noted itself: each function writes down who it is and where its frame begins.
+ * A program that stops in a place that its argument names, and notes its own chain of calls: each
+ * function writes down its address and where its frame begins.
  *
  *     deep     800 calls, then a system call
- *     signal   a handler, on a stack of its own, of a signal that came in the middle of calls
- *     plain    the same on the same stack
- *     threads  six threads, in calls of their own; the main thread waits for them
- *     bottom   a stack whose outermost function has nowhere to return to
- *     turns    calls for ever, to be stopped anywhere
+ *     signal   a handler, on an alternate stack, of a signal that interrupted calls
+ *     plain    the same without an alternate stack
+ *     threads  six threads, each in calls of its own; the main thread waits for them
+ *     bottom   a stack whose outermost function has no return address
+ *     turns    calls without end, to be stopped at any instruction
  *
- * When it stands (of the threads, each), it writes to standard output where its notes are.
+ * When it has arrived there (with threads: each of them), it writes the address of its notes to
+ * standard output.
  */
 #include <pthread.h>
 #include <signal.h>

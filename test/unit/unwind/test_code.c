@@ -1,6 +1,6 @@
 /*
- * A step to the caller where tables of 32-bit Arm or the code tell, on any host: a stack as a
- * program leaves it that has these functions.
+ * Steps to the caller by tables of 32-bit Arm or by code, on any host. The stack is the one that a
+ * program with these functions leaves:
  *
  *     callee   T32   push {r4, lr}; sub sp, #8; bl callee; nop; add sp, #8; pop {r4, pc}
  *     restorer T32   mov.w r7, #119; svc #0

@@ -1,4 +1,4 @@
-/* Memory dumps in all the forms in which people have them. */
+/* Memory dumps in all the forms in which tools write them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

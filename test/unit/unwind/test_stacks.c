@@ -1,6 +1,6 @@
 /*
- * Stacks of real programs that were stopped, compared with what their functions have noted of
- * themselves (standing.c).
+ * Stacks of real programs that were stopped, compared with the calls that their functions have
+ * noted (standing.c).
  */
 #include <fcntl.h>
 #include <signal.h>
