@@ -76,7 +76,7 @@ static void check_flow(uint32_t word, const struct insn *in, const struct oracle
         differ(word, o, "an exclusive load, or none");
 }
 
-/* What reads the pc is written anew, or stays; nothing else is. */
+/* An instruction that reads the pc is rewritten or stays; others are copied. */
 static void check_pc(uint32_t word, const struct insn *in, const struct oracle_a32 *o) {
     struct relocated r = {0};
     if (in->kind == INSN_CALL || o->direct || in->kind == INSN_CALL_INDIRECT)
@@ -148,7 +148,7 @@ static void capstone_agrees_on_all_groups(void **state) {
     assert_in_range(tally.fixed, 0, WORDS / 4);
 }
 
-/* Each of the fields that are registers is the pc one time, and each condition is met. */
+/* Each register field is the pc once, and each condition occurs. */
 static void capstone_agrees_on_words_with_pc(void **state) {
     (void)state;
     enum { EACH = 100 };
@@ -165,7 +165,7 @@ static void capstone_agrees_on_words_with_pc(void **state) {
     assert_true(tally.known > 4096 * EACH / 4);
 }
 
-/* Rare ones are met by varying what is around their fixed bits. */
+/* Varying the bits around their fixed ones makes rare instructions. */
 static void capstone_agrees_on_rare_forms(void **state) {
     (void)state;
     static const uint32_t forms[] = {
@@ -378,7 +378,7 @@ static void flags_written_for_certain(void **state) {
 
 /* ---- text ---- */
 
-/* Capstone's names of registers, numbers and places as ours. */
+/* Turns Capstone's names of registers, numbers and places into those of spoor. */
 static void normalise(const char *text, char *out, size_t room) {
     size_t n = 0;
     while (*text && n + 24 < room) {
@@ -400,7 +400,7 @@ static void normalise(const char *text, char *out, size_t room) {
     out[n] = '\0';
 }
 
-/* Also a field of bits that would end before it begins. */
+/* Also true of a bit field that would end before it begins. */
 static bool is_spelt_otherwise(uint32_t word, const char *text, const struct insn *in) {
     static const char *const others[] = {"vmov", "vcmp", "vpush", "vpop", "vldm",
                                          "vstm", "mrs",  "vmrs",  "nop"};

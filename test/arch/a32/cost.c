@@ -8,7 +8,7 @@
  */
 #include "stage.h"
 
-/* As a program's own stack: words of nothing, and KEPT first ones that may be addresses. */
+/* A stack like that of a program: zeros, and at its start KEPT words that may be addresses. */
 static void fill_stack(uint32_t words, uint32_t kept) {
     uint32_t *stack = pointer(GROUND_STACK);
     memset(stack, 0, words * sizeof *stack);

@@ -50,7 +50,7 @@ static void check_events(void) {
     check_recorded((struct stub_spec){.site = SITE | EVENT_RETURN, .pops = 1020, .behind = 254}, 0);
 }
 
-/* The return address is in lr, or one of the words that a return takes. */
+/* The caller is in lr, or in the word of the stack that a return takes. */
 static void check_callers(void) {
     static const struct {
         uint32_t address;
@@ -89,7 +89,7 @@ struct way {
     uint8_t variant;
     enum overflow overflow;
     unsigned arrives;
-    bool known, again; /* again: comes back to where the lane is looked for */
+    bool known, again; /* again: returns to the lane lookup */
     uint64_t head, limit;
 };
 
@@ -103,7 +103,7 @@ static const struct way ways[] = {
     {STUB_HOOK, OVERFLOW_WAIT, HOOK, true, false, 0, RING},
 };
 
-/* What is found there: where to come back to, the table and the lane; and nothing is reserved. */
+/* The agent finds the address to return to, the table and the lane; nothing is reserved. */
 static void check_way(const struct way *w) {
     struct state in;
     const struct stub_spec s = {.variant = w->variant, .site = SITE, .overflow = w->overflow};
@@ -143,7 +143,8 @@ static void check_lane_lookup(void) {
         write_lane(0, RING, off[i]);
         expect_run("who is sought", EVENT_BYTES);
     }
-    write_agent(CONTROL_OWNER_DIED); /* whoever is not found has the sink, if nobody would help */
+    write_agent(
+        CONTROL_OWNER_DIED); /* without a lane the thread gets the sink, if no tool would answer */
     write_lane(0, RING, 0);
     memset(pointer(LANES), 0xff, LANES_BYTES);
     expect_run("who is not found", 0);
@@ -151,7 +152,7 @@ static void check_lane_lookup(void) {
         ground_fail("who is not found", stub_at, "does not write to the sink");
 }
 
-/* Not even who could be found: others would be sought in vain at each event. */
+/* After the tool's death no lane is looked up: each event would search in vain. */
 static void check_no_lane_lookup_for_a_dead_tool(void) {
     write_agent(CONTROL_OWNER_DIED);
     reader.owner = CONTROL_OWNER_DIED;
@@ -162,7 +163,8 @@ static void check_no_lane_lookup_for_a_dead_tool(void) {
         ground_fail("who would be sought", stub_at, "is");
 }
 
-/* Threads with one pointer are known by where their stacks are: the stub's is from SP on. */
+/* Threads that share one thread pointer differ by their stack ranges: the stub's stack begins at
+ * SP. */
 static void check_stack_ranges(void) {
     const uint32_t self = thread_pointer(), sp = GROUND_STACK - ARM_STUB_FRAME;
     const struct lane_stack_range ranges[] = {
@@ -183,7 +185,8 @@ static void check_stack_ranges(void) {
     expect_run("who has a stretch", EVENT_BYTES);
     if (sink->head)
         ground_fail("who has a stretch", stub_at, "gets another's");
-    memset(&at[4].thread_pointer, 0xff, sizeof at[4].thread_pointer); /* what follows is nobody's */
+    memset(&at[4].thread_pointer, 0xff,
+           sizeof at[4].thread_pointer); /* the entries after this one are unused */
     expect_run("who has none", 0);
     if (sink->head != 2 * EVENT_BYTES)
         ground_fail("who has none", stub_at, "does not write to the sink");
@@ -199,7 +202,7 @@ static void check_dropping(void) {
         ground_fail("what is lost", stub_at, "is not counted");
 }
 
-/* Another thread makes room, or clears the hook, when it sees that somebody waits. */
+/* Another thread makes room, or clears the hook, when it sees a waiting thread. */
 static void *help(void *unused) {
     for (int i = 0; i < 2; i++) {
         while (!__atomic_load_n(&lane()->hook, __ATOMIC_ACQUIRE) &&
@@ -242,7 +245,7 @@ static void check_no_wait_for_a_dead_tool(void) {
 
 static unsigned interruptions;
 
-/* As a handler whose functions have stubs, too. */
+/* A handler whose functions have stubs, too. */
 static void interrupt(int sig, siginfo_t *info, void *frame) {
     if ((uintptr_t)info->si_addr - LANE >= LANE_RING || interruptions++ > 2)
         signal(sig, SIG_DFL);

@@ -65,7 +65,7 @@ static void check_piece(const struct piece *p) {
         compare(p, out);
 }
 
-/* A return that authenticates: notes that span nothing. */
+/* An authenticating return has marks of length 0. */
 static void check_return(const char *what, uint32_t word, uint32_t authenticates) {
     static const uint32_t ret = 0xd65f03c0;
     static const regs_word_t words[BRIDGE_WORDS] = {10, 11, 12, 13, 18};
@@ -97,7 +97,7 @@ static void check_return(const char *what, uint32_t word, uint32_t authenticates
     }
 }
 
-/* Who has come somewhere by an indirect branch may go on elsewhere at any instruction (BTI). */
+/* After an indirect branch a thread may be continued at any instruction (BTI). */
 static void check_branched(void) {
     static const uint64_t btype = 3 << 10, flags = UINT64_C(0xa) << 28;
     struct regs regs = {.raw = {.pc = NEAR, .pstate = btype | flags}};

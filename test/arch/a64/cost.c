@@ -33,7 +33,7 @@ static void write_lane(uint32_t words) {
     lane->ring_mask = RING - 1;
 }
 
-/* The stub and the agent that it asks; returns where the code ends. */
+/* Writes the stub and its agent; returns the end of the code. */
 static uint64_t write_code(void) {
     uint8_t code[STUB_MAX_BYTES];
     const struct stub_spec spec = {
@@ -46,7 +46,7 @@ static uint64_t write_code(void) {
     return STUB + size;
 }
 
-/* As a program's own stack: words of nothing, and KEPT first ones that may be addresses. */
+/* A stack like that of a program: zeros, and at its start KEPT words that may be addresses. */
 static void fill_stack(uint32_t words, uint32_t kept) {
     uint64_t *stack = pointer(GROUND_STACK);
     memset(stack, 0, words * sizeof *stack);

@@ -35,7 +35,7 @@ static void put_piece(uint64_t at, const uint8_t *bytes, size_t size) {
     put(bytes, size);
 }
 
-/* Backends of other machines than the host's have no agent. */
+/* Foreign backends have no agent. */
 static void give_agent(struct plan *plan) {
     a32 = arch_a32;
     t32 = arch_t32;

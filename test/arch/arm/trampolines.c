@@ -107,7 +107,7 @@ static void know_thread(uint32_t area) {
     keys[self >> LANES_SHIFT & ((1U << LANES_BITS) - 1)] = (struct lane_key){self, LANE};
 }
 
-/* ---- traps, and the clock, which emulators do not let programs read ---- */
+/* ---- traps, and the clock, which emulators may not let programs read ---- */
 
 static uint64_t ticks;
 
@@ -121,7 +121,7 @@ static bool clock_registers(const uint8_t *code, bool t32, unsigned *low, unsign
     return (word & 0x0ff00fff) == 0x0c500f1e; /* mrrc p15, 1, low, high, c14 */
 }
 
-/* What spoor would do: no code has run yet but the trap. */
+/* Continues a thread at a trap as spoor would: no code but the trap has run yet. */
 static bool send_on(ucontext_t *c) {
     for (uint32_t i = 0; i < head.patches; i++)
         if (patches[i].at == c->uc_mcontext.arm_pc && patches[i].trampoline) {
@@ -131,8 +131,10 @@ static bool send_on(ucontext_t *c) {
     return false;
 }
 
-static const struct laid_mark *stop; /* where a thread is stopped, to be put back by this mark */
-static const struct laid_function *stopped; /* in this function's code, which becomes its own */
+static const struct laid_mark
+    *stop; /* the mark at which a thread is stopped, to be put back by it */
+static const struct laid_function
+    *stopped; /* the function in whose code it stops; its text is restored */
 static uint32_t under_stop, stops;
 
 static uint32_t trap_for(const struct laid_mark *m) {
@@ -168,7 +170,7 @@ static void end_stop(void) {
     stop = NULL;
 }
 
-/* What spoor does to a stopped thread when it has given the program its code back. */
+/* Does what spoor does to a stopped thread after it has restored the text. */
 static void put_back(ucontext_t *c, const struct laid_mark *m) {
     enum { STATE = 0x0600fc20 /* IT and T */ };
     unsigned long *registers = &c->uc_mcontext.arm_r0, *cpsr = &c->uc_mcontext.arm_cpsr;
@@ -210,7 +212,7 @@ static void take(int sig, siginfo_t *info, void *context) {
     c->uc_mcontext.arm_pc += 4;
 }
 
-/* Handlers run on a stack of their own: below that of what is under test are its words. */
+/* Handlers run on an alternate stack: the words below the tested stack pointer are compared. */
 static void catch_signals(void) {
     static uint8_t stack[65536];
     struct sigaction action = {.sa_sigaction = take, .sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -219,7 +221,7 @@ static void catch_signals(void) {
     sigaction(SIGTRAP, &action, NULL);
 }
 
-/* ---- what must be the same ---- */
+/* ---- the state that must be the same ---- */
 
 struct outcome {
     struct state state;
@@ -229,7 +231,7 @@ struct outcome {
 static void run(const struct laid_function *f, uint64_t seed, struct outcome *ret) {
     struct state in;
     ground_fill(&in, seed);
-    if (seed % 3 == 0) /* for tests of them */
+    if (seed % 3 == 0) /* zeros, for tests of them */
         in.r[0] = 0;
     if (seed % 4 == 0)
         in.r[1] = 0;
@@ -247,17 +249,17 @@ struct call {
     uint32_t function, sp;
 };
 
-/* How many calls there must be. */
+/* The number of calls that there must be. */
 static uint32_t count_calls(const char *name, const struct outcome *o) {
     const char *what = name + strcspn(name, "_");
     uint32_t tails = o->state.r[9] - !strncmp(what, "_other", 6);
     uint32_t calls = o->state.r[8] - !strncmp(what, "_called", 7);
-    if (filtered && !strncmp(what, "_inner", 6)) /* what it calls goes on with others */
+    if (filtered && !strncmp(what, "_inner", 6)) /* its callee jumps to others */
         return 1;
     return 1 + tails + (filtered ? 0 : calls);
 }
 
-static uint32_t returned_for; /* callers, by what they had called */
+static uint32_t returned_for; /* return addresses, by the functions that were called */
 
 static bool events_are_right(uint32_t number, const struct outcome *o) {
     struct call open[MOST_CALLS];
@@ -279,7 +281,7 @@ static bool events_are_right(uint32_t number, const struct outcome *o) {
                 return false;
             open[depth++] = call;
             break;
-        case EVENT_CONTROL: /* behind its `push {r4, lr}` */
+        case EVENT_CONTROL: /* behind the function's `push {r4, lr}` */
             if (!top || call.sp != top->sp - 8 + 1)
                 return false;
             controls++;
@@ -306,12 +308,12 @@ static void tell_events(void) {
                (unsigned)event(i)->sp_low);
 }
 
-/* What has no name is a routine within a function. */
+/* A function without a name is a routine within a function. */
 static bool is_called_only(const struct laid_function *f) {
     return !strcmp(f->name, "setjmp") || !strcmp(f->name, "?");
 }
 
-/* The file's entry is no function that is called. */
+/* The file's entry point is not called as a function. */
 static bool is_entry(const struct laid_function *f) { return !strcmp(f->name, "start"); }
 
 static void check_function(uint32_t number) {
@@ -346,11 +348,11 @@ static void check_function(uint32_t number) {
     }
 }
 
-/* ---- threads that are stopped anywhere in a trampoline, and put back ---- */
+/* ---- threads stopped at any instruction of a trampoline, and put back ---- */
 
 enum { FEW = 8 };
 
-/* Whether F, stopped at M, has gone on as if nothing had been. */
+/* Checks that F, stopped at M, has continued as if it had not been stopped. */
 static void check_move(const struct laid_function *f, const struct laid_mark *m,
                        const struct outcome here[FEW], uint32_t counts[2]) {
     const uint32_t before = stops;

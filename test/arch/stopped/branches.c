@@ -10,7 +10,7 @@
 #include "machine.h"
 
 enum { PLACE = GROUND + 0x8000, DATA = STACK + 0x1000, NEAR = PLACE + 0x60, CODE = 8 };
-/* The next instruction is the first, or the last, of those that an IT tells. */
+/* Conditions of IT: the next instruction is the first, or the last, that the IT governs. */
 enum { EQ = 0x08, NE = 0x18, GT = 0xc8, ITE_HI = 0x8c };
 
 struct form {
@@ -124,13 +124,13 @@ static const struct form t32_forms[] = {
     {"it gt; bgt.w", {0xc8, 0xbf, 0x00, 0xf0, 0x2e, 0xb8}, 6, 0},
 };
 
-/* Words that lead to different places. */
+/* Fills memory with addresses of different places. */
 static void lay_words(uint32_t start, uint32_t end, uint32_t to) {
     for (uint32_t at = start; at < end; at += sizeof to, to += (uint32_t)sizeof to)
         machine_write(at, &to, sizeof to);
 }
 
-/* Where registers and memory lead to: code of either state. */
+/* Registers and memory lead to code of either state. */
 static void lay(struct machine *m, bool t32) {
     const uint32_t to = NEAR + 0x1000 + t32;
     lay_words(DATA - 128, DATA + 128, NEAR + 0x800 + t32);
@@ -143,12 +143,14 @@ static void lay(struct machine *m, bool t32) {
 }
 
 static bool fill(const void *from, unsigned first, const regs_word_t *words, unsigned count) {
-    struct machine *m = (struct machine *)(uintptr_t)from; /* NOLINT: what take() has given */
+    struct machine *m =
+        (struct machine *)(uintptr_t)from; /* NOLINT: the pointer that take() passed */
     memcpy((uint8_t *)m->vectors + first * sizeof *words, words, count * sizeof *words);
     return true;
 }
 
-/* By the tool, until it is out of the form, and of the block. Returns whether it gets so far. */
+/* The tool takes branches until the machine is out of the form and of the IT block. Returns whether
+ * it gets so far. */
 static bool take(const struct form *form, struct machine *m) {
     struct regs *regs = &m->regs;
     const struct regs_reach reach = {machine_read, fill, m};
@@ -193,7 +195,7 @@ static bool read_nothing(const void *from, taddr_t at, regs_word_t *ret) {
     return false;
 }
 
-/* Nothing is changed by what is no branch, or cannot be taken. */
+/* The tool changes nothing for instructions that are no branches, or that it cannot take. */
 static void check_none(void) {
     static const struct form none[] = {
         {"bl", A32(0xeb00000eU)},           {"blx r3", A32(0xe12fff33U)},

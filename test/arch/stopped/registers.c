@@ -21,7 +21,7 @@ static void *pointer(uint32_t at) { return (void *)(uintptr_t)at; } /* NOLINT: a
 
 /* ---- signal frames ---- */
 
-/* `svc #0` at CALL, with the registers that a remote call has, returns from FRAME. */
+/* A remote call's `svc #0` at CALL, with the call's registers, returns from FRAME. */
 static void check_return(uint32_t seed, bool t32) {
     struct machine frame, call, out;
     static uint8_t bytes[4096];
@@ -50,7 +50,7 @@ static void check_return(uint32_t seed, bool t32) {
 
 static uint32_t known_pc, known_sp, known_link, found;
 
-/* The frame that it runs on is found among the words above, and registers in it. */
+/* The tool finds the signal frame of this stack among the words above, and the registers in it. */
 static void look(const void *frame, size_t offset) {
     const uint32_t *words = frame;
     struct regs_context context;
@@ -64,7 +64,7 @@ static void look(const void *frame, size_t offset) {
         machine_fail("a frame of the kernel's", "has no pc or sp where they are looked for");
 }
 
-/* The code that a handler returns to, and where that says the frame is. */
+/* The code that a handler returns to, and where that code expects the frame. */
 static void check_frame(struct machine_entry entry) {
     size_t offset = 77;
     uint8_t code[REGS_SIGNAL_RETURN_BYTES];
@@ -134,7 +134,7 @@ static void check_interrupted(void) {
     regs.raw.uregs[1] = (uint32_t)SECCOMP_IOCTL_NOTIF_RECV;
     if (!regs_is_interrupted(&regs))
         machine_fail("a wait for others' calls", "is not known");
-    regs.raw.uregs[ORIGINAL_R0] = UINT32_MAX; /* it comes from no call */
+    regs.raw.uregs[ORIGINAL_R0] = UINT32_MAX; /* no system call is to be restarted */
     if (regs_is_interrupted(&regs))
         machine_fail("what is no call", "is one");
 }
@@ -144,7 +144,7 @@ static void check_interrupted(void) {
 struct piece {
     const char *what;
     uint16_t code[12];
-    uint8_t halves, fits; /* how many, and how many of them are straight */
+    uint8_t halves, fits; /* halves: the piece's size; fits: how many of them run on the bridge */
     bool t32;
     uint8_t block, shift;
 };
@@ -161,7 +161,7 @@ static const struct piece pieces[] = {
     {"a block with a branch", {0x2001, 0x4770}, 2, 0, true, 0x04, 0},
 };
 
-/* On the bridge the code does what it does at FROM, and goes on behind that. */
+/* On the bridge the code has the same effect as at FROM, and continues behind it. */
 static void check_crossing(const struct piece *p, uint32_t seed) {
     struct machine in, here, there;
     uint8_t written[BRIDGE_WRITTEN], code[sizeof p->code];
@@ -190,7 +190,7 @@ static void check_crossing(const struct piece *p, uint32_t seed) {
     machine_compare(p->what, &here, &there);
 }
 
-/* A thread that stands at the gate gets back what that has saved. */
+/* A thread that stands at the gate gets back the registers that the gate has saved. */
 static void check_leaving(void) {
     const struct arm_agent_entries e = arm_agent_entries();
     const uint32_t words[BRIDGE_WORDS] = {10, 11, 12, 13, 17};

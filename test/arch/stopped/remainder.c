@@ -21,7 +21,7 @@ static struct remainder *remainder_of_lane(void) {
     return &((struct lane *)pointer(LANE))->remainder;
 }
 
-/* Behind write(FD, TEXT, WANTED), which has done DONE bytes. */
+/* The state behind write(FD, TEXT, WANTED), which has done DONE bytes. */
 static void fill(struct machine *m, int fd, uint32_t seed, bool t32) {
     machine_fill(m, seed);
     regs_set_pc(&m->regs, FROM);
@@ -33,7 +33,7 @@ static void fill(struct machine *m, int fd, uint32_t seed, bool t32) {
     m->regs.raw.uregs[7] = SYS_write;
 }
 
-/* REGS become those of the rest of the call that they stand behind. */
+/* Turns REGS into those of the remainder of the call behind which they are. */
 static void begin(struct machine *m, struct remainder *remainder) {
     const struct remainder_place place = {AGENT, LANE};
     struct remainder_call call;
@@ -53,7 +53,8 @@ static void begin(struct machine *m, struct remainder *remainder) {
     remainder_begin(&m->regs, &place, &call, args, remainder);
 }
 
-/* It comes back by itself, and by the tool where it has not begun or is over, with SUM. */
+/* The thread returns by itself. If the remainder has not begun or is over, the tool takes it out,
+ * with the result SUM. */
 static void check_remainder(const char *what, int fd, uint32_t seed, uint32_t sum) {
     struct machine expected, in, out;
     struct remainder_call call;
