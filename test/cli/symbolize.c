@@ -24,7 +24,7 @@ __attribute__((noinline, noreturn)) void stop(void) {
         sink = 3;
 }
 
-/* What follows the call is another function. */
+/* The call is the last instruction: another function follows. */
 __attribute__((noinline)) void last(void) {
     sink = 4;
     stop(); /* CALL stop */

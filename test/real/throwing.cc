@@ -45,7 +45,7 @@ struct Tracked {
     });
 }
 
-/* From within the library's sort, called back by it. */
+/* An exception out of the library's sort, through the comparison that it calls. */
 [[gnu::noinline]] int sort_or_throw(int limit) {
     std::vector<int> numbers(64);
     std::iota(numbers.rbegin(), numbers.rend(), 0);

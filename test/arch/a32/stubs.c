@@ -143,8 +143,7 @@ static void check_lane_lookup(void) {
         write_lane(0, RING, off[i]);
         expect_run("who is sought", EVENT_BYTES);
     }
-    write_agent(
-        CONTROL_OWNER_DIED); /* without a lane the thread gets the sink, if no tool would answer */
+    write_agent(CONTROL_OWNER_DIED); /* without a tool threads without a lane get the sink */
     write_lane(0, RING, 0);
     memset(pointer(LANES), 0xff, LANES_BYTES);
     expect_run("who is not found", 0);

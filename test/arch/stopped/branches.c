@@ -143,8 +143,7 @@ static void lay(struct machine *m, bool t32) {
 }
 
 static bool fill(const void *from, unsigned first, const regs_word_t *words, unsigned count) {
-    struct machine *m =
-        (struct machine *)(uintptr_t)from; /* NOLINT: the pointer that take() passed */
+    struct machine *m = (struct machine *)(uintptr_t)from; /* NOLINT: take() passed it */
     memcpy((uint8_t *)m->vectors + first * sizeof *words, words, count * sizeof *words);
     return true;
 }

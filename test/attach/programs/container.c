@@ -74,8 +74,7 @@ static void copy(const char *root, const char *given) {
     close(to);
 }
 
-/* The file system that the kernel begins with, in machines without a disk, gives way to none: what
- * is here is moved over it. */
+/* Moves the initial file system of a machine without a disk away: this one is moved over it. */
 static void become_file_system(void) {
     if (syscall(SYS_pivot_root, ".", ".") == 0)
         require(umount2(".", MNT_DETACH) == 0, "what was the root");

@@ -35,7 +35,7 @@ __asm__(".section .gopclntab, \"a\"\n\t"
 #define LIST "runtime.allgs"
 #endif
 
-struct goroutine { /* what Go's begins with */
+struct goroutine { /* the first fields of Go's */
     uintptr_t *low, *high;
     uintptr_t guards[2], panic, defer;
     const void *machine;
@@ -48,8 +48,8 @@ static struct {
     uintptr_t count, capacity;
 } list __asm__(LIST) __attribute__((used)) = {pointers, COUNT, COUNT};
 
-/* What a signal, and no code, may stop at: behind the first instruction of same. resume(SP) goes on
- * at the address on SP, and returns what comes out. */
+/* A place, behind the first instruction of same, where a signal may stop a thread but no branch
+ * leads. resume(SP) continues at the address that SP points to, and returns the result. */
 static volatile uintptr_t stopped_at = STOPPED_AT;
 uintptr_t same(uintptr_t n);
 uintptr_t resume(uintptr_t *sp);
@@ -121,7 +121,7 @@ static void prepare(int i) {
     pointers[i] = g;
 }
 
-/* Returns whether what came out is right. */
+/* Continues goroutine I; returns whether the result is right. */
 __attribute__((noinline)) static int go_on(int i, uintptr_t n) {
     uintptr_t *sp = goroutines[i].high - 16 - i % 300;
     sp[1] = n;

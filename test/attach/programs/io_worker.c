@@ -25,7 +25,7 @@ static char *map(int fd, size_t size, off_t at) {
     return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, at);
 }
 
-/* Asks for a read of FD that the kernel is to wait for in a thread of its own. */
+/* Requests a read of FD, for which the kernel waits in a thread of its own. */
 static bool ask(struct ring *r, int fd, char *bytes, unsigned size) {
     struct io_uring_params p = {.flags = 0};
     r->fd = (int)syscall(SYS_io_uring_setup, ENTRIES, &p);

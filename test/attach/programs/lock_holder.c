@@ -18,7 +18,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int holders, over;
 static _Atomic long asked, computed;
 
-/* As that of the C library, but that the lock can be held. */
+/* The C library's malloc, with a lock that a thread can hold. */
 void *malloc(size_t size) {
     pthread_mutex_lock(&lock);
     void *p = __libc_malloc(size);
@@ -80,8 +80,8 @@ int main(void) {
     static char room[BUFSIZ];
     const struct timespec nap = {.tv_nsec = 1000000};
     pthread_t threads[COUNT];
-    setvbuf(stdout, room, _IOFBF, sizeof room); /* or it would be allocated */
-    for (int i = COUNT; i-- > 0;)               /* those that hold locks last */
+    setvbuf(stdout, room, _IOFBF, sizeof room); /* otherwise stdio would allocate it */
+    for (int i = COUNT; i-- > 0;)               /* the threads that hold locks last */
         if (pthread_create(&threads[i], NULL, all[i], NULL) != 0)
             return 1;
     while (holders < HOLDERS || !asked || !computed)

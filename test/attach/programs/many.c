@@ -120,7 +120,7 @@ static void *fill(long megabytes) {
     return &m;
 }
 
-/* Makes COUNT children, which end at once, until INPUT says something. */
+/* Makes COUNT children at a time, which end at once, until INPUT is readable. */
 static void forks(long count, struct pollfd *input) {
     pid_t children[BATCH];
     int status, ready = 0;

@@ -49,7 +49,7 @@ static uintptr_t thread_pointer(void) {
 
 BARE unsigned long step(unsigned long n) { return n + 1; }
 
-/* So that two seconds of it are not too much to record. */
+/* Limits the rate of calls, so that two seconds of them can be recorded. */
 static BARE void pass_time(void) {
     for (volatile int i = 0; i < 20000; i++)
         ;
@@ -57,7 +57,7 @@ static BARE void pass_time(void) {
 
 static bool sleeps(unsigned long task) { return task % 2; }
 
-/* Without libc's own sleep, which wants a thread pointer. So does what binds a call lazily. */
+/* Sleeps without libc, whose sleep and whose lazy binding need a thread pointer. */
 static BARE void rest(void) {
     const struct { long seconds, ns; } some = {0, 2000000};
     syscall(SYS_nanosleep, &some, NULL);
@@ -76,7 +76,7 @@ static int work(void *argument);
 
 static BARE int work(void *argument) {
     unsigned long task = (unsigned long)argument, calls = 0;
-    if (task + 1 < TASKS) /* without CLONE_SETTLS: it begins with what this one has */
+    if (task + 1 < TASKS) /* without CLONE_SETTLS: the child has its parent's thread pointer */
         clone(work, stacks[task + 1] + STACK_BYTES, THREAD, (void *)(task + 1));
     __atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST);
     while (most ? calls < most : !over) {

@@ -24,7 +24,7 @@ static int gate[2];
 static pthread_barrier_t all_stand;
 static volatile long sum;
 
-/* Until the gate is closed. */
+/* Waits until the gate is closed. */
 KEEP static void stand(void) {
     char byte;
     pthread_barrier_wait(&all_stand);
@@ -96,7 +96,7 @@ static void wait_for_end(void) {
         continue;
 }
 
-/* Closes the gate when everybody stands and standard input has ended. */
+/* Closes the gate when all threads wait there and standard input has ended. */
 static void *opens(void *arg) {
     pthread_barrier_wait(&all_stand);
     puts("ready");

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-/* On AArch64 little is free below the first thread's control block, on 32-bit Arm nothing. */
+/* Little memory is free below the first thread's control block on AArch64, none on 32-bit Arm. */
 #ifdef __aarch64__
 enum { STACK = 16 << 10, CALLS = 1000 };
 #else
@@ -28,7 +28,7 @@ static ucontext_t first, second;
 static char *between;
 static volatile long sum;
 
-/* The lowest address of the map that ADDR is in. */
+/* The lowest address of the mapping that ADDR is in. */
 static uintptr_t start_of_map(uintptr_t addr) {
     unsigned long start, end, found = 0;
     char line[4352];
@@ -58,7 +58,7 @@ static void coroutine(void) {
     wait_for_line();
 }
 
-/* Gives back "", or what is in its way. */
+/* Returns "", or the reason why it cannot run. */
 static void *run_coroutine(void *unused) {
     uintptr_t block = (uintptr_t)__builtin_thread_pointer();
     char *wanted = (char *)start_of_map(block) - (size_t)2 * STACK; /* NOLINT */
@@ -76,7 +76,7 @@ static void *run_coroutine(void *unused) {
     return "";
 }
 
-/* With no guard below its stack. */
+/* The thread's stack has no guard below it. */
 static void *run_coroutine_in_thread(void) {
     void *ret = NULL;
     pthread_t thread;
@@ -89,7 +89,7 @@ static void *run_coroutine_in_thread(void) {
 }
 
 int main(void) {
-    static char buffers[2][4096]; /* maps must not change when things are printed */
+    static char buffers[2][4096]; /* printing must not change the memory map */
     setvbuf(stdin, buffers[0], _IOFBF, sizeof buffers[0]);
     setvbuf(stdout, buffers[1], _IOLBF, sizeof buffers[1]);
     const char *way = in_another_thread ? run_coroutine_in_thread() : run_coroutine(NULL);

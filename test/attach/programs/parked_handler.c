@@ -52,7 +52,7 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
 
 static void on_other(int sig) { (void)sig; }
 
-/* Uses what is below on the stack. */
+/* Overwrites the stack below this frame. */
 KEEP static void use_stack(void) {
     volatile char below[USED];
     for (size_t i = 0; i < sizeof below; i++)
@@ -104,7 +104,7 @@ static void take_signal_stack(int flags) {
 
 int main(int argc, char **argv) {
     static const int autodisarm = (int)(1u << 31); /* linux/signal.h: SS_AUTODISARM */
-    static char buffers[2][4096];                  /* memory must not be used as it comes */
+    static char buffers[2][4096];                  /* printing must not use new memory */
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     struct sigaction other = {.sa_handler = on_other, .sa_flags = SA_ONSTACK};
     const char *kind = argc > 1 ? argv[1] : "own";

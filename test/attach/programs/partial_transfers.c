@@ -21,7 +21,7 @@ enum { LEAST = 60, SPLICED = 400000, COPIED = 64 << 20 };
 
 static uint8_t pattern[SPLICED + PERIOD];
 
-/* ---- what drips into one end is gathered at the other ---- */
+/* ---- many small parts written at one end are gathered at the other ---- */
 
 static struct drops {
     const char *name;

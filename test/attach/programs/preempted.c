@@ -38,8 +38,8 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     swapcontext(&computing, &scheduling);
 }
 
-/* Where the kernel FORGETS it while a handler is on it the next signal does not begin it anew; none
- * comes in the meantime. */
+/* FORGETS: the kernel disables the stack while a handler runs on it (SS_AUTODISARM). The next
+ * signal then does not start at its top again, but none comes in the meantime. */
 static void take_signal_stack(int forgets) {
     static const int autodisarm = (int)(1u << 31); /* linux/signal.h: SS_AUTODISARM */
     stack_t stack = {.ss_sp = stack_new(), .ss_size = STACK, .ss_flags = forgets ? autodisarm : 0};
@@ -82,7 +82,7 @@ int main(int argc, char **argv) {
     int keeps = argc > 1 && strcmp(argv[1], "kept") == 0;
     if (forgets || keeps)
         take_signal_stack(
-            forgets); /* below the other: what is above a stack pointer is looked through */
+            forgets); /* below the other stack: spoor searches the memory above a stack pointer */
     puts("ready");
     fflush(stdout);
     (made ? schedule : compute)();

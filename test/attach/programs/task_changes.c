@@ -47,13 +47,13 @@ static pthread_t start(void *(*function)(void *)) {
     return thread;
 }
 
-/* What the C library loads for that is there from then on. */
+/* From then on the libraries that the C library loads for pthread_exit() stay loaded. */
 static void *leaving(void *unused) {
     pthread_exit(unused);
     return unused;
 }
 
-/* All others stop at the end of the process. */
+/* Ends the process: all other threads stop. */
 static void *watching(void *unused) {
     for (char c; read(0, &c, 1) != 0;)
         continue;

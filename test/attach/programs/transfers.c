@@ -19,7 +19,7 @@
 
 #include "pattern.h"
 
-enum { QUICK = 1, SLOW = 300 }; /* ms between sips */
+enum { QUICK = 1, SLOW = 300 }; /* milliseconds between reads */
 enum { SIZE = 300000, SIP = 8000, PIECES = 150, MESSAGES = 20, STREAMS = 5 };
 
 static uint8_t pattern[SIZE + PERIOD];
@@ -55,7 +55,7 @@ static ssize_t by_sendmsg(int fd, const uint8_t *bytes, size_t size) {
     return sendmsg(fd, &message, 0);
 }
 
-/* The file holds the pattern, too. */
+/* The file holds the pattern as well. */
 static ssize_t by_sendfile(int fd, const uint8_t *bytes, size_t size) {
     static _Atomic int file = -1;
     off_t at = bytes - pattern;
@@ -77,7 +77,7 @@ static struct stream {
                       {"sendmsg", by_sendmsg, {0, 0}, 0, 0},
                       {"sendfile", by_sendfile, {0, 0}, 0, 0}};
 
-/* Returns how far the pattern has come. */
+/* Sends until the program is over; returns the position in the pattern. */
 __attribute__((noinline)) static size_t send_all(const struct stream *s, size_t phase) {
     for (size_t done = 0; done < SIZE;) {
         ssize_t n = s->send(s->ends[1], pattern + (phase + done) % PERIOD, SIZE - done);

@@ -39,8 +39,8 @@ static void *work(void *arg) {
     return arg;
 }
 
-/* Its maker waits for it as for a child of vfork, of which no tracer is told; it has a copy of the
- * memory, and ends with the program. */
+/* The thread waits as for a child of vfork, but no tracer is informed of the child. The child has a
+ * copy of the memory, and ends with the program. */
 static void *wait_in_kernel(void *arg) {
     char byte;
     int status;

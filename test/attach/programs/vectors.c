@@ -17,14 +17,14 @@ enum { THREADS = 3, MOST_BYTES = 256, VECTORS = 32, PREDICATES = 16, CALLS = 500
 enum { HAS_SVE = 1 << 22 };
 
 struct vectors {
-    uint8_t vectors[VECTORS * MOST_BYTES]; /* one behind the other, as long as they are */
+    uint8_t vectors[VECTORS * MOST_BYTES];                 /* consecutive, at their actual size */
     uint8_t predicates[(PREDICATES + 1) * MOST_BYTES / 8]; /* the last is FFR */
 };
 
 static atomic_bool over;
 
-/* Loads all from HELD, calls step() so often, stores all to FOUND. Returns the bytes of a vector.
- */
+/* Loads all registers from HELD, calls step() so often, and stores all to FOUND. Returns the size
+ * of a vector in bytes. */
 uint64_t vectors_hold(const struct vectors *held, struct vectors *found, uint64_t calls);
 __asm__(".pushsection .text\n"
         "    .arch armv8.2-a+sve\n"

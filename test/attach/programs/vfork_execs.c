@@ -21,7 +21,7 @@
 enum {
     THREADS = 4,
     STATUS = 7,
-    WORDS = 300, /* which the kernel copies meanwhile */
+    WORDS = 300, /* the kernel copies these words during execve() */
     WORD_BYTES = 4000
 };
 /* Smaller stacks make no difference (Linux arch/x86/mm/mmap.c, mmap_base()). */
@@ -32,7 +32,7 @@ static _Atomic long done, wrong;
 static struct rlimit stack;
 static char *words[WORDS + 1], *self;
 
-/* A child may write nothing of ours: what it is given is there already. */
+/* A child of vfork may not write the shared memory: its arguments are prepared before. */
 static void *executing(void *unused) {
     char *const command[] = {self, "child", NULL};
     while (!over) {

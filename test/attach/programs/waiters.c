@@ -19,8 +19,9 @@ enum { WAITERS = 6, WAIT_MS = 4 };
 static int epolls[WAITERS];
 static volatile int at_end;
 
-/* epoll_wait(2), or -errno; *KEPT: a register that is none of its arguments, and that the kernel
- * has another value in while a tracer looks at the call (AArch64, Arm). */
+/* Returns the result of epoll_wait(2), or -errno. *KEPT goes through a register that is no
+ * argument, and in which the kernel keeps another value while a tracer looks at the call (AArch64,
+ * Arm). */
 static long wait_call(int epoll, struct epoll_event *event, int ms, unsigned long *kept) {
 #if defined __x86_64__
     long result = SYS_epoll_wait;

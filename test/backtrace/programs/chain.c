@@ -34,7 +34,7 @@ int many(int a, int b, int c, int d, int e, int f), finish(int a);
 long long wide_1(long long a, int b);
 void s_forever(void) __attribute__((noreturn));
 
-/* Behind all other functions, in this order: how a compiler orders them says nothing then. */
+/* Placed behind all other functions, in this order, whatever order the compiler chooses. */
 #define BEHIND(n) __attribute__((section("behind." #n)))
 int s_ending(void), s_ending_leaf(void), s_pointed(void), s_kept(void);
 extern void (*volatile kept_at)(int);
@@ -158,8 +158,8 @@ APART int s_looping(void) { return looping(chain_one) + 1; }
 APART int s_many(void) { return many(1, 2, 3, 4, 5, 6) + 1; }
 APART int s_wide(void) { return (int)wide_1(chain_one, 1) + 1; }
 
-/* What never returns keeps no return address where compilers know of it; here it stands right
- * behind what calls it, and looks like the end of that. */
+/* A function that never returns keeps no return address if the compiler knows this. Here it is
+ * right behind its caller and looks like the caller's end. */
 BEHIND(1) APART int s_ending(void) {
     if (helper(1))
         ending(chain_one);
@@ -183,7 +183,7 @@ BEHIND(4) APART void ending_leaf(int a) {
     come_back();
 }
 
-/* The same, where no instruction leads there. */
+/* The same, but no instruction branches there. */
 BEHIND(5) APART int s_pointed(void) {
     void (*volatile f)(int) = pointed;
     f(helper(1));
@@ -196,8 +196,9 @@ BEHIND(6) APART void pointed(int a) {
     come_back();
 }
 
-/* The same, where only code before it knows of it, which has left its address in memory. Behind it
- * are the linker's stubs, which are A32 behind Thumb-1: what its last call leads to is no code. */
+/* The same, but only code before it knows of it and has left its address in memory. Behind it are
+ * the linker's stubs, which are A32 behind Thumb-1 code, so the place behind its last call is no
+ * code. */
 BEHIND(7) APART int s_kept(void) {
     kept_at(helper(1));
     return 1;
@@ -209,9 +210,9 @@ BEHIND(8) APART void kept(int a) {
     come_back();
 }
 
-/* So that no stubs of the linker's follow, in the other instruction set. */
+/* Prevents linker stubs in the other instruction set from following here. */
 
-/* Never returns; the runtime ends the program when it has walked. */
+/* Never returns; the runtime ends the program after the walk. */
 APART void s_forever(void) {
     for (;;)
         finish(chain_one);

@@ -28,7 +28,7 @@
 
 #include "story.h"
 
-#ifndef SYS_mmap /* 32-bit Arm has another one */
+#ifndef SYS_mmap /* 32-bit Arm has mmap2 */
 #define SYS_mmap SYS_mmap2
 #endif
 #define LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
@@ -71,7 +71,7 @@ static void ask(int sig, siginfo_t *info, void *context) {
     asked = 1;
 }
 
-/* On 32-bit Arm handlers of another kind return by a call that strict sandboxes do not allow. */
+/* On 32-bit Arm handlers without SA_SIGINFO return by a call that strict filters forbid. */
 static void listen_to_terminations(void) {
     const struct sigaction action = {.sa_sigaction = ask, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigaction(SIGTERM, &action, NULL);

@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
     }
     if (strcmp(argv[1], "removed") == 0)
         check(unlink(COPY) == 0, "unlink");
-    check(dlopen(argv[2], RTLD_NOW) != NULL, "dlopen"); /* now spoor looks */
+    check(dlopen(argv[2], RTLD_NOW) != NULL, "dlopen"); /* spoor looks at the modules now */
     if (strcmp(argv[1], "changed") == 0)
         check(memcmp(before, code, size) == 0, "the code");
     check_work();

@@ -34,10 +34,10 @@ static void check_end(pid_t pid, int code) {
 static int find_base(struct dl_phdr_info *info, size_t size, void *ret) {
     (void)size;
     *(uintptr_t *)ret = info->dlpi_addr;
-    return 1; /* the program comes first */
+    return 1; /* the program is the first mapping */
 }
 
-/* PID's copy of work() is what the file holds. */
+/* PID's copy of work() equals the file's. */
 static void check_text(pid_t pid) {
     uint8_t file[TEXT_BYTES], memory[TEXT_BYTES];
     uintptr_t base = 0;
@@ -65,8 +65,8 @@ static void check_maps(pid_t pid) {
 
 static int steps = 3000;
 
-/* Some thousand instructions one by one, or as many as were asked for. (Kernels of 32-bit Arm have
- * no such request.) */
+/* Steps some thousand instructions, or the number that the argument names. (Kernels of 32-bit Arm
+ * have no such request.) */
 static void step(pid_t pid) {
 #ifdef __arm__
     steps = 0;
@@ -124,7 +124,7 @@ static void by_vfork(void) {
     check_end(pid, 0);
 }
 
-/* ---- a child with threads, which runs until it is told ---- */
+/* ---- a child with threads, which runs until it gets a signal ---- */
 
 static struct {
     volatile pid_t tids[THREADS];
@@ -193,7 +193,7 @@ static void seize(void) {
     check_end(pid, 8);
 }
 
-/* As strace begins: the child has stopped itself. */
+/* Begins as strace does: the child has stopped itself. */
 static void seize_stopped(void) {
     int status;
     pid_t pid = fork();

@@ -24,7 +24,7 @@ enum { SKIPPED = 77, RANGES = 16 };
 
 static struct range { uintptr_t start, end; } libc_text, known[RANGES];
 static unsigned known_count;
-static volatile char selector = 1; /* calls come to the handler */
+static volatile char selector = 1; /* system calls go to the handler */
 static volatile sig_atomic_t hits, handled, strange;
 static pthread_barrier_t all_here;
 
@@ -71,7 +71,7 @@ static int dispatch(void) {
                  libc_text.end - libc_text.start, &selector);
 }
 
-/* Not one of the C library's. */
+/* A system call outside the C library. */
 __attribute__((noinline)) static long call(long number) {
     long result;
     __asm__ volatile("syscall" : "=a"(result) : "0"(number) : "rcx", "r11", "memory");
@@ -124,7 +124,7 @@ static void *meet(void *arg) {
     return NULL;
 }
 
-/* More than there are lanes. */
+/* Makes more threads than there are lanes. */
 static void threads(void) {
     pthread_t all[THREADS];
     pthread_barrier_init(&all_here, NULL, THREADS);

@@ -20,7 +20,7 @@ static void *work_once(void *arg) {
 static void *load(void *library) {
     pthread_t threads[MOST_WORKERS];
     char state[256] = "";
-    while (!strstr(state, ") Z")) { /* until the main thread has ended */
+    while (!strstr(state, ") Z")) { /* waits until the main thread has ended */
         FILE *f = fopen("/proc/self/stat", "r");
         check(f && fgets(state, sizeof state, f), "stat");
         fclose(f);

@@ -25,7 +25,7 @@ static int is_traced(void) {
     return tracer != 0;
 }
 
-/* Enough for each ring to go round many times. */
+/* Enough events to fill each ring many times. */
 static void much_work(void) {
     for (int i = 0; i < ENOUGH; i++)
         check_work();

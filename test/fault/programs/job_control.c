@@ -32,7 +32,7 @@ static void check_nothing_new(pid_t pid) {
     check(waitpid(pid, &status, WUNTRACED | WCONTINUED | WNOHANG) == 0, "nothing more to be told");
 }
 
-/* Works, and ends when all has been received. */
+/* Works, and ends when all signals have been received. */
 static void live(void) {
     struct sigaction action = {.sa_sigaction = on_queue, .sa_flags = SA_SIGINFO};
     signal(SIGUSR1, on_user);
@@ -63,7 +63,7 @@ static void stop_and_continue(void) {
     pid_t pid = fork();
     if (pid == 0)
         live();
-    setpgid(pid, pid); /* not an orphaned group, where SIGTSTP does not stop */
+    setpgid(pid, pid); /* in an orphaned process group SIGTSTP does not stop */
     int status = status_of(pid, WUNTRACED);
     check(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, "a stop of its own");
     carry_on(pid);
@@ -82,7 +82,7 @@ static void stop_and_continue(void) {
     check(WIFEXITED(status) && WEXITSTATUS(status) == 7, "the end");
 }
 
-/* SIGKILL ends what is stopped; SIGTERM waits. */
+/* SIGKILL ends a stopped process; SIGTERM waits. */
 static void end_stopped(void) {
     pid_t pid = fork();
     if (pid == 0)
@@ -104,7 +104,7 @@ static void end_stopped(void) {
     check(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "the end by SIGKILL");
 }
 
-/* SIGCONT takes back a stop that has not happened yet, and a stop a SIGCONT. */
+/* SIGCONT discards a pending stop signal, and a stop signal a pending SIGCONT. */
 static void change_of_mind(void) {
     sigset_t set;
     sigemptyset(&set);

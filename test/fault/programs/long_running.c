@@ -59,7 +59,7 @@ static void say(const char *what) {
     check(write(1, what, strlen(what)) == (ssize_t)strlen(what), "output");
 }
 
-/* The next command; 0 when there is none now, 'e' at the end of input. */
+/* The next command; 0: none yet; 'e' at the end of input. */
 static char command(int wait) {
     struct pollfd in = {0, POLLIN, 0};
     char c;
@@ -90,7 +90,7 @@ static void work_on(void) {
     say("works\n");
 }
 
-/* It ends when the write end of the pipe, which its parent has alone, is gone. */
+/* The child ends when the pipe's write end, which only its parent has, is closed. */
 static void have_child(void) {
     static int pipes[2];
     char text[32];

@@ -10,7 +10,7 @@ static int gate[2];
 
 static void work_a_little(void) { check(work(8) == 21, "work"); }
 
-/* Lives until all are there, and has a child itself. */
+/* Lives until all children exist, and has a child itself. */
 static void be_child(int n) {
     char c;
     int status;

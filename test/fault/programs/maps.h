@@ -31,7 +31,7 @@ static void maps_read_code(void) {
     fclose(maps);
 }
 
-/* Where a handler has interrupted its thread, and with which stack pointer. */
+/* A pc where a handler interrupted its thread, and the stack pointer there. */
 struct place {
     uintptr_t pc, sp;
 };

@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
         check(pthread_create(&threads[i], NULL, work_there, NULL) == 0, "pthread_create");
     use_library(argv[1]);
     have_child();
-    while (!caught) /* the kernel drops a signal whose delivery a killed tracer was to decide */
+    while (!caught) /* the kernel drops a signal if the tracer is killed before it delivers it */
         raise(SIGUSR1);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);

@@ -12,7 +12,7 @@
 
 enum { ROUNDS = 20, ROOM_BYTES = 8 << 20 };
 
-/* What is said of a function's code before it, and how far ahead of it the pc reads there. */
+/* The directives before a function's code, and the distance of the pc that the code reads. */
 #if defined __thumb__
 #define STATE ".syntax unified\n.thumb\n.thumb_func\n"
 #define AHEAD "4"
@@ -23,7 +23,7 @@ enum { ROUNDS = 20, ROOM_BYTES = 8 << 20 };
 #define STATE
 #endif
 
-/* Fills SIZE bytes and adds 1 to *COUNTER. 0: was interrupted, and has not added. */
+/* Fills SIZE bytes and adds 1 to *COUNTER. Returns 0 if it was interrupted and has not added. */
 long restart_fill(char *to, long *counter, struct rseq *area, size_t size);
 
 __asm__(".text\n" STATE ".globl restart_fill\n"

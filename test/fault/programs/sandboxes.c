@@ -22,7 +22,7 @@
 
 enum { THREADS = 100, LOADED = 7 };
 
-#ifndef SYS_mmap /* 32-bit Arm has another one */
+#ifndef SYS_mmap /* 32-bit Arm has mmap2 */
 #define SYS_mmap SYS_mmap2
 #endif
 #define LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))

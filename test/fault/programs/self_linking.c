@@ -160,7 +160,7 @@ static int bound;
 static int real_twice(int n) { return n * 2; }
 static int real_next(int n) { return n + 1; }
 
-/* A stub was called from right before AFTER. Returns what it stands for. */
+/* Binds the stub that was called from right before AFTER. Returns the stub's target. */
 __attribute__((used)) static uintptr_t bind(const uint8_t *after) {
     static int (*const functions[COUNT])(int) = {real_twice, real_next};
     int32_t number;

@@ -33,7 +33,7 @@ static void await_child(pid_t pid) {
     check(WIFEXITED(status) && WEXITSTATUS(status) == STATUS, "the child's status");
 }
 
-/* Returns whether PID lives on until THERE is no less than COUNT. */
+/* Returns whether *THERE reaches COUNT before PID ends. */
 static int lives_until(pid_t pid, const volatile int *there, int count) {
     siginfo_t end = {0};
     while (*there < count &&
@@ -52,7 +52,7 @@ static int worker(void *unused) {
     return STATUS;
 }
 
-/* ---- who takes the gs base ---- */
+/* ---- processes that set the gs base ---- */
 
 #ifdef __x86_64__
 enum { WORDS = 8192 };
@@ -143,8 +143,8 @@ static void someone_takes(const char *library, const char *case_name) {
 
 /* ---- another tracer ---- */
 
-/* Traces PID to its end. What the kernel says to that goes to OUT: who is not followed himself may
- * find another tracer there. */
+/* Traces PID to its end, and writes the kernel's answer to OUT. If this process is not followed,
+ * spoor may already trace PID. */
 static void trace(pid_t pid, int out) {
     int status, why = ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0 ? 0 : errno;
     check(write(out, &why, sizeof why) == sizeof why, "output");

@@ -15,7 +15,7 @@ static sigset_t set;
 static pid_t sender;
 static volatile int taken;
 
-/* The N-th that is to be taken. */
+/* The signal is the N-th that must be received. */
 static void check_next(int n, int sig, int code, pid_t from, int value) {
     check(sig == SIGRTMIN + n / EACH, "the signal");
     check(code == SI_QUEUE && from == sender, "who sent it");
@@ -26,7 +26,7 @@ static void send(int sig, int value) {
     check(sigqueue(getpid(), sig, (union sigval){.sival_int = value}) == 0, "sigqueue");
 }
 
-/* Highest first, and mixed. */
+/* Sends the highest first, and mixed. */
 static void send_all(void) {
     sender = getpid();
     for (int value = 0; value < EACH; value++)
@@ -74,7 +74,7 @@ static void take_by_handler(void) {
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-/* The others are blocked in it, so it is one of many threads that alone may take them. */
+/* All other threads block these signals, so this thread alone may receive them. */
 static void *wait_alone(void *arg) {
     siginfo_t info;
     (void)arg;
@@ -86,7 +86,7 @@ static void *wait_alone(void *arg) {
     return NULL;
 }
 
-/* They come while it waits, from another process. */
+/* The signals come from another process while this one waits. */
 static void take_while_waiting(void) {
     pthread_t thread;
     pid_t me = getpid(), child = fork();

@@ -9,9 +9,8 @@
 #include "maps.h"
 #include "story.h"
 
-/* Calls the other two, the last of which has too little room for a jump at its entry. Where each
- * instruction that is executed stands, in this order, is in `walk_offsets`, as a distance from
- * `walk_first`. */
+/* walk_first calls the other two. walk_loop has too little room for a jump at its entry.
+ * `walk_offsets` lists all executed instructions in order, as distances from `walk_first`. */
 __asm__("    .text\n"
         "    .globl walk_first, walk_leaf, walk_loop, walk_offsets, walk_offsets_end\n"
         "    .type walk_first, @function\n"
@@ -78,7 +77,7 @@ static void on_step(int sig, siginfo_t *info, void *context) {
     int known = (int)(walk_offsets_end - walk_offsets);
     strange += sig != SIGTRAP || info->si_code != TRAP_TRACE || !maps_is_code(pc);
     steps++;
-    if (offset >= 96) /* the caller's, a library's */
+    if (offset >= 96) /* in the caller or a library */
         return;
     strange += next_offset >= known || walk_offsets[next_offset] != offset;
     next_offset++;

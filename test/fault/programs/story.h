@@ -29,7 +29,7 @@ static inline void check(int good, const char *what) {
 
 static inline void check_work(void) { check(work(WORK_N) == WORK_RESULT, "work"); }
 
-/* Writes at once: the process may be about to go on in other ways than to exit(). */
+/* Writes at once: the process may end without exit(). */
 static inline int right(void) {
     check(write(1, "right\n", 6) == 6, "output");
     return RIGHT;

@@ -65,12 +65,12 @@ static const char *const names[] = {
 static enum strike strike = NOTHING;
 static long countdown, count;
 static char file[256];
-static pid_t last_pid; /* whom the latest request was for */
-static int settling;   /* whether the time has come that SETTLING counts from */
+static pid_t last_pid; /* the process that the latest request was for */
+static int settling;   /* whether the request from which SETTLING counts was made */
 
 __attribute__((constructor)) static void begin(void) {
     const char *how = getenv("STRIKE");
-    unsetenv("LD_PRELOAD"); /* the program shall not have it */
+    unsetenv("LD_PRELOAD"); /* the program must not inherit it */
     if (!how)
         return;
     for (strike = SPOOR;
@@ -90,7 +90,7 @@ __attribute__((destructor)) static void end(void) {
         fclose(f);
 }
 
-/* ---- what differs between processors ---- */
+/* ---- differences between processors ---- */
 
 #ifdef __arm__
 typedef struct user_regs registers;
@@ -100,9 +100,9 @@ typedef struct user_regs_struct registers;
 enum { CALL_MMAP = SYS_mmap };
 #endif
 
-/* The kernel's result. */
+/* Returns the kernel's result. */
 static long call_kernel(long number, long a, long b, long c, long d, long e, long f);
-/* Registers as they are set before a call of ours, with PEEK to see the program's text. */
+/* Whether REGS begin a remote call; PEEK reads the program's text. */
 static int is_call(const registers *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t);
 static unsigned long *call_number(registers *regs);
 static unsigned long *call_argument(registers *regs, int i);
@@ -126,7 +126,7 @@ static long call_kernel(long number, long a, long b, long c, long d, long e, lon
     return result;
 }
 
-/* It stands at a system call instruction, and none is to be restarted. */
+/* The pc is at a system call instruction, and no call is to be restarted. */
 static int is_call(const registers *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t pid) {
     return (peek(pid, regs->rip) & 0xffff) == 0x050f && regs->orig_rax == (unsigned long)-1;
 }
@@ -149,7 +149,7 @@ static long call_kernel(long number, long a, long b, long c, long d, long e, lon
     return x0;
 }
 
-/* It stands at a system call instruction, and behind that is rt_sigreturn. */
+/* The pc is at a system call instruction, with rt_sigreturn behind it. */
 static int is_call(const registers *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t pid) {
     return peek(pid, regs->pc) == 0xd2801168d4000001;
 }
@@ -180,7 +180,7 @@ static unsigned long *call_number(registers *regs) { return &regs->uregs[7]; }
 static unsigned long *call_argument(registers *regs, int i) { return &regs->uregs[i]; }
 #endif
 
-/* Numbers of 64 bits, which 32-bit Arm passes in pairs of registers, the first of which is even. */
+/* 64-bit numbers, which 32-bit Arm passes in pairs of registers, beginning with an even one. */
 #ifdef __arm__
 static long call_at(long number, long a, long b, long c, uint64_t at) {
     return call_kernel(number, a, b, c, 0, (long)(uint32_t)at, (long)(at >> 32));
@@ -199,7 +199,7 @@ static long set_size(int fd, uint64_t size) {
 
 /* ---- strikes ---- */
 
-/* As functions of the C library have it that RESULT of the kernel's. */
+/* Turns RESULT of the kernel into the result of a C library function. */
 static long returned(long result) {
     if (result >= 0 || result < -4095)
         return result;
@@ -207,7 +207,7 @@ static long returned(long result) {
     return -1;
 }
 
-/* As syscall(), which is ours here. */
+/* As syscall(), which this file replaces. */
 static long kernel(long number, long a, long b, long c, long d, long e, long f) {
     return returned(call_kernel(number, a, b, c, d, e, f));
 }
@@ -234,7 +234,7 @@ static uint64_t peek(pid_t pid, uint64_t at) {
     return kernel(SYS_ptrace, PTRACE_PEEKTEXT, pid, (long)at, (long)&text, 0, 0) < 0 ? 0 : text;
 }
 
-/* The call asks for more memory than there can be. */
+/* Replaces the call by a mapping of more memory than can exist. */
 static void ask_for_too_much(registers *regs) {
     const unsigned long arguments[] = {
         0, 0ul - (1 << 20), 0, MAP_PRIVATE | MAP_ANONYMOUS, (unsigned long)-1, 0};
@@ -243,7 +243,8 @@ static void ask_for_too_much(registers *regs) {
         *call_argument(regs, i) = arguments[i];
 }
 
-/* A number that no call has: ENOSYS. (−1 raises SIGILL on 32-bit Arm, and returns the argument.) */
+/* A number that no system call has: ENOSYS. (−1 raises SIGILL on 32-bit Arm, and returns the
+ * argument.) */
 enum { NO_CALL = 0x7fff };
 
 static void replace_call(pid_t pid, registers *regs) {
@@ -263,7 +264,8 @@ static int blocks_all_but_faults(const uint64_t *mask) {
     return *mask == ~faults;
 }
 
-/* A program that does nothing then which is reported (its first thread ends) has time enough. */
+/* Waits until the kernel reports something of a child, or a limited time if nothing is reported (a
+ * first thread that ends). */
 static void wait_for_report(void) {
     enum { MOST_MS = 200 };
     siginfo_t report = {.si_pid = 0};

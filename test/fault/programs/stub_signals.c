@@ -40,8 +40,9 @@ static void work_on(void) {
     check(value == ROUNDS * STEP, "mix");
 }
 
-/* Until the next signal. Each is asked for: those of a timer that goes on by itself would follow
- * each other on a busy machine, with nothing executed in between. One is lost with its tracer. */
+/* Works until the next signal. Each signal is requested: on a busy machine signals of a periodic
+ * timer would follow each other without an instruction in between. A signal can be lost with the
+ * tracer. */
 static void be_hit(void) {
     const struct itimerval once = {{0, 0}, {0, PERIOD_US}};
     int seen = hits;

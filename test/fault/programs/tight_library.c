@@ -49,7 +49,7 @@ static char *reserve(size_t size) {
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* The stack and the heap can grow no more after what follows. */
+/* Grows stack and heap: later they cannot grow any more. */
 static void stock_up(void) {
     volatile char stack[STACK_BYTES];
     for (int i = 0; i < STACK_BYTES; i += 4096)
@@ -58,7 +58,7 @@ static void stock_up(void) {
     free(malloc(HEAP_BYTES));
 }
 
-/* Takes all free addresses but SIZE bytes; returns where these are. */
+/* Takes all free addresses but SIZE bytes; returns the address of these. */
 static uintptr_t take_all_but(size_t size) {
     char *hole = reserve(size);
     check(hole != NULL, "mmap");

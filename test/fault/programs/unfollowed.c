@@ -38,7 +38,7 @@ static void compare(const char *start, size_t size, long offset, const char *pat
     free(file);
 }
 
-/* Returns how many files' code is as it should be. */
+/* Returns the number of files whose code is unchanged. */
 static int check_code(void) {
     char line[4096], path[4096], rights[8];
     unsigned long start, end;
@@ -52,7 +52,7 @@ static int check_code(void) {
         if (rights[2] != 'x' || path[0] == '[')
             continue;
         check(path[0] == '/', line);
-        compare((const char *)start, end - start, offset, path); /* NOLINT: an address of ours */
+        compare((const char *)start, end - start, offset, path); /* NOLINT: own address */
         files++;
     }
     fclose(f);

@@ -23,7 +23,7 @@ struct kin {
 
 __attribute__((noinline)) static int next(int number) { return number + 1; }
 
-/* More than a ring holds; its maker has ended when it begins. */
+/* Makes more events than a ring holds; the thread that made it has ended when it begins. */
 static int child(void *unused) {
     char byte;
     volatile int count = 0;
@@ -49,7 +49,7 @@ static void outlive(int flags) {
     kin.flags = flags;
     check(pthread_create(&maker, NULL, make, &kin) == 0, "thread");
     pthread_join(maker, NULL);
-    usleep(100000); /* for spoor to hear of that; if it takes longer, nothing is shown */
+    usleep(100000); /* time for spoor to see that; if spoor needs longer, the test shows nothing */
     check(kin.pid > 0 && write(ends[1], "!", 1) == 1, "the child");
     check(waitpid(kin.pid, &status, __WALL) == kin.pid, "its end");
     check(WIFEXITED(status) && WEXITSTATUS(status) == STATUS, "its status");

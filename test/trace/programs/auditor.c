@@ -67,7 +67,7 @@ ElfW(Addr) AUDIT_ENTER(ElfW(Sym) * symbol, unsigned int index, uintptr_t *user, 
     (void)flags;
     (void)name;
     entered++;
-    *frame_size = 64; /* asks for the end, too */
+    *frame_size = 64; /* requests a callback at the call's end */
     return symbol->st_value;
 }
 

@@ -79,10 +79,10 @@ static NOINLINE int compare(const void *a, const void *b) {
     return *(const int *)a - *(const int *)b;
 }
 
-/* A tail call: its caller is taken for the one who asks, which is of the same module. */
+/* A tail call: the C library takes next()'s caller for dlsym()'s, which is of the same module. */
 static NOINLINE void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
 
-/* The program has one of its own; the next is the C library's. */
+/* The program has a rand() of its own; the next one is the C library's. */
 NOINLINE int rand(void) { return 1000 + zero; }
 
 static NOINLINE int bottom(int how) {

@@ -23,7 +23,7 @@ static called_function *volatile pointer = called_leaf;
 static called_function *const table[] = {called_leaf, called_work};
 static jmp_buf place;
 
-/* The library's calls of called_leaf are none of ours. */
+/* The library's own calls of called_leaf are not expected. */
 static void directly(void) {
     for (int i = 0; i < 5; i++)
         CALL("called_leaf", called_leaf(i));
@@ -31,7 +31,7 @@ static void directly(void) {
     total += called_bad(6); /* not traced */
     CALL("called_old", called_old(1));
     CALL("called_sum", (int)called_sum(3, 0.5, 1.5, 2.25));
-    CALL("pick_high", called_pick(2)); /* what called_pick resolves to */
+    CALL("pick_high", called_pick(2)); /* called_pick resolves to this function */
     TAIL_CALL("called_tail", "called_leaf", called_tail(4));
     if (called_nowhere)
         total += called_nowhere(1);
@@ -45,7 +45,7 @@ static void through_pointers(void) {
     expect('>', "called.so!called_table");
     called_function *const *functions = called_table();
     expect('<', "called.so!called_table");
-    total += functions[0](3); /* we do not import it */
+    total += functions[0](3); /* the program does not import it */
     CALL("called_leaf", functions[1](3));
 }
 
@@ -54,7 +54,8 @@ static NOINLINE int callback(int n) {
     return n;
 }
 
-/* What it calls is below what called it, and that lasts until it is done. */
+/* Calls by the callback are children of the library call, which lasts until the callback returns.
+ */
 static void inside(void) {
     CALL("called_inside", called_inside(callback, 3));
     CALL("called_leaf", called_leaf(1));

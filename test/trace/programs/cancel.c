@@ -8,7 +8,7 @@
 static int ends[2];
 static volatile int spinning, cleaned;
 
-/* The last that runs in a cancelled thread. */
+/* The last function that runs in a cancelled thread. */
 static NOINLINE void clean(void *argument) {
     ENTER;
     cleaned += *(int *)argument;

@@ -21,14 +21,14 @@ static NOINLINE int quiet(int n) {
     return n;
 }
 
-/* Its frame reaches deeper than what was left. */
+/* Its frame lies deeper than the frames that were left. */
 static NOINLINE int deeper(int n) {
     volatile char room[600];
     room[n] = 0;
     return quiet(n + room[n]);
 }
 
-/* With less than 0, the library has caught what this has thrown before. */
+/* If N is negative, the library has caught an exception of this function before. */
 static NOINLINE int loud(int n) {
     if (n < 0) {
         END('!', "thrown_throw");

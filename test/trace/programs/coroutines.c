@@ -16,8 +16,7 @@ static ucontext_t contexts[COUNT], scheduler;
 static int running;
 static long total;
 
-/* Where the stacks shall be, seen from the first one's frame; similar_stacks.c has another opinion.
- */
+/* The distance of the stacks from the first one's frame; similar_stacks.c defines another one. */
 #ifndef PLACE
 #define PLACE(frame) ((frame) - ((uintptr_t)64 << 32) + ((uintptr_t)256 << 20))
 #endif

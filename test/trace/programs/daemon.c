@@ -53,7 +53,7 @@ int main(void) {
     if (fork() != 0)
         _exit(22);
     close(ends[1]);
-    while (read(ends[0], &c, 1) > 0) /* until its parents are gone */
+    while (read(ends[0], &c, 1) > 0) /* until its parents have ended */
         ;
     printf("failures %ld\n", live());
     printf("calls: leaf %d\ncalls: breed %d\ncalls: live 1\n", THREADS * CHILDREN, THREADS);

@@ -12,7 +12,7 @@ static NOINLINE int callback(int n) {
 
 static NOINLINE int use(const char *path, int round) {
     ENTER;
-    /* expected of the library: its constructor, both functions, its destructor */
+    /* the library's calls: constructor, both functions, destructor */
     expect_all("> plugin.so!plugin_begin", "< plugin.so!plugin_begin", NULL);
     void *library = dlopen(path, round % 2 ? RTLD_NOW : RTLD_LAZY);
     if (!library) {

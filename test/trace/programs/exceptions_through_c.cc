@@ -69,7 +69,7 @@ static NOINLINE void through(int how) {
         (void)!bsearch(numbers, numbers, 3, sizeof *numbers, compare);
         break;
     case 2:
-        tsearch(numbers, &root, compare); /* the first has nobody to be compared with */
+        tsearch(numbers, &root, compare); /* the first insertion compares nothing */
         twalk(root, visit);
         break;
     case 3:

@@ -8,7 +8,7 @@
 
 struct mark {
     const char *function;
-    unsigned order; /* of marks on shared stacks */
+    unsigned order; /* the order of marks on shared stacks */
     char mark;
     uint8_t stack;
 };

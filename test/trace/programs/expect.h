@@ -30,9 +30,9 @@ void expect(char mark, const char *function);
 void expect_all(const char *first, ...) __attribute__((sentinel));
 /* From now on the calling thread's marks count as those of THREAD; the first thread is 0. */
 void expect_thread(int thread);
-/* Its marks are of STACK from now on. */
+/* From now on the calling thread's marks are of STACK. */
 void expect_stack(int stack);
-/* A forked child: forgets all marks and becomes THREAD. */
+/* In a forked child: forgets all marks and becomes THREAD. */
 void expect_forget(int thread);
 /* Prints all marks and forgets them. */
 void expect_print(void);
@@ -46,7 +46,7 @@ void expect_print(void);
 #define LEAVE expect('<', __func__)
 #define UNWOUND expect('!', __func__)
 
-/* Calls FUNCTION, which is too small to set marks itself, and sets them for it. */
+/* Calls FUNCTION, which is too small to set marks itself, and sets its marks. */
 #define LEAF(function, ...)                                                                        \
     __extension__({                                                                                \
         expect('>', #function);                                                                    \

@@ -46,13 +46,13 @@ static NOINLINE struct large make_large(long a) {
 static NOINLINE struct extended make_extended(struct extended e) {
     return (struct extended){e.x * 2 + zero, e.n - 1};
 }
-/* Four pairs come in registers, the fifth on the stack. */
+/* Four pairs arrive in registers, the fifth on the stack. */
 static NOINLINE double many(struct pair a, struct pair b, struct pair c, struct pair d,
                             struct pair e) {
     return a.x - a.y + b.x * b.y - c.x / c.y + d.x * d.y - e.x * e.y + zero;
 }
 
-/* Values in caller-saved registers across calls to functions that the compiler knows. */
+/* Keeps values in caller-saved registers across calls of functions that the compiler knows. */
 static NOINLINE double keep(double x, int n) {
     ENTER;
     double total = 0;

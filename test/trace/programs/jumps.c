@@ -26,7 +26,7 @@ static NOINLINE int dive(int n) {
     return result;
 }
 
-/* The frame that is jumped out of stands at the same stack pointer each time. */
+/* The frame that longjmp leaves has the same stack pointer each time. */
 static NOINLINE int retry(void) {
     ENTER;
     volatile int tries = 0;

@@ -17,7 +17,7 @@ static NOINLINE int callback(int n) {
     return n + 1;
 }
 
-static char marks[8][64]; /* as expect_all() keeps them */
+static char marks[8][64]; /* expect_all() keeps pointers to these */
 
 static void name_marks(const char *library) {
     static const char *const functions[] = {

@@ -96,7 +96,7 @@ static void coroutine() {
         } catch (int n) {
             c.sum = c.sum * 3 + n;
         }
-        yield(c); /* not in the handler: caught exceptions are the thread's */
+        yield(c); /* not inside the handler: caught exceptions belong to the thread */
     }
     c.ended = true;
     yield(c);

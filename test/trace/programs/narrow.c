@@ -89,7 +89,7 @@ static NOINLINE void drive_others(long n) {
     CHAIN(DRIVE_LINK)
 }
 
-/* Where the heap begins must not depend on chance: puns lead nowhere near it. */
+/* The heap's start must not be random, so that no pun's target is near it. */
 __attribute__((constructor)) static void expect_no_chance(int argc, char **argv) {
     int present = personality(0xffffffff);
     if (argc && !(present & ADDR_NO_RANDOMIZE) && personality(present | ADDR_NO_RANDOMIZE) >= 0 &&

@@ -41,7 +41,7 @@ static volatile sig_atomic_t signals, wrong;
 
 enum { RCX, RDX, RSI, R8, R9, R10, R11, FILLED };
 
-/* FUNCTION(ARGUMENT), with something in every register that it need not keep. */
+/* Calls FUNCTION(ARGUMENT) with values in every register that it may change. */
 static long call_filled(long (*function)(long), long argument, unsigned long *filled) {
     register unsigned long r8 __asm__("r8") = filled[R8], r9 __asm__("r9") = filled[R9];
     register unsigned long r10 __asm__("r10") = filled[R10], r11 __asm__("r11") = filled[R11];
@@ -58,11 +58,11 @@ static long call_filled(long (*function)(long), long argument, unsigned long *fi
     return value;
 }
 
-/* Where flags decide, what is less than zero, zero, and greater goes different ways. */
+/* Where flags decide, negative, zero and positive arguments take different ways. */
 enum { ARGUMENTS = 3 };
 static struct outcome {
     long value;
-    unsigned long rdx; /* some change it */
+    unsigned long rdx; /* some functions change it */
 } right[COUNT][ARGUMENTS];
 
 static struct outcome outcome_of(int i, int argument) {
@@ -83,7 +83,7 @@ static void call(int i, int argument) {
         wrong = 1;
 }
 
-/* And prints it: without signals, too, it must be what it is untraced. */
+/* Learns the results without signals, and prints them: they must be those of an untraced run. */
 static void learn(void) {
     for (int i = 0; i < COUNT; i++)
         for (int argument = 0; argument < ARGUMENTS; argument++) {
@@ -99,7 +99,7 @@ static void on_alarm(int signal) {
     signals++;
 }
 
-/* Where puns lead must not depend on chance. */
+/* Addresses must not be random, so that no pun's target is mapped. */
 __attribute__((constructor)) static void expect_no_chance(int argc, char **argv) {
     int present = personality(0xffffffff);
     if (argc && !(present & ADDR_NO_RANDOMIZE) && personality(present | ADDR_NO_RANDOMIZE) >= 0 &&

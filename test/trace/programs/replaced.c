@@ -20,7 +20,7 @@ static inline __attribute__((always_inline)) void copy(const char *from, const c
         abort();
 }
 
-/* Copies FROM over TO, which keeps its time of modification; that of its status changes. */
+/* Copies FROM over TO, which keeps its modification time; its status change time changes. */
 static inline __attribute__((always_inline)) void rewrite(const char *from, const char *to) {
     struct stat before, after;
     stat(to, &before);

@@ -19,7 +19,7 @@ __asm__(".globl restores\n"
         ".cfi_endproc\n"
         ".size restores, . - restores");
 
-/* Calls through a pointer: nothing says that flags are what is asked for. */
+/* Calls through a pointer, so that the compiler cannot know that flags are needed. */
 static NOINLINE int are_equal(long a, long b) {
     ENTER;
     void (*volatile pointer)(void) = restores;

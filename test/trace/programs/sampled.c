@@ -25,7 +25,7 @@ enum { SAMPLES = 200, MOST_FRAMES = 100, DEPTH = 12, NUMBERS = 32, MODULES = 16 
 
 struct sampler {
     volatile int level, samples; /* calls of `tree` that are open */
-    void *bottom;                /* where the thread's first function was called from */
+    void *bottom;                /* the return address of the thread's first function */
 };
 
 static struct { uintptr_t low, high; } modules[MODULES];
@@ -68,7 +68,8 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg
     return _URC_NO_REASON;
 }
 
-/* At the edges of `tree`, its own frame may be counted already or still. */
+/* At the first and last instructions of `tree`, its own frame may or may not be counted in `level`.
+ */
 static void judge(const char *how, void *const *frames, int count, const struct sampler *s) {
     int open = 0, complete = 0, foreign = 0;
     for (int i = 0; i < count; i++) {
@@ -84,7 +85,7 @@ static void judge(const char *how, void *const *frames, int count, const struct 
                foreign, complete ? "" : ", cut short");
 }
 
-/* Whether a walk leads on from PC. */
+/* Whether unwind information covers PC. */
 static int is_described(uintptr_t pc) {
 #ifndef __aarch64__
     return pc != 0; /* the linker describes x86-64's PLT; tables of .ARM.exidx have no gaps */
@@ -171,7 +172,7 @@ int main(void) {
     struct sigaction action = {.sa_sigaction = on_sample, .sa_flags = SA_RESTART | SA_SIGINFO};
     void *warm[1];
     pthread_t thread;
-    backtrace(warm, 1); /* loads what it needs */
+    backtrace(warm, 1); /* loads the library that it needs */
     dl_iterate_phdr(note_module, NULL);
     tree_low = (uintptr_t)__start_trees;
     tree_high = (uintptr_t)__stop_trees;

@@ -63,7 +63,7 @@ NOINLINE double wide(double a, double b, float c) {
     return result;
 }
 
-/* Without marks of their own. */
+/* Functions without marks of their own. */
 NOINLINE int leaf(int n) { return n * 5 + zero; }
 NOINLINE int picks(int n) {
     switch (n) {
@@ -121,7 +121,7 @@ UNSEEN static void must(int status) {
         abort();
 }
 
-/* What the runtime's map tells of a sled (version 2). */
+/* An entry of the runtime's sled map (version 2). */
 struct sled {
     intptr_t offset, function; /* from here */
     uint8_t kind, always, version, padding[2 * sizeof(intptr_t) - 3];
@@ -145,8 +145,8 @@ UNSEEN static void protect(const uint8_t *low, const uint8_t *high, int how) {
         abort();
 }
 
-/* The runtime writes a sled's rest before its head, while other threads run: with any rest the
- * sleds must do what they did. */
+/* The runtime writes the later bytes of a sled before its head, while other threads run. Whatever
+ * these bytes are, the sleds must have no effect. */
 UNSEEN static void run_half_patched(void) {
     static uint8_t saved[MOST_SLEDS][SLED_BYTES];
     const size_t count = (size_t)(__stop_xray_instr_map - __start_xray_instr_map);
@@ -170,7 +170,7 @@ UNSEEN static void run_half_patched(void) {
     protect(low, high + SLED_BYTES, PROT_READ | PROT_EXEC);
 }
 
-/* The handler's counts of one run, the marks' own functions included. */
+/* Prints the handler's counts of one run, which include the functions that set marks. */
 UNSEEN static void run_patched(void) {
     for (int i = 0; i < KINDS; i++)
         seen[i] = 0;
@@ -222,7 +222,7 @@ UNSEEN int main(void) {
     run_patched();
     run_threads();
     __xray_remove_handler();
-    run_all(true); /* what was in a sled is gone for good */
+    run_all(true); /* the events in patched sleds are lost for good */
     expect_print();
     return 0;
 }

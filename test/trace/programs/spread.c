@@ -25,7 +25,8 @@ static FAR int far_leaf(int n) {
         (b) = ((b) ^ (a) >> 7) * 0x1003f + ((a) ^ (b) >> 3);                                       \
     } while (0)
 
-/* As most code, it has a stretch without calls: from there others borrow room for their jumps. */
+/* Has a piece of code without calls, as most code has, from which other functions borrow room for
+ * their jumps. */
 static FAR unsigned far_line(unsigned a, unsigned b) {
     ENTER;
     MIX(a, b);

@@ -17,7 +17,7 @@ static volatile int sum, alive;
 
 static NOINLINE void leaf(int n) { sum += n; }
 
-/* Whoever comes here is on the first instruction with the stack pointer at the end. */
+/* Begins at its first instruction, with the stack pointer at the end of the stack. */
 static NOINLINE __attribute__((noreturn)) void coroutine(void) {
     leaf(1);
     longjmp(back, 1);
@@ -41,7 +41,7 @@ static NOINLINE void begin_coroutine(char *stack) {
         __asm__ volatile("mov %0, %%rsp; jmp *%1" ::"r"(stack + SIZE), "r"(coroutine) : "memory");
 }
 
-/* It shares what is thread-local with its maker, who waits. */
+/* The thread shares thread-local data with its maker, which waits. */
 static NOINLINE void begin_thread(char *stack) {
     long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
                  CLONE_CHILD_CLEARTID;

@@ -72,7 +72,7 @@ static void *body(void *result) {
     return NULL;
 }
 
-/* Work that the handler leaves. It runs in the only thread there is now. */
+/* Work that the handler leaves by siglongjmp, in the only thread that exists then. */
 static void be_left(void) {
     volatile unsigned sum = 0;
     for (volatile unsigned i = 0; escapes < ESCAPES || signals < SIGNALS; i++) {

@@ -49,7 +49,7 @@ static NOINLINE int is_illegal(int n) {
     return result;
 }
 
-/* Four instructions are stepped, the last of which clears the flag. */
+/* Four instructions are stepped; the last one clears the flag. */
 static NOINLINE int walks(int n) {
     ENTER;
     for (int i = 0; i < 4; i++)

@@ -20,7 +20,7 @@ static NOINLINE void below(int n) {
         leaf(n);
 }
 
-/* Two of them: the inner one is met later. */
+/* There are two of these pages: calls reach the inner one later. */
 static NOINLINE int above(int depth) {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
     char room[2 * size];

@@ -80,7 +80,7 @@ static NOINLINE int total_area(const std::vector<std::unique_ptr<Shape>> &shapes
     return sum;
 }
 
-/* The compiler must not know what is behind the reference. */
+/* The compiler must not know the type behind the reference. */
 static NOINLINE int length(const Named &named) {
     Traced traced("length(Named const&)");
     expect_all("> non-virtual thunk to Square::name_length() const",
