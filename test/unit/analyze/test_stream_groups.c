@@ -7,7 +7,7 @@
     TEST(threads_on_shared_stacks)                                                                 \
     TEST(threads_with_reported_stacks)
 
-enum { ELSEWHERE = 0x900000 }; /* no thread's own stack */
+enum { ELSEWHERE = 0x900000 }; /* on no thread's own stack */
 
 static void each_calls(struct lab *lab, const uint32_t *sp) {
     lab_init(lab);
@@ -43,7 +43,7 @@ static void threads_on_shared_stacks(void **state) {
     expect(&lab, 2, 2);
 }
 
-/* What was estimated to be a thread's own may hold what another tells of. */
+/* A thread's estimated stack may hold a stack that another thread's event reports. */
 static void threads_with_reported_stacks(void **state) {
     (void)state;
     struct lab lab;

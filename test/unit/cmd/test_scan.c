@@ -21,7 +21,7 @@
     TEST(no_words_within_words)                                                                    \
     TEST(escape_sequences_skipped)
 
-/* Marks in TEXT what is found: behind it "(p)", or "(r)" if it is a return address. */
+/* Marks each found address in TEXT with "(p)" behind it, or "(r)" for a return address. */
 static void expect(const char *text, const char *expected) {
     struct scan scan = {0};
     struct scan_hit hit;

@@ -39,8 +39,8 @@ static const uint32_t CHAIN_SITE = (uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL;
 
 struct script {
     struct trace_writer *writer;
-    ARRAY(struct trace_function) functions; /* of the module that comes next */
-    struct trace_module module;             /* the next, as far as it is known; its counts only */
+    ARRAY(struct trace_function) functions; /* of the next module */
+    struct trace_module module;             /* the next module; only its counts are known yet */
     ARRAY(struct trace_refused) refused;
     uint32_t first_id, streams, chains;
     uint64_t last;
@@ -48,9 +48,9 @@ struct script {
     bool crashed;
 };
 
-static struct arena *names; /* stay until the trace is written */
+static struct arena *names; /* live until the trace is written */
 
-/* A copy with bytes for \xHH. */
+/* A copy in which \xHH is replaced by its byte. */
 static char *name_of(const char *text) {
     char *name = arena_strdup(names, text), *to = name;
     for (const char *p = name; *p; to++) {
@@ -66,7 +66,7 @@ static char *name_of(const char *text) {
     return name;
 }
 
-/* All functions of a module are traced but those that were refused. */
+/* All functions of a module except the refused ones are traced. */
 static void take_module(struct script *s, const char *name) {
     AUTO_FREE char *path = mem_printf("/usr/lib/%s", name);
     struct trace_module *m = &s->module;
@@ -92,7 +92,7 @@ static bool take_tiers(const char *line, const char *form, uint64_t *n) {
     return sscanf(line, form, &n[0], &n[1], &n[2], &n[3], &n[4], &n[5]) == TRACE_TIERS;
 }
 
-/* What is told of a module before its name. */
+/* Takes a line about the next module. */
 static bool take_detail(struct script *s, const char *line) {
     struct trace_refused refused;
     char tag[64];

@@ -38,7 +38,7 @@ struct crosser {
     uint8_t code[BRIDGE_BYTES];
 };
 
-/* Where the guest stands now; false: there is nothing to go over the bridge for. */
+/* The crossing from the guest's pc; false: the guest needs no bridge there. */
 static bool find_crossing(const struct guest *g, struct crosser *ret) {
     struct regs regs;
     assert_int_equal(thread_get_regs(g->pid, &regs), 0);
@@ -80,7 +80,8 @@ static void bring_away(const struct trial *t) {
         trial_fail(t, "brought away from the bridge, it ends with wrong registers");
 }
 
-/* The guest has been left on the bridge. */
+/* At each instruction on the bridge the tool can take the guest out. Otherwise the guest continues
+ * by itself. */
 static void leave_alone(const struct trial *t, const struct crosser *x) {
     struct snapshot *on_bridge = mem_alloc(sizeof *on_bridge);
     while (is_on_bridge(t->g, x)) {
@@ -99,7 +100,7 @@ static void leave_alone(const struct trial *t, const struct crosser *x) {
         trial_fail(t, "left on the bridge, it ends with wrong registers");
 }
 
-/* Returns how often it was on a bridge. */
+/* Returns how many crossings the guest began. */
 static unsigned try_call(struct guest *g, const struct call *call, const struct weather *w,
                          const struct reference *r) {
     struct trial t = {g, call, w, r, 0};
@@ -142,7 +143,7 @@ static void bridged_thread_reaches_the_other_side(void **state) {
 
 /* ---- signals ---- */
 
-/* Stops the guest where only the bridge leads out. */
+/* Stops the guest at an instruction from which only the bridge leads out. */
 static void enter_inside(struct guest *g, struct crosser *ret) {
     enum settled settled = SETTLED_OUTSIDE;
     struct settle_place place;
@@ -165,7 +166,7 @@ static void queue(const struct guest *g, int sig, int count) {
     }
 }
 
-/* The guest stands before SIG, as it was queued with VALUE. */
+/* The guest is stopped before SIG, which was queued with VALUE. */
 static void expect_signal(const struct guest *g, int sig, int value) {
     siginfo_t info;
     assert_int_equal(ptrace(PTRACE_GETSIGINFO, g->pid, NULL, &info), 0);
@@ -202,7 +203,7 @@ static void queued_signals_keep_their_order(void **state) {
     guest_free(g);
 }
 
-/* The second came when the first had been taken off the queue. */
+/* The second signal arrived after the first had left the queue. */
 static void equal_signals_stay_two(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
@@ -235,7 +236,7 @@ static void job_signals_do_not_cancel_each_other(void **state) {
     guest_free(g);
 }
 
-/* As if an instruction had raised it; only that it was sent tells that it was not. */
+/* Looks as if an instruction had raised the signal; only its siginfo shows that it was sent. */
 static void sent_fault_waits_in_the_queue(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
@@ -256,7 +257,7 @@ static void sent_fault_waits_in_the_queue(void **state) {
     guest_free(g);
 }
 
-/* ---- system calls that go to a handler of the program's ---- */
+/* ---- system calls that a handler of the program receives ---- */
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH /* since Linux 5.11 */
 enum { PR_SET_SYSCALL_USER_DISPATCH = 59, PR_SYS_DISPATCH_ON = 1 };
@@ -264,9 +265,10 @@ enum { PR_SET_SYSCALL_USER_DISPATCH = 59, PR_SYS_DISPATCH_ON = 1 };
 enum { PTRACE_GET_DISPATCH = 0x4211 }; /* linux/ptrace.h, since Linux 6.4 */
 enum { SA_RESTORER = 0x04000000 };     /* asm/signal.h */
 
-/* From now on all calls that the guest makes raise SIGSYS. False: not on this kernel. */
+/* From now on all system calls of the guest raise SIGSYS. Returns false if this kernel cannot do
+ * that. */
 static bool dispatch_calls(struct guest *g) {
-    static const char blocked = 1; /* at the same place in guests */
+    static const char blocked = 1; /* at the same address in guests */
     const struct remote_call call = {
         SYS_prctl, {PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, (uintptr_t)&blocked}};
     int64_t result;
@@ -274,14 +276,14 @@ static bool dispatch_calls(struct guest *g) {
     return result == 0;
 }
 
-/* As the kernel has it. */
+/* The kernel's struct sigaction. */
 struct action {
     uint64_t handler, flags, restorer, mask;
 };
 
-/* Sets what the guest does with SIG, if NEW; else reads that to *RET. */
+/* Sets the guest's action for SIG if NEW; otherwise reads it into *RET. */
 static void act_on(const struct guest *g, int sig, const struct action *new, struct action *ret) {
-    static struct action here; /* and at the same place in guests */
+    static struct action here; /* at the same address in guests, too */
     taddr_t place = (uintptr_t)&here;
     const struct remote_call call = {
         SYS_rt_sigaction, {(uint64_t)sig, new ? place : 0, new ? 0 : place, sizeof here.mask}};
@@ -341,7 +343,7 @@ static void remote_calls_bypass_the_dispatch_handler(void **state) {
     guest_free(g);
 }
 
-/* As before Linux 6.4. Whatever this process asks for later, it is so for it. */
+/* Behaves as before Linux 6.4, for the rest of this process's life. */
 static void forget_dispatch(void) {
     static struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -378,7 +380,7 @@ static void no_remote_calls_into_a_dispatch_handler(void **state) {
     guest_free(bare);
 }
 
-/* ---- where it cannot be ---- */
+/* ---- processes in which no bridge can be used ---- */
 
 static int64_t call_in(const struct guest *g, long number, uint64_t a, uint64_t b, uint64_t c) {
     struct remote_call call = {number, {a, b, c}};
@@ -395,7 +397,7 @@ static void thread_that_may_not_set_its_mask(void **state) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    static struct sock_fprog program = {sizeof code / sizeof *code, code}; /* guests have it, too */
+    static struct sock_fprog program = {sizeof code / sizeof *code, code}; /* guests have a copy */
     struct guest *g = guest_new(OVERFLOW_WAIT), *bare = guest_new_bare();
     struct reference *r = mem_alloc(sizeof *r);
     enum settled settled;

@@ -30,7 +30,7 @@ struct thread {
     pid_t tid; /* 0: none */
     uint64_t pointer;
     bool asleep, confined;
-    bool waits; /* for its child of vfork, and looks for nothing */
+    bool waits; /* it waits for its child of vfork, and looks for no lane */
 };
 static struct thread threads[MOST];
 static pid_t last_tid;
@@ -87,7 +87,7 @@ int __wrap_memory_write(int fd, taddr_t at, const void *bytes, size_t size, stru
     (void)at;
     (void)err;
     if (size != sizeof table)
-        return -EIO; /* what else an area begins with */
+        return -EIO; /* the other data at an area's start */
     memcpy(table, bytes, size);
     return 0;
 }
@@ -106,7 +106,7 @@ static void begin(void) {
 static taddr_t lane_of(const struct thread *t) { return LANE + (taddr_t)t->tid * 16; }
 static uint64_t kept(uint64_t i) { return REGS_ASSIGNED_POINTER | i << LANES_SHIFT; }
 
-/* What its stubs find; 0: nothing, so it asks. */
+/* The lane that its stubs find; 0: none, so it asks. */
 static taddr_t found_by(const struct thread *t) {
     taddr_t found = 0;
     lane_lookup_install(&space, 0, NULL);
@@ -129,7 +129,7 @@ static struct thread *add(uint64_t pointer, bool asleep) {
     return t;
 }
 
-/* spoor comes to all that are there. */
+/* A new spoor attaches to all threads. */
 static void come(void) {
     for (const struct thread *t = threads; t < threads + MOST; t++)
         if (t->tid)
@@ -140,7 +140,7 @@ static void come(void) {
     nobody_finds_anothers();
 }
 
-/* All stand because one has asked. */
+/* All threads are stopped because one has asked. */
 static void answer(void) {
     for (const struct thread *t = threads; t < threads + MOST; t++)
         if (t->tid)
@@ -179,8 +179,8 @@ static void sleeping_thread_served_on_waking(void **state) {
     awake_threads_find_their_own();
 }
 
-/* What it was lent by a spoor that has left is not lent to others, and nobody is hidden for it
- * again and again. */
+/* An earlier spoor assigned it this pointer. The pointer is not assigned to others, and no thread
+ * is hidden for it again and again. */
 static void sleeper_with_a_kept_pointer(void **state) {
     (void)state;
     for (unsigned at = 0; at < 4; at++) {
@@ -209,7 +209,7 @@ static void pointer_kept_by_several_threads(void **state) {
     }
 }
 
-/* Its child has ended, and what both had is its maker's, who has not come from vfork yet. */
+/* Its child has ended. Their shared pointer belongs to the parent, which is still in vfork(). */
 static void vfork_child_pointer_not_assigned(void **state) {
     (void)state;
     begin();
@@ -246,11 +246,11 @@ static void thread_left_behind_is_assigned_nothing(void **state) {
     assert_int_equal(t->pointer, 0);
 }
 
-/* Its events are lost, and it does not keep others from being told. */
+/* Its events are lost, but other threads are answered. */
 static void thread_that_cannot_set_its_pointer(void **state) {
     (void)state;
     if (REGS_CALL_SET_POINTER < 0)
-        return; /* it need not itself */
+        return; /* the thread need not set it itself */
     begin();
     add(0, true)->confined = true;
     add(0, true);

@@ -106,7 +106,7 @@ static void settle_by_steps(const struct trial *t) {
 
 /* ---- the tests ---- */
 
-/* Tries the call before each of its instructions. */
+/* Settles the call's thread before each of its instructions. */
 static void try_call(struct guest *g, const struct call *call, const struct weather *w,
                      const struct reference *r) {
     struct trial t = {g, call, w, r, 0};
@@ -231,7 +231,7 @@ static void place_of_a_faulting_instruction(void **state) {
     struct settle_place place = {0};
     guest_enter(g, &bad);
     thread_get_regs(g->pid, &first);
-    /* As long as it is taken back to before its window, it has not come to the load. */
+    /* while it is taken back to before the window, the load has not run */
     while (settled == SETTLED_OUTSIDE) {
         struct snapshot before;
         assert_true(guest_step(g));
@@ -247,7 +247,7 @@ static void place_of_a_faulting_instruction(void **state) {
     guest_free(g);
 }
 
-/* Stops the guest at a relocated instruction, from where only steps lead out. */
+/* Stops the guest at a relocated instruction, from which only steps lead out. */
 static void enter_inside(struct guest *g) {
     enum settled settled = SETTLED_OUTSIDE;
     struct settle_place place;

@@ -13,13 +13,13 @@
 
 enum { HALF = 2, WORD = 4 };
 
-/* ---- what a file with symbols says ---- */
+/* ---- symbols of a file ---- */
 
-/* A mapping symbol, or one of a function. */
+/* A mapping symbol, or a function's symbol. */
 enum { FUNCTION = 'f' };
 struct mapping {
     vaddr_t at;
-    char state; /* a, t, d; a also for the only one that AArch64 has ($x) */
+    char state; /* a, t, d; a also for AArch64's only state ($x) */
 };
 typedef ARRAY(struct mapping) mapping_array;
 
@@ -78,7 +78,7 @@ static void read_file(const char *path, struct symbols *ret) {
     sort(&ret->functions);
 }
 
-/* How many stand at or before AT. */
+/* The number of symbols at or before AT. */
 static size_t up_to(const mapping_array *mapping, vaddr_t at) {
     size_t low = 0;
     for (size_t high = mapping->count; low < high;) {
@@ -91,7 +91,7 @@ static size_t up_to(const mapping_array *mapping, vaddr_t at) {
     return low;
 }
 
-/* 0: no symbol tells. */
+/* 0: no symbol says. */
 static char mapped_state(const mapping_array *mapping, vaddr_t at) {
     size_t before = up_to(mapping, at);
     return before ? mapping->at[before - 1].state : 0;
@@ -102,7 +102,8 @@ static char planned_state(const struct plan *plan, vaddr_t at) {
     return !arch ? 'd' : arch->insn_bytes == HALF ? 't' : 'a';
 }
 
-/* The file itself, or what DIRECTORY, laid out as /usr/lib/debug is, has for it, or is. */
+/* Reads the symbols of the file itself, or of its debug file in DIRECTORY, laid out as
+ * /usr/lib/debug, or of DIRECTORY if that is a file. */
 static void find_symbols(const struct module *m, const char *directory, struct symbols *ret) {
     char path[4096];
     size_t at;
@@ -119,13 +120,13 @@ static void find_symbols(const struct module *m, const char *directory, struct s
     read_file(path, ret);
 }
 
-/* ---- code itself ---- */
+/* ---- the look of code ---- */
 
-/* Half of A32's words are, on no condition, what computes or loads and stores: they have 0xe0 to
- * 0xe7 at their top. What T32 makes reads so only where a short jump stands in a word's upper half.
- * Vectors of A32 have 0xf2 to 0xf4 there, and nearly all else beside them no condition; T32 has
- * some of that (`movw`, `mov.w`), but its vectors have other bytes. 0: it may be either, or is too
- * short to tell. */
+/* Half of A32's words are unconditional arithmetic, loads and stores, with 0xe0 to 0xe7 at their
+ * top. T32 code has these bytes there only if a short jump is in a word's upper half. A32 vector
+ * instructions have 0xf2 to 0xf4 there, and nearly all others beside them are unconditional. T32
+ * has some of these bytes (`movw`, `mov.w`), but not in its vector instructions. 0: undecided, or
+ * too short. */
 static char likely_state(const struct checked_states *c, vaddr_t start, vaddr_t end) {
     enum { FEWEST = 16, A32_LEAST = 40, T32_MOST = 10, WIDE_MOST = 50, PERCENT = 100 };
     enum { VECTOR_FIRST = 0xf2, VECTOR_LAST = 0xf4, VECTORS_LEAST = 80 };
@@ -156,7 +157,7 @@ static void check_written(struct checked_states *c, const mapping_array *mapping
         }
 }
 
-/* No function begins in the midst of W, nor in its hole: something may call it. */
+/* No function begins inside W or its hole, because other code may call it. */
 static void check_functions(struct checked_states *c, const mapping_array *functions,
                             const struct plan_window *w) {
     vaddr_t end = w->start + w->written > w->end ? w->start + w->written : w->end;

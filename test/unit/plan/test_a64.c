@@ -105,7 +105,8 @@ static void linker_stub_with_data_refused(void **state) {
     assert_string_not_equal(refusal_tag(other->refused), refusal_tag(REFUSED_NO_CFI));
 }
 
-/* The site is behind what must stay. EXITS: which can be moved, all or none. */
+/* The site is behind the instruction that must stay. EXITS: the number of movable exits, all or
+ * none. */
 static void assert_signs(const struct plan_function *f, const char *body, bool exits) {
     assert_non_null(f);
     assert_int_equal(f->entry, TIER_JUMP);

@@ -22,7 +22,7 @@ enum { PADDING = 2 };
 
 static struct fixture *fixed;
 
-/* It may have a nop behind it. */
+/* A nop may follow the function. */
 static void assert_whole(const char *name) {
     const struct plan_function *f = fixture_bare(fixed, name), *named = fixture_named(fixed, name);
     if (!f)
@@ -61,7 +61,7 @@ static void words_into_known_switches_are_not_labels(void **state) {
     assert_whole("is_pointed_into");
 }
 
-/* With symbols, which tell where functions are. */
+/* Symbols name the functions here. */
 static void words_as_labels_need_a_label_jump(void **state) {
     (void)state;
     assert_int_equal(fixture_named(fixed, "holds_no_label")->entry, TIER_JUMP);

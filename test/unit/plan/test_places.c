@@ -47,7 +47,7 @@ static void split_part_of_a_function(void **state) {
     assert_false(plan_is_before_entry(f->plan, split, rest));
 }
 
-/* Up to its first instruction, and past one that must stay where it is. */
+/* Before the entry event: up to the first movable instruction, past one that must stay. */
 static void place_before_the_entry(void **state) {
     (void)state;
     uint32_t ordinary = index_of("ordinary"), landing = index_of("landing");
@@ -60,7 +60,8 @@ static void place_before_the_entry(void **state) {
     assert_false(plan_is_before_entry(f->plan, landing, at + 6));
 }
 
-/* Its event is told before it, in the patch that covers it; or on the ways to it only. */
+/* After the exit event: the patch that covers the return records it, or patches on the ways to it
+ * do. */
 static void place_after_the_exit(void **state) {
     (void)state;
     size_t covered = 0, bare = 0;

@@ -72,7 +72,7 @@ static const struct plan_function *traced(const char *name) {
     return f;
 }
 
-/* NARROW: exits that have room for a hop or a pun only. */
+/* NARROW: exits with room for a hop or a pun only. */
 static void assert_exits(const struct plan_function *f, uint32_t jump, uint32_t narrow) {
     assert_int_equal(f->exits[TIER_JUMP], jump);
     assert_int_equal(f->exits[TIER_HOP] + f->exits[TIER_PUN], narrow);
@@ -87,7 +87,7 @@ static uint32_t all_exits(const struct plan_function *f) {
     return all;
 }
 
-/* Its entry has no room for a jump: one of the other tiers serves it. */
+/* The entry has no room for a jump, so another tier serves it. */
 static void assert_narrow(const char *name) {
     const struct plan_function *f = fixture_named(pic, name);
     assert_non_null(f);

@@ -76,7 +76,7 @@ static void return_event_before_its_sled(void **state) {
     assert_null(fixture_patch_at(sleds, sled));
     const struct mark *stub = fixture_stub(sleds, sled, EVENT_RETURN);
     assert_non_null(stub);
-    assert_false(stub->at_start); /* to go on there would pass the event by */
+    assert_false(stub->at_start); /* a thread that resumed there would skip the event */
     assert_true(fixture_is_free(sleds, sled));
 }
 

@@ -56,7 +56,7 @@ static void request_round_trip(void **state) {
 static void check_refused(const char *bytes, size_t size) {
     struct request got;
     struct err err = {0};
-    AUTO_FREE char *exact = mem_alloc(size + 1); /* sanitizers see what is read beyond it */
+    AUTO_FREE char *exact = mem_alloc(size + 1); /* sanitizers detect reads beyond it */
     memcpy(exact, bytes, size);
     assert_true(request_unpack(exact, size, &got, &err) < 0);
     assert_string_equal(err.tag, "bad-request");
@@ -174,7 +174,7 @@ static void silent_client_blocks_nobody(void **state) {
     control_handle(f->control);
     for (int i = 0; i < count; i++)
         close(silent[i]);
-    for (int i = 0; i < 64; i++) /* they are gone, in turn */
+    for (int i = 0; i < 64; i++) /* the client has gone; the next one is accepted */
         control_handle(f->control);
     AUTO_FD int fd = call();
     say(fd, PAUSE, sizeof PAUSE);
