@@ -10,7 +10,7 @@
 
 #define HOUR ((uint64_t)3000000000 * 3600)
 
-/* Looks as the drainer does, every HOUR, while a thread writes one event now and then. */
+/* Reads the clock as the drainer does, every HOUR, while a thread writes an event now and then. */
 struct life {
     struct epochs epochs;
     struct event ring[4096];

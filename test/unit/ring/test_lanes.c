@@ -48,7 +48,7 @@ static struct slab *new_slab(void) {
 
 static bool is_mapped(const void *p) { return msync((void *)p, 1, MS_ASYNC) == 0; }
 
-/* ---- taking and giving back ---- */
+/* ---- lanes taken and returned ---- */
 
 static void lanes_taken_once_and_apart(void **state) {
     (void)state;
@@ -78,7 +78,7 @@ static void new_lane_for_each_thread(void **state) {
     memset(handle->lane, 0xff, sizeof *handle->lane);
     handle->tail = handle->lost = 99;
     struct lane_handle *again = slab_take(s, 2, false);
-    assert_ptr_equal(again, handle); /* it was never made active */
+    assert_ptr_equal(again, handle); /* the lane was never active */
     assert_int_equal(handle->lane->head, 0);
     assert_int_equal(handle->lane->lost, 0);
     assert_int_equal(handle->lane->hook, 0);
@@ -104,13 +104,13 @@ static void slab_lives_until_released_and_read(void **state) {
     assert_true(is_mapped(memory));
     slab_unref(s);
     slabs_reap();
-    assert_true(is_mapped(memory)); /* the drainer may still read */
+    assert_true(is_mapped(memory)); /* the drainer may still read this memory */
     atomic_store(&handle->state, LANE_FREE);
     slabs_reap();
     assert_false(is_mapped(memory));
 }
 
-/* The drainer asks it for each lane whether a thread waits that has none. */
+/* The drainer asks the sink of each lane whether a thread without a lane waits. */
 static void sink_outlives_lanes_that_use_it(void **state) {
     (void)state;
     struct slab *first = new_slab(), *second = new_slab();
@@ -253,7 +253,7 @@ static void wait_to_be_killed(void) {
 }
 static void exit_at_once(void) { _exit(3); }
 
-/* A target writes over all it can reach. */
+/* A target overwrites all memory that it can reach. */
 static int own_while_somebody_scribbles(void *arg) {
     struct owner *o = arg;
     for (int i = 0; i < SLABS; i++) {

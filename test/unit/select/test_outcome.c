@@ -17,7 +17,7 @@
 
 enum { MOST_BYTES = 64 };
 
-struct place { /* where it is loaded: numbers of functions, −1 for none */
+struct place { /* where the module is loaded: numbers of functions, −1 for none */
     int missed, inexact, trapped;
 };
 
@@ -33,7 +33,7 @@ static void set(uint8_t *bitmap, int i) {
         bitmap[i / 8] |= (uint8_t)(1u << i % 8);
 }
 
-/* Returns whether that is news. */
+/* Returns whether the description changes. */
 static bool load(struct fixture *f, struct place p) {
     uint8_t missed[MOST_BYTES] = {0}, inexact[MOST_BYTES] = {0}, trapped[MOST_BYTES] = {0};
     struct plan_code code = {.missed = missed, .inexact = inexact, .trapped = trapped};
@@ -54,7 +54,7 @@ static bool is_refused(const struct trace_module *m, const char *reason) {
     return false;
 }
 
-/* How many functions can be traced. */
+/* The number of traceable functions. */
 static size_t traceable(const struct fixture *f) {
     size_t count = 0;
     for (size_t i = 0; i < plan_function_count(f->entry.plan); i++)
@@ -133,7 +133,7 @@ static uint64_t exits_of(struct fixture *f, uint64_t ret[TIER_COUNT]) {
     return sum;
 }
 
-/* More of them than there are may be missed, as what stands for one may be at several places. */
+/* More sites may be missed than exist, because one exit may have sites at several places. */
 static void unreachable_exits_have_no_tier(void **state) {
     struct fixture *f = *state;
     uint8_t none[MOST_BYTES] = {0};

@@ -30,7 +30,8 @@
     TEST(ended_process_has_no_maps)
 
 static const uint64_t MIB = 1 << 20, GIB = 1 << 30, REACH = 0x7fff0000;
-static const taddr_t LOWEST = 0x100000; /* below it only the kernel knows what may be mapped */
+/* Below this address only the kernel knows whether memory may be mapped. */
+static const taddr_t LOWEST = 0x100000;
 
 /* ---- room ---- */
 
@@ -39,7 +40,7 @@ struct test_map {
     const char *path;
 };
 
-static taddr_t break_start; /* 0: far away, or there is a heap already */
+static taddr_t break_start; /* 0: the break is far away, or a heap exists already */
 
 static taddr_t find(const struct test_map *spans, size_t count, taddr_t low, taddr_t high,
                     uint64_t size) {
@@ -53,7 +54,7 @@ static taddr_t find(const struct test_map *spans, size_t count, taddr_t low, tad
     taddr_t at = maps_find_room(&maps, (struct span){low, high}, size, REACH, break_start);
     for (size_t i = 0; at && i < count; i++)
         assert_true(at + size <= spans[i].start || at >= spans[i].end);
-    if (at) { /* every byte of one reaches every byte of the other */
+    if (at) { /* every byte of the room reaches every byte of the text */
         assert_int_equal(at % 4096, 0);
         assert_true(at >= LOWEST);
         assert_true(at > low ? at + size - low <= REACH : high - at <= REACH);
@@ -86,7 +87,7 @@ static void growth_room_of_a_missing_break(void **state) {
     assert_true(FIND(spans, 0x400000, 0x500000, MIB) >= 0x500000 + GIB);
 }
 
-/* Kernels put it up to a gigabyte behind the program. */
+/* Kernels place the break up to a gigabyte behind the program. */
 static void growth_room_of_a_distant_break(void **state) {
     (void)state;
     const struct test_map spans[] = {{0x400000, 0x500000, "/bin/x"}};
@@ -120,7 +121,7 @@ static void growth_room_below_a_program(void **state) {
     break_start = 0;
 }
 
-/* The heap grows over maps above it, up to where something could have been placed. */
+/* The heap grows over mappings above it, up to an address where memory could have been placed. */
 static void no_room_where_the_heap_may_grow(void **state) {
     (void)state;
     const taddr_t heap = 0x1000000, map = heap + 512 * MIB;
@@ -188,7 +189,7 @@ static void text_at_either_end_of_the_address_space(void **state) {
     assert_true(FIND(spans, top - MIB, top, MIB));
 }
 
-/* The dearest case: every map touches the next. */
+/* The slowest case: every mapping touches the next. */
 static void many_maps_in_a_moment(void **state) {
     (void)state;
     enum { COUNT = 60000 };

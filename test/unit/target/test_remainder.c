@@ -38,7 +38,7 @@ static int set_up(void **state) {
     lane = shared_new(PAGE);
     assert_int_equal(pipe(ends), 0);
     child = child_start(stand, NULL);
-    child_await_call(child, SYS_pause); /* stopped at a fault it would have the resume flag set */
+    child_await_call(child, SYS_pause); /* a stop at a fault would set the resume flag */
     child_seize(child);
     struct remote_site site = child_site(child);
     close(site.memory_fd);
@@ -55,7 +55,7 @@ static int tear_down(void **state) {
     return close(ends[1]);
 }
 
-/* Behind write(FD), which has done DONE bytes. */
+/* The registers behind write(FD), which has done DONE bytes. */
 static struct regs behind_write(int fd) {
     struct regs regs = idle;
     struct user_regs_struct *r = &regs.raw;
@@ -72,7 +72,7 @@ static struct regs behind_write(int fd) {
     return regs;
 }
 
-/* The same with RESULT, without what only the kernel knows. */
+/* Compares with the same registers and RESULT, except for those that only the kernel knows. */
 static void expect(const struct regs *found, int fd, uint64_t result) {
     struct regs expected = behind_write(fd), plain = *found;
     expected.raw.rax = result;
@@ -82,7 +82,7 @@ static void expect(const struct regs *found, int fd, uint64_t result) {
     assert_memory_equal(&plain, &expected, sizeof plain);
 }
 
-/* REGS become those of the rest of CALL. */
+/* Turns REGS into those of CALL's remainder. */
 static void begin_remainder(struct regs *regs, const struct remainder_call *call) {
     const struct remainder_place place = {agent, (taddr_t)lane};
     uint64_t args[CALL_ARGUMENTS];
@@ -102,7 +102,7 @@ static void begin(int fd) {
     assert_int_equal(thread_set_regs(child, &regs), 0);
 }
 
-/* Takes a copy of REGS, of the thread, out. */
+/* Takes the thread out, in a copy of its registers REGS. */
 static void check_taken_out(const struct regs *regs, int fd, uint64_t result) {
     struct remainder_call call;
     struct regs out = *regs;

@@ -27,7 +27,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* Compares stream STREAM, event by event and by time made monotone, with what was fed. */
+/* Compares stream STREAM, event by event and with monotone times, with what was fed. */
 static void expect_events(struct trace_reader *r, uint32_t stream, const struct trace_event *events,
                           size_t count) {
     struct trace_cursor *c;
@@ -235,7 +235,7 @@ static void facts_round_trip(void **state) {
     trace_reader_free(r);
 }
 
-/* A further trace of the same session, as snapshots are. */
+/* A branch, as a snapshot is, is a further trace of the same session. */
 static void branch_begins_with_kept_facts(void **state) {
     AUTO_FREE char *path = mem_printf("%s.1", (char *)*state);
     static const struct trace_function function = {.address = 16, .size = 8, .name = "f"};
@@ -267,7 +267,7 @@ static void branch_begins_with_kept_facts(void **state) {
     assert_int_equal(trace_reader_map_count(r), 1);
     assert_true(trace_reader_function(r, 1, &m, &f));
     assert_string_equal(f->name, "f");
-    assert_int_equal(trace_reader_ns(r, 1100), 1000); /* from the session's first clock on */
+    assert_int_equal(trace_reader_ns(r, 1100), 1000); /* counted from the session's first clock */
     assert_int_equal(trace_reader_counts(r).entries, 1);
     assert_int_equal(trace_reader_end(r)->snapshot, 4);
     assert_string_equal(trace_reader_end(r)->reason, "f>5ms");

@@ -31,7 +31,7 @@
     TEST(handler_during_a_slice_copy)                                                              \
     TEST(handler_while_waiting_in_the_hook)
 
-/* ---- in the guest ---- */
+/* ---- code that runs in the guest ---- */
 
 enum { HANDLER_EVENTS = 2, FIRST = 5, SECOND = 6, RESULT = 5 + 0x11 + 6 + 0x22 + 1 };
 
@@ -61,9 +61,9 @@ static int install_handler(void **state) {
     return 0;
 }
 
-/* ---- in the test ---- */
+/* ---- code that runs in the test ---- */
 
-/* As much of a tracer as deliver.c needs. */
+/* The part of a tracer that deliver.c needs. */
 struct post {
     struct tracer tracer;
     struct task *task;
@@ -94,7 +94,8 @@ static void deliver(const struct trial *t, struct post *p) {
     guest_finish_with(t->g, SIGRTMIN);
 }
 
-/* The registers that the handler has found; what signal frames do not have is as it is now. */
+/* The registers that the handler saw; registers that signal frames do not have are the present
+ * ones. */
 static struct regs regs_found(const struct guest *g) {
     struct regs regs;
     assert_int_equal(thread_get_regs(g->pid, &regs), 0);
@@ -129,13 +130,13 @@ static size_t handler_events(const struct trial *t) {
     return t->weather->from == FROM_ANYWHERE ? HANDLER_EVENTS : 0;
 }
 
-/* Of the call or what it calls, not of the handler's, which has a deeper stack. */
+/* An event of the call or its callees, not of the handler, whose stack is deeper. */
 static bool is_of_call(const struct trial *t, const struct event *e) {
     enum { RED_ZONE = 128 };
     return event_sp(&t->reference->events[0]) - event_sp(e) < RED_ZONE;
 }
 
-/* Returns how many events of the call stand before the handler's. */
+/* Returns the number of the call's events before the handler's. */
 static size_t check_sequence(const struct trial *t, const struct event *events, size_t count) {
     const struct reference *r = t->reference;
     size_t before = 0;
@@ -153,7 +154,7 @@ static size_t check_sequence(const struct trial *t, const struct event *events, 
     return before;
 }
 
-/* Right before each entry is a slice: its last word comes, without gaps, after its beginning. */
+/* Right before each entry is a slice, without gaps from its beginning to its last word. */
 static void check_slices(const struct trial *t) {
     const struct event *begin = events_of(t->g),
                        *end = begin + t->g->handle->lane->head / EVENT_BYTES;
@@ -191,7 +192,7 @@ static void forget_handler(const struct guest *g) {
     assert_int_equal(memory_write(g->memory_fd, (taddr_t)&seen, &seen, sizeof seen, NULL), 0);
 }
 
-/* Returns how many of the call's events were recorded before the handler ran. */
+/* Returns the number of the call's events recorded before the handler ran. */
 static size_t try_one(const struct trial *t) {
     struct post post;
     post_init(&post, t->g);

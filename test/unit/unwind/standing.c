@@ -55,7 +55,7 @@ KEEP static void stand(void) {
     _exit(0);
 }
 
-/* Its frame has a size that only the CFA's register tells. */
+/* Only the CFA's register tells the size of its frame. */
 KEEP static int descend(int n) {
     ENTER(descend);
     char room[16 + n % 5 * 24];
@@ -66,7 +66,7 @@ KEEP static int descend(int n) {
     return room[0];
 }
 
-/* Pushes what callees save. */
+/* Pushes the callee-saved registers. */
 KEEP static long saves(long a, long b, long c, long d) {
     ENTER(saves);
     int x = descend((int)(a & 3));
@@ -86,7 +86,7 @@ KEEP static void interrupted(bool other_stack) {
     sigaltstack(&alternate, NULL);
     sigaction(SIGSEGV, &action, NULL);
     __asm__ volatile(
-        "movl $0, 8"); /* no call: the handler's caller stands at this very instruction */
+        "movl $0, 8"); /* not a call: the handler's caller is at this very instruction */
 }
 
 KEEP static void *thread(void *arg) {
@@ -105,7 +105,7 @@ KEEP static void wait_for_threads(void) {
     pthread_join(threads[1], NULL);
 }
 
-/* makecontext() has a function return to its own; here there is none. */
+/* A function entered by makecontext() has a return address; this one has none. */
 KEEP static void outermost(void) {
     ENTER(outermost);
     saves(1, 2, 3, 4);

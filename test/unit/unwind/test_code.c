@@ -27,7 +27,7 @@
 
 enum { TEXT = 0x10000, TABLE = 0x11000, STACK = 0xbef0000, SP = STACK + 64, WORDS = 64 };
 enum { CALLEE = TEXT, RESTORER = TEXT + 14, CALLER = TEXT + 0x18, T32 = 1 };
-enum { IN_CALLEE = TEXT + 8 + T32, IN_CALLER = TEXT + 0x28 }; /* behind the calls */
+enum { IN_CALLEE = TEXT + 8 + T32, IN_CALLER = TEXT + 0x28 }; /* places behind the calls */
 enum { FP = 11, CANTUNWIND = 1 };
 
 static const uint16_t text[] = {0xb510, 0xb082, 0xf7ff, 0xfffc, 0xbf00, 0xb002, 0xbd10,
@@ -76,7 +76,7 @@ static int setup(void **state) {
     return 0;
 }
 
-/* Entry N of the table: the function at START, its second word. */
+/* Entry N of the table: START is the function, SECOND the entry's second word. */
 static void put_entry(unsigned n, uint32_t start, uint32_t second) {
     table[2 * n] = (start - (TABLE + 8 * n)) & INT32_MAX;
     table[2 * n + 1] = second;
@@ -86,7 +86,7 @@ static void put_entry(unsigned n, uint32_t start, uint32_t second) {
 
 static void put_word(uint32_t at, uint32_t word) { stack[(at - STACK) / 4] = word; }
 
-/* Callee has been called from where the word BACK leads to. */
+/* The pc is in callee, whose return address is the word BACK. */
 static void stand_in_callee(uint32_t back) {
     frame = (struct code_frame){.pc = IN_CALLEE};
     put_word(SP + 8, 0x44444444);
@@ -124,8 +124,8 @@ static void code_walk_without_a_table_entry(void **state) {
 static void caller_state_by_entries_and_frame_pointers(void **state) {
     (void)state;
     put_entry(0, CALLEE, CANTUNWIND);
-    put_entry(1, CALLER, 4); /* to what is behind it */
-    table[4] = 0x81019b41;   /* the second model, one word more: vsp = fp; vsp -= 8; */
+    put_entry(1, CALLER, 4); /* points to the words behind it */
+    table[4] = 0x81019b41;   /* personality 1, one word more: vsp = fp; vsp -= 8; */
     table[5] = 0x8481b0b0;   /* pop {r4, fp, lr} */
     frame = (struct code_frame){.pc = IN_CALLER};
     machine.registers[FP] = SP + 48;

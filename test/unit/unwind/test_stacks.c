@@ -30,7 +30,7 @@
 
 enum { LINKS = 1024, CHAINS = 8, FUNCTION_BYTES = 4096, RED_ZONE = 128 };
 
-struct chain { /* as in standing.c */
+struct chain { /* laid out as in standing.c */
     struct {
         taddr_t function, cfa;
     } links[LINKS];
@@ -42,8 +42,8 @@ struct stand {
     int memory_fd;
     struct maps maps;
     struct unwinder *unwinder;
-    taddr_t chains; /* where they are */
-    size_t cut;     /* copies of stacks are no longer than that */
+    taddr_t chains; /* the address of the program's chains */
+    size_t cut;     /* the size limit of stack copies */
     enum unwind_end end;
     unwind_frames frames;
 };
@@ -84,7 +84,8 @@ static struct stand *stand_new(const char *build, const char *place, int tellers
     close(announced[0]);
     close(quiet[0]);
     child_seize(s->pid);
-    assert_int_equal(fcntl(quiet[1], F_SETFD, FD_CLOEXEC), 0); /* stays open: it reads for ever */
+    /* Stays open, so that the program reads for ever. */
+    assert_int_equal(fcntl(quiet[1], F_SETFD, FD_CLOEXEC), 0);
     assert_int_equal(memory_open(s->pid, &s->memory_fd, NULL), 0);
     assert_int_equal(maps_read(s->pid, &s->maps, NULL), 0);
     s->unwinder = unwinder_new(&s->maps, &(struct unwind_files){s, open_file});
@@ -93,7 +94,7 @@ static struct stand *stand_new(const char *build, const char *place, int tellers
 }
 
 static void stand_free(struct stand *s) {
-    kill(s->pid, SIGKILL); /* the process ends when all its threads' ends have been seen */
+    kill(s->pid, SIGKILL); /* the process ends after all its threads' ends have been taken */
     while (waitpid(-1, NULL, __WALL) > 0)
         continue;
     unwinder_free(s->unwinder);
@@ -122,13 +123,13 @@ static taddr_t main_stack(const struct stand *s) {
     return 0;
 }
 
-/* Unwinds TID, which stands still, from a copy: its own stack, and the main one if that is another.
- */
+/* Unwinds the stopped thread TID from a copy of its own stack, and of the main one if that is
+ * another. */
 static void unwind(struct stand *s, pid_t tid) {
     struct unwind_piece pieces[2];
     struct unwind_stack stack = {.pieces = pieces, .count = 1};
     assert_int_equal(thread_get_regs(tid, &stack.regs), 0);
-    /* Epilogues may have left what they restored, and rules that lead there. */
+    /* Rules in epilogues may point to restored values below the stack pointer. */
     pieces[0] = copy_from(s, regs_sp(&stack.regs) - RED_ZONE);
     if (strcmp(maps_at(&s->maps, pieces[0].at)->path, "[stack]") != 0)
         pieces[stack.count++] = copy_from(s, main_stack(s));
@@ -161,8 +162,8 @@ static void fail_with_frames(const struct stand *s, const struct chain *c, uint6
              c->links[missing].function, c->links[missing].cfa);
 }
 
-/* Each link of the chain but the innermost LEAVE is a frame, in this order, and what else is in the
- * program's own text is none that would stand between them. */
+/* Each link of the chain except the innermost LEAVE is a frame, in this order. No other frame
+ * between them is in the program's own text. */
 static void check_chain(struct stand *s, pid_t tid, uint64_t leave, enum unwind_how how) {
     AUTO_FREE struct chain *c = chain_of(s, tid);
     size_t at = 0, last = 0;
@@ -174,8 +175,7 @@ static void check_chain(struct stand *s, pid_t tid, uint64_t leave, enum unwind_
         const struct unwind_frame *f = &s->frames.at[at];
         assert_true(f->pc - c->links[n].function < FUNCTION_BYTES);
         assert_int_equal(f->how, how);
-        if (n + 1 <
-            c->count) /* but for the kernel's frame and the handler's return nothing is between */
+        if (n + 1 < c->count) /* only the kernel's frame and the handler's return are between */
             assert_true(at - last <= 2);
         last = at++;
     }
@@ -225,8 +225,8 @@ static void frame_pointers_without_cfi(void **state) {
         expect_chain("pointers", places[i], UNWIND_FRAME_POINTER);
 }
 
-/* musl's says nothing about itself. Nor does its read(), where the thread stands: who has called
- * that cannot be told, but for the caller's frame pointer. */
+/* musl has no unwind information for itself or for its read(), where the thread is. The caller of
+ * read() is found by its frame pointer only. */
 static void signal_return_by_its_instructions(void **state) {
     (void)state;
     static const char *const places[] = {"plain", "signal"};
@@ -258,7 +258,7 @@ static void several_threads(void **state) {
     stand_free(s);
 }
 
-/* At every instruction the callers are found, in prologues and epilogues, too. */
+/* The callers are found at every instruction, also in prologues and epilogues. */
 static void every_instruction(void **state) {
     (void)state;
     enum { STEPS = 4000 };
@@ -299,7 +299,7 @@ static uint64_t random_next(uint64_t *x) {
     return *x >> 24;
 }
 
-/* Words become anything: mostly other words of the stack, which look right. */
+/* Replaces words, mostly by other words of the stack, which look right. */
 static void corrupt(uint8_t *bytes, size_t size, uint64_t seed) {
     uint64_t x = seed * 2 + 1;
     for (uint64_t n = 1 + random_next(&x) % 64; n; n--) {
@@ -347,7 +347,7 @@ static void circular_stacks(void **state) {
     while (i < s->frames.count && s->frames.at[i].how != UNWIND_SIGNAL)
         i++;
     assert_true(i && i < s->frames.count);
-    /* What the signal has interrupted is where the thread stands. */
+    /* The signal has interrupted the code at which the thread is. */
     uint64_t inner[REGS_DWARF_COUNT];
     regs_dwarf(&stack.regs, inner);
     taddr_t frame = s->frames.at[i - 1].cfa;
@@ -361,7 +361,7 @@ static void circular_stacks(void **state) {
     stand_free(s);
 }
 
-/* Without the files there are frame pointers still, and nothing is known of where they end. */
+/* Without the files only frame pointers are left, and the end of their chain is unknown. */
 static int open_nothing(void *ctx, const struct map *map) {
     (void)ctx, (void)map;
     return -1;
