@@ -10,7 +10,7 @@ _start:
     bti c
     mov x29, #0
     mov x30, #0
-    mov x5, x0 /* to be called at the end */
+    mov x5, x0 /* a function to call at exit */
     ldr x1, [sp]
     add x2, sp, #8
     mov x6, sp
@@ -24,7 +24,7 @@ _start:
 
     .data
     .balign 8
-    .globl __dso_handle /* by which C++ tells what to destroy */
+    .globl __dso_handle /* identifies the objects that C++ destroys */
     .hidden __dso_handle
 __dso_handle:
     .quad __dso_handle

@@ -72,7 +72,7 @@ func sums() int {
 	return total
 }
 
-// Loops without calls while the collector wants all threads to stop: they get signals.
+// Loops without calls while the collector wants all threads to stop: signals preempt them.
 func collected() int {
 	stop := make(chan bool)
 	spun := make(chan int)

@@ -23,7 +23,7 @@ func halve(n uint64) uint64 { return n / 2 }
 //go:noinline
 func triple(n uint64) uint64 { return 3*n + 1 }
 
-// steps counts those of the Collatz sequence.
+// steps counts the steps of a Collatz sequence.
 func steps(n uint64) int {
 	count := 0
 	for ; n != 1; count++ {

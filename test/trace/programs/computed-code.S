@@ -11,7 +11,7 @@
     .cfi_startproc
     .endm
 
-/* Where the jump goes on: a slot for each count. */
+/* The targets of the jump: a slot for each count. */
     .macro slots
 1:  .rept 8
     inc %eax

@@ -32,7 +32,7 @@ on_stack:
     .cfi_endproc
     .size on_stack, . - on_stack
 
-/* Calls itself n times; the last one moves the stack. Nothing but return addresses stands there. */
+/* Calls itself n times; the last call moves the stack. Its frames hold return addresses only. */
     .type deep, @function
 deep:
     .cfi_startproc
@@ -50,7 +50,7 @@ deep:
     .cfi_endproc
     .size deep, . - deep
 
-/* It moves the stack that it runs on itself, from end to end. */
+/* Moves the stack that it runs on itself, from end to end. */
     .type runtime.copystack, @function
 runtime.copystack:
     .cfi_startproc
@@ -108,7 +108,7 @@ runtime.gogo.abi0:
     .cfi_endproc
     .size runtime.gogo.abi0, . - runtime.gogo.abi0
 
-/* unsigned char *first_stack(void): makes one, as for a new goroutine. */
+/* unsigned char *first_stack(void): makes a stack, as for a new goroutine. */
     .globl first_stack
     .type first_stack, @function
 first_stack:
