@@ -82,15 +82,15 @@ static void check_none(void) {
     control.owner = CONTROL_OWNER_DIED;
     run_slice(1);
     control.owner = 0;
-    expect_head("a slice for nobody", 0);
+    expect_head("a slice for a dead tool", 0);
     write_stub((struct stub_spec){.variant = STUB_SLICE, .overflow = OVERFLOW_DROP});
-    run_slice(2); /* there is no room for all of it: only the beginning is recorded */
+    run_slice(2); /* there is no room: only a mark of the slice is recorded */
     expect_slot(0, SLICE_BEGIN, 0);
     expect_head("a slice that is left out", EVENT_BYTES);
     allow(0, RING, RINGFUL);
     lane()->slice_bytes = 0;
     run_slice(3);
-    expect_head("a slice that nobody has asked for", 0);
+    expect_head("a slice that is not requested", 0);
 }
 
 static void check_all(void) {

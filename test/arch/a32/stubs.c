@@ -141,14 +141,14 @@ static void check_lane_lookup(void) {
     write_stub((struct stub_spec){.site = SITE});
     for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
         write_lane(0, RING, off[i]);
-        expect_run("who is sought", EVENT_BYTES);
+        expect_run("a lane that is found", EVENT_BYTES);
     }
     write_agent(CONTROL_OWNER_DIED); /* without a tool threads without a lane get the sink */
     write_lane(0, RING, 0);
     memset(pointer(LANES), 0xff, LANES_BYTES);
-    expect_run("who is not found", 0);
+    expect_run("a thread without a lane", 0);
     if (((struct lane *)pointer(SINK))->head != 2 * EVENT_BYTES)
-        ground_fail("who is not found", stub_at, "does not write to the sink");
+        ground_fail("a thread without a lane", stub_at, "does not write to the sink");
 }
 
 /* After the tool's death no lane is looked up: each event would search in vain. */
@@ -157,9 +157,9 @@ static void check_no_lane_lookup_for_a_dead_tool(void) {
     reader.owner = CONTROL_OWNER_DIED;
     write_stub((struct stub_spec){.site = SITE});
     write_lane(0, RING, 5);
-    expect_run("who would be sought", 0);
+    expect_run("a lookup for a dead tool", 0);
     if (((struct lane *)pointer(SINK))->head != 2 * EVENT_BYTES)
-        ground_fail("who would be sought", stub_at, "is");
+        ground_fail("a lookup for a dead tool", stub_at, "is made");
 }
 
 /* Threads that share one thread pointer differ by their stack ranges: the stub's stack begins at
@@ -181,14 +181,13 @@ static void check_stack_ranges(void) {
     write_lane(0, RING, 0);
     memset(pointer(LANES), 0xff, LANE_KEYS_BYTES);
     memcpy(at, ranges, sizeof ranges);
-    expect_run("who has a stretch", EVENT_BYTES);
+    expect_run("a stack range", EVENT_BYTES);
     if (sink->head)
-        ground_fail("who has a stretch", stub_at, "gets another's");
-    memset(&at[4].thread_pointer, 0xff,
-           sizeof at[4].thread_pointer); /* the entries after this one are unused */
-    expect_run("who has none", 0);
+        ground_fail("a stack range", stub_at, "gives the lane of another thread");
+    memset(&at[4].thread_pointer, 0xff, sizeof at[4].thread_pointer); /* ends the ranges */
+    expect_run("no stack range", 0);
     if (sink->head != 2 * EVENT_BYTES)
-        ground_fail("who has none", stub_at, "does not write to the sink");
+        ground_fail("no stack range", stub_at, "does not write to the sink");
 }
 
 static void check_dropping(void) {
@@ -196,9 +195,9 @@ static void check_dropping(void) {
     write_stub((struct stub_spec){.site = SITE, .overflow = OVERFLOW_DROP});
     write_lane(0x500000000, 0x500000000, 0);
     lane()->lost = 0xffffffff;
-    expect_run("what is lost", 0);
+    expect_run("a lost event", 0);
     if (lane()->lost != 0x100000001)
-        ground_fail("what is lost", stub_at, "is not counted");
+        ground_fail("a lost event", stub_at, "is not counted");
 }
 
 /* Another thread makes room, or clears the hook, when it sees a waiting thread. */
@@ -220,24 +219,24 @@ static void check_waiting(uint8_t variant) {
     write_lane(0xfffffff0, 0xfffffff0, variant ? 5 : 0);
     if (pthread_create(&helper, NULL, help, NULL))
         abort();
-    expect_run("who waits", variant ? 0 : EVENT_BYTES);
+    expect_run("a wait for room", variant ? 0 : EVENT_BYTES);
     pthread_join(helper, NULL);
     if (lane()->limit != 0x100000010)
-        ground_fail("who waits", stub_at, "does not wait");
+        ground_fail("a wait for room", stub_at, "does not wait");
 }
 
 static void check_no_wait_for_a_dead_tool(void) {
     write_agent(CONTROL_OWNER_DIED);
     write_stub((struct stub_spec){.site = SITE});
     write_lane(32, 32, 0);
-    expect_run("who would wait", EVENT_BYTES);
+    expect_run("a wait for a dead tool", EVENT_BYTES);
     if (lane()->limit != INT64_MAX || lane()->waits != 1)
-        ground_fail("who would wait", stub_at, "has not given it up for ever");
+        ground_fail("a wait for a dead tool", stub_at, "is repeated");
     write_stub((struct stub_spec){.variant = STUB_HOOK});
     write_lane(0, RING, 0);
     expect_run("a hook", 0);
     if (lane()->hook)
-        ground_fail("a hook", stub_at, "asks nobody");
+        ground_fail("a hook", stub_at, "asks a dead tool");
 }
 
 /* ---- a signal between the two exclusive accesses ---- */

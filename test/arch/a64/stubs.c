@@ -214,17 +214,17 @@ static void check_lane_lookup(void) {
     write_stub(0, OVERFLOW_WAIT);
     for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
         write_pair(off[i]);
-        expect_writes_to("who is sought", LANE);
+        expect_writes_to("a lane that is found", LANE);
     }
     answers.owner = CONTROL_OWNER_DIED;
     write_pair(5);
-    expect_writes_to("who is sought where nobody answers", LANE);
+    expect_writes_to("a lane that is found after the answering process died", LANE);
     write_pair(5);
     memset(pointer(LANES), 0xff, LANE_KEYS_BYTES);
-    expect_writes_to("who is not found", SINK);
+    expect_writes_to("a thread without a lane", SINK);
     reads.owner = CONTROL_OWNER_DIED; /* then the table is not searched at all */
     write_pair(5);
-    expect_writes_to("who is not sought where nobody reads", SINK);
+    expect_writes_to("a thread of a dead tool", SINK);
     answers.owner = reads.owner = 0;
 }
 
@@ -364,9 +364,9 @@ static void check_slices(void) {
     run_slice(1);
     control.owner = 0;
     if (lane()->head)
-        ground_fail("a slice", 1, "is made for nobody");
+        ground_fail("a slice", 1, "is made for a dead tool");
     write_stub(STUB_SLICE, OVERFLOW_DROP);
-    run_slice(2); /* there is no room for all of it: only the beginning is recorded */
+    run_slice(2); /* there is no room: only a mark of the slice is recorded */
     expect_slot(0, SLICE_BEGIN, 0);
     if (lane()->head != EVENT_BYTES)
         ground_fail("a slice", 2, "is not left out");
@@ -374,7 +374,7 @@ static void check_slices(void) {
     lane()->slice_bytes = 0;
     run_slice(3);
     if (lane()->head)
-        ground_fail("a slice", 3, "is made where none was asked for");
+        ground_fail("a slice", 3, "is made without a request");
 }
 
 /* ---- a signal between the two exclusive accesses ---- */

@@ -43,9 +43,9 @@ static void check_return(uint32_t seed, bool t32) {
     regs_set_state(&call.regs, true, 0x08);
     regs_set_syscall(&call.regs, CALL, FRAME + REGS_FRAME_SP, SYS_rt_sigreturn, none);
     machine_run(&call, &out);
-    machine_compare("a frame of ours", &frame, &out);
+    machine_compare("a frame that the tool wrote", &frame, &out);
     if (machine_mask() != mask)
-        machine_fail("a frame of ours", "has another mask");
+        machine_fail("a frame that the tool wrote", "has another mask");
 }
 
 static uint32_t known_pc, known_sp, known_link, found;

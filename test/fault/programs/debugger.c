@@ -59,7 +59,7 @@ static void check_maps(pid_t pid) {
     FILE *f = fopen(name, "r");
     check(f != NULL, "the memory map");
     while (fgets(line, sizeof line, f))
-        check(!strstr(line, "memfd:"), "memory of somebody else");
+        check(!strstr(line, "memfd:"), "memory of another process");
     fclose(f);
 }
 
@@ -217,7 +217,7 @@ static void seize_stopped(void) {
 
 static void refused(void) {
     check(ptrace(PTRACE_ATTACH, getpid(), NULL, NULL) < 0 && errno == EPERM, "itself");
-    check(ptrace(PTRACE_SEIZE, 0x7ffffff0, NULL, NULL) < 0 && errno == ESRCH, "nobody");
+    check(ptrace(PTRACE_SEIZE, 0x7ffffff0, NULL, NULL) < 0 && errno == ESRCH, "no such process");
     check(ptrace(PTRACE_CONT, getppid(), NULL, NULL) < 0 && errno == ESRCH, "no tracee");
 }
 

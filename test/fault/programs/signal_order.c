@@ -18,7 +18,7 @@ static volatile int taken;
 /* The signal is the N-th that must be received. */
 static void check_next(int n, int sig, int code, pid_t from, int value) {
     check(sig == SIGRTMIN + n / EACH, "the signal");
-    check(code == SI_QUEUE && from == sender, "who sent it");
+    check(code == SI_QUEUE && from == sender, "the sender");
     check(value == n % EACH, "its value");
 }
 

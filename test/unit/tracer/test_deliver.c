@@ -121,7 +121,7 @@ static void check_handler(const struct trial *t) {
         trial_fail(t, "the handler's own call went wrong");
     struct regs regs = regs_found(t->g);
     if (space_area_at(t->g->space, regs_pc(&regs)))
-        trial_fail(t, "the handler finds a pc of ours");
+        trial_fail(t, "the handler finds a pc in spoor's areas");
     if (!is_natural(t->reference, &regs, regs_pc(&regs)))
         trial_fail(t, "the handler does not find the program's registers");
 }
