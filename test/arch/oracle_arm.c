@@ -61,7 +61,7 @@ static bool is_padding(const cs_insn *in) {
     return padding;
 }
 
-static void judge(const cs_insn *in, struct oracle_insn *ret) {
+static void read_insn(const cs_insn *in, struct oracle_insn *ret) {
     const cs_arm *a = &in->detail->arm;
     const cs_arm_op *last = a->op_count ? &a->operands[a->op_count - 1] : NULL;
     bool always = a->cc == ARM_CC_AL || a->cc == ARM_CC_INVALID;
@@ -108,7 +108,7 @@ bool oracle_arm_decode(bool t32, const uint8_t *bytes, size_t room, uint64_t add
     if (count == wanted)
         ret->size = 0;
     for (size_t i = 0; count == wanted && i < count; i++) {
-        judge(&list[i], ret);
+        read_insn(&list[i], ret);
         ret->size = (uint8_t)(ret->size + list[i].size);
     }
     if (wanted > 1) /* their effects are conditional */

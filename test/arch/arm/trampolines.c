@@ -101,7 +101,7 @@ static uint32_t thread_pointer(void) {
     return value;
 }
 
-static void know_thread(uint32_t area) {
+static void enter_thread(uint32_t area) {
     struct lane_key *keys = pointer(area);
     uint32_t self = thread_pointer();
     keys[self >> LANES_SHIFT & ((1U << LANES_BITS) - 1)] = (struct lane_key){self, LANE};
@@ -300,7 +300,7 @@ static bool events_are_right(uint32_t number, const struct outcome *o) {
            controls == (strstr(functions[number].name, "twice") != NULL);
 }
 
-static void tell_events(void) {
+static void print_events(void) {
     static const char *const kinds[] = {"entry", "return", "tail", "control"};
     for (uint32_t i = 0; i < lane()->head / EVENT_BYTES && i < 16; i++)
         printf("    %s %s, sp %x\n", kinds[event(i)->site & 3],
@@ -343,7 +343,7 @@ static void check_function(uint32_t number) {
         ground_fail(f->name, f->at, "is told wrongly");
         printf("    seed %u: %u calls, %u tail calls\n", (unsigned)seed,
                (unsigned)there[seed].state.r[8], (unsigned)there[seed].state.r[9]);
-        tell_events();
+        print_events();
         break;
     }
 }
@@ -399,7 +399,7 @@ int main(int argc, char **argv) {
     far = strcmp(argv[2], "far") == 0;
     ground_open();
     catch_signals();
-    know_thread(load(argv[1]));
+    enter_thread(load(argv[1]));
     for (uint32_t i = 0; i < head.functions; i++)
         check_function(i);
     if (inner && !filtered && !returned_for)

@@ -92,7 +92,7 @@ static BARE int work(void *argument) {
 }
 
 #ifdef __arm__
-static bool ward(void) {
+static bool forbid_setting(void) {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __ARM_NR_set_tls, 0, 1),
@@ -104,11 +104,11 @@ static bool ward(void) {
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 #else
-static bool ward(void) { return false; }
+static bool forbid_setting(void) { return false; }
 #endif
 
 int main(int count, char **arguments) {
-    if (count > 1 && !strcmp(arguments[1], "warded") && !ward()) {
+    if (count > 1 && !strcmp(arguments[1], "warded") && !forbid_setting()) {
         puts("cannot");
         return 1;
     }

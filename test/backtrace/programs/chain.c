@@ -40,7 +40,7 @@ int s_ending(void), s_ending_leaf(void), s_pointed(void), s_kept(void);
 extern void (*volatile kept_at)(int);
 void ending(int a) __attribute__((noreturn)), ending_leaf(int a) __attribute__((noreturn));
 void pointed(int a) __attribute__((noreturn)), kept(int a) __attribute__((noreturn));
-void come_back(void) __attribute__((noreturn));
+void leave_scenario(void) __attribute__((noreturn));
 
 #if PART == 0
 volatile int chain_one = 1;
@@ -169,7 +169,7 @@ BEHIND(1) APART int s_ending(void) {
 BEHIND(2) APART void ending(int a) {
     helper(a);
     FAULT();
-    come_back();
+    leave_scenario();
 }
 
 BEHIND(3) APART int s_ending_leaf(void) {
@@ -180,7 +180,7 @@ BEHIND(3) APART int s_ending_leaf(void) {
 
 BEHIND(4) APART void ending_leaf(int a) {
     leaf(a);
-    come_back();
+    leave_scenario();
 }
 
 /* The same, but no instruction branches there. */
@@ -193,7 +193,7 @@ BEHIND(5) APART int s_pointed(void) {
 BEHIND(6) APART void pointed(int a) {
     helper(a);
     FAULT();
-    come_back();
+    leave_scenario();
 }
 
 /* The same, but only code before it knows of it and has left its address in memory. Behind it are
@@ -207,7 +207,7 @@ BEHIND(7) APART int s_kept(void) {
 BEHIND(8) APART void kept(int a) {
     helper(a);
     FAULT();
-    come_back();
+    leave_scenario();
 }
 
 /* Prevents linker stubs in the other instruction set from following here. */

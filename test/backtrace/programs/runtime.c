@@ -27,7 +27,7 @@ int s_choose(void), s_looping(void), s_many(void), s_wide(void);
 int s_ending(void), s_ending_leaf(void), s_pointed(void), s_kept(void);
 void kept(int a);
 void (*volatile kept_at)(int);
-void s_forever(void), come_back(void) __attribute__((noreturn));
+void s_forever(void), leave_scenario(void) __attribute__((noreturn));
 
 void *memcpy(void *to, const void *from, size_t size) {
     for (size_t i = 0; i < size; i++)
@@ -131,7 +131,7 @@ int walk_all(const struct spoor_regs *regs) {
 static void *left[5];
 
 /* Leaves functions that never return. */
-void come_back(void) { __builtin_longjmp(left, 1); }
+void leave_scenario(void) { __builtin_longjmp(left, 1); }
 
 static __attribute__((noinline)) void run_endings(void) {
     static int (*const endings[])(void) = {s_ending, s_ending_leaf, s_pointed, s_kept};

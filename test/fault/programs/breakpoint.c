@@ -269,7 +269,7 @@ static void on_alarm(int sig) {
     call();
 }
 
-static void amid_signals(void) {
+static void during_signals(void) {
     struct itimerval often = {{0, 2000}, {0, 2000}}, never = {{0, 0}, {0, 0}};
     signal(SIGALRM, on_alarm);
     setitimer(ITIMER_REAL, &often, NULL);
@@ -444,7 +444,7 @@ static int all(void) {
     its_own_traps();
     pending();
     in_handlers();
-    amid_signals();
+    during_signals();
     in_threads();
     signal(SIGTRAP, SIG_IGN);
     in_threads();

@@ -90,7 +90,7 @@ __attribute__((noinline)) static unsigned long mix(unsigned long value) {
     return value;
 }
 
-static void be_pelted(void) {
+static void work_under_signals(void) {
     struct itimerval often = {{0, PERIOD_US}, {0, PERIOD_US}}, never = {{0, 0}, {0, 0}};
     int before = handled;
     setitimer(ITIMER_REAL, &often, NULL);
@@ -116,7 +116,7 @@ static void load(const char *path) {
     }
 }
 
-static void *meet(void *arg) {
+static void *work_together(void *arg) {
     (void)arg;
     check(dispatch() == 0, "dispatch in a thread");
     pthread_barrier_wait(&all_here);
@@ -129,7 +129,7 @@ static void threads(void) {
     pthread_t all[THREADS];
     pthread_barrier_init(&all_here, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
-        check(pthread_create(&all[i], NULL, meet, NULL) == 0, "pthread_create");
+        check(pthread_create(&all[i], NULL, work_together, NULL) == 0, "pthread_create");
     for (int i = 0; i < THREADS; i++)
         pthread_join(all[i], NULL);
 }
@@ -144,7 +144,7 @@ int main(int argc, char **argv) {
     if (dispatch() < 0)
         return SKIPPED;
     check_calls();
-    be_pelted();
+    work_under_signals();
     load(argv[1]);
     threads();
     check_calls();

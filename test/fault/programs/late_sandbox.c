@@ -17,7 +17,7 @@ enum { THREADS = 100 };
 
 static pthread_barrier_t all_here;
 
-static void *meet(void *arg) {
+static void *work_together(void *arg) {
     (void)arg;
     pthread_barrier_wait(&all_here);
     check_work();
@@ -40,7 +40,7 @@ static void threads(void) {
     pthread_t all[THREADS];
     pthread_barrier_init(&all_here, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
-        check(pthread_create(&all[i], NULL, meet, NULL) == 0, "pthread_create");
+        check(pthread_create(&all[i], NULL, work_together, NULL) == 0, "pthread_create");
     for (int i = 0; i < THREADS; i++)
         pthread_join(all[i], NULL);
 }

@@ -34,7 +34,7 @@ static void timer(int us) {
     setitimer(ITIMER_REAL, &t, NULL);
 }
 
-static void *work_there(void *arg) {
+static void *thread_work(void *arg) {
     while (!over) {
         check_work();
         if (!quiet)
@@ -72,7 +72,7 @@ static char command(int wait) {
     return read(0, &c, 1) == 1 ? c : 'e';
 }
 
-static void stand_still(void) {
+static void pause_work(void) {
     timer(0);
     quiet = 1;
     while (still < THREADS)
@@ -127,11 +127,11 @@ int main(int argc, char **argv) {
     signal(SIGALRM, tick);
     signal(SIGCHLD, SIG_IGN);
     for (int i = 0; i < THREADS; i++)
-        check(pthread_create(&threads[i], NULL, work_there, NULL) == 0, "pthread_create");
+        check(pthread_create(&threads[i], NULL, thread_work, NULL) == 0, "pthread_create");
     say("ready\n");
     for (char c; (c = command(quiet)) != 'e';) {
         if (c == 'q')
-            stand_still();
+            pause_work();
         if (c == 'w')
             work_on();
         if (c == 'f')

@@ -18,7 +18,7 @@ enum { THREADS = 100, SAMPLES = 200 };
 static pthread_barrier_t all_here;
 static volatile int samples;
 
-static void *meet(void *arg) {
+static void *work_together(void *arg) {
     (void)arg;
     pthread_barrier_wait(&all_here);
     check_work();
@@ -82,7 +82,7 @@ int main(int argc, char **argv) {
     maps_read_code();
     prctl(PR_SET_DUMPABLE, 0);
     for (int i = 0; i < THREADS; i++)
-        check(pthread_create(&threads[i], NULL, meet, NULL) == 0, "pthread_create");
+        check(pthread_create(&threads[i], NULL, work_together, NULL) == 0, "pthread_create");
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     live(argv[1]);

@@ -15,7 +15,7 @@ static void catch (int sig) {
     caught++;
 }
 
-static void *work_there(void *arg) {
+static void *thread_work(void *arg) {
     (void)arg;
     check_work();
     return NULL;
@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
     check(argc == 2, "usage");
     signal(SIGUSR1, catch);
     for (int i = 0; i < THREADS; i++)
-        check(pthread_create(&threads[i], NULL, work_there, NULL) == 0, "pthread_create");
+        check(pthread_create(&threads[i], NULL, thread_work, NULL) == 0, "pthread_create");
     use_library(argv[1]);
     have_child();
     while (!caught) /* the kernel drops a signal if the tracer is killed before it delivers it */

@@ -25,7 +25,7 @@
 
 enum { STACK_BYTES = 256 * 1024, STATUS = 9, SOME = 200 };
 static char stack[STACK_BYTES] __attribute__((aligned(16)));
-static volatile int taken, rounds, go;
+static volatile int base_is_set, rounds, go;
 
 static void await_child(pid_t pid) {
     int status;
@@ -80,41 +80,42 @@ static __attribute__((noinline)) void take(void) {
     check_own("what it has just taken");
 }
 
-static int taker(void *unused) {
+static int set_base_and_check(void *unused) {
     (void)unused;
     take();
-    taken = 1;
+    base_is_set = 1;
     while (!go)
         check_own("what it has while the other loads");
     check_own("what it has at the end");
     return STATUS;
 }
 
-static void child_takes(const char *library) {
-    pid_t pid = clone(taker, stack + STACK_BYTES, CLONE_VM | SIGCHLD, NULL);
+static void child_sets_base(const char *library) {
+    pid_t pid = clone(set_base_and_check, stack + STACK_BYTES, CLONE_VM | SIGCHLD, NULL);
     check(pid > 0, "clone");
-    if (lives_until(pid, &taken, 1))
+    if (lives_until(pid, &base_is_set, 1))
         check(dlopen(library, RTLD_NOW) != NULL, "dlopen");
     check_work();
     go = 1;
     await_child(pid);
 }
 
-static int hasty(void *unused) {
+static int set_base_and_end(void *unused) {
     (void)unused;
     take();
     return STATUS;
 }
 
-static void child_of_vfork_takes(const char *library) {
-    pid_t pid = clone(hasty, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+static void vfork_child_sets_base(const char *library) {
+    pid_t pid =
+        clone(set_base_and_end, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
     check(pid > 0, "clone");
     check_work();
     await_child(pid);
     check(dlopen(library, RTLD_NOW) != NULL, "dlopen");
 }
 
-static void maker_takes(const char *library) {
+static void parent_sets_base(const char *library) {
     pid_t pid = clone(worker, stack + STACK_BYTES, CLONE_VM | CLONE_UNTRACED | SIGCHLD, NULL);
     check(pid > 0, "clone");
     lives_until(pid, &rounds, SOME);
@@ -126,18 +127,18 @@ static void maker_takes(const char *library) {
     check_own("what it has at the end");
 }
 
-static void someone_takes(const char *library, const char *case_name) {
+static void one_sets_base(const char *library, const char *case_name) {
     if (strcmp(case_name, "child") == 0)
-        child_takes(library);
+        child_sets_base(library);
     else if (strcmp(case_name, "vfork") == 0)
-        child_of_vfork_takes(library);
+        vfork_child_sets_base(library);
     else
-        maker_takes(library);
+        parent_sets_base(library);
 }
 #else
-static void someone_takes(const char *library, const char *case_name) {
+static void one_sets_base(const char *library, const char *case_name) {
     (void)library, (void)case_name;
-    check(taken, "a base to take");
+    check(base_is_set, "a base to take");
 }
 #endif
 
@@ -186,7 +187,7 @@ int main(int argc, char **argv) {
     if (strcmp(argv[2], "tracer") == 0)
         one_is_traced(argv[1]);
     else
-        someone_takes(argv[1], argv[2]);
+        one_sets_base(argv[1], argv[2]);
     check_work();
     return right();
 }

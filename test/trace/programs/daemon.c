@@ -16,7 +16,7 @@ static int ends[2];
 
 static NOINLINE int leaf(int n) { return n + 2 + zero; }
 
-static NOINLINE void *breed(void *argument) {
+static NOINLINE void *make_children(void *argument) {
     long failures = 0;
     (void)argument;
     for (int i = 0; i < CHILDREN; i++) {
@@ -34,7 +34,7 @@ static NOINLINE long live(void) {
     pthread_t threads[THREADS];
     long failures = 0;
     for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, breed, NULL);
+        pthread_create(&threads[i], NULL, make_children, NULL);
     for (int i = 0; i < THREADS; i++) {
         void *result;
         pthread_join(threads[i], &result);
@@ -56,6 +56,6 @@ int main(void) {
     while (read(ends[0], &c, 1) > 0) /* until its parents have ended */
         ;
     printf("failures %ld\n", live());
-    printf("calls: leaf %d\ncalls: breed %d\ncalls: live 1\n", THREADS * CHILDREN, THREADS);
+    printf("calls: leaf %d\ncalls: make_children %d\ncalls: live 1\n", THREADS * CHILDREN, THREADS);
     return 23;
 }

@@ -145,7 +145,7 @@ function \tier\()_second
     call jump_back@PLT
 2:  sub $64, %rsp
     .cfi_adjust_cfa_offset 64
-    call come_after@PLT
+    call call_deeper@PLT
     add $64, %rsp
     .cfi_adjust_cfa_offset -64
     test %eax, %eax

@@ -20,7 +20,7 @@ CHAIN(DECLARE_LINK)
 
 extern jmp_buf environment;
 void jump_back(long n);
-int come_after(void);
+int call_deeper(void);
 
 static int wrong;
 
@@ -38,7 +38,7 @@ NOINLINE void jump_back(long n) {
     longjmp(environment, 1);
 }
 
-NOINLINE int come_after(void) {
+NOINLINE int call_deeper(void) {
     ENTER;
     LEAVE;
     return 4;

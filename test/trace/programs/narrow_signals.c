@@ -23,10 +23,10 @@ FUNCTIONS(DECLARE)
 
 extern jmp_buf environment;
 void jump_back(long n);
-int come_after(void);
+int call_deeper(void);
 
 void jump_back(long n) { longjmp(environment, (int)n); }
-int come_after(void) { return 4; }
+int call_deeper(void) { return 4; }
 
 static const struct {
     const char *name;
@@ -84,7 +84,7 @@ static void call(int i, int argument) {
 }
 
 /* Learns the results without signals, and prints them: they must be those of an untraced run. */
-static void learn(void) {
+static void record_results(void) {
     for (int i = 0; i < COUNT; i++)
         for (int argument = 0; argument < ARGUMENTS; argument++) {
             right[i][argument] = outcome_of(i, argument);
@@ -113,7 +113,7 @@ int main(int argc, char **argv) {
     struct itimerval timer = {{0, us}, {0, us}}, off = {{0, 0}, {0, 0}};
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     sigset_t unblocked;
-    learn();
+    record_results();
     sigemptyset(&unblocked);
     sigprocmask(SIG_SETMASK, &unblocked, NULL);
     sigaction(SIGALRM, &action, NULL);

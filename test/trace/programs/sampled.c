@@ -70,7 +70,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg
 
 /* At the first and last instructions of `tree`, its own frame may or may not be counted in `level`.
  */
-static void judge(const char *how, void *const *frames, int count, const struct sampler *s) {
+static void check_sample(const char *how, void *const *frames, int count, const struct sampler *s) {
     int open = 0, complete = 0, foreign = 0;
     for (int i = 0; i < count; i++) {
         uintptr_t pc = (uintptr_t)frames[i];
@@ -115,9 +115,9 @@ static void on_sample(int signal, siginfo_t *info, void *context) {
     (void)info;
     if (!s || (is_code(pc) && !is_described(pc)))
         return;
-    judge("backtrace()", frames, backtrace(frames, MOST_FRAMES), s);
+    check_sample("backtrace()", frames, backtrace(frames, MOST_FRAMES), s);
     _Unwind_Backtrace(note_frame, &walk);
-    judge("_Unwind_Backtrace", walk.frames, walk.count, s);
+    check_sample("_Unwind_Backtrace", walk.frames, walk.count, s);
     s->samples++;
 }
 

@@ -23,7 +23,7 @@ static NOINLINE void *body(void *self) {
     return NULL;
 }
 
-static NOINLINE int second_life(void) {
+static NOINLINE int after_exec(void) {
     ENTER;
     puts("second life");
     LEAVE;
@@ -33,7 +33,7 @@ static NOINLINE int second_life(void) {
 int main(int argc, char **argv) {
     ENTER;
     if (argc > 1) {
-        int status = second_life();
+        int status = after_exec();
         LEAVE;
         expect_print();
         return status;

@@ -27,7 +27,7 @@ enum {
 
 static void *library;
 
-static int stand(void *arg) {
+static int pause_for_ever(void *arg) {
     (void)arg;
     return pause();
 }
@@ -37,7 +37,7 @@ struct guest *guest_new_bare(void) {
     if (!library)
         library = dlopen(SITES, RTLD_NOW);
     assert_non_null(library);
-    g->pid = child_start(stand, NULL);
+    g->pid = child_start(pause_for_ever, NULL);
     child_seize(g->pid);
     assert_int_equal(thread_get_regs(g->pid, &g->idle), 0);
     regs_finish_restart(&g->idle); /* the guest never returns to that call */

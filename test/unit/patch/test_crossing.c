@@ -101,9 +101,9 @@ static void leave_alone(const struct trial *t, const struct crosser *x) {
 }
 
 /* Returns how many crossings the guest began. */
-static unsigned try_call(struct guest *g, const struct call *call, const struct weather *w,
+static unsigned try_call(struct guest *g, const struct call *call, const struct conditions *c,
                          const struct reference *r) {
-    struct trial t = {g, call, w, r, 0};
+    struct trial t = {g, call, c, r, 0};
     struct snapshot *before = mem_alloc(sizeof *before);
     unsigned crossings = 0;
     trial_begin(&t);
@@ -127,13 +127,13 @@ static unsigned try_call(struct guest *g, const struct call *call, const struct 
 
 static void bridged_thread_reaches_the_other_side(void **state) {
     (void)state;
-    const struct weather w = {.overflow = OVERFLOW_DROP};
-    struct guest *bare = guest_new_bare(), *g = guest_new(w.overflow);
+    const struct conditions c = {.overflow = OVERFLOW_DROP};
+    struct guest *bare = guest_new_bare(), *g = guest_new(c.overflow);
     struct reference *r = mem_alloc(sizeof *r);
     unsigned crossings = 0;
     for (size_t i = 0; i < TRIAL_CALLS; i++) {
-        reference_learn(bare, g, &trial_calls[i], r);
-        crossings += try_call(g, &trial_calls[i], &w, r);
+        reference_record(bare, g, &trial_calls[i], r);
+        crossings += try_call(g, &trial_calls[i], &c, r);
     }
     assert_true(crossings > TRIAL_CALLS);
     free(r);
@@ -308,7 +308,7 @@ static void thread_with_syscall_user_dispatch(void **state) {
     act_on(g, SIGSYS, &own, NULL);
     if (!dispatch_calls(g))
         skip();
-    reference_learn(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
+    reference_record(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
     enter_inside(g, &x);
     assert_int_equal(thread_get_regs(g->pid, &inside), 0);
     queue(g, SIGUSR1, 1);
@@ -367,7 +367,7 @@ static void no_remote_calls_into_a_dispatch_handler(void **state) {
     int64_t result;
     if (!dispatch_calls(g))
         skip();
-    reference_learn(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
+    reference_record(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
     forget_dispatch();
     assert_true(thread_call(g->pid, &g->space->remote, &call, &result, &err) < 0);
     assert_string_equal(err.tag, "remote-call");
@@ -401,7 +401,7 @@ static void thread_that_may_not_set_its_mask(void **state) {
     struct guest *g = guest_new(OVERFLOW_WAIT), *bare = guest_new_bare();
     struct reference *r = mem_alloc(sizeof *r);
     enum settled settled;
-    reference_learn(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
+    reference_record(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
     assert_int_equal(call_in(g, SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0), 0);
     assert_int_equal(call_in(g, SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (uint64_t)&program), 0);
     assert_int_equal(thread_get_regs(g->pid, &g->idle), 0);

@@ -104,7 +104,7 @@ static void begin(void) {
 }
 
 static taddr_t lane_of(const struct thread *t) { return LANE + (taddr_t)t->tid * 16; }
-static uint64_t kept(uint64_t i) { return REGS_ASSIGNED_POINTER | i << LANES_SHIFT; }
+static uint64_t assigned_pointer(uint64_t i) { return REGS_ASSIGNED_POINTER | i << LANES_SHIFT; }
 
 /* The lane that its stubs find; 0: none, so it asks. */
 static taddr_t found_by(const struct thread *t) {
@@ -116,7 +116,7 @@ static taddr_t found_by(const struct thread *t) {
     return found;
 }
 
-static void nobody_finds_anothers(void) {
+static void assert_no_foreign_lane(void) {
     for (const struct thread *t = threads; t < threads + MOST; t++) {
         taddr_t found = t->tid && !t->waits ? found_by(t) : 0;
         assert_true(!found || found == SINK || found == lane_of(t));
@@ -130,14 +130,14 @@ static struct thread *add(uint64_t pointer, bool asleep) {
 }
 
 /* A new spoor attaches to all threads. */
-static void come(void) {
+static void attach(void) {
     for (const struct thread *t = threads; t < threads + MOST; t++)
         if (t->tid)
             lane_lookup_expect(&space, t->tid);
     for (const struct thread *t = threads; t < threads + MOST; t++)
         if (t->tid)
             lane_lookup_give_new(&space, t->tid, lane_of(t), 0);
-    nobody_finds_anothers();
+    assert_no_foreign_lane();
 }
 
 /* All threads are stopped because one has asked. */
@@ -145,19 +145,19 @@ static void answer(void) {
     for (const struct thread *t = threads; t < threads + MOST; t++)
         if (t->tid)
             lane_lookup_give(&space, t->tid, lane_of(t));
-    nobody_finds_anothers();
+    assert_no_foreign_lane();
 }
 
-static void awake_threads_find_their_own(void) {
+static void assert_awake_threads_find_their_lanes(void) {
     for (const struct thread *t = threads; t < threads + MOST; t++)
         if (t->tid && !t->asleep && !t->confined)
             assert_int_equal(found_by(t), lane_of(t));
 }
 
-static void bear(const struct thread *maker) {
+static void make_vfork_child(const struct thread *maker) {
     const struct thread *t = add(maker->pointer, false);
     lane_lookup_give_new(&space, t->tid, lane_of(t), maker->tid);
-    nobody_finds_anothers();
+    assert_no_foreign_lane();
 }
 
 static void end(struct thread *t) {
@@ -171,12 +171,12 @@ static void sleeping_thread_served_on_waking(void **state) {
     add(0, false);
     struct thread *sleeper = add(0, true);
     add(0, false);
-    come();
+    attach();
     answer();
-    awake_threads_find_their_own();
+    assert_awake_threads_find_their_lanes();
     sleeper->asleep = false;
     answer();
-    awake_threads_find_their_own();
+    assert_awake_threads_find_their_lanes();
 }
 
 /* An earlier spoor assigned it this pointer. The pointer is not assigned to others, and no thread
@@ -186,11 +186,11 @@ static void sleeper_with_a_kept_pointer(void **state) {
     for (unsigned at = 0; at < 4; at++) {
         begin();
         for (unsigned i = 0; i < 4; i++)
-            add(i == at ? kept(0) : 0, i == at || i == (at + 1) % 4);
-        come();
+            add(i == at ? assigned_pointer(0) : 0, i == at || i == (at + 1) % 4);
+        attach();
         for (int i = 0; i < 3; i++) {
             answer();
-            awake_threads_find_their_own();
+            assert_awake_threads_find_their_lanes();
         }
     }
 }
@@ -198,14 +198,14 @@ static void sleeper_with_a_kept_pointer(void **state) {
 static void pointer_kept_by_several_threads(void **state) {
     (void)state;
     begin();
-    add(kept(0), true);
-    add(kept(0), true);
+    add(assigned_pointer(0), true);
+    add(assigned_pointer(0), true);
     add(0, false);
-    add(kept(0), false);
-    come();
+    add(assigned_pointer(0), false);
+    attach();
     for (int i = 0; i < 3; i++) {
         answer();
-        awake_threads_find_their_own();
+        assert_awake_threads_find_their_lanes();
     }
 }
 
@@ -214,8 +214,8 @@ static void vfork_child_pointer_not_assigned(void **state) {
     (void)state;
     begin();
     const struct thread *first = add(0, false);
-    come();
-    bear(first);
+    attach();
+    make_vfork_child(first);
     struct thread *maker = thread_of(last_tid);
     assert_int_not_equal(maker->pointer, 0);
     maker->asleep = maker->waits = true;
@@ -223,12 +223,12 @@ static void vfork_child_pointer_not_assigned(void **state) {
     lane_lookup_pass(&space, child->tid, lane_of(child), maker->tid);
     assert_int_equal(found_by(child), lane_of(child));
     end(child);
-    bear(first);
+    make_vfork_child(first);
     assert_int_not_equal(thread_of(last_tid)->pointer, maker->pointer);
     maker->asleep = maker->waits = false;
     lane_lookup_pass(&space, maker->tid, lane_of(maker), 0);
-    nobody_finds_anothers();
-    awake_threads_find_their_own();
+    assert_no_foreign_lane();
+    assert_awake_threads_find_their_lanes();
 }
 
 static void thread_left_behind_is_assigned_nothing(void **state) {
@@ -237,7 +237,7 @@ static void thread_left_behind_is_assigned_nothing(void **state) {
     add(0, false);
     add(0, true);
     const struct thread *t = add(0, false);
-    come();
+    attach();
     answer();
     assert_int_not_equal(t->pointer, 0);
     lane_lookup_take_back(&space, t->tid);
@@ -258,10 +258,10 @@ static void thread_that_cannot_set_its_pointer(void **state) {
     thread_of(confined->tid)->confined = true;
     add(0, false);
     add(0, true);
-    come();
+    attach();
     for (int i = 0; i < 3; i++) {
         answer();
-        awake_threads_find_their_own();
+        assert_awake_threads_find_their_lanes();
         assert_int_equal(found_by(confined), SINK);
     }
 }
@@ -289,7 +289,7 @@ static void live(void) {
         break;
     case 1:
         if (!t->asleep && alive() < MOST)
-            bear(t);
+            make_vfork_child(t);
         break;
     case 2:
         if (alive() > 1)
@@ -297,9 +297,9 @@ static void live(void) {
         break;
     default:
         answer();
-        awake_threads_find_their_own();
+        assert_awake_threads_find_their_lanes();
     }
-    nobody_finds_anothers();
+    assert_no_foreign_lane();
 }
 
 static void random_threads_find_only_their_own(void **state) {
@@ -308,8 +308,8 @@ static void random_threads_find_only_their_own(void **state) {
     for (int round = 0; round < 60; round++) {
         begin();
         for (int i = rand() % 8; i >= 0; i--)
-            add(rand() % 2 ? kept((uint64_t)rand() % 4) : 0, rand() % 2);
-        come();
+            add(rand() % 2 ? assigned_pointer((uint64_t)rand() % 4) : 0, rand() % 2);
+        attach();
         for (int i = 0; i < 60; i++)
             live();
     }

@@ -199,16 +199,16 @@ static void log_of_another_version_ignored(void **state) {
 
 /* ---- undo at any instruction of a call ---- */
 
-static void try_call(struct guest *g, const struct call *call, const struct weather *w,
+static void try_call(struct guest *g, const struct call *call, const struct conditions *c,
                      const struct reference *r, const struct space *left) {
-    struct trial t = {g, call, w, r, 0};
+    struct trial t = {g, call, c, r, 0};
     struct snapshot *before = mem_alloc(sizeof *before);
     trial_begin(&t);
     do {
         enum settled settled;
         struct regs regs;
         if (t.k == TRIAL_LATER)
-            trial_change_weather(&t);
+            trial_change_conditions(&t);
         guest_save(g, before);
         abandon(g);
         assert_int_equal(settle_step_out(left, g->pid, NULL, &settled), 0);
@@ -227,13 +227,13 @@ static void try_call(struct guest *g, const struct call *call, const struct weat
     free(before);
 }
 
-static void try_calls(const struct weather *w, const struct call *all, size_t count) {
-    struct guest *bare = guest_new_bare(), *g = guest_new(w->overflow);
+static void try_calls(const struct conditions *c, const struct call *all, size_t count) {
+    struct guest *bare = guest_new_bare(), *g = guest_new(c->overflow);
     struct space *left = find(g);
     struct reference *r = mem_alloc(sizeof *r);
     for (size_t i = 0; i < count; i++) {
-        reference_learn(bare, g, &all[i], r);
-        try_call(g, &all[i], w, r, left);
+        reference_record(bare, g, &all[i], r);
+        try_call(g, &all[i], c, r, left);
     }
     free(r);
     space_unref(left);
@@ -243,10 +243,11 @@ static void try_calls(const struct weather *w, const struct call *all, size_t co
 
 static void thread_brought_out_from_every_instruction(void **state) {
     (void)state;
-    try_calls(&(struct weather){.overflow = OVERFLOW_WAIT}, trial_calls, TRIAL_CALLS);
-    try_calls(&(struct weather){.overflow = OVERFLOW_WAIT}, &trial_hook_call, 1);
-    try_calls(&(struct weather){.overflow = OVERFLOW_DROP}, trial_calls, TRIAL_CALLS);
-    try_calls(&(struct weather){.overflow = OVERFLOW_DROP, .full = true}, trial_calls, TRIAL_CALLS);
+    try_calls(&(struct conditions){.overflow = OVERFLOW_WAIT}, trial_calls, TRIAL_CALLS);
+    try_calls(&(struct conditions){.overflow = OVERFLOW_WAIT}, &trial_hook_call, 1);
+    try_calls(&(struct conditions){.overflow = OVERFLOW_DROP}, trial_calls, TRIAL_CALLS);
+    try_calls(&(struct conditions){.overflow = OVERFLOW_DROP, .full = true}, trial_calls,
+              TRIAL_CALLS);
 }
 
 /* Undoes everything before instruction K of a call; false: the call is shorter. */
@@ -271,7 +272,7 @@ static void undo_at_every_instruction(void **state) {
     struct guest *bare = guest_new_bare(), *g = guest_new(OVERFLOW_WAIT);
     struct reference *r = mem_alloc(sizeof *r);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        reference_learn(bare, g, &calls[i], r);
+        reference_record(bare, g, &calls[i], r);
         for (unsigned k = 0; undo_before(&calls[i], k, bare, r); k += 3)
             ;
     }
@@ -443,7 +444,7 @@ static void handler_returns_to_interrupted_code(void **state) {
     struct reference *r = mem_alloc(sizeof *r);
     struct err err = {0};
     sigaction(SIGUSR1, &old, NULL);
-    reference_learn(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
+    reference_record(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
     interrupt_inside(g);
     assert_int_equal(take_over(g, &err), -EBUSY);
     assert_string_equal(err.tag, "returns-later");

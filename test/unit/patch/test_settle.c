@@ -37,7 +37,7 @@
 /* Every slot below the lane's head holds an event. */
 static void check_nothing_reserved(const struct trial *t) {
     const struct lane *lane = t->g->handle->lane;
-    uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
+    uint64_t first = t->conditions->full ? GUEST_RING_BYTES : 0;
     if (lane->head < first)
         trial_fail(t, "more was given back than reserved");
     for (uint64_t at = first; at < lane->head; at += EVENT_BYTES)
@@ -62,8 +62,8 @@ static void check_place(const struct trial *t, enum settled settled,
 static void check_events(const struct trial *t) {
     const struct reference *r = t->reference;
     const struct lane *lane = t->g->handle->lane;
-    bool dropped = t->weather->full && t->weather->overflow == OVERFLOW_DROP;
-    uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
+    bool dropped = t->conditions->full && t->conditions->overflow == OVERFLOW_DROP;
+    uint64_t first = t->conditions->full ? GUEST_RING_BYTES : 0;
     if (lane->lost != (dropped ? r->event_count : 0))
         trial_fail(t, "a wrong number of events is counted as lost");
     if (lane->head - first != (dropped ? 0 : r->event_count * EVENT_BYTES))
@@ -78,7 +78,7 @@ static void check_events(const struct trial *t) {
 }
 
 static void finish(const struct trial *t) {
-    trial_change_weather(t);
+    trial_change_conditions(t);
     guest_finish(t->g);
     if (!is_at_end(t->g, t->reference))
         trial_fail(t, "the call ends with wrong registers");
@@ -107,14 +107,14 @@ static void settle_by_steps(const struct trial *t) {
 /* ---- the tests ---- */
 
 /* Settles the call's thread before each of its instructions. */
-static void try_call(struct guest *g, const struct call *call, const struct weather *w,
+static void try_call(struct guest *g, const struct call *call, const struct conditions *c,
                      const struct reference *r) {
-    struct trial t = {g, call, w, r, 0};
+    struct trial t = {g, call, c, r, 0};
     struct snapshot *before = mem_alloc(sizeof *before);
     trial_begin(&t);
     do {
         if (t.k == TRIAL_LATER)
-            trial_change_weather(&t);
+            trial_change_conditions(&t);
         guest_save(g, before);
         settle_by_registers(&t);
         guest_restore(g, before);
@@ -126,24 +126,24 @@ static void try_call(struct guest *g, const struct call *call, const struct weat
     free(before);
 }
 
-static void try_calls(const struct weather *w, const struct call *all, size_t count) {
-    struct guest *bare = guest_new_bare(), *g = guest_new(w->overflow);
+static void try_calls(const struct conditions *c, const struct call *all, size_t count) {
+    struct guest *bare = guest_new_bare(), *g = guest_new(c->overflow);
     trial_expect_tiers(g);
     struct reference *r = mem_alloc(sizeof *r);
-    taddr_t caller = w->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
-    if (w->from != FROM_ANYWHERE)
+    taddr_t caller = c->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
+    if (c->from != FROM_ANYWHERE)
         guest_filter(g, (struct span){caller, caller + 1});
     for (size_t i = 0; i < count; i++) {
-        reference_learn(bare, g, &all[i], r);
-        if (w->from != FROM_ANYWHERE)
-            assert_int_equal(r->event_count == 0, w->from == FROM_ELSEWHERE);
-        try_call(g, &all[i], w, r);
+        reference_record(bare, g, &all[i], r);
+        if (c->from != FROM_ANYWHERE)
+            assert_int_equal(r->event_count == 0, c->from == FROM_ELSEWHERE);
+        try_call(g, &all[i], c, r);
     }
     free(r);
     guest_free(g);
     guest_free(bare);
 }
-#define TRY_CALLS(...) try_calls(&(const struct weather){__VA_ARGS__}, trial_calls, TRIAL_CALLS)
+#define TRY_CALLS(...) try_calls(&(const struct conditions){__VA_ARGS__}, trial_calls, TRIAL_CALLS)
 
 static void settle_in_a_waiting_stub(void **state) {
     (void)state;
@@ -189,8 +189,8 @@ static void settle_in_a_stub_that_passes_a_call(void **state) {
 
 static void settle_while_waiting_in_the_hook(void **state) {
     (void)state;
-    const struct weather fair = {.overflow = OVERFLOW_WAIT}, dead = {.dies_later = true};
-    try_calls(&fair, &trial_hook_call, 1);
+    const struct conditions living = {.overflow = OVERFLOW_WAIT}, dead = {.dies_later = true};
+    try_calls(&living, &trial_hook_call, 1);
     try_calls(&dead, &trial_hook_call, 1);
 }
 

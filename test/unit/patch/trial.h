@@ -18,8 +18,8 @@ struct reference {
 };
 
 /* BARE's functions are unpatched, G's are patched. */
-void reference_learn(struct guest *bare, struct guest *g, const struct call *call,
-                     struct reference *ret);
+void reference_record(struct guest *bare, struct guest *g, const struct call *call,
+                      struct reference *ret);
 /* Whether the program alone reaches REGS; their pc is AT. */
 bool is_natural(const struct reference *r, const struct regs *regs, taddr_t at);
 bool is_at_end(const struct guest *g, const struct reference *r);
@@ -29,9 +29,9 @@ const struct event *events_of(const struct guest *g);
  * there are, at most ROOM. */
 size_t trial_events(const struct guest *g, uint64_t first, struct event *ret, size_t room);
 
-/* ---- obstacles of an event ---- */
+/* ---- conditions of a call ---- */
 
-struct weather {
+struct conditions {
     enum overflow overflow;
     bool full;       /* the ring is full when the call begins */
     bool room_later; /* after TRIAL_LATER instructions the ring has room again */
@@ -44,13 +44,13 @@ enum { TRIAL_LATER = 40 };
 struct trial {
     struct guest *g;
     const struct call *call;
-    const struct weather *weather;
+    const struct conditions *conditions;
     const struct reference *reference;
     unsigned k; /* the disturbance comes before instruction K; instructions of stubs count, too */
 };
 
 void trial_begin(const struct trial *t);
-void trial_change_weather(const struct trial *t);
+void trial_change_conditions(const struct trial *t);
 void trial_fail(const struct trial *t, const char *what);
 
 /* Calls that reach stubs of all kinds, and one that reaches the hook. */

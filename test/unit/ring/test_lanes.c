@@ -237,7 +237,7 @@ struct owner {
     void (*end)(void);
 };
 
-static int own(void *arg) {
+static int own_slabs(void *arg) {
     struct owner *o = arg;
     for (int i = 0; i < SLABS; i++)
         if (!slab_new(o->fds[i], AT, RING, slab_lane_count(RING, 0)))
@@ -254,7 +254,7 @@ static void wait_to_be_killed(void) {
 static void exit_at_once(void) { _exit(3); }
 
 /* A target overwrites all memory that it can reach. */
-static int own_while_somebody_scribbles(void *arg) {
+static int own_overwritten_slabs(void *arg) {
     struct owner *o = arg;
     for (int i = 0; i < SLABS; i++) {
         struct slab *s = slab_new(o->fds[i], AT, RING, slab_lane_count(RING, 0));
@@ -292,20 +292,20 @@ static void expect_owner_died(int (*body)(void *), void (*end)(void)) {
 
 static void owner_killed(void **state) {
     (void)state;
-    expect_owner_died(own, wait_to_be_killed);
+    expect_owner_died(own_slabs, wait_to_be_killed);
 }
 
 static void owner_exits(void **state) {
     (void)state;
-    expect_owner_died(own, exit_at_once);
+    expect_owner_died(own_slabs, exit_at_once);
 }
 
 static void owner_killed_after_slabs_were_overwritten(void **state) {
     (void)state;
-    expect_owner_died(own_while_somebody_scribbles, wait_to_be_killed);
+    expect_owner_died(own_overwritten_slabs, wait_to_be_killed);
 }
 
-static int own_and_give_one_up(void *arg) {
+static int own_slabs_and_give_one_up(void *arg) {
     struct owner *o = arg;
     struct slab *first = slab_new(o->fds[0], AT, RING, slab_lane_count(RING, 0));
     slab_new(o->fds[1], AT, RING, slab_lane_count(RING, 0));
@@ -322,7 +322,7 @@ static void chain_without_a_removed_slab(void **state) {
     o.fds[0] = new_memory();
     o.fds[1] = new_memory();
     uint32_t *word = mmap(NULL, 4096, PROT_READ, MAP_SHARED, o.fds[1], 0);
-    pid_t pid = child_start(own_and_give_one_up, &o);
+    pid_t pid = child_start(own_slabs_and_give_one_up, &o);
     await_word(o.ready);
     kill(pid, SIGKILL);
     child_end(pid);

@@ -254,7 +254,7 @@ struct frames_play {
 };
 
 /* Feeds the part of a drawing in brackets: these calls are open, and no others. */
-static const char *stand(struct frames_play *p, const char *c) {
+static const char *feed_frames(struct frames_play *p, const char *c) {
     enum { FRAME_BYTES = 64 };
     struct trace_frame list[16];
     struct trace_frames f = {.ticks = ++p->d.now, .frames = list};
@@ -272,7 +272,7 @@ static void feed_drawing(struct frames_play *p, const char *drawing) {
     for (const char *c = drawing; *c; c++) {
         struct trace_event event;
         if (*c == '[')
-            c = stand(p, c + 1);
+            c = feed_frames(p, c + 1);
         else if (*c == '|')
             thin_share(p->thin);
         else if (draw(&p->d, *c, &event))

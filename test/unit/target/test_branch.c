@@ -27,7 +27,7 @@ static uint8_t *page; /* shared; executable */
 static pid_t child;
 static struct regs idle;
 
-static int stand(void *arg) {
+static int pause_for_ever(void *arg) {
     (void)arg;
     return pause();
 }
@@ -36,7 +36,7 @@ static int set_up(void **state) {
     (void)state;
     page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(page != MAP_FAILED);
-    child = child_start(stand, NULL);
+    child = child_start(pause_for_ever, NULL);
     child_seize(child);
     assert_int_equal(thread_get_regs(child, &idle), 0);
     regs_finish_restart(&idle);

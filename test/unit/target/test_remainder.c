@@ -28,7 +28,7 @@ static pid_t child;
 static taddr_t agent;
 static struct regs idle;
 
-static int stand(void *arg) {
+static int pause_for_ever(void *arg) {
     (void)arg;
     return pause();
 }
@@ -37,7 +37,7 @@ static int set_up(void **state) {
     (void)state;
     lane = shared_new(PAGE);
     assert_int_equal(pipe(ends), 0);
-    child = child_start(stand, NULL);
+    child = child_start(pause_for_ever, NULL);
     child_await_call(child, SYS_pause); /* a stop at a fault would set the resume flag */
     child_seize(child);
     struct remote_site site = child_site(child);

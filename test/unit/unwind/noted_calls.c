@@ -42,15 +42,15 @@ static __thread struct chain *own_chain = &chains[0];
 #endif
 #define KEEP __attribute__((noinline, noclone, noipa))
 
-static void tell(void) {
+static void announce(void) {
     void *where = chains;
     (void)!write(1, &where, sizeof where);
 }
 
-KEEP static void stand(void) {
+KEEP static void wait_to_be_stopped(void) {
     char byte;
-    ENTER(stand);
-    tell();
+    ENTER(wait_to_be_stopped);
+    announce();
     (void)!read(0, &byte, 1);
     _exit(0);
 }
@@ -62,7 +62,7 @@ KEEP static int descend(int n) {
     memset(room, n, sizeof room);
     if (n)
         return descend(n - 1) + room[n % 16];
-    stand();
+    wait_to_be_stopped();
     return room[0];
 }
 
@@ -132,7 +132,7 @@ KEEP static long turn(long x) {
 
 KEEP static void turns(void) {
     ENTER(turns);
-    tell();
+    announce();
     for (long i = 0;; i++)
         turn(i);
 }
