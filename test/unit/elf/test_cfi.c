@@ -9,7 +9,7 @@
 
 #define TESTS                                                                                      \
     TEST(rows_from_instructions)                                                                   \
-    TEST(unknown_instructions_not_believed)                                                        \
+    TEST(unknown_cfi_instructions_make_rows_unknown)                                               \
     TEST(signal_frames)                                                                            \
     TEST(lsda_of_a_range)                                                                          \
     TEST(lookups_at_the_ends)                                                                      \
@@ -68,7 +68,7 @@ static void rows_from_instructions(void **state) {
     module_free(module);
 }
 
-static void unknown_instructions_not_believed(void **state) {
+static void unknown_cfi_instructions_make_rows_unknown(void **state) {
     (void)state;
     static const uint8_t marker[] = {DW_CFA_GNU_args_size, 0x77}, nobodys[] = {0x3f, 0};
     size_t size, replaced = 0;

@@ -23,7 +23,7 @@
 #define TESTS                                                                                      \
     TEST(bridged_thread_reaches_the_other_side)                                                    \
     TEST(queued_signals_keep_their_order)                                                          \
-    TEST(equal_signals_stay_two)                                                                   \
+    TEST(equal_signals_not_merged)                                                                 \
     TEST(job_signals_do_not_cancel_each_other)                                                     \
     TEST(sent_fault_waits_in_the_queue)                                                            \
     TEST(thread_that_may_not_set_its_mask)                                                         \
@@ -204,7 +204,7 @@ static void queued_signals_keep_their_order(void **state) {
 }
 
 /* The second signal arrived after the first had left the queue. */
-static void equal_signals_stay_two(void **state) {
+static void equal_signals_not_merged(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     struct crosser x;

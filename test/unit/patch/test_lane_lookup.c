@@ -20,7 +20,7 @@
     TEST(sleeper_with_a_kept_pointer)                                                              \
     TEST(pointer_kept_by_several_threads)                                                          \
     TEST(vfork_child_pointer_not_assigned)                                                         \
-    TEST(thread_left_behind_is_assigned_nothing)                                                   \
+    TEST(detached_thread_assigned_no_pointer)                                                      \
     TEST(thread_that_cannot_set_its_pointer)                                                       \
     TEST(random_threads_find_only_their_own)
 
@@ -231,7 +231,7 @@ static void vfork_child_pointer_not_assigned(void **state) {
     assert_awake_threads_find_their_lanes();
 }
 
-static void thread_left_behind_is_assigned_nothing(void **state) {
+static void detached_thread_assigned_no_pointer(void **state) {
     (void)state;
     begin();
     add(0, false);

@@ -21,7 +21,7 @@
     TEST(constants_between_instructions)                                                           \
     TEST(linker_stub_with_data_refused)                                                            \
     TEST(pac_lr_signing_stays_in_place)                                                            \
-    TEST(hint_stays_with_its_instruction)
+    TEST(pacm_stays_before_its_instruction)
 
 static struct fixture *a64;
 
@@ -125,7 +125,7 @@ static void pac_lr_signing_stays_in_place(void **state) {
     assert_signs(fixture_named(a64, "signs_behind_bti"), "signs_behind_bti_body", false);
 }
 
-static void hint_stays_with_its_instruction(void **state) {
+static void pacm_stays_before_its_instruction(void **state) {
     (void)state;
     assert_signs(fixture_named(a64, "signs_by_hint"), "signs_by_hint_body", true);
     assert_signs(fixture_named(a64, "returns_by_hint"), "returns_by_hint_body", false);

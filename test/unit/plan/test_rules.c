@@ -34,7 +34,7 @@
     TEST(branch_before_the_next_function)                                                          \
     TEST(stack_move_before_the_next_function)                                                      \
     TEST(conditional_tail_call_saves_flags)                                                        \
-    TEST(jump_away_at_another_depth)                                                               \
+    TEST(jump_to_another_stack_is_no_exit)                                                         \
     TEST(jump_to_the_own_entry)                                                                    \
     TEST(loop_head_entry_skips_the_red_zone)                                                       \
     TEST(flags_that_carry_arguments)                                                               \
@@ -306,7 +306,7 @@ static void conditional_tail_call_saves_flags(void **state) {
     assert_true(stub->variant & STUB_SAVE_FLAGS);
 }
 
-static void jump_away_at_another_depth(void **state) {
+static void jump_to_another_stack_is_no_exit(void **state) {
     (void)state;
     assert_exits(traced("leaves_for_good"), 0, 0);
 }

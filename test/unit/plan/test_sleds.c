@@ -21,7 +21,7 @@
     TEST(puns_borrow_no_sled_bytes)                                                                \
     TEST(nop_at_an_entry_is_a_pad)                                                                 \
     TEST(profiler_call_is_not_a_target)                                                            \
-    TEST(listed_place_without_a_call_is_a_target)
+    TEST(mislisted_profiler_call_is_a_target)
 
 enum { SLED_BYTES = 11, HEAD = 2, LANDING = 5, SLEDS = 18 };
 
@@ -144,7 +144,7 @@ static void profiler_call_is_not_a_target(void **state) {
     assert_int_equal(function("profiled")->entry, TIER_JUMP);
 }
 
-static void listed_place_without_a_call_is_a_target(void **state) {
+static void mislisted_profiler_call_is_a_target(void **state) {
     (void)state;
     vaddr_t at = fixture_place(sleds, "at_lied_profiled");
     assert_true(fixture_is_free(sleds, at));

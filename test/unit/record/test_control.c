@@ -25,7 +25,7 @@
     PLAIN(no_answer_without_a_recording)                                                           \
     TEST(request_answered)                                                                         \
     TEST(client_and_server_agree)                                                                  \
-    TEST(silent_client_blocks_nobody)                                                              \
+    TEST(silent_client_blocks_no_other)                                                            \
     TEST(malformed_request_answered)                                                               \
     TEST(deferred_answer)                                                                          \
     TEST(one_listener_per_process)
@@ -165,7 +165,7 @@ static void client_and_server_agree(void **state) {
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void silent_client_blocks_nobody(void **state) {
+static void silent_client_blocks_no_other(void **state) {
     struct fixture *f = *state;
     int silent[64], count = 0;
     while (count < 64 && (silent[count] = call()) >= 0)

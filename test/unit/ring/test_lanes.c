@@ -20,7 +20,7 @@
     TEST(unmappable_memory_makes_no_slab)                                                          \
     TEST(sink_is_never_full)                                                                       \
     TEST(sink_events_counted)                                                                      \
-    TEST(event_put_as_by_the_thread)                                                               \
+    TEST(event_written_for_a_thread)                                                               \
     TEST(full_ring_drops_and_counts)                                                               \
     TEST(full_ring_waits_for_room)                                                                 \
     TEST(owner_killed)                                                                             \
@@ -178,7 +178,7 @@ static void sink_events_counted(void **state) {
 
 /* ---- events on behalf of a thread ---- */
 
-static void event_put_as_by_the_thread(void **state) {
+static void event_written_for_a_thread(void **state) {
     (void)state;
     struct slab *s = new_slab();
     struct lane_handle *handle = slab_take(s, 1, false);

@@ -10,7 +10,7 @@
     TEST(new_slot_read_after_writing)                                                              \
     TEST(unwritten_slot_blocks_nothing)                                                            \
     TEST(slot_of_the_last_lap_not_read)                                                            \
-    TEST(slot_after_the_head_may_be_begun)                                                         \
+    TEST(slot_behind_the_head_not_trusted)                                                         \
     TEST(ring_copy_order_and_bounds)                                                               \
     TEST(open_calls_in_an_image)
 
@@ -71,7 +71,7 @@ static void slot_of_the_last_lap_not_read(void **state) {
     assert_int_equal(ring_head(&s, 0, LATE), head);
 }
 
-static void slot_after_the_head_may_be_begun(void **state) {
+static void slot_behind_the_head_not_trusted(void **state) {
     (void)state;
     struct lane_handle s = new_ring();
     struct event copy[ROOM];

@@ -11,7 +11,7 @@
 #define TESTS                                                                                      \
     TEST(function_patched_in_one_place)                                                            \
     TEST(function_patched_nowhere_refused)                                                         \
-    TEST(exits_exact_in_every_place)                                                               \
+    TEST(exactness_needs_every_load_place)                                                         \
     TEST(trap_in_one_place)                                                                        \
     TEST(unreachable_exits_have_no_tier)
 
@@ -102,7 +102,7 @@ static void function_patched_nowhere_refused(void **state) {
     trace_reader_free(r);
 }
 
-static void exits_exact_in_every_place(void **state) {
+static void exactness_needs_every_load_place(void **state) {
     struct fixture *f = *state;
     size_t all = traceable(f);
     load(f, (struct place){-1, -1, -1});

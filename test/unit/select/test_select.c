@@ -24,7 +24,7 @@
     TEST(excluded_functions)                                                                       \
     TEST(excluded_alias_excludes_the_body)                                                         \
     TEST(near_names_in_order)                                                                      \
-    TEST(far_names_not_offered)                                                                    \
+    TEST(dissimilar_names_not_suggested)                                                           \
     TEST(untraceable_functions_counted)                                                            \
     TEST(library_calls_by_filter_without_a_module)                                                 \
     TEST(untraceable_library_calls_reported_once)
@@ -160,7 +160,7 @@ static void near_names_in_order(void **state) {
     expect_said(state, "libnames.so!plain_alfa", "did you mean plain_alpha");
 }
 
-static void far_names_not_offered(void **state) {
+static void dissimilar_names_not_suggested(void **state) {
     expect_said(state, "zzzzzzzzzz", "matches no function of the traced modules");
 }
 

@@ -14,8 +14,8 @@
 
 #define TESTS                                                                                      \
     TEST(remainder_done_from_every_instruction)                                                    \
-    TEST(failed_remainder_counts_what_was_done)                                                    \
-    TEST(interrupted_remainder_has_another)                                                        \
+    TEST(failed_remainder_counts_earlier_bytes)                                                    \
+    TEST(interrupted_remainder_is_continued)                                                       \
     TEST(kernel_limit_not_waited_for)                                                              \
     TEST(calls_with_a_remainder)
 
@@ -134,12 +134,12 @@ static void remainder_done_from_every_instruction(void **state) {
     assert_memory_equal(got, text + DONE, WANTED - DONE);
 }
 
-static void failed_remainder_counts_what_was_done(void **state) {
+static void failed_remainder_counts_earlier_bytes(void **state) {
     (void)state;
     step_through(-1, DONE);
 }
 
-static void interrupted_remainder_has_another(void **state) {
+static void interrupted_remainder_is_continued(void **state) {
     (void)state;
     begin(ends[1]);
     struct regs regs;

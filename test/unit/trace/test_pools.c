@@ -34,7 +34,7 @@
     TEST(stack_with_outside_frames_not_moved)                                                      \
     TEST(ambiguous_stacks_not_moved)                                                               \
     TEST(repeated_words_count_once)                                                                \
-    TEST(invalid_stacks_not_believed)                                                              \
+    TEST(invalid_stack_bounds_ignored)                                                             \
     TEST(range_that_holds_other_stacks)                                                            \
     TEST(thousands_of_stacks)
 
@@ -359,7 +359,7 @@ static void repeated_words_count_once(void **state) {
     expect("2+a 2-a");
 }
 
-static void invalid_stacks_not_believed(void **state) {
+static void invalid_stack_bounds_ignored(void **state) {
     (void)state;
     enters(A, 'a', FIBER);
     made(A, 0x900000, 0x900000);

@@ -13,7 +13,7 @@
     TEST(losses_and_thread_ends)                                                                   \
     TEST(limits_round_trip)                                                                        \
     TEST(facts_round_trip)                                                                         \
-    TEST(branch_begins_with_kept_facts)                                                            \
+    TEST(branch_repeats_kept_facts)                                                                \
     TEST(ticks_to_nanoseconds)                                                                     \
     TEST(merge_in_order_of_time)
 
@@ -236,7 +236,7 @@ static void facts_round_trip(void **state) {
 }
 
 /* A branch, as a snapshot is, is a further trace of the same session. */
-static void branch_begins_with_kept_facts(void **state) {
+static void branch_repeats_kept_facts(void **state) {
     AUTO_FREE char *path = mem_printf("%s.1", (char *)*state);
     static const struct trace_function function = {.address = 16, .size = 8, .name = "f"};
     static const struct trace_module module = {

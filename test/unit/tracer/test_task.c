@@ -13,7 +13,7 @@
     TEST(stops_decoded)                                                                            \
     TEST(vfork_parent_waits_for_its_child)                                                         \
     TEST(vfork_child_ends_before_its_parent_is_resumed)                                            \
-    TEST(group_stop_does_not_stand_still)                                                          \
+    TEST(task_in_group_stop_may_run)                                                               \
     TEST(restored_task_stays_restored)                                                             \
     TEST(tasks_of_one_space)
 
@@ -71,7 +71,7 @@ static void vfork_child_ends_before_its_parent_is_resumed(void **state) {
     assert_int_equal(parent.state, TASK_RUNNING);
 }
 
-static void group_stop_does_not_stand_still(void **state) {
+static void task_in_group_stop_may_run(void **state) {
     (void)state;
     struct task task = {.tid = 1};
     task_set_state(&task, TASK_STOPPED);
