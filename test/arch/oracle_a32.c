@@ -1,3 +1,4 @@
+/* Decodes A32 words by Capstone, and corrects what Capstone 4 reports wrongly. */
 #include "oracle_a32.h"
 
 #include <capstone/capstone.h>

@@ -1,3 +1,4 @@
+/* Decodes A64 words by Capstone, and corrects what Capstone 4 reports wrongly. */
 #include "oracle_a64.h"
 
 #include <capstone/capstone.h>

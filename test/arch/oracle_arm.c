@@ -1,3 +1,4 @@
+/* Decodes A32 and T32 instructions, and IT blocks as one, by Capstone. */
 #include "oracle_arm.h"
 
 #include <capstone/capstone.h>

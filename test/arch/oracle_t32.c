@@ -1,3 +1,4 @@
+/* Decodes T32 instructions by Capstone, and corrects what Capstone 4 reports wrongly. */
 #include "oracle_t32.h"
 
 #include <capstone/capstone.h>

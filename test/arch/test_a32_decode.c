@@ -203,7 +203,7 @@ static void cut_or_misaligned_bytes(void **state) {
     }
     for (vaddr_t off = 1; off < 4; off++) {
         assert_false(arch->decode(ret, sizeof ret, AT + off, &in, NULL));
-        assert_int_equal(in.size, 4 - off); /* what comes next is aligned */
+        assert_int_equal(in.size, 4 - off); /* up to the next aligned word */
     }
     assert_true(arch->is_return(ret, sizeof ret));
     assert_false(arch->is_return(ret, 3));

@@ -155,7 +155,7 @@ static void cut_or_misaligned_bytes(void **state) {
     }
     for (vaddr_t off = 1; off < 4; off++) {
         assert_false(arch->decode(ret, sizeof ret, AT + off, &in, NULL));
-        assert_int_equal(in.size, 4 - off); /* what comes next is aligned */
+        assert_int_equal(in.size, 4 - off); /* up to the next aligned word */
     }
     assert_true(arch->is_return(ret, sizeof ret));
     assert_false(arch->is_return(ret, 3));
@@ -190,8 +190,7 @@ static void landing_on_pac_lr_signing(void **state) {
     assert_int_equal(arch->landing((const uint8_t *)by_hints, sizeof by_hints), 12);
 }
 
-/* Only instructions that use their own address stay, and those before which `pacm` must stand
- * directly. */
+/* Only instructions that use their own address stay, and those that follow `pacm` directly. */
 static void unmovable_pac_lr_signatures(void **state) {
     (void)state;
     static const struct {

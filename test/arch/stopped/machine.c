@@ -1,3 +1,4 @@
+/* Sets and reads all registers of code under test in signal handlers. */
 #include "machine.h"
 
 #include <signal.h>

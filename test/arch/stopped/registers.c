@@ -190,7 +190,7 @@ static void check_crossing(const struct piece *p, uint32_t seed) {
     machine_compare(p->what, &here, &there);
 }
 
-/* A thread that stands at the gate gets back the registers that the gate has saved. */
+/* A thread at the gate gets back the registers that the gate has saved. */
 static void check_leaving(void) {
     const struct arm_agent_entries e = arm_agent_entries();
     const uint32_t words[BRIDGE_WORDS] = {10, 11, 12, 13, 17};

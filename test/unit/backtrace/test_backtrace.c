@@ -210,7 +210,7 @@ static void return_address_without_a_call(void **state) {
 static void stale_lr_after_a_trap(void **state) {
     (void)state;
     put_call(0x1200, 0x1100);
-    put16(0x1100, 0xb510, 0xde00); /* push {r4, lr}; udf; what follows is another function: */
+    put16(0x1100, 0xb510, 0xde00); /* push {r4, lr}; udf; then another function: */
     put16(0x1104, 0x2000, 0x4770); /* movs r0, #0; bx lr */
     given.regs.r[SPOOR_LR] = 0x1201;
     assert_int_equal(walk(0x1103, SPOOR_INTERRUPTED), 1);

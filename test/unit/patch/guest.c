@@ -1,3 +1,4 @@
+/* Starts the child, patches its functions, and steps it through calls. */
 #include "guest.h"
 
 #include <dlfcn.h>

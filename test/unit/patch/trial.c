@@ -1,3 +1,4 @@
+/* Records the reference of a call, sets the conditions of a disturbed one, and lists the calls. */
 #include "trial.h"
 
 #include <string.h>

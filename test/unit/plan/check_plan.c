@@ -1,24 +1,25 @@
 /*
- * Are a plan's windows what they claim to be? Of any file, judged by Capstone:
+ * Checks the windows of any file's plan. Capstone reads the code independently:
  *
  *     check-plan [--debug PATH] FILE…      a line for each wrong window; status 1 if there is any
  *
- *  - a window begins and ends where instructions do
- *  - no branch, call, jump table, symbol, reference from data or landing pad leads into it, unless
- *    it is that of a trap, which changes its first byte only (all traps that might be asked for
- *    are). What looks like a reference in a program of 32 bits at a fixed address is none where it
- *    leads into the middle of code that jumps nowhere by an address, nor does code it branches to
- *  - it holds no system call and no landing instruction, no return address, and an indirect call at
- *    its end only, through a word at a known place or, in T32, a register
- *  - padding that is overwritten, and holes, are padding that only a return or jump stands before,
- *    or bytes that another window has moved away
- *  - nothing is written twice, and nothing into XRay's sleds but over their first two bytes
- *  - of Arm: it is in the state that others tell, nothing is written over what is data to them, and
- *    no function of theirs begins in it (check_states.h): debug files by build-id in the directory
- *    PATH, or the file PATH
- *  - of Arm: nothing is patched between an exclusive load and its store, and no data is moved
+ *  - A window begins and ends at instructions.
+ *  - No branch, call, jump table, symbol, reference from data or landing pad leads into it. A
+ *    trap's window is exempt: a trap changes its first byte only (all possible traps are
+ *    permitted here). In a 32-bit program at a fixed address a number in data is no reference
+ *    if it leads into the middle of code without a jump to a computed address; the code that
+ *    this code branches to must not have one, either.
+ *  - It holds no system call, landing instruction or return address. It may end with an
+ *    indirect call through a word at a known place or, in T32, through a register.
+ *  - Overwritten padding and holes are padding behind a return or jump, or bytes that another
+ *    window has moved away.
+ *  - No byte is written twice. Of XRay's sleds only the first two bytes are written.
+ *  - Arm: a window has the state that symbols tell, no data is overwritten, and no function
+ *    begins in it (check_states.h). PATH is a directory of debug files by build-id, or a debug
+ *    file.
+ *  - Arm: no patch is between an exclusive load and its store, and no data is moved.
  *
- * Files that cannot be planned are told and are no failure: `spoor explain` says why.
+ * A file that cannot be planned is no failure: `spoor explain` names the reason.
  */
 #include <elf.h>
 #include <stdio.h>

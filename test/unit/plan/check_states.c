@@ -1,3 +1,4 @@
+/* Reads the states of code from mapping symbols or from the look of code, and compares the plan. */
 #include "check_states.h"
 
 #include <elf.h>

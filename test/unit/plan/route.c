@@ -1,3 +1,4 @@
+/* Reads patched bytes as if they were written, and follows their jumps into the area. */
 #include "route.h"
 
 #include <string.h>

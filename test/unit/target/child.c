@@ -1,3 +1,4 @@
+/* Starts, stops and awaits child processes by ptrace. */
 #include "child.h"
 
 #include <errno.h>

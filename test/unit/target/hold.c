@@ -1,5 +1,7 @@
-/* Facts: Intel SDM, volume 1, chapter 13 (XSAVE areas), chapter 18 (AMX); Linux,
- * arch/x86/xstate.rst. */
+/*
+ * Fills all registers at random, holds them, and compares them. Facts: Intel SDM, volume 1, chapter
+ * 13 (XSAVE areas), chapter 18 (AMX); Linux, arch/x86/xstate.rst.
+ */
 #include "hold.h"
 
 #include <cpuid.h>

@@ -1,3 +1,4 @@
+/* Generates calls of several shapes from a seed. */
 #include "generate.h"
 
 #include "base/mem.h"

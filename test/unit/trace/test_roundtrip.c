@@ -27,7 +27,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* Compares stream STREAM, event by event and with monotone times, with what was fed. */
+/* Compares STREAM with the events fed to it, in order and with monotone times. */
 static void expect_events(struct trace_reader *r, uint32_t stream, const struct trace_event *events,
                           size_t count) {
     struct trace_cursor *c;
