@@ -87,7 +87,7 @@ static const struct form forms[] = {
     {"mrc p15, 0, r0, c13, c0, 3", 0xee1d0f70, 0xee1d0f70, 1, 0, false},
 };
 
-/* Conditional exits, which continue behind themselves; lay_words() sets what they pop. */
+/* Conditional exits, which continue behind themselves; fill_stack() sets what they pop. */
 static const struct form exits[] = {
     {"pop<c> {r4, pc}", 0x08bd8010, 0xd8bd8010, CONDITION, FAR, false},
     {"ldr<c> pc, [sp], #4", 0x049df004, 0xd49df004, CONDITION, FAR, false},
@@ -118,7 +118,7 @@ static void fill(struct state *state, uint64_t seed) {
 
 /* Puts the target on the stack where exits find it: pop {r4, pc} takes the second word, ldr the
  * first. */
-static void lay_words(uint32_t word, struct state *state) {
+static void fill_stack(uint32_t word, struct state *state) {
     const uint32_t to = HERE + FAR, sp = GROUND_STACK;
     bool many = (word & 0x0e000000) == 0x08000000;
     bool old = many && a32_rn(word) == ARM_FP;
@@ -173,7 +173,7 @@ static void run_all(uint32_t start, uint32_t word, bool lay, struct outcome ret[
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         fill(&in, seed);
         if (lay)
-            lay_words(word, &in);
+            fill_stack(word, &in);
         ground_run(start, &in, &ret[seed].state);
         read_memory(&ret[seed].memory);
     }

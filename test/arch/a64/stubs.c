@@ -187,7 +187,7 @@ static void check_way(const struct way *w) {
 static struct control answers, reads;
 
 /* The thread's key is OFF places from where stubs look first. */
-static void write_pair(unsigned off) {
+static void write_key(unsigned off) {
     const uint64_t self = thread_pointer();
     const struct lane_asks asks = {(uintptr_t)&answers, SINK, (uintptr_t)&reads};
     struct lane_key *keys = pointer(LANES);
@@ -213,17 +213,17 @@ static void check_lane_lookup(void) {
     static const unsigned off[] = {1, (1U << LANES_BITS) - 1, 7};
     write_stub(0, OVERFLOW_WAIT);
     for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
-        write_pair(off[i]);
+        write_key(off[i]);
         expect_writes_to("a lane that is found", LANE);
     }
     answers.owner = CONTROL_OWNER_DIED;
-    write_pair(5);
+    write_key(5);
     expect_writes_to("a lane that is found after the answering process died", LANE);
-    write_pair(5);
+    write_key(5);
     memset(pointer(LANES), 0xff, LANE_KEYS_BYTES);
     expect_writes_to("a thread without a lane", SINK);
     reads.owner = CONTROL_OWNER_DIED; /* then the table is not searched at all */
-    write_pair(5);
+    write_key(5);
     expect_writes_to("a thread of a dead tool", SINK);
     answers.owner = reads.owner = 0;
 }

@@ -125,17 +125,17 @@ static const struct form t32_forms[] = {
 };
 
 /* Fills memory with addresses of different places. */
-static void lay_words(uint32_t start, uint32_t end, uint32_t to) {
+static void write_addresses(uint32_t start, uint32_t end, uint32_t to) {
     for (uint32_t at = start; at < end; at += sizeof to, to += (uint32_t)sizeof to)
         machine_write(at, &to, sizeof to);
 }
 
 /* Registers and memory lead to code of either state. */
-static void lay(struct machine *m, bool t32) {
+static void fill_targets(struct machine *m, bool t32) {
     const uint32_t to = NEAR + 0x1000 + t32;
-    lay_words(DATA - 128, DATA + 128, NEAR + 0x800 + t32);
-    lay_words(STACK - 128, STACK + 128, NEAR + 0xa00 + t32);
-    lay_words(NEAR, NEAR + 16, NEAR + 0xc00 + t32);
+    write_addresses(DATA - 128, DATA + 128, NEAR + 0x800 + t32);
+    write_addresses(STACK - 128, STACK + 128, NEAR + 0xa00 + t32);
+    write_addresses(NEAR, NEAR + 16, NEAR + 0xc00 + t32);
     m->regs.raw.uregs[0] = 0;
     m->regs.raw.uregs[1] = m->regs.raw.uregs[11] = DATA;
     m->regs.raw.uregs[3] = m->regs.raw.uregs[14] = to;
@@ -143,14 +143,14 @@ static void lay(struct machine *m, bool t32) {
 }
 
 static bool fill(const void *from, unsigned first, const regs_word_t *words, unsigned count) {
-    struct machine *m = (struct machine *)(uintptr_t)from; /* NOLINT: take() passed it */
+    struct machine *m = (struct machine *)(uintptr_t)from; /* NOLINT: take_branches() passed it */
     memcpy((uint8_t *)m->vectors + first * sizeof *words, words, count * sizeof *words);
     return true;
 }
 
 /* The tool takes branches until the machine is out of the form and of the IT block. Returns whether
  * it gets so far. */
-static bool take(const struct form *form, struct machine *m) {
+static bool take_branches(const struct form *form, struct machine *m) {
     struct regs *regs = &m->regs;
     const struct regs_reach reach = {machine_read, fill, m};
     const uint32_t end = (uint32_t)regs_pc(regs) + form->size, start = (uint32_t)regs_pc(regs);
@@ -166,7 +166,7 @@ static void check_form(const struct form *form, uint32_t place, struct machine *
     struct machine tool = *in, processor;
     in->regs.raw.uregs[15] = tool.regs.raw.uregs[15] = place;
     machine_write(place, form->code, form->size);
-    if (!take(form, &tool)) {
+    if (!take_branches(form, &tool)) {
         machine_fail(form->what, "is not taken");
         return;
     }
@@ -181,7 +181,7 @@ static void check_all(const struct form *forms, size_t count, bool t32) {
         for (uint32_t seed = 0; seed < 32; seed++) {
             machine_clear();
             machine_fill(&in, seed);
-            lay(&in, seed >> 4);
+            fill_targets(&in, seed >> 4);
             regs_set_state(&in.regs, t32, forms[i].block);
             check_form(&forms[i], t32 && seed % 2 ? PLACE + 2 : PLACE, &in);
         }

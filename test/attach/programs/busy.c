@@ -144,7 +144,7 @@ FAR static void *one_computation(void *unused) {
     return unused;
 }
 
-FAR static void *bearing(void *unused) {
+FAR static void *creating_threads(void *unused) {
     while (!over) {
         pthread_t threads[4];
         for (int i = 0; i < 4; i++)
@@ -247,7 +247,7 @@ static const struct kind kinds[] = {
     {"compute", {computing, computing, computing}},
     {"locked", {computing, computing, computing}},
     {"wait", {sleeping, polling, epolling, awaiting_signal, awaiting_condition}},
-    {"births", {bearing, bearing}},
+    {"births", {creating_threads, creating_threads}},
     {"signals", {NULL}},
     {"forks", {forking, computing}},
     {"loads", {loading, computing}},

@@ -55,7 +55,7 @@ static void rest_ns(int64_t ns) {
         nanosleep(&nap, NULL);
 }
 
-static void bear_batch(long number) {
+static void create_batch(long number) {
     pthread_t threads[BATCH];
     void *result;
     for (long i = 0; i < BATCH; i++)
@@ -68,7 +68,7 @@ static void bear_batch(long number) {
 static void *births(void *rate) {
     int64_t begin = now_ns();
     for (long n = 0; !over; n += BATCH) {
-        bear_batch(n);
+        create_batch(n);
         rest_ns(begin + (int64_t)SECOND_NS * (n + BATCH) / (intptr_t)rate - now_ns());
     }
     return NULL;

@@ -77,7 +77,7 @@ static void step(pid_t pid) {
     }
 }
 
-static void of_its_own_will(void) {
+static void trace_willing_child(void) {
     pid_t pid = fork();
     if (pid == 0) {
         check(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0, "PTRACE_TRACEME");
@@ -226,7 +226,7 @@ int main(int argc, char **argv) {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < 3; i++) {
         refused();
-        of_its_own_will();
+        trace_willing_child();
         by_vfork();
         attach();
         seize();

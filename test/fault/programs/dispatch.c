@@ -25,7 +25,7 @@ enum { SKIPPED = 77, RANGES = 16 };
 static struct range { uintptr_t start, end; } libc_text, known[RANGES];
 static unsigned known_count;
 static volatile char selector = 1; /* system calls go to the handler */
-static volatile sig_atomic_t hits, handled, strange;
+static volatile sig_atomic_t hits, handled, unexpected;
 static pthread_barrier_t all_here;
 
 static int note_text(struct dl_phdr_info *info, size_t size, void *arg) {
@@ -54,7 +54,7 @@ static void on_call(int sig, siginfo_t *info, void *context) {
     int error = errno;
     (void)sig;
     handled++;
-    strange += !is_known((uintptr_t)info->si_call_addr);
+    unexpected += !is_known((uintptr_t)info->si_call_addr);
     long result = syscall(info->si_syscall, r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10],
                           r[REG_R8], r[REG_R9]);
     r[REG_RAX] = result == -1 ? -errno : result;
@@ -148,6 +148,6 @@ int main(int argc, char **argv) {
     load(argv[1]);
     threads();
     check_calls();
-    check(!strange, "calls of others");
+    check(!unexpected, "calls of others");
     return right();
 }

@@ -33,7 +33,7 @@ static void check_nothing_new(pid_t pid) {
 }
 
 /* Works, and ends when all signals have been received. */
-static void live(void) {
+static void work_until_received(void) {
     struct sigaction action = {.sa_sigaction = on_queue, .sa_flags = SA_SIGINFO};
     signal(SIGUSR1, on_user);
     signal(SIGUSR2, on_user);
@@ -54,7 +54,7 @@ static void stop(pid_t pid, int sig) {
     check(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && !info.si_pid, "told once");
 }
 
-static void carry_on(pid_t pid) {
+static void continue_child(pid_t pid) {
     kill(pid, SIGCONT);
     check(WIFCONTINUED(status_of(pid, WUNTRACED | WCONTINUED)), "the continuation");
 }
@@ -62,11 +62,11 @@ static void carry_on(pid_t pid) {
 static void stop_and_continue(void) {
     pid_t pid = fork();
     if (pid == 0)
-        live();
+        work_until_received();
     setpgid(pid, pid); /* in an orphaned process group SIGTSTP does not stop */
     int status = status_of(pid, WUNTRACED);
     check(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, "a stop of its own");
-    carry_on(pid);
+    continue_child(pid);
     for (int i = 0; i < 4; i++) {
         stop(pid, stops[i]);
         if (i == 3)
@@ -75,7 +75,7 @@ static void stop_and_continue(void) {
             sigqueue(pid, SIGRTMIN, (union sigval){.sival_int = i});
         check_nothing_new(pid);
         if (i < 3)
-            carry_on(pid);
+            continue_child(pid);
     }
     kill(pid, SIGCONT);
     status = status_of(pid, 0);
@@ -105,7 +105,7 @@ static void end_stopped(void) {
 }
 
 /* SIGCONT discards a pending stop signal, and a stop signal a pending SIGCONT. */
-static void change_of_mind(void) {
+static void opposite_signals(void) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTSTP);
@@ -128,7 +128,7 @@ int main(void) {
     for (int i = 0; i < 5; i++) {
         stop_and_continue();
         end_stopped();
-        change_of_mind();
+        opposite_signals();
     }
     return right();
 }

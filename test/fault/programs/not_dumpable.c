@@ -32,7 +32,7 @@ static void sample(int sig, siginfo_t *info, void *context) {
     samples++;
 }
 
-static void be_sampled(void) {
+static void work_under_signals(void) {
     struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
     for (setitimer(ITIMER_REAL, &often, NULL); samples < SAMPLES;)
         check_work();
@@ -53,7 +53,7 @@ static void have_child(int (*live)(const char *), const char *library) {
 
 static int live(const char *library) {
     check_hidden();
-    be_sampled();
+    work_under_signals();
     void *handle = dlopen(library, RTLD_NOW);
     int (*add)(int, int) = (int (*)(int, int))dlsym(handle, "library_add");
     check(add && add(2, 3) == 9, "the library");
@@ -67,7 +67,7 @@ static int live_on(const char *library) {
     return live(library);
 }
 
-static int become_true(const char *library) {
+static int exec_shell(const char *library) {
     (void)library;
     execl("/bin/sh", "sh", "-c", "exit 7", NULL);
     return 1;
@@ -88,6 +88,6 @@ int main(int argc, char **argv) {
     live(argv[1]);
     have_child(live, argv[1]);
     have_child(live_on, argv[1]);
-    have_child(become_true, argv[1]);
+    have_child(exec_shell, argv[1]);
     return right();
 }

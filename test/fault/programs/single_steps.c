@@ -69,17 +69,17 @@ __asm__("    .text\n"
 extern uint64_t walk_first(uint64_t, uint64_t);
 extern const uint8_t walk_offsets[], walk_offsets_end[];
 
-static volatile int next_offset, strange, steps;
+static volatile int next_offset, unexpected, steps;
 
 static void on_step(int sig, siginfo_t *info, void *context) {
     uintptr_t pc = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
     uintptr_t offset = pc - (uintptr_t)walk_first;
     int known = (int)(walk_offsets_end - walk_offsets);
-    strange += sig != SIGTRAP || info->si_code != TRAP_TRACE || !maps_is_code(pc);
+    unexpected += sig != SIGTRAP || info->si_code != TRAP_TRACE || !maps_is_code(pc);
     steps++;
     if (offset >= 96) /* in the caller or a library */
         return;
-    strange += next_offset >= known || walk_offsets[next_offset] != offset;
+    unexpected += next_offset >= known || walk_offsets[next_offset] != offset;
     next_offset++;
 }
 
@@ -96,7 +96,7 @@ static void step_own_functions(void) {
     uint64_t result = walk_first(10, 20);
     clear_trap_flag();
     check(result == 2 + 10 + 3 + 1, "the result");
-    check(!strange && next_offset == walk_offsets_end - walk_offsets, "the steps");
+    check(!unexpected && next_offset == walk_offsets_end - walk_offsets, "the steps");
 }
 
 static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
@@ -110,7 +110,7 @@ static void step_libraries(void) {
     snprintf(text, sizeof text, "%d %s %.3f", numbers[4], "text", 1.5);
     clear_trap_flag();
     check(strcmp(text, "9 text 1.500") == 0, "what libraries did");
-    check(!strange, "a step in libraries");
+    check(!unexpected, "a step in libraries");
     check(steps > 500, "how many steps libraries took");
 }
 

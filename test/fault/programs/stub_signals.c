@@ -43,7 +43,7 @@ static void work_on(void) {
 /* Works until the next signal. Each signal is requested: on a busy machine signals of a periodic
  * timer would follow each other without an instruction in between. A signal can be lost with the
  * tracer. */
-static void be_hit(void) {
+static void work_until_signal(void) {
     const struct itimerval once = {{0, 0}, {0, PERIOD_US}};
     int seen = hits;
     for (int i = 0; hits == seen; i++) {
@@ -97,9 +97,9 @@ int main(int argc, char **argv) {
     if (sealed)
         seal();
     while (hits < MOST && (sealed || is_traced()))
-        be_hit();
+        work_until_signal();
     for (int i = 0; i < MORE; i++)
-        be_hit();
+        work_until_signal();
     check_mask();
     return right();
 }

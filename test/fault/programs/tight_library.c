@@ -50,7 +50,7 @@ static char *reserve(size_t size) {
 }
 
 /* Grows stack and heap: later they cannot grow any more. */
-static void stock_up(void) {
+static void grow_stack_and_heap(void) {
     volatile char stack[STACK_BYTES];
     for (int i = 0; i < STACK_BYTES; i += 4096)
         stack[i] = 1;
@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
     struct span s = load(argv[1], &handle);
     use(handle);
     dlclose(handle);
-    stock_up();
+    grow_stack_and_heap();
     uintptr_t hole = take_all_but(s.high - s.low);
     s = load(argv[1], &handle);
     check(s.low == hole, "the hole");

@@ -65,7 +65,7 @@ static void check_mask(const struct trial *t) {
         trial_fail(t, "other signals are blocked than before");
 }
 
-static void bring_away(const struct trial *t) {
+static void take_out(const struct trial *t) {
     enum settled settled;
     struct settle_place place = {0};
     struct regs regs;
@@ -82,13 +82,13 @@ static void bring_away(const struct trial *t) {
 
 /* At each instruction on the bridge the tool can take the guest out. Otherwise the guest continues
  * by itself. */
-static void leave_alone(const struct trial *t, const struct crosser *x) {
+static void check_left_on_bridge(const struct trial *t, const struct crosser *x) {
     struct snapshot *on_bridge = mem_alloc(sizeof *on_bridge);
     while (is_on_bridge(t->g, x)) {
         uint64_t mask;
         guest_save(t->g, on_bridge);
         assert_int_equal(thread_get_mask(t->g->pid, &mask), 0);
-        bring_away(t);
+        take_out(t);
         guest_restore(t->g, on_bridge);
         assert_int_equal(thread_set_mask(t->g->pid, mask), 0);
         assert_true(guest_step(t->g));
@@ -115,7 +115,7 @@ static unsigned try_call(struct guest *g, const struct call *call, const struct 
         if (find_crossing(g, &x)) {
             assert_true(crossing_is_possible(&x.c));
             assert_int_equal(crossing_begin(&x.c, &how), 0);
-            leave_alone(&t, &x);
+            check_left_on_bridge(&t, &x);
             guest_restore(g, before);
             crossings++;
         }
@@ -282,7 +282,8 @@ struct action {
 };
 
 /* Sets the guest's action for SIG if NEW; otherwise reads it into *RET. */
-static void act_on(const struct guest *g, int sig, const struct action *new, struct action *ret) {
+static void signal_action(const struct guest *g, int sig, const struct action *new,
+                          struct action *ret) {
     static struct action here; /* at the same address in guests, too */
     taddr_t place = (uintptr_t)&here;
     const struct remote_call call = {
@@ -305,7 +306,7 @@ static void thread_with_syscall_user_dispatch(void **state) {
     enum settled settled;
     const struct action own = {.handler = (uintptr_t)hold_trap, .flags = SA_RESTORER};
     struct action now = own;
-    act_on(g, SIGSYS, &own, NULL);
+    signal_action(g, SIGSYS, &own, NULL);
     if (!dispatch_calls(g))
         skip();
     reference_record(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
@@ -320,7 +321,7 @@ static void thread_with_syscall_user_dispatch(void **state) {
     expect_signal(g, SIGUSR1, 0);
     guest_finish(g);
     assert_true(is_at_end(g, r));
-    act_on(g, SIGSYS, NULL, &now);
+    signal_action(g, SIGSYS, NULL, &now);
     assert_int_equal(now.handler, own.handler);
     free(r);
     guest_free(g);
@@ -344,7 +345,7 @@ static void remote_calls_bypass_the_dispatch_handler(void **state) {
 }
 
 /* Behaves as before Linux 6.4, for the rest of this process's life. */
-static void forget_dispatch(void) {
+static void refuse_dispatch_requests(void) {
     static struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 3),
@@ -368,7 +369,7 @@ static void no_remote_calls_into_a_dispatch_handler(void **state) {
     if (!dispatch_calls(g))
         skip();
     reference_record(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
-    forget_dispatch();
+    refuse_dispatch_requests();
     assert_true(thread_call(g->pid, &g->space->remote, &call, &result, &err) < 0);
     assert_string_equal(err.tag, "remote-call");
     assert_non_null(strstr(err.text, "system calls go to a handler"));

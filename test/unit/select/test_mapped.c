@@ -67,7 +67,7 @@ struct trial {
     enum become become;
 };
 
-static void meddle(enum become become) {
+static void change_file(enum become become) {
     if (become == REMOVED || become == REWRITTEN)
         unlink(shared->mapped);
     if (become == REWRITTEN)
@@ -87,7 +87,7 @@ static int try_open(struct trial *t) {
     make_file(shared->mapped, 'a');
     pid_t pid = child_start(map_file, &t->open);
     await_word(&shared->ready);
-    meddle(t->become);
+    change_file(t->become);
     assert_int_equal(maps_read(pid, &maps, NULL), 0);
     maps_use_former_names(&maps);
     const struct map *map = NULL;

@@ -510,7 +510,7 @@ static void *idle(void *arg) {
     return NULL;
 }
 
-static int be_two(void *arg) {
+static int start_idle_thread(void *arg) {
     pthread_t thread;
     pthread_create(&thread, NULL, idle, arg);
     return pause();
@@ -522,7 +522,7 @@ static void no_wait_for_threads_killed_in_a_call(void **state) {
     (void)state;
     int64_t result;
     *word = 0;
-    pid_t pid = child_start(be_two, NULL);
+    pid_t pid = child_start(start_idle_thread, NULL);
     await_word(word);
     pid_t other = (pid_t)*word;
     child_seize(pid);

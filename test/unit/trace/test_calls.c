@@ -114,7 +114,7 @@ static void tails(char id, uint64_t sp) { event(id, EVENT_TAIL, sp); }
 static void arrives(char id, uint64_t sp) { event(id, EVENT_CONTROL, sp); }
 
 /* Frames: IDS are open, each 16 bytes below the one before. */
-static void stands(const char *ids, uint64_t sp) {
+static void frames_at(const char *ids, uint64_t sp) {
     struct trace_frame frames[16];
     struct trace_frames f = {.frames = frames};
     for (; ids[f.count]; f.count++)
@@ -143,7 +143,7 @@ static void nested_calls(void **state) {
 
 static void calls_open_before_tracing(void **state) {
     (void)state;
-    stands("abc", TOP);
+    frames_at("abc", TOP);
     returns('c', TOP - 32);
     enters('d', TOP - 32);
     returns('d', TOP - 32);
@@ -156,8 +156,8 @@ static void frames_confirm_open_calls(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
-    stands("ab", TOP);
-    stands("ab", TOP);
+    frames_at("ab", TOP);
+    frames_at("ab", TOP);
     returns('b', TOP - 16);
     expect("+a +b -ba");
 }
@@ -167,9 +167,9 @@ static void frames_end_calls_no_longer_open(void **state) {
     enters('a', TOP);
     enters('b', TOP - 16);
     enters('c', TOP - 32);
-    stands("ad", TOP);
+    frames_at("ad", TOP);
     returns('d', TOP - 16);
-    stands("", TOP);
+    frames_at("", TOP);
     expect("+a +b +c xcb xba *d -da xa");
 }
 
@@ -177,7 +177,7 @@ static void call_found_open_between_others(void **state) {
     (void)state;
     enters('a', TOP);
     enters('c', TOP - 32);
-    stands("abc", TOP);
+    frames_at("abc", TOP);
     returns('c', TOP - 32);
     expect("+a +c xca *b *c -cb");
 }

@@ -56,7 +56,7 @@ static int read_given(void *arg, spoor_word from, void *to, size_t size) {
     return read_part(text, sizeof text, from - TEXT, to, size);
 }
 
-static int goes_back(void *arg, spoor_word address) {
+static int returns_behind(void *arg, spoor_word address) {
     (void)arg;
     return (address & ~(spoor_word)T32) == RESTORER;
 }
@@ -87,7 +87,7 @@ static void put_entry(unsigned n, uint32_t start, uint32_t second) {
 static void put_word(uint32_t at, uint32_t word) { stack[(at - STACK) / 4] = word; }
 
 /* The pc is in callee, whose return address is the word BACK. */
-static void stand_in_callee(uint32_t back) {
+static void start_in_callee(uint32_t back) {
     frame = (struct code_frame){.pc = IN_CALLEE};
     put_word(SP + 8, 0x44444444);
     put_word(SP + 12, back);
@@ -106,18 +106,18 @@ static void expect(uint64_t pc, uint64_t sp, uint8_t by) {
 static void t32_called_from_a32_left_by_its_table(void **state) {
     (void)state;
     put_entry(0, CALLEE, 0x8001a8b0); /* vsp += 8; pop {r4, lr} */
-    stand_in_callee(IN_CALLER);
+    start_in_callee(IN_CALLER);
     expect(IN_CALLER, SP + 16, SPOOR_BY_TABLE);
 }
 
 static void code_walk_without_a_table_entry(void **state) {
     (void)state;
-    stand_in_callee(IN_CALLER);
+    start_in_callee(IN_CALLER);
     expect(IN_CALLER, SP + 16, SPOOR_BY_RETURN);
     put_entry(0, CALLEE, CANTUNWIND);
     machine.registers[SPOOR_SP] = SP;
     machine.known = 0xffff;
-    stand_in_callee(IN_CALLER);
+    start_in_callee(IN_CALLER);
     expect(IN_CALLER, SP + 16, SPOOR_BY_RETURN);
 }
 
@@ -140,11 +140,11 @@ static void no_call_before_a_signal_restorer(void **state) {
     (void)state;
     struct machine before = machine;
     put_entry(0, CALLEE, 0x8001a8b0);
-    stand_in_callee(RESTORER + T32);
+    start_in_callee(RESTORER + T32);
     assert_false(code_step(&image, &machine, 0, &frame));
     assert_memory_equal(&machine, &before, sizeof before);
     assert_int_equal(frame.pc, IN_CALLEE);
-    image.goes_back = goes_back;
+    image.goes_back = returns_behind;
     expect(RESTORER + T32, SP + 16, SPOOR_BY_TABLE);
 }
 
@@ -152,7 +152,7 @@ static void missing_memory_gives_nothing(void **state) {
     (void)state;
     struct machine before;
     put_entry(0, CALLEE, 0x8001a8b0);
-    stand_in_callee(IN_CALLER);
+    start_in_callee(IN_CALLER);
     machine.registers[SPOOR_SP] = STACK + sizeof stack - 8;
     before = machine;
     assert_false(code_step(&image, &machine, 0, &frame));
