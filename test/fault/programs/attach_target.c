@@ -8,7 +8,7 @@
  *     late     its first thread has ended
  *     hides    is not dumpable (PR_SET_DUMPABLE)
  *     fenced   its seccomp filter kills for anonymous memory that can be executed
- *     loose    its seccomp filter kills only for calls that neither it nor spoor makes
+ *     loose    its seccomp filter kills only for pivot_root, which neither it nor spoor calls
  *     strict   its seccomp filter allows four calls only
  *     gone     its library was deleted, and only another process has it open
  */

@@ -1,8 +1,8 @@
 /*
  * Threads that only call functions: only_calls THREADS DEPTH LAPS [FILE]
  *
- * Prints a number that depends on each call, and the number of calls. With FILE it writes the
- * latter to FILE, as its last step.
+ * At its end it prints, or writes to FILE, a number that depends on each call, and the numbers of
+ * calls.
  */
 #include <pthread.h>
 #include <stdio.h>
