@@ -140,7 +140,7 @@ static void begin_remainder(struct state *s, int fd, struct remainder *remainder
     uint64_t args[CALL_ARGUMENTS];
     size_t size;
     if (remainder_is_due(&s->regs, &call) != REMAINDER_OF_WRITING)
-        fail("a call that has done a part", "has no rest");
+        fail("a call that has done a part", "has no remainder");
     call.args[0] = (uint64_t)fd;
     uint8_t *out = remainder_frame(remainder, &size);
     uint8_t *frame = malloc(regs_signal_frame_size(extended.size));
@@ -166,15 +166,15 @@ static void check_remainder(const char *what, int fd, int seed, uint64_t sum) {
     if (memcmp(expected.vectors.vregs, taken.vectors.vregs, sizeof taken.vectors.vregs) != 0)
         fail(what, "vectors have changed");
     if (!remainder_end(&in.regs, agent_at(), remainder, &call) || call.done != DONE)
-        fail(what, "is over before it has begun");
+        fail(what, "seems done before it begins");
     in.regs.raw.pc = agent_at() + agent_remainder().made + A64_BYTES;
     if (remainder_end(&in.regs, agent_at(), remainder, &call) || call.done != sum)
-        fail(what, "is not over");
+        fail(what, "does not end");
     compare(what, &expected, &in);
     in.regs.raw.pc = agent_at() + agent_remainder().made;
     in.regs.raw.regs[0] = 20;
     if (!remainder_end(&in.regs, agent_at(), remainder, &call) || call.done != DONE + 20)
-        fail(what, "has no rest when it is cut short itself");
+        fail(what, "has no remainder after an interruption");
 }
 
 int main(void) {

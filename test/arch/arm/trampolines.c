@@ -340,7 +340,7 @@ static void check_function(uint32_t number) {
             ground_fail(f->name, f->at, "leaves another stack");
         if (events_are_right(number, &there[seed]))
             continue;
-        ground_fail(f->name, f->at, "is told wrongly");
+        ground_fail(f->name, f->at, "records wrong events");
         printf("    seed %u: %u calls, %u tail calls\n", (unsigned)seed,
                (unsigned)there[seed].state.r[8], (unsigned)there[seed].state.r[9]);
         print_events();
@@ -364,7 +364,7 @@ static void check_move(const struct laid_function *f, const struct laid_mark *m,
         patch_function(f, true);
         ground_compare(f->name, m->orig, &here[seed].state, &there.state);
         if (memcmp(here[seed].stack, there.stack, GROUND_PART) != 0)
-            ground_fail(f->name, m->orig, "leaves another stack, put back there");
+            ground_fail(f->name, m->orig, "put back there, leaves another stack");
     }
     counts[0] += stops > before && m->it;
     counts[1] += stops > before && m->pushed;

@@ -155,7 +155,7 @@ static bool take_branches(const struct form *form, struct machine *m) {
     const struct regs_reach reach = {machine_read, fill, m};
     const uint32_t end = (uint32_t)regs_pc(regs) + form->size, start = (uint32_t)regs_pc(regs);
     if (bridge_fit(regs, form->code, form->size))
-        machine_fail(form->what, "is let over the bridge");
+        machine_fail(form->what, "is accepted by the bridge");
     for (uint32_t at = start; at - start < form->size; at = (uint32_t)regs_pc(regs))
         if (regs_take(regs, form->code + (at - start), end - at, &reach) != REGS_TAKEN)
             return false;

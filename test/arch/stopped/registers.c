@@ -61,7 +61,7 @@ static void look(const void *frame, size_t offset) {
     const uint8_t *at = (const uint8_t *)frame + offset;
     if (memcmp(at + regs_signal_offset(REGS_DWARF_PC), &known_pc, 4) != 0 ||
         memcmp(at + regs_signal_offset(REGS_DWARF_SP), &known_sp, 4) != 0)
-        machine_fail("a frame of the kernel's", "has no pc or sp where they are looked for");
+        machine_fail("a kernel's frame", "has pc or sp elsewhere");
 }
 
 /* The code that a handler returns to, and where that code expects the frame. */
@@ -92,7 +92,7 @@ static void check_frames(void) {
     }
     machine_look(true, NULL);
     if (found != 4)
-        machine_fail("frames of the kernel's", "are not found once each");
+        machine_fail("kernel's frames", "are not found once each");
 }
 
 /* ---- system calls ---- */
@@ -126,7 +126,7 @@ static void check_interrupted(void) {
     regs_set_state(&regs, true, 0);
     regs_call_again(&regs);
     if (regs.raw.uregs[0] != 3 || regs.raw.uregs[15] != FROM - 2)
-        machine_fail("a call of T32", "is not made again");
+        machine_fail("a call of T32", "is not restarted");
     regs.raw.uregs[0] = (uint32_t)-4;
     regs.raw.uregs[7] = SYS_ioctl;
     if (regs_is_interrupted(&regs))
@@ -173,7 +173,7 @@ static void check_crossing(const struct piece *p, uint32_t seed) {
     regs_set_pc(&in.regs, from);
     regs_set_state(&in.regs, p->t32, p->block);
     if (bridge_fit(&in.regs, code, 2U * p->halves) != size) {
-        machine_fail(p->what, "fits otherwise");
+        machine_fail(p->what, "fits in another size");
         return;
     }
     notes.back = regs_name_code(&in.regs, from + size);
@@ -206,7 +206,7 @@ static void check_leaving(void) {
         machine_fail("the bridge", "is not left");
     regs_set_pc(&m.regs, AREA + e.bridge + 8);
     if (bridge_leave(&m.regs, AREA, &notes, words))
-        machine_fail("the bridge", "is longer than what is on it");
+        machine_fail("the bridge", "accepts a pc behind its code");
 }
 
 int main(void) {

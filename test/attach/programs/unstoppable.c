@@ -52,7 +52,7 @@ static void *wait_in_kernel(void *arg) {
         syscall(SYS_exit_group, 7);
     }
     require(waitpid((pid_t)child, &status, 0) == child && WEXITSTATUS(status) == 7, "child");
-    require(fib(15) == 610, "fib behind it");
+    require(fib(15) == 610, "fib after the wait");
     return arg;
 }
 

@@ -203,7 +203,8 @@ static void pending(void) {
         check(info.si_code == (kind ? SI_QUEUE : SI_USER /* glibc's name for SI_TKILL */), "code");
         check(info.si_pid == getpid(), "whose");
         check(!kind || info.si_value.sival_int == 76 + kind, "its value");
-        check(sigpending(&waiting) == 0 && !sigismember(&waiting, SIGTRAP), "it waits no more");
+        check(sigpending(&waiting) == 0 && !sigismember(&waiting, SIGTRAP),
+              "it is not pending any more");
         raise(SIGTRAP);
         check_call();
         set_blocked(SIG_UNBLOCK);

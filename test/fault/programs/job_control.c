@@ -29,7 +29,7 @@ static int status_of(pid_t pid, int options) {
 
 static void check_nothing_new(pid_t pid) {
     int status;
-    check(waitpid(pid, &status, WUNTRACED | WCONTINUED | WNOHANG) == 0, "nothing more to be told");
+    check(waitpid(pid, &status, WUNTRACED | WCONTINUED | WNOHANG) == 0, "no further report");
 }
 
 /* Works, and ends when all signals have been received. */

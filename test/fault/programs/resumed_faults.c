@@ -439,7 +439,7 @@ static void fault(const struct faulting *f, enum way how) {
     check(faults == (how == NEST ? 2 : 1), "the number of faults");
     mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE);
     check(f->call(page, ADD) == ADD + VALUE + 1, "the function without a fault");
-    check(borrower(ADD) == 0 && hopper(ADD) == ADD, "what leaned on a window that was given up");
+    check(borrower(ADD) == 0 && hopper(ADD) == ADD, "a neighbour of a window that was removed");
 }
 
 int main(void) {

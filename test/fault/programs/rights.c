@@ -38,7 +38,7 @@ static int have(const char *what, char **argv) {
     check(group == (strcmp(what, "group") == 0), "the group");
     check(capability == (strcmp(what, "capability") == 0), "the capability");
     check(!getauxval(AT_SECURE) == (strcmp(what, "none") == 0), "AT_SECURE");
-    check(strcmp((const char *)getauxval(AT_EXECFN), argv[0]) == 0, "the path it came by");
+    check(strcmp((const char *)getauxval(AT_EXECFN), argv[0]) == 0, "the path of its execution");
     prctl(PR_GET_NAME, name);
     check(strcmp(name, slash ? slash + 1 : argv[0]) == 0, "its name");
     check(argv[3] && strcmp(argv[3], "two words") == 0 && !argv[4], "its arguments");

@@ -138,7 +138,7 @@ static void one_sets_base(const char *library, const char *case_name) {
 #else
 static void one_sets_base(const char *library, const char *case_name) {
     (void)library, (void)case_name;
-    check(base_is_set, "a base to take");
+    check(base_is_set, "a gs base to set");
 }
 #endif
 

@@ -142,7 +142,8 @@ static void skip(int sig, siginfo_t *info, void *context) {
     ucontext_t *u = context;
     uintptr_t pc = (uintptr_t)PC(u);
     check((uintptr_t)info->si_addr == expected && pc == expected, "where the trap is");
-    check(memcmp((void *)pc, sig == DIVISION ? DIVIDES : TRAP, TRAP_BYTES) == 0, "what is there");
+    check(memcmp((void *)pc, sig == DIVISION ? DIVIDES : TRAP, TRAP_BYTES) == 0,
+          "the bytes of the trap");
     if (sig == DIVISION)
         RESULT(u) = THIRTEEN;
     PC(u) += TRAP_BYTES;

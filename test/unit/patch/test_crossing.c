@@ -73,11 +73,11 @@ static void take_out(const struct trial *t) {
     assert_int_equal(thread_get_regs(t->g->pid, &regs), 0);
     taddr_t at = settled == SETTLED_INSIDE ? place.original : regs_pc(&regs);
     if (!is_natural(t->reference, &regs, at))
-        trial_fail(t, "brought away from the bridge, registers are not as the program has them");
+        trial_fail(t, "taken off the bridge, its registers differ from the program's");
     check_mask(t);
     guest_finish(t->g);
     if (!is_at_end(t->g, t->reference))
-        trial_fail(t, "brought away from the bridge, it ends with wrong registers");
+        trial_fail(t, "taken off the bridge, it ends with wrong registers");
 }
 
 /* At each instruction on the bridge the tool can take the guest out. Otherwise the guest continues

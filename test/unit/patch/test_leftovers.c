@@ -213,10 +213,10 @@ static void try_call(struct guest *g, const struct call *call, const struct cond
         abandon(g);
         assert_int_equal(settle_step_out(left, g->pid, NULL, &settled), 0);
         if (settled != SETTLED_OUTSIDE)
-            trial_fail(&t, "it is still inside");
+            trial_fail(&t, "its pc is still in an area");
         assert_int_equal(thread_get_regs(g->pid, &regs), 0);
         if (space_owner_at(g->space, regs_pc(&regs)) || !is_natural(r, &regs, regs_pc(&regs)))
-            trial_fail(&t, "it is not as the program has it there");
+            trial_fail(&t, "its registers differ from the program's");
         guest_finish(g);
         if (!is_at_end(g, r))
             trial_fail(&t, "the call ends with wrong registers");

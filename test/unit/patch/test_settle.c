@@ -51,9 +51,9 @@ static void check_place(const struct trial *t, enum settled settled,
     assert_int_equal(thread_get_regs(t->g->pid, &regs), 0);
     bool in_area = space_area_at(t->g->space, regs_pc(&regs)) != NULL;
     if (in_area != (settled == SETTLED_INSIDE))
-        trial_fail(t, "not where it is said to be");
+        trial_fail(t, "its pc is not the reported one");
     if (settled == SETTLED_INSIDE && (!place->module || !place->original))
-        trial_fail(t, "the place is not told");
+        trial_fail(t, "its place is not reported");
     taddr_t at = settled == SETTLED_INSIDE ? place->original : regs_pc(&regs);
     if (!is_natural(t->reference, &regs, at))
         trial_fail(t, "registers are not as the program has them there");
@@ -98,7 +98,7 @@ static void settle_by_steps(const struct trial *t) {
     enum settled settled;
     assert_int_equal(settle_step_out(t->g->space, t->g->pid, t->g->handle, &settled), 0);
     if (settled != SETTLED_OUTSIDE)
-        trial_fail(t, "it is still inside");
+        trial_fail(t, "its pc is still in an area");
     check_nothing_reserved(t);
     check_place(t, settled, NULL);
     finish(t);

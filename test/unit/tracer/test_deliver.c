@@ -89,7 +89,7 @@ static void deliver(const struct trial *t, struct post *p) {
     assert_int_equal(p->task->stop.kind, STOP_SIGNAL);
     assert_int_equal(p->task->stop.signal, SIGRTMIN);
     if (!deliver_prepare(&p->tracer, p->task, SIGRTMIN))
-        trial_fail(t, "the signal is kept back");
+        trial_fail(t, "the signal is not delivered");
     trial_change_conditions(t);
     guest_finish_with(t->g, SIGRTMIN);
 }
