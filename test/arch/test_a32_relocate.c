@@ -59,8 +59,7 @@ static struct oracle_a32 read_back(const struct relocated *r, vaddr_t to, size_t
     return o;
 }
 
-/* COUNT parts of one word each. A thread in all of them but part LAST may be put back to the
- * original. */
+/* COUNT parts of one word each. A thread in the last part resumes at LAST, in others at FROM. */
 static void check_parts(const struct relocated *r, size_t count, vaddr_t last) {
     assert_int_equal(r->part_count, count);
     for (size_t i = 0; i < count; i++) {

@@ -54,7 +54,7 @@ static struct stub make(bool t32, uint8_t variant, enum overflow overflow, uint1
     return s;
 }
 
-/* All stubs; doubled variants make no difference (flags are always saved). */
+/* All stubs, some of them twice. (Flags are always saved.) */
 #define EACH_STUB(stub)                                                                            \
     for (int _n = 0; _n < STATES * OVERFLOWS * 3; _n++)                                            \
         for (struct stub stub = make(_n % STATES, _variants[_n / STATES % 3],                      \

@@ -139,7 +139,7 @@ static void check_unchanged(uint64_t seed, const char *what) {
         ground_fail(what, stub_at, "writes above the stack pointer");
 }
 
-/* Fails unless the stub has reached its end with all registers. */
+/* Fails unless the stub has reached its end, with registers, flags and memory unchanged. */
 static void expect_done(const char *what, uint64_t seed, struct state *in,
                         const struct state *out) {
     in->arrived = DONE;

@@ -65,7 +65,7 @@ static void check_piece(const struct piece *p) {
         compare(p, out);
 }
 
-/* An authenticating return has marks of length 0. */
+/* The notes of an authenticating return span no bytes. */
 static void check_return(const char *what, uint32_t word, uint32_t authenticates) {
     static const uint32_t ret = 0xd65f03c0;
     static const regs_word_t words[BRIDGE_WORDS] = {10, 11, 12, 13, 18};

@@ -10,7 +10,7 @@
 #include "machine.h"
 
 enum { PLACE = GROUND + 0x8000, DATA = STACK + 0x1000, NEAR = PLACE + 0x60, CODE = 8 };
-/* Conditions of IT: the next instruction is the first, or the last, that the IT governs. */
+/* ITSTATE: the next instruction is the last of an IT block, or the first of two (ITE_HI). */
 enum { EQ = 0x08, NE = 0x18, GT = 0xc8, ITE_HI = 0x8c };
 
 struct form {
