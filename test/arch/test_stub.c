@@ -345,8 +345,7 @@ static void slice_preserves_registers_flags_and_red_zone(void **state) {
 }
 
 static void slice_contents(void **state) {
-    static const int numbers[SLICE_REGISTERS] = {
-        3, 5, 12, 13, 14, 15}; /* as the instruction encoding numbers them */
+    static const int numbers[SLICE_REGISTERS] = {3, 5, 12, 13, 14, 15}; /* as in ModRM bytes */
     for (uint8_t v = 0; v < VARIANTS; v++) {
         allow_slices(state);
         lane->slice_slots = 7;

@@ -88,8 +88,7 @@ NOINLINE int run(void) {
 }
 
 #ifdef CORTEX_M
-volatile unsigned
-    process_stack; /* its value at the last exception, if the process stack was in use */
+volatile unsigned process_stack; /* its pointer at the last exception, if it was in use */
 #endif
 
 /* Never returns: not all compilers keep its return address beyond its first call. */

@@ -21,8 +21,7 @@
 enum { WANTED = 100, DONE = 40, ROOM = 65536, END = 0x00000000 /* udf #0 */ };
 enum { NZCV = (int)0xf0000000, STACK_AT = ROOM / 2 };
 
-static uint8_t *area, *lane,
-    *stack; /* area: the agent's code, and behind it the code that ends a run */
+static uint8_t *area, *lane, *stack; /* the area ends with code that ends a run */
 static char text[WANTED];
 static int failures;
 static void fail(const char *what, const char *why) {

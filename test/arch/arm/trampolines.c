@@ -131,10 +131,10 @@ static bool send_on(ucontext_t *c) {
     return false;
 }
 
-static const struct laid_mark
-    *stop; /* the mark at which a thread is stopped, to be put back by it */
-static const struct laid_function
-    *stopped; /* the function in whose code it stops; its text is restored */
+/* The mark at which a thread is stopped, to be put back by it, and the function in whose code it
+ * stops: its text is restored. */
+static const struct laid_mark *stop;
+static const struct laid_function *stopped;
 static uint32_t under_stop, stops;
 
 static uint32_t trap_for(const struct laid_mark *m) {

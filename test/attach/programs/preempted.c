@@ -80,9 +80,8 @@ int main(int argc, char **argv) {
     makecontext(other, made ? compute : schedule, 0);
     int forgets = argc > 1 && strcmp(argv[1], "signal") == 0;
     int keeps = argc > 1 && strcmp(argv[1], "kept") == 0;
-    if (forgets || keeps)
-        take_signal_stack(
-            forgets); /* below the other stack: spoor searches the memory above a stack pointer */
+    if (forgets || keeps) /* below the other stack: spoor searches above a stack pointer */
+        take_signal_stack(forgets);
     puts("ready");
     fflush(stdout);
     (made ? schedule : compute)();

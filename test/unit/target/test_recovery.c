@@ -74,8 +74,7 @@ static int trace(void *arg) {
     struct remote_call call = {SYS_getpid, {0}};
     int rc = thread_call(t->target, &site, &call, &result, NULL);
     requests_left = -1;
-    return rc == 0 && result == t->target ? CALL_DONE
-                                          : CALL_FAILED; /* and the target is detached */
+    return rc == 0 && result == t->target ? CALL_DONE : CALL_FAILED; /* detaches the target */
 }
 
 /* ---- targets ---- */

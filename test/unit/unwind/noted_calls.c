@@ -85,8 +85,7 @@ KEEP static void interrupted(bool other_stack) {
     ENTER(interrupted);
     sigaltstack(&alternate, NULL);
     sigaction(SIGSEGV, &action, NULL);
-    __asm__ volatile(
-        "movl $0, 8"); /* not a call: the handler's caller is at this very instruction */
+    __asm__ volatile("movl $0, 8"); /* the handler's caller is at this very instruction */
 }
 
 KEEP static void *thread(void *arg) {
