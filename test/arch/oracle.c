@@ -1,3 +1,4 @@
+/* Decodes x86-64 instructions by Capstone. */
 #include "oracle.h"
 
 #include <capstone/capstone.h>

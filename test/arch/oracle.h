@@ -13,11 +13,11 @@ struct oracle_insn {
     bool direct;                  /* target is set */
     bool padding, landing, syscall;
     bool exclusive, exclusive_load; /* of AArch64 (oracle_a64.h) and Arm */
-    bool through; /* of Arm: jumps, on a condition or not, to what a register or memory tells, and
-                     that is no return address as far as it says */
+    bool through; /* of Arm: jumps, perhaps conditionally, to an address in a register or in memory
+                     that is no return address as far as Capstone knows */
     uint64_t target;
     char text[192]; /* mnemonic and operands, with absolute addresses for pc-relative ones */
 };
 
-/* Returns false when there is no instruction. */
+/* Returns false if there is no instruction. */
 bool oracle_decode(const uint8_t *bytes, size_t room, uint64_t addr, struct oracle_insn *ret);

@@ -1,3 +1,4 @@
+/* Decodes A32 words by Capstone, and corrects what Capstone 4 reports wrongly. */
 #include "oracle_a32.h"
 
 #include <capstone/capstone.h>
@@ -39,7 +40,7 @@ static bool starts(const cs_insn *in, const char *text) {
     return strncmp(in->mnemonic, text, strlen(text)) == 0;
 }
 
-/* What Capstone 4 says of accesses is wrong for some: lists of registers, and what is stored. */
+/* Capstone 4 reports wrong accesses for some: lists of registers, and stored registers. */
 static void read_registers(const cs_insn *in, struct oracle_a32 *ret) {
     const cs_arm *a = &in->detail->arm;
     for (uint8_t i = 0; i < a->op_count; i++) {
@@ -81,7 +82,7 @@ static void read_flow(const cs_insn *in, struct oracle_a32 *ret) {
         ret->reads_pc = false;
 }
 
-/* The bits that sel reads, which are no conditions. */
+/* Writes GE, which sel reads: these bits are no condition flags. */
 static bool writes_others(const cs_insn *in) {
     const char *name = in->mnemonic + 1;
     bool parallel = strncmp(name, "add", 3) == 0 || strncmp(name, "sub", 3) == 0 ||

@@ -8,8 +8,8 @@
 
 struct oracle_a32 {
     bool call, leaves;  /* leaves: writes the pc, but is no call */
-    bool conditional;   /* may do nothing */
-    bool direct, turns; /* target is set; blx of it */
+    bool conditional;   /* has a condition */
+    bool direct, turns; /* target is set; turns: blx of it */
     bool svc, exclusive, load;
     bool reads_pc; /* as an operand */
     uint64_t target;
@@ -19,5 +19,5 @@ struct oracle_a32 {
     char text[192];    /* mnemonic and operands */
 };
 
-/* Returns false when there is no instruction that it knows. */
+/* Returns false if Capstone knows no such instruction. */
 bool oracle_a32_decode(uint32_t word, uint64_t addr, struct oracle_a32 *ret);

@@ -1,3 +1,4 @@
+/* Decodes A64 words by Capstone, and corrects what Capstone 4 reports wrongly. */
 #include "oracle_a64.h"
 
 #include <capstone/capstone.h>
@@ -91,8 +92,8 @@ bool oracle_a64_decode(uint32_t word, uint64_t addr, struct oracle_a64 *ret) {
                      starts(in, "stlxp");
     read_target(in, ret);
     read_registers(in, ret);
-    /* Capstone 4 does not say this: conditions that hold always, compares and the kernel write no
-     * register, and NZCV is among those that mrs and msr access. */
+    /* Capstone 4 does not report: always-true conditions, compares and the kernel write no
+     * register, and mrs and msr access NZCV, too. */
     if (a->cc == ARM64_CC_AL || a->cc == ARM64_CC_NV)
         ret->reads_flags = false;
     if (ret->svc || starts(in, "cmp") || starts(in, "cmn") || starts(in, "tst"))

@@ -17,5 +17,5 @@ struct oracle_a64 {
     char text[192];   /* mnemonic and operands, with absolute addresses */
 };
 
-/* Returns false when there is no instruction that it knows. */
+/* Returns false if Capstone knows no such instruction. */
 bool oracle_a64_decode(uint32_t word, uint64_t addr, struct oracle_a64 *ret);

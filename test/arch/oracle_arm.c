@@ -1,3 +1,4 @@
+/* Decodes A32 and T32 instructions, and IT blocks as one, by Capstone. */
 #include "oracle_arm.h"
 
 #include <capstone/capstone.h>
@@ -26,7 +27,7 @@ static bool starts(const cs_insn *in, const char *text) {
     return strncmp(in->mnemonic, text, strlen(text)) == 0;
 }
 
-/* The pc among what it loads or computes. */
+/* Whether the pc is among the registers that it loads or computes. */
 static bool writes_pc(const cs_insn *in) {
     const cs_arm *a = &in->detail->arm;
     bool list = starts(in, "pop") || starts(in, "ldm");
@@ -40,8 +41,8 @@ static bool writes_pc(const cs_insn *in) {
     return false;
 }
 
-/* To where lr or the stack says, or frames of the older procedure call standard, whose list has sp.
- */
+/* Returns through lr or the stack, or through frames of the older procedure call standard, whose
+ * list has sp. */
 static bool is_return(const cs_insn *in) {
     static const char *const texts[] = {"bx lr", "mov pc, lr", "ldr pc, [sp], "};
     char text[sizeof in->mnemonic + sizeof in->op_str];
@@ -61,7 +62,7 @@ static bool is_padding(const cs_insn *in) {
     return padding;
 }
 
-static void judge(const cs_insn *in, struct oracle_insn *ret) {
+static void read_insn(const cs_insn *in, struct oracle_insn *ret) {
     const cs_arm *a = &in->detail->arm;
     const cs_arm_op *last = a->op_count ? &a->operands[a->op_count - 1] : NULL;
     bool always = a->cc == ARM_CC_AL || a->cc == ARM_CC_INVALID;
@@ -86,7 +87,7 @@ static void judge(const cs_insn *in, struct oracle_insn *ret) {
     snprintf(ret->text, sizeof ret->text, "%s %s", in->mnemonic, in->op_str);
 }
 
-/* How many instructions the IT at BYTES governs; 0: it is none. */
+/* The number of instructions that the IT at BYTES governs; 0: it is no IT. */
 static size_t governed(const uint8_t *bytes) {
     uint16_t half;
     memcpy(&half, bytes, sizeof half);
@@ -108,10 +109,10 @@ bool oracle_arm_decode(bool t32, const uint8_t *bytes, size_t room, uint64_t add
     if (count == wanted)
         ret->size = 0;
     for (size_t i = 0; count == wanted && i < count; i++) {
-        judge(&list[i], ret);
+        read_insn(&list[i], ret);
         ret->size = (uint8_t)(ret->size + list[i].size);
     }
-    if (wanted > 1) /* what they do they do on a condition */
+    if (wanted > 1) /* their effects are conditional */
         ret->jump = false;
     if (count)
         cs_free(list, count);

@@ -6,7 +6,6 @@
 
 #include "oracle.h"
 
-/* T32, or A32. Returns false, with the size that it has in any case, when it knows no such
- * instruction. */
+/* T32, or A32. Returns false if Capstone knows no such instruction; the size is set in any case. */
 bool oracle_arm_decode(bool t32, const uint8_t *bytes, size_t room, uint64_t addr,
                        struct oracle_insn *ret);

@@ -1,3 +1,4 @@
+/* Decodes T32 instructions by Capstone, and corrects what Capstone 4 reports wrongly. */
 #include "oracle_t32.h"
 
 #include <capstone/capstone.h>
@@ -36,7 +37,8 @@ static bool is_store(const cs_insn *in) {
            starts(in, "pld") || starts(in, "pli");
 }
 
-/* Comparisons, transfers to coprocessors and stores write no register that they name. */
+/* Comparisons, transfers to coprocessors and stores write no register, although they name some
+ * first. */
 static bool writes_first(const cs_insn *in) {
     static const char *const none[] = {"cmp", "cmn", "tst", "teq", "mcr",  "msr", "cb",   "b",
                                        "tb",  "udf", "svc", "hlt", "bkpt", "ldc", "stc",  "cdp",
@@ -55,12 +57,12 @@ static bool is_long(const cs_insn *in) {
            starts(in, "ldrd") || starts(in, "ldrexd") || starts(in, "ldaexd") || starts(in, "mrrc");
 }
 
-/* Two registers may be moved from vectors, or to them. */
+/* Moves two registers from vectors, or to them. */
 static bool is_both(const cs_insn *in) {
     return is(in, "vmov") && general(in->detail->arm.operands[0].reg);
 }
 
-/* Capstone 4 is not told which operands are written by many instructions: read off the syntax. */
+/* Capstone 4 does not know which operands many instructions write, so the syntax is read. */
 static void read_registers(const cs_insn *in, struct oracle_t32 *ret) {
     const cs_arm *a = &in->detail->arm;
     bool list = starts(in, "pop") || starts(in, "ldm");
@@ -97,7 +99,7 @@ static void read_flags(const cs_insn *in, struct oracle_t32 *ret) {
         starts(in, "cmp") || starts(in, "cmn") || starts(in, "tst") || starts(in, "teq");
     bool to_flags = strstr(in->op_str, "apsr") || strstr(in->op_str, "cpsr");
     ret->writes_flags = a->update_flags || compares;
-    if (starts(in, "uadd8")) /* GE is no flag of ours */
+    if (starts(in, "uadd8")) /* GE is none of the decoder's flags */
         ret->writes_flags = false;
     if (starts(in, "adc") || starts(in, "sbc") || starts(in, "rrx"))
         ret->writes_flags = in->mnemonic[3] == 's';

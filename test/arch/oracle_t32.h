@@ -13,7 +13,7 @@ struct oracle_t32 {
     bool direct;             /* target is set */
     bool address, literal;   /* pc-relative operands; target is set */
     bool svc, nop, exclusive, load;
-    bool names_pc; /* among what it computes with, pc-relative operands apart */
+    bool names_pc; /* among its source operands, apart from pc-relative ones */
     uint64_t target;
     bool reads_flags, writes_flags;
     uint32_t written; /* general registers, without the pc */
@@ -21,7 +21,8 @@ struct oracle_t32 {
     char text[192]; /* mnemonic and operands */
 };
 
-/* Returns false when there is no instruction that it knows. Never for IT. */
+/* Returns false if Capstone knows no such instruction. Not for IT. */
 bool oracle_t32_decode(const uint8_t *bytes, size_t room, uint64_t addr, struct oracle_t32 *ret);
-/* The text of the COUNTth instruction from BYTES on, which may be an IT and what it governs. */
+/* The text of the COUNTth instruction from BYTES on, also of an IT and the instructions it governs.
+ */
 bool oracle_t32_text(const uint8_t *bytes, size_t room, uint64_t addr, size_t count, char ret[192]);

@@ -17,7 +17,7 @@ run_code:
     mov %rdi, cpu(%rip)
     mov %rsi, code(%rip)
     lea -8(%rsp), %rax
-    mov %rax, 136(%rdi)           /* where the stack pointer stands when CODE begins */
+    mov %rax, 136(%rdi)           /* the stack pointer at the start of CODE */
     lea 144(%rdi), %rsi
     lea -136(%rsp), %rdi
     mov $128, %ecx

@@ -9,7 +9,7 @@ enum { RED_ZONE_BYTES = 128 };
 struct cpu {
     uint64_t registers[16]; /* by number; rsp (4) is not used */
     uint64_t flags;
-    uint64_t sp; /* written: the stack pointer with which the code begins */
+    uint64_t sp; /* written: the stack pointer at the start of the code */
     uint8_t red_zone[RED_ZONE_BYTES];
 };
 _Static_assert(offsetof(struct cpu, flags) == 128 && offsetof(struct cpu, sp) == 136 &&

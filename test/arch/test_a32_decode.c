@@ -76,7 +76,7 @@ static void check_flow(uint32_t word, const struct insn *in, const struct oracle
         differ(word, o, "an exclusive load, or none");
 }
 
-/* What reads the pc is written anew, or stays; nothing else is. */
+/* An instruction that reads the pc is rewritten or stays; others are copied. */
 static void check_pc(uint32_t word, const struct insn *in, const struct oracle_a32 *o) {
     struct relocated r = {0};
     if (in->kind == INSN_CALL || o->direct || in->kind == INSN_CALL_INDIRECT)
@@ -148,7 +148,7 @@ static void capstone_agrees_on_all_groups(void **state) {
     assert_in_range(tally.fixed, 0, WORDS / 4);
 }
 
-/* Each of the fields that are registers is the pc one time, and each condition is met. */
+/* Each register field is the pc once, and each condition occurs. */
 static void capstone_agrees_on_words_with_pc(void **state) {
     (void)state;
     enum { EACH = 100 };
@@ -165,7 +165,7 @@ static void capstone_agrees_on_words_with_pc(void **state) {
     assert_true(tally.known > 4096 * EACH / 4);
 }
 
-/* Rare ones are met by varying what is around their fixed bits. */
+/* Varying the bits around their fixed ones makes rare instructions. */
 static void capstone_agrees_on_rare_forms(void **state) {
     (void)state;
     static const uint32_t forms[] = {
@@ -203,7 +203,7 @@ static void cut_or_misaligned_bytes(void **state) {
     }
     for (vaddr_t off = 1; off < 4; off++) {
         assert_false(arch->decode(ret, sizeof ret, AT + off, &in, NULL));
-        assert_int_equal(in.size, 4 - off); /* what comes next is aligned */
+        assert_int_equal(in.size, 4 - off); /* up to the next aligned word */
     }
     assert_true(arch->is_return(ret, sizeof ret));
     assert_false(arch->is_return(ret, 3));
@@ -312,8 +312,8 @@ static void privileged_instructions(void **state) {
 
 static void traps_and_padding(void **state) {
     (void)state;
-    uint32_t ours;
-    memcpy(&ours, arch->trap, sizeof ours);
+    uint32_t trap;
+    memcpy(&trap, arch->trap, sizeof trap);
     CHECK_KNOWN({0xe7f000f0, INSN_TRAP, false, false},  /* __builtin_trap() of GCC … */
                 {0xe7ffdefe, INSN_TRAP, false, false},  /* … and of Clang */
                 {0xe7f001f0, INSN_BREAK, false, false}, /* gdb's */
@@ -322,7 +322,7 @@ static void traps_and_padding(void **state) {
                 {0xe320f000, INSN_NOP, false, false}, {0xe1a00000, INSN_NOP, false, false},
                 {0xe1a01001, INSN_OTHER, false, false});
     struct insn in;
-    assert_true(decode(ours, &in));
+    assert_true(decode(trap, &in));
     assert_int_equal(in.kind, INSN_BREAK);
 }
 
@@ -378,7 +378,7 @@ static void flags_written_for_certain(void **state) {
 
 /* ---- text ---- */
 
-/* Capstone's names of registers, numbers and places as ours. */
+/* Turns Capstone's names of registers, numbers and places into those of spoor. */
 static void normalise(const char *text, char *out, size_t room) {
     size_t n = 0;
     while (*text && n + 24 < room) {
@@ -400,7 +400,7 @@ static void normalise(const char *text, char *out, size_t room) {
     out[n] = '\0';
 }
 
-/* Also a field of bits that would end before it begins. */
+/* Also true of a bit field that would end before it begins. */
 static bool is_spelt_otherwise(uint32_t word, const char *text, const struct insn *in) {
     static const char *const others[] = {"vmov", "vcmp", "vpush", "vpop", "vldm",
                                          "vstm", "mrs",  "vmrs",  "nop"};
@@ -414,7 +414,7 @@ static bool is_spelt_otherwise(uint32_t word, const char *text, const struct ins
 static bool check_text(uint32_t word) {
     struct oracle_a32 o;
     struct insn in;
-    char text[FORMAT_BYTES], ours[256], theirs[256];
+    char text[FORMAT_BYTES], formatted[256], expected[256];
     if (!oracle_a32_decode(word, AT, &o) || !decode(word, &in) || in.kind == INSN_FIXED)
         return false;
     assert_int_equal(arch->format((const uint8_t *)&word, 4, AT, text), 4);
@@ -424,9 +424,9 @@ static bool check_text(uint32_t word) {
     }
     if (is_spelt_otherwise(word, text, &in))
         return false;
-    normalise(text, ours, sizeof ours);
-    normalise(o.text, theirs, sizeof theirs);
-    if (strcmp(ours, theirs) != 0)
+    normalise(text, formatted, sizeof formatted);
+    normalise(o.text, expected, sizeof expected);
+    if (strcmp(formatted, expected) != 0)
         differ(word, &o, text);
     return true;
 }

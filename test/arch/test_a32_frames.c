@@ -70,7 +70,7 @@ static void frame_setup_and_teardown(void **state) {
     CHECK(0xe92d4810, STORE(R4, SP, -12, 4), STORE(FP, SP, -8, 4), STORE(LR, SP, -4, 4),
           SET(SP, SP, -12)); /* push {r4, fp, lr} */
     CHECK(0xe8bd8810, LOAD(R4, SP, 0), LOAD(FP, SP, 4), WRITES(0), SET(SP, SP, 12)); /* pop */
-    CHECK(0x08bd8010, LOAD(R4, SP, 0), WRITES(0), SET(SP, SP, 8)); /* popeq, where it is taken */
+    CHECK(0x08bd8010, LOAD(R4, SP, 0), WRITES(0), SET(SP, SP, 8)); /* popeq, if it is taken */
     CHECK(0xe52de004, STORE(LR, SP, -4, 4), SET(SP, SP, -4));      /* str lr, [sp, #-4]! */
     CHECK(0xe49de004, LOAD(LR, SP, 0), SET(SP, SP, 4));            /* ldr lr, [sp], #4 */
     CHECK(0xe49df004, WRITES(0), SET(SP, SP, 4));                  /* ldr pc, [sp], #4 */
@@ -98,8 +98,7 @@ static void apcs_frame_return_loads_sp(void **state) {
     CHECK(0xe91ba800, LOAD(SP, FP, -8), WRITES(0), LOAD(FP, FP, -12));
 }
 
-/* What such returns take off the stack they do not say themselves; where the pc is loaded from they
- * do. */
+/* Such returns do not name the stack slots they read; loads of the pc do. */
 static void return_address_when_sp_is_loaded(void **state) {
     (void)state;
     static const struct {
@@ -112,7 +111,7 @@ static void return_address_when_sp_is_loaded(void **state) {
                    {0x091ba800, true, FP, -4}, /* ldmdbeq fp, {fp, sp, pc} */
                    {0xe99ba800, true, FP, 12}, /* ldmib fp, {fp, sp, pc} */
                    {0xe81ba800, true, FP, 0},  /* ldmda fp, {fp, sp, pc} */
-                   {0xe8bda800, false, 0, 0},  /* ldm sp!, {fp, sp, pc}: of which sp nobody knows */
+                   {0xe8bda800, false, 0, 0},  /* ldm sp!, {fp, sp, pc}: the new sp is unknown */
                    {0xe8bd8800, false, 0, 0},  /* pop {fp, pc} */
                    {0xe89d6800, false, 0, 0},  /* ldm sp, {fp, sp, lr} */
                    {0xe92dd800, false, 0, 0},  /* push {fp, ip, lr, pc} */
@@ -159,7 +158,7 @@ static void push_of_all_registers(void **state) {
     assert_int_equal(arch->stack((const uint8_t *)&all, sizeof all, e), 17);
     assert_int_equal(e[16].op, STACK_SET);
     assert_int_equal(e[16].displacement, -64);
-    assert_int_equal(e[13].reg, NONE); /* sp's value is not defined there */
+    assert_int_equal(e[13].reg, NONE); /* sp's value is undefined there */
 }
 
 static void unknown_effect_is_a_write(void **state) {
@@ -197,7 +196,7 @@ static void callee_saved_registers(void **state) {
 
 /* ---- switches ---- */
 
-/* CODE in the order that it runs in, its last word the jump. */
+/* CODE in the order of execution; its last word is the jump. */
 static struct dispatch ask(const uint32_t *code, size_t count) {
     struct code_bytes past[MOST];
     for (size_t i = 0; i + 1 < count; i++)
@@ -216,7 +215,7 @@ enum {
     ADDLS_PC = (int)0x908ff103,
     BHI = (int)0x8a000010,
     BHS = 0x2a000010,
-    ADR_R1 = (int)0xe28f1f40, /* AT + 8 + 0x100, if it is first */
+    ADR_R1 = (int)0xe28f1f40, /* AT + 8 + 0x100, if it is the first instruction */
     NOP = (int)0xe320f000,
 };
 
@@ -256,7 +255,7 @@ static void memory_value_is_no_switch_offset(void **state) {
     struct dispatch d = ASK(0xe7913002, CMP_R3, ADDLS_PC);
     assert_int_equal(d.kind, DISPATCH_COMPUTED);
     assert_int_equal(d.count, 12);
-    /* ldr r2, literal; cmp r3, r2; addls …: how many is not told */
+    /* ldr r2, literal; cmp r3, r2; addls …: the count is unknown */
     d = ASK(0xe7913002, 0xe59f2000, 0xe1530002, ADDLS_PC);
     assert_int_equal(d.kind, DISPATCH_COMPUTED);
     assert_int_equal(d.count, 0);
@@ -338,13 +337,13 @@ static void stack_switch(void **state) {
 
 /* ---- addresses ---- */
 
-struct told {
+struct followed {
     uint32_t word;
     uint8_t operand;
-    vaddr_t target; /* from AT, of OPERAND_PC_*, as they are in number I */
+    vaddr_t target; /* of OPERAND_PC_*: from AT */
 };
 
-static void check_line(const struct told *line, size_t count) {
+static void check_line(const struct followed *line, size_t count) {
     static const uint8_t literal[4] = {0x00, 0x10, 0x00, 0x00};
     struct trail trail = {.known = 0};
     for (size_t i = 0; i < count; i++) {
@@ -362,8 +361,8 @@ static void check_line(const struct told *line, size_t count) {
     }
 }
 #define CHECK_LINE(...)                                                                            \
-    check_line((const struct told[]){__VA_ARGS__},                                                 \
-               sizeof((const struct told[]){__VA_ARGS__}) / sizeof(struct told))
+    check_line((const struct followed[]){__VA_ARGS__},                                             \
+               sizeof((const struct followed[]){__VA_ARGS__}) / sizeof(struct followed))
 
 static void pc_relative_addresses(void **state) {
     (void)state;
@@ -373,7 +372,7 @@ static void pc_relative_addresses(void **state) {
                {0xe7942003, OPERAND_PC_MEMORY, 0x200c},  /* ldr r2, [r4, r3]: of the GOT */
                {0xe79f2003, OPERAND_PC_MEMORY, 0x101c},  /* ldr r2, [pc, r3] */
                {0xe1a06004, OPERAND_PC_ADDRESS, 0x100c}, /* mov r6, r4 */
-               {0x12844010, 0, 0},                       /* addne r4, r4, #16: who knows */
+               {0x12844010, 0, 0},                       /* addne r4, r4, #16: result unknown */
                {0xe5942008, 0, 0}, {0xe5962008, OPERAND_PC_MEMORY, 0x1014});
 }
 

@@ -59,8 +59,7 @@ static struct oracle_a32 read_back(const struct relocated *r, vaddr_t to, size_t
     return o;
 }
 
-/* COUNT parts of one word each, all of which may be taken for the original, the last but for LAST.
- */
+/* COUNT parts of one word each. A thread in the last part resumes at LAST, in others at FROM. */
 static void check_parts(const struct relocated *r, size_t count, vaddr_t last) {
     assert_int_equal(r->part_count, count);
     for (size_t i = 0; i < count; i++) {
@@ -103,8 +102,8 @@ static void position_independent_words_unchanged(void **state) {
         }
 }
 
-/* One that loads the pc, on the same condition, with the address of TARGET: where it does not hold
- * the thread goes on behind that. */
+/* A jump that loads the pc with the address of TARGET, on the same condition. If the condition
+ * fails the thread continues behind the address. */
 static void check_far(const struct relocated *r, vaddr_t to, vaddr_t target, uint32_t condition) {
     const bool always = condition == 14;
     struct oracle_a32 load = read_back(r, to, 0);
@@ -157,11 +156,11 @@ static void branch_targets_and_conditions(void **state) {
         }
 }
 
-/* ---- what sequences compute, read from Capstone's text ---- */
+/* ---- values that sequences compute, read from Capstone's text ---- */
 
 struct machine {
     uint32_t r[16];
-    uint32_t read; /* the place that the last load has read */
+    uint32_t read; /* the place that the last load read */
 };
 
 static const char *const names[16] = {"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7",
@@ -183,7 +182,7 @@ static uint32_t value_of(const struct machine *m, const char *text) {
     return sign ? -m->r[reg] : m->r[reg];
 }
 
-/* add, sub and loads; of conditions no matter what. */
+/* Runs add, sub and loads, whatever their conditions. */
 static void step(struct machine *m, const char *text, vaddr_t at) {
     char name[16], rd[8], a[16] = "", b[16] = "", rest[32] = "";
     m->r[15] = (uint32_t)at + AHEAD;
@@ -231,7 +230,7 @@ static void address_computations(void **state) {
         }
 }
 
-/* Each of these reads the pc and another register, or writes one that it does not read. */
+/* Each of these reads the pc and another register, or writes a register that it does not read. */
 static void sums_and_loads_with_pc(void **state) {
     (void)state;
     static const uint32_t words[] = {
@@ -299,7 +298,7 @@ static void vector_loads_from_a_copy(void **state) {
         }
 }
 
-/* ldr pc, [pc, #-4]: the linker's way to code that is far. */
+/* ldr pc, [pc, #-4]: the linker's jump to far code. */
 static void literal_jump_with_its_copy(void **state) {
     (void)state;
     EACH_PLACE(to) {
@@ -356,7 +355,7 @@ static void conditional_and_t32_calls_refused(void **state) {
 static void far_jumps(void **state) {
     (void)state;
     struct relocated r;
-    assert_int_equal(relocate(0xea000000, FROM + 0x2000000, &r), 0); /* its target is 8 on */
+    assert_int_equal(relocate(0xea000000, FROM + 0x2000000, &r), 0); /* its target is 8 bytes on */
     assert_int_equal(r.address_at, 0);
     assert_int_equal(relocate(0xea000000, FROM + 0x2000004, &r), 0);
     check_far(&r, FROM + 0x2000004, FROM + 8, 14);

@@ -47,7 +47,7 @@ static bool decode(uint32_t word, struct insn *ret) {
 static void check_flow(uint32_t word, const struct insn *in, const struct oracle_a64 *o) {
     bool call = in->kind == INSN_CALL || in->kind == INSN_CALL_INDIRECT;
     bool jump = in->kind == INSN_JUMP || in->kind == INSN_JUMP_INDIRECT;
-    /* A return by another register than the link register is a jump to us. */
+    /* To the decoder a return by another register than the link register is a jump. */
     bool other_return = o->ret && jump && !in->target;
     if (call != o->call || (jump != o->jump && !other_return) ||
         (in->kind == INSN_BRANCH) != o->branch)
@@ -88,7 +88,7 @@ static uint32_t written_registers(uint32_t word) {
     return written;
 }
 
-/* More may count as written than is, where that is hard to tell; never less. */
+/* More registers may count as written than are, where that is hard to tell, never fewer. */
 static void check_registers(uint32_t word, const struct oracle_a64 *o) {
     if (!o->call && o->written & ~written_registers(word))
         differ(word, o, "writes a register that it is not known to write");
@@ -125,7 +125,7 @@ static void capstone_agrees_on_all_groups(void **state) {
     assert_in_range(known, WORDS / 4, WORDS);
 }
 
-/* Rare ones are met by varying what is around their fixed bits. */
+/* Varying the bits around their fixed ones makes rare instructions. */
 static void capstone_agrees_on_rare_forms(void **state) {
     (void)state;
     static const uint32_t forms[] = {
@@ -155,7 +155,7 @@ static void cut_or_misaligned_bytes(void **state) {
     }
     for (vaddr_t off = 1; off < 4; off++) {
         assert_false(arch->decode(ret, sizeof ret, AT + off, &in, NULL));
-        assert_int_equal(in.size, 4 - off); /* what comes next is aligned */
+        assert_int_equal(in.size, 4 - off); /* up to the next aligned word */
     }
     assert_true(arch->is_return(ret, sizeof ret));
     assert_false(arch->is_return(ret, 3));
@@ -190,7 +190,7 @@ static void landing_on_pac_lr_signing(void **state) {
     assert_int_equal(arch->landing((const uint8_t *)by_hints, sizeof by_hints), 12);
 }
 
-/* Only what goes by its own address stays; what `pacm` is for must come right behind it. */
+/* Only instructions that use their own address stay, and those that follow `pacm` directly. */
 static void unmovable_pac_lr_signatures(void **state) {
     (void)state;
     static const struct {
@@ -224,7 +224,7 @@ static void unmovable_pac_lr_signatures(void **state) {
         assert_int_equal(in.stays, words[i].stays);
         assert_int_equal(in.target, 0);
         if (in.stays || in.kind == INSN_RETURN)
-            assert_int_equal(written_registers(words[i].word), 0); /* x30 is as it was */
+            assert_int_equal(written_registers(words[i].word), 0); /* x30 is unchanged */
     }
 }
 

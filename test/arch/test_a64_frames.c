@@ -82,12 +82,12 @@ static void unknown_effect_is_a_write(void **state) {
     CHECK(0x694107e0, WRITES(1), WRITES(2)); /* ldpsw */
     CHECK(0xaa1f03e0, WRITES(1));            /* mov x0, xzr */
     CHECK(0xa9400400, WRITES(1), LOAD(1, 0, 8));
-    CHECK(0xf10043ff, WRITES(0)); /* cmp sp, #16: 31 is zero there */
+    CHECK(0xf10043ff, WRITES(0)); /* cmp sp, #16: register 31 is zero there */
     CHECK(0xf10043e0, SET(0, SP, -16));
     uint32_t ld1 = 0x4cdf7020;
     struct stack_effect e[STACK_MAX_EFFECTS];
     assert_int_equal(arch->stack((const uint8_t *)&ld1, sizeof ld1, e), 1);
-    assert_true(e[0].changed & 2); /* its base, written back */
+    assert_true(e[0].changed & 2); /* the base register is written back */
 }
 
 static void callee_saved_registers(void **state) {
@@ -101,7 +101,7 @@ static void callee_saved_registers(void **state) {
     assert_int_equal(e[0].changed, UINT32_MAX);
 }
 
-/* CODE in the order that it runs in, its last word the jump. */
+/* CODE in the order of execution; its last word is the jump. */
 static struct dispatch ask(const uint32_t *code, size_t count) {
     struct code_bytes past[MOST];
     for (size_t i = 0; i + 1 < count; i++)
@@ -171,7 +171,7 @@ static void switch_entry_count_from_comparison(void **state) {
         assert_int_equal(d.table, AT + 0x1123);
         assert_int_equal(d.count, cases[i].count);
     }
-    /* The register may have been copied since; it may not have been written otherwise. */
+    /* The register may have been copied since the comparison, but not written otherwise. */
     const uint32_t cmp_w0 = 0x71002c1f, load = 0x38404441; /* ldrb w1, [x2], #4 */
     assert_int_equal(
         ASK(cmp_w0, B_HI, MOV_W1_W0, ADRP_X2, ADD_X2, LDRB_W1, ADR_X0, ADD_X1, BR_X1).count, 12);

@@ -333,7 +333,7 @@ static void targets_out_of_reach_refused(void **state) {
         uint32_t word;
         vaddr_t near, far;
     } forms[] = {{0x14000000, 0x8000000, 0x8000004},    {0x54000000, 0x7fffffc, 0x8000000},
-                 {0x94000000, 0x7fffff8, 0x7fffffc}, /* its jump stands 8 bytes on */
+                 {0x94000000, 0x7fffff8, 0x7fffffc}, /* its jump is 8 bytes on */
                  {0x10000000, 0xfffff000, 0x100001000}, {0x90000000, 0xfffff000, 0x100001000},
                  {0x58000000, 0xfffff000, 0x100001000}};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {

@@ -24,7 +24,7 @@ static const uint8_t variants[VARIANTS] = {
     0,         STUB_HOOK, STUB_CALLER, STUB_GO_FIRST, STUB_GO_SECOND, STUB_CALLER | STUB_SAVE_FLAGS,
     STUB_SLICE};
 
-/* Two of a kind, one behind the other. Returns the size of one. */
+/* Writes two stubs of one kind, one behind the other. Returns the size of one. */
 static size_t write_two(uint8_t variant, enum overflow overflow, uint8_t out[2 * STUB_MAX_BYTES]) {
     struct stub_spec spec = {.variant = variant,
                              .site = 0x12345,
@@ -37,7 +37,7 @@ static size_t write_two(uint8_t variant, enum overflow overflow, uint8_t out[2 *
     return size;
 }
 
-/* From there on nothing is done but that; from behind there it is the next one's. */
+/* From `end` on a stub only restores registers. A search from behind `end` finds the next one. */
 static void check_ends(uint8_t variant, enum overflow overflow) {
     uint8_t code[2 * STUB_MAX_BYTES];
     size_t size = write_two(variant, overflow, code), end = 0, at;
@@ -63,7 +63,7 @@ static void stub_end_from_every_instruction(void **unused) {
             check_ends(variants[v], (enum overflow)o);
 }
 
-/* ldxr, stlxr, and the addresses that the agent is told; not what can be run elsewhere. */
+/* ldxr, stlxr, and the addresses that the agent gets: these cannot run elsewhere. */
 static void stub_only_instructions(void **unused) {
     (void)unused;
     uint8_t code[2 * STUB_MAX_BYTES];
@@ -79,7 +79,7 @@ static void stub_only_instructions(void **unused) {
     assert_false(a64_is_of_stub(code, WORD - 1));
 }
 
-/* Whatever form a program's instruction has where it is moved to. */
+/* Holds for a program's instruction in each form that relocation gives it. */
 static void program_instructions_are_not_stub_only(void **unused) {
     (void)unused;
     static const uint32_t words[] = {0x10000400, 0x30000401, 0xb0000402, 0x58000403,

@@ -21,7 +21,7 @@
 
 #define TESTS                                                                                      \
     TEST(capstone_agrees_on_text)                                                                  \
-    TEST(every_name_is_met)                                                                        \
+    TEST(every_name_compared)                                                                      \
     TEST(objdump_agrees_on_text)                                                                   \
     TEST(manual_names_where_capstone_differs)                                                      \
     TEST(text_of_newer_branches_and_hints)                                                         \
@@ -51,8 +51,7 @@ static bool starts(const char *text, const char *with) {
 
 static bool is_name(char c) { return isalnum((unsigned char)c) || c == '_' || c == '.'; }
 
-/* Numbers as the decimals that they are, as if unsigned; no space behind commas, and none at the
- * end. */
+/* Rewrites numbers as unsigned decimals, without spaces behind commas or at the end. */
 static void normalise(const char *text, char out[TEXT_BYTES]) {
     size_t n = 0;
     while (*text && n + 24 < TEXT_BYTES) {
@@ -71,8 +70,8 @@ static void normalise(const char *text, char out[TEXT_BYTES]) {
     out[n] = '\0';
 }
 
-/* A constant is moved by four instructions, which share a name; Capstone 4 does not use it. To be
- * compared they are what all of them do. */
+/* Four instructions that move a constant share one name, which Capstone 4 does not use. For the
+ * comparison they become what all four do. */
 static void rewrite_moves(char text[TEXT_BYTES]) {
     static const char *const names[] = {"movz ", "movn ", "orr ", "mov "};
     char reg[8], *number = strchr(text, '#');
@@ -91,32 +90,33 @@ static void rewrite_moves(char text[TEXT_BYTES]) {
     (void)snprintf(text, TEXT_BYTES, "move %s,#%" PRIu64, reg, wide ? value : value & UINT32_MAX);
 }
 
-/* Registers hold several elements each, or are some of several. */
+/* The instruction works on registers of several elements, or on one element of several. */
 static bool is_of_vectors(uint32_t word) {
     bool scalar = (word & 0x5e000000) == 0x1e000000;
     return ((word & 0x0e000000) == 0x0e000000 && !scalar) || (word & 0xbe000000) == 0x0c000000;
 }
 
-/* What the manual (Arm ARM) has other names for than Capstone 4, or what has names there, of
- * registers and of operations, for which we have numbers. */
-static bool is_spelt_otherwise(uint32_t word, const char *ours, const char *theirs) {
+/* The manual (Arm ARM) has other names for these than Capstone 4, or it has names for registers and
+ * operations that spoor writes as numbers. */
+static bool is_spelt_otherwise(uint32_t word, const char *formatted, const char *expected) {
     bool for_programs = (word >> 16 & 7) == 3;
     static const char *const operations[] = {"at ", "tlbi ", "dc ", "ic ", "hint "};
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-        if (starts(theirs, operations[i]))
-            return (starts(ours, "sys ") && !for_programs) || (word & 0xfffff01f) == 0xd503201f;
-    /* Nothing is the contrary of "always"; this is a choice then. */
+        if (starts(expected, operations[i]))
+            return (starts(formatted, "sys ") && !for_programs) ||
+                   (word & 0xfffff01f) == 0xd503201f;
+    /* "Always" has no opposite, so this is a csel. */
     bool choice = (word & 0x1fe00000) == 0x1a800000 && (word >> 13 & 7) == 7;
-    /* dsb by the numbers that are names of their own since */
+    /* dsb with a number that has a name of its own since Capstone 4 */
     bool newer =
-        (word & 0xfffffbff) == 0xd503309f || (starts(ours, "dc ") && starts(theirs, "sys "));
-    /* no register, which Capstone takes for one */
-    bool no_register = (word & 0xffd80000) == 0xd5000000 && strstr(theirs, "s3_");
+        (word & 0xfffffbff) == 0xd503309f || (starts(formatted, "dc ") && starts(expected, "sys "));
+    /* no system register, although Capstone takes it for one */
+    bool no_register = (word & 0xffd80000) == 0xd5000000 && strstr(expected, "s3_");
     bool halted = word == 0xd6bf03e0; /* drps, for debuggers' hardware */
     return choice || newer || no_register || halted;
 }
 
-/* TEXT has the number of a system register, which is that of the word: there is no name for it. */
+/* TEXT has the number of the word's system register: that register has no name. */
 static bool is_numbered(uint32_t word, const char *text) {
     char number[32];
     if ((word & 0xffd00000) != 0xd5100000)
@@ -126,7 +126,7 @@ static bool is_numbered(uint32_t word, const char *text) {
     return strstr(text, number) != NULL;
 }
 
-/* All that is to be compared, which is all that Capstone 4 knows. */
+/* All names that are compared: the ones that Capstone 4 knows. */
 static const char names[] =
     " adc adcs add adds adr adrp and ands asr b b.al b.eq b.ge b.gt b.hi b.hs b.le b.lo b.ls b.lt"
     " b.mi b.ne b.nv b.pl b.vc b.vs bfi bfxil bic bics bl blr br brk cbnz cbz ccmn ccmp cinc cinv"
@@ -161,7 +161,7 @@ static void note(const char *text) {
     met[i].count++;
 }
 
-/* Loads a register twice, or one that it adds to: what comes of it depends on the processor. */
+/* Loads a register twice, or loads its own base: the result depends on the processor. */
 static bool is_unpredictable(uint32_t word) {
     uint32_t first = word & 31, base = word >> 5 & 31, second = word >> 10 & 31;
     if ((word & 0x3a000000) == 0x28000000)
@@ -171,8 +171,8 @@ static bool is_unpredictable(uint32_t word) {
     return (word & 0xbfe00000) == 0x88600000 && first == second;
 }
 
-/* What Capstone takes for no instruction has no text, or that of a newer one: arithmetic of half
- * precision and msr of flags have old names. */
+/* A word that is no instruction to Capstone has no text, or the text of a newer instruction.
+ * Half-precision arithmetic and msr of flags have old names. */
 static void check_unknown(uint32_t word) {
     char text[FORMAT_BYTES], name[sizeof met->name + 2];
     assert_int_equal(arch->format((const uint8_t *)&word, sizeof word, AT, text), 4);
@@ -182,11 +182,11 @@ static void check_unknown(uint32_t word) {
         fail_msg("%08" PRIx32 " is no instruction, to us %s", word, text);
 }
 
-/* Whether it was compared. */
+/* Returns whether WORD was compared. */
 static bool check(uint32_t word) {
     struct oracle_a64 o;
     struct insn in;
-    char text[FORMAT_BYTES], ours[TEXT_BYTES], theirs[TEXT_BYTES];
+    char text[FORMAT_BYTES], formatted[TEXT_BYTES], expected[TEXT_BYTES];
     if (is_of_vectors(word))
         return false;
     if (!oracle_a64_decode(word, AT, &o)) {
@@ -199,20 +199,20 @@ static bool check(uint32_t word) {
         char *last = strrchr(text, ' ');
         (void)snprintf(last + 1, sizeof text - (size_t)(last + 1 - text), "#0x%" PRIx64, in.target);
     }
-    normalise(text, ours);
-    normalise(o.text, theirs);
-    if (is_spelt_otherwise(word, ours, theirs) ||
-        is_numbered(word, ours) != is_numbered(word, theirs))
+    normalise(text, formatted);
+    normalise(o.text, expected);
+    if (is_spelt_otherwise(word, formatted, expected) ||
+        is_numbered(word, formatted) != is_numbered(word, expected))
         return false;
-    note(ours);
-    rewrite_moves(ours);
-    rewrite_moves(theirs);
-    if (strcmp(ours, theirs) != 0)
+    note(formatted);
+    rewrite_moves(formatted);
+    rewrite_moves(expected);
+    if (strcmp(formatted, expected) != 0)
         fail_msg("%08" PRIx32 " is %s, to us %s", word, o.text, text);
     return true;
 }
 
-/* Groups of encodings, and what of them varies. The rarer ones have rows besides. */
+/* Groups of encodings, and their variable bits. Rare instructions also have rows of their own. */
 static const struct {
     uint32_t fixed, varies;
     const char *name;
@@ -287,8 +287,9 @@ static void capstone_agrees_on_text(void **state) {
     }
 }
 
-/* A row of the tables that were lost would be found above; one that no word above meets, here. */
-static void every_name_is_met(void **state) {
+/* A missing row of the tables fails in the tests above. This test finds rows that no word above
+ * reaches. */
+static void every_name_compared(void **state) {
     (void)state;
     for (const char *p = names + 1; *p; p = strchr(p, ' ') + 1) {
         char name[sizeof met->name];
@@ -301,7 +302,7 @@ static void every_name_is_met(void **state) {
     }
 }
 
-/* ---- texts as they are ---- */
+/* ---- exact texts ---- */
 
 struct drawn {
     uint32_t word;
@@ -381,7 +382,7 @@ static void manual_names_where_capstone_differs(void **state) {
     ASSERT_TEXTS(words);
 }
 
-/* What Capstone 4 does not know; as objdump 2.40 has it. */
+/* Instructions unknown to Capstone 4, as objdump 2.40 writes them. */
 static void text_of_newer_branches_and_hints(void **state) {
     (void)state;
     static const struct drawn words[] = {{0xd503233f, "paciasp"},
@@ -511,7 +512,7 @@ static void text_of_pac_and_newer_conversions(void **state) {
     ASSERT_TEXTS(words);
 }
 
-/* FEAT_PAuth_LR, which binutils has since 2.42. */
+/* FEAT_PAuth_LR, known to binutils since 2.42. */
 static void text_of_pac_lr_signatures(void **state) {
     (void)state;
     static const struct drawn words[] = {{0xdac1a3fe, "paciasppc"},

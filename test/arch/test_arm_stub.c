@@ -54,7 +54,7 @@ static struct stub make(bool t32, uint8_t variant, enum overflow overflow, uint1
     return s;
 }
 
-/* All that there are; two of one make no difference (flags are saved in any case). */
+/* All stubs, some of them twice. (Flags are always saved.) */
 #define EACH_STUB(stub)                                                                            \
     for (int _n = 0; _n < STATES * OVERFLOWS * 3; _n++)                                            \
         for (struct stub stub = make(_n % STATES, _variants[_n / STATES % 3],                      \
@@ -73,7 +73,7 @@ struct listing {
     } line[LINES];
 };
 
-/* Without what tells the width. */
+/* Copies TEXT without the width suffix. */
 static void copy_text(char *out, const char *text) {
     while ((*out = *text++)) {
         if (out[0] == '.' && text[0] == 'w')
@@ -109,8 +109,8 @@ static struct listing read_stub(const struct stub *s) {
     return l;
 }
 
-/* What a stub is to be: a line a string, with labels (`name:`) in front, and for targets. Numbers
- * that are left out (`…`) are addresses. */
+/* The expected lines of a stub, with labels (`name:`) in front and as targets. Numbers left out
+ * (`…`) are addresses. */
 static const char *const saved[] = {"push {r0, r1, r2, r3, r4, r5, r6, r7}", "mrs r7, apsr", NULL};
 static const char *const caller[] = {"movw r0, #0x28",   "ldr r0, [sp, r0]",
                                      "movw r1, #0x7000", "movt r1, #0x5566",
@@ -202,7 +202,7 @@ static struct expected expected_of(const struct stub *s) {
     return e;
 }
 
-/* Where the first line with LABEL is. */
+/* The place of the first line with LABEL. */
 static uint32_t address_of(const struct expected *e, const struct listing *l, const char *label) {
     for (size_t i = 0; i < e->count; i++)
         if (strncmp(e->line[i], label, strlen(label)) == 0 && e->line[i][strlen(label)] == ':')
@@ -243,7 +243,7 @@ static bool starts(const struct line *line, const char *with) {
     return strncmp(line->text, with, strlen(with)) == 0;
 }
 
-/* Behind LINE. */
+/* Updates the state to that behind LINE. */
 static void step(const struct line *line, struct stub_state *s) {
     if (starts(line, "push"))
         s->pushed = 8;
@@ -280,7 +280,7 @@ static void stub_states_at_every_instruction(void **unused) {
     EACH_STUB(stub) { check_states(&stub); }
 }
 
-/* ---- what is found in them ---- */
+/* ---- facts that readers find in stubs ---- */
 
 static void sites_read_from_stubs(void **unused) {
     (void)unused;
@@ -292,7 +292,7 @@ static void sites_read_from_stubs(void **unused) {
     }
 }
 
-/* The lane is looked for once more. */
+/* A thread can be put back to the lane lookup. */
 static void retry_at_the_lane_lookup(void **unused) {
     (void)unused;
     EACH_STUB(stub) {
@@ -316,7 +316,7 @@ static void stub_end_from_every_instruction(void **unused) {
     }
 }
 
-/* Exclusive accesses, and where it learns its own address. */
+/* Exclusive accesses, and the instructions that read the stub's own address. */
 static void stub_only_instructions(void **unused) {
     (void)unused;
     EACH_STUB(stub) {
@@ -335,7 +335,7 @@ static void stub_only_instructions(void **unused) {
     }
 }
 
-/* Over the bridge (arch/bridge.h), or by what does branches. */
+/* These run on the bridge (arch/bridge.h), or the tool takes them as branches. */
 static void other_stub_instructions_are_movable(void **unused) {
     (void)unused;
     EACH_STUB(stub) {
@@ -355,7 +355,7 @@ static void other_stub_instructions_are_movable(void **unused) {
     }
 }
 
-/* Whatever form a program's instruction has where it is moved to. */
+/* Holds for a program's instruction in each form that relocation gives it. */
 static void check_moved(bool t32, const void *code, size_t size) {
     const struct arch *arch = arch_of(t32);
     struct relocated moved;
@@ -369,7 +369,8 @@ static void check_moved(bool t32, const void *code, size_t size) {
 
 static void program_instructions_are_not_stub_only(void **unused) {
     (void)unused;
-    /* adr, mov from the pc, add of it, loads by it, bl, and what is the same everywhere */
+    /* adr, mov from the pc, add of it, loads by it, bl, and instructions that are copied unchanged
+     */
     static const uint32_t a32[] = {0xe28f5010, 0xe24f5f7f, 0xe1a0500f, 0xe08f5004, 0xe0845000,
                                    0xe59f5010, 0xe79f5004, 0xeb000010, 0xea000010, 0xe28f4000};
     static const uint16_t t32[][2] = {{0xf20f, 0x0400}, {0xf2af, 0x0408}, {0xa401, 0},

@@ -65,7 +65,7 @@ static void assert_same_constants(const struct insn_constants *a, const struct i
         assert_int_equal(a->displacement, b->displacement);
 }
 
-/* The same for flags, of whatever instruction there is. */
+/* Compares the flags, for any instruction. */
 static void same_flags(const uint8_t *bytes) {
     struct insn in;
     if (!x86_64_decode_any(bytes, INSN_MAX_BYTES, AT, &in, NULL))
@@ -76,7 +76,7 @@ static void same_flags(const uint8_t *bytes) {
     assert_int_equal(use.written, any.written);
 }
 
-/* Decodes BYTES both ways; returns whether the quick one knows them. */
+/* Decodes BYTES both ways; returns whether the fast decoder knows them. */
 static bool same(const uint8_t *bytes, size_t room) {
     struct insn common, any;
     struct insn_constants common_constants, any_constants;
@@ -105,7 +105,8 @@ static struct start start_of(const struct prefixes *prefixes, uint8_t rex, bool 
     return s;
 }
 
-/* Every ModRM byte; SIB bytes without and with a base; what follows has its highest bits set. */
+/* Every ModRM byte; SIB bytes without and with a base; the bytes behind have their highest bits
+ * set. */
 static void every_operand(const struct start *s) {
     static const uint8_t after[] = {0x98, 0xba, 0xdc, 0xfe, 0x81, 0x92,
                                     0xa3, 0xb4, 0xc5, 0xd6, 0xe7, 0xf8};
@@ -116,7 +117,7 @@ static void every_operand(const struct start *s) {
         memcpy(bytes + s->count + 1, after, sizeof after);
         same(bytes, INSN_MAX_BYTES);
         if ((modrm & 7) == 0 && (modrm < 0x40 || modrm >= 0xc0))
-            same_flags(bytes); /* all that they depend on: ModRM.reg, memory or not */
+            same_flags(bytes); /* flags depend on no more than ModRM.reg, and memory or not */
         if ((modrm & 7) != 4 || modrm >> 6 == 3)
             continue;
         bytes[s->count + 1] = 0x25;
@@ -145,7 +146,7 @@ static void two_byte_opcodes_0f(void **state) {
     for_each_start(true, every_operand);
 }
 
-/* Of each instruction every shorter part, which is none; the bytes behind it are not looked at. */
+/* Every shorter part of an instruction is no instruction; bytes behind it are not read. */
 static void every_part(const struct start *s) {
     uint8_t bytes[INSN_MAX_BYTES] = {0};
     memcpy(bytes, s->bytes, s->count);

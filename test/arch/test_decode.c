@@ -175,7 +175,7 @@ static void flags_tested_or_written(void **state) {
     assert_int_equal(inc.written, arch->all_flags & ~(uint32_t)CARRY);
     struct flags_use je = arch->flags((const uint8_t *)"\x74\x00", 2);
     assert_int_equal(je.tested, ZERO);
-    struct flags_use shl = arch->flags((const uint8_t *)"\x48\xd3\xe0", 3); /* by %cl: maybe none */
+    struct flags_use shl = arch->flags((const uint8_t *)"\x48\xd3\xe0", 3); /* by %cl: maybe by 0 */
     assert_int_equal(shl.written, 0);
     struct flags_use mov = arch->flags((const uint8_t *)"\x48\x89\xd8", 3);
     assert_int_equal(mov.tested | mov.written, 0);

@@ -26,7 +26,7 @@
 static struct dispatch ask(struct code_bytes jump, const struct code_bytes *past, size_t count) {
     return arch_for_machine(EM_X86_64)->dispatch(jump, past, count);
 }
-/* PAST: nearest first. */
+/* The instructions before JUMP, nearest first. */
 #define ASK(jump, ...)                                                                             \
     ask(jump, (const struct code_bytes[]){__VA_ARGS__},                                            \
         sizeof((const struct code_bytes[]){__VA_ARGS__}) / sizeof(struct code_bytes))
@@ -42,7 +42,7 @@ static void switch_by_offset_and_base(void **state) {
     /* lea (%r11,%rcx),%rcx */
     assert_int_equal(ASK(CODE("\xff\xe1"), CODE("\x49\x8d\x0c\x0b"), CODE("\x49\x63\x0c\x93")).kind,
                      DISPATCH_OFFSETS);
-    /* through a thunk the register is not known */
+    /* a thunk hides the register */
     assert_int_equal(ASK(CODE("\xe9\x00\x00\x00\x00"), ADD_RDX_RAX, movslq).kind, DISPATCH_OFFSETS);
 }
 
@@ -94,10 +94,10 @@ static void target_computed_from_a_place(void **state) {
     d = ASK(JMP_RAX, CODE("\x48\x8d\x04\xbd\x00\x20\x40\x00")); /* lea 0x402000(,%rdi,4),%rax */
     assert_int_equal(d.kind, DISPATCH_COMPUTED);
     assert_int_equal(d.table, 0x402000);
-    /* mov (%rax),%rax: from memory, wherever that is */
+    /* mov (%rax),%rax: an unknown value from memory */
     assert_int_equal(ASK(JMP_RAX, CODE("\x48\x8b\x00"), scaled, place).kind, DISPATCH_ANY);
     assert_int_equal(ASK(JMP_RAX, scaled, CODE("\x31\xd2"), place).kind, DISPATCH_ANY); /* xor */
-    assert_int_equal(ASK(JMP_RAX, copied, place).kind, DISPATCH_ANY); /* to that place itself */
+    assert_int_equal(ASK(JMP_RAX, copied, place).kind, DISPATCH_ANY); /* to the table itself */
 }
 
 static void unknown_jump_goes_anywhere(void **state) {

@@ -145,7 +145,7 @@ static void call_as_push_and_jump(void **state) {
     relocate_one(&form, to, &out, &in);
     assert_true(oracle_decode(out.bytes, out.size, to, &push));
     assert_true(oracle_decode(out.bytes + push.size, out.size - push.size, to + push.size, &jump));
-    int32_t operand; /* what is pushed */
+    int32_t operand; /* the pushed value */
     memcpy(&operand, out.bytes + 2, sizeof operand);
     assert_memory_equal(out.bytes, "\xff\x35", 2);
     assert_int_equal(push.size + operand, out.address_at);
@@ -243,11 +243,11 @@ static void inverted_branch_skip(void **state) {
     assert_int_equal(arch->skip_unless(&loop, bytes, 300, out), 0);
 }
 
-/* ---- running them ---- */
+/* ---- running moved code ---- */
 
 #ifdef __x86_64__
 
-/* Functions of one argument, %edi, for the register %eax. Jumps stay within each. */
+/* Functions of %edi that return %eax. Jumps stay within each. */
 static const struct form snippets[] = {
     FORM("mov %edi,%eax; ret", "\x89\xf8\xc3"),
     FORM("xor eax; test edi; je 1f; mov $7,eax; 1: ret",
@@ -264,7 +264,7 @@ static const struct form snippets[] = {
 
 typedef int (*function)(int);
 
-/* Moves the first instructions of the SIZE bytes at CODE to FAR, as many as a jump takes. */
+/* Moves as many of the SIZE bytes at CODE to FAR as a jump takes, in whole instructions. */
 static void divert(uint8_t *code, size_t size, uint8_t *far) {
     const struct arch *arch = arch_for_machine(EM_X86_64);
     vaddr_t from = (vaddr_t)(uintptr_t)code, to = (vaddr_t)(uintptr_t)far;

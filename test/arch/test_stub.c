@@ -49,7 +49,7 @@ enum { VARIANTS = STUB_SAVE_FLAGS + STUB_SKIP_RED_ZONE + 1, OVERFLOWS = OVERFLOW
 enum { KINDS = 4, ALL = KINDS * VARIANTS };
 enum { ARITHMETIC_FLAGS = 0x8d5, DIRECTION_FLAG = 0x400, ALWAYS_SET = 0x202 };
 
-/* Number N of those that write events. */
+/* The Nth variant that writes events. */
 static uint8_t variant_of(uint8_t n) {
     static const uint8_t others[KINDS] = {0, STUB_CALLER, STUB_GO_FIRST, STUB_GO_SECOND};
     return (uint8_t)(n % VARIANTS | others[n / VARIANTS]);
@@ -84,7 +84,7 @@ static int fresh_lane(void **state) {
     return 0;
 }
 
-/* A stub and a return behind it; where it starts. */
+/* Makes a stub and a return behind it; returns its start. */
 static uint8_t *make(uint8_t variant, enum overflow overflow) {
     uint8_t *at = code + ((agent_size + 15) & ~(size_t)15);
     struct stub_spec spec = {.variant = variant,
@@ -136,8 +136,8 @@ static void registers_flags_and_red_zone_preserved(void **state) {
     }
 }
 
-/* What the stub's event has besides clock and site: 48 bits. */
-static uint64_t told_by(uint8_t variant, const struct cpu *cpu) {
+/* The 48 bits of the stub's event besides clock and site. */
+static uint64_t expected_operand(uint8_t variant, const struct cpu *cpu) {
     enum { RAX = 0, RBX = 3 };
     const uint64_t mask = ((uint64_t)1 << 48) - 1;
     if (variant & STUB_GO_FIRST)
@@ -155,12 +155,12 @@ static void event_contents(void **state) {
             uint64_t end = __rdtsc();
             assert_in_range(event_ticks(e, end), start, end);
             assert_int_equal(e->site, SITE);
-            assert_int_equal(event_sp(e), told_by(variant_of(n), &cpu));
+            assert_int_equal(event_sp(e), expected_operand(variant_of(n), &cpu));
         }
     }
 }
 
-/* Where run_code's call returns to. */
+/* The return address of run_code()'s call. */
 static uint64_t return_address(void) {
     enum { CALL_INDIRECT = 0xff };
     static uint64_t found;
@@ -174,7 +174,7 @@ static uint64_t return_address(void) {
 
 static void calls_filtered_by_caller(void **state) {
     static const struct {
-        int start, end; /* from the return address */
+        int start, end; /* offsets from the return address */
         bool seen;
     } tries[] = {{0, 1, true},   {-1, 1, true}, {0, 0x7ffffff, true},   {1, 2, false},
                  {-1, 0, false}, {0, 0, false}, {1, 0x7fffffff, false}, {-0x7fffffff, 0, false}};
@@ -262,10 +262,10 @@ static void no_hook_wait_for_a_dead_tool(void **state) {
     (void)state;
     control.owner = CONTROL_OWNER_DIED;
     run(STUB_HOOK | STUB_SAVE_FLAGS, OVERFLOW_WAIT, 0);
-    assert_int_equal(lane->hook, 0); /* nor is it asked for anything: nobody would ever answer */
+    assert_int_equal(lane->hook, 0); /* the tool is not asked: no tool would answer */
 }
 
-/* Words that INSN leaves on the stack more than it found. */
+/* How many words INSN pushes. */
 static int pushes(const struct oracle_insn *in) {
     return !strncmp(in->text, "push", 4) ? 1 : !strncmp(in->text, "pop", 3) ? -1 : 0;
 }
@@ -309,7 +309,7 @@ static void stub_states_at_every_instruction(void **state) {
 
 enum { PAGE = 4096, SLICE_BYTES = 256 };
 
-/* Room in the ring for any slice of SLICE_BYTES; its own stack is as large as can be. */
+/* The ring has room for any slice of SLICE_BYTES, and the stack's limit is the largest possible. */
 static void allow_slices(void **state) {
     fresh_lane(state);
     lane->ring_mask = RING_BYTES - 1;
@@ -321,15 +321,15 @@ static uint32_t id_at(uint64_t position) {
     return ring()[(position & (RING_BYTES - 1)) / EVENT_BYTES].site >> 2;
 }
 
-static uint64_t told_at(uint64_t position) {
+static uint64_t operand_at(uint64_t position) {
     return event_sp(&ring()[(position & (RING_BYTES - 1)) / EVENT_BYTES]);
 }
 
-/* What a slice tells of word N; 0: nothing. */
+/* Word N in the slice; 0: none. */
 static uint64_t word_of_slice(uint32_t n) {
     for (uint64_t at = SLOT_AT; at < lane->head; at += EVENT_BYTES)
         if (id_at(at) == SLICE_WORD + n)
-            return told_at(at);
+            return operand_at(at);
     return 0;
 }
 
@@ -345,19 +345,19 @@ static void slice_preserves_registers_flags_and_red_zone(void **state) {
 }
 
 static void slice_contents(void **state) {
-    static const int numbers[SLICE_REGISTERS] = {3, 5, 12, 13, 14, 15}; /* as processors count */
+    static const int numbers[SLICE_REGISTERS] = {3, 5, 12, 13, 14, 15}; /* as in ModRM bytes */
     for (uint8_t v = 0; v < VARIANTS; v++) {
         allow_slices(state);
         lane->slice_slots = 7;
         uint64_t start = __rdtsc();
         struct cpu cpu = run(v | STUB_SLICE, OVERFLOW_WAIT, 0);
-        assert_int_equal(told_at(SLOT_AT), 7);
+        assert_int_equal(operand_at(SLOT_AT), 7);
         assert_int_equal(id_at(SLOT_AT + EVENT_BYTES), SLICE_END);
-        assert_int_equal(told_at(SLOT_AT + EVENT_BYTES), cpu.sp + SLICE_BYTES);
+        assert_int_equal(operand_at(SLOT_AT + EVENT_BYTES), cpu.sp + SLICE_BYTES);
         for (int i = 0; i < SLICE_REGISTERS; i++) {
             uint64_t at = SLOT_AT + (2 + (uint64_t)i) * EVENT_BYTES;
             assert_int_equal(id_at(at), SLICE_REGISTER + i);
-            assert_int_equal(told_at(at), cpu.registers[numbers[i]] & (((uint64_t)1 << 48) - 1));
+            assert_int_equal(operand_at(at), cpu.registers[numbers[i]] & (((uint64_t)1 << 48) - 1));
         }
         assert_int_equal(word_of_slice(0), return_address());
         for (uint64_t at = SLOT_AT; at < lane->head; at += EVENT_BYTES)
@@ -365,8 +365,7 @@ static void slice_contents(void **state) {
     }
 }
 
-/* Runs a slice's stub with the stack pointer, at the site, at SP, to whose memory the test writes
- * what is below. */
+/* Runs a slice's stub at a site with the stack pointer SP. Memory below SP belongs to the test. */
 static uint64_t slice_from(void *sp, enum overflow overflow) {
     uint8_t *stub = make(STUB_SLICE | STUB_SAVE_FLAGS, overflow);
     void *back;
@@ -386,17 +385,17 @@ static void slice_ends_with_stack_or_page(void **state) {
     for (uint64_t *w = (uint64_t *)memory; w <= last; w++)
         *w = address;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        allow_slices(state); /* of another stack: nothing is known but that its page is there */
+        allow_slices(state); /* of a foreign stack: only its page is known to be mapped */
         lane->stack_low = (uint64_t)(uintptr_t)memory + (ends[i] == 2 * PAGE ? 3 * PAGE : PAGE);
         lane->stack_bytes = ends[i] == 2 * PAGE ? PAGE : ends[i];
         slice_from(last - 9, OVERFLOW_DROP);
         uint64_t end = (uint64_t)(uintptr_t)memory + PAGE + (ends[i] == 2 * PAGE ? PAGE : ends[i]);
-        assert_int_equal(told_at(SLOT_AT + EVENT_BYTES), end);
+        assert_int_equal(operand_at(SLOT_AT + EVENT_BYTES), end);
         assert_int_equal(
             lane->head, SLOT_AT + (SLICE_HEAD_SLOTS + (end - (uint64_t)(uintptr_t)(last - 9)) / 8) *
                                       EVENT_BYTES);
     }
-    allow_slices(state); /* it goes on in the next page */
+    allow_slices(state); /* the slice continues in the next page */
     lane->stack_low = (uint64_t)(uintptr_t)memory;
     lane->stack_bytes = 2 * PAGE;
     slice_from((uint64_t *)(memory + PAGE) - 2, OVERFLOW_DROP);
@@ -404,8 +403,8 @@ static void slice_ends_with_stack_or_page(void **state) {
     munmap(memory, 2 * PAGE);
 }
 
-/* A thread or a coroutine may begin at the very end of its stack, where nothing need be mapped:
- * what is there is read only if it is known to belong to the stack. */
+/* A thread or a coroutine may begin at the very end of its stack, and memory above may be unmapped.
+ * Words there are read only if they belong to the stack for certain. */
 static void no_slice_where_a_stack_may_end(void **state) {
     uint8_t *memory =
         mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -416,7 +415,7 @@ static void no_slice_where_a_stack_may_end(void **state) {
         uint64_t sp = (uint64_t)(uintptr_t)memory + PAGE, looked_at = pages == 2 ? SLICE_BYTES : 0;
         slice_from(memory + PAGE, OVERFLOW_WAIT);
         assert_int_equal(id_at(SLOT_AT + EVENT_BYTES), SLICE_END);
-        assert_int_equal(told_at(SLOT_AT + EVENT_BYTES), sp + looked_at);
+        assert_int_equal(operand_at(SLOT_AT + EVENT_BYTES), sp + looked_at);
         assert_int_equal(word_of_slice(0) != 0, pages == 2);
     }
     munmap(memory, 2 * PAGE);
@@ -449,7 +448,7 @@ static void full_ring_marks_a_missing_slice(void **state) {
     assert_int_equal(lane->head, SLOT_AT + EVENT_BYTES);
     assert_int_equal(id_at(SLOT_AT), SLICE_BEGIN);
     assert_int_equal(lane->lost, 0);
-    lane->limit = lane->head; /* not even that fits */
+    lane->limit = lane->head; /* not even the event fits */
     run(STUB_SLICE, OVERFLOW_DROP, 0);
     assert_int_equal(lane->head, SLOT_AT + EVENT_BYTES);
     allow_slices(state);

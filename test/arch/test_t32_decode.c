@@ -80,7 +80,7 @@ static void check_operand(const struct code *c, const struct insn *in, const str
         differ(c, o, "another address, or none");
     if ((o->literal || o->address) && in->target != o->target)
         differ(c, o, "another place");
-    /* The pc is nowhere among registers but where that is known. */
+    /* The pc is an operand only where the decoder reports it. */
     bool known = in->operand != OPERAND_PLAIN || in->target || in->kind == INSN_JUMP_INDIRECT ||
                  in->kind == INSN_RETURN || o->writes_flags;
     if (o->names_pc && !known)
@@ -100,7 +100,7 @@ static uint32_t written_registers(const struct code *c, size_t size) {
     return written;
 }
 
-/* More may count as written than is, where that is hard to tell; never less. */
+/* More registers may count as written than are, where that is hard to tell, never fewer. */
 static void check_registers(const struct code *c, const struct oracle_t32 *o) {
     if (!o->call && o->written & ~written_registers(c, o->size))
         differ(c, o, "writes a register that it is not known to write");
@@ -113,7 +113,7 @@ static void check_flags(const struct code *c, const struct insn *in, const struc
         differ(c, o, "tests flags, or not");
 }
 
-/* Of what is not moved, narrow ones are privileged, mean nothing for the pc, or are strange. */
+/* Fixed narrow instructions are privileged, unpredictable with the pc, or unusual. */
 static bool may_be_fixed(const struct oracle_t32 *o) {
     static const char *const all[] = {"setend", "cps", "setpan", "hlt", "it", "bx", "blx"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -123,7 +123,8 @@ static bool may_be_fixed(const struct oracle_t32 *o) {
     return o->names_pc || strstr(o->text, "{}");
 }
 
-/* What Capstone knows and we do not is left alone, where that is said; never the other way. */
+/* Instructions that only Capstone knows stay in place, if the decoder says so. The decoder knows no
+ * others. */
 static bool check(const struct code *c, vaddr_t at, size_t *unknown) {
     struct oracle_t32 o;
     struct insn in;
@@ -162,7 +163,7 @@ static void capstone_agrees_on_narrow_words(void **state) {
     assert_int_equal(unknown, 0);
 }
 
-/* Each first half, with second ones of all shapes. */
+/* Each first halfword, with second ones of all shapes. */
 static void capstone_agrees_on_wide_words(void **state) {
     (void)state;
     enum { FIRST = 0xe800, LAST = 0xffff, EACH = 48 };
@@ -174,13 +175,13 @@ static void capstone_agrees_on_wide_words(void **state) {
             if (i % 3 == 1)
                 second &= (uint16_t)noise; /* few bits */
             if (i % 3 == 2)
-                second |= 0xf000; /* the pc where rt is */
+                second |= 0xf000; /* the pc as rt */
             struct code c = CODE((uint16_t)half, second);
             known += check(&c, places[i & 1], &unknown);
         }
     }
     assert_in_range(known, (LAST - FIRST) * EACH / 3, (LAST - FIRST) * EACH);
-    /* What has no zeros where these are to be is no instruction to us. */
+    /* The decoder refuses words without zeros where the manual has zeros. */
     assert_in_range(unknown, 0, known / 8);
 }
 

@@ -119,7 +119,8 @@ static void push_stores_and_pop_loads(void **state) {
     check_access(&e[1], STACK_STORE, 8, 12);
     assert_int_equal(effects_of(CODE(0x9f03), e), 1); /* ldr r7, [sp, #12] */
     check_access(&e[0], STACK_LOAD, 7, 12);
-    assert_int_equal(effects_of(CODE(0xf92d, 0x8b1f), e), 1); /* vld1 {d8, d9}, [sp]: not by sp … */
+    assert_int_equal(effects_of(CODE(0xf92d, 0x8b1f), e),
+                     1); /* vld1 {d8, d9}, [sp]: not with an offset from sp … */
 }
 
 static void loaded_base_comes_last(void **state) {
@@ -174,7 +175,7 @@ static void it_block_kind_from_its_end(void **state) {
     check_block(CODE(0xbf01, 0x2001, 0x2002, 0x2003, 0x2004), INSN_OTHER, false);
 }
 
-/* What they read by the pc is no place that they branch to. */
+/* A literal that an IT block reads is no branch target. */
 static void it_block_with_literal_branch(void **state) {
     (void)state;
     struct insn in;
@@ -232,7 +233,7 @@ static void invalid_it_blocks(void **state) {
         CODE(0xbf08, 0xd010),         /* with a condition of its own */
         CODE(0xbf08, 0xb110),         /* cbz */
         CODE(0xbf08, 0xbf08, 0x2001), /* a block in it */
-        CODE(0xbf0c, 0x4288, 0x4770), /* cmpeq; bxne: by other flags than what else has run */
+        CODE(0xbf0c, 0x4288, 0x4770), /* cmpeq; bxne: by other flags than the rest of the block */
         CODE(0xbfe8, 0x4770),         /* always */
         CODE(0xbf0c, 0xb002, 0xbd10), /* addeq sp, #8; popne {r4, pc} */
         CODE(0xbf0c, 0xb002, 0xe010), /* addeq sp, #8; bne */
@@ -260,7 +261,8 @@ static void longest_it_block(void **state) {
     assert_memory_equal(r.bytes, longest.bytes, longest.size);
 }
 
-/* What may have run is an unknown write; what runs where it is left, a known one. */
+/* Instructions that may have run are unknown writes; the ones that ran if the block is left are
+ * known. */
 static void it_block_stack_effects(void **state) {
     (void)state;
     struct stack_effect e[STACK_MAX_EFFECTS];
@@ -295,7 +297,7 @@ static void flags_written_outside_it_blocks(void **state) {
 
 /* ---- switches ---- */
 
-/* The last of CODE is the jump. */
+/* The last instruction of CODE is the jump. */
 static struct dispatch dispatch_of(const struct code *c) {
     struct code_bytes past[DISPATCH_PAST], jump = {0};
     size_t count = 0, n = 0;
@@ -415,7 +417,7 @@ static void table_reader_call_entries(void **state) {
     assert_int_equal(dispatch_of(&open).count, 0);
 }
 
-/* SIZE 0: nobody knows what its table is like. */
+/* SIZE 0: the form of its table is unknown. */
 static void check_reader(struct dispatch d, uint8_t size, bool is_signed) {
     assert_int_equal(d.kind, DISPATCH_OFFSETS);
     assert_int_equal(d.entry_bytes, size);
@@ -471,7 +473,8 @@ static void returning_function_reads_no_table(void **state) {
 
 /* ---- addresses ---- */
 
-/* Runs CODE; what its last instruction makes or accesses. LITERAL: what loads by the pc read. */
+/* Follows CODE; returns the last instruction with its address operand. LITERAL: the word that
+ * pc-relative loads read. */
 static struct insn followed(struct code c, uint32_t literal) {
     struct trail trail = {.known = 0};
     struct insn in, whole = {0};
@@ -501,9 +504,9 @@ static void addresses_from_lines(void **state) {
     check_followed(CODE(0x4b10, 0x447b, 0x6898), 0x100, OPERAND_PC_MEMORY, AT + 6 + 0x108);
     /* ldr r3, literal; ldr r2, literal; add r3, pc; ldr r0, [r3, r2] */
     check_followed(CODE(0x4b10, 0x4a10, 0x447b, 0x5898), 0x100, OPERAND_PC_MEMORY, AT + 8 + 0x200);
-    /* a block in between may have written it */
+    /* the IT block may have written r3 */
     check_followed(CODE(0x4b10, 0xbf08, 0x2301, 0x447b), 0x100, OPERAND_PC_PAGE, AT + 6 + 4);
-    /* a call has, of others than r4 to fp */
+    /* the call may have written r3, but not r4 to fp */
     check_followed(CODE(0x4b10, 0x4788, 0x447b), 0x100, OPERAND_PC_PAGE, AT + 4 + 4);
     check_followed(CODE(0x4c10, 0x4788, 0x447c), 0x100, OPERAND_PC_ADDRESS, AT + 4 + 4 + 0x100);
     /* ldr pc, literal; the first entries of a table are none: tbb [pc, r3] */

@@ -53,7 +53,7 @@ static struct code halves(const uint16_t *half, size_t count) {
 #define CODE(...)                                                                                  \
     halves((const uint16_t[]){__VA_ARGS__}, sizeof((const uint16_t[]){__VA_ARGS__}) / 2)
 
-/* At FROM and two bytes on, moved to all places. */
+/* Moved from FROM, and from two bytes behind it, to all places. */
 #define EACH_PLACE(from, to)                                                                       \
     for (vaddr_t _n = 0, from = FROM, to = FROM + (vaddr_t)distances[0];                           \
          _n < 2 * (sizeof distances / sizeof *distances) &&                                        \
@@ -80,7 +80,7 @@ static int relocate(const struct code *c, vaddr_t from, vaddr_t to, struct reloc
     return r;
 }
 
-/* Part I, which stands in for RESUME, as Capstone reads it. */
+/* Part I, which stands for the original at RESUME, as Capstone reads it. */
 static struct oracle_t32 part(const struct relocated *r, vaddr_t to, size_t i, vaddr_t resume) {
     struct oracle_t32 o;
     assert_true(i < r->part_count);
@@ -170,7 +170,7 @@ static void branch_inverted_over_a_jump(void **state) {
             }
 }
 
-/* The address that movw, movt and `add reg, pc` make: their parts begin at FIRST. */
+/* The address that movw, movt and `add reg, pc` compute: their parts begin at FIRST. */
 static uint64_t made(const struct relocated *r, vaddr_t to, size_t first, const char *reg,
                      vaddr_t resume) {
     struct oracle_t32 low = part(r, to, first, resume), high = part(r, to, first + 1, resume),
@@ -261,7 +261,7 @@ static void vector_and_pc_loads_from_a_copy(void **state) {
         }
 }
 
-/* Until it has run, the register is as it was, and another is on the stack. */
+/* Until it has run, the register is unchanged, and a borrowed register is on the stack. */
 static void pc_sums_by_a_borrowed_register(void **state) {
     (void)state;
     const struct {
@@ -322,7 +322,7 @@ static void state_changing_calls_by_address(void **state) {
         assert_true(load.literal);
         assert_int_equal(load.target, to + r.address_at);
         assert_int_equal(load.target % 4, 0);
-        assert_int_equal(r.address, in.target); /* without the bit of T32 */
+        assert_int_equal(r.address, in.target); /* without the T32 bit */
         assert_int_equal(r.address_at + 4, r.size);
     }
     struct insn in = decode(&in_block, FROM);
@@ -406,14 +406,14 @@ static void unmovable_instructions(void **state) {
     }
 }
 
-/* How far on from its pc LOAD reads the pc. */
+/* The distance from LOAD's pc to its literal. */
 static unsigned distance_of(const struct oracle_t32 *load) {
     const char *number = strchr(load->text, '#');
     assert_non_null(strstr(load->text, "pc, [pc"));
     return number ? (unsigned)strtoul(number + 1, NULL, 0) : 0;
 }
 
-/* Part I of R loads the pc with the word at the end, which is the address of TARGET. */
+/* Part I of R loads the pc from the word at the end, the address of TARGET. */
 static void check_far(const struct relocated *r, vaddr_t to, size_t i, vaddr_t target) {
     struct oracle_t32 load = part(r, to, i, r->parts[i].resume);
     const vaddr_t pc = (to + r->parts[i].offset + 4) & ~(vaddr_t)3, at = to + r->address_at;
@@ -445,7 +445,7 @@ static void far_jumps(void **state) {
     check_far(&r, FROM + 0xfffff4, 3, FROM);
 }
 
-/* The opposite branch leads over all of it. */
+/* The opposite branch skips the whole far jump. */
 static void far_branches_skip_a_far_jump(void **state) {
     (void)state;
     const struct code codes[] = {CODE(0xd0fe) /* beq */, CODE(0xb103) /* cbz r3 */,
@@ -461,7 +461,7 @@ static void far_branches_skip_a_far_jump(void **state) {
         }
 }
 
-/* Where the condition does not hold the thread goes on behind the address. */
+/* If the condition fails the thread continues behind the address. */
 static void it_block_with_optional_far_jump(void **state) {
     (void)state;
     const struct code codes[] = {CODE(0xbf08, 0xe7fe) /* it eq; beq */,

@@ -1,4 +1,4 @@
-// Shapes of AArch64 code whose plan is known: aarch64.py says what each gets.
+// Shapes of AArch64 code. aarch64.py states the plan of each.
 
         .macro  function name
         .globl  \name
@@ -13,7 +13,7 @@
         .endm
 
         .text
-        function lands                  // the site is behind what BTI asks for
+        function lands                  // the site is behind the landing instruction
         bti     c
         paciasp
         add     x0, x0, #1
@@ -49,7 +49,7 @@ literal:
         ret
         end     tail_if
 
-        function leaf_switch            // br within: no end of the call
+        function leaf_switch            // br inside: not the end of the call
         cmp     x0, #3
         b.hi    9f
         adrp    x1, table
@@ -66,7 +66,7 @@ literal:
         ret
         end     leaf_switch
 
-        function atomic_first           // a pair that is not to be parted
+        function atomic_first           // a pair that must stay together
         ldxr    x1, [x0]
         add     x1, x1, #1
         stxr    w2, x1, [x0]
@@ -74,7 +74,7 @@ literal:
         ret
         end     atomic_first
 
-        function atomic_inside          // the branch out stands between the two
+        function atomic_inside          // the branch out is between the two
         mov     x3, #1
 1:      ldxr    x1, [x0]
         cbz     x1, lands
@@ -100,7 +100,7 @@ literal:
         br      x30
         end     by_another_stack
 
-        function large_frame            // left by a sum, and by no other stack
+        function large_frame            // leaves its frame by an addition, on the same stack
         mov     x12, #4112
         .cfi_def_cfa_offset 0
         sub     sp, sp, x12
@@ -115,7 +115,7 @@ literal:
         br      x1
         end     large_frame
 
-        .type   undescribed, %function  // no call-frame information: its code tells
+        .type   undescribed, %function  // no call-frame information: its code is followed
         .globl  undescribed
 undescribed:
         stp     x29, x30, [sp, #-32]!

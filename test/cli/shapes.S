@@ -1,4 +1,7 @@
-/* What explain.py draws: placed at fixed addresses, with one shape a function. */
+/*
+ * Functions at fixed addresses, one shape each. explain.py states what `spoor explain` draws of
+ * them.
+ */
     .macro function name
     .globl \name
     .type \name, @function
@@ -24,7 +27,7 @@ _start:
     done roomy
     .fill 19, 1, 0xcc
 
-    function narrow /* a call stands too near, but a hole as well */
+    function narrow /* a call is too near for a jump, but a hole is near, too */
     push %rbx
     .cfi_adjust_cfa_offset 8
     mov %edi, %ebx
@@ -35,7 +38,7 @@ _start:
     ret
     done narrow
 
-    function looping /* a branch leads to its second byte, and a pun would lead below 0 */
+    function looping /* a branch leads to its second byte, and a pun would lead below address 0 */
     nop
 1:  dec %edi
     jnz 1b
@@ -45,12 +48,12 @@ _start:
     ret
     done looping
 
-    function first_call /* the call has to be moved */
+    function first_call /* the call must be moved */
     call roomy
     ret
     done first_call
 
-    function falling /* with a last instruction that is no exit */
+    function falling /* its last instruction is no exit */
     mov %rax, %rsp
     done falling
     function next

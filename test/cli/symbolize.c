@@ -1,5 +1,7 @@
-/* Code of which symbolize.py knows where it stands: by the words MARK and CALL, and by labels.
- * Freestanding, for any machine. */
+/*
+ * Code whose places symbolize.py knows, by the words MARK and CALL and by labels. Freestanding, for
+ * any machine.
+ */
 volatile int sink;
 
 #define LABEL(name) __asm__ volatile(".globl at_" #name "\nat_" #name ":")
@@ -22,7 +24,7 @@ __attribute__((noinline, noreturn)) void stop(void) {
         sink = 3;
 }
 
-/* What follows the call is another function. */
+/* The call is the last instruction: another function follows. */
 __attribute__((noinline)) void last(void) {
     sink = 4;
     stop(); /* CALL stop */

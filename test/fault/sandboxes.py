@@ -19,7 +19,7 @@ def sees_filters():
 
 
 def calls(spoor):
-    own_functions = "library_add", "crowd_work", "inner_work"
+    own_functions = "library_add", "thread_work", "inner_work"
     return {row["function"]: row["calls"] for row in spoor.report() if row["function"] in own_functions}
 
 
@@ -46,15 +46,15 @@ def test(spoor, program, library):
     for name in "spares", "guards":
         seen = kind(name)
         if seen:
-            expect = {"library_add": LOADED, "crowd_work": THREADS, "inner_work": 1}
+            expect = {"library_add": LOADED, "thread_work": THREADS, "inner_work": 1}
             check(expect.items() <= seen.items(), f"{name}: {seen}")
     seen = kind("fails", "sandbox forbids memfd_create, which tracing needs: it is left untraced")
     if sees_filters():
-        check(seen["library_add"] == LOADED and seen["crowd_work"] < THREADS and
+        check(seen["library_add"] == LOADED and seen["thread_work"] < THREADS and
               "inner_work" not in seen, f"fails: {seen}")
     seen = kind("kills", "sandbox forbids mmap, which tracing needs: what it loads from now on")
     if sees_filters():
-        check("library_add" not in seen and seen["crowd_work"] == THREADS and
+        check("library_add" not in seen and seen["thread_work"] == THREADS and
               "inner_work" not in seen, f"kills: {seen}")
     seen = kind("thread")
     if seen:

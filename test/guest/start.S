@@ -1,6 +1,7 @@
 /*
- * The start of programs all of whose code is guarded (BTI) and linked with "-z force-bti": that of
- * Debian's C library has no landing instructions, and without them no program is guarded.
+ * The start code of programs whose code is all guarded (BTI, linked with "-z force-bti"). Debian's
+ * C library has no landing instructions in its start code, so programs linked with that are not
+ * guarded.
  */
     .text
     .globl _start
@@ -9,7 +10,7 @@ _start:
     bti c
     mov x29, #0
     mov x30, #0
-    mov x5, x0 /* to be called at the end */
+    mov x5, x0 /* a function to call at exit */
     ldr x1, [sp]
     add x2, sp, #8
     mov x6, sp
@@ -23,7 +24,7 @@ _start:
 
     .data
     .balign 8
-    .globl __dso_handle /* by which C++ tells what to destroy */
+    .globl __dso_handle /* identifies the objects that C++ destroys */
     .hidden __dso_handle
 __dso_handle:
     .quad __dso_handle

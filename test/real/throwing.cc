@@ -1,5 +1,7 @@
-/* A C++ program that uses much of its library: streams, containers, regular expressions, futures,
- * locales; and throws through all of it, in threads too. */
+/*
+ * A C++ program that uses much of its library: streams, containers, regular expressions, futures,
+ * locales. It throws exceptions through all of them, also in threads.
+ */
 #include <algorithm>
 #include <any>
 #include <exception>
@@ -43,7 +45,7 @@ struct Tracked {
     });
 }
 
-/* From within the library's sort, called back by it. */
+/* An exception out of the library's sort, through the comparison that it calls. */
 [[gnu::noinline]] int sort_or_throw(int limit) {
     std::vector<int> numbers(64);
     std::iota(numbers.rbegin(), numbers.rend(), 0);

@@ -239,7 +239,7 @@ def test_ended_threads_are_forgotten(spoor, program):
 
 
 def test_options_that_thin_out(spoor, program):
-    for option, functions in ("-D2", {"main", "obey"}), ("-t100ms", {"main", "obey", "request", "crunch"}):
+    for option, functions in ("-D2", {"main", "dispatch"}), ("-t100ms", {"main", "dispatch", "request", "crunch"}):
         with session(spoor, ["--overflow=overwrite", option, "-N_*", "-N*_tm_*", "-Nframe_dummy"], program) as s:
             s.send("fast 10", "slow 150")
             ask(s, 1)

@@ -1,6 +1,6 @@
 /*
- * Calls of all kinds, for any machine, without a library: what unwind.py steps through, one
- * instruction after the other, while it notes who has called whom.
+ * Calls of all kinds, for any machine, without a library. unwind.py steps through them, one
+ * instruction at a time, and notes each caller.
  */
 #include <stdarg.h>
 
@@ -88,10 +88,10 @@ NOINLINE int run(void) {
 }
 
 #ifdef CORTEX_M
-volatile unsigned process_stack; /* its pointer where the last exception came, if that was in use */
+volatile unsigned process_stack; /* its pointer at the last exception, if it was in use */
 #endif
 
-/* Never returns: not all compilers keep who has called it, from its first call on. */
+/* Never returns: not all compilers keep its return address beyond its first call. */
 __attribute__((noreturn)) NOINLINE static void finish(int n) {
     sink = leaf(n, n);
     sink = early(n);
@@ -101,7 +101,7 @@ __attribute__((noreturn)) NOINLINE static void finish(int n) {
     __builtin_trap();
 }
 
-#ifdef __arm__ /* what unwind tables name, and nobody calls */
+#ifdef __arm__ /* named in unwind tables, but never called */
 void __aeabi_unwind_cpp_pr0(void) {}
 void __aeabi_unwind_cpp_pr1(void) {}
 #endif
@@ -111,7 +111,7 @@ extern unsigned stack_top[];
 void reset(void);
 void handler(void);
 
-/* What an exception does besides. */
+/* The work of an exception handler. */
 NOINLINE static int in_handler(int n) { return leaf_with_locals(n, 7); }
 
 void handler(void) {
@@ -158,11 +158,11 @@ NOINLINE static void work(void) {
 __attribute__((used)) void begin(void) {
     set_up();
     work();
-    if (input) /* so that it may return, as far as compilers can tell */
+    if (input) /* makes compilers assume that it may return */
         finish(2);
 }
 
-/* The first function: nothing has called it. */
+/* The first function: it has no caller. */
 __asm__(
     ".syntax unified\n.thumb\n.section .text.reset,\"ax\",%progbits\n.globl reset\n.thumb_func\n"
     ".type reset, %function\nreset:\n.cfi_sections .debug_frame\n.cfi_startproc\n"
@@ -172,7 +172,7 @@ __asm__(
 #endif
     "bl begin\n.fnend\n.cfi_endproc\n.ltorg\n.size reset, . - reset\n.text\n");
 #else
-/* The first function: nothing has called it. */
+/* The first function: it has no caller. */
 #if defined(__aarch64__)
 __asm__(".globl _start\n.type _start, %function\n_start:\n.cfi_startproc\n.cfi_undefined x30\n"
         "bl begin\n.cfi_endproc\n.size _start, . - _start\n");
@@ -189,7 +189,7 @@ __asm__(".globl _start\n.type _start, %function\n_start:\n.cfi_sections .debug_f
 #endif
 
 __attribute__((used)) int begin(void) {
-    if (run()) /* so that it may return, as far as compilers can tell */
+    if (run()) /* makes compilers assume that it may return */
         finish(2);
     return 1;
 }

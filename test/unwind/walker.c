@@ -1,8 +1,9 @@
 /*
- * `walker IMAGE`: what `spoor unwind` finds, for as many stacks as one likes. A line of input is
- * one: "REGISTERS BASE BYTES", BASE and BYTES in hexadecimal; a line of output its frames,
- * "ADDRESS:p" or, of a return address, "ADDRESS:r", each with how it was found, and why there are
- * no more.
+ * Answers for many stacks what `spoor unwind` finds: walker IMAGE
+ *
+ * A line of input is one stack: "REGISTERS BASE BYTES", BASE and BYTES in hexadecimal. A line of
+ * output has its frames: "ADDRESS:p", or "ADDRESS:r" for a return address, each with how it was
+ * found. The line ends with the reason why there are no more frames.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /*
- * One slice of the stack, as it is in programs: for bench/slices.py, which counts the instructions.
+ * One slice of a stack as in real programs, for bench/slices.py, which counts the instructions.
  *
- *     cost STATE                 tells where the code stands, as qemu's -dfilter takes it
+ *     cost STATE                 prints where the code is, in the form of qemu's -dfilter
  *     cost STATE WORDS KEPT      runs it over WORDS, of which KEPT look like addresses
  *
- * STATE is a32 or t32. Ends with 1 if anything else than that was recorded.
+ * STATE is a32 or t32. The status is 1 if anything else was recorded.
  */
 #include "stage.h"
 
-/* As a program's own stack: words of nothing, and KEPT first ones that may be addresses. */
+/* A stack like that of a program: zeros, and at its start KEPT words that may be addresses. */
 static void fill_stack(uint32_t words, uint32_t kept) {
     uint32_t *stack = pointer(GROUND_STACK);
     memset(stack, 0, words * sizeof *stack);

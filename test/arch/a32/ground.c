@@ -1,3 +1,4 @@
+/* Fills memory and registers, runs code under test, and compares the results. */
 #include "ground.h"
 
 #include <errno.h>
@@ -66,7 +67,7 @@ void ground_run(uint32_t start, const struct state *in, struct state *out) {
     uint32_t *below = pointer(in->r[13] - 4);
     *below = start;
     state_run(in, out);
-    if (*below == start) /* does not tell two places of the same code apart */
+    if (*below == start) /* the start differs between the two places of the code */
         *below = 0;
     out->apsr &= STATE_APSR_BITS;
 }

@@ -4,14 +4,14 @@
 #include "state.h"
 
 enum {
-    GROUND = 0x800000, /* within reach of `b` from the program, and of all places from it */
+    GROUND = 0x800000, /* within reach of `b` from the program; the program is in its reach */
     GROUND_BYTES = 0x1800000,
     GROUND_STACK = 0x1e00000, /* the stack pointer of code under test; memory around it is free */
     GROUND_DATA = 0x1f00000,
-    GROUND_PART = 256, /* so many bytes around stack pointer and data are compared */
+    GROUND_PART = 256, /* this many bytes around stack pointer and data are compared */
 };
 
-/* Maps it. */
+/* Maps this memory. */
 void ground_open(void);
 /* Writes WORD at AT, as code. */
 void ground_write(uint32_t at, uint32_t word);
@@ -19,12 +19,12 @@ void ground_write_jump(uint32_t at, uint32_t to);
 void ground_write_bytes(uint32_t at, const void *bytes, size_t size);
 /* Fills a state, and memory around stack and data, from SEED. */
 void ground_fill(struct state *state, uint64_t seed);
-/* What runs begins at START. */
+/* Runs the code at START. */
 void ground_run(uint32_t start, const struct state *in, struct state *out);
-/* Says WHAT, and counts: the program's status is the number of failures. */
+/* Prints WHAT and counts it: the program's status is the number of failures. */
 void ground_fail(const char *what, uint32_t word, const char *detail);
 extern int ground_failures;
-/* The same registers, flags and place of arrival? Says which are not. */
+/* Fails unless both have the same registers, flags and place of arrival. */
 void ground_compare(const char *what, uint32_t word, const struct state *expected,
                     const struct state *found);
 uint32_t ground_arrival(unsigned number);

@@ -15,9 +15,9 @@ static const uint32_t places[] = {HERE + 0x1004, GROUND + 0x15bcde8, HERE - 0x2f
 
 struct form {
     const char *what;
-    uint32_t word, last; /* all of [word, last] by `step`: registers, conditions, bits */
+    uint32_t word, last; /* all words in [word, last] by `step`: registers, conditions, bits */
     uint32_t step;
-    int32_t target; /* what it leads to or reads, from HERE; 0: nothing */
+    int32_t target; /* the place that it branches to or reads, from HERE; 0: none */
     bool data;      /* which is data */
 };
 
@@ -65,7 +65,7 @@ static const struct form forms[] = {
     {"ldrsh rd, [pc, -r4]", 0xe11f50f4, 0xe11fc0f4, RD, -FAR, true},
     {"ldrd rd, [pc, r2]", 0xe18f40d2, 0xe18fa0d2, 2 * RD, FAR, true},
     {"vldr d, literal", 0xed9f0b0e, 0xed9ffb0e, RD, FAR, true},
-#ifndef ARMV6 /* has no upper ones */
+#ifndef ARMV6 /* Armv6 has no upper ones */
     {"vldr d, upper", 0xeddf0b0e, 0xeddffb0e, RD, FAR, true},
 #endif
     {"vldr d, before, on a condition", 0x0d1f3b12, 0xed1f3b12, CONDITION, -FAR, true},
@@ -87,7 +87,7 @@ static const struct form forms[] = {
     {"mrc p15, 0, r0, c13, c0, 3", 0xee1d0f70, 0xee1d0f70, 1, 0, false},
 };
 
-/* Exits with a condition, which go on behind them; what they pop is in lay_words(). */
+/* Conditional exits, which continue behind themselves; fill_stack() sets what they pop. */
 static const struct form exits[] = {
     {"pop<c> {r4, pc}", 0x08bd8010, 0xd8bd8010, CONDITION, FAR, false},
     {"ldr<c> pc, [sp], #4", 0x049df004, 0xd49df004, CONDITION, FAR, false},
@@ -106,7 +106,7 @@ static void read_memory(struct memory *ret) {
     memcpy(ret->data, (const void *)(GROUND_DATA - GROUND_PART), sizeof ret->data);    /* NOLINT */
 }
 
-/* Registers that forms jump through or access memory by. */
+/* Sets the registers that forms jump through or access memory by. */
 static void fill(struct state *state, uint64_t seed) {
     ground_fill(state, seed);
     state->r[1] = GROUND_DATA;
@@ -116,13 +116,13 @@ static void fill(struct state *state, uint64_t seed) {
     state->r[12] = state->r[14] = HERE + FAR;
 }
 
-/* On the stack, what leads to the target, where exits find it: pop {r4, pc} takes the second word,
- * ldr the first. */
-static void lay_words(uint32_t word, struct state *state) {
+/* Puts the target on the stack where exits find it: pop {r4, pc} takes the second word, ldr the
+ * first. */
+static void fill_stack(uint32_t word, struct state *state) {
     const uint32_t to = HERE + FAR, sp = GROUND_STACK;
     bool many = (word & 0x0e000000) == 0x08000000;
     bool old = many && a32_rn(word) == ARM_FP;
-    if (old) /* r4, fp, sp, pc stand at sp, and fp points behind them */
+    if (old) /* r4, fp, sp and pc are at sp, and fp points behind them */
         state->r[11] = GROUND_STACK + 16;
     uint32_t at = GROUND_STACK + (old ? 12 : many ? 4 : 0);
     memcpy((void *)(uintptr_t)at, &to, sizeof to); /* NOLINT */
@@ -140,7 +140,7 @@ static void write_surroundings(const struct form *form, uint32_t word) {
         ground_write_jump((uint32_t)(HERE + form->target), ground_arrival(TARGET));
 }
 
-/* Moves the instruction at HERE to TO, as a trampoline has it; SKIPS: behind a branch over it. */
+/* Moves the instruction at HERE to TO, as in a trampoline; SKIPS: behind a branch over it. */
 static bool move(uint32_t word, uint32_t to, bool skips) {
     struct insn in;
     struct relocated out = {0};
@@ -167,13 +167,13 @@ struct outcome {
     struct memory memory;
 };
 
-/* From START on, once for each seed. */
+/* Runs the code at START once for each seed. */
 static void run_all(uint32_t start, uint32_t word, bool lay, struct outcome ret[SEEDS]) {
     struct state in;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         fill(&in, seed);
         if (lay)
-            lay_words(word, &in);
+            fill_stack(word, &in);
         ground_run(start, &in, &ret[seed].state);
         read_memory(&ret[seed].memory);
     }

@@ -20,7 +20,8 @@ static void expect_slot(uint64_t head, uint32_t id, uint64_t value) {
         ground_fail("a slice", id, "tells something else");
 }
 
-/* All of it, up to END bytes above the stack pointer, behind BEFORE slots of others. */
+/* Expects the whole slice, up to END bytes above the stack pointer, behind BEFORE slots of other
+ * events. */
 static void expect_slice(const struct state *in, uint64_t head, uint32_t end, uint64_t before) {
     uint64_t first = head;
     expect_slot(head, SLICE_BEGIN, before);
@@ -60,8 +61,8 @@ static void check_whole(void) {
     }
 }
 
-/* Nothing is known of a stack but that its page is there, REST bytes of it, or where that ends
- * even less: functions begin there that nobody has called. */
+/* Of a foreign stack only its page is known (REST bytes of it). At the end of a stack not even that
+ * is known: a function may begin there without a caller. */
 static void check_end(uint32_t rest, uint32_t own_bytes) {
     static const uint32_t edges[] = {0xffff, 0x10000, 0xffff0000, 0xfffeffff, 0};
     struct state in, out;
@@ -81,15 +82,15 @@ static void check_none(void) {
     control.owner = CONTROL_OWNER_DIED;
     run_slice(1);
     control.owner = 0;
-    expect_head("a slice for nobody", 0);
+    expect_head("a slice for a dead tool", 0);
     write_stub((struct stub_spec){.variant = STUB_SLICE, .overflow = OVERFLOW_DROP});
-    run_slice(2); /* not all, so only that there should have been one */
+    run_slice(2); /* there is no room: only a mark of the slice is recorded */
     expect_slot(0, SLICE_BEGIN, 0);
     expect_head("a slice that is left out", EVENT_BYTES);
     allow(0, RING, RINGFUL);
     lane()->slice_bytes = 0;
     run_slice(3);
-    expect_head("a slice that nobody has asked for", 0);
+    expect_head("a slice that is not requested", 0);
 }
 
 static void check_all(void) {

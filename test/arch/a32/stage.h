@@ -23,7 +23,7 @@ enum { SEEDS = 16, CALLER = 0x55667000, CALLER_BYTES = 0x1000 };
 enum { DONE, SEEK, WAIT, DROP, HOOK }; /* ways out: arrive_*() */
 
 static bool t32;                       /* which stubs */
-static struct control control, reader; /* whether anybody answers, and reads */
+static struct control control, reader; /* the process that answers, and the one that reads */
 
 static void *pointer(uint32_t at) { return (void *)(uintptr_t)at; } /* NOLINT: a number given */
 static struct lane *lane(void) { return pointer(LANE); }
@@ -36,7 +36,7 @@ static uint32_t thread_pointer(void) {
 
 /* ---- the counter ---- */
 
-/* Steps of more than one word's change. */
+/* Each step changes more than one word. */
 static uint64_t emulated_ticks = 0xfffffffedcba9876;
 
 static void read_for(int sig, siginfo_t *info, void *frame) {
@@ -61,7 +61,7 @@ static uint64_t ticks(void) {
     return (uint64_t)high << 32 | low;
 }
 
-/* ---- what is run ---- */
+/* ---- code under test ---- */
 
 static void write_ways(void) {
     for (unsigned i = 0; i < 4; i++)
@@ -76,7 +76,8 @@ static void write_agent(uint32_t owner) {
     memcpy(pointer(LANES + arm_agent_entries().asks), &asks, sizeof asks);
 }
 
-/* HEAD bytes of the ring are reserved. The thread's key stands OFF places from where stubs look. */
+/* HEAD bytes of the ring are reserved. The thread's key is OFF places from where stubs look first.
+ */
 static void write_lane(uint64_t head, uint64_t limit, unsigned off) {
     struct lane_key *keys = pointer(LANES);
     uint32_t self = thread_pointer();
@@ -89,7 +90,7 @@ static void write_lane(uint64_t head, uint64_t limit, unsigned off) {
     *(struct lane *)pointer(SINK) = (struct lane){.limit = INT64_MAX};
 }
 
-/* Where a stub of the state in question stands, and what goes on behind it. */
+/* The stub under test, and the code behind it. */
 static uint32_t stub_at = STUB;
 
 static void write_end(uint32_t at) {
@@ -128,7 +129,7 @@ static struct state run(uint64_t seed, uint32_t return_address, struct state *in
     return out;
 }
 
-/* Above the stack pointer nothing is written: memory is as filled. */
+/* Fails unless memory above the stack pointer is unchanged. */
 static void check_unchanged(uint64_t seed, const char *what) {
     uint8_t now[GROUND_PART];
     struct state again;
@@ -138,7 +139,7 @@ static void check_unchanged(uint64_t seed, const char *what) {
         ground_fail(what, stub_at, "writes above the stack pointer");
 }
 
-/* As with all that has gone well. */
+/* Fails unless the stub has reached its end, with registers, flags and memory unchanged. */
 static void expect_done(const char *what, uint64_t seed, struct state *in,
                         const struct state *out) {
     in->arrived = DONE;

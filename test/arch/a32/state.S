@@ -7,7 +7,7 @@
         .syntax unified
         .arm
 #ifdef ARMV6
-        .fpu    vfpv2           /* which has half of the registers */
+        .fpu    vfpv2           /* vfpv2 has half of the registers */
 #else
         .fpu    neon
 #endif
@@ -80,7 +80,7 @@ arrived:
 #endif
         ldr     r2, =saved_sp
         ldr     sp, [r2]
-        mov     r2, #0 /* as programs begin */
+        mov     r2, #0 /* as at a program's start */
         vmsr    fpscr, r2
         vpop    {d8-d15}
         pop     {r4-r11, pc}

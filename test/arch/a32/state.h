@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 struct state {
-    uint32_t r[15], apsr; /* r: with the stack pointer */
+    uint32_t r[15], apsr; /* r[13] is the stack pointer */
     uint64_t d[32];
-    uint32_t arrived; /* where the code has left: number of arrive_*() */
+    uint32_t arrived; /* where the code has left: the number of arrive_*() */
     uint32_t fpscr;
 };
 _Static_assert(offsetof(struct state, apsr) == STATE_APSR, "");
@@ -25,16 +25,15 @@ _Static_assert(offsetof(struct state, d) == STATE_D, "");
 _Static_assert(offsetof(struct state, arrived) == STATE_ARRIVED, "");
 _Static_assert(offsetof(struct state, fpscr) == STATE_FPSCR, "");
 
-/* Of these all that a program may set: flags with Q and GE; flags with QC, modes, exceptions seen.
- */
+/* The bits that a program may set: flags with Q and GE; flags with QC, modes, exceptions seen. */
 #define STATE_APSR_BITS 0xf80f0000U
 #define STATE_FPSCR_BITS 0xffc0009fU
 
-/* Goes to the code whose address stands right below the stack pointer, in the state IN; returns
- * when it jumps to one of arrive_*(), with its state then in OUT. */
+/* Jumps to the address right below the stack pointer, in the state IN. Returns when the code jumps
+ * to one of arrive_*(), with its state then in OUT. */
 void state_run(const struct state *in, struct state *out);
 
-/* Not to be called. */
+/* Places of arrival; not to be called. */
 enum { ARRIVALS = 5 };
 void arrive_0(void);
 void arrive_1(void);

@@ -50,7 +50,7 @@ static void check_events(void) {
     check_recorded((struct stub_spec){.site = SITE | EVENT_RETURN, .pops = 1020, .behind = 254}, 0);
 }
 
-/* The return address is in lr, or one of the words that a return takes. */
+/* The caller is in lr, or in the word of the stack that a return takes. */
 static void check_callers(void) {
     static const struct {
         uint32_t address;
@@ -89,7 +89,7 @@ struct way {
     uint8_t variant;
     enum overflow overflow;
     unsigned arrives;
-    bool known, again; /* again: comes back to where the lane is looked for */
+    bool known, again; /* again: returns to the lane lookup */
     uint64_t head, limit;
 };
 
@@ -103,7 +103,7 @@ static const struct way ways[] = {
     {STUB_HOOK, OVERFLOW_WAIT, HOOK, true, false, 0, RING},
 };
 
-/* What is found there: where to come back to, the table and the lane; and nothing is reserved. */
+/* The agent finds the address to return to, the table and the lane; nothing is reserved. */
 static void check_way(const struct way *w) {
     struct state in;
     const struct stub_spec s = {.variant = w->variant, .site = SITE, .overflow = w->overflow};
@@ -141,31 +141,32 @@ static void check_lane_lookup(void) {
     write_stub((struct stub_spec){.site = SITE});
     for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
         write_lane(0, RING, off[i]);
-        expect_run("who is sought", EVENT_BYTES);
+        expect_run("a lane that is found", EVENT_BYTES);
     }
-    write_agent(CONTROL_OWNER_DIED); /* whoever is not found has the sink, if nobody would help */
+    write_agent(CONTROL_OWNER_DIED); /* without a tool threads without a lane get the sink */
     write_lane(0, RING, 0);
     memset(pointer(LANES), 0xff, LANES_BYTES);
-    expect_run("who is not found", 0);
+    expect_run("a thread without a lane", 0);
     if (((struct lane *)pointer(SINK))->head != 2 * EVENT_BYTES)
-        ground_fail("who is not found", stub_at, "does not write to the sink");
+        ground_fail("a thread without a lane", stub_at, "does not write to the sink");
 }
 
-/* Not even who could be found: others would be sought in vain at each event. */
+/* After the tool's death no lane is looked up: each event would search in vain. */
 static void check_no_lane_lookup_for_a_dead_tool(void) {
     write_agent(CONTROL_OWNER_DIED);
     reader.owner = CONTROL_OWNER_DIED;
     write_stub((struct stub_spec){.site = SITE});
     write_lane(0, RING, 5);
-    expect_run("who would be sought", 0);
+    expect_run("a lookup for a dead tool", 0);
     if (((struct lane *)pointer(SINK))->head != 2 * EVENT_BYTES)
-        ground_fail("who would be sought", stub_at, "is");
+        ground_fail("a lookup for a dead tool", stub_at, "is made");
 }
 
-/* Threads with one pointer are known by where their stacks are: the stub's is from SP on. */
-static void check_stretches(void) {
+/* Threads that share one thread pointer differ by their stack ranges: the stub's stack begins at
+ * SP. */
+static void check_stack_ranges(void) {
     const uint32_t self = thread_pointer(), sp = GROUND_STACK - ARM_STUB_FRAME;
-    const struct lane_stack_range stretches[] = {
+    const struct lane_stack_range ranges[] = {
         {DEAD_LANE_KEY, 0, UINT32_MAX, SINK},
         {self - 4, 0, UINT32_MAX, SINK},
         {self, sp + 1, UINT32_MAX, SINK},
@@ -179,14 +180,14 @@ static void check_stretches(void) {
     write_stub((struct stub_spec){.site = SITE});
     write_lane(0, RING, 0);
     memset(pointer(LANES), 0xff, LANE_KEYS_BYTES);
-    memcpy(at, stretches, sizeof stretches);
-    expect_run("who has a stretch", EVENT_BYTES);
+    memcpy(at, ranges, sizeof ranges);
+    expect_run("a stack range", EVENT_BYTES);
     if (sink->head)
-        ground_fail("who has a stretch", stub_at, "gets another's");
-    memset(&at[4].thread_pointer, 0xff, sizeof at[4].thread_pointer); /* what follows is nobody's */
-    expect_run("who has none", 0);
+        ground_fail("a stack range", stub_at, "gives the lane of another thread");
+    memset(&at[4].thread_pointer, 0xff, sizeof at[4].thread_pointer); /* ends the ranges */
+    expect_run("no stack range", 0);
     if (sink->head != 2 * EVENT_BYTES)
-        ground_fail("who has none", stub_at, "does not write to the sink");
+        ground_fail("no stack range", stub_at, "does not write to the sink");
 }
 
 static void check_dropping(void) {
@@ -194,12 +195,12 @@ static void check_dropping(void) {
     write_stub((struct stub_spec){.site = SITE, .overflow = OVERFLOW_DROP});
     write_lane(0x500000000, 0x500000000, 0);
     lane()->lost = 0xffffffff;
-    expect_run("what is lost", 0);
+    expect_run("a lost event", 0);
     if (lane()->lost != 0x100000001)
-        ground_fail("what is lost", stub_at, "is not counted");
+        ground_fail("a lost event", stub_at, "is not counted");
 }
 
-/* Another thread makes room, or clears the hook, when it sees that somebody waits. */
+/* Another thread makes room, or clears the hook, when it sees a waiting thread. */
 static void *help(void *unused) {
     for (int i = 0; i < 2; i++) {
         while (!__atomic_load_n(&lane()->hook, __ATOMIC_ACQUIRE) &&
@@ -218,31 +219,31 @@ static void check_waiting(uint8_t variant) {
     write_lane(0xfffffff0, 0xfffffff0, variant ? 5 : 0);
     if (pthread_create(&helper, NULL, help, NULL))
         abort();
-    expect_run("who waits", variant ? 0 : EVENT_BYTES);
+    expect_run("a wait for room", variant ? 0 : EVENT_BYTES);
     pthread_join(helper, NULL);
     if (lane()->limit != 0x100000010)
-        ground_fail("who waits", stub_at, "does not wait");
+        ground_fail("a wait for room", stub_at, "does not wait");
 }
 
 static void check_no_wait_for_a_dead_tool(void) {
     write_agent(CONTROL_OWNER_DIED);
     write_stub((struct stub_spec){.site = SITE});
     write_lane(32, 32, 0);
-    expect_run("who would wait", EVENT_BYTES);
+    expect_run("a wait for a dead tool", EVENT_BYTES);
     if (lane()->limit != INT64_MAX || lane()->waits != 1)
-        ground_fail("who would wait", stub_at, "has not given it up for ever");
+        ground_fail("a wait for a dead tool", stub_at, "is repeated");
     write_stub((struct stub_spec){.variant = STUB_HOOK});
     write_lane(0, RING, 0);
     expect_run("a hook", 0);
     if (lane()->hook)
-        ground_fail("a hook", stub_at, "asks nobody");
+        ground_fail("a hook", stub_at, "asks a dead tool");
 }
 
 /* ---- a signal between the two exclusive accesses ---- */
 
 static unsigned interruptions;
 
-/* As a handler whose functions have stubs, too. */
+/* A handler whose functions have stubs, too. */
 static void interrupt(int sig, siginfo_t *info, void *frame) {
     if ((uintptr_t)info->si_addr - LANE >= LANE_RING || interruptions++ > 2)
         signal(sig, SIG_DFL);
@@ -271,7 +272,7 @@ static void check_all(void) {
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         check_way(&ways[i]);
     check_lane_lookup();
-    check_stretches();
+    check_stack_ranges();
     check_dropping();
     check_waiting(0);
     check_waiting(STUB_HOOK);

@@ -44,7 +44,7 @@ static void compare(const struct piece *p, const uint8_t *out) {
         a64_decode(out + A64_BYTES * i, A64_BYTES, bridge_at(AREA) + A64_BYTES * i, &there, NULL);
         if (own.kind != there.kind || own.operand != there.operand || own.target != there.target ||
             own.copies != there.copies)
-            fail(p->what, "is something else on the bridge");
+            fail(p->what, "has another effect on the bridge");
         if (own.operand == OPERAND_PLAIN && memcmp(word, out + A64_BYTES * i, A64_BYTES) != 0)
             fail(p->what, "has changed");
     }
@@ -57,15 +57,15 @@ static void check_piece(const struct piece *p) {
     size_t fits = bridge_fit(&regs, code, A64_BYTES * (size_t)p->count);
     const struct bridge_notes notes = {.from = p->from, .back = p->from + fits};
     if (fits != A64_BYTES * (size_t)p->fits)
-        fail(p->what, "fits otherwise");
+        fail(p->what, "fits in another number of words");
     int rc = bridge_write(code, &notes, AREA, out);
     if ((rc < 0) != p->too_far)
-        fail(p->what, rc < 0 ? "is refused" : "is let over");
+        fail(p->what, rc < 0 ? "is refused" : "is accepted by the bridge");
     if (rc == 0)
         compare(p, out);
 }
 
-/* A return that authenticates: notes that span nothing. */
+/* The notes of an authenticating return span no bytes. */
 static void check_return(const char *what, uint32_t word, uint32_t authenticates) {
     static const uint32_t ret = 0xd65f03c0;
     static const regs_word_t words[BRIDGE_WORDS] = {10, 11, 12, 13, 18};
@@ -76,7 +76,7 @@ static void check_return(const char *what, uint32_t word, uint32_t authenticates
     memcpy(code, &word, sizeof code);
     if (bridge_fit(&regs, code, sizeof code) || !bridge_returns(code, sizeof code) ||
         bridge_write(code, &notes, AREA, out) < 0) {
-        fail(what, "is not let over");
+        fail(what, "is refused by the bridge");
         return;
     }
     if (memcmp(out, &authenticates, A64_BYTES) != 0 ||
@@ -93,17 +93,17 @@ static void check_return(const char *what, uint32_t word, uint32_t authenticates
         regs = (struct regs){.raw = {.pc = places[i].at, .regs = {[0] = 1, [30] = FAR}}};
         if (!bridge_leave(&regs, AREA, &notes, words) || regs_pc(&regs) != places[i].to ||
             regs.raw.regs[0] != places[i].first)
-            fail(what, "is left for another place");
+            fail(what, "leads back to another place");
     }
 }
 
-/* Who has come somewhere by an indirect branch may go on elsewhere at any instruction (BTI). */
+/* After an indirect branch a thread may be continued at any instruction (BTI). */
 static void check_branched(void) {
     static const uint64_t btype = 3 << 10, flags = UINT64_C(0xa) << 28;
     struct regs regs = {.raw = {.pc = NEAR, .pstate = btype | flags}};
     regs_set_pc(&regs, FAR);
     if (regs.raw.pc != FAR || regs.raw.pstate != flags)
-        fail("what branched", "is moved as such");
+        fail("a state after a branch", "keeps BTYPE");
 }
 
 int main(void) {

@@ -1,10 +1,10 @@
 /*
- * One slice of the stack, as it is in programs: for bench/slices.py, which counts the instructions.
+ * One slice of a stack as in real programs, for bench/slices.py, which counts the instructions.
  *
- *     cost STATE                 tells where the code stands, as qemu's -dfilter takes it
+ *     cost STATE                 prints where the code is, in the form of qemu's -dfilter
  *     cost STATE WORDS KEPT      runs it over WORDS, of which KEPT look like addresses
  *
- * There is one state. Ends with 1 if anything else than that was recorded.
+ * STATE is ignored. The status is 1 if anything else was recorded.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void write_lane(uint32_t words) {
     lane->ring_mask = RING - 1;
 }
 
-/* The stub and the agent that it asks; returns where the code ends. */
+/* Writes the stub and its agent; returns the end of the code. */
 static uint64_t write_code(void) {
     uint8_t code[STUB_MAX_BYTES];
     const struct stub_spec spec = {
@@ -46,7 +46,7 @@ static uint64_t write_code(void) {
     return STUB + size;
 }
 
-/* As a program's own stack: words of nothing, and KEPT first ones that may be addresses. */
+/* A stack like that of a program: zeros, and at its start KEPT words that may be addresses. */
 static void fill_stack(uint32_t words, uint32_t kept) {
     uint64_t *stack = pointer(GROUND_STACK);
     memset(stack, 0, words * sizeof *stack);

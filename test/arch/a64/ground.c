@@ -1,3 +1,4 @@
+/* Fills memory and registers, runs code under test, and compares the results. */
 #include "ground.h"
 
 #include <errno.h>

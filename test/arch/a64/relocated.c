@@ -14,9 +14,9 @@ static const uint64_t places[] = {HERE + 0x1004, GROUND + 0x2abcde8, HERE - 0x2f
 
 struct form {
     const char *what;
-    uint32_t word, last; /* all of [word, last] by `step`: registers, conditions, bits */
+    uint32_t word, last; /* all words in [word, last] by `step`: registers, conditions, bits */
     uint32_t step;
-    int32_t target; /* what it leads to or reads, from HERE; 0: nothing */
+    int32_t target; /* the place that it branches to or reads, from HERE; 0: none */
     bool data;      /* which is data */
 };
 
@@ -76,7 +76,7 @@ static void read_memory(struct memory *ret) {
     memcpy(ret->data, (const void *)(GROUND_DATA - GROUND_PART), sizeof ret->data);    /* NOLINT */
 }
 
-/* Registers that forms jump through or access memory by; and zeros, for tests of them. */
+/* Sets the registers that forms jump through or access memory by, and zeros for their tests. */
 static void fill(struct state *state, uint64_t seed) {
     ground_fill(state, seed);
     state->x[1] = GROUND_DATA;
@@ -96,7 +96,7 @@ static void write_surroundings(const struct form *form, uint32_t word) {
         ground_write_jump((uint64_t)(HERE + form->target), ground_arrival(TARGET));
 }
 
-/* Moves the instruction at HERE to TO, as a trampoline has it. */
+/* Moves the instruction at HERE to TO, as in a trampoline. */
 static bool move(uint32_t word, uint64_t to) {
     struct insn in;
     struct relocated out = {0};
@@ -117,7 +117,7 @@ struct outcome {
     struct memory memory;
 };
 
-/* From START on, once for each seed. (To lead there is what takes time: code is written.) */
+/* Runs the code at START once for each seed. (ground_lead() takes the time: it writes code.) */
 static void run_all(uint64_t start, struct outcome ret[SEEDS]) {
     struct state in;
     ground_lead(start);

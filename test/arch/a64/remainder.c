@@ -21,7 +21,7 @@
 enum { WANTED = 100, DONE = 40, ROOM = 65536, END = 0x00000000 /* udf #0 */ };
 enum { NZCV = (int)0xf0000000, STACK_AT = ROOM / 2 };
 
-static uint8_t *area, *lane, *stack; /* and behind the agent's code what ends a run */
+static uint8_t *area, *lane, *stack; /* the area ends with code that ends a run */
 static char text[WANTED];
 static int failures;
 static void fail(const char *what, const char *why) {
@@ -34,7 +34,7 @@ struct state {
     struct user_fpsimd_struct vectors;
 };
 
-/* ---- running in all registers, by signals' handlers ---- */
+/* ---- runs with all registers set, by signal handlers ---- */
 
 static const struct state *given;
 static struct state taken;
@@ -96,7 +96,7 @@ static void set_up(void) {
     __builtin___clear_cache((char *)area, (char *)area + ROOM);
 }
 
-/* ---- rests ---- */
+/* ---- remainders ---- */
 
 static taddr_t agent_at(void) { return (taddr_t)area + LANES_BYTES; }
 static taddr_t end_at(void) { return (taddr_t)area + ROOM - A64_BYTES; }
@@ -115,7 +115,7 @@ static void compare(const char *what, const struct state *expected, const struct
         fail(what, "flags have changed");
 }
 
-/* Behind write(), which has done DONE bytes. */
+/* The state behind write(), which has done DONE bytes. */
 static void fill(struct state *s, int seed) {
     for (int i = 0; i < 31; i++)
         s->regs.raw.regs[i] = (uint64_t)(i + seed) * 0x9e3779b97f4a7c15;
@@ -131,7 +131,7 @@ static void fill(struct state *s, int seed) {
     s->regs.raw.pstate = (uint64_t)(seed & 15) << 28;
 }
 
-/* REGS become those of the rest of the call, whose first argument was FD. */
+/* Turns REGS into those of the call's remainder; the call's first argument was FD. */
 static void begin_remainder(struct state *s, int fd, struct remainder *remainder) {
     const struct remainder_place place = {agent_at(), (taddr_t)lane};
     const struct regs_extended extended = {(const uint8_t *)&s->vectors, sizeof s->vectors};
@@ -139,7 +139,7 @@ static void begin_remainder(struct state *s, int fd, struct remainder *remainder
     uint64_t args[CALL_ARGUMENTS];
     size_t size;
     if (remainder_is_due(&s->regs, &call) != REMAINDER_OF_WRITING)
-        fail("a call that has done a part", "has no rest");
+        fail("a call that has done a part", "has no remainder");
     call.args[0] = (uint64_t)fd;
     uint8_t *out = remainder_frame(remainder, &size);
     uint8_t *frame = malloc(regs_signal_frame_size(extended.size));
@@ -150,7 +150,8 @@ static void begin_remainder(struct state *s, int fd, struct remainder *remainder
     remainder_begin(&s->regs, &place, &call, args, remainder);
 }
 
-/* It comes back by itself, and by the tool where it has not begun or is over, with SUM. */
+/* The thread returns by itself. If the remainder has not begun or is over, the tool takes it out,
+ * with the result SUM. */
 static void check_remainder(const char *what, int fd, int seed, uint64_t sum) {
     struct remainder *remainder = &((struct lane *)lane)->remainder;
     struct remainder_call call;
@@ -164,15 +165,15 @@ static void check_remainder(const char *what, int fd, int seed, uint64_t sum) {
     if (memcmp(expected.vectors.vregs, taken.vectors.vregs, sizeof taken.vectors.vregs) != 0)
         fail(what, "vectors have changed");
     if (!remainder_end(&in.regs, agent_at(), remainder, &call) || call.done != DONE)
-        fail(what, "is over before it has begun");
+        fail(what, "seems done before it begins");
     in.regs.raw.pc = agent_at() + agent_remainder().made + A64_BYTES;
     if (remainder_end(&in.regs, agent_at(), remainder, &call) || call.done != sum)
-        fail(what, "is not over");
+        fail(what, "does not end");
     compare(what, &expected, &in);
     in.regs.raw.pc = agent_at() + agent_remainder().made;
     in.regs.raw.regs[0] = 20;
     if (!remainder_end(&in.regs, agent_at(), remainder, &call) || call.done != DONE + 20)
-        fail(what, "has no rest when it is cut short itself");
+        fail(what, "has no remainder after an interruption");
 }
 
 int main(void) {

@@ -16,7 +16,7 @@
 
 struct state {
     uint64_t x[31], sp, nzcv;
-    uint64_t arrived; /* where the code has left: number of arrive_*() */
+    uint64_t arrived; /* where the code has left: the number of arrive_*() */
     uint64_t q[32][2];
 };
 _Static_assert(offsetof(struct state, sp) == STATE_SP, "");
@@ -24,12 +24,12 @@ _Static_assert(offsetof(struct state, nzcv) == STATE_NZCV, "");
 _Static_assert(offsetof(struct state, arrived) == STATE_ARRIVED, "");
 _Static_assert(offsetof(struct state, q) == STATE_Q, "");
 
-/* Goes to the code that state_leave (an instruction to be written: `b`) leads to, in the state IN;
- * returns when it jumps to one of arrive_*(), with its state then in OUT. */
+/* Jumps to the target of state_leave (a `b` that the test writes), in the state IN. Returns when
+ * the code jumps to one of arrive_*(), with its state then in OUT. */
 void state_run(const struct state *in, struct state *out);
 extern uint32_t state_leave[];
 
-/* Not to be called. */
+/* Places of arrival; not to be called. */
 enum { ARRIVALS = 6 };
 void arrive_0(void);
 void arrive_1(void);

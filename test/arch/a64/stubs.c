@@ -40,7 +40,7 @@ static uint64_t ticks(void) {
     return value;
 }
 
-/* The agent is five ways out. */
+/* In place of the agent: five ways out. */
 static void write_agent(void) {
     static const unsigned ways[] = {SEEK, WAIT, DROP, SLICE, HOOK};
     for (unsigned i = 0; i < 5; i++)
@@ -86,7 +86,7 @@ static struct state run(uint64_t seed, uint64_t return_address, struct state *in
     return out;
 }
 
-/* Above the stack pointer nothing is written: memory is as filled. */
+/* Fails unless memory above the stack pointer is unchanged. */
 static void check_unchanged(uint64_t seed, uint32_t variant) {
     uint8_t now[GROUND_PART];
     struct state again;
@@ -131,8 +131,8 @@ static void check_recorded(uint8_t variant, uint64_t head) {
     }
 }
 
-/* A call from elsewhere is no event; a signed return address is that which was signed, where the
- * processor signs any. */
+/* A call from elsewhere makes no event. Where the processor signs addresses, a signed return
+ * address counts as the plain one. */
 static void check_callers(void) {
     enum { HAS_PAC = 1 << 30 /* HWCAP_PACA */ };
     const struct {
@@ -162,10 +162,10 @@ struct way {
     enum overflow overflow;
     bool known, full;
     unsigned arrives;
-    bool again; /* comes back to where the lane is looked for; else to where the registers return */
+    bool again; /* returns to the lane lookup; otherwise the registers hold the return address */
 };
 
-/* At the agent's entry: where to come back to, the lane, and the head before. */
+/* At the agent's entry: the address to return to, the lane, and the head before. */
 static void check_way(const struct way *w) {
     uint32_t frame = a64_stub_frame(w->variant), pushes = frame / 4, pops = pushes;
     struct state in;
@@ -182,12 +182,12 @@ static void check_way(const struct way *w) {
         ground_fail("a way to the agent", w->arrives, "has reserved a slot");
 }
 
-/* ---- lanes that are not where stubs look, with the agent itself ---- */
+/* ---- lanes off the place where stubs look first, with the agent itself ---- */
 
 static struct control answers, reads;
 
-/* The thread's pair stands OFF places from where stubs look. */
-static void write_pair(unsigned off) {
+/* The thread's key is OFF places from where stubs look first. */
+static void write_key(unsigned off) {
     const uint64_t self = thread_pointer();
     const struct lane_asks asks = {(uintptr_t)&answers, SINK, (uintptr_t)&reads};
     struct lane_key *keys = pointer(LANES);
@@ -200,37 +200,37 @@ static void write_pair(unsigned off) {
     lane()->limit = ((struct lane *)pointer(SINK))->limit = INT64_MAX;
 }
 
-static void expect_writes_to(const char *who, uint64_t where) {
+static void expect_writes_to(const char *what, uint64_t where) {
     struct state in, out = run(1, CALLER, &in);
     const struct lane *right = pointer(where), *wrong = pointer(LANE + SINK - where);
     in.arrived = DONE;
-    ground_compare(who, 0, &in, &out);
+    ground_compare(what, 0, &in, &out);
     if (right->head != EVENT_BYTES || wrong->head)
-        ground_fail(who, 0, "writes to another lane");
+        ground_fail(what, 0, "writes to another lane");
 }
 
 static void check_lane_lookup(void) {
     static const unsigned off[] = {1, (1U << LANES_BITS) - 1, 7};
     write_stub(0, OVERFLOW_WAIT);
     for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
-        write_pair(off[i]);
-        expect_writes_to("who is sought", LANE);
+        write_key(off[i]);
+        expect_writes_to("a lane that is found", LANE);
     }
     answers.owner = CONTROL_OWNER_DIED;
-    write_pair(5);
-    expect_writes_to("who is sought where nobody answers", LANE);
-    write_pair(5);
+    write_key(5);
+    expect_writes_to("a lane that is found after the answering process died", LANE);
+    write_key(5);
     memset(pointer(LANES), 0xff, LANE_KEYS_BYTES);
-    expect_writes_to("who is not found", SINK);
-    reads.owner = CONTROL_OWNER_DIED; /* then not even those that could be found */
-    write_pair(5);
-    expect_writes_to("who is not sought where nobody reads", SINK);
+    expect_writes_to("a thread without a lane", SINK);
+    reads.owner = CONTROL_OWNER_DIED; /* then the table is not searched at all */
+    write_key(5);
+    expect_writes_to("a thread of a dead tool", SINK);
     answers.owner = reads.owner = 0;
 }
 
 /* ---- slices, with the agent itself ---- */
 
-/* A wrong tag is told at once: PR_TAGGED_ADDR_ENABLE, PR_MTE_TCF_SYNC. */
+/* A wrong tag raises a signal at once: PR_TAGGED_ADDR_ENABLE, PR_MTE_TCF_SYNC. */
 enum { TELLS_TAGS = 1 | 1 << 1 };
 
 static void set_tag(char *granule, uint64_t tag) {
@@ -258,8 +258,10 @@ static void expect_slot(uint64_t head, uint32_t id, uint64_t value) {
         ground_fail("a slice", id, "tells something else");
 }
 
-/* What can be an address of the program's, whatever authenticates it. */
-static bool is_told(uint64_t word) { return !(word >> 55 & 1) && (word & 0xffffffffffff) > 0xffff; }
+/* Whether WORD can be an address of the program, signed or not. */
+static bool is_recorded(uint64_t word) {
+    return !(word >> 55 & 1) && (word & 0xffffffffffff) > 0xffff;
+}
 
 static struct state run_slice(uint64_t seed) {
     struct state in, out = run(seed, CALLER | UINT64_C(0x2a) << 48, &in);
@@ -269,7 +271,7 @@ static struct state run_slice(uint64_t seed) {
     return in;
 }
 
-/* All of it, up to END bytes above the stack pointer. */
+/* Expects the whole slice, up to END bytes above the stack pointer. */
 static void expect_slice(const struct state *in, uint64_t head, uint64_t end) {
     uint64_t first = head;
     expect_slot(head, SLICE_BEGIN, 0);
@@ -278,7 +280,7 @@ static void expect_slice(const struct state *in, uint64_t head, uint64_t end) {
         expect_slot(head += EVENT_BYTES, SLICE_REGISTER + n, in->x[FIRST_REGISTER + n]);
     const uint64_t *words = pointer(in->sp);
     for (uint32_t n = 0; n < end / sizeof *words; n++)
-        if (is_told(words[n]))
+        if (is_recorded(words[n]))
             expect_slot(head += EVENT_BYTES, SLICE_WORD + n, words[n]);
     head += EVENT_BYTES;
     if (lane()->head != head || lane()->slice_slots != (head - first) / EVENT_BYTES)
@@ -290,7 +292,7 @@ static void check_slice(uint64_t seed, uint64_t head, uint64_t end) {
     expect_slice(&in, head, end);
 }
 
-/* Nothing is known of another stack but that its page is there; and words that are no addresses. */
+/* Of a foreign stack only its page is known; words that are no addresses are left out. */
 static void check_other_stack(void) {
     enum { REST = 64 };
     struct state in, out;
@@ -309,7 +311,7 @@ static void check_other_stack(void) {
     expect_slice(&in, 0, REST);
 }
 
-/* Where functions begin that nobody has called: nothing above need be mapped. */
+/* A function may begin at the end of a stack without a caller: memory above it may be unmapped. */
 static void check_end_of_stack(uint64_t own_bytes) {
     struct state in, out;
     ground_fill(&in, 1);
@@ -321,7 +323,7 @@ static void check_end_of_stack(uint64_t own_bytes) {
     expect_slice(&in, 0, 0);
 }
 
-/* Variables on the stack have memory tags of their own, where the processor has such tags. */
+/* Variables on the stack have memory tags of their own, if the processor has tags. */
 static void check_tagged_stack(void) {
     enum { VARIABLE_AT = 32, GRANULE = 16, TAG = 6, MAY_TAG = 0x20 /* PROT_MTE */, PAGE = 4096 };
     struct state in, out;
@@ -362,9 +364,9 @@ static void check_slices(void) {
     run_slice(1);
     control.owner = 0;
     if (lane()->head)
-        ground_fail("a slice", 1, "is made for nobody");
+        ground_fail("a slice", 1, "is made for a dead tool");
     write_stub(STUB_SLICE, OVERFLOW_DROP);
-    run_slice(2); /* not all, so only that there should have been one */
+    run_slice(2); /* there is no room: only a mark of the slice is recorded */
     expect_slot(0, SLICE_BEGIN, 0);
     if (lane()->head != EVENT_BYTES)
         ground_fail("a slice", 2, "is not left out");
@@ -372,15 +374,15 @@ static void check_slices(void) {
     lane()->slice_bytes = 0;
     run_slice(3);
     if (lane()->head)
-        ground_fail("a slice", 3, "is made where none was asked for");
+        ground_fail("a slice", 3, "is made without a request");
 }
 
 /* ---- a signal between the two exclusive accesses ---- */
 
 static unsigned interruptions;
 
-/* As a handler whose functions have stubs, too. It runs on the stub's stack: what the stub has kept
- * there lies above its stack pointer. */
+/* A handler whose functions have stubs, too. It runs on the stub's stack; the stub's saved
+ * registers lie above its stack pointer. */
 static void interrupt(int sig, siginfo_t *info, void *frame) {
     if ((uintptr_t)info->si_addr - LANE >= LANE_RING || interruptions++ > 2)
         signal(sig, SIG_DFL);

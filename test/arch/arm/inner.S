@@ -1,8 +1,8 @@
 /*
- * Routines inside functions, for trampolines.c. They are called while the frame of their caller
- * stands, and may return for it. No symbol names them. Functions that call them have `inner` in
- * their names. As in module.S, each call adds to r8 and each tail call to r9. The mapping symbols
- * of this file are removed before it is planned.
+ * Routines inside functions, for trampolines.c. They are called while their caller's frame exists,
+ * and may return for it. No symbol names them. Functions that call them have `inner` in their
+ * names. As in module.S, each call adds to r8 and each tail call to r9. The mapping symbols of this
+ * file are removed before it is planned.
  */
         .syntax unified
         .arch   armv7-a
@@ -22,11 +22,11 @@
 
 /* ---- A32 ---- */
         .arm
-        .globl  start /* the file's entry: not a function that is called */
+        .globl  start /* the file's entry point: not called as a function */
 start:
         bx      lr
 
-        /* Outside of all that symbols tell. */
+        /* The routine is outside all symbols. */
         begin   a_inner_behind
         push    {r4-r6, lr}
         movs    r4, r0
@@ -45,7 +45,7 @@ start:
         mov     lr, r1
         pop     {r4-r6, pc}
 
-        /* Within; it goes on in the other's midst, and in code that is nobody's own. */
+        /* Routines inside; one continues in the middle of the other, and in code of no symbol. */
         begin   a_inner_within
         push    {r4-r6, lr}
         movs    r4, r2
@@ -64,7 +64,8 @@ start:
         b       0b
         end     a_inner_within
 
-        /* Frames that are told by the frame pointer, which what is called by hand leaves alone. */
+        /* A frame addressed by the frame pointer, which a call through `mov lr, pc` leaves alone.
+         * */
         begin   a_called
         add     r8, r8, #1
         mov     r3, #5
@@ -82,7 +83,7 @@ start:
         pop     {fp, pc}
         end     a_calls_by_hand
 
-        /* Its last call is one of the next function. */
+        /* Its last instruction calls the next function. */
         begin   a_ends_with_call
         push    {r4, lr}
         cmp     r4, r4
@@ -95,7 +96,7 @@ start:
         bx      lr
         end     a_behind
 
-        /* Two functions in one: the symbol of the first has both. */
+        /* Two functions in one: the first symbol covers both. */
         begin   a_first
         eor     r1, r1, #0x80000000
         .globl  a_other_second

@@ -3,10 +3,9 @@
  *
  *     lay_out MODULE AREA RESULT whole|traps|filtered|far LOW HIGH
  *
- * AREA is where the trampolines will be. FILTERED: only calls from between LOW and HIGH count.
- * TRAPS: there is no other tier. FAR: planned as if there were much data behind it. In place of an
- * agent, which backends of other machines than the host's do not have, there is but a table of
- * lanes.
+ * AREA is the address of the trampolines. FILTERED: only calls from between LOW and HIGH count.
+ * TRAPS: only that tier is used. FAR: the plan assumes much data behind the file. A foreign backend
+ * has no agent, so a table of lanes takes its place.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +35,7 @@ static void put_piece(uint64_t at, const uint8_t *bytes, size_t size) {
     put(bytes, size);
 }
 
-/* Backends of other machines than the host's have no agent. */
+/* Foreign backends have no agent. */
 static void give_agent(struct plan *plan) {
     a32 = arch_a32;
     t32 = arch_t32;

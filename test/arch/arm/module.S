@@ -24,7 +24,7 @@
 
 /* ---- A32 ---- */
         .arm
-        .globl  start /* the file's entry: not a function that is called */
+        .globl  start /* the file's entry point: not called as a function */
 start:
         bx      lr
         begin   a_other

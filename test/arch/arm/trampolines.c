@@ -1,16 +1,16 @@
 /*
- * A planned module (module.S, inner.S), run as it is and patched, with all registers and flags
+ * A planned module (module.S, inner.S), run unpatched and patched, with all registers and flags
  * filled:
  *
  *     trampolines RESULT whole|traps|filtered|far module|inner
  *
- * RESULT: what lay_out.c has written. Where trampolines are far away, what has no room for a far
- * jump is left out, and what has runs as ever.
+ * RESULT is the output of lay_out.c. With far trampolines, sites without room for a far jump are
+ * left out, and the others run as ever.
  *
- * Each function must leave registers, flags and stack as it does unpatched, and the events must
- * tell the calls: r8 and r9 say how many the function has made, and gone on with. Stopped anywhere
- * in a trampoline and put back by the mark there, with blocks to be gone on with and registers to
- * be taken off the stack, it must go on as if nothing had been.
+ * Each function must leave registers, flags and stack as it does unpatched. The events must match
+ * its calls: r8 and r9 count the functions that it called and jumped to. A thread is also stopped
+ * at each instruction of a trampoline and put back by the mark there. It must then continue as if
+ * it had not been stopped, with IT blocks continued and registers restored from the stack.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -101,13 +101,13 @@ static uint32_t thread_pointer(void) {
     return value;
 }
 
-static void know_thread(uint32_t area) {
+static void enter_thread(uint32_t area) {
     struct lane_key *keys = pointer(area);
     uint32_t self = thread_pointer();
     keys[self >> LANES_SHIFT & ((1U << LANES_BITS) - 1)] = (struct lane_key){self, LANE};
 }
 
-/* ---- traps, and the clock, which emulators do not let programs read ---- */
+/* ---- traps, and the clock, which emulators may not let programs read ---- */
 
 static uint64_t ticks;
 
@@ -121,7 +121,7 @@ static bool clock_registers(const uint8_t *code, bool t32, unsigned *low, unsign
     return (word & 0x0ff00fff) == 0x0c500f1e; /* mrrc p15, 1, low, high, c14 */
 }
 
-/* What spoor would do: no code has run yet but the trap. */
+/* Continues a thread at a trap as spoor would: no code but the trap has run yet. */
 static bool send_on(ucontext_t *c) {
     for (uint32_t i = 0; i < head.patches; i++)
         if (patches[i].at == c->uc_mcontext.arm_pc && patches[i].trampoline) {
@@ -131,8 +131,10 @@ static bool send_on(ucontext_t *c) {
     return false;
 }
 
-static const struct laid_mark *stop; /* where a thread is stopped, to be put back by this mark */
-static const struct laid_function *stopped; /* in this function's code, which becomes its own */
+/* The mark at which a thread is stopped, to be put back by it, and the function in whose code it
+ * stops: its text is restored. */
+static const struct laid_mark *stop;
+static const struct laid_function *stopped;
 static uint32_t under_stop, stops;
 
 static uint32_t trap_for(const struct laid_mark *m) {
@@ -168,7 +170,7 @@ static void end_stop(void) {
     stop = NULL;
 }
 
-/* What spoor does to a stopped thread when it has given the program its code back. */
+/* Does what spoor does to a stopped thread after it has restored the text. */
 static void put_back(ucontext_t *c, const struct laid_mark *m) {
     enum { STATE = 0x0600fc20 /* IT and T */ };
     unsigned long *registers = &c->uc_mcontext.arm_r0, *cpsr = &c->uc_mcontext.arm_cpsr;
@@ -210,7 +212,7 @@ static void take(int sig, siginfo_t *info, void *context) {
     c->uc_mcontext.arm_pc += 4;
 }
 
-/* Handlers run on a stack of their own: below that of what is under test are its words. */
+/* Handlers run on an alternate stack: the words below the tested stack pointer are compared. */
 static void catch_signals(void) {
     static uint8_t stack[65536];
     struct sigaction action = {.sa_sigaction = take, .sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -219,7 +221,7 @@ static void catch_signals(void) {
     sigaction(SIGTRAP, &action, NULL);
 }
 
-/* ---- what must be the same ---- */
+/* ---- the state that must be the same ---- */
 
 struct outcome {
     struct state state;
@@ -229,7 +231,7 @@ struct outcome {
 static void run(const struct laid_function *f, uint64_t seed, struct outcome *ret) {
     struct state in;
     ground_fill(&in, seed);
-    if (seed % 3 == 0) /* for tests of them */
+    if (seed % 3 == 0) /* zeros, for tests of them */
         in.r[0] = 0;
     if (seed % 4 == 0)
         in.r[1] = 0;
@@ -247,17 +249,17 @@ struct call {
     uint32_t function, sp;
 };
 
-/* How many calls there must be. */
+/* The number of calls that there must be. */
 static uint32_t count_calls(const char *name, const struct outcome *o) {
     const char *what = name + strcspn(name, "_");
     uint32_t tails = o->state.r[9] - !strncmp(what, "_other", 6);
     uint32_t calls = o->state.r[8] - !strncmp(what, "_called", 7);
-    if (filtered && !strncmp(what, "_inner", 6)) /* what it calls goes on with others */
+    if (filtered && !strncmp(what, "_inner", 6)) /* its callee jumps to others */
         return 1;
     return 1 + tails + (filtered ? 0 : calls);
 }
 
-static uint32_t returned_for; /* callers, by what they had called */
+static uint32_t returned_for; /* return addresses, by the functions that were called */
 
 static bool events_are_right(uint32_t number, const struct outcome *o) {
     struct call open[MOST_CALLS];
@@ -279,7 +281,7 @@ static bool events_are_right(uint32_t number, const struct outcome *o) {
                 return false;
             open[depth++] = call;
             break;
-        case EVENT_CONTROL: /* behind its `push {r4, lr}` */
+        case EVENT_CONTROL: /* behind the function's `push {r4, lr}` */
             if (!top || call.sp != top->sp - 8 + 1)
                 return false;
             controls++;
@@ -298,7 +300,7 @@ static bool events_are_right(uint32_t number, const struct outcome *o) {
            controls == (strstr(functions[number].name, "twice") != NULL);
 }
 
-static void tell_events(void) {
+static void print_events(void) {
     static const char *const kinds[] = {"entry", "return", "tail", "control"};
     for (uint32_t i = 0; i < lane()->head / EVENT_BYTES && i < 16; i++)
         printf("    %s %s, sp %x\n", kinds[event(i)->site & 3],
@@ -306,12 +308,12 @@ static void tell_events(void) {
                (unsigned)event(i)->sp_low);
 }
 
-/* What has no name is a routine within a function. */
+/* A function without a name is a routine within a function. */
 static bool is_called_only(const struct laid_function *f) {
     return !strcmp(f->name, "setjmp") || !strcmp(f->name, "?");
 }
 
-/* The file's entry is no function that is called. */
+/* The file's entry point is not called as a function. */
 static bool is_entry(const struct laid_function *f) { return !strcmp(f->name, "start"); }
 
 static void check_function(uint32_t number) {
@@ -338,19 +340,19 @@ static void check_function(uint32_t number) {
             ground_fail(f->name, f->at, "leaves another stack");
         if (events_are_right(number, &there[seed]))
             continue;
-        ground_fail(f->name, f->at, "is told wrongly");
+        ground_fail(f->name, f->at, "records wrong events");
         printf("    seed %u: %u calls, %u tail calls\n", (unsigned)seed,
                (unsigned)there[seed].state.r[8], (unsigned)there[seed].state.r[9]);
-        tell_events();
+        print_events();
         break;
     }
 }
 
-/* ---- threads that are stopped anywhere in a trampoline, and put back ---- */
+/* ---- threads stopped at any instruction of a trampoline, and put back ---- */
 
 enum { FEW = 8 };
 
-/* Whether F, stopped at M, has gone on as if nothing had been. */
+/* Checks that F, stopped at M, has continued as if it had not been stopped. */
 static void check_move(const struct laid_function *f, const struct laid_mark *m,
                        const struct outcome here[FEW], uint32_t counts[2]) {
     const uint32_t before = stops;
@@ -362,7 +364,7 @@ static void check_move(const struct laid_function *f, const struct laid_mark *m,
         patch_function(f, true);
         ground_compare(f->name, m->orig, &here[seed].state, &there.state);
         if (memcmp(here[seed].stack, there.stack, GROUND_PART) != 0)
-            ground_fail(f->name, m->orig, "leaves another stack, put back there");
+            ground_fail(f->name, m->orig, "put back there, leaves another stack");
     }
     counts[0] += stops > before && m->it;
     counts[1] += stops > before && m->pushed;
@@ -397,7 +399,7 @@ int main(int argc, char **argv) {
     far = strcmp(argv[2], "far") == 0;
     ground_open();
     catch_signals();
-    know_thread(load(argv[1]));
+    enter_thread(load(argv[1]));
     for (uint32_t i = 0; i < head.functions; i++)
         check_function(i);
     if (inner && !filtered && !returned_for)

@@ -10,7 +10,7 @@
 #include "machine.h"
 
 enum { PLACE = GROUND + 0x8000, DATA = STACK + 0x1000, NEAR = PLACE + 0x60, CODE = 8 };
-/* The next instruction is the first, or the last, of those that an IT tells. */
+/* ITSTATE: the next instruction is the last of an IT block, or the first of two (ITE_HI). */
 enum { EQ = 0x08, NE = 0x18, GT = 0xc8, ITE_HI = 0x8c };
 
 struct form {
@@ -124,18 +124,18 @@ static const struct form t32_forms[] = {
     {"it gt; bgt.w", {0xc8, 0xbf, 0x00, 0xf0, 0x2e, 0xb8}, 6, 0},
 };
 
-/* Words that lead to different places. */
-static void lay_words(uint32_t start, uint32_t end, uint32_t to) {
+/* Fills memory with addresses of different places. */
+static void write_addresses(uint32_t start, uint32_t end, uint32_t to) {
     for (uint32_t at = start; at < end; at += sizeof to, to += (uint32_t)sizeof to)
         machine_write(at, &to, sizeof to);
 }
 
-/* Where registers and memory lead to: code of either state. */
-static void lay(struct machine *m, bool t32) {
+/* Registers and memory lead to code of either state. */
+static void fill_targets(struct machine *m, bool t32) {
     const uint32_t to = NEAR + 0x1000 + t32;
-    lay_words(DATA - 128, DATA + 128, NEAR + 0x800 + t32);
-    lay_words(STACK - 128, STACK + 128, NEAR + 0xa00 + t32);
-    lay_words(NEAR, NEAR + 16, NEAR + 0xc00 + t32);
+    write_addresses(DATA - 128, DATA + 128, NEAR + 0x800 + t32);
+    write_addresses(STACK - 128, STACK + 128, NEAR + 0xa00 + t32);
+    write_addresses(NEAR, NEAR + 16, NEAR + 0xc00 + t32);
     m->regs.raw.uregs[0] = 0;
     m->regs.raw.uregs[1] = m->regs.raw.uregs[11] = DATA;
     m->regs.raw.uregs[3] = m->regs.raw.uregs[14] = to;
@@ -143,18 +143,19 @@ static void lay(struct machine *m, bool t32) {
 }
 
 static bool fill(const void *from, unsigned first, const regs_word_t *words, unsigned count) {
-    struct machine *m = (struct machine *)(uintptr_t)from; /* NOLINT: what take() has given */
+    struct machine *m = (struct machine *)(uintptr_t)from; /* NOLINT: take_branches() passed it */
     memcpy((uint8_t *)m->vectors + first * sizeof *words, words, count * sizeof *words);
     return true;
 }
 
-/* By the tool, until it is out of the form, and of the block. Returns whether it gets so far. */
-static bool take(const struct form *form, struct machine *m) {
+/* The tool takes branches until the machine is out of the form and of the IT block. Returns whether
+ * it gets so far. */
+static bool take_branches(const struct form *form, struct machine *m) {
     struct regs *regs = &m->regs;
     const struct regs_reach reach = {machine_read, fill, m};
     const uint32_t end = (uint32_t)regs_pc(regs) + form->size, start = (uint32_t)regs_pc(regs);
     if (bridge_fit(regs, form->code, form->size))
-        machine_fail(form->what, "is let over the bridge");
+        machine_fail(form->what, "is accepted by the bridge");
     for (uint32_t at = start; at - start < form->size; at = (uint32_t)regs_pc(regs))
         if (regs_take(regs, form->code + (at - start), end - at, &reach) != REGS_TAKEN)
             return false;
@@ -165,7 +166,7 @@ static void check_form(const struct form *form, uint32_t place, struct machine *
     struct machine tool = *in, processor;
     in->regs.raw.uregs[15] = tool.regs.raw.uregs[15] = place;
     machine_write(place, form->code, form->size);
-    if (!take(form, &tool)) {
+    if (!take_branches(form, &tool)) {
         machine_fail(form->what, "is not taken");
         return;
     }
@@ -180,7 +181,7 @@ static void check_all(const struct form *forms, size_t count, bool t32) {
         for (uint32_t seed = 0; seed < 32; seed++) {
             machine_clear();
             machine_fill(&in, seed);
-            lay(&in, seed >> 4);
+            fill_targets(&in, seed >> 4);
             regs_set_state(&in.regs, t32, forms[i].block);
             check_form(&forms[i], t32 && seed % 2 ? PLACE + 2 : PLACE, &in);
         }
@@ -193,7 +194,7 @@ static bool read_nothing(const void *from, taddr_t at, regs_word_t *ret) {
     return false;
 }
 
-/* Nothing is changed by what is no branch, or cannot be taken. */
+/* The tool changes nothing for instructions that are no branches, or that it cannot take. */
 static void check_none(void) {
     static const struct form none[] = {
         {"bl", A32(0xeb00000eU)},           {"blx r3", A32(0xe12fff33U)},

@@ -1,3 +1,4 @@
+/* Sets and reads all registers of code under test in signal handlers. */
 #include "machine.h"
 
 #include <signal.h>
@@ -15,8 +16,8 @@ int machine_failures;
 static const struct machine *given;
 static struct machine *taken;
 static bool running, with_info;
-static uint64_t blocked; /* where the code ended */
-static ucontext_t own;   /* where machine_run() goes on */
+static uint64_t blocked; /* the signal mask where the code ended */
+static ucontext_t own;   /* where machine_run() continues */
 
 static void *pointer(uint32_t at) { return (void *)(uintptr_t)at; } /* NOLINT: a number given */
 
@@ -43,7 +44,7 @@ static void begin(int sig, siginfo_t *info, void *context) {
     running = true;
 }
 
-/* What the program itself does wrong shall end it. */
+/* A fault of the program itself ends it. */
 static void end(int sig, siginfo_t *info, void *context) {
     ucontext_t *uc = context;
     (void)info;
@@ -57,7 +58,7 @@ static void end(int sig, siginfo_t *info, void *context) {
     *uc = own;
 }
 
-/* The frames of handlers are at their stack pointer, which the compiler moves first of all. */
+/* Handlers find the frame at their stack pointer, and the compiler moves that first of all. */
 struct machine_entry entered;
 __asm__(".globl machine_enter\n.type machine_enter, %function\n.arm\nmachine_enter:\n"
         "movw r3, #:lower16:entered\nmovt r3, #:upper16:entered\n"
@@ -66,7 +67,7 @@ void machine_enter(int sig, siginfo_t *info, void *context);
 void machine_entered(int sig, siginfo_t *info, void *context);
 static void (*looker)(struct machine_entry entry);
 
-/* Without a siginfo_t there is no context either: it is where the frame is. */
+/* Without a siginfo_t there is no context argument either; the context is where the frame is. */
 void machine_entered(int sig, siginfo_t *info, void *context) {
     struct machine_entry entry = entered;
     looker(entry);
@@ -155,10 +156,10 @@ void machine_fail(const char *what, const char *detail) {
 
 void machine_compare(const char *what, const struct machine *expected,
                      const struct machine *found) {
-    const uint32_t told = PSR_NZCVQ | PSR_T32 | PSR_BLOCK | PSR_GE;
+    const uint32_t compared = PSR_NZCVQ | PSR_T32 | PSR_BLOCK | PSR_GE;
     char text[96];
     for (int i = 0; i < GENERAL; i++) {
-        uint32_t mask = i == PSR ? told : UINT32_MAX;
+        uint32_t mask = i == PSR ? compared : UINT32_MAX;
         uint32_t e = expected->regs.raw.uregs[i] & mask, f = found->regs.raw.uregs[i] & mask;
         if (e == f)
             continue;

@@ -17,33 +17,34 @@ struct machine {
     uint32_t vector_control;
 };
 
-/* Maps the ground. Between CODE_LOW and CODE_HIGH code of A32 ends where none was written. */
+/* Maps the ground. Between CODE_LOW and CODE_HIGH A32 code ends wherever no code was written. */
 void machine_open(void);
 void machine_clear(void);
 void machine_write(uint32_t at, const void *bytes, size_t size);
-/* Code that gets to AT ends there. */
+/* Code that reaches AT ends there. */
 void machine_end(uint32_t at, bool t32);
-/* From IN on to such an end, or a fault: OUT's pc is there. */
+/* Runs from IN on to such an end, or to a fault: OUT's pc is there. */
 void machine_run(const struct machine *in, struct machine *out);
-/* The signals that were blocked there. */
+/* The signals that were blocked at that end. */
 uint64_t machine_mask(void);
-/* What tells of ends has INFO, or not, and has LOOK called with its stack pointer, and what it
- * returns to; NULL: nobody. */
+/* The handler that reports ends has siginfo (INFO) or not. It calls LOOK with its stack pointer and
+ * its return address; NULL: calls nothing. */
 struct machine_entry {
     uint32_t sp, back;
 };
 void machine_look(bool info, void (*look)(struct machine_entry entry));
-/* All registers from SEED, the stack pointer in the middle of the ground, in user mode. */
+/* Fills all registers from SEED; the stack pointer is in the middle of the ground, the mode is user
+ * mode. */
 void machine_fill(struct machine *m, uint32_t seed);
 
-/* Says what is wrong, and counts. */
+/* Prints a failure and counts it. */
 void machine_fail(const char *what, const char *detail);
-/* Do they have the same registers, state and flags? */
+/* Fails unless both have the same registers, state and flags. */
 void machine_compare(const char *what, const struct machine *expected, const struct machine *found);
 extern int machine_failures;
 
-/* Of the word that ptrace gives. */
+/* The pc in the registers that ptrace returns. */
 static inline uint32_t machine_pc(const struct machine *m) { return m->regs.raw.uregs[15]; }
 
-/* struct regs_reach's, of this process's own. */
+/* The read function of struct regs_reach, for this process's own memory. */
 bool machine_read(const void *from, taddr_t at, regs_word_t *ret);

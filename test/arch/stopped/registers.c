@@ -21,7 +21,7 @@ static void *pointer(uint32_t at) { return (void *)(uintptr_t)at; } /* NOLINT: a
 
 /* ---- signal frames ---- */
 
-/* `svc #0` at CALL, with the registers that a remote call has, returns from FRAME. */
+/* A remote call's `svc #0` at CALL, with the call's registers, returns from FRAME. */
 static void check_return(uint32_t seed, bool t32) {
     struct machine frame, call, out;
     static uint8_t bytes[4096];
@@ -43,14 +43,14 @@ static void check_return(uint32_t seed, bool t32) {
     regs_set_state(&call.regs, true, 0x08);
     regs_set_syscall(&call.regs, CALL, FRAME + REGS_FRAME_SP, SYS_rt_sigreturn, none);
     machine_run(&call, &out);
-    machine_compare("a frame of ours", &frame, &out);
+    machine_compare("a frame that the tool wrote", &frame, &out);
     if (machine_mask() != mask)
-        machine_fail("a frame of ours", "has another mask");
+        machine_fail("a frame that the tool wrote", "has another mask");
 }
 
 static uint32_t known_pc, known_sp, known_link, found;
 
-/* The frame that it runs on is found among the words above, and registers in it. */
+/* The tool finds the signal frame of this stack among the words above, and the registers in it. */
 static void look(const void *frame, size_t offset) {
     const uint32_t *words = frame;
     struct regs_context context;
@@ -61,10 +61,10 @@ static void look(const void *frame, size_t offset) {
     const uint8_t *at = (const uint8_t *)frame + offset;
     if (memcmp(at + regs_signal_offset(REGS_DWARF_PC), &known_pc, 4) != 0 ||
         memcmp(at + regs_signal_offset(REGS_DWARF_SP), &known_sp, 4) != 0)
-        machine_fail("a frame of the kernel's", "has no pc or sp where they are looked for");
+        machine_fail("a kernel's frame", "has pc or sp elsewhere");
 }
 
-/* The code that a handler returns to, and where that says the frame is. */
+/* The code that a handler returns to, and where that code expects the frame. */
 static void check_frame(struct machine_entry entry) {
     size_t offset = 77;
     uint8_t code[REGS_SIGNAL_RETURN_BYTES];
@@ -92,7 +92,7 @@ static void check_frames(void) {
     }
     machine_look(true, NULL);
     if (found != 4)
-        machine_fail("frames of the kernel's", "are not found once each");
+        machine_fail("kernel's frames", "are not found once each");
 }
 
 /* ---- system calls ---- */
@@ -126,7 +126,7 @@ static void check_interrupted(void) {
     regs_set_state(&regs, true, 0);
     regs_call_again(&regs);
     if (regs.raw.uregs[0] != 3 || regs.raw.uregs[15] != FROM - 2)
-        machine_fail("a call of T32", "is not made again");
+        machine_fail("a call of T32", "is not restarted");
     regs.raw.uregs[0] = (uint32_t)-4;
     regs.raw.uregs[7] = SYS_ioctl;
     if (regs_is_interrupted(&regs))
@@ -134,7 +134,7 @@ static void check_interrupted(void) {
     regs.raw.uregs[1] = (uint32_t)SECCOMP_IOCTL_NOTIF_RECV;
     if (!regs_is_interrupted(&regs))
         machine_fail("a wait for others' calls", "is not known");
-    regs.raw.uregs[ORIGINAL_R0] = UINT32_MAX; /* it comes from no call */
+    regs.raw.uregs[ORIGINAL_R0] = UINT32_MAX; /* no system call is to be restarted */
     if (regs_is_interrupted(&regs))
         machine_fail("what is no call", "is one");
 }
@@ -144,7 +144,7 @@ static void check_interrupted(void) {
 struct piece {
     const char *what;
     uint16_t code[12];
-    uint8_t halves, fits; /* how many, and how many of them are straight */
+    uint8_t halves, fits; /* halves: the piece's size; fits: how many of them run on the bridge */
     bool t32;
     uint8_t block, shift;
 };
@@ -161,7 +161,7 @@ static const struct piece pieces[] = {
     {"a block with a branch", {0x2001, 0x4770}, 2, 0, true, 0x04, 0},
 };
 
-/* On the bridge the code does what it does at FROM, and goes on behind that. */
+/* On the bridge the code has the same effect as at FROM, and continues behind it. */
 static void check_crossing(const struct piece *p, uint32_t seed) {
     struct machine in, here, there;
     uint8_t written[BRIDGE_WRITTEN], code[sizeof p->code];
@@ -173,7 +173,7 @@ static void check_crossing(const struct piece *p, uint32_t seed) {
     regs_set_pc(&in.regs, from);
     regs_set_state(&in.regs, p->t32, p->block);
     if (bridge_fit(&in.regs, code, 2U * p->halves) != size) {
-        machine_fail(p->what, "fits otherwise");
+        machine_fail(p->what, "fits in another size");
         return;
     }
     notes.back = regs_name_code(&in.regs, from + size);
@@ -190,7 +190,7 @@ static void check_crossing(const struct piece *p, uint32_t seed) {
     machine_compare(p->what, &here, &there);
 }
 
-/* A thread that stands at the gate gets back what that has saved. */
+/* A thread at the gate gets back the registers that the gate has saved. */
 static void check_leaving(void) {
     const struct arm_agent_entries e = arm_agent_entries();
     const uint32_t words[BRIDGE_WORDS] = {10, 11, 12, 13, 17};
@@ -206,7 +206,7 @@ static void check_leaving(void) {
         machine_fail("the bridge", "is not left");
     regs_set_pc(&m.regs, AREA + e.bridge + 8);
     if (bridge_leave(&m.regs, AREA, &notes, words))
-        machine_fail("the bridge", "is longer than what is on it");
+        machine_fail("the bridge", "accepts a pc behind its code");
 }
 
 int main(void) {

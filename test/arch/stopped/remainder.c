@@ -21,7 +21,7 @@ static struct remainder *remainder_of_lane(void) {
     return &((struct lane *)pointer(LANE))->remainder;
 }
 
-/* Behind write(FD, TEXT, WANTED), which has done DONE bytes. */
+/* The state behind write(FD, TEXT, WANTED), which has done DONE bytes. */
 static void fill(struct machine *m, int fd, uint32_t seed, bool t32) {
     machine_fill(m, seed);
     regs_set_pc(&m->regs, FROM);
@@ -33,7 +33,7 @@ static void fill(struct machine *m, int fd, uint32_t seed, bool t32) {
     m->regs.raw.uregs[7] = SYS_write;
 }
 
-/* REGS become those of the rest of the call that they stand behind. */
+/* Turns REGS into those of the remainder of the call behind which they are. */
 static void begin(struct machine *m, struct remainder *remainder) {
     const struct remainder_place place = {AGENT, LANE};
     struct remainder_call call;
@@ -42,7 +42,7 @@ static void begin(struct machine *m, struct remainder *remainder) {
     static uint8_t frame[4096];
     size_t size;
     if (remainder_is_due(&m->regs, &call) != REMAINDER_OF_WRITING)
-        machine_fail("a call that has done a part", "has no rest");
+        machine_fail("a call that has done a part", "has no remainder");
     memcpy(vectors, m->vectors, sizeof m->vectors);
     memcpy(vectors + sizeof m->vectors, &m->vector_control, sizeof m->vector_control);
     uint8_t *out = remainder_frame(remainder, &size);
@@ -53,7 +53,8 @@ static void begin(struct machine *m, struct remainder *remainder) {
     remainder_begin(&m->regs, &place, &call, args, remainder);
 }
 
-/* It comes back by itself, and by the tool where it has not begun or is over, with SUM. */
+/* The thread returns by itself. If the remainder has not begun or is over, the tool takes it out,
+ * with the result SUM. */
 static void check_remainder(const char *what, int fd, uint32_t seed, uint32_t sum) {
     struct machine expected, in, out;
     struct remainder_call call;
@@ -69,15 +70,15 @@ static void check_remainder(const char *what, int fd, uint32_t seed, uint32_t su
     machine_run(&in, &out);
     machine_compare(what, &expected, &out);
     if (!remainder_end(&taken.regs, AGENT, remainder_of_lane(), &call) || call.done != DONE)
-        machine_fail(what, "is over before it has begun");
+        machine_fail(what, "seems done before it begins");
     taken.regs.raw.uregs[15] = (uint32_t)(AGENT + agent_remainder().made) + 4;
     if (remainder_end(&taken.regs, AGENT, remainder_of_lane(), &call) || call.done != sum)
-        machine_fail(what, "is not over");
+        machine_fail(what, "does not end");
     machine_compare(what, &expected, &taken);
     taken.regs.raw.uregs[15] = (uint32_t)(AGENT + agent_remainder().made);
     taken.regs.raw.uregs[0] = 20;
     if (!remainder_end(&taken.regs, AGENT, remainder_of_lane(), &call) || call.done != DONE + 20)
-        machine_fail(what, "has no rest when it is cut short itself");
+        machine_fail(what, "has no remainder after an interruption");
 }
 
 int main(void) {

@@ -17,12 +17,12 @@
 #include "state.h"
 
 enum {
-    GROUND = 0x800000, /* within reach of `b.w` from the program, and of all places from it */
+    GROUND = 0x800000, /* within reach of `b.w` from the program; the program is in its reach */
     GROUND_BYTES = 0x800000,
     HERE = GROUND + 0x210000,
     STACK = GROUND + 0x100000,
     DATA = GROUND + 0x120000,
-    PART = 256, /* so many bytes around stack pointer and data are compared */
+    PART = 256, /* this many bytes around stack pointer and data are compared */
     NEXT = 0,
     TARGET = 1,
     SEEDS = 16, /* all flags */
@@ -61,7 +61,7 @@ static void write_jump(uint32_t at, uint32_t to) {
     write_code(at, jump, sizeof jump);
 }
 
-/* What stands at AT, a multiple of four, is A32. */
+/* Writes A32 code at AT, a multiple of four. */
 static void write_turning_jump(uint32_t at, uint32_t to) {
     const uint32_t jump[] = {0xe51ff004 /* ldr pc, [pc, #-4] */, to};
     write_code(at, jump, sizeof jump);
@@ -85,7 +85,7 @@ static void fill_part(uint32_t middle, uint32_t *seed) {
     }
 }
 
-/* Registers that forms jump through or access memory by, and zeros, for tests of them. */
+/* Sets the registers that forms jump through or access memory by, and zeros for their tests. */
 static void fill(struct state *state, uint32_t number) {
     uint32_t seed = 2463534242U + number * 7919U;
     memset(state, 0, sizeof *state);
@@ -104,10 +104,10 @@ static void fill(struct state *state, uint32_t number) {
 
 struct outcome {
     struct state state;
-    uint8_t stack[PART], data[2 * PART]; /* below the stack pointer nothing is promised */
+    uint8_t stack[PART], data[2 * PART]; /* memory below the stack pointer is not compared */
 };
 
-/* From START on, once for each seed. (To lead there is what takes time: code is written.) */
+/* Runs the code at START once for each seed. (Setting the start takes the time: it writes code.) */
 static void run_all(uint32_t start, struct outcome ret[SEEDS]) {
     struct state in;
     write_jump((uint32_t)state_leave, start);
@@ -133,7 +133,7 @@ static void compare(const char *what, const struct outcome *here, const struct o
     }
 }
 
-/* The form at AT, what is behind it, and where it leads to. */
+/* Writes the form at AT, the code behind it, and its target. */
 static void write_surroundings(const struct form *form, uint32_t at, const struct insn *in) {
     const uint32_t size = (uint32_t)(form->end - form->start);
     uint32_t seed = 1;
@@ -147,7 +147,7 @@ static void write_surroundings(const struct form *form, uint32_t at, const struc
         write_jump((uint32_t)in->target, arrival(TARGET));
 }
 
-/* Moves IN to TO, as a trampoline has it. */
+/* Moves IN to TO, as in a trampoline. */
 static bool move(const struct form *form, const struct insn *in, uint32_t to) {
     struct relocated out = {0};
     bool call = in->kind == INSN_CALL || in->kind == INSN_CALL_INDIRECT;
@@ -165,8 +165,8 @@ static bool move(const struct form *form, const struct insn *in, uint32_t to) {
     return true;
 }
 
-/* Where it is not taken what skips it leads behind it. SKIP bytes stand between, in which it is
- * told to have been taken. */
+/* If the exit is not taken, the branch that skips it leads behind it. SKIP bytes of code between
+ * them report that it was taken. */
 static void check_skip(const struct form *form, const struct insn *in, uint32_t skip) {
     static struct outcome here[SEEDS], there[SEEDS];
     uint8_t out[RELOCATED_MAX_BYTES];

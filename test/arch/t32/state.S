@@ -43,7 +43,7 @@ state_run:
         ldr     r0, [r0]
         .balign 4, 0
         .size   state_run, . - state_run
-/* Data to the compiler: written as code. */
+/* Data to the assembler: state_leave is written as code. */
 state_leave:
         b.w     state_leave
 
@@ -82,7 +82,7 @@ arrived:
         movw    r2, #:lower16:saved_sp
         movt    r2, #:upper16:saved_sp
         ldr     sp, [r2]
-        mov     r2, #0 /* as programs begin */
+        mov     r2, #0 /* as at a program's start */
         vmsr    fpscr, r2
         vpop    {d8-d15}
         pop     {r4-r11, pc}

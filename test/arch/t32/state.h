@@ -18,7 +18,7 @@
 
 struct state {
     uint32_t r[15], apsr; /* with sp and lr */
-    uint32_t arrived;     /* where the code has left: number of arrive_*() */
+    uint32_t arrived;     /* where the code has left: the number of arrive_*() */
     uint32_t fpscr;
     uint64_t d[32];
 };
@@ -27,17 +27,16 @@ _Static_assert(offsetof(struct state, arrived) == STATE_ARRIVED, "");
 _Static_assert(offsetof(struct state, d) == STATE_D, "");
 _Static_assert(offsetof(struct state, fpscr) == STATE_FPSCR, "");
 
-/* Of these all that a program may set: flags with Q and GE; flags with QC, modes, exceptions seen.
- */
+/* The bits that a program may set: flags with Q and GE; flags with QC, modes, exceptions seen. */
 #define STATE_APSR_BITS 0xf80f0000U
 #define STATE_FPSCR_BITS 0xffc0009fU
 
-/* Goes to the code that state_leave (an instruction to be written: `b.w`) leads to, in the state
- * IN; returns when it jumps to one of arrive_*(), with its state then in OUT. */
+/* Jumps to the target of state_leave (a `b.w` that the test writes), in the state IN. Returns when
+ * the code jumps to one of arrive_*(), with its state then in OUT. */
 void state_run(const struct state *in, struct state *out);
 extern uint8_t state_leave[];
 
-/* Not to be called. */
+/* Places of arrival; not to be called. */
 enum { ARRIVALS = 2 };
 void arrive_0(void);
 void arrive_1(void);

@@ -1,6 +1,6 @@
 /*
- * Does one kind of work, over and over and on several threads, until its standard input ends;
- * checks all its results itself and says "right". It says "ready" when all of it runs.
+ * Repeats one kind of work on several threads until standard input ends, and checks all results.
+ * Prints "ready" when all threads run, and "right" at the end.
  *
  *     busy compute|locked|wait|births|signals|forks|loads [LIBRARY]
  */
@@ -23,8 +23,7 @@
 
 enum { WORKERS = 4, SIZE = 200 };
 
-/* Who says APART puts half of the code, its section FAR_TEXT, where it is farther away than jumps
- * lead. */
+/* Builds with APART put half of the code into the section FAR_TEXT, out of reach of jumps. */
 #ifdef APART
 #define FAR __attribute__((noinline, section("far_text")))
 #else
@@ -145,7 +144,7 @@ FAR static void *one_computation(void *unused) {
     return unused;
 }
 
-FAR static void *bearing(void *unused) {
+FAR static void *creating_threads(void *unused) {
     while (!over) {
         pthread_t threads[4];
         for (int i = 0; i < 4; i++)
@@ -156,7 +155,7 @@ FAR static void *bearing(void *unused) {
     return unused;
 }
 
-/* ---- signals: handlers at any instruction, some of which stay for long ---- */
+/* ---- signals: handlers at any instruction, some of which run for long ---- */
 
 static _Atomic long ticks;
 
@@ -167,7 +166,7 @@ FAR static void on_alarm(int sig) {
     errno = before;
 }
 
-/* Most of the time the code that was interrupted waits for the end of its handler. */
+/* Most of the time the interrupted code waits for the end of this handler. */
 static void on_nap(int sig) {
     const struct timespec nap = {.tv_nsec = 20000000};
     (void)sig;
@@ -233,7 +232,7 @@ static void *loading(void *unused) {
     return unused;
 }
 
-/* The kernel does not let pages go that are locked. */
+/* The kernel does not drop locked pages. */
 static void lock_code(void) {
     extern const char __executable_start[], etext[];
     require(mlock(__executable_start, (size_t)(etext - __executable_start)) == 0, "mlock");
@@ -248,7 +247,7 @@ static const struct kind kinds[] = {
     {"compute", {computing, computing, computing}},
     {"locked", {computing, computing, computing}},
     {"wait", {sleeping, polling, epolling, awaiting_signal, awaiting_condition}},
-    {"births", {bearing, bearing}},
+    {"births", {creating_threads, creating_threads}},
     {"signals", {NULL}},
     {"forks", {forking, computing}},
     {"loads", {loading, computing}},

@@ -1,6 +1,6 @@
-// Goroutines, more than threads, that compute without ever calling the scheduler: signals take the processor from
-// them, so that most stand where that caught them, in small functions mostly. Ends with its input, if what they
-// computed is right.
+// More goroutines than threads compute without calling the scheduler. Signals preempt them, so most
+// are suspended in the middle of small functions. Ends with standard input; the status is 0 if all
+// results are right.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 
 const workers = 100
 
-// On 32-bit Arm this makes the program large: what a patch would cover there is two instructions.
+// The program is large on 32-bit Arm, so that a patch covers two instructions there.
 var room [8 << 20]byte
 
 //go:noinline
@@ -20,8 +20,8 @@ func halve(n uint64) uint64 { return n / 2 }
 //go:noinline
 func triple(n uint64) uint64 { return 3*n + 1 }
 
-// compute adds up how many steps Collatz sequences have, over and over, and returns whether that came out right each
-// time. It never looks at whether it is to make way.
+// compute adds up the numbers of steps of Collatz sequences, repeatedly, and returns whether each
+// sum was right. It never looks whether it should yield.
 func compute(over *int32) bool {
 	for right := true; ; {
 		sum := 0

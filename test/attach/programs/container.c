@@ -1,12 +1,11 @@
 /*
- * Runs a program in a container: in user, mount and pid namespaces of its own, as root there and as
- * its first process, in a file system with nothing but copies of what is given, under these names,
- * and a view of its processes where the kernel allows that.
+ * Runs a program in a container: as root and first process of new user, mount and pid namespaces.
+ * The file system holds only copies of the named files, and /proc where the kernel allows it.
  *
  *     container ROOT [NAME=FILE...] -- PROGRAM [ARGUMENT...]
  *
- * ROOT is an empty folder. Ends as PROGRAM does; with status 77 when we may not make namespaces.
- * Without arguments that is all that is tried.
+ * ROOT is an empty folder. The status is PROGRAM's, or 77 if no namespaces may be made. Without
+ * arguments the program only tries to make them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,8 +74,7 @@ static void copy(const char *root, const char *given) {
     close(to);
 }
 
-/* The file system that the kernel begins with, in machines without a disk, gives way to none: what
- * is here is moved over it. */
+/* Moves the initial file system of a machine without a disk away: this one is moved over it. */
 static void become_file_system(void) {
     if (syscall(SYS_pivot_root, ".", ".") == 0)
         require(umount2(".", MNT_DETACH) == 0, "what was the root");

@@ -1,10 +1,13 @@
-/* A function that a signal comes in, where a patch covers it: for programs of one file. */
+/*
+ * A function that faults inside the bytes that a patch covers. Each program includes this file
+ * once.
+ */
 #pragma once
 
 #include <stdint.h>
 #include <ucontext.h>
 
-/* The word at AT. A signal comes when there is none: on x86-64 at the second instruction, on
+/* Returns the word at AT. If AT is NULL a signal comes: on x86-64 at the second instruction, on
  * Arm, where patches are no larger, at the first. */
 long fetch(const volatile long *at);
 __asm__(".text\n"
@@ -41,16 +44,16 @@ __asm__(".text\n"
 #endif
 );
 
-/* Where its code is. */
+/* The address of fetch()'s code. */
 static inline uintptr_t fetch_at(void) {
 #ifdef __arm__
-    return (uintptr_t)fetch & ~(uintptr_t)1; /* addresses of T32 functions have that bit */
+    return (uintptr_t)fetch & ~(uintptr_t)1; /* without the bit of T32 functions */
 #else
     return (uintptr_t)fetch;
 #endif
 }
 
-/* Of the thread that the signal has interrupted; AT may be changed. */
+/* pc_of() and argument_of(): of the interrupted thread; AT may be changed. */
 #if defined __aarch64__
 static unsigned long long *argument_of(ucontext_t *c) { return &c->uc_mcontext.regs[0]; }
 static inline uintptr_t pc_of(const ucontext_t *c) { return c->uc_mcontext.pc; }

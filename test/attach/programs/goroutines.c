@@ -1,12 +1,12 @@
 /*
- * Has stacks as Go's scheduler keeps them, whose owners were stopped in the middle of what a patch
- * would cover, and lets them go on from there, over and over, until its standard input ends; checks
- * what they then compute and says "right". Half of the stacks tell where they stopped, the others
- * do not, as if they ran. With -DSTRIPPED (of the assembler, too) nothing tells where the stacks
- * are, nor of what function that is.
+ * Lays out stacks as Go's scheduler keeps them. Their owners were stopped inside the bytes that a
+ * patch covers. The program resumes them again and again until standard input ends, checks their
+ * results, and prints "right". Half of the stacks name the place where they stopped. The others do
+ * not, as if their goroutines ran. With -DSTRIPPED (also of the assembler) no symbol names the list
+ * of stacks or its function.
  *
- * On 32-bit Arm it is A32, and fixed in memory. What it maps there makes it large, so that what a
- * patch would cover is two instructions.
+ * On 32-bit Arm the program is A32 at a fixed address. Its mappings make it large, so a patch
+ * covers two instructions.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -35,7 +35,7 @@ __asm__(".section .gopclntab, \"a\"\n\t"
 #define LIST "runtime.allgs"
 #endif
 
-struct goroutine { /* what Go's begins with */
+struct goroutine { /* the first fields of Go's */
     uintptr_t *low, *high;
     uintptr_t guards[2], panic, defer;
     const void *machine;
@@ -48,8 +48,8 @@ static struct {
     uintptr_t count, capacity;
 } list __asm__(LIST) __attribute__((used)) = {pointers, COUNT, COUNT};
 
-/* What a signal, and no code, may stop at: behind the first instruction of same. resume(SP) goes on
- * at the address on SP, and returns what comes out. */
+/* A place, behind the first instruction of same, where a signal may stop a thread but no branch
+ * leads. resume(SP) continues at the address that SP points to, and returns the result. */
 static volatile uintptr_t stopped_at = STOPPED_AT;
 uintptr_t same(uintptr_t n);
 uintptr_t resume(uintptr_t *sp);
@@ -121,7 +121,7 @@ static void prepare(int i) {
     pointers[i] = g;
 }
 
-/* Returns whether what came out is right. */
+/* Continues goroutine I; returns whether the result is right. */
 __attribute__((noinline)) static int go_on(int i, uintptr_t n) {
     uintptr_t *sp = goroutines[i].high - 16 - i % 300;
     sp[1] = n;

@@ -1,8 +1,8 @@
 /*
- * Lets a thread of the kernel, which is listed among its own, wait for something to read
- * (io_uring), and computes, until its standard input ends. The read must be right then, and not
- * have ended before; says "right". It says "ready" when all of it is so. Ends with 77 where there
- * is no io_uring.
+ * A kernel thread (io_uring), which /proc lists among the program's own threads, waits to read from
+ * a pipe. Meanwhile the main thread computes, until standard input ends. The read must not end
+ * earlier, and must then be right. Prints "ready" when the read waits, and "right" at the end. Ends
+ * with 77 if there is no io_uring.
  */
 #include <linux/io_uring.h>
 #include <poll.h>
@@ -25,7 +25,7 @@ static char *map(int fd, size_t size, off_t at) {
     return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, at);
 }
 
-/* Asks for a read of FD that the kernel is to wait for in a thread of its own. */
+/* Requests a read of FD, for which the kernel waits in a thread of its own. */
 static bool ask(struct ring *r, int fd, char *bytes, unsigned size) {
     struct io_uring_params p = {.flags = 0};
     r->fd = (int)syscall(SYS_io_uring_setup, ENTRIES, &p);

@@ -1,10 +1,10 @@
 /*
- * What 64-bit programs of x86-64 have from 32-bit ones: code in a segment of theirs, and system
- * calls by "int $0x80", which have other numbers. Says "ready", does all of it by turns in its only
- * thread until its standard input ends, says "right"; or "cannot", with status 77, where the kernel
- * has none of that.
+ * Uses 32-bit features in a 64-bit x86-64 program: code in a 32-bit segment, and system calls by
+ * "int $0x80", whose numbers differ. Prints "ready" and uses them in turn, in its only thread,
+ * until standard input ends; then prints "right". Prints "cannot" and ends with 77 if the kernel
+ * lacks these features.
  *
- * With USES_PTRACE it is a program that traces others, for all that its imports tell.
+ * With USES_PTRACE its imports make it look like a program that traces others.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,11 +21,12 @@
 
 #define KEEP __attribute__((noinline, noclone, noipa))
 
-/* Linux arch/x86/entry/syscalls/syscall_32.tbl. IOPERM is 64-bit programs' ptrace. */
+/* Linux arch/x86/entry/syscalls/syscall_32.tbl. IOPERM has the number of ptrace in 64-bit programs.
+ */
 enum { READ = 3, GETPID = 20, IOPERM = 101, NANOSLEEP = 162, EPOLL_CREATE = 254, EPOLL_WAIT = 256 };
 enum { WAIT_MS = 30, TURNS = 100000000, LOW_BYTES = 65536 };
 
-/* Below 4 GB: a page of code; the far pointer to it, memory for calls, and a stack. */
+/* Below 4 GB: a page of code, a far pointer to it, memory for calls, and a stack. */
 static struct low {
     uint8_t code[4096];
     struct __attribute__((packed)) {
@@ -45,7 +46,7 @@ KEEP static int call(int number, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
     return result;
 }
 
-/* Runs the code of far pointer RDI on the stack RSI with RDX in ecx; what that leaves in eax. */
+/* Runs the code at the far pointer RDI on the stack RSI with RDX in ecx; returns its eax. */
 uint32_t narrow(const void *pointer, void *stack, uint64_t times);
 __asm__(".text\n"
         ".type narrow, @function\n"
@@ -70,7 +71,8 @@ static void require(int right, const char *what, long got) {
 }
 
 static void prepare(void) {
-    /* xor %eax,%eax; 1: inc %eax; dec %ecx; jnz 1b; lret: other instructions in 64-bit code */
+    /* xor %eax,%eax; 1: inc %eax; dec %ecx; jnz 1b; lret: in 64-bit code these bytes differ in
+     * meaning */
     static const uint8_t code[] = {0x31, 0xc0, 0x40, 0x49, 0x75, 0xfc, 0xcb};
     low = mmap(NULL, sizeof *low, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT,
                -1, 0);
@@ -97,7 +99,7 @@ static void wait_by_calls(int epoll, int pipe_end) {
     r = call(NANOSLEEP, address(low->words), 0, 0, 0);
     require(r == 0, "nanosleep", r);
     r = call(READ, (uint32_t)pipe_end, address(low->words), 8, 0);
-    require(r == 1, "read", r); /* a part, which is no part of what 3 is in 64-bit programs */
+    require(r == 1, "read", r); /* less than asked for; to 64-bit programs 3 is close() */
     r = call(IOPERM, 0, 0, 1, 0);
     require(r == -EINVAL || r == -ENOSYS, "ioperm", r);
 }

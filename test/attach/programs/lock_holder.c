@@ -1,7 +1,7 @@
 /*
- * Threads hold the lock of malloc, and those of the dynamic linker, until its standard input ends;
- * one asks the vDSO for the time, again and again, and one computes. Checks that time does not go
- * back, and says "right". It says "ready" when all of it is so.
+ * Threads hold the locks of malloc and of the dynamic linker until standard input ends. One more
+ * thread reads the time from the vDSO, and one computes. Prints "ready" when all of them are at
+ * work, and "right" at the end if the time never went back.
  */
 #include <link.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int holders, over;
 static _Atomic long asked, computed;
 
-/* As that of the C library, but that the lock can be held. */
+/* The C library's malloc, with a lock that a thread can hold. */
 void *malloc(size_t size) {
     pthread_mutex_lock(&lock);
     void *p = __libc_malloc(size);
@@ -80,8 +80,8 @@ int main(void) {
     static char room[BUFSIZ];
     const struct timespec nap = {.tv_nsec = 1000000};
     pthread_t threads[COUNT];
-    setvbuf(stdout, room, _IOFBF, sizeof room); /* or it would be allocated */
-    for (int i = COUNT; i-- > 0;)               /* those that hold locks last */
+    setvbuf(stdout, room, _IOFBF, sizeof room); /* otherwise stdio would allocate it */
+    for (int i = COUNT; i-- > 0;)               /* the threads that hold locks last */
         if (pthread_create(&threads[i], NULL, all[i], NULL) != 0)
             return 1;
     while (holders < HOLDERS || !asked || !computed)

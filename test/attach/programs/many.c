@@ -1,13 +1,13 @@
 /*
- * Has many threads, or much memory, and computes until its standard input ends; checks all results
- * and says "right". It says "ready" when all of it runs.
+ * Has many threads, or much memory, and computes until standard input ends. Checks all results.
+ * Prints "ready" when all of it runs, and "right" at the end.
  *
  *     many births RATE      threads that are created and end, RATE a second
  *     many forks COUNT      children of its only thread, COUNT at a time
- *     many threads COUNT    as many that compute and rest in turn
- *     many megabytes COUNT  as much memory, all of it written, which one thread reads
+ *     many threads COUNT    COUNT threads that compute and rest in turn
+ *     many megabytes COUNT  COUNT megabytes, all written, which one thread reads
  *
- * What it is kept from of the births it makes up for, and says how many there were.
+ * If births fall behind RATE, the program catches up later. It prints how many threads it made.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -55,7 +55,7 @@ static void rest_ns(int64_t ns) {
         nanosleep(&nap, NULL);
 }
 
-static void bear_batch(long number) {
+static void create_batch(long number) {
     pthread_t threads[BATCH];
     void *result;
     for (long i = 0; i < BATCH; i++)
@@ -68,7 +68,7 @@ static void bear_batch(long number) {
 static void *births(void *rate) {
     int64_t begin = now_ns();
     for (long n = 0; !over; n += BATCH) {
-        bear_batch(n);
+        create_batch(n);
         rest_ns(begin + (int64_t)SECOND_NS * (n + BATCH) / (intptr_t)rate - now_ns());
     }
     return NULL;
@@ -120,7 +120,7 @@ static void *fill(long megabytes) {
     return &m;
 }
 
-/* Makes COUNT children, which end at once, until INPUT says something. */
+/* Makes COUNT children at a time, which end at once, until INPUT is readable. */
 static void forks(long count, struct pollfd *input) {
     pid_t children[BATCH];
     int status, ready = 0;

@@ -1,9 +1,12 @@
 /*
- * no_thread_pointer [CALLS | warded]: tasks without a thread pointer, each but the first made by
- * one of them, all of which call step() at the same time: CALLS times, or until standard input
- * ends. Every other one sleeps most of the time. Without CALLS it says in the end whether they
- * still have none; on 32-bit Arm those that sleep may have been left with one. "warded": the kernel
- * would kill it for setting one there.
+ * Tasks without a thread pointer call step() at the same time, CALLS times or until standard input
+ * ends. Each task but the first is made by the one before. Every other task sleeps most of the
+ * time. Without CALLS the program prints "right" if the tasks still have no thread pointer. On
+ * 32-bit Arm those that sleep may have been assigned one.
+ *
+ *     no_thread_pointer [CALLS | warded]
+ *
+ * With "warded" a seccomp filter kills the program if it sets a thread pointer on 32-bit Arm.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -46,7 +49,7 @@ static uintptr_t thread_pointer(void) {
 
 BARE unsigned long step(unsigned long n) { return n + 1; }
 
-/* So that two seconds of it are not too much to record. */
+/* Limits the rate of calls, so that two seconds of them can be recorded. */
 static BARE void pass_time(void) {
     for (volatile int i = 0; i < 20000; i++)
         ;
@@ -54,7 +57,7 @@ static BARE void pass_time(void) {
 
 static bool sleeps(unsigned long task) { return task % 2; }
 
-/* Without libc's own sleep, which wants a thread pointer. So does what binds a call lazily. */
+/* Sleeps without libc, whose sleep and whose lazy binding need a thread pointer. */
 static BARE void rest(void) {
     const struct { long seconds, ns; } some = {0, 2000000};
     syscall(SYS_nanosleep, &some, NULL);
@@ -73,7 +76,7 @@ static int work(void *argument);
 
 static BARE int work(void *argument) {
     unsigned long task = (unsigned long)argument, calls = 0;
-    if (task + 1 < TASKS) /* without CLONE_SETTLS: it begins with what this one has */
+    if (task + 1 < TASKS) /* without CLONE_SETTLS: the child has its parent's thread pointer */
         clone(work, stacks[task + 1] + STACK_BYTES, THREAD, (void *)(task + 1));
     __atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST);
     while (most ? calls < most : !over) {
@@ -89,7 +92,7 @@ static BARE int work(void *argument) {
 }
 
 #ifdef __arm__
-static bool ward(void) {
+static bool forbid_setting(void) {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __ARM_NR_set_tls, 0, 1),
@@ -101,11 +104,11 @@ static bool ward(void) {
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 #else
-static bool ward(void) { return false; }
+static bool forbid_setting(void) { return false; }
 #endif
 
 int main(int count, char **arguments) {
-    if (count > 1 && !strcmp(arguments[1], "warded") && !ward()) {
+    if (count > 1 && !strcmp(arguments[1], "warded") && !forbid_setting()) {
         puts("cannot");
         return 1;
     }

@@ -1,10 +1,10 @@
 /*
- * A program whose calls are known, to be attached to in the middle of them: says "ready", and, when
- * its standard input ends, returns from all of them and says "right".
+ * Has known calls open when spoor attaches. Prints "ready"; when standard input ends it returns
+ * from all of them and prints "right".
  *
- *     nested   waits in calls, in five threads: in a recursion, in a handler on its thread's stack,
- *              in one on a stack of its own, in a coroutine, in the thread's first function
- *     turns    calls for ever: leaves, recursion, tail calls, large frames
+ *     nested   waits inside calls in five threads: in a recursion, in a handler on its thread's
+ *              stack, in one on an alternate stack, in a coroutine, in a thread's first function
+ *     turns    calls without end: leaves, recursion, tail calls, large frames
  */
 #include <poll.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ static int gate[2];
 static pthread_barrier_t all_stand;
 static volatile long sum;
 
-/* Until the gate is closed. */
+/* Waits until the gate is closed. */
 KEEP static void stand(void) {
     char byte;
     pthread_barrier_wait(&all_stand);
@@ -96,7 +96,7 @@ static void wait_for_end(void) {
         continue;
 }
 
-/* Closes the gate when everybody stands and standard input has ended. */
+/* Closes the gate when all threads wait there and standard input has ended. */
 static void *opens(void *arg) {
     pthread_barrier_wait(&all_stand);
     puts("ready");

@@ -1,8 +1,8 @@
 /*
- * Stands on a coroutine's stack when spoor comes: the next map below that of its thread's own
- * control block, with something between them that is unmapped later. Says "ready"; at the first
- * line of its standard input unmaps it, calls functions at the stack's end and says "done"; at the
- * last one says "right".
+ * Runs on a coroutine's stack when spoor attaches. The stack is the next mapping below the control
+ * block of its own thread; the mapping between them is removed later. Prints "ready". At the first
+ * line of input it unmaps that memory, calls functions at the end of the stack and prints "done".
+ * At the last line it prints "right".
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-/* On AArch64 little is free below the first thread's control block, on 32-bit Arm nothing. */
+/* Little memory is free below the first thread's control block on AArch64, none on 32-bit Arm. */
 #ifdef __aarch64__
 enum { STACK = 16 << 10, CALLS = 1000 };
 #else
@@ -28,7 +28,7 @@ static ucontext_t first, second;
 static char *between;
 static volatile long sum;
 
-/* The lowest address of the map that ADDR is in. */
+/* The lowest address of the mapping that ADDR is in. */
 static uintptr_t start_of_map(uintptr_t addr) {
     unsigned long start, end, found = 0;
     char line[4352];
@@ -58,8 +58,8 @@ static void coroutine(void) {
     wait_for_line();
 }
 
-/* Gives back "", or what is in its way. */
-static void *stand_aside(void *unused) {
+/* Returns "", or the reason why it cannot run. */
+static void *run_coroutine(void *unused) {
     uintptr_t block = (uintptr_t)__builtin_thread_pointer();
     char *wanted = (char *)start_of_map(block) - (size_t)2 * STACK; /* NOLINT */
     char *stack = mmap(wanted, (size_t)2 * STACK, PROT_READ | PROT_WRITE,
@@ -76,23 +76,23 @@ static void *stand_aside(void *unused) {
     return "";
 }
 
-/* With no guard below its stack. */
-static void *stand_aside_there(void) {
+/* The thread's stack has no guard below it. */
+static void *run_coroutine_in_thread(void) {
     void *ret = NULL;
     pthread_t thread;
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setguardsize(&attr, 0);
-    pthread_create(&thread, &attr, stand_aside, NULL);
+    pthread_create(&thread, &attr, run_coroutine, NULL);
     pthread_join(thread, &ret);
     return ret;
 }
 
 int main(void) {
-    static char buffers[2][4096]; /* maps must not change when things are printed */
+    static char buffers[2][4096]; /* printing must not change the memory map */
     setvbuf(stdin, buffers[0], _IOFBF, sizeof buffers[0]);
     setvbuf(stdout, buffers[1], _IOLBF, sizeof buffers[1]);
-    const char *way = in_another_thread ? stand_aside_there() : stand_aside(NULL);
+    const char *way = in_another_thread ? run_coroutine_in_thread() : run_coroutine(NULL);
     if (*way)
         return 77;
     puts("right");

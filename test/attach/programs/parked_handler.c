@@ -1,20 +1,22 @@
 /*
- * A signal's handler that stands aside as it is told to: it switches stacks, and goes on when the
- * scheduler there switches back. The signal comes at the second instruction of a function, which
- * is executed in a trampoline while that is patched. Says "ready", obeys lines of its standard
- * input, says "right" at the end of that.
+ * A signal handler switches to another stack and goes on when the scheduler there switches back.
+ * The signal comes at the second instruction of a function. That instruction runs in a trampoline
+ * while the function is patched. Prints "ready", obeys the lines of its input, and prints "right"
+ * at the end of it.
  *
  *     parked_handler KIND
  *
- *     fault    the signal comes, and its handler stands aside: says "aside, moved", or "aside,
- *              not moved" where the function itself was executed
- *     go on    the handler goes on; says "done" when what it has interrupted is done, right, and
- *              has used the memory again that the signal was told in, but for that of KIND "known"
- *     call     the function is called, and no signal comes: says "called"
+ *     fault    the signal comes and its handler switches stacks: prints "aside, moved", or
+ *              "aside, not moved" if the interrupted instruction was the function's own
+ *     go on    the handler goes on. Prints "done" when the interrupted function has ended with the
+ *              right result, and the memory of the signal frame has been used again (not if KIND is
+ *              "known")
+ *     call     calls the function without a signal: prints "called"
  *
- * KIND: what is computed, and is interrupted, has a stack that was "made", or its thread's "own",
- * the other one is the scheduler's; or the same, and the handler is on a stack for signals that
- * the kernel forgets meanwhile ("forgotten", SS_AUTODISARM) or knows on ("known").
+ * KIND is the stack on which the function runs: "made", or the thread's "own"; the scheduler runs
+ * on the other one. With "forgotten" and "known" it is as with "own", but the handler has an
+ * alternate signal stack, which the kernel disables meanwhile ("forgotten", SS_AUTODISARM) or not
+ * ("known").
  */
 #include <signal.h>
 #include <stdint.h>
@@ -31,7 +33,7 @@ enum { STACK = 256 << 10, USED = 32 << 10, NUMBER = 4711 };
 
 static ucontext_t computing, scheduling;
 static volatile long word = NUMBER;
-static volatile int moved, aside;
+static volatile int moved, parked;
 static int forgotten;
 
 static void *stack_new(void) {
@@ -44,13 +46,13 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     (void)info;
     moved = pc_of(c) - fetch_at() >= 16;
     *argument_of(c) = (uintptr_t)&word;
-    aside = 1;
+    parked = 1;
     swapcontext(&computing, &scheduling);
 }
 
 static void on_other(int sig) { (void)sig; }
 
-/* Uses what is below on the stack. */
+/* Overwrites the stack below this frame. */
 KEEP static void use_stack(void) {
     volatile char below[USED];
     for (size_t i = 0; i < sizeof below; i++)
@@ -86,11 +88,11 @@ static void compute(void) {
 static void schedule(void) {
     char line[64];
     for (;; swapcontext(&scheduling, &computing)) {
-        if (!aside)
+        if (!parked)
             continue;
         puts(moved ? "aside, moved" : "aside, not moved");
         expect(next_line(line, sizeof line) ? line : "", "go on\n");
-        aside = 0;
+        parked = 0;
     }
 }
 
@@ -102,7 +104,7 @@ static void take_signal_stack(int flags) {
 
 int main(int argc, char **argv) {
     static const int autodisarm = (int)(1u << 31); /* linux/signal.h: SS_AUTODISARM */
-    static char buffers[2][4096];                  /* memory must not be used as it comes */
+    static char buffers[2][4096];                  /* printing must not use new memory */
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     struct sigaction other = {.sa_handler = on_other, .sa_flags = SA_ONSTACK};
     const char *kind = argc > 1 ? argv[1] : "own";

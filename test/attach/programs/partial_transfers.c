@@ -1,9 +1,9 @@
 /*
- * As transfers.c does, in calls that wait until all is done by other rules: until so much has come
- * as was agreed on, until all of several packets are sent, until a pipe is empty.
+ * As transfers.c, with calls that wait by other rules: until an agreed amount has come, until all
+ * of several packets are sent, until a pipe is empty.
  *
  *     partial_transfers whole    each call does all that it waits for
- *     partial_transfers parts    what a call has left is done by another
+ *     partial_transfers parts    another call does what a call has left
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -21,7 +21,7 @@ enum { LEAST = 60, SPLICED = 400000, COPIED = 64 << 20 };
 
 static uint8_t pattern[SPLICED + PERIOD];
 
-/* ---- what drips into one end is gathered at the other ---- */
+/* ---- many small parts written at one end are gathered at the other ---- */
 
 static struct drops {
     const char *name;
@@ -31,7 +31,7 @@ static struct drops {
     pthread_t dripper, gatherer;
 } drops[4];
 
-static void *dripping(void *which) {
+static void *writing_parts(void *which) {
     const struct drops *d = which;
     for (size_t phase = 0; !over; phase = (phase + DRIP) % PERIOD) {
         require(write(d->ends[1], pattern + phase, DRIP) == DRIP, d->name, -1);
@@ -105,7 +105,7 @@ static void begin_drops(void) {
     connect_ends(drops[3].ends);
     setsockopt(drops[3].ends[0], SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
     for (struct drops *d = drops; d < drops + 4; d++) {
-        pthread_create(&d->dripper, NULL, dripping, d);
+        pthread_create(&d->dripper, NULL, writing_parts, d);
         pthread_create(&d->gatherer, NULL, gathering, d);
     }
 }
@@ -160,7 +160,7 @@ static void *splicing(void *unused) {
     return unused;
 }
 
-static void *sipping(void *unused) {
+static void *receiving_slowly(void *unused) {
     uint8_t bytes[8000];
     size_t phase = 0;
     for (ssize_t n; (n = read(streams[0], bytes, sizeof bytes)) > 0;) {
@@ -190,8 +190,8 @@ static void *copying(void *unused) {
     return unused;
 }
 
-static void *(*const others[])(void *) = {sending_packets, reading_packets, splicing, sipping,
-                                          copying};
+static void *(*const others[])(void *) = {sending_packets, reading_packets, splicing,
+                                          receiving_slowly, copying};
 enum { OTHERS = sizeof others / sizeof *others };
 
 int main(int argc, char **argv) {

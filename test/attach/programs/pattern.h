@@ -1,5 +1,7 @@
-/* What programs share that check all bytes they pass on: a pattern known beforehand (transfers.c,
- * partial_transfers.c). Each includes it once. */
+/*
+ * A pattern of bytes known beforehand, with which transfers.c and partial_transfers.c check all
+ * bytes that they pass on. Each program includes this file once.
+ */
 #pragma once
 
 #include <errno.h>
@@ -14,14 +16,14 @@
 enum { PERIOD = 251 };
 
 static _Atomic bool over; /* no new transfers are begun */
-static bool whole;        /* every call does all that it was asked to */
+static bool whole;        /* each call does all that it was asked to */
 
 static void fill_pattern(uint8_t *pattern, size_t size) {
     for (size_t i = 0; i < size; i++)
         pattern[i] = (uint8_t)(i % PERIOD);
 }
 
-/* Ends the program, telling WHAT is wrong and what it GOT. */
+/* Ends the program with the message WHAT and the value GOT unless RIGHT. */
 __attribute__((noinline)) static void require(bool right, const char *what, long got) {
     if (right)
         return;

@@ -1,13 +1,13 @@
 /*
- * Preempts what it computes as some schedulers of coroutines do: a signal's handler switches to
- * another stack and stands aside, until the scheduler there switches back. The signal comes where
- * a patch would cover what it has interrupted. Over and over, until its standard input ends; checks
- * what is computed, and says "right".
+ * Preempts a computation as some coroutine schedulers do: a signal handler switches to the
+ * scheduler's stack and stays suspended until the scheduler switches back. The signal comes inside
+ * the bytes that a patch covers. This repeats until standard input ends. Checks all results and
+ * prints "right".
  *
- *     preempted made    computes on a stack that it has made, its thread's own is the scheduler's
+ *     preempted made    computes on a stack that it has made; the scheduler has the thread's own
  *     preempted own     the other way round
- *     preempted signal  the same, and the handler has a stack of its own (sigaltstack)
- *     preempted kept    the same, and the kernel does not forget it meanwhile
+ *     preempted signal  as "own", with an alternate signal stack (SS_AUTODISARM)
+ *     preempted kept    as "signal", but the kernel does not disable that stack meanwhile
  */
 #include <poll.h>
 #include <signal.h>
@@ -38,8 +38,8 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     swapcontext(&computing, &scheduling);
 }
 
-/* Where the kernel FORGETS it while a handler is on it the next signal does not begin it anew; none
- * comes in the meantime. */
+/* FORGETS: the kernel disables the stack while a handler runs on it (SS_AUTODISARM). The next
+ * signal then does not start at its top again, but none comes in the meantime. */
 static void take_signal_stack(int forgets) {
     static const int autodisarm = (int)(1u << 31); /* linux/signal.h: SS_AUTODISARM */
     stack_t stack = {.ss_sp = stack_new(), .ss_size = STACK, .ss_flags = forgets ? autodisarm : 0};
@@ -80,9 +80,8 @@ int main(int argc, char **argv) {
     makecontext(other, made ? compute : schedule, 0);
     int forgets = argc > 1 && strcmp(argv[1], "signal") == 0;
     int keeps = argc > 1 && strcmp(argv[1], "kept") == 0;
-    if (forgets || keeps)
-        take_signal_stack(
-            forgets); /* below the other: what is above a stack pointer is looked through */
+    if (forgets || keeps) /* below the other stack: spoor searches above a stack pointer */
+        take_signal_stack(forgets);
     puts("ready");
     fflush(stdout);
     (made ? schedule : compute)();

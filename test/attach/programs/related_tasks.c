@@ -1,19 +1,19 @@
 /*
- * Makes kin of itself, over and over, until its standard input ends; checks how each ends, and says
- * "right". It says "ready" when all of it runs.
+ * Makes related tasks again and again until standard input ends. Checks how each ends, and prints
+ * "right". Prints "ready" when all of it runs.
  *
  *     related_tasks sharers
- *         children that share its memory: by vfork, which execute or end, or by clone; one stays
+ *         children that share its memory: by vfork, which exec or end, or by clone; one stays
  *
  *     related_tasks strays [MS]
- *         children that share its memory, kept from whoever traces it (CLONE_UNTRACED); each second
- *         one lives for so long
+ *         children that share its memory and are kept from tracers (CLONE_UNTRACED); every other
+ *         one lives for MS
  *
  *     related_tasks waits
- *         waits for children of vfork, nearly all the time; and nobody's gs base (x86-64) is left
+ *         waits for children of vfork nearly all the time; no task's gs base is free (x86-64)
  *
  *     related_tasks execs
- *         it executes itself
+ *         executes itself
  *
  *     related_tasks asked
  *         computes on several threads; executes itself at SIGUSR1, forks at SIGUSR2
@@ -22,7 +22,7 @@
  *         ends with status N, after some work
  *
  *     related_tasks traps
- *         calls a function that only a breakpoint serves (x86-64)
+ *         calls a function that only a breakpoint can patch (x86-64)
  */
 #include <errno.h>
 #include <poll.h>
@@ -75,7 +75,7 @@ __attribute__((noinline, noclone)) static int breakpoint(int *sum, int times) {
 }
 #endif
 
-/* ---- those that share its memory ---- */
+/* ---- children that share memory ---- */
 
 __attribute__((noinline)) static void await(pid_t child, const char *what) {
     int status;
@@ -88,7 +88,7 @@ __attribute__((noinline)) static void await(pid_t child, const char *what) {
     done++;
 }
 
-/* A child of vfork may write nothing of ours: what it is given is there already. */
+/* A child of vfork may not write the shared memory: its arguments are prepared before. */
 static void *vforking(void *path) {
     char *const words[] = {path, "child", "7", NULL};
     while (!over) {
@@ -121,7 +121,7 @@ static char *stack_new(void) {
     return stack;
 }
 
-/* Its memory is shared, nothing else: no thread's. */
+/* The child shares memory, but no thread's data. */
 static void *cloning(void *unused) {
     static _Atomic bool at_once = true;
     char *stack = stack_new();
@@ -135,7 +135,7 @@ static void *cloning(void *unused) {
     return unused;
 }
 
-/* Until the standard input ends. */
+/* Returns when standard input ends. */
 static void go_on_with(const pthread_t threads[2]) {
     puts("ready");
     fflush(stdout);
@@ -156,7 +156,8 @@ static void sharers(char *path) {
     await(child, "shared all the time");
 }
 
-/* Lives for longer than spoor stays; or spoor is there when it begins, or leaves meanwhile. */
+/* Children of two kinds: the first outlives spoor's stay, the second ends at once. spoor may attach
+ * when one begins, or leave while one runs. */
 static void *straying(void *life_ms) {
     const int kind = CLONE_VM | CLONE_UNTRACED | SIGCHLD;
     static _Atomic bool at_once = true;
@@ -181,9 +182,9 @@ static void strays(int life_ms) {
     go_on_with(threads);
 }
 
-/* ---- those that it waits for ---- */
+/* ---- children that the parent waits for ---- */
 
-/* No thread of ours sets it. */
+/* No thread of this program sets the gs base. */
 static bool has_no_gs_base(void) {
 #if defined __x86_64__
     enum { ARCH_GET_GS = 0x1004 };
@@ -220,9 +221,9 @@ static void waits(void) {
     pthread_join(thread, NULL);
 }
 
-/* ---- alone ---- */
+/* ---- no relatives ---- */
 
-/* Its call may be the one that is struck (strike.c). */
+/* This system call may be the one at which strike.c strikes. */
 static bool goes_on(int ms) {
     struct pollfd input = {.fd = 0, .events = POLLIN};
     return poll(&input, 1, ms) <= 0;
@@ -242,7 +243,7 @@ static void execs(char **argv) {
     }
 }
 
-/* ---- when it is asked to ---- */
+/* ---- on request ---- */
 
 static volatile sig_atomic_t asked;
 

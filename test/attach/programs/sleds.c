@@ -1,7 +1,7 @@
 /*
- * Built with XRay's sleds (clang -fxray-instrument): computes on several threads until its standard
- * input ends, checks all results, and says "right". It says "ready" when all of it runs, answers
- * "p" when its sleds are patched, and "u" when they are not any more.
+ * A program with XRay's sleds (clang -fxray-instrument). Computes on several threads until standard
+ * input ends, checks all results, and prints "right". Prints "ready" when all threads run, "p" when
+ * its sleds are patched, and "u" when they are no longer patched.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -43,7 +43,7 @@ NOINLINE static long fib(long n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 NOINLINE static long leaf(long n) { return n * 7 + zero; }
 NOINLINE static long jumps(long n) { return leaf(n + 1 + zero); }
 
-/* These have no room beside their sleds. */
+/* These functions have no room beside their sleds. */
 NOINLINE static void empty(void) { __asm__ volatile(""); }
 NOINLINE static void early(long n) {
     if (n > 3)
@@ -52,7 +52,7 @@ NOINLINE static void early(long n) {
     zero = 0;
 }
 
-/* Pages of code in which nothing is patched but what is in sleds. */
+/* Pages of code in which only sleds are patched. */
 #define MORE(n)                                                                                    \
     NOINLINE __attribute__((used)) static void more_##n(void) { __asm__ volatile(""); }
 #define MORE_8(n)                                                                                  \

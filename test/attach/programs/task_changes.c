@@ -1,13 +1,12 @@
 /*
- * Says "ready", computes on several threads until its standard input ends, and says "right". Once,
- * when a byte comes through the pipe "now", a thread does something that changes who there is to be
- * traced:
+ * Prints "ready", computes on several threads until standard input ends, and prints "right". When a
+ * byte comes through the pipe "now", a thread changes once which tasks exist:
  *
  *     task_changes exec       the first thread executes this program again
- *     task_changes takeover   another one does
- *     task_changes fork       makes a child; vfork: and waits until that has ended
+ *     task_changes takeover   another thread does
+ *     task_changes fork       makes a child; vfork: and waits until the child has ended
  *     task_changes thread     makes a thread
- *     task_changes end        a thread ends; first: the first one
+ *     task_changes end        a thread ends; first: the first thread ends
  *     task_changes exit       the process ends, with status 7
  */
 #include <fcntl.h>
@@ -48,13 +47,13 @@ static pthread_t start(void *(*function)(void *)) {
     return thread;
 }
 
-/* What the C library loads for that is there from then on. */
+/* From then on the libraries that the C library loads for pthread_exit() stay loaded. */
 static void *leaving(void *unused) {
     pthread_exit(unused);
     return unused;
 }
 
-/* All others stop at the end of the process. */
+/* Ends the process: all other threads stop. */
 static void *watching(void *unused) {
     for (char c; read(0, &c, 1) != 0;)
         continue;

@@ -1,6 +1,4 @@
-/*
- * Writes a title over all of its arguments, as servers do, and waits until its standard input ends.
- */
+/* Writes a title over all of its arguments, as servers do, and waits until standard input ends. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

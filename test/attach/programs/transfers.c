@@ -1,12 +1,12 @@
 /*
- * Sends and receives more at once than others take or give at once, in all kinds of calls that wait
- * until all is done, until its standard input ends. Checks how much each says that it has done, and
- * all bytes; says "right". It says "ready" when all of it runs.
+ * Sends and receives more at once than the other side takes or gives at once. Uses all kinds of
+ * calls that wait until all is done, until standard input ends. Checks each result and all bytes,
+ * and prints "right". Prints "ready" when all of it runs.
  *
  *     transfers whole    each call does all that it was asked to
- *     transfers parts    what a call has left is done by another
- *     transfers slow     the same, to others who are slow
- *     transfers stuck    only waits to write, to somebody who does not read; that is done in part
+ *     transfers parts    another call does what a call has left
+ *     transfers slow     as "whole", with a slow other side
+ *     transfers stuck    only waits to write to a pipe that nobody reads; a part is written
  */
 #include <pthread.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 
 #include "pattern.h"
 
-enum { QUICK = 1, SLOW = 300 }; /* ms between sips */
+enum { QUICK = 1, SLOW = 300 }; /* milliseconds between reads */
 enum { SIZE = 300000, SIP = 8000, PIECES = 150, MESSAGES = 20, STREAMS = 5 };
 
 static uint8_t pattern[SIZE + PERIOD];
@@ -55,7 +55,7 @@ static ssize_t by_sendmsg(int fd, const uint8_t *bytes, size_t size) {
     return sendmsg(fd, &message, 0);
 }
 
-/* The file holds the pattern, too. */
+/* The file holds the pattern as well. */
 static ssize_t by_sendfile(int fd, const uint8_t *bytes, size_t size) {
     static _Atomic int file = -1;
     off_t at = bytes - pattern;
@@ -77,7 +77,7 @@ static struct stream {
                       {"sendmsg", by_sendmsg, {0, 0}, 0, 0},
                       {"sendfile", by_sendfile, {0, 0}, 0, 0}};
 
-/* Returns how far the pattern has come. */
+/* Sends until the program is over; returns the position in the pattern. */
 __attribute__((noinline)) static size_t send_all(const struct stream *s, size_t phase) {
     for (size_t done = 0; done < SIZE;) {
         ssize_t n = s->send(s->ends[1], pattern + (phase + done) % PERIOD, SIZE - done);
@@ -95,7 +95,7 @@ static void *sending(void *stream) {
     return NULL;
 }
 
-static void *sipping(void *stream) {
+static void *receiving_slowly(void *stream) {
     const struct stream *s = stream;
     uint8_t bytes[SIP];
     size_t phase = 0;
@@ -109,15 +109,15 @@ static void *sipping(void *stream) {
 
 /* ---- receiving ---- */
 
-static int sips[2], letters[2];
+static int parts_pipe[2], letters[2];
 static _Atomic bool all_read;
 
-static void *dripping(void *unused) {
+static void *writing_parts(void *unused) {
     for (size_t phase = 0; !over; phase = (phase + SIP) % PERIOD) {
-        require(write(sips[1], pattern + phase, SIP) == SIP, "drip", 0);
+        require(write(parts_pipe[1], pattern + phase, SIP) == SIP, "drip", 0);
         rest_ms(1);
     }
-    close(sips[1]);
+    close(parts_pipe[1]);
     return unused;
 }
 
@@ -125,7 +125,7 @@ static void *gathering(void *unused) {
     static uint8_t bytes[SIZE];
     size_t phase = 0;
     for (ssize_t n = 1; n > 0; phase = (phase + (size_t)n) % PERIOD) {
-        n = recv(sips[0], bytes, sizeof bytes, MSG_WAITALL);
+        n = recv(parts_pipe[0], bytes, sizeof bytes, MSG_WAITALL);
         require(n == SIZE || over || (!whole && n > 0), "recv", n);
         require(n < 0 || memcmp(bytes, pattern + phase, (size_t)n) == 0, "received", n);
     }
@@ -168,22 +168,22 @@ static void *drawing(void *unused) {
     return unused;
 }
 
-static void *(*const others[])(void *) = {dripping, gathering, writing_letters, reading_letters,
-                                          drawing};
+static void *(*const others[])(void *) = {writing_parts, gathering, writing_letters,
+                                          reading_letters, drawing};
 enum { OTHERS = sizeof others / sizeof *others };
 
-static int stuck[2];
+static int unread_pipe[2];
 
-static void *writing_in_vain(void *unused) {
-    ssize_t n = write(stuck[1], pattern, SIZE);
+static void *writing_unread(void *unused) {
+    ssize_t n = write(unread_pipe[1], pattern, SIZE);
     require(n > 0 && n < SIZE, "in vain", n);
     return unused;
 }
 
-static int wait_in_vain(void) {
+static int wait_unread(void) {
     pthread_t thread;
-    require(pipe(stuck) == 0, "pipe", 0);
-    pthread_create(&thread, NULL, writing_in_vain, NULL);
+    require(pipe(unread_pipe) == 0, "pipe", 0);
+    pthread_create(&thread, NULL, writing_unread, NULL);
     puts("ready");
     fflush(stdout);
     for (char c; read(0, &c, 1) != 0;)
@@ -196,19 +196,19 @@ static int wait_in_vain(void) {
 int main(int argc, char **argv) {
     pthread_t threads[OTHERS];
     if (argc > 1 && strcmp(argv[1], "stuck") == 0)
-        return wait_in_vain();
+        return wait_unread();
     if (argc > 1 && strcmp(argv[1], "slow") == 0)
         pause_ms = SLOW;
     whole = pause_ms == SLOW || (argc > 1 && strcmp(argv[1], "whole") == 0);
     fill_pattern(pattern, sizeof pattern);
-    socketpair(AF_UNIX, SOCK_STREAM, 0, sips);
+    socketpair(AF_UNIX, SOCK_STREAM, 0, parts_pipe);
     socketpair(AF_UNIX, SOCK_DGRAM, 0, letters);
     for (struct stream *s = streams; s < streams + STREAMS; s++) {
         require(s == streams ? pipe(s->ends) == 0
                              : socketpair(AF_UNIX, SOCK_STREAM, 0, s->ends) == 0,
                 s->name, 0);
         pthread_create(&s->sender, NULL, sending, s);
-        pthread_create(&s->receiver, NULL, sipping, s);
+        pthread_create(&s->receiver, NULL, receiving_slowly, s);
     }
     for (int i = 0; i < OTHERS; i++)
         pthread_create(&threads[i], NULL, others[i], NULL);

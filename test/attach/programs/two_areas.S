@@ -1,5 +1,7 @@
-/* Linked to busy.c, which is static then and at an address of its own: leaves room for trampolines in two
-   places only, one on each side of MID, neither of which has enough for all functions. */
+/*
+ * Linked into busy.c, which is then static and at a fixed address. Leaves room for trampolines in
+ * two places only, one on each side of MID. Neither has room for all functions.
+ */
     .section far, "aw", @nobits
     .zero 0x7fff0000
     .section mid, "aw", @nobits

@@ -1,12 +1,10 @@
 /*
- * A thread that waits in the kernel, where no tracer can stop it, as those do whose file system
- * does not answer. Says "ready", obeys lines of its standard input, says "right" at the end of
- * that.
+ * A thread waits in the kernel where no tracer can stop it, as if its file system did not answer.
+ * Another thread works all the time and checks its results. Prints "ready", obeys the lines of its
+ * input, and prints "right" at the end of it.
  *
- *     wait     a thread begins to wait; says "waits"
- *     go on    it goes on; says "done" when it is through with work of its own behind that
- *
- * Another thread works all the time, and checks what comes of it.
+ *     wait     a thread begins to wait; prints "waits"
+ *     go on    the thread goes on; prints "done" when its own work after that is done
  */
 #include <pthread.h>
 #include <sched.h>
@@ -41,8 +39,8 @@ static void *work(void *arg) {
     return arg;
 }
 
-/* Its maker waits for it as for a child of vfork, of which no tracer is told; it has a copy of the
- * memory, and ends with the program. */
+/* The thread waits as for a child of vfork, but no tracer is informed of the child. The child has a
+ * copy of the memory, and ends with the program. */
 static void *wait_in_kernel(void *arg) {
     char byte;
     int status;
@@ -54,7 +52,7 @@ static void *wait_in_kernel(void *arg) {
         syscall(SYS_exit_group, 7);
     }
     require(waitpid((pid_t)child, &status, 0) == child && WEXITSTATUS(status) == 7, "child");
-    require(fib(15) == 610, "fib behind it");
+    require(fib(15) == 610, "fib after the wait");
     return arg;
 }
 

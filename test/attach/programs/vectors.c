@@ -1,7 +1,7 @@
 /*
- * Three threads hold numbers of their own in all vector registers (of SVE, as wide as they are,
- * with predicates and FFR) while they call a function, until standard input ends: each register
- * must hold them still. Says "right" then; "cannot" where there is no SVE.
+ * Three threads hold numbers of their own in all vector registers while they call a function. This
+ * includes SVE at its full width, with predicates and FFR. Each register must still hold its number
+ * when standard input ends: then prints "right". Prints "cannot" if there is no SVE.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -17,14 +17,14 @@ enum { THREADS = 3, MOST_BYTES = 256, VECTORS = 32, PREDICATES = 16, CALLS = 500
 enum { HAS_SVE = 1 << 22 };
 
 struct vectors {
-    uint8_t vectors[VECTORS * MOST_BYTES]; /* one behind the other, as long as they are */
+    uint8_t vectors[VECTORS * MOST_BYTES];                 /* consecutive, at their actual size */
     uint8_t predicates[(PREDICATES + 1) * MOST_BYTES / 8]; /* the last is FFR */
 };
 
 static atomic_bool over;
 
-/* Loads all from HELD, calls step() so often, stores all to FOUND. Returns the bytes of a vector.
- */
+/* Loads all registers from HELD, calls step() so often, and stores all to FOUND. Returns the size
+ * of a vector in bytes. */
 uint64_t vectors_hold(const struct vectors *held, struct vectors *found, uint64_t calls);
 __asm__(".pushsection .text\n"
         "    .arch armv8.2-a+sve\n"

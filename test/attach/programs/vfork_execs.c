@@ -1,11 +1,12 @@
 /*
- * Children of vfork that execute another program, over and over, until the standard input ends;
- * says "right" if all of them have ended well.
+ * Children of vfork execute another program, again and again, until standard input ends. Prints
+ * "right" if all of them have ended well.
  *
  *     vfork_execs BYTES
- *         Their stacks may be so much larger that what the kernel maps for them lies BYTES lower
- * than for itself (man 2 personality: ADDR_NO_RANDOMIZE, by setarch -R); a multiple of the page's
- *         size, or 0.
+ *
+ * BYTES is a multiple of the page size, or 0. The stack limit of the children is larger, so that
+ * the kernel maps their memory BYTES lower than the parent's (personality(2): ADDR_NO_RANDOMIZE, by
+ * setarch -R).
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,7 +21,7 @@
 enum {
     THREADS = 4,
     STATUS = 7,
-    WORDS = 300, /* which the kernel copies meanwhile */
+    WORDS = 300, /* the kernel copies these words during execve() */
     WORD_BYTES = 4000
 };
 /* Smaller stacks make no difference (Linux arch/x86/mm/mmap.c, mmap_base()). */
@@ -31,7 +32,7 @@ static _Atomic long done, wrong;
 static struct rlimit stack;
 static char *words[WORDS + 1], *self;
 
-/* A child may write nothing of ours: what it is given is there already. */
+/* A child of vfork may not write the shared memory: its arguments are prepared before. */
 static void *executing(void *unused) {
     char *const command[] = {self, "child", NULL};
     while (!over) {

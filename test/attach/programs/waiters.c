@@ -1,8 +1,8 @@
 /*
- * A program that traces others, for all that its imports tell, so that it stops at system calls
- * under spoor. Its threads wait by a call that every signal ends (signal(7)), and do nearly nothing
- * else. Says "ready", and "right" when its standard input has ended, no wait was cut short, and
- * each has kept the registers that it keeps without a tracer.
+ * Its imports make it look like a program that traces others, so spoor stops it at system calls.
+ * Its threads wait, nearly all the time, in calls that every signal ends (signal(7)). Prints
+ * "ready". Prints "right" when standard input has ended, if no wait was cut short and each thread
+ * has the registers that it has without a tracer.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -19,8 +19,9 @@ enum { WAITERS = 6, WAIT_MS = 4 };
 static int epolls[WAITERS];
 static volatile int at_end;
 
-/* epoll_wait(2), or -errno; *KEPT: a register that is none of its arguments, and that the kernel
- * has another value in while a tracer looks at the call (AArch64, Arm). */
+/* Returns the result of epoll_wait(2), or -errno. *KEPT goes through a register that is no
+ * argument, and in which the kernel keeps another value while a tracer looks at the call (AArch64,
+ * Arm). */
 static long wait_call(int epoll, struct epoll_event *event, int ms, unsigned long *kept) {
 #if defined __x86_64__
     long result = SYS_epoll_wait;

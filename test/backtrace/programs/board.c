@@ -1,7 +1,7 @@
 /*
- * A program for a board of Cortex-M without anything: output by semihosting. With -DPROCESS
- * scenarios run on the process stack. One scenario faults in a handler that has interrupted another
- * one; of one the library prints what it prints of faults.
+ * A program for a bare Cortex-M board: output by semihosting. With -DPROCESS the scenarios run on
+ * the process stack. In one scenario a handler that has interrupted another handler faults. In
+ * another the library prints its own report of a fault.
  */
 #include "../../../backtrace/spoor_fault.h"
 #include "runtime.h"
@@ -36,7 +36,7 @@ void spoor_putchar(char c) {
     put_text(text, 1);
 }
 
-/* In place of the library's: walks in all ways or prints, and goes on behind the faulting
+/* Replaces the library's function: walks in all ways or prints, and resumes behind the faulting
  * instruction. */
 void spoor_fault(const struct spoor_regs *regs) {
     int go_on = 1;
@@ -60,7 +60,7 @@ __attribute__((noinline)) int s_service(int a) {
 
 __attribute__((noinline)) int s_printed(int a) { return leaf_with_locals(a) + 1; }
 
-/* The short way. Its sites are printed as the library's handler prints them. */
+/* Uses the short form; its sites are printed as the library's handler prints them. */
 __attribute__((noinline)) int s_here(int a) {
     spoor_word sites[4];
     size_t count = spoor_backtrace(sites, 4);
@@ -79,7 +79,7 @@ void run_more(void) {
     printing = 0;
 }
 
-/* Runs scenarios on the process stack, or goes on with the main one, from its top on. */
+/* Runs scenarios on the process stack, or again from the top of the main stack. */
 __attribute__((naked)) static void begin(spoor_word stack) {
     (void)stack;
 #ifdef PROCESS
@@ -100,7 +100,7 @@ void reset(void) {
     __asm__ volatile("dsb\n isb\n vmov.f32 s0, #1.0" ::: "s0", "memory");
 #endif
 #ifdef PROCESS
-    image.stacks[0].high = (spoor_word)stack_top - 0x800; /* below: of the process; above: main */
+    image.stacks[0].high = (spoor_word)stack_top - 0x800; /* between process and main stack */
     image.stacks[1].low = image.stacks[0].high;
     image.stacks[1].high = (spoor_word)stack_top;
 #endif

@@ -1,10 +1,10 @@
 /*
- * Chains of calls that end in a fault, in each shape that makes a walk hard. Built twice into each
- * program, as PART 0 and PART 1, which call each other: one A32 and one T32 in the rows of
- * interworking.
+ * Chains of calls that end in a fault, in each shape that makes a stack walk hard. Built twice into
+ * each program, as PART 0 and PART 1, which call each other. For interworking one part is A32 and
+ * one T32.
  *
- * Each scenario begins in a function named s_..., and matrix.py knows what it calls in what order.
- * The runtime's handler walks, and goes on behind the faulting instruction.
+ * Each scenario begins in a function named s_..., and matrix.py knows its calls and their order.
+ * The runtime's handler walks the stack, then resumes behind the faulting instruction.
  */
 #include <stdarg.h>
 
@@ -34,13 +34,13 @@ int many(int a, int b, int c, int d, int e, int f), finish(int a);
 long long wide_1(long long a, int b);
 void s_forever(void) __attribute__((noreturn));
 
-/* Behind all other functions, in this order: how a compiler orders them says nothing then. */
+/* Placed behind all other functions, in this order, whatever order the compiler chooses. */
 #define BEHIND(n) __attribute__((section("behind." #n)))
 int s_ending(void), s_ending_leaf(void), s_pointed(void), s_kept(void);
 extern void (*volatile kept_at)(int);
 void ending(int a) __attribute__((noreturn)), ending_leaf(int a) __attribute__((noreturn));
 void pointed(int a) __attribute__((noreturn)), kept(int a) __attribute__((noreturn));
-void come_back(void) __attribute__((noreturn));
+void leave_scenario(void) __attribute__((noreturn));
 
 #if PART == 0
 volatile int chain_one = 1;
@@ -158,8 +158,8 @@ APART int s_looping(void) { return looping(chain_one) + 1; }
 APART int s_many(void) { return many(1, 2, 3, 4, 5, 6) + 1; }
 APART int s_wide(void) { return (int)wide_1(chain_one, 1) + 1; }
 
-/* What never returns keeps no return address where compilers know of it; here it stands right
- * behind what calls it, and looks like the end of that. */
+/* A function that never returns keeps no return address if the compiler knows this. Here it is
+ * right behind its caller and looks like the caller's end. */
 BEHIND(1) APART int s_ending(void) {
     if (helper(1))
         ending(chain_one);
@@ -169,7 +169,7 @@ BEHIND(1) APART int s_ending(void) {
 BEHIND(2) APART void ending(int a) {
     helper(a);
     FAULT();
-    come_back();
+    leave_scenario();
 }
 
 BEHIND(3) APART int s_ending_leaf(void) {
@@ -180,10 +180,10 @@ BEHIND(3) APART int s_ending_leaf(void) {
 
 BEHIND(4) APART void ending_leaf(int a) {
     leaf(a);
-    come_back();
+    leave_scenario();
 }
 
-/* The same, where no instruction leads there. */
+/* The same, but no instruction branches there. */
 BEHIND(5) APART int s_pointed(void) {
     void (*volatile f)(int) = pointed;
     f(helper(1));
@@ -193,11 +193,12 @@ BEHIND(5) APART int s_pointed(void) {
 BEHIND(6) APART void pointed(int a) {
     helper(a);
     FAULT();
-    come_back();
+    leave_scenario();
 }
 
-/* The same, where only code before it knows of it, which has left its address in memory. Behind it
- * are the linker's stubs, which are A32 behind Thumb-1: what its last call leads to is no code. */
+/* The same, but only code before it knows of it and has left its address in memory. Behind it are
+ * the linker's stubs, which are A32 behind Thumb-1 code, so the place behind its last call is no
+ * code. */
 BEHIND(7) APART int s_kept(void) {
     kept_at(helper(1));
     return 1;
@@ -206,12 +207,12 @@ BEHIND(7) APART int s_kept(void) {
 BEHIND(8) APART void kept(int a) {
     helper(a);
     FAULT();
-    come_back();
+    leave_scenario();
 }
 
-/* So that no stubs of the linker's follow, in the other instruction set. */
+/* Prevents linker stubs in the other instruction set from following here. */
 
-/* Never returns; the runtime ends the program when it has walked. */
+/* Never returns; the runtime ends the program after the walk. */
 APART void s_forever(void) {
     for (;;)
         finish(chain_one);

@@ -1,4 +1,4 @@
-/* A program for Linux without a C library: faults come as signals. */
+/* The runtime of test programs for Linux without a C library: faults arrive as signals. */
 #include "runtime.h"
 
 extern const char text_start[], text_end[], exidx_start[], exidx_end[];

@@ -1,6 +1,8 @@
-/* Faults with a number of its own in each register; its spoor_fault() looks whether they are told
- * right, changes one and goes on behind the instruction. Prints "right". For the boards of
- * backtrace/examples without Cortex-M, with their start.S. */
+/*
+ * Faults with a different number in each register. Its spoor_fault() checks that the report has
+ * these numbers, changes one, and resumes behind the instruction. Prints "right". For the boards of
+ * backtrace/examples without Cortex-M, with their start.S.
+ */
 #include "board.h"
 #include "spoor_fault.h"
 

@@ -1,14 +1,14 @@
-/* The part of test programs that is the same everywhere. */
+/* The part of test programs that is the same on all machines. */
 #include "runtime.h"
 
-/* Its address is a number: the linker is told which frame pointers lead on. */
+/* The address is a number: the linker is told which frame pointers are valid. */
 extern const char chains[];
 
 struct spoor_image image;
 static int last;
 
 #ifdef STEPS
-/* The smallest instruction that is undefined. */
+/* The smallest undefined instruction. */
 #if defined(__thumb__)
 typedef uint16_t code_unit;
 enum { UNDEFINED = 0xde00 };
@@ -27,7 +27,7 @@ int s_choose(void), s_looping(void), s_many(void), s_wide(void);
 int s_ending(void), s_ending_leaf(void), s_pointed(void), s_kept(void);
 void kept(int a);
 void (*volatile kept_at)(int);
-void s_forever(void), come_back(void) __attribute__((noreturn));
+void s_forever(void), leave_scenario(void) __attribute__((noreturn));
 
 void *memcpy(void *to, const void *from, size_t size) {
     for (size_t i = 0; i < size; i++)
@@ -41,13 +41,13 @@ void *memset(void *to, int byte, size_t size) {
     return to;
 }
 
-/* What unwind tables and divisions refer to. */
+/* Symbols that unwind tables and divisions refer to. */
 void __aeabi_unwind_cpp_pr0(void) {}
 void __aeabi_unwind_cpp_pr1(void) {}
 void __aeabi_unwind_cpp_pr2(void) {}
 int raise(int number) { quit(number); }
 
-static char line[128]; /* the last is a zero */
+static char line[128]; /* the last byte is zero */
 static unsigned used;
 
 static void put(char c) {
@@ -89,7 +89,8 @@ static void walk_by(const char *name, unsigned walkers, const struct spoor_regs 
 }
 
 #ifdef STEPS
-/* What steps.py writes: where to stop, and in which scenario that is reached; the last is 0. */
+/* Written by steps.py: where to stop, and in which scenario that place is reached; the last is 0.
+ */
 struct stop {
     uint32_t at, scenario;
 };
@@ -97,7 +98,8 @@ __attribute__((section(".steps"))) volatile struct stop stops[6000] = {{1, 1}};
 static volatile code_unit *patched;
 static code_unit original;
 
-/* Stopped where an instruction was replaced, which is there again, or by a fault of its own. */
+/* The stop is at a replaced instruction, which is restored, or at a fault of the scenario itself.
+ */
 int walk_all(const struct spoor_regs *regs) {
     spoor_word pc = regs->r[sizeof pc == 8 ? SPOOR_A64_PC : SPOOR_PC] & ~(spoor_word)1;
     if (!patched || pc != (spoor_word)patched)
@@ -128,8 +130,8 @@ int walk_all(const struct spoor_regs *regs) {
 
 static void *left[5];
 
-/* From functions that never return. */
-void come_back(void) { __builtin_longjmp(left, 1); }
+/* Leaves functions that never return. */
+void leave_scenario(void) { __builtin_longjmp(left, 1); }
 
 static __attribute__((noinline)) void run_endings(void) {
     static int (*const endings[])(void) = {s_ending, s_ending_leaf, s_pointed, s_kept};

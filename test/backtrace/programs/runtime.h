@@ -1,14 +1,16 @@
-/* What the runtimes of test programs share: printing, and walks with each walker alone and with
- * all. */
+/*
+ * Functions that the runtimes of test programs share: printing, and stack walks with each walker
+ * alone and with all walkers.
+ */
 #pragma once
 
 #include "../../../backtrace/spoor_backtrace.h"
 
-/* Given by the runtime. TEXT ends with a zero. */
+/* Defined by the runtime. TEXT ends with a zero. */
 void put_text(const char *text, unsigned size);
 void quit(int status) __attribute__((noreturn));
 
-/* A word, a number behind a space; printed when the line ends. */
+/* A word, or a number behind a space; printed when the line ends. */
 void put_word(const char *word);
 void put_number(spoor_word number);
 
@@ -18,8 +20,8 @@ void run_more(void);
 /* Runs all scenarios; each fault comes back through walk_all(). */
 void run_scenarios(void);
 
-/* Walks from REGS in each way and prints what is found; the runtime has set image. Returns whether
- * the program goes on behind the instruction, or with it. */
+/* Walks from REGS in each way and prints the frames; the runtime has set image. Returns whether the
+ * program resumes behind the instruction, not at it. */
 int walk_all(const struct spoor_regs *regs);
 
 extern struct spoor_image image;

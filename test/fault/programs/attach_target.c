@@ -1,15 +1,16 @@
-/* Stands by, calling a library's function again and again, until SIGTERM asks it whether all is
- * right. bystander KIND LIBRARY
+/*
+ * A process to attach to: calls a library's function again and again. At SIGTERM it checks that all
+ * is right. Prints its process id when it has begun.
  *
- *     plain    is nothing special
+ *     attach_target KIND LIBRARY
+ *
+ *     plain    has nothing special
  *     late     its first thread has ended
- *     hides    does not want to be looked at
- *     fenced   its sandbox kills for anonymous memory that can be executed
- *     loose    its sandbox kills for what nobody does
- *     strict   its sandbox allows four calls only
- *     gone     has no files any more, nor descriptors of them: another process has those
- *
- * Prints the id of its process when it has begun.
+ *     hides    is not dumpable (PR_SET_DUMPABLE)
+ *     fenced   its seccomp filter kills for anonymous memory that can be executed
+ *     loose    its seccomp filter kills only for pivot_root, which neither it nor spoor calls
+ *     strict   its seccomp filter allows four calls only
+ *     gone     its library was deleted, and only another process has it open
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@
 
 #include "story.h"
 
-#ifndef SYS_mmap /* 32-bit Arm has another one */
+#ifndef SYS_mmap /* 32-bit Arm has mmap2 */
 #define SYS_mmap SYS_mmap2
 #endif
 #define LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
@@ -63,16 +64,17 @@ static int (*add)(int, int);
 static volatile sig_atomic_t asked;
 static pthread_t first;
 
-static void ask(int sig, siginfo_t *info, void *context) {
+static void on_termination(int sig, siginfo_t *info, void *context) {
     (void)sig;
     (void)info;
     (void)context;
     asked = 1;
 }
 
-/* On 32-bit Arm handlers of another kind return by a call that strict sandboxes do not allow. */
+/* On 32-bit Arm handlers without SA_SIGINFO return by a call that strict filters forbid. */
 static void listen_to_terminations(void) {
-    const struct sigaction action = {.sa_sigaction = ask, .sa_flags = SA_SIGINFO | SA_RESTART};
+    const struct sigaction action = {.sa_sigaction = on_termination,
+                                     .sa_flags = SA_SIGINFO | SA_RESTART};
     sigaction(SIGTERM, &action, NULL);
 }
 
@@ -82,7 +84,7 @@ __attribute__((noinline)) static void call_once(void) {
     check(add(i, 1) == 3 * i + 1, "library_add");
 }
 
-static void *stand_by(void *late) {
+static void *call_until_asked(void *late) {
     const struct timespec nap = {.tv_nsec = 1000000};
     if (late)
         pthread_join(first, NULL);
@@ -102,7 +104,7 @@ static void *idle(void *arg) {
 }
 
 /* The library is opened from a parent's descriptors, so that only the parent holds it. */
-static void load_what_is_gone(const char *library) {
+static void load_deleted(const char *library) {
     char name[64], template[] = "/tmp/spoor-gone-XXXXXX", command[4096];
     int fd = mkstemp(template);
     snprintf(command, sizeof command, "cat '%s' > %s", library, template);
@@ -124,7 +126,7 @@ static void load_what_is_gone(const char *library) {
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-static void stand_strictly(void) {
+static void allow_four_calls(void) {
     dprintf(1, "%d\n", getpid());
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
     while (!asked)
@@ -138,22 +140,22 @@ int main(int argc, char **argv) {
     check(argc == 3, "usage");
     const char *kind = argv[1];
     if (strcmp(kind, "gone") == 0)
-        load_what_is_gone(argv[2]);
+        load_deleted(argv[2]);
     else
         add = (int (*)(int, int))dlsym(dlopen(argv[2], RTLD_NOW), "library_add");
     listen_to_terminations();
     if (strcmp(kind, "hides") == 0)
         prctl(PR_SET_DUMPABLE, 0);
     if (strcmp(kind, "strict") == 0)
-        stand_strictly();
+        allow_four_calls();
     if (strcmp(kind, "fenced") == 0)
         lock_in(fenced, sizeof fenced / sizeof *fenced);
     if (strcmp(kind, "loose") == 0)
         lock_in(loose, sizeof loose / sizeof *loose);
     first = pthread_self();
     bool late = strcmp(kind, "late") == 0;
-    pthread_create(&thread, NULL, late ? stand_by : idle, late ? &first : NULL);
+    pthread_create(&thread, NULL, late ? call_until_asked : idle, late ? &first : NULL);
     if (late)
         pthread_exit(NULL);
-    stand_by(NULL);
+    call_until_asked(NULL);
 }

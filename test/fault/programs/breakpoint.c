@@ -1,8 +1,10 @@
-/* Calls a function that only a breakpoint serves, whatever the program does with SIGTRAP meanwhile:
- * blocks it, ignores it, handles it, waits for it, has it pending, raises it. After each call all
- * of that is as before. With an argument it does one thing more, which is named by that.
+/*
+ * Calls a function that only a breakpoint can patch, while the program uses SIGTRAP itself: blocks,
+ * ignores, handles, awaits, raises it, or has it pending. After each call that use is as before.
+ * STORY names what else the program does.
  *
- *     breakpoint STORY [CALLS]     CALLS of each thread, where they are many */
+ *     breakpoint STORY [CALLS]     CALLS of each thread, where there are many threads
+ */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -23,7 +25,7 @@ enum { THREADS = 4, ALARMS = 50, HURRIED = 3000 };
 static int each = 200;
 
 /* Adds 1 to *SUM, TIMES times. On x86-64 a branch leads into its first instruction, behind the
- * prefix; elsewhere it is a function like others, and who traces it asks for breakpoints. */
+ * prefix. Elsewhere it is an ordinary function, and the tracer is asked for breakpoints. */
 int breakpoint(int *sum, int times);
 #if defined __x86_64__
 #define STATE ""
@@ -60,7 +62,7 @@ enum { OWN_CODE = TRAP_BRKPT, OWN_BYTES = 4 };
     "bne 1b\n\t"                                                                                   \
     "mov r0, r2\n\t"                                                                               \
     "bx lr\n\t"
-#define OWN ".inst.n 0xde01\n\tbx lr\n\t" /* what Linux takes for one in T32 code */
+#define OWN ".inst.n 0xde01\n\tbx lr\n\t" /* the breakpoint of Linux in T32 code */
 enum { OWN_CODE = TRAP_BRKPT, OWN_BYTES = 2 };
 #endif
 __asm__(STATE ".globl breakpoint\n\t.type breakpoint, %function\n"
@@ -79,7 +81,7 @@ static void call(void) {
     __atomic_fetch_add(&calls, 1, __ATOMIC_SEQ_CST);
 }
 
-/* ---- what the kernel has ---- */
+/* ---- the kernel's state of SIGTRAP ---- */
 
 static int is_blocked(void) {
     sigset_t mask;
@@ -104,7 +106,7 @@ static struct action get_action(void) {
     return a;
 }
 
-/* The counter leads to the breakpoint itself; on x86-64 behind it. */
+/* The pc points at the breakpoint itself, but behind it on x86-64. */
 static void leave_breakpoint(ucontext_t *u) {
 #if defined __x86_64__
     (void)u;
@@ -130,7 +132,7 @@ static void handle(int flags) {
     check(sigaction(SIGTRAP, &action, NULL) == 0, "sigaction");
 }
 
-/* Calls, and looks at all that must be as before. */
+/* Calls the function, and checks that SIGTRAP's state is unchanged. */
 static void check_call(void) {
     struct action before = get_action();
     int blocked = is_blocked(), count = trapped;
@@ -141,7 +143,7 @@ static void check_call(void) {
     check(trapped == count, "no signal");
 }
 
-/* ---- each state ---- */
+/* ---- each state of SIGTRAP ---- */
 
 static void in_each_state(void (*action)(void)) {
     for (int how = 0; how < 2; how++) {
@@ -178,7 +180,7 @@ static void its_own_traps(void) {
     set_blocked(SIG_UNBLOCK);
 }
 
-/* Signals that wait stay what they are. */
+/* Pending signals keep their values. */
 static void pending(void) {
     sigset_t set, waiting;
     siginfo_t info;
@@ -198,11 +200,11 @@ static void pending(void) {
         check(sigpending(&waiting) == 0 && sigismember(&waiting, SIGTRAP), "it waits");
         check_call();
         check(sigwaitinfo(&set, &info) == SIGTRAP, "sigwaitinfo");
-        check(info.si_code == (kind ? SI_QUEUE : SI_USER /* glibc's reading of SI_TKILL */),
-              "code");
+        check(info.si_code == (kind ? SI_QUEUE : SI_USER /* glibc's name for SI_TKILL */), "code");
         check(info.si_pid == getpid(), "whose");
         check(!kind || info.si_value.sival_int == 76 + kind, "its value");
-        check(sigpending(&waiting) == 0 && !sigismember(&waiting, SIGTRAP), "it waits no more");
+        check(sigpending(&waiting) == 0 && !sigismember(&waiting, SIGTRAP),
+              "it is not pending any more");
         raise(SIGTRAP);
         check_call();
         set_blocked(SIG_UNBLOCK);
@@ -227,7 +229,7 @@ static void on_trap_calling(int sig) {
     (void)sig;
     check_call();
     if (!handled++)
-        raise(SIGTRAP); /* waits until this one has returned */
+        raise(SIGTRAP); /* blocked until this handler has returned */
     check(handled < 3, "one at a time");
     check_call();
     trapped += handled == 1;
@@ -268,7 +270,7 @@ static void on_alarm(int sig) {
     call();
 }
 
-static void amid_signals(void) {
+static void during_signals(void) {
     struct itimerval often = {{0, 2000}, {0, 2000}}, never = {{0, 0}, {0, 0}};
     signal(SIGALRM, on_alarm);
     setitimer(ITIMER_REAL, &often, NULL);
@@ -313,7 +315,7 @@ static void in_children(void) {
     pid_t pid = fork();
     if (pid == 0) {
         check_call();
-        execl("/proc/self/exe", "breakpoint", "heir", NULL);
+        execl("/proc/self/exe", "breakpoint", "inherit", NULL);
         _exit(1);
     }
     await(pid, 9);
@@ -329,7 +331,7 @@ static void in_children(void) {
     signal(SIGTRAP, SIG_DFL);
 }
 
-/* ---- what an argument asks for ---- */
+/* ---- stories that an argument names ---- */
 
 #ifdef __x86_64__
 static volatile int steps;
@@ -353,11 +355,11 @@ static int walk(void) {
     return 0;
 }
 #else
-/* There is no flag that a program could step itself by. */
+/* No flag lets a program step itself. */
 static int walk(void) { return 0; }
 #endif
 
-/* No system call but those of this test may be made from now on. */
+/* From now on a filter forbids all system calls but those of this test. */
 static int hide(void) {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -377,7 +379,7 @@ static int hide(void) {
     _exit(right());
 }
 
-/* A child asks its parent to trace it, while it has the parent's memory. */
+/* A child asks its parent to trace it, while it shares the parent's memory. */
 static int debug(void) {
     int status;
     pid_t pid = vfork();
@@ -402,7 +404,7 @@ static int debug(void) {
     return 0;
 }
 
-static int be_heir(void) {
+static int inherit(void) {
     check(is_blocked() && get_action().handler == 1, "what a program inherits");
     check_call();
     return 9;
@@ -416,7 +418,7 @@ static void *call_on(void *arg) {
     return arg;
 }
 
-/* Ends, and leaves a process whose threads call on, for a second and more. */
+/* Ends, and leaves a process whose threads keep calling for a second or more. */
 static int leave(void) {
     pthread_t threads[THREADS];
     if (fork())
@@ -443,7 +445,7 @@ static int all(void) {
     its_own_traps();
     pending();
     in_handlers();
-    amid_signals();
+    during_signals();
     in_threads();
     signal(SIGTRAP, SIG_IGN);
     in_threads();
@@ -456,8 +458,8 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         int (*story)(void);
-    } stories[] = {{"all", all},      {"walk", walk},   {"hide", hide},  {"debug", debug},
-                   {"heir", be_heir}, {"leave", leave}, {"hurry", hurry}};
+    } stories[] = {{"all", all},         {"walk", walk},   {"hide", hide},  {"debug", debug},
+                   {"inherit", inherit}, {"leave", leave}, {"hurry", hurry}};
     for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
         if (argc < 2 || strcmp(argv[1], stories[i].name))
             continue;

@@ -1,6 +1,8 @@
 /*
- * Maps a library's code by itself, as a loader of its own would, while the ordinary loader tells of
- * another. mapped WHAT LIBRARY
+ * Maps a library's code by itself, as a loader of its own would. Then the ordinary loader reports
+ * another library.
+ *
+ *     changed_code WHAT LIBRARY
  *
  *     changed    the code is changed in memory
  *     replaced   the file is replaced on disk
@@ -52,7 +54,7 @@ int main(int argc, char **argv) {
     }
     if (strcmp(argv[1], "removed") == 0)
         check(unlink(COPY) == 0, "unlink");
-    check(dlopen(argv[2], RTLD_NOW) != NULL, "dlopen"); /* now spoor looks */
+    check(dlopen(argv[2], RTLD_NOW) != NULL, "dlopen"); /* spoor looks at the modules now */
     if (strcmp(argv[1], "changed") == 0)
         check(memcmp(before, code, size) == 0, "the code");
     check_work();

@@ -1,4 +1,6 @@
-/* Children of every kind of clone(), while another thread loads libraries. copies LIBRARY */
+/*
+ * Makes children by every kind of clone() while another thread loads libraries: clone_kinds LIBRARY
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>

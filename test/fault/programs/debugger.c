@@ -34,10 +34,10 @@ static void check_end(pid_t pid, int code) {
 static int find_base(struct dl_phdr_info *info, size_t size, void *ret) {
     (void)size;
     *(uintptr_t *)ret = info->dlpi_addr;
-    return 1; /* the program comes first */
+    return 1; /* the program is the first mapping */
 }
 
-/* PID's copy of work() is what the file holds. */
+/* PID's copy of work() equals the file's. */
 static void check_text(pid_t pid) {
     uint8_t file[TEXT_BYTES], memory[TEXT_BYTES];
     uintptr_t base = 0;
@@ -59,14 +59,14 @@ static void check_maps(pid_t pid) {
     FILE *f = fopen(name, "r");
     check(f != NULL, "the memory map");
     while (fgets(line, sizeof line, f))
-        check(!strstr(line, "memfd:"), "memory of somebody else");
+        check(!strstr(line, "memfd:"), "memory of another process");
     fclose(f);
 }
 
 static int steps = 3000;
 
-/* Some thousand instructions one by one, or as many as were asked for. (Kernels of 32-bit Arm have
- * no such request.) */
+/* Steps some thousand instructions, or the number that the argument names. (Kernels of 32-bit Arm
+ * have no such request.) */
 static void step(pid_t pid) {
 #ifdef __arm__
     steps = 0;
@@ -77,7 +77,7 @@ static void step(pid_t pid) {
     }
 }
 
-static void of_its_own_will(void) {
+static void trace_willing_child(void) {
     pid_t pid = fork();
     if (pid == 0) {
         check(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0, "PTRACE_TRACEME");
@@ -124,7 +124,7 @@ static void by_vfork(void) {
     check_end(pid, 0);
 }
 
-/* ---- a child with threads, which runs until it is told ---- */
+/* ---- a child with threads, which runs until it gets a signal ---- */
 
 static struct {
     volatile pid_t tids[THREADS];
@@ -193,7 +193,7 @@ static void seize(void) {
     check_end(pid, 8);
 }
 
-/* As strace begins: the child has stopped itself. */
+/* Begins as strace does: the child has stopped itself. */
 static void seize_stopped(void) {
     int status;
     pid_t pid = fork();
@@ -217,7 +217,7 @@ static void seize_stopped(void) {
 
 static void refused(void) {
     check(ptrace(PTRACE_ATTACH, getpid(), NULL, NULL) < 0 && errno == EPERM, "itself");
-    check(ptrace(PTRACE_SEIZE, 0x7ffffff0, NULL, NULL) < 0 && errno == ESRCH, "nobody");
+    check(ptrace(PTRACE_SEIZE, 0x7ffffff0, NULL, NULL) < 0 && errno == ESRCH, "no such process");
     check(ptrace(PTRACE_CONT, getppid(), NULL, NULL) < 0 && errno == ESRCH, "no tracee");
 }
 
@@ -226,7 +226,7 @@ int main(int argc, char **argv) {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < 3; i++) {
         refused();
-        of_its_own_will();
+        trace_willing_child();
         by_vfork();
         attach();
         seize();

@@ -1,9 +1,9 @@
 /*
- * Has its system calls come to a handler of its own, which makes them
- * (PR_SET_SYSCALL_USER_DISPATCH, as Wine has those of Windows' programs): all but the C library's.
- * None may come to it that this program has not made, and none be gone; while signals pelt it,
- * while a library is loaded, and in threads that have more calls to make than others. dispatch
- * LIBRARY
+ * Makes all of its system calls, except the C library's, in a handler of its own
+ * (PR_SET_SYSCALL_USER_DISPATCH, as Wine does for Windows programs): dispatch LIBRARY
+ *
+ * The handler must see each call of the program once, and no other call. Signals arrive all the
+ * time, a library is loaded, and threads are made that have more calls to make than others.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -24,8 +24,8 @@ enum { SKIPPED = 77, RANGES = 16 };
 
 static struct range { uintptr_t start, end; } libc_text, known[RANGES];
 static unsigned known_count;
-static volatile char selector = 1; /* calls come to the handler */
-static volatile sig_atomic_t hits, handled, strange;
+static volatile char selector = 1; /* system calls go to the handler */
+static volatile sig_atomic_t hits, handled, unexpected;
 static pthread_barrier_t all_here;
 
 static int note_text(struct dl_phdr_info *info, size_t size, void *arg) {
@@ -54,7 +54,7 @@ static void on_call(int sig, siginfo_t *info, void *context) {
     int error = errno;
     (void)sig;
     handled++;
-    strange += !is_known((uintptr_t)info->si_call_addr);
+    unexpected += !is_known((uintptr_t)info->si_call_addr);
     long result = syscall(info->si_syscall, r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10],
                           r[REG_R8], r[REG_R9]);
     r[REG_RAX] = result == -1 ? -errno : result;
@@ -71,7 +71,7 @@ static int dispatch(void) {
                  libc_text.end - libc_text.start, &selector);
 }
 
-/* Not one of the C library's. */
+/* A system call outside the C library. */
 __attribute__((noinline)) static long call(long number) {
     long result;
     __asm__ volatile("syscall" : "=a"(result) : "0"(number) : "rcx", "r11", "memory");
@@ -90,7 +90,7 @@ __attribute__((noinline)) static unsigned long mix(unsigned long value) {
     return value;
 }
 
-static void be_pelted(void) {
+static void work_under_signals(void) {
     struct itimerval often = {{0, PERIOD_US}, {0, PERIOD_US}}, never = {{0, 0}, {0, 0}};
     int before = handled;
     setitimer(ITIMER_REAL, &often, NULL);
@@ -116,7 +116,7 @@ static void load(const char *path) {
     }
 }
 
-static void *meet(void *arg) {
+static void *work_together(void *arg) {
     (void)arg;
     check(dispatch() == 0, "dispatch in a thread");
     pthread_barrier_wait(&all_here);
@@ -124,12 +124,12 @@ static void *meet(void *arg) {
     return NULL;
 }
 
-/* More than there are lanes. */
+/* Makes more threads than there are lanes. */
 static void threads(void) {
     pthread_t all[THREADS];
     pthread_barrier_init(&all_here, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
-        check(pthread_create(&all[i], NULL, meet, NULL) == 0, "pthread_create");
+        check(pthread_create(&all[i], NULL, work_together, NULL) == 0, "pthread_create");
     for (int i = 0; i < THREADS; i++)
         pthread_join(all[i], NULL);
 }
@@ -144,10 +144,10 @@ int main(int argc, char **argv) {
     if (dispatch() < 0)
         return SKIPPED;
     check_calls();
-    be_pelted();
+    work_under_signals();
     load(argv[1]);
     threads();
     check_calls();
-    check(!strange, "calls of others");
+    check(!unexpected, "calls of others");
     return right();
 }

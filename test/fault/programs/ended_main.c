@@ -1,5 +1,7 @@
-/* The main thread ends first; another loads libraries, calls them, has threads of its own work, and
- * ends the process. late LIBRARY [WORKERS]: so many at once */
+/*
+ * The main thread ends first. Another thread loads libraries, calls them, runs WORKERS threads at
+ * once, and ends the process: ended_main LIBRARY [WORKERS]
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -18,7 +20,7 @@ static void *work_once(void *arg) {
 static void *load(void *library) {
     pthread_t threads[MOST_WORKERS];
     char state[256] = "";
-    while (!strstr(state, ") Z")) { /* until the main thread has ended */
+    while (!strstr(state, ") Z")) { /* waits until the main thread has ended */
         FILE *f = fopen("/proc/self/stat", "r");
         check(f && fgets(state, sizeof state, f), "stat");
         fclose(f);

@@ -1,4 +1,7 @@
-/* More threads at once than there are lanes, where nothing more can be opened: some go untraced. */
+/*
+ * Runs more threads at once than there are lanes, where no further file can be opened: some threads
+ * stay untraced.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -9,7 +12,7 @@ enum { THREADS = 150 };
 
 static pthread_barrier_t all_here;
 
-static void *meet(void *arg) {
+static void *work_together(void *arg) {
     (void)arg;
     pthread_barrier_wait(&all_here);
     check_work();
@@ -32,7 +35,7 @@ int main(void) {
     pthread_barrier_init(&all_here, NULL, THREADS);
     open_no_more();
     for (int i = 0; i < THREADS; i++)
-        check(pthread_create(&threads[i], &attr, meet, NULL) == 0, "pthread_create");
+        check(pthread_create(&threads[i], &attr, work_together, NULL) == 0, "pthread_create");
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     return right();

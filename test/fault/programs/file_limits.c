@@ -1,6 +1,9 @@
-/* May write no more than a page to any file, and then needs shared memory: more threads than there
- * are lanes, a child, a program. small [inside | files]; files: it has as many open as it may,
- * too. */
+/*
+ * May write at most a page to any file, and then needs shared memory: it has more threads than
+ * there are lanes, a child, and a program: file_limits [inside | files]
+ *
+ * With "files" it also has as many files open as it may have.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,7 +17,7 @@ enum { THREADS = 100, FILES = 64 };
 
 static pthread_barrier_t all_here;
 
-static void *meet(void *arg) {
+static void *work_together(void *arg) {
     (void)arg;
     pthread_barrier_wait(&all_here);
     check_work();
@@ -25,7 +28,7 @@ static void threads(void) {
     pthread_t all[THREADS];
     pthread_barrier_init(&all_here, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
-        check(pthread_create(&all[i], NULL, meet, NULL) == 0, "pthread_create");
+        check(pthread_create(&all[i], NULL, work_together, NULL) == 0, "pthread_create");
     for (int i = 0; i < THREADS; i++)
         pthread_join(all[i], NULL);
 }

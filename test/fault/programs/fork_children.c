@@ -1,5 +1,7 @@
-/* Waits until nobody traces it any more, then has threads, more than there are lanes, and children
- * of every kind, and uses a library. heirs LIBRARY [inside] */
+/*
+ * Waits until no process traces it any more. Then it runs more threads than there are lanes, makes
+ * children of every kind, and uses a library: fork_children LIBRARY [inside]
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
@@ -23,13 +25,13 @@ static int is_traced(void) {
     return tracer != 0;
 }
 
-/* Enough for each ring to go round many times. */
+/* Enough events to fill each ring many times. */
 static void much_work(void) {
     for (int i = 0; i < ENOUGH; i++)
         check_work();
 }
 
-static void *meet(void *arg) {
+static void *work_together(void *arg) {
     (void)arg;
     pthread_barrier_wait(&all_here);
     much_work();
@@ -40,7 +42,7 @@ static void have_threads(void) {
     pthread_t all[THREADS];
     pthread_barrier_init(&all_here, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
-        check(pthread_create(&all[i], NULL, meet, NULL) == 0, "pthread_create");
+        check(pthread_create(&all[i], NULL, work_together, NULL) == 0, "pthread_create");
     for (int i = 0; i < THREADS; i++)
         pthread_join(all[i], NULL);
 }

@@ -1,4 +1,4 @@
-/* Handlers that jump away, from wherever the signal has caught the program. */
+/* Signal handlers leave by siglongjmp(), wherever the signal has interrupted the program. */
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/time.h>

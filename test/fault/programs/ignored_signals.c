@@ -1,4 +1,4 @@
-/* Signals that do nothing: calls that wait must not notice them. */
+/* Ignored signals arrive while threads wait in system calls: no wait may end early. */
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -11,7 +11,7 @@ enum { ROUNDS = 10, SIGNALS = 10 };
 
 static int channel[2];
 
-/* Sends signals without effect, and in the end what the other waits for. */
+/* Sends signals without effect, and finally the signal that the other process waits for. */
 static void disturb(pid_t to) {
     static const int deaf[] = {SIGCHLD, SIGURG, SIGWINCH, SIGUSR1, SIGCONT};
     for (int i = 0; i < SIGNALS; i++) {
@@ -63,7 +63,7 @@ int main(void) {
             disturb(me);
         waits[i % 3]();
         check(waitpid(child, NULL, 0) == child, "wait");
-        sigtimedwait(&set, NULL, &(struct timespec){0}); /* one that nobody waited for */
+        sigtimedwait(&set, NULL, &(struct timespec){0}); /* a signal that no thread waits for */
     }
     return right();
 }

@@ -1,5 +1,7 @@
-/* Job control as a shell does it: a parent sees each stop and continuation of its children once,
- * with the right signal; what is sent to a stopped child waits until it is continued. */
+/*
+ * Job control as a shell does it. A parent sees each stop and continuation of its children once,
+ * with the right signal. A signal for a stopped child waits until the child is continued.
+ */
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -27,11 +29,11 @@ static int status_of(pid_t pid, int options) {
 
 static void check_nothing_new(pid_t pid) {
     int status;
-    check(waitpid(pid, &status, WUNTRACED | WCONTINUED | WNOHANG) == 0, "nothing more to be told");
+    check(waitpid(pid, &status, WUNTRACED | WCONTINUED | WNOHANG) == 0, "no further report");
 }
 
-/* Works, and ends when all has been received. */
-static void live(void) {
+/* Works, and ends when all signals have been received. */
+static void work_until_received(void) {
     struct sigaction action = {.sa_sigaction = on_queue, .sa_flags = SA_SIGINFO};
     signal(SIGUSR1, on_user);
     signal(SIGUSR2, on_user);
@@ -52,7 +54,7 @@ static void stop(pid_t pid, int sig) {
     check(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && !info.si_pid, "told once");
 }
 
-static void carry_on(pid_t pid) {
+static void continue_child(pid_t pid) {
     kill(pid, SIGCONT);
     check(WIFCONTINUED(status_of(pid, WUNTRACED | WCONTINUED)), "the continuation");
 }
@@ -60,11 +62,11 @@ static void carry_on(pid_t pid) {
 static void stop_and_continue(void) {
     pid_t pid = fork();
     if (pid == 0)
-        live();
-    setpgid(pid, pid); /* not an orphaned group, where SIGTSTP does not stop */
+        work_until_received();
+    setpgid(pid, pid); /* in an orphaned process group SIGTSTP does not stop */
     int status = status_of(pid, WUNTRACED);
     check(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, "a stop of its own");
-    carry_on(pid);
+    continue_child(pid);
     for (int i = 0; i < 4; i++) {
         stop(pid, stops[i]);
         if (i == 3)
@@ -73,14 +75,14 @@ static void stop_and_continue(void) {
             sigqueue(pid, SIGRTMIN, (union sigval){.sival_int = i});
         check_nothing_new(pid);
         if (i < 3)
-            carry_on(pid);
+            continue_child(pid);
     }
     kill(pid, SIGCONT);
     status = status_of(pid, 0);
     check(WIFEXITED(status) && WEXITSTATUS(status) == 7, "the end");
 }
 
-/* SIGKILL ends what is stopped; SIGTERM waits. */
+/* SIGKILL ends a stopped process; SIGTERM waits. */
 static void end_stopped(void) {
     pid_t pid = fork();
     if (pid == 0)
@@ -102,8 +104,8 @@ static void end_stopped(void) {
     check(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "the end by SIGKILL");
 }
 
-/* SIGCONT takes back a stop that has not happened yet, and a stop a SIGCONT. */
-static void change_of_mind(void) {
+/* SIGCONT discards a pending stop signal, and a stop signal a pending SIGCONT. */
+static void opposite_signals(void) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTSTP);
@@ -126,7 +128,7 @@ int main(void) {
     for (int i = 0; i < 5; i++) {
         stop_and_continue();
         end_stopped();
-        change_of_mind();
+        opposite_signals();
     }
     return right();
 }

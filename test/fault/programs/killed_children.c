@@ -1,5 +1,7 @@
-/* Kills each of its children, which execute this program again, a moment after they begin: at all
- * that there is to do for somebody who traces them, too. */
+/*
+ * Kills each of its children, which execute this program again, a moment after they begin. The kill
+ * thus hits a tracer at each step of its work on a new process.
+ */
 #include <signal.h>
 #include <sys/wait.h>
 

@@ -1,5 +1,7 @@
-/* Locks itself into a sandbox that kills for memfd_create and mmap, then does what a tracer needs
- * these for: more threads than there are lanes, children, programs. cell [inside] */
+/*
+ * Installs a seccomp filter that kills for memfd_create and mmap. Then it does what a tracer needs
+ * these calls for: more threads than there are lanes, children, programs: late_sandbox [inside]
+ */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -15,7 +17,7 @@ enum { THREADS = 100 };
 
 static pthread_barrier_t all_here;
 
-static void *meet(void *arg) {
+static void *work_together(void *arg) {
     (void)arg;
     pthread_barrier_wait(&all_here);
     check_work();
@@ -38,7 +40,7 @@ static void threads(void) {
     pthread_t all[THREADS];
     pthread_barrier_init(&all_here, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
-        check(pthread_create(&all[i], NULL, meet, NULL) == 0, "pthread_create");
+        check(pthread_create(&all[i], NULL, work_together, NULL) == 0, "pthread_create");
     for (int i = 0; i < THREADS; i++)
         pthread_join(all[i], NULL);
 }

@@ -1,3 +1,3 @@
-/* What the programs of this folder load. */
+/* The library that the programs of this folder load. */
 int library_add(int a, int b);
 int library_add(int a, int b) { return a * 3 + b; }

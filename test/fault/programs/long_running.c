@@ -1,11 +1,12 @@
-/* Works with threads, a timer's handler and a library until it is told otherwise on standard input:
+/*
+ * Works with threads, a timer's handler and a library, and obeys the lines of standard input:
+ * long_running LIBRARY
  *
- *     q   stands still, without the library, and says "quiet"
- *     w   works on, with a timer, and says "works"
- *     f   has a child, which works by itself, and says its id; all children end at e
+ *     q   pauses, without the library, and prints "quiet"
+ *     w   works on, with a timer, and prints "works"
+ *     f   makes a child that works by itself, and prints its id; all children end at e
  *     e   ends
- *
- * long_running LIBRARY */
+ */
 #include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
@@ -33,7 +34,7 @@ static void timer(int us) {
     setitimer(ITIMER_REAL, &t, NULL);
 }
 
-static void *work_there(void *arg) {
+static void *thread_work(void *arg) {
     while (!over) {
         check_work();
         if (!quiet)
@@ -58,7 +59,7 @@ static void say(const char *what) {
     check(write(1, what, strlen(what)) == (ssize_t)strlen(what), "output");
 }
 
-/* The next command; 0 when there is none now, 'e' at the end of input. */
+/* The next command; 0: none yet; 'e' at the end of input. */
 static char command(int wait) {
     struct pollfd in = {0, POLLIN, 0};
     char c;
@@ -71,7 +72,7 @@ static char command(int wait) {
     return read(0, &c, 1) == 1 ? c : 'e';
 }
 
-static void stand_still(void) {
+static void pause_work(void) {
     timer(0);
     quiet = 1;
     while (still < THREADS)
@@ -89,7 +90,7 @@ static void work_on(void) {
     say("works\n");
 }
 
-/* It ends when the write end of the pipe, which its parent has alone, is gone. */
+/* The child ends when the pipe's write end, which only its parent has, is closed. */
 static void have_child(void) {
     static int pipes[2];
     char text[32];
@@ -126,11 +127,11 @@ int main(int argc, char **argv) {
     signal(SIGALRM, tick);
     signal(SIGCHLD, SIG_IGN);
     for (int i = 0; i < THREADS; i++)
-        check(pthread_create(&threads[i], NULL, work_there, NULL) == 0, "pthread_create");
+        check(pthread_create(&threads[i], NULL, thread_work, NULL) == 0, "pthread_create");
     say("ready\n");
     for (char c; (c = command(quiet)) != 'e';) {
         if (c == 'q')
-            stand_still();
+            pause_work();
         if (c == 'w')
             work_on();
         if (c == 'f')

@@ -1,4 +1,4 @@
-/* Five hundred children at once, made by several threads, which fork on: none execs. */
+/* Several threads make five hundred children at once by fork(). None of them execs. */
 #include <pthread.h>
 #include <sys/wait.h>
 
@@ -10,8 +10,8 @@ static int gate[2];
 
 static void work_a_little(void) { check(work(8) == 21, "work"); }
 
-/* Lives until all are there, and has a child itself. */
-static void be_child(int n) {
+/* Lives until all children exist, and has a child itself. */
+static void run_child(int n) {
     char c;
     int status;
     work_a_little();
@@ -27,13 +27,13 @@ static void be_child(int n) {
     _exit(n % 100);
 }
 
-static void *breed(void *arg) {
+static void *make_children(void *arg) {
     pid_t *children = arg;
     for (int i = 0; i < CHILDREN; i++) {
         children[i] = fork();
         check(children[i] >= 0, "fork");
         if (children[i] == 0)
-            be_child(i);
+            run_child(i);
     }
     return NULL;
 }
@@ -43,7 +43,7 @@ int main(void) {
     pthread_t threads[THREADS];
     check(pipe(gate) == 0, "pipe");
     for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, breed, children[i]);
+        pthread_create(&threads[i], NULL, make_children, children[i]);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     close(gate[1]);

@@ -1,5 +1,7 @@
-/* Which addresses hold code of files, as /proc/self/maps says: what else is executable is none of a
- * program's. */
+/*
+ * Tells which addresses hold code of files, from /proc/self/maps. Other executable memory is not
+ * the program's.
+ */
 #pragma once
 
 #include <inttypes.h>
@@ -29,7 +31,7 @@ static void maps_read_code(void) {
     fclose(maps);
 }
 
-/* Where a handler has interrupted its thread, and with which stack pointer. */
+/* A pc where a handler interrupted its thread, and the stack pointer there. */
 struct place {
     uintptr_t pc, sp;
 };

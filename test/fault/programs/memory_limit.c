@@ -1,7 +1,8 @@
 /*
- * Takes all memory that its limit allows, and says how much that was. With the argument "waits" it
- * gets so many megabytes as its second argument says, and waits before it takes them until its
- * input ends.
+ * Takes all memory that its limit allows, and prints how much that was: memory_limit [waits
+ * MEGABYTES]
+ *
+ * With "waits" it sets its limit to MEGABYTES, and takes the memory when its input ends.
  */
 #include <sys/mman.h>
 #include <sys/resource.h>

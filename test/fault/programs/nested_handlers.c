@@ -1,6 +1,8 @@
-/* Signals that interrupt handlers of each other and of themselves (SA_NODEFER), on a stack of their
- * own, in several threads: sent by timers, by threads to each other, and to threads of a process
- * that is stopped. Each that was sent in a queue is handled once. */
+/*
+ * Signals interrupt handlers of each other and of themselves (SA_NODEFER), on alternate stacks, in
+ * several threads. Timers send them, threads send them to each other, and to threads of a stopped
+ * process. Each queued signal is handled once.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -19,15 +21,15 @@ static volatile int alarms, masked, storm;
 static pthread_t threads[THREADS];
 static pthread_barrier_t all_here;
 
-/* As long as there is a storm. */
+/* Rearms the timer while the test runs. */
 static void next_alarm(void) {
     struct itimerval soon = {.it_value = {0, 300}};
     if (storm)
         setitimer(ITIMER_REAL, &soon, NULL);
 }
 
-/* Interrupts everything, itself included, though only so deep: it may take longer than alarms do.
- */
+/* Interrupts everything, itself included, up to a maximum depth: it may run for longer than the
+ * alarm interval. */
 static void on_alarm(int sig) {
     sigset_t mask;
     bool deeper = ++depth < MOST_DEPTH;
@@ -43,7 +45,7 @@ static void on_alarm(int sig) {
     depth--;
 }
 
-/* Is not interrupted by SIGALRM, which waits. */
+/* SIGALRM does not interrupt it, but stays pending. */
 static void on_queue(int sig, siginfo_t *info, void *context) {
     int before = depth;
     (void)sig;
@@ -55,7 +57,7 @@ static void on_queue(int sig, siginfo_t *info, void *context) {
     __atomic_fetch_add(&masked, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Takes what its neighbour sends, and sends to the next. */
+/* Receives signals from its neighbour, and sends them to the next thread. */
 static void *exchange(void *arg) {
     size_t me = (size_t)arg;
     stack_t stack = {.ss_sp = malloc(STACK_BYTES), .ss_size = STACK_BYTES};
@@ -81,7 +83,7 @@ static void exchange_all(void) {
     for (size_t i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, exchange, (void *)i);
     for (; masked < THREADS * EACH; usleep(1000))
-        next_alarm(); /* if the last one was too deep for another */
+        next_alarm(); /* needed if the last one was too deep for another */
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     storm = false;
@@ -89,7 +91,7 @@ static void exchange_all(void) {
     check(masked == THREADS * EACH && alarms > 0, "all signals are handled");
 }
 
-/* ---- to threads of a stopped process ---- */
+/* ---- signals to threads of a stopped process ---- */
 
 static struct {
     volatile pid_t tids[THREADS];
@@ -132,7 +134,7 @@ static void stopped_threads(void) {
     check(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status), "the stop");
     for (size_t i = 0; i < THREADS; i++) {
         syscall(SYS_tgkill, pid, shared->tids[i], SIGUSR1);
-        syscall(SYS_tgkill, pid, shared->tids[i], SIGUSR1); /* one with the first */
+        syscall(SYS_tgkill, pid, shared->tids[i], SIGUSR1); /* sent together with the first */
     }
     for (size_t i = 0; i < THREADS; i++)
         check(!shared->got[i], "nothing runs in a stopped process");

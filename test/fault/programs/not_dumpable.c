@@ -1,5 +1,7 @@
-/* Does not want to be looked at (PR_SET_DUMPABLE): more threads than there are lanes at first, a
- * library, children, and signals wherever they come. hidden LIBRARY */
+/*
+ * Is not dumpable (PR_SET_DUMPABLE): runs more threads than there are lanes, loads a library, makes
+ * children, and gets signals all the time: not_dumpable LIBRARY
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,7 +18,7 @@ enum { THREADS = 100, SAMPLES = 200 };
 static pthread_barrier_t all_here;
 static volatile int samples;
 
-static void *meet(void *arg) {
+static void *work_together(void *arg) {
     (void)arg;
     pthread_barrier_wait(&all_here);
     check_work();
@@ -30,7 +32,7 @@ static void sample(int sig, siginfo_t *info, void *context) {
     samples++;
 }
 
-static void be_sampled(void) {
+static void work_under_signals(void) {
     struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
     for (setitimer(ITIMER_REAL, &often, NULL); samples < SAMPLES;)
         check_work();
@@ -51,7 +53,7 @@ static void have_child(int (*live)(const char *), const char *library) {
 
 static int live(const char *library) {
     check_hidden();
-    be_sampled();
+    work_under_signals();
     void *handle = dlopen(library, RTLD_NOW);
     int (*add)(int, int) = (int (*)(int, int))dlsym(handle, "library_add");
     check(add && add(2, 3) == 9, "the library");
@@ -65,7 +67,7 @@ static int live_on(const char *library) {
     return live(library);
 }
 
-static int become_true(const char *library) {
+static int exec_shell(const char *library) {
     (void)library;
     execl("/bin/sh", "sh", "-c", "exit 7", NULL);
     return 1;
@@ -80,12 +82,12 @@ int main(int argc, char **argv) {
     maps_read_code();
     prctl(PR_SET_DUMPABLE, 0);
     for (int i = 0; i < THREADS; i++)
-        check(pthread_create(&threads[i], NULL, meet, NULL) == 0, "pthread_create");
+        check(pthread_create(&threads[i], NULL, work_together, NULL) == 0, "pthread_create");
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     live(argv[1]);
     have_child(live, argv[1]);
     have_child(live_on, argv[1]);
-    have_child(become_true, argv[1]);
+    have_child(exec_shell, argv[1]);
     return right();
 }

@@ -1,4 +1,4 @@
-/* A process is killed while it forks. Each child that was made must run to its end. */
+/* Kills a process while it forks. Each child that was made must run to its end. */
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ static void fork_for_ever(void) {
     }
 }
 
-/* All children that are ours now: the killed one, and the orphans. */
+/* Waits for all children that this process has now: the killed one, and the orphans. */
 static void await_all(pid_t killed) {
     int status;
     for (pid_t pid; (pid = wait(&status)) > 0;) {

@@ -1,4 +1,4 @@
-/* A little of everything: threads, a library, a child, signals. plain LIBRARY */
+/* Uses threads, a library, a child and signals, a little of each: plain LIBRARY */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,7 +15,7 @@ static void catch (int sig) {
     caught++;
 }
 
-static void *work_there(void *arg) {
+static void *thread_work(void *arg) {
     (void)arg;
     check_work();
     return NULL;
@@ -45,10 +45,10 @@ int main(int argc, char **argv) {
     check(argc == 2, "usage");
     signal(SIGUSR1, catch);
     for (int i = 0; i < THREADS; i++)
-        check(pthread_create(&threads[i], NULL, work_there, NULL) == 0, "pthread_create");
+        check(pthread_create(&threads[i], NULL, thread_work, NULL) == 0, "pthread_create");
     use_library(argv[1]);
     have_child();
-    while (!caught) /* the kernel drops a signal whose delivery a killed tracer was to decide */
+    while (!caught) /* the kernel drops a signal if the tracer is killed before it delivers it */
         raise(SIGUSR1);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);

@@ -1,5 +1,7 @@
-/* A profiler's signal at 10 kHz (SIGPROF, every 100 microseconds) while functions call each other:
- * each handler finds a pc of the program or of a library, and a stack that belongs to it. */
+/*
+ * A profiler's signal arrives at 10 kHz (SIGPROF, every 100 microseconds) while functions call each
+ * other. Each handler finds a pc in the program or a library, and a stack that fits this pc.
+ */
 #include <signal.h>
 #include <time.h>
 

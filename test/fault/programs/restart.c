@@ -1,7 +1,7 @@
 /*
- * A restartable sequence (rseq) is interrupted at an instruction that takes long, and stands where
- * the patch for the return would cover it. It must come out at its abort handler. Signals would not
- * show that it does, as a tracer sees them; so another thread interrupts by membarrier().
+ * A restartable sequence (rseq) is interrupted at a slow instruction inside the bytes that the
+ * patch for the return would cover. It must continue at its abort handler. A tracer sees signals,
+ * so signals could not show this: another thread interrupts by membarrier().
  */
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 enum { ROUNDS = 20, ROOM_BYTES = 8 << 20 };
 
-/* What is said of a function's code before it, and how far ahead of it the pc reads there. */
+/* The directives before a function's code, and the distance of the pc that the code reads. */
 #if defined __thumb__
 #define STATE ".syntax unified\n.thumb\n.thumb_func\n"
 #define AHEAD "4"
@@ -23,7 +23,7 @@ enum { ROUNDS = 20, ROOM_BYTES = 8 << 20 };
 #define STATE
 #endif
 
-/* Fills SIZE bytes and adds 1 to *COUNTER. 0: was interrupted, and has not added. */
+/* Fills SIZE bytes and adds 1 to *COUNTER. Returns 0 if it was interrupted and has not added. */
 long restart_fill(char *to, long *counter, struct rseq *area, size_t size);
 
 __asm__(".text\n" STATE ".globl restart_fill\n"

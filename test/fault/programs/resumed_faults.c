@@ -1,17 +1,17 @@
-/* Faults at each instruction of functions that windows cover whole: handlers must find the
- * instruction's own address and all registers, and may resume in every way there is. */
+/*
+ * Faults at each instruction of functions that windows cover whole. Handlers must find the
+ * instruction's own address and all registers, and may resume in every way that exists.
+ */
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
 #include "story.h"
 
-/*
- * Each function has one instruction that faults, at label 10, and goes on at 11, which is also
- * where a handler may send it; the two offsets are in NAME_offsets (labels that symbols or
- * addresses in data refer to would not be covered by a window). The first argument is what is
- * accessed; what comes out is the second one + 1 + what was read.
- */
+/* Each function has one faulting instruction, at label 10, and continues at label 11; a handler may
+ * also resume there. NAME_offsets has the two offsets: a window could not cover labels that symbols
+ * or data refer to. The first argument is the address accessed; the result is the second argument +
+ * 1 + the value read. */
 #if defined __thumb__
 #define STATE "    .syntax unified\n    .thumb\n    .thumb_func\n"
 #elif defined __arm__
@@ -33,7 +33,7 @@ __asm__(".macro function name\n"
         "    .popsection\n"
         ".endm\n"
 #if defined __aarch64__
-        /* The one that is moved. */
+        /* This instruction is moved. */
         "function fault_first\n"
         "10:\n"
         "    ldr w2, [x0]\n"
@@ -42,7 +42,7 @@ __asm__(".macro function name\n"
         "    add x0, x0, #1\n"
         "    ret\n"
         "endf fault_first\n"
-        /* One that is not. */
+        /* This one is not moved. */
         "function fault_middle\n"
         "    mov x2, #0\n"
         "10:\n"
@@ -81,7 +81,8 @@ __asm__(".macro function name\n"
         "    add x0, x1, #1\n"
         "    ret\n"
         "endf tail_end\n"
-        /* Moved, behind what stays as calls land there; that signs the return address, too. */
+        /* Moved, behind an instruction that stays because calls land there; that one may sign the
+         * return address. */
         ".macro landing name, lands, leaves\n"
         "function \\name\n"
         "    hint \\lands\n"
@@ -107,7 +108,7 @@ __asm__(".macro function name\n"
         "    cbz x0, fault_lender\n"
         "    ret\n"
         "endf fault_lender\n"
-        /* Moved, and two are read. */
+        /* Moved; it reads two words. */
         "function fault_giver\n"
         "10:\n"
         "    ldp w2, w3, [x0]\n"
@@ -126,7 +127,7 @@ __asm__(".macro function name\n"
         "    ret\n"
         "endf hopper\n"
 #elif defined __arm__
-        /* The first of those that are moved: in T32 code two are. */
+        /* The first of the moved instructions: in T32 code two are moved. */
         "function fault_first\n"
         "10:\n"
         "    ldr r2, [r0]\n"
@@ -135,7 +136,7 @@ __asm__(".macro function name\n"
         "    add r0, r0, #1\n"
         "    bx lr\n"
         "endf fault_first\n"
-        /* The second one there. */
+        /* The second of them. */
         "function fault_middle\n"
         "    movs r2, #0\n"
         "10:\n"
@@ -176,7 +177,7 @@ __asm__(".macro function name\n"
         "    add r0, r1, #1\n"
         "    bx lr\n"
         "endf tail_end\n"
-        /* On a condition. */
+        /* A conditional instruction. */
         "function fault_hop\n"
         "    cmp r0, #0\n"
         "    it ne\n"
@@ -187,7 +188,7 @@ __asm__(".macro function name\n"
         "    add r0, r0, #1\n"
         "    bx lr\n"
         "endf fault_hop\n"
-        /* Behind one that reads beside the code. */
+        /* Behind an instruction that reads the pc. */
         "function fault_pun\n"
         "    ldr r3, 1f\n"
         "10:\n"
@@ -209,7 +210,7 @@ __asm__(".macro function name\n"
         "    beq fault_lender\n"
         "    bx lr\n"
         "endf fault_lender\n"
-        /* Two are read. */
+        /* It reads two words. */
         "function fault_giver\n"
         "10:\n"
         "    ldrd r2, r3, [r0]\n"
@@ -249,7 +250,7 @@ __asm__(".macro function name\n"
         "    nop\n"
         "    ret\n"
         "endf fault_middle\n"
-        /* In the window of the return, first and last before it. */
+        /* In the window of the return: the first and the last instruction before it. */
         "function fault_return\n"
         "    push %rbx\n"
         "    .cfi_adjust_cfa_offset 8\n"
@@ -287,7 +288,7 @@ __asm__(".macro function name\n"
         "    lea 0(%rax), %rax\n"
         "    ret\n"
         "endf tail_end\n"
-        /* Where there is room for a short jump only, with padding near it and without. */
+        /* Functions with room for a short jump only, with padding near them and without. */
         ".macro short_window name\n"
         "function \\name\n"
         "    nop\n"
@@ -306,7 +307,7 @@ __asm__(".macro function name\n"
         "    .fill 300, 1, 0xf4\n"
         "short_window fault_pun\n"
         "    .fill 300, 1, 0xf4\n"
-        /* Its first bytes, a jump in the end, are part of its neighbour's. */
+        /* Its first bytes, finally a jump, are part of its neighbour's patch. */
         "function borrower\n"
         "10: 11:\n"
         "    xor %eax, %eax\n"
@@ -325,7 +326,7 @@ __asm__(".macro function name\n"
         "    ret\n"
         "endf fault_lender\n"
         "    .fill 300, 1, 0xf4\n"
-        /* Moved so that its neighbour finds a hole. */
+        /* Moved, so that its neighbour finds a hole. */
         "function hopper\n"
         "10: 11:\n"
         "    lea 5(%rdi), %rax\n"
@@ -383,7 +384,7 @@ static const struct faulting *present;
 static enum way way;
 static volatile int faults;
 
-/* What the handler finds: where it was, what is accessed, and what was read. */
+/* What the handler reads: the pc, the accessed address, and the value read. */
 #if defined __aarch64__
 #define PC(context) (context)->uc_mcontext.pc
 #define PLACE(context) (context)->uc_mcontext.regs[0]
@@ -398,8 +399,8 @@ static volatile int faults;
 #define READ(context) (context)->uc_mcontext.gregs[REG_RAX]
 #endif
 
-/* The address of PRESENT's label 10 (0) or 11 (1). (Those of T32 functions have their lowest bit
- * set besides.) */
+/* The address of PRESENT's label 10 (WHICH is 0) or 11 (1), without the lowest bit of T32
+ * functions. */
 static uintptr_t label(int which) {
     uintptr_t start = (uintptr_t)present->call;
 #ifdef __arm__
@@ -438,7 +439,7 @@ static void fault(const struct faulting *f, enum way how) {
     check(faults == (how == NEST ? 2 : 1), "the number of faults");
     mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE);
     check(f->call(page, ADD) == ADD + VALUE + 1, "the function without a fault");
-    check(borrower(ADD) == 0 && hopper(ADD) == ADD, "what leaned on a window that was given up");
+    check(borrower(ADD) == 0 && hopper(ADD) == ADD, "a neighbour of a window that was removed");
 }
 
 int main(void) {

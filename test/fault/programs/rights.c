@@ -1,8 +1,8 @@
 /*
- * A program that is installed with rights, and one that executes such programs.
+ * A program that is installed with privileges, and one that executes such programs.
  *
- *     rights have WHAT [ARGUMENT...]   right if it has WHAT: user, group, capability or none
- *     rights spawn PROGRAM WHAT        executes PROGRAM have WHAT in each way there is
+ *     rights have WHAT [ARGUMENT...]   succeeds if it has WHAT: user, group, capability or none
+ *     rights spawn PROGRAM WHAT        executes PROGRAM have WHAT in each possible way
  */
 #include <pthread.h>
 #include <spawn.h>
@@ -38,7 +38,7 @@ static int have(const char *what, char **argv) {
     check(group == (strcmp(what, "group") == 0), "the group");
     check(capability == (strcmp(what, "capability") == 0), "the capability");
     check(!getauxval(AT_SECURE) == (strcmp(what, "none") == 0), "AT_SECURE");
-    check(strcmp((const char *)getauxval(AT_EXECFN), argv[0]) == 0, "the path it came by");
+    check(strcmp((const char *)getauxval(AT_EXECFN), argv[0]) == 0, "the path of its execution");
     prctl(PR_GET_NAME, name);
     check(strcmp(name, slash ? slash + 1 : argv[0]) == 0, "its name");
     check(argv[3] && strcmp(argv[3], "two words") == 0 && !argv[4], "its arguments");

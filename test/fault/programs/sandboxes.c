@@ -1,11 +1,12 @@
-/* Locks itself into a sandbox, then does what a tracer makes system calls for: loads a library, has
- * more threads than there are lanes, and executes itself. warded KIND LIBRARY [inside]
+/*
+ * Installs a seccomp filter, then does what a tracer needs system calls for: loads a library, runs
+ * more threads than there are lanes, and executes itself: sandboxes KIND LIBRARY [inside]
  *
  *     spares   kills for calls like those that src/patch/permits.c lists, and not for those
  *     fails    lets memfd_create fail
  *     guards   lets memory be written or executed, not both, as systemd's MemoryDenyWriteExecute
  *     kills    kills for anonymous memory that can be executed
- *     thread   the same, but only the thread that loads the library
+ *     thread   as kills, but only in the thread that loads the library
  */
 #include <dlfcn.h>
 #include <linux/filter.h>
@@ -21,7 +22,7 @@
 
 enum { THREADS = 100, LOADED = 7 };
 
-#ifndef SYS_mmap /* 32-bit Arm has another one */
+#ifndef SYS_mmap /* 32-bit Arm has mmap2 */
 #define SYS_mmap SYS_mmap2
 #endif
 #define LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
@@ -114,20 +115,20 @@ static void load(const char *library) {
 
 static pthread_barrier_t all_here;
 
-__attribute__((noinline)) static void crowd_work(void) { check_work(); }
+__attribute__((noinline)) static void thread_work(void) { check_work(); }
 
-static void *meet(void *arg) {
+static void *work_together(void *arg) {
     (void)arg;
     pthread_barrier_wait(&all_here);
-    crowd_work();
+    thread_work();
     return NULL;
 }
 
-static void crowd(void) {
+static void run_threads(void) {
     pthread_t all[THREADS];
     pthread_barrier_init(&all_here, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
-        check(pthread_create(&all[i], NULL, meet, NULL) == 0, "pthread_create");
+        check(pthread_create(&all[i], NULL, work_together, NULL) == 0, "pthread_create");
     for (int i = 0; i < THREADS; i++)
         pthread_join(all[i], NULL);
 }
@@ -164,7 +165,7 @@ int main(int argc, char **argv) {
         lock_in(argv[1]);
         load(argv[2]);
     }
-    crowd();
+    run_threads();
     execute(argv);
     return right();
 }

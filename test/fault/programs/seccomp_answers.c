@@ -1,6 +1,8 @@
-/* A thread whose system calls another thread of its process answers (seccomp's notifications),
- * while a third one loads libraries. What waits for its answer cannot be stopped before that has
- * come, nor can it come from a thread that stands still. */
+/*
+ * One thread makes system calls that another thread of its process answers (seccomp notifications),
+ * while a third thread loads libraries. The first cannot be stopped before the answer has come, and
+ * a stopped thread cannot give that answer.
+ */
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -26,7 +28,8 @@ static void *answer(void *unused) {
     while (asked < CALLS) {
         memset(call, 0, ROOM);
         int rc = ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, call);
-        if (rc < 0 && errno == ENOENT) /* interrupted before it was heard of: it comes again */
+        if (rc < 0 && errno == ENOENT) /* the call was interrupted before the notification was
+                                          received: it comes again */
             continue;
         check(rc == 0, "a call");
         asked++;
@@ -56,7 +59,7 @@ static void *ask(void *unused) {
     (void)unused;
     pthread_t other;
     confine();
-    if (listener < 0) /* the kernel is older, or somebody else listens already */
+    if (listener < 0) /* the kernel is older, or another process is the listener */
         return NULL;
     check(pthread_create(&other, NULL, answer, NULL) == 0, "thread");
     for (unsigned i = 0; i < CALLS; i++)

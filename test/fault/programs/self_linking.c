@@ -1,6 +1,8 @@
-/* Code that links itself while it runs, as images do that mono has compiled ahead of time: each
- * stub is a jump through a word, with a number behind it. Who binds a stub finds it by the call
- * that led there, and by its bytes which word to fill and what with. */
+/*
+ * Code that links itself while it runs, as mono's images that are compiled ahead of time do. Each
+ * stub is a jump through a word, followed by a number. The binder finds a stub by the call that led
+ * to it. The stub's bytes tell which word to fill with which address.
+ */
 #include "story.h"
 
 int twice(int), next(int);
@@ -158,7 +160,7 @@ static int bound;
 static int real_twice(int n) { return n * 2; }
 static int real_next(int n) { return n + 1; }
 
-/* A stub was called from right before AFTER. Returns what it stands for. */
+/* Binds the stub that was called from right before AFTER. Returns the stub's target. */
 __attribute__((used)) static uintptr_t bind(const uint8_t *after) {
     static int (*const functions[COUNT])(int) = {real_twice, real_next};
     int32_t number;

@@ -1,16 +1,16 @@
 /*
- * Processes that share memory, one of which takes the gs base or gets another tracer.
- * shared_gs LIBRARY CASE
+ * Two processes share memory, and one of them sets the gs base or gets another tracer: shared_gs
+ * LIBRARY CASE
  *
- *     child   a child takes it; its parent loads a library then
- *     vfork   a child of vfork takes it
- *     maker   the parent takes it while a child calls functions that the kernel keeps from tracers
+ *     child   a child sets the gs base; then its parent loads a library
+ *     vfork   a child of vfork sets it
+ *     maker   the parent sets it while a child calls functions that the kernel keeps from tracers
  *             (CLONE_UNTRACED)
- *     tracer  another process, with memory of its own, traces one of two that share theirs
+ *     tracer  another process, with memory of its own, traces one of the two
  *
- * Only x86-64 has that base; elsewhere there is the last case alone.
- * What the one has there must stay its own, and the others run on. Where a process could be traced,
- * nothing of another tracer is left in its memory.
+ * Only x86-64 has this base; other machines have only the last case. The process keeps its value,
+ * and both processes run on. If the other tracer can seize the process, no mapping in its memory is
+ * spoor's.
  */
 #include <dlfcn.h>
 #include <sched.h>
@@ -25,7 +25,7 @@
 
 enum { STACK_BYTES = 256 * 1024, STATUS = 9, SOME = 200 };
 static char stack[STACK_BYTES] __attribute__((aligned(16)));
-static volatile int taken, rounds, go;
+static volatile int base_is_set, rounds, go;
 
 static void await_child(pid_t pid) {
     int status;
@@ -33,7 +33,7 @@ static void await_child(pid_t pid) {
     check(WIFEXITED(status) && WEXITSTATUS(status) == STATUS, "the child's status");
 }
 
-/* Returns whether PID lives on until THERE is no less than COUNT. */
+/* Returns whether *THERE reaches COUNT before PID ends. */
 static int lives_until(pid_t pid, const volatile int *there, int count) {
     siginfo_t end = {0};
     while (*there < count &&
@@ -52,7 +52,7 @@ static int worker(void *unused) {
     return STATUS;
 }
 
-/* ---- who takes the gs base ---- */
+/* ---- processes that set the gs base ---- */
 
 #ifdef __x86_64__
 enum { WORDS = 8192 };
@@ -80,41 +80,42 @@ static __attribute__((noinline)) void take(void) {
     check_own("what it has just taken");
 }
 
-static int taker(void *unused) {
+static int set_base_and_check(void *unused) {
     (void)unused;
     take();
-    taken = 1;
+    base_is_set = 1;
     while (!go)
         check_own("what it has while the other loads");
     check_own("what it has at the end");
     return STATUS;
 }
 
-static void child_takes(const char *library) {
-    pid_t pid = clone(taker, stack + STACK_BYTES, CLONE_VM | SIGCHLD, NULL);
+static void child_sets_base(const char *library) {
+    pid_t pid = clone(set_base_and_check, stack + STACK_BYTES, CLONE_VM | SIGCHLD, NULL);
     check(pid > 0, "clone");
-    if (lives_until(pid, &taken, 1))
+    if (lives_until(pid, &base_is_set, 1))
         check(dlopen(library, RTLD_NOW) != NULL, "dlopen");
     check_work();
     go = 1;
     await_child(pid);
 }
 
-static int hasty(void *unused) {
+static int set_base_and_end(void *unused) {
     (void)unused;
     take();
     return STATUS;
 }
 
-static void child_of_vfork_takes(const char *library) {
-    pid_t pid = clone(hasty, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+static void vfork_child_sets_base(const char *library) {
+    pid_t pid =
+        clone(set_base_and_end, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
     check(pid > 0, "clone");
     check_work();
     await_child(pid);
     check(dlopen(library, RTLD_NOW) != NULL, "dlopen");
 }
 
-static void maker_takes(const char *library) {
+static void parent_sets_base(const char *library) {
     pid_t pid = clone(worker, stack + STACK_BYTES, CLONE_VM | CLONE_UNTRACED | SIGCHLD, NULL);
     check(pid > 0, "clone");
     lives_until(pid, &rounds, SOME);
@@ -126,25 +127,25 @@ static void maker_takes(const char *library) {
     check_own("what it has at the end");
 }
 
-static void someone_takes(const char *library, const char *who) {
-    if (strcmp(who, "child") == 0)
-        child_takes(library);
-    else if (strcmp(who, "vfork") == 0)
-        child_of_vfork_takes(library);
+static void one_sets_base(const char *library, const char *case_name) {
+    if (strcmp(case_name, "child") == 0)
+        child_sets_base(library);
+    else if (strcmp(case_name, "vfork") == 0)
+        vfork_child_sets_base(library);
     else
-        maker_takes(library);
+        parent_sets_base(library);
 }
 #else
-static void someone_takes(const char *library, const char *who) {
-    (void)library, (void)who;
-    check(taken, "a base to take");
+static void one_sets_base(const char *library, const char *case_name) {
+    (void)library, (void)case_name;
+    check(base_is_set, "a gs base to set");
 }
 #endif
 
 /* ---- another tracer ---- */
 
-/* Traces PID to its end. What the kernel says to that goes to OUT: who is not followed himself may
- * find another tracer there. */
+/* Traces PID to its end, and writes the kernel's answer to OUT. If this process is not followed,
+ * spoor may already trace PID. */
 static void trace(pid_t pid, int out) {
     int status, why = ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0 ? 0 : errno;
     check(write(out, &why, sizeof why) == sizeof why, "output");
@@ -186,7 +187,7 @@ int main(int argc, char **argv) {
     if (strcmp(argv[2], "tracer") == 0)
         one_is_traced(argv[1]);
     else
-        someone_takes(argv[1], argv[2]);
+        one_sets_base(argv[1], argv[2]);
     check_work();
     return right();
 }

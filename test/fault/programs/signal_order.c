@@ -1,5 +1,7 @@
-/* Real-time signals wait in queues: lowest number first, in the order in which they were sent, each
- * with its value; taken by sigwaitinfo, by signalfd and by handlers. */
+/*
+ * Real-time signals are delivered from the lowest number up, in the order in which they were sent,
+ * each with its value. Taken by sigwaitinfo, by signalfd and by handlers.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -13,10 +15,10 @@ static sigset_t set;
 static pid_t sender;
 static volatile int taken;
 
-/* The N-th that is to be taken. */
+/* The signal is the N-th that must be received. */
 static void check_next(int n, int sig, int code, pid_t from, int value) {
     check(sig == SIGRTMIN + n / EACH, "the signal");
-    check(code == SI_QUEUE && from == sender, "who sent it");
+    check(code == SI_QUEUE && from == sender, "the sender");
     check(value == n % EACH, "its value");
 }
 
@@ -24,7 +26,7 @@ static void send(int sig, int value) {
     check(sigqueue(getpid(), sig, (union sigval){.sival_int = value}) == 0, "sigqueue");
 }
 
-/* Highest first, and mixed. */
+/* Sends the highest first, and mixed. */
 static void send_all(void) {
     sender = getpid();
     for (int value = 0; value < EACH; value++)
@@ -72,7 +74,7 @@ static void take_by_handler(void) {
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-/* The others are blocked in it, so it is one of many threads that alone may take them. */
+/* All other threads block these signals, so this thread alone may receive them. */
 static void *wait_alone(void *arg) {
     siginfo_t info;
     (void)arg;
@@ -84,7 +86,7 @@ static void *wait_alone(void *arg) {
     return NULL;
 }
 
-/* They come while it waits, from another process. */
+/* The signals come from another process while this one waits. */
 static void take_while_waiting(void) {
     pthread_t thread;
     pid_t me = getpid(), child = fork();

@@ -1,4 +1,4 @@
-/* Signals with values: each must come once, in order, and say who sent it. */
+/* Signals with values: each must arrive once, in order, and name its sender. */
 #include <signal.h>
 #include <sys/wait.h>
 

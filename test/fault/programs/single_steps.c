@@ -1,15 +1,16 @@
-/* The program steps itself, as debuggers' helpers and emulators do: it sets its trap flag and finds
- * each of its instructions in turn, none twice and none of anybody else, in its own functions and
- * in libraries. */
+/*
+ * The program steps itself, as debuggers' helpers and emulators do. It sets its trap flag and sees
+ * each of its instructions once, in order, and no other code's: in its own functions and in
+ * libraries.
+ */
 #include <signal.h>
 #include <ucontext.h>
 
 #include "maps.h"
 #include "story.h"
 
-/* Calls the other two, the last of which has too little room for a jump at its entry. Where each
- * instruction that is executed stands, in this order, is in `walk_offsets`, as a distance from
- * `walk_first`. */
+/* walk_first calls the other two. walk_loop has too little room for a jump at its entry.
+ * `walk_offsets` lists all executed instructions in order, as distances from `walk_first`. */
 __asm__("    .text\n"
         "    .globl walk_first, walk_leaf, walk_loop, walk_offsets, walk_offsets_end\n"
         "    .type walk_first, @function\n"
@@ -68,17 +69,17 @@ __asm__("    .text\n"
 extern uint64_t walk_first(uint64_t, uint64_t);
 extern const uint8_t walk_offsets[], walk_offsets_end[];
 
-static volatile int next_offset, strange, steps;
+static volatile int next_offset, unexpected, steps;
 
 static void on_step(int sig, siginfo_t *info, void *context) {
     uintptr_t pc = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
     uintptr_t offset = pc - (uintptr_t)walk_first;
     int known = (int)(walk_offsets_end - walk_offsets);
-    strange += sig != SIGTRAP || info->si_code != TRAP_TRACE || !maps_is_code(pc);
+    unexpected += sig != SIGTRAP || info->si_code != TRAP_TRACE || !maps_is_code(pc);
     steps++;
-    if (offset >= 96) /* the caller's, a library's */
+    if (offset >= 96) /* in the caller or a library */
         return;
-    strange += next_offset >= known || walk_offsets[next_offset] != offset;
+    unexpected += next_offset >= known || walk_offsets[next_offset] != offset;
     next_offset++;
 }
 
@@ -89,18 +90,18 @@ static inline __attribute__((always_inline)) void clear_trap_flag(void) {
     __asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
 }
 
-static void walk_ours(void) {
+static void step_own_functions(void) {
     next_offset = 0;
     set_trap_flag();
     uint64_t result = walk_first(10, 20);
     clear_trap_flag();
     check(result == 2 + 10 + 3 + 1, "the result");
-    check(!strange && next_offset == walk_offsets_end - walk_offsets, "the steps");
+    check(!unexpected && next_offset == walk_offsets_end - walk_offsets, "the steps");
 }
 
 static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-static void walk_theirs(void) {
+static void step_libraries(void) {
     int numbers[] = {5, 3, 9, 1, 7};
     char text[64];
     steps = 0;
@@ -109,7 +110,7 @@ static void walk_theirs(void) {
     snprintf(text, sizeof text, "%d %s %.3f", numbers[4], "text", 1.5);
     clear_trap_flag();
     check(strcmp(text, "9 text 1.500") == 0, "what libraries did");
-    check(!strange, "a step in libraries");
+    check(!unexpected, "a step in libraries");
     check(steps > 500, "how many steps libraries took");
 }
 
@@ -119,9 +120,9 @@ int main(void) {
     maps_read_code();
     sigaction(SIGTRAP, &action, NULL);
     for (int i = 0; i < 3; i++) {
-        walk_ours();
+        step_own_functions();
         check_work();
     }
-    walk_theirs();
+    step_libraries();
     return right();
 }

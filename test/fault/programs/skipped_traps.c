@@ -1,12 +1,14 @@
-/* Functions that begin with an instruction that traps; the handler goes on behind it, in one case
- * over padding into the next function. */
+/*
+ * Functions that begin with a trapping instruction. The handler resumes behind it, in one case over
+ * padding into the next function.
+ */
 #include <signal.h>
 #include <stdint.h>
 #include <ucontext.h>
 
 #include "story.h"
 
-/* T32 code of 32-bit Arm has other traps than A32 code, and functions begin in a state. */
+/* T32 code of 32-bit Arm has other traps than A32 code. */
 #if defined __aarch64__
 #define STATE
 #define RESULT_REGISTER "w0"
@@ -100,7 +102,7 @@ __asm__("    .text\n"
 );
 
 enum { THIRTEEN = 13, ROUNDS = 4 };
-/* By a division by 0 on x86-64; that is no trap on Arm, whose function has one instead. */
+/* Traps by a division by 0 on x86-64; on Arm that is no trap, so a trap instruction replaces it. */
 #if defined __aarch64__
 enum { TRAP_BYTES = 4, DIVIDE_AT = 4, DIVISION = SIGTRAP };
 #define TRAP "\0\0\0\0"
@@ -128,7 +130,7 @@ enum { TRAP_BYTES = 2, DIVIDE_AT = 2, DIVISION = SIGFPE };
 #endif
 static uintptr_t expected;
 
-/* Where a function's code is: addresses of T32 functions have their lowest bit set besides. */
+/* The address of a function's code: without the lowest bit of T32 functions. */
 static uintptr_t code_of(uintptr_t function) {
 #ifdef __arm__
     function &= ~(uintptr_t)1;
@@ -140,7 +142,8 @@ static void skip(int sig, siginfo_t *info, void *context) {
     ucontext_t *u = context;
     uintptr_t pc = (uintptr_t)PC(u);
     check((uintptr_t)info->si_addr == expected && pc == expected, "where the trap is");
-    check(memcmp((void *)pc, sig == DIVISION ? DIVIDES : TRAP, TRAP_BYTES) == 0, "what is there");
+    check(memcmp((void *)pc, sig == DIVISION ? DIVIDES : TRAP, TRAP_BYTES) == 0,
+          "the bytes of the trap");
     if (sig == DIVISION)
         RESULT(u) = THIRTEEN;
     PC(u) += TRAP_BYTES;

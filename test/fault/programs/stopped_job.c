@@ -1,4 +1,4 @@
-/* Stopped and continued again and again while it loads libraries. job LIBRARY */
+/* Is stopped and continued again and again while it loads libraries: stopped_job LIBRARY */
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 /*
- * What the programs of this folder share. Each does something that is easily broken by a tracer
- * (its first comment says what), checks itself that all went right, prints "right" and ends with
- * status 42.
+ * The checks that the programs of this folder share. Each program does something that a tracer
+ * easily breaks (its first comment names it). It checks itself that all went right, prints "right"
+ * and ends with status 42.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ static inline void check(int good, const char *what) {
 
 static inline void check_work(void) { check(work(WORK_N) == WORK_RESULT, "work"); }
 
-/* Writes at once: the process may be about to go on in other ways than to exit(). */
+/* Writes at once: the process may end without exit(). */
 static inline int right(void) {
     check(write(1, "right\n", 6) == 6, "output");
     return RIGHT;

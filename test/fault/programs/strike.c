@@ -1,27 +1,26 @@
 /*
- * Loaded into spoor: strikes at an exact moment of its work on processes, namely before its Nth
- * request to ptrace, or its Nth access to another's memory, all counted together. Or the Nth of
- * what can fail does: to seize a thread, to access memory, a system call that the program makes for
- * spoor.
+ * Loaded into spoor by LD_PRELOAD: at an exact step of spoor's work, one thing fails or one process
+ * is killed. Steps are requests to ptrace and accesses to another process's memory, counted
+ * together. For other strikes N counts the operations that can fail.
  *
- *     STRIKE=spoor:N      spoor is killed
- *     STRIKE=settling:N   the same, counted from when it first brings a thread out of a trampoline:
- *                         from its request that blocks all of its signals but those of faults
- *     STRIKE=program:N    the process that the request is for is killed
- *     STRIKE=exec:N       it gets SIGUSR1
- *     STRIKE=fork:N       it gets SIGUSR2
- *     STRIKE=seize:N      EPERM
- *     STRIKE=memory:N     EIO
- *     STRIKE=call:N       ENOSYS, since it is none any more
- *     STRIKE=room:N       the same, but ENOMEM
- *     STRIKE=unmap:N      the same, of calls that unmap memory only
+ *     STRIKE=spoor:N      before step N spoor is killed
+ *     STRIKE=settling:N   the same, counted from the first thread that spoor brings out of a
+ *                         trampoline: from the request that blocks all but fault signals
+ *     STRIKE=program:N    before step N the process of the latest request is killed
+ *     STRIKE=exec:N       that process gets SIGUSR1
+ *     STRIKE=fork:N       that process gets SIGUSR2
+ *     STRIKE=seize:N      EPERM for the Nth PTRACE_SEIZE
+ *     STRIKE=memory:N     EIO for the Nth access to memory
+ *     STRIKE=call:N       ENOSYS for the Nth remote call: its number is replaced
+ *     STRIKE=room:N       ENOMEM for the Nth remote call
+ *     STRIKE=unmap:N      ENOMEM for the Nth remote munmap
  *     STRIKE=take:N       EPERM for the first N ways to take a descriptor out of the program
- *     STRIKE=size:N       ENOSPC, to give shared memory its size
- *     STRIKE=maps:N       ENOMEM, to read of the program's memory map
- *     STRIKE=threads:N    ENOMEM, to list its threads
- *     STRIKE=count:FILE   at its end spoor writes to FILE how many there were
+ *     STRIKE=size:N       ENOSPC when shared memory gets its size
+ *     STRIKE=maps:N       ENOMEM when the program's memory map is read
+ *     STRIKE=threads:N    ENOMEM when its threads are listed
+ *     STRIKE=count:FILE   at its end spoor writes the number of steps to FILE
  *     STRIKE=between:     at the first request to stop a thread, when all are seized, a byte goes
- *                         to the pipe "now", and what the kernel reports of that is awaited
+ *                         to the pipe "now"; then the kernel's report of what follows is awaited
  */
 #include <dirent.h>
 #include <elf.h>
@@ -41,7 +40,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum who {
+enum strike {
     SPOOR,
     SETTLING,
     PROGRAM,
@@ -63,34 +62,35 @@ enum who {
 static const char *const names[] = {
     "spoor:", "settling:", "program:", "exec:", "fork:", "seize:", "memory:",  "call:",
     "room:",  "unmap:",    "between:", "take:", "size:", "maps:",  "threads:", "count:"};
-static enum who who = NOTHING;
-static long left, count;
+static enum strike strike = NOTHING;
+static long countdown, count;
 static char file[256];
-static pid_t last;   /* whom the latest request was for */
-static int settling; /* whether the time has come that SETTLING counts from */
+static pid_t last_pid; /* the process that the latest request was for */
+static int settling;   /* whether the request from which SETTLING counts was made */
 
 __attribute__((constructor)) static void begin(void) {
     const char *how = getenv("STRIKE");
-    unsetenv("LD_PRELOAD"); /* the program shall not have it */
+    unsetenv("LD_PRELOAD"); /* the program must not inherit it */
     if (!how)
         return;
-    for (who = SPOOR; who < NOTHING && strncmp(how, names[who], strlen(names[who])) != 0;)
-        who++;
+    for (strike = SPOOR;
+         strike < NOTHING && strncmp(how, names[strike], strlen(names[strike])) != 0;)
+        strike++;
     const char *rest = strchr(how, ':') + 1;
-    left = strtol(rest, NULL, 10);
+    countdown = strtol(rest, NULL, 10);
     snprintf(file, sizeof file, "%s", rest);
     unsetenv("STRIKE");
 }
 
 __attribute__((destructor)) static void end(void) {
-    FILE *f = who == COUNT ? fopen(file, "w") : NULL;
+    FILE *f = strike == COUNT ? fopen(file, "w") : NULL;
     if (f)
         fprintf(f, "%ld\n", count);
     if (f)
         fclose(f);
 }
 
-/* ---- what differs between processors ---- */
+/* ---- differences between processors ---- */
 
 #ifdef __arm__
 typedef struct user_regs registers;
@@ -100,9 +100,9 @@ typedef struct user_regs_struct registers;
 enum { CALL_MMAP = SYS_mmap };
 #endif
 
-/* The kernel's result. */
+/* Returns the kernel's result. */
 static long call_kernel(long number, long a, long b, long c, long d, long e, long f);
-/* Registers as they are set before a call of ours, with PEEK to see the program's text. */
+/* Whether REGS begin a remote call; PEEK reads the program's text. */
 static int is_call(const registers *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t);
 static unsigned long *call_number(registers *regs);
 static unsigned long *call_argument(registers *regs, int i);
@@ -126,7 +126,7 @@ static long call_kernel(long number, long a, long b, long c, long d, long e, lon
     return result;
 }
 
-/* It stands at a system call instruction, and none is to be restarted. */
+/* The pc is at a system call instruction, and no call is to be restarted. */
 static int is_call(const registers *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t pid) {
     return (peek(pid, regs->rip) & 0xffff) == 0x050f && regs->orig_rax == (unsigned long)-1;
 }
@@ -149,7 +149,7 @@ static long call_kernel(long number, long a, long b, long c, long d, long e, lon
     return x0;
 }
 
-/* It stands at a system call instruction, and behind that is rt_sigreturn. */
+/* The pc is at a system call instruction, with rt_sigreturn behind it. */
 static int is_call(const registers *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t pid) {
     return peek(pid, regs->pc) == 0xd2801168d4000001;
 }
@@ -180,7 +180,7 @@ static unsigned long *call_number(registers *regs) { return &regs->uregs[7]; }
 static unsigned long *call_argument(registers *regs, int i) { return &regs->uregs[i]; }
 #endif
 
-/* Numbers of 64 bits, which 32-bit Arm passes in pairs of registers, the first of which is even. */
+/* 64-bit numbers, which 32-bit Arm passes in pairs of registers, beginning with an even one. */
 #ifdef __arm__
 static long call_at(long number, long a, long b, long c, uint64_t at) {
     return call_kernel(number, a, b, c, 0, (long)(uint32_t)at, (long)(at >> 32));
@@ -199,7 +199,7 @@ static long set_size(int fd, uint64_t size) {
 
 /* ---- strikes ---- */
 
-/* As functions of the C library have it that RESULT of the kernel's. */
+/* Turns RESULT of the kernel into the result of a C library function. */
 static long returned(long result) {
     if (result >= 0 || result < -4095)
         return result;
@@ -207,23 +207,23 @@ static long returned(long result) {
     return -1;
 }
 
-/* As syscall(), which is ours here. */
+/* As syscall(), which this file replaces. */
 static long kernel(long number, long a, long b, long c, long d, long e, long f) {
     return returned(call_kernel(number, a, b, c, d, e, f));
 }
 
-static void step(void) {
+static void count_step(void) {
     count++;
-    if (who == SPOOR && left-- == 0)
+    if (strike == SPOOR && countdown-- == 0)
         kill(getpid(), SIGKILL);
-    if (who == SETTLING && settling && left-- == 0)
+    if (strike == SETTLING && settling && countdown-- == 0)
         kill(getpid(), SIGKILL);
-    if ((who == PROGRAM || who == EXEC || who == FORK) && left-- == 0 && last)
-        kill(last, who == PROGRAM ? SIGKILL : who == EXEC ? SIGUSR1 : SIGUSR2);
+    if ((strike == PROGRAM || strike == EXEC || strike == FORK) && countdown-- == 0 && last_pid)
+        kill(last_pid, strike == PROGRAM ? SIGKILL : strike == EXEC ? SIGUSR1 : SIGUSR2);
 }
 
-static int fails(enum who what, int error) {
-    if (who != what || left-- != 0)
+static int fails(enum strike what, int error) {
+    if (strike != what || countdown-- != 0)
         return 0;
     errno = error;
     return 1;
@@ -234,8 +234,8 @@ static uint64_t peek(pid_t pid, uint64_t at) {
     return kernel(SYS_ptrace, PTRACE_PEEKTEXT, pid, (long)at, (long)&text, 0, 0) < 0 ? 0 : text;
 }
 
-/* The call asks for more memory than there can be. */
-static void make_greedy(registers *regs) {
+/* Replaces the call by a mapping of more memory than can exist. */
+static void ask_for_too_much(registers *regs) {
     const unsigned long arguments[] = {
         0, 0ul - (1 << 20), 0, MAP_PRIVATE | MAP_ANONYMOUS, (unsigned long)-1, 0};
     *call_number(regs) = CALL_MMAP;
@@ -243,16 +243,17 @@ static void make_greedy(registers *regs) {
         *call_argument(regs, i) = arguments[i];
 }
 
-/* A number that no call has: ENOSYS. (−1 raises SIGILL on 32-bit Arm, and returns the argument.) */
+/* A number that no system call has: ENOSYS. (−1 raises SIGILL on 32-bit Arm, and returns the
+ * argument.) */
 enum { NO_CALL = 0x7fff };
 
-static void spoil_call(pid_t pid, registers *regs) {
-    if ((who != CALL && who != ROOM && who != UNMAP) || !is_call(regs, peek, pid))
+static void replace_call(pid_t pid, registers *regs) {
+    if ((strike != CALL && strike != ROOM && strike != UNMAP) || !is_call(regs, peek, pid))
         return;
     if (fails(CALL, 0))
         *call_number(regs) = NO_CALL;
     if (fails(ROOM, 0) || (*call_number(regs) == SYS_munmap && fails(UNMAP, 0)))
-        make_greedy(regs);
+        ask_for_too_much(regs);
 }
 
 static int blocks_all_but_faults(const uint64_t *mask) {
@@ -263,8 +264,9 @@ static int blocks_all_but_faults(const uint64_t *mask) {
     return *mask == ~faults;
 }
 
-/* A program that does nothing then which is reported (its first thread ends) has time enough. */
-static void tell_now(void) {
+/* Waits until the kernel reports something of a child, or a limited time if nothing is reported (a
+ * first thread that ends). */
+static void wait_for_report(void) {
     enum { MOST_MS = 200 };
     siginfo_t report = {.si_pid = 0};
     int pipe = open("now", O_WRONLY);
@@ -284,20 +286,20 @@ long ptrace(enum __ptrace_request request, ...) {
     pid_t pid = va_arg(ap, pid_t);
     void *addr = va_arg(ap, void *), *data = va_arg(ap, void *);
     va_end(ap);
-    last = pid;
+    last_pid = pid;
     settling |= request == PTRACE_SETSIGMASK && blocks_all_but_faults(data);
-    step();
+    count_step();
     if (request == PTRACE_SEIZE && fails(SEIZE, EPERM))
         return -1;
     if (request == PTRACE_INTERRUPT && fails(BETWEEN, 0))
-        tell_now();
+        wait_for_report();
     if (request == SET_REGISTERS)
-        spoil_call(pid, registers_of(data));
+        replace_call(pid, registers_of(data));
     return kernel(SYS_ptrace, request, pid, (long)addr, (long)data, 0, 0);
 }
 
 ssize_t pread64(int fd, void *buffer, size_t size, off64_t offset) {
-    step();
+    count_step();
     if (fails(MEMORY, EIO))
         return -1;
     return returned(call_at(SYS_pread64, fd, (long)buffer, (long)size, (uint64_t)offset));
@@ -307,7 +309,7 @@ ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {
 }
 
 ssize_t pwrite64(int fd, const void *buffer, size_t size, off64_t offset) {
-    step();
+    count_step();
     if (fails(MEMORY, EIO))
         return -1;
     return returned(call_at(SYS_pwrite64, fd, (long)buffer, (long)size, (uint64_t)offset));
@@ -318,7 +320,7 @@ ssize_t pwrite(int fd, const void *buffer, size_t size, off_t offset) {
 
 ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long tos,
                          const struct iovec *from, unsigned long froms, unsigned long flags) {
-    step();
+    count_step();
     if (fails(MEMORY, EIO))
         return -1;
     return kernel(SYS_process_vm_readv, pid, (long)to, (long)tos, (long)from, (long)froms,
@@ -326,9 +328,9 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long tos,
 }
 
 static int cannot_take(void) {
-    if (who != TAKE || left <= 0)
+    if (strike != TAKE || countdown <= 0)
         return 0;
-    left--;
+    countdown--;
     errno = EPERM;
     return 1;
 }
@@ -370,7 +372,7 @@ static int ends_in(const char *name, const char *end) {
 static int is_map(int fd) {
     char link[32], name[64] = "";
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    return who == MAPS && readlink(link, name, sizeof name - 1) > 0 && ends_in(name, "/maps");
+    return strike == MAPS && readlink(link, name, sizeof name - 1) > 0 && ends_in(name, "/maps");
 }
 
 ssize_t read(int fd, void *buffer, size_t size) {

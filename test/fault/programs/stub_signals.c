@@ -1,8 +1,9 @@
-/* Is pelted with signals while it works in functions that are hardly more than the window of a
- * patch, so that many come to it in trampolines. When its tracer is gone, or after MOST signals,
- * they must still come, and it must block what it blocked at first.
+/*
+ * Gets very many signals while it works in functions hardly larger than the window of a patch, so
+ * many signals arrive in trampolines. When its tracer is gone, or after MOST signals, signals must
+ * still arrive, and the signal mask must be the first one.
  *
- *     sealed    sees to it first that rt_sigprocmask kills
+ *     sealed    first installs a filter that kills for rt_sigprocmask
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -39,9 +40,10 @@ static void work_on(void) {
     check(value == ROUNDS * STEP, "mix");
 }
 
-/* Until the next signal. Each is asked for: those of a timer that goes on by itself would follow
- * each other on a busy machine, with nothing executed in between. One is lost with its tracer. */
-static void be_hit(void) {
+/* Works until the next signal. Each signal is requested: on a busy machine signals of a periodic
+ * timer would follow each other without an instruction in between. A signal can be lost with the
+ * tracer. */
+static void work_until_signal(void) {
     const struct itimerval once = {{0, 0}, {0, PERIOD_US}};
     int seen = hits;
     for (int i = 0; hits == seen; i++) {
@@ -95,9 +97,9 @@ int main(int argc, char **argv) {
     if (sealed)
         seal();
     while (hits < MOST && (sealed || is_traced()))
-        be_hit();
+        work_until_signal();
     for (int i = 0; i < MORE; i++)
-        be_hit();
+        work_until_signal();
     check_mask();
     return right();
 }

@@ -1,7 +1,9 @@
 /*
- * A program in the foreground of a terminal: suspend default|ignore|handle. It says "ready", then
- * does as its input's lines say: "group" stops its process group, "end" ends it. With "ignore" stop
- * signals of the terminal do nothing, with "handle" it says so before it stops itself.
+ * A program in the foreground of a terminal: suspend default|ignore|handle
+ *
+ * It prints "ready" and obeys its input: "group" stops its process group, "end" ends it. With
+ * "ignore" the terminal's stop signals do nothing. With "handle" it prints so before it stops
+ * itself.
  */
 #include <signal.h>
 

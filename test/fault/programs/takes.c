@@ -1,12 +1,14 @@
 /*
- * A program that keeps something of its own in the gs base, by HOW:
+ * A program that keeps a value of its own in the gs base, set by HOW:
+ *
  *   1  the C library's function for that, in one of two threads
- *   2  its function for any system call
- *   3  an instruction of its own that makes the call
+ *   2  the C library's function for any system call
+ *   3  an instruction of its own that makes the system call
  *   4  the instruction that writes the base
  *   5  the instruction that writes the segment register, which clears the base
- * What it has there must stay, and what it finds through it be its own. With the argument "before"
- * or "behind" it says so, and waits until its input ends, when it comes there.
+ *
+ * The base must keep this value, and memory read through it must be the program's. With the
+ * argument "before" or "behind" it prints that word at this point and waits until its input ends.
  */
 #include <asm/prctl.h>
 #include <pthread.h>

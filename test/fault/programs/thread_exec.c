@@ -1,4 +1,4 @@
-/* One thread execs while another loads libraries. takeover LIBRARY [ROUNDS-LEFT] */
+/* One thread execs while another loads libraries: thread_exec LIBRARY [ROUNDS-LEFT] */
 #include <dlfcn.h>
 #include <pthread.h>
 

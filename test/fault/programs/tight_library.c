@@ -1,4 +1,7 @@
-/* Loads a library into a hole of just its size, where no other address is free. hemmed LIBRARY */
+/*
+ * Loads a library into a hole of exactly its size, with no free address around it: tight_library
+ * LIBRARY
+ */
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -46,8 +49,8 @@ static char *reserve(size_t size) {
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* The stack and the heap can grow no more after what follows. */
-static void stock_up(void) {
+/* Grows stack and heap: later they cannot grow any more. */
+static void grow_stack_and_heap(void) {
     volatile char stack[STACK_BYTES];
     for (int i = 0; i < STACK_BYTES; i += 4096)
         stack[i] = 1;
@@ -55,7 +58,7 @@ static void stock_up(void) {
     free(malloc(HEAP_BYTES));
 }
 
-/* Takes all free addresses but SIZE bytes; returns where these are. */
+/* Takes all free addresses but SIZE bytes; returns the address of these. */
 static uintptr_t take_all_but(size_t size) {
     char *hole = reserve(size);
     check(hole != NULL, "mmap");
@@ -72,7 +75,7 @@ int main(int argc, char **argv) {
     struct span s = load(argv[1], &handle);
     use(handle);
     dlclose(handle);
-    stock_up();
+    grow_stack_and_heap();
     uintptr_t hole = take_all_but(s.high - s.low);
     s = load(argv[1], &handle);
     check(s.low == hole, "the hole");

@@ -1,5 +1,7 @@
-/* Asks its parent to trace it, as some do to find out whether a debugger does so already: the first
- * time that succeeds, later it does not. */
+/*
+ * Asks its parent to trace it, as some programs do to detect a debugger: the first request
+ * succeeds, later ones fail.
+ */
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 

@@ -1,5 +1,7 @@
-/* A child that is not followed, while threads run: its code is that of the files, nothing else is
- * mapped that can be executed, and no memory is shared with spoor. undone LIBRARY */
+/*
+ * Makes a child that is not followed, while threads run. The child's code equals its files, no
+ * other memory is executable, and none is shared with spoor: unfollowed LIBRARY
+ */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -36,7 +38,7 @@ static void compare(const char *start, size_t size, long offset, const char *pat
     free(file);
 }
 
-/* Returns how many files' code is as it should be. */
+/* Returns the number of files whose code is unchanged. */
 static int check_code(void) {
     char line[4096], path[4096], rights[8];
     unsigned long start, end;
@@ -50,7 +52,7 @@ static int check_code(void) {
         if (rights[2] != 'x' || path[0] == '[')
             continue;
         check(path[0] == '/', line);
-        compare((const char *)start, end - start, offset, path); /* NOLINT: an address of ours */
+        compare((const char *)start, end - start, offset, path); /* NOLINT: own address */
         files++;
     }
     fclose(f);

@@ -1,4 +1,7 @@
-/* Children that are kept from tracers outlive the threads that have made them. kept LIBRARY */
+/*
+ * Children that the kernel keeps from tracers outlive the threads that made them: untraceable
+ * LIBRARY
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
@@ -12,7 +15,7 @@ enum { STACK_BYTES = 256 * 1024, MUCH = 300000, STATUS = 9 };
 static int ends[2];
 static const char *library;
 
-struct kin {
+struct untraced_child {
     int flags;
     pid_t pid;
     char stack[STACK_BYTES];
@@ -20,7 +23,7 @@ struct kin {
 
 __attribute__((noinline)) static int next(int number) { return number + 1; }
 
-/* More than a ring holds; its maker has ended when it begins. */
+/* Makes more events than a ring holds; the thread that made it has ended when it begins. */
 static int child(void *unused) {
     char byte;
     volatile int count = 0;
@@ -34,21 +37,22 @@ static int child(void *unused) {
 }
 
 static void *make(void *made) {
-    struct kin *kin = made;
-    kin->pid = clone(child, kin->stack + STACK_BYTES, kin->flags | CLONE_UNTRACED | SIGCHLD, NULL);
+    struct untraced_child *untraced_child = made;
+    untraced_child->pid = clone(child, untraced_child->stack + STACK_BYTES,
+                                untraced_child->flags | CLONE_UNTRACED | SIGCHLD, NULL);
     return NULL;
 }
 
 static void outlive(int flags) {
-    static struct kin kin;
+    static struct untraced_child untraced_child;
     pthread_t maker;
     int status;
-    kin.flags = flags;
-    check(pthread_create(&maker, NULL, make, &kin) == 0, "thread");
+    untraced_child.flags = flags;
+    check(pthread_create(&maker, NULL, make, &untraced_child) == 0, "thread");
     pthread_join(maker, NULL);
-    usleep(100000); /* for spoor to hear of that; if it takes longer, nothing is shown */
-    check(kin.pid > 0 && write(ends[1], "!", 1) == 1, "the child");
-    check(waitpid(kin.pid, &status, __WALL) == kin.pid, "its end");
+    usleep(100000); /* time for spoor to see that; if spoor needs longer, the test shows nothing */
+    check(untraced_child.pid > 0 && write(ends[1], "!", 1) == 1, "the child");
+    check(waitpid(untraced_child.pid, &status, __WALL) == untraced_child.pid, "its end");
     check(WIFEXITED(status) && WEXITSTATUS(status) == STATUS, "its status");
 }
 

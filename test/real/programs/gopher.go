@@ -1,4 +1,5 @@
-// See go.py.
+// A Go program for go.py: goroutines whose stacks grow and move, panics, a fault that becomes a
+// panic, garbage collection, and signals that preempt.
 package main
 
 import (
@@ -71,7 +72,7 @@ func sums() int {
 	return total
 }
 
-// Loops without calls while the collector wants all threads to stop: they get signals.
+// Loops without calls while the collector wants all threads to stop: signals preempt them.
 func collected() int {
 	stop := make(chan bool)
 	spun := make(chan int)

@@ -1,4 +1,5 @@
-// See rust.py.
+// A Rust program for rust.py: panics that are caught, that end threads, and one that ends the
+// program.
 use std::collections::BTreeMap;
 use std::panic;
 use std::sync::{mpsc, Arc, Mutex};

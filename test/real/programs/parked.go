@@ -1,5 +1,5 @@
-// Goroutines that take turns: each stands in the middle of work() while the others do theirs, on stacks
-// side by side. Ends with its input.
+// Goroutines take turns. Each waits in the middle of work() while the others run, on stacks side by
+// side. Ends with standard input.
 package main
 
 import (

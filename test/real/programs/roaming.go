@@ -1,4 +1,5 @@
-// See roaming.py.
+// A Go program for roaming.py: goroutines continue in other threads, and their stacks move while
+// calls are open on them, as the stacks grow and as garbage collection shrinks them.
 package main
 
 import (
@@ -22,7 +23,7 @@ const (
 //go:noinline
 func leaf(n int) int { return n + 1 }
 
-// Goes on in another thread than it has begun in.
+// Begins in one thread and continues in another.
 //
 //go:noinline
 func wander(n int) int {
@@ -37,7 +38,7 @@ func wander(n int) int {
 	return leaf(n)
 }
 
-// Its stack grows, and then goes on elsewhere.
+// Its stack grows and moves, and the calls continue there.
 //
 //go:noinline
 func deep(n int) int {
@@ -74,8 +75,8 @@ func grow(n int) int {
 	return grow(n-1) + room[n%32] - n + 1
 }
 
-// Its stack is too large when it waits, so that a collection moves it to a smaller one; unless it has not come
-// to its waiting yet, so there are several.
+// Its stack is too large while it waits, so garbage collection moves it to a smaller one. This
+// fails if the goroutine does not wait yet, so there are several.
 //
 //go:noinline
 func hold(ready, more chan int, moved *int) {
@@ -90,7 +91,7 @@ func hold(ready, more chan int, moved *int) {
 	ready <- 1
 }
 
-// Keeps to its thread.
+// Stays in its thread.
 //
 //go:noinline
 func serve(questions, answers chan int) {
@@ -151,7 +152,7 @@ func main() {
 	}
 	wait.Wait()
 	fmt.Println(sums, ask(), shrink())
-	for runtime.NumGoroutine() > 1 { // their last calls return
+	for runtime.NumGoroutine() > 1 { // waits until their last calls return
 		runtime.Gosched()
 	}
 }

@@ -1,6 +1,6 @@
-// An HTTP server whose goroutines also compute without ever calling the scheduler, so that they are
-// preempted by signals and stay, for a while, where that caught them. A second argument of "steady" has
-// it do nothing but serve. See server_go.py.
+// An HTTP server for server_go.py. Its goroutines also compute without calling the scheduler, so
+// signals preempt them and they stay suspended at any instruction for a while. With the second
+// argument "steady" it only serves.
 package main
 
 import (
@@ -23,7 +23,7 @@ func halve(n uint64) uint64 { return n / 2 }
 //go:noinline
 func triple(n uint64) uint64 { return 3*n + 1 }
 
-// steps counts those of the Collatz sequence.
+// steps counts the steps of a Collatz sequence.
 func steps(n uint64) int {
 	count := 0
 	for ; n != 1; count++ {

@@ -1,6 +1,8 @@
-/* After a catch and after setjmp's second return, functions are called back from a library that is
- * not traced by default: their frames lie deeper than those that were left, and must not be taken
- * for callees of these. */
+/*
+ * After a catch and after setjmp's second return, an untraced library calls functions back. Their
+ * frames lie deeper than the frames that were left. They must not count as called by the functions
+ * that were left.
+ */
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>

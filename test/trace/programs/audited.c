@@ -1,5 +1,7 @@
-/* Run with LD_AUDIT: its calls of the C library go through the dynamic linker each time, which
- * keeps what arguments and results are made of. */
+/*
+ * Runs with LD_AUDIT: each call of the C library goes through the dynamic linker, which keeps all
+ * registers of arguments and results.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
-/* An audit library (rtld-audit(7)): it counts the dynamic linker's calls to it, and says at its end
- * how many calls of each function it expects to be seen. */
+/*
+ * An audit library (rtld-audit(7)). It counts the dynamic linker's calls of its functions, and
+ * prints at its end how many calls of each function the trace must have.
+ */
 #include <link.h>
 #include <stdio.h>
 
@@ -65,7 +67,7 @@ ElfW(Addr) AUDIT_ENTER(ElfW(Sym) * symbol, unsigned int index, uintptr_t *user, 
     (void)flags;
     (void)name;
     entered++;
-    *frame_size = 64; /* asks for the end, too */
+    *frame_size = 64; /* requests a callback at the call's end */
     return symbol->st_value;
 }
 

@@ -1,7 +1,9 @@
-/* What a program sees of its own stack: backtrace(), _Unwind_Backtrace, return addresses, the
- * caller by which the C library answers RTLD_NEXT; from ordinary calls, from a callback of the
- * library, from handlers on the same stack and on another. Every frame is printed, with its module
- * and its place there. */
+/*
+ * Prints every frame that the program sees on its own stack, with module and offset: by
+ * backtrace(), _Unwind_Backtrace, return addresses, and the caller that RTLD_NEXT uses. It looks
+ * from ordinary calls, from a callback of the library, and from handlers on the same stack and on
+ * another. Traced, it must print the same.
+ */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>
@@ -77,10 +79,10 @@ static NOINLINE int compare(const void *a, const void *b) {
     return *(const int *)a - *(const int *)b;
 }
 
-/* A tail call: its caller is taken for the one who asks, which is of the same module. */
+/* A tail call: the C library takes next()'s caller for dlsym()'s, which is of the same module. */
 static NOINLINE void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
 
-/* The program has one of its own; the next is the C library's. */
+/* The program has a rand() of its own; the next one is the C library's. */
 NOINLINE int rand(void) { return 1000 + zero; }
 
 static NOINLINE int bottom(int how) {

@@ -1,4 +1,4 @@
-/* The library that calling.c calls: some of its functions call each other, too. */
+/* The library that calling.c calls. Some of its functions also call each other. */
 #include <stdarg.h>
 
 #include "called.h"
@@ -26,7 +26,7 @@ static NOINLINE int inner(called_function *function, int n) {
 }
 int called_inside(called_function *function, int n) { return inner(function, n + 5); }
 
-/* With what is no instruction in it, where it might come to. */
+/* Contains bytes that are no instruction, where control might arrive. */
 #if defined __x86_64__
 #define STATE
 #define ADD_9_AND_RETURN "lea 9(%rdi), %eax\n\tret\n\t.byte 0x06\n\t"

@@ -1,4 +1,4 @@
-/* Functions of called.so. */
+/* The functions of called.so. */
 #pragma once
 
 #ifdef __cplusplus
@@ -13,12 +13,12 @@ called_function called_tail;    /* ends by a jump to called_leaf */
 called_function called_pick;    /* an indirect function */
 called_function called_old;     /* of two versions */
 called_function called_bad;     /* cannot be traced */
-called_function called_unasked; /* exported; only called through called_table */
-called_function called_nowhere __attribute__((weak)); /* not defined by anybody */
+called_function called_unasked; /* exported; called only through called_table */
+called_function called_nowhere __attribute__((weak)); /* defined nowhere */
 
 double called_sum(int n, ...);                     /* of n doubles */
 int called_back(called_function *function, int n); /* calls it with 0, 1, … n − 1 */
-/* Ends by a jump to one that nobody else knows, which calls the function. */
+/* Ends by a jump to a hidden function, which calls FUNCTION. */
 int called_inside(called_function *function, int n);
 called_function *const *called_table(void);
 

@@ -1,5 +1,7 @@
-/* Calls functions of a library in all ways that there are; the library calls them, too. Only the
- * program's own calls are expected: the library's name stands in front of them. */
+/*
+ * Calls functions of a library in all possible ways; the library also calls them itself. Only the
+ * program's own calls are expected, with the library's name before the function's.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -21,7 +23,7 @@ static called_function *volatile pointer = called_leaf;
 static called_function *const table[] = {called_leaf, called_work};
 static jmp_buf place;
 
-/* The library's calls of called_leaf are none of ours. */
+/* The library's own calls of called_leaf are not expected. */
 static void directly(void) {
     for (int i = 0; i < 5; i++)
         CALL("called_leaf", called_leaf(i));
@@ -29,7 +31,7 @@ static void directly(void) {
     total += called_bad(6); /* not traced */
     CALL("called_old", called_old(1));
     CALL("called_sum", (int)called_sum(3, 0.5, 1.5, 2.25));
-    CALL("pick_high", called_pick(2)); /* what called_pick resolves to */
+    CALL("pick_high", called_pick(2)); /* called_pick resolves to this function */
     TAIL_CALL("called_tail", "called_leaf", called_tail(4));
     if (called_nowhere)
         total += called_nowhere(1);
@@ -41,10 +43,10 @@ static void through_pointers(void) {
     CALL("called_work", table[1](9));
     CALL("called_back", called_back(called_leaf, 50));
     expect('>', "called.so!called_table");
-    called_function *const *theirs = called_table();
+    called_function *const *functions = called_table();
     expect('<', "called.so!called_table");
-    total += theirs[0](3); /* we do not import it */
-    CALL("called_leaf", theirs[1](3));
+    total += functions[0](3); /* the program does not import it */
+    CALL("called_leaf", functions[1](3));
 }
 
 static NOINLINE int callback(int n) {
@@ -52,7 +54,8 @@ static NOINLINE int callback(int n) {
     return n;
 }
 
-/* What it calls is below what called it, and that lasts until it is done. */
+/* Calls by the callback are children of the library call, which lasts until the callback returns.
+ */
 static void inside(void) {
     CALL("called_inside", called_inside(callback, 3));
     CALL("called_leaf", called_leaf(1));

@@ -1,4 +1,4 @@
-/* pthread_cancel of a blocked thread and of a spinning one, cleanup handlers included. */
+/* Calls pthread_cancel() for a blocked thread and for a spinning one, with cleanup handlers. */
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 static int ends[2];
 static volatile int spinning, cleaned;
 
-/* The last that runs in a cancelled thread. */
+/* The last function that runs in a cancelled thread. */
 static NOINLINE void clean(void *argument) {
     ENTER;
     cleaned += *(int *)argument;

@@ -1,5 +1,7 @@
-/* Exceptions that cross the border between a program and its library: what was called over the
- * border and left by them has ended, whoever catches. */
+/*
+ * Exceptions cross the border between a program and its library. A call over the border that an
+ * exception leaves has ended, no matter which side catches.
+ */
 #include <cstdio>
 
 #include "expect.hpp"
@@ -19,14 +21,14 @@ static NOINLINE int quiet(int n) {
     return n;
 }
 
-/* Its frame reaches deeper than what was left. */
+/* Its frame lies deeper than the frames that were left. */
 static NOINLINE int deeper(int n) {
     volatile char room[600];
     room[n] = 0;
     return quiet(n + room[n]);
 }
 
-/* With less than 0, the library has caught what this has thrown before. */
+/* If N is negative, the library has caught an exception of this function before. */
 static NOINLINE int loud(int n) {
     if (n < 0) {
         END('!', "thrown_throw");

@@ -1,5 +1,7 @@
-/* Threads and processes by raw clone: on a given stack with the memory shared, and without. Nothing
- * of the C library's is set up for them. */
+/*
+ * Makes threads and processes by raw clone: on a given stack with shared memory, and with neither.
+ * The C library sets up nothing for them.
+ */
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>

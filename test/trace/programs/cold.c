@@ -1,5 +1,7 @@
-/* Functions whose unlikely parts stand elsewhere (.cold): calls from there, returns from there, a
- * longjmp out of there. */
+/*
+ * Functions whose unlikely parts lie elsewhere (.cold): calls from there, returns from there, and a
+ * longjmp out of there.
+ */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
-/* See computed.c. Each slot has two bytes, so that the last ones lie where returns would be patched. Behind
- * each return there is room. */
+/*
+ * The functions of computed.c. Each slot has two bytes, so the last slots lie where patches of
+ * returns would be. Behind each return is unused room.
+ */
     .text
 
     .macro begin name
@@ -9,7 +11,7 @@
     .cfi_startproc
     .endm
 
-/* Where the jump goes on: a slot for each count. */
+/* The targets of the jump: a slot for each count. */
     .macro slots
 1:  .rept 8
     inc %eax

@@ -1,6 +1,8 @@
-/* Jumps to addresses that are computed from a place in the same function: into the middle of what
- * would otherwise be one window, and each call still ends by the return behind. See
- * computed-code.S. */
+/*
+ * Jumps to addresses computed from a place in the same function (computed-code.S). They lead into
+ * the middle of what would otherwise be one window. Each call still ends by the return behind the
+ * slots.
+ */
 #include <stdio.h>
 
 #include "expect.h"

@@ -1,5 +1,7 @@
-/* What runs before and after main: constructors by priority, the preinit array, atexit handlers,
- * destructors. */
+/*
+ * Code that runs before and after main: constructors by priority, the preinit array, atexit
+ * handlers, destructors.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,7 @@
-/* Fifty coroutines on stacks of their own, switched with swapcontext from within nested calls; a
- * call is open on many stacks at a time. */
+/*
+ * Fifty coroutines on stacks of their own, switched by swapcontext() inside nested calls. Calls are
+ * open on many stacks at a time.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +16,7 @@ static ucontext_t contexts[COUNT], scheduler;
 static int running;
 static long total;
 
-/* Where the stacks shall be, seen from the first one's frame; similar_stacks.c has another opinion.
- */
+/* The distance of the stacks from the first one's frame; similar_stacks.c defines another one. */
 #ifndef PLACE
 #define PLACE(frame) ((frame) - ((uintptr_t)64 << 32) + ((uintptr_t)256 << 20))
 #endif

@@ -1,5 +1,7 @@
-/* Some of everything, for counting: recursion, switch tables, tail calls, variable arguments,
- * floating-point and structure results, virtual calls, longjmp, exceptions. callgrind.py compares.
+/*
+ * Calls of many kinds, which callgrind.py counts and compares: recursion, switch tables, tail
+ * calls, variable arguments, floating-point and structure results, virtual calls, longjmp,
+ * exceptions.
  */
 #include <csetjmp>
 #include <cstdarg>

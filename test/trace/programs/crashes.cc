@@ -1,5 +1,7 @@
-/* dies HOW: ends that leave a core, out of deep frames, while another thread runs in and out of a
- * traced function. */
+/*
+ * Ends with a core dump, out of deep frames, while another thread runs in and out of a traced
+ * function: crashes HOW
+ */
 #include <cstdio>
 #include <cstdlib>
 #include <pthread.h>
@@ -26,7 +28,7 @@ static NOINLINE int thrower(int n) {
     return n;
 }
 
-/* The exception meets a function that lets none pass. */
+/* The exception reaches a noexcept function. */
 static NOINLINE int lets_none_pass(int n) noexcept { return thrower(n + 1) + 1; }
 
 static NOINLINE int throws_twice(int n) {
@@ -34,7 +36,7 @@ static NOINLINE int throws_twice(int n) {
     return thrower(n + zero) + 1;
 }
 
-/* The fault is in the window of its entry. */
+/* The fault is in the window of the function's entry. */
 static NOINLINE int faults(const int *place) { return *place; }
 
 static NOINLINE int aborts(int n) {
@@ -66,7 +68,7 @@ static NOINLINE int busy_loop() {
     int n = zero;
     for (int i = 0; i < 100; i++)
         n = busy(n);
-    ready = 1; /* and no call that the core might show */
+    ready = 1; /* set without a call, which the core might show */
     while (!zero)
         n = busy(n);
     return n;

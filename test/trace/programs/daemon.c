@@ -1,5 +1,7 @@
-/* The first process ends at once; its grandchild, in a session of its own, works on, and so do
- * forty children of threads of it. */
+/*
+ * The first process ends at once. Its grandchild, in a session of its own, works on. So do forty
+ * children that the grandchild's threads make.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -14,7 +16,7 @@ static int ends[2];
 
 static NOINLINE int leaf(int n) { return n + 2 + zero; }
 
-static NOINLINE void *breed(void *argument) {
+static NOINLINE void *make_children(void *argument) {
     long failures = 0;
     (void)argument;
     for (int i = 0; i < CHILDREN; i++) {
@@ -32,7 +34,7 @@ static NOINLINE long live(void) {
     pthread_t threads[THREADS];
     long failures = 0;
     for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, breed, NULL);
+        pthread_create(&threads[i], NULL, make_children, NULL);
     for (int i = 0; i < THREADS; i++) {
         void *result;
         pthread_join(threads[i], &result);
@@ -51,9 +53,9 @@ int main(void) {
     if (fork() != 0)
         _exit(22);
     close(ends[1]);
-    while (read(ends[0], &c, 1) > 0) /* until its parents are gone */
+    while (read(ends[0], &c, 1) > 0) /* until its parents have ended */
         ;
     printf("failures %ld\n", live());
-    printf("calls: leaf %d\ncalls: breed %d\ncalls: live 1\n", THREADS * CHILDREN, THREADS);
+    printf("calls: leaf %d\ncalls: make_children %d\ncalls: live 1\n", THREADS * CHILDREN, THREADS);
     return 23;
 }

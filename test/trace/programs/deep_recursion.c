@@ -1,4 +1,7 @@
-/* Recursion 100 000 deep, with frames that hold data. Too many calls for marks: counted instead. */
+/*
+ * Recursion 100 000 calls deep, with data in the frames. There are too many calls for marks, so
+ * calls are only counted.
+ */
 #include <stdio.h>
 #include <string.h>
 

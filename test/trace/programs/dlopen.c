@@ -1,4 +1,4 @@
-/* Loads and unloads a library fifty times, calling into it and back. */
+/* Loads and unloads a library fifty times. The program and the library call each other. */
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ static NOINLINE int callback(int n) {
 
 static NOINLINE int use(const char *path, int round) {
     ENTER;
-    /* expected of the library: its constructor, both functions, its destructor */
+    /* the library's calls: constructor, both functions, destructor */
     expect_all("> plugin.so!plugin_begin", "< plugin.so!plugin_begin", NULL);
     void *library = dlopen(path, round % 2 ? RTLD_NOW : RTLD_LAZY);
     if (!library) {

@@ -1,4 +1,4 @@
-/* ends HOW: the ways in which a process can end. */
+/* Ends in each way that a process can end: ends HOW */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define BREAKPOINT "brk #0"
 #define ILLEGAL "udf #0"
 #elif defined __arm__
-#define BREAKPOINT "udf #1" /* that of T32 code */
+#define BREAKPOINT "udf #1" /* the breakpoint of T32 code */
 #define ILLEGAL "udf #0"
 #define T32 __attribute__((target("thumb")))
 #else
@@ -26,7 +26,7 @@
 
 enum { DEFAULT, IGNORED, BLOCKED };
 
-/* A breakpoint ends a program that ignores or blocks SIGTRAP, too. */
+/* A breakpoint ends even a program that ignores or blocks SIGTRAP. */
 T32 static NOINLINE void end_by_breakpoint(int number) {
     sigset_t set;
     sigemptyset(&set);
@@ -62,7 +62,7 @@ static NOINLINE void *body(void *how) {
     return NULL;
 }
 
-/* T: what follows happens in a thread. p: the same, and the first thread is gone by then. */
+/* T: the end happens in a thread. p: in a thread, after the first thread has ended. */
 int main(int argc, char **argv) {
     if (argc < 2)
         return 2;

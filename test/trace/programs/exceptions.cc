@@ -1,5 +1,7 @@
-/* Exceptions: through several frames with and without cleanups, caught and thrown again, kept and
- * thrown later, in a loop from the same place, out of constructors, in threads. */
+/*
+ * Exceptions: through frames with and without cleanups, caught and rethrown, kept and thrown later,
+ * in a loop from one place, out of constructors, and in threads.
+ */
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
@@ -42,7 +44,7 @@ static NOINLINE void thrower(int n) {
         throw n;
 }
 
-/* Without a cleanup of its own: what happens to it, its caller says. */
+/* Has no cleanup of its own: its caller marks its end. */
 static NOINLINE int bare(int n) {
     expect('>', "bare(int)");
     thrower(n);
@@ -90,7 +92,7 @@ static NOINLINE int catches(int n) {
     }
 }
 
-/* The frame that is left stands at the same stack pointer each time. */
+/* The frame that is left has the same stack pointer each time. */
 static NOINLINE int in_a_loop() {
     int caught = zero;
     Traced traced("in_a_loop()");

@@ -1,6 +1,8 @@
-/* Exceptions through frames of libraries that were written in C, from functions that these call
- * back: qsort, bsearch, twalk, dl_iterate_phdr, call_once, the C++ library's own algorithms; kept
- * by a thread and thrown on in another. */
+/*
+ * Exceptions pass frames of C libraries that called back a function: qsort, bsearch, twalk,
+ * dl_iterate_phdr, call_once, and algorithms of the C++ library. One is kept by a thread and
+ * rethrown in another.
+ */
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -67,7 +69,7 @@ static NOINLINE void through(int how) {
         (void)!bsearch(numbers, numbers, 3, sizeof *numbers, compare);
         break;
     case 2:
-        tsearch(numbers, &root, compare); /* the first has nobody to be compared with */
+        tsearch(numbers, &root, compare); /* the first insertion compares nothing */
         twalk(root, visit);
         break;
     case 3:

@@ -1,6 +1,6 @@
-# Every form of return and tail jump, and jumps within a function of which nobody can tell where they
-# lead. Functions take a number in rdi; those that jump go on as exit_target(n), which returns 3n + 1.
-# With NO_CFI the code tells itself.
+# Every form of return and tail jump, and jumps within a function whose targets no analysis can
+# know. Functions take a number in rdi. Those that jump go on as exit_target(n), which returns 3n+1.
+# With NO_CFI there is no call-frame information, only code.
 
 #ifdef NO_CFI
 #define CFI(x)
@@ -36,7 +36,7 @@ FUNC ret_bnd
     bnd ret
 END ret_bnd
 
-# Takes its argument from the stack, and off it.
+# Takes its argument from the stack, and removes it.
 FUNC ret_popping
     mov 8(%rsp), %rax
     lea 4(%rax), %rax
@@ -49,7 +49,7 @@ FUNC ret_popping_bnd
     bnd ret $8
 END ret_popping_bnd
 
-# For C: number in rdi, function in rsi.
+# Called from C: number in rdi, function in rsi.
 FUNC call_popping
     push %rbx
     CFI(.cfi_adjust_cfa_offset 8)
@@ -58,7 +58,7 @@ FUNC call_popping
     CFI(.cfi_adjust_cfa_offset 8)
     call *%rsi
     CFI(.cfi_adjust_cfa_offset -8)
-    sub %rsp, %rbx          # 0 if the argument is gone
+    sub %rsp, %rbx          # 0 if the argument was removed
     add %rbx, %rax
     pop %rbx
     CFI(.cfi_adjust_cfa_offset -8)
@@ -120,13 +120,13 @@ FUNC tail_notrack_slot
     notrack jmp *exit_slot(%rip)
 END tail_notrack_slot
 
-# Through a pointer in memory that only registers tell.
+# Through a pointer in memory whose address only registers know.
 FUNC tail_member
     lea exit_slot - 24(%rip), %rax
     jmp *24(%rax)
 END tail_member
 
-# After a frame of its own.
+# Behind a frame of its own.
 FUNC tail_framed
     push %rbx
     CFI(.cfi_adjust_cfa_offset 8)
@@ -137,7 +137,7 @@ FUNC tail_framed
     jmp exit_target
 END tail_framed
 
-# Goes on inside itself, at a place that it computes: each step is 8 bytes long.
+# Continues inside itself, at a computed place: each step has 8 bytes.
 FUNC computes
     push %rbx
     CFI(.cfi_adjust_cfa_offset 8)
@@ -161,7 +161,7 @@ FUNC computes
     ret
 END computes
 
-# Through a table of offsets from a label in the code, as glibc has it.
+# Through a table of offsets from a label in the code, as in glibc.
 FUNC by_label
     and $3, %edi
     lea offsets(%rip), %rdx

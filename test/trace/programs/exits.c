@@ -1,4 +1,4 @@
-/* Calls functions that end in every form there is (exits-code.S). */
+/* Calls functions with every form of exit (exits-code.S). */
 #include "expect.h"
 
 #include <stdio.h>

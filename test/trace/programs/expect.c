@@ -1,4 +1,4 @@
-/* Marks are kept in fixed tables: setting one needs a single atomic addition. */
+/* Keeps marks in fixed tables: setting a mark needs a single atomic addition. */
 #include "expect.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 struct mark {
     const char *function;
-    unsigned order; /* of marks on shared stacks */
+    unsigned order; /* the order of marks on shared stacks */
     char mark;
     uint8_t stack;
 };

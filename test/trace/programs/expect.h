@@ -1,17 +1,20 @@
 /*
- * A test program's account of its own calls, printed to standard output next to whatever else it
- * prints. run.py compares it with what spoor saw:
+ * A test program's account of its own calls. It is printed to standard output among the program's
+ * other output. run.py compares it with spoor's trace:
  *
  *     |THREAD[.STACK[@ORDER]] MARK FUNCTION
  *
  * MARK is > for an entry, < for an exit by return or tail jump, ! for a call that ended otherwise
- * (exception, longjmp, end of the thread). Marks of one thread stand in the order of time. STACK
- * tells the stacks of one thread apart, 0 (left out) being its own; those from EXPECT_SHARED on are
- * the program's, and ORDER tells in which order their marks were set, in whatever thread. FUNCTION
- * may be MODULE!NAME for functions of another module than the program, which are traced with -M
- * only. NAME is as spoor shows it: demangled, with parameters.
+ * (exception, longjmp, end of the thread). Marks of one thread are in the order of time.
  *
- * Marks may be set in signal handlers and in any thread. None of these functions is compared.
+ * STACK distinguishes the stacks of one thread; 0 (left out) is its own. Stacks from EXPECT_SHARED
+ * on belong to the program. ORDER gives the order of their marks over all threads.
+ *
+ * FUNCTION may be MODULE!NAME for functions of other modules, which only -M traces. NAME is as
+ * spoor shows it: demangled, with parameters.
+ *
+ * Marks may be set in signal handlers and in any thread. The functions of this file are not
+ * compared.
  */
 #pragma once
 
@@ -27,9 +30,9 @@ void expect(char mark, const char *function);
 void expect_all(const char *first, ...) __attribute__((sentinel));
 /* From now on the calling thread's marks count as those of THREAD; the first thread is 0. */
 void expect_thread(int thread);
-/* Its marks are of STACK from now on. */
+/* From now on the calling thread's marks are of STACK. */
 void expect_stack(int stack);
-/* A forked child: forgets all marks and becomes THREAD. */
+/* In a forked child: forgets all marks and becomes THREAD. */
 void expect_forget(int thread);
 /* Prints all marks and forgets them. */
 void expect_print(void);
@@ -43,7 +46,7 @@ void expect_print(void);
 #define LEAVE expect('<', __func__)
 #define UNWOUND expect('!', __func__)
 
-/* Calls FUNCTION, which is too small to set marks itself, and sets them for it. */
+/* Calls FUNCTION, which is too small to set marks itself, and sets its marks. */
 #define LEAF(function, ...)                                                                        \
     __extension__({                                                                                \
         expect('>', #function);                                                                    \

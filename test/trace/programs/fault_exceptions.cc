@@ -1,6 +1,8 @@
-/* Exceptions thrown by signal handlers, through the signal's frame into the function that faulted:
- * at its first instruction, in its middle, in the C library, in threads, again and again. Built
- * with -fnon-call-exceptions. */
+/*
+ * Signal handlers throw exceptions through the signal frame into the function that faulted: at its
+ * first instruction, in its middle, in the C library, in threads, again and again. Built with
+ * -fnon-call-exceptions.
+ */
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -24,10 +26,10 @@ static void on_fault(int signal) {
     throw Fault{signal};
 }
 
-/* Its load stands in the window of its entry: the handler must see it where it was. */
+/* The load is in the window of the entry: the handler must see its original address. */
 static NOINLINE int at_once(const int *place) { return *place; }
 
-/* The same, and more behind it. */
+/* The same, with more code behind the load. */
 static NOINLINE int at_first(const int *place) {
     int value = *place;
     expect('>', "at_first(int const*)");
@@ -73,7 +75,7 @@ static NOINLINE int again_and_again() {
     return sum;
 }
 
-/* Each of these faults once, as the last of its calls: its site is taken back then. */
+/* Each function faults once, in its last call: then spoor removes the patch of this site. */
 static NOINLINE int once_each() {
     static const int right[2] = {6, 7};
     int sum = zero;
@@ -111,7 +113,7 @@ static NOINLINE void body(int number, int *result) {
 int main() {
     struct sigaction action = {};
     action.sa_handler = on_fault;
-    action.sa_flags = SA_NODEFER; /* it never returns, so nothing would unblock the signal */
+    action.sa_flags = SA_NODEFER; /* the handler never returns, so nothing unblocks the signal */
     sigaction(SIGSEGV, &action, nullptr);
     sigaction(SIGFPE, &action, nullptr);
     {

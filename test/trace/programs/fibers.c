@@ -1,5 +1,7 @@
-/* Three fibers that two threads run by turns, each time the other one: calls begin in one thread
- * and end in the other, and are open in neither meanwhile. */
+/*
+ * Two threads run three fibers in turn. Calls begin in one thread and end in the other, and are
+ * open in neither while a fiber is suspended.
+ */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -11,7 +13,7 @@
 enum { FIBERS = 3, WORKERS = 2, ROUNDS = 4, STACK_BYTES = 65536 };
 
 static unsigned char stacks[FIBERS][STACK_BYTES] __attribute__((aligned(16)));
-static ucontext_t contexts[FIBERS], home; /* home: of the worker whose turn it is */
+static ucontext_t contexts[FIBERS], home; /* home: the context of the worker whose turn it is */
 static sem_t turns[WORKERS];
 static int running;
 static long total;
@@ -25,7 +27,7 @@ static NOINLINE void yield(void) {
     LEAVE;
 }
 
-/* N + 1 calls deep, it stands aside once. */
+/* Suspends once, N + 1 calls deep. */
 static NOINLINE long step(int n) {
     ENTER;
     long sum = n;

@@ -1,5 +1,7 @@
-/* Arguments and results in vector and x87 registers, and structures of every class. Traced calls
- * stand between the making of a value and its use. */
+/*
+ * Arguments and results in vector and x87 registers, and structures of every class. Traced calls
+ * happen between the making of a value and its use.
+ */
 #include <complex.h>
 #include <stdio.h>
 
@@ -29,7 +31,7 @@ static NOINLINE float single(float a, float b) { return a * b + (float)zero; }
 static NOINLINE double twice(double a, double b) { return a / b + zero; }
 static NOINLINE long double extended(long double a, long double b) { return a / b + zero; }
 static NOINLINE double complex turn(double complex z) { return z * I + zero; }
-static NOINLINE long double complex stretch(long double complex z) { return z * 3 + zero; }
+static NOINLINE long double complex triple(long double complex z) { return z * 3 + zero; }
 static NOINLINE struct pair make_pair(double x) { return (struct pair){x, x * x + zero}; }
 static NOINLINE struct mixed make_mixed(struct mixed m) {
     return (struct mixed){m.n + 1 + zero, m.x / 2};
@@ -44,13 +46,13 @@ static NOINLINE struct large make_large(long a) {
 static NOINLINE struct extended make_extended(struct extended e) {
     return (struct extended){e.x * 2 + zero, e.n - 1};
 }
-/* Four pairs come in registers, the fifth on the stack. */
+/* Four pairs arrive in registers, the fifth on the stack. */
 static NOINLINE double many(struct pair a, struct pair b, struct pair c, struct pair d,
                             struct pair e) {
     return a.x - a.y + b.x * b.y - c.x / c.y + d.x * d.y - e.x * e.y + zero;
 }
 
-/* Values in caller-saved registers across calls to functions that the compiler knows. */
+/* Keeps values in caller-saved registers across calls of functions that the compiler knows. */
 static NOINLINE double keep(double x, int n) {
     ENTER;
     double total = 0;
@@ -90,7 +92,7 @@ int main(void) {
     printf("%La\n", LEAF(extended, 1, 3));
     double complex z = LEAF(turn, 1.25 + 2.5 * I);
     printf("%a %a\n", creal(z), cimag(z));
-    long double complex w = LEAF(stretch, 1.25L + 2.1L * I);
+    long double complex w = LEAF(triple, 1.25L + 2.1L * I);
     printf("%La %La\n", creall(w), cimagl(w));
     struct pair p = LEAF(make_pair, 1.7);
     struct mixed m = LEAF(make_mixed, (struct mixed){41, 5.5});

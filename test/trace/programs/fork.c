@@ -1,4 +1,7 @@
-/* fork without exec: parent and children go on in the same functions; children of children. */
+/*
+ * fork() without exec: parent and children continue in the same functions, and children have
+ * children.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,5 +1,7 @@
-/* Frames that vary: alloca, variable-length arrays, frames of more than a page, aligned frames,
- * stack protectors. */
+/*
+ * Frames of varying size: alloca, variable-length arrays, frames of more than a page, aligned
+ * frames, stack protectors.
+ */
 #include <alloca.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
- * All of its code is guarded (test/guest/start.S): who comes by a register must land on an
- * instruction for that, or gets SIGILL. Landing instructions of each kind, functions that sign
- * their return addresses, or where they jump to and what they call, and one that has none and is
- * never entered.
+ * A program whose code is all guarded (test/guest/start.S): an indirect branch must reach a landing
+ * instruction, or raises SIGILL. It has landing instructions of each kind, and functions that sign
+ * their return addresses or the addresses that they call and jump to. One function has no landing
+ * instruction and is never entered.
  */
 #include "expect.h"
 
@@ -12,11 +12,11 @@
 #include <sys/auxv.h>
 #include <ucontext.h>
 
-enum { SKIP = 77, BTYPE = 0xc00 /* of PSTATE: that a jump is to land */ };
+enum { SKIP = 77, BTYPE = 0xc00 /* of PSTATE: the last instruction was an indirect branch */ };
 
 typedef int function(int n);
 function lands_call, lands_both, lands_jump, signs, signs_returning, unmarked;
-typedef int hopping(int n, function *to); /* which it ends by a jump to, or calls */
+typedef int hopping(int n, function *to); /* jumps to TO at its end, or calls it */
 hopping hop, hop_signed, hop_zero, hop_other_key, calls_signed;
 __asm__(
     ".text\n\t"
@@ -32,7 +32,7 @@ __asm__(
     "begin lands_call; bti c; add w0, w0, #1; ret; end lands_call\n\t"
     "begin lands_both; bti jc; add w0, w0, #2; ret; end lands_both\n\t"
     "begin lands_jump; bti j; add w0, w0, #4; ret; end lands_jump\n\t"
-    "begin hop; bti c; br x1; end hop\n\t" /* not by x16 or x17, with which calls are ended */
+    "begin hop; bti c; br x1; end hop\n\t" /* not through x16 or x17, which end calls */
     "begin hop_signed; bti c; pacia x1, x2; braa x1, x2; end hop_signed\n\t"
     "begin hop_zero; bti c; paciza x1; braaz x1; end hop_zero\n\t"
     "begin hop_other_key; bti c; pacib x1, sp; brab x1, sp; end hop_other_key\n\t"
@@ -80,7 +80,7 @@ static const struct {
             {"hop_zero", hop_zero},
             {"hop_other_key", hop_other_key}};
 
-/* Each landing instruction, reached by each of the jumps, and by a call of a signed address. */
+/* Jumps reach each landing instruction, and so does a call of a signed address. */
 static NOINLINE int hop_about(void) {
     int sum = 0;
     ENTER;
@@ -116,7 +116,7 @@ int main(void) {
     LEAVE;
     printf("%d, refused %d\n", sum, refused);
     if (!refused)
-        abort(); /* nothing is guarded, so nothing was shown */
+        abort(); /* nothing is guarded, so the test shows nothing */
     expect_print();
     return 0;
 }

@@ -1,5 +1,7 @@
-/* Exceptions that handlers of faults throw in a coroutine, which several threads run by turns: what
- * one of them has caught, another throws again. Built with -fnon-call-exceptions. */
+/*
+ * Handlers of faults throw exceptions in a coroutine that several threads run in turn. An exception
+ * that one thread has caught is rethrown in another. Built with -fnon-call-exceptions.
+ */
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -15,7 +17,7 @@ struct Fault {
 enum { ROUNDS = 5, STACK_BYTES = 1 << 18 };
 
 static unsigned char stack[STACK_BYTES] __attribute__((aligned(16)));
-static ucontext_t fiber, home; /* home: of the thread whose turn it is */
+static ucontext_t fiber, home; /* home: the context of the thread whose turn it is */
 static std::exception_ptr kept;
 static volatile int zero;
 static const volatile int *volatile nowhere = reinterpret_cast<const int *>(16);
@@ -45,7 +47,7 @@ static NOINLINE void again() {
     std::rethrow_exception(kept);
 }
 
-/* It yields when it has left the handlers, since what these handle is their thread's. */
+/* Yields after it has left the handlers: caught exceptions belong to the thread. */
 static NOINLINE int guarded(int n) {
     Traced traced("guarded(int)");
     try {

@@ -1,6 +1,8 @@
-/* Handlers that do not return: siglongjmp out of faults in the program and in the C library, from a
- * stack of their own, out of nested handlers; longjmp past frames of the library's (qsort), and in
- * threads. Built with _FORTIFY_SOURCE, too, whose longjmp looks at the stack. */
+/*
+ * Handlers that do not return. siglongjmp leaves faults in the program and in the C library, an
+ * alternate stack, and nested handlers. longjmp leaves frames of the library (qsort), also in
+ * threads. Also built with _FORTIFY_SOURCE, whose longjmp checks the stack.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,13 +16,13 @@ enum { THREADS = 3, STACK_BYTES = 65536 };
 
 static __thread sigjmp_buf back, back_inner;
 static volatile int zero;
-static const int *first; /* thread's number */
+static const int *first; /* the thread's number */
 static char *const nowhere = (char *)16;
 static void *(*volatile copy)(void *, const void *, size_t) = memcpy;
 
 static NOINLINE int leaf(int n) { return n * 7 + zero; }
 
-/* On a stack of its own, where it stays open (doc/LIMITS.md) until that is used again. */
+/* A handler on an alternate stack stays open (doc/LIMITS.md) until that stack is used again. */
 static __thread int left_open;
 
 static inline __attribute__((always_inline)) void close_left(void) {
@@ -55,7 +57,7 @@ static NOINLINE void on_first(int signal) {
     LEAVE;
 }
 
-/* Its marks are set by its caller: it has no more than the fault. */
+/* Consists of the fault only; its caller sets the marks. */
 static NOINLINE int faults(const char *place) { return *place; }
 
 static NOINLINE int faults_in_library(char *place, size_t size) {

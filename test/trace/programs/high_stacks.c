@@ -1,5 +1,7 @@
-/* A thread and a signal handler whose stacks, and a table of functions, lie above the first 47 bits
- * of addresses: only processors with five levels of page tables have such memory. */
+/*
+ * A thread's stack, a signal stack and a table of functions lie above the first 47 bits of
+ * addresses. Only processors with five levels of page tables have such memory.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>

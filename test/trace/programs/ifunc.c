@@ -1,5 +1,7 @@
-/* Indirect functions: the resolver runs before main, the function that it chose is the one called,
- * through the PLT and through a pointer. */
+/*
+ * Indirect functions: the resolver runs before main, and the chosen function is called through the
+ * PLT and through a pointer.
+ */
 #include <stdio.h>
 
 #include "expect.h"
@@ -9,7 +11,7 @@ static volatile int zero, resolved;
 NOINLINE static int slow(int n) { return n - 1 + zero; }
 NOINLINE static int fast(int n) { return n + 1 + zero; }
 
-/* No call may stand here: in a static program nothing is relocated yet. */
+/* May call nothing: in a static program relocation has not happened yet. */
 __attribute__((used)) static int (*resolve(void))(int) {
     resolved++;
     return resolved < 100 ? fast : slow;

@@ -12,7 +12,7 @@
     .endm
 
     .text
-/* leaver(n): goes on as reached(n) if n is 0, unseen; else returns n + 1. */
+/* leaver(n): continues as reached(n) if n is 0, without an exit event; else returns n + 1. */
 FUNC leaver
     mov %rdi, %rcx
     lea 1(%rdi), %rax

@@ -1,4 +1,7 @@
-/* Calls that end in every way, one of which is not seen (inferred-code.S); main does not return. */
+/*
+ * Calls with exits of every kind, one of which is not seen (inferred-code.S). main() does not
+ * return.
+ */
 #include <setjmp.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Stands in front of called.so's function of the same name, and calls that. */
+/* Interposes a function of called.so, and calls the original. */
 #include <dlfcn.h>
 
 int called_leaf(int n) {

@@ -1,5 +1,7 @@
-/* setjmp and longjmp: out of deep frames, again and again from the same place, past frames of
- * different depth, and out of signal handlers. */
+/*
+ * setjmp and longjmp: out of deep frames, repeatedly from the same place, past frames of different
+ * depth, and out of signal handlers.
+ */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +26,7 @@ static NOINLINE int dive(int n) {
     return result;
 }
 
-/* The frame that is jumped out of stands at the same stack pointer each time. */
+/* The frame that longjmp leaves has the same stack pointer each time. */
 static NOINLINE int retry(void) {
     ENTER;
     volatile int tries = 0;

@@ -1,5 +1,7 @@
-/* Two threads load and unload a library each, again and again, while a third one runs code and the
- * first one forks. */
+/*
+ * Two threads load and unload a library each, again and again. Meanwhile a third thread runs code
+ * and the first one forks.
+ */
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
-/* Calls into a library that it is linked with, or loads once: where dlclose() does nothing, as in
- * musl, a library's constructor runs once and its destructor at the program's end. */
+/*
+ * Calls a library that it is linked with, or that it loads once. Where dlclose() does nothing, as
+ * in musl, a library's constructor runs once, and its destructor at the program's end.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +17,7 @@ static NOINLINE int callback(int n) {
     return n + 1;
 }
 
-static char marks[8][64]; /* as expect_all() keeps them */
+static char marks[8][64]; /* expect_all() keeps pointers to these */
 
 static void name_marks(const char *library) {
     static const char *const functions[] = {

@@ -1,5 +1,7 @@
-/* Six hundred threads that all are there at the same time. There are more of them than expect.h
- * keeps marks of, and all do the same, so what they call is printed at once. */
+/*
+ * Six hundred threads exist at the same time. They are more than expect.h keeps marks of, and all
+ * do the same, so their calls are printed once.
+ */
 #include <pthread.h>
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
-/* Everything at a time, for a while: two threads throw, jump, switch stacks and end threads, while
- * SIGALRM comes every 300 microseconds; its handler jumps, too. What comes out must be right,
- * whenever the signals come. */
+/*
+ * Two threads throw, jump, switch stacks and end threads for a while. SIGALRM arrives every 300
+ * microseconds, and its handler jumps, too. The results must be right, whenever signals arrive.
+ */
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
@@ -95,7 +96,7 @@ static void coroutine() {
         } catch (int n) {
             c.sum = c.sum * 3 + n;
         }
-        yield(c); /* not in the handler: caught exceptions are the thread's */
+        yield(c); /* not inside the handler: caught exceptions belong to the thread */
     }
     c.ended = true;
     yield(c);

@@ -1,5 +1,8 @@
-/* See moving.c. The names are those of Go's runtime, and so is what the functions take and give back:
- * a lower and an upper end in rax and rbx. (runtime.gogo.abi0 tells that it is so.) */
+/*
+ * The functions of moving.c. They have the names of functions of Go's runtime, and take and return
+ * the same: the lower and the upper end of a stack, in rax and rbx. (The symbol runtime.gogo.abi0
+ * shows that this convention holds.)
+ */
     .text
 
 /* void on_stack(unsigned char *top, int n): deep(n) on the stack below TOP. */
@@ -29,7 +32,7 @@ on_stack:
     .cfi_endproc
     .size on_stack, . - on_stack
 
-/* Calls itself n times; the last one moves the stack. Nothing but return addresses stands there. */
+/* Calls itself n times; the last call moves the stack. Its frames hold return addresses only. */
     .type deep, @function
 deep:
     .cfi_startproc
@@ -47,7 +50,7 @@ deep:
     .cfi_endproc
     .size deep, . - deep
 
-/* It moves the stack that it runs on itself, from end to end. */
+/* Moves the stack that it runs on itself, from end to end. */
     .type runtime.copystack, @function
 runtime.copystack:
     .cfi_startproc
@@ -105,7 +108,7 @@ runtime.gogo.abi0:
     .cfi_endproc
     .size runtime.gogo.abi0, . - runtime.gogo.abi0
 
-/* unsigned char *first_stack(void): makes one, as for a new goroutine. */
+/* unsigned char *first_stack(void): makes a stack, as for a new goroutine. */
     .globl first_stack
     .type first_stack, @function
 first_stack:

@@ -1,5 +1,7 @@
-/* A stack that moves while calls are open on it, as Go's do, to where it touches the one before;
- * their returns have other stack pointers than their entries. See moving-code.S. */
+/*
+ * A stack moves while calls are open on it, as Go's stacks do, and its new place touches the old
+ * one. Returns have other stack pointers than their entries. See moving-code.S.
+ */
 #include <stdio.h>
 
 #include "expect.h"

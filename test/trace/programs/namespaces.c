@@ -1,4 +1,4 @@
-/* dlmopen: the same libraries several times at once, each copy with a C library of its own. */
+/* dlmopen(): the same libraries are loaded several times, each copy with a C library of its own. */
 #include "twins.h"
 
 static const char *const marks[2][TWIN_MARKS] = {TWIN_MARKS_OF("twin-a.so", "a"),

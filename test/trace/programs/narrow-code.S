@@ -1,9 +1,9 @@
-# Functions whose sites have less room than a jump takes: an instruction that is jumped to follows too
-# soon. Those of one set find room for a hop's jump near them; around those of the other set nothing
-# can be moved, so that only a pun serves them. Called from narrow.c.
+# Functions whose sites have less room than a jump takes, because a jump target follows too soon.
+# For one set of functions a hop finds room near them. Around the other set no code can be moved, so
+# only a pun works. Called from narrow.c.
 
-# The last byte that a pun borrows: it decides where that leads, which is where nothing is, far below
-# or, in programs that have their places low in memory, far behind the heap's room.
+# The last byte that a pun borrows. It makes the pun lead to an unmapped address: far below, or, in
+# programs at low addresses, far behind the room of the heap.
 #ifdef __PIE__
 #define FAR 0x90
 #else
@@ -22,19 +22,19 @@
     .size \name, . - \name
 .endm
 
-# Neither padding nor code that can be moved, out of a hop's reach.
+# Neither padding nor movable code, longer than a hop reaches.
 .macro wall
     .fill 300, 1, 0xf4
 .endm
 
-# The window of the return before it takes some of it.
+# The window of the return before this padding takes some of it.
 .macro padding_for tier
     .ifc \tier, hop
     .fill 10, 1, 0xcc
     .endif
 .endm
 
-# Data refers to the next instruction: it cannot be left to the jumps that lead to it.
+# Data refers to the next instruction, so the jumps to it cannot be patched in its place.
 .macro referred
     .pushsection .data.rel.ro, "aw"
     .balign 8
@@ -60,7 +60,7 @@ short_entry \tier\()_entry
     padding_for \tier
 
     wall
-# Of two bytes: the return for zero.
+# Two bytes long: the return for zero.
 function \tier\()_return
     mov %rdi, %rax
     test %rdi, %rdi
@@ -131,7 +131,7 @@ finish \tier\()_pointer
     padding_for \tier
 
     wall
-# Returns from setjmp twice, then calls somebody further down the stack than the one who jumped.
+# Returns from setjmp twice, then calls a function in a deeper frame than the one that jumped.
 function \tier\()_second
     sub $8, %rsp
     .cfi_adjust_cfa_offset 8
@@ -145,7 +145,7 @@ function \tier\()_second
     call jump_back@PLT
 2:  sub $64, %rsp
     .cfi_adjust_cfa_offset 64
-    call come_after@PLT
+    call call_deeper@PLT
     add $64, %rsp
     .cfi_adjust_cfa_offset -64
     test %eax, %eax
@@ -162,7 +162,7 @@ set hop
 set pun
 
     wall
-# Of one byte each.
+# One byte each.
 function pun_least
     push %rdi
     .cfi_adjust_cfa_offset 8
@@ -186,7 +186,8 @@ function pun_least
 finish pun_least
 
     wall
-# Returns of one byte to which a pun would lead nowhere in a fixed program: the ways to them return.
+# One-byte returns where a pun would lead to unusable addresses in a fixed program: the jumps and
+# branches to them are patched to return.
 function ways_short
     mov %rdi, %rax
     test %rdi, %rdi
@@ -218,7 +219,7 @@ function ways_long
 finish ways_long
 
     wall
-# A hole is made of what its neighbour can spare after it was moved for that.
+# The neighbour's moved instructions leave a hole.
 short_entry hop_made
 function jump_giver
     mov $1, %eax
@@ -229,7 +230,7 @@ function jump_giver
 finish jump_giver
 
     wall
-# The neighbour's own window is long enough.
+# The neighbour's own window is long enough to leave a hole.
 short_entry hop_spared
 function jump_spender
     push %rbx
@@ -242,7 +243,8 @@ function jump_spender
 finish jump_spender
 
     wall
-# Each borrows of the next one's patch. Where that makes it lead is known only where it is loaded.
+# Each borrows bytes of the next one's patch. Where that jump leads is known only at the load
+# address.
     .irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 function chain\i
     xor %eax, %eax

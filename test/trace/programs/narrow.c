@@ -1,4 +1,4 @@
-/* Drives the functions of narrow-code.S, which have little room. */
+/* Calls the functions of narrow-code.S, whose sites have little room. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <sys/personality.h>
@@ -20,7 +20,7 @@ CHAIN(DECLARE_LINK)
 
 extern jmp_buf environment;
 void jump_back(long n);
-int come_after(void);
+int call_deeper(void);
 
 static int wrong;
 
@@ -38,7 +38,7 @@ NOINLINE void jump_back(long n) {
     longjmp(environment, 1);
 }
 
-NOINLINE int come_after(void) {
+NOINLINE int call_deeper(void) {
     ENTER;
     LEAVE;
     return 4;
@@ -89,7 +89,7 @@ static NOINLINE void drive_others(long n) {
     CHAIN(DRIVE_LINK)
 }
 
-/* Where the heap begins must not depend on chance: puns lead nowhere near it. */
+/* The heap's start must not be random, so that no pun's target is near it. */
 __attribute__((constructor)) static void expect_no_chance(int argc, char **argv) {
     int present = personality(0xffffffff);
     if (argc && !(present & ADDR_NO_RANDOMIZE) && personality(present | ADDR_NO_RANDOMIZE) >= 0 &&

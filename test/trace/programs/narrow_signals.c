@@ -1,7 +1,9 @@
-/* A timer every 100 microseconds, whose handler calls what it interrupts: the functions of
- * narrow-code.S, which have little room for patches. Each must leave registers alone that it does
- * not change. Writes to the file that is its first argument how often each was called. The
- * second and the third argument are other numbers, of microseconds and of signals that must come.
+/*
+ * A timer fires every 100 microseconds, and its handler calls the functions that it interrupts
+ * (narrow-code.S), whose sites have little room. Each function must leave the registers alone that
+ * it does not change. The number of calls of each goes to the file that the first argument names.
+ * The second and the third argument replace the interval in microseconds and the number of signals
+ * that must arrive.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -21,10 +23,10 @@ FUNCTIONS(DECLARE)
 
 extern jmp_buf environment;
 void jump_back(long n);
-int come_after(void);
+int call_deeper(void);
 
 void jump_back(long n) { longjmp(environment, (int)n); }
-int come_after(void) { return 4; }
+int call_deeper(void) { return 4; }
 
 static const struct {
     const char *name;
@@ -39,7 +41,7 @@ static volatile sig_atomic_t signals, wrong;
 
 enum { RCX, RDX, RSI, R8, R9, R10, R11, FILLED };
 
-/* FUNCTION(ARGUMENT), with something in every register that it need not keep. */
+/* Calls FUNCTION(ARGUMENT) with values in every register that it may change. */
 static long call_filled(long (*function)(long), long argument, unsigned long *filled) {
     register unsigned long r8 __asm__("r8") = filled[R8], r9 __asm__("r9") = filled[R9];
     register unsigned long r10 __asm__("r10") = filled[R10], r11 __asm__("r11") = filled[R11];
@@ -56,11 +58,11 @@ static long call_filled(long (*function)(long), long argument, unsigned long *fi
     return value;
 }
 
-/* Where flags decide, what is less than zero, zero, and greater goes different ways. */
+/* Where flags decide, negative, zero and positive arguments take different ways. */
 enum { ARGUMENTS = 3 };
 static struct outcome {
     long value;
-    unsigned long rdx; /* some change it */
+    unsigned long rdx; /* some functions change it */
 } right[COUNT][ARGUMENTS];
 
 static struct outcome outcome_of(int i, int argument) {
@@ -81,8 +83,8 @@ static void call(int i, int argument) {
         wrong = 1;
 }
 
-/* And prints it: without signals, too, it must be what it is untraced. */
-static void learn(void) {
+/* Learns the results without signals, and prints them: they must be those of an untraced run. */
+static void record_results(void) {
     for (int i = 0; i < COUNT; i++)
         for (int argument = 0; argument < ARGUMENTS; argument++) {
             right[i][argument] = outcome_of(i, argument);
@@ -97,7 +99,7 @@ static void on_alarm(int signal) {
     signals++;
 }
 
-/* Where puns lead must not depend on chance. */
+/* Addresses must not be random, so that no pun's target is mapped. */
 __attribute__((constructor)) static void expect_no_chance(int argc, char **argv) {
     int present = personality(0xffffffff);
     if (argc && !(present & ADDR_NO_RANDOMIZE) && personality(present | ADDR_NO_RANDOMIZE) >= 0 &&
@@ -111,7 +113,7 @@ int main(int argc, char **argv) {
     struct itimerval timer = {{0, us}, {0, us}}, off = {{0, 0}, {0, 0}};
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     sigset_t unblocked;
-    learn();
+    record_results();
     sigemptyset(&unblocked);
     sigprocmask(SIG_SETMASK, &unblocked, NULL);
     sigaction(SIGALRM, &action, NULL);

@@ -1,5 +1,7 @@
-/* GNU C's nested functions: the static chain comes in r10, pointers to them go through code on the
- * stack, and a nonlocal goto leaves frames. */
+/*
+ * GNU C's nested functions: r10 holds the static chain, pointers to them lead through code on the
+ * stack, and a nonlocal goto leaves frames.
+ */
 #include <stdio.h>
 
 #include "expect.h"

@@ -22,8 +22,8 @@
 
     .text
     .p2align 4
-# Run on into the next function, which takes their place: too short for two windows, with two, and
-# with a conditional jump at the end, both ways of which leave.
+# Functions that run on into the next function, which takes over their call: too short for two
+# windows, with two windows, and with a conditional jump at the end, both ways of which leave.
 function fall_first
     lea 100(%rdi), %rdi
     nop
@@ -60,7 +60,7 @@ function fall_after_check
 finish fall_after_check
 
     .p2align 4
-# The entry is the head of the loop: one call, however often it is passed.
+# The entry is the head of the loop: one call, however often control passes it.
 function loop_head
     sub $1, %rdi
     jg loop_head
@@ -69,7 +69,7 @@ function loop_head
 finish loop_head
 
     .p2align 4
-# The same by a jump that goes back always.
+# The same with an unconditional jump back.
 function loop_head_jump
     sub $1, %rdi
     jle 1f
@@ -93,7 +93,7 @@ function loop_red_zone
 finish loop_red_zone
 
     .p2align 4
-# Two functions with one end.
+# Two functions share one end.
 function shared_tail
     lea 1(%rdi), %rax
     add %rdi, %rax
@@ -110,7 +110,7 @@ function shares_tail
 finish shares_tail
 
     .p2align 4
-# Answers in the carry flag, and leaves all registers alone.
+# Returns its result in the carry flag, and changes no register.
     .type sign_in_carry, @function
 sign_in_carry:
     START_FRAME
@@ -133,7 +133,7 @@ function carries
 finish carries
 
     .p2align 4
-# A conditional jump to another function: a return on one side, a tail call on the other.
+# A conditional jump to another function: it returns on one way, and makes a tail call on the other.
 function two_ways
     mov %rdi, %rax
     cmp $10, %rdi
@@ -153,7 +153,7 @@ other_way:
     .size other_way, . - other_way
 
     .p2align 4
-# Its first instructions address memory relative to the program counter, with an immediate behind.
+# Its first instructions address memory relative to the pc, and have an immediate.
 function long_way
     cmpl $7, number(%rip)
     jne 1f
@@ -166,7 +166,7 @@ function long_way
 finish long_way
 
     .p2align 4
-# Branches that have no long form, first thing.
+# Begins with branches that have no long form.
 function counts
     mov %rdi, %rcx
     jrcxz 2f
@@ -180,7 +180,7 @@ function counts
 finish counts
 
     .p2align 4
-# Its first bytes are the target of a branch behind them.
+# A branch behind its first bytes leads back into them.
 function early
     inc %rdi
 1:  inc %rdi
@@ -191,7 +191,7 @@ function early
 finish early
 
     .p2align 4
-# Shorter than a jump, and without room between them.
+# Shorter than a jump, and with no room between them.
 function tiny
     ret
 finish tiny

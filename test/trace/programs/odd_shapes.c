@@ -1,4 +1,4 @@
-/* Drives the functions of odd_shapes-code.S, which compilers do not write. */
+/* Calls the functions of odd_shapes-code.S, which compilers do not write. */
 #include <stdio.h>
 
 #include "expect.h"

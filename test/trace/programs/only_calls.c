@@ -1,5 +1,9 @@
-/* heavy THREADS DEPTH LAPS [FILE]: threads that do nothing but call. Prints a number that depends
- * on each call, and how many there were; with FILE, into FILE, as the last thing. */
+/*
+ * Threads that only call functions: only_calls THREADS DEPTH LAPS [FILE]
+ *
+ * At its end it prints, or writes to FILE, a number that depends on each call, and the numbers of
+ * calls.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
-/* The stack ends, in threads and several times in each: the handler, on a stack of its own, leaves
- * by siglongjmp, as language runtimes do. */
+/*
+ * The stack overflows, in threads and several times in each. The handler, on an alternate stack,
+ * leaves by siglongjmp, as language runtimes do.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

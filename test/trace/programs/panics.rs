@@ -1,5 +1,5 @@
-//! Panics: through frames with and without something to drop, caught, resumed, in threads, again and
-//! again from the same place; the last one ends the program. Prints marks as expect.h describes them.
+//! Panics: through frames with and without values to drop, caught, resumed, in threads, repeatedly
+//! from the same place. The last one ends the program. Prints marks as expect.h describes them.
 
 use std::cell::Cell;
 use std::panic;
@@ -9,7 +9,7 @@ use std::thread;
 
 static ZERO: u32 = 0;
 
-/// N, and the compiler does not know it.
+// N, in a way that the compiler cannot know it.
 #[inline(always)]
 fn unknown(n: u32) -> u32 {
     n + unsafe { ptr::read_volatile(&ZERO) }
@@ -28,7 +28,7 @@ fn expect(mark: char, function: &'static str) {
     MARKS.lock().unwrap().push((THREAD.with(Cell::get), mark, function));
 }
 
-/// Marks a function's entry and, whichever way it ends, its end.
+// Marks a function's entry and its end, however it ends.
 struct Traced(&'static str);
 
 impl Traced {
@@ -53,7 +53,7 @@ fn leaf(n: u32) -> u32 {
     unknown(n) * 3
 }
 
-/// Nothing of it is dropped: its caller says what happens to it.
+// It has nothing to drop: its caller marks its end.
 #[no_mangle]
 #[inline(never)]
 fn bare(n: u32) -> u32 {

@@ -1,5 +1,7 @@
-/* The program break: nearly a gigabyte, wherever the kernel lets it begin, in a program that has
- * not used it before. */
+/*
+ * Uses nearly a gigabyte of program break, wherever the kernel lets it begin. The program has not
+ * used the break before.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/syscall.h>

@@ -1,5 +1,7 @@
-/* Protection keys: memory that a thread may not read until a handler lets it, rights that functions
- * change and keep. */
+/*
+ * Protection keys: memory that a thread may not read until a handler permits it, and rights that
+ * functions change and keep.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +21,8 @@ static NOINLINE int rights(void) {
     return now;
 }
 
-/* The handler runs with rights of its own; those that it returns to stand in its frame. So it takes
- * the key off the page. */
+/* The handler runs with protection rights of its own; those of the interrupted code are in its
+ * frame. So it removes the key from the page. */
 static NOINLINE void on_fault(int signal, siginfo_t *info, void *context) {
     (void)signal;
     (void)context;

@@ -1,5 +1,5 @@
-# System calls that make tasks, without the C library. Each gives back what the call gives; the child
-# calls FUNCTION(N), and exits with what that gives.
+# System calls that make tasks, without the C library. Each function returns the call's result. The
+# child calls FUNCTION(N) and exits with its result.
 
 .macro function name
     .globl \name

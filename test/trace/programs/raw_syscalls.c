@@ -1,6 +1,8 @@
-/* Threads and processes that the C library knows nothing of, made by the bare system calls: clone
- * with and without shared memory, with a stack and without, clone3, fork, vfork; threads that share
- * all but their stack, the thread pointer included. */
+/*
+ * Threads and processes that the C library does not know, made by raw system calls: clone with and
+ * without shared memory, with and without a stack, clone3, fork, vfork. Some threads share all but
+ * their stack, even the thread pointer.
+ */
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -19,7 +21,7 @@ enum { THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD
 typedef int function(int n);
 typedef long starter(long flags, void *stack, int *tid, function *function, int n);
 starter raw_clone, raw_fork, raw_vfork;
-struct clone_args { /* linux/sched.h, which not every C library comes with */
+struct clone_args { /* linux/sched.h, which not every C library has */
     uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
 };
 long raw_clone3(struct clone_args *args, size_t size, int *tid, function *function, int n);
@@ -37,7 +39,7 @@ static NOINLINE int body(int n) {
     return sum;
 }
 
-/* What the next task does, in the trace. */
+/* The calls of the next task, as the trace shows them. */
 static inline __attribute__((always_inline)) int next_task(void) {
     int n = ++tasks;
     expect_thread(tasks);

@@ -1,6 +1,7 @@
-// _registers_call(before, after, thunk) fills every register from BEFORE, goes to THUNK, which calls a function as often as
-// before->times says, and saves what it finds then to AFTER. The functions follow: they change nothing that the caller
-// does not expect, and keep to no convention. Called again, they change nothing more. x30 is what calls leave in it.
+// _registers_call(before, after, thunk) fills every register from BEFORE and goes to THUNK. THUNK
+// calls a function before->times times and saves all registers to AFTER. Then the functions follow.
+// They keep to no calling convention, and change nothing that their caller does not expect. A
+// second call changes nothing more. x30 is what calls leave in it.
 
         .arch   armv8.5-a+sve
 
@@ -11,7 +12,7 @@
         .set    THREAD, 35 * 8
         .set    TIMES, 36 * 8
         .set    SCALABLE, 37 * 8
-        .set    STACK, 38 * 8           // so many bytes above the stack pointer: STACK_BYTES
+        .set    STACK, 38 * 8           // that many bytes above the stack pointer: STACK_BYTES
         .set    STACK_BYTES, 256
         .set    VECTORS, STACK + STACK_BYTES
         .set    PREDICATES, VECTORS + 32 * 256
@@ -99,7 +100,8 @@ _registers_call:
         ldr     x0, [x0]
         ret                             // to the thunk
 
-// The stack pointer is as before, or all is lost. The thunk's call stands before where it leads.
+// The stack pointer must be unchanged. The address of the thunk's call is before the return
+// address.
 _registers_again:
         stp     x0, x1, [sp, #-16]!
         ldr     x0, [sp, #(16 + STACK_BYTES + 160)]
@@ -184,14 +186,14 @@ _call_\shape:
         ret
         finish  shape_plain
 
-// What an indirect call lands on comes first, ...
+// First a landing instruction of indirect calls, ...
         function shape_landing
         bti     c
         mov     x10, x10
         ret
         finish  shape_landing
 
-// ... or what signs the return address; it is authenticated before a tail call, ...
+// ... or the signing of the return address, which is authenticated before a tail call, ...
         function shape_signed
         paciasp
         .cfi_negate_ra_state
@@ -210,7 +212,7 @@ _call_\shape:
         b       shape_signed
         finish  shape_signed_tail
 
-// A tail call to a place, ...
+// A tail call to a direct target, ...
         function shape_tail
         mov     x1, x1
         b       shape_plain
@@ -222,7 +224,7 @@ _call_\shape:
         br      x16
         finish  shape_tail_register
 
-// ... and on conditions of each form.
+// ... and with conditions of each form.
         function shape_tail_if_carry
         mov     x1, x1
         b.cs    shape_plain
@@ -265,7 +267,7 @@ _call_\shape:
         ret
         finish  shape_calls
 
-// ... or by the return itself, which leaves it signed: its caller has another.
+// ... or by the return itself, which leaves x30 signed: its caller has another value in it.
         function shape_returns_signed
         paciasp
         .cfi_negate_ra_state
@@ -280,14 +282,14 @@ _call_\shape:
         ret
         finish  shape_calls_signed
 
-// Takes the carry flag first, into x10.
+// Copies the carry flag to x10 first.
         function shape_takes_carry
         cset    x10, cs
         mov     x2, x2
         ret
         finish  shape_takes_carry
 
-// Answers in flags; its caller reads them.
+// Returns its result in flags, which its caller reads.
         function shape_gives_flags
         mov     x2, x2
         cmp     x8, x9
@@ -305,7 +307,7 @@ _call_\shape:
         ret
         finish  shape_reads_flags
 
-// The same by way of a tail call.
+// The same through a tail call.
         function shape_gives_by_tail
         cmp     x9, x8
         b       shape_gives_flags
@@ -322,14 +324,14 @@ _call_\shape:
         ret
         finish  shape_reads_by_tail
 
-// Its entry is the head of its loop. Sets bit 3 of x8.
+// The entry is the head of a loop. Sets bit 3 of x8.
         function shape_loop_head
         eor     x8, x8, #8
         tbz     x8, #3, shape_loop_head
         ret
         finish  shape_loop_head
 
-// First instructions that depend on where they are: a place, a page, ...
+// First instructions that are relative to the pc: an address, a page, ...
         function shape_begins_with_place
         adr     x10, literal
         ret
@@ -362,7 +364,7 @@ _call_\shape:
         ret
         finish  shape_begins_with_vector
 
-// ... a branch, into x10 whether it was made, ...
+// ... a branch, which notes in x10 whether it was taken, ...
         function shape_begins_with_branch
         b.hi    1f
         mov     x10, #0
@@ -371,7 +373,7 @@ _call_\shape:
         ret
         finish  shape_begins_with_branch
 
-// ... and a call, behind which it returns to what x17 has.
+// ... and a call, behind which it returns to the address in x17.
         function shape_begins_with_call
         bl      shape_plain
         ret     x17
@@ -385,13 +387,13 @@ _call_\shape:
         ret
         finish  shape_links
 
-// Returns by another register.
+// Returns through another register.
         function shape_returns_elsewhere
         mov     x17, x30
         ret     x17
         finish  shape_returns_elsewhere
 
-// What nothing may come between, in its body: x10 is the word on the stack, x11 is 0.
+// Has an exclusive pair in its body: x10 is the word on the stack, x11 is 0.
         function shape_exclusive
         mov     x2, x2
 1:      ldxr    x10, [sp]
@@ -412,7 +414,7 @@ _call_\shape:
         ret
         finish  shape_run_on_to
 
-// Nops that were left for patching: at the entry, and most of them before it.
+// Nops left for patching: at the entry, and most of them before it.
         function shape_pad
         nop
         nop
@@ -434,7 +436,8 @@ shape_pad_before:
         ret
         finish  shape_pad_before
 
-// Goes on where another function's jump leads, with the stack pointer that it had (as longjmp does). x10 to x12 are changed.
+// Continues at the target of another function's jump, with the stack pointer from then (as after
+// longjmp). Changes x10 to x12.
         function shape_comes_back
         frame
         adr     x10, 1f

@@ -1,8 +1,8 @@
 /*
- * Calls functions of their own conventions with every register filled, and says which came back
- * different: general registers, the stack pointer and what lies above it, flags, vector registers,
- * on processors with SVE as wide as they are, with predicates and FFR; FPCR, FPSR, the thread
- * pointer; and errno.
+ * Calls functions without a common calling convention, with every register filled, and prints which
+ * registers came back different. Registers are the general ones, the stack pointer and the memory
+ * above it, flags, and vector registers. On processors with SVE they have their full width, with
+ * predicates and FFR. Also compared: FPCR, FPSR, the thread pointer, and errno.
  *
  * registers-a64 BURST: calls each function BURST times in a row while its tracer is stopped, so
  * that the ring gets full.
@@ -19,17 +19,17 @@
 enum { GENERAL = 31, STACK_WORDS = 32, VECTOR_BYTES = 256, LAPS = 20, FEW_LAPS = 4 };
 enum { X8 = 8, X9, X10, X11, X12, X16 = 16, X17, X19 = 19, X20, LINK = 30 };
 enum { HAS_SVE = 1 << 22, HAS_PAC = 1 << 30, CARRY = 1 << 29, ZERO = 1 << 30 };
-/* Of FPCR what rounds, flushes and makes NaNs, and lets nothing trap; of FPSR what is cumulative.
- */
+/* The bits of FPCR for rounding, flushing and NaNs, which trap nothing; the cumulative bits of
+ * FPSR. */
 enum { CONTROLS = 0x07c00000, CUMULATED = 0x0800009f };
 
-/* registers-a64-code.S knows this order. */
+/* The layout is known to registers-a64-code.S. */
 struct state {
     uint64_t general[GENERAL], sp, flags, fpcr, fpsr, thread;
     uint64_t times;
-    uint64_t scalable; /* bytes of a vector register, where there is SVE */
+    uint64_t scalable; /* the size of a vector register, if there is SVE */
     uint64_t stack[STACK_WORDS];
-    unsigned char vectors[32 * VECTOR_BYTES]; /* one behind the other, as long as they are */
+    unsigned char vectors[32 * VECTOR_BYTES]; /* consecutive, at their actual size */
     unsigned char predicates[16 * VECTOR_BYTES / 8], faults[VECTOR_BYTES / 8];
 };
 _Static_assert(offsetof(struct state, stack) == (size_t)38 * 8, "registers-a64-code.S: STACK");
@@ -53,7 +53,7 @@ enum { SHAPES(NUMBER) COUNT };
 
 static unsigned long laps = LAPS, burst = 1, to_plain, to_landing;
 
-/* Bytes of a vector register, without code that only processors have that have SVE. */
+/* The size of a vector register, found without instructions that need SVE. */
 static uint64_t scalable_bytes(void) {
     uint64_t bytes = 0;
     if (getauxval(AT_HWCAP) & HAS_SVE)
@@ -90,11 +90,11 @@ static void fill(struct state *s, int shape) {
     s->fpsr = random_word() & CUMULATED;
     if (shape == IS_tail_register)
         s->general[X16] = (uintptr_t)shape_landing;
-    if (random_word() & 1) /* for tests of it */
+    if (random_word() & 1) /* for the branches that test it */
         s->general[X19] = 0;
 }
 
-/* Where the shapes lead that do so on a condition. */
+/* Counts which way the conditional tail calls take. */
 static void count_tails(const struct state *s, int shape) {
     uint64_t x19 = s->general[X19], x20 = s->general[X20];
     to_landing += shape == IS_tail_register;
@@ -105,7 +105,7 @@ static void count_tails(const struct state *s, int shape) {
     to_landing += shape == IS_tail_if_bit && x19 >> 40 & 1 && x20 >> 3 & 1;
 }
 
-/* What the shape does to registers on purpose is done to the expectation, too. */
+/* Applies the changes that the shape makes on purpose to the expected state. */
 static void expect_effect(struct state *s, int shape) {
     uint64_t *x = s->general;
     if (shape == IS_takes_carry)
@@ -189,7 +189,7 @@ static void run(const char *name, int shape, void (*thunk)(void)) {
         if (stopped)
             kill(stopped, SIGCONT);
         before.general[LINK] = (uintptr_t)thunk + 4;
-        if (shape == IS_links) /* the place behind its call */
+        if (shape == IS_links) /* the address behind its call */
             before.general[X17] = after.general[X17];
         expect_effect(&before, shape);
         compare(name, &before, &after);

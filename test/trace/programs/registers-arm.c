@@ -1,8 +1,8 @@
 /*
- * Calls functions of A32 and T32 with entries and exits of all kinds (test/arch/arm/module.S) with
- * every register filled, and prints what has become of all: general registers, flags with Q and GE,
- * vector registers, FPSCR, and the stack. Traced, it must print the same. (So it must not be
- * position-independent: some of the functions leave addresses.)
+ * Calls functions of A32 and T32 with entries and exits of all kinds (test/arch/arm/module.S), with
+ * every register filled. Prints all registers afterwards: general registers, flags with Q and GE,
+ * vector registers, FPSCR, and the stack. Traced, it must print the same. Some functions leave
+ * addresses in registers, so the program must not be position-independent.
  *
  * registers-arm BURST: calls each function BURST times in a row while its tracer is stopped, so
  * that the ring gets full.
@@ -94,7 +94,7 @@ static const struct function functions[] = {FUNCTION(a_leaf),
                                             FUNCTION(t_calls_at_once),
                                             FUNCTION(t_comes_twice),
                                             FUNCTION(t_block_at_once)};
-/* What those go on with or call is not counted. */
+/* Functions whose tail calls and calls are not counted. */
 static const struct function others[] = {
     FUNCTION(a_runs_into), FUNCTION(a_other),      FUNCTION(a_called),    FUNCTION(t_other),
     FUNCTION(t_called),    FUNCTION(t_other_next), FUNCTION(t_other_near)};
@@ -110,7 +110,7 @@ static uint32_t random_word(void) {
     return (uint32_t)(seed >> 16);
 }
 
-/* STACK: above the stack pointer. What is right below it says where to go to. */
+/* STACK: the words above the stack pointer. The word right below it is the address to go to. */
 static void fill(struct state *s, uint32_t stack[WORDS], void (*function)(void)) {
     memset(s, 0, sizeof *s);
     for (int i = 0; i < LR; i++)
@@ -121,13 +121,13 @@ static void fill(struct state *s, uint32_t stack[WORDS], void (*function)(void))
         stack[i] = random_word();
     s->apsr = random_word() & STATE_APSR_BITS;
     s->fpscr = random_word() & STATE_FPSCR_BITS;
-    s->r[8] = s->r[9] = 0; /* they count calls */
+    s->r[8] = s->r[9] = 0; /* the functions count calls here */
     s->r[SP] = (uint32_t)(uintptr_t)stack;
     s->r[LR] = (uint32_t)(uintptr_t)arrive_0;
     stack[-1] = (uint32_t)(uintptr_t)function;
 }
 
-/* Of all bytes, so that all of them count (FNV-1a). */
+/* Adds all bytes to a checksum (FNV-1a). */
 static uint64_t add_to(uint64_t sum, const void *bytes, size_t size) {
     for (size_t i = 0; i < size; i++)
         sum = (sum ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;

@@ -1,7 +1,7 @@
-# registers_call(before, after) fills every register from BEFORE, calls before->function as often as
-# before->times says, each time with the same flags, and saves what it finds then to AFTER. The
-# functions follow: they change nothing that the caller does not expect, and keep to no convention.
-# Called again, they change nothing more.
+# registers_call(before, after) fills every register from BEFORE, calls before->function
+# before->times times, each time with the same flags, and saves all registers to AFTER. Then the
+# functions follow. They keep to no calling convention, and change nothing that their caller does
+# not expect. A second call changes nothing more.
 
     .set FLAGS, 16 * 8
     .set MASK, 17 * 8
@@ -144,7 +144,7 @@ function shape_landing
     ret
 finish shape_landing
 
-# A tail call to a place, ...
+# A tail call to a direct target, ...
 function shape_tail
     mov %rcx, %rcx
     mov %rdx, %rdx
@@ -158,7 +158,7 @@ function shape_tail_memory
     jmp *plain_pointer(%rip)
 finish shape_tail_memory
 
-# ... and on a condition, which the next function sees as well.
+# ... and with a condition, whose flags the next function sees as well.
 function shape_tail_if_carry
     mov %rbx, %rbx
     mov %rdx, %rdx
@@ -175,7 +175,7 @@ function shape_tail_register
     notrack jmp *%r11
 finish shape_tail_register
 
-# Calls in the middle of its body, with the stack off by a word.
+# Calls in the middle of its body, with the stack misaligned by a word.
 function shape_calls
     push %rax
     .cfi_adjust_cfa_offset 8
@@ -197,7 +197,7 @@ function shape_takes_carry
     ret
 finish shape_takes_carry
 
-# Answers in flags: carry set, direction set, both read by its caller below.
+# Returns its results in flags: carry and direction are set, and its caller below reads both.
 function shape_gives_flags
     lea 0(%rdi), %rdi
     lea 0(%rsi), %rsi
@@ -219,7 +219,7 @@ function shape_reads_flags
     ret
 finish shape_reads_flags
 
-# The same by way of a tail call.
+# The same through a tail call.
 function shape_gives_by_tail
     lea 0(%rdi), %rdi
     lea 0(%rsi), %rsi
@@ -240,7 +240,7 @@ function shape_reads_by_tail
     ret
 finish shape_reads_by_tail
 
-# All flags that it finds, in r8; and all that it is given by a callee, in r9.
+# Stores all flags that it finds in r8, and all that a callee returns in r9.
 function shape_takes_flags
     pushfq
     .cfi_adjust_cfa_offset 8
@@ -268,7 +268,7 @@ function shape_passes_flags
     ret
 finish shape_passes_flags
 
-# Its entry is the head of its loop; the carry flag lives there. Sets bit 3 of r8.
+# The entry is the head of a loop; the carry flag is live there. Sets bit 3 of r8.
 function shape_loop_head
     btc $3, %r8
     jc shape_loop_head
@@ -277,7 +277,7 @@ function shape_loop_head
     ret
 finish shape_loop_head
 
-# Returns that take arguments along, or have prefixes.
+# Returns that remove arguments, or have prefixes.
 function shape_return_many
     lea 0(%rdi), %rdi
     lea 0(%rsi), %rsi
@@ -300,7 +300,7 @@ function shape_return_bounds
     bnd ret
 finish shape_return_bounds
 
-# A leaf that keeps data below the stack pointer, as far as it may.
+# A leaf that keeps data in the red zone, to its end.
 function shape_red_zone
     mov %rdi, -8(%rsp)
     mov %r13, -128(%rsp)
@@ -309,7 +309,8 @@ function shape_red_zone
     ret
 finish shape_red_zone
 
-# An entry and a return without room for a jump, near unused bytes and far from any. Sets bit 3 of r8.
+# An entry and a return without room for a jump, near unused bytes and far from any. Sets bit 3 of
+# r8.
 .macro narrow name
     .globl \name
     .type \name, @function
@@ -324,7 +325,7 @@ finish shape_red_zone
 finish \name
 .endm
 
-# Longer than a short jump reaches.
+# Longer than the reach of a short jump.
 .macro filler name
     .type \name, @function
 \name:
@@ -343,7 +344,7 @@ filler filler_before
     narrow shape_remote
 filler filler_behind
 
-# Begin with a call: to a place, and through memory.
+# Functions that begin with a call: direct, and through memory.
 function shape_begins_with_call
     call shape_plain
     mov %rax, %rax
@@ -358,7 +359,7 @@ function shape_begins_with_pointer
     ret
 finish shape_begins_with_pointer
 
-# Nops that were left for patching: at the entry, and most of them before it.
+# Nops left for patching: at the entry, and most of them before it.
 function shape_pad
     .fill 5, 1, 0x90
     mov %rax, %rax
@@ -385,19 +386,20 @@ finish shape_pad_before
     .quad shape_pad_before - 14
     .text
 
-# Neither padding nor code that can be moved, out of a hop's reach.
+# Neither padding nor movable code, longer than a hop reaches.
 .macro wall
     .fill 300, 1, 0xf4
 .endm
 
-# The last byte that a pun borrows leads where nothing is (narrow-code.S).
+# The last byte that a pun borrows makes it lead to an unmapped address (narrow-code.S).
 #ifdef __PIE__
 #define FAR 0x90
 #else
 #define FAR 0x7f
 #endif
 
-# Little room at an entry, and at a return of two bytes, and nothing near. The first sets bit 3 of r8.
+# Little room at the entry, and at a return of two bytes, and nothing near. The first sets bit 3 of
+# r8.
     wall
 function shape_pun
     mov %rax, %rax
@@ -422,7 +424,7 @@ function shape_pun_return
 finish shape_pun_return
     wall
 
-# Keeps flags, and is called in its middle; its caller reads them below.
+# Keeps flags, and calls in its middle; its caller reads them below.
 function shape_keeps_flags
     lea 0(%rdi), %rdi
     lea 0(%rsi), %rsi

@@ -1,7 +1,7 @@
 /*
- * Calls functions of their own conventions with every register filled, and says which register came
- * back different: general registers, flags, vector, mask, tile (AMX) and x87 registers, MXCSR, the
- * x87 control and status words, protection keys; and errno.
+ * Calls functions without a common calling convention, with every register filled, and prints which
+ * registers came back different. Compared are general registers, flags, vector, mask, tile (AMX)
+ * and x87 registers, MXCSR, the x87 control and status words, protection keys, and errno.
  *
  * registers BURST: calls each function BURST times in a row while its tracer is stopped, so that
  * the ring gets full.
@@ -18,7 +18,7 @@
 
 enum { GENERAL = 16, RSP = 7, R8 = 8, R9 = 9, R11 = 11, AREA_BYTES = 16384, LAPS = 20 };
 enum { FEW_LAPS = 4 }; /* with bursts */
-/* Of those, ALIGNMENT makes every access that is not aligned fault. */
+/* ALIGNMENT makes every unaligned access fault. */
 enum { CARRY = 1, ALL_FLAGS = 0x8d5, DIRECTION = 0x400, ALIGNMENT = 0x40000, IDENTITY = 0x200000 };
 enum { KEPT_FLAGS = DIRECTION | ALIGNMENT | IDENTITY, FIXED_FLAGS = 0x202 };
 enum { X87_CONTROL = 0, X87_STATUS = 2, X87_TAGS = 4, MXCSR_AT = 24, MXCSR_MASK_AT = 28 };
@@ -26,12 +26,12 @@ enum {
     HEADER_AT = 512,
     HEADER_BYTES = 64,
     KEYS = 1 << 9,
-    TILES = 3 << 17, /* their configuration, their data */
+    TILES = 3 << 17, /* tile configuration and tile data */
     X87_MASKS = 0x3f,
     X87_CONDITIONS = 0x7f00
 };
 
-/* registers-code.S knows this order. */
+/* The layout is known to registers-code.S. */
 struct state {
     uint64_t general[GENERAL]; /* rax rbx rcx rdx rsi rdi rbp (rsp) r8 … r15 */
     uint64_t flags;
@@ -61,7 +61,7 @@ static const char *const names[GENERAL] = {"rax", "rbx", "rcx", "rdx", "rsi", "r
 static unsigned long carry_laps, laps = LAPS, burst = 1;
 static uint32_t keys_at, tile_config_at; /* in the area */
 
-/* A program must ask for them (Linux, Documentation/arch/x86/xstate.rst). */
+/* A program must request tiles (Linux, Documentation/arch/x86/xstate.rst). */
 static bool may_use_tiles(void) {
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
     return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
@@ -101,7 +101,7 @@ static void put32(unsigned char *at, uint64_t value) {
     memcpy(at, &word, sizeof word);
 }
 
-/* Eight tiles as large as can be, so that all of their data counts. */
+/* Configures eight tiles of the largest size, so that all of their data is compared. */
 static void configure_tiles(unsigned char *config) {
     enum { CONFIG_BYTES = 64, TILE_COUNT = 8, WIDTHS_AT = 16, HEIGHTS_AT = 48 };
     memset(config, 0, CONFIG_BYTES);
@@ -128,7 +128,7 @@ static void fill(struct state *s) {
     put16(s->area + X87_STATUS, random_word() & X87_CONDITIONS);
     s->area[X87_TAGS] = 0xff;
     put32(s->area + MXCSR_AT, 0x1f80 | (random_word() & 0xe03f));
-    for (int i = 0; i < 8; i++) /* ten bytes of each, then reserved ones */
+    for (int i = 0; i < 8; i++) /* ten bytes each, then reserved ones */
         memset(s->area + 32 + i * 16 + 10, 0, 6);
     if (s->mask & KEYS)
         put32(s->area + keys_at, random_word() & ~3ull);
@@ -156,7 +156,7 @@ static void compare(const char *shape, const struct state *before, const struct 
     }
 }
 
-/* What the shape does to registers on purpose is done to the expectation too. */
+/* Applies the changes that the shape makes on purpose to the expected state. */
 static void expect_effect(struct state *s) {
     if (s->function == shape_takes_carry)
         s->general[R8] = s->flags & CARRY;

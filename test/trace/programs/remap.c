@@ -1,5 +1,7 @@
-/* Moves its own code to anonymous memory at the same addresses, as programs do that want it on huge
- * pages, then loads and unloads libraries. */
+/*
+ * Moves its own code to anonymous memory at the same addresses, as programs do to get huge pages.
+ * Then it loads and unloads libraries.
+ */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,8 +25,7 @@ static NOINLINE int caller(int n) {
     return result;
 }
 
-/* The pages from the one with leaf() to the end of the code. What runs meanwhile is in libraries.
- */
+/* Moves the pages from leaf()'s to the end of the code. Meanwhile only library code runs. */
 static inline __attribute__((always_inline)) void move_code(void) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t start = (uintptr_t)leaf & -page, end = ((uintptr_t)&__etext + page - 1) & -page;

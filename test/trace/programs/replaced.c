@@ -1,5 +1,7 @@
-/* A library is replaced on disk while it is mapped (renamed over, removed), and written anew in
- * place with its times as before while it is not; another one never had a name. */
+/*
+ * A library is replaced on disk while it is mapped (renamed over, removed). While it is not mapped,
+ * it is rewritten in place with its old times. Another library never had a name.
+ */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -18,7 +20,7 @@ static inline __attribute__((always_inline)) void copy(const char *from, const c
         abort();
 }
 
-/* Copies FROM over TO, which keeps its time of modification; that of its status changes. */
+/* Copies FROM over TO, which keeps its modification time; its status change time changes. */
 static inline __attribute__((always_inline)) void rewrite(const char *from, const char *to) {
     struct stat before, after;
     stat(to, &before);

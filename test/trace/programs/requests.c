@@ -1,10 +1,10 @@
 /*
- * Serves requests as the lines of its standard input say, and answers each line when it is done:
+ * Serves requests as the lines of standard input demand, and answers each line when it is done:
  *
  *     fast N     N requests, one after the other
- *     slow MS    one that takes MS milliseconds
- *     left MS    one that does so and is then left by longjmp
- *     rare N     calls of rare(), nothing else
+ *     slow MS    one request that takes MS milliseconds
+ *     left MS    the same; then longjmp leaves the request
+ *     rare N     calls of rare() only
  *     threads N  N threads that serve 100 fast requests and then wait
  *     ended N    N threads that serve 100 fast requests and end
  */
@@ -84,7 +84,7 @@ static void start_and_join(unsigned count) {
     }
 }
 
-static void obey(const char *word, long n) {
+static void dispatch(const char *word, long n) {
     if (strcmp(word, "fast") == 0)
         serve((unsigned)n);
     else if (strcmp(word, "slow") == 0)
@@ -103,7 +103,7 @@ int main(void) {
     char line[64], word[16];
     long n;
     while (fgets(line, sizeof line, stdin) && sscanf(line, "%15s %ld", word, &n) == 2) {
-        obey(word, n);
+        dispatch(word, n);
         printf("%s", line);
         fflush(stdout);
     }

@@ -1,5 +1,7 @@
-/* Code that interrupts others gives them their flags back right before it returns (Go's
- * asyncPreempt): whoever is interrupted between a comparison and its branch relies on that. */
+/*
+ * Code that interrupts other code restores the flags right before it returns (Go's asyncPreempt).
+ * Code that is interrupted between a comparison and its branch depends on these flags.
+ */
 #include <stdio.h>
 
 #include "expect.h"
@@ -17,7 +19,7 @@ __asm__(".globl restores\n"
         ".cfi_endproc\n"
         ".size restores, . - restores");
 
-/* Calls through a pointer: nothing says that flags are what is asked for. */
+/* Calls through a pointer, so that the compiler cannot know that flags are needed. */
 static NOINLINE int are_equal(long a, long b) {
     ENTER;
     void (*volatile pointer)(void) = restores;

@@ -1,5 +1,7 @@
-/* Functions whose calls return twice, traced themselves: each is called once, and its first return
- * ends it. Linked statically, so that they are functions of the program. */
+/*
+ * Traced functions whose calls return twice: each call is counted once, and its first return ends
+ * it. Linked statically, so that they are functions of the program.
+ */
 #include <setjmp.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -44,7 +46,8 @@ static NOINLINE int by_context(int n) {
     (void)LEAF(leaf, times);
     times = times + 1;
     if (times < n) {
-        /* It returns where getcontext did, from as deep a stack; on x86-64 as calls do. */
+        /* setcontext() returns where getcontext() did, on an equally deep stack; on x86-64 it does
+         * so as a call. */
 #ifdef __x86_64__
         expect_call("setcontext");
 #else
@@ -74,7 +77,7 @@ static NOINLINE int by_vfork(int n) {
 }
 
 int main(void) {
-    expect_call("_setjmp"); /* the C library's own, for threads that end in main */
+    expect_call("_setjmp"); /* called by the C library, for threads that end in main */
     ENTER;
     for (int n = 1; n < 4; n++) {
         int jumped = by_setjmp(n), resumed = by_context(n), left = by_vfork(n);

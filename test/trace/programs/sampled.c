@@ -1,7 +1,9 @@
-/* Takes samples of its own stack, as profilers do: SIGPROF arrives anywhere, in two threads, and
- * its handler walks the stack with backtrace() and _Unwind_Backtrace. Each sample must be complete,
- * name code of the program and its libraries only, and show as many frames as there are; but for
- * those that come where a module has no unwind information (AArch64's stubs of the PLT). */
+/*
+ * Samples its own stack as profilers do. SIGPROF arrives at any instruction in two threads, and its
+ * handler walks the stack by backtrace() and _Unwind_Backtrace. Each sample must be complete: it
+ * names only code of the program and its libraries, and has the right number of frames. Excepted
+ * are samples in code without unwind information (AArch64's PLT stubs).
+ */
 #include <execinfo.h>
 #include <link.h>
 #include <pthread.h>
@@ -23,7 +25,7 @@ enum { SAMPLES = 200, MOST_FRAMES = 100, DEPTH = 12, NUMBERS = 32, MODULES = 16 
 
 struct sampler {
     volatile int level, samples; /* calls of `tree` that are open */
-    void *bottom;                /* where the thread's first function was called from */
+    void *bottom;                /* the return address of the thread's first function */
 };
 
 static struct { uintptr_t low, high; } modules[MODULES];
@@ -66,8 +68,9 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg
     return _URC_NO_REASON;
 }
 
-/* At the edges of `tree`, its own frame may be counted already or still. */
-static void judge(const char *how, void *const *frames, int count, const struct sampler *s) {
+/* At the first and last instructions of `tree`, its own frame may or may not be counted in `level`.
+ */
+static void check_sample(const char *how, void *const *frames, int count, const struct sampler *s) {
     int open = 0, complete = 0, foreign = 0;
     for (int i = 0; i < count; i++) {
         uintptr_t pc = (uintptr_t)frames[i];
@@ -82,7 +85,7 @@ static void judge(const char *how, void *const *frames, int count, const struct 
                foreign, complete ? "" : ", cut short");
 }
 
-/* Whether a walk leads on from PC. */
+/* Whether unwind information covers PC. */
 static int is_described(uintptr_t pc) {
 #ifndef __aarch64__
     return pc != 0; /* the linker describes x86-64's PLT; tables of .ARM.exidx have no gaps */
@@ -112,9 +115,9 @@ static void on_sample(int signal, siginfo_t *info, void *context) {
     (void)info;
     if (!s || (is_code(pc) && !is_described(pc)))
         return;
-    judge("backtrace()", frames, backtrace(frames, MOST_FRAMES), s);
+    check_sample("backtrace()", frames, backtrace(frames, MOST_FRAMES), s);
     _Unwind_Backtrace(note_frame, &walk);
-    judge("_Unwind_Backtrace", walk.frames, walk.count, s);
+    check_sample("_Unwind_Backtrace", walk.frames, walk.count, s);
     s->samples++;
 }
 
@@ -169,7 +172,7 @@ int main(void) {
     struct sigaction action = {.sa_sigaction = on_sample, .sa_flags = SA_RESTART | SA_SIGINFO};
     void *warm[1];
     pthread_t thread;
-    backtrace(warm, 1); /* loads what it needs */
+    backtrace(warm, 1); /* loads the library that it needs */
     dl_iterate_phdr(note_module, NULL);
     tree_low = (uintptr_t)__start_trees;
     tree_high = (uintptr_t)__stop_trees;

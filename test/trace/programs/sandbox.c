@@ -1,6 +1,8 @@
-/* A seccomp filter that kills for any call but those that the program makes itself: write, clone,
- * wait4 and exit. Nothing that traces its threads and its child may make another one, full rings
- * included. */
+/*
+ * A seccomp filter kills for any call except those of the program itself: write, clone, wait4 and
+ * exit. Stubs and agent in its threads and its child may make no other call, even when rings are
+ * full.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -37,7 +39,7 @@ static NOINLINE unsigned work(unsigned n) {
     return sum;
 }
 
-/* What the C library does when a thread starts lies behind it. */
+/* The C library's calls at a thread's start are over when it begins. */
 static void *body(void *argument) {
     unsigned *result = argument;
     ready++;
@@ -51,7 +53,7 @@ static void *body(void *argument) {
 
 static long close_sandbox(void) {
     struct instruction filter[] = {
-        {LOAD, 0, 0, 0}, /* the number of the call */
+        {LOAD, 0, 0, 0}, /* loads the call's number */
         {JUMP_IF_EQUAL, 5, 0, SYS_write},
         {JUMP_IF_EQUAL, 4, 0, SYS_clone},
         {JUMP_IF_EQUAL, 3, 0, SYS_wait4},

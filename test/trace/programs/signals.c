@@ -1,5 +1,7 @@
-/* Handlers: nested in each other, on a stack of their own, interrupting leaf functions, with
- * masks, with SA_NODEFER; a fault that is repaired and resumed; values of registers and errno. */
+/*
+ * Signal handlers: nested, on an alternate stack, interrupting leaf functions, with masks, with
+ * SA_NODEFER. Also a fault that is repaired and resumed, and values of registers and errno.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

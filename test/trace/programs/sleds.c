@@ -1,11 +1,13 @@
-/* Built with XRay's sleds at entries, returns and tail jumps (clang -fxray-instrument). The program
- * does the first half of patching them by itself, then has them patched and unpatched by its
- * runtime, alone and while threads run through them; the runtime's handler counts what it sees.
- * Calls are the same in any case.
+/*
+ * A program with XRay's sleds at entries, returns and tail jumps (clang -fxray-instrument). It does
+ * the first half of patching them by itself. Then its runtime patches and unpatches them, alone and
+ * while threads run through them. The runtime's handler counts its events. The calls are the same
+ * in all cases.
  *
- * Functions named after "shared" have no room beside a sled: their return is reached by a branch as
- * well, or there is nothing but sleds. What is in a sled is lost when that is patched, so that
- * calls of these are counted and compared only while it is not. */
+ * Functions named after "shared" have no room beside a sled: a branch also leads to their return,
+ * or they consist of sleds. Events in a sled are lost while the sled is patched, so the calls of
+ * these functions are compared only while it is not.
+ */
 #include "expect.h"
 
 #include <pthread.h>
@@ -61,7 +63,7 @@ NOINLINE double wide(double a, double b, float c) {
     return result;
 }
 
-/* Without marks of their own. */
+/* Functions without marks of their own. */
 NOINLINE int leaf(int n) { return n * 5 + zero; }
 NOINLINE int picks(int n) {
     switch (n) {
@@ -119,7 +121,7 @@ UNSEEN static void must(int status) {
         abort();
 }
 
-/* What the runtime's map tells of a sled (version 2). */
+/* An entry of the runtime's sled map (version 2). */
 struct sled {
     intptr_t offset, function; /* from here */
     uint8_t kind, always, version, padding[2 * sizeof(intptr_t) - 3];
@@ -143,10 +145,10 @@ UNSEEN static void protect(const uint8_t *low, const uint8_t *high, int how) {
         abort();
 }
 
-/* The runtime writes a sled's rest before its head, while other threads run: with any rest the
- * sleds must do what they did. */
+/* The runtime writes the later bytes of a sled before its head, while other threads run. Whatever
+ * these bytes are, the sleds must have no effect. */
 UNSEEN static void run_half_patched(void) {
-    static uint8_t rests[MOST_SLEDS][SLED_BYTES];
+    static uint8_t saved[MOST_SLEDS][SLED_BYTES];
     const size_t count = (size_t)(__stop_xray_instr_map - __start_xray_instr_map);
     uint8_t *low = place(__start_xray_instr_map), *high = low;
     for (size_t i = 0; i < count; i++) {
@@ -159,16 +161,16 @@ UNSEEN static void run_half_patched(void) {
     protect(low, high + SLED_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC);
     for (size_t i = 0; i < count; i++) {
         uint8_t *rest = place(&__start_xray_instr_map[i]) + SLED_HEAD;
-        memcpy(rests[i], rest, SLED_BYTES - SLED_HEAD);
+        memcpy(saved[i], rest, SLED_BYTES - SLED_HEAD);
         memset(rest, BREAKPOINT, SLED_BYTES - SLED_HEAD);
     }
     run_all(false);
     for (size_t i = 0; i < count; i++)
-        memcpy(place(&__start_xray_instr_map[i]) + SLED_HEAD, rests[i], SLED_BYTES - SLED_HEAD);
+        memcpy(place(&__start_xray_instr_map[i]) + SLED_HEAD, saved[i], SLED_BYTES - SLED_HEAD);
     protect(low, high + SLED_BYTES, PROT_READ | PROT_EXEC);
 }
 
-/* The handler's counts of one run, the marks' own functions included. */
+/* Prints the handler's counts of one run, which include the functions that set marks. */
 UNSEEN static void run_patched(void) {
     for (int i = 0; i < KINDS; i++)
         seen[i] = 0;
@@ -220,7 +222,7 @@ UNSEEN int main(void) {
     run_patched();
     run_threads();
     __xray_remove_handler();
-    run_all(true); /* what was in a sled is gone for good */
+    run_all(true); /* the events in patched sleds are lost for good */
     expect_print();
     return 0;
 }

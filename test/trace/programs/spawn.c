@@ -1,5 +1,7 @@
-/* Children that exec: vfork, posix_spawn, fork, system, and an exec without fork at the end. The
- * program runs itself; every generation is traced. */
+/*
+ * Children that exec: by vfork, posix_spawn, fork, system(), and an exec without fork at the end.
+ * The program runs itself, and every generation is traced.
+ */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>

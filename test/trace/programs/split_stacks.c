@@ -1,8 +1,10 @@
-/* Stacks that grow in pieces (-fsplit-stack): functions that find no room for their frame run it on
- * a new piece, and return through code of the compiler's. Deep, again and again at the border of a
- * piece, with variable frames, with longjmp, in threads. Of the first thread the kernel chooses
- * where the pieces lie; of each other one this program does: downwards, upwards, between one
- * another, with the thread's first piece in their middle. */
+/*
+ * Stacks that grow in pieces (-fsplit-stack). A function that finds no room for its frame runs on a
+ * new piece, and returns through code of the compiler's. Tested are deep calls, repeated calls at
+ * the border of a piece, variable frames, longjmp, and threads. For the first thread the kernel
+ * chooses where the pieces lie. For the others this program does: downwards, upwards, interleaved,
+ * or around the thread's first piece.
+ */
 #include <alloca.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -17,12 +19,13 @@ enum { DEPTH = 30, THREADS = 3, STACK_BYTES = 128 * 1024, BITS = 9, SLOT_BYTES =
 enum { SLOTS = 1 << BITS, HALF_BYTES = SLOTS / 2 * SLOT_BYTES };
 
 static __thread struct {
-    char *low; /* NULL: anywhere. Half of the slots, the thread's first stack, the other half */
+    char *low; /* NULL: anywhere. Otherwise half of the slots, the thread's first stack, and the
+                  other half */
     int way;
     unsigned used;
 } place;
 
-/* The slot of the piece with that number. */
+/* The slot of piece number N. */
 static __attribute__((no_split_stack)) unsigned slot(int way, unsigned number) {
     unsigned reversed = 0;
     for (unsigned i = 0; i < BITS; i++)
@@ -41,7 +44,7 @@ static __attribute__((no_split_stack)) long call_mmap(void *addr, size_t size, i
     return ret;
 }
 
-/* In place of the C library's: what makes new pieces, which is part of this program, calls it. */
+/* Replaces the C library's mmap(): the program's code that makes pieces calls it. */
 __attribute__((no_split_stack)) void *mmap(void *addr, size_t size, int prot, int flags, int fd,
                                            off_t offset) {
     (void)fd;
@@ -72,7 +75,7 @@ static NOINLINE long deep(int depth) {
     return sum;
 }
 
-/* Whatever the room left, one of these calls comes to the border. */
+/* Whatever room was left, one of these calls crosses the border of a piece. */
 static NOINLINE long at_border(int depth) {
     unsigned char room[900];
     ENTER;

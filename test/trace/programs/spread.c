@@ -1,6 +1,6 @@
 /*
- * Text that is longer than jumps lead. Whoever builds this puts FAR, a section of code of its own,
- * many megabytes behind the rest, as linkers would if there were as much other code between.
+ * Text that is longer than jumps reach. The build puts FAR, a section of code, many megabytes
+ * behind the rest, as linkers would if there were as much other code between.
  */
 #include "expect.h"
 #include <stdio.h>
@@ -25,7 +25,8 @@ static FAR int far_leaf(int n) {
         (b) = ((b) ^ (a) >> 7) * 0x1003f + ((a) ^ (b) >> 3);                                       \
     } while (0)
 
-/* As most code, it has a stretch without calls: from there others borrow room for their jumps. */
+/* Has a piece of code without calls, as most code has, from which other functions borrow room for
+ * their jumps. */
 static FAR unsigned far_line(unsigned a, unsigned b) {
     ENTER;
     MIX(a, b);

@@ -1,6 +1,7 @@
-/* What a stack's first function returns to, that nobody called: one instruction behind the
- * beginning of another function, a nop, so that it looks like what stands behind a call (Go's
- * goexit). */
+/*
+ * A stack's first function was called by no function. It returns to a nop, one instruction behind
+ * the beginning of another function, which looks like the place behind a call (Go's goexit).
+ */
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ __asm__(".text\n" FUNCTION("bottom") CODE_OF_BOTTOM END("bottom") FUNCTION("at_e
             CODE_OF_AT_END END("at_end"));
 
 jmp_buf back;
-static void (*volatile beginning)(void) = bottom; /* so that nothing in the file tells */
+static void (*volatile beginning)(void) = bottom; /* read at run time only */
 
 static NOINLINE void work(void) {
     ENTER;
@@ -43,7 +44,7 @@ static NOINLINE void work(void) {
 
 int main(void) {
     ENTER;
-    /* Far enough from the first stack to be another. */
+    /* far enough from the first stack to count as another */
     uintptr_t place = (uintptr_t)__builtin_frame_address(0) - ((uintptr_t)64 << 32);
     char *stack = mmap((void *)(place & ~(uintptr_t)4095), STACK_BYTES, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);

@@ -1,5 +1,7 @@
-/* Stacks that begin right at their ends, above which nothing is mapped: what runs there first has
- * been called by nobody, and has no return address. */
+/*
+ * Stacks that begin right at their ends, above which nothing is mapped. The first function on them
+ * has no caller and no return address.
+ */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -15,7 +17,7 @@ static volatile int sum, alive;
 
 static NOINLINE void leaf(int n) { sum += n; }
 
-/* Whoever comes here is on the first instruction with the stack pointer at the end. */
+/* Begins at its first instruction, with the stack pointer at the end of the stack. */
 static NOINLINE __attribute__((noreturn)) void coroutine(void) {
     leaf(1);
     longjmp(back, 1);
@@ -39,7 +41,7 @@ static NOINLINE void begin_coroutine(char *stack) {
         __asm__ volatile("mov %0, %%rsp; jmp *%1" ::"r"(stack + SIZE), "r"(coroutine) : "memory");
 }
 
-/* It shares what is thread-local with its maker, who waits. */
+/* The thread shares thread-local data with its maker, which waits. */
 static NOINLINE void begin_thread(char *stack) {
     long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
                  CLONE_CHILD_CLEARTID;

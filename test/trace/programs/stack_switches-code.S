@@ -1,4 +1,4 @@
-# Ways to change the stack that no library knows of.
+# Ways to change the stack that no library knows.
 
 .macro function name
     .globl \name
@@ -24,8 +24,8 @@
 .endm
 
     .text
-# switch_by_return(long **here, long *there): keeps the stack pointer in *HERE, goes on where THERE was
-# kept, and returns there.
+# switch_by_return(long **here, long *there): stores the stack pointer in *HERE, switches to the one
+# kept in THERE, and returns on that stack.
 function switch_by_return
     save %rbp
     save %rbx
@@ -44,7 +44,7 @@ function switch_by_return
     ret
 finish switch_by_return
 
-# The same, but takes the return address off the stack and jumps.
+# The same, but pops the return address and jumps to it.
 function switch_by_jump
     save %rbp
     save %rbx
@@ -64,14 +64,14 @@ function switch_by_jump
     jmp *%rcx
 finish switch_by_jump
 
-# Where a new stack begins: calls rbx, with r12.
+# The first function of a new stack: calls rbx, with r12.
     .globl start_stack
 start_stack:
     mov %r12, %rdi
     call *%rbx
     ud2
 
-# call_on(long *stack, long (*function)(long), long n): calls it there, and comes back.
+# call_on(long *stack, long (*function)(long), long n): calls FUNCTION on STACK, and returns.
 function call_on
     save %rbp
     .cfi_offset %rbp, -16
@@ -86,8 +86,8 @@ function call_on
     ret
 finish call_on
 
-# survives(long (*function)(long), long (*then)(long), long n): calls FUNCTION with N, and when that has
-# returned, or escaped, THEN with what came of it, on a deeper stack.
+# survives(long (*function)(long), long (*then)(long), long n): calls FUNCTION with N. When that has
+# returned, or escaped, it calls THEN with the result, on a deeper stack.
 function survives
     save %rbp
     save %rbx
@@ -118,7 +118,7 @@ function survives
     ret
 finish survives
 
-# escape(long n): leaves all that has been called since, and goes on in survives with N.
+# escape(long n): leaves all calls made since survives(), which continues with N.
 function escape
     mov %rdi, %rax
     mov escape_place(%rip), %rsp

@@ -1,6 +1,8 @@
-/* Stacks switched by hand-written assembly: coroutines that resume each other by a return and by a
- * jump (which spoor does not take for an exit), calls on another stack and from there on a
- * third, and all of it in a handler, too. And calls that are left by hand, as by longjmp. */
+/*
+ * Hand-written assembly switches stacks. Coroutines resume each other by a return and by a jump,
+ * which spoor does not count as an exit. Calls run on another stack and from there on a third. All
+ * of this happens in a handler, too. Also calls that are left by hand, as by longjmp.
+ */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +26,7 @@ static int running, ended[COROUTINES + 1];
 static long total;
 static volatile int zero;
 
-/* Far enough from the first stack to be another. */
+/* far enough from the first stack to count as another */
 static inline __attribute__((always_inline)) long *make_stacks(void) {
     uintptr_t place = (uintptr_t)__builtin_frame_address(0) - ((uintptr_t)64 << 32) + (256 << 20);
     void *stacks =
@@ -126,7 +128,8 @@ static NOINLINE long dives(long n) {
     return result;
 }
 
-/* What is called next, in a frame deeper than those that are left, is no callee of theirs. */
+/* The next call's frame lies deeper than the frames that were left, but they are not its callers.
+ */
 static NOINLINE long escapes(void) {
     ENTER;
     expect_all("> survives", NULL);
@@ -138,7 +141,7 @@ static NOINLINE long escapes(void) {
 
 static inline __attribute__((always_inline)) void prepare(int number, long *top) {
     long frame[7] = {0, 0, 0, number, (long)body, 0, (long)start_stack};
-    kept[number] = top - 8; /* so that start_stack finds its stack aligned */
+    kept[number] = top - 8; /* aligned for start_stack */
     for (int i = 0; i < 7; i++)
         kept[number][i] = frame[i];
 }

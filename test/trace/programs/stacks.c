@@ -1,6 +1,6 @@
 /*
- * Calls probe() in many ways. Each time it prints who has called it: "want" are the functions of
- * this program, the nearest first, "seen" what backtrace() finds, as modules ("-" in static
+ * Calls probe() in many ways. Each time probe() prints its callers. "want" are the functions of
+ * this program, the nearest first. "seen" are the modules that backtrace() finds ("-" in static
  * programs).
  */
 #include <pthread.h>
@@ -39,7 +39,7 @@ static inline __attribute__((always_inline)) void print_seen(void) {
     printf("seen:");
     for (int i = 1; i < count && dladdr((char *)at[i] - 1, &info); i++) {
         const char *slash = strrchr(info.dli_fname, '/');
-        printf(" %s", slash ? slash + 1 : "[vdso]"); /* the only one that is no file */
+        printf(" %s", slash ? slash + 1 : "[vdso]"); /* the only module without a file */
     }
     printf(info.dli_fname[0] ? "\n" : " -\n");
 }
@@ -61,14 +61,14 @@ static NOINLINE void inner(const char *want) {
 }
 
 static NOINLINE void outer(const char *want, size_t size) {
-    char room[size]; /* needs a frame pointer */
+    char room[size]; /* a variable size, which needs a frame pointer */
     memset(room, 0x55, size);
     __asm__ volatile("" ::"r"(room) : "memory");
     inner(want);
     KEEP;
 }
 
-/* Of these the callees find the same registers and stack pointers. */
+/* one() and two() call with the same registers and stack pointers. */
 static NOINLINE void one(void) {
     inner("inner one main");
     KEEP;
@@ -117,7 +117,7 @@ static NOINLINE void interrupt(int flags, const char *want) {
     KEEP;
 }
 
-/* The handler's frames fit into the last page of its stack, and what it has interrupted is
+/* The handler's frames fit into the last page of its stack, and the interrupted frames are
  * elsewhere. */
 static NOINLINE void interrupt_elsewhere(void) {
     enum { SIZE = 256 << 10 };
@@ -151,7 +151,7 @@ static NOINLINE void coroutine(void) {
     KEEP;
 }
 
-/* Directly above its stack is nothing. */
+/* The memory directly above its stack is unmapped. */
 static NOINLINE void run_coroutine(void) {
     enum { SIZE = 64 << 10, PAGE = 4096 };
     char *at = mmap(NULL, SIZE + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

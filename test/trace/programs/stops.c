@@ -1,4 +1,6 @@
-/* Prints a line each time it goes on after a stop (SIGCONT), and one when it is interrupted. */
+/*
+ * Prints a line each time it continues after a stop (SIGCONT), and a line when it is interrupted.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

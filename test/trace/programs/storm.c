@@ -1,5 +1,8 @@
-/* SIGALRM every 300 microseconds while functions of every kind call each other in two threads. The
- * handler calls traced functions itself; in the last part it leaves by siglongjmp now and then. */
+/*
+ * SIGALRM arrives every 300 microseconds while functions of every kind call each other in two
+ * threads. The handler calls traced functions itself. In the last part it sometimes leaves by
+ * siglongjmp.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -69,7 +72,7 @@ static void *body(void *result) {
     return NULL;
 }
 
-/* Work that the handler leaves. It runs in the only thread there is now. */
+/* Work that the handler leaves by siglongjmp, in the only thread that exists then. */
 static void be_left(void) {
     volatile unsigned sum = 0;
     for (volatile unsigned i = 0; escapes < ESCAPES || signals < SIGNALS; i++) {

@@ -1,5 +1,7 @@
-/* Strict seccomp: any call but read, write, exit and sigreturn kills; and the kernel makes rdtsc
- * raise SIGSEGV in such a thread (kernel/seccomp.c: disable_TSC), as it does after PR_SET_TSC. */
+/*
+ * Strict seccomp: any call but read, write, exit and sigreturn kills. The kernel also makes rdtsc
+ * raise SIGSEGV in such a thread (kernel/seccomp.c: disable_TSC), as after PR_SET_TSC.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>

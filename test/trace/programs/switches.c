@@ -31,7 +31,7 @@ static NOINLINE int add(int a, int b) { return a + b + zero; }
 static NOINLINE int subtract(int a, int b) { return a - b + zero; }
 static NOINLINE int multiply(int a, int b) { return a * b + zero; }
 
-/* Each case calls, some as the last thing they do. */
+/* Each case calls; some do so by a tail call. */
 static NOINLINE int calling(int n, int a) {
     ENTER;
     int result;
@@ -66,7 +66,7 @@ static NOINLINE int calling(int n, int a) {
     return result;
 }
 
-/* So long that T32's table has two bytes an entry. */
+/* So long that T32's table has entries of two bytes. */
 #define STEP(n, k) result = (result ^ (zero + (n))) * (2 * (k) + 3)
 #define CASE(n)                                                                                    \
     case n:                                                                                        \
@@ -121,7 +121,7 @@ static NOINLINE int sparse(int n) {
     return result;
 }
 
-/* A small interpreter, threaded. */
+/* A small interpreter with threaded code. */
 static NOINLINE int interpret(const unsigned char *code) {
     static const void *const table[] = {&&op_halt, &&op_increment, &&op_double, &&op_call,
                                         &&op_back};

@@ -1,5 +1,7 @@
-/* Tail calls (built with -O2, where compilers make jumps of them): direct, conditional, through a
- * pointer, mutual, to another file's function, and out of a function without a frame. */
+/*
+ * Tail calls (built with -O2, where compilers make jumps of them): direct, conditional, through a
+ * pointer, mutual, to a function of another file, and out of a function without a frame.
+ */
 #include "expect.h"
 #include <stdio.h>
 
@@ -17,7 +19,7 @@ NOINLINE int small_pointer(unary *f, int n) { return f(n + 2); }
 static unary *table[4] = {target, other, small_direct, small_conditional};
 NOINLINE int small_table(unsigned n) { return table[n & 3]((int)n); }
 
-/* With frames of their own, torn down before the jump. */
+/* Their frames are torn down before the jump. */
 NOINLINE int framed(int n) {
     ENTER;
     int doubled = n * 2 + zero;

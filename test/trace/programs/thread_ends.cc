@@ -1,6 +1,8 @@
-/* Threads that end early, out of deep frames with and without destructors: pthread_exit,
- * cancellation while they are blocked (in a read, a condition, a sleep) and while they run, at any
- * instruction (where unwind tables allow that). */
+/*
+ * Threads that end early, out of deep frames with and without destructors: by pthread_exit, by
+ * cancellation while they are blocked (in a read, a condition, a sleep), and by cancellation at any
+ * instruction (where unwind tables allow that).
+ */
 #include <cstdio>
 #include <cxxabi.h>
 #include <pthread.h>
@@ -28,7 +30,7 @@ Guard::~Guard() {
     destroyed++;
 }
 
-/* Ended by force, a frame has no uncaught exception: it says so itself. */
+/* A frame that ends by force has no uncaught exception, so it marks its end itself. */
 struct Ended {
     const char *name;
     bool returned = false;
@@ -69,7 +71,7 @@ static NOINLINE void in_sleep() {
         sleep(100);
 }
 
-/* Nothing of a frame that is left at any instruction may have to be cleaned up. */
+/* A frame that can be left at any instruction may need no cleanup. */
 static NOINLINE void run_on() {
     expect('>', "run_on()");
     expect('!', "run_on()");
@@ -82,7 +84,7 @@ static NOINLINE void run_on() {
 static NOINLINE int busy(int n) { return n * 3 + zero; }
 static NOINLINE int busy_caller(int n) { return busy(n) ^ busy(n + 1); }
 
-/* The same, in and out of traced functions: how often, nobody knows. */
+/* The same, in and out of traced functions; the number of calls is unknown. */
 static NOINLINE void call_on() {
     expect('>', "call_on()");
     expect('!', "call_on()");
@@ -96,9 +98,9 @@ static NOINLINE void call_on() {
 
 static void (*const ways[])() = {in_exit, in_read, in_wait, in_sleep, run_on, call_on};
 enum { WAYS = sizeof ways / sizeof *ways, AT_ANY_INSTRUCTION = 2 };
-/* Arm's own unwind tables (.ARM.exidx) describe frames at calls only: who is ended elsewhere is
- * unwound if it happens to look like that, and else not. Of what GCC makes for AArch64 without
- * optimization one run of thirty ends by SIGSEGV so, untraced. */
+/* Arm's unwind tables (.ARM.exidx) describe frames at calls only. A thread that ends elsewhere is
+ * unwound only if its frame happens to look like that. With GCC for AArch64 without optimization
+ * one run of thirty ends by SIGSEGV for this reason, untraced. */
 #if defined __ARM_EABI__ || (defined __aarch64__ && !defined __OPTIMIZE__)
 enum { THREADS = WAYS - AT_ANY_INSTRUCTION };
 #else
@@ -115,7 +117,7 @@ static NOINLINE void dive(int depth) {
     ended.returned = true;
 }
 
-/* A handler of everything has to let it pass. */
+/* A handler of all exceptions must rethrow the forced unwind. */
 static NOINLINE void pass_on() {
     Ended ended("pass_on()");
     try {

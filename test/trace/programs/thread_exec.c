@@ -1,4 +1,4 @@
-/* exec from a thread that is not the first: the process goes on under the first thread's id. */
+/* exec from a thread that is not the first: the process continues under the first thread's id. */
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ static NOINLINE void *body(void *self) {
     return NULL;
 }
 
-static NOINLINE int second_life(void) {
+static NOINLINE int after_exec(void) {
     ENTER;
     puts("second life");
     LEAVE;
@@ -33,7 +33,7 @@ static NOINLINE int second_life(void) {
 int main(int argc, char **argv) {
     ENTER;
     if (argc > 1) {
-        int status = second_life();
+        int status = after_exec();
         LEAVE;
         expect_print();
         return status;

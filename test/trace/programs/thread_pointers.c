@@ -1,6 +1,8 @@
-/* Threads by raw clone that have one thread pointer and run at the same time: on stacks that lie
- * side by side, on one in the frame of who made them, deep and flat; and later ones on stacks that
- * others had. */
+/*
+ * Threads by raw clone that share one thread pointer and run at the same time: on stacks side by
+ * side, on a stack in the frame of their maker, deep and flat. Later threads use stacks of earlier
+ * ones.
+ */
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@
 enum { STACK_BYTES = 1 << 19, SIBLINGS = 5, ROUNDS = 2, FRAME_BYTES = 2048 };
 
 static volatile int zero, finished;
-static int gate[2]; /* all begin when there is something to read */
+static int gate[2]; /* all threads begin when it is readable */
 
 static NOINLINE int leaf(int n) { return n + 1 + zero; }
 
@@ -59,7 +61,7 @@ static NOINLINE void expect_body(int round, const struct work *w) {
     expect_thread(0);
 }
 
-/* The maker runs beside them, and calls. */
+/* The maker runs beside them, and calls functions, too. */
 static NOINLINE void run(int round) {
     char own[STACK_BYTES / 4], *stacks[SIBLINGS];
     struct work works[SIBLINGS];

@@ -1,4 +1,4 @@
-/* Two hundred short threads, eight at a time; some end with pthread_exit from a deep frame. */
+/* Two hundred short threads, eight at a time. Some end by pthread_exit from a deep frame. */
 #include <pthread.h>
 #include <stdio.h>
 

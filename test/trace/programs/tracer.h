@@ -1,6 +1,6 @@
 /*
- * A program that stops its tracer, all of it, so that nobody empties its ring (registers.c). For
- * programs of one file.
+ * Stops and continues the program's tracer, with all its threads, so that the ring fills up
+ * (registers.c). Each program includes this file once.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ static pid_t tracer(void) {
     return pid;
 }
 
-/* Who has been killed does nothing more, either. */
+/* A killed thread counts as stopped. */
 static bool all_stopped(pid_t pid) {
     char name[300], state = '?';
     snprintf(name, sizeof name, "/proc/%d/task", pid);
@@ -41,7 +41,7 @@ static bool all_stopped(pid_t pid) {
     return stopped;
 }
 
-/* Returns who is to be continued, or 0 where nobody traces. */
+/* Stops the tracer; returns its process id, or 0 if no process traces this one. */
 static pid_t stop_tracer(void) {
     pid_t pid = tracer();
     do {

@@ -1,5 +1,7 @@
-/* The program's own use of what debuggers use: int3, single steps, SIGTRAP raised and blocked, and
- * illegal instructions that a handler skips. */
+/*
+ * The program uses the means of debuggers itself: int3, single steps, SIGTRAP raised and blocked,
+ * and illegal instructions that a handler skips.
+ */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -47,7 +49,7 @@ static NOINLINE int is_illegal(int n) {
     return result;
 }
 
-/* Four instructions are stepped, the last of which clears the flag. */
+/* Four instructions are stepped; the last one clears the flag. */
 static NOINLINE int walks(int n) {
     ENTER;
     for (int i = 0; i < 4; i++)

@@ -1,5 +1,7 @@
-/* One of two libraries, TWIN being a or b, whose functions lie at the same places under other
- * names. */
+/*
+ * One of two libraries (TWIN is a or b) whose functions lie at the same places under different
+ * names.
+ */
 #include "expect.h"
 
 #define PASTE(a, b) a##b
@@ -21,7 +23,7 @@ NOINLINE static int OWN(_help)(int n) { return n * TWIN + zero; }
 NOINLINE int OWN(_pick)(int n) { return n + TWIN + zero; }
 NOINLINE int OWN(_other)(int n) { return n - TWIN - zero; }
 
-/* Runs when the library is relocated, and again when dlsym() is asked. */
+/* Runs when the library is relocated, and again at dlsym(). */
 __attribute__((used)) static int (*OWN(_resolve)(void))(int) {
     return zero ? OWN(_other) : OWN(_pick);
 }

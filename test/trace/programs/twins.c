@@ -1,5 +1,7 @@
-/* Loads and unloads two libraries by turns, two hundred times, each at the address that the other
- * has left. */
+/*
+ * Loads and unloads two libraries in turn, two hundred times, each at the address that the other
+ * one has left.
+ */
 #include "twins.h"
 
 static const char *const marks[2][TWIN_MARKS] = {TWIN_MARKS_OF("twin-a.so", "a"),

@@ -1,4 +1,4 @@
-/* Calls into the libraries that twin.c makes, with their marks. */
+/* Calls into the libraries of twin.c, with their marks. */
 #pragma once
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ struct twin {
 
 enum { TWIN_BEGIN, TWIN_WORK = 2, TWIN_END = 10, TWIN_MARKS = 12 };
 
-/* What MODULE's functions, named for TWIN, are expected to show, in the order of the enum. */
+/* The marks of MODULE's functions, named for TWIN, in the order of the enum. */
 #define TWIN_MARKS_OF(module, twin)                                                                \
     {                                                                                              \
         "> " module "!" twin "_begin", "< " module "!" twin "_begin",                              \
@@ -33,7 +33,7 @@ static inline void twin_mark(const struct twin *t, int from, int to) {
         expect(t->marks[i][0], t->marks[i] + 2);
 }
 
-/* With NAMESPACE as dlmopen's. Ends the program when the library cannot be loaded. */
+/* NAMESPACE as for dlmopen(). Ends the program if the library cannot be loaded. */
 static inline struct twin twin_open(Lmid_t namespace, const char *path, const char *const *marks) {
     struct twin t = {.marks = marks};
     Dl_info info;

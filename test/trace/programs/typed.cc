@@ -1,5 +1,7 @@
-/* Calls through pointers of the right and of a wrong type: Clang's -fsanitize=function looks at the
- * first bytes of what is called, and tells. */
+/*
+ * Calls through pointers of the right and of a wrong type. Clang's -fsanitize=function reads the
+ * first bytes of the called function, and reports a wrong type.
+ */
 #include <cstdio>
 
 #include "expect.hpp"

@@ -1,5 +1,7 @@
-/* Pages in the middle of threads' own stacks that nobody can read, as runtimes put them there that
- * watch for recursion: what is called below them runs as ever. */
+/*
+ * Unreadable pages in the middle of threads' own stacks, as runtimes put them there to detect deep
+ * recursion. Calls below them work as usual.
+ */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +20,7 @@ static NOINLINE void below(int n) {
         leaf(n);
 }
 
-/* Two of them: the inner one is met later. */
+/* There are two of these pages: calls reach the inner one later. */
 static NOINLINE int above(int depth) {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
     char room[2 * size];

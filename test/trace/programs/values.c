@@ -1,6 +1,8 @@
-/* Values that live in registers across calls: vectors as arguments and results, in registers that
- * only -fipa-ra leaves alone, rounding modes and exceptions of both floating-point units, errno.
- * Nothing marks the calls: marks would clear the registers. */
+/*
+ * Values that live in registers across calls: vectors as arguments and results, in registers that
+ * only -fipa-ra leaves alone, rounding modes and exceptions of both floating-point units, and
+ * errno. The calls have no marks, because marks would clear the registers.
+ */
 #include <complex.h>
 #include <errno.h>
 #include <fenv.h>
@@ -57,7 +59,7 @@ AVX512 static __m512d mix512(__m512d a, __m512d b, __mmask8 keep, __m256d c) {
     return _mm512_mask_add_pd(a, keep, b, _mm512_broadcast_f64x4(c));
 }
 
-/* Sixteen of the thirty-two registers come as arguments; the mask is kept in one of its own. */
+/* Sixteen of the thirty-two registers hold arguments; the mask has a register of its own. */
 AVX512 static __m512i sum512(__m512i a, __m512i b, __m512i c, __m512i d, __m512i e, __m512i f,
                              __m512i g, __m512i h) {
     __mmask16 less = _mm512_cmplt_epi32_mask(a, b);
@@ -97,7 +99,7 @@ static void wider_vectors(void) {}
 
 /* ---- registers that a callee is known to leave alone (-fipa-ra) ---- */
 
-/* Each uses few registers. Its callers know, and keep values in all others. */
+/* Each function uses few registers. Its callers know which, and keep values in all others. */
 static NOINLINE long narrow(long n) { return n * 3 + 1; }
 static NOINLINE double wide(double x) { return x * .5 + 1; }
 static NOINLINE double also_wide(double x) { return wide(x + 1); }
@@ -178,7 +180,7 @@ static void environment(void) {
 
 static NOINLINE int leave_errno(int n) { return n + errno + zero; }
 
-/* Each thread has its own; nothing that a call does may show in it. */
+/* Each thread has an errno of its own, which calls must not change. */
 static void *errors(void *argument) {
     int first = *(int *)argument, wrong = 0;
     for (int i = 0; i < LAPS; i++) {

@@ -1,5 +1,7 @@
-/* A child of vfork runs functions of its own while its parent waits, in the same memory and on the
- * same stack: it has a record of its own. */
+/*
+ * A child of vfork runs functions of its own while its parent waits, in the same memory and on the
+ * same stack. The child has a trace of its own.
+ */
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
-/* Virtual calls: through one base, through the second of two (a thunk adjusts the pointer), through
- * a virtual base; pointers to members; pure virtual ones; destructors. */
+/*
+ * Virtual calls: through one base, through the second of two (a thunk adjusts the pointer), through
+ * a virtual base. Also pointers to members, pure virtual functions, and destructors.
+ */
 #include <cstdio>
 #include <memory>
 #include <vector>
@@ -78,7 +80,7 @@ static NOINLINE int total_area(const std::vector<std::unique_ptr<Shape>> &shapes
     return sum;
 }
 
-/* The compiler must not know what is behind the reference. */
+/* The compiler must not know the type behind the reference. */
 static NOINLINE int length(const Named &named) {
     Traced traced("length(Named const&)");
     expect_all("> non-virtual thunk to Square::name_length() const",

@@ -1,5 +1,8 @@
-/* Threads that wait in system calls which the kernel does not restart after a stop, while libraries
- * come and go, threads are born and processes forked: no wait may end early or with EINTR. */
+/*
+ * Threads wait in system calls that the kernel does not restart after a stop. Meanwhile libraries
+ * are loaded and unloaded, threads are born and processes fork. No wait may end early or with
+ * EINTR.
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-/* Calls functions of the C library that wrapper.c stands in front of. */
+/* Calls functions of the C library that wrapper.c wraps. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,7 @@
-/* The library that is loaded before wrapped.c: it stands in front of functions of the C library,
- * and asks for the next of that name. */
+/*
+ * The library that is loaded before wrapped.c. It wraps functions of the C library, and asks for
+ * the next function of that name.
+ */
 #include <dlfcn.h>
 #include <stdlib.h>
 

@@ -31,7 +31,7 @@ static void write_names(struct trace_writer *w) {
         free((void *)functions[i].name);
 }
 
-/* Clocks go on where they stopped in the piece before. */
+/* Clocks continue where they stopped in the piece before. */
 static uint64_t write_piece(struct trace_writer *w, enum shape shape, uint64_t seed,
                             uint64_t ticks) {
     AUTO_FREE struct trace_event *events = generate(shape, PIECE, seed, 1);

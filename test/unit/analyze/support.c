@@ -1,3 +1,4 @@
+/* Writes the small trace event by event, and opens it with the options of a view. */
 #include "support.h"
 
 #include <string.h>

@@ -21,13 +21,13 @@ enum { STREAMS = 3, TOP = 0x20000 /* above all native stacks */ };
 struct lab {
     char *path;
     struct trace_writer *writer;
-    struct source source; /* after lab_open() */
+    struct source source; /* set by lab_open() */
     uint64_t last;
-    int damages; /* blocks that could not be read */
+    int damages; /* the number of unreadable blocks */
 };
 
 void lab_init(struct lab *lab);
-/* Of a recording with these limits, all of which need not have been applied. */
+/* A recording with these limits, of which some may be left to the views. */
 void lab_init_limited(struct lab *lab, uint32_t depth, uint64_t threshold_ns);
 void lab_done(struct lab *lab);
 

@@ -225,14 +225,14 @@ static void limits_of_record_apply_to_views(void **state) {
     expect(MAIN, 1, 1000, 600);
     expect(FIB, 1, 400, 400);
     expect(LEAF, 0, 0, 0);
-    analyse("-N main"); /* it counts none the less: record has seen it */
+    analyse("-N main"); /* the filter keeps its time: record has seen it */
     expect(FIB, 1, 400, 400);
     analyse("-t 500");
     expect(MAIN, 1, 1000, 1000);
     expect(FIB, 0, 0, 0);
     analyse("-D 1");
     expect(MAIN, 1, 1000, 1000);
-    analyse("-s 1980"); /* it is longer than what is shown of it */
+    analyse("-s 1980"); /* the call is longer than its shown part */
     expect(MAIN, 1, 20, 20);
 }
 
@@ -269,7 +269,7 @@ static void time_span(void **state) {
     expect(MAIN, 1, 395, 390);
     expect(LEAF, 1, 5, 5);
     expect(FIB, 0, 0, 0);
-    analyse("-s 1700 -u 1800"); /* no event lies inside */
+    analyse("-s 1700 -u 1800"); /* no event lies in this range */
     expect(MAIN, 1, 100, 100);
     analyse("-u 999");
     assert_int_equal(stats_function_count(stats), 0);
@@ -277,7 +277,7 @@ static void time_span(void **state) {
     assert_int_equal(stats_function_count(stats), 0);
 }
 
-/* ---- against a plain account of the same calls ---- */
+/* ---- comparison with a plain account of the same calls ---- */
 
 enum { MOST = 4000 };
 
@@ -290,7 +290,7 @@ struct account {
 static struct account accounts[FUNCTIONS];
 static uint64_t now, dice;
 
-/* A call and, in it, others. Returns its duration. */
+/* Makes a call with random calls in it. Returns its duration. */
 static uint64_t random_call(uint32_t sp, unsigned depth) {
     uint32_t id = MAIN + random_below(&dice, SKIPPED - MAIN);
     struct account *a = &accounts[id];

@@ -7,7 +7,7 @@
     TEST(threads_on_shared_stacks)                                                                 \
     TEST(threads_with_reported_stacks)
 
-enum { ELSEWHERE = 0x900000 }; /* no thread's own stack */
+enum { ELSEWHERE = 0x900000 }; /* on no thread's own stack */
 
 static void each_calls(struct lab *lab, const uint32_t *sp) {
     lab_init(lab);
@@ -43,13 +43,13 @@ static void threads_on_shared_stacks(void **state) {
     expect(&lab, 2, 2);
 }
 
-/* What was estimated to be a thread's own may hold what another tells of. */
+/* A thread's estimated stack may hold a stack that another thread's event reports. */
 static void threads_with_reported_stacks(void **state) {
     (void)state;
     struct lab lab;
     each_calls(&lab, (uint32_t[]){TOP - 64, TOP - 64, TOP - 64});
-    struct trace_event told = {30, (uint32_t)STACK_MADE_LOW << 2 | EVENT_CONTROL, ELSEWHERE};
-    trace_writer_events(lab.writer, 1, &told, 1);
+    struct trace_event reported = {30, (uint32_t)STACK_MADE_LOW << 2 | EVENT_CONTROL, ELSEWHERE};
+    trace_writer_events(lab.writer, 1, &reported, 1);
     expect(&lab, 1, 3);
 }
 

@@ -153,7 +153,7 @@ static void focus_on_an_uncalled_function(void **state) {
     expect_focus(DRAW, "root 0/0/0", "root 0/0/0");
 }
 
-/* The nodes' own times add up to the whole, whatever the shape. */
+/* The nodes' own times add up to the total, for any shape. */
 static void own_times_sum_to_the_total(void **state) {
     struct trace_event *events = generate(SHAPE_TREE, 200000, 5, MAIN);
     struct tree t;

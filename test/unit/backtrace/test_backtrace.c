@@ -87,7 +87,7 @@ static void put_call(spoor_word back, spoor_word target) {
           0xd000 | j1 << 13 | j2 << 11 | (by >> 1 & 0x7ff));
 }
 
-/* Entry n of the table: the function at START, its second word. */
+/* Entry n of the table: START is the function, SECOND the entry's second word. */
 static void put_entry(unsigned n, uint32_t start, uint32_t second) {
     put32(TABLE + n * 8, (start - (TABLE + n * 8)) & 0x7fffffff);
     put32(TABLE + n * 8 + 4, second);
@@ -101,7 +101,8 @@ static size_t walk(spoor_word pc, enum spoor_begin how) {
     return spoor_backtrace_from(&given.image, &given.regs, how, sites, &given.end);
 }
 
-/* A call behind 0x1100 in the function at 0x10f0; the caller stands behind the call at 0x1200. */
+/* Makes a call behind 0x1100 in the function at 0x10f0; the return address is behind the call at
+ * 0x1200. */
 static void call_from_a_function(uint32_t second, unsigned saved_at) {
     put_call(0x1100, 0x1400);
     put_call(0x1200, 0x10f0);
@@ -138,7 +139,7 @@ static void entry_pops_authentication_code(void **state) {
 
 static void table_entry_adds_large_number(void **state) {
     (void)state;
-    given.image.text_high = TABLE + SIZE; /* such tables lie beside the code */
+    given.image.text_high = TABLE + SIZE; /* such tables are not in the text */
     put32(TABLE + 0x100, 0x8101b204);     /* personality 1, one word more: 0x204 + 4 << 2 */
     put32(TABLE + 0x104, 0x8400b0b0);     /* pop {lr} by a mask */
     call_from_a_function(0x100 - 4, 0x204 + 16);
@@ -209,7 +210,7 @@ static void return_address_without_a_call(void **state) {
 static void stale_lr_after_a_trap(void **state) {
     (void)state;
     put_call(0x1200, 0x1100);
-    put16(0x1100, 0xb510, 0xde00); /* push {r4, lr}; udf; what follows is another function: */
+    put16(0x1100, 0xb510, 0xde00); /* push {r4, lr}; udf; then another function: */
     put16(0x1104, 0x2000, 0x4770); /* movs r0, #0; bx lr */
     given.regs.r[SPOOR_LR] = 0x1201;
     assert_int_equal(walk(0x1103, SPOOR_INTERRUPTED), 1);
@@ -222,7 +223,7 @@ static void lr_after_a_trap_behind_a_call(void **state) {
     put_call(0x1200, 0x1100);
     put16(0x1100, 0x2001, 0x2002); /* movs r0, #1; movs r0, #2 */
     put_call(0x1108, 0x1300);
-    put16(0x1108, 0xde00, 0x4770); /* udf; bx lr, of another function */
+    put16(0x1108, 0xde00, 0x4770); /* udf; bx lr, both of another function */
     given.regs.r[SPOOR_LR] = 0x1201;
     assert_int_equal(walk(0x1109, SPOOR_INTERRUPTED), 1);
     put16(0x1104, 0xbf00, 0xbf00); /* nops */
@@ -245,16 +246,16 @@ static void noreturn_function_before_it_saves_lr(void **state) {
     put16(0x1180, 0x2001, 0xe7bd); /* movs r0, #1; b 0x1100 */
     assert_int_equal(walk(0x1103, SPOOR_INTERRUPTED), 3);
     put_call(0x1200, 0x1100);
-    put16(0x1102, 0xd000, 0xbf00); /* beq: from here on it may come back */
+    put16(0x1102, 0xd000, 0xbf00); /* beq: from here on the code may branch back */
     assert_int_equal(walk(0x1105, SPOOR_INTERRUPTED), 1);
 }
 
 static void noreturn_function_that_saves_nothing(void **state) {
     (void)state;
-    put_call(0x1400, 0x1100);      /* a function, which another one calls */
+    put_call(0x1400, 0x1100);      /* a function that another one calls */
     put16(0x1100, 0xb510, 0xbf00); /* push {r4, lr}; nop */
-    put_call(0x1108, 0x1108);      /* that calls what begins right behind it: */
-    put_call(0x110c, 0x1300);      /* and that has called something */
+    put_call(0x1108, 0x1108);      /* which calls the code right behind itself: */
+    put_call(0x110c, 0x1300);      /* a return address behind a call in that code */
     put16(0x110c, 0xbf00, 0xe7fe); /* nop; b . */
     put32(STACK + 4, 0x1401);
     given.regs.r[SPOOR_LR] = 0x110d;
@@ -276,7 +277,7 @@ static void return_address_in_a_low_register(void **state) {
         assert_int_equal(walk(at | 1, SPOOR_INTERRUPTED), 2);
         assert_int_equal(given.sites[1], 0x11fe);
     }
-    put_call(0x1200, 0x1400); /* the call of another function */
+    put_call(0x1200, 0x1400); /* a call of another function */
     assert_int_equal(walk(0x1107, SPOOR_INTERRUPTED), 1);
     assert_int_equal(given.end, SPOOR_NO_WAY);
 }
@@ -306,7 +307,7 @@ static void put_exception(spoor_word at, uint32_t xpsr) {
     put32(at + 28, xpsr);
 }
 
-/* The stack pointer of what was interrupted. */
+/* The stack pointer of the interrupted code. */
 static spoor_word interrupted_sp(uint32_t exc_return) {
     struct spoor_walk walk;
     struct spoor_frame frame;

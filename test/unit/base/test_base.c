@@ -63,7 +63,7 @@ static void wait_takes_the_signal(void **state) {
     clock_wait_child_ns(60000000000);
     sigpending(&pending);
     assert_false(sigismember(&pending, SIGCHLD));
-    clock_wait_child_ns(1000); /* nothing is pending: ends after that time */
+    clock_wait_child_ns(1000); /* nothing is pending: returns after that time */
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 

@@ -42,7 +42,7 @@ static void known_products(void **state) {
                 UINT64_C(0x121fa00ad77d7422), UINT64_C(0x236d88fe5618cf00));
 }
 
-/* Where the compiler has such numbers, its products. */
+/* Compares with the compiler's 128-bit products, where it has them. */
 static void products_by_both_methods(void **state) {
     (void)state;
     for (int i = 0; i < COUNT; i++)

@@ -18,10 +18,10 @@
     TEST(kernel_addresses_in_brackets)                                                             \
     TEST(backtrace_callers_are_return_addresses)                                                   \
     TEST(link_register_is_a_return_address)                                                        \
-    TEST(no_words_within_words)                                                                    \
+    TEST(no_addresses_within_words)                                                                \
     TEST(escape_sequences_skipped)
 
-/* Marks in TEXT what is found: behind it "(p)", or "(r)" if it is a return address. */
+/* Marks each found address in TEXT with "(p)" behind it, or "(r)" for a return address. */
 static void expect(const char *text, const char *expected) {
     struct scan scan = {0};
     struct scan_hit hit;
@@ -80,7 +80,7 @@ static void link_register_is_a_return_address(void **state) {
     expect("lr is 0x1 lr\n0x2", "lr is 0x1(p) lr\n0x2(p)");
 }
 
-static void no_words_within_words(void **state) {
+static void no_addresses_within_words(void **state) {
     (void)state;
     expect("\xc3\xa4"
            "0x1 0x1\xc3\xa4 \xff 0x2\xff 0x3",

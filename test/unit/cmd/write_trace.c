@@ -3,26 +3,28 @@
  *
  *     # the rest of the line is a comment
  *     process PID COMMAND
- *     function NAME                    the name is the rest of the line; with -: none
- *     alias NAME                       another name of the function before
- *     inexact                          not all exits of that one are patched
- *     entries N N N N N N              sites of the module that comes next, by tier, beginning with
- *     exits N N N N N N                none
- *     refused TAG COUNT                functions of that module that were refused
- *     module NAME                      what stands before it is this module's
+ *     function NAME                    NAME is the rest of the line; "-": no name
+ *     alias NAME                       another name of the previous function
+ *     inexact                          not all exits of the previous function are patched
+ *     entries N N N N N N              sites of the next module by tier, beginning with none
+ *     exits N N N N N N
+ *     refused TAG COUNT                refused functions of the next module
+ *     module NAME                      what precedes it belongs to this module
  *     status NUMBER                    the program's
  *     thread PID TID NAME              streams are numbered in this order, from 0
  *     TICKS STREAM enter FUNCTION SP   functions by number, from 1; SP hexadecimal: native stacks
  *     TICKS STREAM return FUNCTION SP  lie below 0x20000, which the trace knows, others above
  *     TICKS STREAM tail FUNCTION SP
  *     TICKS STREAM lost COUNT
- *     TICKS STREAM frames FUNCTION@SP,…  what is open, the outermost first; or "frames -"
+ *     TICKS STREAM frames FUNCTION@SP,…  the open calls, the outermost first; or "frames -"
  *     TICKS STREAM end
- *     caller CHAIN ADDRESS MODULE FUNCTION   who called: chains are numbered in this order, from 8;
- * of lower numbers each is an end; ADDRESS hexadecimal; -: no name TICKS STREAM callers CHAIN of
- * the entry that comes next TICKS PID paused                 likewise resumed, left, ended TICKS
- * choose ADDED REMOVED OPTIONS crash                            the recording stops here, FILE.part
- * is left
+ *     caller CHAIN ADDRESS MODULE FUNCTION
+ *                                      a caller; chains are numbered in this order, from 8; lower
+ *                                      numbers are ends; ADDRESS hexadecimal; "-": no name
+ *     TICKS STREAM callers CHAIN       of the next entry
+ *     TICKS PID paused                 likewise resumed, left, ended
+ *     TICKS choose ADDED REMOVED OPTIONS
+ *     crash                            the recording stops here, FILE.part is left
  *
  * In names, \x1b and the like stand for bytes.
  */
@@ -37,8 +39,8 @@ static const uint32_t CHAIN_SITE = (uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL;
 
 struct script {
     struct trace_writer *writer;
-    ARRAY(struct trace_function) functions; /* of the module that comes next */
-    struct trace_module module;             /* the next, as far as it is known; its counts only */
+    ARRAY(struct trace_function) functions; /* of the next module */
+    struct trace_module module;             /* the next module; only its counts are known yet */
     ARRAY(struct trace_refused) refused;
     uint32_t first_id, streams, chains;
     uint64_t last;
@@ -46,9 +48,9 @@ struct script {
     bool crashed;
 };
 
-static struct arena *names; /* stay until the trace is written */
+static struct arena *names; /* live until the trace is written */
 
-/* A copy with bytes for \xHH. */
+/* A copy in which \xHH is replaced by its byte. */
 static char *name_of(const char *text) {
     char *name = arena_strdup(names, text), *to = name;
     for (const char *p = name; *p; to++) {
@@ -64,7 +66,7 @@ static char *name_of(const char *text) {
     return name;
 }
 
-/* All functions of a module are traced but those that were refused. */
+/* All functions of a module except the refused ones are traced. */
 static void take_module(struct script *s, const char *name) {
     AUTO_FREE char *path = mem_printf("/usr/lib/%s", name);
     struct trace_module *m = &s->module;
@@ -90,7 +92,7 @@ static bool take_tiers(const char *line, const char *form, uint64_t *n) {
     return sscanf(line, form, &n[0], &n[1], &n[2], &n[3], &n[4], &n[5]) == TRACE_TIERS;
 }
 
-/* What is told of a module before its name. */
+/* Takes a line about the next module. */
 static bool take_detail(struct script *s, const char *line) {
     struct trace_refused refused;
     char tag[64];

@@ -1,3 +1,4 @@
+/* Finds, loads and reads fixtures, and checks the invariants of loaded modules. */
 #include "support.h"
 
 #include <dlfcn.h>

@@ -12,7 +12,7 @@
 
 #include "elf/internal.h"
 
-/* Every fixture that can be loaded; NULL-terminated. Some depend on the tools at hand. */
+/* All loadable fixtures, NULL-terminated. Some depend on installed tools. */
 extern const char *const fixture_names[];
 bool fixture_exists(const char *name);
 /* The variants of fixtures/shapes.c that run on this machine and have their symbols. */
@@ -20,9 +20,9 @@ bool fixture_is_shapes(const char *name);
 
 /* Path of a fixture; the caller frees it. */
 char *fixture_path(const char *name);
-/* Loads it, checks its invariants, fails the test on any error. */
+/* Loads a fixture and checks its invariants; fails the test on any error. */
 struct module *fixture_load(const char *name, unsigned flags);
-/* Its bytes, for tests that damage them; the caller frees them. */
+/* The bytes of a fixture, for tests that damage them; the caller frees them. */
 uint8_t *fixture_read(const char *name, size_t *ret_size);
 
 /* Loads a copy of BYTES from the heap, where a sanitizer guards their end. */

@@ -44,7 +44,7 @@ static const struct code_mark *mark_at(const struct module *module, vaddr_t addr
     return NULL;
 }
 
-/* The state of ADDR as the last mark before it tells. */
+/* The state of ADDR according to the last mark before it. */
 static uint8_t state_of(const struct module *module, vaddr_t addr) {
     uint8_t state = UINT8_MAX;
     for (size_t i = 0; i < module->mark_count && module->marks[i].addr <= addr; i++)
@@ -72,7 +72,7 @@ static void word_size(void **state) {
     }
 }
 
-/* Each function symbol, and whether its lowest bit is set, as libelf reads them. */
+/* Compares size and state of a function symbol with libelf's; returns 1 if NAME is one, else 0. */
 static size_t check_symbol(const struct module *module, const char *name, const GElf_Sym *sym) {
     if (GELF_ST_TYPE(sym->st_info) != STT_FUNC || sym->st_shndx == SHN_UNDEF ||
         !module_symbol_named(module, name))
@@ -170,7 +170,7 @@ static void literals_as_data(void **state) {
     module_free(module);
 }
 
-/* Words, whose addends stand in them, with the bit of T32; through symbols, too. */
+/* Relocated words contain their addends, with the T32 bit, also for relocations by symbols. */
 static void function_table_references(void **state) {
     (void)state;
     skip_without_compiler();
@@ -208,7 +208,7 @@ static void imports_by_slot(void **state) {
     }
 }
 
-/* Its cleanup runs while an exception passes. */
+/* A cleanup runs when an exception passes the function. */
 static void landing_pads_from_exidx(void **state) {
     (void)state;
     skip_without_compiler();
@@ -300,7 +300,7 @@ static void foreign_machines_refused(void **state) {
     assert_string_equal(err.text, "bytes: is a 32-bit program: spoor traces 64-bit ones");
 }
 
-/* ---- as a dynamic linker leaves them in memory ---- */
+/* ---- modules as a dynamic linker leaves them in memory ---- */
 
 enum { BIAS = 0x00730000 };
 
@@ -309,7 +309,7 @@ static void add_bias(uint8_t *at) {
     memcpy(at, &word, sizeof word);
 }
 
-/* Where ADDR stands in the file. */
+/* The byte of the file for ADDR. */
 static uint8_t *at_address(uint8_t *bytes, uint32_t addr) {
     const Elf32_Ehdr *header = (const void *)bytes;
     const Elf32_Phdr *segments = (const void *)(bytes + header->e_phoff);
@@ -320,7 +320,7 @@ static uint8_t *at_address(uint8_t *bytes, uint32_t addr) {
     return NULL;
 }
 
-/* What refers to symbols gets an address of code that nobody refers to otherwise. */
+/* Relocations by symbols get an address of code that has no other reference. */
 static void relocate(uint8_t *bytes, uint32_t addr, uint32_t size, uint32_t code) {
     for (uint32_t i = 0; i < size / sizeof(Elf32_Rel); i++) {
         Elf32_Rel rel = LOAD(Elf32_Rel, at_address(bytes, addr) + i * sizeof rel);
@@ -363,17 +363,17 @@ static void loaded_image_equals_the_file(void **state) {
     enum { MOST = 1000 };
     size_t size;
     struct module *mapped, *module = fixture_load("arm-mixed", 0);
-    static struct code_ref ours[MOST], its[MOST];
+    static struct code_ref of_file[MOST], of_image[MOST];
     uint8_t *bytes = fixture_read("arm-mixed", &size);
     load(bytes, (uint32_t)symbol(module, "framed_function")->addr + 2);
     assert_int_equal(
         module_load_mapped(&(struct loaded){bytes, size, BIAS}, "bytes", 0, &mapped, NULL), 0);
-    size_t count = relocations(module, ours, MOST);
+    size_t count = relocations(module, of_file, MOST);
     assert_in_range(count, 2, MOST - 1);
-    assert_int_equal(relocations(mapped, its, MOST), count);
+    assert_int_equal(relocations(mapped, of_image, MOST), count);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(its[i].from, ours[i].from);
-        assert_int_equal(its[i].target, ours[i].target);
+        assert_int_equal(of_image[i].from, of_file[i].from);
+        assert_int_equal(of_image[i].target, of_file[i].target);
     }
     assert_int_equal(mapped->import_count, module->import_count);
     assert_int_equal(mapped->exception_count, module->exception_count);

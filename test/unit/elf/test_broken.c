@@ -60,7 +60,7 @@ static void flipped_bytes(void **state) {
     }
 }
 
-/* Many bytes at once: 2 % of a page, wherever it is. */
+/* Damages many bytes at once: 2 % of one page. */
 static void random_damage(void **state) {
     (void)state;
     size_t size;
@@ -72,7 +72,7 @@ static void random_damage(void **state) {
         size_t page = (size_t)random() % (size / 4096) * 4096;
         for (int i = 0; i < 80; i++)
             bytes[page + (size_t)random() % 4096] = (uint8_t)random();
-        memcpy(bytes, good, 16); /* the identification, or nothing else would be read */
+        memcpy(bytes, good, 16); /* the identification stays valid, or the rest would not be read */
         load_damaged(bytes, size);
     }
 }

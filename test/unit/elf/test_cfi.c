@@ -9,7 +9,7 @@
 
 #define TESTS                                                                                      \
     TEST(rows_from_instructions)                                                                   \
-    TEST(unknown_instructions_not_believed)                                                        \
+    TEST(unknown_cfi_instructions_make_rows_unknown)                                               \
     TEST(signal_frames)                                                                            \
     TEST(lsda_of_a_range)                                                                          \
     TEST(lookups_at_the_ends)                                                                      \
@@ -36,7 +36,7 @@ static const struct cfa_row *rows_of(const struct module *module, const char *na
     return module->rows + range->first_row;
 }
 
-/* EXPECTED: rows whose pc counts from the function's start; a register of 0 ends them. */
+/* EXPECTED: rows whose pc counts from the function's start; register 0 ends the list. */
 static void expect_rows(const struct module *module, const char *name,
                         const struct cfa_row *expected) {
     uint32_t count, i = 0;
@@ -68,7 +68,7 @@ static void rows_from_instructions(void **state) {
     module_free(module);
 }
 
-static void unknown_instructions_not_believed(void **state) {
+static void unknown_cfi_instructions_make_rows_unknown(void **state) {
     (void)state;
     static const uint8_t marker[] = {DW_CFA_GNU_args_size, 0x77}, nobodys[] = {0x3f, 0};
     size_t size, replaced = 0;
@@ -76,7 +76,7 @@ static void unknown_instructions_not_believed(void **state) {
     AUTO_FREE uint8_t *bytes = fixture_read("rows", &size);
     for (uint8_t *at; (at = memmem(bytes, size, marker, sizeof marker)); replaced++)
         memcpy(at, nobodys, sizeof nobodys);
-    assert_int_equal(replaced, 2); /* in .eh_frame and in .debug_frame */
+    assert_int_equal(replaced, 2); /* one in .eh_frame, one in .debug_frame */
     assert_int_equal(load_bytes(bytes, size, &module, NULL), 0);
     EXPECT_ROWS(module, "rows_unknown", {0, SP, 8}, {1, SP, 16}, {2, CFA_EXPRESSION, 0});
     EXPECT_ROWS(module, "rows_unbalanced", {0, SP, 8}, {1, CFA_EXPRESSION, 0});
@@ -194,7 +194,7 @@ static void compare_at(const struct module *module, const struct unwind_range *r
     assert_int_equal(signal_frame, range->signal_frame);
 }
 
-/* At the first and at the last byte of each row; all rows of all ranges when EVERY is 1. */
+/* Compares at the first and the last byte of each row of every EVERYth range. */
 static void compare_with_libdw(const struct module *module, Dwarf_CFI *cfi, size_t every) {
     assert_non_null(cfi);
     for (size_t i = 0; i < module->range_count; i += every) {

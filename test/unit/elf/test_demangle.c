@@ -62,7 +62,7 @@ static void deep_names(void **state) {
     expect(name, name);
 }
 
-/* f(a<int, int>, a<that, that>, a<that, that>, …): each parameter is twice as long as the last. */
+/* f(a<int, int>, a<that, that>, …): each parameter is twice as long as the one before. */
 static void exploding_names(void **state) {
     (void)state;
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -65,7 +65,7 @@ static void devices_pipes_and_text_files(void **state) {
     close(fds[1]);
 }
 
-/* One byte of the ELF header of a good file, replaced: what is said about it. */
+/* Each invalid byte of an ELF header has its own error tag. */
 static void header_errors_have_tags(void **state) {
     (void)state;
     static const struct {
@@ -134,7 +134,7 @@ static void impossible_segments(void **state) {
     ph->p_vaddr = 0x1000;
     expect_refusal(load_bytes(bytes, size, &module, &err), &err, ENOEXEC, "corrupt-elf");
     *ph = good;
-    ph->p_memsz = 0x100000; /* reaches into its neighbour */
+    ph->p_memsz = 0x100000; /* overlaps its neighbour */
     expect_refusal(load_bytes(bytes, size, &module, &err), &err, ENOEXEC, "corrupt-elf");
     *ph = good;
     ph->p_offset = size;
@@ -259,7 +259,7 @@ static void expect_same_refs(const struct module *a, const struct module *b) {
     }
 }
 
-/* Without section headers: the same code, ranges, references and dynamic symbols. */
+/* Without section headers the module has the same code, ranges, references and dynamic symbols. */
 static void file_without_section_headers(void **state) {
     (void)state;
     static const char *const names[] = {"stripped", "shapes-library", "shapes-sysv-hash"};

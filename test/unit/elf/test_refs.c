@@ -32,7 +32,8 @@ static void expect_table(const struct module *module, const char *table,
             fail_msg("%s: no reference from %s to %s", module->name, table, *targets);
 }
 
-/* RELA, REL, RELR, ABS64 of preemptible symbols, and no relocations at all: the same references. */
+/* RELA, REL, RELR, ABS64 of preemptible symbols, and no relocations at all give the same
+ * references. */
 static void function_table_references(void **state) {
     (void)state;
     for (const char *const *name = fixture_names; *name; name++) {
@@ -59,7 +60,7 @@ static void ifunc_resolver_references(void **state) {
         found += module->refs[i].target == resolver && module->refs[i].kind == CODE_REF_RELOCATION;
     assert_int_equal(found, 1); /* its IRELATIVE relocation */
     module_free(module);
-    module = fixture_load("shapes-static", 0); /* these are in a section, not in PT_DYNAMIC */
+    module = fixture_load("shapes-static", 0); /* references from sections, not PT_DYNAMIC */
     for (size_t i = found = 0; i < module->ref_count; i++)
         found += module->refs[i].target == symbol(module, "choose")->addr &&
                  module->refs[i].kind == CODE_REF_RELOCATION;
@@ -75,12 +76,12 @@ static void relocations_versus_plain_words(void **state) {
         assert_int_not_equal(pie->refs[i].kind, CODE_REF_DATA);
     for (size_t i = 0; i < fixed->ref_count; i++)
         words += fixed->refs[i].kind == CODE_REF_DATA;
-    assert_true(words >= 6); /* the two tables' */
+    assert_true(words >= 6); /* the entries of the two tables */
     module_free(pie);
     module_free(fixed);
 }
 
-/* In the old layout .rodata stands in the executable segment, and so does `table`. */
+/* In the old layout .rodata is in the executable segment, and so is `table`. */
 static void constants_among_code(void **state) {
     (void)state;
     struct module *module = fixture_load("shapes-old-layout", 0);
@@ -96,8 +97,7 @@ static bool is_pad(const struct module *module, vaddr_t addr) {
     return false;
 }
 
-/* With -fcf-protection each landing pad starts with endbr64, as does a function, and nothing else.
- */
+/* With -fcf-protection exactly landing pads and functions start with endbr64. */
 static size_t compare_pads_with_endbr(const struct module *module, vaddr_t addr) {
     static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
     const struct unwind_range *range = module_range_at(module, addr);
@@ -139,7 +139,7 @@ static void landing_pads_with_own_base(void **state) {
         assert_int_equal(module->refs[i].from, symbol(module, "made_up_lsda")->addr);
         pads[count++] = module->refs[i].target;
     }
-    assert_int_equal(count, 2); /* the call site without a pad has none */
+    assert_int_equal(count, 2); /* a call site without a landing pad has no entry */
     assert_int_equal(pads[0], start + 2);
     assert_int_equal(pads[1], start + 3);
     module_free(module);
@@ -167,13 +167,13 @@ static void patchable_entries_of_all_sections(void **state) {
         assert_int_equal(module->patchable_count, 3);
         assert_int_equal(module->patchables[0].addr, first);
         assert_int_equal(module->patchables[1].addr, second);
-        assert_int_equal(module->patchables[2].addr, second + 6); /* not our business here */
+        assert_int_equal(module->patchables[2].addr, second + 6); /* not tested here */
         module_free(module);
     }
 }
 
-/* Calls CHECK for each RELATIVE relocation into text that libelf finds in .rela.dyn; their number.
- */
+/* Calls CHECK for each RELATIVE relocation into text that libelf finds in .rela.dyn; returns their
+ * number. */
 static size_t check_relative(const struct module *module, Elf *elf) {
     size_t count = 0;
     for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
@@ -220,11 +220,11 @@ static void libelf_agrees_on_relocations(void **state) {
     AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_int_not_equal(elf_version(EV_CURRENT), EV_NONE);
     Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-    size_t count = check_relative(module, elf), mine = 0;
+    size_t count = check_relative(module, elf), found = 0;
     for (size_t i = 0; i < module->ref_count; i++)
-        mine += module->refs[i].kind == CODE_REF_RELOCATION;
+        found += module->refs[i].kind == CODE_REF_RELOCATION;
     assert_true(count > 0);
-    assert_int_equal(mine, count + check_calls(module, elf));
+    assert_int_equal(found, count + check_calls(module, elf));
     elf_end(elf);
     module_free(module);
 }

@@ -17,7 +17,7 @@
 
 struct record {
     vaddr_t addr;
-    uint32_t before; /* how many stood before it */
+    uint32_t before; /* the number of earlier records */
 };
 
 static uint64_t state;
@@ -27,7 +27,7 @@ static uint64_t next_number(void) {
     return state >> 33;
 }
 
-/* ORDERED records in order and ADDED in none, then sorted. */
+/* Sorts ORDERED records in order and ADDED ones in random order. */
 static void sort_some(size_t ordered, size_t added, uint64_t span) {
     size_t count = ordered + added;
     AUTO_FREE struct record *records = mem_alloc((count + 1) * sizeof *records);
@@ -69,8 +69,8 @@ static void appended_items_merged(void **unused) {
     (void)unused;
     for (size_t added = 1; added < 40; added++)
         sort_some(100, added, 120);
-    sort_some(5000, 700, 100);     /* before most of the others */
-    sort_some(5000, 700, 1 << 20); /* behind most of them */
+    sort_some(5000, 700, 100);     /* the added ones belong before most of the others */
+    sort_some(5000, 700, 1 << 20); /* they belong behind most of them */
     sort_some(5000, 700, 5000);    /* between */
 }
 

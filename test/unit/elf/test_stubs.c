@@ -15,7 +15,7 @@ static bool is_stub(const struct module *m, vaddr_t addr) {
     return s && s->plt;
 }
 
-/* Sections with stubs are the same, but for filling at their ends. */
+/* Sections of stubs are equal, except for padding at their ends. */
 static void compare_stubs(const struct module *file, const struct module *bare) {
     size_t found = 0;
     for (size_t i = 0; i < file->section_count; i++) {
@@ -33,7 +33,7 @@ static void compare_stubs(const struct module *file, const struct module *bare) 
     assert_true(found > 0 || !file->import_count);
 }
 
-/* FILE, with the bytes of which NAME is. */
+/* Compares FILE with its copy NAME without section headers. */
 static void compare_with_bare(const struct module *file, const char *path) {
     size_t size = file->priv->file.size;
     uint8_t *bytes = malloc(size);

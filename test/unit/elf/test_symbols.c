@@ -134,7 +134,7 @@ static void stripped_file_without_local_names(void **state) {
     module_free(module);
 }
 
-/* The file's symbols are those of the file it was stripped from. */
+/* The stripped file's symbols equal those of its original. */
 static void expect_all_symbols(const char *name, const char *original) {
     struct module *whole = fixture_load(original, 0);
     struct module *module = fixture_load(name, MODULE_DEBUG_FILES);
@@ -204,7 +204,7 @@ static void foreign_debug_file_refused(void **state) {
     assert_true(finds_debug_file(directory, "program"));
     copy_into(directory, "linked-nameless.debug", "linked-nameless.debug", 1);
     assert_false(finds_debug_file(directory, "program"));
-    copy_into(directory, "program", "linked-pie", 0); /* it has a build ID, the other has not */
+    copy_into(directory, "program", "linked-pie", 0); /* the other file has no build ID */
     copy_into(directory, "linked-pie.debug", "linked-nameless.debug", 0);
     assert_false(finds_debug_file(directory, "program"));
     assert_int_equal(nftw(directory, remove_visited, 8, FTW_DEPTH | FTW_PHYS), 0);
@@ -256,7 +256,7 @@ static bool has_symbol(const struct module *module, vaddr_t addr, const char *na
     return false;
 }
 
-/* Those of libc that libelf calls defined, neither thread-local nor absolute. */
+/* The symbols of libc that libelf calls defined, and neither thread-local nor absolute. */
 static void libelf_agrees_on_dynamic_symbols(void **state) {
     (void)state;
     struct module *module;

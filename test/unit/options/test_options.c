@@ -82,7 +82,7 @@ static void expect_stacks(const char *words, uint32_t frames, const char *patter
     assert_int_equal(stacks->filter.functions.count, pattern != NULL);
     if (pattern)
         assert_string_equal(pattern_text(stacks->filter.functions.at[0]), pattern);
-    assert_int_equal(l.count, 1); /* what follows is the program, and no value */
+    assert_int_equal(l.count, 1); /* the words after that are the program, no value */
     done(&l);
 }
 
@@ -315,8 +315,8 @@ static void wrong_values_have_tags(void **state) {
     assert_refused(COMMAND_RECORD, "-F ok -N /[/ p", "bad-pattern");
 }
 
-/* What makes the table usable as the only source: no row can shadow another, and no value can land
- * outside struct options. */
+/* The table can be the only source: no row shadows another, and no value lies outside struct
+ * options. */
 static void sound_option_table(void **state) {
     (void)state;
     for (const struct option_spec *o = option_table; o->name; o++) {

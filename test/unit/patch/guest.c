@@ -1,3 +1,4 @@
+/* Starts the child, patches its functions, and steps it through calls. */
 #include "guest.h"
 
 #include <dlfcn.h>
@@ -27,7 +28,7 @@ enum {
 
 static void *library;
 
-static int stand(void *arg) {
+static int pause_for_ever(void *arg) {
     (void)arg;
     return pause();
 }
@@ -37,10 +38,10 @@ struct guest *guest_new_bare(void) {
     if (!library)
         library = dlopen(SITES, RTLD_NOW);
     assert_non_null(library);
-    g->pid = child_start(stand, NULL);
+    g->pid = child_start(pause_for_ever, NULL);
     child_seize(g->pid);
     assert_int_equal(thread_get_regs(g->pid, &g->idle), 0);
-    regs_finish_restart(&g->idle); /* it never comes back to its call */
+    regs_finish_restart(&g->idle); /* the guest never returns to that call */
     assert_int_equal(memory_open(g->pid, &g->memory_fd, NULL), 0);
     return g;
 }
@@ -138,7 +139,7 @@ static void empty_lane(struct guest *g) {
 static uint64_t guest_stack[4096] __attribute__((aligned(64)));
 enum { STACK_TOP = 4000 };
 
-/* The same in all guests, and different from register to register. */
+/* The same values in all guests, and different ones in all registers. */
 static void set_general(struct user_regs_struct *r) {
     unsigned long long *const all[] = {&r->rax, &r->rbx, &r->rcx, &r->rdx, &r->rbp, &r->r8, &r->r9,
                                        &r->r10, &r->r11, &r->r12, &r->r13, &r->r14, &r->r15};
@@ -179,7 +180,7 @@ static void end_step(const struct guest *g) {
     assert_int_equal(thread_set_regs(g->pid, &regs), 0);
 }
 
-/* What pushf has pushed shows that the thread is stepped. */
+/* Clears the trap flag that pushf has pushed for a stepped thread. */
 static void hide_trap_flag(const struct guest *g) {
     struct regs regs;
     uint64_t flags;
@@ -205,7 +206,7 @@ bool guest_step(struct guest *g) {
     return true;
 }
 
-/* Waits for its next stop and meanwhile lets it out of the hook. */
+/* Waits for the next stop, and meanwhile lets the guest out of the hook. */
 static int await_stop(struct guest *g) {
     int status;
     while (waitpid(g->pid, &status, __WALL | WNOHANG) == 0) {

@@ -11,9 +11,9 @@ struct guest {
     pid_t pid;
     struct regs idle; /* as it stands */
     int memory_fd;
-    struct space *space; /* NULL: left as it is */
+    struct space *space; /* NULL: functions are not patched */
     struct lane_handle *handle;
-    /* The session of which the space is. */
+    /* the options of the space's session */
     struct record_options options;
     struct space_context context;
     char *trace;
@@ -21,12 +21,12 @@ struct guest {
 
 enum { GUEST_RING_BYTES = 4096 };
 
-/* A child whose functions are instrumented, with a lane; or as they are. */
+/* A child with patched functions and a lane; guest_new_bare(): with neither. */
 struct guest *guest_new(enum overflow overflow);
 struct guest *guest_new_bare(void);
-/* The entries leave slices of the stack, too. */
+/* As guest_new(), but entries also record slices of the stack. */
 struct guest *guest_new_sliced(enum overflow overflow);
-/* From now on only those calls of its functions are events that come from FROM. */
+/* From now on only calls from FROM are events. */
 void guest_filter(struct guest *g, struct span from);
 void guest_free(struct guest *g);
 
@@ -35,14 +35,14 @@ struct call {
     uint64_t rdi, rsi;
     bool carry;
 };
-/* Makes the guest stand at the first instruction of the function, with the area below its stack
- * pointer filled and its lane empty. */
+/* Brings the guest to the first instruction of the function. The area below its stack pointer is
+ * filled, its lane empty. */
 void guest_enter(struct guest *g, const struct call *call);
-/* Runs one instruction as if nobody stepped. Returns false when the call is over. */
+/* Runs one instruction; the guest cannot see the step. Returns false when the call is over. */
 bool guest_step(struct guest *g);
-/* Lets it run until the call is over; a wait in the hook is ended. */
+/* Runs the guest until the call is over, also out of the hook. */
 void guest_finish(struct guest *g);
-/* The same when it stands before signal SIG, which is delivered. */
+/* The same for a guest that is stopped before signal SIG, which is delivered. */
 void guest_finish_with(struct guest *g, int sig);
 
 /* All that a call has changed so far, to come back to. */
@@ -58,6 +58,6 @@ void guest_restore(struct guest *g, const struct snapshot *s);
 /* The control word of its space. */
 uint32_t *guest_owner(const struct guest *g);
 
-/* Whether two states are the same to a program. Arithmetic flags may differ: where they live, the
- * functions' results depend on them. */
+/* Whether a program can see no difference between two states. Arithmetic flags are ignored: where
+ * they are live, the functions' results depend on them. */
 bool same_regs(const struct regs *a, const struct regs *b);

@@ -25,7 +25,7 @@ function site_plain
     ret
 endf site_plain
 
-/* Flags are live at its entry. */
+/* Flags are live at the entry. */
 function site_flags
     adc $5, %rdi
     lea 0x7(%rdi, %rsi), %rax
@@ -33,7 +33,7 @@ function site_flags
     ret
 endf site_flags
 
-/* Its entry is the head of a loop that uses the red zone. */
+/* The entry is the head of a loop that uses the red zone. */
 function site_loop
     mov %rsi, -8(%rsp)
     mov %rdi, -16(%rsp)
@@ -44,7 +44,7 @@ function site_loop
     ret
 endf site_loop
 
-/* The same, and flags are live there. */
+/* The same, with live flags at the entry. */
 function site_loop_flags
     adc $1, %rdi
     mov %rdi, -16(%rsp)
@@ -65,7 +65,7 @@ function site_tail
     jmp site_plain
 endf site_tail
 
-/* Leaves by a conditional one. */
+/* Leaves by a conditional tail call. */
 function site_maybe
     lea 3(%rsi), %rsi
     test $1, %rdi
@@ -75,7 +75,7 @@ function site_maybe
     ret
 endf site_maybe
 
-/* Leaves through a word, and through a register. */
+/* Leaves through a word in memory, and through a register. */
 function site_leap
     lea 3(%rdi), %rdi
     lea 5(%rsi), %rsi
@@ -90,7 +90,7 @@ function site_leap_register
     jmp *%rax
 endf site_leap_register
 
-/* Branches by a counter in its window. */
+/* Branches by a counter inside its window. */
 function site_count
     lea 3(%rsi), %rsi
     jrcxz 1f
@@ -99,7 +99,7 @@ function site_count
 1:  ret
 endf site_count
 
-/* Reads where rdi says, in the middle of its window. */
+/* Reads memory at rdi in the middle of its window. */
 function site_fault
     lea 3(%rsi), %rsi
     mov (%rdi), %rax
@@ -119,7 +119,7 @@ function site_popf
     ret
 endf site_popf
 
-/* Has too little room for a jump at its entry: hops into padding. */
+/* Too little room for a jump at its entry: hops into padding. */
 function site_hop
     xor %eax, %eax
 1:  lea 1(%rax, %rdi), %rax
@@ -129,7 +129,7 @@ function site_hop
     ret
 endf site_hop
 
-/* The ways to its return return themselves: by a branch, by a jump, and by running into it. */
+/* The ways to its return are patched to return: a branch, a jump, and running into it. */
 function site_ways
     lea 3(%rdi), %rax
     cmp $2, %rsi
@@ -142,7 +142,7 @@ function site_ways
     jmp 1b
 endf site_ways
 
-/* Runs into the next one. */
+/* Runs on into the next function. */
 function site_falls
     lea 3(%rdi), %rdi
     lea 5(%rsi), %rsi
@@ -154,7 +154,7 @@ function site_fallen
     ret
 endf site_fallen
 
-/* Begins with a call through a word, and has no hole near. */
+/* Begins with a call through a word, with no hole near. */
 function site_through
     call *site_slot(%rip)
     lea 3(%rax), %rax
@@ -162,7 +162,7 @@ function site_through
     ret
 endf site_through
 
-/* As XRay's sleds have it: told beside them. */
+/* With XRay's sleds: the events are recorded beside them. */
 function site_sled
 .Lsled_entry:
     .byte 0xeb, 9
@@ -176,7 +176,7 @@ function site_sled
     .byte 0x2e, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 2, 0, 0
 endf site_sled
 
-/* By its head, as it is reached by a branch as well. */
+/* The sled's head is patched, because a branch also leads to it. */
 function site_sled_head
     lea 3(%rdi), %rax
     lea 5(%rax, %rsi), %rax
@@ -207,7 +207,7 @@ function site_call
     ret
 endf site_call
 
-/* Behind nops that were left for patching, at its entry ... */
+/* Nops left for patching: at its entry ... */
 function site_pad
     nop
     nop
@@ -240,7 +240,7 @@ endf site_pad_before
     .quad site_pad_before - 5
     .text
 
-/* Too little room at the entry, and nothing near that could be moved. */
+/* Too little room at the entry, and no movable code near. */
     .fill 300, 1, 0xf4
 function site_pun
     lea 5(%rdi), %rax
@@ -252,7 +252,7 @@ function site_pun
 endf site_pun
     .fill 300, 1, 0xf4
 
-/* The same of the return for zero. */
+/* The same at the return for zero. */
 function site_pun_return
     mov %rdi, %rax
     test %rsi, %rsi

@@ -23,7 +23,7 @@
 #define TESTS                                                                                      \
     TEST(bridged_thread_reaches_the_other_side)                                                    \
     TEST(queued_signals_keep_their_order)                                                          \
-    TEST(equal_signals_stay_two)                                                                   \
+    TEST(equal_signals_not_merged)                                                                 \
     TEST(job_signals_do_not_cancel_each_other)                                                     \
     TEST(sent_fault_waits_in_the_queue)                                                            \
     TEST(thread_that_may_not_set_its_mask)                                                         \
@@ -38,7 +38,7 @@ struct crosser {
     uint8_t code[BRIDGE_BYTES];
 };
 
-/* Where the guest stands now; false: there is nothing to go over the bridge for. */
+/* The crossing from the guest's pc; false: the guest needs no bridge there. */
 static bool find_crossing(const struct guest *g, struct crosser *ret) {
     struct regs regs;
     assert_int_equal(thread_get_regs(g->pid, &regs), 0);
@@ -65,7 +65,7 @@ static void check_mask(const struct trial *t) {
         trial_fail(t, "other signals are blocked than before");
 }
 
-static void bring_away(const struct trial *t) {
+static void take_out(const struct trial *t) {
     enum settled settled;
     struct settle_place place = {0};
     struct regs regs;
@@ -73,21 +73,22 @@ static void bring_away(const struct trial *t) {
     assert_int_equal(thread_get_regs(t->g->pid, &regs), 0);
     taddr_t at = settled == SETTLED_INSIDE ? place.original : regs_pc(&regs);
     if (!is_natural(t->reference, &regs, at))
-        trial_fail(t, "brought away from the bridge, registers are not as the program has them");
+        trial_fail(t, "taken off the bridge, its registers differ from the program's");
     check_mask(t);
     guest_finish(t->g);
     if (!is_at_end(t->g, t->reference))
-        trial_fail(t, "brought away from the bridge, it ends with wrong registers");
+        trial_fail(t, "taken off the bridge, it ends with wrong registers");
 }
 
-/* The guest has been left on the bridge. */
-static void leave_alone(const struct trial *t, const struct crosser *x) {
+/* At each instruction on the bridge the tool can take the guest out. Otherwise the guest continues
+ * by itself. */
+static void check_left_on_bridge(const struct trial *t, const struct crosser *x) {
     struct snapshot *on_bridge = mem_alloc(sizeof *on_bridge);
     while (is_on_bridge(t->g, x)) {
         uint64_t mask;
         guest_save(t->g, on_bridge);
         assert_int_equal(thread_get_mask(t->g->pid, &mask), 0);
-        bring_away(t);
+        take_out(t);
         guest_restore(t->g, on_bridge);
         assert_int_equal(thread_set_mask(t->g->pid, mask), 0);
         assert_true(guest_step(t->g));
@@ -99,10 +100,10 @@ static void leave_alone(const struct trial *t, const struct crosser *x) {
         trial_fail(t, "left on the bridge, it ends with wrong registers");
 }
 
-/* Returns how often it was on a bridge. */
-static unsigned try_call(struct guest *g, const struct call *call, const struct weather *w,
+/* Returns how many crossings the guest began. */
+static unsigned try_call(struct guest *g, const struct call *call, const struct conditions *c,
                          const struct reference *r) {
-    struct trial t = {g, call, w, r, 0};
+    struct trial t = {g, call, c, r, 0};
     struct snapshot *before = mem_alloc(sizeof *before);
     unsigned crossings = 0;
     trial_begin(&t);
@@ -114,7 +115,7 @@ static unsigned try_call(struct guest *g, const struct call *call, const struct 
         if (find_crossing(g, &x)) {
             assert_true(crossing_is_possible(&x.c));
             assert_int_equal(crossing_begin(&x.c, &how), 0);
-            leave_alone(&t, &x);
+            check_left_on_bridge(&t, &x);
             guest_restore(g, before);
             crossings++;
         }
@@ -126,13 +127,13 @@ static unsigned try_call(struct guest *g, const struct call *call, const struct 
 
 static void bridged_thread_reaches_the_other_side(void **state) {
     (void)state;
-    const struct weather w = {.overflow = OVERFLOW_DROP};
-    struct guest *bare = guest_new_bare(), *g = guest_new(w.overflow);
+    const struct conditions c = {.overflow = OVERFLOW_DROP};
+    struct guest *bare = guest_new_bare(), *g = guest_new(c.overflow);
     struct reference *r = mem_alloc(sizeof *r);
     unsigned crossings = 0;
     for (size_t i = 0; i < TRIAL_CALLS; i++) {
-        reference_learn(bare, g, &trial_calls[i], r);
-        crossings += try_call(g, &trial_calls[i], &w, r);
+        reference_record(bare, g, &trial_calls[i], r);
+        crossings += try_call(g, &trial_calls[i], &c, r);
     }
     assert_true(crossings > TRIAL_CALLS);
     free(r);
@@ -142,7 +143,7 @@ static void bridged_thread_reaches_the_other_side(void **state) {
 
 /* ---- signals ---- */
 
-/* Stops the guest where only the bridge leads out. */
+/* Stops the guest at an instruction from which only the bridge leads out. */
 static void enter_inside(struct guest *g, struct crosser *ret) {
     enum settled settled = SETTLED_OUTSIDE;
     struct settle_place place;
@@ -165,7 +166,7 @@ static void queue(const struct guest *g, int sig, int count) {
     }
 }
 
-/* The guest stands before SIG, as it was queued with VALUE. */
+/* The guest is stopped before SIG, which was queued with VALUE. */
 static void expect_signal(const struct guest *g, int sig, int value) {
     siginfo_t info;
     assert_int_equal(ptrace(PTRACE_GETSIGINFO, g->pid, NULL, &info), 0);
@@ -202,8 +203,8 @@ static void queued_signals_keep_their_order(void **state) {
     guest_free(g);
 }
 
-/* The second came when the first had been taken off the queue. */
-static void equal_signals_stay_two(void **state) {
+/* The second signal arrived after the first had left the queue. */
+static void equal_signals_not_merged(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     struct crosser x;
@@ -235,7 +236,7 @@ static void job_signals_do_not_cancel_each_other(void **state) {
     guest_free(g);
 }
 
-/* As if an instruction had raised it; only that it was sent tells that it was not. */
+/* Looks as if an instruction had raised the signal; only its siginfo shows that it was sent. */
 static void sent_fault_waits_in_the_queue(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
@@ -256,7 +257,7 @@ static void sent_fault_waits_in_the_queue(void **state) {
     guest_free(g);
 }
 
-/* ---- system calls that go to a handler of the program's ---- */
+/* ---- system calls that a handler of the program receives ---- */
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH /* since Linux 5.11 */
 enum { PR_SET_SYSCALL_USER_DISPATCH = 59, PR_SYS_DISPATCH_ON = 1 };
@@ -264,9 +265,10 @@ enum { PR_SET_SYSCALL_USER_DISPATCH = 59, PR_SYS_DISPATCH_ON = 1 };
 enum { PTRACE_GET_DISPATCH = 0x4211 }; /* linux/ptrace.h, since Linux 6.4 */
 enum { SA_RESTORER = 0x04000000 };     /* asm/signal.h */
 
-/* From now on all calls that the guest makes raise SIGSYS. False: not on this kernel. */
+/* From now on all system calls of the guest raise SIGSYS. Returns false if this kernel cannot do
+ * that. */
 static bool dispatch_calls(struct guest *g) {
-    static const char blocked = 1; /* at the same place in guests */
+    static const char blocked = 1; /* at the same address in guests */
     const struct remote_call call = {
         SYS_prctl, {PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, (uintptr_t)&blocked}};
     int64_t result;
@@ -274,14 +276,15 @@ static bool dispatch_calls(struct guest *g) {
     return result == 0;
 }
 
-/* As the kernel has it. */
+/* The kernel's struct sigaction. */
 struct action {
     uint64_t handler, flags, restorer, mask;
 };
 
-/* Sets what the guest does with SIG, if NEW; else reads that to *RET. */
-static void act_on(const struct guest *g, int sig, const struct action *new, struct action *ret) {
-    static struct action here; /* and at the same place in guests */
+/* Sets the guest's action for SIG if NEW; otherwise reads it into *RET. */
+static void signal_action(const struct guest *g, int sig, const struct action *new,
+                          struct action *ret) {
+    static struct action here; /* at the same address in guests, too */
     taddr_t place = (uintptr_t)&here;
     const struct remote_call call = {
         SYS_rt_sigaction, {(uint64_t)sig, new ? place : 0, new ? 0 : place, sizeof here.mask}};
@@ -303,10 +306,10 @@ static void thread_with_syscall_user_dispatch(void **state) {
     enum settled settled;
     const struct action own = {.handler = (uintptr_t)hold_trap, .flags = SA_RESTORER};
     struct action now = own;
-    act_on(g, SIGSYS, &own, NULL);
+    signal_action(g, SIGSYS, &own, NULL);
     if (!dispatch_calls(g))
         skip();
-    reference_learn(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
+    reference_record(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
     enter_inside(g, &x);
     assert_int_equal(thread_get_regs(g->pid, &inside), 0);
     queue(g, SIGUSR1, 1);
@@ -318,7 +321,7 @@ static void thread_with_syscall_user_dispatch(void **state) {
     expect_signal(g, SIGUSR1, 0);
     guest_finish(g);
     assert_true(is_at_end(g, r));
-    act_on(g, SIGSYS, NULL, &now);
+    signal_action(g, SIGSYS, NULL, &now);
     assert_int_equal(now.handler, own.handler);
     free(r);
     guest_free(g);
@@ -341,8 +344,8 @@ static void remote_calls_bypass_the_dispatch_handler(void **state) {
     guest_free(g);
 }
 
-/* As before Linux 6.4. Whatever this process asks for later, it is so for it. */
-static void forget_dispatch(void) {
+/* Behaves as before Linux 6.4, for the rest of this process's life. */
+static void refuse_dispatch_requests(void) {
     static struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 3),
@@ -365,8 +368,8 @@ static void no_remote_calls_into_a_dispatch_handler(void **state) {
     int64_t result;
     if (!dispatch_calls(g))
         skip();
-    reference_learn(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
-    forget_dispatch();
+    reference_record(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
+    refuse_dispatch_requests();
     assert_true(thread_call(g->pid, &g->space->remote, &call, &result, &err) < 0);
     assert_string_equal(err.tag, "remote-call");
     assert_non_null(strstr(err.text, "system calls go to a handler"));
@@ -378,7 +381,7 @@ static void no_remote_calls_into_a_dispatch_handler(void **state) {
     guest_free(bare);
 }
 
-/* ---- where it cannot be ---- */
+/* ---- processes in which no bridge can be used ---- */
 
 static int64_t call_in(const struct guest *g, long number, uint64_t a, uint64_t b, uint64_t c) {
     struct remote_call call = {number, {a, b, c}};
@@ -395,11 +398,11 @@ static void thread_that_may_not_set_its_mask(void **state) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    static struct sock_fprog program = {sizeof code / sizeof *code, code}; /* guests have it, too */
+    static struct sock_fprog program = {sizeof code / sizeof *code, code}; /* guests have a copy */
     struct guest *g = guest_new(OVERFLOW_WAIT), *bare = guest_new_bare();
     struct reference *r = mem_alloc(sizeof *r);
     enum settled settled;
-    reference_learn(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
+    reference_record(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
     assert_int_equal(call_in(g, SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0), 0);
     assert_int_equal(call_in(g, SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (uint64_t)&program), 0);
     assert_int_equal(thread_get_regs(g->pid, &g->idle), 0);

@@ -20,7 +20,7 @@
     TEST(sleeper_with_a_kept_pointer)                                                              \
     TEST(pointer_kept_by_several_threads)                                                          \
     TEST(vfork_child_pointer_not_assigned)                                                         \
-    TEST(thread_left_behind_is_assigned_nothing)                                                   \
+    TEST(detached_thread_assigned_no_pointer)                                                      \
     TEST(thread_that_cannot_set_its_pointer)                                                       \
     TEST(random_threads_find_only_their_own)
 
@@ -30,7 +30,7 @@ struct thread {
     pid_t tid; /* 0: none */
     uint64_t pointer;
     bool asleep, confined;
-    bool waits; /* for its child of vfork, and looks for nothing */
+    bool waits; /* it waits for its child of vfork, and looks for no lane */
 };
 static struct thread threads[MOST];
 static pid_t last_tid;
@@ -87,7 +87,7 @@ int __wrap_memory_write(int fd, taddr_t at, const void *bytes, size_t size, stru
     (void)at;
     (void)err;
     if (size != sizeof table)
-        return -EIO; /* what else an area begins with */
+        return -EIO; /* the other data at an area's start */
     memcpy(table, bytes, size);
     return 0;
 }
@@ -104,9 +104,9 @@ static void begin(void) {
 }
 
 static taddr_t lane_of(const struct thread *t) { return LANE + (taddr_t)t->tid * 16; }
-static uint64_t kept(uint64_t i) { return REGS_ASSIGNED_POINTER | i << LANES_SHIFT; }
+static uint64_t assigned_pointer(uint64_t i) { return REGS_ASSIGNED_POINTER | i << LANES_SHIFT; }
 
-/* What its stubs find; 0: nothing, so it asks. */
+/* The lane that its stubs find; 0: none, so it asks. */
 static taddr_t found_by(const struct thread *t) {
     taddr_t found = 0;
     lane_lookup_install(&space, 0, NULL);
@@ -116,7 +116,7 @@ static taddr_t found_by(const struct thread *t) {
     return found;
 }
 
-static void nobody_finds_anothers(void) {
+static void assert_no_foreign_lane(void) {
     for (const struct thread *t = threads; t < threads + MOST; t++) {
         taddr_t found = t->tid && !t->waits ? found_by(t) : 0;
         assert_true(!found || found == SINK || found == lane_of(t));
@@ -129,35 +129,35 @@ static struct thread *add(uint64_t pointer, bool asleep) {
     return t;
 }
 
-/* spoor comes to all that are there. */
-static void come(void) {
+/* A new spoor attaches to all threads. */
+static void attach(void) {
     for (const struct thread *t = threads; t < threads + MOST; t++)
         if (t->tid)
             lane_lookup_expect(&space, t->tid);
     for (const struct thread *t = threads; t < threads + MOST; t++)
         if (t->tid)
             lane_lookup_give_new(&space, t->tid, lane_of(t), 0);
-    nobody_finds_anothers();
+    assert_no_foreign_lane();
 }
 
-/* All stand because one has asked. */
+/* All threads are stopped because one has asked. */
 static void answer(void) {
     for (const struct thread *t = threads; t < threads + MOST; t++)
         if (t->tid)
             lane_lookup_give(&space, t->tid, lane_of(t));
-    nobody_finds_anothers();
+    assert_no_foreign_lane();
 }
 
-static void awake_threads_find_their_own(void) {
+static void assert_awake_threads_find_their_lanes(void) {
     for (const struct thread *t = threads; t < threads + MOST; t++)
         if (t->tid && !t->asleep && !t->confined)
             assert_int_equal(found_by(t), lane_of(t));
 }
 
-static void bear(const struct thread *maker) {
+static void make_vfork_child(const struct thread *maker) {
     const struct thread *t = add(maker->pointer, false);
     lane_lookup_give_new(&space, t->tid, lane_of(t), maker->tid);
-    nobody_finds_anothers();
+    assert_no_foreign_lane();
 }
 
 static void end(struct thread *t) {
@@ -171,26 +171,26 @@ static void sleeping_thread_served_on_waking(void **state) {
     add(0, false);
     struct thread *sleeper = add(0, true);
     add(0, false);
-    come();
+    attach();
     answer();
-    awake_threads_find_their_own();
+    assert_awake_threads_find_their_lanes();
     sleeper->asleep = false;
     answer();
-    awake_threads_find_their_own();
+    assert_awake_threads_find_their_lanes();
 }
 
-/* What it was lent by a spoor that has left is not lent to others, and nobody is hidden for it
- * again and again. */
+/* An earlier spoor assigned it this pointer. The pointer is not assigned to others, and no thread
+ * is hidden for it again and again. */
 static void sleeper_with_a_kept_pointer(void **state) {
     (void)state;
     for (unsigned at = 0; at < 4; at++) {
         begin();
         for (unsigned i = 0; i < 4; i++)
-            add(i == at ? kept(0) : 0, i == at || i == (at + 1) % 4);
-        come();
+            add(i == at ? assigned_pointer(0) : 0, i == at || i == (at + 1) % 4);
+        attach();
         for (int i = 0; i < 3; i++) {
             answer();
-            awake_threads_find_their_own();
+            assert_awake_threads_find_their_lanes();
         }
     }
 }
@@ -198,24 +198,24 @@ static void sleeper_with_a_kept_pointer(void **state) {
 static void pointer_kept_by_several_threads(void **state) {
     (void)state;
     begin();
-    add(kept(0), true);
-    add(kept(0), true);
+    add(assigned_pointer(0), true);
+    add(assigned_pointer(0), true);
     add(0, false);
-    add(kept(0), false);
-    come();
+    add(assigned_pointer(0), false);
+    attach();
     for (int i = 0; i < 3; i++) {
         answer();
-        awake_threads_find_their_own();
+        assert_awake_threads_find_their_lanes();
     }
 }
 
-/* Its child has ended, and what both had is its maker's, who has not come from vfork yet. */
+/* Its child has ended. Their shared pointer belongs to the parent, which is still in vfork(). */
 static void vfork_child_pointer_not_assigned(void **state) {
     (void)state;
     begin();
     const struct thread *first = add(0, false);
-    come();
-    bear(first);
+    attach();
+    make_vfork_child(first);
     struct thread *maker = thread_of(last_tid);
     assert_int_not_equal(maker->pointer, 0);
     maker->asleep = maker->waits = true;
@@ -223,21 +223,21 @@ static void vfork_child_pointer_not_assigned(void **state) {
     lane_lookup_pass(&space, child->tid, lane_of(child), maker->tid);
     assert_int_equal(found_by(child), lane_of(child));
     end(child);
-    bear(first);
+    make_vfork_child(first);
     assert_int_not_equal(thread_of(last_tid)->pointer, maker->pointer);
     maker->asleep = maker->waits = false;
     lane_lookup_pass(&space, maker->tid, lane_of(maker), 0);
-    nobody_finds_anothers();
-    awake_threads_find_their_own();
+    assert_no_foreign_lane();
+    assert_awake_threads_find_their_lanes();
 }
 
-static void thread_left_behind_is_assigned_nothing(void **state) {
+static void detached_thread_assigned_no_pointer(void **state) {
     (void)state;
     begin();
     add(0, false);
     add(0, true);
     const struct thread *t = add(0, false);
-    come();
+    attach();
     answer();
     assert_int_not_equal(t->pointer, 0);
     lane_lookup_take_back(&space, t->tid);
@@ -246,11 +246,11 @@ static void thread_left_behind_is_assigned_nothing(void **state) {
     assert_int_equal(t->pointer, 0);
 }
 
-/* Its events are lost, and it does not keep others from being told. */
+/* Its events are lost, but other threads are answered. */
 static void thread_that_cannot_set_its_pointer(void **state) {
     (void)state;
     if (REGS_CALL_SET_POINTER < 0)
-        return; /* it need not itself */
+        return; /* the thread need not set it itself */
     begin();
     add(0, true)->confined = true;
     add(0, true);
@@ -258,10 +258,10 @@ static void thread_that_cannot_set_its_pointer(void **state) {
     thread_of(confined->tid)->confined = true;
     add(0, false);
     add(0, true);
-    come();
+    attach();
     for (int i = 0; i < 3; i++) {
         answer();
-        awake_threads_find_their_own();
+        assert_awake_threads_find_their_lanes();
         assert_int_equal(found_by(confined), SINK);
     }
 }
@@ -289,7 +289,7 @@ static void live(void) {
         break;
     case 1:
         if (!t->asleep && alive() < MOST)
-            bear(t);
+            make_vfork_child(t);
         break;
     case 2:
         if (alive() > 1)
@@ -297,9 +297,9 @@ static void live(void) {
         break;
     default:
         answer();
-        awake_threads_find_their_own();
+        assert_awake_threads_find_their_lanes();
     }
-    nobody_finds_anothers();
+    assert_no_foreign_lane();
 }
 
 static void random_threads_find_only_their_own(void **state) {
@@ -308,8 +308,8 @@ static void random_threads_find_only_their_own(void **state) {
     for (int round = 0; round < 60; round++) {
         begin();
         for (int i = rand() % 8; i >= 0; i--)
-            add(rand() % 2 ? kept((uint64_t)rand() % 4) : 0, rand() % 2);
-        come();
+            add(rand() % 2 ? assigned_pointer((uint64_t)rand() % 4) : 0, rand() % 2);
+        attach();
         for (int i = 0; i < 60; i++)
             live();
     }

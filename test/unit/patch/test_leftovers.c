@@ -35,7 +35,7 @@
     TEST(code_changed_by_others_stays)                                                             \
     TEST(handler_returns_to_interrupted_code)
 
-/* ---- the guest as it is, and as it was ---- */
+/* ---- the guest's present and original state ---- */
 
 static struct space *find(const struct guest *g) {
     struct space *left;
@@ -45,10 +45,10 @@ static struct space *find(const struct guest *g) {
     return left;
 }
 
-/* A tool that is gone answers nobody. */
+/* A tool that has died answers no thread. */
 static void abandon(const struct guest *g) { *guest_owner(g) |= CONTROL_OWNER_DIED; }
 
-/* All code that is mapped. */
+/* All mappings of code. */
 static char *maps_of_code(pid_t pid) {
     struct maps maps;
     char *text = mem_strdup("");
@@ -115,7 +115,7 @@ static void take_over_all(const struct guest *g, const struct guest *bare) {
     expect_as_before(g, bare);
 }
 
-/* ---- what the log says ---- */
+/* ---- damaged logs ---- */
 
 static void expect_same_patches(const struct plan_code *a, const struct plan_code *b) {
     assert_int_equal(a->patch_count, b->patch_count);
@@ -197,26 +197,26 @@ static void log_of_another_version_ignored(void **state) {
     guest_free(g);
 }
 
-/* ---- from anywhere in a call ---- */
+/* ---- undo at any instruction of a call ---- */
 
-static void try_call(struct guest *g, const struct call *call, const struct weather *w,
+static void try_call(struct guest *g, const struct call *call, const struct conditions *c,
                      const struct reference *r, const struct space *left) {
-    struct trial t = {g, call, w, r, 0};
+    struct trial t = {g, call, c, r, 0};
     struct snapshot *before = mem_alloc(sizeof *before);
     trial_begin(&t);
     do {
         enum settled settled;
         struct regs regs;
         if (t.k == TRIAL_LATER)
-            trial_change_weather(&t);
+            trial_change_conditions(&t);
         guest_save(g, before);
         abandon(g);
         assert_int_equal(settle_step_out(left, g->pid, NULL, &settled), 0);
         if (settled != SETTLED_OUTSIDE)
-            trial_fail(&t, "it is still inside");
+            trial_fail(&t, "its pc is still in an area");
         assert_int_equal(thread_get_regs(g->pid, &regs), 0);
         if (space_owner_at(g->space, regs_pc(&regs)) || !is_natural(r, &regs, regs_pc(&regs)))
-            trial_fail(&t, "it is not as the program has it there");
+            trial_fail(&t, "its registers differ from the program's");
         guest_finish(g);
         if (!is_at_end(g, r))
             trial_fail(&t, "the call ends with wrong registers");
@@ -227,13 +227,13 @@ static void try_call(struct guest *g, const struct call *call, const struct weat
     free(before);
 }
 
-static void try_calls(const struct weather *w, const struct call *all, size_t count) {
-    struct guest *bare = guest_new_bare(), *g = guest_new(w->overflow);
+static void try_calls(const struct conditions *c, const struct call *all, size_t count) {
+    struct guest *bare = guest_new_bare(), *g = guest_new(c->overflow);
     struct space *left = find(g);
     struct reference *r = mem_alloc(sizeof *r);
     for (size_t i = 0; i < count; i++) {
-        reference_learn(bare, g, &all[i], r);
-        try_call(g, &all[i], w, r, left);
+        reference_record(bare, g, &all[i], r);
+        try_call(g, &all[i], c, r, left);
     }
     free(r);
     space_unref(left);
@@ -243,13 +243,14 @@ static void try_calls(const struct weather *w, const struct call *all, size_t co
 
 static void thread_brought_out_from_every_instruction(void **state) {
     (void)state;
-    try_calls(&(struct weather){.overflow = OVERFLOW_WAIT}, trial_calls, TRIAL_CALLS);
-    try_calls(&(struct weather){.overflow = OVERFLOW_WAIT}, &trial_hook_call, 1);
-    try_calls(&(struct weather){.overflow = OVERFLOW_DROP}, trial_calls, TRIAL_CALLS);
-    try_calls(&(struct weather){.overflow = OVERFLOW_DROP, .full = true}, trial_calls, TRIAL_CALLS);
+    try_calls(&(struct conditions){.overflow = OVERFLOW_WAIT}, trial_calls, TRIAL_CALLS);
+    try_calls(&(struct conditions){.overflow = OVERFLOW_WAIT}, &trial_hook_call, 1);
+    try_calls(&(struct conditions){.overflow = OVERFLOW_DROP}, trial_calls, TRIAL_CALLS);
+    try_calls(&(struct conditions){.overflow = OVERFLOW_DROP, .full = true}, trial_calls,
+              TRIAL_CALLS);
 }
 
-/* Undoes all of it from before the K-th instruction of a call; false: it has fewer. */
+/* Undoes everything before instruction K of a call; false: the call is shorter. */
 static bool undo_before(const struct call *call, unsigned k, const struct guest *bare,
                         const struct reference *r) {
     struct guest *g = guest_new(OVERFLOW_WAIT);
@@ -271,7 +272,7 @@ static void undo_at_every_instruction(void **state) {
     struct guest *bare = guest_new_bare(), *g = guest_new(OVERFLOW_WAIT);
     struct reference *r = mem_alloc(sizeof *r);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        reference_learn(bare, g, &calls[i], r);
+        reference_record(bare, g, &calls[i], r);
         for (unsigned k = 0; undo_before(&calls[i], k, bare, r); k += 3)
             ;
     }
@@ -280,7 +281,7 @@ static void undo_at_every_instruction(void **state) {
     guest_free(bare);
 }
 
-/* ---- the tool has died half way ---- */
+/* ---- a tool that died in the middle of its work ---- */
 
 static int64_t call_in(const struct guest *g, long number, uint64_t a, uint64_t b) {
     struct remote_call call = {number, {a, b}};
@@ -324,7 +325,7 @@ static void unmap_area(const struct guest *g) {
     assert_int_equal(call_in(g, SYS_munmap, p->area, p->area_size), 0);
 }
 
-/* As when its log was about to be written. */
+/* Makes it look as if the log was about to be written. */
 static void forget_log(const struct guest *g) {
     const struct patched *p = &g->space->modules.at[0];
     AUTO_FREE uint8_t *zeros = mem_alloc(p->area_size);
@@ -410,7 +411,7 @@ static void code_changed_by_others_stays(void **state) {
 
 /* ---- signal frames ---- */
 
-static _Atomic uint32_t *gate; /* shared: 1 the handler has come, 2 it may go */
+static _Atomic uint32_t *gate; /* shared: 1 the handler has begun, 2 it may return */
 
 static void wait_at_gate(int sig) {
     (void)sig;
@@ -419,7 +420,7 @@ static void wait_at_gate(int sig) {
         ;
 }
 
-/* Brings the guest into a handler that has interrupted it in an area. */
+/* Brings the guest into a handler that has interrupted code in an area. */
 static void interrupt_inside(struct guest *g) {
     struct regs regs;
     guest_enter(g, &(struct call){"site_plain", 5, 6, false});
@@ -438,12 +439,12 @@ static void handler_returns_to_interrupted_code(void **state) {
     (void)state;
     struct sigaction action = {.sa_handler = wait_at_gate}, old;
     gate = shared_new(sizeof *gate);
-    sigaction(SIGUSR1, &action, &old); /* guests inherit it */
+    sigaction(SIGUSR1, &action, &old); /* guests inherit the action */
     struct guest *g = guest_new(OVERFLOW_WAIT), *bare = guest_new_bare();
     struct reference *r = mem_alloc(sizeof *r);
     struct err err = {0};
     sigaction(SIGUSR1, &old, NULL);
-    reference_learn(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
+    reference_record(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
     interrupt_inside(g);
     assert_int_equal(take_over(g, &err), -EBUSY);
     assert_string_equal(err.tag, "returns-later");

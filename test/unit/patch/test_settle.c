@@ -37,7 +37,7 @@
 /* Every slot below the lane's head holds an event. */
 static void check_nothing_reserved(const struct trial *t) {
     const struct lane *lane = t->g->handle->lane;
-    uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
+    uint64_t first = t->conditions->full ? GUEST_RING_BYTES : 0;
     if (lane->head < first)
         trial_fail(t, "more was given back than reserved");
     for (uint64_t at = first; at < lane->head; at += EVENT_BYTES)
@@ -51,9 +51,9 @@ static void check_place(const struct trial *t, enum settled settled,
     assert_int_equal(thread_get_regs(t->g->pid, &regs), 0);
     bool in_area = space_area_at(t->g->space, regs_pc(&regs)) != NULL;
     if (in_area != (settled == SETTLED_INSIDE))
-        trial_fail(t, "not where it is said to be");
+        trial_fail(t, "its pc is not the reported one");
     if (settled == SETTLED_INSIDE && (!place->patched || !place->original))
-        trial_fail(t, "the place is not told");
+        trial_fail(t, "its place is not reported");
     taddr_t at = settled == SETTLED_INSIDE ? place->original : regs_pc(&regs);
     if (!is_natural(t->reference, &regs, at))
         trial_fail(t, "registers are not as the program has them there");
@@ -62,8 +62,8 @@ static void check_place(const struct trial *t, enum settled settled,
 static void check_events(const struct trial *t) {
     const struct reference *r = t->reference;
     const struct lane *lane = t->g->handle->lane;
-    bool dropped = t->weather->full && t->weather->overflow == OVERFLOW_DROP;
-    uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
+    bool dropped = t->conditions->full && t->conditions->overflow == OVERFLOW_DROP;
+    uint64_t first = t->conditions->full ? GUEST_RING_BYTES : 0;
     if (lane->lost != (dropped ? r->event_count : 0))
         trial_fail(t, "a wrong number of events is counted as lost");
     if (lane->head - first != (dropped ? 0 : r->event_count * EVENT_BYTES))
@@ -78,7 +78,7 @@ static void check_events(const struct trial *t) {
 }
 
 static void finish(const struct trial *t) {
-    trial_change_weather(t);
+    trial_change_conditions(t);
     guest_finish(t->g);
     if (!is_at_end(t->g, t->reference))
         trial_fail(t, "the call ends with wrong registers");
@@ -98,7 +98,7 @@ static void settle_by_steps(const struct trial *t) {
     enum settled settled;
     assert_int_equal(settle_step_out(t->g->space, t->g->pid, t->g->handle, &settled), 0);
     if (settled != SETTLED_OUTSIDE)
-        trial_fail(t, "it is still inside");
+        trial_fail(t, "its pc is still in an area");
     check_nothing_reserved(t);
     check_place(t, settled, NULL);
     finish(t);
@@ -106,15 +106,15 @@ static void settle_by_steps(const struct trial *t) {
 
 /* ---- the tests ---- */
 
-/* Tries the call before each of its instructions. */
-static void try_call(struct guest *g, const struct call *call, const struct weather *w,
+/* Settles the call's thread before each of its instructions. */
+static void try_call(struct guest *g, const struct call *call, const struct conditions *c,
                      const struct reference *r) {
-    struct trial t = {g, call, w, r, 0};
+    struct trial t = {g, call, c, r, 0};
     struct snapshot *before = mem_alloc(sizeof *before);
     trial_begin(&t);
     do {
         if (t.k == TRIAL_LATER)
-            trial_change_weather(&t);
+            trial_change_conditions(&t);
         guest_save(g, before);
         settle_by_registers(&t);
         guest_restore(g, before);
@@ -126,24 +126,24 @@ static void try_call(struct guest *g, const struct call *call, const struct weat
     free(before);
 }
 
-static void try_calls(const struct weather *w, const struct call *all, size_t count) {
-    struct guest *bare = guest_new_bare(), *g = guest_new(w->overflow);
+static void try_calls(const struct conditions *c, const struct call *all, size_t count) {
+    struct guest *bare = guest_new_bare(), *g = guest_new(c->overflow);
     trial_expect_tiers(g);
     struct reference *r = mem_alloc(sizeof *r);
-    taddr_t caller = w->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
-    if (w->from != FROM_ANYWHERE)
+    taddr_t caller = c->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
+    if (c->from != FROM_ANYWHERE)
         guest_filter(g, (struct span){caller, caller + 1});
     for (size_t i = 0; i < count; i++) {
-        reference_learn(bare, g, &all[i], r);
-        if (w->from != FROM_ANYWHERE)
-            assert_int_equal(r->event_count == 0, w->from == FROM_ELSEWHERE);
-        try_call(g, &all[i], w, r);
+        reference_record(bare, g, &all[i], r);
+        if (c->from != FROM_ANYWHERE)
+            assert_int_equal(r->event_count == 0, c->from == FROM_ELSEWHERE);
+        try_call(g, &all[i], c, r);
     }
     free(r);
     guest_free(g);
     guest_free(bare);
 }
-#define TRY_CALLS(...) try_calls(&(const struct weather){__VA_ARGS__}, trial_calls, TRIAL_CALLS)
+#define TRY_CALLS(...) try_calls(&(const struct conditions){__VA_ARGS__}, trial_calls, TRIAL_CALLS)
 
 static void settle_in_a_waiting_stub(void **state) {
     (void)state;
@@ -189,8 +189,8 @@ static void settle_in_a_stub_that_passes_a_call(void **state) {
 
 static void settle_while_waiting_in_the_hook(void **state) {
     (void)state;
-    const struct weather fair = {.overflow = OVERFLOW_WAIT}, dead = {.dies_later = true};
-    try_calls(&fair, &trial_hook_call, 1);
+    const struct conditions living = {.overflow = OVERFLOW_WAIT}, dead = {.dies_later = true};
+    try_calls(&living, &trial_hook_call, 1);
     try_calls(&dead, &trial_hook_call, 1);
 }
 
@@ -231,7 +231,7 @@ static void place_of_a_faulting_instruction(void **state) {
     struct settle_place place = {0};
     guest_enter(g, &bad);
     thread_get_regs(g->pid, &first);
-    /* As long as it is taken back to before its window, it has not come to the load. */
+    /* while it is taken back to before the window, the load has not run */
     while (settled == SETTLED_OUTSIDE) {
         struct snapshot before;
         assert_true(guest_step(g));
@@ -247,7 +247,7 @@ static void place_of_a_faulting_instruction(void **state) {
     guest_free(g);
 }
 
-/* Stops the guest at a relocated instruction, from where only steps lead out. */
+/* Stops the guest at a relocated instruction, from which only steps lead out. */
 static void enter_inside(struct guest *g) {
     enum settled settled = SETTLED_OUTSIDE;
     struct settle_place place;

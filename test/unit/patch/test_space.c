@@ -20,7 +20,7 @@ static void unmap(const struct guest *g, taddr_t at, size_t size) {
     assert_int_equal(result, 0);
 }
 
-/* What the program may have had there when it was copied. */
+/* A mapping that the program made there after the copy. */
 static void map_other(const struct guest *g, taddr_t at, size_t size) {
     const struct remote_call call = {
         SYS_mmap,
@@ -37,7 +37,7 @@ static size_t modules_with_code(const struct space *s) {
     return count;
 }
 
-/* Takes lanes until there is a further slab. */
+/* Takes lanes until there is another slab. */
 static void add_slab(const struct guest *g) {
     size_t before = g->space->slabs.count;
     for (uint32_t stream = 1; g->space->slabs.count == before; stream++) {
@@ -67,8 +67,8 @@ static void fork_copies_what_is_mapped(void **state) {
     guest_free(g);
 }
 
-/* The bare guest is such a copy: both are this process's, which has not mapped any slab for itself
- * yet. */
+/* The bare guest is such a copy: both are forked from this process, which has no slab mapped yet.
+ */
 static void early_fork_has_the_first_slab_only(void **state) {
     (void)state;
     struct guest *before = guest_new_bare(), *g = guest_new(OVERFLOW_WAIT);
@@ -80,8 +80,8 @@ static void early_fork_has_the_first_slab_only(void **state) {
     assert_int_equal(copy->slabs.count, 1);
     assert_ptr_equal(copy->slabs.at[0], g->space->slabs.at[0]);
     assert_int_equal(modules_with_code(copy), 0);
-    assert_int_equal(copy->modules.count, modules - patched); /* of those nothing is mapped */
-    assert_int_equal(g->space->slabs.count, 2);               /* its maker's are its own */
+    assert_int_equal(copy->modules.count, modules - patched); /* the copy has no areas */
+    assert_int_equal(g->space->slabs.count, 2);               /* the parent's slabs stay its own */
     assert_int_equal(g->space->modules.count, modules);
     space_unref(copy);
     free_lanes(g);
@@ -89,7 +89,8 @@ static void early_fork_has_the_first_slab_only(void **state) {
     guest_free(before);
 }
 
-/* Of three slabs the one in the middle, though something else is there; then the module. */
+/* Of three slabs the middle one is unmapped, and another mapping is there; then the module is
+ * unmapped. */
 static void unmapped_parts_forgotten(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);

@@ -1,3 +1,4 @@
+/* Records the reference of a call, sets the conditions of a disturbed one, and lists the calls. */
 #include "trial.h"
 
 #include <string.h>
@@ -84,8 +85,8 @@ bool is_at_end(const struct guest *g, const struct reference *r) {
     return same_regs(&regs, &r->states[r->count - 1]);
 }
 
-void reference_learn(struct guest *bare, struct guest *g, const struct call *call,
-                     struct reference *r) {
+void reference_record(struct guest *bare, struct guest *g, const struct call *call,
+                      struct reference *r) {
     memset(r, 0, sizeof *r);
     step_through(bare, call, r);
     guest_enter(g, call);
@@ -94,10 +95,10 @@ void reference_learn(struct guest *bare, struct guest *g, const struct call *cal
     r->event_count = trial_events(g, 0, r->events, sizeof r->events / sizeof *r->events);
 }
 
-void trial_change_weather(const struct trial *t) {
-    if (t->weather->room_later)
+void trial_change_conditions(const struct trial *t) {
+    if (t->conditions->room_later)
         t->g->handle->lane->limit = 2 * GUEST_RING_BYTES;
-    if (t->weather->dies_later)
+    if (t->conditions->dies_later)
         *guest_owner(t->g) |= CONTROL_OWNER_DIED;
     t->g->handle->lane->hook = 0;
 }
@@ -105,7 +106,7 @@ void trial_change_weather(const struct trial *t) {
 void trial_begin(const struct trial *t) {
     *guest_owner(t->g) &= ~(uint32_t)CONTROL_OWNER_DIED;
     guest_enter(t->g, t->call);
-    t->g->handle->lane->head = t->weather->full ? GUEST_RING_BYTES : 0;
+    t->g->handle->lane->head = t->conditions->full ? GUEST_RING_BYTES : 0;
 }
 
 void trial_fail(const struct trial *t, const char *what) {
@@ -113,6 +114,6 @@ void trial_fail(const struct trial *t, const char *what) {
     thread_get_regs(t->g->pid, &regs);
     struct patched *p = space_area_at(t->g->space, regs_pc(&regs));
     fail_msg("%s, overflow %d%s, before instruction %u: %s (pc %#lx%s)", t->call->function,
-             t->weather->overflow, t->weather->full ? ", full" : "", t->k, what, regs_pc(&regs),
-             p ? ", in an area" : "");
+             t->conditions->overflow, t->conditions->full ? ", full" : "", t->k, what,
+             regs_pc(&regs), p ? ", in an area" : "");
 }

@@ -6,56 +6,56 @@
 
 #include "guest.h"
 
-/* ---- how the program runs by itself ---- */
+/* ---- the program without disturbance ---- */
 
 enum { MOST_STATES = 400 };
 
 struct reference {
     struct regs states[MOST_STATES]; /* before each instruction, and at the end */
     size_t count;
-    struct event events[16]; /* of an undisturbed call under spoor */
+    struct event events[16]; /* the events of an undisturbed call under spoor */
     size_t event_count;
 };
 
-/* BARE's functions are as they are, G's are instrumented. */
-void reference_learn(struct guest *bare, struct guest *g, const struct call *call,
-                     struct reference *ret);
-/* As the program comes there by itself, REGS are; their pc is AT. */
+/* BARE's functions are unpatched, G's are patched. */
+void reference_record(struct guest *bare, struct guest *g, const struct call *call,
+                      struct reference *ret);
+/* Whether the program alone reaches REGS; their pc is AT. */
 bool is_natural(const struct reference *r, const struct regs *regs, taddr_t at);
 bool is_at_end(const struct guest *g, const struct reference *r);
 /* The guest's ring. */
 const struct event *events_of(const struct guest *g);
-/* What it holds of the call that has begun with HEAD at FIRST, slices left out: returns how many,
- * ROOM at most. */
+/* Copies the events of the call that began with HEAD at FIRST, without slices; returns how many
+ * there are, at most ROOM. */
 size_t trial_events(const struct guest *g, uint64_t first, struct event *ret, size_t room);
 
-/* ---- what may be in the way of an event ---- */
+/* ---- conditions of a call ---- */
 
-struct weather {
+struct conditions {
     enum overflow overflow;
-    bool full;       /* the ring is, when the call begins */
-    bool room_later; /* after TRIAL_LATER instructions there is room again */
-    bool dies_later; /* after as many the tool seems to have died */
+    bool full;       /* the ring is full when the call begins */
+    bool room_later; /* after TRIAL_LATER instructions the ring has room again */
+    bool dies_later; /* after as many instructions the tool seems to have died */
     bool sliced;     /* entries leave slices */
-    enum { FROM_ANYWHERE, FROM_CALLER, FROM_ELSEWHERE } from; /* FROM_CALLER: whose calls count */
+    enum { FROM_ANYWHERE, FROM_CALLER, FROM_ELSEWHERE } from; /* the calls that count */
 };
 enum { TRIAL_LATER = 40 };
 
 struct trial {
     struct guest *g;
     const struct call *call;
-    const struct weather *weather;
+    const struct conditions *conditions;
     const struct reference *reference;
-    unsigned k; /* it is disturbed before the K-th instruction, its own and ours counted */
+    unsigned k; /* the disturbance comes before instruction K; instructions of stubs count, too */
 };
 
 void trial_begin(const struct trial *t);
-void trial_change_weather(const struct trial *t);
+void trial_change_conditions(const struct trial *t);
 void trial_fail(const struct trial *t, const char *what);
 
-/* Calls that come to stubs of all kinds; and one that comes to the hook. */
+/* Calls that reach stubs of all kinds, and one that reaches the hook. */
 enum { TRIAL_CALLS = 26 };
 extern const struct call trial_calls[TRIAL_CALLS];
 extern const struct call trial_hook_call;
-/* That functions are patched in the ways that they are made for. */
+/* Checks that the functions are patched by the tiers that they are made for. */
 void trial_expect_tiers(const struct guest *g);

@@ -1,4 +1,5 @@
-// Shapes of AArch64 that take several instructions to understand: test_a64.c says what each gets.
+// Shapes of AArch64 code that take several instructions to understand. test_a64.c states the plan
+// of each.
 
         .macro  function name
         .globl  \name
@@ -12,7 +13,7 @@
         .cfi_endproc
         .size   \name, . - \name
         .endm
-        .macro  place name              // a place to ask for, in the copy with symbols
+        .macro  place name              // a label in the copy with symbols, for tests
         .globl  \name
         .hidden \name
 \name:
@@ -20,7 +21,8 @@
 
         .text
 
-// No call-frame information: its code tells, if the table is read to its end, and not beyond.
+// No call-frame information: its code shows the depth, if the table is read to its end and not
+// beyond.
         .globl  guarded
         .type   guarded, %function
         .balign 16
@@ -44,7 +46,7 @@ guarded:
         ret
         .size   guarded, . - guarded
 
-// The same, where other data says where the table ends.
+// The same, but other data shows the table's end.
         .globl  masked
         .type   masked, %function
         .balign 16
@@ -64,13 +66,13 @@ masked:
         ret
         .size   masked, . - masked
 
-        function reads_beyond           // what stands behind that table
+        function reads_beyond           // reads the data behind that table
         adrp    x0, beyond
         add     x0, x0, :lo12:beyond
         ret
         end     reads_beyond
 
-// Its last arm stands elsewhere, and nothing but the table leads there.
+// Its last arm is elsewhere, and only the table leads there.
         function parted
         cmp     w0, #1
         b.hi    9f
@@ -92,7 +94,7 @@ masked:
         ret
         .cfi_endproc
 
-        function calls_twice            // through a stub of the linker's
+        function calls_twice            // through a linker stub
         stp     x29, x30, [sp, #-16]!
         .cfi_def_cfa_offset 16
         .cfi_offset 29, -16
@@ -103,7 +105,7 @@ masked:
         bl      puts
         place   behind_puts
         nop
-1:      adrp    x1, :got:vfork          // and through its slot
+1:      adrp    x1, :got:vfork          // and through the stub's slot
         ldr     x1, [x1, :got_lo12:vfork]
         blr     x1
         place   behind_vfork
@@ -135,7 +137,7 @@ masked:
         ret
         end     no_choice
 
-        function resolver               // by two instructions each, and by a variable
+        function resolver               // makes addresses by two instructions each, and loads one
         adrp    x1, first_choice
         add     x1, x1, :lo12:first_choice
         adrp    x2, second_choice
@@ -148,7 +150,7 @@ masked:
 1:      ret
         end     resolver
 
-        function binds                  // what has called it has pushed x16 and x30
+        function binds                  // its caller has pushed x16 and x30
         nop
         stp     x8, x9, [sp, #-16]!
         .cfi_adjust_cfa_offset 16
@@ -160,7 +162,7 @@ masked:
         br      x16
         end     binds
 
-        function adds_members           // and goes where their sum leads
+        function adds_members           // and jumps to their sum
         ldr     x1, [x0]
         cbz     x1, 1f
         ldr     x0, [x0, #8]
@@ -170,7 +172,7 @@ masked:
 1:      ret
         end     adds_members
 
-        function told_at_calls          // its description holds behind calls, as LLVM's do
+        function described_at_calls     // call-frame information as LLVM makes it: right behind calls
         cbz     w0, 1f
         stp     x29, x30, [sp, #-16]!
         mov     x29, sp
@@ -184,9 +186,9 @@ masked:
 2:      ldp     x29, x30, [sp], #16
         ret
 1:      b       puts
-        end     told_at_calls
+        end     described_at_calls
 
-        function keeps_frame            // and goes on in it
+        function keeps_frame            // and jumps without removing it
         stp     x29, x30, [sp, #-16]!
         .cfi_def_cfa_offset 16
         bl      puts
@@ -195,7 +197,7 @@ masked:
         ret
         end     keeps_frame
 
-        .macro  signs name, landing:vararg      // by its address (FEAT_PAuth_LR)
+        .macro  signs name, landing:vararg      // signs by its own address (FEAT_PAuth_LR)
         function \name
         .inst   \landing
         place   \name\()_body
@@ -224,7 +226,7 @@ masked:
         adr     x16, returns_by_hint + 4
         .inst   0xd50324ff, 0xd65f0bff          // pacm; retaa
         end     returns_by_hint
-        .type   signs_undescribed, %function         // its code tells how deep it is
+        .type   signs_undescribed, %function         // its code shows its depth
         .globl  signs_undescribed
         .balign 16
 signs_undescribed:
@@ -237,7 +239,7 @@ signs_undescribed:
         .size   signs_undescribed, . - signs_undescribed
 
         .balign 16
-        place   late_stub               // has a number for its linker
+        place   late_stub               // followed by a number for its linker
         .type   late_stub, %function
         adrp    x16, variable
         add     x16, x16, :lo12:variable
@@ -246,7 +248,7 @@ signs_undescribed:
         .word   5
         .size   late_stub, . - late_stub
         .balign 16
-        place   through_variable        // has other code behind it
+        place   through_variable        // followed by other code
         .type   through_variable, %function
         adrp    x1, variable
         ldr     x1, [x1, :lo12:variable]
@@ -255,7 +257,7 @@ signs_undescribed:
         ret
         .size   through_variable, . - through_variable
 
-        function generates              // code: what it loads
+        function generates              // loads code as data
         ldr     w1, 1f
         ldr     x2, 2f
         ldr     w3, 3f
@@ -268,7 +270,7 @@ signs_undescribed:
 3:      br      x17
         end     generates
 
-        function looks_like_a_load      // of what runs
+        function looks_like_a_load      // at another instruction of this function
         ret
         .inst   0x58fffff8              // ldr x24, the return above
         end     looks_like_a_load
@@ -276,7 +278,7 @@ signs_undescribed:
         .section .rodata
 guarded_table:
         .byte   0, 2, 5
-        .byte   1, 1, 1                 // lead to where a frame is gone
+        .byte   1, 1, 1                 // offsets to a place where a frame is gone
         .balign 2
 masked_table:
         .hword  0, 2

@@ -1,5 +1,6 @@
-@ Functions of A32 and T32 whose patches and trampolines test_arm.c reads, and code whose states contradict each
-@ other. The copy without symbols has neither mapping symbols nor names of what is hidden.
+@ Functions of A32 and T32 whose patches and trampolines test_arm.c reads, and code whose states
+@ contradict each other. The copy without symbols has neither mapping symbols nor names of hidden
+@ symbols.
 
         .syntax unified
         .arch   armv7-a
@@ -20,7 +21,7 @@
         .fnend
         .size   \name, . - \name
         .endm
-        .macro  place name              @ a place to ask for, in the copy with symbols
+        .macro  place name              @ a label in the copy with symbols, for tests
         .globl  \name
         .hidden \name
         .type   \name, %notype
@@ -100,7 +101,7 @@
         ldr     pc, [sp], #1024
         end     a_go_frame_of_too_many_words
 
-        begin   a_frame_elsewhere, .arm @ what it loads may be anything
+        begin   a_frame_elsewhere, .arm @ it may load any stack pointer
         mov     ip, sp
         push    {fp, ip, lr, pc}
         sub     fp, ip, #4
@@ -146,7 +147,7 @@
         pop     {r4-r6, pc}
         end     t_pops
 
-        begin   t_returns, .thumb       @ its return has two bytes, and padding behind it
+        begin   t_returns, .thumb       @ its return has two bytes, with padding behind
         push    {r4, lr}
         cbz     r0, 1f
         movs    r0, #7
@@ -205,7 +206,7 @@
         end     t_before_filler
         .inst.n 0xd4d4
 
-@ ---- tail calls of the other state, for which the linker makes veneers ----
+@ ---- tail calls into the other state, for which the linker makes veneers ----
         begin   a_crosses, .arm
         add     r0, r0, #1
         b       t_crossed
@@ -233,7 +234,7 @@
         mov     r0, #1
         pop     {r4, pc}
 
-@ ---- Thumb-1's switches: their tables are behind calls of what never comes back there ----
+@ ---- Thumb-1's switches: a table follows a call that never returns behind itself ----
         .macro  switch name, reader, count
         begin   \name, .thumb
         push    {r4, lr}
@@ -346,7 +347,7 @@
         goes_on t_switch_and_tail
 
 @ ---- states that contradict each other ----
-@ Calls of what is no function by its symbol are calls in the state they are in: nobody turns them.
+@ Targets without a function symbol are called in the caller's state: no linker changes it.
 
         begin   calls_from_a32, .arm
         push    {r4, lr}
@@ -380,7 +381,7 @@
         add.w   r0, r0, r3
         bx      lr
         nop
-        .word   0xe12fff1e              @ to whom all this is A32 it ends here: bx lr
+        .word   0xe12fff1e              @ bx lr, for a reader of the whole as A32
         place   both_end
 
         .thumb

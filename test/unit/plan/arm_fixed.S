@@ -1,5 +1,6 @@
-@ A program at a fixed address, where numbers and words of data may look like addresses of code: test_arm_fixed.c. The
-@ copy without symbols has neither mapping symbols nor names, and one function only has unwind information.
+@ A program at a fixed address, whose numbers and words of data may look like addresses of code:
+@ test_arm_fixed.c. The copy without symbols has neither mapping symbols nor names, and only one
+@ function has unwind information.
 
         .syntax unified
         .arch   armv7-a
@@ -17,7 +18,7 @@
         .macro  end name
         .size   \name, . - \name
         .endm
-        .macro  place name              @ a place to ask for, in the copy with symbols
+        .macro  place name              @ a label in the copy with symbols, for tests
         .globl  \name
         .hidden \name
         .type   \name, %notype
@@ -40,7 +41,7 @@
 1:      b       1b
         end     _start
 
-@ ---- numbers: masks of bits by all that is known, and an address ----
+@ ---- numbers: bit masks, as far as the code shows, and one address ----
 
         begin   uses_numbers
         push    {r4, lr}
@@ -55,7 +56,7 @@
         pop     {r4, pc}
         end     uses_numbers
 
-        place   on_padding              @ a nop, by which the next one is aligned
+        place   on_padding              @ a nop that aligns the next function
         begin   is_not_called
         push    {r4, lr}
         mov     r4, r0
@@ -103,7 +104,7 @@
         bx      lr
         end     leaf
 
-@ ---- a switch whose number of cases is in a register; what stands behind its table is no part of it ----
+@ ---- a switch whose number of cases is in a register; the data behind its table is no entry ----
 
         begin   switches_by_register
         push    {r4, lr}
@@ -112,7 +113,7 @@
         bhi     1f
         tbh     [pc, r0, lsl #1]
 3:      .short  (first - 3b) / 2, (second - 3b) / 2
-1:      lsls    r4, r0, #1              @ as an entry it leads 0x88 bytes on: into an instruction
+1:      lsls    r4, r0, #1              @ as an entry: 0x88 bytes on, inside an instruction
         movs    r0, #4
         pop     {r4, pc}
         .balign 4
@@ -138,7 +139,7 @@ switches_a32_by_register:
         ldrls   pc, [pc, r0, lsl #2]
         b       1f
         .word   2f, 3f
-        .word   behind_a_push           @ no entry, and nothing leads here
+        .word   behind_a_push           @ no entry: no code jumps there
 1:      mov     r0, #4
         pop     {r4, pc}
 2:      mov     r0, #9
@@ -164,7 +165,7 @@ switches_a32_by_register:
         pop     {r4, pc}
         end     is_pointed_into
 
-@ ---- words that lead behind the first instruction, of two bytes: a number, and one of the labels that the other part jumps to ----
+@ ---- words that point behind a first instruction: a number, and a label of the other part ----
 
         begin   holds_no_label
         push    {r4, lr}
@@ -208,7 +209,7 @@ holds_a_label.cold:
         .word   .Lnumber + 1, 0, .Llabel + 1, .Lother + 1
         .text
 
-@ ---- two that end by calls of each other; what stands behind such a call is the next function ----
+@ ---- two functions that end by calls of each other; the next function is behind such a call ----
 
         begin   fails
         push    {r4, lr}

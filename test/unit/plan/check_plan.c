@@ -1,24 +1,25 @@
 /*
- * Are a plan's windows what they claim to be? Of any file, judged by Capstone:
+ * Checks the windows of any file's plan. Capstone reads the code independently:
  *
  *     check-plan [--debug PATH] FILE…      a line for each wrong window; status 1 if there is any
  *
- *  - a window begins and ends where instructions do
- *  - no branch, call, jump table, symbol, reference from data or landing pad leads into it, unless
- *    it is that of a trap, which changes its first byte only (all traps that might be asked for
- *    are). What looks like a reference in a program of 32 bits at a fixed address is none where it
- *    leads into the middle of code that jumps nowhere by an address, nor does code it branches to
- *  - it holds no system call and no landing instruction, no return address, and an indirect call at
- *    its end only, through a word at a known place or, in T32, a register
- *  - padding that is overwritten, and holes, are padding that only a return or jump stands before,
- *    or bytes that another window has moved away
- *  - nothing is written twice, and nothing into XRay's sleds but over their first two bytes
- *  - of Arm: it is in the state that others tell, nothing is written over what is data to them, and
- *    no function of theirs begins in it (check_states.h): debug files by build-id in the directory
- *    PATH, or the file PATH
- *  - of Arm: nothing is patched between an exclusive load and its store, and no data is moved
+ *  - A window begins and ends at instructions.
+ *  - No branch, call, jump table, symbol, reference from data or landing pad leads into it. A
+ *    trap's window is exempt: a trap changes its first byte only (all possible traps are
+ *    permitted here). In a 32-bit program at a fixed address a number in data is no reference
+ *    if it leads into the middle of code without a jump to a computed address; the code that
+ *    this code branches to must not have one, either.
+ *  - It holds no system call, landing instruction or return address. It may end with an
+ *    indirect call through a word at a known place or, in T32, through a register.
+ *  - Overwritten padding and holes are padding behind a return or jump, or bytes that another
+ *    window has moved away.
+ *  - No byte is written twice. Of XRay's sleds only the first two bytes are written.
+ *  - Arm: a window has the state that symbols tell, no data is overwritten, and no function
+ *    begins in it (check_states.h). PATH is a directory of debug files by build-id, or a debug
+ *    file.
+ *  - Arm: no patch is between an exclusive load and its store, and no data is moved.
  *
- * Files that cannot be planned are told and are no failure: `spoor explain` says why.
+ * A file that cannot be planned is no failure: `spoor explain` names the reason.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -36,19 +37,19 @@
 enum {
     BOUNDARY = 1, /* an instruction starts here */
     SEEN = 2,     /* part of an instruction of known code */
-    MOVED = 4,    /* run elsewhere */
-    INSIDE = 8,   /* and not the first byte of its window */
+    MOVED = 4,    /* moved to a trampoline */
+    INSIDE = 8,   /* in a window, behind its first byte */
     WRITTEN = 16, /* a jump is written over it */
     DEAD = 32,    /* padding behind a return, a jump or data */
     FIRST = 64,   /* the first byte of a window */
-    CLOSED = 128, /* of code that makes no jump but those that it names */
+    CLOSED = 128, /* of code without jumps to computed addresses */
 };
 
 struct part { /* of the code */
     vaddr_t start, end;
-    size_t leader; /* index of another part with which it is one, in the end its own */
-    bool jumps;    /* to where a register or memory tells */
-    bool bounded;  /* the file says where it ends */
+    size_t leader; /* the index of another part of the same function, finally its own */
+    bool jumps;    /* has a jump to an address from a register or memory */
+    bool bounded;  /* the file states its end */
 };
 
 struct lead { /* a branch out of a part */
@@ -60,15 +61,15 @@ struct checked {
     const struct module *module;
     const struct plan *plan;
     struct plan_view view;
-    uint8_t *facts;           /* by address − text_low */
+    uint8_t *facts;           /* indexed by address − text_low */
     ARRAY(struct part) parts; /* by start */
     ARRAY(struct lead) leads;
     size_t wrong;
 };
 
-struct table { /* what an indirect jump may read its target from */
+struct table { /* a table from which an indirect jump may read its target */
     vaddr_t at;
-    unsigned word; /* bytes of an entry: 4, relative to `at`, or 8 */
+    unsigned word; /* the size of an entry: 4, relative to `at`, or 8 */
 };
 
 static void wrong(struct checked *c, const char *what, vaddr_t at) {
@@ -84,7 +85,7 @@ static uint8_t *fact(const struct checked *c, vaddr_t at) {
     return at >= m->text_low && at < m->text_high ? &c->facts[at - m->text_low] : &nowhere;
 }
 
-/* ---- what the plan says ---- */
+/* ---- facts of the plan ---- */
 
 static void note_written(struct checked *c, vaddr_t at, unsigned bytes) {
     for (unsigned i = 0; i < bytes; i++) {
@@ -109,7 +110,7 @@ static void note_windows(struct checked *c) {
     }
 }
 
-/* ---- what the file says ---- */
+/* ---- facts of the file ---- */
 
 static void lead_to(struct checked *c, vaddr_t target, const char *what) {
     uint8_t there = *fact(c, target);
@@ -145,7 +146,7 @@ static struct oracle_insn decode_a64(const uint8_t *p, size_t room, vaddr_t at) 
     return in;
 }
 
-/* Which state code is in, and what is none, is the plan's to say. */
+/* The plan decides which state code has, and which bytes are no code. */
 static bool is_data(const struct checked *c, vaddr_t at) { return !plan_arch_at(c->plan, at); }
 
 static struct oracle_insn decode_arm(const struct checked *c, const uint8_t *p, size_t room,
@@ -158,8 +159,8 @@ static struct oracle_insn decode_arm(const struct checked *c, const uint8_t *p, 
     return in;
 }
 
-/* 0xd4, with which lld fills what is left between sections: A32 that is never executed, as its
- * condition is followed by a coprocessor's number that nothing has; T32 like any. */
+/* 0xd4, with which lld fills gaps between sections. As A32 it is never executed: its condition is
+ * followed by a coprocessor number that does not exist. As T32 it is an ordinary instruction. */
 static bool is_filled(const struct checked *c, const struct oracle_insn *in, const uint8_t *p) {
     enum { FILLER = 0xd4 };
     for (uint8_t i = 0; i < in->size; i++)
@@ -168,7 +169,7 @@ static bool is_filled(const struct checked *c, const struct oracle_insn *in, con
     return c->module->machine == EM_ARM;
 }
 
-/* Capstone 4 misreads some of AVX-512; over that the decoder under test leads. */
+/* Capstone 4 misreads some of AVX-512; there the decoder under test counts. */
 static struct oracle_insn decode(const struct checked *c, const uint8_t *p, size_t room,
                                  vaddr_t at) {
     enum { EVEX = 0x62 };
@@ -219,8 +220,7 @@ static int64_t word_at(const struct module *m, const struct table *t, size_t i, 
     return address;
 }
 
-/* Entries of a jump table of the code in [start, end) are those up to the first that leads
- * elsewhere. */
+/* A jump table of the code in [start, end) ends at the first entry that leads elsewhere. */
 static void check_table(struct checked *c, const struct table *t, vaddr_t start, vaddr_t end) {
     for (size_t i = 0;; i++) {
         bool ok;
@@ -231,7 +231,7 @@ static void check_table(struct checked *c, const struct table *t, vaddr_t start,
     }
 }
 
-/* The number behind the last "0x" of an instruction's text, and whether it is an address there. */
+/* The number behind the last "0x" of an instruction's text, and whether it is an address. */
 static bool text_address(const char *text, vaddr_t *ret) {
     const char *number = strstr(text, "0x");
     if (!number)
@@ -253,8 +253,8 @@ static void note_table(const struct checked *c, table_array *tables, const struc
         ARRAY_PUSH(tables, t);
 }
 
-/* Between an exclusive load and the store that follows it nothing is patched: *LOAD is where the
- * last such load stands, 0 when its store has come. */
+/* Between an exclusive load and its store nothing may be patched. *LOAD is the address of the last
+ * such load, or 0 after its store. */
 static void check_exclusive(struct checked *c, const struct oracle_insn *in, vaddr_t at,
                             vaddr_t *load) {
     enum { LONGEST = 128 };
@@ -296,7 +296,7 @@ static void check_code(struct checked *c, size_t part) {
     ARRAY_FREE(&tables);
 }
 
-/* The gap behind code, up to what is known next: padding from its start on. */
+/* Marks the gap between code and the next known place as padding, from its start on. */
 static void note_padding(struct checked *c, vaddr_t at, vaddr_t end, bool dead) {
     const uint8_t *bytes = end > at ? module_bytes(c->module, at, end - at) : NULL;
     for (const vaddr_t start = at; bytes && at < end;) {
@@ -332,7 +332,7 @@ static void add_part(struct checked *c, vaddr_t start, vaddr_t end, bool bounded
     ARRAY_PUSH(&c->parts, ((struct part){.start = start, .end = end, .bounded = bounded}));
 }
 
-/* All code that is known: unwind ranges, functions, parts of them, the linker's stubs. */
+/* All known code: unwind ranges, functions, parts of functions, linker stubs. */
 static void find_parts(struct checked *c) {
     const struct module *m = c->module;
     for (size_t i = 0; i < m->range_count; i++)
@@ -375,7 +375,7 @@ static void check_parts(struct checked *c) {
     }
 }
 
-/* ---- which code a number in data may lead into ---- */
+/* ---- code that a number in data may refer to ---- */
 
 static size_t leader_of(const struct checked *c, size_t part) {
     while (c->parts.at[part].leader != part)
@@ -383,7 +383,7 @@ static size_t leader_of(const struct checked *c, size_t part) {
     return part;
 }
 
-/* A function's start, or a stub for one of another module. */
+/* A function's start, or a stub for a function of another module. */
 static bool is_function(const struct checked *c, vaddr_t at) {
     const struct section *s = module_section_at(c->module, at);
     const uint32_t f = plan_function_at(c->plan, at);
@@ -403,7 +403,7 @@ static size_t part_behind(const struct checked *c, vaddr_t at) {
     return low;
 }
 
-/* What branches to each other, other than to a function's start, is one. */
+/* Unites parts that branch to each other, except to a function's start. */
 static void unite_parts(struct checked *c) {
     for (size_t i = 0; i < c->parts.count; i++)
         c->parts.at[i].leader = i;
@@ -420,7 +420,7 @@ static void unite_parts(struct checked *c) {
 
 static void find_closed(struct checked *c) {
     unite_parts(c);
-    for (int jumps = false; jumps <= true; jumps++) { /* what jumps has the last word */
+    for (int jumps = false; jumps <= true; jumps++) { /* parts with jumps decide last */
         for (size_t i = 0; i < c->parts.count; i++) {
             const struct part *p = &c->parts.at[i];
             if (c->parts.at[leader_of(c, i)].jumps != jumps || !(jumps || p->bounded))
@@ -445,7 +445,7 @@ static struct oracle_insn insn_at(const struct checked *c, vaddr_t at) {
     return bytes ? decode(c, bytes, room, at) : (struct oracle_insn){.size = 1};
 }
 
-/* Lists say where code can be patched; nobody jumps there. __mcount_loc lists calls of the
+/* Lists name places that can be patched; no code jumps there. __mcount_loc lists calls of the
  * profiler, and nops instead of them. */
 static bool is_listed(const struct checked *c, const struct code_ref *r) {
     enum { CALL_BYTES = 5 };
@@ -464,7 +464,7 @@ static void check_references(struct checked *c) {
         lead_to(c, m->symbols[i].addr, "a symbol lies in a window");
     for (size_t i = 0; i < m->ref_count; i++) {
         const struct arch *arch = plan_arch_at(c->plan, m->refs[i].target);
-        const unsigned aligned = arch ? arch->insn_bytes : 1; /* other numbers lead nowhere */
+        const unsigned aligned = arch ? arch->insn_bytes : 1; /* others are no addresses of code */
         if (m->refs[i].target % aligned == 0 && !is_listed(c, &m->refs[i]) &&
             !is_number(c, &m->refs[i]))
             lead_to(c, m->refs[i].target, "a reference leads into a window");
@@ -473,7 +473,7 @@ static void check_references(struct checked *c) {
         lead_to(c, m->ranges[i].start, "a function begins in a window");
 }
 
-/* Custom events (kinds from 4 on) have no more than a head. */
+/* Custom events (kinds from 4 on) consist of the head only. */
 static void check_sleds(struct checked *c) {
     enum { CUSTOM = 4 };
     const bool words = c->module->machine == EM_AARCH64;
@@ -488,7 +488,7 @@ static void check_sleds(struct checked *c) {
     }
 }
 
-/* ---- both ---- */
+/* ---- plan and file compared ---- */
 
 static bool all_dead_or_moved(const struct checked *c, vaddr_t at, vaddr_t end) {
     for (; at < end; at++) {
@@ -498,8 +498,8 @@ static bool all_dead_or_moved(const struct checked *c, vaddr_t at, vaddr_t end) 
     return true;
 }
 
-/* Padding behind an instruction that traps: the trap takes the patch back before a handler could go
- * on there. */
+/* Padding behind a trapping instruction: the trap removes the patch before a handler could resume
+ * there. */
 static bool is_behind_trap(const struct checked *c, const struct plan_window *w) {
     vaddr_t last = w->end - 1;
     while (last > w->start && !(*fact(c, last) & BOUNDARY))
@@ -538,7 +538,7 @@ static void check_arm(struct checked *c, const char *directory) {
     if (c->module->machine != EM_ARM && c->module->machine != EM_AARCH64)
         return;
     check_states(&s, directory);
-    printf("%s: states of %zu functions told, of %zu inferred\n", c->module->path, s.told,
+    printf("%s: states of %zu functions told, of %zu inferred\n", c->module->path, s.mapped,
            s.inferred);
 }
 

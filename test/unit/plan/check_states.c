@@ -1,3 +1,4 @@
+/* Reads the states of code from mapping symbols or from the look of code, and compares the plan. */
 #include "check_states.h"
 
 #include <elf.h>
@@ -13,13 +14,13 @@
 
 enum { HALF = 2, WORD = 4 };
 
-/* ---- what a file with symbols says ---- */
+/* ---- symbols of a file ---- */
 
-/* A mapping symbol, or one of a function. */
+/* A mapping symbol, or a function's symbol. */
 enum { FUNCTION = 'f' };
 struct mapping {
     vaddr_t at;
-    char state; /* a, t, d; a also for the only one that AArch64 has ($x) */
+    char state; /* a, t, d; a also for AArch64's only state ($x) */
 };
 typedef ARRAY(struct mapping) mapping_array;
 
@@ -28,17 +29,17 @@ static int compare_mapping(const void *x, const void *y) {
     return (a->at > b->at) - (a->at < b->at);
 }
 
-struct told {
+struct symbols {
     mapping_array mapping, functions;
 };
 
-static void note_function(const GElf_Sym *symbol, struct told *ret) {
+static void note_function(const GElf_Sym *symbol, struct symbols *ret) {
     const vaddr_t thumb = 1; /* AAELF32, 5.5.3; functions of AArch64 are at multiples of 4 */
     if (GELF_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_size)
         ARRAY_PUSH(&ret->functions, ((struct mapping){symbol->st_value & ~thumb, FUNCTION}));
 }
 
-static void read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *head, struct told *ret) {
+static void read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *head, struct symbols *ret) {
     Elf_Data *data = elf_getdata(scn, NULL);
     for (size_t i = 0; data && i < head->sh_size / head->sh_entsize; i++) {
         GElf_Sym symbol;
@@ -62,7 +63,7 @@ static void sort(mapping_array *mapping) {
         qsort(mapping->at, mapping->count, sizeof *mapping->at, compare_mapping);
 }
 
-static void read_file(const char *path, struct told *ret) {
+static void read_file(const char *path, struct symbols *ret) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     Elf *elf =
         fd < 0 || elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ, NULL);
@@ -78,7 +79,7 @@ static void read_file(const char *path, struct told *ret) {
     sort(&ret->functions);
 }
 
-/* How many stand at or before AT. */
+/* The number of symbols at or before AT. */
 static size_t up_to(const mapping_array *mapping, vaddr_t at) {
     size_t low = 0;
     for (size_t high = mapping->count; low < high;) {
@@ -91,7 +92,7 @@ static size_t up_to(const mapping_array *mapping, vaddr_t at) {
     return low;
 }
 
-/* 0: no symbol tells. */
+/* 0: no symbol says. */
 static char mapped_state(const mapping_array *mapping, vaddr_t at) {
     size_t before = up_to(mapping, at);
     return before ? mapping->at[before - 1].state : 0;
@@ -102,8 +103,9 @@ static char planned_state(const struct plan *plan, vaddr_t at) {
     return !arch ? 'd' : arch->insn_bytes == HALF ? 't' : 'a';
 }
 
-/* The file itself, or what DIRECTORY, laid out as /usr/lib/debug is, has for it, or is. */
-static void find_told(const struct module *m, const char *directory, struct told *ret) {
+/* Reads the symbols of the file itself, or of its debug file in DIRECTORY, laid out as
+ * /usr/lib/debug, or of DIRECTORY if that is a file. */
+static void find_symbols(const struct module *m, const char *directory, struct symbols *ret) {
     char path[4096];
     size_t at;
     read_file(m->path, ret);
@@ -119,13 +121,13 @@ static void find_told(const struct module *m, const char *directory, struct told
     read_file(path, ret);
 }
 
-/* ---- code itself ---- */
+/* ---- the look of code ---- */
 
-/* Half of A32's words are, on no condition, what computes or loads and stores: they have 0xe0 to
- * 0xe7 at their top. What T32 makes reads so only where a short jump stands in a word's upper half.
- * Vectors of A32 have 0xf2 to 0xf4 there, and nearly all else beside them no condition; T32 has
- * some of that (`movw`, `mov.w`), but its vectors have other bytes. 0: it may be either, or is too
- * short to tell. */
+/* Half of A32's words are unconditional arithmetic, loads and stores, with 0xe0 to 0xe7 at their
+ * top. T32 code has these bytes there only if a short jump is in a word's upper half. A32 vector
+ * instructions have 0xf2 to 0xf4 there, and nearly all others beside them are unconditional. T32
+ * has some of these bytes (`movw`, `mov.w`), but not in its vector instructions. 0: undecided, or
+ * too short. */
 static char likely_state(const struct checked_states *c, vaddr_t start, vaddr_t end) {
     enum { FEWEST = 16, A32_LEAST = 40, T32_MOST = 10, WIDE_MOST = 50, PERCENT = 100 };
     enum { VECTOR_FIRST = 0xf2, VECTOR_LAST = 0xf4, VECTORS_LEAST = 80 };
@@ -156,7 +158,7 @@ static void check_written(struct checked_states *c, const mapping_array *mapping
         }
 }
 
-/* No function begins in the midst of W, nor in its hole: something may call it. */
+/* No function begins inside W or its hole, because other code may call it. */
 static void check_functions(struct checked_states *c, const mapping_array *functions,
                             const struct plan_window *w) {
     vaddr_t end = w->start + w->written > w->end ? w->start + w->written : w->end;
@@ -166,31 +168,32 @@ static void check_functions(struct checked_states *c, const mapping_array *funct
         c->wrong(c->ctx, "a function of the file with symbols begins in a hole", w->hole);
 }
 
-static void check_window(struct checked_states *c, const struct told *all,
+static void check_window(struct checked_states *c, const struct symbols *all,
                          const struct plan_window *w) {
     const mapping_array *mapping = &all->mapping;
-    char told = mapped_state(mapping, w->start);
+    char mapped = mapped_state(mapping, w->start);
     check_functions(c, &all->functions, w);
-    if (told && told != planned_state(c->plan, w->start))
+    if (mapped && mapped != planned_state(c->plan, w->start))
         c->wrong(c->ctx, "a mapping symbol tells another state of a window", w->start);
     check_written(c, mapping, w->start, w->written);
     check_written(c, mapping, w->hole, w->hole_bytes);
 }
 
 void check_states(struct checked_states *c, const char *directory) {
-    struct told all = {0};
-    find_told(c->module, directory, &all);
+    struct symbols all = {0};
+    find_symbols(c->module, directory, &all);
     for (size_t i = 0; i < plan_function_count(c->plan); i++) {
         const struct plan_function *f = plan_function(c->plan, i);
-        char told = mapped_state(&all.mapping, f->addr), planned = planned_state(c->plan, f->addr);
+        char mapped = mapped_state(&all.mapping, f->addr),
+             planned = planned_state(c->plan, f->addr);
         char likely = 0;
-        if (!told && c->module->machine == EM_ARM)
+        if (!mapped && c->module->machine == EM_ARM)
             likely = likely_state(c, f->addr, f->addr + f->size);
-        c->told += told != 0;
+        c->mapped += mapped != 0;
         c->inferred += likely != 0;
         if (f->entry == TIER_NONE)
             continue;
-        if (told && told != planned)
+        if (mapped && mapped != planned)
             c->wrong(c->ctx, "a mapping symbol tells another state", f->addr);
         if (likely && likely != planned)
             c->wrong(c->ctx, "code reads like that of the other state", f->addr);

@@ -15,8 +15,9 @@ struct checked_states {
     const struct plan_view *view;
     void (*wrong)(void *ctx, const char *what, vaddr_t at);
     void *ctx;
-    size_t told, inferred; /* functions whose states were told by mapping symbols, or by looks */
+    size_t mapped, inferred; /* numbers of functions whose states mapping symbols tell, or the look
+                                of their code */
 };
 
-/* DIRECTORY: of debug files by build-id, as /usr/lib/debug, or the one debug file; NULL: none. */
+/* DIRECTORY: debug files by build-id, as /usr/lib/debug, or one debug file; NULL: none. */
 void check_states(struct checked_states *c, const char *directory);

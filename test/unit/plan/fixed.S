@@ -66,7 +66,7 @@ FUNC table_of_functions
     jmp *function_words(,%rdi,8)
 END table_of_functions
 
-/* The address of a place in the middle stands in an instruction only. */
+/* Only an instruction has the address of this place in the middle. */
 FUNC label_in_code
     mov $at_immediate, %eax
     mov %rax, (%rdi)
@@ -86,7 +86,8 @@ at_pointed:
     ud2
 END label_in_data
 
-/* Between functions: text, which reads like a jump to what behind it is no start; and such a jump. */
+/* Bytes between functions: text that reads like a jump into the next function, which is no start;
+ * and a real jump. */
     .p2align 4
     jne at_text_target
     .ascii "llnn"
@@ -108,7 +109,8 @@ at_code_target:
 END after_code
 
 /* Returns without room: the number behind them would make a pun lead into the heap. All ways to the
- * first are known; to the second leads a table, too; to the third a jump that cannot be moved. */
+ * first are known. A table leads to the second, too; a jump that cannot be moved leads to the
+ * third. */
     .macro RETURN_AMID name, branch
 FUNC \name
     mov %rdi, %rax

@@ -1,3 +1,4 @@
+/* Loads and plans both copies of a module, and finds their functions, places, patches and stubs. */
 #include "fixture.h"
 
 #include <setjmp.h>

@@ -11,7 +11,7 @@
 struct fixture {
     struct module *named, *bare;
     struct plan *named_plan, *plan;
-    struct plan_code code; /* of the bare copy, at link-time addresses (bias 0) */
+    struct plan_code code; /* code of the bare copy, at link-time addresses (bias 0) */
     taddr_t area;
 };
 
@@ -19,14 +19,14 @@ struct fixture *fixture_open(const char *named, const char *bare);
 void fixture_close(struct fixture *f);
 
 vaddr_t fixture_place(const struct fixture *f, const char *name);
-/* NULL when the plan has no such function. */
+/* NULL if the plan has no such function. */
 const struct plan_function *fixture_bare(const struct fixture *f, const char *name);
 const struct plan_function *fixture_named(const struct fixture *f, const char *name);
 
-/* The patch that covers ADDR other than with its first byte; NULL if none. */
+/* The patch that covers ADDR, but does not begin there; NULL if none. */
 const struct patch *fixture_patch_over(const struct fixture *f, vaddr_t addr);
 const struct patch *fixture_patch_at(const struct fixture *f, vaddr_t addr);
-/* May control that arrives at ADDR run the original instruction there: it is not inside a window.
+/* Whether control that arrives at ADDR runs the original instruction: ADDR is not inside a window.
  */
 bool fixture_is_free(const struct fixture *f, vaddr_t addr);
 /* The stub of the site at ADDR with event KIND; NULL if none. */

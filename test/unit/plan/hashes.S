@@ -1,8 +1,8 @@
 /*
  * Hashes that compilers put before functions, for the checks of indirect calls (kCFI, Clang's
- * function sanitizer). They stand behind a return, where padding stands, and look as much like
- * padding as they can. Before each group stands a function too short for a jump, so the planner
- * looks for room. Labels as in rules.S.
+ * function sanitizer). They follow a return, where padding would be, and look as much like padding
+ * as they can. Before each group is a function too short for a jump, so the planner looks for room.
+ * Labels as in rules.S.
  */
     .macro FUNC name
     .type \name, @function

@@ -1,6 +1,6 @@
 /*
- * Functions without call-frame information. Those that can be traced begin with an instruction of
- * five bytes and have room behind each return. So only the proof by their code decides.
+ * Functions without call-frame information. Traceable ones begin with an instruction of five bytes
+ * and have room behind each return. So only the proof by their code decides.
  */
     .macro TIED name
     .pushsection .data.rel.ro, "aw"
@@ -67,14 +67,14 @@ FUNC varies
     RETURN
 END varies
 
-/* Nothing keeps what the stack pointer was, and two writes need not cancel each other. */
+/* No register keeps the old stack pointer, and two writes need not cancel each other. */
 FUNC varies_for_good
     sub %rdi, %rsp
     add %rdi, %rsp
     RETURN
 END varies_for_good
 
-/* What was saved is overwritten. */
+/* The saved stack pointer is overwritten. */
 FUNC loses_its_frame
     lea 8(%rsp), %r10
     and $-32, %rsp
@@ -123,7 +123,7 @@ FUNC asks_where_it_is
     RETURN
 END asks_where_it_is
 
-/* Pushed and popped as often on both ways. */
+/* Both ways push and pop equally often. */
 FUNC both_ways
     push %rbx
     test %edi, %edi
@@ -228,7 +228,7 @@ at_back:
     RETURN
 END split
 
-/* ---- what symbols tell ---- */
+/* ---- facts from symbols ---- */
     .p2align 4
     .type without_size, @function
 without_size:
@@ -270,7 +270,7 @@ at_amid:
     pop %rbx
     RETURN
 END entered_amid
-/* of no function */
+/* code of no function */
     push %rax
     jmp at_amid
 
@@ -283,18 +283,18 @@ inner:
 END inner
 END outer
 
-/* Two functions with one end, at one depth; and three, at two. */
+/* Two functions share one end, at one depth; three share one, at two depths. */
 FUNC lends_its_end
     push %rbx
     mov %edi, %ebx
-at_lent_end:
+at_shared_end:
     pop %rbx
     RETURN
 END lends_its_end
 FUNC takes_the_end
     push %rbx
     mov $3, %ebx
-    jmp at_lent_end
+    jmp at_shared_end
     .nops 4
 END takes_the_end
 FUNC owns_the_end
@@ -315,7 +315,7 @@ FUNC borrows_another_end
     .nops 4
 END borrows_another_end
 
-/* Nobody refers to them but by an address in described code, and they to nobody. */
+/* Only an address in described code refers to them, and they refer to nothing. */
 LOOSE might_be_copied
     call might_be_copied_too
     RETURN
@@ -348,7 +348,7 @@ FUNC data
     .byte 0x06, 0x07, 0x06, 0x07
 END data
 
-/* Nothing but what does nothing. */
+/* Consists of nops only. */
     TIED nops_alone
     .p2align 4
     .type nops_alone, @function
@@ -362,7 +362,7 @@ behind_nops:
     RETURN
 END behind_nops
 
-/* Jumps through a word: a stub whose linker reads what stands behind, and one without that. */
+/* Jumps through a word: a stub whose linker reads the data behind it, and one without such data. */
     TIED stub_with_data
     .p2align 4
     .type stub_with_data, @function

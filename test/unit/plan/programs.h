@@ -1,4 +1,4 @@
-/* What test_programs and the walk through trampolines share: the file that is judged. */
+/* The file under test, shared by test_programs.c and trampolines.c. */
 #pragma once
 
 #include "oracle.h"
@@ -9,7 +9,7 @@ struct fixture {
     struct plan *plan;
     struct plan_code code;
     taddr_t bias, area;
-    uint8_t *bytes; /* by address − text_low */
+    uint8_t *bytes; /* indexed by address − text_low */
     struct span *taken;
     size_t taken_count;
 };
@@ -23,9 +23,9 @@ static inline vaddr_t trampoline_addr(uint32_t offset) {
     return fixture.area - fixture.bias + offset;
 }
 
-/* The trampoline of patch P, OFFSET bytes into the area, does what the patched instructions did,
- * and records its events. */
+/* Checks that the trampoline of patch P, at OFFSET of the area, does the same as the patched
+ * instructions, and records its events. */
 void check_trampoline(const struct patch *p, uint32_t offset);
 
 struct oracle_insn original_insn(vaddr_t addr);
-size_t mark_at(uint32_t offset); /* the first at or behind OFFSET */
+size_t mark_at(uint32_t offset); /* the first mark at or behind OFFSET */

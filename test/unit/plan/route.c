@@ -1,3 +1,4 @@
+/* Reads patched bytes as if they were written, and follows their jumps into the area. */
 #include "route.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@ const struct patch *route_patch(const struct plan_code *code, vaddr_t at) {
 const struct patch *route_spare(const struct plan_code *code, vaddr_t at, unsigned bytes) {
     for (size_t i = patch_after(code, at); i-- > 0;) {
         const struct patch *p = &code->patches[i];
-        if (p->window) /* the last one that moves anything */
+        if (p->window) /* the last patch that moves instructions */
             return at >= p->at + p->size && at + bytes <= p->at + p->window ? p : NULL;
     }
     return NULL;
@@ -82,7 +83,7 @@ bool route_is_dead(const struct module *m, vaddr_t start, vaddr_t at, unsigned b
         if (!oracle_decode(code, room, start, &in))
             return false;
         if (in.padding ? !dead : start + in.size > at)
-            return false; /* what is run, or more than padding */
+            return false; /* executed, or more than padding */
         dead = in.padding || in.ret || in.jump;
         start += in.size;
     }

@@ -14,21 +14,20 @@ struct scene {
 };
 
 struct route {
-    vaddr_t way;     /* the jump on the way, in a hole or on an island; 0: none */
-    uint32_t offset; /* where in the trampoline area it ends */
+    vaddr_t way;     /* the intermediate jump, in a hole or on an island; 0: none */
+    uint32_t offset; /* the end of the route, an offset in the trampoline area */
 };
 
-/* From the patch at AT on. Returns false when it does not lead into the area. */
+/* Follows the patch at AT. Returns false if it does not lead into the area. */
 bool route_follow(const struct scene *s, vaddr_t at, struct route *ret);
-/* The instruction that will stand at AT, in the module or on an island. */
+/* The patched instruction at AT, in the module or on an island. */
 bool route_insn(const struct scene *s, vaddr_t at, struct oracle_insn *ret);
-/* The patch that writes the byte at AT; NULL if none does. */
+/* The patch that writes the byte at AT; NULL if none. */
 const struct patch *route_patch(const struct plan_code *code, vaddr_t at);
-/* Do the BYTES at AT lie in padding that only a return or jump stands before? START: an instruction
- * before. Judged by the original code. */
+/* Whether the BYTES at AT are in padding that follows a return or jump. START: an earlier
+ * instruction. Judged by the original code. */
 bool route_is_dead(const struct module *m, vaddr_t start, vaddr_t at, unsigned bytes);
-/* The window whose instructions were moved and whose own jump leaves the BYTES at AT; NULL if none.
- */
+/* The window whose moved instructions leave the BYTES at AT unused; NULL if none. */
 const struct patch *route_spare(const struct plan_code *code, vaddr_t at, unsigned bytes);
-/* Is island number I a page of its own, behind the one before, off the module and off SPANS? */
+/* Whether island I is a page of its own, behind the one before, outside the module and SPANS. */
 bool route_is_clear(const struct scene *s, size_t i, const struct span *spans, size_t count);

@@ -52,11 +52,11 @@ without_unwind_info:
     ret
     .size without_unwind_info, . - without_unwind_info
 
-/* Only others of its kind refer to it: its program may have copied them all. */
+/* Only functions of this kind refer to it: the program may have copied them all. */
 BARE movable, "mov %eax, %ecx", ret
 BARE movable_caller, "call movable", ret
 
-/* The dynamic linker calls it; so it runs here, and what it calls, too. */
+/* The dynamic linker calls it, so it and its callees run here. */
     .globl _init
     .hidden _init
 BARE _init, "call called_by_init", ret
@@ -73,7 +73,7 @@ restorer:
     .cfi_endproc
     .size restorer, . - restorer
 
-/* Its second range begins one push deep. */
+/* Its second range begins at a depth of one push. */
 FUNC split
     push %rbx
     .cfi_adjust_cfa_offset 8
@@ -227,7 +227,7 @@ FUNC fallen_into_too
     ret
 END fallen_into_too
 
-/* Only behind its last instruction is the stack as the next function expects it. */
+/* Only behind its last instruction has the stack the depth that the next function expects. */
 FUNC falls_popping
     push %rdi
     .cfi_adjust_cfa_offset 8
@@ -261,7 +261,7 @@ FUNC self_call
 1:  ret
 END self_call
 
-/* At another depth than at its entry: no return. */
+/* Leaves at another depth than at its entry, so this is no return. */
 FUNC leaves_for_good
     mov $1, %eax
     push %rdx
@@ -380,7 +380,7 @@ neighbour:
     ret
 END neighbour
 
-/* The nops before an entry belong to it when the compiler has left them for patching. */
+/* Nops before an entry belong to the function if the compiler left them for patching. */
 FUNC before_patchable
     inc %eax
     ret
@@ -416,7 +416,7 @@ at_padded_body:
     ret
 END padded
 
-/* Listed like those, but there are no nops before it. */
+/* Listed like those, but no nops precede it. */
     .p2align 4
     .fill 11, 1, 0x90
 at_lying:
@@ -431,7 +431,7 @@ lying:
     ret
 END lying
 
-/* What stands behind a call is not padding: the caller's frame is found by it. */
+/* Bytes behind a call are not padding: unwinders look up the caller's frame there. */
 FUNC never_returns
     push %rax
     .cfi_adjust_cfa_offset 8
@@ -584,7 +584,7 @@ table_parent_table:
     .p2align 3
 functions:
     .quad ordinary, conditional_tail
-    .quad 0, split, parent, table_parent   /* taken, as functions are that somebody uses */
+    .quad 0, split, parent, table_parent   /* addresses taken, as of used functions */
 
     .section __patchable_function_entries, "awo", @progbits, .text
     .p2align 3

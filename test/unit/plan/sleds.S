@@ -29,7 +29,7 @@
     .endm
 
     .text
-/* An entry, a return; both with room beside. */
+/* An entry and a return, both with room beside the sled. */
 FUNC roomy
 .Lroomy:
     ENTRY_SLED
@@ -42,7 +42,7 @@ FUNC roomy
     EXIT_SLED
 END roomy
 
-/* What follows the entry's landing instruction and a nop that aligns the sled. */
+/* The entry has a landing instruction and a nop that aligns the sled. */
 FUNC landed
     endbr64
     nop
@@ -55,7 +55,7 @@ FUNC landed
     EXIT_SLED
 END landed
 
-/* Its window of the entry reaches to the exit: one serves both. */
+/* The entry's window reaches to the exit: one window serves both. */
 FUNC short
 .Lshort:
     ENTRY_SLED
@@ -77,7 +77,7 @@ at_jumping_jump:
     jmp roomy
 END jumping
 
-/* A branch leads to its return, so that what stands before that does not see all. */
+/* A branch leads to its return, so code before the sled does not see all returns. */
 FUNC branched
 .Lbranched:
     ENTRY_SLED
@@ -92,7 +92,7 @@ FUNC branched
 END branched
     .skip 16, 0x90 /* a hole for it */
 
-/* There is nothing but sleds. */
+/* Consists of sleds only. */
 FUNC bodiless
 .Lbodiless:
     ENTRY_SLED
@@ -101,7 +101,7 @@ FUNC bodiless
 END bodiless
     .skip 16, 0x90
 
-/* A sled of a custom event: its runtime replaces the jump over the call. */
+/* A sled of a custom event: the runtime replaces the jump over the call. */
 FUNC eventful
 .Leventful:
     ENTRY_SLED
@@ -120,7 +120,7 @@ FUNC eventful
     EXIT_SLED
 END eventful
 
-/* The list tells of sleds that are none. The program may write there all the same. */
+/* The list names a sled that is none. The program may write there nevertheless. */
 FUNC lied_about
     lea 1(%rdi), %eax
 .Llie:
@@ -132,7 +132,7 @@ FUNC lied_about
     ret
 END lied_about
 
-/* One byte is left of the branch behind it for a pun, whose other bytes would be a sled's. */
+/* A pun at this jump has one byte of its own; its other bytes would be the sled's. */
     .skip 300, 0xf4 /* nothing is near */
     .type before_sled, @function
 before_sled:
@@ -151,14 +151,14 @@ behind:
 END behind
     .skip 300, 0xf4
 
-/* The nop that stands for a call of the profiler, listed nowhere. */
+/* The nop in place of a profiler call, not listed. */
 FUNC nop_at_entry
     NOP5
     lea 1(%rdi), %eax
     ret
 END nop_at_entry
 
-/* Listed: no target, as nobody jumps there. */
+/* Listed: not a branch target, because no code jumps there. */
 FUNC profiled
     push %rbp
     .cfi_adjust_cfa_offset 8
@@ -170,7 +170,7 @@ FUNC profiled
     ret
 END profiled
 
-/* Listed, but neither call nor nop: it may be anything. */
+/* Listed, but neither call nor nop: its meaning is unknown. */
 FUNC lied_profiled
     lea 1(%rdi), %eax
 at_lied_profiled:
@@ -202,7 +202,7 @@ END lied_profiled
     SLED .Leventful_exit, 1, .Leventful
     SLED .Llie, 0, .Llie
     SLED .Lbehind_exit, 1, .Lbehind
-    /* As older compilers write it: an address. */
+    /* An entry of older compilers: an address. */
     .quad .Lbehind, .Lbehind
     .byte 0, 0, 0
     .skip 13

@@ -21,7 +21,7 @@
     TEST(constants_between_instructions)                                                           \
     TEST(linker_stub_with_data_refused)                                                            \
     TEST(pac_lr_signing_stays_in_place)                                                            \
-    TEST(hint_stays_with_its_instruction)
+    TEST(pacm_stays_before_its_instruction)
 
 static struct fixture *a64;
 
@@ -86,7 +86,7 @@ static void tail_call_through_summed_members(void **state) {
 
 static void stack_depth_from_code(void **state) {
     (void)state;
-    assert_exact(fixture_bare(a64, "told_at_calls"), 3);
+    assert_exact(fixture_bare(a64, "described_at_calls"), 3);
     assert_exact(fixture_bare(a64, "keeps_frame"), 1);
 }
 
@@ -105,7 +105,8 @@ static void linker_stub_with_data_refused(void **state) {
     assert_string_not_equal(refusal_tag(other->refused), refusal_tag(REFUSED_NO_CFI));
 }
 
-/* The site is behind what must stay. EXITS: which can be moved, all or none. */
+/* The site is behind the instruction that must stay. EXITS: the number of movable exits, all or
+ * none. */
 static void assert_signs(const struct plan_function *f, const char *body, bool exits) {
     assert_non_null(f);
     assert_int_equal(f->entry, TIER_JUMP);
@@ -124,7 +125,7 @@ static void pac_lr_signing_stays_in_place(void **state) {
     assert_signs(fixture_named(a64, "signs_behind_bti"), "signs_behind_bti_body", false);
 }
 
-static void hint_stays_with_its_instruction(void **state) {
+static void pacm_stays_before_its_instruction(void **state) {
     (void)state;
     assert_signs(fixture_named(a64, "signs_by_hint"), "signs_by_hint_body", true);
     assert_signs(fixture_named(a64, "returns_by_hint"), "returns_by_hint_body", false);

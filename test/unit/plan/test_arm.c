@@ -42,12 +42,13 @@ enum { LINES = 24, LINE_BYTES = 200, WORD = 4, HALF = 2 };
 
 static struct fixture *arm;
 
-/* What runs from a site on: at OFFSET of the area or, of a hop, nowhere there. */
+/* The instructions that run from a site on, at OFFSET of the area; a hop itself is not in the area.
+ */
 struct drawing {
     size_t count;
-    uint32_t reach; /* up to where branches lead on */
+    uint32_t reach; /* the farthest target of a branch so far */
     struct line {
-        uint32_t offset, to; /* to: of a branch to a line farther on; else 0 */
+        uint32_t offset, to; /* to: the target of a branch to a later line; else 0 */
         char text[LINE_BYTES];
     } line[LINES];
 };
@@ -60,7 +61,7 @@ static struct line *draw(struct drawing *d, uint32_t offset, const char *text) {
     return line;
 }
 
-/* The function that ADDR is of, and how far in: "name+4". */
+/* The function and offset of ADDR: "name+4". */
 static void name_place(vaddr_t addr, char *out, size_t room) {
     const struct symbol *s, *best = NULL;
     for (size_t i = 0; i < arm->named->symbol_count; i++) {
@@ -72,7 +73,7 @@ static void name_place(vaddr_t addr, char *out, size_t room) {
     (void)snprintf(out, room, "%s+%u", best->name, (unsigned)(addr - best->addr));
 }
 
-/* Of branches the mnemonic and where they lead to. */
+/* Draws a branch as its mnemonic and its target. */
 static void draw_insn(struct drawing *d, uint32_t offset, const struct oracle_insn *in) {
     struct line *line = draw(d, offset, in->text);
     if (!in->direct)
@@ -106,7 +107,7 @@ static const struct mark *stub_at(uint32_t offset) {
     return NULL;
 }
 
-/* Up to where it leaves the area. */
+/* Draws the code up to where it leaves the area. */
 static void draw_trampoline(struct drawing *d, bool t32, uint32_t offset) {
     const struct plan_code *c = &arm->code;
     for (bool on = true; on || offset <= d->reach;) {
@@ -126,7 +127,7 @@ static void draw_trampoline(struct drawing *d, bool t32, uint32_t offset) {
     }
 }
 
-/* From the site at AT, over a jump on the way if there is one. */
+/* Draws the site at AT, over an intermediate jump if there is one. */
 static void draw_site(struct drawing *d, bool t32, vaddr_t at) {
     for (int jumps = 0; jumps < 2; jumps++) {
         const struct patch *p = fixture_patch_at(arm, at);
@@ -146,7 +147,7 @@ static void draw_site(struct drawing *d, bool t32, vaddr_t at) {
     fail_msg("a hop leads to another");
 }
 
-/* How many lines the branch in line number I leads over. */
+/* The number of lines that the branch in line I skips. */
 static unsigned lines_over(const struct drawing *d, size_t i) {
     for (size_t to = i + 1; to < d->count; to++) {
         if (d->line[to].offset == d->line[i].to)
@@ -188,8 +189,8 @@ static void a32_popping_and_conditional_returns(void **state) {
     assert_runs("a_returns_if", 4, "bne over 2\nreturn 0\nbxeq lr\nb a_returns_if+8\n");
 }
 
-/* How many words stand behind the return address that the return OFFSET bytes into NAME loads, and
- * how many before it. */
+/* Checks how many words are behind and before the return address that the return at NAME + OFFSET
+ * loads. */
 static void assert_around(const char *name, unsigned offset, uint8_t behind, unsigned before) {
     bool found = false;
     for (size_t i = 0; i < arm->code.mark_count; i++) {
@@ -315,7 +316,7 @@ static void t32_literals(void **state) {
                      fixture_place(arm, "t_word"));
 }
 
-/* The address that the stub of M adds up in r5: of `movw r5; movt r5`, and the pc there. */
+/* The address that the stub of M computes in r5: `movw r5; movt r5`, plus the pc. */
 static uint32_t table_of_lanes(const struct mark *m) {
     const struct plan_code *c = &arm->code;
     unsigned low = 0, high = 0;
@@ -371,7 +372,7 @@ static void code_reached_in_one_state_traced(void **state) {
     }
 }
 
-/* The stub with EVENT at ADDR of CODE; NULL: none is there. */
+/* The stub with EVENT at ADDR of CODE; NULL if none. */
 static const struct mark *stub_of(const struct plan_code *code, vaddr_t addr,
                                   enum event_kind event) {
     for (size_t i = 0; i < code->mark_count; i++) {
@@ -427,7 +428,7 @@ static void assert_unwritten(vaddr_t start, vaddr_t end) {
     }
 }
 
-/* GCC's switches in Thumb-1. */
+/* Switches of GCC in Thumb-1 code. */
 static void tables_behind_calls(void **state) {
     (void)state;
     enum { BEFORE = 10 }; /* push; cmp; bcs; bl */

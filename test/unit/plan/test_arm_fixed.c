@@ -22,14 +22,14 @@ enum { PADDING = 2 };
 
 static struct fixture *fixed;
 
-/* It may have a nop behind it. */
+/* A nop may follow the function. */
 static void assert_whole(const char *name) {
-    const struct plan_function *f = fixture_bare(fixed, name), *told = fixture_named(fixed, name);
+    const struct plan_function *f = fixture_bare(fixed, name), *named = fixture_named(fixed, name);
     if (!f)
         fail_msg("%s was not found", name);
     if (f->entry == TIER_NONE || !f->exact)
         fail_msg("%s: tier %d, refused %d, exact %d", name, f->entry, f->refused, f->exact);
-    assert_in_range(f->size, told->size, told->size + PADDING);
+    assert_in_range(f->size, named->size, named->size + PADDING);
 }
 
 static void assert_none(const char *name) {
@@ -61,7 +61,7 @@ static void words_into_known_switches_are_not_labels(void **state) {
     assert_whole("is_pointed_into");
 }
 
-/* With symbols, which tell where functions are. */
+/* Symbols name the functions here. */
 static void words_as_labels_need_a_label_jump(void **state) {
     (void)state;
     assert_int_equal(fixture_named(fixed, "holds_no_label")->entry, TIER_JUMP);

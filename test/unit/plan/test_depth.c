@@ -1,10 +1,10 @@
 /*
- * What the code itself tells of the depth of the stack, against call-frame information: over whole
+ * Depths of the stack that the code itself shows, compared with call-frame information. Over whole
  * libraries and programs the two never differ at a return or jump.
  *
- *     test_plan_depth [FILE PERCENT]...      PERCENT: of these places at least so many agree
+ *     test_plan_depth [FILE PERCENT]...      PERCENT: the least share of places where both agree
  *
- * Unknown are landing pads mostly, which only unwinders go to: C++ has many.
+ * Most unknown depths are at landing pads, which only unwinders reach: C++ has many.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ struct tally {
     size_t agree, unknown, wrong_cfi, differ;
 };
 
-struct followed { /* a module, and what the stages up to the walk have found */
+struct followed { /* a module, and the results of the stages before the walk */
     struct module *module;
     struct texts texts;
     struct states states;
@@ -67,7 +67,7 @@ static bool is_referred_to(const struct module *m, vaddr_t addr) {
     return false;
 }
 
-/* Parts of functions may look like functions where no symbol tells; nobody calls those. */
+/* Without symbols parts of functions may look like functions that no code calls. */
 static bool is_function(const struct code *code, uint32_t i) {
     const struct func *f = &code->funcs[i];
     const struct func_code *known = &code->by_func[i];
@@ -76,15 +76,15 @@ static bool is_function(const struct code *code, uint32_t i) {
             is_referred_to(code->module, f->body));
 }
 
-/* Where the CFA hangs on another register, which points at the stack pointer or above. */
+/* The CFA may depend on another register, which points at the stack pointer or above. */
 static bool agrees(const struct code *code, const struct cfa_row *row, int32_t depth) {
     if (!row || row->reg == CFA_EXPRESSION)
         return true;
     return row->reg == code->arch->sp_register ? row->offset == depth : depth >= row->offset;
 }
 
-/* A return with more than the return address on the stack: nobody unwinds from there, so nobody
- * found out (inline assembly; x25519_fe51_sqr of OpenSSL 3.0). */
+/* A return with more than the return address on the stack: inline assembly with wrong unwind
+ * information, which is never used (x25519_fe51_sqr of OpenSSL 3.0). */
 static bool is_wrong(const struct code *code, const struct transfer *t, const struct cfa_row *row) {
     return t->kind == INSN_RETURN && row->reg == code->arch->sp_register &&
            row->offset != code->arch->entry_cfa;

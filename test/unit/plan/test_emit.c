@@ -153,7 +153,7 @@ static void sites_of_a_selected_function(void **state) {
 
 static uint8_t selected[64], filtered[64];
 
-/* Only NAME and, if there is one, OTHER are selected; FILTER: when the caller calls them. */
+/* Selects only NAME and OTHER, if given; FILTER: only for calls from the caller. */
 static void select_two(const char *name, const char *other, bool filter) {
     memset(selected, 0, sizeof selected);
     uint32_t n = number_of(name), m = other ? number_of(other) : n;
@@ -167,7 +167,7 @@ static void select_two(const char *name, const char *other, bool filter) {
 
 static bool asks(const struct mark *m) { return m->variant & STUB_CALLER; }
 
-/* How many stubs there are of EVENT, all of which ask for the caller or do not. */
+/* The number of stubs of EVENT. All of them check the caller, or none does. */
 static size_t count_stubs(enum event_kind event, bool asking) {
     size_t count = 0;
     for (size_t i = 0; i < code.mark_count; i++) {
@@ -289,8 +289,8 @@ static void area_out_of_reach_is_an_error(void **state) {
 
 static bool is_missed(uint32_t function) { return code.missed[function / 8] >> function % 8 & 1; }
 
-/* The area is above all functions, and so far away that just the lower ones reach their
- * trampolines, which take more room than they do. */
+/* The area is above all functions, and so far away that only the lower ones reach it. Their
+ * trampolines need more room than there is. */
 static void functions_out_of_reach_are_missed(void **state) {
     (void)state;
     const uint64_t jump = UINT64_C(2) * GIGABYTE;
@@ -322,7 +322,7 @@ static void functions_out_of_reach_are_missed(void **state) {
     assert_true(traced > 0 && missed > 0);
 }
 
-/* Whether code of function I of the plan is patched by C at its start. */
+/* Whether C patches the start of function I. */
 static bool patches(const struct plan_code *c, uint32_t i) {
     for (size_t k = 0; k < c->patch_count; k++)
         if (c->patches[k].at == plan_function(fixture->named_plan, i)->addr)
@@ -330,8 +330,8 @@ static bool patches(const struct plan_code *c, uint32_t i) {
     return false;
 }
 
-/* Functions that one area has no room for, or does not reach, are served by a second one, with all
- * of their sites; and none by both. */
+/* A second area serves functions that the first has no room for, or does not reach, with all of
+ * their sites. No function is in both areas. */
 static void second_area_beyond_the_first(void **state) {
     (void)state;
     const struct plan *plan = fixture->named_plan;
@@ -378,8 +378,7 @@ static size_t missed_exits(const struct plan_code *c) {
     return sum;
 }
 
-/* Whether the code is of a function whose entry is patched, and not all of its ends, as WHOLE is.
- */
+/* Whether CODE patches the entry of a function, but not all of its ends, as WHOLE does. */
 static bool is_parted(const struct plan_code *whole, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)
         if (code.inexact[i] & code.beyond[i] & ~code.missed[i] & ~whole->inexact[i])
@@ -387,7 +386,7 @@ static bool is_parted(const struct plan_code *whole, size_t bytes) {
     return false;
 }
 
-/* Puts the area so far above that a function reaches it with its entry, but not with its end. */
+/* Puts the area so far above that a function reaches it from its entry, but not from its end. */
 static void emit_parted(const struct plan_code *whole, size_t bytes) {
     const uint64_t jump = UINT64_C(2) * GIGABYTE;
     const struct plan *plan = fixture->named_plan;
@@ -429,7 +428,7 @@ static void second_area_for_unreached_ends(void **state) {
     plan_code_done(&whole);
 }
 
-/* What the caller needs for each site leaves room for fewer of them. */
+/* The caller's memory for each site leaves room for fewer sites. */
 static void sites_in_the_callers_memory(void **state) {
     (void)state;
     const struct plan *plan = fixture->named_plan;
@@ -445,7 +444,7 @@ static void sites_in_the_callers_memory(void **state) {
     assert_true(code.area_used + code.sites * 100 <= request.area_size);
 }
 
-/* What a selection needs to be near is not all the text. */
+/* A selection needs to be near a part of the text only. */
 static void range_wanted_by_a_selection(void **state) {
     (void)state;
     const struct plan *plan = fixture->named_plan;
@@ -472,7 +471,7 @@ static void area_without_room_is_an_error(void **state) {
     }
 }
 
-/* Of all functions the first ones that fit have stubs, and the others are said to be missed. */
+/* The first functions that fit get stubs, and the others are reported as missed. */
 static void functions_without_room_are_missed(void **state) {
     (void)state;
     const struct plan *plan = fixture->named_plan;

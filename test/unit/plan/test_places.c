@@ -47,7 +47,7 @@ static void split_part_of_a_function(void **state) {
     assert_false(plan_is_before_entry(f->plan, split, rest));
 }
 
-/* Up to its first instruction, and past one that must stay where it is. */
+/* Before the entry event: up to the first movable instruction, past one that must stay. */
 static void place_before_the_entry(void **state) {
     (void)state;
     uint32_t ordinary = index_of("ordinary"), landing = index_of("landing");
@@ -60,18 +60,19 @@ static void place_before_the_entry(void **state) {
     assert_false(plan_is_before_entry(f->plan, landing, at + 6));
 }
 
-/* Its event is told before it, in the patch that covers it; or on the ways to it only. */
+/* After the exit event: the patch that covers the return records it, or patches on the ways to it
+ * do. */
 static void place_after_the_exit(void **state) {
     (void)state;
     size_t covered = 0, bare = 0;
     for (uint32_t i = 0; i < plan_function_count(f->plan); i++) {
         const struct plan_function *p = plan_function(f->plan, i);
         for (vaddr_t at = p->addr; at < p->addr + p->size; at++) {
-            bool told = fixture_patch_at(f, at) || fixture_patch_over(f, at);
+            bool patched = fixture_patch_at(f, at) || fixture_patch_over(f, at);
             if (plan_is_past_exit(f->plan, at))
-                bare += !told;
-            assert_false(told && plan_is_past_exit(f->plan, at));
-            covered += told;
+                bare += !patched;
+            assert_false(patched && plan_is_past_exit(f->plan, at));
+            covered += patched;
         }
     }
     assert_true(covered > 0);

@@ -1,6 +1,6 @@
 /*
- * Whole programs and libraries, planned, emitted, and checked by somebody else:
- * Capstone decodes every function and every trampoline anew.
+ * Whole programs and libraries are planned and emitted. Capstone, independent of spoor's decoder,
+ * then decodes every function and every trampoline anew.
  *
  *     test_programs FILE…          (files that do not exist are left out)
  */
@@ -23,11 +23,11 @@
 
 #define TESTS TEST(plans_of_real_programs)
 
-/* What must hold for one byte of a patch. */
+/* Facts about one byte of a patch. */
 enum {
-    FIRST = 1,    /* the first of a site's patch */
-    INSIDE = 2,   /* another byte of one, or of a hole */
-    MOVED = 4,    /* an instruction starts here that was moved, other than the first */
+    FIRST = 1,    /* the first byte of a site's patch */
+    INSIDE = 2,   /* another byte of a patch, or a byte of a hole */
+    MOVED = 4,    /* a moved instruction starts here, not the first one */
     BOUNDARY = 8, /* Capstone sees an instruction start here */
 };
 
@@ -104,7 +104,7 @@ static void close_file(void) {
 
 /* ---- the original code ---- */
 
-/* INSN at ADDR is moved or overwritten, in part or whole. */
+/* INSN at ADDR is moved, or overwritten in part or as a whole. */
 static void check_taken(const struct oracle_insn *in, vaddr_t addr) {
     uint8_t any = 0;
     for (uint8_t i = 0; i < in->size; i++)
@@ -126,14 +126,14 @@ static void check_flow(const struct oracle_insn *in, vaddr_t addr) {
         fail_at("a return address lies in a patch", addr);
 }
 
-/* Capstone 4 misreads some of AVX-512; over that the decoder under test leads. */
+/* Capstone 4 misreads some of AVX-512; there the decoder under test counts. */
 static uint8_t size_of_unknown(const uint8_t *bytes, size_t room, vaddr_t addr) {
     struct insn in;
     arch_for_machine(fixture.module->machine)->decode(bytes, room, addr, &in, NULL);
     return in.size;
 }
 
-/* PROVEN: to be code throughout; else it is only seen where instructions start. */
+/* PROVEN: all of it is code; otherwise only the starts of instructions are noted. */
 static void sweep(vaddr_t start, vaddr_t end, bool proven) {
     const uint8_t *bytes = module_bytes(fixture.module, start, end - start);
     for (vaddr_t at = start; bytes && at < end;) {
@@ -182,7 +182,7 @@ static void check_references(void) {
     }
     for (size_t i = 0; i < m->ref_count; i++) {
         const struct section *s = module_section_at(m, m->refs[i].from);
-        bool hint = s && !strcmp(s->name, "__mcount_loc"); /* test_sleds.c looks at these */
+        bool hint = s && !strcmp(s->name, "__mcount_loc"); /* test_sleds.c checks these */
         if (!hint && *byte_at(m->refs[i].target) & (INSIDE | MOVED))
             fail_at("a reference leads into a patch", m->refs[i].target);
     }
@@ -204,7 +204,7 @@ static void check_patch_order(void) {
             fail_at("a patch does not know what it replaces", p->at);
     }
 }
-/* A byte of the patch that is behind the window must be one of unreachable padding. */
+/* Bytes of a patch behind its window must be unreachable padding. */
 static void check_room(const struct patch *p) {
     if (p->size > p->window &&
         !route_is_dead(fixture.module, p->at, p->at + p->window, (unsigned)(p->size - p->window)))
@@ -228,7 +228,7 @@ static void check_hole(const struct patch *hole) {
         fail_at("a hole lies where control may come", hole->at);
 }
 
-/* What a patch's first instruction is, and where it leads on the way: that is its tier. */
+/* The tier follows from a patch's first instruction and the intermediate jump. */
 static enum tier check_way(const struct patch *p, const struct route *r) {
     struct oracle_insn jump;
     struct scene s = scene();
@@ -271,7 +271,7 @@ static void check_trampolines(void) {
         check_room(p);
         check_trampoline(p, r.offset);
     }
-    /* Each hole and each way is one site's. */
+    /* Each hole and each intermediate jump belongs to one site. */
     assert_int_equal(holes, tiers[TIER_HOP]);
     assert_int_equal(fixture.code.way_count, tiers[TIER_HOP] + tiers[TIER_PUN]);
     printf("%zu jumps, %zu hops, %zu puns on %zu islands\n", tiers[TIER_JUMP], tiers[TIER_HOP],
@@ -306,7 +306,7 @@ static bool is_missed(const uint8_t *missed, size_t function) {
     return missed[function / 8] >> function % 8 & 1;
 }
 
-/* Functions that are traced have an entry stub, and no others have. */
+/* Traced functions, and no others, have an entry stub. */
 static void check_missed_functions(void) {
     size_t stubs = 0, traced = 0;
     for (size_t i = 0; i < fixture.code.mark_count; i++) {
@@ -393,7 +393,7 @@ static void check_code(void) {
     check_missed_functions();
 }
 
-/* Once more, where nothing can be mapped where the first islands are. */
+/* Emits once more after the places of the first islands are taken. */
 static void take_islands(void) {
     const struct plan_code *c = &fixture.code;
     fixture.taken = mem_alloc(c->island_count * sizeof *fixture.taken + 1);

@@ -21,7 +21,7 @@
     TEST(entries_with_a_frame_refused)                                                             \
     TEST(shared_ends_at_equal_depth)                                                               \
     TEST(symbol_inside_a_function)                                                                 \
-    TEST(code_without_a_tie_refused)                                                               \
+    TEST(possibly_copied_code_refused)                                                             \
     TEST(linker_stub_with_data_refused)                                                            \
     TEST(data_or_half_described_code_refused)
 
@@ -140,7 +140,7 @@ static void symbol_inside_a_function(void **state) {
     assert_refused("inner", REFUSED_NO_CFI);
 }
 
-static void code_without_a_tie_refused(void **state) {
+static void possibly_copied_code_refused(void **state) {
     (void)state;
     assert_refused("might_be_copied", REFUSED_LOOSE);
     assert_refused("might_be_copied_too", REFUSED_LOOSE);

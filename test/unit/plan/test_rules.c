@@ -34,7 +34,7 @@
     TEST(branch_before_the_next_function)                                                          \
     TEST(stack_move_before_the_next_function)                                                      \
     TEST(conditional_tail_call_saves_flags)                                                        \
-    TEST(jump_away_at_another_depth)                                                               \
+    TEST(jump_to_another_stack_is_no_exit)                                                         \
     TEST(jump_to_the_own_entry)                                                                    \
     TEST(loop_head_entry_skips_the_red_zone)                                                       \
     TEST(flags_that_carry_arguments)                                                               \
@@ -72,7 +72,7 @@ static const struct plan_function *traced(const char *name) {
     return f;
 }
 
-/* NARROW: exits that have room for a hop or a pun only. */
+/* NARROW: exits with room for a hop or a pun only. */
 static void assert_exits(const struct plan_function *f, uint32_t jump, uint32_t narrow) {
     assert_int_equal(f->exits[TIER_JUMP], jump);
     assert_int_equal(f->exits[TIER_HOP] + f->exits[TIER_PUN], narrow);
@@ -87,7 +87,7 @@ static uint32_t all_exits(const struct plan_function *f) {
     return all;
 }
 
-/* Its entry has no room for a jump: one of the other tiers serves it. */
+/* The entry has no room for a jump, so another tier serves it. */
 static void assert_narrow(const char *name) {
     const struct plan_function *f = fixture_named(pic, name);
     assert_non_null(f);
@@ -306,7 +306,7 @@ static void conditional_tail_call_saves_flags(void **state) {
     assert_true(stub->variant & STUB_SAVE_FLAGS);
 }
 
-static void jump_away_at_another_depth(void **state) {
+static void jump_to_another_stack_is_no_exit(void **state) {
     (void)state;
     assert_exits(traced("leaves_for_good"), 0, 0);
 }

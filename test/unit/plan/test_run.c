@@ -146,7 +146,7 @@ struct stack {
     size_t depth;
 };
 
-/* Exits that lie too far from any room for puns are not patched here. */
+/* Exits too far from any room for puns are not patched here. */
 static bool is_exact_function(uint32_t i) {
     return plan_function(plan, i)->exact && !(code.inexact[i / 8] >> i % 8 & 1);
 }
@@ -157,7 +157,7 @@ static bool is_open(const struct stack *s, uint64_t sp) {
     return s->depth && event_sp(&s->open[s->depth - 1]) <= sp;
 }
 
-/* Closes frames below SP, and at SP when it is entered anew. */
+/* Closes frames below SP, and the one at SP at a new entry. */
 static void unwind(struct stack *s, uint64_t sp) {
     while (is_open(s, sp))
         assert_false(is_exact(&s->open[--s->depth]));

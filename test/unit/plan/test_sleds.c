@@ -21,7 +21,7 @@
     TEST(puns_borrow_no_sled_bytes)                                                                \
     TEST(nop_at_an_entry_is_a_pad)                                                                 \
     TEST(profiler_call_is_not_a_target)                                                            \
-    TEST(listed_place_without_a_call_is_a_target)
+    TEST(mislisted_profiler_call_is_a_target)
 
 enum { SLED_BYTES = 11, HEAD = 2, LANDING = 5, SLEDS = 18 };
 
@@ -76,7 +76,7 @@ static void return_event_before_its_sled(void **state) {
     assert_null(fixture_patch_at(sleds, sled));
     const struct mark *stub = fixture_stub(sleds, sled, EVENT_RETURN);
     assert_non_null(stub);
-    assert_false(stub->at_start); /* to go on there would pass the event by */
+    assert_false(stub->at_start); /* a thread that resumed there would skip the event */
     assert_true(fixture_is_free(sleds, sled));
 }
 
@@ -144,7 +144,7 @@ static void profiler_call_is_not_a_target(void **state) {
     assert_int_equal(function("profiled")->entry, TIER_JUMP);
 }
 
-static void listed_place_without_a_call_is_a_target(void **state) {
+static void mislisted_profiler_call_is_a_target(void **state) {
     (void)state;
     vaddr_t at = fixture_place(sleds, "at_lied_profiled");
     assert_true(fixture_is_free(sleds, at));

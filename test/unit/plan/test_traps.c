@@ -74,7 +74,7 @@ static void emit(struct trial *t, size_t islands, const uint8_t *without) {
     assert_int_equal(plan_emit(t->plan, &request, &t->code, NULL), 0);
 }
 
-/* The functions NAMES (NULL-terminated) are named by the user. */
+/* A trial whose user has named the functions NAMES (NULL-terminated). */
 static struct trial open_named(const char *const *names, size_t islands) {
     struct trial t = open_by(TIER_NONE);
     AUTO_FREE uint8_t *bits = bitmap_of(&t, names);
@@ -102,7 +102,7 @@ static vaddr_t place(const struct trial *t, const char *name) {
     return module_symbol_named(t->module, name)->addr;
 }
 
-/* A breakpoint stands at AT, which leads to the stub of AT. */
+/* A breakpoint at AT leads to the stub of AT. */
 static void assert_trap(const struct trial *t, vaddr_t at, const char *owner) {
     const struct trap *trap = trap_at(t, at);
     const struct patch *patch = NULL;

@@ -43,14 +43,14 @@ struct oracle_insn original_insn(vaddr_t addr) {
     return in;
 }
 
-/* Where a branch would be taken: a jump to its target, or that itself if it is a return. */
+/* Checks a taken branch: a jump to its target, or a return if the target is one. */
 static bool arrives(const struct walk *w, vaddr_t target, const struct oracle_insn *last) {
     bool leads = last->jump && last->direct && last->target == target;
     bool returns = last->ret && !strcmp(last->text, original_insn(target).text);
     return (leads || returns) && mark_of(w)->orig == target;
 }
 
-/* A branch to a return: the stub, and a return. */
+/* A branch to a return becomes the stub and a return. */
 static void check_return(struct walk *w, const struct oracle_insn *orig) {
     struct oracle_insn here = trampoline_insn(mark_of(w)->offset);
     if (!here.ret || !arrives(w, orig->target, &here) || mark_of(w)[-1].kind != MARK_STUB)
@@ -59,7 +59,7 @@ static void check_return(struct walk *w, const struct oracle_insn *orig) {
     w->done = true;
 }
 
-/* A conditional tail call, or a branch to a return: inverted branch, stub, and what it leads to. */
+/* A conditional tail call, or a branch to a return: inverted branch, stub, and the target. */
 static void check_conditional(struct walk *w, const struct oracle_insn *orig,
                               const struct oracle_insn *here) {
     uint32_t at = mark_of(w)->offset;
@@ -69,14 +69,14 @@ static void check_conditional(struct walk *w, const struct oracle_insn *orig,
     assert_int_equal(mark_of(w)->offset, at + here->size);
     w->mark++;
     struct oracle_insn last = trampoline_insn(mark_of(w)->offset);
-    bool rolls_back = mark_of(w)[-1].orig == w->orig; /* to where flags are needed once more */
+    bool rolls_back = mark_of(w)[-1].orig == w->orig; /* to where flags are needed again */
     if (!arrives(w, orig->target, &last) || (!saves && (!last.ret || rolls_back)))
         fail_at("a conditional tail call leads elsewhere", w->orig);
     if (here->target != trampoline_addr(mark_of(w)->offset + last.size))
         fail_at("an inverted branch skips too much or too little", w->orig);
 }
 
-/* loop, jmp over, jmp target */
+/* loop becomes: loop, jmp over, jmp target */
 static void check_loop(struct walk *w, const struct oracle_insn *orig,
                        const struct oracle_insn *here) {
     uint32_t at = mark_of(w)->offset + here->size;
@@ -103,7 +103,7 @@ static bool leads_like(const struct walk *w, const struct oracle_insn *orig,
            mark_of(w)->orig == strtoull(address, NULL, 16);
 }
 
-/* push of the return address, jmp target */
+/* call becomes: push of the return address, jmp target */
 static void check_call(struct walk *w, const struct oracle_insn *orig,
                        const struct oracle_insn *here) {
     uint32_t at = mark_of(w)->offset;
@@ -135,7 +135,7 @@ size_t mark_at(uint32_t offset) {
     return low;
 }
 
-/* A jump back to the own entry goes on behind the entry's stub. */
+/* A jump back to the function's own entry skips the entry's stub. */
 static bool passes_stub(const struct oracle_insn *orig, const struct oracle_insn *here) {
     enum { LANDING_BYTES = 4 };
     uint64_t offset = here->target - trampoline_addr(0);
@@ -152,7 +152,7 @@ static bool is_loop(const struct oracle_insn *in) {
     return !strncmp(in->text, "loop", 4) || strstr(in->text, "cxz");
 }
 
-/* What Capstone cannot judge must have been copied byte for byte. */
+/* Instructions unknown to Capstone must have been copied byte for byte. */
 static bool skip_unknown(struct walk *w) {
     const struct mark *k = mark_of(w);
     const uint8_t *bytes = module_bytes(fixture.module, w->orig, 1);
@@ -181,7 +181,7 @@ static bool is_back_jump(const struct walk *w) {
            here.jump && here.direct && here.target == w->orig;
 }
 
-/* One moved instruction, or the jump back. */
+/* Checks one moved instruction, or the jump back. */
 static void check_insn(struct walk *w) {
     const struct mark *k = mark_of(w);
     while (k->orig > w->orig &&

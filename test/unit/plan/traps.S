@@ -42,7 +42,7 @@ _start:
     ret
     done skips_a_prefix
 
-    function narrow_exit /* its first return is a branch target with another one behind it */
+    function narrow_exit /* its first return is a branch target, and another target follows */
     mov %rdi, %rax
     test %rdi, %rdi
     .globl narrow_branch
@@ -79,7 +79,7 @@ narrow_return:
     ret
     done breaks
 
-    function counts /* a jump by a counter is no exit that can be moved */
+    function counts /* a jump by a counter is an exit that cannot be moved */
     mov %rdi, %rcx
     mov %rdi, %rax
     .globl counting
@@ -90,7 +90,7 @@ counting:
 9:  mov $7, %eax
     ret
 
-    function puns /* leads where something can be mapped, if that is allowed */
+    function puns /* leads to an address that may be mapped, if that is permitted */
     lea 5(%rdi), %rax
 1:  mov $0x7f, %dl
     dec %rax

@@ -25,7 +25,7 @@
     PLAIN(no_answer_without_a_recording)                                                           \
     TEST(request_answered)                                                                         \
     TEST(client_and_server_agree)                                                                  \
-    TEST(silent_client_blocks_nobody)                                                              \
+    TEST(silent_client_blocks_no_other)                                                            \
     TEST(malformed_request_answered)                                                               \
     TEST(deferred_answer)                                                                          \
     TEST(one_listener_per_process)
@@ -56,7 +56,7 @@ static void request_round_trip(void **state) {
 static void check_refused(const char *bytes, size_t size) {
     struct request got;
     struct err err = {0};
-    AUTO_FREE char *exact = mem_alloc(size + 1); /* sanitizers see what is read beyond it */
+    AUTO_FREE char *exact = mem_alloc(size + 1); /* sanitizers detect reads beyond it */
     memcpy(exact, bytes, size);
     assert_true(request_unpack(exact, size, &got, &err) < 0);
     assert_string_equal(err.tag, "bad-request");
@@ -103,13 +103,13 @@ static void one_line_answers(void **state) {
 
 struct fixture {
     struct control *control;
-    unsigned obeyed;
+    unsigned answered;
     bool later;
 };
 
-static void obey(void *ctx, const struct request *request, struct control_answer *ret) {
+static void answer_with_name(void *ctx, const struct request *request, struct control_answer *ret) {
     struct fixture *f = ctx;
-    f->obeyed++;
+    f->answered++;
     *ret = (struct control_answer){.failed = request->command == REQUEST_RESUME, .later = f->later};
     snprintf(ret->text, sizeof ret->text, "%s", request_name(request->command));
 }
@@ -145,7 +145,7 @@ static void request_answered(void **state) {
     control_handle(f->control);
     control_handle(f->control);
     check_answered(fd, PAUSED, sizeof PAUSED);
-    assert_int_equal(f->obeyed, 1);
+    assert_int_equal(f->answered, 1);
 }
 
 static void client_and_server_agree(void **state) {
@@ -165,7 +165,7 @@ static void client_and_server_agree(void **state) {
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void silent_client_blocks_nobody(void **state) {
+static void silent_client_blocks_no_other(void **state) {
     struct fixture *f = *state;
     int silent[64], count = 0;
     while (count < 64 && (silent[count] = call()) >= 0)
@@ -174,7 +174,7 @@ static void silent_client_blocks_nobody(void **state) {
     control_handle(f->control);
     for (int i = 0; i < count; i++)
         close(silent[i]);
-    for (int i = 0; i < 64; i++) /* they are gone, in turn */
+    for (int i = 0; i < 64; i++) /* the client has gone; the next one is accepted */
         control_handle(f->control);
     AUTO_FD int fd = call();
     say(fd, PAUSE, sizeof PAUSE);
@@ -198,7 +198,7 @@ static void malformed_request_answered(void **state) {
     assert_int_equal(answer[sizeof REQUEST_VERSION], '1');
     assert_true(recv(large, answer, sizeof answer, 0) > (ssize_t)sizeof REQUEST_VERSION);
     assert_int_equal(answer[sizeof REQUEST_VERSION], '1');
-    assert_int_equal(f->obeyed, 0);
+    assert_int_equal(f->answered, 0);
 }
 
 static void deferred_answer(void **state) {
@@ -219,7 +219,7 @@ static void one_listener_per_process(void **state) {
     (void)state;
     struct control *second;
     struct err err = {0};
-    assert_true(control_open(getpid(), obey, NULL, &second, &err) < 0);
+    assert_true(control_open(getpid(), answer_with_name, NULL, &second, &err) < 0);
     assert_string_equal(err.tag, "control");
 }
 
@@ -235,7 +235,7 @@ static void no_answer_without_a_recording(void **state) {
 static int open_all(void **state) {
     struct fixture *f = mem_alloc(sizeof *f);
     *state = f;
-    return control_open(getpid(), obey, f, &f->control, NULL);
+    return control_open(getpid(), answer_with_name, f, &f->control, NULL);
 }
 
 static int close_all(void **state) {

@@ -1,3 +1,4 @@
+/* Reads the items of one stream of a finished trace. */
 #include "recorded.h"
 
 void recorded_thread(struct trace_writer *w, uint32_t stream) {

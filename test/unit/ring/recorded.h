@@ -4,14 +4,14 @@
 #include "../trace/support.h"
 
 struct recorded {
-    ARRAY(struct trace_item) items; /* of one stream, in order */
+    ARRAY(struct trace_item) items; /* the items of one stream, in order */
     uint64_t lost;
     bool ended;
 };
 
-/* Ends the trace at PATH and reads STREAM. */
+/* Finishes the trace at PATH and reads STREAM. */
 void recorded_read(struct trace_writer *w, const char *path, uint32_t stream, struct recorded *ret);
 void recorded_done(struct recorded *r);
 
-/* Announces a thread, so that its stream can be read. */
+/* Declares a thread, so that its stream can be read. */
 void recorded_thread(struct trace_writer *w, uint32_t stream);

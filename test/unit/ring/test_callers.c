@@ -21,11 +21,11 @@
 
 enum { WORDS = 64, MOST = 8 };
 
-static void put(struct stack_slice *s, uint32_t id, uint64_t told) {
-    assert_true(slice_take(s, &(struct trace_event){1, id << 2 | EVENT_CONTROL, told}));
+static void put(struct stack_slice *s, uint32_t id, uint64_t value) {
+    assert_true(slice_take(s, &(struct trace_event){1, id << 2 | EVENT_CONTROL, value}));
 }
 
-/* The slice that an entry here would leave: whatever is on the stack, its redzones too. */
+/* Makes the slice that an entry here would record: the stack, with redzones of sanitizers. */
 static __attribute__((noinline, no_sanitize("address"))) uint64_t
 slice_here(struct stack_slice *ret) {
     const uint64_t *frame = __builtin_frame_address(0); /* the caller's rbp, the return address */
@@ -60,7 +60,7 @@ static __attribute__((noinline)) uint32_t find_from_two(struct callers *c, struc
     return chain;
 }
 
-/* A trace of its own, of one chain: the first functions that it leads through are those of WANT. */
+/* Starts a trace and finds one chain; its first functions are WANT. */
 static __attribute__((noinline)) void
 check_round(struct callers *callers, uint32_t (*find_from)(struct callers *, struct chains *),
             const char *const *want) {
@@ -80,7 +80,7 @@ check_round(struct callers *callers, uint32_t (*find_from)(struct callers *, str
     scratch_free(steal(path));
 }
 
-/* Memory of one that is gone may be another one's. */
+/* The memory of a freed trace may be reused by another one. */
 static void separate_chains_per_trace(void **state) {
     static const char *const one[] = {"find_here", "find_from_one", NULL}, *const two[] = {
                                                                                "find_here",
@@ -97,7 +97,7 @@ static void separate_chains_per_trace(void **state) {
     callers_unref(callers);
 }
 
-/* The ring is read later than it was written: what was in a place then has been there all along. */
+/* The ring is read after it was written: a file that is mapped then was mapped all along. */
 static void newer_code_is_no_caller(void **state) {
     (void)state;
     const uint64_t sp = 0x7fff0000;
@@ -130,7 +130,7 @@ static void newer_code_is_no_caller(void **state) {
 
 enum { ASKED_ID = 70000, OTHER_ID };
 
-/* What ID's entry becomes behind SLICES beginnings of slices: its chain, or CHAIN_NONE. */
+/* The chain of ID's entry behind SLICES beginnings of slices, or CHAIN_NONE. */
 static uint32_t pass(struct callers *callers, struct chains *chains, int slices, uint32_t id) {
     struct stack_slice slice = {0};
     struct trace_event ret[CALLERS_EVENTS];
@@ -143,7 +143,8 @@ static uint32_t pass(struct callers *callers, struct chains *chains, int slices,
     return n == 2 ? (uint32_t)ret[0].sp : CHAIN_NONE;
 }
 
-/* A full ring has room for neither, or for one of the two, or gets room in between. */
+/* A full ring has room for neither slice nor entry, or for one of the two, or gets room in between.
+ */
 static void missed_callers_of_asked_functions(void **state) {
     (void)state;
     AUTO_FREE char *path = scratch_new();

@@ -61,7 +61,7 @@ static uint8_t *new_code(uint32_t ring_bytes, enum overflow overflow) {
     return code;
 }
 
-/* Which kind of event comes next: made up, but the same each time. */
+/* The kind of the next event: random, but the same in each run. */
 static unsigned next_kind(uint64_t *x) {
     *x = *x * 6364136223846793005u + 1442695040888963407u;
     return *x >> 58;
@@ -85,7 +85,7 @@ struct rig {
     struct trace_writer *writer;
     struct drain *drain;
     struct slab *slab;
-    uint8_t *target; /* the slab as its "target" maps it */
+    uint8_t *target; /* the slab as the "target" maps it */
     uint8_t *code;
     int hook_event;
     bool limitless;
@@ -154,7 +154,7 @@ static void *run_producer(void *arg) {
     return NULL;
 }
 
-/* Writes COUNT events in a thread of its own, to its end. */
+/* Writes COUNT events in a new thread, and waits for its end. */
 static void produce_in_thread(struct rig *g, struct lane_handle *handle, uint64_t sequence,
                               size_t count) {
     struct producer p = {g, handle, sequence, count, 0};
@@ -171,7 +171,7 @@ static void check_ticks(const struct recorded *r) {
         assert_true(r->items.at[i].ticks >= r->items.at[i - 1].ticks);
 }
 
-/* The items are the last of COUNT events of the sequence. */
+/* The items are the last of the sequence's COUNT events. */
 static void check_sequence(const struct recorded *r, uint64_t sequence, size_t count) {
     assert_true(r->items.count <= count);
     for (size_t i = 0; i < count; i++) {
@@ -261,7 +261,7 @@ static void reused_lanes_without_old_events(void **state) {
 
 /* ---- incomplete ---- */
 
-/* Whether the items are some of the sequence, in its order. */
+/* Checks that the items are a part of the sequence, in its order. */
 static void check_some(const struct recorded *r, uint64_t sequence, size_t count) {
     size_t at = 0;
     for (size_t i = 0; i < count && at < r->items.count; i++) {
@@ -290,7 +290,7 @@ static void dropped_events_counted(void **state) {
 
 static void newest_events_kept_on_overwrite(void **state) {
     (void)state;
-    const size_t room = SMALL_RING / EVENT_BYTES - 1; /* one slot may have been begun anew */
+    const size_t room = SMALL_RING / EVENT_BYTES - 1; /* one slot may have been started again */
     const size_t counts[] = {10, room, room + 1, room + 2, 5000};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const size_t kept = counts[i] < room ? counts[i] : room;
@@ -328,7 +328,7 @@ static void kept_events_keep_their_times(void **state) {
     rig_free(g);
 }
 
-/* Leaves the lane as a thread does that is killed before it commits its newest slot. */
+/* Leaves the lane as a thread that is killed before it commits its newest slot. */
 static void reserve(struct lane_handle *handle) {
     while (handle->lane->head >= __atomic_load_n(&handle->lane->limit, __ATOMIC_ACQUIRE))
         sched_yield();
@@ -365,7 +365,7 @@ static void unwritten_slot_not_read(void **state) {
     }
 }
 
-/* ---- lanes that somebody has written over ---- */
+/* ---- lanes that the program has overwritten ---- */
 
 static void await_drained(const struct lane_handle *handle) {
     while (__atomic_load_n(&handle->lane->limit, __ATOMIC_ACQUIRE) !=
@@ -398,10 +398,10 @@ static void impossible_head(void **state) {
     expect_draining_goes_on(2 * SMALL_RING);
 }
 
-/* ---- the hook ---- */
+/* ---- frames ---- */
 
-/* Of function 1's call only the return is seen: that it is not too deep, but what it called is,
- * shows by the frames. */
+/* Of function 1's call only the return is recorded. The frames show that it is not too deep, but
+ * that its callees are. */
 static void lane_of_a_running_thread_waits_for_frames(void **state) {
     (void)state;
     enum { DEPTH_ONE = 1 };

@@ -10,25 +10,25 @@
 
 #define HOUR ((uint64_t)3000000000 * 3600)
 
-/* Looks as the drainer does, every HOUR, while a thread writes one event now and then. */
-struct life {
+/* Reads the clock as the drainer does, every HOUR, while a thread writes an event now and then. */
+struct timeline {
     struct epochs epochs;
     struct event ring[4096];
     uint64_t written[4096], head, now;
 };
 
-static void write_event(struct life *l) {
+static void write_event(struct timeline *l) {
     l->written[l->head / EVENT_BYTES] = l->now;
     l->ring[l->head / EVENT_BYTES] = event_make(l->now, 4, 0x7ffc00001000);
     l->head += EVENT_BYTES;
 }
 
-static void pass(struct life *l, uint64_t ticks) {
+static void pass(struct timeline *l, uint64_t ticks) {
     l->now += ticks;
     epochs_look(&l->epochs, l->head, l->now);
 }
 
-static void check(const struct life *l) {
+static void check(const struct timeline *l) {
     for (uint64_t tail = 0; tail < l->head; tail += EVENT_BYTES) {
         struct epoch e = epochs_of(&l->epochs, tail);
         assert_true(e.head > tail);
@@ -37,14 +37,14 @@ static void check(const struct life *l) {
     }
 }
 
-static struct life *begin(uint64_t now) {
-    struct life *l = mem_alloc(sizeof *l);
+static struct timeline *begin(uint64_t now) {
+    struct timeline *l = mem_alloc(sizeof *l);
     l->now = now;
     epochs_begin(&l->epochs, now);
     return l;
 }
 
-static void end(struct life *l) {
+static void end(struct timeline *l) {
     check(l);
     ARRAY_FREE(&l->epochs.notes);
     free(l);
@@ -52,7 +52,7 @@ static void end(struct life *l) {
 
 static void dates_of_a_busy_thread(void **state) {
     (void)state;
-    struct life *l = begin(77 * HOUR);
+    struct timeline *l = begin(77 * HOUR);
     for (int i = 0; i < 1000; i++) {
         write_event(l);
         pass(l, HOUR);
@@ -63,7 +63,7 @@ static void dates_of_a_busy_thread(void **state) {
 
 static void dates_of_an_idle_thread(void **state) {
     (void)state;
-    struct life *l = begin(5);
+    struct timeline *l = begin(5);
     for (int i = 0; i < 50; i++) {
         for (int k = 0; k < i % 8; k++) {
             write_event(l);
@@ -77,7 +77,7 @@ static void dates_of_an_idle_thread(void **state) {
 
 static void no_notes_of_an_idle_thread(void **state) {
     (void)state;
-    struct life *l = begin(5);
+    struct timeline *l = begin(5);
     write_event(l);
     for (int i = 0; i < 1000; i++)
         pass(l, HOUR);

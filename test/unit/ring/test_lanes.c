@@ -20,7 +20,7 @@
     TEST(unmappable_memory_makes_no_slab)                                                          \
     TEST(sink_is_never_full)                                                                       \
     TEST(sink_events_counted)                                                                      \
-    TEST(event_put_as_by_the_thread)                                                               \
+    TEST(event_written_for_a_thread)                                                               \
     TEST(full_ring_drops_and_counts)                                                               \
     TEST(full_ring_waits_for_room)                                                                 \
     TEST(owner_killed)                                                                             \
@@ -48,7 +48,7 @@ static struct slab *new_slab(void) {
 
 static bool is_mapped(const void *p) { return msync((void *)p, 1, MS_ASYNC) == 0; }
 
-/* ---- taking and giving back ---- */
+/* ---- lanes taken and returned ---- */
 
 static void lanes_taken_once_and_apart(void **state) {
     (void)state;
@@ -78,7 +78,7 @@ static void new_lane_for_each_thread(void **state) {
     memset(handle->lane, 0xff, sizeof *handle->lane);
     handle->tail = handle->lost = 99;
     struct lane_handle *again = slab_take(s, 2, false);
-    assert_ptr_equal(again, handle); /* it was never made active */
+    assert_ptr_equal(again, handle); /* the lane was never active */
     assert_int_equal(handle->lane->head, 0);
     assert_int_equal(handle->lane->lost, 0);
     assert_int_equal(handle->lane->hook, 0);
@@ -104,13 +104,13 @@ static void slab_lives_until_released_and_read(void **state) {
     assert_true(is_mapped(memory));
     slab_unref(s);
     slabs_reap();
-    assert_true(is_mapped(memory)); /* the drainer may still read */
+    assert_true(is_mapped(memory)); /* the drainer may still read this memory */
     atomic_store(&handle->state, LANE_FREE);
     slabs_reap();
     assert_false(is_mapped(memory));
 }
 
-/* The drainer asks it for each lane whether a thread waits that has none. */
+/* The drainer asks the sink of each lane whether a thread without a lane waits. */
 static void sink_outlives_lanes_that_use_it(void **state) {
     (void)state;
     struct slab *first = new_slab(), *second = new_slab();
@@ -178,7 +178,7 @@ static void sink_events_counted(void **state) {
 
 /* ---- events on behalf of a thread ---- */
 
-static void event_put_as_by_the_thread(void **state) {
+static void event_written_for_a_thread(void **state) {
     (void)state;
     struct slab *s = new_slab();
     struct lane_handle *handle = slab_take(s, 1, false);
@@ -237,7 +237,7 @@ struct owner {
     void (*end)(void);
 };
 
-static int own(void *arg) {
+static int own_slabs(void *arg) {
     struct owner *o = arg;
     for (int i = 0; i < SLABS; i++)
         if (!slab_new(o->fds[i], AT, RING, slab_lane_count(RING, 0)))
@@ -253,8 +253,8 @@ static void wait_to_be_killed(void) {
 }
 static void exit_at_once(void) { _exit(3); }
 
-/* A target writes over all it can reach. */
-static int own_while_somebody_scribbles(void *arg) {
+/* A target overwrites all memory that it can reach. */
+static int own_overwritten_slabs(void *arg) {
     struct owner *o = arg;
     for (int i = 0; i < SLABS; i++) {
         struct slab *s = slab_new(o->fds[i], AT, RING, slab_lane_count(RING, 0));
@@ -292,20 +292,20 @@ static void expect_owner_died(int (*body)(void *), void (*end)(void)) {
 
 static void owner_killed(void **state) {
     (void)state;
-    expect_owner_died(own, wait_to_be_killed);
+    expect_owner_died(own_slabs, wait_to_be_killed);
 }
 
 static void owner_exits(void **state) {
     (void)state;
-    expect_owner_died(own, exit_at_once);
+    expect_owner_died(own_slabs, exit_at_once);
 }
 
 static void owner_killed_after_slabs_were_overwritten(void **state) {
     (void)state;
-    expect_owner_died(own_while_somebody_scribbles, wait_to_be_killed);
+    expect_owner_died(own_overwritten_slabs, wait_to_be_killed);
 }
 
-static int own_and_give_one_up(void *arg) {
+static int own_slabs_and_give_one_up(void *arg) {
     struct owner *o = arg;
     struct slab *first = slab_new(o->fds[0], AT, RING, slab_lane_count(RING, 0));
     slab_new(o->fds[1], AT, RING, slab_lane_count(RING, 0));
@@ -322,7 +322,7 @@ static void chain_without_a_removed_slab(void **state) {
     o.fds[0] = new_memory();
     o.fds[1] = new_memory();
     uint32_t *word = mmap(NULL, 4096, PROT_READ, MAP_SHARED, o.fds[1], 0);
-    pid_t pid = child_start(own_and_give_one_up, &o);
+    pid_t pid = child_start(own_slabs_and_give_one_up, &o);
     await_word(o.ready);
     kill(pid, SIGKILL);
     child_end(pid);

@@ -10,7 +10,7 @@
     TEST(new_slot_read_after_writing)                                                              \
     TEST(unwritten_slot_blocks_nothing)                                                            \
     TEST(slot_of_the_last_lap_not_read)                                                            \
-    TEST(slot_after_the_head_may_be_begun)                                                         \
+    TEST(slot_behind_the_head_not_trusted)                                                         \
     TEST(ring_copy_order_and_bounds)                                                               \
     TEST(open_calls_in_an_image)
 
@@ -26,7 +26,7 @@ static struct lane_handle new_ring(void) {
 
 static void reserve(struct lane_handle *s) { s->lane->head += EVENT_BYTES; }
 
-/* As a stub does it. */
+/* Writes an event as a stub does. */
 static void write_event(struct lane_handle *s, uint64_t ticks) {
     uint64_t at = s->lane->head & (RING - 1);
     reserve(s);
@@ -47,7 +47,8 @@ static void new_slot_read_after_writing(void **state) {
     }
 }
 
-/* A handler jumped away between the two stores of a stub; or somebody has written over the head. */
+/* A handler jumped away between the two stores of a stub, or the program has overwritten the head.
+ */
 static void unwritten_slot_blocks_nothing(void **state) {
     (void)state;
     static const uint64_t clocks[] = {1000000, LATE};
@@ -70,7 +71,7 @@ static void slot_of_the_last_lap_not_read(void **state) {
     assert_int_equal(ring_head(&s, 0, LATE), head);
 }
 
-static void slot_after_the_head_may_be_begun(void **state) {
+static void slot_behind_the_head_not_trusted(void **state) {
     (void)state;
     struct lane_handle s = new_ring();
     struct event copy[ROOM];
@@ -93,7 +94,7 @@ static void ring_copy_order_and_bounds(void **state) {
     for (uint64_t i = from; i < head; i += EVENT_BYTES)
         assert_int_equal(copy[(i - from) / EVENT_BYTES].clock_sp >> 16, 1 + i / EVENT_BYTES);
     for (uint64_t i = 0; i < 10; i++)
-        write_event(&s, 1000 + i); /* while it is being copied */
+        write_event(&s, 1000 + i); /* while the ring is copied */
     assert_int_equal(ring_copy(&s, from, head, copy), from + 10 * EVENT_BYTES);
     for (uint64_t i = 0; i < ROOM; i++)
         write_event(&s, 2000 + i);

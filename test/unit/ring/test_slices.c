@@ -25,8 +25,8 @@
 
 enum { SP = 0x7000, END = SP + 64, FUNCTION = 5 };
 
-static bool take(struct stack_slice *s, uint32_t id, uint64_t told) {
-    return slice_take(s, &(struct trace_event){1, id << 2 | EVENT_CONTROL, told});
+static bool take(struct stack_slice *s, uint32_t id, uint64_t value) {
+    return slice_take(s, &(struct trace_event){1, id << 2 | EVENT_CONTROL, value});
 }
 
 static void put_whole(struct stack_slice *s) {
@@ -63,7 +63,7 @@ static void restarted_slice_forgets_earlier_words(void **state) {
     struct stack_slice s = {0};
     put_whole(&s);
     take(&s, SLICE_BEGIN, 0);
-    assert_int_equal(slice_bytes(&s, SP), 0); /* there was no room for more */
+    assert_int_equal(slice_bytes(&s, SP), 0); /* the slice had no room for more */
     take(&s, SLICE_END, END);
     take(&s, SLICE_WORD, 0x403000);
     assert_int_equal(slice_bytes(&s, SP), 64);
@@ -110,8 +110,8 @@ static void slices_fit_half_a_ring(void **state) {
     }
 }
 
-static struct event slot(uint32_t id, uint64_t told) {
-    return event_make(1, id << 2 | EVENT_CONTROL, told);
+static struct event slot(uint32_t id, uint64_t value) {
+    return event_make(1, id << 2 | EVENT_CONTROL, value);
 }
 
 static void slot_count_before_a_slice(void **state) {
@@ -122,7 +122,7 @@ static void slot_count_before_a_slice(void **state) {
     assert_int_equal(slice_slots_before(cut, 5, 1000), 38);
     assert_int_equal(slice_slots_before(cut, 3, 40), 38); /* no slice begins there */
     assert_int_equal(slice_slots_before(cut, 0, 40), 40);
-    assert_int_equal(slice_slots_before(cut, 3, 1), 0); /* not by our agent */
+    assert_int_equal(slice_slots_before(cut, 3, 1), 0); /* not written by spoor's agent */
 }
 
 static void equal_chains_share_a_number(void **state) {

@@ -30,14 +30,14 @@ static struct stack_ranges all;
 
 static void forget(void) { memset(&all, 0, sizeof all); }
 
-/* Whose the lane is that the agent finds there; 0: nobody's. */
+/* The lane that the agent finds at this pointer and stack pointer; 0: none. */
 static uint64_t lane_at(uint64_t pointer, uint64_t sp) {
     uint64_t lane = 0;
     for (size_t i = 0; i < all.count; i++) {
         const struct lane_stack_range *s = &all.at[i];
         if (s->thread_pointer != pointer || sp < s->low || sp >= s->high)
             continue;
-        assert_true(!lane || lane == s->lane); /* no place is of two */
+        assert_true(!lane || lane == s->lane); /* no place belongs to two lanes */
         lane = s->lane;
     }
     return lane;
@@ -58,11 +58,11 @@ static void thread_found_by_its_stack(void **state) {
     assert_int_equal(lane_at(POINTER, 0x7ffe0000 - 8 * PAGE), 0);
     assert_int_equal(lane_at(POINTER, 0x7ffe0000 - PAGE), A);
     assert_int_equal(lane_at(POINTER, 0x500000 - PAGE), B);
-    assert_int_equal(lane_at(POINTER, 0x500001), 0); /* it has begun there */
+    assert_int_equal(lane_at(POINTER, 0x500001), 0); /* the other thread has begun there */
     assert_int_equal(lane_at(OTHER, 0x500000 - PAGE), C);
 }
 
-/* Nobody comes nearer than half-way, wherever the others have begun and gone. */
+/* A range reaches at most half-way to other stacks, wherever they have begun and ended. */
 static void neighbouring_stacks(void **state) {
     (void)state;
     struct stopped_thread threads[] = {
@@ -79,7 +79,7 @@ static void neighbouring_stacks(void **state) {
     assert_int_equal(lane_at(POINTER, 0x10a00), B);
 }
 
-/* A stack in the frame of who made the thread: what is above it is the maker's as well. */
+/* A stack in the frame of the thread's maker: the stack above it is the maker's. */
 static void stack_within_another_frame(void **state) {
     (void)state;
     struct stopped_thread threads[] = {{POINTER, A, 0x100000, 0}, {POINTER, B, 0x110000, 0x110000}};
@@ -117,7 +117,7 @@ static void distant_stacks(void **state) {
     assert_int_equal(lane_at(POINTER, 0x500000), 0);
 }
 
-/* What two do on one stack is told of neither. */
+/* Events of two threads on one stack belong to neither. */
 static void thread_on_a_foreign_stack(void **state) {
     (void)state;
     struct stopped_thread threads[] = {{POINTER, A, 0x100000, 0}, {POINTER, B, 0x500000, 0}};

@@ -42,7 +42,7 @@ struct drawing {
 
 static uint64_t stack_start(int stack) { return NATIVE - (uint64_t)stack * 16 * STACK_BYTES; }
 
-/* The next event of a drawing; false: none yet. */
+/* Draws one letter; returns whether it makes an event. */
 static bool draw(struct drawing *d, char c, struct trace_event *ret) {
     enum { FRAME_BYTES = 64 };
     d->now += c == '.' ? TICKS + 1 : 1;
@@ -77,8 +77,8 @@ static void check_order(const struct recorded *r) {
         assert_true(r->items.at[i - 1].ticks <= r->items.at[i].ticks);
 }
 
-/* WANT has no dots, and "!" where a call is left without an exit; each event must have the time it
- * has in GOT's drawing. */
+/* WANT has no dots, and "!" where a call is left without an exit. Each event must have its time in
+ * GOT's drawing. */
 static void check_items(const struct recorded *r, const char *want) {
     char got[256] = "";
     for (size_t i = 0; i < r->items.count && i < sizeof got - 1; i++) {
@@ -93,7 +93,7 @@ static void check_items(const struct recorded *r, const char *want) {
 static void check_times(const struct recorded *r, const struct trace_event *events, size_t count) {
     for (size_t i = 0; i < r->items.count; i++) {
         const struct trace_item *item = &r->items.at[i];
-        bool found = item->event == EVENT_CONTROL; /* at the time of what showed it */
+        bool found = item->event == EVENT_CONTROL; /* the time of the event that showed its end */
         for (size_t k = 0; k < count && !found; k++)
             found = events[k].ticks == item->ticks && events[k].sp == item->sp &&
                     events[k].site == (item->id << 2 | item->event);
@@ -154,7 +154,7 @@ static void callers_of_long_calls_kept(void **state) {
     expect(0, TICKS, "a.bBcdD.CA", "acCA");
 }
 
-/* Letters as in a drawing; "<n" is the number of the chain that the next entry has. */
+/* Letters as in a drawing; "<n": the next entry has chain n. */
 static void expect_chains(uint64_t threshold, const char *want) {
     enum { HIGHEST = NATIVE - 64, LENGTH = 10 };
     const struct trace_event events[] = {{1, (uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL, 1},
@@ -214,7 +214,7 @@ static void long_calls_without_return(void **state) {
     expect(0, TICKS, "a.bcAdD", "aA");
 }
 
-/* A call that is long ends while a younger one of another stack is open. */
+/* A long call ends while a younger call on another stack is open. */
 static void interleaved_stacks_in_order(void **state) {
     (void)state;
     expect(0, TICKS, "a.1b0A1.B", "abAB");
@@ -246,15 +246,15 @@ static void many_events_in_order(void **state) {
     scratch_free(steal(path));
 }
 
-/* ---- what was open before ---- */
+/* ---- calls that were open before ---- */
 
 struct frames_play {
     struct drawing d;
     struct thin *thin;
 };
 
-/* Feeds the part of a drawing that is in brackets: these are open, and no others. */
-static const char *stand(struct frames_play *p, const char *c) {
+/* Feeds the part of a drawing in brackets: these calls are open, and no others. */
+static const char *feed_frames(struct frames_play *p, const char *c) {
     enum { FRAME_BYTES = 64 };
     struct trace_frame list[16];
     struct trace_frames f = {.ticks = ++p->d.now, .frames = list};
@@ -272,7 +272,7 @@ static void feed_drawing(struct frames_play *p, const char *drawing) {
     for (const char *c = drawing; *c; c++) {
         struct trace_event event;
         if (*c == '[')
-            c = stand(p, c + 1);
+            c = feed_frames(p, c + 1);
         else if (*c == '|')
             thin_share(p->thin);
         else if (draw(&p->d, *c, &event))
@@ -280,7 +280,7 @@ static void feed_drawing(struct frames_play *p, const char *drawing) {
     }
 }
 
-/* A trace as a drawing, "?" for a loss. */
+/* Compares a trace with a drawing in which "?" is a loss. */
 static void check_drawn(const char *path, const char *want) {
     struct trace_reader *r = must_open_reader(path);
     struct trace_cursor *c;
@@ -309,7 +309,8 @@ static void check_drawn(const char *path, const char *want) {
     assert_string_equal(got, want);
 }
 
-/* HELD comes before it is known what was open; NULL: that is known at once, or never. */
+/* HELD are events that come before the open calls are known; NULL: these are known at once, or
+ * never. */
 static void expect_frames(struct thin_options options, const char *held, const char *drawing,
                           const char *want) {
     AUTO_FREE char *path = scratch_new();

@@ -19,7 +19,7 @@
 
 enum { RING = 4096, ROOM = RING / EVENT_BYTES };
 enum { OTHER = 1, ENTERED, LONG, BOTH, COUNT };
-enum { LIMIT = 1000 }; /* ticks; for LONG and BOTH */
+enum { LIMIT = 1000 }; /* ticks; the limit of LONG and BOTH */
 #define STACK_LOW UINT64_C(0x7ffc00000000)
 #define TOP (STACK_LOW + 0x10000)
 #define FIBER UINT64_C(0x550000010000)
@@ -61,7 +61,7 @@ static void end(struct scene *s) {
     free(s);
 }
 
-/* AFTER ticks later. */
+/* An event AFTER ticks later. */
 static void event(struct scene *s, unsigned after, uint32_t id, enum event_kind kind, uint64_t sp) {
     s->now += after;
     ring_of(&s->handle)[(s->handle.lane->head & (RING - 1)) / EVENT_BYTES] =
@@ -132,10 +132,10 @@ static void unwound_calls_have_ended(void **state) {
     event(s, 2 * LIMIT, OTHER, EVENT_CONTROL, TOP - 32); /* a landing pad of OTHER */
     expect(s, 1, "long");
     event(s, 1, LONG, EVENT_ENTRY, TOP - 64);
-    event(s, 2 * LIMIT, OTHER, EVENT_ENTRY, TOP - 64); /* an exit that is not seen */
+    event(s, 2 * LIMIT, OTHER, EVENT_ENTRY, TOP - 64); /* an unobserved exit */
     expect(s, 1, "long");
     event(s, 1, LONG, EVENT_ENTRY, TOP - 128);
-    event(s, 2 * LIMIT, OTHER, EVENT_RETURN, TOP); /* what OTHER calls went by longjmp */
+    event(s, 2 * LIMIT, OTHER, EVENT_RETURN, TOP); /* longjmp has left OTHER's callees */
     expect(s, 1, "long");
     end(s);
 }
@@ -144,7 +144,7 @@ static void return_of_another_function_ends_a_call(void **state) {
     (void)state;
     struct scene *s = begin();
     event(s, 1, LONG, EVENT_ENTRY, TOP);
-    event(s, 2 * LIMIT, OTHER, EVENT_RETURN, TOP); /* code that both share */
+    event(s, 2 * LIMIT, OTHER, EVENT_RETURN, TOP); /* code shared by both functions */
     expect(s, 1, "long");
     end(s);
 }
@@ -172,7 +172,7 @@ static void overwritten_events_counted(void **state) {
     expect(s, 0, NULL);
     for (int i = 0; i < 2 * ROOM; i++)
         event(s, LIMIT, OTHER, i % 2 ? EVENT_RETURN : EVENT_ENTRY, TOP - 64);
-    event(s, LIMIT, LONG, EVENT_RETURN, TOP); /* perhaps of a later call */
+    event(s, LIMIT, LONG, EVENT_RETURN, TOP); /* perhaps it belongs to a later call */
     watch_look(s->watch, &s->handle, &s->table, &s->seen);
     assert_int_equal(s->seen.hits, 0);
     assert_int_equal(s->seen.fill, 100);

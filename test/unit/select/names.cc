@@ -12,7 +12,7 @@ template <typename T> __attribute__((noinline)) T shaped(T x) { return x * 9 + 4
 __attribute__((noinline)) int operator+(const Thing &, int x) { return x * 11 + 5; }
 } // namespace space
 
-// Its return leads to what it was given, not to its caller: never traced.
+// Returns to its argument, not to its caller: never traced.
 asm(".text; .type plain_impossible, @function; plain_impossible: push %rdi; ret; "
     ".size plain_impossible, . - plain_impossible");
 

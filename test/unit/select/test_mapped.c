@@ -48,7 +48,7 @@ static void make_file(const char *path, char letter) {
     close(fd);
 }
 
-/* Maps all but the first page; keeps the file open if *ARG says so. */
+/* Maps all of a file but its first page; keeps the file open if *ARG is true. */
 static int map_file(void *arg) {
     int fd = open(shared->mapped, O_RDONLY | O_CLOEXEC);
     if (mmap(NULL, SIZE - PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, PAGE) == MAP_FAILED)
@@ -67,7 +67,7 @@ struct trial {
     enum become become;
 };
 
-static void meddle(enum become become) {
+static void change_file(enum become become) {
     if (become == REMOVED || become == REWRITTEN)
         unlink(shared->mapped);
     if (become == REWRITTEN)
@@ -78,7 +78,7 @@ static void meddle(enum become become) {
     }
 }
 
-/* 1: the mapped file was found, 2: it was not, 3: another one was. */
+/* 1: the mapped file was opened, 2: no file was, 3: another file was. */
 static int try_open(struct trial *t) {
     struct maps maps;
     struct stat st;
@@ -87,7 +87,7 @@ static int try_open(struct trial *t) {
     make_file(shared->mapped, 'a');
     pid_t pid = child_start(map_file, &t->open);
     await_word(&shared->ready);
-    meddle(t->become);
+    change_file(t->become);
     assert_int_equal(maps_read(pid, &maps, NULL), 0);
     maps_use_former_names(&maps);
     const struct map *map = NULL;
@@ -106,7 +106,7 @@ static int try_open(struct trial *t) {
 static int try_as_nobody(void *arg) {
     if (getuid() == 0 && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))
         return 4;
-    prctl(PR_SET_DUMPABLE, 1); /* which that has taken back */
+    prctl(PR_SET_DUMPABLE, 1); /* setuid() has cleared it */
     return try_open(arg);
 }
 
@@ -129,7 +129,7 @@ static void expect(bool open, enum become become, int outcome) {
 
 static void try_all(void) {
     expect(false, STAYS, 1);
-    expect(false, COPIED, 1); /* the contents tell, where inodes may not */
+    expect(false, COPIED, 1); /* the contents decide where inodes cannot */
     expect(false, REMOVED, 2);
     expect(false, REPLACED, 2);
     expect(false, REWRITTEN, 2);
@@ -187,7 +187,7 @@ static int next_stop(pid_t pid) {
     return status;
 }
 
-/* Starts a program and stops it at its end, when all of it has been relocated. */
+/* Starts a program and stops it at its exit, when all of it has been relocated. */
 static pid_t run_to_end(const char *name) {
     shared->ready = 0;
     pid_t pid = child_start(run_fixture, (void *)name);
@@ -208,7 +208,7 @@ static bool is_stub(const struct module *m, vaddr_t addr) {
     return s && s->plt;
 }
 
-/* Slots of a program at a fixed address lead to stubs until they are filled. */
+/* Slots of a program at a fixed address point to stubs until they are filled. */
 static void compare_refs(const struct module *file, const struct module *memory) {
     size_t at = 0;
     for (size_t i = 0; i < file->ref_count; i++) {
@@ -225,7 +225,7 @@ static void compare_refs(const struct module *file, const struct module *memory)
         assert_int_equal(file->ref_count, memory->ref_count);
 }
 
-/* But for where the file's header tells of sections. */
+/* Equal except for the section fields in the file's header. */
 static void compare_segment(const struct segment *file, const struct segment *memory) {
     size_t skip = file->offset ? 0 : sizeof(Elf64_Ehdr);
     if (!file->writable)
@@ -252,7 +252,7 @@ static void compare(const struct module *file, const struct module *memory) {
     compare_refs(file, memory);
 }
 
-/* Each file that PID runs, from memory and from disk. Returns how many there are. */
+/* Compares each file that PID runs, read from memory and from disk. Returns their number. */
 static size_t compare_all(pid_t pid) {
     struct maps maps;
     size_t files = 0;
@@ -286,7 +286,7 @@ static void loaded_image_equals_the_file(void **state) {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         AUTO_FREE char *path = mem_printf("%s/%s", FIXTURES, programs[i].name);
         if (access(path, X_OK) < 0)
-            continue; /* the tools for it are not here */
+            continue; /* the tools to build it are missing */
         pid_t pid = run_to_end(programs[i].name);
         assert_true(compare_all(pid) >= programs[i].files);
         thread_continue(pid, 0);

@@ -11,13 +11,13 @@
 #define TESTS                                                                                      \
     TEST(function_patched_in_one_place)                                                            \
     TEST(function_patched_nowhere_refused)                                                         \
-    TEST(exits_exact_in_every_place)                                                               \
+    TEST(exactness_needs_every_load_place)                                                         \
     TEST(trap_in_one_place)                                                                        \
     TEST(unreachable_exits_have_no_tier)
 
 enum { MOST_BYTES = 64 };
 
-struct place { /* where it is loaded: numbers of functions, −1 for none */
+struct place { /* where the module is loaded: numbers of functions, −1 for none */
     int missed, inexact, trapped;
 };
 
@@ -33,7 +33,7 @@ static void set(uint8_t *bitmap, int i) {
         bitmap[i / 8] |= (uint8_t)(1u << i % 8);
 }
 
-/* Returns whether that is news. */
+/* Returns whether the description changes. */
 static bool load(struct fixture *f, struct place p) {
     uint8_t missed[MOST_BYTES] = {0}, inexact[MOST_BYTES] = {0}, trapped[MOST_BYTES] = {0};
     struct plan_code code = {.missed = missed, .inexact = inexact, .trapped = trapped};
@@ -54,7 +54,7 @@ static bool is_refused(const struct trace_module *m, const char *reason) {
     return false;
 }
 
-/* How many functions can be traced. */
+/* The number of traceable functions. */
 static size_t traceable(const struct fixture *f) {
     size_t count = 0;
     for (size_t i = 0; i < plan_function_count(f->entry.plan); i++)
@@ -102,7 +102,7 @@ static void function_patched_nowhere_refused(void **state) {
     trace_reader_free(r);
 }
 
-static void exits_exact_in_every_place(void **state) {
+static void exactness_needs_every_load_place(void **state) {
     struct fixture *f = *state;
     size_t all = traceable(f);
     load(f, (struct place){-1, -1, -1});
@@ -133,7 +133,7 @@ static uint64_t exits_of(struct fixture *f, uint64_t ret[TIER_COUNT]) {
     return sum;
 }
 
-/* More of them than there are may be missed, as what stands for one may be at several places. */
+/* More sites may be missed than exist, because one exit may have sites at several places. */
 static void unreachable_exits_have_no_tier(void **state) {
     struct fixture *f = *state;
     uint8_t none[MOST_BYTES] = {0};

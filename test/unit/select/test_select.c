@@ -24,7 +24,7 @@
     TEST(excluded_functions)                                                                       \
     TEST(excluded_alias_excludes_the_body)                                                         \
     TEST(near_names_in_order)                                                                      \
-    TEST(far_names_not_offered)                                                                    \
+    TEST(dissimilar_names_not_suggested)                                                           \
     TEST(untraceable_functions_counted)                                                            \
     TEST(library_calls_by_filter_without_a_module)                                                 \
     TEST(untraceable_library_calls_reported_once)
@@ -48,14 +48,14 @@ static struct filter filter_of(const struct choice *c) {
     return f;
 }
 
-/* The selected functions that can be traced, by their first names and in order of address. */
+/* The selected traceable functions: their first names in the order of addresses. */
 static char *select_names(const struct fixture *f, const struct choice *c, struct err *err) {
     struct filter filter = filter_of(c);
     struct selection s;
     size_t count, seen = 0;
     selection_init(&s, &filter);
     bool may = selection_may_select(&s, f->module);
-    struct selection other; /* what is said must not depend on whether the module is planned */
+    struct selection other; /* the message must not depend on whether the module is planned */
     selection_init(&other, &filter);
     AUTO_FREE uint8_t *bits = selection_apply(may ? &s : &other, f->module, f->plan, &count);
     selection_done(&other);
@@ -160,7 +160,7 @@ static void near_names_in_order(void **state) {
     expect_said(state, "libnames.so!plain_alfa", "did you mean plain_alpha");
 }
 
-static void far_names_not_offered(void **state) {
+static void dissimilar_names_not_suggested(void **state) {
     expect_said(state, "zzzzzzzzzz", "matches no function of the traced modules");
 }
 
@@ -168,7 +168,7 @@ static void untraceable_functions_counted(void **state) {
     expect_said(state, "plain_impossible", "matches 1 functions, none of which can be traced");
 }
 
-/* Whether a library call of puts, which puts_alias is another name of, is wanted. */
+/* Whether library calls of puts, whose other name is puts_alias, are selected. */
 static bool takes_puts(const struct choice *c) {
     const char *aliases[] = {"puts_alias", NULL};
     const struct plan_function puts_function = {.name = "_IO_puts", .aliases = aliases};

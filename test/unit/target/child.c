@@ -1,3 +1,4 @@
+/* Starts, stops and awaits child processes by ptrace. */
 #include "child.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 
 enum { PAGE = 4096, PATIENCE_S = 110 };
 
-/* The agent in the test's own memory, and so in each child's. */
+/* The agent in the test's memory, and thus in each child's. */
 static uint8_t *agent;
 
 static void map_agent(void) {
@@ -27,7 +28,7 @@ static void map_agent(void) {
     assert_true(agent != MAP_FAILED);
     memcpy(agent, agent_bytes, agent_size);
     assert_int_equal(mprotect(agent, PAGE, PROT_READ | PROT_EXEC), 0);
-    alarm(PATIENCE_S); /* a test that hangs ends, and its children with it */
+    alarm(PATIENCE_S); /* ends a test that hangs, and its children */
 }
 
 pid_t child_start(int (*body)(void *arg), void *arg) {
@@ -38,7 +39,7 @@ pid_t child_start(int (*body)(void *arg), void *arg) {
     if (pid)
         return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* a test may have a sibling trace it */
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* lets a test's sibling trace the child */
     if (getppid() != parent)
         _exit(99);
     _exit(body(arg));
@@ -96,19 +97,20 @@ static long blocked_in(pid_t pid) {
     FILE *f = fopen(name, "re");
     long number = -1;
     assert_non_null(f);
-    int n = fscanf(f, "%ld", &number); /* "running" is no number */
+    int n = fscanf(f, "%ld", &number); /* the file then contains "running", no number */
     fclose(f);
     return n == 1 ? number : -1;
 }
 
 void child_await_call(pid_t pid, long number) {
     for (;;) {
-        siginfo_t ended = {0}; /* stays so for who is no child of the caller's */
+        siginfo_t ended = {0}; /* stays 0 if the process is no child of the caller */
         long now = blocked_in(pid);
         if (now == number || now == SYS_restart_syscall)
             return;
         waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT | __WALL);
-        if (ended.si_pid && ended.si_code != CLD_TRAPPED) /* told of tracees, though not asked */
+        /* waitid() reports stops of tracees, even if not requested. */
+        if (ended.si_pid && ended.si_code != CLD_TRAPPED)
             fail_msg("the child ended with %d before call %ld", ended.si_status, number);
         sched_yield();
     }

@@ -37,7 +37,7 @@ hold_registers:
     mov 120(%rdi), %r15
     mov 56(%rdi), %rdi
     popfq
-hold_loop: /* changes rcx alone */
+hold_loop: /* changes rcx only */
     pause
     mov hold_flag(%rip), %ecx
     jrcxz hold_loop

@@ -1,5 +1,7 @@
-/* Facts: Intel SDM, volume 1, chapter 13 (XSAVE areas), chapter 18 (AMX); Linux,
- * arch/x86/xstate.rst. */
+/*
+ * Fills all registers at random, holds them, and compares them. Facts: Intel SDM, volume 1, chapter
+ * 13 (XSAVE areas), chapter 18 (AMX); Linux, arch/x86/xstate.rst.
+ */
 #include "hold.h"
 
 #include <cpuid.h>
@@ -39,8 +41,7 @@ static void fill(uint8_t *at, size_t size) {
         at[i] = (uint8_t)noise();
 }
 
-/* x87, SSE, AVX, AVX-512 and AMX, as far as there are; AMX, which must be asked for, only
- * WITH_TILES. */
+/* x87, SSE, AVX, AVX-512, and AMX WITH_TILES (a process must request it), as far as they exist. */
 static uint64_t components(bool with_tiles) {
     enum { ALWAYS = 0xe7, TILES = 3 << TILE_CONFIG, ARCH_REQ_XCOMP_PERM = 0x1023 };
     uint32_t low, high;
@@ -67,7 +68,7 @@ static void configure_tiles(uint8_t *at) {
     }
 }
 
-/* A state in which nothing is as it is initially. */
+/* A state that differs everywhere from the initial one. */
 static void make_up(struct held *h) {
     fill((uint8_t *)h->general, sizeof h->general);
     h->flags = FLAGS_SET;
@@ -119,6 +120,6 @@ bool hold_all(bool with_tiles) {
     __asm__ volatile("xsave64 %0" : "+m"(*own.extended) : "a"(-1), "d"(0) : "memory");
     hold_registers(&in, &out);
     __asm__ volatile("xrstor64 %0" ::"m"(*own.extended), "a"(in.components), "d"(0) : "memory");
-    put(in.extended + 28, *(uint32_t *)(out.extended + 28), 4); /* MXCSR_MASK is written only */
+    put(in.extended + 28, *(uint32_t *)(out.extended + 28), 4); /* MXCSR_MASK is an output only */
     return same(&in, &out);
 }

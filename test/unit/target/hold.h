@@ -1,4 +1,4 @@
-/* All registers of a thread, held for as long as hold_flag is 0 (in hold.S). */
+/* A thread that keeps its values in all registers as long as hold_flag is 0 (in hold.S). */
 #pragma once
 
 #ifndef __ASSEMBLER__
@@ -11,16 +11,16 @@ struct held {
     uint8_t *extended;   /* as xsave writes it */
 };
 
-/* Sets all registers to IN, waits for hold_flag, and writes what they are then to OUT. */
+/* Sets all registers to IN, waits for hold_flag, and writes the registers then found to OUT. */
 void hold_registers(const struct held *in, struct held *out);
 extern uint32_t hold_flag;
-/* Between these a thread waits with all registers set. */
+/* The pc of a thread that waits with all registers set is between these. */
 extern const uint8_t hold_loop[], hold_loop_end[];
 /* One instruction that stops a traced thread. */
 extern const uint8_t hold_trap[];
 
-/* Waits as above with made-up registers; returns whether they were the same afterwards. WITH_TILES:
- * with those of AMX, too, if there are any. */
+/* Waits as above with random registers; returns whether they are unchanged. WITH_TILES: also AMX
+ * registers, if they exist. */
 _Bool hold_all(_Bool with_tiles);
 #endif
 

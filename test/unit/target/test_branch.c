@@ -14,7 +14,7 @@
 
 enum { PLACE = 512, PAGE = 4096, WORD_AT = 256, STACK_AT = 2048 };
 enum { CARRY = 1, PARITY = 4, ZERO = 0x40, SIGN = 0x80, OVERFLOWED = 0x800, ALL = 0x8c5 };
-enum { RESUME = 0x10000 }; /* whoever is stopped within a page fault has it set */
+enum { RESUME = 0x10000 }; /* set in a thread that stops at a page fault */
 
 struct branch {
     const char *code;
@@ -27,7 +27,7 @@ static uint8_t *page; /* shared; executable */
 static pid_t child;
 static struct regs idle;
 
-static int stand(void *arg) {
+static int pause_for_ever(void *arg) {
     (void)arg;
     return pause();
 }
@@ -36,7 +36,7 @@ static int set_up(void **state) {
     (void)state;
     page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(page != MAP_FAILED);
-    child = child_start(stand, NULL);
+    child = child_start(pause_for_ever, NULL);
     child_seize(child);
     assert_int_equal(thread_get_regs(child, &idle), 0);
     regs_finish_restart(&idle);
@@ -49,7 +49,7 @@ static int tear_down(void **state) {
     return munmap(page, PAGE);
 }
 
-/* The thread right before BRANCH. */
+/* The registers of a thread right before BRANCH. */
 static struct regs before(const struct branch *branch, uint64_t flags, uint64_t count) {
     struct regs regs = idle;
     const uint64_t word = (uint64_t)page + 77;
@@ -95,7 +95,7 @@ static void check(const struct branch *branch, uint64_t flags, uint64_t count) {
     assert_memory_equal(&natural, &taken, sizeof natural);
 }
 
-/* With each combination of the flags that conditions read. */
+/* Compares with each combination of the flags that conditions read. */
 static void check_by_flags(const struct branch *branch, uint64_t count) {
     static const uint64_t flags[] = {CARRY, PARITY, ZERO, SIGN, OVERFLOWED};
     enum { COUNT = sizeof flags / sizeof *flags };

@@ -45,7 +45,7 @@
     TEST(missing_code_is_an_error)                                                                 \
     TEST(unwritable_frame_is_an_error)
 
-static uint8_t *frame; /* shared, as a slab's is */
+static uint8_t *frame; /* shared, as in a slab */
 
 static int call(pid_t pid, const struct remote_site *site, long number, uint64_t arg,
                 int64_t *ret_result) {
@@ -122,7 +122,7 @@ static void expect_hold_survives(taddr_t at) {
     for (int i = 0; i < 3; i++)
         expect_call_works(pid, &site);
     thread_get_regs(pid, &after);
-    before.raw.orig_rax = after.raw.orig_rax; /* none either way */
+    before.raw.orig_rax = after.raw.orig_rax; /* no system call to restart, either way */
     assert_memory_equal(&before, &after, sizeof before);
     assert_int_equal(end_hold(pid, &site), 0);
 }
@@ -133,13 +133,13 @@ static void registers_preserved(void **state) {
     expect_hold_survives((taddr_t)frame);
 }
 
-/* In a virtual machine it answers after microseconds. */
+/* CPUID takes microseconds in a virtual machine, so the tool may execute it only once. */
 static void registers_read_once(void **state) {
     (void)state;
     struct remote_site site;
     pid_t pid = start_hold(&site);
     expect_call_works(pid, &site);
-    bool faults = syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0) == 0; /* else it cannot be seen */
+    bool faults = syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0) == 0; /* else the test sees no CPUID */
     expect_call_works(pid, &site);
     if (faults)
         syscall(SYS_arch_prctl, ARCH_SET_CPUID, 1);
@@ -158,7 +158,7 @@ static void signal_frame_outside_the_stack(void **state) {
     size_t used = 0;
     for (size_t i = 0; i < REMOTE_FRAME_BYTES; i++)
         used += frame[i] != 0;
-    assert_true(used > 500); /* it was really there */
+    assert_true(used > 500); /* the frame was really there */
     assert_int_equal(end_hold(pid, &site), 0);
 }
 
@@ -167,7 +167,7 @@ static void signal_frame_outside_the_stack(void **state) {
 static int pipe_fds[2];
 static uint32_t *word;
 
-enum { SLEEP_MS = 2000 }; /* time enough to be stopped twice, whatever else runs */
+enum { SLEEP_MS = 2000 }; /* long enough to be stopped twice on a loaded machine */
 
 static uint64_t now_ms(void) {
     struct timespec t;
@@ -248,7 +248,7 @@ static void catch_signal(int sig) {
     sigaction(sig, &a, NULL);
 }
 
-/* SIGUSR1 is blocked but in the call; what the handler sees is the call's mask. */
+/* SIGUSR1 is blocked except during the call; the handler sees the call's mask. */
 static int in_sigsuspend(void *arg) {
     (void)arg;
     uint64_t usr1 = UINT64_C(1) << (SIGUSR1 - 1), usr2 = UINT64_C(1) << (SIGUSR2 - 1), after;
@@ -260,7 +260,7 @@ static int in_sigsuspend(void *arg) {
     return handled != 1 ? 2 : after != usr1 ? 3 : handler_mask != (usr1 | usr2) ? 4 : 0;
 }
 
-/* Until a signal ends it. */
+/* Sleeps until a signal ends it. */
 static int in_long_sleep(void *arg) {
     (void)arg;
     struct timespec minute = {60, 0};
@@ -311,8 +311,8 @@ static const struct blocked all_blocked[] = {
     {SYS_recvfrom, in_receive_with_timeout, end_by_datagram},
 };
 
-/* As the tracer does for a thread that it has stopped. */
-static void mend(pid_t pid) {
+/* Does what the tracer does for a thread that it has stopped. */
+static void restart_call(pid_t pid) {
     struct regs regs;
     assert_int_equal(thread_get_regs(pid, &regs), 0);
     if (regs_restart_interrupted(&regs))
@@ -327,12 +327,12 @@ static int run_to_end(pid_t pid) {
     return child_end(pid);
 }
 
-/* Until it is in its call again. That a sleep has not begun anew is told by the call that goes on
- * with it. */
+/* Waits until the thread is in its call again. The restart_syscall() call shows that a sleep has
+ * not begun anew. */
 static void await_again(pid_t pid, const struct blocked *b) {
     if (b->body == in_long_sleep)
         child_await_call(pid, SYS_restart_syscall);
-    else if (b->body != in_nanosleep) /* which may be over */
+    else if (b->body != in_nanosleep) /* the sleep may be over */
         child_await_call(pid, b->call);
 }
 
@@ -344,7 +344,7 @@ static int stop_call_and_resume(const struct blocked *b, int calls) {
     struct remote_site site = child_site(pid);
     for (int i = 0; i < 2; i++) {
         child_stop(pid);
-        mend(pid);
+        restart_call(pid);
         for (int k = 0; k < calls; k++)
             expect_call_works(pid, &site);
         thread_continue(pid, 0);
@@ -369,7 +369,7 @@ static void blocked_call_goes_on(void **state) {
         }
 }
 
-/* What other calls of devices have done when they return EINTR is for the program to know. */
+/* If another call of a device returns EINTR, only the program knows what it has done. */
 static void seccomp_notification_wait_restarted(void **state) {
     struct regs regs = {.raw = {.orig_rax = SYS_ioctl, .rsi = FIONREAD, .rip = 0x1002}};
     (void)state;
@@ -388,7 +388,7 @@ static void seccomp_notification_wait_restarted(void **state) {
 
 static uint32_t *ready;
 
-/* Ends when two signals have come. */
+/* Ends after two signals. */
 static int await_signals(void *arg) {
     (void)arg;
     catch_signal(SIGRTMIN);
@@ -437,7 +437,7 @@ static void stop_signal_during_a_call(void **state) {
 
 /* Brings the stopped child into a group-stop. */
 static void stop_by_job_control(pid_t pid) {
-    kill(pid, SIGSTOP); /* the others do nothing to an orphaned process group */
+    kill(pid, SIGSTOP); /* the other stop signals do nothing in an orphaned process group */
     thread_continue(pid, 0);
     assert_int_equal(WSTOPSIG(child_await_stop(pid)), SIGSTOP);
     thread_continue(pid, SIGSTOP);
@@ -489,7 +489,7 @@ static void dead_thread_cannot_call(void **state) {
     kill(pid, SIGKILL);
     assert_int_equal(call(pid, &site, SYS_getpid, 0, &result), -ESRCH);
     assert_int_equal(result, 4711);
-    assert_int_equal(child_end(pid), 128 + SIGKILL); /* still there to be reported */
+    assert_int_equal(child_end(pid), 128 + SIGKILL); /* its end can still be reported */
     close(site.memory_fd);
 }
 
@@ -510,18 +510,19 @@ static void *idle(void *arg) {
     return NULL;
 }
 
-static int be_two(void *arg) {
+static int start_idle_thread(void *arg) {
     pthread_t thread;
     pthread_create(&thread, NULL, idle, arg);
     return pause();
 }
 
-/* Of the first the kernel reports no end before that of the other has been taken. */
+/* The kernel does not report the end of the first thread before the end of the other has been
+ * taken. */
 static void no_wait_for_threads_killed_in_a_call(void **state) {
     (void)state;
     int64_t result;
     *word = 0;
-    pid_t pid = child_start(be_two, NULL);
+    pid_t pid = child_start(start_idle_thread, NULL);
     await_word(word);
     pid_t other = (pid_t)*word;
     child_seize(pid);

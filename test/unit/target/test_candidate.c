@@ -133,7 +133,7 @@ static void kernel_thread_refused(void **state) {
     char name[32];
     status_name(KTHREADD, name, sizeof name);
     if (strcmp(name, "kthreadd") != 0)
-        skip(); /* in a namespace that has none */
+        skip(); /* in a namespace without kthreadd */
     expect(KTHREADD, "kernel-thread", "process 2 (kthreadd): ");
 }
 
@@ -159,7 +159,8 @@ static void self_refused(void **state) {
     expect(getpid(), "own-process", "is spoor itself");
 }
 
-/* What a sibling, or somebody with other rights, finds of *ARG; its errors come in shared->err. */
+/* Checks *ARG as a sibling, or as a process with other rights, sees it; errors go to shared->err.
+ */
 static int check_it(void *arg) {
     const pid_t *target = arg;
     return candidate_check(*target, &shared->err) < 0;
@@ -189,8 +190,8 @@ static void tracer_of_one_thread(void **state) {
     snprintf(says, sizeof says, "cannot be traced: process %d (", getpid());
     expect_of_sibling(pid, check_it, "seize", says);
     kill(pid, SIGKILL);
-    waitpid(shared->tid, NULL,
-            __WALL); /* its process has ended when its tracer knows that it has */
+    /* The process ends only when its tracer has taken this thread's end. */
+    waitpid(shared->tid, NULL, __WALL);
     child_kill(pid);
 }
 
@@ -225,7 +226,7 @@ static void process_that_hides(void **state) {
     child_kill(pid);
 }
 
-/* pause() in a loop, by `int $0x80`. */
+/* Calls pause() in a loop, by `int $0x80`. */
 static int run_a_32_bit_program(void *arg) {
     static const uint8_t code[] = {0xb8, 29, 0, 0, 0, 0xcd, 0x80, 0xeb, 0xf7};
     enum { AT = 0x10000 };
@@ -253,8 +254,8 @@ static int run_a_32_bit_program(void *arg) {
     return 3;
 }
 
-/* Whether PID runs what it has executed: what its link leads to changes before, its auxiliary
- * vector is the last thing that the kernel makes. */
+/* Whether PID runs the new program. The link to its executable changes earlier; the kernel makes
+ * the auxiliary vector last. */
 static bool runs_the_small_one(pid_t pid) {
     char name[32] = "", first;
     AUTO_FREE char *link = mem_printf("/proc/%d/exe", pid);
@@ -272,19 +273,19 @@ static void program_of_32_bits_refused(void **state) {
         sched_yield();
     if (status_has_ended(pid)) {
         child_end(pid);
-        skip(); /* the kernel runs no such programs */
+        skip(); /* this kernel runs no such programs */
     }
     expect(pid, "foreign-program", "is not a 64-bit x86 program");
     child_kill(pid);
 }
 
-/* A thread of the kernel has as much memory as a program that is about to end: none. */
+/* A kernel thread has no memory, like a program that is about to end. */
 static void kernel_threads_share_no_memory(void **state) {
     (void)state;
     const pid_t first = 2; /* kthreadd */
     struct sharing sharing = {.pid = first};
     if (!status_is_kernel_thread(first))
-        skip(); /* they are not to be seen in a container */
+        skip(); /* a container shows none */
     sharing_look(&sharing);
     assert_int_equal(sharing.sharers.count, 0);
     sharing_done(&sharing);
@@ -301,15 +302,15 @@ static void *idle(void *arg) {
     return arg;
 }
 
-/* Has a thread, a copy of its memory in a child, and, when it is told, a child that shares its
- * memory. */
+/* Makes a thread, a child with a copy of the memory, and on request a child that shares the memory.
+ */
 static int run_all_kinds(void *arg) {
     static char stack[16384] __attribute__((aligned(16)));
     const pid_t maker = getpid();
     pthread_t thread;
     if (fork() == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        while (getppid() == maker) /* else it was killed before that was asked for */
+        while (getppid() == maker) /* otherwise it was killed before the request */
             pause();
         _exit(0);
     }
@@ -329,7 +330,7 @@ static void tasks_that_share_the_memory(void **state) {
     shared->ready = 0;
     __atomic_store_n(&shared->go, 1, __ATOMIC_RELEASE);
     await_word(&shared->ready);
-    for (int look = 0; look < 2; look++) { /* the second adds nothing */
+    for (int look = 0; look < 2; look++) { /* the second look adds nothing */
         sharing_look(&sharing);
         assert_int_equal(sharing.sharers.count, 1);
         assert_int_equal(sharing.sharers.at[0], shared->tid);

@@ -25,7 +25,7 @@
     TEST(invalid_filters_forbid)                                                                   \
     TEST(kernel_agrees)
 
-enum { NUMBER = 1000 /* of a call that is none */ };
+enum { NUMBER = 1000 /* of a call that does not exist */ };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define LOAD_WORD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
@@ -68,7 +68,7 @@ static void numbers_and_architecture(void **state) {
     assert_int_equal(ASK(code, &other), SANDBOX_HARMS);
 }
 
-/* As systemd's MemoryDenyWriteExecute does by way of libseccomp. */
+/* The filter of systemd's MemoryDenyWriteExecute, as libseccomp makes it. */
 static void argument_bits(void **state) {
     (void)state;
     struct sock_filter code[] = {
@@ -103,7 +103,7 @@ static void unknown_values_may_be_anything(void **state) {
     assert_int_equal(ASK(by_place, &fixed), SANDBOX_FAILS);
 }
 
-/* Both ways through an unknown condition come back together, with different values. */
+/* Both ways through an unknown condition meet again, with different values. */
 static void merged_paths_keep_common_values(void **state) {
     (void)state;
     struct sock_filter code[] = {
@@ -144,7 +144,7 @@ static void invalid_filters_forbid(void **state) {
     assert_int_equal(filter_answer(endless, 0, &mapping), SANDBOX_HARMS);
 }
 
-/* ---- the kernel as judge ---- */
+/* ---- comparison with the kernel ---- */
 
 static uint32_t noise(void) {
     static uint64_t x = 88172645463325252u;
@@ -154,7 +154,7 @@ static uint32_t noise(void) {
     return (uint32_t)(x >> 16);
 }
 
-/* Small numbers are often equal. */
+/* Mostly small numbers, which are often equal. */
 static uint32_t constant(void) { return noise() % 4 ? noise() % 8 : noise(); }
 
 enum { BODY = 40, FIRST = 18, ENDS = 2, LENGTH = FIRST + BODY + ENDS };
@@ -186,7 +186,7 @@ static struct sock_filter random_instruction(size_t at) {
         return (struct sock_filter)BPF_STMT(BPF_MISC | (noise() % 2 ? BPF_TAX : BPF_TXA), 0);
     case 5:
         return (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0);
-    case 6: /* a division by 0 kills, and the kernel takes no shift by 32 or more */
+    case 6: /* a division by 0 kills, and the kernel refuses shifts by 32 or more */
         if (operation == BPF_DIV || shift)
             return (struct sock_filter)BPF_STMT(BPF_ALU | BPF_K | operation, 1 + noise() % 31);
         source = operation == BPF_NEG ? BPF_K : source;
@@ -197,7 +197,7 @@ static struct sock_filter random_instruction(size_t at) {
     }
 }
 
-/* All other calls are allowed. All of the scratch memory is written, as the kernel demands. */
+/* The filter allows all other calls. It writes all of the scratch memory, as the kernel demands. */
 static void make_up(struct sock_filter code[static LENGTH]) {
     size_t n = 0;
     code[n++] = (struct sock_filter)LOAD_WORD(nr);
@@ -235,13 +235,13 @@ static void kernel_agrees(void **state) {
         make_up(q.code);
         for (size_t i = 0; i < 6; i++)
             q.call.args[i] = (uint64_t)constant() << 32 | constant();
-        enum sandbox_answer ours = ASK(q.code, &q.call);
-        int theirs = child_end(child_start(ask_kernel, &q));
-        assert_int_equal(theirs, ours == SANDBOX_ALLOWS ? ENOSYS : EDOM);
-        allowed += ours == SANDBOX_ALLOWS;
-        failed += ours == SANDBOX_FAILS;
+        enum sandbox_answer answer = ASK(q.code, &q.call);
+        int kernel_answer = child_end(child_start(ask_kernel, &q));
+        assert_int_equal(kernel_answer, answer == SANDBOX_ALLOWS ? ENOSYS : EDOM);
+        allowed += answer == SANDBOX_ALLOWS;
+        failed += answer == SANDBOX_FAILS;
         q.call.unknown = (uint8_t)(noise() & 0x3f);
-        assert_true(ASK(q.code, &q.call) >= ours);
+        assert_true(ASK(q.code, &q.call) >= answer);
     }
     assert_true(allowed > ROUNDS / 10 && failed > ROUNDS / 10);
 }

@@ -38,7 +38,7 @@ static void handle(int sig) {
     handled++;
 }
 
-/* FLAGS: of the handler. */
+/* FLAGS are those of the handler. */
 static long wait_in(const struct waiting *w, int flags) {
     struct sigaction a = {.sa_handler = handle, .sa_flags = flags};
     const uint64_t *args = w->args;
@@ -50,7 +50,7 @@ static int expect_interruption(void *arg) {
     return wait_in(arg, 0) == -1 && errno == EINTR && handled == 1 ? 0 : 1;
 }
 
-/* signal(7): these are interrupted by any handler. */
+/* signal(7): any handler interrupts these calls. */
 static int expect_interruption_anyway(void *arg) {
     return wait_in(arg, SA_RESTART) == -1 && errno == EINTR && handled == 1 ? 0 : 1;
 }
@@ -59,8 +59,8 @@ static int expect_one_byte(void *arg) {
     return wait_in(arg, SA_RESTART) == 1 && handled == 1 ? 0 : 1;
 }
 
-/* As the tracer does for a thread that it has stopped. */
-static void mend(pid_t pid) {
+/* Does what the tracer does for a thread that it has stopped. */
+static void restart_call(pid_t pid) {
     struct regs regs;
     assert_int_equal(thread_get_regs(pid, &regs), 0);
     if (regs_restart_interrupted(&regs))
@@ -87,7 +87,7 @@ static pid_t start(int (*body)(void *), const struct waiting *w, int calls) {
     child_await_call(pid, w->number);
     child_seize(pid);
     struct remote_site site = child_site(pid);
-    mend(pid);
+    restart_call(pid);
     for (int i = 0; i < calls; i++)
         call(pid, &site);
     close(site.memory_fd);
@@ -96,7 +96,7 @@ static pid_t start(int (*body)(void *), const struct waiting *w, int calls) {
     return pid;
 }
 
-/* After no, one and two remote calls. */
+/* Compares the end after zero, one and two remote calls. */
 static void expect_end(int (*body)(void *), const struct waiting *w) {
     for (int calls = 0; calls < 3; calls++) {
         pid_t pid = start(body, w, calls);
@@ -105,7 +105,7 @@ static void expect_end(int (*body)(void *), const struct waiting *w) {
     }
 }
 
-/* Untraced it would have come while the thread waits. */
+/* Without a tracer the signal would arrive while the thread waits. */
 static void signal_ends_the_call(void **state) {
     (void)state;
     char byte;
@@ -122,8 +122,8 @@ static void signal_ends_the_call(void **state) {
         expect_end(expect_interruption, &all[i]);
 }
 
-/* As the kernel leaves it where it has prepared that itself, and the thread is stopped once more.
- */
+/* The state that the kernel leaves when it has prepared the restart itself, and the thread is
+ * stopped again. */
 static void thread_before_a_call(void **state) {
     (void)state;
     char byte;

@@ -33,7 +33,7 @@
 
 static sigset_t no_signals;
 
-/* A directory for the test's files; the working directory meanwhile. */
+/* The directory of the test's files, and its working directory. */
 static char scratch[] = "/tmp/spoor-launch-XXXXXX";
 
 static void make_file(const char *name, const char *text, size_t size, mode_t mode) {
@@ -53,7 +53,7 @@ static size_t count_fds(pid_t pid) {
     return n;
 }
 
-/* Our own that a new program keeps. */
+/* The number of this process's descriptors that a new program inherits. */
 static size_t count_inherited_fds(void) {
     enum { MANY = 1024 };
     size_t n = 0;
@@ -76,7 +76,7 @@ static void expect_failure(const char *program, int code, const char *tag) {
     assert_null(strchr(err.text, '\n'));
     assert_int_equal(pid, 0);
     assert_int_equal(count_fds(getpid()), fds);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG | __WALL), -1); /* no child is left */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG | __WALL), -1); /* no child is left behind */
     assert_int_equal(errno, ECHILD);
 }
 
@@ -105,7 +105,7 @@ static void path_through_a_file(void **state) {
     expect_failure("./plain/x", ENOTDIR, "not-executable");
 }
 
-/* Unlike execvp(), which would have a shell try it. */
+/* Unlike execvp(), launch() does not try a shell. */
 static void script_without_interpreter_line(void **state) {
     (void)state;
     make_file("script", "exit 0\n", 7, 0755);
@@ -139,7 +139,7 @@ static void damaged_and_foreign_files(void **state) {
     expect_failure("./empty", ENOEXEC, "not-executable");
 }
 
-/* Resumes the program, and all it starts, until it ends. */
+/* Resumes the program, and all processes that it starts, until it ends. */
 static int run_to_end(pid_t pid) {
     int status = 0;
     thread_continue(pid, 0);
@@ -205,7 +205,7 @@ static void program_stops_before_its_first_instruction(void **state) {
     assert_int_equal(run_to_end(pid), 0);
 }
 
-/* The value of a field of our own status. */
+/* The value of a field of this process's own status. */
 static void own_status(const char *field, char ret[32]) {
     char line[256];
     FILE *f = fopen("/proc/self/status", "r");
@@ -218,8 +218,8 @@ static void own_status(const char *field, char ret[32]) {
     assert_true(*ret);
 }
 
-/* Arguments, environment, working directory, descriptors, signal mask and dispositions are as the
- * program would have without us. */
+/* Arguments, environment, working directory, descriptors, signal mask and dispositions are those
+ * that the program would have without spoor. */
 static void inherited_properties(void **state) {
     (void)state;
     static const char script[] =
@@ -233,7 +233,7 @@ static void inherited_properties(void **state) {
     sigaddset(&mask, SIGUSR2);
     signal(SIGUSR1, SIG_IGN);
     char ignored[32];
-    own_status("SigIgn:", ignored); /* what we have inherited may be more */
+    own_status("SigIgn:", ignored); /* this process may ignore more signals */
     setenv("IGNORED", ignored, 1);
     setenv("SPOOR_TEST", "here", 1);
     pid_t pid = 0;
@@ -279,7 +279,7 @@ static int launch_and_die(void *arg) {
     (void)arg;
     char *argv[] = {"/bin/sh", "-c", "echo alive > survivor.new; mv survivor.new survivor", NULL};
     pid_t pid;
-    return launch(argv, &no_signals, &pid, NULL) < 0; /* and leave it stopped */
+    return launch(argv, &no_signals, &pid, NULL) < 0; /* leaves the program stopped */
 }
 
 static void program_survives_its_tracer(void **state) {

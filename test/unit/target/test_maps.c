@@ -30,18 +30,19 @@
     TEST(ended_process_has_no_maps)
 
 static const uint64_t MIB = 1 << 20, GIB = 1 << 30, REACH = 0x7fff0000;
-static const taddr_t LOWEST = 0x100000; /* below it only the kernel knows what may be mapped */
+/* Below this address only the kernel knows whether memory may be mapped. */
+static const taddr_t LOWEST = 0x100000;
 
 /* ---- room ---- */
 
-struct stretch {
+struct test_map {
     taddr_t start, end;
     const char *path;
 };
 
-static taddr_t break_start; /* 0: far away, or there is a heap already */
+static taddr_t break_start; /* 0: the break is far away, or a heap exists already */
 
-static taddr_t find(const struct stretch *spans, size_t count, taddr_t low, taddr_t high,
+static taddr_t find(const struct test_map *spans, size_t count, taddr_t low, taddr_t high,
                     uint64_t size) {
     struct maps maps = {0};
     for (size_t i = 0; i < count; i++) {
@@ -53,7 +54,7 @@ static taddr_t find(const struct stretch *spans, size_t count, taddr_t low, tadd
     taddr_t at = maps_find_room(&maps, (struct span){low, high}, size, REACH, break_start);
     for (size_t i = 0; at && i < count; i++)
         assert_true(at + size <= spans[i].start || at >= spans[i].end);
-    if (at) { /* every byte of one reaches every byte of the other */
+    if (at) { /* every byte of the room reaches every byte of the text */
         assert_int_equal(at % 4096, 0);
         assert_true(at >= LOWEST);
         assert_true(at > low ? at + size - low <= REACH : high - at <= REACH);
@@ -67,7 +68,7 @@ static const taddr_t PIE = 0x555555554000, PIE_END = 0x555555600000;
 
 static void room_near_a_pie_program(void **state) {
     (void)state;
-    const struct stretch spans[] = {{PIE, PIE_END, "/bin/x"}};
+    const struct test_map spans[] = {{PIE, PIE_END, "/bin/x"}};
     assert_true(FIND(spans, PIE, PIE_END, 1 * MIB));
     assert_true(FIND(spans, PIE, PIE_END, 512 * MIB));
 }
@@ -75,21 +76,21 @@ static void room_near_a_pie_program(void **state) {
 static void heap_growth_room(void **state) {
     (void)state;
     const taddr_t heap = 0x1000000;
-    const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"}, {heap, heap + MIB, "[heap]"}};
+    const struct test_map spans[] = {{0x400000, 0x500000, "/bin/x"}, {heap, heap + MIB, "[heap]"}};
     taddr_t at = FIND(spans, 0x400000, 0x500000, MIB);
     assert_true(at >= heap + MIB + GIB);
 }
 
 static void growth_room_of_a_missing_break(void **state) {
     (void)state;
-    const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"}};
+    const struct test_map spans[] = {{0x400000, 0x500000, "/bin/x"}};
     assert_true(FIND(spans, 0x400000, 0x500000, MIB) >= 0x500000 + GIB);
 }
 
-/* Kernels put it up to a gigabyte behind the program. */
+/* Kernels place the break up to a gigabyte behind the program. */
 static void growth_room_of_a_distant_break(void **state) {
     (void)state;
-    const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"}};
+    const struct test_map spans[] = {{0x400000, 0x500000, "/bin/x"}};
     for (uint64_t gap = 2 * MIB; gap <= GIB; gap += 31 * MIB) {
         break_start = 0x500000 + gap;
         taddr_t at = FIND(spans, 0x400000, 0x500000, MIB);
@@ -101,8 +102,8 @@ static void growth_room_of_a_distant_break(void **state) {
 static void growth_room_with_none_before_the_break(void **state) {
     (void)state;
     const uint64_t gap = 600 * MIB;
-    const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"},
-                                    {0x500000, 0x500000 + gap, "full"}};
+    const struct test_map spans[] = {{0x400000, 0x500000, "/bin/x"},
+                                     {0x500000, 0x500000 + gap, "full"}};
     break_start = 0x500000 + gap;
     taddr_t at = FIND(spans, 0x400000, 0x500000, MIB);
     assert_true(at >= break_start + GIB);
@@ -114,20 +115,20 @@ static void growth_room_with_none_before_the_break(void **state) {
 
 static void growth_room_below_a_program(void **state) {
     (void)state;
-    const struct stretch spans[] = {{PIE, PIE_END, "/bin/x"}};
+    const struct test_map spans[] = {{PIE, PIE_END, "/bin/x"}};
     break_start = PIE - 700 * MIB;
     assert_true(FIND(spans, PIE, PIE_END, MIB) + MIB <= break_start);
     break_start = 0;
 }
 
-/* The heap grows over maps above it, up to where something could have been placed. */
+/* The heap grows over mappings above it, up to an address where memory could have been placed. */
 static void no_room_where_the_heap_may_grow(void **state) {
     (void)state;
     const taddr_t heap = 0x1000000, map = heap + 512 * MIB;
-    const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"},
-                                    {heap, heap + MIB, "[heap]"},
-                                    {map, map + MIB, "map"},
-                                    {heap + MIB + GIB, 5 * GIB, "full"}};
+    const struct test_map spans[] = {{0x400000, 0x500000, "/bin/x"},
+                                     {heap, heap + MIB, "[heap]"},
+                                     {map, map + MIB, "map"},
+                                     {heap + MIB + GIB, 5 * GIB, "full"}};
     taddr_t at = FIND(spans, 0x400000, 0x500000, MIB);
     assert_true(at && at + MIB <= 0x400000);
     assert_int_equal(FIND(spans, 0x400000, 0x500000, 300 * MIB), 0);
@@ -136,10 +137,10 @@ static void no_room_where_the_heap_may_grow(void **state) {
 static void stack_growth_room(void **state) {
     (void)state;
     const taddr_t lib = 0x7fff00000000, stack = 0x7fff20000000;
-    const struct stretch spans[] = {{lib - 2 * GIB, lib - 1, "full"},
-                                    {lib, lib + MIB, "/lib/x"},
-                                    {stack, stack + MIB, "[stack]"},
-                                    {stack + MIB, stack + 4 * GIB, "full"}};
+    const struct test_map spans[] = {{lib - 2 * GIB, lib - 1, "full"},
+                                     {lib, lib + MIB, "/lib/x"},
+                                     {stack, stack + MIB, "[stack]"},
+                                     {stack + MIB, stack + 4 * GIB, "full"}};
     taddr_t at = FIND(spans, lib, lib + MIB, 64 * MIB);
     assert_true(!at || at + 64 * MIB <= stack - 256 * MIB);
     assert_int_equal(FIND(spans, lib, lib + MIB, 400 * MIB), 0);
@@ -147,7 +148,7 @@ static void stack_growth_room(void **state) {
 
 static void lowest_address_of_fixed_programs(void **state) {
     (void)state;
-    const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"}, {0x500000, 5 * GIB, "full"}};
+    const struct test_map spans[] = {{0x400000, 0x500000, "/bin/x"}, {0x500000, 5 * GIB, "full"}};
     taddr_t at = FIND(spans, 0x400000, 0x500000, MIB);
     assert_true(at >= LOWEST && at + MIB <= 0x400000);
     assert_int_equal(FIND(spans, 0x400000, 0x500000, 4 * MIB), 0);
@@ -156,25 +157,25 @@ static void lowest_address_of_fixed_programs(void **state) {
 static void gap_between_neighbours(void **state) {
     (void)state;
     const taddr_t gap = PIE - 700 * MIB;
-    const struct stretch spans[] = {{PIE - 4 * GIB, gap, "full"},
-                                    {gap + 2 * MIB, PIE, "full"},
-                                    {PIE, PIE_END, "/bin/x"},
-                                    {PIE_END, PIE_END + 4 * GIB, "full"}};
+    const struct test_map spans[] = {{PIE - 4 * GIB, gap, "full"},
+                                     {gap + 2 * MIB, PIE, "full"},
+                                     {PIE, PIE_END, "/bin/x"},
+                                     {PIE_END, PIE_END + 4 * GIB, "full"}};
     assert_int_equal(FIND(spans, PIE, PIE_END, 2 * MIB), gap);
     assert_int_equal(FIND(spans, PIE, PIE_END, 2 * MIB + 1), 0);
 }
 
 static void full_neighbourhood(void **state) {
     (void)state;
-    const struct stretch spans[] = {{PIE - 4 * GIB, PIE, "full"},
-                                    {PIE, PIE_END, "/bin/x"},
-                                    {PIE_END, PIE_END + 4 * GIB, "full"}};
+    const struct test_map spans[] = {{PIE - 4 * GIB, PIE, "full"},
+                                     {PIE, PIE_END, "/bin/x"},
+                                     {PIE_END, PIE_END + 4 * GIB, "full"}};
     assert_int_equal(FIND(spans, PIE, PIE_END, 4096), 0);
 }
 
 static void limit_of_the_reach(void **state) {
     (void)state;
-    const struct stretch spans[] = {{PIE, PIE_END, "/bin/x"}};
+    const struct test_map spans[] = {{PIE, PIE_END, "/bin/x"}};
     assert_int_equal(FIND(spans, PIE, PIE_END, 3 * GIB), 0);
     assert_int_equal(FIND(spans, PIE, PIE + 3 * GIB, MIB), 0);
     assert_int_equal(FIND(spans, PIE, PIE_END, UINT64_C(1) << 62), 0);
@@ -183,19 +184,19 @@ static void limit_of_the_reach(void **state) {
 static void text_at_either_end_of_the_address_space(void **state) {
     (void)state;
     const taddr_t top = 0x7ffffffff000;
-    const struct stretch spans[] = {{0x10000, 0x20000, "/low"}, {top - MIB, top, "/high"}};
+    const struct test_map spans[] = {{0x10000, 0x20000, "/low"}, {top - MIB, top, "/high"}};
     assert_true(FIND(spans, 0x10000, 0x20000, MIB));
     assert_true(FIND(spans, top - MIB, top, MIB));
 }
 
-/* The dearest case: every map touches the next. */
+/* The slowest case: every mapping touches the next. */
 static void many_maps_in_a_moment(void **state) {
     (void)state;
     enum { COUNT = 60000 };
-    struct stretch *spans = test_malloc(COUNT * sizeof *spans);
+    struct test_map *spans = test_malloc(COUNT * sizeof *spans);
     for (size_t i = 0; i < COUNT; i++)
         spans[i] =
-            (struct stretch){PIE - (COUNT - i) * 8192, PIE - (COUNT - i - 1) * 8192 - 4096, ""};
+            (struct test_map){PIE - (COUNT - i) * 8192, PIE - (COUNT - i - 1) * 8192 - 4096, ""};
     clock_t start = clock();
     taddr_t at = find(spans, COUNT, PIE, PIE_END, 8192);
     assert_true(clock() - start < CLOCKS_PER_SEC);

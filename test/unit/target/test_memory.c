@@ -23,7 +23,7 @@ static int wait_for_ever(void *arg) {
     return pause();
 }
 
-/* A child, its memory, and two pages of it that only may be executed, with nothing behind them. */
+/* A child, its memory, and two execute-only pages in it, with unmapped memory behind them. */
 struct fixture {
     pid_t pid;
     int fd;
@@ -59,7 +59,7 @@ static void text_written_while_read_only(void **state) {
     assert_int_equal(memory_write(f->fd, at, "abcde", 5, NULL), 0);
     assert_int_equal(memory_read(f->fd, at, back, 5, NULL), 0);
     assert_memory_equal(back, "abcde", 5);
-    assert_int_equal(f->text[PAGE - 2], 0x90); /* ours is another copy */
+    assert_int_equal(f->text[PAGE - 2], 0x90); /* this process has another copy */
 }
 
 static void expect_unreadable(const struct fixture *f, taddr_t at, size_t size) {

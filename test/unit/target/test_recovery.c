@@ -24,11 +24,11 @@
     TEST(sleep_of_full_length)                                                                     \
     TEST(signal_wait_ends_with_signal_and_mask)
 
-/* ---- a ptrace() that ends the process that uses it too often ---- */
+/* ---- a ptrace() that ends its process after a number of requests ---- */
 
 static int requests_left = -1; /* −1: no end */
 
-/* Takes libc's place for the code under test. */
+/* Replaces libc's function for the code under test. */
 long ptrace(enum __ptrace_request request, ...) {
     va_list ap;
     va_start(ap, request);
@@ -41,18 +41,18 @@ long ptrace(enum __ptrace_request request, ...) {
     return syscall(SYS_ptrace, request, pid, addr, data);
 }
 
-/* ---- the tracer, a child of the test's like its target ---- */
+/* ---- the tracer, a sibling of its target ---- */
 
 struct tracing {
     pid_t target;
-    bool is_in_place; /* the target waits in hold_loop, else in a system call */
+    bool is_in_place; /* the target waits in hold_loop; otherwise in a system call */
     taddr_t frame;
-    int requests; /* how many the call may make */
+    int requests; /* the requests that the tracer may make before it dies */
 };
 
 enum { CALL_DONE = 7, CALL_FAILED = 8 };
 
-/* The target stands in its loop, or in its system call, ready to be used. */
+/* Stops the target in its loop, or in its system call, ready for remote calls. */
 static void stop_in_place(const struct tracing *t) {
     struct regs regs;
     child_seize(t->target);
@@ -74,7 +74,7 @@ static int trace(void *arg) {
     struct remote_call call = {SYS_getpid, {0}};
     int rc = thread_call(t->target, &site, &call, &result, NULL);
     requests_left = -1;
-    return rc == 0 && result == t->target ? CALL_DONE : CALL_FAILED; /* and the target is free */
+    return rc == 0 && result == t->target ? CALL_DONE : CALL_FAILED; /* detaches the target */
 }
 
 /* ---- targets ---- */
@@ -85,7 +85,7 @@ static bool held;
 
 static void hold_in_handler(int sig) {
     (void)sig;
-    __atomic_store_n(ready, 1, __ATOMIC_RELEASE); /* from now on the tracer meets no other signal */
+    __atomic_store_n(ready, 1, __ATOMIC_RELEASE); /* from now on the tracer sees no other signal */
     held = hold_all(false);
 }
 
@@ -138,7 +138,7 @@ static void wake(int sig) {
     woken = true;
 }
 
-/* Only the signal may end the sleep, and what is left must still be to be slept then. */
+/* Only the signal may end the sleep, and the remaining time must be right then. */
 static int in_nanosleep(void *arg) {
     enum { SLEEP_S = 1000, NS = 1000000000 };
     (void)arg;
@@ -175,8 +175,8 @@ static void end_read(pid_t pid) {
     (void)pid;
     assert_int_equal(write(pipe_fds[1], "x", 1), 1);
 }
-/* A signal that comes in the very moment of the tracer's death may be handled before the thread
- * waits again (doc/LIMITS.md). */
+/* A signal that arrives at the moment of the tracer's death may be handled before the thread waits
+ * again (doc/LIMITS.md). */
 static void wake_from(pid_t pid, long call) {
     child_await_call(pid, call);
     kill(pid, SIGUSR1);
@@ -184,17 +184,17 @@ static void wake_from(pid_t pid, long call) {
 static void end_sleep(pid_t pid) { wake_from(pid, SYS_nanosleep); }
 static void end_suspend(pid_t pid) { wake_from(pid, SYS_rt_sigsuspend); }
 
-enum { IN_HOLD = -1 }; /* no system call: the loop of hold.S */
+enum { IN_HOLD = -1 }; /* not a system call: the loop of hold.S */
 
 struct target {
     int (*body)(void *);
-    long call; /* what it waits in, or IN_HOLD */
+    long call; /* the system call in which it waits, or IN_HOLD */
     void (*end)(pid_t);
 };
 
 /* ---- the tests ---- */
 
-/* Lets the tracer make so many requests and die; whether it could do them all. */
+/* Lets the tracer make REQUESTS requests and die; returns whether that was enough. */
 static bool survive(const struct target *target, taddr_t frame, int requests) {
     *ready = 0;
     struct tracing t = {.target = child_start(target->body, NULL),

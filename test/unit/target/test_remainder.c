@@ -14,8 +14,8 @@
 
 #define TESTS                                                                                      \
     TEST(remainder_done_from_every_instruction)                                                    \
-    TEST(failed_remainder_counts_what_was_done)                                                    \
-    TEST(interrupted_remainder_has_another)                                                        \
+    TEST(failed_remainder_counts_earlier_bytes)                                                    \
+    TEST(interrupted_remainder_is_continued)                                                       \
     TEST(kernel_limit_not_waited_for)                                                              \
     TEST(calls_with_a_remainder)
 
@@ -28,7 +28,7 @@ static pid_t child;
 static taddr_t agent;
 static struct regs idle;
 
-static int stand(void *arg) {
+static int pause_for_ever(void *arg) {
     (void)arg;
     return pause();
 }
@@ -37,8 +37,8 @@ static int set_up(void **state) {
     (void)state;
     lane = shared_new(PAGE);
     assert_int_equal(pipe(ends), 0);
-    child = child_start(stand, NULL);
-    child_await_call(child, SYS_pause); /* stopped at a fault it would have the resume flag set */
+    child = child_start(pause_for_ever, NULL);
+    child_await_call(child, SYS_pause); /* a stop at a fault would set the resume flag */
     child_seize(child);
     struct remote_site site = child_site(child);
     close(site.memory_fd);
@@ -55,7 +55,7 @@ static int tear_down(void **state) {
     return close(ends[1]);
 }
 
-/* Behind write(FD), which has done DONE bytes. */
+/* The registers behind write(FD), which has done DONE bytes. */
 static struct regs behind_write(int fd) {
     struct regs regs = idle;
     struct user_regs_struct *r = &regs.raw;
@@ -72,7 +72,7 @@ static struct regs behind_write(int fd) {
     return regs;
 }
 
-/* The same with RESULT, without what only the kernel knows. */
+/* Compares with the same registers and RESULT, except for those that only the kernel knows. */
 static void expect(const struct regs *found, int fd, uint64_t result) {
     struct regs expected = behind_write(fd), plain = *found;
     expected.raw.rax = result;
@@ -82,7 +82,7 @@ static void expect(const struct regs *found, int fd, uint64_t result) {
     assert_memory_equal(&plain, &expected, sizeof plain);
 }
 
-/* REGS become those of the rest of CALL. */
+/* Turns REGS into those of CALL's remainder. */
 static void begin_remainder(struct regs *regs, const struct remainder_call *call) {
     const struct remainder_place place = {agent, (taddr_t)lane};
     uint64_t args[CALL_ARGUMENTS];
@@ -102,7 +102,7 @@ static void begin(int fd) {
     assert_int_equal(thread_set_regs(child, &regs), 0);
 }
 
-/* Takes a copy of REGS, of the thread, out. */
+/* Takes the thread out, in a copy of its registers REGS. */
 static void check_taken_out(const struct regs *regs, int fd, uint64_t result) {
     struct remainder_call call;
     struct regs out = *regs;
@@ -134,12 +134,12 @@ static void remainder_done_from_every_instruction(void **state) {
     assert_memory_equal(got, text + DONE, WANTED - DONE);
 }
 
-static void failed_remainder_counts_what_was_done(void **state) {
+static void failed_remainder_counts_earlier_bytes(void **state) {
     (void)state;
     step_through(-1, DONE);
 }
 
-static void interrupted_remainder_has_another(void **state) {
+static void interrupted_remainder_is_continued(void **state) {
     (void)state;
     begin(ends[1]);
     struct regs regs;

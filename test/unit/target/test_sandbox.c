@@ -33,7 +33,7 @@ static pid_t start(int (*body)(void *)) {
     return pid;
 }
 
-/* From now on system call NUMBER is answered by ACTION. */
+/* From now on system call NUMBER gets the answer ACTION. */
 static void add_filter(uint32_t number, uint32_t action) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
@@ -47,7 +47,7 @@ static enum sandbox_answer answer(const struct sandbox *s, long number) {
     return sandbox_answer(s, &(struct sandbox_call){.number = number, .unknown = 0x3f});
 }
 
-/* Those of others can be read by root in no sandbox only. */
+/* Filters of other processes can be read only by root, outside any sandbox. */
 static struct sandbox read_all(pid_t pid) {
     struct sandbox s;
     struct err err = {0};
@@ -78,12 +78,12 @@ static void all_filters_asked(void **state) {
     child_kill(pid);
 }
 
-/* Nothing may be called in it, as sanitizers make system calls. */
+/* Calls no function in strict mode: sanitizers make system calls there. */
 static int wait_strictly(void *arg) {
     (void)arg;
-    uint32_t *told = ready;
+    uint32_t *signalled = ready;
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
-    __atomic_store_n(told, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(signalled, 1, __ATOMIC_RELEASE);
     for (;;)
         __builtin_ia32_pause();
     return 0;
@@ -113,7 +113,7 @@ static void no_filter_allows_everything(void **state) {
     child_kill(pid);
 }
 
-/* A process with filters of its own may not see those of others. */
+/* A process with filters of its own may not read those of others. */
 static int read_in_a_filter(void *arg) {
     pid_t pid = child_start(wait_in_two_filters, arg);
     struct sandbox s;

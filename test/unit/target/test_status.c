@@ -161,7 +161,7 @@ static int ignore_one_signal(void *arg) {
     return wait_for_ever(arg);
 }
 
-/* Only of traced processes are such queued. */
+/* Ignored signals are queued for traced processes only. */
 static void ignored_signals_not_pending(void **state) {
     (void)state;
     pid_t pid = start(ignore_one_signal);
@@ -195,9 +195,9 @@ static int add_two_filters(void *arg) {
 
 static int enter_strict_mode(void *arg) {
     (void)arg;
-    uint32_t *told = ready;
+    uint32_t *signalled = ready;
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
-    __atomic_store_n(told, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(signalled, 1, __ATOMIC_RELEASE);
     for (;;)
         __builtin_ia32_pause();
     return 0;
@@ -273,9 +273,9 @@ static void stack_of_a_waiting_thread(void **state) {
     (void)state;
     taddr_t sp = 0, here = (taddr_t)__builtin_frame_address(0);
     pid_t child = start(wait_for_ever);
-    while (!status_stack_of(child, &sp)) /* it is about to wait */
+    while (!status_stack_of(child, &sp)) /* the thread is about to wait */
         sched_yield();
-    assert_true(sp < here && here - sp < 1 << 20); /* forked: its stack is where ours is */
+    assert_true(sp < here && here - sp < 1 << 20); /* forked: its stack is where the parent's is */
     child_kill(child);
 }
 

@@ -1,3 +1,4 @@
+/* Generates calls of several shapes from a seed. */
 #include "generate.h"
 
 #include "base/mem.h"
@@ -36,7 +37,7 @@ const char *shape_name(enum shape shape) {
     return names[shape];
 }
 
-/* False: there are enough. */
+/* Adds an event; returns false if there are enough. */
 static bool emit(struct maker *m, enum event_kind kind, struct frame f) {
     if (m->count == m->room)
         return false;
@@ -60,7 +61,7 @@ static struct frame callee(struct maker *m, struct frame caller) {
     return (struct frame){id, caller.sp - 16 * (1 + caller.id % 23) - 8 - pushed};
 }
 
-/* One step of a call tree on the stack STACK of *DEPTH frames. */
+/* One step of a call tree: STACK has *DEPTH frames. */
 static bool tree_step(struct maker *m, struct frame *stack, unsigned *depth) {
     uint32_t dice = random_below(&m->random, 100);
     struct frame *top = &stack[*depth - 1];

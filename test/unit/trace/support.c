@@ -1,3 +1,4 @@
+/* Opens, writes, reads and walks scratch traces; each failure fails the test. */
 #include "support.h"
 
 #include <errno.h>

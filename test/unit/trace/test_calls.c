@@ -1,9 +1,8 @@
 /*
- * The rules of calls.h, one a test. Each test plays events and draws what is
- * expected: "+a" a call of function a opens, "-a" it returned, "~a" it gave way
- * to a tail call, "!a" it was unwound, "xa" frames showed that it was over, ".a" its thread ended,
- * "?a" it was open at the end; a digit before it is its stack, if not 0; behind each close stands
- * its parent.
+ * The rules of calls.h, one a test. Each test plays events and draws what is expected: "+a" a call
+ * of function a opens, "-a" it returned, "~a" it gave way to a tail call, "!a" it was unwound, "xa"
+ * frames showed that it was over, ".a" its thread ended, "?a" it was open at the end. A digit
+ * before a letter is its stack, if not 0. Behind each close stands its parent.
  */
 #include <stdio.h>
 #include <string.h>
@@ -114,8 +113,8 @@ static void tails(char id, uint64_t sp) { event(id, EVENT_TAIL, sp); }
 
 static void arrives(char id, uint64_t sp) { event(id, EVENT_CONTROL, sp); }
 
-/* IDS are open, each 16 bytes below the one before. */
-static void stands(const char *ids, uint64_t sp) {
+/* Frames: IDS are open, each 16 bytes below the one before. */
+static void frames_at(const char *ids, uint64_t sp) {
     struct trace_frame frames[16];
     struct trace_frames f = {.frames = frames};
     for (; ids[f.count]; f.count++)
@@ -144,7 +143,7 @@ static void nested_calls(void **state) {
 
 static void calls_open_before_tracing(void **state) {
     (void)state;
-    stands("abc", TOP);
+    frames_at("abc", TOP);
     returns('c', TOP - 32);
     enters('d', TOP - 32);
     returns('d', TOP - 32);
@@ -157,8 +156,8 @@ static void frames_confirm_open_calls(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
-    stands("ab", TOP);
-    stands("ab", TOP);
+    frames_at("ab", TOP);
+    frames_at("ab", TOP);
     returns('b', TOP - 16);
     expect("+a +b -ba");
 }
@@ -168,9 +167,9 @@ static void frames_end_calls_no_longer_open(void **state) {
     enters('a', TOP);
     enters('b', TOP - 16);
     enters('c', TOP - 32);
-    stands("ad", TOP);
+    frames_at("ad", TOP);
     returns('d', TOP - 16);
-    stands("", TOP);
+    frames_at("", TOP);
     expect("+a +b +c xcb xba *d -da xa");
 }
 
@@ -178,7 +177,7 @@ static void call_found_open_between_others(void **state) {
     (void)state;
     enters('a', TOP);
     enters('c', TOP - 32);
-    stands("abc", TOP);
+    frames_at("abc", TOP);
     returns('c', TOP - 32);
     expect("+a +c xca *b *c -cb");
 }
@@ -212,7 +211,7 @@ static void control_event_closes_no_own_frame(void **state) {
     enters('a', TOP);
     arrives('a', TOP - 16);
     arrives('a', TOP);
-    arrives('x', 0x1000); /* a stack that nothing is known of */
+    arrives('x', 0x1000); /* an unknown stack */
     returns('a', TOP);
     expect("+a -a");
     assert_int_equal(calls_strays(play.calls), 0);
@@ -335,19 +334,19 @@ static void kept_calls_keep_their_stack_pieces(void **state) {
     enters('e', OTHER - 0x2000);
     arrives('d', OTHER + 0x4000);
     returns('d', OTHER + 0x4000);
-    enters('f', OTHER + 0x8000); /* code that makes no event stands between */
+    enters('f', OTHER + 0x8000); /* between them is code without events */
     arrives('a', TOP);
     expect("+a 1+c 2+d 3+e 3!ed 2-dc 4+f 4!fc 1!ca");
     enters('b', TOP - 64);
     enters('c', OTHER);
-    arrives('u', TOP - 32); /* of a function that is not traced */
+    arrives('u', TOP - 32); /* of an untraced function */
     enters('d', TOP);
     expect("+a 1+c 2+d 3+e 3!ed 2-dc 4+f 4!fc 1!ca +b 1+c 1!cb !ba !a +d");
 }
 
 static void neighbouring_small_stacks(void **state) {
     (void)state;
-    uint64_t a = OTHER, b = OTHER + 0x4000; /* b's stack is 16 KiB and used nearly to its end */
+    uint64_t a = OTHER, b = OTHER + 0x4000; /* b's stack has 16 KiB and is nearly full */
     enters('a', a);
     enters('f', a - 64);
     enters('b', b);
@@ -404,7 +403,7 @@ static void frames_of_several_stacks(void **state) {
     expect("*a 1*h 1*i 1+j 1-ji 1-ih 1xh -a");
 }
 
-/* Of a damaged trace. */
+/* Frames of a damaged trace. */
 static void implausible_frames_accepted(void **state) {
     (void)state;
     struct trace_frame list[] = {{'a', 0}, {'b', 8}, {'c', 8}, {'d', UINT64_MAX >> 16}, {'e', TOP}};
@@ -529,9 +528,9 @@ static void bounded_number_of_stacks(void **state) {
     for (uint32_t i = 0; i < 4096; i++)
         calls_event(c, i, i == 9 ? 'i' : 'f', EVENT_ENTRY, i * 0x80000);
     calls_event(c, 5000, 'i', EVENT_RETURN, 9 * 0x80000);
-    calls_event(c, 5001, 'n', EVENT_ENTRY, 4096u * 0x80000); /* takes the idle one's place */
+    calls_event(c, 5001, 'n', EVENT_ENTRY, 4096u * 0x80000); /* replaces the idle stack */
     assert_int_equal(s.whole['f'], 0);
-    calls_event(c, 5002, 'n', EVENT_ENTRY, 4097u * 0x80000); /* that of the first, at 0 */
+    calls_event(c, 5002, 'n', EVENT_ENTRY, 4097u * 0x80000); /* replaces the first one, at 0 */
     assert_int_equal(s.whole['f'], 5002);
     calls_free(c);
 }

@@ -28,7 +28,7 @@ static int teardown(void **state) {
 static const struct trace_place places[] = {
     {"main", "program", 0x1000}, {"", "libc.so.6", 0x27189}, {"_ZN1a1bEv", "libb.so", 0}};
 
-/* Number 8: main, called by nobody; 9: that in libc; 10: a::b() called by 8, not by 9. */
+/* Number 8: main, without a caller; 9: a function of libc; 10: a::b(), called by 8, not by 9. */
 static const struct trace_chain chains[] = {{CHAIN_WHOLE, 0}, {CHAIN_CUT, 1}, {CHAIN_FIRST, 2}};
 
 static void put_chains(struct trace_writer *w) {
@@ -73,8 +73,8 @@ static struct trace_event event(uint64_t ticks, uint32_t id, enum event_kind kin
     return (struct trace_event){ticks, id << 2 | kind, sp};
 }
 
-/* The number of a chain is no stack pointer: what is foretold of those goes on, and the stream's
- * extent is that of its calls. */
+/* A chain's number is no stack pointer. It does not disturb the prediction of stack pointers, and
+ * the stream's extent is that of its calls. */
 static void chain_number_before_its_entry(void **state) {
     const uint64_t high = (uint64_t)0x7ffc << 32;
     const struct trace_event events[] = {
@@ -127,13 +127,13 @@ static void chain_right_before_its_entry(void **state) {
     struct calls *c = calls_new(&thread, &ops, seen);
     calls_event(c, 1, CHAIN_EVENT, EVENT_CONTROL, 11);
     calls_event(c, 1, 1, EVENT_ENTRY, 0x8000);
-    calls_event(c, 2, 2, EVENT_ENTRY, 0x7000); /* of this none was recorded */
+    calls_event(c, 2, 2, EVENT_ENTRY, 0x7000); /* this entry has no chain */
     calls_event(c, 3, CHAIN_EVENT, EVENT_CONTROL, 12);
     calls_event(c, 4, 2, EVENT_RETURN, 0x7000);
-    calls_event(c, 5, 3, EVENT_ENTRY, 0x7000); /* something was between */
+    calls_event(c, 5, 3, EVENT_ENTRY, 0x7000); /* another event was between */
     calls_event(c, 6, CHAIN_EVENT, EVENT_CONTROL, 13);
     calls_gap(c);
-    calls_event(c, 7, 4, EVENT_ENTRY, 0x6000); /* something was that is missing now */
+    calls_event(c, 7, 4, EVENT_ENTRY, 0x6000); /* an event between is missing now */
     assert_int_equal(seen[1], 11);
     assert_int_equal(seen[2], CHAIN_NONE);
     assert_int_equal(seen[3], CHAIN_NONE);
@@ -143,7 +143,7 @@ static void chain_right_before_its_entry(void **state) {
     calls_free(c);
 }
 
-/* Every prefix of a record, and numbers that make no sense: none is read that is not there. */
+/* Prefixes of a record, and senseless numbers: the reader invents no chain. */
 static void damaged_chains_left_out(void **state) {
     (void)state;
     static const struct trace_chain wrong[] = {
@@ -165,8 +165,7 @@ static void damaged_chains_left_out(void **state) {
     }
 }
 
-/* What a chain goes on with, or the function that it leads to, may stand in a block that is gone.
- */
+/* A chain's next caller, or its function, may be in a lost block. */
 static void missing_chains_are_lost(void **state) {
     struct trace_writer *w = must_open_writer(*state);
     const struct trace_chain late[] = {{CHAIN_FIRST, 4}, {CHAIN_FIRST + 2, 5}};
@@ -181,7 +180,7 @@ static void missing_chains_are_lost(void **state) {
     trace_reader_free(r);
 }
 
-/* One that claims ever more damaged blocks before it, as none can have been. */
+/* A chain that claims more and more damaged blocks before it than can have been there. */
 static void missing_chains_bounded_by_the_file_size(void **state) {
     enum { BLOCKS = 200, STEP = 1000 };
     struct trace_writer *w = must_open_writer(*state);
@@ -201,7 +200,7 @@ static void missing_chains_bounded_by_the_file_size(void **state) {
     trace_reader_free(r);
 }
 
-/* Who had no room, and how many those are, the end says. */
+/* The trace's end counts the chains for which a ring had no room. */
 static void missed_chains_counted(void **state) {
     const struct trace_event events[] = {
         event(1, CHAIN_EVENT, EVENT_CONTROL, CHAIN_MISSED), event(1, 5, EVENT_ENTRY, SP),

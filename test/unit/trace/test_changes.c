@@ -67,7 +67,7 @@ static void changes_before_a_branch(void **state) {
     remove(path);
 }
 
-/* The payload's first SIZE bytes, of which some may come that later spoors have added. */
+/* Reads the payload's first SIZE bytes; later versions may add more. */
 static bool is_record(const struct bytes *payload, size_t size) {
     struct fields f = {payload->at, payload->at + size, false};
     struct trace_change change;

@@ -58,7 +58,7 @@ static void empty_file(void **state) {
 static void foreign_files(void **state) {
     must_store(*state, "Record of a famous voyage, in plain text", 40);
     expect_refused(*state, "not-a-trace", ": is not a spoor trace");
-    must_store(*state, "s", 1); /* could be the beginning of one */
+    must_store(*state, "s", 1); /* this could begin a trace */
     expect_refused(*state, "truncated-trace", ": is cut off before anything was recorded");
     must_store(*state, "x", 1);
     expect_refused(*state, "not-a-trace", ": is not a spoor trace");
@@ -124,7 +124,7 @@ static void any_flipped_byte(void **state) {
         size_t n = walk_trace(*state);
         if (trace_reader_open(*state, &r, &err)) {
             refused++;
-        } else { /* at most one block and what stands for it */
+        } else { /* at most one block and its replacement */
             assert_true(n >= SMALL_ITEMS - 200);
             trace_reader_free(r);
         }
@@ -133,10 +133,10 @@ static void any_flipped_byte(void **state) {
     assert_in_range(refused, 1, 32 + 2 * 72 + 64); /* the header and the session */
 }
 
-/* Blocks stand anywhere. */
+/* Blocks are unaligned. */
 typedef struct disk_block __attribute__((aligned(1))) block_head;
 
-/* Where the N-th block of TYPE stands. */
+/* The N-th block of TYPE. */
 static block_head *find_block(uint8_t *bytes, size_t size, unsigned type, unsigned n) {
     size_t at = sizeof(struct disk_header);
     while (at + sizeof(struct disk_block) <= size) {
@@ -179,7 +179,7 @@ static void damaged_events_become_a_loss(void **state) {
     trace_reader_free(r);
 }
 
-/* Any payload whatever with checksums that hold, as a liar would make it. */
+/* Random payloads with valid checksums, as an attacker would make them. */
 static void malicious_payloads(void **state) {
     uint64_t random = 99;
     size_t size;
@@ -187,7 +187,8 @@ static void malicious_payloads(void **state) {
     AUTO_FREE uint8_t *bytes = must_load(*state, &size);
     for (int round = 0; round < 2000; round++) {
         AUTO_FREE uint8_t *copy = mem_alloc(size);
-        memcpy(copy, bytes, size - sizeof(struct disk_trailer)); /* so that it is walked */
+        /* Without the trailer the reader walks the blocks. */
+        memcpy(copy, bytes, size - sizeof(struct disk_trailer));
         static const uint8_t types[] = {DISK_EVENTS, DISK_EVENTS,    DISK_SESSION, DISK_MODULE,
                                         DISK_THREAD, DISK_FUNCTIONS, DISK_END,     DISK_MAP};
         block_head *head = find_block(copy, size, types[random_below(&random, 8)], 0);
@@ -219,7 +220,7 @@ static void unknown_blocks_and_longer_records(void **state) {
     AUTO_FREE uint8_t *copy = mem_alloc(size + 100);
     memcpy(copy, bytes, cut);
     end = (block_head *)(copy + ((uint8_t *)end - bytes));
-    memset(copy + cut, 0x55, 9); /* fields that we do not know */
+    memset(copy + cut, 0x55, 9); /* fields of a later version */
     end->stored += 9;
     end->raw += 9;
     seal(end);
@@ -239,7 +240,7 @@ static void hole_without_an_index(void **state) {
     block_head *head = find_block(bytes, size, DISK_EVENTS, 1);
     uint32_t items = head->items;
     memset(head, 0, sizeof *head + head->stored / 2);
-    must_store(*state, bytes, size - 7); /* and no trailer */
+    must_store(*state, bytes, size - 7); /* the trailer is missing, too */
     struct trace_reader *r = must_open_reader(*state);
     assert_non_null(strstr(trace_reader_warning(r), "is damaged: unreadable parts are left out"));
     trace_reader_free(r);

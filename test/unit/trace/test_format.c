@@ -1,4 +1,6 @@
-/* The code agrees with doc/trace-format.md (the argument), and the parts agree with their sources.
+/*
+ * The code agrees with doc/trace-format.md (the argument). Checksums and numbers agree with the
+ * definitions of their algorithms.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Frames that were open at a time: written, read back in their place among the events, damaged. */
+/* Records of open frames: written, read back in their place among the events, damaged. */
 #include <string.h>
 
 #include "support.h"
@@ -39,7 +39,8 @@ static void put_events(struct trace_writer *w, uint32_t stream, uint64_t from, u
     }
 }
 
-/* Draws a stream: "10" an event at that time, "f5:15" five frames at 15, "l" a loss, "e" an end. */
+/* Draws a stream: "10" an event at time 10, "f5:15" five frames at time 15, "l" a loss, "e" an end.
+ */
 static void expect_drawn(struct trace_reader *r, uint32_t stream, const char *drawing) {
     AUTO_FREE char *drawn = mem_strdup("");
     struct trace_cursor *c;

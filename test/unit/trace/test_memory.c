@@ -30,7 +30,7 @@ static void write_trace(const char *path, unsigned pieces) {
     must_finish(w);
 }
 
-/* The most that a cursor or merge holds while it goes through the trace. */
+/* The most memory that a cursor or merge holds while it reads the trace. */
 static size_t peak_of_cursor(struct trace_reader *r) {
     size_t before = allocated(), peak = 0;
     struct trace_cursor *c;

@@ -2,8 +2,8 @@
  * Stacks that go from thread to thread and from place to place (calls.h). Each test plays events of
  * two threads and draws what is expected: "+a" a call of function a opens, "-a" it returned, "!a"
  * it was unwound, "xa" frames showed that it was over, ".a" its thread ended, "?a" it was open at
- * the end. Before it stands its stack, if that is no thread's own; behind it its caller; behind a
- * close from elsewhere than where the call began, that thread: "1-ba@0".
+ * the end. The stack stands before it, if no thread owns it, and its caller behind it. A close in
+ * another thread than the call's first one has that thread at its end: "1-ba@0".
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@
     TEST(stack_with_outside_frames_not_moved)                                                      \
     TEST(ambiguous_stacks_not_moved)                                                               \
     TEST(repeated_words_count_once)                                                                \
-    TEST(invalid_stacks_not_believed)                                                              \
+    TEST(invalid_stack_bounds_ignored)                                                             \
     TEST(range_that_holds_other_stacks)                                                            \
     TEST(thousands_of_stacks)
 
@@ -147,7 +147,7 @@ static void threads_alternate_on_two_stacks(void **state) {
     expect("1+a 2+b 1+ca 2+db 1-ca 2-db 1-a 2-b");
 }
 
-/* A thread has come to where another's stack was. */
+/* A thread has arrived where another thread's stack was. */
 static void frames_per_thread(void **state) {
     (void)state;
     struct trace_frame frame = {'a', OWN_A - 64};
@@ -163,7 +163,7 @@ static void frames_per_thread(void **state) {
     expect("+a +a -a -a");
 }
 
-/* Each thread has one of its own, and they lie side by side. */
+/* Each thread has a signal stack of its own, and these lie side by side. */
 static void handlers_on_neighbouring_stacks(void **state) {
     (void)state;
     enters(A, 'a', FIBER);
@@ -190,13 +190,13 @@ static void own_stacks_stay_with_their_thread(void **state) {
     expect("+a +b -b .a");
 }
 
-/* A function that nobody has called finds its stack empty (clone3). Where one ends, the next may
+/* A function without a caller finds its stack empty (clone3). Where one stack ends, the next may
  * begin. */
 static void own_stack_begins_at_its_end(void **state) {
     (void)state;
     enters(B, 'b', OWN_B);
     enters(B, 'c', OWN_B - 16);
-    enters(B, 'd', OWN_B - 0x10000); /* the end of what stands below */
+    enters(B, 'd', OWN_B - 0x10000); /* the end of the stack below */
     expect("+b +cb 1+d");
 }
 
@@ -206,7 +206,7 @@ static void frames_end_the_last_calls_of_a_thread(void **state) {
     enters(A, 'a', FIBER);
     enters(A, 'b', OTHER_FIBER);
     enters(B, 'c', FIBER - 16);
-    calls_frames(play.calls, 50, &none); /* of B, which took A's stack over */
+    calls_frames(play.calls, 50, &none); /* of B, which took over A's stack */
     expect("1+a 2+b 1+ca 1xca 1xa@0");
     returns(A, 'b', OTHER_FIBER);
     expect("1+a 2+b 1+ca 1xca 1xa@0 2-b");
@@ -217,8 +217,8 @@ static void known_stacks_may_touch(void **state) {
     made(A, 0x900000, 0x900800);
     made(A, 0x900800, 0x901000);
     enters(A, 'a', 0x900f00);
-    enters(A, 'b', 0x900810); /* nearly at its end */
-    enters(B, 'c', 0x9007f8); /* the other's first */
+    enters(A, 'b', 0x900810); /* nearly at the stack's end */
+    enters(B, 'c', 0x9007f8); /* the first frame of the other stack */
     returns(B, 'b', 0x900810);
     returns(A, 'c', 0x9007f8);
     returns(B, 'a', 0x900f00);
@@ -242,7 +242,7 @@ static void moved_stack_with_its_calls(void **state) {
     expect_strays(0);
 }
 
-/* Its place is another's at once. The thread that moves it is not the one that ran on it. */
+/* Its place is reused at once. The thread that moves it is not the thread that ran on it. */
 static void parked_stack_moved_by_another_thread(void **state) {
     (void)state;
     made(A, 0x900000, 0x901000);
@@ -288,7 +288,7 @@ static void calls_on_a_freed_stack(void **state) {
     expect_strays(1);
 }
 
-/* What is made after a move is over is no place for the stack that is freed next. */
+/* A stack made after a move is over is not the new place of the stack that is freed next. */
 static void new_stack_is_no_moved_stack(void **state) {
     (void)state;
     made(A, 0x900000, 0x900800);
@@ -301,7 +301,7 @@ static void new_stack_is_no_moved_stack(void **state) {
     expect("1+a 1!a");
 }
 
-/* Its bounds were not told (attach). */
+/* The bounds of this stack are unknown (attach). */
 static void moved_stack_known_by_its_frames(void **state) {
     (void)state;
     enters(A, 'a', 0x9007f8);
@@ -317,7 +317,7 @@ static void moved_stack_known_by_its_frames(void **state) {
 
 static void stack_with_outside_frames_not_moved(void **state) {
     (void)state;
-    enters(A, 'a', 0x900808); /* taken for a caller of what stands close below */
+    enters(A, 'a', 0x900808); /* it seems to be the caller of the frames close below */
     enters(A, 'b', 0x900700);
     moves(A);
     made(A, 0xa00000, 0xa01000);
@@ -330,7 +330,7 @@ static void stack_with_outside_frames_not_moved(void **state) {
     expect("1+a 1+ba 1-ba 1-a");
 }
 
-/* Two threads' worth of frames in one stretch: which of them moved is not known. */
+/* The range holds frames of two threads: which of their stacks moved is unknown. */
 static void ambiguous_stacks_not_moved(void **state) {
     (void)state;
     enters(A, 'a', 0x940000);
@@ -359,7 +359,7 @@ static void repeated_words_count_once(void **state) {
     expect("2+a 2-a");
 }
 
-static void invalid_stacks_not_believed(void **state) {
+static void invalid_stack_bounds_ignored(void **state) {
     (void)state;
     enters(A, 'a', FIBER);
     made(A, 0x900000, 0x900000);
@@ -374,7 +374,7 @@ static void invalid_stacks_not_believed(void **state) {
     expect("1+a 1+ba 1-ba 1-a");
 }
 
-/* Go gives new threads small stacks among the others, of which only the first address was known. */
+/* Go gives new threads small stacks among the others. Only the first address of these was known. */
 static void range_that_holds_other_stacks(void **state) {
     (void)state;
     made(A, OWN_B - 0x4000, OWN_B);

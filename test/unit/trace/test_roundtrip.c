@@ -13,7 +13,7 @@
     TEST(losses_and_thread_ends)                                                                   \
     TEST(limits_round_trip)                                                                        \
     TEST(facts_round_trip)                                                                         \
-    TEST(branch_begins_with_kept_facts)                                                            \
+    TEST(branch_repeats_kept_facts)                                                                \
     TEST(ticks_to_nanoseconds)                                                                     \
     TEST(merge_in_order_of_time)
 
@@ -27,7 +27,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* Compares stream STREAM, event by event and by time made monotone, with what was fed. */
+/* Compares STREAM with the events fed to it, in order and with monotone times. */
 static void expect_events(struct trace_reader *r, uint32_t stream, const struct trace_event *events,
                           size_t count) {
     struct trace_cursor *c;
@@ -235,8 +235,8 @@ static void facts_round_trip(void **state) {
     trace_reader_free(r);
 }
 
-/* A further trace of the same session, as snapshots are. */
-static void branch_begins_with_kept_facts(void **state) {
+/* A branch, as a snapshot is, is a further trace of the same session. */
+static void branch_repeats_kept_facts(void **state) {
     AUTO_FREE char *path = mem_printf("%s.1", (char *)*state);
     static const struct trace_function function = {.address = 16, .size = 8, .name = "f"};
     static const struct trace_module module = {
@@ -267,7 +267,7 @@ static void branch_begins_with_kept_facts(void **state) {
     assert_int_equal(trace_reader_map_count(r), 1);
     assert_true(trace_reader_function(r, 1, &m, &f));
     assert_string_equal(f->name, "f");
-    assert_int_equal(trace_reader_ns(r, 1100), 1000); /* from the session's first clock on */
+    assert_int_equal(trace_reader_ns(r, 1100), 1000); /* counted from the session's first clock */
     assert_int_equal(trace_reader_counts(r).entries, 1);
     assert_int_equal(trace_reader_end(r)->snapshot, 4);
     assert_string_equal(trace_reader_end(r)->reason, "f>5ms");

@@ -164,7 +164,7 @@ static void devices_written_directly(void **state) {
     assert_int_equal(access("/dev/null", F_OK), 0);
 }
 
-/* Feeds a failing W until the failure is known, and checks that nothing is forgotten. */
+/* Feeds a failing W until the failure is known, and checks that the failure stays known. */
 static void expect_failure(struct trace_writer *w, int code, uint64_t *ret_written) {
     enum { EVENTS = 200000 };
     AUTO_FREE struct trace_event *events = generate(SHAPE_NOISE, EVENTS, 3, 0);
@@ -175,7 +175,7 @@ static void expect_failure(struct trace_writer *w, int code, uint64_t *ret_writt
     trace_writer_sync(w);
     assert_int_equal(trace_writer_error(w, &err), -code);
     assert_string_equal(err.tag, "write");
-    feed(w, 1, events, EVENTS); /* does not block, is not taken */
+    feed(w, 1, events, EVENTS); /* does not block, and is dropped */
     trace_writer_lost(w, 1, 0, 5);
     trace_writer_thread_end(w, 1, 0);
     struct trace_end end = {0};

@@ -31,7 +31,7 @@
     TEST(handler_during_a_slice_copy)                                                              \
     TEST(handler_while_waiting_in_the_hook)
 
-/* ---- in the guest ---- */
+/* ---- code that runs in the guest ---- */
 
 enum { HANDLER_EVENTS = 2, FIRST = 5, SECOND = 6, RESULT = 5 + 0x11 + 6 + 0x22 + 1 };
 
@@ -61,9 +61,9 @@ static int install_handler(void **state) {
     return 0;
 }
 
-/* ---- in the test ---- */
+/* ---- code that runs in the test ---- */
 
-/* As much of a tracer as deliver.c needs. */
+/* The part of a tracer that deliver.c needs. */
 struct post {
     struct tracer tracer;
     struct task *task;
@@ -89,12 +89,13 @@ static void deliver(const struct trial *t, struct post *p) {
     assert_int_equal(p->task->stop.kind, STOP_SIGNAL);
     assert_int_equal(p->task->stop.signal, SIGRTMIN);
     if (!deliver_prepare(&p->tracer, p->task, SIGRTMIN))
-        trial_fail(t, "the signal is kept back");
-    trial_change_weather(t);
+        trial_fail(t, "the signal is not delivered");
+    trial_change_conditions(t);
     guest_finish_with(t->g, SIGRTMIN);
 }
 
-/* The registers that the handler has found; what signal frames do not have is as it is now. */
+/* The registers that the handler saw; registers that signal frames do not have are the present
+ * ones. */
 static struct regs regs_found(const struct guest *g) {
     struct regs regs;
     assert_int_equal(thread_get_regs(g->pid, &regs), 0);
@@ -120,22 +121,22 @@ static void check_handler(const struct trial *t) {
         trial_fail(t, "the handler's own call went wrong");
     struct regs regs = regs_found(t->g);
     if (space_area_at(t->g->space, regs_pc(&regs)))
-        trial_fail(t, "the handler finds a pc of ours");
+        trial_fail(t, "the handler finds a pc in spoor's areas");
     if (!is_natural(t->reference, &regs, regs_pc(&regs)))
         trial_fail(t, "the handler does not find the program's registers");
 }
 
 static size_t handler_events(const struct trial *t) {
-    return t->weather->from == FROM_ANYWHERE ? HANDLER_EVENTS : 0;
+    return t->conditions->from == FROM_ANYWHERE ? HANDLER_EVENTS : 0;
 }
 
-/* Of the call or what it calls, not of the handler's, which has a deeper stack. */
+/* An event of the call or its callees, not of the handler, whose stack is deeper. */
 static bool is_of_call(const struct trial *t, const struct event *e) {
     enum { RED_ZONE = 128 };
     return event_sp(&t->reference->events[0]) - event_sp(e) < RED_ZONE;
 }
 
-/* Returns how many events of the call stand before the handler's. */
+/* Returns the number of the call's events before the handler's. */
 static size_t check_sequence(const struct trial *t, const struct event *events, size_t count) {
     const struct reference *r = t->reference;
     size_t before = 0;
@@ -153,7 +154,7 @@ static size_t check_sequence(const struct trial *t, const struct event *events, 
     return before;
 }
 
-/* Right before each entry is a slice: its last word comes, without gaps, after its beginning. */
+/* Right before each entry is a slice, without gaps from its beginning to its last word. */
 static void check_slices(const struct trial *t) {
     const struct event *begin = events_of(t->g),
                        *end = begin + t->g->handle->lane->head / EVENT_BYTES;
@@ -172,8 +173,8 @@ static void check_slices(const struct trial *t) {
 
 static size_t check_events(const struct trial *t) {
     const struct lane *lane = t->g->handle->lane;
-    bool dropped = t->weather->full && t->weather->overflow == OVERFLOW_DROP;
-    uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
+    bool dropped = t->conditions->full && t->conditions->overflow == OVERFLOW_DROP;
+    uint64_t first = t->conditions->full ? GUEST_RING_BYTES : 0;
     size_t all = t->reference->event_count + handler_events(t);
     if (lane->lost != (dropped ? all : 0))
         trial_fail(t, "a wrong number of events is counted as lost");
@@ -181,7 +182,7 @@ static size_t check_events(const struct trial *t) {
     size_t count = trial_events(t->g, first, events, sizeof events / sizeof *events);
     if (count != (dropped ? 0 : all))
         trial_fail(t, "a wrong number of events is recorded");
-    if (t->weather->sliced)
+    if (t->conditions->sliced)
         check_slices(t);
     return dropped ? 0 : check_sequence(t, events, all);
 }
@@ -191,7 +192,7 @@ static void forget_handler(const struct guest *g) {
     assert_int_equal(memory_write(g->memory_fd, (taddr_t)&seen, &seen, sizeof seen, NULL), 0);
 }
 
-/* Returns how many of the call's events were recorded before the handler ran. */
+/* Returns the number of the call's events recorded before the handler ran. */
 static size_t try_one(const struct trial *t) {
     struct post post;
     post_init(&post, t->g);
@@ -211,7 +212,7 @@ static void try_call(struct trial *t) {
     trial_begin(t);
     do {
         if (t->k == TRIAL_LATER)
-            trial_change_weather(t);
+            trial_change_conditions(t);
         guest_save(t->g, before);
         size_t now = try_one(t);
         if (now < recorded)
@@ -224,26 +225,26 @@ static void try_call(struct trial *t) {
     free(before);
 }
 
-static void try_calls(const struct weather *w, const struct call *all, size_t count) {
+static void try_calls(const struct conditions *c, const struct call *all, size_t count) {
     struct guest *bare = guest_new_bare();
-    struct guest *g = w->sliced ? guest_new_sliced(w->overflow) : guest_new(w->overflow);
+    struct guest *g = c->sliced ? guest_new_sliced(c->overflow) : guest_new(c->overflow);
     trial_expect_tiers(g);
     struct reference *r = mem_alloc(sizeof *r);
-    taddr_t caller = w->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
-    if (w->from != FROM_ANYWHERE)
+    taddr_t caller = c->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
+    if (c->from != FROM_ANYWHERE)
         guest_filter(g, (struct span){caller, caller + 1});
     for (size_t i = 0; i < count; i++) {
-        struct trial t = {g, &all[i], w, r, 0};
-        reference_learn(bare, g, &all[i], r);
-        if (w->from != FROM_ANYWHERE)
-            assert_int_equal(r->event_count == 0, w->from == FROM_ELSEWHERE);
+        struct trial t = {g, &all[i], c, r, 0};
+        reference_record(bare, g, &all[i], r);
+        if (c->from != FROM_ANYWHERE)
+            assert_int_equal(r->event_count == 0, c->from == FROM_ELSEWHERE);
         try_call(&t);
     }
     free(r);
     guest_free(g);
     guest_free(bare);
 }
-#define TRY_CALLS(...) try_calls(&(const struct weather){__VA_ARGS__}, trial_calls, TRIAL_CALLS)
+#define TRY_CALLS(...) try_calls(&(const struct conditions){__VA_ARGS__}, trial_calls, TRIAL_CALLS)
 
 static void handler_in_a_waiting_stub(void **state) {
     (void)state;
@@ -289,15 +290,16 @@ static void handler_in_a_stub_that_passes_a_call(void **state) {
 
 static void handler_during_a_slice_copy(void **state) {
     (void)state;
-    try_calls(&(const struct weather){.overflow = OVERFLOW_WAIT, .sliced = true}, trial_calls, 2);
-    try_calls(&(const struct weather){.overflow = OVERFLOW_DROP, .sliced = true}, trial_calls + 1,
-              1);
+    try_calls(&(const struct conditions){.overflow = OVERFLOW_WAIT, .sliced = true}, trial_calls,
+              2);
+    try_calls(&(const struct conditions){.overflow = OVERFLOW_DROP, .sliced = true},
+              trial_calls + 1, 1);
 }
 
 static void handler_while_waiting_in_the_hook(void **state) {
     (void)state;
-    const struct weather fair = {.overflow = OVERFLOW_WAIT}, dead = {.dies_later = true};
-    try_calls(&fair, &trial_hook_call, 1);
+    const struct conditions living = {.overflow = OVERFLOW_WAIT}, dead = {.dies_later = true};
+    try_calls(&living, &trial_hook_call, 1);
     try_calls(&dead, &trial_hook_call, 1);
 }
 

@@ -13,7 +13,7 @@
     TEST(stops_decoded)                                                                            \
     TEST(vfork_parent_waits_for_its_child)                                                         \
     TEST(vfork_child_ends_before_its_parent_is_resumed)                                            \
-    TEST(group_stop_does_not_stand_still)                                                          \
+    TEST(task_in_group_stop_may_run)                                                               \
     TEST(restored_task_stays_restored)                                                             \
     TEST(tasks_of_one_space)
 
@@ -71,13 +71,13 @@ static void vfork_child_ends_before_its_parent_is_resumed(void **state) {
     assert_int_equal(parent.state, TASK_RUNNING);
 }
 
-static void group_stop_does_not_stand_still(void **state) {
+static void task_in_group_stop_may_run(void **state) {
     (void)state;
     struct task task = {.tid = 1};
     task_set_state(&task, TASK_STOPPED);
     task_set_state(&task, TASK_HELD);
     task_set_state(&task, TASK_IN_GROUP_STOP);
-    assert_false(task_stands_still(&task)); /* it is interrupted before spoor looks at it */
+    assert_false(task_stands_still(&task)); /* interrupted before spoor looks at it */
 }
 
 static void restored_task_stays_restored(void **state) {
@@ -96,7 +96,7 @@ static void tasks_of_one_space(void **state) {
         tasks_add(&tasks, tid)->space = tid % 2 ? &space : NULL;
     task_set_state(tasks_find(&tasks, 1), TASK_STOPPED);
     task_set_state(tasks_find(&tasks, 3), TASK_STOPPED);
-    tasks_find(&tasks, 3)->stop.kind = STOP_EXEC; /* has another memory */
+    tasks_find(&tasks, 3)->stop.kind = STOP_EXEC; /* it has another memory now */
     size_t all = 0, stopped = 0;
     for (struct task *k = NULL; (k = tasks_next_in(&tasks, k, &space));)
         all++;

@@ -1,6 +1,6 @@
 /*
- * A step to the caller where tables of 32-bit Arm or the code tell, on any host: a stack as a
- * program leaves it that has these functions.
+ * Steps to the caller by tables of 32-bit Arm or by code, on any host. The stack is the one that a
+ * program with these functions leaves:
  *
  *     callee   T32   push {r4, lr}; sub sp, #8; bl callee; nop; add sp, #8; pop {r4, pc}
  *     restorer T32   mov.w r7, #119; svc #0
@@ -27,7 +27,7 @@
 
 enum { TEXT = 0x10000, TABLE = 0x11000, STACK = 0xbef0000, SP = STACK + 64, WORDS = 64 };
 enum { CALLEE = TEXT, RESTORER = TEXT + 14, CALLER = TEXT + 0x18, T32 = 1 };
-enum { IN_CALLEE = TEXT + 8 + T32, IN_CALLER = TEXT + 0x28 }; /* behind the calls */
+enum { IN_CALLEE = TEXT + 8 + T32, IN_CALLER = TEXT + 0x28 }; /* places behind the calls */
 enum { FP = 11, CANTUNWIND = 1 };
 
 static const uint16_t text[] = {0xb510, 0xb082, 0xf7ff, 0xfffc, 0xbf00, 0xb002, 0xbd10,
@@ -56,7 +56,7 @@ static int read_given(void *arg, spoor_word from, void *to, size_t size) {
     return read_part(text, sizeof text, from - TEXT, to, size);
 }
 
-static int goes_back(void *arg, spoor_word address) {
+static int returns_behind(void *arg, spoor_word address) {
     (void)arg;
     return (address & ~(spoor_word)T32) == RESTORER;
 }
@@ -76,7 +76,7 @@ static int setup(void **state) {
     return 0;
 }
 
-/* Entry N of the table: the function at START, its second word. */
+/* Entry N of the table: START is the function, SECOND the entry's second word. */
 static void put_entry(unsigned n, uint32_t start, uint32_t second) {
     table[2 * n] = (start - (TABLE + 8 * n)) & INT32_MAX;
     table[2 * n + 1] = second;
@@ -86,8 +86,8 @@ static void put_entry(unsigned n, uint32_t start, uint32_t second) {
 
 static void put_word(uint32_t at, uint32_t word) { stack[(at - STACK) / 4] = word; }
 
-/* Callee has been called from where the word BACK leads to. */
-static void stand_in_callee(uint32_t back) {
+/* The pc is in callee, whose return address is the word BACK. */
+static void start_in_callee(uint32_t back) {
     frame = (struct code_frame){.pc = IN_CALLEE};
     put_word(SP + 8, 0x44444444);
     put_word(SP + 12, back);
@@ -106,26 +106,26 @@ static void expect(uint64_t pc, uint64_t sp, uint8_t by) {
 static void t32_called_from_a32_left_by_its_table(void **state) {
     (void)state;
     put_entry(0, CALLEE, 0x8001a8b0); /* vsp += 8; pop {r4, lr} */
-    stand_in_callee(IN_CALLER);
+    start_in_callee(IN_CALLER);
     expect(IN_CALLER, SP + 16, SPOOR_BY_TABLE);
 }
 
 static void code_walk_without_a_table_entry(void **state) {
     (void)state;
-    stand_in_callee(IN_CALLER);
+    start_in_callee(IN_CALLER);
     expect(IN_CALLER, SP + 16, SPOOR_BY_RETURN);
     put_entry(0, CALLEE, CANTUNWIND);
     machine.registers[SPOOR_SP] = SP;
     machine.known = 0xffff;
-    stand_in_callee(IN_CALLER);
+    start_in_callee(IN_CALLER);
     expect(IN_CALLER, SP + 16, SPOOR_BY_RETURN);
 }
 
 static void caller_state_by_entries_and_frame_pointers(void **state) {
     (void)state;
     put_entry(0, CALLEE, CANTUNWIND);
-    put_entry(1, CALLER, 4); /* to what is behind it */
-    table[4] = 0x81019b41;   /* the second model, one word more: vsp = fp; vsp -= 8; */
+    put_entry(1, CALLER, 4); /* points to the words behind it */
+    table[4] = 0x81019b41;   /* personality 1, one word more: vsp = fp; vsp -= 8; */
     table[5] = 0x8481b0b0;   /* pop {r4, fp, lr} */
     frame = (struct code_frame){.pc = IN_CALLER};
     machine.registers[FP] = SP + 48;
@@ -140,11 +140,11 @@ static void no_call_before_a_signal_restorer(void **state) {
     (void)state;
     struct machine before = machine;
     put_entry(0, CALLEE, 0x8001a8b0);
-    stand_in_callee(RESTORER + T32);
+    start_in_callee(RESTORER + T32);
     assert_false(code_step(&image, &machine, 0, &frame));
     assert_memory_equal(&machine, &before, sizeof before);
     assert_int_equal(frame.pc, IN_CALLEE);
-    image.goes_back = goes_back;
+    image.goes_back = returns_behind;
     expect(RESTORER + T32, SP + 16, SPOOR_BY_TABLE);
 }
 
@@ -152,7 +152,7 @@ static void missing_memory_gives_nothing(void **state) {
     (void)state;
     struct machine before;
     put_entry(0, CALLEE, 0x8001a8b0);
-    stand_in_callee(IN_CALLER);
+    start_in_callee(IN_CALLER);
     machine.registers[SPOOR_SP] = STACK + sizeof stack - 8;
     before = machine;
     assert_false(code_step(&image, &machine, 0, &frame));

@@ -1,4 +1,4 @@
-/* Memory dumps in all the forms in which people have them. */
+/* Memory dumps in all the forms in which tools write them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ static size_t size_of(const struct dump *dump) {
     return size;
 }
 
-/* TEXT holds BYTES at AT, and nothing else. */
+/* Reads TEXT: it must have BYTES at AT, and nothing else. */
 static void expect(const char *text, uint64_t at, const char *bytes, size_t size) {
     struct dump dump;
     read_bytes(text, strlen(text), &dump);

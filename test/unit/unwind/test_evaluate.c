@@ -67,7 +67,7 @@ static void rules_without_expressions(void **state) {
     expect((struct rule){.kind = RULE_EXPRESSION, OPS({DW_OP_call_frame_cfa, 0, 0, 0})}, 0x1048);
 }
 
-/* As the linker writes them for the PLT: CFA = rsp + 8 + ((rip & 15) >= 11) * 8. */
+/* The expression that the linker writes for the PLT: CFA = rsp + 8 + ((rip & 15) >= 11) * 8. */
 static void plt_expression(void **state) {
     (void)state;
 #define PLT(limit)                                                                                 \

@@ -1,6 +1,6 @@
 /*
- * Stacks of real programs that were stopped, compared with what their functions have noted of
- * themselves (standing.c).
+ * Stacks of real programs that were stopped, compared with the calls that their functions have
+ * noted (noted_calls.c).
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -30,20 +30,20 @@
 
 enum { LINKS = 1024, CHAINS = 8, FUNCTION_BYTES = 4096, RED_ZONE = 128 };
 
-struct chain { /* as in standing.c */
+struct chain { /* laid out as in noted_calls.c */
     struct {
         taddr_t function, cfa;
     } links[LINKS];
     uint64_t count, tid;
 };
 
-struct stand {
+struct stopped {
     pid_t pid;
     int memory_fd;
     struct maps maps;
     struct unwinder *unwinder;
-    taddr_t chains; /* where they are */
-    size_t cut;     /* copies of stacks are no longer than that */
+    taddr_t chains; /* the address of the program's chains */
+    size_t cut;     /* the size limit of stack copies */
     enum unwind_end end;
     unwind_frames frames;
 };
@@ -51,14 +51,14 @@ struct stand {
 /* ---- programs ---- */
 
 static int open_file(void *ctx, const struct map *map) {
-    const struct stand *s = ctx;
+    const struct stopped *s = ctx;
     if (strcmp(map->path, "[vdso]") == 0)
         return unwind_image(s->memory_fd, map);
     return open(map->path, O_RDONLY | O_CLOEXEC);
 }
 
 static void run_program(const char *build, const char *place, int out, int in) {
-    AUTO_FREE char *path = mem_printf("%s/standing-%s", PROGRAMS, build);
+    AUTO_FREE char *path = mem_printf("%s/noted-calls-%s", PROGRAMS, build);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(out, 1);
     dup2(in, 0);
@@ -67,24 +67,25 @@ static void run_program(const char *build, const char *place, int out, int in) {
 }
 
 static bool is_built(const char *build) {
-    AUTO_FREE char *path = mem_printf("%s/standing-%s", PROGRAMS, build);
+    AUTO_FREE char *path = mem_printf("%s/noted-calls-%s", PROGRAMS, build);
     return access(path, X_OK) == 0;
 }
 
-static struct stand *stand_new(const char *build, const char *place, int tellers) {
-    int told[2], quiet[2];
-    struct stand *s = mem_alloc(sizeof *s);
-    assert_int_equal(pipe2(told, O_CLOEXEC) | pipe2(quiet, O_CLOEXEC), 0);
+static struct stopped *stopped_new(const char *build, const char *place, int announcements) {
+    int announced[2], quiet[2];
+    struct stopped *s = mem_alloc(sizeof *s);
+    assert_int_equal(pipe2(announced, O_CLOEXEC) | pipe2(quiet, O_CLOEXEC), 0);
     s->pid = fork();
     if (!s->pid)
-        run_program(build, place, told[1], quiet[0]);
-    close(told[1]);
-    for (int i = 0; i < tellers; i++)
-        assert_int_equal(read(told[0], &s->chains, sizeof s->chains), sizeof s->chains);
-    close(told[0]);
+        run_program(build, place, announced[1], quiet[0]);
+    close(announced[1]);
+    for (int i = 0; i < announcements; i++)
+        assert_int_equal(read(announced[0], &s->chains, sizeof s->chains), sizeof s->chains);
+    close(announced[0]);
     close(quiet[0]);
     child_seize(s->pid);
-    assert_int_equal(fcntl(quiet[1], F_SETFD, FD_CLOEXEC), 0); /* stays open: it reads for ever */
+    /* Stays open, so that the program reads for ever. */
+    assert_int_equal(fcntl(quiet[1], F_SETFD, FD_CLOEXEC), 0);
     assert_int_equal(memory_open(s->pid, &s->memory_fd, NULL), 0);
     assert_int_equal(maps_read(s->pid, &s->maps, NULL), 0);
     s->unwinder = unwinder_new(&s->maps, &(struct unwind_files){s, open_file});
@@ -92,8 +93,8 @@ static struct stand *stand_new(const char *build, const char *place, int tellers
     return s;
 }
 
-static void stand_free(struct stand *s) {
-    kill(s->pid, SIGKILL); /* the process ends when all its threads' ends have been seen */
+static void stopped_free(struct stopped *s) {
+    kill(s->pid, SIGKILL); /* the process ends after all its threads' ends have been taken */
     while (waitpid(-1, NULL, __WALL) > 0)
         continue;
     unwinder_free(s->unwinder);
@@ -105,7 +106,7 @@ static void stand_free(struct stand *s) {
 
 /* ---- copies ---- */
 
-static struct unwind_piece copy_from(const struct stand *s, taddr_t at) {
+static struct unwind_piece copy_from(const struct stopped *s, taddr_t at) {
     const struct map *m = maps_at(&s->maps, at);
     assert_non_null(m);
     size_t size = m->end - at < s->cut ? m->end - at : s->cut;
@@ -114,7 +115,7 @@ static struct unwind_piece copy_from(const struct stand *s, taddr_t at) {
     return (struct unwind_piece){at, bytes, size};
 }
 
-static taddr_t main_stack(const struct stand *s) {
+static taddr_t main_stack(const struct stopped *s) {
     for (size_t i = 0; i < s->maps.list.count; i++)
         if (strcmp(s->maps.list.at[i].path, "[stack]") == 0)
             return s->maps.list.at[i].start;
@@ -122,13 +123,13 @@ static taddr_t main_stack(const struct stand *s) {
     return 0;
 }
 
-/* Unwinds TID, which stands still, from a copy: its own stack, and the main one if that is another.
- */
-static void unwind(struct stand *s, pid_t tid) {
+/* Unwinds the stopped thread TID from a copy of its own stack, and of the main one if that is
+ * another. */
+static void unwind(struct stopped *s, pid_t tid) {
     struct unwind_piece pieces[2];
     struct unwind_stack stack = {.pieces = pieces, .count = 1};
     assert_int_equal(thread_get_regs(tid, &stack.regs), 0);
-    /* Epilogues may have left what they restored, and rules that lead there. */
+    /* Rules in epilogues may point to restored values below the stack pointer. */
     pieces[0] = copy_from(s, regs_sp(&stack.regs) - RED_ZONE);
     if (strcmp(maps_at(&s->maps, pieces[0].at)->path, "[stack]") != 0)
         pieces[stack.count++] = copy_from(s, main_stack(s));
@@ -138,7 +139,7 @@ static void unwind(struct stand *s, pid_t tid) {
         free((void *)pieces[i].bytes);
 }
 
-static struct chain *chain_of(const struct stand *s, pid_t tid) {
+static struct chain *chain_of(const struct stopped *s, pid_t tid) {
     struct chain *c = mem_alloc(sizeof *c);
     for (int i = 0; i < CHAINS; i++) {
         taddr_t at = s->chains + (taddr_t)i * sizeof *c;
@@ -150,7 +151,7 @@ static struct chain *chain_of(const struct stand *s, pid_t tid) {
     return c;
 }
 
-static void fail_with_frames(const struct stand *s, const struct chain *c, uint64_t missing) {
+static void fail_with_frames(const struct stopped *s, const struct chain *c, uint64_t missing) {
     for (size_t i = 0; i < s->frames.count; i++) {
         const struct unwind_frame *f = &s->frames.at[i];
         const struct map *m = maps_at(&s->maps, f->pc);
@@ -161,9 +162,9 @@ static void fail_with_frames(const struct stand *s, const struct chain *c, uint6
              c->links[missing].function, c->links[missing].cfa);
 }
 
-/* Each link of the chain but the innermost LEAVE is a frame, in this order, and what else is in the
- * program's own text is none that would stand between them. */
-static void check_chain(struct stand *s, pid_t tid, uint64_t leave, enum unwind_how how) {
+/* Each link of the chain except the innermost LEAVE is a frame, in this order. No other frame
+ * between them is in the program's own text. */
+static void check_chain(struct stopped *s, pid_t tid, uint64_t leave, enum unwind_how how) {
     AUTO_FREE struct chain *c = chain_of(s, tid);
     size_t at = 0, last = 0;
     for (uint64_t n = c->count - leave; n-- > 0;) {
@@ -174,19 +175,18 @@ static void check_chain(struct stand *s, pid_t tid, uint64_t leave, enum unwind_
         const struct unwind_frame *f = &s->frames.at[at];
         assert_true(f->pc - c->links[n].function < FUNCTION_BYTES);
         assert_int_equal(f->how, how);
-        if (n + 1 <
-            c->count) /* but for the kernel's frame and the handler's return nothing is between */
+        if (n + 1 < c->count) /* only the kernel's frame and the handler's return are between */
             assert_true(at - last <= 2);
         last = at++;
     }
 }
 
 static void expect_chain(const char *build, const char *place, enum unwind_how how) {
-    struct stand *s = stand_new(build, place, 1);
+    struct stopped *s = stopped_new(build, place, 1);
     unwind(s, s->pid);
     check_chain(s, s->pid, 0, how);
     assert_int_equal(s->end, UNWIND_BOTTOM);
-    stand_free(s);
+    stopped_free(s);
 }
 
 static const char *const with_cfi[] = {"cfi", "plain", "static", "stripped", "debugframe"};
@@ -225,25 +225,25 @@ static void frame_pointers_without_cfi(void **state) {
         expect_chain("pointers", places[i], UNWIND_FRAME_POINTER);
 }
 
-/* musl's says nothing about itself. Nor does its read(), where the thread stands: who has called
- * that cannot be told, but for the caller's frame pointer. */
+/* musl has no unwind information for itself or for its read(), where the thread is. The caller of
+ * read() is found by its frame pointer only. */
 static void signal_return_by_its_instructions(void **state) {
     (void)state;
     static const char *const places[] = {"plain", "signal"};
     for (int i = 0; i < 2; i++) {
         if (!is_built("musl"))
             skip();
-        struct stand *s = stand_new("musl", places[i], 1);
+        struct stopped *s = stopped_new("musl", places[i], 1);
         unwind(s, s->pid);
         check_chain(s, s->pid, 1, UNWIND_CFI);
-        stand_free(s);
+        stopped_free(s);
     }
 }
 
 static void several_threads(void **state) {
     (void)state;
     enum { THREADS = 6 };
-    struct stand *s = stand_new("cfi", "threads", THREADS);
+    struct stopped *s = stopped_new("cfi", "threads", THREADS);
     unwind(s, s->pid);
     check_chain(s, s->pid, 0, UNWIND_CFI);
     struct chain all[CHAINS];
@@ -255,15 +255,15 @@ static void several_threads(void **state) {
         check_chain(s, tid, 0, UNWIND_CFI);
         assert_int_equal(s->end, UNWIND_BOTTOM);
     }
-    stand_free(s);
+    stopped_free(s);
 }
 
-/* At every instruction the callers are found, in prologues and epilogues, too. */
+/* The callers are found at every instruction, also in prologues and epilogues. */
 static void every_instruction(void **state) {
     (void)state;
     enum { STEPS = 4000 };
     for (int i = 0; i < WITH_CFI; i++) {
-        struct stand *s = stand_new(with_cfi[i], "turns", 1);
+        struct stopped *s = stopped_new(with_cfi[i], "turns", 1);
         for (int k = 0; k < STEPS; k++) {
             assert_int_equal(ptrace(PTRACE_SINGLESTEP, s->pid, 0, 0), 0);
             child_await_stop(s->pid);
@@ -272,14 +272,14 @@ static void every_instruction(void **state) {
             unwind(s, s->pid);
             check_chain(s, s->pid, 0, UNWIND_CFI);
         }
-        stand_free(s);
+        stopped_free(s);
     }
 }
 
 static void truncated_copy(void **state) {
     (void)state;
     enum { CUT = 4096 };
-    struct stand *s = stand_new("cfi", "deep", 1);
+    struct stopped *s = stopped_new("cfi", "deep", 1);
     s->cut = CUT;
     unwind(s, s->pid);
     assert_int_equal(s->end, UNWIND_CUT);
@@ -291,7 +291,7 @@ static void truncated_copy(void **state) {
     }
     assert_in_range(found, 20, 200);
     assert_true(s->frames.count <= found + 2); /* read() */
-    stand_free(s);
+    stopped_free(s);
 }
 
 static uint64_t random_next(uint64_t *x) {
@@ -299,7 +299,7 @@ static uint64_t random_next(uint64_t *x) {
     return *x >> 24;
 }
 
-/* Words become anything: mostly other words of the stack, which look right. */
+/* Replaces words, mostly by other words of the stack, which look right. */
 static void corrupt(uint8_t *bytes, size_t size, uint64_t seed) {
     uint64_t x = seed * 2 + 1;
     for (uint64_t n = 1 + random_next(&x) % 64; n; n--) {
@@ -314,7 +314,7 @@ static void arbitrary_stacks(void **state) {
     static const char *const builds[] = {"cfi", "pointers"};
     enum { ROUNDS = 1500, NEAR = 4096 };
     for (int i = 0; i < 2; i++) {
-        struct stand *s = stand_new(builds[i], "plain", 1);
+        struct stopped *s = stopped_new(builds[i], "plain", 1);
         struct unwind_stack stack = {.count = 1};
         assert_int_equal(thread_get_regs(s->pid, &stack.regs), 0);
         s->cut = NEAR;
@@ -331,14 +331,14 @@ static void arbitrary_stacks(void **state) {
                 stack.regs.raw.rbp = stack.regs.raw.rsp + k % NEAR;
         }
         free((void *)piece.bytes);
-        stand_free(s);
+        stopped_free(s);
     }
 }
 
 /* A signal frame that leads to itself has no end. */
 static void circular_stacks(void **state) {
     (void)state;
-    struct stand *s = stand_new("cfi", "plain", 1);
+    struct stopped *s = stopped_new("cfi", "plain", 1);
     struct unwind_stack stack = {.count = 1};
     assert_int_equal(thread_get_regs(s->pid, &stack.regs), 0);
     struct unwind_piece piece = copy_from(s, regs_sp(&stack.regs));
@@ -347,7 +347,7 @@ static void circular_stacks(void **state) {
     while (i < s->frames.count && s->frames.at[i].how != UNWIND_SIGNAL)
         i++;
     assert_true(i && i < s->frames.count);
-    /* What the signal has interrupted is where the thread stands. */
+    /* The signal has interrupted the code at which the thread is. */
     uint64_t inner[REGS_DWARF_COUNT];
     regs_dwarf(&stack.regs, inner);
     taddr_t frame = s->frames.at[i - 1].cfa;
@@ -358,10 +358,10 @@ static void circular_stacks(void **state) {
     assert_int_equal(unwind_stack(s->unwinder, &stack, &s->frames), UNWIND_DEEP);
     assert_int_equal(s->frames.count, UNWIND_MAX);
     free((void *)piece.bytes);
-    stand_free(s);
+    stopped_free(s);
 }
 
-/* Without the files there are frame pointers still, and nothing is known of where they end. */
+/* Without the files only frame pointers are left, and the end of their chain is unknown. */
 static int open_nothing(void *ctx, const struct map *map) {
     (void)ctx, (void)map;
     return -1;
@@ -369,13 +369,13 @@ static int open_nothing(void *ctx, const struct map *map) {
 
 static void missing_files_leave_frame_pointers(void **state) {
     (void)state;
-    struct stand *s = stand_new("pointers", "turns", 1);
+    struct stopped *s = stopped_new("pointers", "turns", 1);
     unwinder_free(s->unwinder);
     s->unwinder = unwinder_new(&s->maps, &(struct unwind_files){NULL, open_nothing});
     unwind(s, s->pid);
     assert_true(s->frames.count > 0);
     assert_true(s->end != UNWIND_DEEP);
-    stand_free(s);
+    stopped_free(s);
 }
 
 int main(void) {

@@ -1,15 +1,16 @@
 /*
- * A program that comes to stand in a place that its argument names, with a chain of calls that it
- * has noted itself: each function writes down who it is and where its frame begins.
+ * A program that stops in a place that its argument names, and notes its own chain of calls: each
+ * function writes down its address and where its frame begins.
  *
  *     deep     800 calls, then a system call
- *     signal   a handler, on a stack of its own, of a signal that came in the middle of calls
- *     plain    the same on the same stack
- *     threads  six threads, in calls of their own; the main thread waits for them
- *     bottom   a stack whose outermost function has nowhere to return to
- *     turns    calls for ever, to be stopped anywhere
+ *     signal   a handler, on an alternate stack, of a signal that interrupted calls
+ *     plain    the same without an alternate stack
+ *     threads  six threads, each in calls of its own; the main thread waits for them
+ *     bottom   a stack whose outermost function has no return address
+ *     turns    calls without end, to be stopped at any instruction
  *
- * When it stands (of the threads, each), it writes to standard output where its notes are.
+ * When it has arrived there (with threads: each of them), it writes the address of its notes to
+ * standard output.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -31,9 +32,9 @@ struct chain {
     uint64_t tid;
 };
 struct chain chains[CHAINS];
-static __thread struct chain *mine = &chains[0];
+static __thread struct chain *own_chain = &chains[0];
 
-#define ENTER(f) (mine->links[mine->count++] = (struct link){(void *)(f), CFA()})
+#define ENTER(f) (own_chain->links[own_chain->count++] = (struct link){(void *)(f), CFA()})
 #ifdef FRAME_POINTERS
 #define CFA() ((char *)__builtin_frame_address(0) + 16)
 #else
@@ -41,31 +42,31 @@ static __thread struct chain *mine = &chains[0];
 #endif
 #define KEEP __attribute__((noinline, noclone, noipa))
 
-static void tell(void) {
+static void announce(void) {
     void *where = chains;
     (void)!write(1, &where, sizeof where);
 }
 
-KEEP static void stand(void) {
+KEEP static void wait_to_be_stopped(void) {
     char byte;
-    ENTER(stand);
-    tell();
+    ENTER(wait_to_be_stopped);
+    announce();
     (void)!read(0, &byte, 1);
     _exit(0);
 }
 
-/* Its frame has a size that only the CFA's register tells. */
+/* Only the CFA's register tells the size of its frame. */
 KEEP static int descend(int n) {
     ENTER(descend);
     char room[16 + n % 5 * 24];
     memset(room, n, sizeof room);
     if (n)
         return descend(n - 1) + room[n % 16];
-    stand();
+    wait_to_be_stopped();
     return room[0];
 }
 
-/* Pushes what callees save. */
+/* Pushes the callee-saved registers. */
 KEEP static long saves(long a, long b, long c, long d) {
     ENTER(saves);
     int x = descend((int)(a & 3));
@@ -84,15 +85,14 @@ KEEP static void interrupted(bool other_stack) {
     ENTER(interrupted);
     sigaltstack(&alternate, NULL);
     sigaction(SIGSEGV, &action, NULL);
-    __asm__ volatile(
-        "movl $0, 8"); /* no call: the handler's caller stands at this very instruction */
+    __asm__ volatile("movl $0, 8"); /* the handler's caller is at this very instruction */
 }
 
 KEEP static void *thread(void *arg) {
-    mine = arg;
-    mine->tid = (uint64_t)gettid();
+    own_chain = arg;
+    own_chain->tid = (uint64_t)gettid();
     ENTER(thread);
-    saves((long)(mine - chains), 0, 0, 0);
+    saves((long)(own_chain - chains), 0, 0, 0);
     return NULL;
 }
 
@@ -104,7 +104,7 @@ KEEP static void wait_for_threads(void) {
     pthread_join(threads[1], NULL);
 }
 
-/* makecontext() has a function return to its own; here there is none. */
+/* A function entered by makecontext() has a return address; this one has none. */
 KEEP static void outermost(void) {
     ENTER(outermost);
     saves(1, 2, 3, 4);
@@ -112,7 +112,7 @@ KEEP static void outermost(void) {
 
 KEEP static void change_stack(void) {
     static char room[65536] __attribute__((aligned(16)));
-    mine->count = 0;
+    own_chain->count = 0;
     void **top = (void **)(room + sizeof room - 64);
     *--top = NULL;
     __asm__ volatile("mov %0, %%rsp; jmp *%1" : : "r"(top), "r"(outermost) : "memory");
@@ -131,14 +131,14 @@ KEEP static long turn(long x) {
 
 KEEP static void turns(void) {
     ENTER(turns);
-    tell();
+    announce();
     for (long i = 0;; i++)
         turn(i);
 }
 
 int main(int argc, char **argv) {
     ENTER(main);
-    mine->tid = (uint64_t)gettid();
+    own_chain->tid = (uint64_t)gettid();
     if (argc != 2)
         return 2;
     if (!strcmp(argv[1], "deep"))
