@@ -84,10 +84,10 @@ demo: packages-demo
 	$(MAKE) all
 	tools/demo $(BUILD)/spoor
 
-# Many tests wait for the programs that they run: half as many again as processors keep these busy.
+# Many tests wait for their programs, so three tests for each two processors run at once.
 waiting = --num-processes=$(shell expr $$(nproc) \* 3 / 2)
 
-# Two processors have more to do when what waits for the network goes on beside the rest.
+# -j3: other work goes on while one of them waits for the network.
 check: packages-check
 	$(MAKE) -j3 set-up-with-tests set-up-with-sanitizers built-for-arm
 	tools/run-tests $(BUILD) $(waiting) --suite=fast --suite=check -- $(SANITIZE) --setup=sanitize --suite=parsers

@@ -114,7 +114,7 @@ static void check_marks(const struct module *module) {
         const struct code_mark *mark = module->marks + i;
         require(i == 0 || mark[-1].addr < mark->addr, "marks in order, each once");
         require(is_text(module, mark->addr) && mark->state <= CODE_DATA, "mark of text");
-        require(module->marks_hold || !(mark->addr & 1), "no bit of the state is left");
+        require(module->marks_complete || !(mark->addr & 1), "no bit of the state is left");
     }
     for (size_t i = 0; i < module->exception_count; i++) {
         const struct exception_range *range = module->exceptions + i;

@@ -63,7 +63,7 @@ static void walk(struct lineinfo *info, const uint8_t *bytes, size_t size, struc
     size_t most = sizeof registers.value;
     memcpy(registers.value, bytes, size < most ? size : most);
     registers.value[7] = SP; /* rsp */
-    registers.value[16] = lineinfo_low(info) + registers.value[16] % (1 << 20);
+    registers.value[16] = lineinfo_lowest_page(info) + registers.value[16] % (1 << 20);
     offline_unwind(&program, &registers, &frames, &end);
     if (!end.tag[0] || !end.text[0])
         abort();

@@ -73,7 +73,8 @@ static inline void end_call(struct stats *s, struct period *p, uint32_t number,
         f->min_ns = duration;
     f->min_ns = duration < f->min_ns ? duration : f->min_ns;
     f->max_ns = duration > f->max_ns ? duration : f->max_ns;
-    f->unwound += call->how == CALL_UNWOUND || call->how == CALL_MISSED || call->how == CALL_ENDED;
+    f->unwound +=
+        call->how == CALL_UNWOUND || call->how == CALL_MISSED || call->how == CALL_THREAD_ENDED;
     f->inferred += call->inferred;
     add_duration(s, &f->durations, duration);
 }

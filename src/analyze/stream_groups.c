@@ -84,9 +84,9 @@ static void unite_program(const struct trace_reader *r, struct member *members, 
     const struct member *leader = NULL;
     bool records_stacks = false;
     for (size_t i = 0; i < count; i++)
-        records_stacks = records_stacks || trace_reader_tells_stacks(r, members[i].stream);
+        records_stacks = records_stacks || trace_reader_has_stack_events(r, members[i].stream);
     for (size_t i = 0; i < count; i++) {
-        if (!records_stacks && !trace_reader_roams(r, members[i].stream))
+        if (!records_stacks && !trace_reader_uses_other_stacks(r, members[i].stream))
             continue;
         leader = leader ? leader : &members[i];
         members[i].leader = leader->leader;

@@ -95,8 +95,8 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     union state up = {.user = parent ? parent->user : 0};
     uint32_t function = names_index(w->names, call->id);
     bool missed = call->how == CALL_MISSED;
-    bool unseen = call->how == CALL_UNWOUND || call->how == CALL_ENDED;
-    bool stays = call->how == CALL_OPEN || call->how == CALL_ENDED;
+    bool unseen = call->how == CALL_UNWOUND || call->how == CALL_THREAD_ENDED;
+    bool stays = call->how == CALL_OPEN || call->how == CALL_THREAD_ENDED;
     uint32_t stream = w->inputs[call->thread].stream;
     struct walk_call shown = {.function = function,
                               .stream = stream,
@@ -174,7 +174,7 @@ struct walk *walk_new(const struct source *source, struct stream_group group,
             w->calls = calls_new(thread, &ops, w);
     }
     if (names_grow_stacks(w->names))
-        calls_expect_pieces(w->calls);
+        calls_expect_split_stacks(w->calls);
     w->count = w->input_count = group.count;
     for (uint32_t i = w->count / 2; i-- > 0;)
         sift_down(w, i);

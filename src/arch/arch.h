@@ -286,8 +286,8 @@ struct arch {
                           uint8_t out[RELOCATED_MAX_BYTES]);
     /* Splits INSN, an exit on a condition. The instructions before the exit are written for address
      * TO. 0 or −ERANGE. NULL: such an exit is a single instruction. */
-    int (*part_exit)(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
-                     struct exit_parts *ret);
+    int (*split_exit)(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
+                      struct exit_parts *ret);
     /* How many bytes the return at BYTES pops, with or without a condition. *RET_BEHIND: how many
      * of these words stand above the return address. 0: the address is in a register. −1: the stack
      * pointer is set otherwise, or the address is not among these words. NULL: returns find the

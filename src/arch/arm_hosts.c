@@ -38,7 +38,7 @@ void regs_finish_restart(struct regs *regs) { (void)regs; }
 
 static const int64_t NOT_BEGUN = -512; /* −ERESTARTSYS */
 
-bool remainder_is_where(const struct regs *regs, const struct remainder_call *call) {
+bool remainder_is_at_call(const struct regs *regs, const struct remainder_call *call) {
     return regs_pc(regs) == call->back && (uint64_t)regs_syscall_result(regs) == call->done;
 }
 
@@ -56,7 +56,7 @@ uint8_t *remainder_frame(struct remainder *remainder, size_t *ret_size) {
     return remainder->frame;
 }
 
-bool remainder_is_made(const struct regs *regs, taddr_t agent) {
+bool remainder_is_running(const struct regs *regs, taddr_t agent) {
     const struct agent_remainder at = agent_remainder();
     return regs_pc(regs) - agent >= at.begin && regs_pc(regs) - agent < at.end;
 }
@@ -82,8 +82,8 @@ bool remainder_end(struct regs *regs, taddr_t agent, const struct remainder *rem
     int64_t result = offset == at.begin  ? NOT_BEGUN
                      : offset == at.made ? regs_syscall_result(regs)
                                          : (int64_t)remainder->result;
-    bool over = !remainder_was_put_off(result) && (result <= 0 || offset != at.made);
-    bool is_left = remainder_is_left(remainder, result, ret);
+    bool over = !remainder_was_interrupted(result) && (result <= 0 || offset != at.made);
+    bool is_left = remainder_add_result(remainder, result, ret);
     return_to_program(regs, remainder, ret->done);
     return is_left && !over;
 }

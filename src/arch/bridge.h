@@ -18,7 +18,7 @@
 struct bridge_notes { /* in the target's memory, with the bridge */
     uint64_t mask;    /* the thread's signal mask */
     taddr_t from;     /* address of the instructions in the trampoline */
-    taddr_t back;     /* their end, as by regs_name_code(); FROM: an authenticating return */
+    taddr_t back;     /* their end, as by regs_code_pointer(); FROM: an authenticating return */
     taddr_t saved;    /* where the gate saves registers: BRIDGE_WORDS of writable memory */
 };
 

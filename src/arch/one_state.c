@@ -6,7 +6,7 @@ bool regs_is_other(const struct regs *regs) {
     (void)regs;
     return false;
 }
-taddr_t regs_name_code(const struct regs *regs, taddr_t addr) {
+taddr_t regs_code_pointer(const struct regs *regs, taddr_t addr) {
     (void)regs;
     return addr;
 }

@@ -14,7 +14,7 @@ void regs_set_pc(struct regs *regs, taddr_t pc);
 /* Whether the thread runs code of the machine's other state (arch.other). */
 bool regs_is_other(const struct regs *regs);
 /* ADDR, code of the state of REGS, as branches through registers and memory encode it. */
-taddr_t regs_name_code(const struct regs *regs, taddr_t addr);
+taddr_t regs_code_pointer(const struct regs *regs, taddr_t addr);
 /* Sets the state in which the code at the pc runs. OTHER: the second of two (arch.other). IT: the
  * ITSTATE inside a T32 block; else 0. */
 void regs_set_state(struct regs *regs, bool other, uint8_t it);
@@ -76,7 +76,7 @@ void regs_finish_restart(struct regs *regs);
  * It does not if REGS say that the thread is in no call. The kernel restarts only on the way back
  * from a stop by the tracer or by a signal. If a handler runs first, calls of which programs may
  * rely on it fail with EINTR instead. */
-bool regs_seem_to_restart(const struct regs *regs);
+bool regs_would_restart(const struct regs *regs);
 /* Where in the agent of the trampoline area AREA a thread with REGS stands. */
 enum agent_place {
     AGENT_OUTSIDE,
@@ -89,7 +89,7 @@ enum agent_place {
 enum agent_place regs_agent_place(const struct regs *regs, taddr_t area);
 /* If the thread is searching the agent's tables (wire/lane_lookup.h) for its lane: makes it start
  * again, as the tool has changed them. Returns whether it was. Of hosts with tables. */
-bool regs_seek_again(struct regs *regs, taddr_t area);
+bool regs_restart_lane_lookup(struct regs *regs, taddr_t area);
 /* In the agent: the address in the stub to which the thread will return. *RET_OTHER: the stub is
  * code of the machine's other state (arch.other). */
 taddr_t regs_agent_return(const struct regs *regs, bool *ret_other);
@@ -99,7 +99,7 @@ taddr_t regs_agent_return(const struct regs *regs, bool *ret_other);
 void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state *state,
                      const uint64_t *words);
 /* If STATE is unsure: whether the slot is reserved. */
-bool regs_has_reserved(const struct regs *regs);
+bool regs_slot_is_reserved(const struct regs *regs);
 /* Whether CODE, of SIZE bytes in an area, begins with an instruction that only stubs have and that
  * cannot run on the bridge (bridge.h). OTHER, here and below: CODE is of the other state. */
 bool regs_is_stub_code(bool other, const uint8_t *code, size_t size);
@@ -133,22 +133,23 @@ bool regs_trap_flag(const struct regs *regs);
 void regs_set_trap_flag(struct regs *regs, bool set);
 
 /* Access to the thread's memory and to registers outside REGS. Both return false on failure. */
-struct regs_reach {
+struct regs_access {
     bool (*read)(const void *from, taddr_t at, regs_word_t *ret);
     /* Writes COUNT words to floating-point registers, from number FIRST on. Registers of 32 bits,
-     * and the halves of wider ones, are numbered from 0. NULL: regs_take() never needs it. */
+     * and the halves of wider ones, are numbered from 0. NULL: regs_emulate() never needs it. */
     bool (*fill)(const void *from, unsigned first, const regs_word_t *words, unsigned count);
     const void *from;
 };
 /* Executes on REGS the instruction at their pc, of which CODE is the first ROOM bytes. Only for
  * branches, and for instructions that read the pc and so cannot run on the bridge (bridge.h). */
-enum regs_taken {
-    REGS_NOT_TAKEN, /* nothing is done: another instruction, or one that the processor should run */
-    REGS_TAKEN,
+enum regs_emulated {
+    REGS_NOT_EMULATED, /* nothing is done: another instruction, or one that the processor should run
+                        */
+    REGS_EMULATED,
     REGS_RETURNED /* by a return, of which a shadow stack would have to know */
 };
-enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
-                          const struct regs_reach *reach);
+enum regs_emulated regs_emulate(struct regs *regs, const uint8_t *code, size_t room,
+                                const struct regs_access *reach);
 
 /* Extended state as ptrace returns it for REGS_EXTENDED_NOTE; may be empty. */
 struct regs_extended {

@@ -95,7 +95,7 @@ static enum remainder_of with_flags(const struct past_call *past, enum remainder
     }
 }
 
-enum remainder_of remainder_is_due(const struct regs *regs, struct remainder_call *ret) {
+enum remainder_of remainder_needed(const struct regs *regs, struct remainder_call *ret) {
     struct past_call past;
     if (!regs_past_call(regs, &past) || past.result <= 0)
         return REMAINDER_OF_NONE;
@@ -145,12 +145,12 @@ void remainder_fill(const struct remainder_call *call, struct remainder *ret) {
     memcpy(ret->registers, call->args, sizeof ret->registers);
 }
 
-bool remainder_was_put_off(int64_t result) {
+bool remainder_was_interrupted(int64_t result) {
     return result == -EINTR || (result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK);
 }
 
-bool remainder_is_left(const struct remainder *remainder, int64_t result,
-                       struct remainder_call *ret) {
+bool remainder_add_result(const struct remainder *remainder, int64_t result,
+                          struct remainder_call *ret) {
     long number = (long)remainder->number;
     *ret = (struct remainder_call){.number = number,
                                    .in = shape_of(number)->in,

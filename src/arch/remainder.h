@@ -37,14 +37,14 @@ enum remainder_of {
 
 /* Whether REGS look like those of a thread on its way back from a call (regs_past_call()) that has
  * done only a part. Its first argument may not be known yet. */
-enum remainder_of remainder_is_due(const struct regs *regs, struct remainder_call *ret);
+enum remainder_of remainder_needed(const struct regs *regs, struct remainder_call *ret);
 /* Whether the call has only peeked at a part of the bytes that it waits for. It has no remainder,
  * but can be repeated. */
 bool call_can_be_repeated(const struct past_call *past);
 /* The arguments of CALL's remainder. The caller sets those that point at vectors and messages. */
 void remainder_arguments(const struct remainder_call *call, uint64_t ret[CALL_ARGUMENTS]);
 /* Whether REGS are still those of a thread that has returned from CALL. */
-bool remainder_is_where(const struct regs *regs, const struct remainder_call *call);
+bool remainder_is_at_call(const struct regs *regs, const struct remainder_call *call);
 /* If they are: makes REGS those of the remainder, a call with ARGS, in the agent at AGENT, by a
  * thread whose lane is at LANE. */
 struct remainder_place {
@@ -57,7 +57,7 @@ void remainder_begin(struct regs *regs, const struct remainder_place *place,
  * remainder_begin(). It has *ret_size bytes. NULL: the host needs no frame. */
 uint8_t *remainder_frame(struct remainder *remainder, size_t *ret_size);
 /* Whether the thread makes a remainder. */
-bool remainder_is_made(const struct regs *regs, taddr_t agent);
+bool remainder_is_running(const struct regs *regs, taddr_t agent);
 /* The lane of a thread that makes a remainder. */
 taddr_t remainder_lane(const struct regs *regs);
 /* The thread makes a remainder and is stopped: REGS become those behind the program's call, with
@@ -73,8 +73,8 @@ void remainder_give_up(struct regs *regs, const struct remainder *remainder);
 /* CALL as the lane holds it. */
 void remainder_fill(const struct remainder_call *call, struct remainder *ret);
 /* Whether RESULT means that the stop interrupted the call before it did anything. */
-bool remainder_was_put_off(int64_t result);
+bool remainder_was_interrupted(int64_t result);
 /* *ret: the program's call, after RESULT of its remainder (below 0: nothing is done). Returns
  * whether bytes are still missing. */
-bool remainder_is_left(const struct remainder *remainder, int64_t result,
-                       struct remainder_call *ret);
+bool remainder_add_result(const struct remainder *remainder, int64_t result,
+                          struct remainder_call *ret);

@@ -37,7 +37,7 @@ struct stub_state {
     bool skipped;   /* the red zone is skipped */
     bool reserved;  /* a slot is reserved and not yet committed */
     bool committed; /* the event is in the ring or dropped, or the hook's wait is over */
-    bool unsure;    /* ask regs_has_reserved() whether a slot is reserved */
+    bool unsure;    /* ask regs_slot_is_reserved() whether a slot is reserved */
     bool ahead;     /* the slot is written already: reserving it commits it */
     bool displaced; /* one more register is changed; the backend says which */
 };

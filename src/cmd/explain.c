@@ -76,7 +76,7 @@ static void permit_traps(const struct explain *e, const struct module *m, struct
 /* Explains MODULE and frees it. */
 static int explain_module(struct explain *e, struct module *module, struct err *err) {
     struct plan *plan;
-    int rc = plan_new_by(module, e->options->record.tier, &plan, err);
+    int rc = plan_new_with_tier(module, e->options->record.tier, &plan, err);
     if (rc == 0) {
         struct subject s = {.module = module, .plan = plan};
         permit_traps(e, module, plan);

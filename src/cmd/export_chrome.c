@@ -51,8 +51,8 @@ static void begin_event(struct chrome *c, char phase, uint32_t stream, uint64_t 
 
 static const char *end_of(const struct walk_call *call) {
     static const char *const ends[] = {
-        [CALL_RETURNED] = NULL,    [CALL_TAIL] = "tail call", [CALL_UNWOUND] = "unwound",
-        [CALL_MISSED] = "unwound", [CALL_ENDED] = "open",     [CALL_OPEN] = "open"};
+        [CALL_RETURNED] = NULL,    [CALL_TAIL] = "tail call",    [CALL_UNWOUND] = "unwound",
+        [CALL_MISSED] = "unwound", [CALL_THREAD_ENDED] = "open", [CALL_OPEN] = "open"};
     return call->inferred ? "inferred" : ends[call->how];
 }
 

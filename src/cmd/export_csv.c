@@ -33,8 +33,8 @@ static char *compose(struct names *names, uint32_t function) {
 
 static void on_close(void *ctx, const struct walk_call *call) {
     static const char ends[][10] = {
-        [CALL_RETURNED] = ",returned", [CALL_TAIL] = ",tail",  [CALL_UNWOUND] = ",unwound",
-        [CALL_MISSED] = ",unwound",    [CALL_ENDED] = ",open", [CALL_OPEN] = ",open"};
+        [CALL_RETURNED] = ",returned", [CALL_TAIL] = ",tail",         [CALL_UNWOUND] = ",unwound",
+        [CALL_MISSED] = ",unwound",    [CALL_THREAD_ENDED] = ",open", [CALL_OPEN] = ",open"};
     struct csv *c = ctx;
     const char *end = call->inferred ? ",inferred" : ends[call->how];
     if (call->brief)

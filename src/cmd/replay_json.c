@@ -32,7 +32,7 @@ static void write_before(struct out *out, const struct line *line) {
 
 static void write_exit(struct out *out, const struct trace_reader *reader, struct speller *speller,
                        const struct line *line) {
-    if (line->how == CALL_UNWOUND || line->how == CALL_MISSED || line->how == CALL_ENDED)
+    if (line->how == CALL_UNWOUND || line->how == CALL_MISSED || line->how == CALL_THREAD_ENDED)
         out_words(out, ",\"kind\":\"unwound");
     else
         out_words(out, ",\"kind\":\"exit");
@@ -47,7 +47,7 @@ static void write_exit(struct out *out, const struct trace_reader *reader, struc
         out_words(out, ",\"tail\":true");
     if (line->inferred)
         out_words(out, ",\"inferred\":true");
-    else if (line->how == CALL_ENDED)
+    else if (line->how == CALL_THREAD_ENDED)
         out_words(out, ",\"open\":true");
     write_before(out, line);
 }

@@ -174,8 +174,8 @@ enum { NOTE_ROOM = 48 };
 /* What is unusual about a call; "": nothing. */
 static void note_of(const struct line *line, char note[NOTE_ROOM]) {
     static const char *const ends[] = {
-        [CALL_RETURNED] = "",      [CALL_TAIL] = "tail call", [CALL_UNWOUND] = "unwound",
-        [CALL_MISSED] = "unwound", [CALL_ENDED] = "open",     [CALL_OPEN] = "open"};
+        [CALL_RETURNED] = "",      [CALL_TAIL] = "tail call",    [CALL_UNWOUND] = "unwound",
+        [CALL_MISSED] = "unwound", [CALL_THREAD_ENDED] = "open", [CALL_OPEN] = "open"};
     bool ended = line->kind != LINE_ENTRY;
     const char *end = !ended ? "" : line->inferred ? FIGURE_INFERRED " inferred" : ends[line->how];
     snprintf(note, NOTE_ROOM, "%s%s%s", line->before ? FIGURE_BEFORE " before" : "",

@@ -23,7 +23,8 @@ static bool find(const struct symbolize *s, uint64_t addr, bool is_return, struc
     vaddr_t at = addr - s->bias;
     if (!lineinfo_is_64bit(s->info))
         at &= UINT32_MAX;
-    if (!(is_return ? lineinfo_return(s->info, at, &at) : lineinfo_code(s->info, at, &at)))
+    if (!(is_return ? lineinfo_find_return(s->info, at, &at)
+                    : lineinfo_find_code(s->info, at, &at)))
         return false;
     lineinfo_find(s->info, at, is_return, ret);
     return true;
@@ -149,7 +150,7 @@ int cmd_symbolize(struct options *options, int argc, char **argv) {
         return STATUS_FAILED;
     }
     if (options->image.base != NO_BASE)
-        s.bias = options->image.base - lineinfo_low(s.info);
+        s.bias = options->image.base - lineinfo_lowest_page(s.info);
     int status = STATUS_OK;
     if (argc > 1)
         show_all(&s, argc - 1, addrs);

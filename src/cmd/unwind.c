@@ -86,7 +86,7 @@ static int open_image(struct unwind *u, const char *path, struct err *err) {
                        "x86-64",
                        path);
     if (u->options->image.base != NO_BASE)
-        u->program.bias = u->options->image.base - lineinfo_low(u->program.info);
+        u->program.bias = u->options->image.base - lineinfo_lowest_page(u->program.info);
     return 0;
 }
 

@@ -35,7 +35,7 @@ bool module_is_go(const struct module *m) {
     return false;
 }
 
-bool module_is_nameless_go(const struct module *m) {
+bool module_is_stripped_go(const struct module *m) {
     for (size_t i = 0; i < m->symbol_count; i++)
         if (strncmp(m->symbols[i].name, "runtime.", strlen("runtime.")) == 0)
             return false;

@@ -168,7 +168,7 @@ void lineinfo_close(struct lineinfo *info) {
 
 uint16_t lineinfo_machine(const struct lineinfo *info) { return info->machine; }
 bool lineinfo_is_64bit(const struct lineinfo *info) { return info->is_64bit; }
-vaddr_t lineinfo_low(const struct lineinfo *info) { return info->low; }
+vaddr_t lineinfo_lowest_page(const struct lineinfo *info) { return info->low; }
 
 /* ---- addresses ---- */
 
@@ -202,11 +202,11 @@ static bool find_code(const struct lineinfo *info, uint64_t addr, unsigned back,
     return false;
 }
 
-bool lineinfo_code(const struct lineinfo *info, uint64_t addr, vaddr_t *ret) {
+bool lineinfo_find_code(const struct lineinfo *info, uint64_t addr, vaddr_t *ret) {
     return find_code(info, addr, 0, ret);
 }
 
-bool lineinfo_return(const struct lineinfo *info, uint64_t addr, vaddr_t *ret) {
+bool lineinfo_find_return(const struct lineinfo *info, uint64_t addr, vaddr_t *ret) {
     return find_code(info, addr, 1, ret);
 }
 

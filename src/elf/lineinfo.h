@@ -25,7 +25,7 @@ void lineinfo_close(struct lineinfo *info);
 uint16_t lineinfo_machine(const struct lineinfo *info); /* EM_* */
 bool lineinfo_is_64bit(const struct lineinfo *info);
 /* The page in which the lowest segment begins. */
-vaddr_t lineinfo_low(const struct lineinfo *info);
+vaddr_t lineinfo_lowest_page(const struct lineinfo *info);
 /* Call-frame information of .eh_frame or, if SECOND, of .debug_frame, with link-time addresses.
  * NULL: there is none. */
 Dwarf_CFI *lineinfo_cfi(struct lineinfo *info, bool second);
@@ -33,9 +33,9 @@ Dwarf_CFI *lineinfo_cfi(struct lineinfo *info, bool second);
 /* Whether ADDR, as a processor or a stack holds it, is in an executable section (or segment, if
  * there are no sections). Then *RET is the plain address, without Arm's Thumb bit and without
  * AArch64's tag and pointer authentication code. */
-bool lineinfo_code(const struct lineinfo *info, uint64_t addr, vaddr_t *ret);
+bool lineinfo_find_code(const struct lineinfo *info, uint64_t addr, vaddr_t *ret);
 /* The same for a return address: the byte before it must be code. */
-bool lineinfo_return(const struct lineinfo *info, uint64_t addr, vaddr_t *ret);
+bool lineinfo_find_return(const struct lineinfo *info, uint64_t addr, vaddr_t *ret);
 /* The file's bytes from ADDR up to the end of its segment; NULL: ADDR is not in the file. */
 const uint8_t *lineinfo_bytes(const struct lineinfo *info, vaddr_t addr, size_t *ret_size);
 
@@ -63,7 +63,7 @@ struct line_place {
     uint64_t offset; /* of the address in the last one; 0 if that has no name */
 };
 
-/* IS_RETURN: ADDR is a return address from lineinfo_return(); the place is that of the call, but
- * the offset is ADDR's. */
+/* IS_RETURN: ADDR is a return address from lineinfo_find_return(); the place is that of the call,
+ * but the offset is ADDR's. */
 void lineinfo_find(struct lineinfo *info, vaddr_t addr, bool is_return, struct line_place *ret);
 void line_place_done(struct line_place *place);

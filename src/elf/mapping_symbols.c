@@ -61,14 +61,14 @@ static size_t drop_repeated(code_marks *marks, bool complete) {
 void marks_finish(struct module *module) {
     struct module_private *priv = module->priv;
     sort_by_address(priv->mapping.at, priv->mapping.count, sizeof *priv->mapping.at);
-    module->marks_hold = are_complete(module, &priv->mapping);
-    code_marks marks = module->marks_hold ? priv->mapping : priv->hints;
-    if (module->marks_hold)
+    module->marks_complete = are_complete(module, &priv->mapping);
+    code_marks marks = module->marks_complete ? priv->mapping : priv->hints;
+    if (module->marks_complete)
         ARRAY_FREE(&priv->hints);
     else
         ARRAY_FREE(&priv->mapping);
     priv->mapping = priv->hints = (code_marks){0};
     sort_by_address(marks.at, marks.count, sizeof *marks.at);
     module->marks = marks.at;
-    module->mark_count = drop_repeated(&marks, module->marks_hold);
+    module->mark_count = drop_repeated(&marks, module->marks_complete);
 }

@@ -127,7 +127,7 @@ struct module {
     size_t ref_count;
     struct code_mark *marks;
     size_t mark_count;
-    bool marks_hold; /* marks are the complete mapping symbols: each holds up to the next one */
+    bool marks_complete; /* marks are the complete mapping symbols: each holds up to the next one */
     struct exception_range *exceptions;
     size_t exception_count;
     struct import *imports; /* by slot; from JUMP_SLOT and GLOB_DAT relocations */
@@ -176,7 +176,7 @@ const struct section *module_section_at(const struct module *module, vaddr_t add
 const struct unwind_range *module_range_at(const struct module *module, vaddr_t addr);
 /* go.c: whether the module holds Go's code; and whether it does so without its functions' names. */
 bool module_is_go(const struct module *module);
-bool module_is_nameless_go(const struct module *module);
+bool module_is_stripped_go(const struct module *module);
 /* The row for ADDR within RANGE. */
 const struct cfa_row *module_row_at(const struct module *module, const struct unwind_range *range,
                                     vaddr_t addr);

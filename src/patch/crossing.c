@@ -39,7 +39,7 @@ int crossing_begin(const struct crossing *c, struct crossing_before *ret) {
     if (rc < 0)
         return rc;
     ret->notes = (struct bridge_notes){.from = c->from,
-                                       .back = regs_name_code(&regs, c->from + c->size),
+                                       .back = regs_code_pointer(&regs, c->from + c->size),
                                        .saved = slab_saved(c->space->slabs.at[0], c->space->pid)};
     rc = thread_get_mask(c->tid, &ret->notes.mask);
     if (rc == 0)

@@ -35,8 +35,8 @@ void lane_lookup_give_new(struct space *space, pid_t tid, taddr_t lane, pid_t ma
 void lane_lookup_pass(struct space *space, pid_t tid, taddr_t lane, pid_t maker);
 /* TID is about to be detached and does not run before: takes back its assigned thread pointer, if
  * the thread must make a system call for that. */
-void lane_lookup_take_back(struct space *space, pid_t tid);
-/* After lane_lookup_take_back(): if TID still reaches a stub, it writes to LANE. LANE 0: nothing of
+void lane_lookup_unassign(struct space *space, pid_t tid);
+/* After lane_lookup_unassign(): if TID still reaches a stub, it writes to LANE. LANE 0: nothing of
  * spoor stays in the thread. SPACE may be NULL. */
 void lane_lookup_leave(struct space *space, pid_t tid, taddr_t lane);
 /* TID ran before spoor attached and will get a lane. Called for all such threads before any of them

@@ -26,7 +26,7 @@ void lane_lookup_expect(struct space *space, pid_t tid) {
     (void)tid;
 }
 
-void lane_lookup_take_back(struct space *space, pid_t tid) {
+void lane_lookup_unassign(struct space *space, pid_t tid) {
     (void)space;
     (void)tid;
 }

@@ -108,7 +108,7 @@ void shared_done(struct lane_lookup *lookup) {
 
 static void restart_lookup(const struct space *s, pid_t tid, struct regs *regs) {
     const struct patched *p = space_area_at(s, regs_pc(regs));
-    if (p && regs_seek_again(regs, p->area))
+    if (p && regs_restart_lane_lookup(regs, p->area))
         thread_set_regs(tid, regs);
 }
 

@@ -329,7 +329,7 @@ void lane_lookup_expect(struct space *s, pid_t tid) {
         note_kept(&s->lookup, pointer);
 }
 
-void lane_lookup_take_back(struct space *s, pid_t tid) {
+void lane_lookup_unassign(struct space *s, pid_t tid) {
     uint64_t pointer;
     if (thread_get_pointer(tid, &pointer) == 0 && is_assigned(pointer))
         set_pointer(s, tid, 0);

@@ -224,7 +224,7 @@ static void add_newcomer(struct update *u, const struct map *m, newcomer_array *
         return;
     }
     n.wanted = n.wanted && module_table_may_select(u->ctx->module_table, n.patched.traced_module);
-    if (n.calls && !libcalls_touch(n.calls, n.patched.traced_module->module))
+    if (n.calls && !libcalls_defined_in(n.calls, n.patched.traced_module->module))
         n.calls = NULL;
     if (n.wanted || n.hook || n.calls || n.program)
         ARRAY_PUSH(ret, n);
@@ -262,7 +262,7 @@ static void patch_newcomer(struct update *u, struct newcomer *n) {
         if (n->wanted || n->calls || !p->traced_module->plan)
             warn_untraced(u, p->traced_module);
         u->space->writes_lane_register |=
-            p->traced_module->plan && plan_takes_lane(p->traced_module->plan);
+            p->traced_module->plan && plan_writes_lane_register(p->traced_module->plan);
         n->attempted =
             p->traced_module->plan && !u->space->writes_lane_register && (wanted || n->hook);
         if (n->attempted)

@@ -50,7 +50,7 @@ static bool leave_stub(struct settling *w, const struct patched *p, const struct
     if (!arch->stub_state(m->variant, overflow, offset, &state) ||
         !read_words(w->space, regs_sp(&w->regs), state.pushed, words))
         return false;
-    bool has_slot = state.unsure && regs_has_reserved(&w->regs);
+    bool has_slot = state.unsure && regs_slot_is_reserved(&w->regs);
     if (state.reserved || reserved || (has_slot && !state.ahead))
         release_reservation(w);
     state.committed |= has_slot && state.ahead;
@@ -260,10 +260,10 @@ static bool fill(const void *settling, unsigned first, const regs_word_t *words,
 
 /* Emulates the thread's next instruction. Returns whether that was possible. */
 static bool emulate(struct settling *w, const uint8_t *code, size_t size) {
-    const struct regs_reach reach = {read_word, fill, w};
+    const struct regs_access reach = {read_word, fill, w};
     struct regs regs = w->regs;
-    enum regs_taken taken = regs_take(&regs, code, size, &reach);
-    if (taken == REGS_NOT_TAKEN || (taken == REGS_RETURNED && thread_guards_returns(w->tid)))
+    enum regs_emulated taken = regs_emulate(&regs, code, size, &reach);
+    if (taken == REGS_NOT_EMULATED || (taken == REGS_RETURNED && thread_guards_returns(w->tid)))
         return false;
     return thread_set_regs(w->tid, &regs) == 0;
 }

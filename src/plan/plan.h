@@ -37,7 +37,8 @@ struct plan;
  * "text-too-large". A module without usable functions gives an empty plan, no error. */
 int plan_new(const struct module *module, struct plan **ret, struct err *err);
 /* For tests: plans with the tier ONLY and no other. TIER_NONE: with all tiers. */
-int plan_new_by(const struct module *module, enum tier only, struct plan **ret, struct err *err);
+int plan_new_with_tier(const struct module *module, enum tier only, struct plan **ret,
+                       struct err *err);
 void plan_free(struct plan *plan);
 /* Permits traps in the functions of NAMED, a bitmap by index: at entries and exits without another
  * tier, and for puns that cannot be emitted. Must be called before any other use. */
@@ -55,10 +56,10 @@ void plan_implementations(const struct plan *plan, vaddr_t resolver, uint8_t *re
 bool plan_has_controls(const struct plan *plan);
 /* Ranges of the functions of Go's runtime whose events report what becomes of goroutines' stacks
  * (enum stack_event). False: some are missing or cannot be patched; then none is patched. */
-enum { PLAN_STACK_TELLERS = 3 };
-bool plan_stack_tellers(const struct plan *plan, struct span ret[PLAN_STACK_TELLERS]);
+enum { PLAN_STACK_FUNCTIONS = 3 };
+bool plan_stack_functions(const struct plan *plan, struct span ret[PLAN_STACK_FUNCTIONS]);
 /* True if code of a function writes the register that points to the lane. */
-bool plan_takes_lane(const struct plan *plan);
+bool plan_writes_lane_register(const struct plan *plan);
 
 struct arch;
 /* The backend that decodes the code at ADDR; NULL: ADDR holds data. */

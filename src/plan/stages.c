@@ -12,7 +12,7 @@
 #include "plan/window/windows.h"
 
 static bool is_stripped(const struct texts *texts) {
-    return texts->arch->other && !texts->module->marks_hold;
+    return texts->arch->other && !texts->module->marks_complete;
 }
 
 static struct plan *plan_windows(const struct code *code, enum tier only) {
@@ -45,7 +45,8 @@ static struct plan *plan_texts(const struct texts *texts, enum tier only) {
     return plan;
 }
 
-int plan_new_by(const struct module *module, enum tier only, struct plan **ret, struct err *err) {
+int plan_new_with_tier(const struct module *module, enum tier only, struct plan **ret,
+                       struct err *err) {
     const struct arch *arch = arch_for_machine(module->machine);
     struct texts texts;
     if (!arch)
@@ -61,5 +62,5 @@ int plan_new_by(const struct module *module, enum tier only, struct plan **ret, 
 }
 
 int plan_new(const struct module *module, struct plan **ret, struct err *err) {
-    return plan_new_by(module, TIER_NONE, ret, err);
+    return plan_new_with_tier(module, TIER_NONE, ret, err);
 }

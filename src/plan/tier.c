@@ -37,9 +37,9 @@ static const struct {
     [REFUSED_NO_ADDRESS] = {"no-address",
                             "Its patch can reach no free address, all room within reach is taken, "
                             "or a call at its start must stay in place."},
-    [REFUSED_LOOSE] = {"movable-code",
-                       "It has no unwind information, and no reference fixes its place. The "
-                       "program may run a copy of it."},
+    [REFUSED_MOVABLE] = {"movable-code",
+                         "It has no unwind information, and no reference fixes its place. The "
+                         "program may run a copy of it."},
     [REFUSED_DEPTH] = {"unknown-depth",
                        "It has no unwind information, and its code does not show how deep the "
                        "stack is at each exit."},

@@ -22,8 +22,8 @@ enum refusal {
     REFUSED_OPEN_FLOW, /* "open-control-flow": a jump with unknown targets forbids this window */
     REFUSED_TEXT_RELOCATIONS, /* "text-relocations" */
     REFUSED_NO_ADDRESS,       /* "no-address": at emission: no page can be mapped for its pun */
-    REFUSED_LOOSE, /* "movable-code": no unwind information, and no reference fixes its place */
-    REFUSED_DEPTH, /* "unknown-depth": no unwind information, nor does the code show it */
+    REFUSED_MOVABLE, /* "movable-code": no unwind information, and no reference fixes its place */
+    REFUSED_DEPTH,   /* "unknown-depth": no unwind information, nor does the code show it */
     REFUSED_COUNT
 };
 const char *refusal_tag(enum refusal refusal);

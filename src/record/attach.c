@@ -158,7 +158,7 @@ static void run(struct recording *r) {
     bool lives = tracer_task_count(r->tracer) > 0;
     r->result->was_stopped = tracer_stopped(r->tracer, &stop) && !stop.number;
     tracer_release_all(r->tracer);
-    r->result->has_leftovers = tracer_left_something(r->tracer);
+    r->result->has_leftovers = tracer_has_leftovers(r->tracer);
     struct tracer_pauses pauses = tracer_pauses(r->tracer);
     r->result->attach_ns = pauses.attach_ns;
     r->result->leave_ns = lives ? pauses.leave_ns : 0;

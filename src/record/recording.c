@@ -76,7 +76,7 @@ void recording_step(struct recording *r, int ms) {
     r->busy = tracer_handle_reports(r->tracer);
     tracer_catch_up(r->tracer);
     control_handle(r->control);
-    flight_tell(r->flight);
+    flight_report(r->flight);
     show_progress(r);
 }
 

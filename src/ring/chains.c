@@ -132,7 +132,7 @@ uint32_t chains_add(struct chains *c, uint32_t callers, uint32_t place) {
     return CHAIN_FIRST + number;
 }
 
-void chains_tell(struct chains *c) {
+void chains_write_new(struct chains *c) {
     uint32_t places = (uint32_t)c->places.count, chains = (uint32_t)c->chains.count;
     if (places == c->written_places && chains == c->written_chains)
         return;

@@ -18,4 +18,4 @@ uint32_t chains_place(struct chains *c, const struct trace_place *place);
 /* The number of the chain that begins with PLACE and goes on with CALLERS, a chain or an end. */
 uint32_t chains_add(struct chains *c, uint32_t callers, uint32_t place);
 /* Writes new places and chains to the trace; called before events with their numbers. */
-void chains_tell(struct chains *c);
+void chains_write_new(struct chains *c);

@@ -68,7 +68,7 @@ static void write_events(struct drain *d, struct lane_handle *handle, const stru
     for (size_t n, made; count; count -= n, at += n) {
         n = count < UNPACK / CALLERS_EVENTS ? count : UNPACK / CALLERS_EVENTS;
         made = unpack(d, handle, at, n, latest);
-        chains_tell(d->chains);
+        chains_write_new(d->chains);
         if (handle->thin)
             thin_events(handle->thin, d->unpacked, made);
         else if (made)
@@ -124,7 +124,7 @@ static uint64_t check_head(struct drain *d, struct lane_handle *handle, uint64_t
 /* Notes the time of a ring that is not read yet. */
 static void note_epoch(struct lane_handle *handle) {
     uint64_t head = __atomic_load_n(&handle->lane->head, __ATOMIC_ACQUIRE) & ~(uint64_t)15;
-    epochs_look(&handle->epochs, head, clock_ticks() + SKEW_TICKS);
+    epochs_note(&handle->epochs, head, clock_ticks() + SKEW_TICKS);
 }
 
 /* Reads all events of the lane; returns in percent how full the ring was. */
@@ -134,7 +134,7 @@ static unsigned drain_lane(struct drain *d, struct lane_handle *handle, uint32_t
     uint64_t head = ring_head(handle, handle->tail, handle->last_clock);
     struct epoch epoch = {head, clock_ticks() + SKEW_TICKS};
     if (limitless) {
-        epochs_look(&handle->epochs, epoch.head, epoch.ticks);
+        epochs_note(&handle->epochs, epoch.head, epoch.ticks);
         skip_overwritten(d, handle, head, slice_slots);
     } else if (head == handle->tail) {
         refresh_last_clock(handle);

@@ -7,7 +7,7 @@ void epochs_begin(struct epochs *e, uint64_t ticks) {
     e->since = ticks;
 }
 
-void epochs_look(struct epochs *e, uint64_t head, uint64_t ticks) {
+void epochs_note(struct epochs *e, uint64_t head, uint64_t ticks) {
     if (head == e->newest.head)
         return;
     if (ticks - e->since > EPOCH_TICKS) {

@@ -24,7 +24,7 @@ struct epochs {
 /* Begins again, at TICKS, with an empty ring. */
 void epochs_begin(struct epochs *e, uint64_t ticks);
 /* The ring has been written up to HEAD by TICKS. */
-void epochs_look(struct epochs *e, uint64_t head, uint64_t ticks);
+void epochs_note(struct epochs *e, uint64_t head, uint64_t ticks);
 /* The epoch of the event at TAIL, which is before the head of the last look. Up to the epoch's head
  * no event is younger than its ticks, or more than 2^48 ticks older. */
 struct epoch epochs_of(const struct epochs *e, uint64_t tail);

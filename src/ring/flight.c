@@ -334,7 +334,7 @@ static void report_note(const struct flight *f, const char *text, bool failure) 
     failure ? report_complain(report, text) : report_warn(report, text);
 }
 
-void flight_tell(struct flight *f) {
+void flight_report(struct flight *f) {
     for (;;) {
         pthread_mutex_lock(&f->lock);
         struct note note = {0};
@@ -390,7 +390,7 @@ uint32_t flight_finish(struct flight *f) {
         pthread_join(f->thread, NULL);
         f->started = false;
     }
-    flight_tell(f);
+    flight_report(f);
     report_missed(f);
     return f->made;
 }

@@ -36,7 +36,7 @@ void flight_snapshot(struct flight *f, const char *reason);
 /* 0, or why no snapshot is possible: "no-snapshots". */
 int flight_check(const struct flight *f, struct err *err);
 /* Reports snapshots made, and failures, since the last call. */
-void flight_tell(struct flight *f);
+void flight_report(struct flight *f);
 /* All lanes are closed and the drainer has ended: makes a snapshot that is still wanted, and
  * reports. Returns the number of snapshots made. */
 uint32_t flight_finish(struct flight *f);

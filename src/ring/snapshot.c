@@ -32,7 +32,7 @@ struct ring_image ring_image_take(struct lane_handle *handle, uint64_t most_byte
     uint64_t head = ring_head(handle, handle->tail, handle->last_clock),
              from = ring_oldest(handle, head);
     image.shared = atomic_load(&handle->shared);
-    epochs_look(&handle->epochs, head, clock_ticks() + SKEW_TICKS);
+    epochs_note(&handle->epochs, head, clock_ticks() + SKEW_TICKS);
     if (head - from > most_bytes)
         from = head - most_bytes / EVENT_BYTES * EVENT_BYTES;
     image.events = mem_resize(NULL, (head - from) / EVENT_BYTES + 1, EVENT_BYTES);
@@ -112,7 +112,7 @@ static void write_events(struct writing *w, const struct ring_image *image, stru
             else
                 events[n++] = event;
         }
-        chains_tell(w->chains);
+        chains_write_new(w->chains);
         if (thin)
             thin_events(thin, events, n);
         else if (n)

@@ -45,7 +45,7 @@ static bool is_called(const struct libcalls *c, const struct symbol *s) {
     return function && ((c->reaches_all && s->global) || is_named(c, s->name));
 }
 
-bool libcalls_touch(const struct libcalls *c, const struct module *library) {
+bool libcalls_defined_in(const struct libcalls *c, const struct module *library) {
     for (size_t i = 0; i < library->symbol_count; i++)
         if (is_called(c, &library->symbols[i]))
             return true;

@@ -21,7 +21,7 @@ const char *const *libcalls_names(const struct libcalls *calls, size_t *ret_coun
 bool libcalls_reach_all(const struct libcalls *calls);
 
 /* True if LIBRARY defines a function that the program may call. */
-bool libcalls_touch(const struct libcalls *calls, const struct module *library);
+bool libcalls_defined_in(const struct libcalls *calls, const struct module *library);
 
 /* Selects the functions of M, a planned module, that the program may call and that -F and -N
  * choose. Returns true if it has added any. */

@@ -205,7 +205,7 @@ static void plan_module(struct traced_module *m) {
         return;
     const struct module *module = m->module;
     int r = module->machine == REGS_ELF_MACHINE
-                ? plan_new_by(module, m->only, &m->plan, &m->why)
+                ? plan_new_with_tier(module, m->only, &m->plan, &m->why)
                 : err_set(&m->why, ENOTSUP, "foreign-machine",
                           "%s: is for ELF machine %u, not for this processor", module->name,
                           module->machine); /* an emulator has mapped it, for example */

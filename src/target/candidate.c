@@ -186,7 +186,7 @@ bool sharing_is_over(const struct sharing *s, pid_t tid) {
     return thread && compare_memory(thread, tid) > 0 && status_has_memory(tid);
 }
 
-void sharing_look(struct sharing *s) {
+void sharing_update(struct sharing *s) {
     struct sharing now = {.pid = s->pid};
     pid_t tid = candidate_thread(s->pid);
     list_processes(&now);

@@ -30,7 +30,7 @@ struct sharing {
 
 /* Looks at the processes that are new since the last look, and adds the sharers. Finds none where
  * the kernel forbids kcmp(2). The first look takes long: make it while no thread is stopped. */
-void sharing_look(struct sharing *sharing);
+void sharing_update(struct sharing *sharing);
 /* True if TID, a thread of a sharer, has other memory by now: it called exec. */
 bool sharing_is_over(const struct sharing *sharing, pid_t tid);
 void sharing_done(struct sharing *sharing);

@@ -37,7 +37,7 @@ static struct value known(uint32_t bits) { return (struct value){true, bits}; }
 static void set_input(struct run *r, const struct sandbox_call *call) {
     enum { NUMBER, ARCHITECTURE, PLACE, ARGUMENTS = PLACE + 2 };
     r->input[NUMBER] = known((uint32_t)call->number);
-    r->input[ARCHITECTURE] = known(REGS_CALLS);
+    r->input[ARCHITECTURE] = known(REGS_AUDIT_ARCH);
     for (unsigned i = 0; i < 6; i++)
         if (!(call->unknown >> i & 1)) {
             uint64_t arg = (regs_word_t)call->args[i]; /* as wide as a register */

@@ -36,7 +36,7 @@ bool privileges_withheld(pid_t tid) {
     if (stat(path, &file) < 0 || statvfs(path, &system) < 0 || system.f_flag & ST_NOSUID)
         return false;
     status_credentials(tid, &has);
-    if (has.no_new)
+    if (has.no_new_privileges)
         return false;
     bool group = (file.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
     return (file.st_mode & S_ISUID && file.st_uid != has.user) ||

@@ -40,7 +40,7 @@ static int say_tracer(const char *what, const struct refusal_facts *f, struct er
 static char *why_unprivileged(const struct refusal_facts *f) {
     if (f->foreign)
         return mem_printf("it is another user's (uid %u): run spoor as root (sudo)", f->user);
-    if (f->stronger)
+    if (f->has_more_capabilities)
         return mem_strdup("it has capabilities that spoor lacks: run spoor as root (sudo)");
     if (f->hides)
         return mem_strdup(
@@ -134,7 +134,7 @@ int refusal(pid_t tid, const char *what, int code, struct err *err) {
                                   .inner = in_inner_namespace(),
                                   .filters = status_seccomp_filters(getpid()),
                                   .descendant = status_descends(tid, getpid()),
-                                  .stronger = its.permitted & ~own.permitted,
+                                  .has_more_capabilities = its.permitted & ~own.permitted,
                                   .hides = hides(tid)};
     facts.foreign = !status_ids_match(tid, &facts.user) && facts.user != getuid();
     find_tracer(tid, &facts);

@@ -7,19 +7,19 @@
 #include "base/types.h"
 
 struct refusal_facts {
-    int code;         /* errno of PTRACE_SEIZE */
-    int policy;       /* kernel.yama.ptrace_scope (ptrace(2)); -1: no such policy */
-    bool capable;     /* spoor has CAP_SYS_PTRACE */
-    bool inner;       /* spoor is in a user namespace other than the initial one */
-    unsigned filters; /* number of spoor's seccomp filters */
-    bool descendant;  /* the process descends from spoor */
-    bool foreign;     /* the process belongs to another user */
-    uid_t user;       /* that user */
-    bool stronger;    /* the process has capabilities that spoor lacks */
-    bool hides;       /* the process is not dumpable (PR_SET_DUMPABLE) */
-    pid_t tracer;     /* tracer of the process; 0: none */
-    bool attached;    /* the tracer is a `spoor attach` */
-    bool records;     /* the tracer is a spoor that started the process */
+    int code;                   /* errno of PTRACE_SEIZE */
+    int policy;                 /* kernel.yama.ptrace_scope (ptrace(2)); -1: no such policy */
+    bool capable;               /* spoor has CAP_SYS_PTRACE */
+    bool inner;                 /* spoor is in a user namespace other than the initial one */
+    unsigned filters;           /* number of spoor's seccomp filters */
+    bool descendant;            /* the process descends from spoor */
+    bool foreign;               /* the process belongs to another user */
+    uid_t user;                 /* that user */
+    bool has_more_capabilities; /* the process has capabilities that spoor lacks */
+    bool hides;                 /* the process is not dumpable (PR_SET_DUMPABLE) */
+    pid_t tracer;               /* tracer of the process; 0: none */
+    bool attached;              /* the tracer is a `spoor attach` */
+    bool records;               /* the tracer is a spoor that started the process */
     char tracer_name[32];
 };
 /* TID, which messages call WHAT, could not be seized, with errno CODE. Sets "seize" with the most

@@ -262,7 +262,7 @@ void status_credentials(pid_t tid, struct status_credentials *ret) {
                                        .group = (gid_t)field_at(tid, "Gid:", 10, EFFECTIVE),
                                        .permitted = field(tid, "CapPrm:", 16),
                                        .bounding = field(tid, "CapBnd:", 16),
-                                       .no_new = field(tid, "NoNewPrivs:", 10)};
+                                       .no_new_privileges = field(tid, "NoNewPrivs:", 10)};
 }
 
 bool status_ids_match(pid_t tid, uid_t *ret_user) {

@@ -69,7 +69,7 @@ struct status_credentials {
     uid_t user;
     gid_t group;                  /* both: effective */
     uint64_t permitted, bounding; /* capabilities */
-    bool no_new;                  /* exec gives it no further rights (no_new_privs) */
+    bool no_new_privileges;       /* exec gives it no further rights (no_new_privs) */
 };
 void status_credentials(pid_t tid, struct status_credentials *ret);
 /* True if all user and group ids of TID are spoor's real ones: the condition under which an

@@ -54,7 +54,7 @@ int thread_detach(pid_t tid, int sig) {
 bool thread_syscall_is_native(pid_t tid) {
     struct __ptrace_syscall_info info = {0};
     return ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof info, &info) < 0 ||
-           info.arch == REGS_CALLS;
+           info.arch == REGS_AUDIT_ARCH;
 }
 
 bool thread_at_syscall(pid_t tid, struct thread_syscall_stop *ret) {
@@ -62,7 +62,7 @@ bool thread_at_syscall(pid_t tid, struct thread_syscall_stop *ret) {
     if (ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof info, &info) < 0 ||
         info.op != PTRACE_SYSCALL_INFO_ENTRY)
         return false;
-    ret->number = info.arch == REGS_CALLS ? (long)info.entry.nr : -1;
+    ret->number = info.arch == REGS_AUDIT_ARCH ? (long)info.entry.nr : -1;
     for (size_t i = 0; i < 6; i++)
         ret->args[i] = info.entry.args[i];
     return true;
@@ -137,7 +137,7 @@ bool thread_is_continued(pid_t tid) {
 
 /* A stop requested before a signal's delivery takes place when the handler has been entered. */
 int thread_enter_handler(pid_t tid, int sig) {
-    if (REGS_STEPS)
+    if (REGS_CAN_STEP)
         return request(PTRACE_SINGLESTEP, tid, NULL, (void *)(uintptr_t)sig);
     int rc = thread_interrupt(tid);
     return rc < 0 ? rc : thread_continue(tid, sig);
@@ -262,7 +262,7 @@ int thread_wait(pid_t tid, int *ret_status) {
 int thread_finish_syscall(pid_t tid, struct err *err) {
     struct meanwhile m = {0};
     int status = 0, rc;
-    if (REGS_TELLS_ENDS) {
+    if (REGS_REPORTS_LONE_CALL_ENDS) {
         rc = request(PTRACE_SYSCALL, tid, NULL, NULL);
         if (rc == 0)
             rc = thread_wait(tid, &status);
@@ -407,7 +407,7 @@ static void resume_dispatch(pid_t tid, struct dispatch *before) {
  * call, unless a signal has come. (Processors whose kernel looks before the stop do not take REGS
  * for the remote call's result.) */
 static int leave_call(pid_t tid, const struct regs *regs, struct meanwhile *m) {
-    return regs_seem_to_restart(regs) ? thread_halt(tid, m) : 0;
+    return regs_would_restart(regs) ? thread_halt(tid, m) : 0;
 }
 
 /* The tool may die at any moment, and must leave the thread in a state of its own. So all signals

@@ -32,10 +32,10 @@ int thread_finish_syscall(pid_t tid, struct err *err);
 int thread_postpone_syscall(pid_t tid);
 /* Sets whether TID stops once more when it exits. Its children inherit this. */
 int thread_watch_exit(pid_t tid, bool watch);
-/* True if the system call that TID, stopped, is in or returns from has its number from REGS_CALLS.
- * Programs of x86-64 can make calls of 32-bit x86, too. */
+/* True if the system call that TID, stopped, is in or returns from has its number from
+ * REGS_AUDIT_ARCH. Programs of x86-64 can make calls of 32-bit x86, too. */
 bool thread_syscall_is_native(pid_t tid);
-/* True if TID has stopped at the entry to a system call. Number −1: not from REGS_CALLS. */
+/* True if TID has stopped at the entry to a system call. Number −1: not from REGS_AUDIT_ARCH. */
 struct thread_syscall_stop {
     long number;
     uint64_t args[6];
@@ -93,7 +93,7 @@ int thread_signal_frame(pid_t tid, const struct regs *regs, taddr_t at, uint8_t 
  * NULL: nothing is dropped. */
 void *thread_save_vectors(pid_t tid);
 void thread_restore_vectors(pid_t tid, const void *vectors); /* may be NULL */
-/* Writes COUNT words to TID's floating-point registers, as struct regs_reach says. −ENOTSUP: not
+/* Writes COUNT words to TID's floating-point registers, as struct regs_access says. −ENOTSUP: not
  * needed. */
 int thread_fill_vectors(pid_t tid, unsigned first, const regs_word_t *words, unsigned count);
 /* The signals that TID blocks; bit n: signal n + 1. In sigsuspend: those it will block again. */
@@ -108,7 +108,8 @@ bool thread_has_pending(pid_t tid, int signal);
  * unless the thread must do something before it gets the stopping signal. */
 bool thread_is_continued(pid_t tid);
 /* TID is in the signal-delivery-stop of SIGNAL. Delivers it, and stops TID at its handler's first
- * instruction: by SIGTRAP, or as by thread_interrupt() on processors that do not step (REGS_STEPS).
+ * instruction: by SIGTRAP, or as by thread_interrupt() on processors that do not step
+ * (REGS_CAN_STEP).
  */
 int thread_enter_handler(pid_t tid, int signal);
 unsigned long thread_event_message(pid_t tid);

@@ -9,7 +9,7 @@ struct calls {
     void *ctx;
     struct stacks stacks;
     struct stack_update *updates; /* by thread */
-    bool split;                   /* calls_expect_pieces() was called */
+    bool split;                   /* calls_expect_split_stacks() was called */
     uint32_t chain;               /* of the next event, if that is an entry */
     uint64_t strays;
 };
@@ -40,7 +40,7 @@ void calls_set_thread(struct calls *c, uint32_t thread) {
     stacks_set_thread(&c->stacks, thread);
 }
 
-void calls_expect_pieces(struct calls *c) {
+void calls_expect_split_stacks(struct calls *c) {
     c->split = true;
     stacks_set_split(&c->stacks);
 }
@@ -321,10 +321,10 @@ void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *fr
 
 void calls_finish_thread(struct calls *c, uint64_t ticks, bool thread_ended) {
     if (c->stacks.native != NO_STACK)
-        close_all(c, c->stacks.native, ticks, thread_ended ? CALL_ENDED : CALL_OPEN);
+        close_all(c, c->stacks.native, ticks, thread_ended ? CALL_THREAD_ENDED : CALL_OPEN);
 }
 
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended) {
     for (uint32_t i = 0; i < c->stacks.count; i++)
-        close_all(c, i, ticks, thread_ended ? CALL_ENDED : CALL_OPEN);
+        close_all(c, i, ticks, thread_ended ? CALL_THREAD_ENDED : CALL_OPEN);
 }

@@ -31,8 +31,8 @@ enum call_end {
     CALL_TAIL,    /* replaced by a tail-called function */
     CALL_UNWOUND, /* exception, longjmp, or its exit is not patched (inferred) */
     CALL_MISSED,  /* a later trace_frames does not list it; its end was not recorded (inferred) */
-    CALL_ENDED,   /* its thread ended during the call */
-    CALL_OPEN     /* still open when the stream ended */
+    CALL_THREAD_ENDED, /* its thread ended during the call */
+    CALL_OPEN          /* still open when the stream ended */
 };
 
 struct call {
@@ -70,12 +70,12 @@ void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind k
 void calls_gap(struct calls *c);
 /* The program's stacks consist of segments (-fsplit-stack). When a call is unwound, so are its
  * callees on other segments. Call it before the first event. */
-void calls_expect_pieces(struct calls *c);
+void calls_expect_split_stacks(struct calls *c);
 /* Ignores the stream of FRAMES. */
 void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *frames);
 /* As calls_finish(), but only for the present thread's native stack. */
 void calls_finish_thread(struct calls *c, uint64_t ticks, bool thread_ended);
-/* Closes all open calls (how = CALL_OPEN, or CALL_ENDED if the threads have ended). */
+/* Closes all open calls (how = CALL_OPEN, or CALL_THREAD_ENDED if the threads have ended). */
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended);
 uint64_t calls_strays(const struct calls *c);
 void calls_free(struct calls *c);

@@ -244,7 +244,7 @@ static bool is_own_stack(const struct trace_thread *t, uint64_t sp) {
     return sp > t->stack_low && sp <= t->stack_high;
 }
 
-bool trace_reader_roams(const struct trace_reader *r, size_t stream) {
+bool trace_reader_uses_other_stacks(const struct trace_reader *r, size_t stream) {
     const struct trace_thread *t = &r->threads.at[stream];
     const struct trace_extent *x = &r->extents.at[stream];
     if (stream >= r->extents.count)
@@ -260,7 +260,7 @@ bool trace_reader_roams(const struct trace_reader *r, size_t stream) {
     return false;
 }
 
-bool trace_reader_tells_stacks(const struct trace_reader *r, size_t stream) {
+bool trace_reader_has_stack_events(const struct trace_reader *r, size_t stream) {
     const struct trace_extent *x = &r->extents.at[stream];
     return stream < r->extents.count && x->low == 0 && x->high == UINT64_MAX;
 }

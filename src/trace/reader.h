@@ -27,10 +27,10 @@ const struct trace_thread *trace_reader_thread(const struct trace_reader *r, siz
 /* The ticks of the stream's first item; UINT64_MAX: it has none. */
 uint64_t trace_reader_first_ticks(const struct trace_reader *r, size_t stream);
 /* Whether the stream's events may be on other stacks than the thread's own. */
-bool trace_reader_roams(const struct trace_reader *r, size_t stream);
+bool trace_reader_uses_other_stacks(const struct trace_reader *r, size_t stream);
 /* Whether the stream has stack events (enum stack_event). Then such stacks may lie inside the range
  * that was estimated for a thread's own stack. */
-bool trace_reader_tells_stacks(const struct trace_reader *r, size_t stream);
+bool trace_reader_has_stack_events(const struct trace_reader *r, size_t stream);
 size_t trace_reader_module_count(const struct trace_reader *r);
 const struct trace_module *trace_reader_module(const struct trace_reader *r, size_t i);
 /* Where modules were mapped, in order of time. */

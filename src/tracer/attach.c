@@ -137,7 +137,7 @@ int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *
     syscall_watch_traces_others(pid); /* this and the next: looked up early, so that the answers are
                                          known when all threads are stopped */
     gs_conflict_is_possible(pid);
-    sharing_look(&s.sharing);
+    sharing_update(&s.sharing);
     rt_priority_raise(&priority);
     int rc = seize_and_install(&s, err);
     t->pauses.attach_ns = s.begun ? timing_now().ns - s.begun : 0;

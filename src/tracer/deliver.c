@@ -164,7 +164,7 @@ void deliver_restart_syscall(struct task *task) {
     bool resumes = unnoticed && (again || task->cut.is_cut) && !status_signal_pending(task->tid);
     task->cut.is_cut &= resumes;
     task->past.wait.number = -1; /* valid until the next stop only */
-    if (!REGS_TELL_CALLS && task->stop.kind == STOP_SIGNAL && !unnoticed)
+    if (!REGS_SHOW_PAST_CALLS && task->stop.kind == STOP_SIGNAL && !unnoticed)
         thread_note_signal(&regs, &task->past);
     if (again && resumes)
         thread_set_regs(task->tid, &regs);

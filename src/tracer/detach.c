@@ -72,7 +72,7 @@ static void keep_returns(struct tracer *t, struct space *space) {
 
 static void take_back_all(const struct tracer *t, struct space *space) {
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
-        lane_lookup_take_back(space, k->tid);
+        lane_lookup_unassign(space, k->tid);
 }
 
 static int undo_stopped(struct tracer *t, struct space *space, struct err *err) {

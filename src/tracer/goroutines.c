@@ -173,10 +173,10 @@ static bool is_patched(const struct space *space, const struct patched *p, struc
 
 /* Whether events of P report what becomes of stacks from now on. */
 static bool reports_stacks(const struct space *space, const struct patched *p) {
-    struct span tellers[PLAN_STACK_TELLERS];
-    if (!p->code || !p->traced || !plan_stack_tellers(p->traced_module->plan, tellers))
+    struct span tellers[PLAN_STACK_FUNCTIONS];
+    if (!p->code || !p->traced || !plan_stack_functions(p->traced_module->plan, tellers))
         return false;
-    for (size_t i = 0; i < PLAN_STACK_TELLERS; i++)
+    for (size_t i = 0; i < PLAN_STACK_FUNCTIONS; i++)
         if (!is_patched(space, p, tellers[i]))
             return false;
     return true;

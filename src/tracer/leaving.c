@@ -62,7 +62,7 @@ static bool handle_remainders(struct tracer *t, const struct space *space) {
         next = tasks_next(&t->tasks, k);
         if (k->space != space || k->state != TASK_STOPPED || k->cut.remainder != REMAINDER_NONE)
             continue;
-        lane_lookup_take_back(k->space, k->tid);
+        lane_lookup_unassign(k->space, k->tid);
         detach_task(t, k, 0);
     }
     return left;
@@ -157,7 +157,7 @@ static bool detach_others(struct tracer *t, struct space *space) {
         next = tasks_next(&t->tasks, k);
         if (k->space != space || k->state != TASK_STOPPED || k->cut.is_cut)
             continue;
-        lane_lookup_take_back(space, k->tid);
+        lane_lookup_unassign(space, k->tid);
         detach_task(t, k, 0);
     }
     return true;

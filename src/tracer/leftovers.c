@@ -47,7 +47,7 @@ static int take_over(struct tracer *t, struct space *space, bool *ret_found, str
 int tracer_remove_leftovers(struct tracer *t, pid_t pid, bool *ret_found, struct err *err) {
     struct space *space = space_new_untraced(pid);
     struct seizing s = {.tracer = t, .space = space, .sharing.pid = pid};
-    sharing_look(&s.sharing);
+    sharing_update(&s.sharing);
     int rc = seizing_all(&s, err);
     sharing_done(&s.sharing);
     if (rc == 0)

@@ -143,7 +143,7 @@ static void detach_child(struct tracer *t, struct task *task) {
     enum settled settled;
     if (task->space) {
         settle_step_out(task->space, task->tid, NULL, &settled);
-        lane_lookup_take_back(task->space, task->tid);
+        lane_lookup_unassign(task->space, task->tid);
         int rc = restore(task, &err);
         if (rc < 0) {
             tracer_warn(t, task->tid, &err);

@@ -81,7 +81,7 @@ int seizing_busy(const struct seizing *s, struct err *err) {
 /* Other processes with the same memory run the same code: seizes them, too. */
 static int seize_sharers(struct seizing *s, struct err *err) {
     int rc = 0;
-    sharing_look(&s->sharing);
+    sharing_update(&s->sharing);
     for (size_t i = 0; i < s->sharing.sharers.count && rc == 0; i++)
         rc = seize_new(s, s->sharing.sharers.at[i], err);
     return rc;

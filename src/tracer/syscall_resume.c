@@ -30,7 +30,7 @@ static bool read_remainder(const struct task *task, const struct regs *regs,
         *ret = task->lane->lane->remainder;
         return true;
     }
-    taddr_t lane = remainder_is_made(regs, space->agent) ? remainder_lane(regs) : 0;
+    taddr_t lane = remainder_is_running(regs, space->agent) ? remainder_lane(regs) : 0;
     return leftovers_is_lane(space, lane) &&
            memory_read(space->remote.memory_fd, lane + LANE_REMAINDER, ret, sizeof *ret, NULL) == 0;
 }
@@ -48,7 +48,7 @@ void syscall_resume_end(struct task *task) {
         return;
     if (task->lane)
         task->lane->lane->remainder.back = 0;
-    if (!remainder_is_made(&regs, space->agent))
+    if (!remainder_is_running(&regs, space->agent))
         return;
     bool refused = task->stop.kind == STOP_SIGNAL && task->stop.signal == SIGSYS;
     if (refused)
@@ -63,7 +63,7 @@ void syscall_resume_end(struct task *task) {
 void syscall_resume_note(struct task *task, const struct regs *regs) {
     if (task->cut.is_cut)
         return;
-    task->cut.of = remainder_is_due(regs, &task->cut.call);
+    task->cut.of = remainder_needed(regs, &task->cut.call);
     task->cut.is_cut =
         task->cut.of != REMAINDER_OF_NONE &&
         thread_returned_from_syscall(task->tid, &task->past, regs, &task->cut.call.args[0]);
@@ -241,7 +241,7 @@ bool syscall_resume_remainder(struct task *task) {
         return false;
     task->cut.is_cut = false;
     if (!may_make(task) || thread_get_regs(task->tid, &regs) < 0 ||
-        !remainder_is_where(&regs, &task->cut.call) || !is_wanted(task) ||
+        !remainder_is_at_call(&regs, &task->cut.call) || !is_wanted(task) ||
         (task->cut.call.in != REMAINDER_IN_ONE && !set_remaining_pieces(task, &remainder)) ||
         !prepare_return(task, &regs, &remainder))
         return false;

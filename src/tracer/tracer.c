@@ -77,7 +77,7 @@ struct tracer_pauses tracer_pauses(const struct tracer *t) {
     return t->pauses;
 }
 
-bool tracer_left_something(const struct tracer *t) { return t->left_something; }
+bool tracer_has_leftovers(const struct tracer *t) { return t->left_something; }
 
 size_t tracer_task_count(const struct tracer *t) { return t->tasks.count; }
 

@@ -52,7 +52,7 @@ void tracer_catch_up(struct tracer *t);
 
 struct tracer_pauses tracer_pauses(const struct tracer *t);
 /* Whether something of spoor stays in a process that was detached. The user was told. */
-bool tracer_left_something(const struct tracer *t);
+bool tracer_has_leftovers(const struct tracer *t);
 
 size_t tracer_task_count(const struct tracer *t);
 /* Whether there is something to wait for: tasks, or the adopted process's end. */

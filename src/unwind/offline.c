@@ -59,7 +59,7 @@ static bool find_code(const struct offline_program *p, uint64_t pc, bool exact, 
     uint64_t at = pc - p->bias;
     if (p->machine->word == 4)
         at = (uint32_t)at;
-    return exact ? lineinfo_code(p->info, at, ret) : lineinfo_return(p->info, at, ret);
+    return exact ? lineinfo_find_code(p->info, at, ret) : lineinfo_find_return(p->info, at, ret);
 }
 
 /* The bytes before ADDR, at most as many as a call instruction has. */

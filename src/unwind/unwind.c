@@ -226,7 +226,7 @@ static bool step_any_way(struct unwinder *u, struct machine *m, struct unwind_fr
     struct code *code = images_at(&u->images, lookup);
     if (!code)
         code = images_at(&u->images, frame->pc);
-    const struct row *row = REGS_CODE_TELLS ? NULL : known_at(u, code, lookup)->row;
+    const struct row *row = REGS_CALLERS_BY_CODE ? NULL : known_at(u, code, lookup)->row;
     if (row && row->known) {
         bool found = step_by_row(m, row, frame, ret_end);
         if (found || frame->how != UNWIND_UNKNOWN || m->known & SP_BIT)
@@ -237,7 +237,7 @@ static bool step_any_way(struct unwinder *u, struct machine *m, struct unwind_fr
     if (images_bytes(&u->images, code, frame->pc, bytes, sizeof bytes) &&
         regs_is_signal_return(bytes, &at))
         return step_by_signal_return(m, at, frame, ret_end);
-    if (REGS_CODE_TELLS)
+    if (REGS_CALLERS_BY_CODE)
         return step_by_row_or_code(u, code, m, frame, ret_end);
     return step_from_leaf(u, m, frame, true) || step_by_frame_pointer(m, frame, ret_end) ||
            step_from_leaf(u, m, frame, false);

@@ -19,7 +19,7 @@ TRIPLET = "arm-linux-gnueabi" if ARMV6 else "arm-linux-gnueabihf"
 COMPILER, OBJCOPY, EMULATOR = TRIPLET + "-gcc", TRIPLET + "-objcopy", "qemu-arm-static"
 PROCESSORS = ["arm1176"] if ARMV6 else ["max", "cortex-a7"]
 STATES = {"a32": "-marm", "t32": "-mthumb", "stopped": "-marm"}
-SHARED = ("ground.c", "machine.c")
+SHARED = ("code_memory.c", "machine.c")
 
 
 def backend_files(folder, stopped):

@@ -72,11 +72,11 @@ static void stub_only_instructions(void **unused) {
         uint32_t word;
         memcpy(&word, code + at, sizeof word);
         bool wanted = word == 0xc85f7c61 || word == 0xc800fc62 || (word & 0x9f000000) == 0x10000000;
-        assert_int_equal(a64_is_of_stub(code + at, size - at), wanted);
+        assert_int_equal(a64_is_stub_code(code + at, size - at), wanted);
         count += wanted;
     }
     assert_int_equal(count, 4);
-    assert_false(a64_is_of_stub(code, WORD - 1));
+    assert_false(a64_is_stub_code(code, WORD - 1));
 }
 
 /* Holds for a program's instruction in each form that relocation gives it. */
@@ -95,7 +95,7 @@ static void program_instructions_are_not_stub_only(void **unused) {
         assert_int_equal(arch->relocate(&insn, bytes, 0x80000, &moved), 0);
         size_t code = moved.copy_bytes ? moved.copy_at : moved.size;
         for (size_t at = 0; at < code; at += WORD)
-            assert_false(a64_is_of_stub(moved.bytes + at, moved.size - at));
+            assert_false(a64_is_stub_code(moved.bytes + at, moved.size - at));
     }
 }
 

@@ -327,11 +327,11 @@ static void stub_only_instructions(void **unused) {
             bool wanted =
                 starts(line, "ldrex") || starts(line, "strex") || strstr(line->text, "pc") != NULL;
             count += wanted;
-            assert_int_equal(arm_is_of_stub(stub.t32, stub.code + line->at, stub.size - line->at),
+            assert_int_equal(arm_is_stub_code(stub.t32, stub.code + line->at, stub.size - line->at),
                              wanted);
         }
         assert_int_equal(count, stub.spec.variant & STUB_HOOK ? 1 : 4);
-        assert_false(arm_is_of_stub(stub.t32, stub.code, WORD - 1));
+        assert_false(arm_is_stub_code(stub.t32, stub.code, WORD - 1));
     }
 }
 
@@ -345,7 +345,7 @@ static void other_stub_instructions_are_movable(void **unused) {
             struct relocated moved;
             struct insn in;
             assert_true(arch_of(stub.t32)->decode(code, l.line[i].size, 0x40000, &in, NULL));
-            if (arm_is_of_stub(stub.t32, code, stub.size - l.line[i].at) ||
+            if (arm_is_stub_code(stub.t32, code, stub.size - l.line[i].at) ||
                 in.kind == INSN_BRANCH || in.kind == INSN_JUMP_INDIRECT)
                 continue;
             assert_int_equal(in.kind, INSN_OTHER);
@@ -364,7 +364,7 @@ static void check_moved(bool t32, const void *code, size_t size) {
     assert_int_equal(arch->relocate(&in, code, 0x80000, &moved), 0);
     size_t end = moved.copy_bytes ? moved.copy_at : moved.size;
     for (size_t at = 0; at < end; at += arch->insn_bytes)
-        assert_false(arm_is_of_stub(t32, moved.bytes + at, moved.size - at));
+        assert_false(arm_is_stub_code(t32, moved.bytes + at, moved.size - at));
 }
 
 static void program_instructions_are_not_stub_only(void **unused) {

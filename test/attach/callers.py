@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """callers.py SPOOR PROGRAM: --stack records callers in a program that already runs, at each attach
-(programs/open.c, "turns")."""
+(programs/open_calls.c, "turns")."""
 import os
 import re
 import sys

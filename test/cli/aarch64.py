@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`spoor explain` plans AArch64 files on any host: shapes that are known, and what compilers write."""
+"""`spoor explain` plans AArch64 files on any host: assembly of known shapes, and compiled code."""
 import itertools
 import json
 import os

@@ -1,4 +1,4 @@
-"""Shared by the tests in this folder: running programs that check themselves (programs/story.h) with several
+"""Shared by the tests in this folder: running programs that check themselves (programs/self_check.h) with several
 options, and waiting for processes that are orphaned when spoor is killed."""
 import contextlib
 import ctypes

@@ -3,7 +3,7 @@
 
     gs_base.py SPOOR BY PROGRAM
 
-PROGRAM is programs/takes.c. BY: "call" if it sets the gs base by a system call ("bare": and has no symbols),
+PROGRAM is programs/own_gs_base.c. BY: "call" if it sets the gs base by a system call ("bare": and has no symbols),
 "code" if it does so by an instruction.
 """
 import os

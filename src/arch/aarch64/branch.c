@@ -33,28 +33,28 @@ static bool is_plain(uint32_t word) {
     return (word & 0xfffffc1f) == 0xd61f0000 || (word & 0xfffffc1f) == 0xd65f0000;
 }
 
-enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
-                          const struct regs_reach *reach) {
+enum regs_emulated regs_emulate(struct regs *regs, const uint8_t *code, size_t room,
+                                const struct regs_access *reach) {
     const struct user_regs_struct *r = &regs->raw;
     struct insn insn;
     (void)reach;
     if (!a64_decode(code, room, r->pc, &insn, NULL))
-        return REGS_NOT_TAKEN;
+        return REGS_NOT_EMULATED;
     uint32_t word = a64_word(code);
     switch (insn.kind) {
     case INSN_JUMP:
         regs_set_pc(regs, insn.target);
-        return REGS_TAKEN;
+        return REGS_EMULATED;
     case INSN_BRANCH:
         regs_set_pc(regs, is_taken(r, word) ? insn.target : insn.addr + insn.size);
-        return REGS_TAKEN;
+        return REGS_EMULATED;
     case INSN_JUMP_INDIRECT:
     case INSN_RETURN:
         if (!is_plain(word))
-            return REGS_NOT_TAKEN;
+            return REGS_NOT_EMULATED;
         regs_set_pc(regs, value_of(r, a64_rn(word)));
-        return insn.kind == INSN_RETURN ? REGS_RETURNED : REGS_TAKEN;
+        return insn.kind == INSN_RETURN ? REGS_RETURNED : REGS_EMULATED;
     default:
-        return REGS_NOT_TAKEN;
+        return REGS_NOT_EMULATED;
     }
 }

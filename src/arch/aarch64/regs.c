@@ -85,7 +85,7 @@ bool regs_past_call(const struct regs *regs, struct past_call *ret) {
 void regs_postpone_syscall(struct regs *regs) { regs->raw.pc -= A64_BYTES; }
 
 /* ERESTART* (Linux include/linux/errno.h), which programs never see. */
-bool regs_seem_to_restart(const struct regs *regs) { return regs->raw.regs[0] + 516 <= 516 - 512; }
+bool regs_would_restart(const struct regs *regs) { return regs->raw.regs[0] + 516 <= 516 - 512; }
 
 bool regs_is_interrupted(const struct regs *regs) {
     const struct user_regs_struct *r = &regs->raw;
@@ -131,7 +131,7 @@ enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
     return reserved ? AGENT_RESERVED : AGENT_RELEASED;
 }
 
-bool regs_seek_again(struct regs *regs, taddr_t area) {
+bool regs_restart_lane_lookup(struct regs *regs, taddr_t area) {
     struct a64_agent_entries entries = a64_agent_entries();
     uint64_t offset = regs->raw.pc - area;
     if (offset >= entries.seek && offset < entries.seek_end)
@@ -149,7 +149,7 @@ taddr_t regs_agent_return(const struct regs *regs, bool *ret_other) {
 }
 
 /* Unsure behind the store-exclusive: x0 is its status. */
-bool regs_has_reserved(const struct regs *regs) { return (uint32_t)regs->raw.regs[0] == 0; }
+bool regs_slot_is_reserved(const struct regs *regs) { return (uint32_t)regs->raw.regs[0] == 0; }
 
 bool regs_has_lane(const struct regs *regs, taddr_t at) {
     return regs->raw.regs[3] - at <= UINT32_MAX; /* it may point into the ring by now */
@@ -178,7 +178,7 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
 
 bool regs_is_stub_code(bool other, const uint8_t *code, size_t size) {
     (void)other;
-    return a64_is_of_stub(code, size);
+    return a64_is_stub_code(code, size);
 }
 bool regs_find_stub_end(bool other, const uint8_t *code, size_t size, size_t *ret) {
     (void)other;

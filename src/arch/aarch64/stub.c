@@ -265,7 +265,7 @@ uint32_t a64_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overf
     return site;
 }
 
-bool a64_is_of_stub(const uint8_t *code, size_t size) {
+bool a64_is_stub_code(const uint8_t *code, size_t size) {
     if (size < A64_BYTES)
         return false;
     struct a64_insn first = a64_classify(a64_word(code));

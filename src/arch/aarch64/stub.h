@@ -73,5 +73,5 @@ uint32_t a64_stub_size(uint8_t variant, enum overflow overflow);
 uint32_t a64_stub_retry(uint8_t variant);
 uint32_t a64_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow);
 /* As in regs.h. An `adr` or an exclusive access is stub code: relocated code has neither. */
-bool a64_is_of_stub(const uint8_t *code, size_t size);
+bool a64_is_stub_code(const uint8_t *code, size_t size);
 bool a64_find_stub_end(const uint8_t *code, size_t size, size_t *ret);

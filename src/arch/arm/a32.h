@@ -107,7 +107,7 @@ struct a32_access {
 /* Of A32_SINGLE, A32_EXTRA, A32_SEVERAL, A32_VECTOR, A32_VECTORS, A32_PRELOAD. */
 struct a32_access a32_access_of(uint32_t word, enum a32_form form);
 /* How many bytes it reads or writes. */
-uint32_t a32_accessed(const struct a32_access *a);
+uint32_t a32_access_bytes(const struct a32_access *a);
 /* Encodes VALUE as an immediate of data processing. False: not possible. */
 bool a32_encode_immediate(uint32_t value, uint32_t *ret);
 
@@ -128,7 +128,7 @@ uint32_t a32_flags_changed(uint32_t word, const struct a32_insn *in);
 /* Its enum insn_kind, also if it writes the pc. */
 uint8_t a32_kind_of(uint32_t word, const struct a32_insn *in);
 size_t a32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
-uint8_t a32_runs_if(const uint8_t *bytes, size_t size);
+uint8_t a32_condition_number(const uint8_t *bytes, size_t size);
 size_t a32_stack_if(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 /* Registers that may have another value when the next instruction runs. */
 uint32_t a32_written(uint32_t word);

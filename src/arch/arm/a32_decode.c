@@ -136,7 +136,7 @@ static void literal(uint32_t word, const struct a32_access *a, enum a32_form for
     }
     ret->operand = OPERAND_PC_MEMORY;
     ret->target = at_pc(ret->addr, a->offset);
-    ret->loads = (uint8_t)a32_accessed(a);
+    ret->loads = (uint8_t)a32_access_bytes(a);
     ret->stays = !a->load || (jump && a32_is_conditional(word));
     if (vector || jump)
         ret->copies = (uint8_t)a->bytes;

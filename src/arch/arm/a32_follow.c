@@ -130,7 +130,7 @@ static bool access(struct trail *t, const struct insn *insn, uint32_t word, stru
     if (!place.known || !place.address || insn->operand != OPERAND_PLAIN)
         return false;
     with_operand(insn, OPERAND_PC_MEMORY, place.at, ret);
-    ret->loads = (uint8_t)a32_accessed(&a);
+    ret->loads = (uint8_t)a32_access_bytes(&a);
     return true;
 }
 

@@ -123,6 +123,6 @@ struct a32_access a32_access_of(uint32_t word, enum a32_form form) {
     }
 }
 
-uint32_t a32_accessed(const struct a32_access *a) {
+uint32_t a32_access_bytes(const struct a32_access *a) {
     return a->bytes * (a->list ? (uint32_t)__builtin_popcount(a->list) : 1);
 }

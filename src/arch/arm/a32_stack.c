@@ -156,13 +156,13 @@ size_t a32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STAC
 }
 
 /* Opposite conditions differ in bit 28; eq is 0. */
-uint8_t a32_runs_if(const uint8_t *bytes, size_t size) {
+uint8_t a32_condition_number(const uint8_t *bytes, size_t size) {
     uint32_t word = size < A32_BYTES ? UINT32_MAX : a32_word(bytes);
     return a32_is_conditional(word) ? (uint8_t)(ARM_FIRST_CONDITION + a32_condition(word)) : 0;
 }
 
 size_t a32_stack_if(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {
-    if (!a32_runs_if(bytes, size))
+    if (!a32_condition_number(bytes, size))
         return a32_stack(bytes, size, ret);
     uint32_t always = arm_bits(a32_word(bytes), 0, 28) | (uint32_t)ARM_ALWAYS << 28;
     return a32_stack((const uint8_t *)&always, sizeof always, ret);

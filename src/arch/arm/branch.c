@@ -11,7 +11,7 @@
 
 struct emulation {
     struct user_regs *r;
-    const struct regs_reach *reach;
+    const struct regs_access *reach;
 };
 
 static bool holds(uint32_t condition, uint32_t psr) {
@@ -43,12 +43,12 @@ struct loading {
     int32_t moves; /* the base */
 };
 
-static enum regs_taken load(const struct emulation *t, const struct loading *l) {
+static enum regs_emulated load(const struct emulation *t, const struct loading *l) {
     regs_word_t words[T32_MOST_REGISTERS];
     uint32_t to = 0;
     for (uint8_t i = 0; i < l->count; i++)
         if (!t->reach->read(t->reach->from, (uint32_t)(l->at + i * (uint32_t)ARM_WORD), &words[i]))
-            return REGS_NOT_TAKEN;
+            return REGS_NOT_EMULATED;
     t->r->uregs[l->base] += (uint32_t)l->moves;
     for (uint8_t i = 0; i < l->count; i++) {
         if (l->regs[i] == ARM_PC)
@@ -57,7 +57,7 @@ static enum regs_taken load(const struct emulation *t, const struct loading *l) 
             t->r->uregs[l->regs[i]] = words[i];
     }
     exchange(t->r, to);
-    return REGS_TAKEN;
+    return REGS_EMULATED;
 }
 
 /* ---- literals ---- */
@@ -89,12 +89,12 @@ static bool fill(const struct emulation *t, uint32_t word, uint32_t at, unsigned
 
 /* ---- A32 ---- */
 
-static enum regs_taken a32_load(const struct emulation *t, uint32_t word, enum a32_form form) {
+static enum regs_emulated a32_load(const struct emulation *t, uint32_t word, enum a32_form form) {
     struct a32_access a = a32_access_of(word, form);
     struct loading l = {.base = a.base, .moves = a.moves};
     uint32_t index = value_of(t->r, a32_rm(word), 0) << arm_bits(word, 7, 5);
     if (a.indexed && (arm_bits(word, 5, 2) || a.before || a.after))
-        return REGS_NOT_TAKEN; /* another shift than lsl */
+        return REGS_NOT_EMULATED; /* another shift than lsl */
     l.at = value_of(t->r, a.base, A32_AHEAD);
     if (a.indexed)
         l.at += a.subtracts ? -index : index;
@@ -107,24 +107,24 @@ static enum regs_taken a32_load(const struct emulation *t, uint32_t word, enum a
 }
 
 /* An exit whose condition holds. */
-static enum regs_taken a32_leave(const struct emulation *t, uint32_t word) {
+static enum regs_emulated a32_leave(const struct emulation *t, uint32_t word) {
     enum a32_form form = (enum a32_form)a32_classify(word).form;
     struct a32_data d;
     switch (form) {
     case A32_BX:
         exchange(t->r, value_of(t->r, a32_rm(word), A32_AHEAD));
-        return REGS_TAKEN;
+        return REGS_EMULATED;
     case A32_DATA:
         d = a32_data_of(word);
         if (a32_moved(&d) < 0)
-            return REGS_NOT_TAKEN;
+            return REGS_NOT_EMULATED;
         exchange(t->r, value_of(t->r, (uint8_t)a32_moved(&d), A32_AHEAD));
-        return REGS_TAKEN;
+        return REGS_EMULATED;
     case A32_SINGLE:
     case A32_SEVERAL:
         return a32_load(t, word, form);
     default:
-        return REGS_NOT_TAKEN;
+        return REGS_NOT_EMULATED;
     }
 }
 
@@ -170,7 +170,7 @@ static bool a32_literal(const struct emulation *t, uint32_t word, enum a32_form 
     enum { SIGNED = 2 }; /* of A32_EXTRA's loads */
     const struct a32_access a = a32_access_of(word, form);
     const uint32_t at = value_of(t->r, ARM_PC, A32_AHEAD) + (uint32_t)a.offset;
-    const unsigned bytes = a32_accessed(&a);
+    const unsigned bytes = a32_access_bytes(&a);
     uint64_t value;
     if (form == A32_VECTOR)
         return fill(t, word, at, bytes);
@@ -184,17 +184,18 @@ static bool a32_literal(const struct emulation *t, uint32_t word, enum a32_form 
     return true;
 }
 
-static enum regs_taken a32_compute(const struct emulation *t, uint32_t word, enum a32_form form) {
+static enum regs_emulated a32_compute(const struct emulation *t, uint32_t word,
+                                      enum a32_form form) {
     if (!a32_is_relative(word, form))
-        return REGS_NOT_TAKEN;
+        return REGS_NOT_EMULATED;
     if (holds(a32_condition(word), (uint32_t)t->r->uregs[PSR])) {
         if (form == A32_DATA)
             a32_add(t->r, word);
         else if (!a32_literal(t, word, form))
-            return REGS_NOT_TAKEN;
+            return REGS_NOT_EMULATED;
     }
     t->r->uregs[ARM_PC] += A32_BYTES;
-    return REGS_TAKEN;
+    return REGS_EMULATED;
 }
 
 static bool is_exit(const struct insn *insn) {
@@ -202,32 +203,32 @@ static bool is_exit(const struct insn *insn) {
            insn->kind == INSN_JUMP_INDIRECT;
 }
 
-static enum regs_taken a32_take(const struct emulation *t, const uint8_t *code, size_t room) {
+static enum regs_emulated a32_take(const struct emulation *t, const uint8_t *code, size_t room) {
     struct user_regs *r = t->r;
     struct insn insn;
     if (!a32_decode(code, room, r->uregs[ARM_PC], &insn, NULL) || insn.turns)
-        return REGS_NOT_TAKEN;
+        return REGS_NOT_EMULATED;
     uint32_t word = a32_word(code);
     if (insn.kind == INSN_OTHER)
         return a32_compute(t, word, (enum a32_form)a32_classify(word).form);
     if (!is_exit(&insn))
-        return REGS_NOT_TAKEN;
+        return REGS_NOT_EMULATED;
     if (!holds(a32_condition(word), (uint32_t)r->uregs[PSR]))
         r->uregs[ARM_PC] += A32_BYTES;
     else if (insn.target && a32_classify(word).form == A32_BRANCH)
         go(r, (uint32_t)insn.target);
     else
         return a32_leave(t, word);
-    return REGS_TAKEN;
+    return REGS_EMULATED;
 }
 
 /* ---- T32 ---- */
 
-static enum regs_taken t32_load(const struct emulation *t, const struct t32 *in) {
+static enum regs_emulated t32_load(const struct emulation *t, const struct t32 *in) {
     struct t32_access a;
     if (!t32_access_of(in, &a) || !a.load || !a.general || a.bytes != ARM_WORD || a.unknown ||
         !a.count || a.regs[a.count - 1] != ARM_PC)
-        return REGS_NOT_TAKEN;
+        return REGS_NOT_EMULATED;
     struct loading l = {.count = a.count, .base = a.base, .moves = a.adds ? a.step : 0};
     memcpy(l.regs, a.regs, sizeof l.regs);
     l.at = value_of(t->r, a.base, T32_PC);
@@ -251,7 +252,7 @@ static void t32_go_if(const struct emulation *t, const struct t32 *in, bool take
 }
 
 /* Executes vldr, or one of the three instructions by which t32_relocate.c makes an address. */
-static enum regs_taken t32_compute(const struct emulation *t, const struct t32 *in) {
+static enum regs_emulated t32_compute(const struct emulation *t, const struct t32 *in) {
     struct user_regs *r = t->r;
     struct t32_access a;
     const uint32_t word = in->word, low = 0xffff, pc = value_of(r, ARM_PC, T32_PC);
@@ -265,54 +266,54 @@ static enum regs_taken t32_compute(const struct emulation *t, const struct t32 *
         break;
     case T32_ADD_HIGH:
         if (t32_reg(word, 3) != ARM_PC || t32_high(word) == ARM_PC)
-            return REGS_NOT_TAKEN;
+            return REGS_NOT_EMULATED;
         r->uregs[t32_high(word)] += pc;
         break;
     case T32_VECTOR_SINGLE:
         if (!t32_access_of(in, &a) || !a.load || a.base != ARM_PC ||
             !fill(t, word, (pc & ~UINT32_C(3)) + (uint32_t)a.offset, a.bytes))
-            return REGS_NOT_TAKEN;
+            return REGS_NOT_EMULATED;
         break;
     default:
-        return REGS_NOT_TAKEN;
+        return REGS_NOT_EMULATED;
     }
     t32_step(r, in);
-    return REGS_TAKEN;
+    return REGS_EMULATED;
 }
 
 /* Executes an IT alone, so that each instruction of its block is executed separately. */
-static enum regs_taken t32_leave(const struct emulation *t, const struct t32 *in) {
+static enum regs_emulated t32_leave(const struct emulation *t, const struct t32 *in) {
     struct user_regs *r = t->r;
     const uint32_t word = in->word, psr = (uint32_t)r->uregs[PSR];
     switch (in->row->form) {
     case T32_IT:
         t32_step(r, in);
         r->uregs[PSR] = psr_with_block(psr, (uint8_t)word);
-        return REGS_TAKEN;
+        return REGS_EMULATED;
     case T32_B_N:
     case T32_B_W:
         t32_go_if(t, in, true);
-        return REGS_TAKEN;
+        return REGS_EMULATED;
     case T32_B_COND_N:
         t32_go_if(t, in, holds(arm_bits(word, 8, 4), psr));
-        return REGS_TAKEN;
+        return REGS_EMULATED;
     case T32_B_COND_W:
         t32_go_if(t, in, holds(arm_bits(word, 22, 4), psr));
-        return REGS_TAKEN;
+        return REGS_EMULATED;
     case T32_CBZ:
         t32_go_if(t, in, (r->uregs[t32_low(word, 0)] != 0) == arm_bits(word, 11, 1));
-        return REGS_TAKEN;
+        return REGS_EMULATED;
     case T32_BX:
         if (in->kind == INSN_CALL_INDIRECT)
-            return REGS_NOT_TAKEN;
+            return REGS_NOT_EMULATED;
         exchange(r, value_of(r, t32_reg(word, 3), T32_PC) &
                         (t32_reg(word, 3) == ARM_PC ? ~UINT32_C(3) : ~UINT32_C(0)));
-        return REGS_TAKEN;
+        return REGS_EMULATED;
     case T32_MOV_HIGH:
         if (t32_high(word) != ARM_PC)
-            return REGS_NOT_TAKEN;
+            return REGS_NOT_EMULATED;
         go(r, value_of(r, t32_reg(word, 3), T32_PC));
-        return REGS_TAKEN;
+        return REGS_EMULATED;
     case T32_MOVW:
     case T32_MOVT:
     case T32_ADD_HIGH:
@@ -323,22 +324,22 @@ static enum regs_taken t32_leave(const struct emulation *t, const struct t32 *in
     }
 }
 
-static enum regs_taken t32_take(const struct emulation *t, const uint8_t *code, size_t room) {
+static enum regs_emulated t32_take(const struct emulation *t, const uint8_t *code, size_t room) {
     const uint32_t psr = (uint32_t)t->r->uregs[PSR];
     const uint8_t block = psr_block(psr);
     struct t32 in = t32_classify(code, room);
     bool begins = in.size && in.row->form == T32_IT;
     if (!in.size || (!begins && (in.kind == INSN_BAD || in.kind == INSN_FIXED)))
-        return REGS_NOT_TAKEN;
+        return REGS_NOT_EMULATED;
     if (block && !holds(block >> 4, psr)) {
         t32_step(t->r, &in);
-        return REGS_TAKEN;
+        return REGS_EMULATED;
     }
     return t32_leave(t, &in);
 }
 
-enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
-                          const struct regs_reach *reach) {
+enum regs_emulated regs_emulate(struct regs *regs, const uint8_t *code, size_t room,
+                                const struct regs_access *reach) {
     const struct emulation t = {&regs->raw, reach};
     return psr_is_t32((uint32_t)regs->raw.uregs[PSR]) ? t32_take(&t, code, room)
                                                       : a32_take(&t, code, room);

@@ -33,23 +33,25 @@ enum {
     REGS_FRAME_BYTES = 0, /* GCC and Clang differ (AAPCS32, 6.2.1.4, leaves it open) */
     REGS_SIGNAL_RETURN_BYTES = 8,
     REGS_SIGNAL_STATE = 16, /* CPSR stands behind the pc */
-    REGS_CODE_TELLS = 1, /* callers: 0: by DWARF rows; 1: by other tables, or by what code does */
+    REGS_CALLERS_BY_CODE =
+        1, /* callers: 0: by DWARF rows; 1: by other tables, or by what code does */
     REGS_CONTEXT_WORDS = 39,
     REGS_CONTEXT_STACK = 19,         /* words from struct sigaltstack to the context words */
     REGS_EXTENDED_NOTE = NT_ARM_VFP, /* ptrace's name of the state besides general registers */
     REGS_FRAME_SP = 0, /* from a signal frame's start to the stack pointer of rt_sigreturn */
-    REGS_STEPS = 0,    /* PTRACE_SINGLESTEP does not work */
+    REGS_CAN_STEP = 0, /* PTRACE_SINGLESTEP does not work */
     REGS_GET = PTRACE_GETREGSET,
     REGS_SET = PTRACE_SETREGSET,
     REGS_TRAP_BYTES = 0,         /* how far behind a breakpoint the pc stands */
     REGS_TRAP_CODE = TRAP_BRKPT, /* si_code of a breakpoint */
-    REGS_TELLS_ENDS = 0, /* the kernel also reports ends of calls whose begin it did not report */
-    REGS_TELL_CALLS = 1, /* registers and kernel show from which call a thread returns */
+    REGS_REPORTS_LONE_CALL_ENDS =
+        0, /* the kernel also reports ends of calls whose begin it did not report */
+    REGS_SHOW_PAST_CALLS = 1, /* registers and kernel show from which call a thread returns */
     REGS_CALL_VFORK = SYS_vfork,
     REGS_CALL_MMAP = SYS_mmap2, /* used with offset 0 only: its unit differs between machines */
     REGS_CALL_SET_POINTER = __ARM_NR_set_tls
 };
-static const uint32_t REGS_CALLS = AUDIT_ARCH_ARM; /* these numbers' architecture in seccomp */
+static const uint32_t REGS_AUDIT_ARCH = AUDIT_ARCH_ARM; /* these numbers' architecture in seccomp */
 static const uint64_t REGS_ASSIGNED_POINTER = UINT32_C(0xffc00737); /* odd: no thread block's */
 
 /* Number of registers in slices: r4 to r11 and lr, in this order. */

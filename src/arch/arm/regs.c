@@ -28,7 +28,9 @@ void regs_set_sp(struct regs *regs, taddr_t sp) { regs->raw.uregs[ARM_SP] = (uin
 /* arch_host() is arch_a32. */
 bool regs_is_other(const struct regs *regs) { return psr_is_t32(psr_of(regs)); }
 
-taddr_t regs_name_code(const struct regs *regs, taddr_t addr) { return addr | regs_is_other(regs); }
+taddr_t regs_code_pointer(const struct regs *regs, taddr_t addr) {
+    return addr | regs_is_other(regs);
+}
 
 void regs_set_slice(struct regs *regs, const uint64_t values[SLICE_REGISTERS], taddr_t sp,
                     uint64_t top) {
@@ -46,7 +48,7 @@ void regs_set_slice(struct regs *regs, const uint64_t values[SLICE_REGISTERS], t
 void regs_dwarf(const struct regs *regs, uint64_t ret[REGS_DWARF_COUNT]) {
     for (int i = 0; i < REGS_DWARF_COUNT; i++)
         ret[i] = regs->raw.uregs[i];
-    ret[ARM_PC] = regs_name_code(regs, ret[ARM_PC]);
+    ret[ARM_PC] = regs_code_pointer(regs, ret[ARM_PC]);
 }
 
 bool regs_link(const uint64_t registers[REGS_DWARF_COUNT], uint64_t *ret) {
@@ -110,7 +112,7 @@ static void step_back(struct regs *regs) {
 void regs_postpone_syscall(struct regs *regs) { step_back(regs); }
 
 /* ERESTART* (Linux include/linux/errno.h), which programs never see. */
-bool regs_seem_to_restart(const struct regs *regs) {
+bool regs_would_restart(const struct regs *regs) {
     return (uint32_t)regs->raw.uregs[0] + 516 <= 516 - 512;
 }
 
@@ -146,7 +148,7 @@ enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
     return counted ? AGENT_DROPPED : AGENT_RELEASED;
 }
 
-bool regs_seek_again(struct regs *regs, taddr_t area) {
+bool regs_restart_lane_lookup(struct regs *regs, taddr_t area) {
     struct arm_agent_entries entries = arm_agent_entries();
     uint64_t offset = regs_pc(regs) - area;
     if (offset >= entries.seek && offset < entries.seek_end)
@@ -164,7 +166,7 @@ taddr_t regs_agent_return(const struct regs *regs, bool *ret_other) {
 }
 
 /* Unsure behind the store-exclusive: r0 is its status. */
-bool regs_has_reserved(const struct regs *regs) { return !regs->raw.uregs[0]; }
+bool regs_slot_is_reserved(const struct regs *regs) { return !regs->raw.uregs[0]; }
 
 bool regs_has_lane(const struct regs *regs, taddr_t at) {
     enum { LANE = 6 };
@@ -193,7 +195,7 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
 }
 
 bool regs_is_stub_code(bool other, const uint8_t *code, size_t size) {
-    return arm_is_of_stub(other, code, size);
+    return arm_is_stub_code(other, code, size);
 }
 bool regs_find_stub_end(bool other, const uint8_t *code, size_t size, size_t *ret) {
     return arm_find_stub_end(other, code, size, ret);

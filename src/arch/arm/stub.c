@@ -371,7 +371,7 @@ bool t32_stub_state(uint8_t variant, enum overflow overflow, uint32_t offset,
     return state_at(true, variant, overflow, offset, ret);
 }
 
-bool arm_is_of_stub(bool t32, const uint8_t *code, size_t size) {
+bool arm_is_stub_code(bool t32, const uint8_t *code, size_t size) {
     const uint32_t add = 0xe08f5005, adr = 0xf20f0400;
     if (size < A32_BYTES)
         return false;

@@ -100,5 +100,5 @@ uint32_t a32_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overf
 uint32_t t32_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow);
 
 /* As in regs.h. Only stubs have exclusive accesses, and `add r5, pc, r5` in A32 or `adr` in T32. */
-bool arm_is_of_stub(bool t32, const uint8_t *code, size_t size);
+bool arm_is_stub_code(bool t32, const uint8_t *code, size_t size);
 bool arm_find_stub_end(bool t32, const uint8_t *code, size_t size, size_t *ret);

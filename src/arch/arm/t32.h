@@ -189,7 +189,7 @@ bool t32_follow(struct trail *trail, const struct insn *insn, const uint8_t *byt
 struct flags_use t32_flags(const uint8_t *bytes, size_t size);
 size_t t32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 /* See arch.condition() and arch.stack_if(). */
-uint8_t t32_runs_if(const uint8_t *bytes, size_t size);
+uint8_t t32_condition_number(const uint8_t *bytes, size_t size);
 size_t t32_stack_if(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 struct dispatch t32_dispatch(struct code_bytes jump, const struct code_bytes *past, size_t count);
 struct dispatch t32_inline_table_named(const char *name);
@@ -199,8 +199,8 @@ bool t32_can_call(const struct insn *insn, const uint8_t *bytes);
 size_t t32_relocated_bytes(const struct insn *insn);
 size_t t32_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
                        uint8_t out[RELOCATED_MAX_BYTES]);
-int t32_part_exit(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
-                  struct exit_parts *ret);
+int t32_split_exit(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
+                   struct exit_parts *ret);
 int t32_return_pops(const uint8_t *bytes, size_t size, uint8_t *ret_behind);
 int t32_jump(uint8_t *out, vaddr_t at, vaddr_t to);
 uint8_t t32_far_jump(uint8_t *out, vaddr_t at, taddr_t to);

@@ -6,7 +6,7 @@
  *
  *     it eq; popeq {r4, pc}        an INSN_BRANCH without a target: a return with a condition
  *     it ne; bxne r3               the same, a tail call
- *     itt ne; teqne …; bxne lr     the same, by the flags at the exit: t32_part_exit()
+ *     itt ne; teqne …; bxne lr     the same, by the flags at the exit: t32_split_exit()
  *     it ne; bne.w target          an INSN_BRANCH
  *     ite eq; moveq …; bne.w …     an INSN_LOOP: a jump alone cannot replace it
  *     it ne; blne function         an INSN_CALL with a condition

@@ -437,8 +437,8 @@ int t32_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, stru
 }
 
 /* The instructions before the exit keep their conditions; their IT has a shorter mask. */
-int t32_part_exit(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
-                  struct exit_parts *ret) {
+int t32_split_exit(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
+                   struct exit_parts *ret) {
     struct t32 in = t32_classify(bytes, insn->size);
     struct t32_block block;
     struct writer w = {

@@ -162,7 +162,7 @@ static uint8_t condition_of(const struct t32_block *block) {
     return condition;
 }
 
-uint8_t t32_runs_if(const uint8_t *bytes, size_t size) {
+uint8_t t32_condition_number(const uint8_t *bytes, size_t size) {
     enum { IT = 0xbf, B_NARROW = 0xd0, B_WIDE = 0xf0 };
     const uint8_t first = size < T32_HALF ? 0 : bytes[1];
     struct t32_block block;
@@ -181,7 +181,7 @@ uint8_t t32_runs_if(const uint8_t *bytes, size_t size) {
 
 size_t t32_stack_if(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {
     struct t32_block block;
-    if (!t32_runs_if(bytes, size) || !t32_block_at(bytes, size, &block))
+    if (!t32_condition_number(bytes, size) || !t32_block_at(bytes, size, &block))
         return t32_stack(bytes, size, ret);
     return effects_where(&block, block.at[0].condition, ret);
 }

@@ -53,7 +53,7 @@ static void set_context(const struct user_regs_struct *r, ZydisRegisterContext *
 }
 
 /* Sets the pc to the word at AT. */
-static bool go_through(struct user_regs_struct *r, taddr_t at, const struct regs_reach *reach) {
+static bool go_through(struct user_regs_struct *r, taddr_t at, const struct regs_access *reach) {
     uint64_t to;
     if (!reach->read(reach->from, at, &to))
         return false;
@@ -61,47 +61,47 @@ static bool go_through(struct user_regs_struct *r, taddr_t at, const struct regs
     return true;
 }
 
-static enum regs_taken jump_indirect(struct user_regs_struct *r, const uint8_t *code, size_t room,
-                                     const struct regs_reach *reach) {
+static enum regs_emulated jump_indirect(struct user_regs_struct *r, const uint8_t *code,
+                                        size_t room, const struct regs_access *reach) {
     taddr_t word;
     ZydisDecodedInstruction in;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     ZydisRegisterContext context;
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, room, &in, operands)) ||
         operands[0].size != 64 || in.address_width != 64)
-        return REGS_NOT_TAKEN;
+        return REGS_NOT_EMULATED;
     set_context(r, &context);
     if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
         r->rip = context.values[operands[0].reg.value];
-        return REGS_TAKEN;
+        return REGS_EMULATED;
     }
     if (!ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&in, &operands[0], r->rip, &context, &word)))
-        return REGS_NOT_TAKEN;
+        return REGS_NOT_EMULATED;
     if (operands[0].mem.segment == ZYDIS_REGISTER_FS)
         word += r->fs_base;
     if (operands[0].mem.segment == ZYDIS_REGISTER_GS)
         word += r->gs_base;
-    return go_through(r, word, reach) ? REGS_TAKEN : REGS_NOT_TAKEN;
+    return go_through(r, word, reach) ? REGS_EMULATED : REGS_NOT_EMULATED;
 }
 
-static enum regs_taken return_to(struct user_regs_struct *r, const struct insn *insn,
-                                 const uint8_t *code, const struct regs_reach *reach) {
+static enum regs_emulated return_to(struct user_regs_struct *r, const struct insn *insn,
+                                    const uint8_t *code, const struct regs_access *reach) {
     enum { RET_MORE = 0xc2, MORE_BYTES = 3 };
     uint16_t more = 0;
     if (insn->size >= MORE_BYTES && code[insn->size - MORE_BYTES] == RET_MORE)
         memcpy(&more, code + insn->size - sizeof more, sizeof more);
     if (!go_through(r, r->rsp, reach))
-        return REGS_NOT_TAKEN;
+        return REGS_NOT_EMULATED;
     r->rsp += sizeof r->rip + more;
     return REGS_RETURNED;
 }
 
-static enum regs_taken take(struct user_regs_struct *r, const uint8_t *code, size_t room,
-                            const struct regs_reach *reach) {
+static enum regs_emulated take(struct user_regs_struct *r, const uint8_t *code, size_t room,
+                               const struct regs_access *reach) {
     struct insn insn;
     bool taken = true;
     if (!x86_64_decode(code, room, r->rip, &insn, NULL))
-        return REGS_NOT_TAKEN;
+        return REGS_NOT_EMULATED;
     switch (insn.kind) {
     case INSN_JUMP:
         break;
@@ -110,7 +110,7 @@ static enum regs_taken take(struct user_regs_struct *r, const uint8_t *code, siz
         break;
     case INSN_LOOP:
         if (has_small_counter(&insn, code))
-            return REGS_NOT_TAKEN;
+            return REGS_NOT_EMULATED;
         taken = loop_is_taken(r, code[insn.field - 1]);
         break;
     case INSN_JUMP_INDIRECT:
@@ -118,18 +118,18 @@ static enum regs_taken take(struct user_regs_struct *r, const uint8_t *code, siz
     case INSN_RETURN:
         return return_to(r, &insn, code, reach);
     default:
-        return REGS_NOT_TAKEN;
+        return REGS_NOT_EMULATED;
     }
     r->rip = taken ? insn.target : insn.addr + insn.size;
-    return REGS_TAKEN;
+    return REGS_EMULATED;
 }
 
-enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
-                          const struct regs_reach *reach) {
-    enum regs_taken taken = take(&regs->raw, code, room, reach);
+enum regs_emulated regs_emulate(struct regs *regs, const uint8_t *code, size_t room,
+                                const struct regs_access *reach) {
+    enum regs_emulated taken = take(&regs->raw, code, room, reach);
     /* The processor sets this flag for a fault; it holds for one instruction (Intel SDM volume 3,
      * Instruction-Breakpoint Exception Condition). */
-    if (taken != REGS_NOT_TAKEN)
+    if (taken != REGS_NOT_EMULATED)
         regs->raw.eflags &= ~(uint64_t)RESUME;
     return taken;
 }

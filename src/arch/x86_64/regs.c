@@ -108,7 +108,7 @@ bool regs_call_sets_lane(long number, uint64_t argument) {
 }
 
 /* orig_rax is negative outside of calls. */
-bool regs_seem_to_restart(const struct regs *regs) {
+bool regs_would_restart(const struct regs *regs) {
     const struct user_regs_struct *r = &regs->raw;
     const int64_t result = (int64_t)r->rax;
     return (int64_t)r->orig_rax >= 0 &&
@@ -118,7 +118,7 @@ bool regs_seem_to_restart(const struct regs *regs) {
 
 void regs_finish_restart(struct regs *regs) {
     struct user_regs_struct *r = &regs->raw;
-    if (regs_seem_to_restart(regs))
+    if (regs_would_restart(regs))
         repeat_call(r, r->orig_rax);
     else if ((int64_t)r->orig_rax >= 0)
         r->orig_rax = (uint64_t)NO_SYSCALL;
@@ -187,7 +187,7 @@ taddr_t regs_agent_return(const struct regs *regs, bool *ret_other) {
 }
 
 /* The slot is reserved by a single instruction, so the state is never unsure. */
-bool regs_has_reserved(const struct regs *regs) {
+bool regs_slot_is_reserved(const struct regs *regs) {
     (void)regs;
     return true;
 }

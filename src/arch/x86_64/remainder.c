@@ -6,7 +6,7 @@
 
 static const int64_t NOT_BEGUN = -512; /* −ERESTARTSYS */
 
-bool remainder_is_where(const struct regs *regs, const struct remainder_call *call) {
+bool remainder_is_at_call(const struct regs *regs, const struct remainder_call *call) {
     return regs->raw.rip == call->back && regs->raw.rax == call->done;
 }
 
@@ -24,7 +24,7 @@ uint8_t *remainder_frame(struct remainder *remainder, size_t *ret_size) {
     return NULL;
 }
 
-bool remainder_is_made(const struct regs *regs, taddr_t agent) {
+bool remainder_is_running(const struct regs *regs, taddr_t agent) {
     struct agent_entries entries = agent_entries();
     return regs->raw.rip - agent >= entries.remainder &&
            regs->raw.rip - agent < entries.remainder_end;
@@ -39,7 +39,7 @@ static int64_t result_of(const struct user_regs_struct *r, uint64_t at,
     int64_t result = at == entries.remainder        ? NOT_BEGUN
                      : at == entries.remainder_made ? (int64_t)r->rax
                                                     : (int64_t)remainder->result;
-    *ret_over = !remainder_was_put_off(result) && (result <= 0 || (long)r->orig_rax < 0);
+    *ret_over = !remainder_was_interrupted(result) && (result <= 0 || (long)r->orig_rax < 0);
     return result;
 }
 
@@ -57,7 +57,7 @@ bool remainder_end(struct regs *regs, taddr_t agent, const struct remainder *rem
                    struct remainder_call *ret) {
     bool over;
     int64_t result = result_of(&regs->raw, regs->raw.rip - agent, remainder, &over);
-    bool is_left = remainder_is_left(remainder, result, ret);
+    bool is_left = remainder_add_result(remainder, result, ret);
     return_to_program(regs, remainder, ret->done);
     return is_left && !over;
 }

@@ -120,9 +120,9 @@ static inline bool insn_ends_flow(uint8_t kind) {
            kind == INSN_TRAP;
 }
 /* True if a stub can run on the taken side only of the conditional exit at ADDR. A branch that also
- * counts (INSN_LOOP) needs arch.part_exit for that. */
+ * counts (INSN_LOOP) needs arch.split_exit for that. */
 static inline bool insn_can_split(const struct code *code, const struct text *text, vaddr_t addr) {
-    return insn_kind(code, text, addr) != INSN_LOOP || code_arch(code, text, addr)->part_exit;
+    return insn_kind(code, text, addr) != INSN_LOOP || code_arch(code, text, addr)->split_exit;
 }
 
 /* ---- functions ---- */

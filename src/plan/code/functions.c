@@ -344,7 +344,7 @@ struct functions functions_find(const struct states *states, const struct sleds 
     const struct module *m = texts->module;
     struct functions ret = {.texts = texts, .states = states, .sleds = sleds};
     struct finder find = {.functions = &ret, .texts = texts, .states = states};
-    find.nameless = states->starts.count && module_is_nameless_go(m);
+    find.nameless = states->starts.count && module_is_stripped_go(m);
     size_t most = m->range_count + m->symbol_count + states->starts.count;
     ret.at = mem_alloc((most + 1) * sizeof *ret.at);
     while (find.range < m->range_count || find.symbol < m->symbol_count ||

@@ -467,7 +467,7 @@ static bool is_read(const struct walk *w, vaddr_t addr) {
  * behind calls that do not return, and behind code that ends by __builtin_unreachable. */
 static bool is_unreachable(const struct walk *w, const struct path *p, const struct text *text) {
     return state_is_data(w->code->states, text, p->at) &&
-           (p->call || w->code->module->marks_hold || is_read(w, p->at));
+           (p->call || w->code->module->marks_complete || is_read(w, p->at));
 }
 
 static void follow(struct walk *w, struct path *p) {

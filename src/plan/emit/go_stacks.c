@@ -80,9 +80,9 @@ bool go_stacks_step(const struct plan *plan, const struct step *s) {
     return s->exit && !s->loops && s->function == plan->go.maker;
 }
 
-bool plan_stack_tellers(const struct plan *plan, struct span ret[PLAN_STACK_TELLERS]) {
-    const uint32_t numbers[PLAN_STACK_TELLERS] = {plan->go.maker, plan->go.freer, plan->go.mover};
-    for (size_t i = 0; i < PLAN_STACK_TELLERS; i++) {
+bool plan_stack_functions(const struct plan *plan, struct span ret[PLAN_STACK_FUNCTIONS]) {
+    const uint32_t numbers[PLAN_STACK_FUNCTIONS] = {plan->go.maker, plan->go.freer, plan->go.mover};
+    for (size_t i = 0; i < PLAN_STACK_FUNCTIONS; i++) {
         if (numbers[i] == UINT32_MAX)
             return false;
         const struct plan_function *f = &plan->functions.at[numbers[i]];

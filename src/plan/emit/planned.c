@@ -104,7 +104,7 @@ bool plan_decode(const struct plan *plan, vaddr_t addr, struct trail *trail, str
     return true;
 }
 
-bool plan_takes_lane(const struct plan *plan) { return plan->writes_lane_register; }
+bool plan_writes_lane_register(const struct plan *plan) { return plan->writes_lane_register; }
 
 bool plan_has_controls(const struct plan *plan) {
     for (size_t i = 0; i < plan->sites.count; i++)

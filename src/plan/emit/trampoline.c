@@ -150,7 +150,7 @@ static int put_conditional(struct emitter *e, const struct site *site, const str
     const uint8_t *bytes = site->bytes + (s->insn.addr - site->start);
     struct exit_parts parts = {.last = s->insn};
     struct mark place = place_of(site, s->insn.addr);
-    int r = arch->part_exit ? arch->part_exit(&s->insn, bytes, here(e), &parts) : 0;
+    int r = arch->split_exit ? arch->split_exit(&s->insn, bytes, here(e), &parts) : 0;
     if (parts.before.size) {
         put_relocated(e, site, &parts.before);
         place = place_of(site, parts.last.addr);

@@ -18,7 +18,7 @@ static enum refusal refusal_of(const struct placing *p, uint32_t i, const struct
     if (group->undecodable)
         return REFUSED_UNDECODABLE;
     if (group->movable)
-        return REFUSED_LOOSE;
+        return REFUSED_MOVABLE;
     if (group->unproven)
         return REFUSED_DEPTH;
     return p->exits->by_func[i].falls_unseen ? REFUSED_FALL_THROUGH : REFUSED_NOT;

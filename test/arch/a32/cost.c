@@ -6,7 +6,7 @@
  *
  * STATE is a32 or t32. The status is 1 if anything else was recorded.
  */
-#include "stage.h"
+#include "stub_setup.h"
 
 /* A stack like that of a program: zeros, and at its start KEPT words that may be addresses. */
 static void fill_stack(uint32_t words, uint32_t kept) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "arch/arm/a32.h"
-#include "ground.h"
+#include "code_memory.h"
 
 enum { HERE = GROUND + 0x10000, NEXT = 0, TARGET = 1, SEEDS = 32, FAR = 0x40 };
 static const uint32_t places[] = {HERE + 0x1004, GROUND + 0x15bcde8, HERE - 0x2ffc};

@@ -3,7 +3,7 @@
  * holds the words of the stack that may be addresses and the callee-saved registers, in ring slots
  * of its own. No register, flag or other memory may change.
  */
-#include "stage.h"
+#include "stub_setup.h"
 
 enum { SLICE_BYTES = 128, FIRST_REGISTER = 4, LAST_REGISTER = 11, RINGFUL = INT32_MAX };
 

@@ -5,7 +5,7 @@
  */
 #include <pthread.h>
 
-#include "stage.h"
+#include "stub_setup.h"
 
 /* ---- events ---- */
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "arch/aarch64/agent.h"
-#include "ground.h"
+#include "code_memory.h"
 
 enum { LANES = GROUND + 0x20000, AGENT = LANES + LANES_BYTES, STUB = AGENT + 0x12340 };
 enum { LANE = GROUND + 0x300000, RING = 4096, DONE = 0, WORD = 8 };

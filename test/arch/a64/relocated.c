@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "arch/aarch64/aarch64.h"
-#include "ground.h"
+#include "code_memory.h"
 
 enum { HERE = GROUND + 0x10000, NEXT = 0, TARGET = 1, SEEDS = 32 };
 static const uint64_t places[] = {HERE + 0x1004, GROUND + 0x2abcde8, HERE - 0x2ffc};

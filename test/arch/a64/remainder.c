@@ -138,7 +138,7 @@ static void begin_remainder(struct state *s, int fd, struct remainder *remainder
     struct remainder_call call;
     uint64_t args[CALL_ARGUMENTS];
     size_t size;
-    if (remainder_is_due(&s->regs, &call) != REMAINDER_OF_WRITING)
+    if (remainder_needed(&s->regs, &call) != REMAINDER_OF_WRITING)
         fail("a call that has done a part", "has no remainder");
     call.args[0] = (uint64_t)fd;
     uint8_t *out = remainder_frame(remainder, &size);

@@ -2,7 +2,7 @@
 """Builds a program of this folder for AArch64. Runs it in QEMU's user-mode emulator: on QEMU's largest processor, and
 on one of Armv8.0, which has neither LSE atomic instructions nor pointer authentication.
 
-    run.py SOURCE NAME...       NAME.c, with ground.c, state.S and the backend itself
+    run.py SOURCE NAME...       NAME.c, with code_memory.c, state.S and the backend itself
 
 Exits with 1 if the program fails on a processor, with 77 if compiler or emulator are missing.
 """
@@ -31,7 +31,7 @@ def embed_agent(source, folder):
 def build(source, name, folder):
     """Builds FOLDER/NAME, with the include file of embed_agent()."""
     here, program = os.path.join(source, "test/arch/a64"), os.path.join(folder, name)
-    common = [os.path.join(here, "ground.c"), os.path.join(here, "state.S"),
+    common = [os.path.join(here, "code_memory.c"), os.path.join(here, "state.S"),
               *(os.path.join(source, "src/arch", name) for name in ("disasm.c", "remainder.c", "arm_hosts.c")),
               *sorted(glob.glob(os.path.join(source, "src/arch/aarch64/*.c")))]
     subprocess.run([COMPILER, "-static", "-O1", "-D_GNU_SOURCE", "-I", os.path.join(source, "src"),

@@ -12,7 +12,7 @@
 #include <sys/prctl.h>
 
 #include "arch/aarch64/agent.h"
-#include "ground.h"
+#include "code_memory.h"
 
 enum { LANES = GROUND + 0x20000, AGENT = LANES + LANES_BYTES, STUB = AGENT + 0x12340 };
 enum {

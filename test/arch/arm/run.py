@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plans modules of 32-bit Arm, patches them, and runs them in QEMU's user-mode emulator, in both states.
 
-    run.py SOURCE LAY_OUT
+    run.py SOURCE WRITE_PATCHED
 
 Exits with 77 if compiler or emulator are missing.
 """
@@ -19,7 +19,7 @@ LINK = ["-nostdlib", "-static", "-no-pie", f"-Wl,-Ttext={MODULE},--build-id=none
 
 
 def main():
-    source, lay_out = (os.path.abspath(a) for a in sys.argv[1:])
+    source, write_patched = (os.path.abspath(a) for a in sys.argv[1:])
     compiler, emulator = shutil.which(COMPILER), shutil.which(EMULATOR)
     if not compiler or not emulator:
         print(f"{COMPILER} or {EMULATOR} is missing")
@@ -30,7 +30,7 @@ def main():
         program, result = (os.path.join(folder, n) for n in ("program", "result"))
         subprocess.run([compiler, "-static", "-marm", "-O1", "-D_GNU_SOURCE",
                         "-I", os.path.join(source, "src"), "-I", ground, "-I", here,
-                        os.path.join(here, "trampolines.c"), os.path.join(ground, "ground.c"),
+                        os.path.join(here, "trampolines.c"), os.path.join(ground, "code_memory.c"),
                         os.path.join(ground, "state.S"), "-o", program], check=True)
         for name in ("module", "inner"):
             module = os.path.join(folder, name)
@@ -39,7 +39,7 @@ def main():
                 subprocess.run([*WITHOUT_MARKS, module], check=True)
             for how in ("whole", "traps", "filtered", "far"):
                 area = FAR_AREA if how == "far" else AREA
-                subprocess.run([lay_out, module, area, result, how, "0", ABOVE_PROGRAM], check=True)
+                subprocess.run([write_patched, module, area, result, how, "0", ABOVE_PROGRAM], check=True)
                 status |= subprocess.run([emulator, "-cpu", "max", program, result, how, name],
                                          check=False).returncode
     return status

@@ -4,8 +4,8 @@
  *
  *     trampolines RESULT whole|traps|filtered|far module|inner
  *
- * RESULT is the output of lay_out.c. With far trampolines, sites without room for a far jump are
- * left out, and the others run as ever.
+ * RESULT is the output of write_patched.c. With far trampolines, sites without room for a far jump
+ * are left out, and the others run as ever.
  *
  * Each function must leave registers, flags and stack as it does unpatched. The events must match
  * its calls: r8 and r9 count the functions that it called and jumped to. A thread is also stopped
@@ -20,8 +20,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "ground.h"
-#include "laid_out.h"
+#include "code_memory.h"
+#include "patched_module.h"
 #include "wire/lane_lookup.h"
 #include "wire/ring.h"
 

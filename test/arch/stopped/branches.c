@@ -152,12 +152,12 @@ static bool fill(const void *from, unsigned first, const regs_word_t *words, uns
  * it gets so far. */
 static bool take_branches(const struct form *form, struct machine *m) {
     struct regs *regs = &m->regs;
-    const struct regs_reach reach = {machine_read, fill, m};
+    const struct regs_access reach = {machine_read, fill, m};
     const uint32_t end = (uint32_t)regs_pc(regs) + form->size, start = (uint32_t)regs_pc(regs);
     if (bridge_fit(regs, form->code, form->size))
         machine_fail(form->what, "is accepted by the bridge");
     for (uint32_t at = start; at - start < form->size; at = (uint32_t)regs_pc(regs))
-        if (regs_take(regs, form->code + (at - start), end - at, &reach) != REGS_TAKEN)
+        if (regs_emulate(regs, form->code + (at - start), end - at, &reach) != REGS_EMULATED)
             return false;
     return true;
 }
@@ -208,7 +208,7 @@ static void check_none(void) {
         {"tbb", WIDE(0xe8d1, 0xf006, 0)},   {"pop, unread", NARROW(0xbd10, 0)},
         {"add pc, r3", NARROW(0x449f, 0)},  {"add r4, r3", NARROW(0x441c, 0)},
     };
-    const struct regs_reach nowhere = {.read = read_nothing};
+    const struct regs_access nowhere = {.read = read_nothing};
     enum { OF_A32 = 12 };
     struct machine m, before;
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
@@ -216,7 +216,7 @@ static void check_none(void) {
         m.regs.raw.uregs[15] = PLACE;
         regs_set_state(&m.regs, i >= OF_A32, 0);
         before = m;
-        if (regs_take(&m.regs, none[i].code, none[i].size, &nowhere) != REGS_NOT_TAKEN)
+        if (regs_emulate(&m.regs, none[i].code, none[i].size, &nowhere) != REGS_NOT_EMULATED)
             machine_fail(none[i].what, "is taken");
         machine_compare(none[i].what, &before, &m);
     }

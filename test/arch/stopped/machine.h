@@ -46,5 +46,5 @@ extern int machine_failures;
 /* The pc in the registers that ptrace returns. */
 static inline uint32_t machine_pc(const struct machine *m) { return m->regs.raw.uregs[15]; }
 
-/* The read function of struct regs_reach, for this process's own memory. */
+/* The read function of struct regs_access, for this process's own memory. */
 bool machine_read(const void *from, taddr_t at, regs_word_t *ret);

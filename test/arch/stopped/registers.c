@@ -176,7 +176,7 @@ static void check_crossing(const struct piece *p, uint32_t seed) {
         machine_fail(p->what, "fits in another size");
         return;
     }
-    notes.back = regs_name_code(&in.regs, from + size);
+    notes.back = regs_code_pointer(&in.regs, from + size);
     machine_write(from, code, size);
     machine_end(from + size, p->t32);
     machine_run(&in, &here);

@@ -41,7 +41,7 @@ static void begin(struct machine *m, struct remainder *remainder) {
     uint8_t vectors[32 * 8 + 4];
     static uint8_t frame[4096];
     size_t size;
-    if (remainder_is_due(&m->regs, &call) != REMAINDER_OF_WRITING)
+    if (remainder_needed(&m->regs, &call) != REMAINDER_OF_WRITING)
         machine_fail("a call that has done a part", "has no remainder");
     memcpy(vectors, m->vectors, sizeof m->vectors);
     memcpy(vectors + sizeof m->vectors, &m->vector_control, sizeof m->vector_control);

@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "story.h"
+#include "self_check.h"
 
 #ifndef SYS_mmap /* 32-bit Arm has mmap2 */
 #define SYS_mmap SYS_mmap2

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { THREADS = 4, ALARMS = 50, HURRIED = 3000 };
 

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "story.h"
+#include "self_check.h"
 
 static const char COPY[] = "copy.so";
 

@@ -8,7 +8,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { ROUNDS = 10, STACK_BYTES = 256 * 1024 };
 

@@ -10,7 +10,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { THREADS = 3, EVENT_SHIFT = 16, TEXT_BYTES = 64 };
 

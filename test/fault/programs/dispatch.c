@@ -14,7 +14,7 @@
 #include <sys/time.h>
 #include <ucontext.h>
 
-#include "story.h"
+#include "self_check.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH /* since Linux 5.11 */
 enum { PR_SET_SYSCALL_USER_DISPATCH = 59, PR_SYS_DISPATCH_ON = 1 };

@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { MOST_WORKERS = 1000 };
 static unsigned workers = 1;

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { THREADS = 150 };
 

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { THREADS = 100, STACK_BYTES = 256 * 1024, ENOUGH = 100 };
 

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/time.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { LEAPS = 300 };
 

@@ -5,7 +5,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { ROUNDS = 10, SIGNALS = 10 };
 

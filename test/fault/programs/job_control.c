@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "story.h"
+#include "self_check.h"
 
 static const int stops[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
 static volatile sig_atomic_t received, queued;

@@ -15,7 +15,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { THREADS = 3, TICK_US = 2000, LONG_HANDLER = 50 };
 

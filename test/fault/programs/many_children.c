@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { THREADS = 4, CHILDREN = 125 };
 

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <ucontext.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { MOST_MAPS = 200 };
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { PIECE = 64 * 1024 };
 

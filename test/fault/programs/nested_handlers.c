@@ -11,7 +11,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { THREADS = 3, EACH = 400, MOST_DEPTH = 4, STACK_BYTES = 256 * 1024 };
 

@@ -11,7 +11,7 @@
 #include <ucontext.h>
 
 #include "maps.h"
-#include "story.h"
+#include "self_check.h"
 
 enum { THREADS = 100, SAMPLES = 200 };
 

@@ -3,7 +3,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { ROUNDS = 40 };
 

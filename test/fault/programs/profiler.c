@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "maps.h"
-#include "story.h"
+#include "self_check.h"
 
 enum { SAMPLES = 3000, STACK_ROOM = 8 << 20 };
 

@@ -8,7 +8,7 @@
 #include <sys/rseq.h>
 #include <sys/syscall.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { ROUNDS = 20, ROOM_BYTES = 8 << 20 };
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "story.h"
+#include "self_check.h"
 
 /* Each function has one faulting instruction, at label 10, and continues at label 11; a handler may
  * also resume there. NAME_offsets has the two offsets: a window could not cover labels that symbols

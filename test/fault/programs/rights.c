@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { NET_RAW = 13, CAPABILITY_VERSION = 0x20080522 };
 

@@ -12,7 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { ANSWER = 77, CALLS = 100, LOADS = 30, THINKS_US = 2000, ROOM = 4096 };
 enum { WAIT_KILLABLE = 1 << 5 }; /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, since Linux 5.19 */

@@ -3,7 +3,7 @@
  * stub is a jump through a word, followed by a number. The binder finds a stub by the call that led
  * to it. The stub's bytes tell which word to fill with which address.
  */
-#include "story.h"
+#include "self_check.h"
 
 int twice(int), next(int);
 #if defined __x86_64__

@@ -21,7 +21,7 @@
 #include <asm/prctl.h>
 #endif
 
-#include "story.h"
+#include "self_check.h"
 
 enum { STACK_BYTES = 256 * 1024, STATUS = 9, SOME = 200 };
 static char stack[STACK_BYTES] __attribute__((aligned(16)));

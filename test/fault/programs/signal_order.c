@@ -7,7 +7,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { KINDS = 3, EACH = 40, ALL = KINDS * EACH };
 

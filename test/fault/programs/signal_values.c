@@ -2,7 +2,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { SIGNALS = 5000 };
 

@@ -7,7 +7,7 @@
 #include <ucontext.h>
 
 #include "maps.h"
-#include "story.h"
+#include "self_check.h"
 
 /* walk_first calls the other two. walk_loop has too little room for a jump at its entry.
  * `walk_offsets` lists all executed instructions in order, as distances from `walk_first`. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-#include "story.h"
+#include "self_check.h"
 
 /* T32 code of 32-bit Arm has other traps than A32 code. */
 #if defined __aarch64__

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { MOST = 4000, MORE = 20, PERIOD_US = 100, PATIENCE = 100, ROUNDS = 2000, STEP = 7 };
 

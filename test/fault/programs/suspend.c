@@ -7,7 +7,7 @@
  */
 #include <signal.h>
 
-#include "story.h"
+#include "self_check.h"
 
 static void say(const char *text) { check(write(1, text, strlen(text)) > 0, "output"); }
 

@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "story.h"
+#include "self_check.h"
 
 static void *load(void *library) {
     for (;;)

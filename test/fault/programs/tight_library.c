@@ -6,7 +6,7 @@
 #include <link.h>
 #include <sys/mman.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { STACK_BYTES = 512 * 1024, HEAP_BYTES = 64 * 1024 };
 

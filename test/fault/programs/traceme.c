@@ -5,7 +5,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#include "story.h"
+#include "self_check.h"
 
 int main(void) {
     check_work();

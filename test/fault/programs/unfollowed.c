@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { CHILDREN = 5 };
 

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { STACK_BYTES = 256 * 1024, MUCH = 300000, STATUS = 9 };
 

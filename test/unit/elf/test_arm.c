@@ -125,7 +125,7 @@ static void addresses_without_the_thumb_bit(void **state) {
         int fd;
         Elf *elf = open_elf(*name, &fd);
         struct module *module = fixture_load(*name, 0);
-        assert_true(module->marks_hold);
+        assert_true(module->marks_complete);
         assert_true(check_symbols(module, elf) > 5);
         assert_int_equal(module->entry & 1, 0);
         module_free(module);
@@ -257,7 +257,7 @@ static void states_of_stripped_files(void **state) {
     skip_without_compiler();
     struct module *module = fixture_load("arm-mixed", 0);
     struct module *stripped = fixture_load("arm-stripped", 0);
-    assert_false(stripped->marks_hold);
+    assert_false(stripped->marks_complete);
     static const char *const exported[] = {"global_function", "framed_function"};
     for (size_t i = 0; i < sizeof exported / sizeof *exported; i++) {
         vaddr_t addr = symbol(stripped, exported[i])->addr;

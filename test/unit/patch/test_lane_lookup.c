@@ -240,7 +240,7 @@ static void detached_thread_assigned_no_pointer(void **state) {
     attach();
     answer();
     assert_int_not_equal(t->pointer, 0);
-    lane_lookup_take_back(&space, t->tid);
+    lane_lookup_unassign(&space, t->tid);
     assert_int_equal(t->pointer, 0);
     lane_lookup_leave(&space, t->tid, SINK);
     assert_int_equal(t->pointer, 0);

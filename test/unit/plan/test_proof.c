@@ -142,8 +142,8 @@ static void symbol_inside_a_function(void **state) {
 
 static void possibly_copied_code_refused(void **state) {
     (void)state;
-    assert_refused("might_be_copied", REFUSED_LOOSE);
-    assert_refused("might_be_copied_too", REFUSED_LOOSE);
+    assert_refused("might_be_copied", REFUSED_MOVABLE);
+    assert_refused("might_be_copied_too", REFUSED_MOVABLE);
     assert_traced("is_called", 1);
     assert_traced("uses_data", 1);
     assert_traced("calls_one_that_uses_data", 1);

@@ -129,8 +129,8 @@ static void symbol_without_unwind_information(void **state) {
 
 static void copyable_code_without_cfi_refused(void **state) {
     (void)state;
-    assert_refused("movable", REFUSED_LOOSE);
-    assert_refused("movable_caller", REFUSED_LOOSE);
+    assert_refused("movable", REFUSED_MOVABLE);
+    assert_refused("movable_caller", REFUSED_MOVABLE);
 }
 
 static void code_called_by_the_dynamic_linker(void **state) {

@@ -59,7 +59,7 @@ static uint8_t *bitmap_of(const struct trial *t, const char *const *names) {
 static struct trial open_by(enum tier only) {
     struct trial t = {0};
     assert_int_equal(module_load(file, 0, &t.module, NULL), 0);
-    assert_int_equal(plan_new_by(t.module, only, &t.plan, NULL), 0);
+    assert_int_equal(plan_new_with_tier(t.module, only, &t.plan, NULL), 0);
     t.area = (t.module->high + GAP) & ~(taddr_t)(PAGE - 1);
     return t;
 }

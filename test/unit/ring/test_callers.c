@@ -68,7 +68,7 @@ check_round(struct callers *callers, uint32_t (*find_from)(struct callers *, str
     struct trace_writer *w = must_open_writer(path);
     struct chains *chains = chains_new(w);
     struct trace_chain at = {.callers = find_from(callers, chains)};
-    chains_tell(chains);
+    chains_write_new(chains);
     chains_free(chains);
     must_finish(w);
     struct trace_reader *r = must_open_reader(path);

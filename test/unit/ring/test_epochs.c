@@ -25,7 +25,7 @@ static void write_event(struct timeline *l) {
 
 static void pass(struct timeline *l, uint64_t ticks) {
     l->now += ticks;
-    epochs_look(&l->epochs, l->head, l->now);
+    epochs_note(&l->epochs, l->head, l->now);
 }
 
 static void check(const struct timeline *l) {

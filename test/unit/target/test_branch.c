@@ -83,9 +83,9 @@ static bool read_nothing(const void *from, taddr_t at, regs_word_t *ret) {
 
 static void check(const struct branch *branch, uint64_t flags, uint64_t count) {
     struct regs taken = before(branch, flags, count), natural;
-    const struct regs_reach memory = {.read = read_own};
-    enum regs_taken kind = regs_take(&taken, page + PLACE, PAGE - PLACE, &memory);
-    assert_int_not_equal(kind, REGS_NOT_TAKEN);
+    const struct regs_access memory = {.read = read_own};
+    enum regs_emulated kind = regs_emulate(&taken, page + PLACE, PAGE - PLACE, &memory);
+    assert_int_not_equal(kind, REGS_NOT_EMULATED);
     assert_int_equal(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL), 0);
     child_await_stop(child);
     assert_int_equal(thread_get_regs(child, &natural), 0);
@@ -161,11 +161,11 @@ static void non_branches_untouched(void **state) {
         BYTES("\xff\x20"),         /* jmp *(%rax), which cannot be read */
         BYTES("\xc3"),             /* ret, likewise */
     };
-    const struct regs_reach memory = {.read = read_nothing};
+    const struct regs_access memory = {.read = read_nothing};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         struct regs regs = before(&all[i], 0, 1), same = regs;
-        assert_int_equal(regs_take(&regs, (const uint8_t *)all[i].code, all[i].size, &memory),
-                         REGS_NOT_TAKEN);
+        assert_int_equal(regs_emulate(&regs, (const uint8_t *)all[i].code, all[i].size, &memory),
+                         REGS_NOT_EMULATED);
         assert_memory_equal(&regs, &same, sizeof regs);
     }
 }

@@ -286,7 +286,7 @@ static void kernel_threads_share_no_memory(void **state) {
     struct sharing sharing = {.pid = first};
     if (!status_is_kernel_thread(first))
         skip(); /* a container shows none */
-    sharing_look(&sharing);
+    sharing_update(&sharing);
     assert_int_equal(sharing.sharers.count, 0);
     sharing_done(&sharing);
 }
@@ -325,17 +325,17 @@ static void tasks_that_share_the_memory(void **state) {
     (void)state;
     pid_t pid = start(run_all_kinds);
     struct sharing none = {.pid = getpid()}, sharing = {.pid = pid};
-    sharing_look(&sharing);
+    sharing_update(&sharing);
     assert_int_equal(sharing.sharers.count, 0);
     shared->ready = 0;
     __atomic_store_n(&shared->go, 1, __ATOMIC_RELEASE);
     await_word(&shared->ready);
     for (int look = 0; look < 2; look++) { /* the second look adds nothing */
-        sharing_look(&sharing);
+        sharing_update(&sharing);
         assert_int_equal(sharing.sharers.count, 1);
         assert_int_equal(sharing.sharers.at[0], shared->tid);
     }
-    sharing_look(&none);
+    sharing_update(&none);
     assert_int_equal(none.sharers.count, 0);
     sharing_done(&none);
     sharing_done(&sharing);

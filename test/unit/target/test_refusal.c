@@ -58,7 +58,8 @@ static void other_user_explains_refusal(void **state) {
 
 static void missing_rights_explain_refusal(void **state) {
     (void)state;
-    expect(&(struct refusal_facts){.code = EPERM, .policy = -1, .stronger = true}, "as root");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = -1, .has_more_capabilities = true},
+           "as root");
     expect(&(struct refusal_facts){.code = EPERM, .policy = -1, .hides = true}, "DUMPABLE");
     expect(&(struct refusal_facts){.code = EPERM, .policy = -1, .capable = true, .inner = true},
            "container");

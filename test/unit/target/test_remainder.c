@@ -93,12 +93,12 @@ static void begin_remainder(struct regs *regs, const struct remainder_call *call
 static void begin(int fd) {
     struct regs regs = behind_write(fd);
     struct remainder_call call;
-    assert_int_equal(remainder_is_due(&regs, &call), REMAINDER_OF_WRITING);
+    assert_int_equal(remainder_needed(&regs, &call), REMAINDER_OF_WRITING);
     assert_int_equal(call.done, DONE);
     assert_int_equal(call.wanted, WANTED);
-    assert_true(remainder_is_where(&regs, &call));
+    assert_true(remainder_is_at_call(&regs, &call));
     begin_remainder(&regs, &call);
-    assert_true(remainder_is_made(&regs, agent));
+    assert_true(remainder_is_running(&regs, agent));
     assert_int_equal(thread_set_regs(child, &regs), 0);
 }
 
@@ -116,7 +116,7 @@ static void step_through(int fd, uint64_t result) {
     struct regs regs;
     size_t steps = 0;
     begin(fd);
-    while (thread_get_regs(child, &regs) == 0 && remainder_is_made(&regs, agent)) {
+    while (thread_get_regs(child, &regs) == 0 && remainder_is_running(&regs, agent)) {
         check_taken_out(&regs, fd, result);
         assert_int_equal(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL), 0);
         child_await_stop(child);
@@ -152,7 +152,7 @@ static void interrupted_remainder_is_continued(void **state) {
     expect(&regs, ends[1], DONE + 25);
     assert_int_equal(call.done, DONE + 25);
     assert_int_equal(call.number, SYS_write);
-    assert_true(remainder_is_where(&regs, &call));
+    assert_true(remainder_is_at_call(&regs, &call));
 }
 
 static void kernel_limit_not_waited_for(void **state) {
@@ -163,9 +163,9 @@ static void kernel_limit_not_waited_for(void **state) {
     regs.raw.r10 = 0;
     regs.raw.rdx = 2000;
     regs.raw.rax = 1024;
-    assert_int_equal(remainder_is_due(&regs, &call), REMAINDER_OF_NONE);
+    assert_int_equal(remainder_needed(&regs, &call), REMAINDER_OF_NONE);
     regs.raw.rax = 1000;
-    assert_int_equal(remainder_is_due(&regs, &call), REMAINDER_OF_PACKETS);
+    assert_int_equal(remainder_needed(&regs, &call), REMAINDER_OF_PACKETS);
     uint64_t args[CALL_ARGUMENTS];
     remainder_arguments(&call, args);
     assert_int_equal(args[2], 24);
@@ -206,7 +206,7 @@ static void calls_with_a_remainder(void **state) {
         regs.raw.orig_rax = (uint64_t)all[i].number;
         regs.raw.rax = (uint64_t)all[i].result;
         regs.raw.r10 = all[i].fourth;
-        assert_int_equal(remainder_is_due(&regs, &call), all[i].of);
+        assert_int_equal(remainder_needed(&regs, &call), all[i].of);
     }
 }
 

@@ -83,7 +83,7 @@ static void rights_of_a_thread(void **state) {
     assert_int_equal(rights.permitted & ~rights.bounding, 0);
     pid_t pid = start(wait_without_new_rights);
     status_credentials(pid, &again);
-    assert_true(again.no_new);
+    assert_true(again.no_new_privileges);
     assert_int_equal(again.user, rights.user);
     assert_int_equal(again.permitted, rights.permitted);
     child_kill(pid);

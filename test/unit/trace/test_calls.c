@@ -75,8 +75,9 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
 }
 
 static void on_close(void *ctx, struct call *call, struct call *parent) {
-    static const char signs[] = {[CALL_RETURNED] = '-', [CALL_TAIL] = '~',  [CALL_UNWOUND] = '!',
-                                 [CALL_MISSED] = 'x',   [CALL_ENDED] = '.', [CALL_OPEN] = '?'};
+    static const char signs[] = {
+        [CALL_RETURNED] = '-', [CALL_TAIL] = '~',         [CALL_UNWOUND] = '!',
+        [CALL_MISSED] = 'x',   [CALL_THREAD_ENDED] = '.', [CALL_OPEN] = '?'};
     assert_ptr_equal(ctx, &play);
     assert_int_equal(call->user, call->id);
     assert_int_equal(call->end, play.clock);
@@ -309,7 +310,7 @@ static void coroutine_frames(void **state) {
 
 static void stack_pieces_unwound_together(void **state) {
     (void)state;
-    calls_expect_pieces(play.calls);
+    calls_expect_split_stacks(play.calls);
     enters('a', TOP);
     enters('b', TOP - 16);
     enters('c', OTHER); /* on a new piece; the next ones lie above and below, and close by */
@@ -327,7 +328,7 @@ static void stack_pieces_unwound_together(void **state) {
 
 static void kept_calls_keep_their_stack_pieces(void **state) {
     (void)state;
-    calls_expect_pieces(play.calls);
+    calls_expect_split_stacks(play.calls);
     enters('a', TOP);
     enters('c', OTHER);
     enters('d', OTHER + 0x4000);

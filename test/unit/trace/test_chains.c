@@ -97,7 +97,7 @@ static void chain_number_before_its_entry(void **state) {
     trace_writer_events(w, 0, events, COUNT);
     must_finish(w);
     struct trace_reader *r = must_open_reader(*state);
-    assert_false(trace_reader_roams(r, 0));
+    assert_false(trace_reader_uses_other_stacks(r, 0));
     struct trace_cursor *c;
     struct trace_item item;
     assert_int_equal(trace_cursor_open(r, 0, &c, NULL), 0);

@@ -69,8 +69,9 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
 }
 
 static void on_close(void *ctx, struct call *call, struct call *parent) {
-    static const char signs[] = {[CALL_RETURNED] = '-', [CALL_TAIL] = '~',  [CALL_UNWOUND] = '!',
-                                 [CALL_MISSED] = 'x',   [CALL_ENDED] = '.', [CALL_OPEN] = '?'};
+    static const char signs[] = {
+        [CALL_RETURNED] = '-', [CALL_TAIL] = '~',         [CALL_UNWOUND] = '!',
+        [CALL_MISSED] = 'x',   [CALL_THREAD_ENDED] = '.', [CALL_OPEN] = '?'};
     assert_ptr_equal(ctx, &play);
     draw(signs[call->how], call, parent);
 }

@@ -15,7 +15,7 @@
 
 #include "arch/arm/agent.h"
 #include "arch/arm/arm.h"
-#include "ground.h"
+#include "code_memory.h"
 
 enum { LANES = GROUND + 0x20000, AGENT = LANES + LANES_BYTES, STUB = AGENT + 0x12340 };
 enum { LANE = GROUND + 0x300000, SINK = LANE + 0x10000, RING = 4096, SITE = 0x12345674 };

@@ -3,7 +3,7 @@
 same bytes afterwards in each module. A program with XRay's sleds may patch and unpatch them before and during the
 attach: then its code is afterwards what it would be without spoor.
 
-    exact.py SPOOR PROGRAM PADDED-PROGRAM [SLEDS-PROGRAM]
+    code_after_detach.py SPOOR PROGRAM PADDED-PROGRAM [SLEDS-PROGRAM]
 """
 import contextlib
 import os

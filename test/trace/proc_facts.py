@@ -2,7 +2,7 @@
 """A program reads the same facts about itself from the kernel as untraced. Exceptions are in doc/LIMITS.md: the
 tracer's process ID, spoor's maps, and LeakSanitizer, which does not run under a tracer.
 
-    visible.py SPOOR LEAKING
+    proc_facts.py SPOOR LEAKING
 
 LEAKING is a program that leaks memory, built with AddressSanitizer.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """SIGALRM arrives every 100 microseconds. The program runs with patches of one tier only, for each tier.
 
-    shower.py SPOOR PROGRAM
+    signals_by_tier.py SPOOR PROGRAM
 
 PROGRAM is programs/narrow_signals.c. Its result is right; each call is recorded and ends by a return.
 """

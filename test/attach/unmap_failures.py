@@ -2,7 +2,7 @@
 """Each remote call in turn that unmaps memory fails, as in a process with the greatest number of maps. spoor prints
 that, in spite of -q, and fails. The program runs on with its own code, and the next spoor unmaps the memory.
 
-    unmaps.py SPOOR STRIKE PROGRAM [ARGUMENT...]
+    unmap_failures.py SPOOR STRIKE PROGRAM [ARGUMENT...]
 
 STRIKE is a library that acts at the N-th request (test/fault/programs/strike.c).
 """

@@ -2,7 +2,7 @@
 """spoor attaches to a program and detaches, many times in a row, each time briefly. Memory and descriptors of the
 program do not grow. A program that starts threads at a rate keeps that rate. Prints how long the program stood still.
 
-    often.py --visits=N [--moment=TIME] [--from=DIRECTORY] SPOOR PROGRAM [ARGUMENT...]
+    repeated_attach.py --visits=N [--moment=TIME] [--from=DIRECTORY] SPOOR PROGRAM [ARGUMENT...]
 
 --from: runs a copy of the program in DIRECTORY, to test another file system.
 """

@@ -2,7 +2,7 @@
 """spoor attaches to a Go program whose goroutines are preempted at any instruction, and launches it. The program
 ends with the right result, has its own code again, and no event is lost.
 
-    golang.py SPOOR PROGRAM
+    go_program.py SPOOR PROGRAM
 """
 import os
 import sys

@@ -2,13 +2,13 @@
 """The lanes of all threads that a program has at attach fit into one slab, or into few slabs with 32-bit
 addresses. Each slab takes time while the program is stopped.
 
-    shared.py SPOOR MANY
+    slabs_at_attach.py SPOOR MANY
 """
 import os
 import sys
 
 from attach import Spoor, check, code_of, check_left, main, run, running
-from exact import attached
+from code_after_detach import attached
 
 THREADS = 60
 PIECES = 1 if sys.maxsize >> 32 else 2  # of 16 MB each where addresses have 32 bits

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""exact.py SPOOR PROGRAM...
+"""exact_exits.py SPOOR PROGRAM...
 
 Each function of the PROGRAMs has exact exits: no end of a call is inferred. Tests in emulated machines
 compare traces with the calls that programs print. They do not see the difference, so this test does.

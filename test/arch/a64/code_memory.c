@@ -1,5 +1,5 @@
 /* Fills memory and registers, runs code under test, and compares the results. */
-#include "ground.h"
+#include "code_memory.h"
 
 #include <errno.h>
 #include <stdio.h>

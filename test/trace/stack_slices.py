@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sliced.py SPOOR [--outcome] PROGRAM...: programs that leave frames by exceptions and longjmp() have the same outcome
+"""stack_slices.py SPOOR [--outcome] PROGRAM...: programs that leave frames by exceptions and longjmp() have the same outcome
 with --stack. The callers that are found on the stack are the calls that are open by the events. --outcome: checks
 the outcome only, for programs with stacks of their own."""
 import collections

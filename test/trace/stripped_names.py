@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Functions without symbols have made-up names. Filters select them by these names.
 
-    nameless.py SPOOR PROGRAM
+    stripped_names.py SPOOR PROGRAM
 """
 import os
 import shutil

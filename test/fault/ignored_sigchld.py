@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """SIGCHLD is ignored when spoor starts. The program inherits that; spoor itself needs the signal and resets it.
 
-    ignored.py SPOOR
+    ignored_sigchld.py SPOOR
 """
 import signal
 import sys

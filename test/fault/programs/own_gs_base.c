@@ -15,7 +15,7 @@
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 
-#include "story.h"
+#include "self_check.h"
 
 enum { WORDS = 8192, HWCAP2_FSGSBASE = 2 };
 static uint64_t own[WORDS];

@@ -1,6 +1,6 @@
 /*
- * The records that lay_out.c writes about a module and trampolines.c reads, in this order. The
- * bytes that a record counts follow it.
+ * The records that write_patched.c writes about a module and trampolines.c reads, in this order.
+ * The bytes that a record counts follow it.
  */
 #pragma once
 

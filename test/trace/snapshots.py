@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The flight recorder: triggers and SIGUSR1 make snapshots of the newest events; the program goes on.
 
-    flight.py SPOOR PROGRAM     (requests.c)
+    snapshots.py SPOOR PROGRAM     (requests.c)
 """
 import os
 import re

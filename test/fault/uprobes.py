@@ -2,7 +2,7 @@
 """The kernel has a probe (uprobe) in a function. spoor does not patch this function, so the probe counts each call.
 spoor records the calls of all others.
 
-    probed.py SPOOR PROGRAM LIBRARY
+    uprobes.py SPOOR PROGRAM LIBRARY
 
 PROGRAM is programs/plain.c.
 """

@@ -2,7 +2,7 @@
 """Changes what is traced of a program at work, over and over: pause, resume, other functions. The program does not
 notice. While paused, it has its own code. From each answer on only the chosen functions are recorded.
 
-    live.py [--cycles=N] [--quiet=FUNCTION] [--choices=A,B] [--all] [--depth=N] [--snapshot]
+    filter_changes.py [--cycles=N] [--quiet=FUNCTION] [--choices=A,B] [--all] [--depth=N] [--snapshot]
         SPOOR PROGRAM [ARGUMENT...]
 
 --quiet: a function that the program does not call.

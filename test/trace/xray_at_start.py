@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""premain.py SPOOR PROGRAM: XRay patches the program's sleds before main(). Under spoor it logs the same calls as
+"""xray_at_start.py SPOOR PROGRAM: XRay patches the program's sleds before main(). Under spoor it logs the same calls as
 untraced, and spoor records them, too."""
 import collections
 import glob

@@ -2,7 +2,7 @@
 """A process has a kernel thread of io_uring among its threads. spoor does not seize such threads: their waits would
 fail, and they cannot make remote calls.
 
-    worker.py SPOOR PROGRAM
+    io_uring_worker.py SPOOR PROGRAM
 
 PROGRAM is programs/io_worker.c.
 """

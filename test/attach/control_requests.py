@@ -3,7 +3,7 @@
 launched program, of a program that executes itself, with breakpoints, with --libcalls. Also: two spoors that
 attach at the same time.
 
-    asks.py SPOOR BUSY RELATED_TASKS
+    control_requests.py SPOOR BUSY RELATED_TASKS
 """
 import os
 import platform

@@ -13,7 +13,7 @@
 
 #include "arch/arm/arm.h"
 #include "base/mem.h"
-#include "laid_out.h"
+#include "patched_module.h"
 #include "plan/emit/planned.h"
 #include "wire/lane_lookup.h"
 
@@ -117,7 +117,7 @@ static void lay_out(struct module *module, char **args) {
     struct plan_code code;
     const bool traps = !strcmp(args[3], "traps");
     module->high += strcmp(args[3], "far") ? 0 : MUCH_DATA;
-    if (plan_new_by(module, traps ? TIER_TRAP : TIER_NONE, &plan, NULL))
+    if (plan_new_with_tier(module, traps ? TIER_TRAP : TIER_NONE, &plan, NULL))
         abort();
     const size_t bytes = plan_function_count(plan) / 8 + 1;
     AUTO_FREE uint8_t *all = mem_alloc(bytes);

@@ -3,7 +3,7 @@
 container, as root or as the container's owner, or inside. The program's files exist in the container only; outside
 there is another file of the same name.
 
-    contained.py [--visits=N] [--kinds=A,B] SPOOR CONTAIN BUSY RELATED_TASKS
+    containers.py [--visits=N] [--kinds=A,B] SPOOR CONTAIN BUSY RELATED_TASKS
 """
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""given.py SPOOR PROGRAM STATUS: a program of the build that exits with STATUS."""
+"""built_program.py SPOOR PROGRAM STATUS: a program of the build that exits with STATUS."""
 import os
 import sys
 
