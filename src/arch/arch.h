@@ -247,6 +247,8 @@ struct arch {
     /* Does the instruction at BYTES (SIZE: its own) write the register by which stubs find lanes?
      * NULL: programs cannot take that register away. */
     bool (*writes_lane)(const uint8_t *bytes, size_t size);
+    /* A fast filter for writes_lane(): false if no instruction within BYTES writes it. */
+    bool (*may_write_lane)(const uint8_t *bytes, size_t size);
     /* Does the code BYTES seem to ask the kernel to write this register? NULL: no code does. */
     bool (*asks_for_lane)(const uint8_t *bytes, size_t size);
     /* Size of the landing instruction at BYTES, 0 when there is none. */

@@ -28,6 +28,7 @@ const struct arch arch_x86_64 = {
     .is_return = x86_64_is_return,
     .is_barred = x86_64_is_barred,
     .writes_lane = x86_64_writes_lane,
+    .may_write_lane = x86_64_may_write_lane,
     .asks_for_lane = x86_64_asks_for_lane,
     .landing = x86_64_landing,
     .sled = x86_64_sled,

@@ -26,6 +26,7 @@ bool x86_64_writes_flags(uint8_t map, uint8_t op);
 bool x86_64_is_return(const uint8_t *bytes, size_t room);
 bool x86_64_is_barred(const uint8_t *bytes, size_t size);
 bool x86_64_writes_lane(const uint8_t *bytes, size_t size);
+bool x86_64_may_write_lane(const uint8_t *bytes, size_t size);
 bool x86_64_asks_for_lane(const uint8_t *bytes, size_t size);
 size_t x86_64_landing(const uint8_t *bytes, size_t room);
 size_t x86_64_sled(const uint8_t *bytes, size_t room, enum sled_kind kind);

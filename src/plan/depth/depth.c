@@ -8,7 +8,7 @@
 int32_t func_code_depth(const struct depths *d, const struct func *f, vaddr_t addr) {
     const struct func_depth *known = func_depth_of(d, f);
     const struct cfa_row *rows = d->rows.at + known->first_row;
-    size_t i = SEARCH(k, known->row_count, rows[k].pc <= addr);
+    size_t i = SEARCH(k, rows ? known->row_count : 0, rows[k].pc <= addr);
     return i && rows[i - 1].reg != CFA_EXPRESSION ? rows[i - 1].offset : DEPTH_UNKNOWN;
 }
 

@@ -18,12 +18,26 @@ static void keep_states(struct plan *plan, const struct states *states) {
     }
 }
 
-static bool writes_lane_register(const struct code *code, const struct text *t) {
-    for (vaddr_t at = t->start; at < text_end(t); at++)
+/* Does an instruction that begins from AT to END write the register? */
+static bool writes_lane_within(const struct code *code, const struct text *t, vaddr_t at,
+                               vaddr_t end) {
+    for (; at < end; at++)
         if (insn_begins(code, t, at) &&
             code_arch(code, t, at)->writes_lane(text_bytes(t, at), insn_size(code, t, at)) &&
             code_func_at(code, at) != NO_FUNC)
             return true;
+    return false;
+}
+
+static bool writes_lane_register(const struct code *code, const struct text *t) {
+    enum { BLOCK = 256, INSN_MAX = 16 }; /* few blocks hold such bytes */
+    for (vaddr_t at = t->start, next; at < text_end(t); at = next) {
+        next = text_end(t) - at > BLOCK ? at + BLOCK : text_end(t);
+        vaddr_t end = text_end(t) - next > INSN_MAX ? next + INSN_MAX : text_end(t);
+        if (code->arch->may_write_lane(text_bytes(t, at), end - at) &&
+            writes_lane_within(code, t, at, next))
+            return true;
+    }
     return false;
 }
 

@@ -263,7 +263,7 @@ static void remove_passed(const struct inference *inf, size_t known, candidate_l
     sort_by_address(jumps.at, jumps.count, sizeof *jumps.at);
     for (size_t i = 0; i < jumps.count; i++) {
         size_t k = candidate_from(list, list->count, jumps.at[i].to);
-        if (k == list->count || list->at[k].addr != jumps.at[i].to)
+        if (k >= list->count || list->at[k].addr != jumps.at[i].to)
             remove_between(&s, &jumps.at[i]);
     }
     while (s.work.count) {

@@ -50,7 +50,8 @@ static void flipped_bytes(void **state) {
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         size_t size;
         AUTO_FREE uint8_t *bytes = fixture_read(files[i].name, &size);
-        for (size_t at = 0; at < size; at += (at < 4096 ? 1 : files[i].step) * every) { /* headers: 1 */
+        for (size_t at = 0; at < size;
+             at += (at < 4096 ? 1 : files[i].step) * every) { /* headers: 1 */
             if (bytes[at] == NOP)
                 continue;
             bytes[at] ^= flips[at % 3];
