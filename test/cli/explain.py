@@ -93,7 +93,7 @@ class Explain(unittest.TestCase):
     def test_drawing_of_a_trap(self):
         text = self.explain("-F", "looping")
         self.assertRegex(text, r"entry: trap\n\| +40103c  \[90\] +nop\n +40103d ")
-        self.assertIn("each hit stops its thread", text)
+        self.assertIn("Each hit stops its thread", text)
         self.assertEqual(json.loads(self.explain("--json", "-F", "looping"))[0]["entry"], "trap")
         for pattern in "looping*", "/looping/", "*":
             functions = {f["function"]: f for f in json.loads(self.explain("--json", "-F", pattern))}
