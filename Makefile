@@ -84,19 +84,16 @@ demo: packages-demo
 	$(MAKE) all
 	tools/demo $(BUILD)/spoor
 
-# Many tests wait for their programs, so three tests for each two processors run at once.
-waiting = --num-processes=$(shell expr $$(nproc) \* 3 / 2)
-
 # -j3: other work goes on while one of them waits for the network.
 check: packages-check
 	$(MAKE) -j3 set-up-with-tests set-up-with-sanitizers built-for-arm
-	tools/run-tests $(BUILD) $(waiting) --suite=fast --suite=check -- $(SANITIZE) --setup=sanitize --suite=parsers
+	tools/run-tests $(BUILD) --suite=fast --suite=check -- $(SANITIZE) --setup=sanitize --suite=parsers
 
 check-fast: packages-check
 	$(MAKE) set-up-with-tests
 	ninja -C $(BUILD) product
 	tools/lint changed $(BUILD)
-	tools/run-tests $(BUILD) $(waiting) --suite=fast
+	tools/run-tests $(BUILD) --suite=fast
 
 # The unit tests that need no more than a processor run in qemu-user.
 units-for-arm: built-for-arm

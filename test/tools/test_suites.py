@@ -9,7 +9,7 @@ from support import BUILD, run
 
 WHEN = {"fast", "check", "long"}
 # Only programs of the suite long are built in these variants.
-ONLY_LONG = {"gcc-tsannopie", "clang-tsan"}
+ONLY_LONG = {"gcc-tsan", "gcc-tsannopie", "clang-tsan"}
 
 
 def described():
