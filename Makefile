@@ -29,7 +29,7 @@ SANITIZE = build-sanitize
 PREFIX = /usr/local
 
 .PHONY: all demo check check-fast check-long check-arm bench bench-pauses bench-servers lint sanitize install clean \
-	setup set-up-with-tests set-up-with-sanitizers built-for-arm units-for-arm
+	setup set-up-with-tests set-up-with-sanitizers built-for-aarch64 built-for-arm set-up-for-arm units-for-arm
 
 all: setup
 	ninja -C $(BUILD) product
@@ -63,15 +63,18 @@ set-up-with-sanitizers:
 	@$(call set-up,$(SANITIZE)) -Dtests=enabled -Dbuildtype=debugoptimized \
 		-Db_sanitize=address,undefined
 
-# For the tests in emulated machines. If Debian's libraries cannot be fetched, these tests count as skipped.
+# For the tests of another processor. If Debian's libraries cannot be fetched, these tests count as skipped.
 # Without an exe_wrapper line, an earlier "make ARCH=" found no emulator: then meson.ini is made again.
-built-for-arm:
-	@for arch in aarch64 arm; do \
-		grep -qs '^exe_wrapper' build-$$arch/sysroot/meson.ini || rm -f build-$$arch/sysroot/meson.ini; \
-		own="ARCH=$$arch BUILD=build-$$arch"; \
-		if $(MAKE) $$own build-$$arch/sysroot/meson.ini; then $(MAKE) $$own || exit 1; \
-		else echo "make: without libraries for $$arch its tests are skipped" >&2; fi; \
-	done
+for-processor = grep -qs '^exe_wrapper' build-$(1)/sysroot/meson.ini || rm -f build-$(1)/sysroot/meson.ini; \
+	if $(MAKE) ARCH=$(1) BUILD=build-$(1) build-$(1)/sysroot/meson.ini; then $(MAKE) ARCH=$(1) BUILD=build-$(1) $(2); \
+	else echo "make: without libraries for $(1) its tests are skipped" >&2; fi
+
+built-for-aarch64 built-for-arm: built-for-%:
+	@$(call for-processor,$*,all)
+
+# Enough for the check that its sources compile.
+set-up-for-arm:
+	@$(call for-processor,arm,setup)
 
 packages-%:
 	@tools/packages install build $*
@@ -86,7 +89,7 @@ demo: packages-demo
 
 # -j3: other work goes on while one of them waits for the network.
 check: packages-check
-	$(MAKE) -j3 set-up-with-tests set-up-with-sanitizers built-for-arm
+	$(MAKE) -j3 set-up-with-tests set-up-with-sanitizers built-for-aarch64 set-up-for-arm
 	tools/run-tests $(BUILD) --suite=fast --suite=check -- $(SANITIZE) --setup=sanitize --suite=parsers
 
 check-fast: packages-check
@@ -96,7 +99,7 @@ check-fast: packages-check
 	tools/run-tests $(BUILD) --suite=fast
 
 # The unit tests that need no more than a processor run in qemu-user.
-units-for-arm: built-for-arm
+units-for-arm: built-for-aarch64 built-for-arm
 	@for arch in aarch64 arm; do \
 		test ! -f build-$$arch/build.ninja || meson configure build-$$arch -Dtests=enabled || exit 1; \
 	done
