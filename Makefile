@@ -29,7 +29,7 @@ SANITIZE = build-sanitize
 PREFIX = /usr/local
 
 .PHONY: all demo check check-fast check-long check-arm bench bench-pauses bench-servers lint sanitize install clean \
-	setup set-up-with-tests set-up-with-sanitizers built-for-aarch64 built-for-arm set-up-for-arm units-for-arm
+	setup set-up-with-tests set-up-with-sanitizers built-for-aarch64 built-for-arm set-up-for-arm generated units-for-arm
 
 all: setup
 	ninja -C $(BUILD) product
@@ -74,7 +74,10 @@ built-for-aarch64 built-for-arm: built-for-%:
 
 # Enough for the check that its sources compile.
 set-up-for-arm:
-	@$(call for-processor,arm,setup)
+	@$(call for-processor,arm,generated)
+
+generated: setup
+	ninja -C $(BUILD) generated
 
 packages-%:
 	@tools/packages install build $*
