@@ -159,7 +159,7 @@ class Visitor:
         """Runs "spoor detach" until no signal handler still has to return into spoor's code."""
         until = time.monotonic() + TIMEOUT
         while (done := run(self.command("detach"))).status:
-            check(b"signal's handler" in done.stderr and time.monotonic() < until, f"detach: {done}")
+            check(b"signal handler" in done.stderr and time.monotonic() < until, f"detach: {done}")
         self.container.check_left()
 
 

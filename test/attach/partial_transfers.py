@@ -110,7 +110,7 @@ def detach_with_progress(spoor, program):
         for _ in range(8):
             done = attach(spoor, process.pid, "--duration=50ms", "--overflow=wait")
             check(done.status == 0, f"attach: {done}")
-            check(b"that call ends early" not in done.stderr, f"detach does not wait: {done}")
+            check(b"the system call ends early" not in done.stderr, f"detach does not wait: {done}")
             check_left(process.pid, before)
             if b"spoor waits for that" in done.stderr:
                 return
@@ -127,7 +127,7 @@ def detach_without_progress(spoor, program):
             done = attach(spoor, process.pid, "--duration=50ms")
             check(done.status == 0, f"attach: {done}")
             check_left(process.pid, before)
-            if b"that call ends early" in done.stderr:
+            if b"the system call ends early" in done.stderr:
                 return
         check(False, f"spoor does not say that the call ends early: {done}")
 

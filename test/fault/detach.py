@@ -153,7 +153,7 @@ class Test:
             done = run([self.spoor.path, "detach", str(pid)])
             if done.status == 0:
                 return
-            check(done.status == 1 and b"signal's handler" in done.stderr,
+            check(done.status == 1 and b"signal handler" in done.stderr,
                   f"{what}: detach ends with {done.status}: {done.stderr}")
             time.sleep(0.005)
         raise Failure(f"{what}: detach never succeeds: {done.stderr}")
