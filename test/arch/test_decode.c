@@ -23,6 +23,7 @@
     TEST(flags_tested_or_written)                                                                  \
     TEST(plain_return_bytes)                                                                       \
     TEST(string_port_instructions)                                                                 \
+    TEST(lane_filter_finds_each_write)                                                             \
     TEST(no_backend_for_foreign_machines)
 
 enum { AT = 0x401000 };
@@ -202,6 +203,32 @@ static void string_port_instructions(void **state) {
         "\x0f\x6f\xc1", "\x66\x0f\x6f\x6f\x6f", "\x8b\x6c\x24\x6c", "\xec", "\xb0\x6c", "\x70\x6e"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_false(arch->is_barred((const uint8_t *)others[i], strlen(others[i])));
+}
+
+/* Each instruction that writes gs passes the filter, with any prefixes and wherever it stands. */
+static void lane_filter_finds_each_write(void **state) {
+    (void)state;
+    static const char *const prefixes[] = {"", "\x48", "\xf3", "\xf3\x48", "\x66\xf3\x49"};
+    const struct arch *arch = arch_for_machine(EM_X86_64);
+    size_t writes = 0;
+    for (uint32_t op = 0; op < 1 << 16; op++)
+        for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+            uint8_t code[64];
+            size_t size = strlen(prefixes[i]), before = op % 40;
+            memset(code, 0x90, sizeof code);
+            memcpy(code + before, prefixes[i], size);
+            code[before + size] = (uint8_t)(op >> 8);
+            code[before + size + 1] = (uint8_t)op;
+            code[before + size + 2] = 0xdb; /* with f3 0f ae: wrgsbase %rbx */
+            if (!arch->writes_lane(code + before, size + 3))
+                continue;
+            writes++;
+            assert_true(arch->may_write_lane(code, sizeof code));
+        }
+    assert_in_range(writes, 100, 1000);
+    uint8_t other[64];
+    memset(other, 0x90, sizeof other);
+    assert_false(arch->may_write_lane(other, sizeof other));
 }
 
 static void no_backend_for_foreign_machines(void **state) {
