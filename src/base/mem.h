@@ -1,7 +1,7 @@
 /*
  * Memory for the tool: allocation that cannot fail, growing arrays, an arena,
  * and cleanup attributes. Running out of memory ends the tool, never the
- * target (see DESIGN.md, I4).
+ * target.
  */
 #pragma once
 

@@ -170,7 +170,7 @@ static void locate_call(Dwarf_Die *die, struct line_frame *frame) {
     frame->file = name ? mem_strdup(name) : NULL;
 }
 
-/* The highest end of discarded functions of UNIT: below it lines may be theirs. */
+/* The highest end of discarded functions of UNIT: lines below it may belong to these functions. */
 static vaddr_t discarded_end(const struct lineinfo *info, Dwarf_Die *unit) {
     Dwarf_Die die;
     Dwarf_Addr start, end;

@@ -1,5 +1,5 @@
 /* Reads and writes a target's memory through /proc/PID/mem, which ignores page protection. So text
- * is never made writable (DESIGN.md, section 3). */
+ * is never made writable. */
 #pragma once
 
 #include <stdbool.h>
