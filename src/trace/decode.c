@@ -67,11 +67,12 @@ static bool function_and_sp(struct decoder *d, const struct run *run, struct tra
     uint64_t number = next_extra(d);
     if (number >= d->functions)
         return false;
-    *ret_delta = (uint32_t)unzigzag(next_extra(d));
+    int64_t delta = unzigzag(next_extra(d));
+    *ret_delta = (uint32_t)delta;
     item->id = d->id[number + 1];
     item->sp = run->high | (uint32_t)(run->top->sp + *ret_delta);
-    if (item->id == CHAIN_EVENT)
-        item->sp = *ret_delta;
+    if (is_value_event(item->id))
+        item->sp = (uint64_t)delta & DISK_SP_MAX;
     return true;
 }
 

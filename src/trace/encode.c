@@ -182,11 +182,11 @@ static void encode_control(struct encoder *e, struct run *run, uint64_t key) {
     e->controls++;
 }
 
-/* An event with a chain's number, which is no stack pointer: it changes no prediction. */
-static void encode_chain(struct encoder *e, struct run *run, const struct trace_event *event) {
+/* An event with a value, which is no stack pointer: it changes no prediction. */
+static void encode_value(struct encoder *e, struct run *run, const struct trace_event *event) {
     *run->code++ = CODE_CONTROL;
-    run->extra = varint_put(run->extra, dictionary_number(&e->dictionary, CHAIN_EVENT) - 1);
-    run->extra = varint_put(run->extra, zigzag((int32_t)event->sp));
+    run->extra = varint_put(run->extra, dictionary_number(&e->dictionary, event->site >> 2) - 1);
+    run->extra = varint_put(run->extra, zigzag((int64_t)event->sp));
     e->controls++;
 }
 
@@ -194,8 +194,8 @@ static void encode_chain(struct encoder *e, struct run *run, const struct trace_
 static __attribute__((noinline)) void unpredicted(struct encoder *e, struct run *run,
                                                   const struct trace_event *event) {
     uint64_t key = event_key(event);
-    if (event->site == ((uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL)) {
-        encode_chain(e, run, event);
+    if (is_value_event(event->site >> 2)) {
+        encode_value(e, run, event);
         return;
     }
     shadow_select(e, run, event->sp);

@@ -78,10 +78,10 @@ static void note_extent(struct stream *stream, const struct trace_event *events,
     uint64_t low = stream->low, high = stream->high;
     uint32_t site = 0;
     for (const struct trace_event *e = events; e < events + count; e++) {
-        bool is_chain = e->site >> 2 == CHAIN_EVENT; /* not a stack pointer */
-        low = !is_chain && e->sp < low ? e->sp : low;
-        high = !is_chain && e->sp > high ? e->sp : high;
-        stream->missed += is_chain && e->sp == CHAIN_MISSED;
+        bool is_value = is_value_event(e->site >> 2);
+        low = !is_value && e->sp < low ? e->sp : low;
+        high = !is_value && e->sp > high ? e->sp : high;
+        stream->missed += e->site >> 2 == CHAIN_EVENT && e->sp == CHAIN_MISSED;
         site = e->site > site ? e->site : site;
     }
     bool has_stack_events = site >> 2 >= STACK_EVENTS;

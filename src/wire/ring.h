@@ -117,12 +117,38 @@ enum { SLICE_EVENTS = SLICE_WORD, SLICE_EVENTS_END = SLICE_REGISTER + 16 };
 enum { SLICE_TAGGED = 1 };
 enum { SLICE_WORDS_MOST = SLICE_BEGIN - SLICE_WORD };
 
-/* In traces: the number of the chain of callers (trace/format.h) of the entry behind it. */
-enum { CHAIN_EVENT = 0x3fff9000 };
+/* In traces: control events with one of these ids have a value of 48 bits, no stack pointer.
+ *   CHAIN_EVENT   the number of the chain of callers (trace/format.h) of the entry behind it
+ *   PAUSE_EVENT   + enum pause_cause: the thread stood still for so many ticks, which end here,
+ *                 because spoor worked. + PAUSE_IN_CALL: it was in a blocking system call, so it
+ *                 lost no time. */
+enum {
+    CHAIN_EVENT = 0x3fff9000,
+    PAUSE_EVENT = 0x3fff9100,
+    PAUSE_IN_CALL = 0x80,
+    VALUE_EVENTS = CHAIN_EVENT,
+    VALUE_EVENTS_END = 0x3fffa000
+};
+enum pause_cause {
+    PAUSE_START, /* planning and patching at start, exec and attach */
+    PAUSE_DLOPEN,
+    PAUSE_FILTER,
+    PAUSE_SNAPSHOT,
+    PAUSE_RING, /* the thread waited for room in its ring */
+    PAUSE_CAUSES
+};
 enum { OWN_EVENTS = SLICE_EVENTS }; /* ids from here on are not functions' */
 
 static inline int is_slice_event(uint32_t id) {
     return id - SLICE_EVENTS < SLICE_EVENTS_END - SLICE_EVENTS;
+}
+
+static inline int is_value_event(uint32_t id) {
+    return id - VALUE_EVENTS < VALUE_EVENTS_END - VALUE_EVENTS;
+}
+
+static inline int is_pause_event(uint32_t id) {
+    return id >= PAUSE_EVENT && (id & ~(uint32_t)PAUSE_IN_CALL) < PAUSE_EVENT + PAUSE_CAUSES;
 }
 
 #define EVENT_CLOCK_MASK (((uint64_t)1 << 48) - 1)

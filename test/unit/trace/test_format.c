@@ -96,23 +96,27 @@ static void documented_offsets(void **state) {
 
 static size_t check_type(const char *line) {
     static const char *const types[] = {
-        [DISK_SESSION] = "session", [DISK_CLOCK] = "clock",   [DISK_PROCESS] = "process",
-        [DISK_THREAD] = "thread",   [DISK_MODULE] = "module", [DISK_FUNCTIONS] = "functions",
-        [DISK_MAP] = "map",         [DISK_END] = "end",       [DISK_INDEX] = "index",
-        [DISK_FRAMES] = "frames",   [DISK_CHANGE] = "change", [DISK_EXTENTS] = "extents",
-        [DISK_CHAINS] = "chains",   [DISK_EVENTS] = "events"};
+        [DISK_SESSION] = "session",   [DISK_CLOCK] = "clock",
+        [DISK_PROCESS] = "process",   [DISK_THREAD] = "thread",
+        [DISK_MODULE] = "module",     [DISK_FUNCTIONS] = "functions",
+        [DISK_MAP] = "map",           [DISK_END] = "end",
+        [DISK_INDEX] = "index",       [DISK_FRAMES] = "frames",
+        [DISK_CHANGE] = "change",     [DISK_EXTENTS] = "extents",
+        [DISK_CHAINS] = "chains",     [DISK_CHECKPOINT] = "checkpoint",
+        [DISK_TYPES] = "types",       [DISK_EVENTS] = "events",
+        [DISK_CAPTURES] = "captures", [DISK_VALUES] = "values"};
     char name[64];
     unsigned type, rest = 0;
     if (sscanf(line, "| %u | %63[a-z] |%n", &type, name, &rest) != 2 || rest != strlen(line))
         return 0;
-    assert_true(type <= DISK_EVENTS && types[type]);
+    assert_true(type <= DISK_VALUES && types[type]);
     assert_string_equal(types[type], name);
     return 1;
 }
 
 static void documented_block_types(void **state) {
     (void)state;
-    assert_int_equal(each_line(check_type), 14);
+    assert_int_equal(each_line(check_type), 18);
 }
 
 static void documented_magics_and_version(void **state) {
