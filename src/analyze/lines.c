@@ -17,8 +17,9 @@
 
 struct queued {
     struct line line;
-    bool closed;  /* an entry whose call has ended: it will not change */
-    bool removed; /* not to be given out */
+    uint64_t paused_ns; /* an entry: pauses of all threads of the group until then */
+    bool closed;        /* an entry whose call has ended: it will not change */
+    bool removed;       /* not to be given out */
 };
 
 struct queue {
@@ -69,7 +70,7 @@ static uint32_t push(struct queue *t, const struct line *line) {
         t->room = t->room ? t->room * 2 : 16;
         t->at = mem_resize(t->at, t->room, sizeof *t->at);
     }
-    t->at[t->end] = (struct queued){.line = *line};
+    t->at[t->end] = (struct queued){.line = *line, .paused_ns = walk_paused_ns(t->walk)};
     return t->number + (uint32_t)(t->end++ - t->head);
 }
 
@@ -103,7 +104,8 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
                         .stack = call->stack,
                         .chain = call->chain,
                         .ns = call->start_ns,
-                        .before = call->before};
+                        .before = call->before,
+                        .clipped = call->clipped};
     uint32_t number = push(t, &line);
     if ((!t->lines->threshold_ns || call->before) && !walk_is_early(t->walk))
         t->certain = number + 1;
@@ -126,10 +128,12 @@ static void on_close(void *ctx, const struct walk_call *call) {
                         .stack = call->stack,
                         .chain = call->chain,
                         .ns = call->end_ns,
-                        .duration_ns = call->end_ns - call->start_ns,
+                        .duration_ns = call->duration_ns,
+                        .paused_ns = call->paused_ns,
                         .how = call->how,
                         .inferred = call->inferred,
-                        .before = call->before};
+                        .before = call->before,
+                        .clipped = call->clipped};
     bool leaf = t->lines->fold && q && q == &t->at[t->end - 1] && call->stream == call->end_stream;
     if (q)
         q->closed = true;
@@ -149,10 +153,21 @@ static void on_lost(void *ctx, uint32_t stream, uint64_t ns, uint64_t count) {
     push_certain(t, &line);
 }
 
+static void on_pause(void *ctx, const struct walk_pause *pause) {
+    struct line line = {.kind = LINE_PAUSE,
+                        .stream = pause->stream,
+                        .ns = pause->end_ns,
+                        .duration_ns = pause->length_ns,
+                        .in_call = pause->in_call,
+                        .cause = pause->cause};
+    push_certain(ctx, &line);
+}
+
 static bool is_certain(const struct queue *t, const struct queued *q) {
     if (q->line.kind != LINE_ENTRY || q->closed)
         return true;
-    bool is_short = walk_now_ns(t->walk) - q->line.ns < t->lines->threshold_ns;
+    uint64_t paused = walk_paused_ns(t->walk) - q->paused_ns;
+    bool is_short = walk_now_ns(t->walk) - q->line.ns < t->lines->threshold_ns + paused;
     if ((is_short && !q->line.before) || walk_is_early(t->walk))
         return false;
     return !t->lines->fold || (int32_t)(t->certain - t->number) > 1;
@@ -228,7 +243,7 @@ struct lines *lines_new(const struct source *source, bool fold_leaves) {
         struct queue *t = mem_alloc(sizeof *t);
         t->lines = l;
         t->group = group;
-        t->visitor = (struct visitor){t, on_open, on_close, on_lost};
+        t->visitor = (struct visitor){t, on_open, on_close, on_lost, on_pause};
         t->ns = start_of(source, group);
         l->heap[l->count++] = t;
     }
@@ -253,7 +268,7 @@ static void settle(struct lines *l) {
 
 static void give_out(struct queue *t, struct line *line) {
     *line = front(t)->line;
-    if (line->kind == LINE_LOST)
+    if (line->kind == LINE_LOST || line->kind == LINE_PAUSE)
         line->depth = t->depth;
     t->depth = line->depth + (line->kind == LINE_ENTRY);
     t->ready = false;

@@ -16,6 +16,7 @@ enum line_kind {
     LINE_EXIT,
     LINE_LEAF, /* entry and exit in one: a call without shown callees */
     LINE_LOST,
+    LINE_PAUSE, /* a thread stood still because of the recorder; its time is the end */
     LINE_CHANGE /* of what is recorded: for a process or all; no thread's line */
 };
 
@@ -25,13 +26,17 @@ struct line {
     uint32_t began;           /* LINE_EXIT: the stream where the call began */
     uint32_t function, stack; /* lines of calls */
     uint32_t chain;           /* LINE_ENTRY, LINE_LEAF: as in struct call */
-    uint32_t depth;           /* LINE_LOST: number of shown calls that are open */
+    uint32_t depth;           /* LINE_LOST, LINE_PAUSE: number of shown calls that are open */
     uint64_t ns;              /* LINE_LEAF: the entry's */
-    uint64_t duration_ns;     /* LINE_EXIT, LINE_LEAF */
+    uint64_t duration_ns;     /* LINE_EXIT, LINE_LEAF: without pauses; LINE_PAUSE */
+    uint64_t paused_ns;       /* LINE_EXIT, LINE_LEAF: of pauses during the call */
     enum call_end how;        /* LINE_EXIT, LINE_LEAF */
     bool inferred;            /* likewise: as in struct walk_call */
     bool before;              /* lines of calls: as in struct walk_call */
+    bool clipped; /* LINE_ENTRY: it began before the span; LINE_EXIT, LINE_LEAF: it goes beyond */
+    bool in_call; /* LINE_PAUSE: in a blocking system call: it is part of durations */
     union {
+        enum pause_cause cause;      /* LINE_PAUSE */
         uint64_t lost;               /* LINE_LOST */
         const struct change *change; /* LINE_CHANGE */
     };

@@ -45,38 +45,59 @@ static inline uint32_t number_of(const struct stats *s, const struct walk_call *
 }
 
 static inline uint32_t begin_call(struct period *p, const struct walk_call *call) {
-    if (!p->open++)
+    if (!p->open++) {
         p->since_ns = call->start_ns;
+        p->paused_ns = call->thread_paused_ns;
+    }
     return 0;
 }
 
 /* On one stack the outermost call is the longest. On several stacks calls may overlap. */
+static inline void end_period(struct function_stats *f, struct period *p,
+                              const struct walk_call *call) {
+    p->lasting |= !call->brief;
+    if (--p->open || !p->lasting)
+        return;
+    uint64_t length = call->end_ns - p->since_ns, paused = call->thread_paused_ns - p->paused_ns;
+    paused = paused < length ? paused : length;
+    f->total_ns += length - paused;
+    f->paused_ns += paused;
+    p->lasting = false;
+}
+
+/* A call whose whole length is known. */
+static inline void add_measured(struct stats *s, struct function_stats *f,
+                                const struct walk_call *call) {
+    uint64_t duration = call->duration_ns;
+    if (f->calls - f->cut == 1)
+        f->min_ns = duration;
+    f->min_ns = duration < f->min_ns ? duration : f->min_ns;
+    f->max_ns = duration > f->max_ns ? duration : f->max_ns;
+    add_duration(s, &f->durations, duration);
+}
+
 static inline void end_call(struct stats *s, struct period *p, uint32_t number,
                             const struct walk_call *call) {
     struct function_stats *f = &s->functions[number];
-    uint64_t duration = call->end_ns - call->start_ns;
-    p->lasting |= !call->brief;
-    if (!--p->open && p->lasting) {
-        f->total_ns += call->end_ns - p->since_ns;
-        p->lasting = false;
-    }
+    end_period(f, p, call);
     if (call->brief)
         return;
     if (!f->calls && !f->before)
         ARRAY_PUSH(&s->called, number);
     f->self_ns += call->self_ns;
+    f->clipped += call->clipped;
     if (call->before) {
         f->before++;
         return;
     }
-    if (!f->calls++)
-        f->min_ns = duration;
-    f->min_ns = duration < f->min_ns ? duration : f->min_ns;
-    f->max_ns = duration > f->max_ns ? duration : f->max_ns;
+    f->calls++;
     f->unwound +=
         call->how == CALL_UNWOUND || call->how == CALL_MISSED || call->how == CALL_THREAD_ENDED;
     f->inferred += call->inferred;
-    add_duration(s, &f->durations, duration);
+    if (call->how == CALL_CUT)
+        f->cut++;
+    else
+        add_measured(s, f, call);
 }
 
 /* For groups of one stream. */
@@ -201,10 +222,10 @@ const struct function_stats *stats_of(const struct stats *s, uint32_t function) 
 
 /* The nearest rank, limited to the exact minimum and maximum. */
 uint64_t stats_percentile(const struct function_stats *f, unsigned percent) {
-    if (!f->calls)
+    uint64_t calls = f->calls - f->cut;
+    if (!calls)
         return 0;
-    uint64_t rank =
-        f->calls - f->calls / 100 * (100 - percent) - f->calls % 100 * (100 - percent) / 100;
+    uint64_t rank = calls - calls / 100 * (100 - percent) - calls % 100 * (100 - percent) / 100;
     uint64_t value = histogram_value(&f->durations, rank ? rank : 1);
     value = value < f->min_ns ? f->min_ns : value;
     return value > f->max_ns ? f->max_ns : value;

@@ -8,17 +8,21 @@
 struct function_stats {
     uint64_t calls;
     uint64_t total_ns; /* of all periods with an open call, by the thread in which the calls began;
-                          periods with brief calls only do not count */
+                          periods with brief calls only do not count, nor do pauses */
     uint64_t self_ns;
-    uint64_t min_ns, max_ns;
+    uint64_t paused_ns;         /* of pauses in those periods */
+    uint64_t min_ns, max_ns;    /* of calls that were not cut */
     uint64_t unwound, inferred; /* inferred calls are unwound calls, too */
+    uint64_t cut;               /* calls that ended in a gap: their length is not known */
+    uint64_t clipped;           /* calls that began before the span, or ended behind it */
     uint64_t before; /* calls that began untraced: they count only in total and self time */
     struct histogram durations;
-    struct period {        /* private: a time in which one thread has an open call */
-        uint64_t since_ns; /* when the first one began */
-        uint32_t open;     /* number of open calls */
-        bool lasting;      /* a call that was not brief has ended in it */
-    } period;              /* of the thread that is being read */
+    struct period {         /* private: a time in which one thread has an open call */
+        uint64_t since_ns;  /* when the first one began */
+        uint64_t paused_ns; /* the thread's pauses until then */
+        uint32_t open;      /* number of open calls */
+        bool lasting;       /* a call that was not brief has ended in it */
+    } period;               /* of the thread that is being read */
 };
 
 struct stats;
@@ -35,5 +39,6 @@ void stats_clear(struct stats *s);
 size_t stats_function_count(const struct stats *s);
 uint32_t stats_function(const struct stats *s, size_t i);
 const struct function_stats *stats_of(const struct stats *s, uint32_t function);
-/* The duration that PERCENT (1 … 100) of calls did not exceed; errs by less than 1 %. 0: none. */
+/* The duration that PERCENT (1 … 100) of the calls that were not cut did not exceed; errs by less
+ * than 1 %. 0: none. */
 uint64_t stats_percentile(const struct function_stats *f, unsigned percent);

@@ -89,16 +89,22 @@ static void on_close(void *ctx, const struct walk_call *call) {
     node->before += call->before;
     node->calls += !call->before;
     node->inferred += call->inferred && !call->before;
-    node->total_ns += call->end_ns - call->start_ns;
+    node->cut += call->how == CALL_CUT && !call->before;
+    node->clipped += call->clipped;
+    node->paused_ns += call->paused_ns;
+    node->total_ns += call->duration_ns;
     node->self_ns += call->self_ns;
 }
 
 void tree_read(struct tree *t, const struct source *source) {
     struct visitor visitor = {.ctx = t, .open = on_open, .close = on_close};
     walk_all(source, &visitor);
-    t->nodes[0].total_ns = 0;
-    for (uint32_t i = t->nodes[0].first_child; i != TREE_NONE; i = t->nodes[i].next_sibling)
-        t->nodes[0].total_ns += t->nodes[i].total_ns;
+    struct tree_node *root = &t->nodes[0];
+    root->total_ns = root->paused_ns = 0;
+    for (uint32_t i = root->first_child; i != TREE_NONE; i = t->nodes[i].next_sibling) {
+        root->total_ns += t->nodes[i].total_ns;
+        root->paused_ns += t->nodes[i].paused_ns;
+    }
 }
 
 /* ---- order ---- */
@@ -156,6 +162,9 @@ uint32_t tree_next(const struct tree *t, uint32_t node, uint32_t *depth) {
 static void sum(struct tree *t, uint32_t node, const struct tree_node *from, bool outermost) {
     t->nodes[node].calls += from->calls;
     t->nodes[node].inferred += from->inferred;
+    t->nodes[node].cut += from->cut;
+    t->nodes[node].clipped += from->clipped;
+    t->nodes[node].paused_ns += outermost ? from->paused_ns : 0;
     t->nodes[node].before += from->before;
     t->nodes[node].self_ns += from->self_ns;
     t->nodes[node].total_ns += outermost ? from->total_ns : 0;

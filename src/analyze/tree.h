@@ -11,8 +11,11 @@ struct tree_node {
     uint32_t function;
     uint32_t parent, first_child, next_sibling; /* TREE_NONE: none */
     uint64_t calls, total_ns, self_ns;
-    uint64_t inferred; /* calls whose end is inferred */
-    uint64_t before;   /* calls that began untraced: in neither `calls` nor `inferred` */
+    uint64_t paused_ns; /* of pauses in calls: in neither total nor self time */
+    uint64_t inferred;  /* calls whose end is inferred */
+    uint64_t cut;       /* calls that ended in a gap */
+    uint64_t clipped;   /* calls that began before the span, or ended behind it */
+    uint64_t before;    /* calls that began untraced: in neither `calls` nor `inferred` */
     uint32_t recent_child;
 };
 

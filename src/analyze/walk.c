@@ -1,17 +1,15 @@
-/* See walk.h. Merges the group's streams by time, and passes shown calls to the visitor. */
+/* See walk.h. Passes the shown calls of a group's streams to the visitor. */
 #include "analyze/walk.h"
 
+#include "analyze/gaps.h"
+#include "analyze/group_reader.h"
 #include "base/mem.h"
 
-/* A stream of the group. */
-struct input {
+struct walk_thread {
     uint32_t stream;
-    uint32_t thread; /* its index in the group */
-    struct trace_cursor *cursor;
-    const struct trace_item *items; /* [next … count): decoded, not yet taken */
-    size_t next, count;
-    uint64_t ticks; /* of the next item */
-    bool ended;     /* the thread has ended */
+    uint32_t gap;       /* calls that go on behind this gap are to be opened; 0: none */
+    uint64_t paused_ns; /* so far */
+    bool ended;
 };
 
 struct walk {
@@ -19,24 +17,29 @@ struct walk {
     const struct visitor *visitor;
     struct names *names;
     struct view_filter *filter;
+    struct stream_group group;
+    struct group_reader *reader;
     struct calls *calls;
-    struct input *inputs; /* all streams of the group */
-    struct input **heap;  /* streams with items left, earliest next item first */
-    uint32_t count;       /* of `heap` */
-    uint32_t input_count; /* all */
-    struct input *input;  /* the one whose items are being taken */
+    struct gaps *gaps; /* NULL: no gap so far */
+    uint32_t gap_count;
+    struct walk_thread *threads; /* by index in the group */
+    struct walk_thread *thread;  /* the present one */
     uint64_t now_ns;
+    uint64_t paused_ns; /* of all threads */
     uint64_t threshold_ns;
-    uint32_t depth; /* limit */
-    bool early;     /* the last item was before the span */
+    uint32_t depth;      /* limit */
+    uint32_t open_shown; /* number of open calls that are shown */
+    bool early;          /* the last item was before the span */
+    bool over;
 };
 
 /* Kept for each open call, in call.user. */
 union state {
     uint64_t user;
     struct {
-        uint32_t shown : 1;
-        uint32_t above : 31; /* number of shown callers */
+        uint32_t passes : 1; /* the filter and the depth show it */
+        uint32_t shown : 1;  /* and it did not begin behind the span */
+        uint32_t above : 30; /* number of callers that pass */
         uint32_t value;      /* visitor.open()'s of the call, or of its nearest shown caller */
     };
 };
@@ -44,251 +47,223 @@ _Static_assert(sizeof(union state) == sizeof(uint64_t), "is call.user");
 
 /* True if the thread of calls that begin now is shown. */
 static bool shows_thread(const struct walk *w) {
-    return w->input_count == 1 ||
+    return w->group.count == 1 ||
            view_filter_shows_thread(w->filter,
-                                    trace_reader_thread(w->source->reader, w->input->stream));
+                                    trace_reader_thread(w->source->reader, w->thread->stream));
 }
 
 static void on_open(void *ctx, struct call *call, struct call *parent) {
     struct walk *w = ctx;
+    const struct view_spec *spec = &w->filter->spec;
     union state up = {.user = parent ? parent->user : 0}, own = {0};
     if (!parent)
         up.value = WALK_NONE;
-    own.above = (up.above + up.shown) & 0x7fffffff;
+    own.above = (up.above + up.passes) & 0x3fffffff;
     own.value = up.value;
     uint32_t function = names_index(w->names, call->id);
-    own.shown = own.above < w->depth && call->depth < w->filter->recorded_depth &&
-                view_filter_shows(w->filter, function) && shows_thread(w);
+    own.passes = own.above < w->depth && call->depth < w->filter->recorded_depth &&
+                 view_filter_shows(w->filter, function) && shows_thread(w);
+    own.shown = own.passes && call->start <= spec->until_ns;
+    w->open_shown += own.shown;
     if (own.shown && w->visitor->open) {
         struct walk_call shown = {.function = function,
-                                  .stream = w->input->stream,
+                                  .stream = w->thread->stream,
                                   .depth = own.above,
                                   .stack = call->stack,
                                   .chain = call->chain,
                                   .caller_value = up.value,
                                   .start_ns = call->start,
-                                  .before = call->before};
+                                  .thread_paused_ns = w->thread->paused_ns,
+                                  .before = call->before,
+                                  .clipped = call->start < spec->since_ns};
         own.value = w->visitor->open(w->visitor->ctx, &shown);
     }
     call->user = own.user;
 }
 
-/* A call that the span cuts may have been as long as -t of the recording demands. */
-static bool is_brief(const struct walk *w, const struct call *call) {
-    const struct view_spec *spec = &w->filter->spec;
-    uint64_t duration = call->end - call->start;
-    bool is_cut = (spec->since_ns && call->start <= spec->since_ns) || call->end >= spec->until_ns;
-    if (call->before || w->early)
-        return w->early;
-    return duration < w->threshold_ns || (duration < w->filter->recorded_ns && !is_cut);
+static bool is_short(const struct walk *w, const struct call *call) {
+    uint64_t duration = call_ticks(call);
+    return !call->before && (duration < w->threshold_ns || duration < w->filter->recorded_ns);
 }
 
-static void on_close(void *ctx, struct call *call, struct call *parent) {
-    struct walk *w = ctx;
-    union state own = {.user = call->user};
-    uint64_t duration = call->end - call->start;
-    bool brief = is_brief(w, call);
-    if ((!own.shown || brief) && parent)
-        parent->child_ticks -= duration - call->child_ticks; /* now the parent's own time */
-    if (!own.shown || !w->visitor->close)
-        return;
-    union state up = {.user = parent ? parent->user : 0};
+static void pass_closed(struct walk *w, const struct call *call, const struct call *parent,
+                        bool brief) {
+    const struct view_spec *spec = &w->filter->spec;
+    union state own = {.user = call->user}, up = {.user = parent ? parent->user : 0};
     uint32_t function = names_index(w->names, call->id);
+    const struct walk_thread *began = &w->threads[call->thread];
     bool missed = call->how == CALL_MISSED;
     bool unseen = call->how == CALL_UNWOUND || call->how == CALL_THREAD_ENDED;
     bool stays = call->how == CALL_OPEN || call->how == CALL_THREAD_ENDED;
-    uint32_t stream = w->inputs[call->thread].stream;
+    uint64_t duration = call_ticks(call);
     struct walk_call shown = {.function = function,
-                              .stream = stream,
-                              .end_stream = stays ? stream : w->input->stream,
+                              .stream = began->stream,
+                              .end_stream = stays ? began->stream : w->thread->stream,
                               .depth = own.above,
                               .stack = call->stack,
                               .chain = call->chain,
                               .value = own.value,
                               .caller_value = parent ? up.value : WALK_NONE,
                               .start_ns = call->start,
+                              .thread_paused_ns = began->paused_ns,
                               .before = call->before,
+                              .clipped = call->start < spec->since_ns || call->end > spec->until_ns,
                               .end_ns = call->end,
-                              .self_ns = duration - call->child_ticks,
+                              .duration_ns = duration,
+                              .self_ns =
+                                  duration > call->child_ticks ? duration - call->child_ticks : 0,
+                              .paused_ns = call->paused,
                               .how = call->how,
                               .inferred = missed || (unseen && !names_exact(w->names, function)),
                               .brief = brief};
     w->visitor->close(w->visitor->ctx, &shown);
 }
 
-/* ---- the streams of a group, merged by time ---- */
-
-static bool before(const struct input *a, const struct input *b) {
-    return a->ticks < b->ticks || (a->ticks == b->ticks && a->stream < b->stream);
+static void on_close(void *ctx, struct call *call, struct call *parent) {
+    struct walk *w = ctx;
+    union state own = {.user = call->user};
+    bool brief = is_short(w, call);
+    uint64_t self = call_ticks(call);
+    self = self > call->child_ticks ? self - call->child_ticks : 0;
+    if ((!own.passes || brief) && parent)
+        parent->child_ticks -= self; /* now the parent's own time */
+    w->open_shown -= own.shown;
+    if (own.shown && w->visitor->close)
+        pass_closed(w, call, parent, brief || w->early);
 }
 
-static void sift_down(struct walk *w, uint32_t i) {
-    struct input *moved = w->heap[i];
-    for (uint32_t child; (child = 2 * i + 1) < w->count; i = child) {
-        if (child + 1 < w->count && before(w->heap[child + 1], w->heap[child]))
-            child++;
-        if (!before(w->heap[child], moved))
-            break;
-        w->heap[i] = w->heap[child];
-    }
-    w->heap[i] = moved;
-}
+/* ---- items ---- */
 
-/* The stream with the next item after the first one's; NULL: there is no other. */
-static const struct input *second(const struct walk *w) {
-    if (w->count < 2)
-        return NULL;
-    bool right = w->count > 2 && before(w->heap[2], w->heap[1]);
-    return w->heap[right ? 2 : 1];
-}
-
-static void use_input(struct walk *w, struct input *input) {
-    if (w->input_count > 1)
-        calls_set_thread(w->calls, input->thread);
-    w->input = input;
-}
-
-/* No block is read here: the reader knows the time of each stream's first item. */
+/* No block is read here. */
 struct walk *walk_new(const struct source *source, struct stream_group group,
                       const struct visitor *visitor) {
-    static const struct calls_ops ops = {on_open, on_close};
+    static const struct calls_ops ops = {.on_open = on_open, .on_close = on_close};
     const struct view_spec *spec = &source->filter->spec;
     struct walk *w = mem_alloc(sizeof *w);
     w->source = source;
     w->visitor = visitor;
     w->names = source->names;
     w->filter = source->filter;
+    w->group = group;
     w->threshold_ns = spec->threshold_ns;
     w->depth = spec->depth ? spec->depth : UINT32_MAX;
-    w->now_ns = spec->since_ns; /* earlier events count as happening then */
-    w->inputs = mem_alloc(group.count * sizeof *w->inputs);
-    w->heap = mem_alloc(group.count * sizeof *w->heap);
-    for (uint32_t i = 0; i < group.count; i++) {
-        const struct trace_thread *thread = trace_reader_thread(source->reader, group.streams[i]);
-        w->inputs[i] = (struct input){.stream = group.streams[i], .thread = i};
-        w->inputs[i].ticks = trace_reader_first_ticks(source->reader, group.streams[i]);
-        w->heap[i] = &w->inputs[i];
-        if (i)
-            calls_add_thread(w->calls, thread);
-        else
-            w->calls = calls_new(thread, &ops, w);
-    }
-    if (names_grow_stacks(w->names))
-        calls_expect_split_stacks(w->calls);
-    w->count = w->input_count = group.count;
-    for (uint32_t i = w->count / 2; i-- > 0;)
-        sift_down(w, i);
-    use_input(w, w->heap[0]);
+    w->early = spec->since_ns != 0;
+    w->threads = mem_alloc(group.count * sizeof *w->threads);
+    for (uint32_t i = 0; i < group.count; i++)
+        w->threads[i].stream = group.streams[i];
+    w->thread = w->threads;
+    w->reader = group_reader_new(source->reader, group);
+    w->calls = group_calls_new(source->reader, source->names, group, &ops, w);
     return w;
 }
 
-/* Ends the calls on the thread's own stack. Its other stacks may continue in other threads. */
-static void end_input(struct walk *w, struct input *input) {
-    trace_cursor_free(input->cursor);
-    input->cursor = NULL;
-    w->heap[0] = w->heap[--w->count];
-    if (!w->count)
-        return;
-    calls_finish_thread(w->calls, w->now_ns, input->ended);
-    sift_down(w, 0);
-}
-
-static bool finish(struct walk *w, uint64_t ns) {
-    bool ended = true;
-    w->now_ns = ns;
-    for (uint32_t i = 0; i < w->input_count; i++) {
-        ended &= w->inputs[i].ended;
-        trace_cursor_free(w->inputs[i].cursor);
-        w->inputs[i].cursor = NULL;
+static void take_pause(struct walk *w, const struct trace_item *item) {
+    const struct view_spec *spec = &w->filter->spec;
+    uint64_t start = trace_reader_ns(w->source->reader, item->ticks - item->sp);
+    struct walk_pause pause = {.stream = w->thread->stream,
+                               .end_ns = w->now_ns,
+                               .length_ns = w->now_ns > start ? w->now_ns - start : 0,
+                               .cause = (item->id - PAUSE_EVENT) & ~(uint32_t)PAUSE_IN_CALL,
+                               .in_call = item->id & PAUSE_IN_CALL};
+    if (!pause.in_call) {
+        calls_pause(w->calls, pause.length_ns);
+        w->thread->paused_ns += pause.length_ns;
+        w->paused_ns += pause.length_ns;
     }
-    w->count = 0;
-    calls_finish(w->calls, ns, ended);
-    return false;
+    if (w->visitor->pause && !w->early && w->now_ns <= spec->until_ns)
+        w->visitor->pause(w->visitor->ctx, &pause);
 }
 
-/* Reads more items of INPUT. False: it has ended. */
-static bool refill(struct walk *w, struct input *input) {
-    struct err err;
-    if (!input->cursor)
-        trace_cursor_open(w->source->reader, input->stream, &input->cursor, NULL);
-    ptrdiff_t count = trace_cursor_batch(input->cursor, &input->items, &err);
-    if (count < 0)
-        calls_gap(w->calls);
-    if (count < 0 && w->source->on_damage)
-        w->source->on_damage(w->source->ctx, &err);
-    input->next = 0;
-    input->count = count > 0 ? (size_t)count : 0;
-    if (count > 0)
-        input->ticks = input->items[0].ticks;
-    if (count > 0 && w->source->on_progress)
-        w->source->on_progress(w->source->ctx, (size_t)count);
-    return count != 0;
+static void take_gap(struct walk *w, const struct trace_item *item) {
+    calls_gap(w->calls, w->now_ns);
+    w->thread->gap = ++w->gap_count;
+    if (!w->gaps)
+        w->gaps = gaps_find(w->source->reader, w->names, w->group);
+    if (w->visitor->lost && !w->early && w->now_ns <= w->filter->spec.until_ns)
+        w->visitor->lost(w->visitor->ctx, w->thread->stream, w->now_ns, item->lost);
+}
+
+/* Opens the calls that go on behind the thread's latest gap. */
+static void open_behind_gap(struct walk *w) {
+    struct trace_frames frames =
+        gaps_frames(w->gaps, w->thread->gap, (uint32_t)(w->thread - w->threads));
+    w->thread->gap = 0;
+    if (frames.count)
+        calls_frames(w->calls, w->now_ns, &frames);
 }
 
 static void take_item(struct walk *w, const struct trace_item *item) {
-    if (item->kind == TRACE_EVENT) {
+    if (w->thread->gap && item->kind != TRACE_LOST)
+        open_behind_gap(w);
+    if (item->kind == TRACE_EVENT && item->event == EVENT_CONTROL && is_pause_event(item->id))
+        take_pause(w, item);
+    else if (item->kind == TRACE_EVENT)
         calls_event(w->calls, w->now_ns, item->id, item->event, item->sp);
-    } else if (item->kind == TRACE_FRAMES) {
+    else if (item->kind == TRACE_FRAMES)
         calls_frames(w->calls, w->now_ns, item->frames);
-    } else if (item->kind == TRACE_THREAD_END) {
-        w->input->ended = true;
-    } else {
-        if (w->visitor->lost && !w->early)
-            w->visitor->lost(w->visitor->ctx, w->input->stream, w->now_ns, item->lost);
-    }
+    else if (item->kind == TRACE_THREAD_END)
+        w->thread->ended = true;
+    else
+        take_gap(w, item);
 }
 
-/* Takes INPUT's items up to time UNTIL. False: the span is over. */
-static bool take_items(struct walk *w, struct input *input, uint64_t until) {
+static bool finish(struct walk *w) {
+    bool ended = true;
+    for (uint32_t i = 0; i < w->group.count; i++)
+        ended &= w->threads[i].ended;
+    w->over = true;
+    calls_finish(w->calls, w->now_ns, ended);
+    return false;
+}
+
+/* False: the span is over, and so are all calls in it. */
+static bool take_run(struct walk *w, const struct item_run *run) {
     const struct view_spec *spec = &w->filter->spec;
-    const struct trace_item *item = input->items + input->next, *end = input->items + input->count;
-    for (; item < end && item->ticks <= until; item++) {
+    for (const struct trace_item *item = run->items; item < run->items + run->count; item++) {
         uint64_t ns = trace_reader_ns(w->source->reader, item->ticks);
-        if (ns > spec->until_ns) {
-            w->early = false; /* open calls have lasted for the whole span */
-            return finish(w, spec->until_ns);
-        }
         w->early = ns < spec->since_ns;
         w->now_ns = ns > w->now_ns ? ns : w->now_ns; /* a damaged file may step back */
+        if (ns > spec->until_ns && !w->open_shown)
+            return finish(w);
         take_item(w, item);
     }
-    input->next = (size_t)(item - input->items);
-    if (item < end)
-        input->ticks = item->ticks;
     return true;
 }
 
 bool walk_step(struct walk *w) {
-    if (!w->count)
+    struct item_run run;
+    struct err err;
+    int rc = w->over ? 0 : group_reader_next(w->reader, &run, &err);
+    if (w->over)
         return false;
-    struct input *input = w->heap[0];
-    if (input != w->input)
-        use_input(w, input);
-    if (input->next == input->count) {
-        if (!refill(w, input)) {
-            end_input(w, input);
-            return w->count || finish(w, w->now_ns);
-        }
+    if (!rc)
+        return finish(w);
+    if (rc < 0) {
+        if (w->source->on_damage)
+            w->source->on_damage(w->source->ctx, &err);
+        return true;
     }
-    const struct input *other = second(w);
-    if (!take_items(w, input, other ? other->ticks : UINT64_MAX))
-        return false;
-    if (other)
-        sift_down(w, 0);
-    return true;
+    if (w->group.count > 1)
+        calls_set_thread(w->calls, run.thread);
+    w->thread = &w->threads[run.thread];
+    if (w->source->on_progress && run.count)
+        w->source->on_progress(w->source->ctx, run.count);
+    if (run.ended && w->group.count > 1) /* its other stacks may go on in other threads */
+        calls_finish_thread(w->calls, w->now_ns, w->thread->ended);
+    return take_run(w, &run);
 }
 
 uint64_t walk_now_ns(const struct walk *w) { return w->now_ns; }
+uint64_t walk_paused_ns(const struct walk *w) { return w->paused_ns; }
 bool walk_is_early(const struct walk *w) { return w->early; }
 
 void walk_free(struct walk *w) {
     if (!w)
         return;
-    for (uint32_t i = 0; i < w->input_count; i++)
-        trace_cursor_free(w->inputs[i].cursor);
+    group_reader_free(w->reader);
+    gaps_free(w->gaps);
     calls_free(w->calls);
-    free(w->inputs);
-    free(w->heap);
+    free(w->threads);
     free(w);
 }
 

@@ -28,13 +28,25 @@ struct walk_call {
     uint32_t value;        /* result of visitor.open() for it */
     uint32_t caller_value; /* the same of its nearest shown caller; WALK_NONE: none */
     uint64_t start_ns;
-    bool before; /* it began earlier, untraced: its length is unknown, no threshold applies */
+    uint64_t thread_paused_ns; /* pauses so far of the thread in which it began */
+    bool before;  /* it began earlier, untraced: its length is unknown, no threshold applies */
+    bool clipped; /* it began before the shown span, or (set on closing) ended behind it */
     /* Set on closing: */
-    uint32_t end_stream;      /* where it ended: a stack may continue in another thread */
-    uint64_t end_ns, self_ns; /* self_ns: without its shown callees */
+    uint32_t end_stream; /* where it ended: a stack may continue in another thread */
+    uint64_t end_ns;
+    uint64_t duration_ns; /* without pauses */
+    uint64_t self_ns;     /* the same without its shown callees */
+    uint64_t paused_ns;
     enum call_end how;
     bool inferred; /* it counts as unwound, but may have left by an exit that is not patched */
     bool brief;    /* below the threshold, or over before the span: hide it and its callees */
+};
+
+struct walk_pause { /* a thread stood still because of the recorder */
+    uint32_t stream;
+    uint64_t end_ns, length_ns;
+    enum pause_cause cause;
+    bool in_call; /* in a blocking system call: it is part of durations */
 };
 
 /* Each member may be NULL. Each opened call is closed, at the latest at the end of the group. */
@@ -43,16 +55,20 @@ struct visitor {
     uint32_t (*open)(void *ctx, const struct walk_call *call);
     void (*close)(void *ctx, const struct walk_call *call);
     void (*lost)(void *ctx, uint32_t stream, uint64_t ns, uint64_t count);
+    void (*pause)(void *ctx, const struct walk_pause *pause);
 };
 
 struct walk;
 /* SOURCE and VISITOR are borrowed. */
 struct walk *walk_new(const struct source *source, struct stream_group group,
                       const struct visitor *visitor);
-/* Reads on, at most some hundred events. False: the group has ended; all calls are closed. */
+/* Reads on, at most some hundred events. False: the group has ended, or the span has and so have
+ * all calls in it; all calls are closed. */
 bool walk_step(struct walk *w);
 /* The time of the event that was read last. */
 uint64_t walk_now_ns(const struct walk *w);
+/* Pauses so far, of all threads of the group. */
+uint64_t walk_paused_ns(const struct walk *w);
 /* True if that is before the shown span: open calls may still turn out brief. */
 bool walk_is_early(const struct walk *w);
 void walk_free(struct walk *w);

@@ -48,6 +48,15 @@ char *changed_members(const struct change *c) {
                       c->record->removed, filter);
 }
 
+const char *pause_cause(enum pause_cause cause) {
+    static const char *const names[PAUSE_CAUSES] = {[PAUSE_START] = "start",
+                                                    [PAUSE_DLOPEN] = "dlopen",
+                                                    [PAUSE_FILTER] = "filter",
+                                                    [PAUSE_SNAPSHOT] = "snapshot",
+                                                    [PAUSE_RING] = "ring"};
+    return names[cause];
+}
+
 void changed_print_end(const struct view *view) {
     const struct source *s = &view->source;
     struct changes c;

@@ -11,5 +11,8 @@ const char *changed_kind(const struct change *change);
 /* The other members in JSON, each after a comma; to be freed. */
 char *changed_members(const struct change *change);
 
+/* Why a thread stood still: a word, also in JSON. */
+const char *pause_cause(enum pause_cause cause);
+
 /* Prints to standard output if pauses or filters have left calls out of the figures. */
 void changed_print_end(const struct view *view);

@@ -52,25 +52,34 @@ static void begin_event(struct chrome *c, char phase, uint32_t stream, uint64_t 
 static const char *end_of(const struct walk_call *call) {
     static const char *const ends[] = {
         [CALL_RETURNED] = NULL,    [CALL_TAIL] = "tail call",    [CALL_UNWOUND] = "unwound",
-        [CALL_MISSED] = "unwound", [CALL_THREAD_ENDED] = "open", [CALL_OPEN] = "open"};
+        [CALL_MISSED] = "unwound", [CALL_THREAD_ENDED] = "open", [CALL_OPEN] = "open",
+        [CALL_CUT] = "cut"};
     return call->inferred ? "inferred" : ends[call->how];
 }
 
+/* Times of day are not shifted: "dur" contains pauses, which "paused_ns" tells. */
 static void end_event(struct chrome *c, const struct walk_call *call) {
-    const char *end = end_of(call);
+    const char *end = end_of(call), *separator = ",\"args\":{";
     out_spelled(c->out, &c->speller, call->function);
-    if (call->before || end)
-        out_words(c->out, ",\"args\":{");
-    if (call->before)
+    if (call->before) {
+        out_text(c->out, separator, strlen(separator));
         out_words(c->out, "\"before\":true");
-    if (call->before && end)
-        out_char(c->out, ',');
+        separator = ",";
+    }
+    if (call->paused_ns) {
+        out_text(c->out, separator, strlen(separator));
+        out_words(c->out, "\"paused_ns\":");
+        out_number(c->out, call->paused_ns);
+        separator = ",";
+    }
     if (end) {
+        out_text(c->out, separator, strlen(separator));
         out_words(c->out, "\"end\":\"");
         out_text(c->out, end, strlen(end));
         out_char(c->out, '"');
+        separator = ",";
     }
-    if (call->before || end)
+    if (*separator == ',' && !separator[1])
         out_char(c->out, '}');
     out_char(c->out, '}');
 }
@@ -114,7 +123,23 @@ static void on_lost(void *ctx, uint32_t stream, uint64_t ns, uint64_t count) {
         out_words(c->out, " events lost\"}");
 }
 
-/* Pauses are spans on a track of their process. Changes without a pid concern all processes. */
+/* A thread stood still because of the recorder: a span of its own, as calls do not nest with it. */
+static void on_pause(void *ctx, const struct walk_pause *pause) {
+    struct chrome *c = ctx;
+    const char *cause = pause_cause(pause->cause);
+    uint64_t times[] = {pause->end_ns - pause->length_ns, pause->end_ns};
+    for (int i = 0; i < 2; i++) {
+        begin_event(c, i ? 'e' : 'b', pause->stream, times[i]);
+        out_words(c->out, ",\"id\":\"pause.");
+        out_number(c->out, pause->stream);
+        out_words(c->out, "\",\"cat\":\"spoor\",\"name\":\"spoor: ");
+        out_text(c->out, cause, strlen(cause));
+        out_words(c->out, "\"}");
+    }
+}
+
+/* Pauses of the recording are spans on a track of their process. Changes without a pid concern all
+ * processes. */
 static void write_change(struct out *out, char phase, uint64_t ns, const struct change *change) {
     AUTO_FREE char *text = changed_text(change), *name = json_string(text);
     AUTO_FREE char *head = mem_printf(",\n{\"ph\":\"%c\",\"pid\":%u,\"tid\":%u,\"ts\":", phase,
@@ -178,7 +203,7 @@ static void write_names(const struct trace_reader *reader, struct out *out) {
 
 void export_chrome(const struct view *view, struct out *out) {
     struct chrome c = {.view = view, .out = out};
-    struct visitor visitor = {.ctx = &c, .close = on_close, .lost = on_lost};
+    struct visitor visitor = {.ctx = &c, .close = on_close, .lost = on_lost, .pause = on_pause};
     speller_init(&c.speller, view->source.names, compose);
     out_words(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     write_names(view->source.reader, out);

@@ -32,9 +32,13 @@ static char *compose(struct names *names, uint32_t function) {
 }
 
 static void on_close(void *ctx, const struct walk_call *call) {
-    static const char ends[][10] = {
-        [CALL_RETURNED] = ",returned", [CALL_TAIL] = ",tail",         [CALL_UNWOUND] = ",unwound",
-        [CALL_MISSED] = ",unwound",    [CALL_THREAD_ENDED] = ",open", [CALL_OPEN] = ",open"};
+    static const char ends[][10] = {[CALL_RETURNED] = ",returned",
+                                    [CALL_TAIL] = ",tail",
+                                    [CALL_UNWOUND] = ",unwound",
+                                    [CALL_MISSED] = ",unwound",
+                                    [CALL_THREAD_ENDED] = ",open",
+                                    [CALL_OPEN] = ",open",
+                                    [CALL_CUT] = ",cut"};
     struct csv *c = ctx;
     const char *end = call->inferred ? ",inferred" : ends[call->how];
     if (call->brief)
@@ -42,7 +46,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
     const struct trace_thread *thread = trace_reader_thread(c->view->source.reader, call->stream);
     out_number(c->out, call->start_ns);
     out_char(c->out, ',');
-    out_number(c->out, call->end_ns - call->start_ns);
+    out_number(c->out, call->duration_ns);
     out_char(c->out, ',');
     out_number(c->out, thread->pid);
     out_char(c->out, ',');
@@ -51,14 +55,17 @@ static void on_close(void *ctx, const struct walk_call *call) {
     out_number(c->out, call->depth);
     out_spelled(c->out, &c->speller, call->function);
     out_text(c->out, end, strlen(end));
-    out_text(c->out, call->before ? ",1\n" : ",0\n", 3);
+    out_text(c->out, call->before ? ",1," : ",0,", 3);
+    out_number(c->out, call->paused_ns);
+    out_text(c->out, call->clipped ? ",1\n" : ",0\n", 3);
 }
 
 void export_csv(const struct view *view, struct out *out) {
     struct csv csv = {.view = view, .out = out};
     struct visitor visitor = {.ctx = &csv, .close = on_close};
     speller_init(&csv.speller, view->source.names, compose);
-    out_words(out, "start_ns,duration_ns,pid,tid,depth,function,module,how,before\n");
+    out_words(out,
+              "start_ns,duration_ns,pid,tid,depth,function,module,how,before,paused_ns,clipped\n");
     export_walk(view, &visitor, NULL, out);
     speller_done(&csv.speller);
 }

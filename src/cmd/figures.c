@@ -80,9 +80,25 @@ void text_print_cut(FILE *out, const char *text, unsigned width) {
     fputs(mark, out);
 }
 
-void figure_print_before(uint64_t calls) {
-    if (calls)
-        printf("%s: %ju call%s open before tracing began: in TOTAL and SELF from there on, not in "
-               "CALLS\n",
-               FIGURE_BEFORE, calls, calls == 1 ? " was" : "s were");
+void figure_marks(char text[FIGURE_MARKS_ROOM], const struct figure_marks *m) {
+    snprintf(text, FIGURE_MARKS_ROOM, "%s%s%s%s", m->before ? FIGURE_BEFORE " " : "",
+             m->clipped ? FIGURE_CLIPPED " " : "", m->cut ? FIGURE_CUT " " : "",
+             m->inferred ? FIGURE_INFERRED " " : "");
+}
+
+void figure_print_marks(const struct figure_marks *m) {
+    const char *s = m->inferred == 1 ? "" : "s";
+    if (m->inferred)
+        printf("%s: the ends of %ju call%s are inferred\n", FIGURE_INFERRED, m->inferred, s);
+    if (m->before)
+        printf("%s: %ju call%s open before tracing began, or before events were lost: in TOTAL and "
+               "SELF from there on, not in CALLS\n",
+               FIGURE_BEFORE, m->before, m->before == 1 ? " was" : "s were");
+    if (m->cut)
+        printf("%s: events were lost during %ju call%s: TOTAL and SELF count up to there; MIN, MAX "
+               "and percentiles leave them out\n",
+               FIGURE_CUT, m->cut, m->cut == 1 ? "" : "s");
+    if (m->clipped)
+        printf("%s: %ju call%s before --since or ended after --until: their whole times count\n",
+               FIGURE_CLIPPED, m->clipped, m->clipped == 1 ? " began" : "s began");
 }

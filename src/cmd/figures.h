@@ -17,8 +17,19 @@ void figure_share(char text[FIGURE_ROOM], uint64_t part, uint64_t whole);
 #define FIGURE_INFERRED "≈"
 /* The mark of calls that were open when their tracing began. */
 #define FIGURE_BEFORE "«"
-/* Prints a line to standard output that explains FIGURE_BEFORE, unless CALLS is 0. */
-void figure_print_before(uint64_t calls);
+/* The mark of calls that ended in a gap (lost events). */
+#define FIGURE_CUT "¦"
+/* The mark of calls that began before the shown span, or ended behind it. */
+#define FIGURE_CLIPPED "↔"
+
+struct figure_marks { /* how many calls have each mark */
+    uint64_t inferred, before, cut, clipped;
+};
+/* Writes the marks of a row with these calls: each with a space behind it. */
+enum { FIGURE_MARKS_ROOM = 24 };
+void figure_marks(char text[FIGURE_MARKS_ROOM], const struct figure_marks *marks);
+/* Prints a line to standard output for each mark that is used. */
+void figure_print_marks(const struct figure_marks *marks);
 /* The number of bytes of TEXT minus its columns, for field widths of printf. */
 int figure_extra_bytes(const char *text);
 

@@ -34,8 +34,9 @@ static void json_head(const struct graph *g, const struct tree *t, uint32_t node
     printf("{\"name\": ");
     json_print_string(stdout, node_name(g, t, node));
     printf(", \"calls\": %ju, \"total_ns\": %ju, \"self_ns\": %ju, \"inferred\": %ju, "
-           "\"before\": %ju",
-           n->calls, n->total_ns, n->self_ns, n->inferred, n->before);
+           "\"before\": %ju, \"cut\": %ju, \"clipped\": %ju, \"paused_ns\": %ju",
+           n->calls, n->total_ns, n->self_ns, n->inferred, n->before, n->cut, n->clipped,
+           n->paused_ns);
 }
 
 /* The nodes under the root, each with its children. */
@@ -74,10 +75,9 @@ static void print_node(const struct graph *g, const struct tree *t, uint32_t nod
     used += printf("%*s", (int)(depth < MOST_INDENTED ? depth : MOST_INDENTED) * 2, "");
     if (depth > MOST_INDENTED)
         used += printf("[%u] ", depth);
-    if (n->before)
-        used += printf(FIGURE_BEFORE " ") - figure_extra_bytes(FIGURE_BEFORE);
-    if (n->inferred)
-        used += printf(FIGURE_INFERRED " ") - figure_extra_bytes(FIGURE_INFERRED);
+    char marks[FIGURE_MARKS_ROOM];
+    figure_marks(marks, &(struct figure_marks){n->inferred, n->before, n->cut, n->clipped});
+    used += printf("%s", marks) - figure_extra_bytes(marks);
     unsigned left = g->term.width > (unsigned)used ? g->term.width - (unsigned)used : 0;
     text_print_cut(stdout, node_name(g, t, node), left);
     printf("\n");
@@ -92,29 +92,30 @@ static void print_tree(const struct graph *g, const struct tree *t, const char *
 
 static void print_end(const struct graph *g) {
     const char *losses = view_losses(&g->view);
-    uint64_t calls = 0, inferred = 0, before = 0;
+    uint64_t calls = 0;
+    struct figure_marks marks = {0};
     for (uint32_t i = 1; i < g->tree.count; i++) {
-        calls += g->tree.nodes[i].calls;
-        inferred += g->tree.nodes[i].inferred;
-        before += g->tree.nodes[i].before;
+        const struct tree_node *n = &g->tree.nodes[i];
+        calls += n->calls;
+        marks.inferred += n->inferred;
+        marks.before += n->before;
+        marks.cut += n->cut;
+        marks.clipped += n->clipped;
     }
     printf("\n%u path%s, %ju call%s; %s\n", g->tree.count - 1, g->tree.count == 2 ? "" : "s", calls,
            calls == 1 ? "" : "s", losses ? losses : "no events lost");
-    if (inferred)
-        printf("%s: the ends of %ju call%s are inferred\n", FIGURE_INFERRED, inferred,
-               inferred == 1 ? "" : "s");
-    figure_print_before(before);
+    figure_print_marks(&marks);
     changed_print_end(&g->view);
 }
 
 /* ---- both ---- */
 
-/* Ends the root, with the time of pauses. */
+/* Ends the root, with the time during which the recording was paused. */
 static void json_end(const struct graph *g) {
     struct changes changes;
     changes_read(g->view.source.reader, &changes);
     changes_show(&changes, g->view.source.filter, g->view.source.reader);
-    printf(",\n\"paused_ns\": %ju}\n", changes_paused_ns(&changes));
+    printf(",\n\"recording_paused_ns\": %ju}\n", changes_paused_ns(&changes));
     changes_done(&changes);
 }
 

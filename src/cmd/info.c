@@ -129,6 +129,43 @@ static uint64_t count_before(const struct trace_reader *r, size_t *ret_threads) 
     return sum;
 }
 
+/* Pauses of all threads. An incomplete trace has no sums: its events are read. */
+static struct trace_pauses pauses_of(struct trace_reader *r) {
+    struct trace_pauses sum = {0};
+    if (trace_reader_end(r))
+        return trace_reader_end(r)->pauses;
+    for (uint32_t i = 0; i < trace_reader_stream_count(r); i++) {
+        struct trace_cursor *cursor;
+        struct trace_item item;
+        if (trace_cursor_open(r, i, &cursor, NULL) < 0)
+            continue;
+        for (int rc; (rc = trace_cursor_next(cursor, &item, NULL)) != 0;)
+            if (rc > 0 && item.kind == TRACE_EVENT && item.event == EVENT_CONTROL &&
+                is_pause_event(item.id))
+                trace_pauses_add(&sum, item.id, item.sp);
+        trace_cursor_free(cursor);
+    }
+    return sum;
+}
+
+static uint64_t length_ns(const struct trace_reader *r, uint64_t ticks) {
+    return trace_reader_ns(r, trace_reader_ticks(r, 0) + ticks);
+}
+
+static uint64_t total_ns(const struct trace_reader *r, const struct trace_pauses *p) {
+    uint64_t sum = 0;
+    for (int i = 0; i < PAUSE_CAUSES; i++)
+        sum += length_ns(r, p->ticks[i]);
+    return sum;
+}
+
+static void json_pauses(const struct trace_reader *r, const struct trace_pauses *p) {
+    printf("\"pauses\": {\"count\": %ju, \"total_ns\": %ju, \"by\": {", p->count, total_ns(r, p));
+    for (int i = 0; i < PAUSE_CAUSES; i++)
+        printf("%s\"%s\": %ju", i ? ", " : "", pause_cause(i), length_ns(r, p->ticks[i]));
+    printf("}},\n");
+}
+
 /* Recorded callers. "missed" is null if the recording did not end: the number is not known. */
 static void json_callers(const struct trace_reader *r) {
     const struct trace_end *end = trace_reader_end(r);
@@ -168,7 +205,7 @@ static void json_tasks(const struct trace_reader *r) {
 }
 
 static void print_json(const struct trace_reader *r, const struct functions *f,
-                       const struct changes *c) {
+                       const struct changes *c, const struct trace_pauses *pauses) {
     const struct trace_session *s = trace_reader_session(r);
     const struct trace_end *end = trace_reader_end(r);
     struct trace_counts counts = trace_reader_counts(r);
@@ -199,6 +236,7 @@ static void print_json(const struct trace_reader *r, const struct functions *f,
     json_callers(r);
     printf("\"limits\": {\"depth\": %u, \"threshold_ns\": %ju},\n", s->depth, s->threshold_ns);
     printf("\"bytes\": %ju,\n", trace_reader_file_bytes(r));
+    json_pauses(r, pauses);
     json_changes(c);
     json_modules(r);
     json_tasks(r);
@@ -375,6 +413,24 @@ static void print_paused(const struct trace_reader *r, const struct changes *c) 
            time, share);
 }
 
+/* What spoor itself has cost the threads. */
+static void print_pauses(const struct trace_reader *r, const struct trace_pauses *p) {
+    char time[FIGURE_ROOM];
+    const char *separator = ": ";
+    if (!p->count)
+        return;
+    figure_time(time, total_ns(r, p));
+    printf("%-11s%ju of threads, because spoor worked, %s in all", "pauses", p->count, time);
+    for (int i = 0; i < PAUSE_CAUSES; i++) {
+        if (!p->ticks[i])
+            continue;
+        figure_time(time, length_ns(r, p->ticks[i]));
+        printf("%s%s %s", separator, pause_cause(i), time);
+        separator = ", ";
+    }
+    printf("\n");
+}
+
 static void print_changes(const struct changes *c) {
     if (!c->list.count)
         return;
@@ -390,9 +446,10 @@ static void print_changes(const struct changes *c) {
 }
 
 static void print_text(const struct trace_reader *r, const struct functions *f,
-                       const struct changes *c) {
+                       const struct changes *c, const struct trace_pauses *pauses) {
     print_recording(r);
     print_paused(r, c);
+    print_pauses(r, pauses);
     print_events(r);
     print_functions(f);
     print_modules(r);
@@ -414,11 +471,12 @@ int cmd_info(struct options *options, int argc, char **argv) {
     struct functions functions = sum_functions(r);
     struct changes changes;
     changes_read(r, &changes);
+    struct trace_pauses pauses = pauses_of(r);
     pager_start(&term, &options->view);
     if (options->view.json)
-        print_json(r, &functions, &changes);
+        print_json(r, &functions, &changes, &pauses);
     else
-        print_text(r, &functions, &changes);
+        print_text(r, &functions, &changes, &pauses);
     pager_finish();
     ARRAY_FREE(&functions.refused);
     changes_done(&changes);

@@ -31,6 +31,8 @@ enum report_column {
     REPORT_P50,
     REPORT_P99,
     REPORT_UNWOUND,
+    REPORT_CUT,
+    REPORT_PAUSED,
     REPORT_SHARE,
     REPORT_FUNCTION,
     REPORT_MODULE,

@@ -25,20 +25,39 @@ static void write_begin(struct out *out, const struct trace_reader *reader,
     out_number(out, line->depth);
 }
 
-static void write_before(struct out *out, const struct line *line) {
+static void write_marks(struct out *out, const struct line *line) {
     if (line->before)
         out_words(out, ",\"before\":true");
+    if (line->clipped)
+        out_words(out, ",\"clipped\":true");
+}
+
+static void write_pause(struct out *out, const struct line *line) {
+    const char *cause = pause_cause(line->cause);
+    out_words(out, ",\"kind\":\"pause\",\"function\":null,\"module\":null,\"paused_ns\":");
+    out_number(out, line->duration_ns);
+    out_words(out, ",\"cause\":\"");
+    out_text(out, cause, strlen(cause));
+    out_char(out, '"');
+    if (line->in_call)
+        out_words(out, ",\"in_call\":true");
 }
 
 static void write_exit(struct out *out, const struct trace_reader *reader, struct speller *speller,
                        const struct line *line) {
     if (line->how == CALL_UNWOUND || line->how == CALL_MISSED || line->how == CALL_THREAD_ENDED)
         out_words(out, ",\"kind\":\"unwound");
+    else if (line->how == CALL_CUT)
+        out_words(out, ",\"kind\":\"cut");
     else
         out_words(out, ",\"kind\":\"exit");
     out_spelled(out, speller, line->function);
     out_words(out, ",\"duration_ns\":");
     out_number(out, line->duration_ns);
+    if (line->paused_ns) {
+        out_words(out, ",\"paused_ns\":");
+        out_number(out, line->paused_ns);
+    }
     if (line->began != line->stream) {
         out_words(out, ",\"began_tid\":");
         out_number(out, trace_reader_thread(reader, line->began)->tid);
@@ -49,7 +68,7 @@ static void write_exit(struct out *out, const struct trace_reader *reader, struc
         out_words(out, ",\"inferred\":true");
     else if (line->how == CALL_THREAD_ENDED)
         out_words(out, ",\"open\":true");
-    write_before(out, line);
+    write_marks(out, line);
 }
 
 static void write_change(struct out *out, const struct change *change) {
@@ -68,7 +87,7 @@ static void write_change(struct out *out, const struct change *change) {
 
 /* PLACES names the callers; NULL: callers are not written. */
 static void write_entry(struct out *out, struct places *places, const struct line *line) {
-    write_before(out, line);
+    write_marks(out, line);
     if (!places)
         return;
     AUTO_FREE char *callers = callers_json(places, line->chain, true);
@@ -83,6 +102,8 @@ static void write_line(struct out *out, const struct trace_reader *reader, struc
         write_entry(out, places, line);
     } else if (line->kind == LINE_EXIT) {
         write_exit(out, reader, speller, line);
+    } else if (line->kind == LINE_PAUSE) {
+        write_pause(out, line);
     } else {
         out_words(out, ",\"kind\":\"lost\",\"function\":null,\"module\":null,\"count\":");
         out_number(out, line->lost);

@@ -146,7 +146,7 @@ static uint32_t tid_of(const struct text_view *t, const struct line *line) {
 /* Writes all columns before the function. */
 static void write_margin(const struct text_view *t, const struct line *line) {
     struct out *out = t->out;
-    bool ended = line->kind == LINE_EXIT || line->kind == LINE_LEAF;
+    bool timed = line->kind == LINE_PAUSE || line->kind == LINE_EXIT || line->kind == LINE_LEAF;
     uint32_t tid = tid_of(t, line);
     if (t->look->time) {
         out_padded(out, line->ns / 1000000000, TIME_COLUMNS - 11, ' ');
@@ -154,7 +154,7 @@ static void write_margin(const struct text_view *t, const struct line *line) {
         out_padded(out, line->ns % 1000000000, 9, '0');
         out_char(out, ' ');
     }
-    if (ended && line->how != CALL_OPEN)
+    if (timed && line->how != CALL_OPEN)
         write_duration(t, line->duration_ns);
     else
         out_spaces(out, DURATION_COLUMNS);
@@ -169,17 +169,20 @@ static void write_margin(const struct text_view *t, const struct line *line) {
 
 /* ---- lines ---- */
 
-enum { NOTE_ROOM = 48 };
+enum { NOTE_ROOM = 80 };
 
 /* What is unusual about a call; "": nothing. */
 static void note_of(const struct line *line, char note[NOTE_ROOM]) {
     static const char *const ends[] = {
-        [CALL_RETURNED] = "",      [CALL_TAIL] = "tail call",    [CALL_UNWOUND] = "unwound",
-        [CALL_MISSED] = "unwound", [CALL_THREAD_ENDED] = "open", [CALL_OPEN] = "open"};
+        [CALL_RETURNED] = "",          [CALL_TAIL] = "tail call",    [CALL_UNWOUND] = "unwound",
+        [CALL_MISSED] = "unwound",     [CALL_THREAD_ENDED] = "open", [CALL_OPEN] = "open",
+        [CALL_CUT] = FIGURE_CUT " cut"};
     bool ended = line->kind != LINE_ENTRY;
     const char *end = !ended ? "" : line->inferred ? FIGURE_INFERRED " inferred" : ends[line->how];
-    snprintf(note, NOTE_ROOM, "%s%s%s", line->before ? FIGURE_BEFORE " before" : "",
-             line->before && *end ? ", " : "", end);
+    const char *clipped = line->clipped ? FIGURE_CLIPPED " beyond the span" : "";
+    snprintf(note, NOTE_ROOM, "%s%s%s%s%s", line->before ? FIGURE_BEFORE " before" : "",
+             line->before && (*end || *clipped) ? ", " : "", end, *end && *clipped ? ", " : "",
+             clipped);
 }
 
 static size_t columns_of(const char *text) {
@@ -242,6 +245,17 @@ static void write_lost(const struct text_view *t, const struct line *line) {
     out_char(t->out, '\n');
 }
 
+static void write_pause(const struct text_view *t, const struct line *line) {
+    begin_color(t, YELLOW);
+    out_words(t->out, "/* paused: ");
+    write_words(t->out, pause_cause(line->cause));
+    if (line->in_call)
+        out_words(t->out, ", in a system call");
+    out_words(t->out, " */");
+    end_color(t);
+    out_char(t->out, '\n');
+}
+
 static void write_change(const struct text_view *t, const struct line *line) {
     AUTO_FREE char *text = changed_text(line->change);
     begin_color(t, YELLOW);
@@ -262,12 +276,9 @@ static void write_callers(const struct text_view *t, const struct line *line) {
 }
 
 static void write_line(const struct text_view *t, const struct line *line) {
-    static void (*const writers[])(const struct text_view *,
-                                   const struct line *) = {[LINE_ENTRY] = write_open,
-                                                           [LINE_EXIT] = write_close,
-                                                           [LINE_LEAF] = write_leaf,
-                                                           [LINE_LOST] = write_lost,
-                                                           [LINE_CHANGE] = write_change};
+    static void (*const writers[])(const struct text_view *, const struct line *) = {
+        [LINE_ENTRY] = write_open, [LINE_EXIT] = write_close,  [LINE_LEAF] = write_leaf,
+        [LINE_LOST] = write_lost,  [LINE_PAUSE] = write_pause, [LINE_CHANGE] = write_change};
     write_margin(t, line);
     writers[line->kind](t, line);
     if (t->places && (line->kind == LINE_ENTRY || line->kind == LINE_LEAF) && line->chain)

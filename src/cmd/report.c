@@ -22,8 +22,8 @@ struct row {
     uint32_t stream;           /* 0 without --by-thread */
     uint64_t module_self;      /* of all rows of the thread and module; 0 without --by-module */
     uint64_t numbers[NUMBERS]; /* by column; times in ns; REPORT_SHARE: as REPORT_SELF */
-    uint64_t inferred;         /* calls whose end is inferred */
-    uint64_t before;           /* calls that were open when their tracing began */
+    uint64_t paused_ns;        /* of pauses in the periods that REPORT_TOTAL sums up */
+    struct figure_marks marks;
 };
 
 struct report_table {
@@ -31,11 +31,12 @@ struct report_table {
     struct view view;
     struct term term;
     ARRAY(struct row) rows;
-    uint64_t calls, self, inferred, before; /* of all rows */
-    uint8_t *called;                        /* by function: 1 if it has a row */
-    uint32_t functions;                     /* number of functions that have rows */
-    struct caller_groups *groups;           /* with --stack, else NULL */
-    struct places *places;                  /* with --stack, else NULL */
+    uint64_t calls, self;         /* of all rows */
+    struct figure_marks marks;    /* of all rows */
+    uint8_t *called;              /* by function: 1 if it has a row */
+    uint32_t functions;           /* number of functions that have rows */
+    struct caller_groups *groups; /* with --stack, else NULL */
+    struct places *places;        /* with --stack, else NULL */
 };
 
 static const struct {
@@ -47,6 +48,7 @@ static const struct {
     [REPORT_SELF] = {"SELF", 8, true},      [REPORT_MIN] = {"MIN", 8, true},
     [REPORT_MAX] = {"MAX", 8, true},        [REPORT_P50] = {"P50", 8, true},
     [REPORT_P99] = {"P99", 8, true},        [REPORT_UNWOUND] = {"UNWOUND", 9, false},
+    [REPORT_CUT] = {"CUT", 6, false},       [REPORT_PAUSED] = {"PAUSED", 8, true},
     [REPORT_SHARE] = {"SHARE", 8, false},   [REPORT_FUNCTION] = {"FUNCTION", 0, false},
     [REPORT_MODULE] = {"MODULE", 0, false}, [REPORT_TIER] = {"TIER", 0, false},
 };
@@ -54,6 +56,10 @@ static const struct {
 static const unsigned char default_columns[] = {REPORT_CALLS, REPORT_TOTAL,   REPORT_SELF,
                                                 REPORT_MIN,   REPORT_MAX,     REPORT_P50,
                                                 REPORT_P99,   REPORT_FUNCTION};
+/* The default if calls were cut. */
+static const unsigned char columns_with_cut[] = {REPORT_CALLS, REPORT_CUT, REPORT_TOTAL,
+                                                 REPORT_SELF,  REPORT_MIN, REPORT_MAX,
+                                                 REPORT_P50,   REPORT_P99, REPORT_FUNCTION};
 
 /* ---- rows ---- */
 
@@ -69,8 +75,8 @@ static void add_row(struct report_table *r, const struct stats *stats, uint32_t 
                       .module = names_module(r->view.source.names, function),
                       .chain = group.chain,
                       .stream = stream,
-                      .inferred = f->inferred,
-                      .before = f->before,
+                      .paused_ns = f->paused_ns,
+                      .marks = {f->inferred, f->before, f->cut, f->clipped},
                       .numbers = {[REPORT_CALLS] = f->calls,
                                   [REPORT_TOTAL] = f->total_ns,
                                   [REPORT_SELF] = f->self_ns,
@@ -79,14 +85,18 @@ static void add_row(struct report_table *r, const struct stats *stats, uint32_t 
                                   [REPORT_P50] = stats_percentile(f, 50),
                                   [REPORT_P99] = stats_percentile(f, 99),
                                   [REPORT_UNWOUND] = f->unwound,
+                                  [REPORT_CUT] = f->cut,
+                                  [REPORT_PAUSED] = f->paused_ns,
                                   [REPORT_SHARE] = f->self_ns}};
     ARRAY_PUSH(&r->rows, row);
     r->calls += f->calls;
     r->functions += !r->called[function];
     r->called[function] = 1;
     r->self += f->self_ns;
-    r->inferred += f->inferred;
-    r->before += f->before;
+    r->marks.inferred += f->inferred;
+    r->marks.before += f->before;
+    r->marks.cut += f->cut;
+    r->marks.clipped += f->clipped;
 }
 
 /* Sets module_self of the rows from FIRST on, which belong to one thread. */
@@ -213,9 +223,11 @@ static void json_row(const struct report_table *r, const struct row *row) {
     json_print_string(stdout, names_module_name(n, row->module));
     printf(", \"calls\": %ju, \"total_ns\": %ju, \"self_ns\": %ju, \"min_ns\": %ju, "
            "\"max_ns\": %ju, \"p50_ns\": %ju, \"p99_ns\": %ju, \"unwound\": %ju, "
-           "\"inferred\": %ju, \"before\": %ju, \"tier\": \"%s\"",
+           "\"inferred\": %ju, \"before\": %ju, \"cut\": %ju, \"clipped\": %ju, "
+           "\"paused_ns\": %ju, \"tier\": \"%s\"",
            v[REPORT_CALLS], v[REPORT_TOTAL], v[REPORT_SELF], v[REPORT_MIN], v[REPORT_MAX],
-           v[REPORT_P50], v[REPORT_P99], v[REPORT_UNWOUND], row->inferred, row->before,
+           v[REPORT_P50], v[REPORT_P99], v[REPORT_UNWOUND], row->marks.inferred, row->marks.before,
+           row->marks.cut, row->marks.clipped, row->paused_ns,
            tier_name(names_tier(n, row->function)));
     if (r->options->by_thread)
         printf(", \"tid\": %u", trace_reader_thread(r->view.source.reader, row->stream)->tid);
@@ -253,19 +265,18 @@ static void print_text(const struct report_table *r, const char *text, bool is_l
         *used += (unsigned)printf("%-*s", WIDTH + figure_extra_bytes(text), text);
 }
 
-/* The function's name with the marks of inferred ends and of calls that were open before. To be
- * freed. */
+/* The function's name behind its marks. To be freed. */
 static char *marked_name(const struct report_table *r, const struct row *row) {
-    const char *name = names_function(r->view.source.names, row->function);
-    return mem_printf("%s%s%s", row->before ? FIGURE_BEFORE " " : "",
-                      row->inferred ? FIGURE_INFERRED " " : "", name);
+    char marks[FIGURE_MARKS_ROOM];
+    figure_marks(marks, &row->marks);
+    return mem_printf("%s%s", marks, names_function(r->view.source.names, row->function));
 }
 
 static void print_number(const struct report_table *r, const struct row *row, enum report_column c,
                          unsigned *used) {
     char text[FIGURE_ROOM];
     bool of_calls = c == REPORT_MIN || c == REPORT_MAX || c == REPORT_P50 || c == REPORT_P99;
-    if (of_calls && !row->numbers[REPORT_CALLS])
+    if (of_calls && row->numbers[REPORT_CALLS] == row->marks.cut)
         snprintf(text, sizeof text, "-");
     else if (c == REPORT_SHARE)
         figure_share(text, row->numbers[c], r->self);
@@ -281,9 +292,12 @@ struct shape { /* the columns of the table */
     size_t count;
 };
 
-static struct shape shape_of(const struct report_options *o) {
-    return o->columns.count ? (struct shape){o->columns.at, o->columns.count}
-                            : (struct shape){default_columns, sizeof default_columns};
+static struct shape shape_of(const struct report_table *r) {
+    const struct report_options *o = r->options;
+    if (o->columns.count)
+        return (struct shape){o->columns.at, o->columns.count};
+    return r->marks.cut ? (struct shape){columns_with_cut, sizeof columns_with_cut}
+                        : (struct shape){default_columns, sizeof default_columns};
 }
 
 static void print_row(const struct report_table *r, const struct shape *shape,
@@ -350,7 +364,7 @@ static void print_group_name(const struct report_table *r, size_t first, size_t 
 }
 
 static void print_tables(const struct report_table *r) {
-    struct shape shape = shape_of(r->options);
+    struct shape shape = shape_of(r);
     bool grouped = r->options->by_thread || r->options->by_module;
     if (!r->rows.count)
         print_head(r, &shape);
@@ -374,10 +388,7 @@ static void print_tables(const struct report_table *r) {
     printf("\n%u function%s, %ju call%s, %s in all; %s\n", r->functions,
            r->functions == 1 ? "" : "s", r->calls, r->calls == 1 ? "" : "s", time,
            losses ? losses : "no events lost");
-    if (r->inferred)
-        printf("%s: the ends of %ju call%s are inferred\n", FIGURE_INFERRED, r->inferred,
-               r->inferred == 1 ? "" : "s");
-    figure_print_before(r->before);
+    figure_print_marks(&r->marks);
     changed_print_end(&r->view);
 }
 

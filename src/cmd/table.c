@@ -44,7 +44,7 @@ const struct command commands[COMMAND_COUNT] = {
 #define CALL_VIEWS (ONLY(REPLAY) | ONLY(REPORT) | ONLY(GRAPH) | ONLY(EXPORT))
 #define TABLES (ONLY(REPLAY) | ONLY(REPORT) | ONLY(GRAPH) | ONLY(INFO) | ONLY(EXPLAIN))
 #define AT(member) offsetof(struct options, member)
-#define COLUMNS "calls|total|self|min|max|p50|p99|unwound|share|function|module|tier"
+#define COLUMNS "calls|total|self|min|max|p50|p99|unwound|cut|paused|share|function|module|tier"
 
 const struct option_spec option_table[] = {
     {RECORDERS, 'o', OPTION_STRING, "output", "FILE",
@@ -166,7 +166,7 @@ const struct option_spec option_table[] = {
      "Begin each line with the time since the trace's start.", AT(replay.time), NULL},
     {ONLY(REPORT), 0, OPTION_CHOICE, "sort", "COLUMN",
      "Sort by COLUMN, largest first, names in alphabetical order: calls, total, self, min, max, "
-     "p50, p99, unwound, share, function, module or tier. Default: total.",
+     "p50, p99, unwound, cut, paused, share, function, module or tier. Default: total.",
      AT(report.sort), COLUMNS},
     {ONLY(REPORT), 0, OPTION_CHOICES, "columns", "COLUMN,...",
      "Print these columns in this order. Names are those of --sort. Default: calls, total, self, "

@@ -25,11 +25,13 @@ struct thin {
     struct calls *calls;
     uint32_t stream;
     uint64_t stack_low,
-        stack_bytes;           /* the thread's own stack: its stack pointers are above stack_low */
-    bool shared;               /* other stacks may go on in other threads */
-    uint32_t chain;            /* of the next event */
-    ARRAY(struct record) open; /* in order of opening */
-    size_t settled;            /* records below this one are written or unwanted */
+        stack_bytes; /* the thread's own stack: its stack pointers are above stack_low */
+    bool shared;     /* other stacks may go on in other threads */
+    bool has_gap;    /* events were lost */
+    const struct trace_event *event; /* the present one */
+    uint32_t chain;                  /* of the next event */
+    ARRAY(struct record) open;       /* in order of opening */
+    size_t settled;                  /* records below this one are written or unwanted */
     struct trace_event batch[BATCH];
     size_t count;
     ARRAY(struct trace_frames) frames; /* not due yet, in order of time; owns their lists */
@@ -106,7 +108,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     struct thin *t = ctx;
     size_t index = (size_t)call->user - 1;
     struct record *r = &t->open.at[index];
-    if (r->written || (r->wanted && call->end - call->start >= t->options.threshold_ticks))
+    if (r->written || (r->wanted && call_ticks(call) >= t->options.threshold_ticks))
         write_open(t);
     r->sp = call->sp; /* its stack may have moved meanwhile */
     if (r->written && (call->how == CALL_RETURNED || call->how == CALL_TAIL))
@@ -120,8 +122,17 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
         t->settled = t->open.count;
 }
 
+/* Behind a gap this may be the return of a call that was open before it: views decide. */
+static void on_stray(void *ctx, const struct trace_frame *frame, uint32_t stack) {
+    (void)frame;
+    (void)stack;
+    struct thin *t = ctx;
+    if (t->has_gap)
+        put_event(t, t->event);
+}
+
 struct thin *thin_new(const struct thin_options *options, const struct trace_thread *thread) {
-    static const struct calls_ops ops = {on_open, on_close};
+    static const struct calls_ops ops = {on_open, on_close, .on_stray = on_stray};
     struct thin *t = mem_alloc(sizeof *t);
     t->options = *options;
     t->stream = thread->stream;
@@ -172,9 +183,22 @@ static void apply_due_frames(struct thin *t, uint64_t ticks) {
     memmove(t->frames.at, t->frames.at + due, t->frames.count * sizeof *t->frames.at);
 }
 
+/* Open calls are written first, since events are in order of time. */
+static void take_pause(struct thin *t, const struct trace_event *e) {
+    write_open(t);
+    put_event(t, e);
+    if (!(e->site >> 2 & PAUSE_IN_CALL))
+        calls_pause(t->calls, e->sp);
+}
+
 static void take(struct thin *t, const struct trace_event *e) {
     if (t->frames.count && t->frames.at[0].ticks <= e->ticks)
         apply_due_frames(t, e->ticks);
+    t->event = e;
+    if (is_pause_event(e->site >> 2)) {
+        take_pause(t, e);
+        return;
+    }
     bool of_stacks = e->site >> 2 >= STACK_EVENTS,
          changes_thread = !of_stacks && may_change_thread(t, e->sp);
     uint32_t chain = t->chain;
@@ -210,10 +234,14 @@ void thin_events(struct thin *t, const struct trace_event *events, size_t count)
 }
 
 void thin_lost(struct thin *t, uint64_t ticks, uint64_t count) {
-    if (t->holds)
+    if (t->holds) {
         ARRAY_PUSH(&t->kept, ((struct kept){{.ticks = ticks}, count}));
-    else
-        trace_writer_lost(t->options.writer, t->stream, ticks, count);
+        return;
+    }
+    t->has_gap = true;
+    calls_gap(t->calls, ticks);
+    flush(t);
+    trace_writer_lost(t->options.writer, t->stream, ticks, count);
 }
 
 void thin_hold(struct thin *t) { t->holds = true; }

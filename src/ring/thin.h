@@ -7,7 +7,7 @@
  * longer. So an entry is never written after a later exit. For the same reason some calls are
  * written before their length is known: open calls of other stacks (coroutines); calls that are
  * open at a record of frames, since they may have begun long before; and calls that are open when
- * the program reports its stacks.
+ * the program reports its stacks, or at a pause.
  *
  * In a program with several threads, another thread may go on with a stack that belongs to no
  * thread. Its events are not seen here, so the depth and the ends of its calls are unknown. All
@@ -31,7 +31,7 @@ struct thin *thin_new(const struct thin_options *options, const struct trace_thr
 void thin_events(struct thin *t, const struct trace_event *events, size_t count);
 /* The program has other threads, or may have had some since the next event. */
 void thin_share(struct thin *t);
-/* COUNT events were lost at this point. */
+/* COUNT events were lost at this point. Behind it, exits without an entry are written, too. */
 void thin_lost(struct thin *t, uint64_t ticks, uint64_t count);
 /* The thread was running before it was traced, and its open calls are not known yet: keeps all
  * events until thin_frames(). */

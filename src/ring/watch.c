@@ -42,12 +42,12 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     w->open--;
     const struct trigger_rule *rule = trigger_rule_of(w->table, call->id);
     bool over = call->how == CALL_RETURNED || call->how == CALL_TAIL || call->how == CALL_UNWOUND;
-    if (over && rule && rule->at_exit && call->end - call->start > rule->longer_ticks)
+    if (over && rule && rule->at_exit && call_ticks(call) > rule->longer_ticks)
         fire(w, rule->at_exit);
 }
 
 static void begin_calls(struct watch *w) {
-    static const struct calls_ops ops = {on_open, on_close};
+    static const struct calls_ops ops = {.on_open = on_open, .on_close = on_close};
     calls_free(w->calls);
     w->calls = calls_new(&w->thread, &ops, w);
     w->met_other_stacks = false;
@@ -88,6 +88,8 @@ static void take(struct watch *w, const struct event *e, uint64_t latest) {
         fire(w, rule->at_entry);
     if (!w->open && !(rule && rule->at_exit))
         return;
+    if (kind == EVENT_CONTROL && is_pause_event(id) && !(id & PAUSE_IN_CALL))
+        calls_pause(w->calls, event_sp(e));
     calls_event(w->calls, event_ticks(e, latest), id, kind, event_sp(e));
     if (!w->open)
         forget_calls(w);

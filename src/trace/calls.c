@@ -36,7 +36,7 @@ void calls_add_thread(struct calls *c, const struct trace_thread *thread) {
 }
 
 void calls_set_thread(struct calls *c, uint32_t thread) {
-    calls_gap(c);
+    c->chain = CHAIN_NONE;
     stacks_set_thread(&c->stacks, thread);
 }
 
@@ -71,11 +71,13 @@ static void close_frame(struct calls *c, uint32_t index, uint64_t ticks, enum ca
     stacks_unlink(&c->stacks, index);
     struct call *call = &stack->frames[--stack->count];
     struct call *parent = caller_of(c, stack, stack->count);
+    uint64_t paused = stack->paused - call->paused;
     call->end = ticks > call->start ? ticks : call->start;
+    call->paused = paused < call->end - call->start ? paused : call->end - call->start;
     call->how = how;
     c->stacks.top[index] = stack->count ? stack->frames[stack->count - 1].sp : call->sp;
     if (parent)
-        parent->child_ticks += call->end - call->start;
+        parent->child_ticks += call_ticks(call);
     if (c->ops.on_close)
         c->ops.on_close(c->ctx, call, parent);
 }
@@ -95,6 +97,7 @@ static void open_frame(struct calls *c, const struct call *new) {
     call->depth = parent ? parent->depth + 1 : 0;
     call->stack = stack->number;
     call->thread = c->stacks.thread;
+    call->paused = stack->paused;
     c->stacks.top[c->stacks.current] = new->sp;
     if (!stack->count)
         c->stacks.base[c->stacks.current] = new->sp;
@@ -142,19 +145,28 @@ static void enter(struct calls *c, const struct call *new) {
     open_frame(c, new);
 }
 
-/* An exit without a recorded entry. A stack without frames is found by its latest address. */
-static void stray(struct calls *c, uint64_t sp) {
+/* An exit of F's function without an open call. A stack without frames is found by its latest
+ * address. */
+static void stray(struct calls *c, const struct trace_frame *f) {
     c->strays++;
     if (!current(c)->count)
-        c->stacks.top[c->stacks.current] = c->stacks.base[c->stacks.current] = sp;
+        c->stacks.top[c->stacks.current] = c->stacks.base[c->stacks.current] = f->sp;
+    if (c->ops.on_stray)
+        c->ops.on_stray(c->ctx, f, current(c)->number);
 }
 
-static void leave(struct calls *c, uint64_t ticks, enum event_kind kind, uint64_t sp) {
-    struct call *top = unwind(c, ticks, sp);
-    if (top && top->sp == sp)
+static void leave(struct calls *c, uint64_t ticks, enum event_kind kind,
+                  const struct trace_frame *f) {
+    struct call *top = unwind(c, ticks, f->sp);
+    bool matches = top && top->sp == f->sp;
+    if (matches && top->doubtful && top->id != f->id) {
+        unwind_frame(c, c->stacks.current, ticks);
+        matches = false;
+    }
+    if (matches)
         close_frame(c, c->stacks.current, ticks, kind == EVENT_TAIL ? CALL_TAIL : CALL_RETURNED);
     else
-        stray(c, sp);
+        stray(c, f);
 }
 
 /* Closes all frames of stack INDEX. */
@@ -243,7 +255,38 @@ static void stack_event(struct calls *c, uint64_t ticks, uint32_t id, uint64_t a
 
 /* ---- events ---- */
 
-void calls_gap(struct calls *c) { c->chain = CHAIN_NONE; }
+void calls_gap(struct calls *c, uint64_t ticks) {
+    c->chain = CHAIN_NONE;
+    for (uint32_t i = 0; i < c->stacks.count; i++)
+        if (c->stacks.at[i].thread == c->stacks.thread)
+            close_all(c, i, ticks, CALL_CUT);
+}
+
+void calls_doubt(struct calls *c) {
+    c->chain = CHAIN_NONE;
+    for (uint32_t i = 0; i < c->stacks.count; i++) {
+        struct stack *stack = &c->stacks.at[i];
+        for (uint32_t k = 0; stack->thread == c->stacks.thread && k < stack->count; k++) {
+            stack->frames[k].doubtful = true;
+            if (c->ops.on_doubt)
+                c->ops.on_doubt(c->ctx, &stack->frames[k]);
+        }
+    }
+}
+
+/* A segment's calls end with the frame that it continues: the whole chain of segments is paused. */
+void calls_pause(struct calls *c, uint64_t length) {
+    struct stacks *s = &c->stacks;
+    bool native_done = s->native == NO_STACK;
+    for (uint32_t i = s->current; i < s->count; i = s->at[i].linked_to - 1) {
+        s->at[i].paused += length;
+        native_done |= i == s->native;
+        if (!s->at[i].linked_to)
+            break;
+    }
+    if (!native_done)
+        s->at[s->native].paused += length;
+}
 
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp) {
     uint32_t chain = c->chain;
@@ -268,7 +311,7 @@ void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind k
     else if (kind == EVENT_CONTROL)
         resume(c, ticks, sp);
     else
-        leave(c, ticks, kind, sp);
+        leave(c, ticks, kind, &(struct trace_frame){id, sp});
 }
 
 /* The stack whose next call is F's, or UINT32_MAX. KEPT[i] calls of stack i were found already.

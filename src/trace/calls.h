@@ -18,6 +18,10 @@
  *    signal stacks) are told apart by address; a call there may begin in one thread and end in
  *    another. With -fsplit-stack each segment is a stack; its calls end with the frame that it
  *    continues, or before.
+ *  - a gap (lost events): the open calls of the thread end as CALL_CUT. Nothing is paired across
+ * it.
+ *  - a pause (PAUSE_EVENT) counts for the calls that are open on the thread's own stack, and on the
+ *    stack that it runs on.
  *  - the number of a chain (CHAIN_EVENT) belongs to the entry right behind it.
  *  - a stack that the program moves (enum stack_event) keeps its open calls. Calls that are open
  *    on a stack that the program frees were unwound.
@@ -32,7 +36,8 @@ enum call_end {
     CALL_UNWOUND, /* exception, longjmp, or its exit is not patched (inferred) */
     CALL_MISSED,  /* a later trace_frames does not list it; its end was not recorded (inferred) */
     CALL_THREAD_ENDED, /* its thread ended during the call */
-    CALL_OPEN          /* still open when the stream ended */
+    CALL_OPEN,         /* still open when the stream ended */
+    CALL_CUT           /* events were lost during the call: its end is not known */
 };
 
 struct call {
@@ -46,15 +51,25 @@ struct call {
     uint64_t end;         /* ticks; valid in on_close */
     enum call_end how;    /* valid in on_close */
     bool before;          /* it began before `start`, when it was not traced */
-    uint64_t child_ticks; /* time spent in direct children; valid in on_close */
+    bool doubtful;        /* calls_doubt() was called while it was open */
+    uint64_t paused;      /* ticks of pauses during the call, not part of it; valid in on_close */
+    uint64_t child_ticks; /* time spent in direct children, without pauses; valid in on_close */
     uint64_t user;        /* for the callbacks' use; 0 in on_open, kept until on_close */
 };
+
+/* The call's length in ticks, without pauses. Valid in on_close. */
+static inline uint64_t call_ticks(const struct call *call) {
+    return call->end - call->start - call->paused;
+}
 
 struct calls_ops {
     /* PARENT is NULL for a root. Either callback may be NULL. The pointers are valid until the
      * callback returns. A callback must not call functions of this file. */
     void (*on_open)(void *ctx, struct call *call, struct call *parent);
     void (*on_close)(void *ctx, struct call *call, struct call *parent);
+    /* An exit of FRAME's function without an open call; STACK as in struct call. */
+    void (*on_stray)(void *ctx, const struct trace_frame *frame, uint32_t stack);
+    void (*on_doubt)(void *ctx, struct call *call); /* see calls_doubt() */
 };
 
 struct calls;
@@ -66,8 +81,14 @@ void calls_add_thread(struct calls *c, const struct trace_thread *thread);
 /* The following events are of THREAD. Until the first call they are of thread 0. */
 void calls_set_thread(struct calls *c, uint32_t thread);
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp);
-/* Events were lost here: a chain's number before this point belongs to no later entry. */
-void calls_gap(struct calls *c);
+/* Events of the present thread were lost here: ends the calls on the stacks that it was the last to
+ * run on (how = CALL_CUT). */
+void calls_gap(struct calls *c, uint64_t ticks);
+/* The same, but the calls stay open and are doubtful: on_doubt gets each of them. A doubtful call
+ * is unwound when another function returns on its stack pointer. */
+void calls_doubt(struct calls *c);
+/* The thread stood still for LENGTH ticks, for the tool's sake. */
+void calls_pause(struct calls *c, uint64_t length);
 /* The program's stacks consist of segments (-fsplit-stack). When a call is unwound, so are its
  * callees on other segments. Call it before the first event. */
 void calls_expect_split_stacks(struct calls *c);

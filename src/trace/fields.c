@@ -102,6 +102,17 @@ bool fields_change(struct fields *f, struct trace_change *ret) {
 }
 
 /* Earlier versions wrote only the first three fields. */
+/* Later versions may have more causes. */
+static void end_pauses(struct fields *f, struct trace_pauses *ret) {
+    ret->count = fields_number(f);
+    uint64_t causes = fields_number(f);
+    for (uint64_t i = 0; i < causes && !f->bad; i++) {
+        uint64_t ticks = fields_number(f);
+        if (i < PAUSE_CAUSES)
+            ret->ticks[i] = ticks;
+    }
+}
+
 bool fields_end(struct fields *f, struct trace_end *ret) {
     *ret = (struct trace_end){.reason = ""};
     ret->status = (int32_t)fields_signed(f);
@@ -113,6 +124,8 @@ bool fields_end(struct fields *f, struct trace_end *ret) {
     }
     if (f->at < f->end && !f->bad)
         ret->missed = fields_number(f);
+    if (f->at < f->end && !f->bad)
+        end_pauses(f, &ret->pauses);
     return !f->bad;
 }
 

@@ -149,6 +149,19 @@ struct trace_change {
     const char *filter;      /* TRACE_CHOSEN: the options of the request, or NULL */
 };
 
+/* Pauses of all threads (PAUSE_EVENT). */
+struct trace_pauses {
+    uint64_t count;               /* those in blocking system calls included */
+    uint64_t ticks[PAUSE_CAUSES]; /* without them */
+};
+
+/* Adds the pause event with ID and VALUE to P. */
+static inline void trace_pauses_add(struct trace_pauses *p, uint32_t id, uint64_t value) {
+    p->count++;
+    if (!(id & PAUSE_IN_CALL))
+        p->ticks[id - PAUSE_EVENT] += value;
+}
+
 struct trace_end {  /* written last; absent after a crash */
     int32_t status; /* exit status as a shell shows it */
     uint64_t ticks;
@@ -156,4 +169,5 @@ struct trace_end {  /* written last; absent after a crash */
     uint32_t snapshot;  /* its number (`status` is then meaningless); 0: this is no snapshot */
     const char *reason; /* why the snapshot was made, or NULL */
     uint64_t missed;    /* entries with CHAIN_MISSED */
+    struct trace_pauses pauses;
 };

@@ -166,6 +166,7 @@ struct block *record_end(const struct trace_end *end) {
     struct bytes *b = payload(block);
     put_numbers(b, (uint64_t[]){zigzag(end->status), end->ticks, end->lost, end->snapshot}, 4);
     bytes_put_string(b, end->reason);
-    put_numbers(b, &end->missed, 1);
+    put_numbers(b, (uint64_t[]){end->missed, end->pauses.count, PAUSE_CAUSES}, 3);
+    put_numbers(b, end->pauses.ticks, PAUSE_CAUSES);
     return block;
 }

@@ -43,6 +43,7 @@ struct stack {
     uint32_t thread;                /* the last to run on it */
     uint64_t last_used;             /* value of stacks.switches */
     struct span bounds;             /* 0, 0: unknown */
+    uint64_t paused;                /* ticks of pauses of threads that run on it */
     uint32_t linked_to, link_depth; /* this segment continues stack linked_to − 1 where that has
                                        link_depth frames; 0: it continues none */
     uint32_t linked_depth;          /* no segment continues this one at more frames than this */

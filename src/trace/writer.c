@@ -11,8 +11,9 @@
 
 struct stream {
     pthread_mutex_t lock;
-    uint64_t low, high;      /* of its events' stack pointers; UINT64_MAX, 0: no events yet */
-    uint64_t missed;         /* entries with CHAIN_MISSED */
+    uint64_t low, high; /* of its events' stack pointers; UINT64_MAX, 0: no events yet */
+    uint64_t missed;    /* entries with CHAIN_MISSED */
+    struct trace_pauses pauses;
     struct encoder *encoder; /* NULL before the first and after the last event */
 };
 
@@ -74,6 +75,13 @@ static void count_since(struct trace_writer *w, const struct stream *stream,
                now.lost - before.lost);
 }
 
+static void note_value(struct stream *stream, const struct trace_event *e) {
+    uint32_t id = e->site >> 2;
+    stream->missed += id == CHAIN_EVENT && e->sp == CHAIN_MISSED;
+    if (is_pause_event(id))
+        trace_pauses_add(&stream->pauses, id, e->sp);
+}
+
 static void note_extent(struct stream *stream, const struct trace_event *events, size_t count) {
     uint64_t low = stream->low, high = stream->high;
     uint32_t site = 0;
@@ -81,7 +89,8 @@ static void note_extent(struct stream *stream, const struct trace_event *events,
         bool is_value = is_value_event(e->site >> 2);
         low = !is_value && e->sp < low ? e->sp : low;
         high = !is_value && e->sp > high ? e->sp : high;
-        stream->missed += e->site >> 2 == CHAIN_EVENT && e->sp == CHAIN_MISSED;
+        if (is_value)
+            note_value(stream, e);
         site = e->site > site ? e->site : site;
     }
     bool has_stack_events = site >> 2 >= STACK_EVENTS;
@@ -255,8 +264,13 @@ int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
     struct trace_end complete = *end;
     trace_writer_flush(w);
     push_extents(w);
-    for (size_t i = 0; i < w->streams.count; i++)
-        complete.missed += w->streams.at[i]->missed;
+    for (size_t i = 0; i < w->streams.count; i++) {
+        const struct stream *s = w->streams.at[i];
+        complete.missed += s->missed;
+        complete.pauses.count += s->pauses.count;
+        for (int k = 0; k < PAUSE_CAUSES; k++)
+            complete.pauses.ticks[k] += s->pauses.ticks[k];
+    }
     sink_push(w->sink, record_end(&complete));
     int rc = sink_close(w->sink, true, err);
     if (ret_totals)

@@ -84,7 +84,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     draw(signs[call->how], call, parent);
 }
 
-static const struct calls_ops ops = {on_open, on_close};
+static const struct calls_ops ops = {.on_open = on_open, .on_close = on_close};
 
 static void begin(uint64_t low, uint64_t high) {
     struct trace_thread thread = {.stack_low = low, .stack_high = high};

@@ -132,7 +132,7 @@ static void chain_right_before_its_entry(void **state) {
     calls_event(c, 4, 2, EVENT_RETURN, 0x7000);
     calls_event(c, 5, 3, EVENT_ENTRY, 0x7000); /* another event was between */
     calls_event(c, 6, CHAIN_EVENT, EVENT_CONTROL, 13);
-    calls_gap(c);
+    calls_gap(c, 6);
     calls_event(c, 7, 4, EVENT_ENTRY, 0x6000); /* an event between is missing now */
     assert_int_equal(seen[1], 11);
     assert_int_equal(seen[2], CHAIN_NONE);

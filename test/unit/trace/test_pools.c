@@ -78,7 +78,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
 
 static int setup(void **state) {
     (void)state;
-    static const struct calls_ops ops = {on_open, on_close};
+    static const struct calls_ops ops = {.on_open = on_open, .on_close = on_close};
     struct trace_thread a = {.stack_low = OWN_A - 0x10000, .stack_high = OWN_A};
     struct trace_thread b = {.stack_low = OWN_B - 0x10000, .stack_high = OWN_B};
     memset(&play, 0, sizeof play);
