@@ -70,9 +70,9 @@ static bool function_and_sp(struct decoder *d, const struct run *run, struct tra
     int64_t delta = unzigzag(next_extra(d));
     *ret_delta = (uint32_t)delta;
     item->id = d->id[number + 1];
-    item->sp = run->high | (uint32_t)(run->top->sp + *ret_delta);
-    if (is_value_event(item->id))
-        item->sp = (uint64_t)delta & DISK_SP_MAX;
+    bool has_value = is_value_event(item->id) && item->event == EVENT_CONTROL;
+    item->sp = has_value ? (uint64_t)delta & DISK_SP_MAX
+                         : run->high | (uint32_t)(run->top->sp + *ret_delta);
     return true;
 }
 

@@ -194,7 +194,7 @@ static void encode_value(struct encoder *e, struct run *run, const struct trace_
 static __attribute__((noinline)) void unpredicted(struct encoder *e, struct run *run,
                                                   const struct trace_event *event) {
     uint64_t key = event_key(event);
-    if (is_value_event(event->site >> 2)) {
+    if (is_value_event(event->site >> 2) && (event->site & 3) == EVENT_CONTROL) {
         encode_value(e, run, event);
         return;
     }

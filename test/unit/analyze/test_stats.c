@@ -15,6 +15,11 @@
     TEST(open_calls_at_the_end_of_a_stream)                                                        \
     TEST(open_calls_of_an_ended_thread)                                                            \
     TEST(open_calls_after_a_loss)                                                                  \
+    TEST(nothing_paired_across_a_loss)                                                             \
+    TEST(calls_over_several_losses)                                                                \
+    TEST(returns_of_unseen_calls)                                                                  \
+    TEST(pauses_are_no_time_of_calls)                                                              \
+    TEST(pause_on_another_stack)                                                                   \
     TEST(coroutine_trees)                                                                          \
     TEST(time_of_hidden_functions)                                                                 \
     TEST(depth_of_shown_calls)                                                                     \
@@ -172,9 +177,110 @@ static void open_calls_after_a_loss(void **state) {
     lab_return(&lab, 0, 1350, LEAF, 0x1fe00);
     lab_return(&lab, 0, 1400, MAIN, 0x1ff00);
     analyse("");
-    expect(LEAF, 2, 250, 250);
-    assert_int_equal(of(LEAF)->unwound, 1);
-    expect(MAIN, 1, 400, 150);
+    expect(LEAF, 2, 150, 150); /* the lost time belongs to no call */
+    assert_int_equal(of(LEAF)->cut, 1);
+    assert_int_equal(of(LEAF)->unwound, 0);
+    assert_int_equal(of(LEAF)->min_ns, 50);
+    assert_int_equal(of(LEAF)->max_ns, 50);
+    expect(MAIN, 1, 300, 150);
+    assert_int_equal(of(MAIN)->cut, 1);
+    assert_int_equal(of(MAIN)->before, 1); /* its return shows that it went on */
+    assert_int_equal(of(MAIN)->max_ns, 0);
+}
+
+/* An exit behind a gap belongs to no entry before it, even with the same stack pointer. */
+static void nothing_paired_across_a_loss(void **state) {
+    (void)state;
+    lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
+    lab_enter(&lab, 0, 1100, LEAF, 0x1fe00);
+    trace_writer_lost(lab.writer, 0, 1110, 1000);
+    lab_return(&lab, 0, 9000, LEAF, 0x1fe00);
+    lab_enter(&lab, 0, 9100, FIB, 0x1fe00);
+    lab_return(&lab, 0, 9200, FIB, 0x1fe00);
+    lab_return(&lab, 0, 9300, MAIN, 0x1ff00);
+    analyse("");
+    expect(LEAF, 1, 10, 10);
+    assert_int_equal(of(LEAF)->before, 1);
+    assert_int_equal(of(LEAF)->max_ns, 0);
+    expect(FIB, 1, 100, 100);
+    expect(MAIN, 1, 110 + 300, 100 + 200);
+}
+
+/* No later event tells whether a call that was open at two gaps went on between them. */
+static void calls_over_several_losses(void **state) {
+    (void)state;
+    lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
+    lab_enter(&lab, 0, 1100, FIB, 0x1fe00);
+    trace_writer_lost(lab.writer, 0, 1200, 7);
+    lab_enter(&lab, 0, 1300, LEAF, 0x1fd00);
+    lab_return(&lab, 0, 1310, LEAF, 0x1fd00);
+    trace_writer_lost(lab.writer, 0, 1400, 7);
+    lab_enter(&lab, 0, 1500, LEAF, 0x1fe00); /* FIB has ended in one of the gaps */
+    lab_return(&lab, 0, 1510, LEAF, 0x1fe00);
+    lab_return(&lab, 0, 1600, MAIN, 0x1ff00);
+    analyse("");
+    expect(MAIN, 1, 200 + 100 + 100, 100 + 90 + 90);
+    expect(FIB, 1, 100, 100);
+    assert_int_equal(of(FIB)->cut, 1);
+    assert_int_equal(of(FIB)->before, 0);
+    expect(LEAF, 2, 20, 20);
+}
+
+/* A call that was entered and left unseen shows by its return only, and so do its callees. */
+static void returns_of_unseen_calls(void **state) {
+    (void)state;
+    lab_enter(&lab, 0, 1000, LEAF, 0x1f000);
+    lab_return(&lab, 0, 1001, LEAF, 0x1f000);
+    trace_writer_lost(lab.writer, 0, 1100, 7);
+    lab_enter(&lab, 0, 1200, LEAF, 0x1fd00);
+    lab_return(&lab, 0, 1210, LEAF, 0x1fd00);
+    lab_return(&lab, 0, 1300, FIB, 0x1fe00);
+    lab_return(&lab, 0, 1400, MAIN, 0x1ff00);
+    analyse("");
+    expect(MAIN, 0, 200, 100);
+    expect(FIB, 0, 100, 90);
+    expect(LEAF, 2, 11, 11);
+}
+
+static void stand_still(uint32_t stream, uint64_t ticks, uint32_t id, uint64_t length) {
+    struct trace_event event = {ticks, id << 2 | EVENT_CONTROL, length};
+    trace_writer_events(lab.writer, stream, &event, 1);
+}
+
+static void pauses_are_no_time_of_calls(void **state) {
+    (void)state;
+    lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
+    lab_enter(&lab, 0, 1100, FIB, 0x1fe00);
+    stand_still(0, 1500, PAUSE_EVENT + PAUSE_DLOPEN, 300);
+    lab_return(&lab, 0, 1600, FIB, 0x1fe00);
+    stand_still(0, 1700, PAUSE_EVENT + PAUSE_RING, 50);
+    stand_still(0, 1800, PAUSE_EVENT + PAUSE_FILTER + PAUSE_IN_CALL, 60); /* costs nothing */
+    lab_return(&lab, 0, 2000, MAIN, 0x1ff00);
+    analyse("");
+    expect(MAIN, 1, 650, 450);
+    expect(FIB, 1, 200, 200);
+    assert_int_equal(of(FIB)->max_ns, 200);
+    assert_int_equal(of(FIB)->paused_ns, 300);
+    assert_int_equal(of(MAIN)->paused_ns, 350);
+    analyse("-t 201"); /* without the pause it is too short */
+    expect(MAIN, 1, 650, 650);
+    expect(FIB, 0, 0, 0);
+}
+
+/* A pause counts for the stack that the thread runs on, and for its own. */
+static void pause_on_another_stack(void **state) {
+    (void)state;
+    lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
+    lab_enter(&lab, 0, 1100, FIB, 0x9000000);
+    lab_enter(&lab, 0, 1200, LEAF, 0x9800000);
+    stand_still(0, 1400, PAUSE_EVENT + PAUSE_RING, 100);
+    lab_return(&lab, 0, 1500, LEAF, 0x9800000);
+    lab_return(&lab, 0, 1600, FIB, 0x9000000);
+    lab_return(&lab, 0, 2000, MAIN, 0x1ff00);
+    analyse("");
+    expect(MAIN, 1, 900, 900);
+    assert_int_equal(of(FIB)->max_ns, 500);
+    assert_int_equal(of(LEAF)->max_ns, 200);
 }
 
 static void coroutine_trees(void **state) {
@@ -232,8 +338,8 @@ static void limits_of_record_apply_to_views(void **state) {
     expect(FIB, 0, 0, 0);
     analyse("-D 1");
     expect(MAIN, 1, 1000, 1000);
-    analyse("-s 1980"); /* the call is longer than its shown part */
-    expect(MAIN, 1, 20, 20);
+    analyse("-s 1980"); /* the call is longer than its part in the span */
+    expect(MAIN, 1, 1000, 600);
 }
 
 static void time_of_brief_calls(void **state) {
@@ -262,15 +368,22 @@ static void time_span(void **state) {
     (void)state;
     write_recursion(0);
     analyse("-s 1220 -u 1320");
-    expect(MAIN, 1, 100, 0);
-    expect(FIB, 3, 100, 100);
+    expect(MAIN, 1, 1000, 590); /* whole durations count */
+    assert_int_equal(of(MAIN)->clipped, 1);
+    expect(FIB, 3, 400, 400);
+    assert_int_equal(of(FIB)->clipped, 3);
+    assert_int_equal(of(FIB)->min_ns, 50);
     expect(LEAF, 0, 0, 0);
+    analyse("-s 1220 -u 1320 -t 400");
+    expect(FIB, 1, 400, 400);
     analyse("-s 1605");
-    expect(MAIN, 1, 395, 390);
-    expect(LEAF, 1, 5, 5);
+    expect(MAIN, 1, 1000, 590);
+    expect(LEAF, 1, 10, 10);
     expect(FIB, 0, 0, 0);
+    analyse("-s 1290 -u 1410");
+    assert_int_equal(of(FIB)->clipped, 1);
     analyse("-s 1700 -u 1800"); /* no event lies in this range */
-    expect(MAIN, 1, 100, 100);
+    expect(MAIN, 1, 1000, 590);
     analyse("-u 999");
     assert_int_equal(stats_function_count(stats), 0);
     analyse("-s 2001");

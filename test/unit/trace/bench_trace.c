@@ -78,7 +78,7 @@ static void count_call(void *ctx, struct call *call, struct call *parent) {
 }
 
 static double calls_ns(const struct trace_event *events, size_t count) {
-    static const struct calls_ops ops = {count_call, count_call};
+    static const struct calls_ops ops = {.on_open = count_call, .on_close = count_call};
     struct trace_thread thread = {.stack_low = 0xff000000, .stack_high = 0xfffff000};
     uint64_t sum = 0;
     struct calls *c = calls_new(&thread, &ops, &sum);

@@ -468,7 +468,7 @@ static void sum(void *ctx, struct call *call, struct call *parent) {
 
 static void time_of_direct_children(void **state) {
     (void)state;
-    static const struct calls_ops summing = {NULL, sum};
+    static const struct calls_ops summing = {.on_close = sum};
     struct trace_thread thread = {.stack_low = LOW, .stack_high = HIGH};
     struct sums s = {0};
     struct calls *c = calls_new(&thread, &summing, &s);
@@ -504,7 +504,7 @@ static void stacks_that_differ_in_the_upper_half(void **state) {
 static void recursion_of_200000_frames(void **state) {
     (void)state;
     enum { DEPTH = 200000 };
-    static const struct calls_ops summing = {NULL, sum};
+    static const struct calls_ops summing = {.on_close = sum};
     struct trace_thread thread = {0};
     struct sums s = {0};
     struct calls *c = calls_new(&thread, &summing, &s);
@@ -520,7 +520,7 @@ static void bounded_number_of_stacks(void **state) {
     static const struct calls_ops silent = {0};
     struct trace_thread thread = {0};
     struct sums s = {0};
-    static const struct calls_ops summing = {NULL, sum};
+    static const struct calls_ops summing = {.on_close = sum};
     struct calls *c = calls_new(&thread, &silent, NULL);
     for (uint32_t i = 0; i < 20000; i++)
         calls_event(c, i, 'f', EVENT_ENTRY, i * 0x34567);
@@ -539,7 +539,7 @@ static void bounded_number_of_stacks(void **state) {
 static void random_trees_balance(void **state) {
     (void)state;
     enum { EVENTS = 100000 };
-    static const struct calls_ops summing = {NULL, NULL};
+    static const struct calls_ops summing = {.on_open = NULL};
     struct trace_thread thread = {0};
     for (uint64_t seed = 0; seed < 8; seed++) {
         AUTO_FREE struct trace_event *events = generate((enum shape)(seed % 3), EVENTS, seed, 0);
