@@ -73,17 +73,39 @@ static void write_events(struct drain *d, struct lane_handle *handle, const stru
             thin_events(handle->thin, d->unpacked, made);
         else if (made)
             trace_writer_events(d->options.writer, handle->stream, d->unpacked, made);
-        handle->last_clock = event_ticks(&at[n - 1], latest);
+        handle->last_clock = handle->last_written = event_ticks(&at[n - 1], latest);
     }
 }
 
-static void report_lost(struct drain *d, struct lane_handle *handle, uint64_t ticks,
-                        uint64_t lost) {
-    if (lost > handle->lost && handle->thin)
-        thin_lost(handle->thin, ticks, lost - handle->lost);
-    else if (lost > handle->lost)
-        trace_writer_lost(d->options.writer, handle->stream, ticks, lost - handle->lost);
-    handle->lost = lost;
+static void write_lost(struct drain *d, struct lane_handle *handle, uint64_t ticks,
+                       uint64_t count) {
+    if (handle->thin)
+        thin_lost(handle->thin, ticks, count);
+    else
+        trace_writer_lost(d->options.writer, handle->stream, ticks, count);
+}
+
+/* Writes the gaps up to position END, up to which all events are written. */
+static void write_gaps(struct drain *d, struct lane_handle *handle, uint64_t end) {
+    for (const struct stall *gap; (gap = stalls_first_gap(&handle->stalls)) && gap->at <= end;) {
+        write_lost(d, handle, handle->last_written, gap->lost);
+        stalls_remove_first_gap(&handle->stalls);
+    }
+}
+
+/* The thread has come to LIMIT, and lost events there, if its lane says so now. */
+static void look_for_losses(struct lane_handle *handle, uint64_t limit) {
+    uint64_t lost = __atomic_load_n(&handle->lane->lost, __ATOMIC_ACQUIRE);
+    uint64_t head = __atomic_load_n(&handle->lane->head, __ATOMIC_ACQUIRE);
+    stalls_look(&handle->stalls, limit, lost, head);
+}
+
+static void move_limit(struct lane_handle *handle, uint64_t limit) {
+    uint64_t before = handle->limit;
+    handle->limit = limit;
+    __atomic_store_n(&handle->lane->limit, limit, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    look_for_losses(handle, before);
 }
 
 /* The ring was empty for long: next events are compared with a younger clock. It leaves some time,
@@ -104,8 +126,9 @@ static void skip_overwritten(struct drain *d, struct lane_handle *handle, uint64
     if (oldest < head)
         ticks = event_ticks(&ring_of(handle)[(oldest & (handle->ring_bytes - 1)) / EVENT_BYTES],
                             epochs_of(&handle->epochs, oldest).ticks);
-    report_lost(d, handle, ticks,
-                handle->lost + ring_events_before(handle, oldest, head, slice_slots));
+    uint64_t lost = ring_events_before(handle, oldest, head, slice_slots);
+    if (lost)
+        write_lost(d, handle, ticks, lost);
     handle->tail = oldest;
 }
 
@@ -115,8 +138,9 @@ static uint64_t check_head(struct drain *d, struct lane_handle *handle, uint64_t
                            uint32_t ring_bytes) {
     if (head - handle->tail > ring_bytes) {
         handle->tail = head;
-        __atomic_store_n(&handle->lane->limit, head + ring_bytes, __ATOMIC_RELEASE);
-        report_lost(d, handle, clock_ticks(), handle->lost + ring_bytes / EVENT_BYTES);
+        move_limit(handle, head + ring_bytes);
+        stalls_forget(&handle->stalls);
+        write_lost(d, handle, clock_ticks(), ring_bytes / EVENT_BYTES);
     }
     return head;
 }
@@ -125,6 +149,16 @@ static uint64_t check_head(struct drain *d, struct lane_handle *handle, uint64_t
 static void note_epoch(struct lane_handle *handle) {
     uint64_t head = __atomic_load_n(&handle->lane->head, __ATOMIC_ACQUIRE) & ~(uint64_t)15;
     epochs_note(&handle->epochs, head, clock_ticks() + SKEW_TICKS);
+}
+
+/* How many bytes to read at the tail, at once: up to END, the next gap, or the ring's end. */
+static uint64_t next_piece(const struct lane_handle *handle, uint64_t end) {
+    const struct stall *gap = stalls_first_gap(&handle->stalls);
+    uint64_t to_wrap = handle->ring_bytes - (handle->tail & (handle->ring_bytes - 1));
+    uint64_t n = (gap && gap->at < end ? gap->at : end) - handle->tail;
+    if (n > to_wrap)
+        n = to_wrap;
+    return n > CHUNK_BYTES ? CHUNK_BYTES : n;
 }
 
 /* Reads all events of the lane; returns in percent how full the ring was. */
@@ -142,26 +176,22 @@ static unsigned drain_lane(struct drain *d, struct lane_handle *handle, uint32_t
         head = check_head(d, handle, head, ring_bytes);
         epoch.head = head;
     }
+    if (!limitless) {
+        look_for_losses(handle, handle->limit);
+        stalls_pass(&handle->stalls, head);
+    }
     uint64_t fill = head - handle->tail;
     while (handle->tail < head) {
+        write_gaps(d, handle, handle->tail);
         uint64_t at = handle->tail & (ring_bytes - 1);
-        uint64_t n = head - handle->tail;
-        if (n > ring_bytes - at)
-            n = ring_bytes - at;
-        if (n > CHUNK_BYTES)
-            n = CHUNK_BYTES;
         if (limitless)
             epoch = epochs_of(&handle->epochs, handle->tail);
-        if (n > epoch.head - handle->tail)
-            n = epoch.head - handle->tail;
+        uint64_t n = next_piece(handle, epoch.head < head ? epoch.head : head);
         write_events(d, handle, ring_of(handle) + at / EVENT_BYTES, n / EVENT_BYTES, epoch.ticks);
         handle->tail += n;
         if (!limitless)
-            __atomic_store_n(&handle->lane->limit, handle->tail + ring_bytes, __ATOMIC_RELEASE);
+            move_limit(handle, handle->tail + ring_bytes);
     }
-    if (!limitless)
-        report_lost(d, handle, clock_ticks(),
-                    __atomic_load_n(&handle->lane->lost, __ATOMIC_RELAXED));
     return (unsigned)(fill * 100 / ring_bytes) + (fill != 0);
 }
 
@@ -185,6 +215,7 @@ static void take_frames(struct drain *d) {
 static void retire(struct drain *d, struct lane_handle *handle) {
     take_frames(d);
     flight_retire(d->options.flight, handle);
+    write_gaps(d, handle, UINT64_MAX);
     if (handle->thin)
         thin_free(handle->thin, handle->end_ticks);
     handle->thin = NULL;

@@ -184,6 +184,7 @@ void slab_unref(struct slab *s) {
 static void handle_done(struct lane_handle *handle) {
     ARRAY_FREE(&handle->epochs.notes);
     slice_done(&handle->slice);
+    stalls_done(&handle->stalls);
     free((void *)handle->opened.frames);
 }
 
@@ -241,13 +242,15 @@ struct lane_handle *slab_take(struct slab *s, uint32_t stream, bool limitless) {
             continue;
         struct lane *lane = handle->lane;
         memset(lane, 0, sizeof *lane);
-        lane->limit = limitless ? INT64_MAX : s->ring_bytes;
+        lane->limit = handle->limit = limitless ? INT64_MAX : s->ring_bytes;
         lane->control = s->at;
         handle->stream = stream;
-        handle->tail = handle->lost = 0;
+        handle->tail = 0;
+        stalls_begin(&handle->stalls);
         slice_forget(&handle->slice);
         atomic_store(&handle->shared, false);
-        handle->last_clock = clock_ticks(); /* old events in the ring are older */
+        handle->last_clock = handle->last_written =
+            clock_ticks(); /* old events in the ring are older */
         epochs_begin(&handle->epochs, handle->last_clock);
         return handle;
     }

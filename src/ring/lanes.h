@@ -14,6 +14,7 @@
 #include "base/types.h"
 #include "ring/epochs.h"
 #include "ring/slices.h"
+#include "ring/stalls.h"
 #include "trace/format.h"
 #include "wire/ring.h"
 
@@ -37,8 +38,11 @@ struct lane_handle {   /* the tool's side of one lane */
     uint32_t ring_bytes;
     uint32_t stream;
     uint64_t tail;              /* drainer: bytes read */
-    uint64_t last_clock;        /* drainer: of the newest event read */
-    uint64_t lost;              /* drainer: already reported */
+    uint64_t limit;             /* drainer: as published in the lane */
+    uint64_t last_clock;        /* drainer: not newer than the next event */
+    uint64_t last_written;      /* drainer: ticks of the newest event written */
+    struct stalls stalls;       /* drainer: what was lost and where */
+    uint64_t lost;              /* of a sink: already reported */
     struct epochs epochs;       /* drainer; for rings that are overwritten */
     uint64_t end_ticks;         /* set before LANE_CLOSING */
     bool unread;                /* a sink: only lane, at, ring_bytes and lost are used */

@@ -15,9 +15,10 @@ struct record { /* an open call; call.user is its index + 1 */
     bool ended;   /* closed, but younger calls (of other stacks) are still open */
 };
 
-struct kept { /* a kept event, or a loss */
+struct kept { /* a kept event, or a gap */
     struct trace_event event;
-    uint64_t lost; /* 0: an event */
+    uint64_t lost;
+    bool is_gap;
 };
 
 struct thin {
@@ -233,15 +234,20 @@ void thin_events(struct thin *t, const struct trace_event *events, size_t count)
     flush(t);
 }
 
-void thin_lost(struct thin *t, uint64_t ticks, uint64_t count) {
-    if (t->holds) {
-        ARRAY_PUSH(&t->kept, ((struct kept){{.ticks = ticks}, count}));
-        return;
-    }
+/* The ends of open calls may be missing, so all of them are written before. */
+static void put_gap(struct thin *t, uint64_t ticks, uint64_t count) {
+    write_open(t);
     t->has_gap = true;
     calls_gap(t->calls, ticks);
     flush(t);
     trace_writer_lost(t->options.writer, t->stream, ticks, count);
+}
+
+void thin_lost(struct thin *t, uint64_t ticks, uint64_t count) {
+    if (t->holds)
+        ARRAY_PUSH(&t->kept, ((struct kept){{.ticks = ticks}, count, true}));
+    else
+        put_gap(t, ticks, count);
 }
 
 void thin_hold(struct thin *t) { t->holds = true; }
@@ -251,12 +257,10 @@ static void release(struct thin *t) {
     t->holds = false;
     for (size_t i = 0; i < t->kept.count; i++) {
         const struct kept *h = &t->kept.at[i];
-        if (h->lost) {
-            flush(t);
-            thin_lost(t, h->event.ticks, h->lost);
-        } else {
+        if (h->is_gap)
+            put_gap(t, h->event.ticks, h->lost);
+        else
             take(t, &h->event);
-        }
     }
     flush(t);
     ARRAY_FREE(&t->kept);

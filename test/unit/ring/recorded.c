@@ -19,6 +19,9 @@ void recorded_read(struct trace_writer *w, const char *path, uint32_t stream,
     while (trace_cursor_next(c, &item, &err) > 0) {
         if (item.kind == TRACE_EVENT)
             ARRAY_PUSH(&ret->items, item);
+        if (item.kind == TRACE_LOST)
+            ARRAY_PUSH(&ret->gaps,
+                       ((struct recorded_gap){ret->items.count, item.ticks, item.lost}));
         ret->lost += item.kind == TRACE_LOST ? item.lost : 0;
         ret->ended |= item.kind == TRACE_THREAD_END;
     }
@@ -26,4 +29,7 @@ void recorded_read(struct trace_writer *w, const char *path, uint32_t stream,
     trace_reader_free(r);
 }
 
-void recorded_done(struct recorded *r) { ARRAY_FREE(&r->items); }
+void recorded_done(struct recorded *r) {
+    ARRAY_FREE(&r->items);
+    ARRAY_FREE(&r->gaps);
+}

@@ -3,8 +3,14 @@
 
 #include "../trace/support.h"
 
+struct recorded_gap {
+    size_t before; /* number of items before it */
+    uint64_t ticks, lost;
+};
+
 struct recorded {
     ARRAY(struct trace_item) items; /* the items of one stream, in order */
+    ARRAY(struct recorded_gap) gaps;
     uint64_t lost;
     bool ended;
 };

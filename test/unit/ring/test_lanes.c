@@ -76,7 +76,7 @@ static void new_lane_for_each_thread(void **state) {
     struct slab *s = new_slab();
     struct lane_handle *handle = slab_take(s, 1, false);
     memset(handle->lane, 0xff, sizeof *handle->lane);
-    handle->tail = handle->lost = 99;
+    handle->tail = handle->stalls.lost = 99;
     struct lane_handle *again = slab_take(s, 2, false);
     assert_ptr_equal(again, handle); /* the lane was never active */
     assert_int_equal(handle->lane->head, 0);
@@ -86,7 +86,7 @@ static void new_lane_for_each_thread(void **state) {
     assert_int_equal(handle->lane->limit, RING);
     assert_int_equal(handle->lane->control, AT);
     assert_int_equal(handle->tail, 0);
-    assert_int_equal(handle->lost, 0);
+    assert_int_equal(handle->stalls.lost, 0);
     assert_int_equal(handle->stream, 2);
     assert_int_equal(slab_take(s, 3, true)->lane->limit, INT64_MAX);
     slab_unref(s);
