@@ -3,9 +3,8 @@
  *
  * A function that is not shown disappears: its callees are attached to its nearest shown caller,
  * and that caller gets its own time. A call that is too deep or too short disappears with all that
- * it calls. SINCE and UNTIL select a span. Calls that overlap it are shown, and only times inside
- * it count. A call that began before begins with the span; one that goes on is open at the end of
- * the span.
+ * it calls. SINCE and UNTIL select a span. Calls that overlap it are shown, with their whole
+ * durations.
  *
  * Calls that record was to leave out (-D, -t) are not shown either. Some are in the trace, since
  * the recorder could not know then (ring/thin.h). For that depth, callers that are not shown count,

@@ -70,4 +70,8 @@ void recorder_summary(const struct record_options *session, const struct record_
         say_err(&result->trace_why);
     bool partial = result->trace_error < 0 && access(part, F_OK) == 0;
     show_totals(result, partial ? part : session->output, session->output);
+    if (result->totals.lost && session->overflow == OVERFLOW_DROP && !result->trace_error)
+        say_note("%ju events were lost, and the calls that were open there are cut: a larger "
+                 "--buffer, fewer functions (-F, -N) or --overflow=wait avoid that",
+                 result->totals.lost);
 }
