@@ -354,9 +354,9 @@ void drain_frames(struct drain *d, struct lane_handle *handle, const struct trac
     pthread_mutex_unlock(&d->lock);
 }
 
-void drain_close(struct drain *d, struct lane_handle *handle) {
+void drain_close(struct drain *d, struct lane_handle *handle, uint64_t ticks) {
     (void)d;
-    handle->end_ticks = clock_ticks();
+    handle->end_ticks = ticks;
     atomic_store_explicit(&handle->state, LANE_CLOSING, memory_order_release);
 }
 

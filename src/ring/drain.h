@@ -27,7 +27,8 @@ void drain_add_running(struct drain *d, struct lane_handle *handle);
 /* FRAMES: the calls that HANDLE's thread, which was stopped, had open after all its events so far.
  * Called by the tracer. */
 void drain_frames(struct drain *d, struct lane_handle *handle, const struct trace_frames *frames);
-/* HANDLE's thread has ended or is detached: the rest of the ring is read, then the lane is free. */
-void drain_close(struct drain *d, struct lane_handle *handle);
+/* HANDLE's thread has ended or is detached at TICKS: the rest of the ring is read, then the lane is
+ * free. */
+void drain_close(struct drain *d, struct lane_handle *handle, uint64_t ticks);
 /* Waits until all lanes are read, and ends the thread. All lanes must have been closed. */
 void drain_finish(struct drain *d);

@@ -1,7 +1,8 @@
 /*
  * The end of a process that dumps core. A debugger must find all of its threads in the program's
  * own code, not only the thread that got the signal. So the others are stopped, moved out of
- * trampolines and held, until the kernel ends them.
+ * trampolines and held, until the kernel ends them. Calls that are open end at the signal: writing
+ * the core may take seconds.
  */
 #include "tracer/core_dump.h"
 
@@ -29,7 +30,7 @@ static bool is_deadly(const struct task *task, int sig) {
            status_innermost_pid(task->tid) != 1;
 }
 
-void core_dump_prepare(struct tracer *t, struct task *task, int sig) {
+void core_dump_prepare(struct tracer *t, struct task *task, int sig, uint64_t ticks) {
     struct space *space = task->space;
     pid_t tid = task->tid, pid = task->pid;
     enum settled settled;
@@ -38,6 +39,8 @@ void core_dump_prepare(struct tracer *t, struct task *task, int sig) {
     space_ref(space);
     stop_space(t, space);
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));) {
+        if (k->pid == pid)
+            k->fatal_ticks = ticks;
         if (k->pid != pid || k->state != TASK_STOPPED)
             continue;
         if (k->tid != tid)

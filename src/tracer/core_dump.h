@@ -4,8 +4,9 @@
 #include "tracer/core.h"
 
 /* Signal SIG is about to be delivered to TASK, which is in the program's own code. If it ends the
- * process with a core dump, the other threads are moved out of trampolines and stay stopped. */
-void core_dump_prepare(struct tracer *t, struct task *task, int sig);
+ * process with a core dump, the other threads are moved out of trampolines and stay stopped. Calls
+ * that are open end at TICKS, when the signal was reported. */
+void core_dump_prepare(struct tracer *t, struct task *task, int sig, uint64_t ticks);
 /* Whether TASK must be detached to die of SIG. While the first process of a pid namespace is
  * traced, it survives faults that it does not handle, and repeats them for ever
  * (force_sig_info_to_task() in the kernel). */

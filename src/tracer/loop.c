@@ -4,6 +4,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
+#include "arch/clock.h"
 #include "patch/parked_sigframes.h"
 #include "target/status.h"
 #include "tracer/core_dump.h"
@@ -56,6 +57,7 @@ static void note_stop(struct tracer *t, const struct task *task, int sig) {
 /* TASK is at a signal-delivery-stop. Returns false when it is gone. *RET_SIG becomes 0 if the
  * program must not get the signal. */
 static bool answer_signal(struct tracer *t, struct task *task, int *ret_sig) {
+    uint64_t now = clock_ticks();
     int sig = *ret_sig;
     pid_t tid = task->tid;
     if (is_stop_signal(sig))
@@ -67,7 +69,7 @@ static bool answer_signal(struct tracer *t, struct task *task, int *ret_sig) {
         return false;
     }
     if (wanted && task)
-        core_dump_prepare(t, task, sig);
+        core_dump_prepare(t, task, sig, now);
     if (!wanted || (is_stop_signal(sig) && thread_is_continued(tid)))
         *ret_sig = 0;
     return true;

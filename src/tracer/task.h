@@ -73,6 +73,7 @@ struct task {
     struct space *space; /* NULL: not set up (yet), or traced only for its signals and children */
     struct lane_handle *lane; /* NULL: untraced */
     uint32_t stream;          /* of the trace, if it has a handle */
+    uint64_t fatal_ticks;     /* when its process got the signal that ends it; 0: not yet */
     uint64_t mark;            /* lane_lookup_mark() of when it got its handle */
     taddr_t sink;      /* sink of the space that it left because that could not be copied; else 0 */
     pid_t creator;     /* the task that has created it; 0: unknown */

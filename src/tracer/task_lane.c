@@ -117,7 +117,8 @@ void task_lane_close(struct tracer *t, struct task *task) {
     if (task->lane && task->lane->unread)
         leave_sink(t, task);
     else if (task->lane)
-        drain_close(t->options.drain, task->lane);
+        drain_close(t->options.drain, task->lane,
+                    task->fatal_ticks ? task->fatal_ticks : clock_ticks());
     task->lane = NULL;
     lane_lookup_forget(task->space, task->tid);
 }

@@ -194,7 +194,7 @@ static void run_threads(struct rig *g, struct producer *p, size_t count) {
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(p[i].thread, NULL);
-        drain_close(g->drain, p[i].handle);
+        drain_close(g->drain, p[i].handle, clock_ticks());
     }
 }
 
@@ -231,7 +231,7 @@ static void empty_stream_of_a_silent_thread(void **state) {
     (void)state;
     struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
     struct recorded r;
-    drain_close(g->drain, rig_take(g, 0));
+    drain_close(g->drain, rig_take(g, 0), clock_ticks());
     rig_read(g, 0, &r);
     assert_int_equal(r.items.count, 0);
     assert_true(r.ended);
@@ -248,7 +248,7 @@ static void reused_lanes_without_old_events(void **state) {
         first = first ? first : handle;
         assert_ptr_equal(handle, first);
         produce_in_thread(g, handle, i + 1, COUNT + i);
-        drain_close(g->drain, handle);
+        drain_close(g->drain, handle, clock_ticks());
         while (atomic_load(&handle->state) != LANE_FREE)
             sched_yield();
     }
@@ -280,7 +280,7 @@ static void dropped_events_counted(void **state) {
     struct lane_handle *handle = rig_take(g, 0);
     struct recorded r;
     produce_in_thread(g, handle, 1, COUNT);
-    drain_close(g->drain, handle);
+    drain_close(g->drain, handle, clock_ticks());
     rig_read(g, 0, &r);
     assert_true(r.lost > 0); /* at this speed, with this ring */
     assert_int_equal(r.items.count + r.lost, COUNT);
@@ -312,7 +312,7 @@ static void gaps_where_events_were_dropped(void **state) {
     struct recorded r;
     list_kinds(1, kinds, COUNT);
     produce_in_thread(g, handle, 1, COUNT);
-    drain_close(g->drain, handle);
+    drain_close(g->drain, handle, clock_ticks());
     rig_read(g, 0, &r);
     assert_true(r.gaps.count > 0);
     size_t at = 0, lost = 0;
@@ -341,7 +341,7 @@ static void newest_events_kept_on_overwrite(void **state) {
         struct lane_handle *handle = rig_take(g, 0);
         struct recorded r;
         produce_in_thread(g, handle, 1, counts[i]);
-        drain_close(g->drain, handle);
+        drain_close(g->drain, handle, clock_ticks());
         rig_read(g, 0, &r);
         assert_int_equal(r.items.count, kept);
         assert_int_equal(r.lost, counts[i] - kept);
@@ -362,7 +362,7 @@ static void kept_events_keep_their_times(void **state) {
     uint64_t clocks[SMALL_RING / EVENT_BYTES];
     for (size_t i = 0; i < SMALL_RING / EVENT_BYTES; i++)
         clocks[i] = ring[(COUNT + i) % (SMALL_RING / EVENT_BYTES)].clock_sp >> 16;
-    drain_close(g->drain, handle);
+    drain_close(g->drain, handle, clock_ticks());
     rig_read(g, 0, &r);
     for (size_t i = 0; i < r.items.count; i++)
         assert_int_equal(r.items.at[i].ticks & EVENT_CLOCK_MASK, clocks[i + 1]);
@@ -389,7 +389,7 @@ static void expect_reserved_is_not_read(enum overflow overflow, size_t count) {
     struct recorded r;
     produce_in_thread(g, handle, 1, count);
     reserve(handle);
-    drain_close(g->drain, handle);
+    drain_close(g->drain, handle, clock_ticks());
     rig_read(g, 0, &r);
     size_t kept = g->limitless && count >= room ? room - 1 : count;
     assert_int_equal(r.items.count, kept);
@@ -426,7 +426,7 @@ static void expect_draining_goes_on(uint64_t bad_head) {
     __atomic_store_n(&handle->lane->head, bad_head, __ATOMIC_RELEASE);
     await_drained(handle);
     produce_in_thread(g, handle, 2, AFTER);
-    drain_close(g->drain, handle);
+    drain_close(g->drain, handle, clock_ticks());
     rig_read(g, 0, &r);
     assert_int_equal(r.items.count, BEFORE + AFTER);
     assert_true(r.lost > 0);
@@ -460,10 +460,10 @@ static void lane_of_a_running_thread_waits_for_frames(void **state) {
     lane_handle_put(handle, 2 << 2 | EVENT_RETURN, 0x7000, OVERFLOW_WAIT);
     lane_handle_put(handle, 1 << 2 | EVENT_RETURN, 0x7100, OVERFLOW_WAIT);
     await_drained(handle);
-    drain_close(g->drain, handle);
+    drain_close(g->drain, handle, clock_ticks());
     struct lane_handle *other = rig_take(g, 1);
     assert_ptr_not_equal(other, handle); /* which waits */
-    drain_close(g->drain, other);
+    drain_close(g->drain, other, clock_ticks());
     struct trace_frame frame = {1, 0x7100};
     drain_frames(g->drain, handle, &(struct trace_frames){0, before, 1, &frame});
     while (atomic_load(&handle->state) != LANE_FREE)
@@ -485,7 +485,7 @@ static void tracer_woken_from_the_hook(void **state) {
     assert_int_equal(poll(&p, 1, 0), 0);
     __atomic_store_n(&handle->lane->hook, 1, __ATOMIC_RELEASE);
     assert_int_equal(poll(&p, 1, 10000), 1);
-    drain_close(g->drain, handle);
+    drain_close(g->drain, handle, clock_ticks());
     rig_free(g);
 }
 
