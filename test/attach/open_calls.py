@@ -23,7 +23,7 @@ INLINED = {"nested", "wait_for_end"}
 
 
 def lines_of(spoor, trace):
-    return [json.loads(line) for line in spoor.view("replay", "--json", trace).splitlines()]
+    return list(spoor.lines_of_replay(trace))
 
 
 def control(spoor, recorder, pid, *words):
@@ -129,8 +129,8 @@ def changed(spoor, program):
 def check_cycle(spoor, info):
     """The open calls lead down from main() wherever the program was stopped. Each exit has its entry."""
     rows = spoor.view("export", "--format=csv", "trace").decode().splitlines()[1:]
-    ends = collections.Counter(row.rsplit(",", 2)[1] for row in rows)
-    before = [row.split(",")[4:6] for row in rows if row.endswith(",1")]
+    ends = collections.Counter(row.rsplit(",", 4)[1] for row in rows)
+    before = [row.split(",")[4:6] for row in rows if row.rsplit(",", 3)[1] == "1"]
     names = [name for _, name in sorted(before)]
     check(names[:2] == ["main", "turns"], f"open calls: {names}")
     check(ends["returned"] + ends["tail"] == info["events"]["exit"], f"strays: {ends}, {info}, {names}")

@@ -155,8 +155,8 @@ class Spoor:
         return self.json("graph", "--json", trace)
 
     def replay(self, trace="trace"):
-        """The objects of replay --json, read as they come. Objects of lost events are left out if events may be
-        lost by chance; then their sum must be the count of info."""
+        """The objects of replay --json, read as they come. Objects of lost events are left out if events
+        may be lost by chance; then their sum must be the count of info."""
         lost = 0
         for item in self.lines_of_replay(trace):
             if item["kind"] == "lost" and self.lossy:
@@ -170,7 +170,12 @@ class Spoor:
         return self.json_lines("replay", "--json", trace)
 
     def json_lines(self, *words):
-        """The objects that a view prints, one in a line, read as they come."""
+        """The objects that a view prints, one in a line, read as they come; without pauses, which depend on the
+        machine."""
+        return (item for item in self.all_json_lines(*words) if item.get("kind") != "pause")
+
+    def all_json_lines(self, *words):
+        """The same with pauses."""
         with subprocess.Popen([self.path, *words], stdout=subprocess.PIPE) as process:
             for number, line in enumerate(process.stdout, 1):
                 try:
@@ -200,7 +205,7 @@ def check_balanced(items):
             entries += 1
             calls[place].append(item["t_ns"])
         else:
-            check(item["kind"] in ("exit", "unwound"), f"replay: unknown kind {item['kind']}")
+            check(item["kind"] in ("exit", "unwound", "cut"), f"replay: unknown kind {item['kind']}")
             check(calls[place], f"replay: {item['kind']} without entry: {place}")
             check(calls[place].pop() <= item["t_ns"], f"replay: ends before it begins: {place}")
     still_open = [place for place, at in calls.items() if at]

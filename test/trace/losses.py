@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Lost events: no view pairs an entry with an exit behind a gap. Calls that were open there are cut, and those that go on
+stay in the tree.
+
+    losses.py SPOOR PROGRAM
+"""
+import collections
+import csv
+import io
+import os
+import re
+import sys
+
+from harness import Spoor, check, check_same_outcome, main, run
+
+DEPTHS = {"main": 0, "turn": 1, "step": 2, "leaf_of_turn": 2, "leaf": 3}
+TURNS = "60000"
+ENDS = "exit", "unwound", "cut"
+
+
+def read_tree(lines, depths):
+    """Follows the calls. Returns a count of (kind, function), and the times of gaps by thread."""
+    stacks, counts, gaps = collections.defaultdict(list), collections.Counter(), collections.defaultdict(list)
+    for line in lines:
+        stack, name = stacks[line["tid"]], line["function"]
+        counts[line["kind"], name] += "before" not in line
+        if line["kind"] == "lost":
+            check(not stack, f"open calls at a gap: {stack}")
+            gaps[line["tid"]].append(line["t_ns"])
+        elif line["kind"] == "entry":
+            check(line["depth"] == len(stack), f"{line} below {stack}")
+            check(depths.get(name, line["depth"]) == line["depth"], f"wrong depth, below {stack}: {line}")
+            stack.append(name)
+        elif line["kind"] in ENDS:
+            check(stack and stack.pop() == name, f"{line} ends no open call")
+    return counts, gaps
+
+
+def check_views(spoor, counts, gaps):
+    cut = sum(count for (kind, _), count in counts.items() if kind == "cut")
+    check(cut > 0, "no call was cut, so this shows nothing")
+    for row in spoor.report():
+        name = row["function"]
+        check(row["calls"] == counts["entry", name], f"{row}: {counts['entry', name]} entries")
+        check(row["cut"] == counts["cut", name], f"{row}: {counts['cut', name]} cut calls")
+        measured = row["calls"] - row["cut"]
+        check(measured or row["max_ns"] == 0, f"{row}: no call was measured")
+    text = spoor.view("report", "trace").decode()
+    check(re.search(r"^ +CALLS +CUT +TOTAL", text), f"report without a column of cut calls: {text[:200]}")
+    check(re.search(rf"¦: events were lost during {cut} call", text), f"report: {text[-600:]}")
+    rows = list(csv.DictReader(io.StringIO(spoor.view("export", "--format=csv", "trace").decode())))
+    check(sum(row["how"] == "cut" and row["before"] == "0" for row in rows) == cut, f"CSV: not {cut} cut calls")
+    for row in rows:
+        start = int(row["start_ns"])
+        end = start + int(row["duration_ns"])
+        check(not any(start < at < end for at in gaps[int(row["tid"])][:200]), f"a call across a gap: {row}")
+
+
+def check_graph(node, path=()):
+    """Calls have only the callers that the program has."""
+    for child in node["children"]:
+        name = child["name"]
+        check(DEPTHS.get(name, len(path)) == len(path), f"graph: {name} below {path}")
+        check_graph(child, path + (name,))
+
+
+def record(spoor, options, command):
+    alone, traced = run(command), spoor.record(["--overflow=drop", "--buffer=64K", *options], command)
+    check_same_outcome(alone, traced, " ".join(options))
+    lost = spoor.json("info", "--json", "trace")["events"]["lost"]
+    check(lost > 0, "no event is lost, so this shows nothing")
+
+
+def test(spoor, program):
+    record(spoor, [], [program, TURNS])
+    counts, gaps = read_tree(spoor.lines_of_replay("trace"), DEPTHS)
+    check_views(spoor, counts, gaps)
+    check_graph(spoor.graph())
+    check(counts["entry", "main"] == 1, f"main was entered {counts['entry', 'main']} times")
+    told = run([spoor.path, "record", "-o", "told", "--overflow=drop", "--buffer=64K", program, TURNS]).stderr.decode()
+    check(re.search(r"\d+ events were lost.*--buffer.*-F.*--overflow=wait", told), f"summary: {told}")
+    for options in ["-D", "3"], ["-t", "1us"]:
+        record(spoor, options, [program, TURNS])
+        read_tree(spoor.lines_of_replay("trace"), DEPTHS)
+
+
+def test_compiler(spoor):
+    """A real program, whose tree is not known: calls nest, and nothing is paired across gaps."""
+    with open("big.c", "w", encoding="ascii") as out:
+        out.write("\n".join(f"int f{i}(int a, int b) {{ return a * {i} + b / (a + {i}); }}" for i in range(400)))
+    compiler = run(["gcc", "-print-prog-name=cc1"]).stdout.decode().strip()
+    if os.path.isabs(compiler):
+        record(spoor, [], [compiler, "-quiet", "-O1", "big.c", "-o", "big.s"])
+        read_tree(spoor.lines_of_replay("trace"), {})
+
+
+if __name__ == "__main__":
+    tracer, traced = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
+    main(lambda: test(tracer, traced))
+    main(lambda: test_compiler(tracer))
