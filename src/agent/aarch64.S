@@ -120,6 +120,26 @@ seek_return:
     add x0, x0, #RETRY_TO_RESERVE
     br x0
 
+/* The wait for room in x3's lane is over: writes the event that tells when it began. The wait ends
+ * with the next event. The slot is reserved after it is written. Changes the registers AT and
+ * WORD. */
+    .macro note_wait at, word
+    ldr x\word, [x3, #LANE_HEAD]
+    ldr x\at, [x3, #LANE_RING_MASK]
+    and x\at, x\at, x\word
+    add x\at, x\at, x3
+    add x\at, x\at, #LANE_RING
+    ldr x\word, [x3, #LANE_WAIT_SINCE]
+    str x\word, [x\at, #EVENT_CLOCK_SP]
+    movz w\word, #(WAIT_ID * 4 + EVENT_CONTROL_KIND) & 0xffff
+    movk w\word, #(WAIT_ID * 4 + EVENT_CONTROL_KIND) >> 16, lsl #16
+    str w\word, [x\at, #EVENT_SITE]
+    ldr x\word, [x3, #LANE_HEAD]
+    add x\word, x\word, #EVENT_BYTES
+    stlr x\word, [x3]
+    str xzr, [x3, #LANE_WAIT_SINCE]
+    .endm
+
     .balign 16
 /* OVERFLOW_WAIT: releases the slot in x3's lane, waits for room, and starts again at x0. */
 wait:
@@ -131,11 +151,14 @@ wait_released:
     ldr x1, [x3, #LANE_WAITS]
     add x1, x1, #1
     str x1, [x3, #LANE_WAITS]
+    mrs x1, cntvct_el0
+    lsl x1, x1, #16
+    str x1, [x3, #LANE_WAIT_SINCE]
 wait_for_room:
     ldr x1, [x3, #LANE_HEAD]
     ldr x2, [x3, #LANE_LIMIT]
     sub x2, x1, x2
-    tbnz x2, #63, wait_done
+    tbnz x2, #63, wait_over
     ldr x2, [x3, #LANE_CONTROL]
     ldr w2, [x2]
     tbnz w2, #OWNER_DIED_BIT, wait_without_tool
@@ -144,7 +167,9 @@ wait_for_room:
 wait_without_tool:
     mov x2, #0x7fffffffffffffff /* nothing reads the ring any more: overwrite it for ever */
     str x2, [x3, #LANE_LIMIT]
-wait_done:
+    br x0
+wait_over:
+    note_wait 2, 1
     br x0
 
     .balign 16
@@ -234,12 +259,14 @@ slice_reserve:
     ldr x6, [x3, #LANE_WAITS]
     add x6, x6, #1
     str x6, [x3, #LANE_WAITS]
+    str x4, [x3, #LANE_WAIT_SINCE]
+    add x7, x7, #EVENT_BYTES
 slice_wait_for_room:
     ldr x8, [x3, #LANE_LIMIT]
     ldr x6, [x3, #LANE_HEAD]
     add x6, x6, x7
     sub x6, x8, x6
-    tbz x6, #63, slice_write
+    tbz x6, #63, slice_wait_over
     ldr x6, [x3, #LANE_CONTROL]
     ldr w6, [x6]
     tbnz w6, #OWNER_DIED_BIT, slice_done
@@ -251,6 +278,9 @@ slice_without_room: /* writes only the first slot: it shows that a slice is miss
     sub x6, x8, x6
     tbnz x6, #63, slice_done
     mov x5, #0
+    b slice_write
+slice_wait_over:
+    note_wait 6, 8
 slice_write:
     ldr x6, [x3, #LANE_SLICE_SLOTS]
     site SLICE_BEGIN_ID

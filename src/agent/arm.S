@@ -131,19 +131,51 @@ seek_found:
     ldr r6, [r2, #8 - LANE_KEY_BYTES]
     bx r0
 
+/* The thread begins to wait for room in r6's lane. Changes r2 and r3. */
+    .macro begin_wait
+    mrrc p15, 1, r2, r3, c14
+    lsl r3, r3, #16
+    orr r3, r3, r2, lsr #16
+    lsl r2, r2, #16
+    strd r2, r3, [r6, #LANE_WAIT_SINCE]
+    .endm
+
+/* The wait for room is over: writes the event that tells when it began. The wait ends with the next
+ * event. The slot is reserved after it is written. Changes r2, r3, AT and FAILED. */
+    .macro note_wait at, failed
+    ldr r2, [r6]
+    ldr \at, [r6, #LANE_RING_MASK]
+    and \at, \at, r2
+    add \at, \at, r6
+    add \at, \at, #LANE_RING
+    ldrd r2, r3, [r6, #LANE_WAIT_SINCE]
+    strd r2, r3, [\at, #EVENT_CLOCK_SP]
+    movw r2, #(WAIT_ID * 4 + EVENT_CONTROL_KIND) & 0xffff
+    movt r2, #(WAIT_ID * 4 + EVENT_CONTROL_KIND) >> 16
+    str r2, [\at, #EVENT_SITE]
+    dmb ishst
+    count LANE_HEAD, EVENT_BYTES, \at, \failed
+    cmp \failed, #0
+    bne 1b
+    mov r2, #0
+    mov r3, #0
+    strd r2, r3, [r6, #LANE_WAIT_SINCE]
+    .endm
+
     .balign 16
 /* OVERFLOW_WAIT: waits for room in r6's lane, and starts again at r0. */
 wait:
     count LANE_WAITS
     cmp r1, #0
     bne 1b
+    begin_wait
 wait_for_room:
     ldrd r2, r3, [r6]
     add r1, r6, #LANE_LIMIT
     ldrexd r4, r5, [r1]
     cmp r2, r4
     sbcs r2, r3, r5
-    blo wait_done
+    blo wait_over
     ldr r2, [r6, #LANE_CONTROL]
     check_tool wait_without_tool
     yield
@@ -152,7 +184,9 @@ wait_without_tool:
     mvn r2, #0 /* nothing reads the ring any more: overwrite it for ever */
     mvn r3, #0x80000000
     strd r2, r3, [r6, #LANE_LIMIT]
-wait_done:
+    bx r0
+wait_over:
+    note_wait r4, r1
     bx r0
 
     .balign 16
@@ -240,8 +274,10 @@ slice_limit_bytes: /* r3: bytes that can be read */
     count LANE_WAITS, 1, r8, r12
     cmp r12, #0
     bne 1b
+    begin_wait
+    add r1, r1, #EVENT_BYTES
 slice_wait_for_room:
-    room slice_write
+    room slice_wait_over
     ldr r2, [r6, #LANE_CONTROL]
     check_tool slice_done
     yield
@@ -251,6 +287,8 @@ slice_without_room: /* writes only the first slot: it shows that a slice is miss
     mov r1, #EVENT_BYTES
     room slice_write
     b slice_done
+slice_wait_over:
+    note_wait r8, r12
 slice_write:
     mrrc p15, 1, r2, r3, c14
     lsl r10, r3, #16

@@ -21,16 +21,29 @@ start:
     .short gate_restored - start, gate_end - start, notes - start
     .short remainder - start, remainder_made - start, remainder_end - start
 
+/* The wait for room is over: writes the event that tells when it began. At the stub's next try it
+ * ends. The slot is reserved after it is written. Changes AT. */
+    .macro note_wait at
+    movq %gs:LANE_HEAD, %\at
+    andq %gs:LANE_RING_MASK, %\at
+    movl $(WAIT_ID * 4 + EVENT_CONTROL_KIND), %gs:LANE_RING + EVENT_SITE(%\at)
+    movq %rax, %gs:LANE_RING + EVENT_CLOCK_SP(%\at)
+    addq $EVENT_BYTES, %gs:LANE_HEAD
+    movq $0, %gs:LANE_WAIT_SINCE
+    .endm
+
     .balign 16
-/* OVERFLOW_WAIT: gives the reservation back, waits for room, and starts again at *rdx. */
+/* OVERFLOW_WAIT: gives the reservation back, waits for room, and starts again at *rdx. rax: the
+ * clock, in an event's format. */
 wait:
     subq $EVENT_BYTES, %gs:LANE_HEAD
 wait_released:
     incq %gs:LANE_WAITS
+    movq %rax, %gs:LANE_WAIT_SINCE
 wait_for_room:
-    movq %gs:LANE_HEAD, %rax
-    cmpq %gs:LANE_LIMIT, %rax
-    jb wait_done
+    movq %gs:LANE_HEAD, %rcx
+    cmpq %gs:LANE_LIMIT, %rcx
+    jb wait_over
     movq %gs:LANE_CONTROL, %rcx
     testl $CONTROL_OWNER_DIED, (%rcx)
     jnz wait_without_tool
@@ -38,7 +51,9 @@ wait_for_room:
     jmp wait_for_room
 wait_without_tool:
     movq $-1, %gs:LANE_LIMIT /* nothing reads the ring any more: overwrite it for ever */
-wait_done:
+    notrack jmp *%rdx
+wait_over:
+    note_wait rcx
     notrack jmp *%rdx
 
     .balign 16
@@ -116,11 +131,13 @@ slice_reserve:
     cmpl $0, -32(%rsp)
     je slice_without_room
     incq %gs:LANE_WAITS
+    movq -24(%rsp), %rax
+    movq %rax, %gs:LANE_WAIT_SINCE
 slice_wait_for_room:
-    movq %gs:LANE_HEAD, %rax
-    addq %rsi, %rax
+    leaq EVENT_BYTES(%rsi), %rax
+    addq %gs:LANE_HEAD, %rax
     cmpq %gs:LANE_LIMIT, %rax
-    jbe slice_write
+    jbe slice_wait_over
     movq %gs:LANE_CONTROL, %rax
     testl $CONTROL_OWNER_DIED, (%rax)
     jnz slice_done
@@ -132,6 +149,10 @@ slice_without_room: /* writes only the first slot: it shows that a slice is miss
     cmpq %gs:LANE_LIMIT, %rax
     ja slice_done
     movq $0, -8(%rsp)
+    jmp slice_write
+slice_wait_over:
+    movq -24(%rsp), %rax
+    note_wait rsi
 slice_write:
     movq %gs:LANE_SLICE_SLOTS, %rax
     slot SLICE_BEGIN_ID

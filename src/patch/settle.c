@@ -93,7 +93,11 @@ static bool leave_agent(struct settling *w, const struct patched *p, enum agent_
     uint32_t at = (uint32_t)(offset - m->offset);
     if (place == AGENT_HOOK || place == AGENT_RESERVED || place == AGENT_RELEASED)
         at = arch_of(m)->stub_retry(m->variant); /* as if the stub had not reserved yet */
-    return leave_stub(w, p, m, at, place == AGENT_RESERVED);
+    if (!leave_stub(w, p, m, at, place == AGENT_RESERVED))
+        return false;
+    if (w->handle && !w->handle->unread && regs_has_lane(&w->regs, w->handle->at))
+        lane_handle_end_wait(w->handle);
+    return true;
 }
 
 /* pc is on the bridge: the thread has crossed, or a killed tracer has left it there. */

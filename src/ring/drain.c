@@ -24,7 +24,7 @@ enum {
     TIMER_SLACK_NS = 1000,
     CLOCK_EVERY_NS = 1000 * 1000 * 1000,
     CHUNK_BYTES = 1 << 18, /* the limit moves at least this often while a full ring is read */
-    UNPACK = 512,          /* events unpacked at a time */
+    UNPACK = 512,          /* events written at a time */
 };
 
 struct open_calls { /* that a lane's thread had when tracing began */
@@ -41,22 +41,46 @@ struct drain {
     ARRAY(struct lane_handle *) active; /* drainer only */
     _Atomic bool finish;
     struct chains *chains;
-    struct trace_event unpacked[UNPACK];
+    struct trace_event unpacked[UNPACK]; /* of one lane; empty between pieces */
+    size_t unpacked_count;
 };
 
-/* Unpacks COUNT slots, at most UNPACK / CALLERS_EVENTS, to d->unpacked. Returns the number of
- * events. */
-static size_t unpack(struct drain *d, struct lane_handle *handle, const struct event *at,
-                     size_t count, uint64_t latest) {
-    size_t n = 0;
-    for (const struct event *e = at; e < at + count; e++) {
-        struct trace_event event = {event_ticks(e, latest), e->site, event_sp(e)};
-        if (handle->callers)
-            n += callers_pass(handle->callers, &handle->slice, d->chains, &event, d->unpacked + n);
-        else
-            d->unpacked[n++] = event;
+/* Writes the unpacked events, which are of HANDLE's lane. */
+static void flush(struct drain *d, struct lane_handle *handle) {
+    size_t count = d->unpacked_count;
+    d->unpacked_count = 0;
+    chains_write_new(d->chains);
+    if (handle->thin)
+        thin_events(handle->thin, d->unpacked, count);
+    else if (count)
+        trace_writer_events(d->options.writer, handle->stream, d->unpacked, count);
+}
+
+/* Makes room for COUNT events. */
+static inline void reserve(struct drain *d, struct lane_handle *handle, size_t count) {
+    if (d->unpacked_count + count > UNPACK)
+        flush(d, handle);
+}
+
+static void unpack_pauses(struct drain *d, struct lane_handle *handle, uint64_t ticks) {
+    struct trace_event pause;
+    while (pauses_next(&handle->pauses, ticks, &pause)) {
+        reserve(d, handle, 1);
+        d->unpacked[d->unpacked_count++] = pause;
     }
-    return n;
+}
+
+static inline void unpack(struct drain *d, struct lane_handle *handle, struct trace_event event) {
+    if (pauses_precede(&handle->pauses, event.site >> 2))
+        unpack_pauses(d, handle, event.ticks);
+    if (!pauses_follow(&handle->pauses, &event))
+        return;
+    reserve(d, handle, CALLERS_EVENTS);
+    if (handle->callers)
+        d->unpacked_count += callers_pass(handle->callers, &handle->slice, d->chains, &event,
+                                          d->unpacked + d->unpacked_count);
+    else
+        d->unpacked[d->unpacked_count++] = event;
 }
 
 /* Writes COUNT events at AT, written until LATEST. `shared` is set before another thread can come
@@ -65,16 +89,10 @@ static void write_events(struct drain *d, struct lane_handle *handle, const stru
                          size_t count, uint64_t latest) {
     if (handle->thin && atomic_load(&handle->shared))
         thin_share(handle->thin);
-    for (size_t n, made; count; count -= n, at += n) {
-        n = count < UNPACK / CALLERS_EVENTS ? count : UNPACK / CALLERS_EVENTS;
-        made = unpack(d, handle, at, n, latest);
-        chains_write_new(d->chains);
-        if (handle->thin)
-            thin_events(handle->thin, d->unpacked, made);
-        else if (made)
-            trace_writer_events(d->options.writer, handle->stream, d->unpacked, made);
-        handle->last_clock = handle->last_written = event_ticks(&at[n - 1], latest);
-    }
+    for (const struct event *e = at; e < at + count; e++)
+        unpack(d, handle, (struct trace_event){event_ticks(e, latest), e->site, event_sp(e)});
+    flush(d, handle);
+    handle->last_clock = event_ticks(&at[count - 1], latest);
 }
 
 static void write_lost(struct drain *d, struct lane_handle *handle, uint64_t ticks,
@@ -88,7 +106,7 @@ static void write_lost(struct drain *d, struct lane_handle *handle, uint64_t tic
 /* Writes the gaps up to position END, up to which all events are written. */
 static void write_gaps(struct drain *d, struct lane_handle *handle, uint64_t end) {
     for (const struct stall *gap; (gap = stalls_first_gap(&handle->stalls)) && gap->at <= end;) {
-        write_lost(d, handle, handle->last_written, gap->lost);
+        write_lost(d, handle, handle->pauses.newest, gap->lost);
         stalls_remove_first_gap(&handle->stalls);
     }
 }
@@ -127,6 +145,7 @@ static void skip_overwritten(struct drain *d, struct lane_handle *handle, uint64
         ticks = event_ticks(&ring_of(handle)[(oldest & (handle->ring_bytes - 1)) / EVENT_BYTES],
                             epochs_of(&handle->epochs, oldest).ticks);
     uint64_t lost = ring_events_before(handle, oldest, head, slice_slots);
+    pauses_forget_before(&handle->pauses, ticks);
     if (lost)
         write_lost(d, handle, ticks, lost);
     handle->tail = oldest;
@@ -167,6 +186,7 @@ static unsigned drain_lane(struct drain *d, struct lane_handle *handle, uint32_t
     uint64_t slice_slots = __atomic_load_n(&handle->lane->slice_slots, __ATOMIC_ACQUIRE);
     uint64_t head = ring_head(handle, handle->tail, handle->last_clock);
     struct epoch epoch = {head, clock_ticks() + SKEW_TICKS};
+    pauses_take(&handle->pauses);
     if (limitless) {
         epochs_note(&handle->epochs, epoch.head, epoch.ticks);
         skip_overwritten(d, handle, head, slice_slots);
@@ -211,11 +231,22 @@ static void take_frames(struct drain *d) {
     pthread_mutex_unlock(&d->lock);
 }
 
+static void write_pauses_left(struct drain *d, struct lane_handle *handle) {
+    struct trace_event pause;
+    pauses_take(&handle->pauses);
+    while (pauses_next_left(&handle->pauses, &pause)) {
+        reserve(d, handle, 1);
+        d->unpacked[d->unpacked_count++] = pause;
+    }
+    flush(d, handle);
+}
+
 /* Open calls for the lane came before it was closed. Once freed, the handle may vanish. */
 static void retire(struct drain *d, struct lane_handle *handle) {
     take_frames(d);
     flight_retire(d->options.flight, handle);
     write_gaps(d, handle, UINT64_MAX);
+    write_pauses_left(d, handle);
     if (handle->thin)
         thin_free(handle->thin, handle->end_ticks);
     handle->thin = NULL;

@@ -185,6 +185,7 @@ static void handle_done(struct lane_handle *handle) {
     ARRAY_FREE(&handle->epochs.notes);
     slice_done(&handle->slice);
     stalls_done(&handle->stalls);
+    pauses_done(&handle->pauses);
     free((void *)handle->opened.frames);
 }
 
@@ -244,13 +245,14 @@ struct lane_handle *slab_take(struct slab *s, uint32_t stream, bool limitless) {
         memset(lane, 0, sizeof *lane);
         lane->limit = handle->limit = limitless ? INT64_MAX : s->ring_bytes;
         lane->control = s->at;
+        lane->ring_mask = s->ring_bytes - 1;
         handle->stream = stream;
         handle->tail = 0;
         stalls_begin(&handle->stalls);
         slice_forget(&handle->slice);
         atomic_store(&handle->shared, false);
-        handle->last_clock = handle->last_written =
-            clock_ticks(); /* old events in the ring are older */
+        handle->last_clock = clock_ticks(); /* old events in the ring are older */
+        pauses_begin(&handle->pauses, handle->last_clock);
         epochs_begin(&handle->epochs, handle->last_clock);
         return handle;
     }
@@ -271,7 +273,6 @@ void lane_handle_assign(struct lane_handle *handle, const struct trace_thread *t
 
 void lane_handle_set_slices(struct lane_handle *handle, uint32_t bytes, struct span stack) {
     struct lane *lane = handle->lane;
-    lane->ring_mask = handle->ring_bytes - 1;
     lane->stack_low = stack.start;
     lane->stack_bytes = stack.end - stack.start;
     lane->slice_bytes = bytes;
@@ -283,6 +284,17 @@ void lane_handle_free(struct lane_handle *handle) {
     __atomic_store_n(&lane->limit, INT64_MAX, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->hook, 0, __ATOMIC_RELAXED);
     atomic_store_explicit(&handle->state, LANE_FREE, memory_order_release);
+}
+
+void lane_handle_end_wait(struct lane_handle *handle) {
+    struct lane *lane = handle->lane;
+    uint64_t now = clock_ticks();
+    struct event begin = {.clock_sp = lane->wait_since};
+    if (!lane->wait_since)
+        return;
+    lane->wait_since = 0;
+    pauses_add(&handle->pauses,
+               &(struct pause){event_ticks(&begin, now), now, PAUSE_EVENT + PAUSE_RING});
 }
 
 void lane_handle_put(struct lane_handle *handle, uint32_t site, uint64_t sp,

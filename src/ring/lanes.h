@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/types.h"
 #include "ring/epochs.h"
+#include "ring/pauses.h"
 #include "ring/slices.h"
 #include "ring/stalls.h"
 #include "trace/format.h"
@@ -37,10 +38,10 @@ struct lane_handle {   /* the tool's side of one lane */
                           (lane_lookup.h) */
     uint32_t ring_bytes;
     uint32_t stream;
-    uint64_t tail;              /* drainer: bytes read */
-    uint64_t limit;             /* drainer: as published in the lane */
-    uint64_t last_clock;        /* drainer: not newer than the next event */
-    uint64_t last_written;      /* drainer: ticks of the newest event written */
+    uint64_t tail;       /* drainer: bytes read */
+    uint64_t limit;      /* drainer: as published in the lane */
+    uint64_t last_clock; /* drainer: not newer than the next event */
+    struct pauses pauses;
     struct stalls stalls;       /* drainer: what was lost and where */
     uint64_t lost;              /* of a sink: already reported */
     struct epochs epochs;       /* drainer; for rings that are overwritten */
@@ -108,6 +109,9 @@ void lane_handle_note_open(struct lane_handle *handle, struct trace_frames *fram
 /* HANDLE's lane is not read until another thread takes it. A thread that still writes there (its
  * parent hides it from tracers, CLONE_UNTRACED) does not wait on a full ring, as with the sink. */
 void lane_handle_free(struct lane_handle *handle);
+/* HANDLE's stopped thread was moved out of the agent. If it waited for room there, that was a
+ * pause. */
+void lane_handle_end_wait(struct lane_handle *handle);
 /* Writes an event on behalf of HANDLE's stopped thread. When the ring is full: waits for the
  * drainer, or counts the event as lost. */
 void lane_handle_put(struct lane_handle *handle, uint32_t site, uint64_t sp,

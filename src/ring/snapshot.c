@@ -44,6 +44,8 @@ struct ring_image ring_image_take(struct lane_handle *handle, uint64_t most_byte
     image.callers = handle->callers ? callers_ref(handle->callers) : NULL;
     memcpy(image.name, handle->name, sizeof image.name);
     copy_epochs(&image.epochs, &handle->epochs);
+    pauses_take(&handle->pauses);
+    image.pauses = pauses_copy(&handle->pauses);
     if (!image.at && handle->opened.count && handle->opened.stream == handle->stream)
         image.opened = copy_frames(&handle->opened);
     return image;
@@ -60,6 +62,7 @@ void ring_image_done(struct ring_image *image) {
     free(image->events);
     callers_unref(image->callers);
     ARRAY_FREE(&image->epochs.notes);
+    pauses_done(&image->pauses);
     free((void *)image->opened.frames);
     *image = (struct ring_image){0};
 }
@@ -100,24 +103,49 @@ static void write_opened(struct writing *w, const struct ring_image *image, stru
         trace_writer_frames(w->writer, &frames);
 }
 
-static void write_events(struct writing *w, const struct ring_image *image, struct thin *thin) {
+/* Unpacks events from *AT on, with the pauses between them, to OUT: UNPACK + CALLERS_EVENTS at
+ * most. */
+static size_t unpack(const struct writing *w, struct ring_image *image, size_t *at,
+                     struct stack_slice *slice, struct trace_event *out) {
+    size_t n = 0;
+    while (*at < image->count && n < UNPACK) {
+        struct trace_event event = unpacked(image, *at);
+        if (pauses_precede(&image->pauses, event.site >> 2) &&
+            pauses_next(&image->pauses, event.ticks, &out[n])) {
+            n++;
+            continue;
+        }
+        ++*at;
+        if (!pauses_follow(&image->pauses, &event))
+            continue;
+        if (image->callers)
+            n += callers_pass(image->callers, slice, w->chains, &event, out + n);
+        else
+            out[n++] = event;
+    }
+    return n;
+}
+
+static void put_events(const struct writing *w, uint32_t stream, struct thin *thin,
+                       const struct trace_event *events, size_t count) {
+    chains_write_new(w->chains);
+    if (thin)
+        thin_events(thin, events, count);
+    else if (count)
+        trace_writer_events(w->writer, stream, events, count);
+}
+
+static void write_events(struct writing *w, struct ring_image *image, struct thin *thin) {
     struct trace_event events[UNPACK + CALLERS_EVENTS];
     struct stack_slice slice = {0};
+    if (image->lost && image->count)
+        pauses_forget_before(&image->pauses, unpacked(image, 0).ticks);
     for (size_t at = 0; at < image->count;) {
-        size_t n = 0;
-        for (; at < image->count && n < UNPACK; at++) {
-            struct trace_event event = unpacked(image, at);
-            if (image->callers)
-                n += callers_pass(image->callers, &slice, w->chains, &event, events + n);
-            else
-                events[n++] = event;
-        }
-        chains_write_new(w->chains);
-        if (thin)
-            thin_events(thin, events, n);
-        else if (n)
-            trace_writer_events(w->writer, image->thread.stream, events, n);
+        size_t n = unpack(w, image, &at, &slice, events);
+        put_events(w, image->thread.stream, thin, events, n);
     }
+    while (image->count && pauses_next_left(&image->pauses, events))
+        put_events(w, image->thread.stream, thin, events, 1);
     slice_done(&slice);
 }
 
@@ -129,7 +157,7 @@ static void note_span(struct writing *w, const struct ring_image *image) {
         w->last = last;
 }
 
-static void write_image(struct writing *w, const struct ring_image *image, uint64_t now) {
+static void write_image(struct writing *w, struct ring_image *image, uint64_t now) {
     const struct snapshot_options *o = w->options;
     struct thin_options thinned = {w->writer, o->depth, o->threshold_ticks};
     struct thin *thin = NULL;

@@ -15,6 +15,7 @@ struct ring_image { /* a copy of one thread's ring */
     struct epochs epochs;
     struct trace_frames opened; /* calls open before the first; none if something is lost */
     bool shared;                /* lane_handle.shared */
+    struct pauses pauses;       /* between the events */
     uint64_t lost;              /* events before the first */
     struct callers *callers;    /* lane_handle.callers; NULL: not recorded */
     bool ended;

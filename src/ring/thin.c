@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-enum { BATCH = 4096 };
+enum { BATCH = 4096, MOST_PAUSES = 4096 };
 
 struct record { /* an open call; call.user is its index + 1 */
     uint64_t start, sp;
@@ -35,6 +35,7 @@ struct thin {
     size_t settled;                  /* records below this one are written or unwanted */
     struct trace_event batch[BATCH];
     size_t count;
+    ARRAY(struct trace_event) pauses;  /* not written yet, in order of time */
     ARRAY(struct trace_frames) frames; /* not due yet, in order of time; owns their lists */
     bool holds;
     ARRAY(struct kept) kept;
@@ -46,10 +47,26 @@ static void flush(struct thin *t) {
     t->count = 0;
 }
 
-static void put_event(struct thin *t, const struct trace_event *e) {
+static void put_in_batch(struct thin *t, const struct trace_event *e) {
     t->batch[t->count++] = *e;
     if (t->count == BATCH)
         flush(t);
+}
+
+/* Writes the pauses up to TICKS. */
+static void put_pauses(struct thin *t, uint64_t ticks) {
+    size_t n = 0;
+    while (n < t->pauses.count && t->pauses.at[n].ticks <= ticks)
+        put_in_batch(t, &t->pauses.at[n++]);
+    if (!n)
+        return;
+    t->pauses.count -= n;
+    memmove(t->pauses.at, t->pauses.at + n, t->pauses.count * sizeof *t->pauses.at);
+}
+
+static void put_event(struct thin *t, const struct trace_event *e) {
+    put_pauses(t, e->ticks);
+    put_in_batch(t, e);
 }
 
 static void put_record(struct thin *t, uint64_t ticks, const struct record *r,
@@ -184,12 +201,14 @@ static void apply_due_frames(struct thin *t, uint64_t ticks) {
     memmove(t->frames.at, t->frames.at + due, t->frames.count * sizeof *t->frames.at);
 }
 
-/* Open calls are written first, since events are in order of time. */
+/* Keeps a pause until no earlier entry can be written. */
 static void take_pause(struct thin *t, const struct trace_event *e) {
-    write_open(t);
-    put_event(t, e);
+    ARRAY_PUSH(&t->pauses, *e);
     if (!(e->site >> 2 & PAUSE_IN_CALL))
         calls_pause(t->calls, e->sp);
+    if (t->pauses.count > MOST_PAUSES)
+        write_open(t);
+    put_pauses(t, t->settled < t->open.count ? t->open.at[t->settled].start : e->ticks);
 }
 
 static void take(struct thin *t, const struct trace_event *e) {
@@ -239,6 +258,7 @@ static void put_gap(struct thin *t, uint64_t ticks, uint64_t count) {
     write_open(t);
     t->has_gap = true;
     calls_gap(t->calls, ticks);
+    put_pauses(t, ticks);
     flush(t);
     trace_writer_lost(t->options.writer, t->stream, ticks, count);
 }
@@ -285,9 +305,11 @@ void thin_free(struct thin *t, uint64_t ticks) {
     release(t);
     apply_due_frames(t, UINT64_MAX);
     calls_finish(t->calls, ticks, true);
+    put_pauses(t, UINT64_MAX);
     flush(t);
     calls_free(t->calls);
     ARRAY_FREE(&t->open);
     ARRAY_FREE(&t->frames);
+    ARRAY_FREE(&t->pauses);
     free(t);
 }

@@ -6,8 +6,9 @@
  * A call that lasted long enough is written when it ends, together with its callers, which last
  * longer. So an entry is never written after a later exit. For the same reason some calls are
  * written before their length is known: open calls of other stacks (coroutines); calls that are
- * open at a record of frames, since they may have begun long before; and calls that are open when
- * the program reports its stacks, or at a pause.
+ * open at a record of frames, since they may have begun long before; calls that are open when the
+ * program reports its stacks; and calls that are open at a gap. Pauses are written, too, and do not
+ * count for a call's length.
  *
  * In a program with several threads, another thread may go on with a stack that belongs to no
  * thread. Its events are not seen here, so the depth and the ends of its calls are unknown. All

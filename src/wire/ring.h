@@ -117,6 +117,9 @@ enum { SLICE_EVENTS = SLICE_WORD, SLICE_EVENTS_END = SLICE_REGISTER + 16 };
 enum { SLICE_TAGGED = 1 };
 enum { SLICE_WORDS_MOST = SLICE_BEGIN - SLICE_WORD };
 
+/* In rings: the thread began to wait for room at this clock. The wait ends with the next event. */
+enum { WAIT_EVENT = 0x3fff8100 };
+
 /* In traces: control events with one of these ids have a value of 48 bits, no stack pointer.
  *   CHAIN_EVENT   the number of the chain of callers (trace/format.h) of the entry behind it
  *   PAUSE_EVENT   + enum pause_cause: the thread stood still for so many ticks, which end here,
@@ -193,12 +196,14 @@ struct lane {
     uint64_t hook;  /* 1 while the thread waits in the dynamic linker's hook; the tool clears it */
     uint64_t control; /* address of the struct control, in the target */
     uint64_t waits;   /* how often the ring was full */
-    /* For slices. The tool sets them before the thread runs, except slice_slots. */
+    /* For slices; the mask also for waits. The tool sets them before the thread runs, except
+     * slice_slots. */
     uint64_t slice_bytes; /* most bytes of stack to copy, or SLICE_TAGGED; 0: no slices */
     uint64_t stack_low;   /* the part of the thread's own stack that can be read whenever its */
     uint64_t stack_bytes; /* stack pointer lies there; on other stacks it is one page */
     uint64_t ring_mask;
     uint64_t slice_slots; /* ever written; written by the thread only */
+    uint64_t wait_since;  /* while the thread waits for room: the clock of its begin, << 16; or 0 */
     _Alignas(16) struct remainder
         remainder; /* written by the tool while the thread is stopped, except `result` */
 };
@@ -226,6 +231,7 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define LANE_STACK_BYTES 64
 #define LANE_RING_MASK 72
 #define LANE_SLICE_SLOTS 80
+#define LANE_WAIT_SINCE 88
 #define LANE_REMAINDER 96
 #define REMAINDER_BACK 0
 #define REMAINDER_NUMBER 8
@@ -241,6 +247,7 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define SLICE_TAGGED_BIT 0
 #define SLICE_WORD_ID 0x3fff0000
 #define SLICE_BEGIN_ID 0x3fff8000
+#define WAIT_ID 0x3fff8100
 #define CONTROL_OWNER_DIED 0x40000000
 #define BRIDGE_BYTES 96 /* room for code in the agent (arch/bridge.h) */
 #ifdef __arm__
@@ -260,6 +267,7 @@ _Static_assert(__builtin_offsetof(struct lane, stack_low) == LANE_STACK_LOW, "")
 _Static_assert(__builtin_offsetof(struct lane, stack_bytes) == LANE_STACK_BYTES, "");
 _Static_assert(__builtin_offsetof(struct lane, ring_mask) == LANE_RING_MASK, "");
 _Static_assert(__builtin_offsetof(struct lane, slice_slots) == LANE_SLICE_SLOTS, "");
+_Static_assert(__builtin_offsetof(struct lane, wait_since) == LANE_WAIT_SINCE, "");
 _Static_assert(__builtin_offsetof(struct lane, remainder) == LANE_REMAINDER, "");
 _Static_assert(__builtin_offsetof(struct remainder, number) == REMAINDER_NUMBER, "");
 _Static_assert(sizeof(struct lane) <= LANE_RING, "");
@@ -273,5 +281,6 @@ _Static_assert((LANE_REMAINDER + REMAINDER_FRAME) % 16 == 0, "a stack pointer");
 _Static_assert(__builtin_offsetof(struct event, sp_low) == EVENT_SP_LOW, "");
 _Static_assert(SLICE_TAGGED == 1 << SLICE_TAGGED_BIT, "");
 _Static_assert(SLICE_WORD == SLICE_WORD_ID && SLICE_BEGIN == SLICE_BEGIN_ID, "");
+_Static_assert(WAIT_EVENT == WAIT_ID && WAIT_ID >= (int)SLICE_EVENTS_END, "");
 _Static_assert(SLICE_END == SLICE_BEGIN_ID + 1 && SLICE_REGISTER == SLICE_BEGIN_ID + 2, "");
 #endif

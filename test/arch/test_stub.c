@@ -41,6 +41,7 @@
     TEST(slice_without_impossible_addresses)                                                       \
     TEST(full_ring_marks_a_missing_slice)                                                          \
     TEST(slice_waits_for_room)                                                                     \
+    TEST(slice_waits_for_room_for_all)                                                             \
     TEST(no_slice_without_tool_or_own_lane)                                                        \
     TEST(slice_stub_states_at_every_instruction)
 
@@ -81,6 +82,7 @@ static int fresh_lane(void **state) {
     caller = (struct span){(uint64_t)(uintptr_t)run_code, (uint64_t)(uintptr_t)run_code + 4096};
     lane->head = SLOT_AT;
     lane->limit = SLOT_AT + RING_BYTES;
+    lane->ring_mask = RING_BYTES - 1;
     return 0;
 }
 
@@ -215,20 +217,31 @@ static void *make_room(void *unused) {
     (void)unused;
     while (!__atomic_load_n(&lane->waits, __ATOMIC_ACQUIRE))
         ;
-    __atomic_store_n(&lane->limit, lane->limit + EVENT_BYTES, __ATOMIC_RELEASE);
+    __atomic_store_n(&lane->limit, lane->limit + 2 * EVENT_BYTES, __ATOMIC_RELEASE);
     return NULL;
+}
+
+/* At POSITION is the event of a wait for room that began after START, and is over. */
+static void check_wait(uint64_t position, uint64_t start) {
+    const struct event *e = &ring()[position / EVENT_BYTES];
+    uint64_t end = __rdtsc();
+    assert_int_equal(e->site, (uint32_t)WAIT_EVENT << 2 | EVENT_CONTROL);
+    assert_in_range(event_ticks(e, end), start, event_ticks(e + 1, end));
+    assert_int_equal(lane->wait_since, 0);
 }
 
 static void full_ring_waits_for_room(void **state) {
     (void)state;
     pthread_t reader;
     fill_ring();
+    uint64_t start = __rdtsc();
     assert_int_equal(pthread_create(&reader, NULL, make_room, NULL), 0);
     run(STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE, OVERFLOW_WAIT, ARITHMETIC_FLAGS);
     pthread_join(reader, NULL);
     assert_int_equal(lane->waits, 1);
-    assert_int_equal(lane->head, SLOT_AT + EVENT_BYTES);
-    assert_int_equal(ring()[SLOT_AT / EVENT_BYTES].site, SITE);
+    assert_int_equal(lane->head, SLOT_AT + 2 * EVENT_BYTES);
+    assert_int_equal(ring()[SLOT_AT / EVENT_BYTES + 1].site, SITE);
+    check_wait(SLOT_AT, start);
 }
 
 static void no_wait_for_a_dead_tool(void **state) {
@@ -312,7 +325,6 @@ enum { PAGE = 4096, SLICE_BYTES = 256 };
 /* The ring has room for any slice of SLICE_BYTES, and the stack's limit is the largest possible. */
 static void allow_slices(void **state) {
     fresh_lane(state);
-    lane->ring_mask = RING_BYTES - 1;
     lane->stack_bytes = UINT64_MAX;
     lane->slice_bytes = SLICE_BYTES;
 }
@@ -457,11 +469,10 @@ static void full_ring_marks_a_missing_slice(void **state) {
     assert_int_equal(id_at(SLOT_AT + EVENT_BYTES), SLICE_END);
 }
 
-static void *make_all_room(void *unused) {
-    (void)unused;
+static void *move_limit(void *limit) {
     while (!__atomic_load_n(&lane->waits, __ATOMIC_ACQUIRE))
         ;
-    __atomic_store_n(&lane->limit, lane->limit + RING_BYTES, __ATOMIC_RELEASE);
+    __atomic_store_n(&lane->limit, *(uint64_t *)limit, __ATOMIC_RELEASE);
     return NULL;
 }
 
@@ -469,11 +480,28 @@ static void slice_waits_for_room(void **state) {
     pthread_t reader;
     allow_slices(state);
     lane->limit = SLOT_AT + EVENT_BYTES;
-    assert_int_equal(pthread_create(&reader, NULL, make_all_room, NULL), 0);
+    uint64_t start = __rdtsc(), limit = SLOT_AT + RING_BYTES;
+    assert_int_equal(pthread_create(&reader, NULL, move_limit, &limit), 0);
     run(STUB_SLICE | STUB_SAVE_FLAGS, OVERFLOW_WAIT, ARITHMETIC_FLAGS);
     pthread_join(reader, NULL);
     assert_int_equal(lane->waits, 1);
-    assert_int_equal(id_at(SLOT_AT + EVENT_BYTES), SLICE_END);
+    assert_int_equal(id_at(SLOT_AT + EVENT_BYTES), SLICE_BEGIN);
+    assert_int_equal(id_at(SLOT_AT + 2 * EVENT_BYTES), SLICE_END);
+    check_wait(SLOT_AT, start);
+}
+
+/* The smallest room in which the wait's event and the slice fit. */
+static void slice_waits_for_room_for_all(void **state) {
+    const uint64_t need = (SLICE_HEAD_SLOTS + SLICE_BYTES / 8) * EVENT_BYTES;
+    pthread_t reader;
+    allow_slices(state);
+    uint64_t limit = SLOT_AT + need + EVENT_BYTES;
+    lane->limit = SLOT_AT;
+    assert_int_equal(pthread_create(&reader, NULL, move_limit, &limit), 0);
+    run(STUB_SLICE, OVERFLOW_WAIT, 0);
+    pthread_join(reader, NULL);
+    assert_true(lane->head <= limit);
+    assert_int_equal(id_at(SLOT_AT), WAIT_EVENT);
 }
 
 static void no_slice_without_tool_or_own_lane(void **state) {

@@ -132,7 +132,7 @@ void guest_free(struct guest *g) {
 static void empty_lane(struct guest *g) {
     struct lane *lane = g->handle->lane;
     memset((uint8_t *)lane + LANE_RING, 0, GUEST_RING_BYTES);
-    lane->head = lane->lost = lane->hook = lane->waits = 0;
+    lane->head = lane->lost = lane->hook = lane->waits = lane->wait_since = 0;
     lane->limit = g->options.overflow == OVERFLOW_OVERWRITE ? UINT64_MAX : GUEST_RING_BYTES;
 }
 

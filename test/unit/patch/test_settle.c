@@ -66,10 +66,12 @@ static void check_events(const struct trial *t) {
     uint64_t first = t->conditions->full ? GUEST_RING_BYTES : 0;
     if (lane->lost != (dropped ? r->event_count : 0))
         trial_fail(t, "a wrong number of events is counted as lost");
-    if (lane->head - first != (dropped ? 0 : r->event_count * EVENT_BYTES))
+    struct event events[32];
+    size_t count = trial_events(t->g, first, events, sizeof events / sizeof *events);
+    if (count != (dropped ? 0 : r->event_count))
         trial_fail(t, "a wrong number of events is recorded");
-    for (uint64_t i = 0; i < (lane->head - first) / EVENT_BYTES; i++) {
-        const struct event *e = &events_of(t->g)[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct event *e = &events[i];
         if (e->site != r->events[i].site || event_sp(e) != event_sp(&r->events[i]))
             trial_fail(t, "a wrong event is recorded");
         if (i && e->clock_sp >> 16 < e[-1].clock_sp >> 16)
@@ -85,10 +87,27 @@ static void finish(const struct trial *t) {
     check_events(t);
 }
 
+/* The thread was moved out of its wait for room, which had begun at SINCE; 0: it did not wait. */
+static void check_wait(const struct trial *t, uint64_t since) {
+    struct pauses *p = &t->g->handle->pauses;
+    struct event begin = {.clock_sp = since};
+    if (t->g->handle->lane->wait_since)
+        trial_fail(t, "it still waits");
+    if (p->added.count != (since ? 1 : 0))
+        trial_fail(t, "its wait is not recorded");
+    if (since && (p->added.at[0].id != PAUSE_EVENT + PAUSE_RING ||
+                  p->added.at[0].begin != event_ticks(&begin, p->added.at[0].end)))
+        trial_fail(t, "another pause is recorded");
+}
+
 static void settle_by_registers(const struct trial *t) {
     enum settled settled;
     struct settle_place place = {0};
+    uint64_t since = t->g->handle->lane->wait_since;
+    pauses_begin(&t->g->handle->pauses, 0);
     assert_int_equal(settle_registers(t->g->space, t->g->pid, t->g->handle, &settled, &place), 0);
+    if (!t->conditions->dies_later)
+        check_wait(t, since);
     check_nothing_reserved(t);
     check_place(t, settled, &place);
     finish(t);

@@ -62,7 +62,7 @@ size_t trial_events(const struct guest *g, uint64_t first, struct event *ret, si
     size_t all = (g->handle->lane->head - first) / EVENT_BYTES, count = 0;
     assert_true(all <= GUEST_RING_BYTES / EVENT_BYTES);
     for (const struct event *e = events_of(g); e < events_of(g) + all; e++) {
-        if (is_slice_event(e->site >> 2))
+        if (is_slice_event(e->site >> 2) || e->site >> 2 == WAIT_EVENT)
             continue;
         assert_true(count < room);
         ret[count++] = *e;

@@ -17,7 +17,11 @@ void recorded_read(struct trace_writer *w, const char *path, uint32_t stream,
         fail_msg("%s", err.text);
     *ret = (struct recorded){0};
     while (trace_cursor_next(c, &item, &err) > 0) {
-        if (item.kind == TRACE_EVENT)
+        if (item.kind == TRACE_EVENT && is_pause_event(item.id))
+            ARRAY_PUSH(&ret->pauses,
+                       ((struct recorded_pause){ret->items.count, item.ticks - item.sp, item.ticks,
+                                                item.id}));
+        else if (item.kind == TRACE_EVENT)
             ARRAY_PUSH(&ret->items, item);
         if (item.kind == TRACE_LOST)
             ARRAY_PUSH(&ret->gaps,
@@ -32,4 +36,5 @@ void recorded_read(struct trace_writer *w, const char *path, uint32_t stream,
 void recorded_done(struct recorded *r) {
     ARRAY_FREE(&r->items);
     ARRAY_FREE(&r->gaps);
+    ARRAY_FREE(&r->pauses);
 }

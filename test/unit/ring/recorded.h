@@ -8,8 +8,15 @@ struct recorded_gap {
     uint64_t ticks, lost;
 };
 
+struct recorded_pause {
+    size_t before; /* number of items before it */
+    uint64_t begin, end;
+    uint32_t id;
+};
+
 struct recorded {
-    ARRAY(struct trace_item) items; /* the items of one stream, in order */
+    ARRAY(struct trace_item) items; /* the events of one stream, in order, without pauses */
+    ARRAY(struct recorded_pause) pauses;
     ARRAY(struct recorded_gap) gaps;
     uint64_t lost;
     bool ended;

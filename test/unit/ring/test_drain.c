@@ -23,6 +23,8 @@
 #define TESTS                                                                                      \
     TEST(order_through_tiny_rings)                                                                 \
     TEST(order_through_large_rings)                                                                \
+    TEST(waits_for_room_are_pauses)                                                                \
+    TEST(stops_are_pauses)                                                                         \
     TEST(empty_stream_of_a_silent_thread)                                                          \
     TEST(reused_lanes_without_old_events)                                                          \
     TEST(dropped_events_counted)                                                                   \
@@ -225,6 +227,58 @@ static void order_through_tiny_rings(void **state) {
 static void order_through_large_rings(void **state) {
     (void)state;
     expect_all_arrives(1 << 20);
+}
+
+/* With a tiny ring the thread waits most of the time. */
+static void waits_for_room_are_pauses(void **state) {
+    (void)state;
+    enum { COUNT = 100000 };
+    struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
+    struct lane_handle *handle = rig_take(g, 0);
+    struct recorded r;
+    uint64_t begin = clock_ticks();
+    produce_in_thread(g, handle, 1, COUNT);
+    uint64_t all = clock_ticks() - begin, paused = 0;
+    drain_close(g->drain, handle);
+    uint64_t waits = handle->lane->waits;
+    rig_read(g, 0, &r);
+    assert_int_equal(r.items.count, COUNT);
+    assert_true(waits > 0 && r.pauses.count > 0 && r.pauses.count <= waits);
+    for (size_t i = 0; i < r.pauses.count; i++) {
+        const struct recorded_pause *p = &r.pauses.at[i];
+        assert_int_equal(p->id, PAUSE_EVENT + PAUSE_RING);
+        assert_true(p->before > 0 && p->before < COUNT);
+        assert_true(p->begin >= r.items.at[p->before - 1].ticks);
+        assert_int_equal(p->end, r.items.at[p->before].ticks);
+        paused += p->end - p->begin;
+    }
+    assert_in_range(paused, 1, all);
+    recorded_done(&r);
+    rig_free(g);
+}
+
+static void stops_are_pauses(void **state) {
+    (void)state;
+    struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
+    struct lane_handle *handle = rig_take(g, 0);
+    struct recorded r;
+    produce_in_thread(g, handle, 1, 100);
+    uint64_t begin = clock_ticks();
+    pauses_add(&handle->pauses, &(struct pause){begin, begin + 1, PAUSE_EVENT + PAUSE_DLOPEN});
+    produce_in_thread(g, handle, 2, 100);
+    begin = clock_ticks();
+    pauses_add(&handle->pauses,
+               &(struct pause){begin, begin + 5, PAUSE_EVENT + PAUSE_FILTER + PAUSE_IN_CALL});
+    drain_close(g->drain, handle);
+    rig_read(g, 0, &r);
+    assert_int_equal(r.items.count, 200);
+    assert_int_equal(r.pauses.count, 2);
+    assert_int_equal(r.pauses.at[0].before, 100);
+    assert_int_equal(r.pauses.at[0].id, PAUSE_EVENT + PAUSE_DLOPEN);
+    assert_int_equal(r.pauses.at[1].before, 200);
+    assert_int_equal(r.pauses.at[1].end - r.pauses.at[1].begin, 5);
+    recorded_done(&r);
+    rig_free(g);
 }
 
 static void empty_stream_of_a_silent_thread(void **state) {

@@ -2,7 +2,7 @@
  * The events of a thread that -D and -t keep. A test draws its calls as letters: "a" enters
  * function a, "A" returns from it, "." lets time pass, "1" and "2" change to another stack. The
  * events that must be kept are drawn alike. "[ab]" stands for frames: a and b are open. "|" stands
- * for a further thread.
+ * for a further thread. "~" is a pause of the same length as ".", "=" one in a blocking call.
  */
 #include "ring/thin.h"
 
@@ -18,6 +18,9 @@
     TEST(short_calls_left_out)                                                                     \
     TEST(callers_of_long_calls_kept)                                                               \
     TEST(chains_kept_with_calls)                                                                   \
+    TEST(pauses_in_order)                                                                          \
+    TEST(calls_long_by_pauses_only)                                                                \
+    TEST(many_pauses_of_a_call_that_stays_open)                                                    \
     TEST(call_as_long_as_the_limit)                                                                \
     TEST(depth_and_length_together)                                                                \
     TEST(long_calls_without_return)                                                                \
@@ -45,7 +48,12 @@ static uint64_t stack_start(int stack) { return NATIVE - (uint64_t)stack * 16 * 
 /* Draws one letter; returns whether it makes an event. */
 static bool draw(struct drawing *d, char c, struct trace_event *ret) {
     enum { FRAME_BYTES = 64 };
-    d->now += c == '.' ? TICKS + 1 : 1;
+    d->now += strchr(".~=", c) ? TICKS + 1 : 1;
+    if (c == '~' || c == '=') {
+        uint32_t id = PAUSE_EVENT + PAUSE_DLOPEN + (c == '=' ? PAUSE_IN_CALL : 0);
+        *ret = (struct trace_event){d->now, id << 2 | EVENT_CONTROL, TICKS + 1};
+        return true;
+    }
     if (isdigit(c))
         d->stack = c - '0';
     if (!isalpha(c))
@@ -81,11 +89,15 @@ static void check_order(const struct recorded *r) {
  * GOT's drawing. */
 static void check_items(const struct recorded *r, const char *want) {
     char got[256] = "";
-    for (size_t i = 0; i < r->items.count && i < sizeof got - 1; i++) {
+    size_t n = 0, p = 0;
+    for (size_t i = 0; i <= r->items.count && n < sizeof got - 1; i++) {
         const struct trace_item *item = &r->items.at[i];
-        got[i] = (char)(item->event == EVENT_ENTRY     ? item->id
-                        : item->event == EVENT_CONTROL ? '!'
-                                                       : (uint32_t)toupper((int)item->id));
+        for (; p < r->pauses.count && r->pauses.at[p].before == i; p++)
+            got[n++] = r->pauses.at[p].id & PAUSE_IN_CALL ? '=' : '~';
+        if (i < r->items.count)
+            got[n++] = (char)(item->event == EVENT_ENTRY     ? item->id
+                              : item->event == EVENT_CONTROL ? '!'
+                                                             : (uint32_t)toupper((int)item->id));
     }
     assert_string_equal(got, want);
 }
@@ -194,6 +206,50 @@ static void chains_kept_with_calls(void **state) {
     (void)state;
     expect_chains(0, "<1a<2bBcCA");
     expect_chains(5, "<1acCA");
+}
+
+static void pauses_in_order(void **state) {
+    (void)state;
+    expect(0, 0, "a~Ab=B~", "a~Ab=B~");
+    expect(1, 0, "ab~Bc=CA", "a~=A");
+    expect(0, TICKS, "a~b.B~A~c.C", "a~bB~A~cC");
+    expect(0, TICKS, "ab~BA", "~");
+    expect(0, TICKS, "abc~.CBA", "abc~CBA");
+    expect(0, TICKS, "ab~Bc.CA", "a~cCA");
+}
+
+static void calls_long_by_pauses_only(void **state) {
+    (void)state;
+    expect(0, TICKS, "ab~BA", "~");
+    expect(0, TICKS, "ab=BA", "ab=BA");
+    expect(0, TICKS, "ab~~B.A", "a~~A");
+    expect(0, TICKS, "a~.A", "a~A");
+}
+
+/* They are not kept for ever. */
+static void many_pauses_of_a_call_that_stays_open(void **state) {
+    (void)state;
+    enum { PAUSES = 10000 };
+    AUTO_FREE char *path = scratch_new();
+    struct trace_writer *w = must_open_writer(path);
+    struct trace_thread thread = {
+        .stack_low = stack_start(0) - STACK_BYTES, .stack_high = stack_start(0), .name = "t"};
+    trace_writer_thread(w, &thread);
+    struct thin *t = thin_new(&(struct thin_options){w, 0, TICKS}, &thread);
+    thin_events(t, &(struct trace_event){1000, 'a' << 2, stack_start(0) - 64}, 1);
+    for (uint64_t i = 1; i <= PAUSES; i++) {
+        uint32_t site = (uint32_t)(PAUSE_EVENT + PAUSE_RING) << 2 | EVENT_CONTROL;
+        thin_events(t, &(struct trace_event){1000 + 10 * i, site, 1}, 1);
+    }
+    thin_free(t, 1000000);
+    struct recorded r;
+    recorded_read(w, path, 0, &r);
+    assert_int_equal(r.pauses.count, PAUSES);
+    assert_int_equal(r.items.at[0].event, EVENT_ENTRY);
+    for (size_t i = 0; i < PAUSES; i++)
+        assert_int_equal(r.pauses.at[i].end, 1000 + 10 * (i + 1));
+    assert_int_equal(r.pauses.at[0].before, 1);
+    recorded_done(&r);
 }
 
 static void call_as_long_as_the_limit(void **state) {
