@@ -336,6 +336,9 @@ hook:
 hook_seek_end:
 hook_lane_found:
     ldur x3, [x2, #8 - LANE_KEY_BYTES]
+    mrs x1, cntvct_el0
+    lsl x1, x1, #16
+    str x1, [x3, #LANE_WAIT_SINCE]
     mov x2, #1
     str x2, [x3, #LANE_HOOK]
 hook_wait_for_tool:

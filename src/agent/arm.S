@@ -131,7 +131,7 @@ seek_found:
     ldr r6, [r2, #8 - LANE_KEY_BYTES]
     bx r0
 
-/* The thread begins to wait for room in r6's lane. Changes r2 and r3. */
+/* The thread begins to wait for room in r6's lane, or in the hook. Changes r2 and r3. */
     .macro begin_wait
     mrrc p15, 1, r2, r3, c14
     lsl r3, r3, #16
@@ -344,6 +344,7 @@ hook_lane_found:
     ldr r6, [r2, #8 - LANE_KEY_BYTES]
     ldr r2, [r6, #LANE_CONTROL]
     check_tool hook_done
+    begin_wait
     mov r2, #1
     str r2, [r6, #LANE_HOOK]
 hook_wait_for_tool:

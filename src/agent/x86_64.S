@@ -16,7 +16,8 @@
 start:
     .short wait - start, wait_released - start
     .short drop - start, drop_released - start, drop_counted - start
-    .short slice - start, hook - start, syscall - start, end - start
+    .short slice - start, hook - start, hook_clock - start, hook_clocked - start
+    .short syscall - start, end - start
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_end - start, notes - start
     .short remainder - start, remainder_made - start, remainder_end - start
@@ -198,6 +199,16 @@ hook:
     movq %gs:LANE_CONTROL, %rcx
     testl $CONTROL_OWNER_DIED, (%rcx)
     jnz hook_done
+    movq %rdx, %rcx
+hook_clock:
+    rdtsc
+    shlq $48, %rdx
+    shlq $16, %rax
+    orq %rdx, %rax
+    movq %rcx, %rdx
+hook_clocked:
+    movq %rax, %gs:LANE_WAIT_SINCE
+    movq %gs:LANE_CONTROL, %rcx
     movq $1, %gs:LANE_HOOK
 hook_wait_for_tool:
     cmpq $0, %gs:LANE_HOOK

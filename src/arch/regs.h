@@ -90,9 +90,12 @@ enum agent_place regs_agent_place(const struct regs *regs, taddr_t area);
 /* If the thread is searching the agent's tables (wire/lane_lookup.h) for its lane: makes it start
  * again, as the tool has changed them. Returns whether it was. Of hosts with tables. */
 bool regs_restart_lane_lookup(struct regs *regs, taddr_t area);
-/* In the agent: the address in the stub to which the thread will return. *RET_OTHER: the stub is
- * code of the machine's other state (arch.other). */
-taddr_t regs_agent_return(const struct regs *regs, bool *ret_other);
+/* In the agent of AREA: the address in the stub to which the thread will return. *RET_OTHER: the
+ * stub is code of the machine's other state (arch.other). */
+taddr_t regs_agent_return(const struct regs *regs, taddr_t area, bool *ret_other);
+/* If the thread is where the agent of AREA reads the clock, and may fault: it goes on as if the
+ * clock were 0. Returns whether it was. */
+bool regs_skip_agent_clock(struct regs *regs, taddr_t area);
 
 /* Undoes a stub's changes to the registers. STATE says how far the stub came; WORDS are the
  * STATE->pushed words at the stack pointer, in address order. */

@@ -83,7 +83,7 @@ static bool skip_event(struct settling *w, const struct patched *p, taddr_t from
 /* pc is in the agent: a register holds the address in the stub that it came from. */
 static bool leave_agent(struct settling *w, const struct patched *p, enum agent_place place) {
     bool other;
-    taddr_t back = regs_agent_return(&w->regs, &other);
+    taddr_t back = regs_agent_return(&w->regs, p->area, &other);
     uint64_t offset = back - p->area;
     const struct mark *m = offset < p->area_size ? patched_mark_at(p, offset) : NULL;
     if (offset < p->area_size && is_without_marks(p))
@@ -96,7 +96,7 @@ static bool leave_agent(struct settling *w, const struct patched *p, enum agent_
     if (!leave_stub(w, p, m, at, place == AGENT_RESERVED))
         return false;
     if (w->handle && !w->handle->unread && regs_has_lane(&w->regs, w->handle->at))
-        lane_handle_end_wait(w->handle);
+        lane_handle_end_wait(w->handle, place == AGENT_HOOK ? PAUSE_DLOPEN : PAUSE_RING);
     return true;
 }
 
@@ -340,6 +340,8 @@ bool settle_clockless(const struct space *space, pid_t tid, struct lane_handle *
         return false;
     taddr_t pc = regs_pc(&w.regs);
     const struct patched *p = space_area_at(space, pc);
+    if (p && regs_skip_agent_clock(&w.regs, p->area))
+        return thread_set_regs(tid, &w.regs) == 0;
     const struct mark *m = p && p->code ? patched_mark_at(p, pc - p->area) : NULL;
     if (!m || m->kind != MARK_STUB || m->variant & STUB_HOOK ||
         pc - p->area - m->offset != arch_of(m)->stub_retry(m->variant))

@@ -40,6 +40,6 @@ int settle_step_out(const struct space *space, pid_t tid, struct lane_handle *ha
 int settle_out(const struct space *space, pid_t tid, struct lane_handle *handle,
                enum settled *ret_settled);
 /* The thread has faulted in a stub because it may not read the clock (PR_SET_TSC, seccomp's strict
- * mode): writes its event and moves it behind the stub. False: the thread is elsewhere, and nothing
- * was done. */
+ * mode): writes its event and moves it behind the stub. If it has faulted in the agent, it only
+ * does without the clock. False: the thread is elsewhere, and nothing was done. */
 bool settle_clockless(const struct space *space, pid_t tid, struct lane_handle *handle);

@@ -106,7 +106,8 @@ static void write_lost(struct drain *d, struct lane_handle *handle, uint64_t tic
 /* Writes the gaps up to position END, up to which all events are written. */
 static void write_gaps(struct drain *d, struct lane_handle *handle, uint64_t end) {
     for (const struct stall *gap; (gap = stalls_first_gap(&handle->stalls)) && gap->at <= end;) {
-        write_lost(d, handle, handle->pauses.newest, gap->lost);
+        uint64_t newest = handle->pauses.newest;
+        write_lost(d, handle, newest ? newest : handle->last_clock, gap->lost);
         stalls_remove_first_gap(&handle->stalls);
     }
 }

@@ -252,7 +252,7 @@ struct lane_handle *slab_take(struct slab *s, uint32_t stream, bool limitless) {
         slice_forget(&handle->slice);
         atomic_store(&handle->shared, false);
         handle->last_clock = clock_ticks(); /* old events in the ring are older */
-        pauses_begin(&handle->pauses, handle->last_clock);
+        pauses_begin(&handle->pauses);
         epochs_begin(&handle->epochs, handle->last_clock);
         return handle;
     }
@@ -286,15 +286,17 @@ void lane_handle_free(struct lane_handle *handle) {
     atomic_store_explicit(&handle->state, LANE_FREE, memory_order_release);
 }
 
-void lane_handle_end_wait(struct lane_handle *handle) {
-    struct lane *lane = handle->lane;
-    uint64_t now = clock_ticks();
-    struct event begin = {.clock_sp = lane->wait_since};
-    if (!lane->wait_since)
-        return;
-    lane->wait_since = 0;
-    pauses_add(&handle->pauses,
-               &(struct pause){event_ticks(&begin, now), now, PAUSE_EVENT + PAUSE_RING});
+uint64_t lane_handle_wait_since(const struct lane_handle *handle, uint64_t otherwise) {
+    struct event begin = {.clock_sp = handle->lane->wait_since};
+    return begin.clock_sp ? event_ticks(&begin, clock_ticks()) : otherwise;
+}
+
+void lane_handle_end_wait(struct lane_handle *handle, enum pause_cause cause) {
+    uint64_t since = lane_handle_wait_since(handle, 0);
+    handle->lane->wait_since = 0;
+    if (since)
+        pauses_add(&handle->pauses,
+                   &(struct pause){since, clock_ticks(), PAUSE_EVENT + (uint32_t)cause});
 }
 
 void lane_handle_put(struct lane_handle *handle, uint32_t site, uint64_t sp,

@@ -109,9 +109,12 @@ void lane_handle_note_open(struct lane_handle *handle, struct trace_frames *fram
 /* HANDLE's lane is not read until another thread takes it. A thread that still writes there (its
  * parent hides it from tracers, CLONE_UNTRACED) does not wait on a full ring, as with the sink. */
 void lane_handle_free(struct lane_handle *handle);
-/* HANDLE's stopped thread was moved out of the agent. If it waited for room there, that was a
+/* HANDLE's thread is stopped. Since when it waits for room or in the hook, in ticks; OTHERWISE: it
+ * does not. */
+uint64_t lane_handle_wait_since(const struct lane_handle *handle, uint64_t otherwise);
+/* HANDLE's stopped thread was moved out of the agent. If it waited there, for CAUSE, that was a
  * pause. */
-void lane_handle_end_wait(struct lane_handle *handle);
+void lane_handle_end_wait(struct lane_handle *handle, enum pause_cause cause);
 /* Writes an event on behalf of HANDLE's stopped thread. When the ring is full: waits for the
  * drainer, or counts the event as lost. */
 void lane_handle_put(struct lane_handle *handle, uint32_t site, uint64_t sp,

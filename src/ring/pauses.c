@@ -7,11 +7,10 @@
 /* Guards `added` of all threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void pauses_begin(struct pauses *p, uint64_t ticks) {
+void pauses_begin(struct pauses *p) {
     p->added.count = p->taken.count = 0;
     p->any = false;
-    p->wait_since = 0;
-    p->newest = ticks;
+    p->wait_since = p->newest = 0;
 }
 
 void pauses_done(struct pauses *p) {

@@ -31,11 +31,11 @@ struct pauses {
     pause_array added;
     pause_array taken;   /* drainer, as are the following; in order of time */
     uint64_t wait_since; /* ticks; 0: the thread does not wait for room */
-    uint64_t newest;     /* ticks of the newest item written */
+    uint64_t newest;     /* ticks of the newest item written; 0: none */
 };
 
-/* Begins anew, at TICKS, for a thread without pauses. */
-void pauses_begin(struct pauses *p, uint64_t ticks);
+/* Begins anew, for a thread without pauses. */
+void pauses_begin(struct pauses *p);
 void pauses_done(struct pauses *p);
 /* The thread, stopped, had this pause. Called by the tracer. */
 void pauses_add(struct pauses *p, const struct pause *pause);

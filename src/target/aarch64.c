@@ -83,12 +83,19 @@ static bool first_argument(pid_t tid, uint64_t *ret) {
     return call.op == PTRACE_SYSCALL_INFO_SECCOMP;
 }
 
-/* True if the instruction before REGS' pc is `svc #0`. */
-static bool is_behind_call(pid_t tid, const struct regs *regs) {
+/* True if the instruction at AT is `svc #0`. */
+static bool is_call(pid_t tid, taddr_t at) {
     errno = 0;
-    long word = ptrace(PTRACE_PEEKTEXT, tid, (void *)((regs_pc(regs) - 4) & ~(taddr_t)7), NULL);
-    return !errno && (uint32_t)((uint64_t)word >> (regs_pc(regs) & 4 ? 0 : 32)) == 0xd4000001;
+    long word = ptrace(PTRACE_PEEKTEXT, tid, (void *)(at & ~(taddr_t)7), NULL);
+    return !errno && (uint32_t)((uint64_t)word >> (at & 4 ? 32 : 0)) == 0xd4000001;
 }
+
+static bool is_behind_call(pid_t tid, const struct regs *regs) {
+    return is_call(tid, regs_pc(regs) - 4);
+}
+
+/* The kernel has set the pc back to the call (do_signal() in Linux' arch/arm64/kernel/signal.c). */
+bool thread_repeats_call(pid_t tid, const struct regs *regs) { return is_call(tid, regs_pc(regs)); }
 
 /*
  * Behind a handler's return the registers are those of the call that the handler interrupted, but

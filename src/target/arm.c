@@ -127,6 +127,11 @@ bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struc
     return true;
 }
 
+/* The kernel has set the pc back to the call (do_signal() in Linux' arch/arm/kernel/signal.c). */
+bool thread_repeats_call(pid_t tid, const struct regs *regs) {
+    return is_call(tid, regs, (uintptr_t)regs_pc(regs));
+}
+
 /* True for futex waits without timeout, in which most idle threads of Go are. */
 static bool is_endless_wait(const struct regs *regs) {
     enum { NUMBER = 7, TIMEOUT = 3 };

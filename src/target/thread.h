@@ -86,6 +86,9 @@ bool thread_returned_from_syscall(pid_t tid, const struct thread_past *past,
  * ended a call early that the kernel does not restart, changes REGS so that TID makes it again, and
  * is true. */
 bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs);
+/* REGS are those of TID, stopped by spoor, after thread_restart_interrupted(). Whether TID waited
+ * in a system call, which it will make again. */
+bool thread_repeats_call(pid_t tid, const struct regs *regs);
 /* Writes the first SIZE bytes (at most regs_signal_frame_size()) of a signal frame for address AT.
  * Returning from it gives TID, stopped, its present state, with REGS. */
 int thread_signal_frame(pid_t tid, const struct regs *regs, taddr_t at, uint8_t *out, size_t size);

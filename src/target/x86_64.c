@@ -74,6 +74,11 @@ bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struc
     return true;
 }
 
+bool thread_repeats_call(pid_t tid, const struct regs *regs) {
+    (void)tid;
+    return regs_would_restart(regs);
+}
+
 bool thread_returned_from_syscall(pid_t tid, const struct thread_past *past,
                                   const struct regs *regs, uint64_t *ret_argument) {
     long number;

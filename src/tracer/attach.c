@@ -111,7 +111,7 @@ static int seize_and_install(struct seizing *s, struct err *err) {
     if (rc < 0)
         detach_stopped(s->tracer, s->space, NULL);
     else
-        resume_space(s->tracer, s->space);
+        resume_changed_space(s->tracer, s->space, PAUSE_START);
     return rc;
 }
 

@@ -43,6 +43,7 @@ struct tracer {
     pid_t adopted;
     struct tracer_stop stop; /* the adopted process's last stop */
     struct tracer_pauses pauses;
+    enum pause_cause change_cause; /* of the stops in which spaces are changed (repatch.h) */
     uint64_t leave_ns;   /* when spoor detaches all tasks, stopped or not; 0: tracing goes on */
     bool left_something; /* something of spoor stays in a process that was detached */
     bool stale;          /* some space may have other patches than it should (repatch.h) */

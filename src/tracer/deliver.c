@@ -138,13 +138,15 @@ static bool is_as_before(const struct task *task, const struct regs *regs) {
 
 /* TASK is at a syscall-exit-stop. If PTRACE_INTERRUPT has cut the call short, this stop replaces
  * the one that was asked for (Linux kernel/signal.c, ptrace_stop()). */
-static void restart_ended_call(const struct task *task) {
+static void restart_ended_call(struct task *task) {
     struct regs regs;
     if (task->cut.remainder == REMAINDER_NONE && thread_is_at_syscall_end(task->tid) &&
         thread_get_regs(task->tid, &regs) == 0 &&
-        thread_restart_interrupted(task->tid, &task->past, &regs) &&
-        !status_signal_pending(task->tid))
-        thread_set_regs(task->tid, &regs);
+        thread_restart_interrupted(task->tid, &task->past, &regs)) {
+        task->pause.in_call = true;
+        if (!status_signal_pending(task->tid))
+            thread_set_regs(task->tid, &regs);
+    }
 }
 
 void deliver_restart_syscall(struct task *task) {
@@ -159,6 +161,7 @@ void deliver_restart_syscall(struct task *task) {
     bool again = looked && thread_restart_interrupted(task->tid, &task->past, &regs);
     if (looked && !again)
         syscall_resume_note(task, &regs);
+    task->pause.in_call = task->cut.is_cut || thread_repeats_call(task->tid, &regs);
     task->past.was_whole = unnoticed && !again && !task->cut.is_cut;
     task->past.whole = regs;
     bool resumes = unnoticed && (again || task->cut.is_cut) && !status_signal_pending(task->tid);

@@ -31,15 +31,22 @@ static void look_for_gs_conflict(struct tracer *t, const struct space *space, bo
         k->watched |= possible;
 }
 
-/* TASK waits in the linker's hook: serves it. False: it still waits, as it is at a
+/* TASK, stopped in the linker's hook, may go on: it has stood still since it came there. */
+static void release_from_hook(struct task *task) {
+    task->pause.since = lane_handle_wait_since(task->lane, task->pause.since);
+    task->lane->lane->wait_since = 0;
+    __atomic_store_n(&task->lane->lane->hook, 0, __ATOMIC_RELEASE);
+}
+
+/* TID waits in the linker's hook: serves it. False: it still waits, as it is at a
  * signal-delivery-stop; the signal is delivered first. */
-static bool handle_hook(struct tracer *t, const struct task *task) {
-    struct space *space = space_ref(task->space);
-    struct lane_handle *handle = task->lane;
-    pid_t tid = task->tid;
+static bool handle_hook(struct tracer *t, pid_t tid) {
+    const struct task *asker = tasks_find(&t->tasks, tid);
+    struct space *space = space_ref(asker->space);
+    struct lane_handle *handle = asker->lane;
     struct err err = {0};
     stop_space(t, space);
-    task = tasks_find(&t->tasks, tid);
+    struct task *task = tasks_find(&t->tasks, tid);
     bool still_there = task && task->lane == handle;
     bool may_call = still_there && task_may_call(task);
     pid_t caller = may_call ? unsandboxed_caller(t, task) : tid;
@@ -53,11 +60,11 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     if (gained)
         access_give_back(space, caller);
     if (may_call)
-        __atomic_store_n(&handle->lane->hook, 0, __ATOMIC_RELEASE);
+        release_from_hook(task);
     if (leave)
         leave_space(t, space);
     else
-        resume_space(t, space);
+        resume_changed_space(t, space, PAUSE_DLOPEN);
     space_unref(space);
     return may_call || !still_there;
 }
@@ -100,7 +107,7 @@ static bool handle_asking(struct tracer *t, struct space *space) {
     }
     lane_lookup_tell_apart(space);
     lane_lookup_is_requested(space); /* requests up to now are done */
-    resume_space(t, space);
+    resume_changed_space(t, space, PAUSE_START);
     space_unref(space);
     return any;
 }
@@ -144,6 +151,6 @@ static void handle_askers(struct tracer *t) {
 
 void tracer_handle_hooks(struct tracer *t) {
     handle_askers(t);
-    for (const struct task *k; (k = find_hooked(t)) && handle_hook(t, k);)
+    for (const struct task *k; (k = find_hooked(t)) && handle_hook(t, k->tid);)
         ;
 }

@@ -72,6 +72,7 @@ static int remove_space(struct tracer *t, struct task *task, const struct err *e
 
 /* TASK may make remote calls, and is its process's only task. */
 static int set_up(struct tracer *t, struct task *task, bool was_paused, struct err *err) {
+    task_pause_note(task, PAUSE_START);
     lifecycle_write_process(t, task->pid);
     int rc = space_new(&t->options.context, task->tid, &task->space, err);
     if (rc < 0)

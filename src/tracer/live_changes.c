@@ -11,12 +11,14 @@
 int tracer_pause(struct tracer *t, uint64_t *ret_ns, struct err *err) {
     *ret_ns = 0;
     t->options.context.paused = true;
+    t->change_cause = PAUSE_FILTER;
     return repatch_all(t, ret_ns, err);
 }
 
 int tracer_unpause(struct tracer *t, uint64_t *ret_ns, struct err *err) {
     *ret_ns = 0;
     t->options.context.paused = false;
+    t->change_cause = PAUSE_FILTER;
     return repatch_all(t, ret_ns, err);
 }
 
@@ -88,6 +90,7 @@ int tracer_change_filter(struct tracer *t, const struct filter *filter, uint64_t
     module_table_keep_choice(ctx->module_table, &added, &removed);
     trace_changes_filter(t, filter, added, removed);
     ctx->filter++;
+    t->change_cause = PAUSE_FILTER;
     each_space(t, write_prepared);
     return repatch_all(t, ret_ns, err);
 }

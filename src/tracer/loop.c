@@ -27,6 +27,7 @@ void loop_resume(struct tracer *t, pid_t tid, int sig) {
     if (task->state == TASK_STOPPED || task->state == TASK_HELD)
         task_set_running(task);
     syscall_resume_remainder(task);
+    task_pause_end(task);
     if (task->space && sig)
         parked_sigframes_note(task->space->parked, tid);
     if (task->space && task->space->traps.set)
@@ -145,6 +146,7 @@ static void note_stopped(struct task *task, const struct stop *stop) {
     task->vfork_child = 0; /* it has run, so its vfork child does not use its memory any more */
     task->stop = *stop;
     task_set_state(task, TASK_STOPPED);
+    task_pause_begin(task);
 }
 
 static void on_stop(struct tracer *t, struct task *task, const struct stop *stop) {

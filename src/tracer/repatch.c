@@ -69,7 +69,7 @@ static struct task *stop_for_change(struct tracer *t, struct space *space,
         caller = stop_space_with_caller(t, space);
     if (!caller) {
         busy(space, err);
-        resume_space(t, space);
+        resume_changed_space(t, space, t->change_cause);
     }
     return caller;
 }
@@ -230,7 +230,7 @@ static int change_space(struct tracer *t, struct task *task, uint64_t *ret_ns, s
         if (space_is_unpatched(space) != was_unpatched && !comes)
             trace_changes_space(t, space, space_is_unpatched(space) ? TRACE_PAUSED : TRACE_RESUMED,
                                 space_is_unpatched(space) ? clock_ticks() : ticks);
-        resume_space(t, space);
+        resume_changed_space(t, space, t->change_cause);
     }
     uint64_t stood = timing_now().ns - begin;
     rt_priority_restore(&priority);
@@ -284,7 +284,7 @@ uint64_t repatch_undo(struct tracer *t, struct space *space) {
         settle_off_ways(t, space);
         if (space_unpatch_for_good(space, caller->tid, &err) == 0)
             move_out(t, space);
-        resume_space(t, space);
+        resume_changed_space(t, space, PAUSE_FILTER);
     }
     uint64_t stood = timing_now().ns - begin;
     rt_priority_restore(&priority);

@@ -106,6 +106,11 @@ void resume_space(struct tracer *t, struct space *space) {
     reports_answer_newborns(t);
 }
 
+void resume_changed_space(struct tracer *t, struct space *space, enum pause_cause cause) {
+    task_pause_note_all(t, space, cause);
+    resume_space(t, space);
+}
+
 bool resume_others(struct tracer *t, struct space *space, pid_t tid) {
     struct task *task = tasks_find(&t->tasks, tid);
     if (task && task->state == TASK_STOPPED)

@@ -17,6 +17,8 @@ bool stop_space_within(struct tracer *t, struct space *space, unsigned ms);
 struct task *stop_space_with_caller(struct tracer *t, struct space *space);
 /* Answers all tasks of SPACE. Their answers may stop it again. */
 void resume_space(struct tracer *t, struct space *space);
+/* The same after work on SPACE for CAUSE: that its tasks stood still was a pause. */
+void resume_changed_space(struct tracer *t, struct space *space, enum pause_cause cause);
 /* The same except for TID, which the caller answers. Returns whether TID still exists. */
 bool resume_others(struct tracer *t, struct space *space, pid_t tid);
 

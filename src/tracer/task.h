@@ -27,7 +27,7 @@
  *     UNKNOWN ─▶ NEWBORN or FORKED ─ first stop answered ─▶ READY ◀─▶ LATE
  *     STAYS ─▶ LEAVES or LEAVES_RESTORED
  *
- * Rare situations have records of their own: task_cut.h, task_traps.h, task_nested.h.
+ * Some situations have records of their own: task_cut.h, task_pause.h, task_traps.h, task_nested.h.
  */
 #pragma once
 
@@ -37,6 +37,7 @@
 #include "tracer/stop.h"
 #include "tracer/task_cut.h"
 #include "tracer/task_nested.h"
+#include "tracer/task_pause.h"
 #include "tracer/task_traps.h"
 
 enum task_state {
@@ -88,6 +89,7 @@ struct task {
     struct task_cut cut;
     struct task_traps traps;
     struct task_nested nested;
+    struct task_pause pause;
     struct task *next;
 };
 

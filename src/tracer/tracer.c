@@ -59,6 +59,7 @@ int tracer_adopt(struct tracer *t, pid_t pid, struct err *err) {
     task->pid = pid;
     task->stage = TASK_READY;
     task_set_state(task, TASK_STOPPED);
+    task_pause_begin(task);
     t->adopted = pid;
     if (privileged_exec_restart(t, task)) {
         lifecycle_forget(t, task);

@@ -203,7 +203,8 @@ struct lane {
     uint64_t stack_bytes; /* stack pointer lies there; on other stacks it is one page */
     uint64_t ring_mask;
     uint64_t slice_slots; /* ever written; written by the thread only */
-    uint64_t wait_since;  /* while the thread waits for room: the clock of its begin, << 16; or 0 */
+    uint64_t wait_since; /* while the thread waits for room or in the hook: the clock when it began,
+                            << 16; else 0 */
     _Alignas(16) struct remainder
         remainder; /* written by the tool while the thread is stopped, except `result` */
 };

@@ -143,9 +143,16 @@ bool regs_restart_lane_lookup(struct regs *regs, taddr_t area) {
     return true;
 }
 
-taddr_t regs_agent_return(const struct regs *regs, bool *ret_other) {
+taddr_t regs_agent_return(const struct regs *regs, taddr_t area, bool *ret_other) {
+    (void)area;
     *ret_other = false;
     return regs->raw.regs[0];
+}
+
+/* Programs can always read the counter; if need be, the kernel reads it for them. */
+bool regs_skip_agent_clock(struct regs *regs, taddr_t area) {
+    (void)regs, (void)area;
+    return false;
 }
 
 /* Unsure behind the store-exclusive: x0 is its status. */

@@ -181,9 +181,21 @@ enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
     return reserved ? AGENT_RESERVED : AGENT_RELEASED;
 }
 
-taddr_t regs_agent_return(const struct regs *regs, bool *ret_other) {
+taddr_t regs_agent_return(const struct regs *regs, taddr_t area, bool *ret_other) {
+    struct agent_entries entries = agent_entries();
+    uint64_t offset = regs->raw.rip - area;
     *ret_other = false;
-    return regs->raw.rdx;
+    return offset >= entries.hook_clock && offset < entries.hook_clocked ? regs->raw.rcx
+                                                                         : regs->raw.rdx;
+}
+
+bool regs_skip_agent_clock(struct regs *regs, taddr_t area) {
+    enum { RDTSC_BYTES = 2 };
+    if (regs->raw.rip - area != agent_entries().hook_clock)
+        return false;
+    regs->raw.rip += RDTSC_BYTES;
+    regs->raw.rax = regs->raw.rdx = 0;
+    return true;
 }
 
 /* The slot is reserved by a single instruction, so the state is never unsure. */

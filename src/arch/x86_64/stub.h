@@ -68,7 +68,8 @@ extern const uint8_t agent_bytes[];
 extern const size_t agent_size; /* rounded up to 16 */
 /* Offsets of its entry points within agent_bytes. */
 struct agent_entries {
-    uint16_t wait, wait_released, drop, drop_released, drop_counted, slice, hook, syscall, end;
+    uint16_t wait, wait_released, drop, drop_released, drop_counted, slice, hook;
+    uint16_t hook_clock, hook_clocked, syscall, end; /* from hook_clock on rcx is rdx */
     uint16_t bridge, gate, gate_saving, gate_saved, gate_restored, gate_end, notes;
     uint16_t remainder, remainder_made, remainder_end;
 };

@@ -100,7 +100,8 @@ void trial_change_conditions(const struct trial *t) {
         t->g->handle->lane->limit = 2 * GUEST_RING_BYTES;
     if (t->conditions->dies_later)
         *guest_owner(t->g) |= CONTROL_OWNER_DIED;
-    t->g->handle->lane->hook = 0;
+    if (t->g->handle->lane->hook)
+        t->g->handle->lane->hook = t->g->handle->lane->wait_since = 0;
 }
 
 void trial_begin(const struct trial *t) {

@@ -21,7 +21,7 @@ enum { STOP = PAUSE_EVENT + PAUSE_FILTER, RING = PAUSE_EVENT + PAUSE_RING, FUNCT
 
 static void begin(struct pauses *p) {
     *p = (struct pauses){0};
-    pauses_begin(p, 100);
+    pauses_begin(p);
 }
 
 static void stop(struct pauses *p, uint64_t from, uint64_t to) {
