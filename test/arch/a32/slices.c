@@ -3,6 +3,8 @@
  * holds the words of the stack that may be addresses and the callee-saved registers, in ring slots
  * of its own. No register, flag or other memory may change.
  */
+#include <pthread.h>
+
 #include "stub_setup.h"
 
 enum { SLICE_BYTES = 128, FIRST_REGISTER = 4, LAST_REGISTER = 11, RINGFUL = INT32_MAX };
@@ -11,7 +13,6 @@ static void allow(uint64_t head, uint64_t limit, uint32_t stack_bytes) {
     write_lane(head, limit, 0);
     lane()->slice_bytes = SLICE_BYTES;
     lane()->stack_bytes = stack_bytes;
-    lane()->ring_mask = RING - 1;
 }
 
 static void expect_slot(uint64_t head, uint32_t id, uint64_t value) {
@@ -77,6 +78,28 @@ static void check_end(uint32_t rest, uint32_t own_bytes) {
     expect_slice(&in, 0, rest, 0);
 }
 
+static void *make_room(void *limit) {
+    while (!__atomic_load_n(&lane()->waits, __ATOMIC_ACQUIRE))
+        ;
+    __atomic_store_n(&lane()->limit, *(uint64_t *)limit, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* There is just room for the wait's event and the slice. */
+static void check_waiting(void) {
+    enum { NEED = (SLICE_HEAD_SLOTS + SLICE_BYTES / ARM_WORD) * EVENT_BYTES };
+    const uint64_t head = 0xfffffff0, begin = ticks();
+    uint64_t limit = head + EVENT_BYTES + NEED;
+    pthread_t helper;
+    allow(head, head + EVENT_BYTES, RINGFUL);
+    if (pthread_create(&helper, NULL, make_room, &limit))
+        abort();
+    struct state in = run_slice(4);
+    pthread_join(helper, NULL);
+    expect_wait(head, begin);
+    expect_slice(&in, head + EVENT_BYTES, SLICE_BYTES, 0);
+}
+
 static void check_none(void) {
     allow(0, (SLICE_HEAD_SLOTS + 1) * EVENT_BYTES, RINGFUL);
     control.owner = CONTROL_OWNER_DIED;
@@ -100,6 +123,7 @@ static void check_all(void) {
     check_end(64, 8);
     check_end(0, 8);
     check_end(0, GROUND_STACK);
+    check_waiting();
     check_none();
 }
 

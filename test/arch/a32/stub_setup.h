@@ -86,8 +86,19 @@ static void write_lane(uint64_t head, uint64_t limit, unsigned off) {
     keys[i % places] = (struct lane_key){self, LANE};
     memset(lane(), 0, LANE_RING + RING);
     memset(pointer(SINK), 0, LANE_RING + RING);
-    *lane() = (struct lane){.head = head, .limit = limit, .control = (uintptr_t)&control};
+    *lane() = (struct lane){
+        .head = head, .limit = limit, .control = (uintptr_t)&control, .ring_mask = RING - 1};
     *(struct lane *)pointer(SINK) = (struct lane){.limit = INT64_MAX};
+}
+
+/* The event of a wait for room at position HEAD, and no wait. */
+static void expect_wait(uint64_t head, uint64_t begin) {
+    const struct event *e = pointer(LANE + LANE_RING + head % RING);
+    uint64_t since = event_ticks(e, ticks());
+    if (e->site != ((uint32_t)WAIT_EVENT << 2 | EVENT_CONTROL) || since <= begin)
+        ground_fail("a wait for room", (uint32_t)head, "is not recorded");
+    if (lane()->wait_since)
+        ground_fail("a wait for room", (uint32_t)head, "does not end");
 }
 
 /* The stub under test, and the code behind it. */

@@ -206,7 +206,7 @@ static void *help(void *unused) {
         while (!__atomic_load_n(&lane()->hook, __ATOMIC_ACQUIRE) &&
                __atomic_load_n(&lane()->waits, __ATOMIC_ACQUIRE) != (uint64_t)i + 1)
             ;
-        __atomic_store_n(&lane()->limit, lane()->limit + EVENT_BYTES, __ATOMIC_RELEASE);
+        __atomic_store_n(&lane()->limit, lane()->limit + 2 * EVENT_BYTES, __ATOMIC_RELEASE);
         __atomic_store_n(&lane()->hook, 0, __ATOMIC_RELEASE);
     }
     return unused;
@@ -219,10 +219,17 @@ static void check_waiting(uint8_t variant) {
     write_lane(0xfffffff0, 0xfffffff0, variant ? 5 : 0);
     if (pthread_create(&helper, NULL, help, NULL))
         abort();
-    expect_run("a wait for room", variant ? 0 : EVENT_BYTES);
+    uint64_t begin = ticks();
+    expect_run("a wait for room", variant ? 0 : 2 * EVENT_BYTES);
     pthread_join(helper, NULL);
-    if (lane()->limit != 0x100000010)
+    if (lane()->limit != 0x100000030)
         ground_fail("a wait for room", stub_at, "does not wait");
+    if (variant && (event_ticks(&(struct event){.clock_sp = lane()->wait_since}, ticks()) <= begin))
+        ground_fail("a wait in the hook", stub_at, "does not tell when it began");
+    if (variant)
+        return;
+    expect_wait(0xfffffff0, begin);
+    expect_wait(0x100000010, begin);
 }
 
 static void check_no_wait_for_a_dead_tool(void) {

@@ -3,9 +3,11 @@
  * register, no flag, and no memory except below the stack pointer. They branch to the agent
  * exactly where they should.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -57,6 +59,7 @@ static void write_lane(uint64_t head, uint64_t limit, bool known) {
     memset(lane(), 0, LANE_RING + RING);
     lane()->head = head;
     lane()->limit = limit;
+    lane()->ring_mask = RING - 1;
 }
 
 static uint32_t site = SITE;
@@ -246,7 +249,6 @@ static void allow_slices(uint64_t head, uint64_t limit, uint64_t stack_bytes) {
     lane()->control = (uint64_t)(uintptr_t)&control;
     lane()->slice_bytes = SLICE_BYTES;
     lane()->stack_bytes = stack_bytes;
-    lane()->ring_mask = RING - 1;
 }
 
 static const struct event *slot(uint64_t head) { return pointer(LANE + LANE_RING + head % RING); }
@@ -340,6 +342,49 @@ static void check_tagged_stack(void) {
     in.arrived = DONE;
     ground_compare("a slice", TAG, &in, &out);
     expect_slice(&in, 0, SLICE_BYTES);
+}
+
+/* ---- waits for room, with the agent itself ---- */
+
+static void *make_room(void *limit) {
+    while (!__atomic_load_n(&lane()->waits, __ATOMIC_ACQUIRE))
+        ;
+    __atomic_store_n(&lane()->limit, *(uint64_t *)limit, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* The stub waits at HEAD, until there is room for BYTES. */
+static struct state run_waiting(uint64_t head, uint64_t bytes) {
+    uint64_t limit = head + bytes, begin = ticks();
+    const struct event *e = slot(head);
+    pthread_t helper;
+    struct state in;
+    lane()->limit = head;
+    if (pthread_create(&helper, NULL, make_room, &limit))
+        abort();
+    struct state out = run(1, CALLER, &in);
+    pthread_join(helper, NULL);
+    in.arrived = DONE;
+    ground_compare("a wait for room", 0, &in, &out);
+    if (e->site != ((uint32_t)WAIT_EVENT << 2 | EVENT_CONTROL) || event_ticks(e, ticks()) < begin ||
+        lane()->wait_since)
+        ground_fail("a wait for room", 0, "is not recorded");
+    return in;
+}
+
+static void check_waiting(void) {
+    enum { HEAD = 64, SLICE = (SLICE_HEAD_SLOTS + SLICE_BYTES / 8) * EVENT_BYTES };
+    ground_write_bytes(LANES, a64_agent_bytes, a64_agent_size);
+    write_stub(0, OVERFLOW_WAIT);
+    write_lane(HEAD, HEAD, true);
+    lane()->control = (uint64_t)(uintptr_t)&control;
+    run_waiting(HEAD, 2 * EVENT_BYTES);
+    if (slot(HEAD + EVENT_BYTES)->site != SITE || lane()->head != HEAD + 2 * EVENT_BYTES)
+        ground_fail("a wait for room", 1, "loses the event");
+    write_stub(STUB_SLICE, OVERFLOW_WAIT);
+    allow_slices(HEAD, HEAD, INT64_MAX);
+    struct state in = run_waiting(HEAD, SLICE + EVENT_BYTES);
+    expect_slice(&in, HEAD + EVENT_BYTES, SLICE_BYTES);
 }
 
 static void check_slices(void) {
@@ -441,6 +486,7 @@ int main(void) {
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         check_way(&ways[i]);
     check_lane_lookup();
+    check_waiting();
     check_slices();
     check_interrupted(0);
     check_interrupted(STUB_CALLER);
