@@ -49,6 +49,18 @@ void pauses_forget_before(struct pauses *p, uint64_t ticks) {
         remove_first(p, n);
 }
 
+uint64_t pauses_between(const struct pauses *p, uint64_t begin, uint64_t end) {
+    uint64_t all = 0;
+    for (size_t i = 0; i < p->taken.count; i++) {
+        const struct pause *pause = &p->taken.at[i];
+        uint64_t from = pause->begin > begin ? pause->begin : begin;
+        uint64_t to = pause->end < end ? pause->end : end;
+        bool lost_time = !((pause->id - PAUSE_EVENT) & PAUSE_IN_CALL);
+        all += lost_time && from < to ? to - from : 0;
+    }
+    return all;
+}
+
 struct pauses pauses_copy(const struct pauses *p) {
     struct pauses copy = {.wait_since = p->wait_since, .newest = p->newest};
     for (size_t i = 0; i < p->taken.count; i++)

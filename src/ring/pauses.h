@@ -44,6 +44,8 @@ void pauses_add(struct pauses *p, const struct pause *pause);
 void pauses_take(struct pauses *p);
 /* Forgets pauses that began before TICKS. */
 void pauses_forget_before(struct pauses *p, uint64_t ticks);
+/* For how many ticks between BEGIN and END the thread has stood still for nothing but spoor. */
+uint64_t pauses_between(const struct pauses *p, uint64_t begin, uint64_t end);
 /* A copy for another reader. */
 struct pauses pauses_copy(const struct pauses *p);
 

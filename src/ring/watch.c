@@ -14,6 +14,7 @@ struct watch {
     unsigned open;         /* measured calls that are open */
     bool met_other_stacks; /* `calls` has seen other stacks than the thread's own */
     const struct trigger_table *table;
+    const struct pauses *pauses; /* of the thread */
     struct watched *result;
     struct event events[BATCH];
 };
@@ -42,7 +43,8 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     w->open--;
     const struct trigger_rule *rule = trigger_rule_of(w->table, call->id);
     bool over = call->how == CALL_RETURNED || call->how == CALL_TAIL || call->how == CALL_UNWOUND;
-    if (over && rule && rule->at_exit && call_ticks(call) > rule->longer_ticks)
+    uint64_t paused = pauses_between(w->pauses, call->start, call->end);
+    if (over && rule && rule->at_exit && call->end - call->start > rule->longer_ticks + paused)
         fire(w, rule->at_exit);
 }
 
@@ -65,6 +67,7 @@ struct watch *watch_new(const struct lane_handle *handle) {
     struct watch *w = mem_alloc(sizeof *w);
     w->thread = handle->thread;
     w->thread.name = NULL;
+    w->pauses = &handle->pauses;
     w->tail = handle->tail;
     w->last_clock = handle->last_clock;
     begin_calls(w);
@@ -88,8 +91,6 @@ static void take(struct watch *w, const struct event *e, uint64_t latest) {
         fire(w, rule->at_entry);
     if (!w->open && !(rule && rule->at_exit))
         return;
-    if (kind == EVENT_CONTROL && is_pause_event(id) && !(id & PAUSE_IN_CALL))
-        calls_pause(w->calls, event_sp(e));
     calls_event(w->calls, event_ticks(e, latest), id, kind, event_sp(e));
     if (!w->open)
         forget_calls(w);
@@ -103,13 +104,14 @@ static void skip(struct watch *w, uint64_t to) {
     forget_calls(w);
 }
 
-void watch_look(struct watch *w, const struct lane_handle *handle,
-                const struct trigger_table *table, struct watched *ret) {
+void watch_look(struct watch *w, struct lane_handle *handle, const struct trigger_table *table,
+                struct watched *ret) {
     *ret = (struct watched){0};
     w->result = ret;
     w->table = table;
     uint64_t head = ring_head(handle, w->tail, w->last_clock), had = w->tail;
     uint64_t latest = clock_ticks() + SKEW_TICKS;
+    pauses_take(&handle->pauses);
     skip(w, ring_oldest(handle, head));
     while (w->tail < head) {
         uint64_t n = head - w->tail < sizeof w->events ? head - w->tail : sizeof w->events;

@@ -19,6 +19,7 @@ struct watched {      /* what came since the last look */
 
 struct watch *watch_new(const struct lane_handle *handle);
 void watch_free(struct watch *w);
-/* Skipped events may have ended open calls: those calls are not measured. */
-void watch_look(struct watch *w, const struct lane_handle *handle,
-                const struct trigger_table *table, struct watched *ret);
+/* Skipped events may have ended open calls: those calls are not measured. Pauses do not count for a
+ * call's length. */
+void watch_look(struct watch *w, struct lane_handle *handle, const struct trigger_table *table,
+                struct watched *ret);

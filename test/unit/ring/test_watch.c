@@ -10,6 +10,7 @@
 #define TESTS                                                                                      \
     TEST(entry_triggers_at_once)                                                                   \
     TEST(long_calls_only)                                                                          \
+    TEST(pauses_do_not_make_calls_long)                                                            \
     TEST(recursive_calls_counted_separately)                                                       \
     TEST(unwound_calls_have_ended)                                                                 \
     TEST(return_of_another_function_ends_a_call)                                                   \
@@ -107,6 +108,29 @@ static void long_calls_only(void **state) {
     event(s, 1, OTHER, EVENT_ENTRY, TOP);
     event(s, 5 * LIMIT, OTHER, EVENT_RETURN, TOP);
     expect(s, 0, NULL);
+    end(s);
+}
+
+static void stop(struct scene *s, uint64_t from, uint64_t to, uint32_t id) {
+    pauses_add(&s->handle.pauses, &(struct pause){s->now + from, s->now + to, id});
+}
+
+static void pauses_do_not_make_calls_long(void **state) {
+    (void)state;
+    struct scene *s = begin();
+    event(s, 1, LONG, EVENT_ENTRY, TOP);
+    stop(s, 10, 10 + 4 * LIMIT, PAUSE_EVENT + PAUSE_DLOPEN);
+    event(s, 5 * LIMIT, LONG, EVENT_RETURN, TOP);
+    expect(s, 0, NULL);
+    event(s, 1, LONG, EVENT_ENTRY, TOP);
+    stop(s, 10, 10 + 4 * LIMIT, PAUSE_EVENT + PAUSE_FILTER);
+    event(s, 5 * LIMIT + 1, LONG, EVENT_RETURN, TOP);
+    expect(s, 1, "long");
+    event(s, 1, LONG, EVENT_ENTRY, TOP);
+    stop(s, 10, 10 + 4 * LIMIT, PAUSE_EVENT + PAUSE_FILTER + PAUSE_IN_CALL);
+    event(s, 5 * LIMIT, LONG, EVENT_RETURN, TOP);
+    expect(s, 1, "long");
+    pauses_done(&s->handle.pauses);
     end(s);
 }
 
