@@ -4,6 +4,7 @@
     pauses.py SPOOR PRINT_ITEMS STANDS LIBRARY     (print_items.c, programs/stands.c)
 """
 import collections
+import os
 import subprocess
 import sys
 
@@ -122,12 +123,13 @@ def test_stops(spoor, print_items, stands):
         check(not wrong, f"{name}: {wrong}")
 
 
-def test():
-    spoor, (print_items, stands, library) = Spoor(sys.argv[1]), sys.argv[2:]
+def test(spoor, print_items, stands, library):
     test_load(spoor, print_items, stands, library)
     test_full_ring(spoor, print_items, stands)
     test_dropped(spoor, print_items, stands)
     test_stops(spoor, print_items, stands)
 
 
-main(test)
+PATHS = [os.path.realpath(path) for path in sys.argv[2:]]
+SPOOR = Spoor(sys.argv[1])
+main(lambda: test(SPOOR, *PATHS))
