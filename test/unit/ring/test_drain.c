@@ -239,7 +239,7 @@ static void waits_for_room_are_pauses(void **state) {
     uint64_t begin = clock_ticks();
     produce_in_thread(g, handle, 1, COUNT);
     uint64_t all = clock_ticks() - begin, paused = 0;
-    drain_close(g->drain, handle);
+    drain_close(g->drain, handle, clock_ticks());
     uint64_t waits = handle->lane->waits;
     rig_read(g, 0, &r);
     assert_int_equal(r.items.count, COUNT);
@@ -269,7 +269,7 @@ static void stops_are_pauses(void **state) {
     begin = clock_ticks();
     pauses_add(&handle->pauses,
                &(struct pause){begin, begin + 5, PAUSE_EVENT + PAUSE_FILTER + PAUSE_IN_CALL});
-    drain_close(g->drain, handle);
+    drain_close(g->drain, handle, clock_ticks());
     rig_read(g, 0, &r);
     assert_int_equal(r.items.count, 200);
     assert_int_equal(r.pauses.count, 2);
