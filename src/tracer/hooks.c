@@ -3,6 +3,7 @@
  * changed, or for a lane, because their thread pointer has.
  */
 #include "patch/access.h"
+#include "patch/itimers.h"
 #include "patch/modules.h"
 #include "target/status.h"
 #include "tracer/detach.h"
@@ -38,6 +39,7 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     struct lane_handle *handle = task->lane;
     pid_t tid = task->tid;
     struct err err = {0};
+    const struct itimers_stand stand = itimers_stand_since_now(task->pid);
     stop_space(t, space);
     task = tasks_find(&t->tasks, tid);
     bool still_there = task && task->lane == handle;
@@ -50,6 +52,8 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
         traps_read_action(t, space, caller);
     if (may_call)
         look_for_gs_conflict(t, space, &leave);
+    if (may_call)
+        itimers_postpone(space, caller, &stand);
     if (gained)
         access_give_back(space, caller);
     if (may_call)
