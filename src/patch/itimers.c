@@ -16,7 +16,7 @@ enum {
     TIMERS = 3,
     MASK_BYTES = 8
 };
-static const uint64_t LEAST_LEFT_NS = 200000000, S_NS = 1000000000;
+static const uint64_t S_NS = 1000000000, SHORT_NS = 200000000, LONG_NS = 2000000000;
 
 static const struct {
     int which, signal;
@@ -64,17 +64,22 @@ static void take_signal(struct space *s, pid_t tid, int signal) {
                                {at, 0, at + offsetof(struct kernel_wait, timeout), MASK_BYTES}});
 }
 
-/* VALUE, later by NS. */
-static void postpone(struct kernel_itimerval *value, uint64_t ns) {
-    const uint64_t left = (uint64_t)value->left_s * S_NS + (uint64_t)value->left_us * 1000 + ns;
-    const uint64_t wanted = left < LEAST_LEFT_NS ? LEAST_LEFT_NS : left;
+struct delay {
+    uint64_t ns;    /* by which a timer is postponed */
+    uint64_t least; /* that it then has left, in ns */
+};
+
+static void postpone(struct kernel_itimerval *value, struct delay delay) {
+    const uint64_t left =
+        (uint64_t)value->left_s * S_NS + (uint64_t)value->left_us * 1000 + delay.ns;
+    const uint64_t wanted = left < delay.least ? delay.least : left;
     value->left_s = (long)(wanted / S_NS);
     value->left_us = (long)(wanted % S_NS / 1000);
 }
 
 /* A signal of the timer that is pending and not blocked has come since the thread stopped. Returns
  * whether the timer runs. */
-static bool postpone_timer(struct space *s, pid_t tid, int i, uint64_t ns) {
+static bool postpone_timer(struct space *s, pid_t tid, int i, struct delay delay) {
     struct kernel_itimerval value;
     const int which = timers[i].which, signal = timers[i].signal;
     uint64_t mask;
@@ -86,7 +91,7 @@ static bool postpone_timer(struct space *s, pid_t tid, int i, uint64_t ns) {
         value.left_s = value.left_us = 0;
     else if (!value.left_s && !value.left_us)
         return false;
-    postpone(&value, ns);
+    postpone(&value, delay);
     if (set_timer(s, tid, which, &value) && !blocked && thread_has_timer_signal(tid, signal))
         take_signal(s, tid, signal);
     return true;
@@ -110,10 +115,11 @@ void itimers_postpone(struct space *s, pid_t caller, const struct itimers_stand 
     if (!s->itimer_stops || !s->slabs.count || !permits(s, caller, PERMIT_TIMERS))
         return;
     const struct itimers_stand now = itimers_stand_since_now(stand->pid);
+    const uint64_t real = now.real_ns - stand->real_ns, cpu = now.cpu_ns - stand->cpu_ns;
+    const uint64_t least = real < SHORT_NS ? SHORT_NS : real > LONG_NS ? LONG_NS : real;
     bool any = false;
     for (int i = 0; i < TIMERS; i++)
         any |= postpone_timer(s, caller, i,
-                              timers[i].which == ITIMER_REAL ? now.real_ns - stand->real_ns
-                                                             : now.cpu_ns - stand->cpu_ns);
+                              (struct delay){timers[i].which == ITIMER_REAL ? real : cpu, least});
     s->itimer_stops = any ? s->itimer_stops - 1 : 0;
 }

@@ -5,8 +5,8 @@
  *
  * Spoor works at the exec event, and in the first stops of the dynamic linker's hook. In between
  * the program runs slower than alone: its thread waits in the hook, and records. So after each of
- * these stops a timer has a fifth of a second left at least. A timer is never stopped: if spoor is
- * killed, its signal comes.
+ * these stops a timer has as much left as the stop took, at least 0.2 s and at most 2 s. A timer is
+ * never stopped: if spoor is killed, its signal comes.
  */
 #pragma once
 
