@@ -410,9 +410,7 @@ static void check_record(const struct laid_function *f, const struct laid_mark *
     }
 }
 
-static bool is_in_area(uint32_t at) {
-    return at >= marks[0].at && at <= marks[head.marks - 1].at;
-}
+static bool is_in_area(uint32_t at) { return at >= marks[0].at && at <= marks[head.marks - 1].at; }
 
 static void check_records(void) {
     static struct record here[FEW];
