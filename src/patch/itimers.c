@@ -14,9 +14,10 @@
 enum {
     STOPS = 3, /* exec, and twice the hook: before and after the libraries are mapped (glibc) */
     TIMERS = 3,
+    GENEROUS = 100, /* images */
     MASK_BYTES = 8
 };
-static const uint64_t S_NS = 1000000000, SHORT_NS = 200000000, LONG_NS = 2000000000;
+static const uint64_t US_NS = 1000, S_NS = 1000000000, SHORT_NS = 1000000000, LONG_NS = 2000000000;
 
 static const struct {
     int which, signal;
@@ -109,17 +110,21 @@ struct itimers_stand itimers_stand_since_now(pid_t pid) {
     return (struct itimers_stand){pid, clock_monotonic_ns(), cpu_ns(pid)};
 }
 
-void itimers_begin(struct space *s) { s->itimer_stops = STOPS; }
+void itimers_begin(struct space *s, unsigned number) {
+    s->itimers.stops = STOPS;
+    s->itimers.exact = number > GENEROUS;
+}
 
 void itimers_postpone(struct space *s, pid_t caller, const struct itimers_stand *stand) {
-    if (!s->itimer_stops || !s->slabs.count || !permits(s, caller, PERMIT_TIMERS))
+    if (!s->itimers.stops || !s->slabs.count || !permits(s, caller, PERMIT_TIMERS))
         return;
     const struct itimers_stand now = itimers_stand_since_now(stand->pid);
     const uint64_t real = now.real_ns - stand->real_ns, cpu = now.cpu_ns - stand->cpu_ns;
-    const uint64_t least = real < SHORT_NS ? SHORT_NS : real > LONG_NS ? LONG_NS : real;
+    const uint64_t bounded = real < SHORT_NS ? SHORT_NS : real > LONG_NS ? LONG_NS : real;
+    const uint64_t least = s->itimers.exact ? US_NS : bounded; /* 0 would stop it */
     bool any = false;
     for (int i = 0; i < TIMERS; i++)
         any |= postpone_timer(s, caller, i,
                               (struct delay){timers[i].which == ITIMER_REAL ? real : cpu, least});
-    s->itimer_stops = any ? s->itimer_stops - 1 : 0;
+    s->itimers.stops = any ? s->itimers.stops - 1 : 0;
 }

@@ -111,6 +111,7 @@ bool lifecycle_exec(struct tracer *t, struct task *task) {
     task->space = NULL;
     task->stack = task->readable = (struct span){0, 0};
     task->noted_killed = false;
+    task->images++;
     if (privileged_exec_restart(t, task)) {
         lifecycle_forget(t, task);
         return false;
@@ -126,7 +127,7 @@ bool lifecycle_exec(struct tracer *t, struct task *task) {
     if (lifecycle_set_up_program(t, task, was_paused, &err) < 0)
         tracer_warn(t, task->tid, &err);
     if (task->space) {
-        itimers_begin(task->space);
+        itimers_begin(task->space, task->images);
         itimers_postpone(task->space, task->tid, &stand);
     }
     slabs_reap();

@@ -16,6 +16,7 @@
 #define TESTS                                                                                      \
     TEST(running_timers_postponed)                                                                 \
     TEST(short_timers_get_time)                                                                    \
+    TEST(late_images_get_no_time)                                                                  \
     TEST(signal_of_a_timer_waits)                                                                  \
     TEST(last_signal_of_a_timer_waits)                                                             \
     TEST(sent_signal_stays)                                                                        \
@@ -25,7 +26,7 @@
 
 enum { STOOD_S = 1000, USED_S = 5, LEFT_S = 50, INTERVAL_S = 77, MS = 1000 };
 static const uint64_t S_NS = 1000000000;
-static const double LEAST_S = 0.2, MOST_S = 2;
+static const double LEAST_S = 1, MOST_S = 2;
 
 static void call(const struct guest *g, long number, uint64_t first, uint64_t second) {
     const struct remote_call c = {number, {first, second, 0}};
@@ -80,7 +81,7 @@ static void postpone(struct guest *g) {
 
 static struct guest *new_image(void) {
     struct guest *g = guest_new(OVERFLOW_WAIT);
-    itimers_begin(g->space);
+    itimers_begin(g->space, 1);
     return g;
 }
 
@@ -111,12 +112,23 @@ static void short_timers_get_time(void **state) {
     struct itimers_stand stand = itimers_stand_since_now(g->pid);
     itimers_postpone(g->space, g->pid, &stand);
     check_left(g, ITIMER_PROF, LEAST_S, INTERVAL_S);
-    stand.real_ns -= S_NS;
+    stand.real_ns -= S_NS * 3 / 2;
     itimers_postpone(g->space, g->pid, &stand);
-    check_left(g, ITIMER_PROF, 1, INTERVAL_S);
+    check_left(g, ITIMER_PROF, 1.5, INTERVAL_S);
     stand.real_ns -= S_NS * 9;
     itimers_postpone(g->space, g->pid, &stand);
     check_left(g, ITIMER_PROF, MOST_S, INTERVAL_S);
+    guest_free(g);
+}
+
+static void late_images_get_no_time(void **state) {
+    (void)state;
+    struct guest *g = new_image();
+    itimers_begin(g->space, 1000);
+    arm(g, ITIMER_PROF, (struct itimerval){{INTERVAL_S, 0}, {0, 10 * MS}});
+    const struct itimers_stand stand = itimers_stand_since_now(g->pid);
+    itimers_postpone(g->space, g->pid, &stand);
+    check_left(g, ITIMER_PROF, 0.01, INTERVAL_S);
     guest_free(g);
 }
 
