@@ -67,6 +67,9 @@ static const struct {
      false,
      "rt_tgsigqueueinfo",
      {SYS_rt_tgsigqueueinfo, {0, 0, SIGTRAP, 0}, A | B | D}},
+    {PERMIT_TIMERS, false, "getitimer", {SYS_getitimer, {0}, A | B}},
+    {PERMIT_TIMERS, false, "setitimer", {SYS_setitimer, {0}, A | B}},
+    {PERMIT_TIMERS, false, "rt_sigtimedwait", {SYS_rt_sigtimedwait, {0, 0, 0, MASK_BYTES}, A | C}},
     {PERMIT_POINTER, false, "set_tls", {REGS_CALL_SET_POINTER, {0}, A}},
 };
 

@@ -10,15 +10,16 @@
 
 #include "patch/space.h"
 
-enum permit {                      /* the purpose of remote calls */
-              PERMIT_CODE = 1,     /* map and unmap code */
-              PERMIT_LANES = 2,    /* share memory */
-              PERMIT_LEAVE = 4,    /* unmap all of it */
-              PERMIT_LOOK = 8,     /* access_gain() */
-              PERMIT_TRAPS = 16,   /* traps.c */
-              PERMIT_PAGES = 32,   /* pages.c */
-              PERMIT_MASK = 64,    /* crossing.c: the thread's own calls, if spoor is killed */
-              PERMIT_POINTER = 128 /* lane_lookup_table.c */
+enum permit {                       /* the purpose of remote calls */
+              PERMIT_CODE = 1,      /* map and unmap code */
+              PERMIT_LANES = 2,     /* share memory */
+              PERMIT_LEAVE = 4,     /* unmap all of it */
+              PERMIT_LOOK = 8,      /* access_gain() */
+              PERMIT_TRAPS = 16,    /* traps.c */
+              PERMIT_PAGES = 32,    /* pages.c */
+              PERMIT_MASK = 64,     /* crossing.c: the thread's own calls, if spoor is killed */
+              PERMIT_POINTER = 128, /* lane_lookup_table.c */
+              PERMIT_TIMERS = 256   /* itimers.c */
 };
 
 /* How many of TID's filters are trusted without a look: as many as spoor has itself, if TID must

@@ -113,13 +113,6 @@ static bool leave_bridge(struct settling *w, const struct patched *p) {
     return w->changed;
 }
 
-/* Mark M is of an instruction whose site's stub has run: back at the site its event would be
- * recorded twice. */
-static bool is_behind_its_stub(const struct patched *p, const struct mark *m) {
-    return m > p->code->emitted.marks && m->kind == MARK_INSN && m[-1].kind == MARK_STUB &&
-           m[-1].orig == m->orig;
-}
-
 /* The address in the program's code that mark M stands for; 0 if it cannot be read. */
 static taddr_t original_place(const struct settling *w, const struct patched *p,
                               const struct mark *m) {
@@ -170,8 +163,7 @@ static bool move_once(struct settling *w, enum settled *ret, struct settle_place
     place->mark = m;
     if (m->kind == MARK_STUB && offset != m->offset)
         return leave_stub(w, p, m, (uint32_t)(offset - m->offset), false);
-    bool here = w->restored || (m->at_start && !is_behind_its_stub(p, m));
-    if (!here || offset != m->offset || !place->original ||
+    if (!(w->restored || m->at_start) || offset != m->offset || !place->original ||
         !settle_put_back(w->space, place, &w->regs))
         return false;
     w->changed = true;

@@ -5,8 +5,9 @@
  *
  * A thread in a stub is rolled back to the site: it gets its registers back, and its reserved slot
  * of the ring is released. A thread between relocated instructions goes back to the original code
- * where it can always resume there: at the start of a window. Elsewhere it runs on until it has
- * left the trampoline (crossing.h).
+ * where it can always resume there: at the start of a window, unless a stub of the window has run,
+ * whose event would be recorded twice. Elsewhere it runs on until it has left the trampoline
+ * (crossing.h).
  */
 #pragma once
 

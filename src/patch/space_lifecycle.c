@@ -105,6 +105,7 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     memset(&s->modules, 0, sizeof s->modules);
     memset(&s->prepared, 0, sizeof s->prepared);
     s->parked = NULL;
+    s->itimers.stops = 0; /* a forked process has no timers */
     if (s->inherited)
         s->inherited = copy_inherited(s->inherited);
     lane_lookup_copy(&s->lookup, &parent->lookup);

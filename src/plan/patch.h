@@ -48,7 +48,8 @@ enum mark_kind {
 struct mark {
     uint32_t offset;
     uint8_t kind : 3;  /* enum mark_kind */
-    bool at_start : 1; /* `orig` is the first byte of its window: resuming there is always safe */
+    bool at_start : 1; /* resuming at `orig` is always safe: it is no byte of this window, or the
+                          first one and no stub of the window comes before this mark */
     bool other : 1; /* the code here and at `orig` is of the machine's other state (arch.other) */
     uint8_t behind : 3; /* MARK_STUB: stub_spec.behind, or MARK_ALL_BEHIND */
     uint8_t variant;    /* MARK_STUB: the template, for stub_state_at() */

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -117,22 +118,30 @@ int thread_set_mask(pid_t tid, uint64_t mask) {
     return request(PTRACE_SETSIGMASK, tid, (void *)sizeof mask, &mask);
 }
 
-/* FLAGS: PTRACE_PEEKSIGINFO_SHARED for the process's queue; 0 for the thread's. */
-static bool is_in_queue(pid_t tid, int sig, uint32_t flags) {
+/* FLAGS: PTRACE_PEEKSIGINFO_SHARED for the process's queue; 0 for the thread's. CODE: a si_code, or
+ * ANY_CODE. */
+enum { ANY_CODE = INT_MIN };
+static bool is_in_queue(pid_t tid, int sig, uint32_t flags, int code) {
     enum { MOST = 16 };
     siginfo_t info[MOST];
     struct __ptrace_peeksiginfo_args args = {.nr = MOST, .flags = flags};
     for (long n; (n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, info)) > 0; args.off += (uint64_t)n)
         for (long i = 0; i < n; i++)
-            if (info[i].si_signo == sig)
+            if (info[i].si_signo == sig && (code == ANY_CODE || info[i].si_code == code))
                 return true;
     return false;
 }
 
-bool thread_has_pending(pid_t tid, int sig) { return is_in_queue(tid, sig, 0); }
+bool thread_has_pending(pid_t tid, int sig) { return is_in_queue(tid, sig, 0, ANY_CODE); }
+
+/* Linux kernel/time/itimer.c: it_real_fn(), posix-cpu-timers.c: check_cpu_itimer(). */
+bool thread_has_timer_signal(pid_t tid, int sig) {
+    return is_in_queue(tid, sig, PTRACE_PEEKSIGINFO_SHARED, SI_KERNEL);
+}
 
 bool thread_is_continued(pid_t tid) {
-    return is_in_queue(tid, SIGCONT, 0) || is_in_queue(tid, SIGCONT, PTRACE_PEEKSIGINFO_SHARED);
+    return is_in_queue(tid, SIGCONT, 0, ANY_CODE) ||
+           is_in_queue(tid, SIGCONT, PTRACE_PEEKSIGINFO_SHARED, ANY_CODE);
 }
 
 /* A stop requested before a signal's delivery takes place when the handler has been entered. */

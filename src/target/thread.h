@@ -106,6 +106,8 @@ int thread_set_mask(pid_t tid, uint64_t mask);
 bool thread_guards_returns(pid_t tid);
 /* True if SIGNAL, sent to TID alone, is pending. */
 bool thread_has_pending(pid_t tid, int signal);
+/* True if SIGNAL is pending for TID's process because an interval timer (setitimer) has expired. */
+bool thread_has_timer_signal(pid_t tid, int signal);
 /* True if SIGCONT is pending for TID or its process. A stopping signal removes earlier SIGCONTs, so
  * this one came later, and the program is not to stop any more. The kernel sees to that itself,
  * unless the thread must do something before it gets the stopping signal. */

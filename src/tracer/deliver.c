@@ -74,8 +74,8 @@ static bool step_again(struct tracer *t, pid_t tid, struct space *space) {
 
 /*
  * The copying of a slice has faulted in a page of the thread's own stack that the program has made
- * unreadable: for slices the stack ends there from now on. The thread is rolled back to its site
- * and begins the slice again. Returns whether it does.
+ * unreadable: for slices the stack ends there from now on. The thread is rolled back to its stub or
+ * site, and begins the slice again. Returns whether it does.
  */
 static bool end_readable_stack(struct task *task) {
     enum { LEAST_PAGE = 4096 };
@@ -95,7 +95,7 @@ static bool end_readable_stack(struct task *task) {
     stack->end = at / LEAST_PAGE * LEAST_PAGE;
     lane_handle_set_slices(task->lane, task->lane->lane->slice_bytes, *stack);
     return settle_registers(task->space, task->tid, task->lane, &settled, &place) == 0 &&
-           settled == SETTLED_OUTSIDE;
+           (settled == SETTLED_OUTSIDE || place.mark);
 }
 
 bool deliver_prepare(struct tracer *t, struct task *task, int sig) {

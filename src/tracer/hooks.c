@@ -3,6 +3,7 @@
  * changed, or for a lane, because their thread pointer has.
  */
 #include "patch/access.h"
+#include "patch/itimers.h"
 #include "patch/modules.h"
 #include "target/status.h"
 #include "tracer/detach.h"
@@ -45,6 +46,7 @@ static bool handle_hook(struct tracer *t, pid_t tid) {
     struct space *space = space_ref(asker->space);
     struct lane_handle *handle = asker->lane;
     struct err err = {0};
+    const struct itimers_stand stand = itimers_stand_since_now(task->pid);
     stop_space(t, space);
     struct task *task = tasks_find(&t->tasks, tid);
     bool still_there = task && task->lane == handle;
@@ -57,6 +59,8 @@ static bool handle_hook(struct tracer *t, pid_t tid) {
         traps_read_action(t, space, caller);
     if (may_call)
         look_for_gs_conflict(t, space, &leave);
+    if (may_call)
+        itimers_postpone(space, caller, &stand);
     if (gained)
         access_give_back(space, caller);
     if (may_call)

@@ -9,6 +9,7 @@
 #include "arch/clock.h"
 #include "patch/access.h"
 #include "patch/breakpoints.h"
+#include "patch/itimers.h"
 #include "patch/limits.h"
 #include "patch/modules.h"
 #include "patch/settle.h"
@@ -102,6 +103,7 @@ void lifecycle_forget_threads(struct tracer *t, const struct task *task) {
 }
 
 bool lifecycle_exec(struct tracer *t, struct task *task) {
+    const struct itimers_stand stand = itimers_stand_since_now(task->pid);
     bool was_paused = task->space && space_is_paused(task->space);
     task_lane_close(t, task);
     if (task->space)
@@ -110,6 +112,7 @@ bool lifecycle_exec(struct tracer *t, struct task *task) {
     task->space = NULL;
     task->stack = task->readable = (struct span){0, 0};
     task->noted_killed = false;
+    task->images++;
     if (privileged_exec_restart(t, task)) {
         lifecycle_forget(t, task);
         return false;
@@ -124,6 +127,10 @@ bool lifecycle_exec(struct tracer *t, struct task *task) {
     thread_watch_exit(task->tid, true);
     if (lifecycle_set_up_program(t, task, was_paused, &err) < 0)
         tracer_warn(t, task->tid, &err);
+    if (task->space) {
+        itimers_begin(task->space, task->images);
+        itimers_postpone(task->space, task->tid, &stand);
+    }
     slabs_reap();
     return true;
 }

@@ -83,6 +83,7 @@ struct task {
     bool watched;      /* runs from one syscall-stop to the next (syscall_watch.h) */
     bool not_followed; /* a child that shares memory; it is detached at its exec */
     bool noted_killed; /* by orphans_note_killed() */
+    unsigned images;   /* that its process has executed since it is traced */
     struct span stack; /* given by its creator; empty: unknown */
     struct span readable; /* readable part of its stack (own_stack()); empty: unknown or unneeded */
     struct thread_past past;

@@ -12,7 +12,9 @@ struct losses {     /* sites out of reach so far, over all attempts to emit (rea
 
 struct emitter {
     const struct plan *plan;
-    const struct arch *arch; /* of the site that is being written */
+    const struct arch *arch; /* of the site that is being written … */
+    vaddr_t start;           /* … and its start */
+    bool recorded;           /* one of its stubs is written */
     const struct plan_request *request;
     vaddr_t area;
     bool *wanted;           /* by site */

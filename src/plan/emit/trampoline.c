@@ -19,6 +19,7 @@ void trampoline_mark(struct emitter *e, struct mark m) {
     }
     m.offset = (uint32_t)c->area_used;
     m.other = e->arch && e->arch != e->plan->arch;
+    m.at_start &= !e->recorded || m.orig != e->start;
     c->marks[c->mark_count++] = m;
 }
 
@@ -46,6 +47,7 @@ static void put_stub(struct emitter *e, struct stub_event t, struct mark place) 
     place.behind = t.behind < MARK_ALL_BEHIND ? t.behind & MARK_ALL_BEHIND : MARK_ALL_BEHIND;
     place.pops = (uint8_t)(t.pops / e->plan->arch->word_bytes);
     trampoline_mark(e, place);
+    e->recorded = true;
     e->code->area_used += make_stub(e, e->code->area + e->code->area_used, here(e), t);
 }
 
@@ -169,12 +171,21 @@ static int put_conditional(struct emitter *e, const struct site *site, const str
     return r ? r : left;
 }
 
-/* A jump back to the entry is no call: it goes on behind the entry's stub. */
+/* A jump back to the entry is no call: it goes on behind the entry's stub. Its last part stands for
+ * the entry, but resuming there would record a call. */
 static int put_loop(struct emitter *e, const struct site *site, const struct step *s) {
+    const vaddr_t behind = e->behind_entry[s->function];
+    const size_t first = e->code->mark_count;
     struct insn insn = s->insn;
-    if (e->behind_entry[s->function])
-        insn.target = e->behind_entry[s->function];
-    return put_insn(e, site, &insn);
+    if (behind)
+        insn.target = behind;
+    int r = put_insn(e, site, &insn);
+    for (struct mark *m = e->code->marks + first; m < e->code->marks + e->code->mark_count; m++)
+        if (behind && m->orig == behind) {
+            m->orig = s->insn.target;
+            m->at_start = false;
+        }
+    return r;
 }
 
 /* Records the two ends of a stack, or the one event STACK_MOVES. */
@@ -258,6 +269,8 @@ static void put_entry(struct emitter *e, const struct site *site, bool hook, boo
 
 int trampoline_write(struct emitter *e, const struct site *site, bool hook, bool event) {
     int r = 0;
+    e->start = site->start;
+    e->recorded = false;
     put_entry(e, site, hook, event);
     put_control(e, site);
     for (uint32_t i = 0; !r && i < site->step_count; i++)

@@ -25,5 +25,5 @@ struct laid_function {
 
 struct laid_mark { /* plan.h, struct mark: at an instruction or at the start of a stub */
     uint32_t at, orig;
-    uint8_t it, pushed, t32, padding;
+    uint8_t it, pushed, t32, at_start;
 };

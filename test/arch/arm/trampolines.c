@@ -10,7 +10,9 @@
  * Each function must leave registers, flags and stack as it does unpatched. The events must match
  * its calls: r8 and r9 count the functions that it called and jumped to. A thread is also stopped
  * at each instruction of a trampoline and put back by the mark there. It must then continue as if
- * it had not been stopped, with IT blocks continued and registers restored from the stack.
+ * it had not been stopped, with IT blocks continued and registers restored from the stack. Where
+ * the mark permits it, the same is done while the function stays patched, as before a signal: then
+ * the call must also record the same events.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -132,7 +134,7 @@ static bool send_on(ucontext_t *c) {
 }
 
 /* The mark at which a thread is stopped, to be put back by it, and the function in whose code it
- * stops: its text is restored. */
+ * stops: its text is restored; NULL: all text stays patched. */
 static const struct laid_mark *stop;
 static const struct laid_function *stopped;
 static uint32_t under_stop, stops;
@@ -188,7 +190,8 @@ static bool is_stop(ucontext_t *c) {
         return false;
     const struct laid_mark *m = stop;
     end_stop();
-    patch_function(stopped, false);
+    if (stopped)
+        patch_function(stopped, false);
     put_back(c, m);
     stops++;
     return true;
@@ -370,6 +373,65 @@ static void check_move(const struct laid_function *f, const struct laid_mark *m,
     counts[1] += stops > before && m->pushed;
 }
 
+/* What a call records, apart from the times. */
+struct record {
+    uint32_t count;
+    struct {
+        uint32_t site, sp;
+    } events[4 * MOST_CALLS];
+};
+
+static void run_recorded(const struct laid_function *f, uint64_t seed, struct record *ret) {
+    struct outcome ignored;
+    run(f, seed, &ignored);
+    memset(ret, 0, sizeof *ret);
+    ret->count = (uint32_t)(lane()->head / EVENT_BYTES);
+    if (ret->count > sizeof ret->events / sizeof *ret->events)
+        die("a call records too much");
+    for (uint32_t i = 0; i < ret->count; i++) {
+        ret->events[i].site = event(i)->site;
+        ret->events[i].sp = event(i)->sp_low;
+    }
+}
+
+/* Checks that F, put back at M as before a signal, records what it records undisturbed. */
+static void check_record(const struct laid_function *f, const struct laid_mark *m,
+                         const struct record here[FEW]) {
+    for (uint64_t seed = 0; seed < FEW; seed++) {
+        struct record there;
+        set_stop(NULL, m);
+        run_recorded(f, seed, &there);
+        end_stop();
+        if (memcmp(&here[seed], &there, sizeof there) == 0)
+            continue;
+        ground_fail(f->name, m->orig, "put back there while patched, records other events");
+        print_events();
+        return;
+    }
+}
+
+static bool is_in_area(uint32_t at) { return at >= marks[0].at && at <= marks[head.marks - 1].at; }
+
+static void check_records(void) {
+    static struct record here[FEW];
+    const uint32_t before = stops;
+    patch(true);
+    for (uint32_t k = 0; k < head.marks; k++)
+        if (is_in_area(marks[k].orig))
+            ground_fail("marks", marks[k].orig, "is no place of the program");
+    for (uint32_t i = 0; i < head.functions; i++) {
+        const struct laid_function *f = &functions[i];
+        if (!strcmp(f->name, "?"))
+            continue;
+        for (uint64_t seed = 0; seed < FEW; seed++)
+            run_recorded(f, seed, &here[seed]);
+        for (uint32_t k = 0; k < head.marks; k++)
+            if (marks[k].at_start && is_of(f, marks[k].orig))
+                check_record(f, &marks[k], here);
+    }
+    printf("%u stops while patched\n", (unsigned)(stops - before));
+}
+
 static void check_moves(bool has_blocks) {
     static struct outcome here[FEW];
     uint32_t counts[2] = {0};
@@ -408,6 +470,7 @@ int main(int argc, char **argv) {
         ground_fail("far", left_out, "functions are left out");
     if (!filtered)
         check_moves(!inner);
+    check_records();
     printf("%u functions run, %u left out, %d failures\n", (unsigned)(head.functions - left_out),
            (unsigned)left_out, ground_failures);
     return ground_failures != 0 || !head.functions;

@@ -91,7 +91,8 @@ static void write_marks(const struct plan_code *code, uint64_t area) {
                                  .orig = m->kind == MARK_NONE ? 0 : (uint32_t)m->orig,
                                  .it = m->it,
                                  .pushed = stub ? 0 : m->pushed,
-                                 .t32 = m->other};
+                                 .t32 = m->other,
+                                 .at_start = m->at_start};
         put(&mark, sizeof mark);
     }
 }

@@ -90,6 +90,31 @@ function site_leap_register
     jmp *%rax
 endf site_leap_register
 
+/* Begins with its return. */
+function site_empty
+    ret
+endf site_empty
+
+/* Begins with a tail call. */
+function site_thunk
+    jmp site_plain
+endf site_thunk
+
+/* Begins with a tail call on a condition. */
+function site_if
+    jc site_plain
+    lea 9(%rdi, %rsi), %rax
+    lea 1(%rax, %rax), %rax
+    ret
+endf site_if
+
+/* Begins with a load relative to the pc. */
+function site_load
+    mov site_slot(%rip), %rdx
+    lea 9(%rdi, %rsi), %rax
+    ret
+endf site_load
+
 /* Branches by a counter inside its window. */
 function site_count
     lea 3(%rsi), %rsi

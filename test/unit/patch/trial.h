@@ -54,7 +54,7 @@ void trial_change_conditions(const struct trial *t);
 void trial_fail(const struct trial *t, const char *what);
 
 /* Calls that reach stubs of all kinds, and one that reaches the hook. */
-enum { TRIAL_CALLS = 26 };
+enum { TRIAL_CALLS = 32 };
 extern const struct call trial_calls[TRIAL_CALLS];
 extern const struct call trial_hook_call;
 /* Checks that the functions are patched by the tiers that they are made for. */

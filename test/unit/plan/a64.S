@@ -21,6 +21,23 @@
 
         .text
 
+        .macro  begins name, instruction:vararg
+        function begins_with_\name
+        \instruction
+        nop
+        ret
+        end     begins_with_\name
+        .endm
+        begins  address, adr x0, guarded_table
+        begins  literal, ldr x1, variable
+        begins  odd_literal, ldr x1, odd_constant
+        begins  vector, ldr q1, constant
+        function begins_with_call
+        bl      puts
+        mov     w0, #1
+        ret
+        end     begins_with_call
+
 // No call-frame information: its code shows the depth, if the table is read to its end and not
 // beyond.
         .globl  guarded
@@ -285,6 +302,13 @@ masked_table:
 beyond: .hword  1, 1, 1
 parted_table:
         .hword  0, (parted_rest - parted - 32) / 4
+
+        .balign 16
+constant:
+        .quad   1, 2
+        .word   3
+odd_constant:
+        .quad   4
 
         .data
         .balign 8

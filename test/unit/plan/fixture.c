@@ -83,9 +83,9 @@ const struct patch *fixture_patch_over(const struct fixture *f, vaddr_t addr) {
 }
 
 bool fixture_is_free(const struct fixture *f, vaddr_t addr) {
-    for (size_t i = 0; i < f->code.mark_count; i++) {
-        const struct mark *m = &f->code.marks[i];
-        if (m->kind == MARK_INSN && !m->at_start && m->orig == addr)
+    for (size_t i = 0; i < f->code.patch_count; i++) {
+        const struct patch *p = &f->code.patches[i];
+        if (addr > p->at && addr < p->at + p->window)
             return false;
     }
     return !fixture_patch_over(f, addr);
@@ -96,6 +96,19 @@ uint32_t fixture_stub_site(const struct fixture *f, const struct mark *stub) {
     memcpy(&site, f->code.area + stub->offset + stub_site_offset(stub->variant, f->code.overflow),
            sizeof site);
     return site;
+}
+
+size_t fixture_check_pieces(const struct fixture *f, vaddr_t addr) {
+    const struct mark *m = fixture_stub(f, addr, EVENT_ENTRY);
+    const struct mark *end = f->code.marks + f->code.mark_count;
+    size_t pieces = 0;
+    if (!m || !m->at_start)
+        fail_msg("no stub at %#lx, or not at its start", (unsigned long)addr);
+    while (++m < end && m->kind != MARK_NONE && m->orig == addr) {
+        assert_false(m->at_start);
+        pieces++;
+    }
+    return pieces;
 }
 
 const struct mark *fixture_stub(const struct fixture *f, vaddr_t addr, enum event_kind kind) {

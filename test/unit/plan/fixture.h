@@ -32,3 +32,6 @@ bool fixture_is_free(const struct fixture *f, vaddr_t addr);
 /* The stub of the site at ADDR with event KIND; NULL if none. */
 const struct mark *fixture_stub(const struct fixture *f, vaddr_t addr, enum event_kind kind);
 uint32_t fixture_stub_site(const struct fixture *f, const struct mark *stub);
+/* Checks that a thread is put back to ADDR, where an entry's site is, from no piece of the first
+ * instruction: its event is recorded then. Returns how many pieces there are. */
+size_t fixture_check_pieces(const struct fixture *f, vaddr_t addr);

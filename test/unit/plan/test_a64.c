@@ -21,7 +21,8 @@
     TEST(constants_between_instructions)                                                           \
     TEST(linker_stub_with_data_refused)                                                            \
     TEST(pac_lr_signing_stays_in_place)                                                            \
-    TEST(pacm_stays_before_its_instruction)
+    TEST(pacm_stays_before_its_instruction)                                                        \
+    TEST(no_way_back_from_pieces_of_a_first_instruction)
 
 static struct fixture *a64;
 
@@ -129,6 +130,21 @@ static void pacm_stays_before_its_instruction(void **state) {
     (void)state;
     assert_signs(fixture_named(a64, "signs_by_hint"), "signs_by_hint_body", true);
     assert_signs(fixture_named(a64, "returns_by_hint"), "returns_by_hint_body", false);
+}
+
+static void no_way_back_from_pieces_of_a_first_instruction(void **state) {
+    (void)state;
+    static const struct {
+        const char *function;
+        size_t pieces;
+    } all[] = {{"begins_with_address", 2},
+               {"begins_with_literal", 2},
+               {"begins_with_odd_literal", 3},
+               {"begins_with_vector", 1}, /* behind the load, a thread is at the next instruction */
+               {"begins_with_call", 2}};  /* before the jump, it is at the called function */
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        assert_int_equal(fixture_check_pieces(a64, fixture_place(a64, all[i].function)),
+                         all[i].pieces);
 }
 
 int main(int argc, char **argv) {

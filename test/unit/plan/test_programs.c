@@ -72,9 +72,12 @@ static void note_code(void) {
         for (uint8_t j = 1; j < p->size; j++)
             *byte_at(p->at + j) |= INSIDE;
     }
+    vaddr_t start = 0; /* of the window, as its trampoline's first mark says */
     for (size_t i = 0; i < fixture.code.mark_count; i++) {
         const struct mark *k = &fixture.code.marks[i];
-        if (k->kind == MARK_INSN && !k->at_start)
+        if (k->at_start)
+            start = k->orig;
+        else if (k->kind == MARK_INSN && k->orig != start)
             *byte_at(k->orig) |= MOVED;
     }
 }
