@@ -356,10 +356,20 @@ void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *fr
     free(kept);
     for (uint32_t n = known; n < frames->count; n++) {
         const struct trace_frame *f = &frames->frames[n];
+        uint32_t before = c->stacks.current;
         if (!stacks_surely_current(&c->stacks, f->sp, true))
             change_stack(c, ticks, f->sp, EVENT_ENTRY);
+        if (c->split && c->stacks.current != before)
+            stacks_link(&c->stacks, before);
         enter(c, &(struct call){.id = f->id, .sp = f->sp, .start = ticks, .before = true});
     }
+}
+
+uint32_t calls_copied(const struct calls *c, uint32_t thread, bool all, struct trace_frame **ret) {
+    frame_list list = {0};
+    stacks_list_frames(&c->stacks, thread, all, &list);
+    *ret = list.at;
+    return (uint32_t)list.count;
 }
 
 void calls_finish_thread(struct calls *c, uint64_t ticks, bool thread_ended) {

@@ -92,6 +92,9 @@ void calls_pause(struct calls *c, uint64_t length);
 /* The program's stacks consist of segments (-fsplit-stack). When a call is unwound, so are its
  * callees on other segments. Call it before the first event. */
 void calls_expect_split_stacks(struct calls *c);
+/* The open calls with which a thread begins that goes on with a copy of THREAD's stack; ALL: its
+ * memory is a copy, so that suspended coroutines are in it, too. The caller frees *ret. */
+uint32_t calls_copied(const struct calls *c, uint32_t thread, bool all, struct trace_frame **ret);
 /* Ignores the stream of FRAMES. */
 void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *frames);
 /* As calls_finish(), but only for the present thread's native stack. */

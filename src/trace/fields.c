@@ -65,7 +65,9 @@ bool fields_process(struct fields *f, struct trace_process *ret) {
     return !f->bad;
 }
 
+/* Earlier versions wrote no maker. */
 bool fields_thread(struct fields *f, struct trace_thread *ret) {
+    *ret = (struct trace_thread){0};
     ret->stream = fields_bounded(f, UINT32_MAX);
     ret->pid = fields_bounded(f, UINT32_MAX);
     ret->tid = fields_bounded(f, UINT32_MAX);
@@ -73,6 +75,10 @@ bool fields_thread(struct fields *f, struct trace_thread *ret) {
     ret->stack_low = fields_number(f);
     ret->stack_high = fields_number(f);
     ret->name = text(f);
+    if (f->at < f->end && !f->bad) {
+        ret->maker = fields_bounded(f, UINT32_MAX);
+        ret->shares = fields_bounded(f, 1);
+    }
     return !f->bad;
 }
 

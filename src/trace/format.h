@@ -42,6 +42,9 @@ struct trace_thread { /* one stream of events */
     uint64_t start;                 /* ticks */
     uint64_t stack_low, stack_high; /* its native stack's reservation; 0,0 unknown */
     const char *name;
+    uint32_t maker; /* 1 + the stream of the thread whose stack it goes on with (fork, vfork): the
+                       calls that were open there at `start` are open here; 0: none */
+    bool shares;    /* it is in its maker's memory (vfork); else in a copy */
 };
 
 struct trace_extent {

@@ -24,7 +24,8 @@ size_t trace_reader_process_count(const struct trace_reader *r);
 const struct trace_process *trace_reader_process(const struct trace_reader *r, size_t i);
 size_t trace_reader_stream_count(const struct trace_reader *r);
 const struct trace_thread *trace_reader_thread(const struct trace_reader *r, size_t stream);
-/* The ticks of the stream's first item; UINT64_MAX: it has none. */
+/* The ticks of the stream's first item, or of the calls that it begins with (trace_thread.maker);
+ * UINT64_MAX: it has no items. */
 uint64_t trace_reader_first_ticks(const struct trace_reader *r, size_t stream);
 /* Whether the stream's events may be on other stacks than the thread's own. */
 bool trace_reader_uses_other_stacks(const struct trace_reader *r, size_t stream);

@@ -52,6 +52,8 @@ struct block *record_thread(const struct trace_thread *thread) {
                              thread->stack_low, thread->stack_high},
                 6);
     bytes_put_string(b, thread->name);
+    if (thread->maker)
+        put_numbers(b, (uint64_t[]){thread->maker, thread->shares}, 2);
     return block;
 }
 

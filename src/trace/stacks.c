@@ -207,6 +207,36 @@ void stacks_add(struct stacks *s, uint64_t sp, uint32_t victim) {
     make_current(s, victim);
 }
 
+/* ---- a copy of a thread ---- */
+
+static uint32_t current_of(const struct stacks *s, uint32_t thread) {
+    return thread == s->thread ? s->current : s->threads[thread].current;
+}
+
+/* Whether no thread runs on stack I. */
+static bool is_suspended(const struct stacks *s, uint32_t i) {
+    for (uint32_t k = 0; k < s->thread_count; k++)
+        if (current_of(s, k) == i)
+            return false;
+    return true;
+}
+
+static void list_frames(const struct stack *stack, frame_list *list) {
+    for (uint32_t i = 0; i < stack->count; i++)
+        ARRAY_PUSH(list, ((struct trace_frame){stack->frames[i].id, stack->frames[i].sp}));
+}
+
+void stacks_list_frames(const struct stacks *s, uint32_t thread, bool all, frame_list *list) {
+    uint32_t own = s->threads[thread].index, at = current_of(s, thread);
+    if (own != NO_STACK && own != at)
+        list_frames(&s->at[own], list);
+    for (uint32_t i = s->natives; all && i < s->count; i++)
+        if (i != own && s->at[i].count && is_suspended(s, i))
+            list_frames(&s->at[i], list);
+    if (at != NO_STACK)
+        list_frames(&s->at[at], list);
+}
+
 /* ---- bounds ---- */
 
 uint32_t stacks_overlapping(const struct stacks *s, struct span bounds) {

@@ -109,6 +109,12 @@ uint32_t stacks_to_replace(const struct stacks *s);
 /* Adds a stack around SP, in place of VICTIM unless NO_STACK, and makes it current. */
 void stacks_add(struct stacks *s, uint64_t sp, uint32_t victim);
 
+/* Appends the frames of the stacks that a copy of THREAD has: its own, the one it runs on, and,
+ * if ALL, those that no thread runs on. In this order: its own, the others, the one it runs on;
+ * the outermost frame of each first. */
+typedef ARRAY(struct trace_frame) frame_list;
+void stacks_list_frames(const struct stacks *s, uint32_t thread, bool all, frame_list *list);
+
 /* A stack with known bounds that has an address in BOUNDS, or NO_STACK. */
 uint32_t stacks_overlapping(const struct stacks *s, struct span bounds);
 /* The stack with exactly these bounds. If BOUNDS overlaps no known bounds: the only stack of
