@@ -366,10 +366,14 @@ void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *fr
 }
 
 uint32_t calls_copied(const struct calls *c, uint32_t thread, bool all, struct trace_frame **ret) {
-    frame_list list = {0};
-    stacks_list_frames(&c->stacks, thread, all, &list);
-    *ret = list.at;
-    return (uint32_t)list.count;
+    call_list list = {0};
+    stacks_list_calls(&c->stacks, thread, all, &list);
+    uint32_t count = (uint32_t)list.count;
+    struct trace_frame *frames = *ret = mem_alloc(count * sizeof *frames + 1);
+    for (uint32_t i = 0; i < count; i++)
+        frames[i] = (struct trace_frame){list.at[i]->id, list.at[i]->sp};
+    ARRAY_FREE(&list);
+    return count;
 }
 
 void calls_finish_thread(struct calls *c, uint64_t ticks, bool thread_ended) {

@@ -221,20 +221,31 @@ static bool is_suspended(const struct stacks *s, uint32_t i) {
     return true;
 }
 
-static void list_frames(const struct stack *stack, frame_list *list) {
+static void list_stack(const struct stack *stack, call_list *list) {
     for (uint32_t i = 0; i < stack->count; i++)
-        ARRAY_PUSH(list, ((struct trace_frame){stack->frames[i].id, stack->frames[i].sp}));
+        ARRAY_PUSH(list, &stack->frames[i]);
 }
 
-void stacks_list_frames(const struct stacks *s, uint32_t thread, bool all, frame_list *list) {
+/* Sorts LIST, whose stacks are in order already. */
+static void sort_by_start(call_list *list) {
+    for (size_t i = 1; i < list->count; i++) {
+        const struct call *moved = list->at[i];
+        size_t to = SEARCH(k, i, list->at[k]->start <= moved->start);
+        memmove(list->at + to + 1, list->at + to, (i - to) * sizeof *list->at);
+        list->at[to] = moved;
+    }
+}
+
+void stacks_list_calls(const struct stacks *s, uint32_t thread, bool all, call_list *list) {
     uint32_t own = s->threads[thread].index, at = current_of(s, thread);
     if (own != NO_STACK && own != at)
-        list_frames(&s->at[own], list);
+        list_stack(&s->at[own], list);
     for (uint32_t i = s->natives; all && i < s->count; i++)
         if (i != own && s->at[i].count && is_suspended(s, i))
-            list_frames(&s->at[i], list);
+            list_stack(&s->at[i], list);
     if (at != NO_STACK)
-        list_frames(&s->at[at], list);
+        list_stack(&s->at[at], list);
+    sort_by_start(list);
 }
 
 /* ---- bounds ---- */

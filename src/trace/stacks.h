@@ -110,10 +110,9 @@ uint32_t stacks_to_replace(const struct stacks *s);
 void stacks_add(struct stacks *s, uint64_t sp, uint32_t victim);
 
 /* Appends the frames of the stacks that a copy of THREAD has: its own, the one it runs on, and,
- * if ALL, those that no thread runs on. In this order: its own, the others, the one it runs on;
- * the outermost frame of each first. */
-typedef ARRAY(struct trace_frame) frame_list;
-void stacks_list_frames(const struct stacks *s, uint32_t thread, bool all, frame_list *list);
+ * if ALL, those that no thread runs on. They are in the order in which they were opened. */
+typedef ARRAY(const struct call *) call_list;
+void stacks_list_calls(const struct stacks *s, uint32_t thread, bool all, call_list *list);
 
 /* A stack with known bounds that has an address in BOUNDS, or NO_STACK. */
 uint32_t stacks_overlapping(const struct stacks *s, struct span bounds);
