@@ -80,7 +80,6 @@ void text_print_cut(FILE *out, const char *text, unsigned width) {
     fputs(mark, out);
 }
 
-<<<<<<< HEAD
 void figure_marks(char text[FIGURE_MARKS_ROOM], const struct figure_marks *m) {
     snprintf(text, FIGURE_MARKS_ROOM, "%s%s%s%s", m->before ? FIGURE_BEFORE " " : "",
              m->clipped ? FIGURE_CLIPPED " " : "", m->cut ? FIGURE_CUT " " : "",
@@ -102,11 +101,4 @@ void figure_print_marks(const struct figure_marks *m) {
     if (m->clipped)
         printf("%s: %ju call%s before --since or ended after --until: their whole times count\n",
                FIGURE_CLIPPED, m->clipped, m->clipped == 1 ? " began" : "s began");
-=======
-void figure_print_before(uint64_t calls) {
-    if (calls)
-        printf("%s: %ju call%s open when tracing or their process began: in TOTAL and SELF from "
-               "there on, not in CALLS\n",
-               FIGURE_BEFORE, calls, calls == 1 ? " was" : "s were");
->>>>>>> c31ed0d (Test forked processes in the recorder and in every view)
 }
