@@ -235,7 +235,7 @@ static void take_gap(struct walk *w, const struct trace_item *item) {
     calls_gap(w->calls, w->now_ns);
     w->thread->gap = ++w->gap_count;
     if (!w->gaps)
-        w->gaps = gaps_find(w->source->reader, w->names, w->group);
+        w->gaps = gaps_find(w->source, w->group);
     if (w->visitor->lost && !w->early && w->now_ns <= w->filter->spec.until_ns)
         w->visitor->lost(w->visitor->ctx, w->thread->stream, w->now_ns, item->lost);
 }
