@@ -3,6 +3,7 @@
 
 #include "analyze/gaps.h"
 #include "analyze/group_reader.h"
+#include "analyze/inner_starts.h"
 #include "base/mem.h"
 
 struct walk_thread {
@@ -10,6 +11,9 @@ struct walk_thread {
     uint32_t gap;       /* calls that go on behind this gap are to be opened; 0: none */
     uint64_t paused_ns; /* so far */
     bool begun, ended;
+    uint64_t events;        /* taken so far */
+    uint64_t *inner_starts; /* as of inner_starts_find() */
+    size_t inner_count, next_inner;
 };
 
 struct walk {
@@ -182,7 +186,9 @@ static void advance(struct walk *w, uint64_t ns) {
 /* Opens the calls that the present thread begins with. */
 static void begin_thread(struct walk *w) {
     const struct trace_frames *calls = forks_calls(w->source, w->thread->stream);
-    w->thread->begun = true;
+    struct walk_thread *t = w->thread;
+    t->begun = true;
+    t->inner_starts = inner_starts_find(w->source->reader, t->stream, &t->inner_count);
     if (!calls || !calls->count)
         return;
     advance(w, trace_reader_ns(w->source->reader, calls->ticks));
@@ -249,13 +255,24 @@ static void open_behind_gap(struct walk *w) {
         calls_frames(w->calls, w->now_ns, &frames);
 }
 
+static void take_event(struct walk *w, const struct trace_item *item) {
+    struct walk_thread *t = w->thread;
+    t->events++;
+    if (t->next_inner < t->inner_count && t->inner_starts[t->next_inner] == t->events) {
+        t->next_inner++;
+        calls_begin_inner(w->calls);
+    }
+    if (item->event == EVENT_CONTROL && is_pause_event(item->id))
+        take_pause(w, item);
+    else
+        calls_event(w->calls, w->now_ns, item->id, item->event, item->sp);
+}
+
 static void take_item(struct walk *w, const struct trace_item *item) {
     if (w->thread->gap && item->kind != TRACE_LOST)
         open_behind_gap(w);
-    if (item->kind == TRACE_EVENT && item->event == EVENT_CONTROL && is_pause_event(item->id))
-        take_pause(w, item);
-    else if (item->kind == TRACE_EVENT)
-        calls_event(w->calls, w->now_ns, item->id, item->event, item->sp);
+    if (item->kind == TRACE_EVENT)
+        take_event(w, item);
     else if (item->kind == TRACE_FRAMES)
         calls_frames(w->calls, w->now_ns, item->frames);
     else if (item->kind == TRACE_THREAD_END)
@@ -325,6 +342,8 @@ void walk_free(struct walk *w) {
     group_reader_free(w->reader);
     gaps_free(w->gaps);
     calls_free(w->calls);
+    for (uint32_t i = 0; i < w->group.count; i++)
+        free(w->threads[i].inner_starts);
     free(w->threads);
     free(w);
 }

@@ -263,6 +263,11 @@ bool trace_reader_uses_other_stacks(const struct trace_reader *r, size_t stream)
     return false;
 }
 
+bool trace_reader_steps_down(const struct trace_reader *r, size_t stream) {
+    return r->threads.at[stream].stack_high &&
+           (stream >= r->extents.count || r->extents.at[stream].steps_down);
+}
+
 bool trace_reader_has_stack_events(const struct trace_reader *r, size_t stream) {
     const struct trace_extent *x = &r->extents.at[stream];
     return stream < r->extents.count && x->low == 0 && x->high == UINT64_MAX;

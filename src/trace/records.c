@@ -160,6 +160,14 @@ struct block *record_extents(const struct trace_extent *extents, size_t count) {
     bytes_put_varint(b, count);
     for (const struct trace_extent *x = extents; x < extents + count; x++)
         put_numbers(b, (uint64_t[]){x->stream, x->low, x->high - x->low}, 3);
+    size_t down = 0;
+    for (const struct trace_extent *x = extents; x < extents + count; x++)
+        down += x->steps_down;
+    if (down)
+        bytes_put_varint(b, down);
+    for (const struct trace_extent *x = extents; x < extents + count; x++)
+        if (x->steps_down)
+            bytes_put_varint(b, x->stream);
     return block;
 }
 

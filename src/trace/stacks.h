@@ -49,6 +49,13 @@ struct stack {
     uint32_t linked_depth;          /* no segment continues this one at more frames than this */
 };
 
+struct inner {            /* a stack inside a thread's own one, in the variables of a call */
+    uint32_t stack, host; /* in stacks.at */
+    uint32_t host_count;  /* frames of the host down to that call's */
+    uint64_t low;         /* the inner stack is above this, the highest frame that the call has made
+                             on the host */
+};
+
 struct native {         /* a thread's own stack */
     uint64_t low, size; /* range of its stack pointers; size 0: unknown */
     uint32_t index;     /* in stacks.at, or NO_STACK */
@@ -71,6 +78,7 @@ struct stacks {
     struct stack_map map;  /* of stacks with known bounds */
     uint32_t bounded;      /* number of stacks with known bounds */
     ARRAY(uint32_t) freed; /* places of removed stacks */
+    ARRAY(struct inner) inner;
     struct {
         uint64_t page;
         uint32_t index;
@@ -109,6 +117,18 @@ uint32_t stacks_to_replace(const struct stacks *s);
 /* Adds a stack around SP, in place of VICTIM unless NO_STACK, and makes it current. */
 void stacks_add(struct stacks *s, uint64_t sp, uint32_t victim);
 
+/* Adds a stack around SP, inside the present thread's own, and makes it current. */
+void stacks_add_inner(struct stacks *s, uint64_t sp);
+/* The same, where it was taken for frames of the thread's own stack so far: those from COUNT on
+ * that are above KEPT[0] move to it, and KEPT[0 … KEPT_COUNT) are the thread's own again, on which
+ * it runs. */
+void stacks_split(struct stacks *s, uint32_t count, const struct trace_frame *kept,
+                  uint32_t kept_count);
+/* An inner stack whose call has ended, as index in s->inner; NO_STACK: none. */
+uint32_t stacks_ended_inner(const struct stacks *s);
+/* Removes that one, which has no frames. */
+void stacks_remove_inner(struct stacks *s, uint32_t i);
+
 /* Appends the frames of the stacks that a copy of THREAD has: its own, the one it runs on, and,
  * if ALL, those that no thread runs on. They are in the order in which they were opened. */
 typedef ARRAY(const struct call *) call_list;
@@ -133,7 +153,7 @@ static inline bool stacks_surely_current(const struct stacks *s, uint64_t sp, bo
     if (s->native_size) {
         bool native = sp - s->native_low < s->native_size;
         if (native || s->current == s->native)
-            return native && s->current == s->native;
+            return native && s->current == s->native && !s->inner.count;
     }
     if (s->bounded)
         return false;

@@ -11,8 +11,11 @@
 
 struct stream {
     pthread_mutex_t lock;
-    uint64_t low, high; /* of its events' stack pointers; UINT64_MAX, 0: no events yet */
-    uint64_t missed;    /* entries with CHAIN_MISSED */
+    uint64_t own_low, own_bytes; /* the thread's own stack; 0: unknown */
+    uint64_t latest;             /* stack pointer of its latest event */
+    bool steps_down;             /* as in struct trace_extent */
+    uint64_t low, high;          /* of its events' stack pointers; UINT64_MAX, 0: no events yet */
+    uint64_t missed;             /* entries with CHAIN_MISSED */
     struct trace_pauses pauses;
     struct encoder *encoder; /* NULL before the first and after the last event */
 };
@@ -44,7 +47,7 @@ static void push_metadata(struct trace_writer *w, struct block *block) {
 }
 
 /* Returns stream NUMBER, new if necessary, with its lock held. */
-static struct stream *stream_lock(struct trace_writer *w, uint32_t number) {
+static struct stream *stream_find(struct trace_writer *w, uint32_t number) {
     pthread_mutex_lock(&w->lock);
     while (w->streams.count <= number) {
         struct stream *new = mem_alloc(sizeof *new);
@@ -55,6 +58,12 @@ static struct stream *stream_lock(struct trace_writer *w, uint32_t number) {
     struct stream *stream = w->streams.at[number];
     pthread_mutex_unlock(&w->lock);
     pthread_mutex_lock(&stream->lock);
+    return stream;
+}
+
+/* The same, with an encoder. */
+static struct stream *stream_lock(struct trace_writer *w, uint32_t number) {
+    struct stream *stream = stream_find(w, number);
     if (!stream->encoder)
         stream->encoder = encoder_new();
     return stream;
@@ -82,6 +91,10 @@ static void note_value(struct stream *stream, const struct trace_event *e) {
         trace_pauses_add(&stream->pauses, id, e->sp);
 }
 
+static bool is_on_own(const struct stream *stream, uint64_t sp) {
+    return sp - stream->own_low < stream->own_bytes;
+}
+
 static void note_extent(struct stream *stream, const struct trace_event *events, size_t count) {
     uint64_t low = stream->low, high = stream->high;
     uint32_t site = 0;
@@ -91,6 +104,9 @@ static void note_extent(struct stream *stream, const struct trace_event *events,
         high = !is_value && e->sp > high ? e->sp : high;
         if (is_value)
             note_value(stream, e);
+        else if (e->sp < stream->latest && (e->site & 3) != EVENT_ENTRY)
+            stream->steps_down |= is_on_own(stream, e->sp) && is_on_own(stream, stream->latest);
+        stream->latest = is_value ? stream->latest : e->sp;
         site = e->site > site ? e->site : site;
     }
     bool has_stack_events = site >> 2 >= STACK_EVENTS;
@@ -162,6 +178,10 @@ void trace_writer_process(struct trace_writer *w, const struct trace_process *pr
 }
 
 void trace_writer_thread(struct trace_writer *w, const struct trace_thread *thread) {
+    struct stream *s = stream_find(w, thread->stream);
+    s->own_low = thread->stack_low;
+    s->own_bytes = thread->stack_high - thread->stack_low;
+    pthread_mutex_unlock(&s->lock);
     sink_push(w->sink, record_thread(thread));
 }
 
@@ -250,7 +270,8 @@ static void push_extents(struct trace_writer *w) {
     for (uint32_t i = 0; i < w->streams.count; i++) {
         const struct stream *s = w->streams.at[i];
         bool any = s->low <= s->high;
-        ARRAY_PUSH(&list, ((struct trace_extent){i, any ? s->low : 0, any ? s->high : 0}));
+        ARRAY_PUSH(&list,
+                   ((struct trace_extent){i, any ? s->low : 0, any ? s->high : 0, s->steps_down}));
     }
     for (size_t at = 0, n; at < list.count; at += n) {
         n = list.count - at < DISK_EXTENTS_MAX ? list.count - at : DISK_EXTENTS_MAX;
