@@ -26,7 +26,6 @@ struct search {
     uint64_t low, bytes;            /* the thread's own stack */
     uint64_t number;                /* of the present event */
     uint32_t open;                  /* frames on that stack */
-    uint64_t top;                   /* the innermost one's stack pointer */
     bool stray;                     /* the present event is an exit without a call */
     ARRAY(struct trace_frame) left; /* by the present event */
     ARRAY(struct doubt) doubts;     /* the newest last */
@@ -120,8 +119,8 @@ static void resolve(struct search *s, const struct doubt *d, size_t alive, bool 
     free(kept);
 }
 
-/* The stack pointer has stepped down to SP. */
-static void step_down(struct search *s, uint64_t sp, bool is_exit) {
+/* Whether the event at SP shows that a doubted call goes on. */
+static bool goes_on(struct search *s, uint64_t sp, bool is_exit) {
     for (size_t i = s->doubts.count; i-- > 0;) {
         size_t count = alive(&s->doubts.at[i], sp, is_exit);
         if (!count)
@@ -129,8 +128,9 @@ static void step_down(struct search *s, uint64_t sp, bool is_exit) {
         resolve(s, &s->doubts.at[i], count, is_exit);
         while (s->doubts.count > i)
             drop_newest(s);
-        return;
+        return true;
     }
+    return false;
 }
 
 /* ---- events ---- */
@@ -140,14 +140,12 @@ static void take_event(struct search *s, const struct trace_item *item) {
     s->number++;
     if (item->id >= OWN_EVENTS || item->sp - s->low - 1 >= s->bytes)
         return;
-    bool below = item->sp < s->top;
     s->left.count = 0;
     s->stray = false;
     calls_event(s->calls, item->ticks, item->id, item->event, item->sp);
-    s->top = item->sp;
-    if (below && (control || s->stray))
-        step_down(s, item->sp, !control);
-    else if (s->left.count && (is_entry || control || s->stray))
+    if ((control || s->stray) && goes_on(s, item->sp, !control))
+        return;
+    if (s->left.count && (is_entry || control || s->stray))
         add_doubt(s, item->sp, is_entry);
     if (is_entry)
         settle_doubts(s, item->sp);
@@ -178,7 +176,8 @@ uint64_t *inner_starts_find(struct trace_reader *r, uint32_t stream, size_t *ret
     const struct trace_item *items;
     struct err err;
     *ret_count = 0;
-    if (!trace_reader_steps_down(r, stream) || trace_cursor_open(r, stream, &cursor, NULL) < 0)
+    if (!trace_reader_has_inner_stacks(r, stream) ||
+        trace_cursor_open(r, stream, &cursor, NULL) < 0)
         return NULL;
     s.calls = calls_new(t, &ops, &s);
     for (ptrdiff_t n; (n = trace_cursor_batch(cursor, &items, &err)) != 0;)

@@ -7,9 +7,8 @@
  *     resume┴───────────────┘
  *     switch                   low           later `switch` returns: they have not
  *
- * Only a later event tells. A call that was taken for left returns, and the stack pointer steps
- * down, which a return on one stack never does. So streams where that happens are read in advance
- * (trace_reader_steps_down()).
+ * Only a later event tells: a call that was taken for left returns. So streams with such returns
+ * are read in advance (trace_reader_has_inner_stacks()).
  */
 #pragma once
 

@@ -84,7 +84,7 @@ bool fields_thread(struct fields *f, struct trace_thread *ret) {
 
 bool fields_extent(struct fields *f, struct trace_extent *ret) {
     ret->stream = fields_bounded(f, UINT32_MAX);
-    ret->steps_down = false;
+    ret->inner_stacks = false;
     ret->low = fields_number(f);
     ret->high = ret->low + fields_number(f);
     return !f->bad && ret->high >= ret->low;

@@ -51,8 +51,8 @@ struct trace_extent {
     uint32_t stream;
     uint64_t low, high; /* lowest and highest stack pointer of the stream's events; 0, UINT64_MAX:
                            they may be anywhere; 0, 0: it has none */
-    bool steps_down;    /* a call on the thread's own stack ends below the event before it: control
-                           was on another stack, inside that one */
+    bool inner_stacks;  /* a call on the thread's own stack has ended after an event above it:
+                           control  may have been on another stack, inside that one */
 };
 
 struct trace_function {

@@ -146,7 +146,7 @@ static bool load_extents(struct trace_reader *r, struct fields *f) {
         uint32_t stream = fields_bounded(f, UINT32_MAX);
         if (stream >= r->extents.count)
             return false;
-        r->extents.at[stream].steps_down = true;
+        r->extents.at[stream].inner_stacks = true;
     }
     return !f->bad;
 }

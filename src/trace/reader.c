@@ -263,9 +263,9 @@ bool trace_reader_uses_other_stacks(const struct trace_reader *r, size_t stream)
     return false;
 }
 
-bool trace_reader_steps_down(const struct trace_reader *r, size_t stream) {
+bool trace_reader_has_inner_stacks(const struct trace_reader *r, size_t stream) {
     return r->threads.at[stream].stack_high &&
-           (stream >= r->extents.count || r->extents.at[stream].steps_down);
+           (stream >= r->extents.count || r->extents.at[stream].inner_stacks);
 }
 
 bool trace_reader_has_stack_events(const struct trace_reader *r, size_t stream) {

@@ -32,9 +32,10 @@ bool trace_reader_uses_other_stacks(const struct trace_reader *r, size_t stream)
 /* Whether the stream has stack events (enum stack_event). Then such stacks may lie inside the range
  * that was estimated for a thread's own stack. */
 bool trace_reader_has_stack_events(const struct trace_reader *r, size_t stream);
-/* Whether control may have been on other stacks inside the thread's own (trace_extent.steps_down).
+/* Whether control may have been on other stacks inside the thread's own
+ * (trace_extent.inner_stacks).
  */
-bool trace_reader_steps_down(const struct trace_reader *r, size_t stream);
+bool trace_reader_has_inner_stacks(const struct trace_reader *r, size_t stream);
 size_t trace_reader_module_count(const struct trace_reader *r);
 const struct trace_module *trace_reader_module(const struct trace_reader *r, size_t i);
 /* Where modules were mapped, in order of time. */

@@ -162,11 +162,11 @@ struct block *record_extents(const struct trace_extent *extents, size_t count) {
         put_numbers(b, (uint64_t[]){x->stream, x->low, x->high - x->low}, 3);
     size_t down = 0;
     for (const struct trace_extent *x = extents; x < extents + count; x++)
-        down += x->steps_down;
+        down += x->inner_stacks;
     if (down)
         bytes_put_varint(b, down);
     for (const struct trace_extent *x = extents; x < extents + count; x++)
-        if (x->steps_down)
+        if (x->inner_stacks)
             bytes_put_varint(b, x->stream);
     return block;
 }

@@ -125,13 +125,13 @@ static bool is_cached(const struct stacks *s, uint32_t i, uint64_t sp) {
 /* ---- stacks inside a thread's own ---- */
 
 /* Whether SP may belong to K: it is in the variables of its call, and near its frames. */
-static bool inner_reaches(const struct stacks *s, struct inner *k, uint64_t sp) {
+static bool inner_reaches(const struct stacks *s, const struct inner *k, uint64_t sp) {
     enum { ARGUMENTS = 256 }; /* the call's own callees differ so much in their stack pointers */
     const struct stack *host = &s->at[k->host];
-    uint64_t below = k->stack == s->current ? REACH_BELOW : SURE_BELOW;
-    if (host->count > k->host_count && host->frames[k->host_count].sp > k->low)
-        k->low = host->frames[k->host_count].sp;
-    if (sp <= k->low + ARGUMENTS || (k->host_count && sp >= host->frames[k->host_count - 1].sp))
+    uint64_t below = k->stack == s->current ? REACH_BELOW : SURE_BELOW, low = k->low;
+    if (host->count > k->host_count && host->frames[k->host_count].sp > low)
+        low = host->frames[k->host_count].sp;
+    if (sp <= low + ARGUMENTS || (k->host_count && sp >= host->frames[k->host_count - 1].sp))
         return false;
     return sp + below >= s->top[k->stack] && sp <= s->base[k->stack] + REACH_ABOVE;
 }
@@ -145,7 +145,7 @@ static uint32_t find_inside(struct stacks *s, uint64_t sp, bool is_entry) {
     if (!is_entry && has_frame(&s->at[s->native], sp))
         return s->native;
     for (size_t i = 0; i < s->inner.count; i++) {
-        struct inner *k = &s->inner.at[i];
+        const struct inner *k = &s->inner.at[i];
         if (k->host != s->native || s->at[k->host].count < k->host_count)
             continue;
         if (!is_entry && has_frame(&s->at[k->stack], sp))
@@ -170,12 +170,13 @@ void stacks_add_inner(struct stacks *s, uint64_t sp) {
     ARRAY_PUSH(&s->inner, ((struct inner){s->current, host, count, low}));
 }
 
-static void push_frame(struct stack *stack, const struct call *call) {
+static void push_frame(struct stack *stack, const struct call *call, uint32_t number) {
     if (stack->count == stack->room) {
         stack->room = stack->room ? stack->room * 2 : 16;
         stack->frames = mem_resize(stack->frames, stack->room, sizeof *stack->frames);
     }
-    stack->frames[stack->count++] = *call;
+    stack->frames[stack->count] = *call;
+    stack->frames[stack->count++].stack = number;
 }
 
 void stacks_split(struct stacks *s, uint32_t count, const struct trace_frame *kept,
@@ -184,14 +185,14 @@ void stacks_split(struct stacks *s, uint32_t count, const struct trace_frame *ke
     uint32_t i = s->current;
     struct stack *inner = &s->at[i], *host = &s->at[s->native];
     for (uint32_t k = count; k < host->count && host->frames[k].sp > kept[0].sp; k++)
-        push_frame(inner, &host->frames[k]);
+        push_frame(inner, &host->frames[k], inner->number);
     if (inner->count) {
         s->base[i] = inner->frames[0].sp;
         s->top[i] = inner->frames[inner->count - 1].sp;
     }
     host->count = count;
     for (uint32_t k = 0; k < kept_count; k++)
-        push_frame(host, &(struct call){.id = kept[k].id, .sp = kept[k].sp});
+        push_frame(host, &(struct call){.id = kept[k].id, .sp = kept[k].sp}, host->number);
     s->top[s->native] = host->count ? host->frames[host->count - 1].sp : s->base[s->native];
     ARRAY_PUSH(&s->inner, ((struct inner){i, s->native, count, kept[0].sp}));
     make_current(s, s->native);

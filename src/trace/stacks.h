@@ -52,8 +52,7 @@ struct stack {
 struct inner {            /* a stack inside a thread's own one, in the variables of a call */
     uint32_t stack, host; /* in stacks.at */
     uint32_t host_count;  /* frames of the host down to that call's */
-    uint64_t low;         /* the inner stack is above this, the highest frame that the call has made
-                             on the host */
+    uint64_t low;         /* the inner stack is above this frame, which the call has made */
 };
 
 struct native {         /* a thread's own stack */

@@ -9,13 +9,16 @@
 #include "trace/records.h"
 #include "trace/sink.h"
 
+enum { OPEN_CALLS = 256 };
+
 struct stream {
     pthread_mutex_t lock;
     uint64_t own_low, own_bytes; /* the thread's own stack; 0: unknown */
-    uint64_t latest;             /* stack pointer of its latest event */
-    bool steps_down;             /* as in struct trace_extent */
-    uint64_t low, high;          /* of its events' stack pointers; UINT64_MAX, 0: no events yet */
-    uint64_t missed;             /* entries with CHAIN_MISSED */
+    uint64_t open[OPEN_CALLS];   /* stack pointers of calls there; outer ones may be forgotten */
+    uint32_t open_count;
+    bool inner_stacks;  /* as in struct trace_extent */
+    uint64_t low, high; /* of its events' stack pointers; UINT64_MAX, 0: no events yet */
+    uint64_t missed;    /* entries with CHAIN_MISSED */
     struct trace_pauses pauses;
     struct encoder *encoder; /* NULL before the first and after the last event */
 };
@@ -91,8 +94,25 @@ static void note_value(struct stream *stream, const struct trace_event *e) {
         trace_pauses_add(&stream->pauses, id, e->sp);
 }
 
-static bool is_on_own(const struct stream *stream, uint64_t sp) {
-    return sp - stream->own_low < stream->own_bytes;
+static void forget_outer(struct stream *stream) {
+    stream->open_count = OPEN_CALLS / 2;
+    memmove(stream->open, stream->open + OPEN_CALLS / 2, OPEN_CALLS / 2 * sizeof *stream->open);
+}
+
+/* Sees whether a call ends that an earlier event has left (trace_extent.inner_stacks). */
+static inline void note_call(struct stream *s, const struct trace_event *e) {
+    bool is_entry = (e->site & 3) == EVENT_ENTRY;
+    while (s->open_count && s->open[s->open_count - 1] < e->sp + is_entry)
+        s->open_count--;
+    if (is_entry) {
+        if (s->open_count == OPEN_CALLS)
+            forget_outer(s);
+        s->open[s->open_count++] = e->sp;
+    } else if (s->open_count && s->open[s->open_count - 1] == e->sp) {
+        s->open_count -= (e->site & 3) != EVENT_CONTROL;
+    } else {
+        s->inner_stacks |= s->open_count && (e->site & 3) != EVENT_CONTROL;
+    }
 }
 
 static void note_extent(struct stream *stream, const struct trace_event *events, size_t count) {
@@ -104,9 +124,8 @@ static void note_extent(struct stream *stream, const struct trace_event *events,
         high = !is_value && e->sp > high ? e->sp : high;
         if (is_value)
             note_value(stream, e);
-        else if (e->sp < stream->latest && (e->site & 3) != EVENT_ENTRY)
-            stream->steps_down |= is_on_own(stream, e->sp) && is_on_own(stream, stream->latest);
-        stream->latest = is_value ? stream->latest : e->sp;
+        else if (e->sp - stream->own_low < stream->own_bytes)
+            note_call(stream, e);
         site = e->site > site ? e->site : site;
     }
     bool has_stack_events = site >> 2 >= STACK_EVENTS;
@@ -270,8 +289,8 @@ static void push_extents(struct trace_writer *w) {
     for (uint32_t i = 0; i < w->streams.count; i++) {
         const struct stream *s = w->streams.at[i];
         bool any = s->low <= s->high;
-        ARRAY_PUSH(&list,
-                   ((struct trace_extent){i, any ? s->low : 0, any ? s->high : 0, s->steps_down}));
+        ARRAY_PUSH(&list, ((struct trace_extent){i, any ? s->low : 0, any ? s->high : 0,
+                                                 s->inner_stacks}));
     }
     for (size_t at = 0, n; at < list.count; at += n) {
         n = list.count - at < DISK_EXTENTS_MAX ? list.count - at : DISK_EXTENTS_MAX;
