@@ -24,7 +24,7 @@ void stacks_done(struct stacks *s) {
     ARRAY_FREE(&s->inner);
 }
 
-static void make_current(struct stacks *s, uint32_t i) {
+void stacks_make_current(struct stacks *s, uint32_t i) {
     s->current = i;
     s->at[i].last_used = ++s->switches;
     s->at[i].thread = s->thread;
@@ -76,8 +76,6 @@ void stacks_set_thread(struct stacks *s, uint32_t thread) {
 
 /* ---- addresses ---- */
 
-static uint64_t distance(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
-
 static bool has_bounds(const struct stacks *s, uint32_t i) { return s->at[i].bounds.end != 0; }
 
 static bool contains(struct span span, uint64_t address) {
@@ -97,7 +95,7 @@ static uint32_t nearest(const struct stacks *s, uint64_t sp) {
     uint32_t found = NO_STACK;
     uint64_t best = UINT64_MAX;
     for (uint32_t i = s->natives; i < s->count; i++) {
-        uint64_t d = distance(s->top[i], sp);
+        uint64_t d = stack_distance(s->top[i], sp);
         if (d > best || (d == best && i != s->current) || !reaches(s, i, sp) || has_bounds(s, i))
             continue;
         best = d;
@@ -106,122 +104,26 @@ static uint32_t nearest(const struct stacks *s, uint64_t sp) {
     return found;
 }
 
-/* Whether the stack has an open frame exactly at SP. */
-static bool has_frame(const struct stack *stack, uint64_t sp) {
-    size_t i = SEARCH(k, stack->count, stack->frames[k].sp > sp);
-    return i < stack->count && stack->frames[i].sp == sp;
-}
-
 static uint32_t bounded_stack_at(const struct stacks *s, uint64_t sp) {
     uint32_t i = s->bounded ? stack_map_find(&s->map, sp) : NO_STACK;
     return i != NO_STACK && contains(s->at[i].bounds, sp) ? i : NO_STACK;
 }
 
 static bool is_cached(const struct stacks *s, uint32_t i, uint64_t sp) {
-    return i >= s->natives && i < s->count && distance(s->top[i], sp) <= SURE_BELOW &&
+    return i >= s->natives && i < s->count && stack_distance(s->top[i], sp) <= SURE_BELOW &&
            reaches(s, i, sp) && !has_bounds(s, i);
-}
-
-/* ---- stacks inside a thread's own ---- */
-
-/* Whether SP may belong to K: it is in the variables of its call, and near its frames. */
-static bool inner_reaches(const struct stacks *s, const struct inner *k, uint64_t sp) {
-    enum { ARGUMENTS = 256 }; /* the call's own callees differ so much in their stack pointers */
-    const struct stack *host = &s->at[k->host];
-    uint64_t below = k->stack == s->current ? REACH_BELOW : SURE_BELOW, low = k->low;
-    if (host->count > k->host_count && host->frames[k->host_count].sp > low)
-        low = host->frames[k->host_count].sp;
-    if (sp <= low + ARGUMENTS || (k->host_count && sp >= host->frames[k->host_count - 1].sp))
-        return false;
-    return sp + below >= s->top[k->stack] && sp <= s->base[k->stack] + REACH_ABOVE;
-}
-
-/* The stack of SP, an address on the present thread's own: that, or one inside it. */
-static uint32_t find_inside(struct stacks *s, uint64_t sp, bool is_entry) {
-    uint32_t found = s->native;
-    uint64_t best = UINT64_MAX;
-    if (!is_entry && s->current < s->count && has_frame(&s->at[s->current], sp))
-        return s->current;
-    if (!is_entry && has_frame(&s->at[s->native], sp))
-        return s->native;
-    for (size_t i = 0; i < s->inner.count; i++) {
-        const struct inner *k = &s->inner.at[i];
-        if (k->host != s->native || s->at[k->host].count < k->host_count)
-            continue;
-        if (!is_entry && has_frame(&s->at[k->stack], sp))
-            return k->stack;
-        uint64_t d = distance(s->top[k->stack], sp);
-        if (!inner_reaches(s, k, sp) || d > best || (d == best && k->stack != s->current))
-            continue;
-        best = d;
-        found = k->stack;
-    }
-    return found;
-}
-
-static uint32_t frames_above(const struct stack *stack, uint64_t sp) {
-    return (uint32_t)SEARCH(k, stack->count, stack->frames[k].sp > sp);
-}
-
-void stacks_add_inner(struct stacks *s, uint64_t sp) {
-    uint32_t host = s->native, count = frames_above(&s->at[host], sp);
-    uint64_t low = count < s->at[host].count ? s->at[host].frames[count].sp : 0;
-    stacks_add(s, sp, NO_STACK);
-    ARRAY_PUSH(&s->inner, ((struct inner){s->current, host, count, low}));
-}
-
-static void push_frame(struct stack *stack, const struct call *call, uint32_t number) {
-    if (stack->count == stack->room) {
-        stack->room = stack->room ? stack->room * 2 : 16;
-        stack->frames = mem_resize(stack->frames, stack->room, sizeof *stack->frames);
-    }
-    stack->frames[stack->count] = *call;
-    stack->frames[stack->count++].stack = number;
-}
-
-void stacks_split(struct stacks *s, uint32_t count, const struct trace_frame *kept,
-                  uint32_t kept_count) {
-    stacks_add(s, 0, NO_STACK);
-    uint32_t i = s->current;
-    struct stack *inner = &s->at[i], *host = &s->at[s->native];
-    for (uint32_t k = count; k < host->count && host->frames[k].sp > kept[0].sp; k++)
-        push_frame(inner, &host->frames[k], inner->number);
-    if (inner->count) {
-        s->base[i] = inner->frames[0].sp;
-        s->top[i] = inner->frames[inner->count - 1].sp;
-    }
-    host->count = count;
-    for (uint32_t k = 0; k < kept_count; k++)
-        push_frame(host, &(struct call){.id = kept[k].id, .sp = kept[k].sp}, host->number);
-    s->top[s->native] = host->count ? host->frames[host->count - 1].sp : s->base[s->native];
-    ARRAY_PUSH(&s->inner, ((struct inner){i, s->native, count, kept[0].sp}));
-    make_current(s, s->native);
-}
-
-uint32_t stacks_ended_inner(const struct stacks *s) {
-    for (uint32_t i = 0; i < s->inner.count; i++)
-        if (s->at[s->inner.at[i].host].count < s->inner.at[i].host_count)
-            return i;
-    return NO_STACK;
-}
-
-void stacks_remove_inner(struct stacks *s, uint32_t i) {
-    struct inner ended = s->inner.at[i];
-    s->inner.at[i] = s->inner.at[--s->inner.count];
-    stacks_remove(s, ended.stack);
-    if (s->current == ended.stack)
-        make_current(s, ended.host);
 }
 
 bool stacks_find(struct stacks *s, uint64_t sp, bool is_entry) {
     uint32_t i = sp - s->native_low < s->native_size ? s->native : bounded_stack_at(s, sp);
     if (i != NO_STACK) {
-        make_current(s, i == s->native && s->inner.count ? find_inside(s, sp, is_entry) : i);
+        stacks_make_current(
+            s, i == s->native && s->inner.count ? stacks_find_inside(s, sp, is_entry) : i);
         return true;
     }
     bool unbounded =
         s->current < s->count && s->current >= s->natives && !has_bounds(s, s->current);
-    if (unbounded && !is_entry && has_frame(&s->at[s->current], sp))
+    if (unbounded && !is_entry && stack_has_frame(&s->at[s->current], sp))
         return true;
     uint64_t page = sp / 4096, slot = page % PAGE_CACHE;
     i = s->page_cache[slot].index;
@@ -231,7 +133,7 @@ bool stacks_find(struct stacks *s, uint64_t sp, bool is_entry) {
         return false;
     s->page_cache[slot].page = page;
     s->page_cache[slot].index = i;
-    make_current(s, i);
+    stacks_make_current(s, i);
     return true;
 }
 
@@ -296,7 +198,7 @@ void stacks_add(struct stacks *s, uint64_t sp, uint32_t victim) {
         victim = new_stack(s);
     s->at[victim].number = s->next_number++;
     s->top[victim] = s->base[victim] = sp;
-    make_current(s, victim);
+    stacks_make_current(s, victim);
 }
 
 /* ---- a copy of a thread ---- */

@@ -23,6 +23,7 @@
 #pragma once
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "trace/calls.h"
 #include "trace/stack_map.h"
 
@@ -116,6 +117,16 @@ uint32_t stacks_to_replace(const struct stacks *s);
 /* Adds a stack around SP, in place of VICTIM unless NO_STACK, and makes it current. */
 void stacks_add(struct stacks *s, uint64_t sp, uint32_t victim);
 
+void stacks_make_current(struct stacks *s, uint32_t i);
+/* Whether the stack has an open frame exactly at SP. */
+static inline bool stack_has_frame(const struct stack *stack, uint64_t sp) {
+    size_t i = SEARCH(k, stack->count, stack->frames[k].sp > sp);
+    return i < stack->count && stack->frames[i].sp == sp;
+}
+static inline uint64_t stack_distance(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
+
+/* The stack of SP, an address on the present thread's own: that, or one inside it. */
+uint32_t stacks_find_inside(struct stacks *s, uint64_t sp, bool is_entry);
 /* Adds a stack around SP, inside the present thread's own, and makes it current. */
 void stacks_add_inner(struct stacks *s, uint64_t sp);
 /* The same, where it was taken for frames of the thread's own stack so far: those from COUNT on

@@ -87,11 +87,12 @@ def without_inherited(marks):
     """MARKS without the calls that a forked process begins with: report shows them apart."""
     stacks = collections.defaultdict(list)
     for m in marks:
+        stack = stacks[m.stack]
         if m.mark in ">+":
-            stacks[m.stack].append(m.mark)
-        inherited = "+" in (m.mark, stacks[m.stack][-1])
-        if m.mark in "<!":
-            stacks[m.stack].pop()
+            stack.append(m.mark)
+        inherited = stack[-1:] == ["+"]  # a call may have begun in another thread
+        if m.mark in "<!" and stack:
+            stack.pop()
         if not inherited:
             yield m
 
