@@ -1,6 +1,7 @@
 /* See gaps.h: keeps the calls that are open at a gap as doubtful, and sees how they end. */
 #include "analyze/gaps.h"
 
+#include "analyze/walk.h"
 #include "base/mem.h"
 
 struct open_range { /* a call that may go on behind gaps FIRST to LAST of THREAD */
@@ -12,6 +13,7 @@ struct open_range { /* a call that may go on behind gaps FIRST to LAST of THREAD
 struct thread_state {
     uint32_t gap;  /* the latest gap's number; 0: none */
     bool followed; /* events have followed it */
+    bool begun;
 };
 
 struct stack_state {
@@ -90,13 +92,22 @@ static void take_item(struct gaps *g, const struct trace_item *item) {
     } else if (item->kind == TRACE_FRAMES) {
         calls_frames(g->calls, item->ticks, item->frames);
     } else if (item->kind == TRACE_LOST) {
-        *t = (struct thread_state){++g->count, false};
+        t->gap = ++g->count;
+        t->followed = false;
         calls_doubt(g->calls);
     }
 }
 
-static void read_group(struct gaps *g, struct trace_reader *trace, struct stream_group group) {
-    struct group_reader *reader = group_reader_new(trace, group);
+/* Opens the calls that the present thread, which has STREAM, begins with. */
+static void begin_thread(struct gaps *g, const struct source *source, uint32_t stream) {
+    const struct trace_frames *calls = forks_calls(source, stream);
+    g->threads[g->thread].begun = true;
+    if (calls)
+        calls_frames(g->calls, calls->ticks, calls);
+}
+
+static void read_group(struct gaps *g, const struct source *source, struct stream_group group) {
+    struct group_reader *reader = group_reader_new(source->reader, group);
     struct item_run run;
     struct err err;
     for (int rc; (rc = group_reader_next(reader, &run, &err)) != 0;) {
@@ -105,6 +116,8 @@ static void read_group(struct gaps *g, struct trace_reader *trace, struct stream
         if (group.count > 1)
             calls_set_thread(g->calls, run.thread);
         g->thread = run.thread;
+        if (!g->threads[g->thread].begun)
+            begin_thread(g, source, run.stream);
         for (size_t i = 0; i < run.count; i++)
             take_item(g, &run.items[i]);
     }
@@ -117,13 +130,12 @@ static int compare_ranges(const void *a, const void *b) {
     return (x->first > y->first) - (x->first < y->first);
 }
 
-struct gaps *gaps_find(struct trace_reader *reader, struct names *names,
-                       struct stream_group group) {
+struct gaps *gaps_find(const struct source *source, struct stream_group group) {
     static const struct calls_ops ops = {on_open, on_close, on_stray, on_doubt};
     struct gaps *g = mem_alloc(sizeof *g);
     g->threads = mem_alloc(group.count * sizeof *g->threads);
-    g->calls = group_calls_new(reader, names, group, &ops, g);
-    read_group(g, reader, group);
+    g->calls = group_calls_new(source->reader, source->names, group, &ops, g);
+    read_group(g, source, group);
     calls_free(g->calls);
     g->calls = NULL;
     size_t kept = 0;

@@ -11,8 +11,9 @@
 #include "analyze/group_reader.h"
 
 struct gaps;
+struct source;
 /* Reads the whole group. */
-struct gaps *gaps_find(struct trace_reader *reader, struct names *names, struct stream_group group);
+struct gaps *gaps_find(const struct source *source, struct stream_group group);
 void gaps_free(struct gaps *g);
 /* The calls that go on behind gap NUMBER of THREAD, an index in the group; the outermost first.
  * Numbers must not fall. The list is valid until the next call; `stream` and `ticks` are not set.

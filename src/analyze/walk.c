@@ -3,13 +3,17 @@
 
 #include "analyze/gaps.h"
 #include "analyze/group_reader.h"
+#include "analyze/inner_starts.h"
 #include "base/mem.h"
 
 struct walk_thread {
     uint32_t stream;
     uint32_t gap;       /* calls that go on behind this gap are to be opened; 0: none */
     uint64_t paused_ns; /* so far */
-    bool ended;
+    bool begun, ended;
+    uint64_t events;        /* taken so far */
+    uint64_t *inner_starts; /* as of inner_starts_find() */
+    size_t inner_count, next_inner;
 };
 
 struct walk {
@@ -24,6 +28,9 @@ struct walk {
     uint32_t gap_count;
     struct walk_thread *threads; /* by index in the group */
     struct walk_thread *thread;  /* the present one */
+    struct fork *forks;          /* by threads of the group, in order of time */
+    size_t fork_count, next_fork;
+    uint64_t fork_ticks; /* of the next fork, which is not noted yet; UINT64_MAX: there is none */
     uint64_t now_ns;
     uint64_t paused_ns; /* of all threads */
     uint64_t threshold_ns;
@@ -132,7 +139,61 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
         pass_closed(w, call, parent, brief || w->early);
 }
 
+/* ---- forks ---- */
+
+static void await_fork(struct walk *w) {
+    w->fork_ticks = w->next_fork < w->fork_count ? w->forks[w->next_fork].ticks : UINT64_MAX;
+}
+
+static void open_behind_gap(struct walk *w);
+
+/* Notes the open calls with which FORK's child begins. */
+static void note_fork(struct walk *w, struct fork *fork) {
+    uint32_t thread = 0;
+    while (w->group.streams[thread] != fork->maker)
+        thread++;
+    if (fork->known)
+        return;
+    if (w->thread->gap && w->thread == &w->threads[thread])
+        open_behind_gap(w);
+    struct trace_frame *frames;
+    uint32_t count = calls_copied(w->calls, thread, !fork->shares, &frames);
+    fork->calls = (struct trace_frames){fork->child, fork->ticks, count, frames};
+    fork->known = true;
+}
+
+/* The items before TICKS were taken. */
+static void note_forks(struct walk *w, uint64_t ticks) {
+    for (; w->fork_ticks < ticks; await_fork(w))
+        note_fork(w, &w->forks[w->next_fork++]);
+}
+
+/* The present thread has no more items. */
+static void note_last_forks(struct walk *w) {
+    for (size_t i = w->next_fork; i < w->fork_count; i++)
+        if (w->forks[i].maker == w->thread->stream)
+            note_fork(w, &w->forks[i]);
+}
+
 /* ---- items ---- */
+
+/* Moves the walk's time on to NS. A damaged file may step back. */
+static void advance(struct walk *w, uint64_t ns) {
+    w->early = ns < w->filter->spec.since_ns;
+    w->now_ns = ns > w->now_ns ? ns : w->now_ns;
+}
+
+/* Opens the calls that the present thread begins with. */
+static void begin_thread(struct walk *w) {
+    const struct trace_frames *calls = forks_calls(w->source, w->thread->stream);
+    struct walk_thread *t = w->thread;
+    t->begun = true;
+    t->inner_starts = inner_starts_find(w->source->reader, t->stream, &t->inner_count);
+    if (!calls || !calls->count)
+        return;
+    advance(w, trace_reader_ns(w->source->reader, calls->ticks));
+    calls_frames(w->calls, w->now_ns, calls);
+}
 
 /* No block is read here. */
 struct walk *walk_new(const struct source *source, struct stream_group group,
@@ -154,6 +215,8 @@ struct walk *walk_new(const struct source *source, struct stream_group group,
     w->thread = w->threads;
     w->reader = group_reader_new(source->reader, group);
     w->calls = group_calls_new(source->reader, source->names, group, &ops, w);
+    w->forks = forks_by(source->forks, group.streams[0], &w->fork_count);
+    await_fork(w);
     return w;
 }
 
@@ -178,7 +241,7 @@ static void take_gap(struct walk *w, const struct trace_item *item) {
     calls_gap(w->calls, w->now_ns);
     w->thread->gap = ++w->gap_count;
     if (!w->gaps)
-        w->gaps = gaps_find(w->source->reader, w->names, w->group);
+        w->gaps = gaps_find(w->source, w->group);
     if (w->visitor->lost && !w->early && w->now_ns <= w->filter->spec.until_ns)
         w->visitor->lost(w->visitor->ctx, w->thread->stream, w->now_ns, item->lost);
 }
@@ -192,13 +255,24 @@ static void open_behind_gap(struct walk *w) {
         calls_frames(w->calls, w->now_ns, &frames);
 }
 
+static void take_event(struct walk *w, const struct trace_item *item) {
+    struct walk_thread *t = w->thread;
+    t->events++;
+    if (t->next_inner < t->inner_count && t->inner_starts[t->next_inner] == t->events) {
+        t->next_inner++;
+        calls_begin_inner(w->calls);
+    }
+    if (item->event == EVENT_CONTROL && is_pause_event(item->id))
+        take_pause(w, item);
+    else
+        calls_event(w->calls, w->now_ns, item->id, item->event, item->sp);
+}
+
 static void take_item(struct walk *w, const struct trace_item *item) {
     if (w->thread->gap && item->kind != TRACE_LOST)
         open_behind_gap(w);
-    if (item->kind == TRACE_EVENT && item->event == EVENT_CONTROL && is_pause_event(item->id))
-        take_pause(w, item);
-    else if (item->kind == TRACE_EVENT)
-        calls_event(w->calls, w->now_ns, item->id, item->event, item->sp);
+    if (item->kind == TRACE_EVENT)
+        take_event(w, item);
     else if (item->kind == TRACE_FRAMES)
         calls_frames(w->calls, w->now_ns, item->frames);
     else if (item->kind == TRACE_THREAD_END)
@@ -221,8 +295,9 @@ static bool take_run(struct walk *w, const struct item_run *run) {
     const struct view_spec *spec = &w->filter->spec;
     for (const struct trace_item *item = run->items; item < run->items + run->count; item++) {
         uint64_t ns = trace_reader_ns(w->source->reader, item->ticks);
-        w->early = ns < spec->since_ns;
-        w->now_ns = ns > w->now_ns ? ns : w->now_ns; /* a damaged file may step back */
+        advance(w, ns);
+        if (item->ticks > w->fork_ticks)
+            note_forks(w, item->ticks);
         if (ns > spec->until_ns && !w->open_shown)
             return finish(w);
         take_item(w, item);
@@ -246,8 +321,12 @@ bool walk_step(struct walk *w) {
     if (w->group.count > 1)
         calls_set_thread(w->calls, run.thread);
     w->thread = &w->threads[run.thread];
+    if (!w->thread->begun)
+        begin_thread(w);
     if (w->source->on_progress && run.count)
         w->source->on_progress(w->source->ctx, run.count);
+    if (run.ended)
+        note_last_forks(w);
     if (run.ended && w->group.count > 1) /* its other stacks may go on in other threads */
         calls_finish_thread(w->calls, w->now_ns, w->thread->ended);
     return take_run(w, &run);
@@ -263,6 +342,8 @@ void walk_free(struct walk *w) {
     group_reader_free(w->reader);
     gaps_free(w->gaps);
     calls_free(w->calls);
+    for (uint32_t i = 0; i < w->group.count; i++)
+        free(w->threads[i].inner_starts);
     free(w->threads);
     free(w);
 }

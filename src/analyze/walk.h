@@ -3,6 +3,7 @@
  * the trace's start, so that sums agree with what replay prints, to the nanosecond. */
 #pragma once
 
+#include "analyze/forks.h"
 #include "analyze/stream_groups.h"
 #include "analyze/view_filter.h"
 #include "trace/calls.h"
@@ -11,6 +12,7 @@
 struct source {
     struct trace_reader *reader;
     struct stream_groups *stream_groups;
+    struct forks *forks; /* or NULL: forked processes begin without calls */
     struct names *names;
     struct view_filter *filter;
     void *ctx;

@@ -50,6 +50,7 @@ int view_open(struct view *v, const struct options *options, int argc, char **ar
     if (rc < 0)
         return rc;
     s->stream_groups = stream_groups_new(s->reader);
+    s->forks = forks_new(s->reader, s->stream_groups);
     s->names = names_new(s->reader);
     rc = view_filter_new(&options->shown, s->reader, s->names, &s->filter, err);
     if (rc < 0) {
@@ -69,6 +70,7 @@ void view_close(struct view *v) {
     view_end_progress(v);
     view_filter_free(s->filter);
     names_free(s->names);
+    forks_free(s->forks);
     stream_groups_free(s->stream_groups);
     trace_reader_free(s->reader);
     *s = (struct source){0};

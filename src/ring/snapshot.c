@@ -179,6 +179,19 @@ static void write_image(struct writing *w, struct ring_image *image, uint64_t no
         trace_writer_thread_end(w->writer, stream, end);
 }
 
+/* Makes makers' streams those of the snapshot. A thread whose first events are lost has no maker:
+ * which of the calls that it began with have ended is not known. */
+static void set_makers(struct snapshot *s) {
+    struct trace_thread *thread;
+    for (size_t i = 0; i < s->images.count; i++) {
+        uint32_t maker = (thread = &s->images.at[i].thread)->maker;
+        thread->maker = 0;
+        for (size_t k = 0; maker && !s->images.at[i].lost && k < s->images.count; k++)
+            if (s->images.at[k].thread.stream == maker - 1)
+                thread->maker = (uint32_t)k + 1;
+    }
+}
+
 int snapshot_write(struct snapshot *s, const struct snapshot_options *options,
                    struct snapshot_facts *ret, struct err *err) {
     AUTO_FREE char *path = mem_printf("%s.%u", options->output, s->number);
@@ -189,6 +202,7 @@ int snapshot_write(struct snapshot *s, const struct snapshot_options *options,
         return rc;
     w.chains = chains_new(w.writer);
     trace_writer_clock(w.writer, &s->clock);
+    set_makers(s);
     for (size_t i = 0; i < s->images.count; i++) { /* views need small numbers of streams */
         struct trace_thread *thread = &s->images.at[i].thread;
         thread->stream = (uint32_t)i;

@@ -26,9 +26,11 @@ struct thin {
     struct calls *calls;
     uint32_t stream;
     uint64_t stack_low,
-        stack_bytes; /* the thread's own stack: its stack pointers are above stack_low */
-    bool shared;     /* other stacks may go on in other threads */
-    bool has_gap;    /* events were lost */
+        stack_bytes;    /* the thread's own stack: its stack pointers are above stack_low */
+    bool shared;        /* other stacks may go on in other threads */
+    bool has_gap;       /* events were lost */
+    bool inherits;      /* it has begun with calls that are not known here */
+    uint64_t inherited; /* those on its own stack are at this address or above */
     const struct trace_event *event; /* the present one */
     uint32_t chain;                  /* of the next event */
     ARRAY(struct record) open;       /* in order of opening */
@@ -140,12 +142,15 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
         t->settled = t->open.count;
 }
 
-/* Behind a gap this may be the return of a call that was open before it: views decide. */
+/* This may be the return of a call that was open before a gap, or when the process was forked:
+ * views decide. */
 static void on_stray(void *ctx, const struct trace_frame *frame, uint32_t stack) {
     (void)frame;
     (void)stack;
     struct thin *t = ctx;
-    if (t->has_gap)
+    if (t->inherits)
+        write_open(t);
+    if (t->has_gap || t->inherits)
         put_event(t, t->event);
 }
 
@@ -156,6 +161,7 @@ struct thin *thin_new(const struct thin_options *options, const struct trace_thr
     t->stream = thread->stream;
     t->stack_low = thread->stack_low;
     t->stack_bytes = thread->stack_high - thread->stack_low;
+    t->inherits = thread->maker;
     t->calls = calls_new(thread, &ops, t);
     return t;
 }
@@ -211,6 +217,31 @@ static void take_pause(struct thin *t, const struct trace_event *e) {
     put_pauses(t, t->settled < t->open.count ? t->open.at[t->settled].start : e->ticks);
 }
 
+/* Writes a control event: at SP there is no call of the present stack any more. */
+static void put_control(struct thin *t, const struct trace_event *e, uint64_t sp) {
+    calls_event(t->calls, e->ticks, e->site >> 2, EVENT_CONTROL, sp);
+    write_open(t);
+    put_event(t, &(struct trace_event){e->ticks, e->site | EVENT_CONTROL, sp});
+}
+
+/* An event of a process that was forked: writes what ends calls with which it has begun. CHAIN: of
+ * an entry. */
+static void take_inheriting(struct thin *t, const struct trace_event *e, uint32_t chain) {
+    enum event_kind kind = (enum event_kind)(e->site & 3);
+    bool own = e->sp - t->stack_low - 1 < t->stack_bytes, deep = own && e->sp < t->inherited;
+    if (own && !deep)
+        t->inherited = e->sp + (kind != EVENT_CONTROL);
+    if (kind == EVENT_CONTROL && !deep) {
+        put_control(t, e, e->sp);
+        return;
+    }
+    if (kind == EVENT_ENTRY && own && !deep)
+        put_control(t, e, e->sp + 1);
+    if (chain)
+        calls_event(t->calls, e->ticks, CHAIN_EVENT, EVENT_CONTROL, chain);
+    calls_event(t->calls, e->ticks, e->site >> 2, kind, e->sp);
+}
+
 static void take(struct thin *t, const struct trace_event *e) {
     if (t->frames.count && t->frames.at[0].ticks <= e->ticks)
         apply_due_frames(t, e->ticks);
@@ -225,13 +256,19 @@ static void take(struct thin *t, const struct trace_event *e) {
     t->chain = e->site >> 2 == CHAIN_EVENT ? (uint32_t)e->sp : CHAIN_NONE;
     if (t->chain)
         return;
+    if (e->site >> 2 == FORK_EVENT) { /* the child's calls are found in this stream */
+        write_open(t);
+        return;
+    }
     if (of_stacks || changes_thread)
         write_open(t);
     if (changes_thread && chain)
         put_chain(t, e->ticks, chain);
-    else if (chain)
+    else if (chain && !t->inherits)
         calls_event(t->calls, e->ticks, CHAIN_EVENT, EVENT_CONTROL, chain);
-    if (!changes_thread)
+    if (!changes_thread && t->inherits && e->site >> 2 < OWN_EVENTS)
+        take_inheriting(t, e, chain);
+    else if (!changes_thread)
         calls_event(t->calls, e->ticks, e->site >> 2, (enum event_kind)(e->site & 3), e->sp);
     if (of_stacks || changes_thread)
         put_event(t, e);

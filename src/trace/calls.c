@@ -9,6 +9,7 @@ struct calls {
     void *ctx;
     struct stacks stacks;
     struct stack_update *updates; /* by thread */
+    bool begins_inner;            /* calls_begin_inner() was called for the next event */
     bool split;                   /* calls_expect_split_stacks() was called */
     uint32_t chain;               /* of the next event, if that is an entry */
     uint64_t strays;
@@ -288,6 +289,32 @@ void calls_pause(struct calls *c, uint64_t length) {
         s->at[s->native].paused += length;
 }
 
+void calls_begin_inner(struct calls *c) { c->begins_inner = true; }
+
+void calls_split(struct calls *c, uint32_t count, const struct trace_frame *kept,
+                 uint32_t kept_count) {
+    stacks_split(&c->stacks, count, kept, kept_count);
+}
+
+/* Makes the stack of an event current. False: it is unknown. */
+static bool find_stack(struct calls *c, uint64_t ticks, enum event_kind kind, uint64_t sp) {
+    if (c->begins_inner) {
+        c->begins_inner = false;
+        stacks_add_inner(&c->stacks, sp);
+        return true;
+    }
+    return stacks_surely_current(&c->stacks, sp, kind == EVENT_ENTRY) ||
+           change_stack(c, ticks, sp, kind);
+}
+
+/* Ends the calls on stacks inside variables of calls that have ended. */
+static void close_inner(struct calls *c, uint64_t ticks) {
+    for (uint32_t i; (i = stacks_ended_inner(&c->stacks)) != NO_STACK;) {
+        close_all(c, c->stacks.inner.at[i].stack, ticks, CALL_UNWOUND);
+        stacks_remove_inner(&c->stacks, i);
+    }
+}
+
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp) {
     uint32_t chain = c->chain;
     c->chain = CHAIN_NONE;
@@ -299,8 +326,7 @@ void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind k
         return;
     }
     uint32_t before = c->stacks.current;
-    if (!stacks_surely_current(&c->stacks, sp, kind == EVENT_ENTRY) &&
-        !change_stack(c, ticks, sp, kind)) {
+    if (!find_stack(c, ticks, kind, sp)) {
         c->strays += kind != EVENT_CONTROL;
         return;
     }
@@ -312,6 +338,8 @@ void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind k
         resume(c, ticks, sp);
     else
         leave(c, ticks, kind, &(struct trace_frame){id, sp});
+    if (c->stacks.inner.count)
+        close_inner(c, ticks);
 }
 
 /* The stack whose next call is F's, or UINT32_MAX. KEPT[i] calls of stack i were found already.
@@ -356,10 +384,24 @@ void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *fr
     free(kept);
     for (uint32_t n = known; n < frames->count; n++) {
         const struct trace_frame *f = &frames->frames[n];
+        uint32_t before = c->stacks.current;
         if (!stacks_surely_current(&c->stacks, f->sp, true))
             change_stack(c, ticks, f->sp, EVENT_ENTRY);
+        if (c->split && c->stacks.current != before)
+            stacks_link(&c->stacks, before);
         enter(c, &(struct call){.id = f->id, .sp = f->sp, .start = ticks, .before = true});
     }
+}
+
+uint32_t calls_copied(const struct calls *c, uint32_t thread, bool all, struct trace_frame **ret) {
+    call_list list = {0};
+    stacks_list_calls(&c->stacks, thread, all, &list);
+    uint32_t count = (uint32_t)list.count;
+    struct trace_frame *frames = *ret = mem_alloc(count * sizeof *frames + 1);
+    for (uint32_t i = 0; i < count; i++)
+        frames[i] = (struct trace_frame){list.at[i]->id, list.at[i]->sp};
+    ARRAY_FREE(&list);
+    return count;
 }
 
 void calls_finish_thread(struct calls *c, uint64_t ticks, bool thread_ended) {

@@ -81,6 +81,13 @@ void calls_add_thread(struct calls *c, const struct trace_thread *thread);
 /* The following events are of THREAD. Until the first call they are of thread 0. */
 void calls_set_thread(struct calls *c, uint32_t thread);
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp);
+/* The next event, on the present thread's own stack, is the first of a stack inside it: a
+ * coroutine's that lies in the variables of a call. Calls below go on, and what is open on the
+ * inner stack ends with that call. */
+void calls_begin_inner(struct calls *c);
+/* The same, learned late: stacks_split(). */
+void calls_split(struct calls *c, uint32_t count, const struct trace_frame *kept,
+                 uint32_t kept_count);
 /* Events of the present thread were lost here: ends the calls on the stacks that it was the last to
  * run on (how = CALL_CUT). */
 void calls_gap(struct calls *c, uint64_t ticks);
@@ -92,6 +99,9 @@ void calls_pause(struct calls *c, uint64_t length);
 /* The program's stacks consist of segments (-fsplit-stack). When a call is unwound, so are its
  * callees on other segments. Call it before the first event. */
 void calls_expect_split_stacks(struct calls *c);
+/* The open calls with which a thread begins that goes on with a copy of THREAD's stack; ALL: its
+ * memory is a copy, so that suspended coroutines are in it, too. The caller frees *ret. */
+uint32_t calls_copied(const struct calls *c, uint32_t thread, bool all, struct trace_frame **ret);
 /* Ignores the stream of FRAMES. */
 void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *frames);
 /* As calls_finish(), but only for the present thread's native stack. */

@@ -65,7 +65,9 @@ bool fields_process(struct fields *f, struct trace_process *ret) {
     return !f->bad;
 }
 
+/* Earlier versions wrote no maker. */
 bool fields_thread(struct fields *f, struct trace_thread *ret) {
+    *ret = (struct trace_thread){0};
     ret->stream = fields_bounded(f, UINT32_MAX);
     ret->pid = fields_bounded(f, UINT32_MAX);
     ret->tid = fields_bounded(f, UINT32_MAX);
@@ -73,11 +75,16 @@ bool fields_thread(struct fields *f, struct trace_thread *ret) {
     ret->stack_low = fields_number(f);
     ret->stack_high = fields_number(f);
     ret->name = text(f);
+    if (f->at < f->end && !f->bad) {
+        ret->maker = fields_bounded(f, UINT32_MAX);
+        ret->shares = fields_bounded(f, 1);
+    }
     return !f->bad;
 }
 
 bool fields_extent(struct fields *f, struct trace_extent *ret) {
     ret->stream = fields_bounded(f, UINT32_MAX);
+    ret->inner_stacks = false;
     ret->low = fields_number(f);
     ret->high = ret->low + fields_number(f);
     return !f->bad && ret->high >= ret->low;

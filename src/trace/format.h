@@ -42,12 +42,17 @@ struct trace_thread { /* one stream of events */
     uint64_t start;                 /* ticks */
     uint64_t stack_low, stack_high; /* its native stack's reservation; 0,0 unknown */
     const char *name;
+    uint32_t maker; /* 1 + the stream of the thread whose stack it goes on with (fork, vfork): the
+                       calls that were open there at `start` are open here; 0: none */
+    bool shares;    /* it is in its maker's memory (vfork); else in a copy */
 };
 
 struct trace_extent {
     uint32_t stream;
     uint64_t low, high; /* lowest and highest stack pointer of the stream's events; 0, UINT64_MAX:
                            they may be anywhere; 0, 0: it has none */
+    bool inner_stacks;  /* a call on the thread's own stack has ended after an event above it:
+                           control  may have been on another stack, inside that one */
 };
 
 struct trace_function {

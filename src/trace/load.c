@@ -138,8 +138,15 @@ static bool load_extents(struct trace_reader *r, struct fields *f) {
             return false;
         while (r->extents.count <= extent.stream)
             ARRAY_PUSH(&r->extents,
-                       ((struct trace_extent){(uint32_t)r->extents.count, 0, UINT64_MAX}));
+                       ((struct trace_extent){(uint32_t)r->extents.count, 0, UINT64_MAX, true}));
         r->extents.at[extent.stream] = extent;
+    }
+    count = f->at < f->end ? fields_bounded(f, count) : 0;
+    for (uint32_t i = 0; i < count && !f->bad; i++) {
+        uint32_t stream = fields_bounded(f, UINT32_MAX);
+        if (stream >= r->extents.count)
+            return false;
+        r->extents.at[stream].inner_stacks = true;
     }
     return !f->bad;
 }

@@ -236,6 +236,9 @@ uint64_t trace_reader_first_ticks(const struct trace_reader *r, size_t stream) {
     const struct trace_frames *frames = trace_reader_frames(r, (uint32_t)stream, &count);
     bool has_blocks = block < r->stream_first[stream + 1];
     uint64_t ticks = has_blocks ? r->blocks.at[block].block.first : UINT64_MAX;
+    const struct trace_thread *t = &r->threads.at[stream];
+    if (t->maker && has_blocks && t->start < ticks)
+        return t->start;
     return count && frames->ticks < ticks ? frames->ticks : ticks;
 }
 
@@ -258,6 +261,11 @@ bool trace_reader_uses_other_stacks(const struct trace_reader *r, size_t stream)
             if (!is_own_stack(t, frames[i].frames[k].sp))
                 return true;
     return false;
+}
+
+bool trace_reader_has_inner_stacks(const struct trace_reader *r, size_t stream) {
+    return r->threads.at[stream].stack_high &&
+           (stream >= r->extents.count || r->extents.at[stream].inner_stacks);
 }
 
 bool trace_reader_has_stack_events(const struct trace_reader *r, size_t stream) {

@@ -24,13 +24,18 @@ size_t trace_reader_process_count(const struct trace_reader *r);
 const struct trace_process *trace_reader_process(const struct trace_reader *r, size_t i);
 size_t trace_reader_stream_count(const struct trace_reader *r);
 const struct trace_thread *trace_reader_thread(const struct trace_reader *r, size_t stream);
-/* The ticks of the stream's first item; UINT64_MAX: it has none. */
+/* The ticks of the stream's first item, or of the calls that it begins with (trace_thread.maker);
+ * UINT64_MAX: it has no items. */
 uint64_t trace_reader_first_ticks(const struct trace_reader *r, size_t stream);
 /* Whether the stream's events may be on other stacks than the thread's own. */
 bool trace_reader_uses_other_stacks(const struct trace_reader *r, size_t stream);
 /* Whether the stream has stack events (enum stack_event). Then such stacks may lie inside the range
  * that was estimated for a thread's own stack. */
 bool trace_reader_has_stack_events(const struct trace_reader *r, size_t stream);
+/* Whether control may have been on other stacks inside the thread's own
+ * (trace_extent.inner_stacks).
+ */
+bool trace_reader_has_inner_stacks(const struct trace_reader *r, size_t stream);
 size_t trace_reader_module_count(const struct trace_reader *r);
 const struct trace_module *trace_reader_module(const struct trace_reader *r, size_t i);
 /* Where modules were mapped, in order of time. */

@@ -52,6 +52,8 @@ struct block *record_thread(const struct trace_thread *thread) {
                              thread->stack_low, thread->stack_high},
                 6);
     bytes_put_string(b, thread->name);
+    if (thread->maker)
+        put_numbers(b, (uint64_t[]){thread->maker, thread->shares}, 2);
     return block;
 }
 
@@ -158,6 +160,14 @@ struct block *record_extents(const struct trace_extent *extents, size_t count) {
     bytes_put_varint(b, count);
     for (const struct trace_extent *x = extents; x < extents + count; x++)
         put_numbers(b, (uint64_t[]){x->stream, x->low, x->high - x->low}, 3);
+    size_t down = 0;
+    for (const struct trace_extent *x = extents; x < extents + count; x++)
+        down += x->inner_stacks;
+    if (down)
+        bytes_put_varint(b, down);
+    for (const struct trace_extent *x = extents; x < extents + count; x++)
+        if (x->inner_stacks)
+            bytes_put_varint(b, x->stream);
     return block;
 }
 

@@ -21,9 +21,10 @@ void stacks_done(struct stacks *s) {
     free(s->threads);
     stack_map_free(&s->map);
     ARRAY_FREE(&s->freed);
+    ARRAY_FREE(&s->inner);
 }
 
-static void make_current(struct stacks *s, uint32_t i) {
+void stacks_make_current(struct stacks *s, uint32_t i) {
     s->current = i;
     s->at[i].last_used = ++s->switches;
     s->at[i].thread = s->thread;
@@ -75,8 +76,6 @@ void stacks_set_thread(struct stacks *s, uint32_t thread) {
 
 /* ---- addresses ---- */
 
-static uint64_t distance(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
-
 static bool has_bounds(const struct stacks *s, uint32_t i) { return s->at[i].bounds.end != 0; }
 
 static bool contains(struct span span, uint64_t address) {
@@ -96,7 +95,7 @@ static uint32_t nearest(const struct stacks *s, uint64_t sp) {
     uint32_t found = NO_STACK;
     uint64_t best = UINT64_MAX;
     for (uint32_t i = s->natives; i < s->count; i++) {
-        uint64_t d = distance(s->top[i], sp);
+        uint64_t d = stack_distance(s->top[i], sp);
         if (d > best || (d == best && i != s->current) || !reaches(s, i, sp) || has_bounds(s, i))
             continue;
         best = d;
@@ -105,31 +104,26 @@ static uint32_t nearest(const struct stacks *s, uint64_t sp) {
     return found;
 }
 
-/* Whether the stack has an open frame exactly at SP. */
-static bool has_frame(const struct stack *stack, uint64_t sp) {
-    size_t i = SEARCH(k, stack->count, stack->frames[k].sp > sp);
-    return i < stack->count && stack->frames[i].sp == sp;
-}
-
 static uint32_t bounded_stack_at(const struct stacks *s, uint64_t sp) {
     uint32_t i = s->bounded ? stack_map_find(&s->map, sp) : NO_STACK;
     return i != NO_STACK && contains(s->at[i].bounds, sp) ? i : NO_STACK;
 }
 
 static bool is_cached(const struct stacks *s, uint32_t i, uint64_t sp) {
-    return i >= s->natives && i < s->count && distance(s->top[i], sp) <= SURE_BELOW &&
+    return i >= s->natives && i < s->count && stack_distance(s->top[i], sp) <= SURE_BELOW &&
            reaches(s, i, sp) && !has_bounds(s, i);
 }
 
 bool stacks_find(struct stacks *s, uint64_t sp, bool is_entry) {
     uint32_t i = sp - s->native_low < s->native_size ? s->native : bounded_stack_at(s, sp);
     if (i != NO_STACK) {
-        make_current(s, i);
+        stacks_make_current(
+            s, i == s->native && s->inner.count ? stacks_find_inside(s, sp, is_entry) : i);
         return true;
     }
     bool unbounded =
         s->current < s->count && s->current >= s->natives && !has_bounds(s, s->current);
-    if (unbounded && !is_entry && has_frame(&s->at[s->current], sp))
+    if (unbounded && !is_entry && stack_has_frame(&s->at[s->current], sp))
         return true;
     uint64_t page = sp / 4096, slot = page % PAGE_CACHE;
     i = s->page_cache[slot].index;
@@ -139,7 +133,7 @@ bool stacks_find(struct stacks *s, uint64_t sp, bool is_entry) {
         return false;
     s->page_cache[slot].page = page;
     s->page_cache[slot].index = i;
-    make_current(s, i);
+    stacks_make_current(s, i);
     return true;
 }
 
@@ -204,7 +198,48 @@ void stacks_add(struct stacks *s, uint64_t sp, uint32_t victim) {
         victim = new_stack(s);
     s->at[victim].number = s->next_number++;
     s->top[victim] = s->base[victim] = sp;
-    make_current(s, victim);
+    stacks_make_current(s, victim);
+}
+
+/* ---- a copy of a thread ---- */
+
+static uint32_t current_of(const struct stacks *s, uint32_t thread) {
+    return thread == s->thread ? s->current : s->threads[thread].current;
+}
+
+/* Whether no thread runs on stack I. */
+static bool is_suspended(const struct stacks *s, uint32_t i) {
+    for (uint32_t k = 0; k < s->thread_count; k++)
+        if (current_of(s, k) == i)
+            return false;
+    return true;
+}
+
+static void list_stack(const struct stack *stack, call_list *list) {
+    for (uint32_t i = 0; i < stack->count; i++)
+        ARRAY_PUSH(list, &stack->frames[i]);
+}
+
+/* Sorts LIST, whose stacks are in order already. */
+static void sort_by_start(call_list *list) {
+    for (size_t i = 1; i < list->count; i++) {
+        const struct call *moved = list->at[i];
+        size_t to = SEARCH(k, i, list->at[k]->start <= moved->start);
+        memmove(list->at + to + 1, list->at + to, (i - to) * sizeof *list->at);
+        list->at[to] = moved;
+    }
+}
+
+void stacks_list_calls(const struct stacks *s, uint32_t thread, bool all, call_list *list) {
+    uint32_t own = s->threads[thread].index, at = current_of(s, thread);
+    if (own != NO_STACK && own != at)
+        list_stack(&s->at[own], list);
+    for (uint32_t i = s->natives; all && i < s->count; i++)
+        if (i != own && s->at[i].count && is_suspended(s, i))
+            list_stack(&s->at[i], list);
+    if (at != NO_STACK)
+        list_stack(&s->at[at], list);
+    sort_by_start(list);
 }
 
 /* ---- bounds ---- */

@@ -23,6 +23,7 @@
 #pragma once
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "trace/calls.h"
 #include "trace/stack_map.h"
 
@@ -49,6 +50,12 @@ struct stack {
     uint32_t linked_depth;          /* no segment continues this one at more frames than this */
 };
 
+struct inner {            /* a stack inside a thread's own one, in the variables of a call */
+    uint32_t stack, host; /* in stacks.at */
+    uint32_t host_count;  /* frames of the host down to that call's */
+    uint64_t low;         /* the inner stack is above this frame, which the call has made */
+};
+
 struct native {         /* a thread's own stack */
     uint64_t low, size; /* range of its stack pointers; size 0: unknown */
     uint32_t index;     /* in stacks.at, or NO_STACK */
@@ -71,6 +78,7 @@ struct stacks {
     struct stack_map map;  /* of stacks with known bounds */
     uint32_t bounded;      /* number of stacks with known bounds */
     ARRAY(uint32_t) freed; /* places of removed stacks */
+    ARRAY(struct inner) inner;
     struct {
         uint64_t page;
         uint32_t index;
@@ -109,6 +117,33 @@ uint32_t stacks_to_replace(const struct stacks *s);
 /* Adds a stack around SP, in place of VICTIM unless NO_STACK, and makes it current. */
 void stacks_add(struct stacks *s, uint64_t sp, uint32_t victim);
 
+void stacks_make_current(struct stacks *s, uint32_t i);
+/* Whether the stack has an open frame exactly at SP. */
+static inline bool stack_has_frame(const struct stack *stack, uint64_t sp) {
+    size_t i = SEARCH(k, stack->count, stack->frames[k].sp > sp);
+    return i < stack->count && stack->frames[i].sp == sp;
+}
+static inline uint64_t stack_distance(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
+
+/* The stack of SP, an address on the present thread's own: that, or one inside it. */
+uint32_t stacks_find_inside(struct stacks *s, uint64_t sp, bool is_entry);
+/* Adds a stack around SP, inside the present thread's own, and makes it current. */
+void stacks_add_inner(struct stacks *s, uint64_t sp);
+/* The same, where it was taken for frames of the thread's own stack so far: those from COUNT on
+ * that are above KEPT[0] move to it, and KEPT[0 … KEPT_COUNT) are the thread's own again, on which
+ * it runs. */
+void stacks_split(struct stacks *s, uint32_t count, const struct trace_frame *kept,
+                  uint32_t kept_count);
+/* An inner stack whose call has ended, as index in s->inner; NO_STACK: none. */
+uint32_t stacks_ended_inner(const struct stacks *s);
+/* Removes that one, which has no frames. */
+void stacks_remove_inner(struct stacks *s, uint32_t i);
+
+/* Appends the frames of the stacks that a copy of THREAD has: its own, the one it runs on, and,
+ * if ALL, those that no thread runs on. They are in the order in which they were opened. */
+typedef ARRAY(const struct call *) call_list;
+void stacks_list_calls(const struct stacks *s, uint32_t thread, bool all, call_list *list);
+
 /* A stack with known bounds that has an address in BOUNDS, or NO_STACK. */
 uint32_t stacks_overlapping(const struct stacks *s, struct span bounds);
 /* The stack with exactly these bounds. If BOUNDS overlaps no known bounds: the only stack of
@@ -128,7 +163,7 @@ static inline bool stacks_surely_current(const struct stacks *s, uint64_t sp, bo
     if (s->native_size) {
         bool native = sp - s->native_low < s->native_size;
         if (native || s->current == s->native)
-            return native && s->current == s->native;
+            return native && s->current == s->native && !s->inner.count;
     }
     if (s->bounded)
         return false;

@@ -49,15 +49,17 @@ void lifecycle_forget(struct tracer *t, struct task *task) {
     slabs_reap();
 }
 
-void lifecycle_write_process(struct tracer *t, pid_t pid) {
+static void write_process(struct tracer *t, pid_t pid, uint64_t start) {
     struct identity id;
     identity_of_process(pid, &id);
     trace_writer_process(t->options.context.writer,
                          &(struct trace_process){.pid = (uint32_t)pid,
                                                  .parent = (uint32_t)id.parent,
-                                                 .start = clock_ticks(),
+                                                 .start = start,
                                                  .command = id.command});
 }
+
+void lifecycle_write_process(struct tracer *t, pid_t pid) { write_process(t, pid, clock_ticks()); }
 
 /* TASK, just set up, cannot be traced because of ERR: removes everything. */
 static int remove_space(struct tracer *t, struct task *task, const struct err *err) {
@@ -71,15 +73,25 @@ static int remove_space(struct tracer *t, struct task *task, const struct err *e
     return -err->code;
 }
 
-/* TASK may make remote calls, and is its process's only task. */
-static int set_up(struct tracer *t, struct task *task, bool was_paused, struct err *err) {
+/* TASK, in the middle of its program, gets a lane. */
+static void give_running(struct tracer *t, struct task *task) {
+    struct maps maps = {0};
+    maps_read(task->tid, &maps, NULL);
+    task_lane_join(t, task, &maps);
+    maps_done(&maps);
+}
+
+/* TASK may make remote calls, and is its process's only task. RUNNING: it has open calls, which
+ * task_lane_join_late() writes. */
+static int set_up(struct tracer *t, struct task *task, bool was_paused, bool running,
+                  struct err *err) {
     task_pause_note(task, PAUSE_START);
     lifecycle_write_process(t, task->pid);
     int rc = space_new(&t->options.context, task->tid, &task->space, err);
     if (rc < 0)
         return rc;
     trace_changes_program(t, task, was_paused);
-    task_lane_give(t, task);
+    running ? give_running(t, task) : task_lane_give(t, task);
     rc = space_update(&t->options.context, task->space, task->tid, err);
     if (rc == 0 && gs_conflict_check_code(task->space, err) < 0)
         return remove_space(t, task, err);
@@ -90,7 +102,7 @@ static int set_up(struct tracer *t, struct task *task, bool was_paused, struct e
 int lifecycle_set_up_program(struct tracer *t, struct task *task, bool was_paused,
                              struct err *err) {
     int rc = thread_finish_syscall(task->tid, err);
-    return rc < 0 ? rc : set_up(t, task, was_paused, err);
+    return rc < 0 ? rc : set_up(t, task, was_paused, false, err);
 }
 
 void lifecycle_forget_threads(struct tracer *t, const struct task *task) {
@@ -113,6 +125,7 @@ bool lifecycle_exec(struct tracer *t, struct task *task) {
     task->stack = task->readable = (struct span){0, 0};
     task->noted_killed = false;
     task->images++;
+    task->birth = (struct birth){0};
     if (privileged_exec_restart(t, task)) {
         lifecycle_forget(t, task);
         return false;
@@ -187,6 +200,24 @@ static bool shares_memory(pid_t tid, const struct task *parent) {
     return differ < 0 ? asks_to_share(parent) : differ == 0;
 }
 
+/* MAKER has just made CHILD: notes which calls CHILD begins with, if it is a process of its own and
+ * goes on with MAKER's stack. With -D or -t these must be in MAKER's stream. */
+static void note_birth(const struct tracer *t, const struct task *maker, struct task *child) {
+    const struct record_options *o = options_of(t);
+    struct lane_handle *lane = maker->lane;
+    struct regs regs;
+    if (child->pid == maker->pid || !lane || lane->unread || thread_get_regs(maker->tid, &regs) < 0)
+        return;
+    if (o->depth || o->threshold_ns)
+        lane_handle_put(lane, (uint32_t)FORK_EVENT << 2 | EVENT_CONTROL, (uint64_t)child->tid,
+                        o->overflow);
+    child->birth = (struct birth){.maker = maker->stream + 1,
+                                  .shares = child->space == maker->space,
+                                  .ticks = clock_ticks(),
+                                  .sp = regs_sp(&regs),
+                                  .stack = {lane->thread.stack_low, lane->thread.stack_high}};
+}
+
 void lifecycle_birth(struct tracer *t, struct task *parent) {
     enum stop_kind event = parent->stop.kind;
     pid_t tid = (pid_t)thread_event_message(parent->tid);
@@ -207,6 +238,7 @@ void lifecycle_birth(struct tracer *t, struct task *parent) {
     if (event != STOP_CLONE)
         child->readable =
             parent->readable; /* a copy of the stack, or the stack itself until the child is done */
+    note_birth(t, parent, child);
     child->creator = parent->tid;
     child->traps.action = parent->traps.action;
     child->not_followed = parent->not_followed;
@@ -235,10 +267,10 @@ static void open_own_memory(struct task *task) {
 
 static void begin_task(struct tracer *t, struct task *task, bool process) {
     bool gained = task->space && task_may_call(task) && access_gain(task->space, task->tid);
-    if (process)
-        lifecycle_write_process(t, task->pid);
-    if (process)
+    if (process) {
+        write_process(t, task->pid, task->birth.maker ? task->birth.ticks : clock_ticks());
         trace_changes_program(t, task, false);
+    }
     task_lane_give(t, task);
     if (gained)
         access_give_back(task->space, task->tid);
@@ -254,8 +286,10 @@ static bool begin_during_attach(struct tracer *t, struct task *task, bool forked
         detach_child(t, task);
         return false;
     }
-    if (set_up(t, task, false, &err) < 0)
+    if (set_up(t, task, false, true, &err) < 0)
         tracer_warn(t, task->tid, &err);
+    if (task->lane)
+        task_lane_join_late(t, task);
     return true;
 }
 

@@ -65,6 +65,15 @@ enum task_leaving {
     TASK_LEAVES_RESTORED /* likewise, and its process holds nothing of spoor */
 };
 
+/* How a process was made, if its maker was recorded then. */
+struct birth {
+    uint32_t maker; /* 1 + the maker's stream; 0: unknown */
+    bool shares;    /* it is in its maker's memory */
+    uint64_t ticks;
+    taddr_t sp;        /* its maker's */
+    struct span stack; /* its maker's own; empty: unknown */
+};
+
 struct task {
     pid_t tid, pid;
     enum task_state state;
@@ -85,6 +94,7 @@ struct task {
     bool noted_killed; /* by orphans_note_killed() */
     unsigned images;   /* that its process has executed since it is traced */
     struct span stack; /* given by its creator; empty: unknown */
+    struct birth birth;   /* until it has its lane */
     struct span readable; /* readable part of its stack (own_stack()); empty: unknown or unneeded */
     struct thread_past past;
     struct task_cut cut;

@@ -81,11 +81,27 @@ static void give_lane(struct tracer *t, struct task *task, struct trace_thread *
         drain_add(t->options.drain, task->lane);
 }
 
+/* TASK, about to run, goes on with the stack of its maker: so it begins with its maker's calls.
+ * With a stack of its own (posix_spawn(), clone()) it does not. */
+static void begin_as_maker(struct task *task, struct trace_thread *thread) {
+    struct birth b = task->birth;
+    struct regs regs;
+    task->birth = (struct birth){0};
+    if (!b.maker || thread_get_regs(task->tid, &regs) < 0 || regs_sp(&regs) != b.sp)
+        return;
+    thread->maker = b.maker;
+    thread->shares = b.shares;
+    thread->start = b.ticks;
+    thread->stack_low = b.stack.start;
+    thread->stack_high = b.stack.end;
+}
+
 void task_lane_give(struct tracer *t, struct task *task) {
     struct trace_thread thread;
     if (!task->space)
         return;
     identity_of_thread(task->tid, task->pid, &task->stack, &thread);
+    begin_as_maker(task, &thread);
     give_lane(t, task, &thread, false);
 }
 

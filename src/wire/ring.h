@@ -124,10 +124,14 @@ enum { WAIT_EVENT = 0x3fff8100 };
  *   CHAIN_EVENT   the number of the chain of callers (trace/format.h) of the entry behind it
  *   PAUSE_EVENT   + enum pause_cause: the thread stood still for so many ticks, which end here,
  *                 because spoor worked. + PAUSE_IN_CALL: it was in a blocking system call, so it
- *                 lost no time. */
+ *                 lost no time.
+ * In rings only:
+ *   FORK_EVENT    the thread has made a process, which begins with the calls that are open here;
+ *                 written by the tool with -D or -t, which then leave none of these out */
 enum {
     CHAIN_EVENT = 0x3fff9000,
     PAUSE_EVENT = 0x3fff9100,
+    FORK_EVENT = 0x3fff9200,
     PAUSE_IN_CALL = 0x80,
     VALUE_EVENTS = CHAIN_EVENT,
     VALUE_EVENTS_END = 0x3fffa000

@@ -26,7 +26,7 @@ import sys
 from harness import (Failure, Spoor, check, check_balanced, check_lossless, check_same,
                      check_same_outcome, main, run)
 
-MARK = re.compile(r"^\|(\d+)(?:\.(\d+)(?:@(\d+))?)? ([><!]) (?:([^!]+\.so)!)?(.+)$")
+MARK = re.compile(r"^\|(\d+)(?:\.(\d+)(?:@(\d+))?)? ([><!+]) (?:([^!]+\.so)!)?(.+)$")
 COUNT = re.compile(r"^calls: (?:([^!]+\.so)!)?(.+) (\d+)$")
 KINDS = {"entry": ">", "exit": "<", "unwound": "!"}
 # Functions that compilers and linkers add to every program, and functions that print marks.
@@ -73,14 +73,28 @@ def tree_of(marks):
     tree, stacks = collections.Counter(), collections.defaultdict(list)
     for m in marks:
         path = stacks[m.stack]
-        if m.mark == ">":
+        if m.mark in ">+":
             path.append((m.module, m.function))
-            tree[tuple(path)] += 1
+            tree[tuple(path)] += m.mark == ">"
         else:
             check(path and path[-1] == (m.module, m.function), f"the marks do not nest: {m}")
             path.pop()
     check(not any(stacks.values()), f"the marks leave calls open: {dict(stacks)}")
     return tree
+
+
+def without_inherited(marks):
+    """MARKS without the calls that a forked process begins with: report shows them apart."""
+    stacks = collections.defaultdict(list)
+    for m in marks:
+        stack = stacks[m.stack]
+        if m.mark in ">+":
+            stack.append(m.mark)
+        inherited = stack[-1:] == ["+"]  # a call may have begun in another thread
+        if m.mark in "<!" and stack:
+            stack.pop()
+        if not inherited:
+            yield m
 
 
 def is_part(some, whole):
@@ -166,14 +180,14 @@ class Comparison:
 
     def comparable(self, module, function, mark):
         """Inferred ends are not compared: time and kind of such an end depend on the events that follow."""
-        return mark == ">" or (module, function) not in self.inferred
+        return mark in ">+" or (module, function) not in self.inferred
 
     def compare_sequences(self):
         seen = collections.defaultdict(list)
         items = list(self.spoor.replay())
         check_balanced(items)
         for item in items:
-            mark = KINDS[item["kind"]]
+            mark = "+" if item["kind"] == "entry" and "before" in item else KINDS[item["kind"]]
             if self.marked(item["module"], item["function"]) and \
                     self.comparable(item["module"], item["function"], mark):
                 seen[item["tid"]].append(f"{mark} {item['module']}!{item['function']}")
@@ -198,13 +212,15 @@ class Comparison:
         items = list(self.spoor.replay())
         check_balanced(items)
         for item in items:
-            if item["kind"] == "entry" and self.marked(item["module"], item["function"]):
+            if item["kind"] == "entry" and "before" not in item and \
+                    self.marked(item["module"], item["function"]):
                 seen[item["tid"]].append((item["module"], item["function"]))
         wanted = [[(m.module, m.function) for m in marks if m.mark == ">"]
                   for marks in self.expected.limited(self.modules, self.dropped).values()]
         if wanted:
             check_parts(wanted, seen)
-        shown = collections.Counter(item["function"] for item in items if item["kind"] == "entry")
+        shown = collections.Counter(item["function"] for item in items
+                                    if item["kind"] == "entry" and "before" not in item)
         for place, row in self.rows().items():
             shown[place[1]] -= row["calls"]
             most = self.expected.counts.get(place)
@@ -219,7 +235,7 @@ class Comparison:
             if place[0] in self.modules:
                 calls[place] = count
         for marks in self.expected.limited(self.modules, self.dropped).values():
-            for m in marks:
+            for m in without_inherited(marks):
                 calls[m.module, m.function] += m.mark == ">"
                 unwound[m.module, m.function] += m.mark == "!"
         for place, row in self.rows().items():
@@ -248,14 +264,14 @@ class Comparison:
             module = names.get(node["name"])
             if module and self.marked(module, node["name"]):
                 path = (*path, (module, node["name"]))
-                seen[path] += node["calls"]
+                seen[path] += node["calls"]  # 0: only forked processes have begun with it
             for child in node["children"]:
                 walk(child, path)
 
         graph = self.spoor.graph()
         for node in graph if isinstance(graph, list) else [graph]:
             walk(node, ())
-        show = lambda tree: sorted(" / ".join(f for _, f in path) + f": {n}" for path, n in tree.items())
+        show = lambda tree: sorted(" / ".join(f for _, f in path) + f": {n}" for path, n in tree.items() if n)
         check_same("graph", show(wanted), show(seen))
 
     def compare(self):

@@ -21,6 +21,20 @@ static long total;
 #define PLACE(frame) ((frame) - ((uintptr_t)64 << 32) + ((uintptr_t)256 << 20))
 #endif
 
+#ifdef INSIDE /* in a variable of main: inner_stacks.c */
+#define STACKS                                                                                     \
+    ({                                                                                             \
+        expect_all("> make_stacks", "< make_stacks", NULL);                                        \
+        make_stacks();                                                                             \
+        (unsigned char *)alloca((size_t)COUNT *STACK_BYTES);                                       \
+    })
+static NOINLINE void make_stacks(void) { __asm__ volatile(""); }
+#else
+#define STACKS                                                                                     \
+    ({                                                                                             \
+        expect_all("> make_stacks", "< make_stacks", NULL);                                        \
+        make_stacks();                                                                             \
+    })
 static NOINLINE unsigned char *make_stacks(void) {
     uintptr_t place = PLACE((uintptr_t)__builtin_frame_address(0)) & ~(uintptr_t)4095;
     size_t bytes = (size_t)COUNT * STACK_BYTES;
@@ -30,6 +44,7 @@ static NOINLINE unsigned char *make_stacks(void) {
         exit(77);
     return stacks;
 }
+#endif
 
 static NOINLINE void yield(void) {
     ENTER;
@@ -67,8 +82,8 @@ static NOINLINE void resume(int n) {
 }
 
 int main(void) {
-    expect_all("> main", "> make_stacks", "< make_stacks", NULL);
-    unsigned char *stacks = make_stacks();
+    ENTER;
+    unsigned char *stacks = STACKS;
     for (int i = 0; i < COUNT; i++) {
         getcontext(&contexts[i]);
         contexts[i].uc_stack.ss_sp = stacks + (size_t)i * STACK_BYTES;

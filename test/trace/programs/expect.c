@@ -48,10 +48,53 @@ void expect_thread(int thread) {
 
 void expect_stack(int number) { stack = number; }
 
-void expect_forget(int thread) {
+static void expect_clear(void) {
     for (int i = 0; i < EXPECT_THREADS; i++)
         logs[i].used = 0;
+}
+
+enum { MOST_OPEN = 64 };
+
+/* Fills OPEN with the marks of the calling thread's open calls, and returns their number. */
+static unsigned expect_find_open(struct mark *open) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < logs[current].used; i++) {
+        struct mark m = logs[current].marks[i];
+        unsigned at = count;
+        if (m.mark == '>' || m.mark == '+') {
+            if (count == MOST_OPEN)
+                abort();
+            open[count++] = m;
+            continue;
+        }
+        while (at && open[at - 1].stack != m.stack)
+            at--;
+        for (count -= at > 0; at && at <= count; at++)
+            open[at - 1] = open[at];
+    }
+    return count;
+}
+
+static void expect_begin(const struct mark *open, unsigned count, int thread) {
+    int former = stack;
     expect_thread(thread);
+    for (unsigned i = 0; i < count; i++) {
+        stack = open[i].stack;
+        expect('+', open[i].function);
+    }
+    stack = former;
+}
+
+void expect_forked(int thread) {
+    struct mark open[MOST_OPEN];
+    expect_begin(open, expect_find_open(open), thread);
+}
+
+void expect_forget(int thread) {
+    struct mark open[MOST_OPEN];
+    unsigned count = expect_find_open(open);
+    expect_clear();
+    expect_begin(open, count, thread);
 }
 
 void expect_print(void) {
@@ -66,6 +109,6 @@ void expect_print(void) {
                 printf("|%d %c %s\n", thread, m->mark, m->function);
         }
     }
-    expect_forget(current);
+    expect_clear();
     fflush(stdout);
 }

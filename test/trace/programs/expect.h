@@ -5,7 +5,8 @@
  *     |THREAD[.STACK[@ORDER]] MARK FUNCTION
  *
  * MARK is > for an entry, < for an exit by return or tail jump, ! for a call that ended otherwise
- * (exception, longjmp, end of the thread). Marks of one thread are in the order of time.
+ * (exception, longjmp, end of the thread), + for a call that a forked process begins with. Marks of
+ * one thread are in the order of time.
  *
  * STACK distinguishes the stacks of one thread; 0 (left out) is its own. Stacks from EXPECT_SHARED
  * on belong to the program. ORDER gives the order of their marks over all threads.
@@ -32,8 +33,10 @@ void expect_all(const char *first, ...) __attribute__((sentinel));
 void expect_thread(int thread);
 /* From now on the calling thread's marks are of STACK. */
 void expect_stack(int stack);
-/* In a forked child: forgets all marks and becomes THREAD. */
+/* In a forked child: forgets all marks and becomes THREAD, which begins with the open calls. */
 void expect_forget(int thread);
+/* In a child of vfork: becomes THREAD, which begins with the open calls. */
+void expect_forked(int thread);
 /* Prints all marks and forgets them. */
 void expect_print(void);
 

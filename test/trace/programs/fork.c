@@ -28,13 +28,14 @@ static NOINLINE int wait_for(pid_t child) {
     return WEXITSTATUS(status);
 }
 
-/* The child returns from functions that it never entered. */
+/* The child returns from functions that its parent has entered. */
 static NOINLINE int branch(int number) {
     ENTER;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         expect_forget(number);
+        LEAVE;
         return number;
     }
     expect_all("> wait_for", "< wait_for", NULL);
@@ -50,6 +51,7 @@ static NOINLINE void grandchild(void) {
     if (child == 0) {
         expect_forget(9);
         int sum = work(2);
+        expect_all("! grandchild", "! main", NULL);
         expect_print();
         _exit(sum);
     }
@@ -67,6 +69,7 @@ int main(void) {
             printf("child %d: %d\n", number, work(number));
             if (number == 2)
                 grandchild();
+            LEAVE;
             expect_print();
             return 40 + number;
         }

@@ -46,6 +46,7 @@ static NOINLINE void in_child(int number) {
     ENTER;
     int n = LEAF(leaf, number);
     UNWOUND;
+    expect('!', "main");
     expect_print();
     _exit(n);
 }

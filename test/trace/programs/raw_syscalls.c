@@ -39,14 +39,25 @@ static NOINLINE int body(int n) {
     return sum;
 }
 
-/* The calls of the next task, as the trace shows them. */
-static inline __attribute__((always_inline)) int next_task(void) {
+/* The calls of the next task, as the trace shows them. CALLER calls START, which makes the task; if
+ * the task has a stack of its own, both are NULL. */
+static inline __attribute__((always_inline)) int next_task(const char *caller, const char *start) {
     int n = ++tasks;
+    if (caller) {
+        expect_forked(tasks);
+        expect('+', start);
+        expect('<', start);
+    }
     expect_thread(tasks);
     expect_all("> child", "> body", NULL);
     for (int i = 0; i < n; i++)
         expect_all("> leaf", "< leaf", NULL);
     expect_all("< body", "! child", NULL);
+    if (caller) {
+        if (strcmp(caller, "main") != 0)
+            expect('!', caller);
+        expect('!', "main");
+    }
     expect_thread(0);
     shared = 0;
     return n;
@@ -76,7 +87,7 @@ static NOINLINE void by_clone(const char *how, long flags, int with_stack) {
     char *stack = malloc(STACK_BYTES);
     volatile int tid = 1;
     ENTER;
-    int n = next_task();
+    int n = with_stack ? next_task(NULL, NULL) : next_task(__func__, "raw_clone");
     long child =
         START(raw_clone, flags, with_stack ? stack + STACK_BYTES : NULL, (int *)&tid, body, n);
     wait_for(how, child, flags & CLONE_THREAD ? &tid : NULL);
@@ -93,7 +104,7 @@ static NOINLINE void by_clone3(const char *how, unsigned long flags) {
                               .stack_size = flags & CLONE_VM ? STACK_BYTES : 0,
                               .child_tid = (uintptr_t)&tid,
                               .exit_signal = flags & CLONE_THREAD ? 0 : SIGCHLD};
-    int n = next_task();
+    int n = flags & CLONE_VM ? next_task(NULL, NULL) : next_task(__func__, "raw_clone3");
     long child = START(raw_clone3, &args, sizeof args, NULL, body, n);
     wait_for(how, child, flags & CLONE_THREAD ? &tid : NULL);
     free(stack);
@@ -114,9 +125,9 @@ int main(void) {
     by_clone3("clone3 process", 0);
     by_clone3("clone3 thread", THREAD | CLONE_CHILD_CLEARTID);
     by_clone3("clone3 process that shares memory", CLONE_VM);
-    int n = next_task();
+    int n = next_task(__func__, "raw_fork");
     wait_for("fork", START(raw_fork, 0, NULL, NULL, body, n), NULL);
-    n = next_task();
+    n = next_task(__func__, "raw_vfork");
     wait_for("vfork by itself", START(raw_vfork, 0, NULL, NULL, body, n), NULL);
     LEAVE;
     expect_print();

@@ -65,8 +65,10 @@ static NOINLINE int by_vfork(int n) {
     expect_call("vfork");
     pid_t child = vfork();
     if (child == 0) {
-        expect_thread(n);
+        expect_forked(n);
+        expect_all("+ vfork", "< vfork", NULL);
         (void)LEAF(leaf, n);
+        expect_all("! by_vfork", "! main", NULL);
         expect_thread(0);
         _exit(n);
     }

@@ -26,8 +26,15 @@ static NOINLINE int finish(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+/* Prints the marks of child NUMBER until its exec: it is made by FUNCTION, and shows its calls. */
+static void expect_made(const char *number, const char *function) {
+    printf("|%s + main\n|%s + %s\n", number, number, function);
+    printf("|%s ! %s\n|%s ! main\n", number, function, number);
+}
+
 static NOINLINE int by_vfork(char *number) {
     ENTER;
+    expect_made(number, __func__);
     pid_t child = vfork();
     if (child == 0) {
         execl(self, self, number, NULL);
@@ -40,6 +47,7 @@ static NOINLINE int by_vfork(char *number) {
 
 static NOINLINE int by_failing_vfork(void) {
     ENTER;
+    expect_made("5", __func__);
     pid_t child = vfork();
     if (child == 0) {
         execl("/nonexistent/program", "program", NULL);
@@ -52,6 +60,7 @@ static NOINLINE int by_failing_vfork(void) {
 
 static NOINLINE int by_fork(char *number) {
     ENTER;
+    expect_made(number, __func__);
     pid_t child = fork();
     if (child == 0) {
         execl(self, self, number, NULL);

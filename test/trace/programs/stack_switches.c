@@ -26,6 +26,9 @@ static int running, ended[COROUTINES + 1];
 static long total;
 static volatile int zero;
 
+#ifdef INSIDE /* in a variable of main: inner_switches.c */
+#define make_stacks() ((long *)alloca((size_t)STACKS * STACK_BYTES))
+#else
 /* far enough from the first stack to count as another */
 static inline __attribute__((always_inline)) long *make_stacks(void) {
     uintptr_t place = (uintptr_t)__builtin_frame_address(0) - ((uintptr_t)64 << 32) + (256 << 20);
@@ -36,6 +39,7 @@ static inline __attribute__((always_inline)) long *make_stacks(void) {
         exit(77);
     return stacks;
 }
+#endif
 
 /* NUMBER counts from 1. */
 static inline __attribute__((always_inline)) long *top_of(long *stacks, int number) {

@@ -1,6 +1,6 @@
 /*
  * A child of vfork runs functions of its own while its parent waits, in the same memory and on the
- * same stack. The child has a trace of its own.
+ * same stack. The child has a trace of its own, which begins with the calls that are open there.
  */
 #include <stdio.h>
 #include <sys/wait.h>
@@ -27,8 +27,9 @@ static NOINLINE int have_child(int n) {
     int status = -1;
     pid_t child = vfork();
     if (child == 0) {
-        expect_thread(n);
+        expect_forked(n);
         sum += in_child(n);
+        expect_all("! have_child", "! main", NULL);
         expect_thread(0);
         _exit(n);
     }

@@ -28,7 +28,12 @@ void lab_init_limited(struct lab *lab, uint32_t depth, uint64_t threshold_ns) {
     lab->writer = must_open_limited(lab->path, depth, threshold_ns);
     trace_writer_clock(lab->writer, &(struct trace_clock){0, 0});
     for (uint32_t i = 0; i < STREAMS; i++) {
-        struct trace_thread t = {i, 100, 100 + i, 0, 0x10000, TOP, "thread"};
+        struct trace_thread t = {.stream = i,
+                                 .pid = 100,
+                                 .tid = 100 + i,
+                                 .stack_low = 0x10000,
+                                 .stack_high = TOP,
+                                 .name = "thread"};
         trace_writer_thread(lab->writer, &t);
     }
     struct trace_module m = {.first_id = DRAW, .path = "/usr/lib/libdraw.so", .name = "libdraw.so"};

@@ -12,6 +12,7 @@
  *     module NAME                      what precedes it belongs to this module
  *     status NUMBER                    the program's
  *     thread PID TID NAME              streams are numbered in this order, from 0
+ *     fork MAKER PID TID TICKS NAME    the same for a process that the thread of stream MAKER forks
  *     TICKS STREAM enter FUNCTION SP   functions by number, from 1; SP hexadecimal: native stacks
  *     TICKS STREAM return FUNCTION SP  lie below 0x20000, which the trace knows, others above
  *     TICKS STREAM tail FUNCTION SP
@@ -127,16 +128,30 @@ static bool take_caller(struct script *s, const char *line) {
     return true;
 }
 
+static void write_thread(struct script *s, const struct trace_thread *thread) {
+    struct trace_thread t = *thread;
+    t.stream = s->streams++;
+    t.stack_low = STACK_LOW;
+    t.stack_high = STACK_HIGH;
+    t.name = name_of(thread->name);
+    trace_writer_thread(s->writer, &t);
+}
+
 static bool take_fact(struct script *s, const char *line) {
-    uint32_t pid, tid;
+    uint32_t pid, tid, maker;
+    uint64_t start;
     int rest = 0;
     if (sscanf(line, "process %u %n", &pid, &rest) == 1 && rest) {
         struct trace_process p = {pid, 0, 0, name_of(line + rest)};
         trace_writer_process(s->writer, &p);
     } else if (sscanf(line, "thread %u %u %n", &pid, &tid, &rest) == 2 && rest) {
-        struct trace_thread t = {s->streams++,        pid, tid, 0, STACK_LOW, STACK_HIGH,
-                                 name_of(line + rest)};
-        trace_writer_thread(s->writer, &t);
+        write_thread(s, &(struct trace_thread){.pid = pid, .tid = tid, .name = line + rest});
+    } else if (sscanf(line, "fork %u %u %u %ju %n", &maker, &pid, &tid, &start, &rest) == 4 &&
+               rest) {
+        write_thread(
+            s,
+            &(struct trace_thread){
+                .pid = pid, .tid = tid, .start = start, .maker = maker + 1, .name = line + rest});
     } else if (strncmp(line, "function ", 9) == 0) {
         struct trace_function f = {.address = 0x1000 + 16 * s->functions.count,
                                    .size = 16,

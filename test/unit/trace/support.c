@@ -128,7 +128,13 @@ void write_small_trace(const char *path) {
     trace_writer_process(w, &(struct trace_process){6, 5, 35, "child"});
     write_modules(w);
     for (uint32_t i = 0; i < 3; i++) {
-        struct trace_thread t = {i, 5, 5 + i, 50, 0x7fff0000, 0x7fff8000, i ? "worker" : "main"};
+        struct trace_thread t = {.stream = i,
+                                 .pid = 5,
+                                 .tid = 5 + i,
+                                 .start = 50,
+                                 .stack_low = 0x7fff0000,
+                                 .stack_high = 0x7fff8000,
+                                 .name = i ? "worker" : "main"};
         AUTO_FREE struct trace_event *events = generate((enum shape)i, 300, i, 10);
         trace_writer_thread(w, &t);
         feed(w, i, events, 200);

@@ -1,0 +1,5 @@
+/* stack_switches.c with stacks that lie in a variable of main, on the thread's own stack. */
+#include <alloca.h>
+
+#define INSIDE
+#include "stack_switches.c"
