@@ -46,7 +46,7 @@ static bool handle_hook(struct tracer *t, pid_t tid) {
     struct space *space = space_ref(asker->space);
     struct lane_handle *handle = asker->lane;
     struct err err = {0};
-    const struct itimers_stand stand = itimers_stand_since_now(task->pid);
+    const struct itimers_stand stand = itimers_stand_since_now(asker->pid);
     stop_space(t, space);
     struct task *task = tasks_find(&t->tasks, tid);
     bool still_there = task && task->lane == handle;
