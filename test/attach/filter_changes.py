@@ -131,7 +131,7 @@ def check_order(spoor, choices, most, threads):
             stack.append(event["function"])
             runs[event["tid"]] += last.get(event["tid"]) != event["function"]
             last[event["tid"]] = event["function"]
-        elif event["kind"] not in ("lost", "paused", "filter"):
+        elif event["kind"] not in ("lost", "pause", "paused", "filter"):
             if not stack or stack.pop() != event["function"]:
                 raise Failure(f"end without a beginning: {event}")
     check(last, "no event")
