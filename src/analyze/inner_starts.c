@@ -80,19 +80,29 @@ static void add_doubt(struct search *s, uint64_t sp, bool is_entry) {
     ARRAY_PUSH(&s->doubts, d);
 }
 
+/* Drops doubts about calls that have certainly ended. The call with the stack's variable may have
+ * ended, too. */
+static void prune_doubts(struct search *s) {
+    size_t kept = 0;
+    for (size_t i = 0; i < s->doubts.count; i++) {
+        struct doubt d = s->doubts.at[i];
+        if (d.count <= s->open && d.next < d.left_count)
+            s->doubts.at[kept++] = d;
+        else
+            free(d.left);
+    }
+    s->doubts.count = kept;
+}
+
 /* A call at SP has begun: calls that were there before have ended. */
 static void settle_doubts(struct search *s, uint64_t sp) {
     for (size_t i = 0; i < s->doubts.count; i++) {
         struct doubt *d = &s->doubts.at[i];
-        if (d->next == d->left_count || sp > d->left[d->left_count - 1].sp)
+        if (sp > d->left[d->left_count - 1].sp)
             continue;
         while (d->next < d->left_count && d->left[d->next].sp <= sp)
             d->next++;
     }
-    while (s->doubts.count &&
-           (s->doubts.at[s->doubts.count - 1].count > s->open ||
-            s->doubts.at[s->doubts.count - 1].next == s->doubts.at[s->doubts.count - 1].left_count))
-        drop_newest(s);
 }
 
 /* The number of D's left calls with stack pointers of SP or more, if an exit (EXACTLY) or a control
@@ -143,12 +153,13 @@ static void take_event(struct search *s, const struct trace_item *item) {
     s->left.count = 0;
     s->stray = false;
     calls_event(s->calls, item->ticks, item->id, item->event, item->sp);
+    if (is_entry)
+        settle_doubts(s, item->sp);
+    prune_doubts(s);
     if ((control || s->stray) && goes_on(s, item->sp, !control))
         return;
     if (s->left.count && (is_entry || control || s->stray))
         add_doubt(s, item->sp, is_entry);
-    if (is_entry)
-        settle_doubts(s, item->sp);
 }
 
 static void take_item(struct search *s, const struct trace_item *item) {

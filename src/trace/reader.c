@@ -264,7 +264,8 @@ bool trace_reader_uses_other_stacks(const struct trace_reader *r, size_t stream)
 }
 
 bool trace_reader_has_inner_stacks(const struct trace_reader *r, size_t stream) {
-    return r->threads.at[stream].stack_high &&
+    const struct trace_thread *t = &r->threads.at[stream];
+    return t->stack_high > t->stack_low &&
            (stream >= r->extents.count || r->extents.at[stream].inner_stacks);
 }
 
