@@ -2,8 +2,7 @@
  * Each stream group, mostly one thread, has a queue of lines. A call adds its entry when it opens,
  * and its exit when it closes. The front line is given out as soon as it is certain. An entry is
  * uncertain
- *   - while the call is younger than the threshold, or the shown span has not begun. If the call
- *     ends then, its line is removed;
+ *   - while the call is younger than the threshold. If the call ends then, its line is removed;
  *   - with folded leaves, while the call is open and no certain line follows. If the call ends
  *     then, its line becomes a leaf.
  * All lines that decide this come later in the same group, so the other groups need not be read
@@ -17,7 +16,7 @@
 
 struct queued {
     struct line line;
-    uint64_t paused_ns; /* an entry: pauses of all threads of the group until then */
+    uint64_t paused_ns; /* an entry: pauses of all threads of the group until then, or fewer */
     bool closed;        /* an entry whose call has ended: it will not change */
     bool removed;       /* not to be given out */
 };
@@ -70,7 +69,9 @@ static uint32_t push(struct queue *t, const struct line *line) {
         t->room = t->room ? t->room * 2 : 16;
         t->at = mem_resize(t->at, t->room, sizeof *t->at);
     }
-    t->at[t->end] = (struct queued){.line = *line, .paused_ns = walk_paused_ns(t->walk)};
+    bool is_late = line->kind == LINE_ENTRY && line->clipped; /* it began before the span */
+    t->at[t->end] =
+        (struct queued){.line = *line, .paused_ns = is_late ? 0 : walk_paused_ns(t->walk)};
     return t->number + (uint32_t)(t->end++ - t->head);
 }
 
@@ -107,7 +108,7 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
                         .before = call->before,
                         .clipped = call->clipped};
     uint32_t number = push(t, &line);
-    if ((!t->lines->threshold_ns || call->before) && !walk_is_early(t->walk))
+    if (!t->lines->threshold_ns || call->before)
         t->certain = number + 1;
     return number;
 }
@@ -168,7 +169,7 @@ static bool is_certain(const struct queue *t, const struct queued *q) {
         return true;
     uint64_t paused = walk_paused_ns(t->walk) - q->paused_ns;
     bool is_short = walk_now_ns(t->walk) - q->line.ns < t->lines->threshold_ns + paused;
-    if ((is_short && !q->line.before) || walk_is_early(t->walk))
+    if (is_short && !q->line.before)
         return false;
     return !t->lines->fold || (int32_t)(t->certain - t->number) > 1;
 }

@@ -16,6 +16,11 @@ struct walk_thread {
     size_t inner_count, next_inner;
 };
 
+struct early_call { /* open when the span begins */
+    struct call *call, *parent;
+    uint64_t paused; /* during it */
+};
+
 struct walk {
     const struct source *source;
     const struct visitor *visitor;
@@ -36,7 +41,8 @@ struct walk {
     uint64_t threshold_ns;
     uint32_t depth;      /* limit */
     uint32_t open_shown; /* number of open calls that are shown */
-    bool early;          /* the last item was before the span */
+    bool early;          /* the span has not begun */
+    ARRAY(struct early_call) early_calls;
     bool over;
 };
 
@@ -59,9 +65,24 @@ static bool shows_thread(const struct walk *w) {
                                     trace_reader_thread(w->source->reader, w->thread->stream));
 }
 
+/* Opens CALL for the visitor. PAUSED_NS: pauses of its thread until it began. Returns its value. */
+static uint32_t pass_opened(struct walk *w, const struct call *call, uint32_t above,
+                            uint32_t caller_value, uint64_t paused_ns) {
+    struct walk_call shown = {.function = names_index(w->names, call->id),
+                              .stream = w->threads[call->thread].stream,
+                              .depth = above,
+                              .stack = call->stack,
+                              .chain = call->chain,
+                              .caller_value = caller_value,
+                              .start_ns = call->start,
+                              .thread_paused_ns = paused_ns,
+                              .before = call->before,
+                              .clipped = call->start < w->filter->spec.since_ns};
+    return w->visitor->open(w->visitor->ctx, &shown);
+}
+
 static void on_open(void *ctx, struct call *call, struct call *parent) {
     struct walk *w = ctx;
-    const struct view_spec *spec = &w->filter->spec;
     union state up = {.user = parent ? parent->user : 0}, own = {0};
     if (!parent)
         up.value = WALK_NONE;
@@ -70,23 +91,53 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     uint32_t function = names_index(w->names, call->id);
     own.passes = own.above < w->depth && call->depth < w->filter->recorded_depth &&
                  view_filter_shows(w->filter, function) && shows_thread(w);
-    own.shown = own.passes && call->start <= spec->until_ns;
+    own.shown = own.passes && !w->early && call->start <= w->filter->spec.until_ns;
     w->open_shown += own.shown;
-    if (own.shown && w->visitor->open) {
-        struct walk_call shown = {.function = function,
-                                  .stream = w->thread->stream,
-                                  .depth = own.above,
-                                  .stack = call->stack,
-                                  .chain = call->chain,
-                                  .caller_value = up.value,
-                                  .start_ns = call->start,
-                                  .thread_paused_ns = w->thread->paused_ns,
-                                  .before = call->before,
-                                  .clipped = call->start < spec->since_ns};
-        own.value = w->visitor->open(w->visitor->ctx, &shown);
-    }
+    if (own.shown && w->visitor->open)
+        own.value = pass_opened(w, call, own.above, up.value, w->thread->paused_ns);
     call->user = own.user;
 }
+
+/* ---- the beginning of the span ---- */
+
+static void note_early(void *ctx, struct call *call, struct call *parent, uint64_t paused) {
+    struct walk *w = ctx;
+    ARRAY_PUSH(&w->early_calls, ((struct early_call){call, parent, paused}));
+}
+
+/* Callers before callees. */
+static int compare_early(const void *a, const void *b) {
+    const struct call *x = ((const struct early_call *)a)->call;
+    const struct call *y = ((const struct early_call *)b)->call;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->stack != y->stack ? (x->stack > y->stack) - (x->stack < y->stack)
+                                : (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+static void open_early(struct walk *w, const struct early_call *e) {
+    union state own = {.user = e->call->user}, up = {.user = e->parent ? e->parent->user : 0};
+    own.value = e->parent ? up.value : WALK_NONE;
+    own.shown = own.passes && e->call->start <= w->filter->spec.until_ns;
+    w->open_shown += own.shown;
+    uint64_t paused = w->threads[e->call->thread].paused_ns;
+    if (own.shown && w->visitor->open)
+        own.value = pass_opened(w, e->call, own.above, own.value,
+                                paused > e->paused ? paused - e->paused : 0);
+    e->call->user = own.user;
+}
+
+static void begin_span(struct walk *w) {
+    w->early = false;
+    calls_each_open(w->calls, note_early);
+    if (w->early_calls.count)
+        qsort(w->early_calls.at, w->early_calls.count, sizeof *w->early_calls.at, compare_early);
+    for (size_t i = 0; i < w->early_calls.count; i++)
+        open_early(w, &w->early_calls.at[i]);
+    ARRAY_FREE(&w->early_calls);
+}
+
+/* ---- closing ---- */
 
 static bool is_short(const struct walk *w, const struct call *call) {
     uint64_t duration = call_ticks(call);
@@ -136,7 +187,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
         parent->child_ticks -= self; /* now the parent's own time */
     w->open_shown -= own.shown;
     if (own.shown && w->visitor->close)
-        pass_closed(w, call, parent, brief || w->early);
+        pass_closed(w, call, parent, brief);
 }
 
 /* ---- forks ---- */
@@ -179,8 +230,9 @@ static void note_last_forks(struct walk *w) {
 
 /* Moves the walk's time on to NS. A damaged file may step back. */
 static void advance(struct walk *w, uint64_t ns) {
-    w->early = ns < w->filter->spec.since_ns;
     w->now_ns = ns > w->now_ns ? ns : w->now_ns;
+    if (w->early && w->now_ns >= w->filter->spec.since_ns)
+        begin_span(w);
 }
 
 /* Opens the calls that the present thread begins with. */
@@ -334,7 +386,6 @@ bool walk_step(struct walk *w) {
 
 uint64_t walk_now_ns(const struct walk *w) { return w->now_ns; }
 uint64_t walk_paused_ns(const struct walk *w) { return w->paused_ns; }
-bool walk_is_early(const struct walk *w) { return w->early; }
 
 void walk_free(struct walk *w) {
     if (!w)

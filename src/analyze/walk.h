@@ -41,7 +41,7 @@ struct walk_call {
     uint64_t paused_ns;
     enum call_end how;
     bool inferred; /* it counts as unwound, but may have left by an exit that is not patched */
-    bool brief;    /* below the threshold, or over before the span: hide it and its callees */
+    bool brief;    /* below the threshold: hide it and its callees */
 };
 
 struct walk_pause { /* a thread stood still because of the recorder */
@@ -51,7 +51,8 @@ struct walk_pause { /* a thread stood still because of the recorder */
     bool in_call; /* in a blocking system call: it is part of durations */
 };
 
-/* Each member may be NULL. Each opened call is closed, at the latest at the end of the group. */
+/* Each member may be NULL. Calls that are open when the shown span begins are opened then, in the
+ * order of their starts. Each opened call is closed, at the latest at the end of the group. */
 struct visitor {
     void *ctx;
     uint32_t (*open)(void *ctx, const struct walk_call *call);
@@ -71,8 +72,6 @@ bool walk_step(struct walk *w);
 uint64_t walk_now_ns(const struct walk *w);
 /* Pauses so far, of all threads of the group. */
 uint64_t walk_paused_ns(const struct walk *w);
-/* True if that is before the shown span: open calls may still turn out brief. */
-bool walk_is_early(const struct walk *w);
 void walk_free(struct walk *w);
 
 /* True if one of the group's threads is shown. Only calls that began in shown threads are. */

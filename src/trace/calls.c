@@ -409,6 +409,15 @@ void calls_finish_thread(struct calls *c, uint64_t ticks, bool thread_ended) {
         close_all(c, c->stacks.native, ticks, thread_ended ? CALL_THREAD_ENDED : CALL_OPEN);
 }
 
+void calls_each_open(struct calls *c, calls_visit *visit) {
+    for (uint32_t i = 0; i < c->stacks.count; i++) {
+        struct stack *stack = &c->stacks.at[i];
+        for (uint32_t k = 0; k < stack->count; k++)
+            visit(c->ctx, &stack->frames[k], caller_of(c, stack, k),
+                  stack->paused - stack->frames[k].paused);
+    }
+}
+
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended) {
     for (uint32_t i = 0; i < c->stacks.count; i++)
         close_all(c, i, ticks, thread_ended ? CALL_THREAD_ENDED : CALL_OPEN);

@@ -108,5 +108,8 @@ void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *fr
 void calls_finish_thread(struct calls *c, uint64_t ticks, bool thread_ended);
 /* Closes all open calls (how = CALL_OPEN, or CALL_THREAD_ENDED if the threads have ended). */
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended);
+/* Calls VISIT for each open call, in no order. PAUSED: ticks of pauses during the call so far. */
+typedef void calls_visit(void *ctx, struct call *call, struct call *parent, uint64_t paused);
+void calls_each_open(struct calls *c, calls_visit *visit);
 uint64_t calls_strays(const struct calls *c);
 void calls_free(struct calls *c);
