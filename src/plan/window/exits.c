@@ -80,6 +80,8 @@ static bool direct_leaves(struct exits *e, const struct transfer *t) {
     if (g->plt)
         return true;
     bool same = group_of(e->groups, index) == group_of(e->groups, t->func);
+    if (func_is_start(g, t->to) && func_is_outermost(g))
+        return false;
     if (!func_is_start(g, t->to))
         return !same && !g->range && at_entry;
     e->by_func[index].loop_head |= same || !at_entry;

@@ -45,6 +45,8 @@ static bool are_one(const struct groups *g, const struct transfer *t, uint32_t t
     const struct func *there = &code->funcs[to];
     const bool cold = d->by_func[to].cold, at_entry = transfer_at_entry(d, t);
     const bool start = func_is_start(there, t->to) && there->entry_depth;
+    if (func_is_start(there, t->to) && func_is_outermost(there))
+        return true;
     const bool tail_call = start && at_entry && !cold;
     /* Call-frame information lacks the epilogue of a tail call to a real function. */
     const bool called = code->by_func[to].called || code->by_func[to].body_called;
@@ -52,6 +54,29 @@ static bool are_one(const struct groups *g, const struct transfer *t, uint32_t t
     const bool known = (code->funcs[t->func].range && there->range) || d->by_func[t->func].cold ||
                        cold || depths_agree(d, t);
     return !tail_call && !inexact && (start || known);
+}
+
+/* Unites functions with the nameless ranges within the sizes of their symbols. */
+static void join_by_size(struct groups *g) {
+    const struct module *m = g->code->module;
+    uint32_t owner = NO_FUNC;
+    vaddr_t end = 0;
+    size_t next = 0;
+    for (uint32_t i = 0; i < g->code->func_count; i++) {
+        const struct func *f = &g->code->funcs[i];
+        if (f->range && !f->name && f->start < end)
+            groups_unite(g, owner, i);
+        if (!f->name)
+            continue;
+        owner = i;
+        end = 0;
+        for (; next < m->symbol_count && m->symbols[next].addr <= f->start; next++) {
+            const struct symbol *s = &m->symbols[next];
+            bool here = s->type == SYMBOL_FUNCTION && s->addr == f->start;
+            if (here && s->addr + s->size > end)
+                end = s->addr + s->size;
+        }
+    }
 }
 
 /* Unites ranges that jump into each other, except by tail calls. */
@@ -175,6 +200,7 @@ struct groups groups_find(const struct depths *depths) {
         ret.by_func[i].root = i;
         ret.by_func[i].falls = depths->by_func[i].falls;
     }
+    join_by_size(&ret);
     join(&ret);
     tables_decode(&ret, &switch_words);
     mark_called(&ret, &switch_words);
