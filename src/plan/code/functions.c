@@ -331,17 +331,20 @@ static vaddr_t next_start(const struct finder *find) {
     return find->start < s->starts.count ? s->starts.at[find->start].addr : UINT64_MAX;
 }
 
-/* Names functions by their symbols. A cold part's name is used only if there is no other. */
+/* Names functions by their symbols. A cold part's name is used only if there is no other. Clang's
+ * symbols for parts have no type. */
 static void name_all(struct functions *functions) {
     const struct module *m = functions->texts->module;
     for (size_t i = 0; i < m->symbol_count; i++) {
         const struct symbol *s = &m->symbols[i];
         uint32_t index = func_at(functions, s->addr);
-        if (!is_function(s) || index == NO_FUNC)
+        struct func *f = index == NO_FUNC ? NULL : &functions->at[index];
+        if (!f || f->start != s->addr)
             continue;
-        struct func *f = &functions->at[index];
-        if (f->start != s->addr)
+        if (!is_function(s)) {
+            f->cold |= !f->name && s->type == SYMBOL_NOTYPE && role_is_part(s->name);
             continue;
+        }
         bool cold = role_is_part(s->name);
         if (!f->name || (f->cold && !cold)) {
             f->name = s->name;

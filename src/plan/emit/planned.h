@@ -49,6 +49,7 @@ struct function_exit {
     uint8_t event, tier, refused; /* enum event_kind, enum tier, enum refusal */
     bool loops;
     bool trap;     /* it has no tier, but a trap is possible */
+    bool open;     /* no exit, but an end of known code: see struct open_end */
     bool inferred; /* it has no tier, but its function's entry is patched */
 };
 

@@ -56,36 +56,15 @@ static bool are_one(const struct groups *g, const struct transfer *t, uint32_t t
     return !tail_call && !inexact && (start || known);
 }
 
-/* Unites functions with the nameless ranges within the sizes of their symbols. */
-static void join_by_size(struct groups *g) {
-    const struct module *m = g->code->module;
-    uint32_t owner = NO_FUNC;
-    vaddr_t end = 0;
-    size_t next = 0;
-    for (uint32_t i = 0; i < g->code->func_count; i++) {
-        const struct func *f = &g->code->funcs[i];
-        if (f->range && !f->name && f->start < end)
-            groups_unite(g, owner, i);
-        if (!f->name)
-            continue;
-        owner = i;
-        end = 0;
-        for (; next < m->symbol_count && m->symbols[next].addr <= f->start; next++) {
-            const struct symbol *s = &m->symbols[next];
-            bool here = s->type == SYMBOL_FUNCTION && s->addr == f->start;
-            if (here && s->addr + s->size > end)
-                end = s->addr + s->size;
-        }
-    }
-}
-
 /* Unites ranges that jump into each other, except by tail calls. */
 static void join(struct groups *g) {
     for (size_t i = 0; i < g->code->transfers.count; i++) {
         const struct transfer *t = &g->code->transfers.at[i];
         uint32_t to = other_function(g, t);
-        if (to != NO_FUNC && are_one(g, t, to))
-            groups_unite(g, t->func, to);
+        if (to == NO_FUNC || !are_one(g, t, to))
+            continue;
+        groups_unite(g, t->func, to);
+        g->by_func[to].inside |= func_is_outermost(&g->code->funcs[to]);
     }
     for (size_t i = 0; i < g->depths->inner_calls.count; i++) {
         const struct inner_call *w = &g->depths->inner_calls.at[i];
@@ -181,7 +160,7 @@ static void find_entries(struct groups *g) {
     }
     for (uint32_t i = 0; i < code->func_count; i++) {
         struct func_group *f = &g->by_func[i];
-        bool part = !f->called && (has_entry[group_of(g, i)] || f->in_table);
+        bool part = !f->called && (has_entry[group_of(g, i)] || f->inside);
         f->entry = outside[i] && !code->funcs[i].plt && !part;
         code_note(code, g->targets, code->funcs[i].start);
     }
@@ -200,9 +179,10 @@ struct groups groups_find(const struct depths *depths) {
         ret.by_func[i].root = i;
         ret.by_func[i].falls = depths->by_func[i].falls;
     }
-    join_by_size(&ret);
+    parts_join(&ret);
     join(&ret);
     tables_decode(&ret, &switch_words);
+    parts_join_named(&ret);
     mark_called(&ret, &switch_words);
     join_neighbours(&ret);
     mark_tail_called(&ret);
