@@ -108,6 +108,20 @@ static void print_hint(const struct totals *t, unsigned width) {
     explain_wrapped(text, 2, width);
 }
 
+/* Says that a function, shown or not, keeps all programs with this file from being traced. */
+static void print_lane_write(const struct subject *s, unsigned width) {
+    vaddr_t addr = plan_lane_write(s->plan);
+    if (!addr)
+        return;
+    uint32_t function = plan_function_at(s->plan, addr);
+    AUTO_FREE char *name = function == UINT32_MAX ? mem_printf("code") : subject_name(s, function);
+    AUTO_FREE char *text = mem_printf("%s writes the gs base at %jx, which spoor needs for itself: "
+                                      "no program that loads this file can be traced.",
+                                      name, addr);
+    printf("\n  ");
+    explain_wrapped(text, 2, width);
+}
+
 void explain_totals(const struct subject *s, const struct term *term) {
     struct totals t = {0};
     AUTO_FREE bool *shown = mem_alloc(plan_function_count(s->plan) + 1);
@@ -130,4 +144,5 @@ void explain_totals(const struct subject *s, const struct term *term) {
     print_tiers(&t);
     print_refusals(&t, term->width);
     print_hint(&t, term->width);
+    print_lane_write(s, term->width);
 }

@@ -12,6 +12,7 @@ struct run {
     struct cursor in;
     const struct cfa_factors *factors;
     struct cfa rule;
+    bool outermost;
     vaddr_t pc, end;
     size_t depth;
     struct cfa states[STATES_MAX];
@@ -19,7 +20,7 @@ struct run {
     cfa_rows *rows;
 };
 
-static const struct cfa unknown = {CFA_EXPRESSION, 0};
+static const struct cfa unknown = {.reg = CFA_EXPRESSION};
 
 /* Adds a row for the current rule from FROM on, unless the last row is equal. */
 static void add_row(struct run *run, vaddr_t from) {
@@ -132,8 +133,11 @@ static void step_over(struct run *run, uint8_t opcode) {
     case DW_CFA_GNU_window_save: /* AArch64: DW_CFA_AARCH64_negate_ra_state */
     case 0x2c:                   /* DW_CFA_AARCH64_negate_ra_state_with_pc */
         return;
-    case DW_CFA_restore_extended:
     case DW_CFA_undefined:
+        if (cursor_uleb(in) == run->factors->return_column && run->rows->count == run->first_row)
+            run->outermost = true;
+        return;
+    case DW_CFA_restore_extended:
     case DW_CFA_same_value:
     case DW_CFA_GNU_args_size:
         cursor_uleb(in);
@@ -192,6 +196,7 @@ struct cfa cfa_run(const struct cfa_program *program, vaddr_t start, vaddr_t end
     run.in = program->code;
     run.factors = &program->factors;
     run.rule = program->initial;
+    run.outermost = program->initial.outermost;
     run.pc = start;
     run.end = end;
     run.depth = 0;
@@ -204,5 +209,6 @@ struct cfa cfa_run(const struct cfa_program *program, vaddr_t start, vaddr_t end
         run.rule = unknown;
     if (inside)
         add_row(&run, run.pc);
+    run.rule.outermost = run.outermost;
     return run.rule;
 }

@@ -8,12 +8,14 @@
 struct cfa {
     int32_t reg; /* CFA_EXPRESSION if the CFA is not reg + offset */
     int32_t offset;
+    bool outermost; /* the return address is undefined from the start on */
 };
 
 struct cfa_factors {
     uint64_t code;
     int64_t data;
-    uint8_t encoding; /* of DW_CFA_set_loc's operand */
+    uint64_t return_column; /* the register with the return address */
+    uint8_t encoding;       /* of DW_CFA_set_loc's operand */
 };
 
 typedef ARRAY(struct cfa_row) cfa_rows;

@@ -123,10 +123,7 @@ static bool read_cie_body(const struct reader *reader, struct cursor *in, struct
     }
     cie->factors.code = cursor_uleb(in);
     cie->factors.data = cursor_sleb(in);
-    if (version == 1)
-        cursor_u8(in); /* return address column */
-    else
-        cursor_uleb(in);
+    cie->factors.return_column = version == 1 ? cursor_u8(in) : cursor_uleb(in);
     if (augmentation[0] == 'z') {
         cie->has_augmentation_data = true;
         uint64_t size = cursor_uleb(in);
@@ -153,7 +150,7 @@ static struct cie read_cie(const struct reader *reader, uint64_t offset) {
         !read_cie_body(reader, &record.body, &cie))
         return cie;
     cfa_rows rows = {0};
-    struct cfa_program program = {record.body, cie.factors, {CFA_EXPRESSION, 0}};
+    struct cfa_program program = {record.body, cie.factors, {.reg = CFA_EXPRESSION}};
     cie.initial = cfa_run(&program, 0, 1, &rows);
     ARRAY_FREE(&rows);
     cie.valid = true;
@@ -239,10 +236,14 @@ static void write_ranges(struct module *module, const struct reader *reader, siz
         const struct cie *cie = &reader->cies.at[fde->cie];
         size_t first = rows.count;
         struct cfa_program program = {fde->code, cie->factors, cie->initial};
-        cfa_run(&program, fde->start, fde->end, &rows);
-        module->ranges[i] = (struct unwind_range){fde->start,      fde->end,
-                                                  (uint32_t)first, (uint32_t)(rows.count - first),
-                                                  fde->lsda,       cie->signal_frame};
+        struct cfa last = cfa_run(&program, fde->start, fde->end, &rows);
+        module->ranges[i] = (struct unwind_range){.start = fde->start,
+                                                  .end = fde->end,
+                                                  .first_row = (uint32_t)first,
+                                                  .row_count = (uint32_t)(rows.count - first),
+                                                  .lsda = fde->lsda,
+                                                  .signal_frame = cie->signal_frame,
+                                                  .outermost = last.outermost};
         module->range_count = i + 1;
     }
     module->rows = rows.at;

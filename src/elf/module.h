@@ -52,6 +52,7 @@ struct unwind_range { /* one FDE */
     uint32_t first_row, row_count; /* into module.rows; the first row's pc is start */
     vaddr_t lsda;                  /* 0: none */
     bool signal_frame;             /* augmentation 'S' */
+    bool outermost; /* its return address is undefined from the start on: nothing called it */
 };
 
 enum code_ref_kind {

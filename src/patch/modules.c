@@ -262,7 +262,7 @@ static void patch_newcomer(struct update *u, struct newcomer *n) {
         if (n->wanted || n->calls || !p->traced_module->plan)
             warn_untraced(u, p->traced_module);
         u->space->writes_lane_register |=
-            p->traced_module->plan && plan_writes_lane_register(p->traced_module->plan);
+            p->traced_module->plan && plan_lane_write(p->traced_module->plan);
         n->attempted =
             p->traced_module->plan && !u->space->writes_lane_register && (wanted || n->hook);
         if (n->attempted)

@@ -58,8 +58,9 @@ bool plan_has_controls(const struct plan *plan);
  * (enum stack_event). False: some are missing or cannot be patched; then none is patched. */
 enum { PLAN_STACK_FUNCTIONS = 3 };
 bool plan_stack_functions(const struct plan *plan, struct span ret[PLAN_STACK_FUNCTIONS]);
-/* True if code of a function writes the register that points to the lane. */
-bool plan_writes_lane_register(const struct plan *plan);
+/* An instruction of a function that writes the register by which stubs find lanes; 0: there is
+ * none. A program that has one cannot be traced. */
+vaddr_t plan_lane_write(const struct plan *plan);
 
 struct arch;
 /* The backend that decodes the code at ADDR; NULL: ADDR holds data. */

@@ -44,6 +44,12 @@ static const struct {
                        "It has no unwind information, and its code does not show how deep the "
                        "stack is at each exit."},
     [REFUSED_TEXT_RELOCATIONS] = {"text-relocations", "Its code is changed while it is loaded."},
+    [REFUSED_UNSEEN] = {"ends-unseen",
+                        "From here, control goes on in code that is not known to be the "
+                        "function's. Calls that end there are ended by later events."},
+    [REFUSED_LANE] = {"writes-gs",
+                      "It writes the gs base, which spoor needs for itself. No program "
+                      "that loads this file can be traced."},
 };
 
 const char *refusal_tag(enum refusal refusal) { return refusals[refusal].tag; }

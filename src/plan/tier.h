@@ -24,6 +24,8 @@ enum refusal {
     REFUSED_NO_ADDRESS,       /* "no-address": at emission: no page can be mapped for its pun */
     REFUSED_MOVABLE, /* "movable-code": no unwind information, and no reference fixes its place */
     REFUSED_DEPTH,   /* "unknown-depth": no unwind information, nor does the code show it */
+    REFUSED_UNSEEN,  /* "ends-unseen": of an exit: control goes on where no code is known */
+    REFUSED_LANE,    /* "writes-gs": it writes the register by which stubs find lanes */
     REFUSED_COUNT
 };
 const char *refusal_tag(enum refusal refusal);

@@ -4,8 +4,9 @@
     gs_base.py SPOOR BY PROGRAM
 
 PROGRAM is programs/own_gs_base.c. BY: "call" if it sets the gs base by a system call ("bare": and has no symbols),
-"code" if it does so by an instruction.
+"code" if it does so by an instruction, "data" if it does not, and only data between its code reads so.
 """
+import json
 import os
 import subprocess
 import sys
@@ -23,7 +24,26 @@ def check_message(text, what):
     check(len(lines) == 1 and lines[0].startswith("spoor: process "), f"{what}: not one message: {text}")
 
 
+def explain(spoor, by, program):
+    """Names the function with the instruction, and the file."""
+    rows = json.loads(run([spoor.path, "explain", "--json", program]).stdout)
+    refused = [row["function"] for row in rows if row["refused"] == "writes-gs"]
+    check(refused == (["take"] if by == "code" else []), f"explain --json: {refused}")
+    text = run([spoor.path, "explain", "-F", "use", program]).stdout.decode()
+    check(("take writes the gs base" in text) == (by == "code"), f"explain: {text}")
+
+
+def record_all(spoor, program):
+    check_runs_right(spoor, [program])
+    check_right(spoor.record(["-M", "*"], [program]), "record -M '*'")
+    calls = {row["function"]: row["calls"] for row in spoor.report()}
+    check(calls.get("take") == 1 and calls.get("use") == 1, f"calls: {calls}")
+
+
 def record(spoor, by, program):
+    if by == "data":
+        record_all(spoor, program)
+        return
     if by != "code":
         check_runs_right(spoor, [program])
         done = run([spoor.path, "record", "-o", "trace", "--", program])
@@ -34,7 +54,7 @@ def record(spoor, by, program):
         calls = {row["function"]: row["calls"] for row in spoor.report()}
         check(calls.get("take") == 1 and "use" not in calls, f"calls before the gs base is set: {calls}")
         return
-    for way in [], ["-M", "*"]:
+    for way in [], ["-M", "*"], ["-F", "use"], ["-N", "take"]:
         done = spoor.record(way, [program])
         check(done.status == 125 and not done.stdout, f"record: {done.status}, {done.stdout}")
         check_message(stderr_of(done), "record")
@@ -95,8 +115,11 @@ def test(spoor, by, program):
     if run([program]).status == SKIP:
         print("this processor, or its kernel, does not let programs write the gs base")
         sys.exit(SKIP)
+    if by != "bare":
+        explain(spoor, by, program)
     record(spoor, by, program)
-    attach(spoor, by, program)
+    if by != "data":
+        attach(spoor, by, program)
 
 
 if __name__ == "__main__":

@@ -171,6 +171,8 @@ static struct dispatch through_register(uint8_t reg, const struct code_bytes *pa
         if (loads && !added && f.sib && f.scale == SCALE_8)
             return (struct dispatch){.kind = DISPATCH_ADDRESSES,
                                      .table = absolute_table(past[i], &f)};
+        if (loads && !added && f.mod != 3 && reg != ANY_REGISTER)
+            return (struct dispatch){.kind = DISPATCH_ANY}; /* earlier values do not matter */
     }
     return computed(reg, past, count);
 }

@@ -29,6 +29,7 @@ struct transfer {
     uint8_t kind;     /* enum insn_kind; a jump to a thunk counts as indirect */
     uint8_t dispatch; /* enum dispatch_kind of indirect jumps */
     bool tails;       /* a conditional exit that is a jump, not a return */
+    bool near;        /* short offsets from a place in its function lead it */
 };
 
 struct return_branch { /* a direct branch to a return; both are in described functions */

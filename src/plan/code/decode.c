@@ -87,7 +87,8 @@ static void note_branch(struct sweep *s, const struct insn *in) {
     bool inside = in->target > f->start && in->target < f->end && in->target != f->body;
     if (!inside)
         ARRAY_PUSH(&c->transfers,
-                   ((struct transfer){in->addr, in->target, s->func, in->kind, 0, false}));
+                   ((struct transfer){
+                       .from = in->addr, .to = in->target, .func = s->func, .kind = in->kind}));
 }
 
 static void note_callee(struct sweep *s, const struct insn *in) {
@@ -217,7 +218,7 @@ static void note_insn(struct sweep *s, const struct insn *in) {
     case INSN_JUMP_INDIRECT:
         if (s->func != NO_FUNC)
             ARRAY_PUSH(&s->code->transfers,
-                       ((struct transfer){in->addr, 0, s->func, in->kind, 0, false}));
+                       ((struct transfer){.from = in->addr, .func = s->func, .kind = in->kind}));
         break;
     case INSN_FIXED:
         if (in->operand == OPERAND_PLAIN && in->target)

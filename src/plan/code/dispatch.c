@@ -95,6 +95,8 @@ void transfers_resolve(struct code *c) {
         struct dispatch d = dispatch_of(c->states, arch, &in, &line);
         t->dispatch = d.kind;
         t->to = d.table;
+        t->near = d.kind == DISPATCH_OFFSETS && d.entry_bytes && d.entry_bytes < sizeof(int32_t) &&
+                  d.base >= f->start && d.base < f->end;
         if (d.kind == DISPATCH_OFFSETS && d.table)
             ARRAY_PUSH(&c->switches, ((struct switch_table){.func = t->func, .how = d}));
         else if (d.kind == DISPATCH_OFFSETS && d.count)

@@ -6,6 +6,7 @@
 #include "plan/code/functions.h"
 
 #include "plan/code/roles.h"
+#include "plan/code/runs_on.h"
 
 uint32_t func_at(const struct functions *functions, vaddr_t addr) {
     const struct text *text = text_at(functions->texts, addr);
@@ -36,6 +37,8 @@ int32_t func_cfi_depth(const struct texts *texts, const struct func *f, vaddr_t 
         return DEPTH_UNKNOWN;
     if (addr < f->range->start) /* in nops before the range (runs_up_to()) */
         addr = f->range->start;
+    if (addr >= f->range->end) /* in code behind it (range_code_end()) */
+        addr = f->range->end - 1;
     const struct cfa_row *row = module_row_at(texts->module, f->range, addr);
     return row && row->reg == texts->arch->sp_register ? row->offset : DEPTH_UNKNOWN;
 }
@@ -125,6 +128,16 @@ static vaddr_t limit_of(const struct finder *find, vaddr_t start) {
 static bool ends_flow(uint8_t kind) {
     return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_JUMP_INDIRECT ||
            kind == INSN_TRAP;
+}
+
+/* Adds the function from START on that the next range describes. */
+static void add_range(struct finder *find, vaddr_t start) {
+    const struct module *m = find->texts->module;
+    const struct unwind_range *r = &m->ranges[find->range++];
+    const struct unwind_range *next = next_unwind(find);
+    bool apart = !next || next->start > r->end;
+    vaddr_t limit = apart ? limit_of(find, r->end - 1) : r->end;
+    add(find, start, range_code_end(find->states, r, limit), r);
 }
 
 /* The end of the flow from START: behind the first jump or return that no branch passes over. */
@@ -283,8 +296,7 @@ static void add_symbols(struct finder *find) {
     const struct unwind_range *next = next_unwind(find);
     if (next && first->addr + size == next->end &&
         runs_up_to(find->states, first->addr, next->start)) {
-        add(find, first->addr, next->end, next);
-        find->range++;
+        add_range(find, first->addr);
         return;
     }
     size_t count = find->functions->count;
@@ -319,17 +331,20 @@ static vaddr_t next_start(const struct finder *find) {
     return find->start < s->starts.count ? s->starts.at[find->start].addr : UINT64_MAX;
 }
 
-/* Names functions by their symbols. A cold part's name is used only if there is no other. */
+/* Names functions by their symbols. A cold part's name is used only if there is no other. Clang's
+ * symbols for parts have no type. */
 static void name_all(struct functions *functions) {
     const struct module *m = functions->texts->module;
     for (size_t i = 0; i < m->symbol_count; i++) {
         const struct symbol *s = &m->symbols[i];
         uint32_t index = func_at(functions, s->addr);
-        if (!is_function(s) || index == NO_FUNC)
+        struct func *f = index == NO_FUNC ? NULL : &functions->at[index];
+        if (!f || f->start != s->addr)
             continue;
-        struct func *f = &functions->at[index];
-        if (f->start != s->addr)
+        if (!is_function(s)) {
+            f->cold |= !f->name && s->type == SYMBOL_NOTYPE && role_is_part(s->name);
             continue;
+        }
         bool cold = role_is_part(s->name);
         if (!f->name || (f->cold && !cold)) {
             f->name = s->name;
@@ -355,8 +370,7 @@ struct functions functions_find(const struct states *states, const struct sleds 
         } else if (symbol < range) {
             add_symbols(&find);
         } else {
-            const struct unwind_range *r = &m->ranges[find.range++];
-            add(&find, r->start, r->end, r);
+            add_range(&find, range);
         }
     }
     index_all(&ret);

@@ -42,6 +42,10 @@ uint32_t func_at(const struct functions *functions, vaddr_t addr);
  * or the CFA is computed from another register. */
 int32_t func_cfi_depth(const struct texts *texts, const struct func *f, vaddr_t addr);
 
+/* True if F is the bottom of a stack: what jumps there is not its caller, but a part of it. */
+static inline bool func_is_outermost(const struct func *f) {
+    return f->range && f->range->outermost;
+}
 static inline bool func_is_start(const struct func *f, vaddr_t addr) {
     return addr == f->start || addr == f->body;
 }

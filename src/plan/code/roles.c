@@ -68,7 +68,14 @@ static bool among(const char *const *patterns, size_t count, const char *name) {
     return false;
 }
 
-bool role_is_part(const char *name) { return strstr(name, ".cold") || strstr(name, ".__part."); }
+static const char *part_suffix(const char *name) {
+    const char *cold = strstr(name, ".cold");
+    return cold ? cold : strstr(name, ".__part.");
+}
+
+bool role_is_part(const char *name) { return part_suffix(name); }
+
+size_t role_whole_length(const char *name) { return (size_t)(part_suffix(name) - name); }
 
 bool role_is_thunk(const char *name) { return name[0] == '_' && AMONG(thunks, name); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "plan/tier.h"
 
@@ -14,3 +15,5 @@ bool role_is_thunk(const char *name);
 bool role_pops_word(const char *name);
 /* The symbol names a part that was split off a function. */
 bool role_is_part(const char *name);
+/* The length of the function's name at the start of NAME, which names a part of it. */
+size_t role_whole_length(const char *name);

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "elf/sort.h"
 #include "plan/code/names.h"
 #include "plan/code/roles.h"
 #include "plan/emit/planned.h"
@@ -117,6 +118,17 @@ static void add_exits(struct plan *plan, const struct windows *ws, const uint32_
         if (e.function != NO_FUNC && e.event != EVENT_CONTROL)
             ARRAY_PUSH(&plan->exits, e);
     }
+    for (size_t i = 0; i < ws->exits->open_ends.count; i++) {
+        const struct open_end *o = &ws->exits->open_ends.at[i];
+        struct function_exit e = {.at = o->addr,
+                                  .function = numbers[o->func],
+                                  .event = EVENT_TAIL,
+                                  .refused = REFUSED_UNSEEN,
+                                  .open = true};
+        if (e.function != NO_FUNC)
+            ARRAY_PUSH(&plan->exits, e);
+    }
+    sort_by_address(plan->exits.at, plan->exits.count, sizeof *plan->exits.at);
 }
 
 void function_list_count_exits(struct plan *plan) {

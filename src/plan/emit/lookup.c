@@ -37,7 +37,7 @@ bool plan_is_before_entry(const struct plan *plan, uint32_t function, vaddr_t ad
 /* An exit without its own window is made by windows on the paths to it, or inferred. */
 bool plan_is_past_exit(const struct plan *plan, vaddr_t addr) {
     size_t n = COUNT_UP_TO(addr, plan->exits, at);
-    if (!n || plan->exits.at[n - 1].at != addr)
+    if (!n || plan->exits.at[n - 1].at != addr || plan->exits.at[n - 1].open)
         return false;
     size_t s = COUNT_UP_TO(addr, plan->sites, start);
     return !s || addr >= plan->sites.at[s - 1].end;

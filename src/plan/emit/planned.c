@@ -18,29 +18,6 @@ static void keep_states(struct plan *plan, const struct states *states) {
     }
 }
 
-/* Does an instruction that begins from AT to END write the register? */
-static bool writes_lane_within(const struct code *code, const struct text *t, vaddr_t at,
-                               vaddr_t end) {
-    for (; at < end; at++)
-        if (insn_begins(code, t, at) &&
-            code_arch(code, t, at)->writes_lane(text_bytes(t, at), insn_size(code, t, at)) &&
-            code_func_at(code, at) != NO_FUNC)
-            return true;
-    return false;
-}
-
-static bool writes_lane_register(const struct code *code, const struct text *t) {
-    enum { BLOCK = 256, INSN_MAX = 16 }; /* few blocks hold such bytes */
-    for (vaddr_t at = t->start, next; at < text_end(t); at = next) {
-        next = text_end(t) - at > BLOCK ? at + BLOCK : text_end(t);
-        vaddr_t end = text_end(t) - next > INSN_MAX ? next + INSN_MAX : text_end(t);
-        if (code->arch->may_write_lane(text_bytes(t, at), end - at) &&
-            writes_lane_within(code, t, at, next))
-            return true;
-    }
-    return false;
-}
-
 struct plan *planned_new(const struct windows *windows) {
     const struct code *code = windows->code;
     struct plan *plan = mem_alloc(sizeof *plan);
@@ -49,8 +26,7 @@ struct plan *planned_new(const struct windows *windows) {
     plan->arena = arena_new();
     AUTO_FREE uint32_t *numbers = function_list_build(plan, windows);
     sites_build(plan, windows, numbers);
-    for (size_t i = 0; code->arch->writes_lane && i < code->texts->count; i++)
-        plan->writes_lane_register |= writes_lane_register(code, &code->texts->at[i]);
+    plan->lane_write = windows->lane_write;
     go_stacks_find(plan);
     keep_states(plan, code->states);
     return plan;
@@ -118,7 +94,7 @@ bool plan_decode(const struct plan *plan, vaddr_t addr, struct trail *trail, str
     return true;
 }
 
-bool plan_writes_lane_register(const struct plan *plan) { return plan->writes_lane_register; }
+vaddr_t plan_lane_write(const struct plan *plan) { return plan->lane_write; }
 
 bool plan_has_controls(const struct plan *plan) {
     for (size_t i = 0; i < plan->sites.count; i++)

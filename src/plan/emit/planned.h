@@ -49,6 +49,7 @@ struct function_exit {
     uint8_t event, tier, refused; /* enum event_kind, enum tier, enum refusal */
     bool loops;
     bool trap;     /* it has no tier, but a trap is possible */
+    bool open;     /* no exit, but an end of known code: see struct open_end */
     bool inferred; /* it has no tier, but its function's entry is patched */
 };
 
@@ -81,9 +82,9 @@ struct plan {
     ARRAY(struct function_exit) exits; /* by address */
     struct go_stacks go;
     size_t area_size;
-    uint32_t hook_room;  /* bytes that a hook adds to its site */
-    uint32_t slice_room; /* bytes that a slice adds to its site */
-    bool writes_lane_register;
+    uint32_t hook_room;        /* bytes that a hook adds to its site */
+    uint32_t slice_room;       /* bytes that a slice adds to its site */
+    vaddr_t lane_write;        /* see plan_lane_write() */
     bool *named, *named_group; /* by function, by group: traps are permitted; NULL: none are */
 };
 

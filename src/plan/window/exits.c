@@ -64,22 +64,37 @@ static uint8_t tail_variant(const struct exits *e, const struct transfer *t) {
     return STUB_SKIP_RED_ZONE | (live ? STUB_SAVE_FLAGS : 0);
 }
 
+static void push_open_end(struct exits *e, uint32_t func, vaddr_t addr) {
+    ARRAY_PUSH(&e->open_ends, ((struct open_end){addr, func}));
+}
+
+/* ADDR is in no function. True if control can go there nevertheless. */
+static bool is_unknown_code(const struct code *code, vaddr_t addr) {
+    const struct section *s = text_section_at(code->texts, addr);
+    return s && !s->plt && insn_at(code, addr);
+}
+
 static bool direct_leaves(struct exits *e, const struct transfer *t) {
     const struct code *code = e->code;
     const bool at_entry = transfer_at_entry(e->depths, t);
     uint32_t index = code_func_at(code, t->to);
     if (transfer_is_idle(e->depths, t))
         return false;
-    if (index == t->func) {
+    if (index == t->func) { /* of a part, its start is a place as any other */
         e->by_func[index].loop_head = true;
+        return at_entry && e->groups->by_func[index].entry;
+    }
+    if (index == NO_FUNC) {
+        if (!at_entry && is_unknown_code(code, t->to))
+            push_open_end(e, t->func, t->from);
         return at_entry;
     }
-    if (index == NO_FUNC)
-        return at_entry;
     const struct func *g = &code->funcs[index];
     if (g->plt)
         return true;
     bool same = group_of(e->groups, index) == group_of(e->groups, t->func);
+    if (func_is_start(g, t->to) && func_is_outermost(g))
+        return false;
     if (!func_is_start(g, t->to))
         return !same && !g->range && at_entry;
     e->by_func[index].loop_head |= same || !at_entry;
@@ -122,17 +137,20 @@ static bool is_switch(const struct exits *e, const struct transfer *t, bool *ret
 
 static void indirect(struct exits *e, const struct transfer *t) {
     struct group_exits *group = &e->by_root[group_of(e->groups, t->func)];
-    bool known;
+    bool known = true, open = false;
     if (t->dispatch == DISPATCH_CALL)
         return;
     if (t->dispatch == DISPATCH_STACK)
         push_exit(e, t, EVENT_CONTROL, STUB_SKIP_RED_ZONE | STUB_SAVE_FLAGS);
     else if (is_switch(e, t, &known))
-        group->open_flow |= !known;
+        open = !known && !t->near && !transfer_is_computed(e->groups, t);
     else if (transfer_at_entry(e->depths, t))
         push_exit(e, t, EVENT_TAIL, STUB_SKIP_RED_ZONE);
     else
-        group->open_flow = true;
+        open = true;
+    group->open_flow |= open || !known;
+    if (open)
+        push_open_end(e, t->func, t->from);
     int32_t depth = func_depth(e->depths, &e->code->funcs[t->func], t->from);
     group->pops |= depth < 0 && depth != DEPTH_UNKNOWN;
 }
@@ -227,6 +245,32 @@ static bool find_fall(struct exits *e, uint32_t i, size_t count) {
     return true;
 }
 
+/* Function I may run on into code that is in no function, or may have parts that are not found. */
+static void find_open_end(struct exits *e, uint32_t i) {
+    const struct code *code = e->code;
+    const struct func *f = &code->funcs[i];
+    const vaddr_t last = code->by_func[i].last;
+    uint8_t kind = last ? insn_kind(code, f->text, last) : INSN_TRAP;
+    bool goes_on = kind == INSN_OTHER || kind == INSN_BRANCH || kind == INSN_LOOP;
+    vaddr_t next = f->end;
+    while (goes_on && text_holds(f->text, next) && code_func_at(code, next) == NO_FUNC &&
+           insn_kind(code, f->text, next) == INSN_NOP)
+        next += insn_size(code, f->text, next);
+    bool unknown = goes_on && code_func_at(code, next) == NO_FUNC && is_unknown_code(code, next);
+    if (unknown || e->groups->by_func[i].strays)
+        push_open_end(e, i, last);
+}
+
+/* Sorts the open ends, and drops repeated ones. */
+static void sort_open_ends(struct exits *e) {
+    size_t kept = 0;
+    sort_by_address(e->open_ends.at, e->open_ends.count, sizeof *e->open_ends.at);
+    for (size_t i = 0; i < e->open_ends.count; i++)
+        if (!kept || e->open_ends.at[kept - 1].addr != e->open_ends.at[i].addr)
+            e->open_ends.at[kept++] = e->open_ends.at[i];
+    e->open_ends.count = kept;
+}
+
 const struct exit_site *exit_at(const struct exits *exits, vaddr_t addr) {
     size_t i = number_at(exits, exits->count, addr);
     return i < exits->count ? &exits->at[i] : NULL;
@@ -248,13 +292,17 @@ struct exits exits_find(const struct groups *groups) {
     for (uint32_t i = 0; i < code->func_count; i++) {
         if (groups->by_func[i].falls)
             ret.by_func[i].falls_unseen = !find_fall(&ret, i, count);
+        if (code->funcs[i].range && !code->funcs[i].plt)
+            find_open_end(&ret, i);
     }
     sort_by_address(ret.at, ret.count, sizeof *ret.at);
+    sort_open_ends(&ret);
     return ret;
 }
 
 void exits_done(struct exits *exits) {
     free(exits->at);
+    ARRAY_FREE(&exits->open_ends);
     place_bits_free(exits->code->texts, exits->places);
     free(exits->by_func);
     free(exits->by_root);

@@ -18,6 +18,13 @@ struct exit_site {
     bool falls; /* last instruction of a function that runs into the next: always leaves */
 };
 
+/* Control leaves the code that is known to be the function's, and is not known to leave the
+ * function. Calls may end behind it, without an event. */
+struct open_end {
+    vaddr_t addr; /* of the instruction */
+    uint32_t func;
+};
+
 struct func_exits {
     bool loop_head;    /* a branch of its own group leads to its entry */
     bool falls_unseen; /* runs into the next range by an instruction that is no exit */
@@ -34,7 +41,8 @@ struct exits {
     const struct groups *groups;
     struct exit_site *at; /* by address */
     size_t count, room;
-    uint8_t *places; /* bitmap by place: first bytes of exits */
+    ARRAY(struct open_end) open_ends; /* by address */
+    uint8_t *places;                  /* bitmap by place: first bytes of exits */
     struct func_exits *by_func;
     struct group_exits *by_root;
 };

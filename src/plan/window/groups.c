@@ -45,6 +45,8 @@ static bool are_one(const struct groups *g, const struct transfer *t, uint32_t t
     const struct func *there = &code->funcs[to];
     const bool cold = d->by_func[to].cold, at_entry = transfer_at_entry(d, t);
     const bool start = func_is_start(there, t->to) && there->entry_depth;
+    if (func_is_start(there, t->to) && func_is_outermost(there))
+        return true;
     const bool tail_call = start && at_entry && !cold;
     /* Call-frame information lacks the epilogue of a tail call to a real function. */
     const bool called = code->by_func[to].called || code->by_func[to].body_called;
@@ -59,8 +61,10 @@ static void join(struct groups *g) {
     for (size_t i = 0; i < g->code->transfers.count; i++) {
         const struct transfer *t = &g->code->transfers.at[i];
         uint32_t to = other_function(g, t);
-        if (to != NO_FUNC && are_one(g, t, to))
-            groups_unite(g, t->func, to);
+        if (to == NO_FUNC || !are_one(g, t, to))
+            continue;
+        groups_unite(g, t->func, to);
+        g->by_func[to].inside |= func_is_outermost(&g->code->funcs[to]);
     }
     for (size_t i = 0; i < g->depths->inner_calls.count; i++) {
         const struct inner_call *w = &g->depths->inner_calls.at[i];
@@ -156,7 +160,7 @@ static void find_entries(struct groups *g) {
     }
     for (uint32_t i = 0; i < code->func_count; i++) {
         struct func_group *f = &g->by_func[i];
-        bool part = !f->called && (has_entry[group_of(g, i)] || f->in_table);
+        bool part = !f->called && (has_entry[group_of(g, i)] || f->inside);
         f->entry = outside[i] && !code->funcs[i].plt && !part;
         code_note(code, g->targets, code->funcs[i].start);
     }
@@ -175,8 +179,10 @@ struct groups groups_find(const struct depths *depths) {
         ret.by_func[i].root = i;
         ret.by_func[i].falls = depths->by_func[i].falls;
     }
+    parts_join(&ret);
     join(&ret);
     tables_decode(&ret, &switch_words);
+    parts_join_named(&ret);
     mark_called(&ret, &switch_words);
     join_neighbours(&ret);
     mark_tail_called(&ret);

@@ -14,7 +14,8 @@ struct func_group {
     bool called;     /* entered from outside of its group */
     bool entry;      /* users see it as a function */
     bool falls;      /* its end runs into the next range */
-    bool in_table;   /* its start is an entry of another range's jump table */
+    bool strays;     /* perhaps, some of its code is not known to belong to its group */
+    bool inside;     /* another range jumps to it by a table, or to a bottom of a stack */
 };
 
 struct group { /* sums over its ranges; as in func_code, func_depth, func_group */

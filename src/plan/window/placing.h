@@ -43,6 +43,10 @@ enum refusal window_blocker(const struct placing *p, const struct func *f, vaddr
 /* Sets func_window.refused of functions that cannot be traced whatever their windows are. */
 void refusals_find(struct placing *p);
 
+/* ---- lane_writes.c ---- */
+/* Refuses functions that write the register by which stubs find lanes. Fills windows.lane_write. */
+void lane_writes_find(struct placing *p);
+
 /* ---- pads.c ---- */
 /* Makes W, by its func, the window of nops at the entry, with a hole if needed. False: none. */
 bool pad_window(const struct placing *p, struct window *w);

@@ -507,6 +507,7 @@ static bool is_large(const struct code *code) {
 static void choose(struct placing *p) {
     const size_t count = p->code->func_count;
     refusals_find(p);
+    lane_writes_find(p);
     for (uint32_t i = 0; i < count; i++) {
         p->wanted[i] = p->groups->by_func[i].entry && !p->ws->by_func[i].refused;
         p->wanted_group[group_of(p->groups, i)] |= p->wanted[i];

@@ -39,7 +39,8 @@ struct windows {
     size_t count, room;
     struct func_window *by_func;
     struct exit_window *by_exit;
-    bool large; /* the module is so large that ordinary jumps may not reach trampolines */
+    vaddr_t lane_write; /* an instruction that writes the lanes' register; 0: none */
+    bool large;         /* the module is so large that ordinary jumps may not reach trampolines */
 };
 
 /* ONLY: the one tier to use (for tests); TIER_NONE: any. */

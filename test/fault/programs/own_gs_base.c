@@ -6,6 +6,8 @@
  *   3  an instruction of its own that makes the system call
  *   4  the instruction that writes the base
  *   5  the instruction that writes the segment register, which clears the base
+ *   6  the same, behind data that hides where it begins
+ *   7  nothing: only data between its code reads as that instruction
  *
  * The base must keep this value, and memory read through it must be the program's. With the
  * argument "before" or "behind" it prints that word at this point and waits until its input ends.
@@ -38,8 +40,15 @@ static __attribute__((noinline)) void take(void) {
     if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE))
         exit(77);
     __asm__ volatile("wrgsbase %0" : : "r"(own) : "memory");
-#else
+#elif HOW == 5
     __asm__ volatile("mov %0,%%gs" : : "r"(0) : "memory");
+#elif HOW == 6
+    __asm__ volatile("jmp 1f\n .byte 0x48, 0xb8\n 1: mov %0,%%gs\n .skip 9, 0x90"
+                     :
+                     : "r"(0)
+                     : "memory");
+#else
+    __asm__ volatile("jmp 1f\n .byte 0x8e, 0xe8, 0, 0\n 1: nop" : : : "memory");
 #endif
 }
 
@@ -53,7 +62,7 @@ static __attribute__((noinline)) void use(void) {
     for (unsigned i = 0; i < WORDS; i++)
         own[i] = i;
     check_work();
-    for (unsigned i = 0; i < WORDS && HOW != 5; i++)
+    for (unsigned i = 0; i < WORDS && HOW < 5; i++)
         check(word(i) == i && own[i] == i, "what is kept there");
 }
 

@@ -11,6 +11,7 @@
     TEST(rows_from_instructions)                                                                   \
     TEST(unknown_cfi_instructions_make_rows_unknown)                                               \
     TEST(signal_frames)                                                                            \
+    TEST(outermost_frames)                                                                         \
     TEST(lsda_of_a_range)                                                                          \
     TEST(lookups_at_the_ends)                                                                      \
     TEST(repeated_ranges)                                                                          \
@@ -88,6 +89,15 @@ static void signal_frames(void **state) {
     struct module *module = fixture_load("rows", 0);
     assert_true(module_range_at(module, symbol(module, "rows_signal")->addr)->signal_frame);
     assert_false(module_range_at(module, symbol(module, "rows_push")->addr)->signal_frame);
+    module_free(module);
+}
+
+static void outermost_frames(void **state) {
+    (void)state;
+    struct module *module = fixture_load("rows", 0);
+    assert_true(module_range_at(module, symbol(module, "rows_outermost")->addr)->outermost);
+    assert_false(module_range_at(module, symbol(module, "rows_ends")->addr)->outermost);
+    assert_false(module_range_at(module, symbol(module, "rows_push")->addr)->outermost);
     module_free(module);
 }
 

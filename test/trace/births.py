@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""births.py SPOOR PROGRAM: traced with the C library, the calls that make threads and processes return, and the first
+call of each new one is no call of theirs (programs/births.c)."""
+import os
+import sys
+
+from harness import Spoor, check, check_lossless, check_same_outcome, main, run
+
+THREADS, CLONES = 3, 3
+# {function: calls}; clone3 has a name only where the C library's debug symbols are installed.
+CALLS = {"clone": CLONES, "clone3": THREADS + 1}
+# {first function of the program in a new thread or process: its depth there}. One function of the C library calls body.
+DEPTHS = {"body": 1, "child": 0}
+
+
+def check_calls(spoor):
+    rows = {row["function"]: row for row in spoor.report() if row["module"].startswith("libc.so")}
+    check("clone" in rows, f"report: no clone: {sorted(rows)}")
+    for name, calls in CALLS.items():
+        row = rows.get(name, {"calls": calls, "unwound": 0, "inferred": 0})
+        check((row["calls"], row["unwound"], row["inferred"]) == (calls, 0, 0), f"report: {row}")
+
+
+def check_children(spoor):
+    seen = {name: [] for name in DEPTHS}
+    for item in spoor.replay():
+        if item["kind"] == "entry" and item["function"] in DEPTHS:
+            seen[item["function"]].append(item["depth"])
+    expected = {"body": [DEPTHS["body"]] * THREADS, "child": [DEPTHS["child"]] * (CLONES - 1)}
+    check(seen == expected, f"replay: depths of the first calls: {seen}")
+
+
+def test(path, program):
+    spoor = Spoor(path)
+    check_same_outcome(run([program]), spoor.record(["-M", "*"], [program]), program)
+    check_lossless(spoor.info())
+    if spoor.is_whole():
+        check_calls(spoor)
+        check_children(spoor)
+
+
+if __name__ == "__main__":
+    arguments = [os.path.realpath(argument) for argument in sys.argv[1:]]
+    main(lambda: test(*arguments))
