@@ -7,6 +7,7 @@
 
 #include "patch/annex.h"
 #include "patch/breakpoints.h"
+#include "patch/held.h"
 #include "patch/install.h"
 #include "patch/patcher.h"
 #include "patch/program.h"
@@ -88,7 +89,8 @@ static void warn_about(const struct update *u, const struct err *err) {
 static void write_module(const struct space_context *ctx, const struct space *s,
                          struct patched *p) {
     breakpoints_warn(ctx->options, p);
-    module_table_write(ctx->module_table, p->traced_module, &p->code->emitted);
+    held_warn(&ctx->options->report, p);
+    module_table_write(ctx->module_table, p->traced_module, &p->code->emitted, p->untraced);
     trace_writer_map(ctx->writer, &(struct trace_map){.pid = (uint32_t)s->pid,
                                                       .first_id = p->traced_module->first_id,
                                                       .bias = p->bias,
@@ -152,7 +154,7 @@ static void prepare_patches(struct update *u, struct patched *p,
     }
     p->traced = request->selected;
     if (!u->anew) /* else the text holds spoor's patches */
-        patcher_check_early(p, u->space->remote.memory_fd);
+        patcher_check_early(p, u->space);
     ARRAY_PUSH(&u->space->prepared, *p);
 }
 
@@ -299,7 +301,7 @@ static bool make_annex(struct update *u, struct patched *p, struct patched *ret)
         return false;
     annex_join(p, ret);
     if (!u->anew)
-        patcher_check_early(ret, u->space->remote.memory_fd);
+        patcher_check_early(ret, u->space);
     return true;
 }
 
@@ -382,6 +384,7 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
         rc = modules_read_maps(caller, &maps, err);
     if (rc < 0)
         return rc;
+    writable_text_set(&s->writable, &maps);
     modules_drop_gone(s, caller, &maps);
     modules_follow(ctx, s, caller, &maps);
     maps_done(&maps);
@@ -401,6 +404,7 @@ int space_prepare(const struct space_context *ctx, struct space *s, pid_t caller
     int rc = modules_read_maps(caller, &maps, err);
     if (rc < 0)
         return rc;
+    writable_text_set(&s->writable, &maps);
     struct update u = {.ahead = true, .ctx = ctx, .space = s, .caller = caller, .maps = &maps};
     patch_new_modules(&u);
     s->room = room_far_away(&u);

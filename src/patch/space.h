@@ -51,6 +51,10 @@ struct inherited {
     ARRAY(int) files; /* the target's open descriptors of slabs */
 };
 
+struct writable_text { /* run-time addresses that the program may write, ascending, disjoint */
+    ARRAY(struct span) list;
+};
+
 struct space {
     unsigned refs;
     enum space_state state; /* space_set_state() */
@@ -79,6 +83,7 @@ struct space {
     struct lane_lookup lookup;
     ARRAY(struct slab *) slabs;
     ARRAY(struct patched) modules;
+    struct writable_text writable;  /* when text was last written (held.h) */
     ARRAY(struct patched) prepared; /* installed when all threads are stopped */
     const struct thread_positions
         *positions;                  /* while patches are written; NULL: new modules only */

@@ -2,6 +2,7 @@
 #include "patch/unpatch.h"
 
 #include "patch/breakpoints.h"
+#include "patch/held.h"
 #include "patch/install.h"
 #include "patch/modules.h"
 #include "patch/pages.h"
@@ -52,6 +53,7 @@ int space_repatch(const struct space_context *ctx, struct space *s, pid_t caller
     int rc = modules_read_maps(caller, &maps, err);
     if (rc < 0)
         return rc;
+    writable_text_set(&s->writable, &maps);
     modules_drop_gone(s, caller, &maps);
     for (size_t i = 0; i < s->modules.count; i++)
         repatch_module(ctx, s, caller, &s->modules.at[i]);

@@ -68,6 +68,10 @@ const struct arch *plan_arch_at(const struct plan *plan, vaddr_t addr);
 /* The number of the function that holds ADDR in its code or in a part of it elsewhere (.cold).
  * UINT32_MAX: no function does. */
 uint32_t plan_function_at(const struct plan *plan, vaddr_t addr);
+/* A number that the functions that share code with FUNCTION have in common. */
+uint32_t plan_group(const struct plan *plan, uint32_t function);
+/* Whether the program's own runtime writes at ADDR (XRay's sleds). */
+bool plan_is_in_sled(const struct plan *plan, vaddr_t addr);
 /* Part NUMBER, by address, of those outside their functions. False: there is no such part. */
 bool plan_part(const struct plan *plan, size_t number, struct span *ret);
 /* A thread is about to run the instruction at ADDR, in FUNCTION, while patches are written. The

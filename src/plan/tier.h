@@ -24,6 +24,7 @@ enum refusal {
     REFUSED_NO_ADDRESS,       /* "no-address": at emission: no page can be mapped for its pun */
     REFUSED_MOVABLE, /* "movable-code": no unwind information, and no reference fixes its place */
     REFUSED_DEPTH,   /* "unknown-depth": no unwind information, nor does the code show it */
+    REFUSED_CHANGED, /* "text-changed": at run time: its code in memory is not its file's */
     REFUSED_COUNT
 };
 const char *refusal_tag(enum refusal refusal);

@@ -69,7 +69,8 @@ static bool add_bits(uint8_t *to, uint8_t bits) {
 
 /* A function counts as patched if it had a patch at any place at any time. Missed exits are
  * compared only between places with the same selection. */
-bool outcome_add_load(struct traced_module *m, const struct plan_code *code) {
+bool outcome_add_load(struct traced_module *m, const struct plan_code *code,
+                      const uint8_t *untraced) {
     size_t bytes = plan_function_count(m->plan) / 8 + 1;
     struct load_outcome *o = &m->outcome;
     bool first = !o->ever_selected, again = o->loaded;
@@ -78,12 +79,15 @@ bool outcome_add_load(struct traced_module *m, const struct plan_code *code) {
         o->ever_patched = mem_alloc(bytes);
         o->ever_inexact = mem_alloc(bytes);
         o->ever_trapped = mem_alloc(bytes);
+        o->ever_changed = mem_alloc(bytes);
     }
     struct load_outcome before = *o;
     bool changed = first;
     for (size_t i = 0; i < bytes; i++) {
-        changed |= add_bits(&o->ever_selected[i], m->choice.selected[i]);
-        changed |= add_bits(&o->ever_patched[i], m->choice.selected[i] & ~code->missed[i]);
+        uint8_t selected = m->choice.selected[i], out = untraced ? selected & untraced[i] : 0;
+        changed |= add_bits(&o->ever_selected[i], selected);
+        changed |= add_bits(&o->ever_changed[i], out & ~code->missed[i]);
+        changed |= add_bits(&o->ever_patched[i], selected & ~code->missed[i] & ~out);
         changed |= add_bits(&o->ever_inexact[i], code->inexact[i]);
         changed |= add_bits(&o->ever_trapped[i], code->trapped[i]);
     }
@@ -156,8 +160,10 @@ void outcome_write(struct trace_writer *writer, struct traced_module *m) {
                                     .exact = exact};
         ARRAY_FREE(&names);
         count(&described, refused, f, &functions[i]);
-        refused[REFUSED_NO_ADDRESS] +=
-            f->entry != TIER_NONE && bitmap_test(code->ever_selected, i) && !placed;
+        refused[REFUSED_NO_ADDRESS] += f->entry != TIER_NONE &&
+                                       bitmap_test(code->ever_selected, i) && !placed &&
+                                       !bitmap_test(code->ever_changed, i);
+        refused[REFUSED_CHANGED] += f->entry != TIER_NONE && bitmap_test(code->ever_changed, i);
     }
     move_exits(&described, code);
     struct trace_refused list[REFUSED_COUNT];

@@ -18,6 +18,11 @@ static void keep_states(struct plan *plan, const struct states *states) {
     }
 }
 
+static void keep_sleds(struct plan *plan, const struct sleds *sleds) {
+    for (size_t i = 0; i < sleds->count; i++)
+        ARRAY_PUSH(&plan->sleds, ((struct span){sleds->at[i].start, sleds->at[i].end}));
+}
+
 /* Does an instruction that begins from AT to END write the register? */
 static bool writes_lane_within(const struct code *code, const struct text *t, vaddr_t at,
                                vaddr_t end) {
@@ -53,6 +58,7 @@ struct plan *planned_new(const struct windows *windows) {
         plan->writes_lane_register |= writes_lane_register(code, &code->texts->at[i]);
     go_stacks_find(plan);
     keep_states(plan, code->states);
+    keep_sleds(plan, code->sleds);
     return plan;
 }
 
@@ -64,6 +70,7 @@ void plan_free(struct plan *plan) {
     ARRAY_FREE(&plan->functions);
     ARRAY_FREE(&plan->groups);
     ARRAY_FREE(&plan->parts);
+    ARRAY_FREE(&plan->sleds);
     ARRAY_FREE(&plan->sites);
     ARRAY_FREE(&plan->steps);
     ARRAY_FREE(&plan->exits);

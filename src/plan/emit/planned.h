@@ -76,6 +76,7 @@ struct plan {
     ARRAY(uint32_t) groups; /* by function: number of its group < group_count */
     uint32_t group_count;
     ARRAY(struct part) parts; /* by address */
+    ARRAY(struct span) sleds; /* XRay's, by address */
     ARRAY(struct site) sites; /* by address */
     ARRAY(struct step) steps;
     ARRAY(struct function_exit) exits; /* by address */

@@ -40,7 +40,7 @@ static bool load(struct fixture *f, struct place p) {
     set(missed, p.missed);
     set(inexact, p.inexact);
     set(trapped, p.trapped);
-    bool news = outcome_add_load(&f->entry, &code);
+    bool news = outcome_add_load(&f->entry, &code, NULL);
     if (news)
         outcome_write(f->writer, &f->entry);
     return news;
@@ -150,7 +150,7 @@ static void unreachable_exits_have_no_tier(void **state) {
     code.missed_exits[TIER_JUMP] = 2;
     code.trapped_exits[TIER_JUMP] = 1;
     code.missed_exits[TIER_HOP] = planned[TIER_HOP] + 7;
-    assert_true(outcome_add_load(&f->entry, &code));
+    assert_true(outcome_add_load(&f->entry, &code, NULL));
     outcome_write(f->writer, &f->entry);
     assert_int_equal(exits_of(f, exits), all);
     assert_int_equal(exits[TIER_JUMP], planned[TIER_JUMP] - 3);

@@ -1,0 +1,38 @@
+/*
+ * Patches that stay out of the text, or leave it for a while, because of the text that they would
+ * replace. Programs and other tools rewrite code: switches in code, hot patches, breakpoints. A
+ * plan holds for the file's code only. So a function is *held*, all of its patches are out, while
+ *
+ *  - a byte that the plan has read, of the function or of a window, is not its file's, or
+ *  - a page with a part of it is writable: the program may be about to change it, and finds its own
+ *    bytes there.
+ *
+ * Functions that share code are held together. XRay's sleds may differ: its runtime writes there.
+ * All functions need the threads of the process stopped, except held_look().
+ */
+#pragma once
+
+#include "base/report.h"
+#include "patch/space.h"
+
+struct thread_positions;
+struct maps;
+
+/* Sets TEXT to what MAPS show. */
+void writable_text_set(struct writable_text *text, const struct maps *maps);
+/* The pages PAGES become writable, or stop being so. */
+void writable_text_change(struct writable_text *text, struct span pages, bool writable);
+
+/* P's patches are not written: finds those that must stay out, and forgets what was spared before.
+ * Error: ESTALE "text-differs" if no patch is left, and pages are not writable. */
+int held_look(struct patched *p, int memory_fd, const struct writable_text *text, struct err *err);
+/* P is patched. Looks again at the functions with a part in PAGES, run-time addresses, and at those
+ * that are held: takes patches out, and writes those that are held no longer, for threads at
+ * POSITIONS. Sets *RET_WRITTEN if it has written some. Errors: "memory". */
+int held_update(struct patched *p, int memory_fd, const struct writable_text *text,
+                struct span pages, const struct thread_positions *positions, bool *ret_written,
+                struct err *err);
+/* Whether held_update() for PAGES may do something. */
+bool held_concerns(const struct patched *p, struct span pages);
+/* Tells the user once of functions of P's module that are left out because they differ. */
+void held_warn(const struct report *report, const struct patched *p);
