@@ -7,6 +7,7 @@
 
 #include "patch/annex.h"
 #include "patch/breakpoints.h"
+#include "patch/guard.h"
 #include "patch/held.h"
 #include "patch/install.h"
 #include "patch/patcher.h"
@@ -86,20 +87,36 @@ static void warn_about(const struct update *u, const struct err *err) {
     modules_warn(u->ctx, u->ahead ? 0 : u->caller, err);
 }
 
+static bool is_same(const struct patched *a, const struct patched *b) {
+    return a->inode == b->inode && a->device == b->device && a->bias == b->bias;
+}
+
+/* Adds to UNTRACED the functions that P, an area of the same module, leaves out for their text. */
+static void add_untraced(const struct patched *p, uint8_t *untraced) {
+    for (size_t i = 0; p->untraced && i < patched_function_bytes(p); i++)
+        untraced[i] |= p->untraced[i];
+}
+
+void modules_write_outcome(const struct space_context *ctx, const struct space *s,
+                           const struct patched *p) {
+    AUTO_FREE uint8_t *untraced = mem_alloc(patched_function_bytes(p));
+    held_warn(&ctx->options->report, p);
+    add_untraced(p, untraced);
+    for (size_t i = 0; i < s->modules.count; i++)
+        if (is_same(&s->modules.at[i], p) && s->modules.at[i].first)
+            add_untraced(&s->modules.at[i], untraced);
+    module_table_write(ctx->module_table, p->traced_module, &p->code->emitted, untraced);
+}
+
 static void write_module(const struct space_context *ctx, const struct space *s,
                          struct patched *p) {
     breakpoints_warn(ctx->options, p);
-    held_warn(&ctx->options->report, p);
-    module_table_write(ctx->module_table, p->traced_module, &p->code->emitted, p->untraced);
+    modules_write_outcome(ctx, s, p);
     trace_writer_map(ctx->writer, &(struct trace_map){.pid = (uint32_t)s->pid,
                                                       .first_id = p->traced_module->first_id,
                                                       .bias = p->bias,
                                                       .ticks = 0});
     p->in_trace = true;
-}
-
-static bool is_same(const struct patched *a, const struct patched *b) {
-    return a->inode == b->inode && a->device == b->device && a->bias == b->bias;
 }
 
 static struct patched *find_prepared(struct space *s, const struct patched *p, bool annex) {
@@ -141,6 +158,7 @@ static void install(struct update *u, struct patched *p, const struct patch_requ
         done = patcher_apply(p, request, &err) == 0;
     }
     p->traced = done && request->selected;
+    p->guards = done && (request->guards[0] || request->guards[1]);
     if (!done)
         warn_about(u, &err);
 }
@@ -153,6 +171,7 @@ static void prepare_patches(struct update *u, struct patched *p,
         return;
     }
     p->traced = request->selected;
+    p->guards = request->guards[0] || request->guards[1];
     if (!u->anew) /* else the text holds spoor's patches */
         patcher_check_early(p, u->space);
     ARRAY_PUSH(&u->space->prepared, *p);
@@ -169,21 +188,31 @@ static struct patch_request request_for(const struct update *u, bool selected) {
                                   .overflow = u->ctx->options->overflow};
 }
 
+/* Whether libraries that are loaded later are traced. */
+static bool wants_libraries(const struct space_context *ctx) {
+    return ctx->options->stacks.frames || module_table_wants_libraries(ctx->module_table);
+}
+
+/* Warns that libraries that are loaded later are not seen, if they are wanted. */
+static void warn_no_hook(const struct update *u, const struct patched *p) {
+    struct err err = {0};
+    bool is_static = map_is_same_file(&u->program, &u->loader); /* it may load nothing at all */
+    err_set(&err, ENOENT, "no-hook",
+            "%s: spoor cannot see what it loads: libraries loaded later are left untraced",
+            p->traced_module->module->path);
+    if (!is_static && wants_libraries(u->ctx))
+        warn_about(u, &err);
+}
+
 static void patch_module(struct update *u, struct patched *p, bool wanted, bool hook) {
     struct patch_request request = request_for(u, wanted);
-    struct err err = {0};
+    bool guards = guard_sites(p->traced_module, request.guards);
     if (hook)
         request.hook = patched_loader_hook(p->traced_module);
-    if (hook && !request.hook) {
-        err_set(&err, ENOENT, "no-hook",
-                "%s: spoor cannot see what it loads: libraries loaded later are left untraced",
-                p->traced_module->module->path);
-        if (!map_is_same_file(&u->program,
-                              &u->loader)) /* a static program may load nothing at all */
-            warn_about(u, &err);
-        if (!wanted)
-            return;
-    }
+    if (hook && !request.hook)
+        warn_no_hook(u, p);
+    if (!wanted && !request.hook && !guards)
+        return;
     if (u->ahead)
         prepare_patches(u, p, &request);
     else
@@ -194,6 +223,7 @@ struct newcomer { /* a mapped file that this space does not know yet */
     struct patched patched;
     struct map map;
     bool wanted, hook;
+    bool guard;                   /* it may hold guarded functions */
     const struct libcalls *calls; /* the program's calls of this library; NULL: none */
     bool program;                 /* it is the program itself */
     bool attempted;               /* spoor has patched it, or has tried to */
@@ -205,21 +235,17 @@ static bool is_program(const struct update *u, const struct map *m) {
     return u->ctx->options->libcalls && map_is_same_file(m, &u->program);
 }
 
-/* Whether spoor must know of libraries that are loaded later. */
-static bool wants_hook(const struct space_context *ctx) {
-    return ctx->options->stacks.frames || module_table_wants_libraries(ctx->module_table);
-}
-
 static void add_newcomer(struct update *u, const struct map *m, newcomer_array *ret) {
     struct newcomer n = {.patched = {.text = m->start, .device = m->device, .inode = m->inode},
                          .map = *m};
     struct err err = {0};
     n.wanted = module_table_wants(u->ctx->module_table, m->path, map_is_same_file(m, &u->program));
-    n.hook = map_is_same_file(m, &u->loader) && wants_hook(u->ctx);
+    n.hook = map_is_same_file(m, &u->loader); /* at least for libc, which is guarded */
+    n.guard = guard_may_be_in(m->path) || map_is_same_file(m, &u->program);
     n.program = is_program(u, m);
     if (u->space->program.executable && !n.program)
         n.calls = u->space->program.executable->libcalls;
-    if (!n.wanted && !n.hook && !n.calls && !n.program)
+    if (!n.wanted && !n.hook && !n.guard && !n.calls && !n.program)
         return;
     if (module_table_find(u->ctx->module_table, u->caller, m, &n.patched.traced_module, &err) < 0) {
         warn_about(u, &err);
@@ -228,7 +254,7 @@ static void add_newcomer(struct update *u, const struct map *m, newcomer_array *
     n.wanted = n.wanted && module_table_may_select(u->ctx->module_table, n.patched.traced_module);
     if (n.calls && !libcalls_defined_in(n.calls, n.patched.traced_module->module))
         n.calls = NULL;
-    if (n.wanted || n.hook || n.calls || n.program)
+    if (n.wanted || n.hook || n.guard || n.calls || n.program)
         ARRAY_PUSH(ret, n);
     else if (!u->ahead)
         ARRAY_PUSH(&u->space->modules, n.patched);
@@ -265,8 +291,8 @@ static void patch_newcomer(struct update *u, struct newcomer *n) {
             warn_untraced(u, p->traced_module);
         u->space->writes_lane_register |=
             p->traced_module->plan && plan_writes_lane_register(p->traced_module->plan);
-        n->attempted =
-            p->traced_module->plan && !u->space->writes_lane_register && (wanted || n->hook);
+        n->attempted = p->traced_module->plan && !u->space->writes_lane_register &&
+                       (wanted || n->hook || n->guard);
         if (n->attempted)
             patch_module(u, p, wanted, n->hook);
     }
@@ -371,6 +397,7 @@ void modules_follow(const struct space_context *ctx, struct space *s, pid_t call
     patch_new_modules(&(struct update){.ctx = ctx, .space = s, .caller = caller, .maps = maps});
     space_forget_prepared(s); /* their modules were unmapped meanwhile */
     breakpoints_count(s);
+    guard_set_ranges(s);
     if (s->callers)
         callers_look(s->callers, caller);
 }

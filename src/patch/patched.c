@@ -163,14 +163,18 @@ vaddr_t patched_loader_hook(const struct traced_module *loader) {
     return 0;
 }
 
-bool patched_is_inside_window(const struct patched *p, taddr_t addr) {
+size_t patched_window_at(const struct patched *p, taddr_t addr) {
     enum { LONGEST_WINDOW = 255 };
     const struct plan_code *c = &p->code->emitted;
     vaddr_t at = addr - p->bias;
     for (size_t i = patched_patch_at(c, at); i-- > 0 && at - c->patches[i].at <= LONGEST_WINDOW;)
         if (at - c->patches[i].at < c->patches[i].window)
-            return !patched_is_spared(p, i);
-    return false;
+            return i;
+    return c->patch_count;
+}
+
+bool patched_is_inside_window(const struct patched *p, taddr_t addr) {
+    return patched_window_at(p, addr) < p->code->emitted.patch_count;
 }
 
 taddr_t patched_copy_of(const struct patched *p, taddr_t addr) {

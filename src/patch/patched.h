@@ -51,6 +51,7 @@ struct patched { /* one module mapped into one space, or its annex */
     bool kept; /* its mappings stay: a thread will return there */
     struct code *code;
     struct code *first; /* of an annex (annex.h): the code of the module's first area; else NULL */
+    bool guards;        /* it holds guarded functions (guard.h) */
     bool traced;        /* more than the dynamic linker's hook is to be patched */
     bool in_trace;      /* the trace has a record of it */
 };
@@ -70,6 +71,7 @@ struct patch_request {
     bool controls;    /* all control sites */
     struct span from; /* run-time addresses: filtered functions are traced when called from there */
     vaddr_t hook;     /* 0: none */
+    vaddr_t guards[PLAN_GUARDS]; /* 0: none (guard.h) */
     uint32_t ring_bytes;
     enum overflow overflow;
 };
@@ -113,9 +115,11 @@ size_t patched_island_run(const struct plan_code *code, size_t first);
 /* The number of the first patch at link-time address AT or above. */
 size_t patched_patch_at(const struct plan_code *code, vaddr_t at);
 
-/* Whether run-time address ADDR is in the middle of a window that is not spared: code that resumes
+/* Whether run-time address ADDR is in the middle of a window: code that resumes
  * there goes astray. */
 bool patched_is_inside_window(const struct patched *p, taddr_t addr);
+/* The number of the patch of that window; the number of patches: there is none. */
+size_t patched_window_at(const struct patched *p, taddr_t addr);
 /* The trampoline's copy of the instruction at run-time address ADDR in a window, or the stub before
  * that copy; 0: none. */
 taddr_t patched_copy_of(const struct patched *p, taddr_t addr);

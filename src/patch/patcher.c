@@ -119,6 +119,7 @@ static struct plan_request request_of(const struct patched *p, const struct patc
                                  .ring_bytes = r->ring_bytes,
                                  .overflow = r->overflow,
                                  .hook = r->hook,
+                                 .guards = {r->guards[0], r->guards[1]},
                                  .first = p->first ? &p->first->emitted : NULL};
 }
 

@@ -39,8 +39,13 @@ int space_unpatch_for_good(struct space *s, pid_t caller, struct err *err) {
 static void repatch_module(const struct space_context *ctx, const struct space *s, pid_t caller,
                            struct patched *p) {
     struct err err = {0};
-    if (!p->code || patcher_redo(p, s, &err) == 0)
+    if (!p->code)
         return;
+    if (patcher_redo(p, s, &err) == 0) {
+        if (p->in_trace && !p->first)
+            modules_write_outcome(ctx, s, p);
+        return;
+    }
     modules_warn(ctx, caller, &err);
     if (p->state == AREA_UNPATCHABLE || patcher_undo(p, s->remote.memory_fd, NULL, NULL) < 0)
         return;

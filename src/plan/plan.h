@@ -82,6 +82,8 @@ bool plan_is_past_exit(const struct plan *plan, vaddr_t addr);
 
 /* ---- emission ---- */
 
+enum { PLAN_GUARDS = 2 };
+
 struct plan_request {
     taddr_t bias;            /* taddr = vaddr + bias */
     taddr_t area;            /* where the trampoline area will be mapped (page aligned) */
@@ -100,6 +102,8 @@ struct plan_request {
     size_t most_islands;
     bool keep_calls; /* shadow stacks guard return addresses: no call may be moved */
     vaddr_t hook;    /* a function whose entry waits for the tool (dynamic linker), or 0 */
+    vaddr_t guards[PLAN_GUARDS]; /* functions whose entries wait for the tool if STUB_GUARD says so;
+                                    0: none. They may be out of reach */
     const uint8_t *without_traps;  /* bitmap by function index: emit no traps; NULL: none */
     const struct plan_code *first; /* code of the first area: skip its sites; NULL: none */
 };

@@ -1,6 +1,6 @@
 /*
  * Serves threads that wait in the agent: in the dynamic linker's hook, because modules have
- * changed, or for a lane, because their thread pointer has.
+ * changed; at a guard, because text is about to; or for a lane, because their thread pointer has.
  */
 #include "patch/access.h"
 #include "patch/modules.h"
@@ -9,6 +9,7 @@
 #include "tracer/gs_conflict.h"
 #include "tracer/seizing.h"
 #include "tracer/stopping.h"
+#include "tracer/text_changes.h"
 #include "tracer/tracer.h"
 #include "tracer/traps.h"
 
@@ -31,7 +32,7 @@ static void look_for_gs_conflict(struct tracer *t, const struct space *space, bo
         k->watched |= possible;
 }
 
-/* TASK waits in the linker's hook: serves it. False: it still waits, as it is at a
+/* TASK waits in the linker's hook, or at a guard: serves it. False: it still waits, as it is at a
  * signal-delivery-stop; the signal is delivered first. */
 static bool handle_hook(struct tracer *t, const struct task *task) {
     struct space *space = space_ref(task->space);
@@ -41,6 +42,12 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     stop_space(t, space);
     task = tasks_find(&t->tasks, tid);
     bool still_there = task && task->lane == handle;
+    struct guard_call call;
+    if (still_there && guard_waits(space, tid, &call)) {
+        text_changes_serve(t, space, task, &call);
+        space_unref(space);
+        return true;
+    }
     bool may_call = still_there && task_may_call(task);
     pid_t caller = may_call ? unsandboxed_caller(t, task) : tid;
     bool gained = may_call && access_gain(space, caller), leave = false;

@@ -63,6 +63,8 @@
 #define REMAINDER_VECTOR 240
 #endif
 
+#define GUARDED_MOST 8
+
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 
@@ -175,6 +177,13 @@ struct lane {
     uint64_t slice_slots; /* ever written; written by the thread only */
     _Alignas(16) struct remainder
         remainder; /* written by the tool while the thread is stopped, except `result` */
+};
+
+/* Memory whose protection no thread changes unseen: in the area of the functions that do it. The
+ * tool writes it. Overlap with a range makes the thread wait; the first range that starts at 0 ends
+ * the list. */
+struct guarded {
+    uintptr_t ranges[GUARDED_MOST + 1][2]; /* start, end */
 };
 
 /* One per address space, shared with the tool. */

@@ -9,7 +9,10 @@
 #include "plan/plan.h"
 
 enum { TRAMPOLINE_ALIGN = 16 };
-enum { HOOK_VARIANT = STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE };
+enum {
+    HOOK_VARIANT = STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE,
+    GUARD_VARIANT = HOOK_VARIANT | STUB_GUARD
+};
 
 struct step { /* one instruction of a window */
     struct insn insn;
@@ -82,7 +85,7 @@ struct plan {
     ARRAY(struct function_exit) exits; /* by address */
     struct go_stacks go;
     size_t area_size;
-    uint32_t hook_room;  /* bytes that a hook adds to its site */
+    uint32_t hook_room;  /* bytes that a hook or guard adds to its site */
     uint32_t slice_room; /* bytes that a slice adds to its site */
     bool writes_lane_register;
     bool *named, *named_group; /* by function, by group: traps are permitted; NULL: none are */
