@@ -1,6 +1,7 @@
 /* Finds the guarded functions, keeps their ranges, and reads the calls of threads that wait. */
 #include "patch/guard.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -10,13 +11,62 @@
 #include "patch/settle.h"
 #include "target/memory.h"
 
-bool guard_may_be_in(const char *path) {
-    static const char *const names[] = {"libc.so", "libc-", "libc.musl", "ld-musl"};
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(name, names[i], strlen(names[i])) == 0)
+static bool begins_with_any(const char *text, const char *const *starts, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(text, starts[i], strlen(starts[i])) == 0)
             return true;
     return false;
+}
+#define BEGINS_WITH_ANY(text, starts)                                                              \
+    begins_with_any(text, starts, sizeof(starts) / sizeof *(starts))
+
+bool guard_may_be_in(const char *path) {
+    static const char *const names[] = {"libc.so", "libc-", "libc.musl", "ld-musl"};
+    const char *slash = strrchr(path, '/');
+    return BEGINS_WITH_ANY(slash ? slash + 1 : path, names);
+}
+
+/* Whether variables tell the dynamic linker of TID to load more libraries. If not known: yes. */
+static bool is_told_to_load(pid_t tid) {
+    static const char *const names[] = {"LD_PRELOAD=", "LD_AUDIT="};
+    AUTO_FREE char *path = mem_printf("/proc/%d/environ", tid);
+    FILE *f = fopen(path, "re");
+    AUTO_FREE char *entry = NULL;
+    size_t room = 0;
+    bool told = !f || access("/etc/ld.so.preload", F_OK) == 0;
+    while (!told && getdelim(&entry, &room, 0, f) > 0)
+        told = BEGINS_WITH_ANY(entry, names);
+    if (f)
+        fclose(f);
+    return told;
+}
+
+static bool needs_only_system_libraries(const struct module *program) {
+    static const char *const names[] = {"libc.so",  "libm.so",    "libpthread.so", "libdl.so",
+                                        "librt.so", "libutil.so", "libgcc_s.so",   "libstdc++.so",
+                                        "ld-linux", "libc.musl",  "ld-musl"};
+    size_t count;
+    AUTO_FREE const char **needed = module_needed(program, &count);
+    bool all = true;
+    for (size_t i = 0; i < count; i++)
+        all &= BEGINS_WITH_ANY(needed[i], names);
+    return all;
+}
+
+static bool may_ask(const struct module *program) {
+    static const char *const names[] = {"mprotect", "pkey_mprotect", "dlopen",
+                                        "dlmopen",  "dlsym",         "dlvsym"};
+    size_t count;
+    AUTO_FREE const char **undefined = module_undefined(program, &count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (strcmp(undefined[i], names[k]) == 0)
+                return true;
+    return false;
+}
+
+bool guard_is_useful(const struct module *program, pid_t tid) {
+    return may_ask(program) || !needs_only_system_libraries(program) || is_told_to_load(tid);
 }
 
 static vaddr_t site_of(const struct traced_module *m, const char *name) {

@@ -193,6 +193,15 @@ static bool wants_libraries(const struct space_context *ctx) {
     return ctx->options->stacks.frames || module_table_wants_libraries(ctx->module_table);
 }
 
+/* Whether spoor must know of libraries that are loaded later: they are traced, or libc is guarded.
+ */
+static bool wants_hook(const struct update *u) {
+    struct traced_module *program;
+    return wants_libraries(u->ctx) ||
+           module_table_find(u->ctx->module_table, u->caller, &u->program, &program, NULL) < 0 ||
+           guard_is_useful(program->module, u->caller);
+}
+
 /* Warns that libraries that are loaded later are not seen, if they are wanted. */
 static void warn_no_hook(const struct update *u, const struct patched *p) {
     struct err err = {0};
@@ -240,7 +249,7 @@ static void add_newcomer(struct update *u, const struct map *m, newcomer_array *
                          .map = *m};
     struct err err = {0};
     n.wanted = module_table_wants(u->ctx->module_table, m->path, map_is_same_file(m, &u->program));
-    n.hook = map_is_same_file(m, &u->loader); /* at least for libc, which is guarded */
+    n.hook = map_is_same_file(m, &u->loader) && wants_hook(u);
     n.guard = guard_may_be_in(m->path) || map_is_same_file(m, &u->program);
     n.program = is_program(u, m);
     if (u->space->program.executable && !n.program)
