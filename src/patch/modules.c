@@ -261,6 +261,8 @@ static void add_newcomer(struct update *u, const struct map *m, newcomer_array *
         return;
     }
     n.wanted = n.wanted && module_table_may_select(u->ctx->module_table, n.patched.traced_module);
+    if (!n.wanted && !n.calls && !n.patched.traced_module->plan) /* --tier is not about hooks */
+        n.patched.traced_module->only = TIER_NONE;
     if (n.calls && !libcalls_defined_in(n.calls, n.patched.traced_module->module))
         n.calls = NULL;
     if (n.wanted || n.hook || n.guard || n.calls || n.program)
