@@ -89,11 +89,23 @@ void writable_text_change(struct writable_text *text, struct span pages, bool wr
     text->list.room = now.room;
 }
 
-static bool is_writable(const struct look *l, struct span range) {
-    struct span at = {range.start + l->p->bias, range.end + l->p->bias};
-    const struct writable_text *w = l->text;
+/* Whether some of RANGE, link-time addresses of P, is writable. XRay's runtime makes all text
+ * writable, and writes only where no patch is. */
+static bool is_writable(const struct patched *p, const struct writable_text *w, struct span range) {
+    if (plan_has_sleds(p->traced_module->plan))
+        return false;
+    struct span at = {range.start + p->bias, range.end + p->bias};
     size_t i = SEARCH(k, w->list.count, w->list.at[k].end <= at.start);
     return i < w->list.count && overlap(w->list.at[i], at);
+}
+
+static struct span text_of(const struct patched *p) {
+    const struct module *m = p->traced_module->module;
+    return (struct span){m->text_low, m->text_high};
+}
+
+bool held_is_open(const struct patched *p, const struct writable_text *text) {
+    return is_writable(p, text, text_of(p));
 }
 
 /* ---- text ---- */
@@ -159,7 +171,7 @@ static bool is_as_in_file(struct look *l, struct span range) {
 static void look_at(struct look *l, uint32_t function, struct span range) {
     if (bitmap_test(l->held, function))
         return;
-    bool writable = is_writable(l, range);
+    bool writable = is_writable(l->p, l->text, range);
     l->any_writable |= writable;
     if (!writable && !is_as_in_file(l, range))
         bitmap_set(l->changed, function);
@@ -234,7 +246,7 @@ static void look_at_patches(struct look *l) {
             continue;
         if (f != UINT32_MAX)
             look_at(l, f, range);
-        else if (is_writable(l, range) || !is_as_in_file(l, range))
+        else if (is_writable(l->p, l->text, range) || !is_as_in_file(l, range))
             bitmap_set(l->out, i);
     }
 }
@@ -306,8 +318,10 @@ int held_look(struct patched *p, int fd, const struct writable_text *text, struc
 }
 
 bool held_concerns(const struct patched *p, struct span pages) {
-    const struct module *m = p->code ? p->traced_module->module : NULL;
-    return m && overlap(pages, (struct span){m->text_low + p->bias, m->text_high + p->bias});
+    if (!p->code || !p->traced_module || plan_has_sleds(p->traced_module->plan))
+        return false;
+    struct span text = text_of(p);
+    return overlap(pages, (struct span){text.start + p->bias, text.end + p->bias});
 }
 
 /* ---- while the program is traced ---- */
@@ -381,7 +395,7 @@ static void allocate(struct patched *p) {
 
 int held_update(struct patched *p, int fd, const struct writable_text *text, struct span pages,
                 const struct thread_positions *positions, bool *ret_written, struct err *err) {
-    struct span within = {pages.start - p->bias, pages.end - p->bias};
+    struct span within = {pages.start > p->bias ? pages.start - p->bias : 0, pages.end - p->bias};
     struct look *l = look_new(p, fd, text, within);
     l->patched = true;
     look(l);

@@ -7,7 +7,8 @@
  *  - a page with a part of it is writable: the program may be about to change it, and finds its own
  *    bytes there.
  *
- * Functions that share code are held together. XRay's sleds may differ: its runtime writes there.
+ * Functions that share code are held together. XRay's sleds may differ, and a module that has sleds
+ * may be writable: its runtime writes there.
  * All functions need the threads of the process stopped, except held_look().
  */
 #pragma once
@@ -32,6 +33,8 @@ int held_look(struct patched *p, int memory_fd, const struct writable_text *text
 int held_update(struct patched *p, int memory_fd, const struct writable_text *text,
                 struct span pages, const struct thread_positions *positions, bool *ret_written,
                 struct err *err);
+/* Whether some of the text of P's module is writable. */
+bool held_is_open(const struct patched *p, const struct writable_text *text);
 /* Whether held_update() for PAGES may do something. */
 bool held_concerns(const struct patched *p, struct span pages);
 /* Tells the user once of functions of P's module that are left out because they differ. */

@@ -91,21 +91,24 @@ static bool is_same(const struct patched *a, const struct patched *b) {
     return a->inode == b->inode && a->device == b->device && a->bias == b->bias;
 }
 
-/* Adds to UNTRACED the functions that P, an area of the same module, leaves out for their text. */
-static void add_untraced(const struct patched *p, uint8_t *untraced) {
-    for (size_t i = 0; p->untraced && i < patched_function_bytes(p); i++)
-        untraced[i] |= p->untraced[i];
+static void add_left_out(const struct patched *p, uint8_t *all, uint8_t *changed) {
+    for (size_t i = 0; p->untraced && i < patched_function_bytes(p); i++) {
+        all[i] |= p->untraced[i];
+        changed[i] |= p->changed[i];
+    }
 }
 
 void modules_write_outcome(const struct space_context *ctx, const struct space *s,
                            const struct patched *p) {
-    AUTO_FREE uint8_t *untraced = mem_alloc(patched_function_bytes(p));
+    AUTO_FREE uint8_t *all = mem_alloc(patched_function_bytes(p));
+    AUTO_FREE uint8_t *changed = mem_alloc(patched_function_bytes(p));
     held_warn(&ctx->options->report, p);
-    add_untraced(p, untraced);
-    for (size_t i = 0; i < s->modules.count; i++)
+    add_left_out(p, all, changed);
+    for (size_t i = 0; i < s->modules.count; i++) /* its annex */
         if (is_same(&s->modules.at[i], p) && s->modules.at[i].first)
-            add_untraced(&s->modules.at[i], untraced);
-    module_table_write(ctx->module_table, p->traced_module, &p->code->emitted, untraced);
+            add_left_out(&s->modules.at[i], all, changed);
+    module_table_write(ctx->module_table, p->traced_module, &p->code->emitted,
+                       &(struct left_out){all, changed});
 }
 
 static void write_module(const struct space_context *ctx, const struct space *s,
@@ -250,7 +253,8 @@ static void add_newcomer(struct update *u, const struct map *m, newcomer_array *
     struct err err = {0};
     n.wanted = module_table_wants(u->ctx->module_table, m->path, map_is_same_file(m, &u->program));
     n.hook = map_is_same_file(m, &u->loader) && wants_hook(u);
-    n.guard = guard_may_be_in(m->path) || map_is_same_file(m, &u->program);
+    n.guard = guard_may_be_in(m->path) ||
+              (map_is_same_file(m, &u->program) && map_is_same_file(m, &u->loader));
     n.program = is_program(u, m);
     if (u->space->program.executable && !n.program)
         n.calls = u->space->program.executable->libcalls;
@@ -514,7 +518,12 @@ void space_map_prepared(struct space *s, pid_t caller) {
     s->prepared.count = 0;
 }
 
-void space_fill_areas(const struct space *s) {
+void space_fill_areas(struct space *s) {
+    struct maps maps;
+    if (maps_read(space_thread(s), &maps, NULL) == 0) {
+        writable_text_set(&s->writable, &maps);
+        maps_done(&maps);
+    }
     for (size_t i = 0; i < s->modules.count; i++)
         patcher_fill(&s->modules.at[i], s);
 }

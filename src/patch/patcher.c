@@ -242,8 +242,9 @@ int patcher_map(struct patched *p, struct space *space, pid_t caller, struct err
     return rc;
 }
 
+/* Bytes are written for that: not where the program may write now. */
 void patcher_fill(struct patched *p, const struct space *space) {
-    if (p->code && fill(p, space, NULL) == 0 && p->checked)
+    if (p->code && fill(p, space, NULL) == 0 && p->checked && !held_is_open(p, &space->writable))
         rewrite_touch(p, space->remote.memory_fd, NULL);
 }
 

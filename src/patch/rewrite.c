@@ -202,7 +202,7 @@ static int touch_pages(const struct rewriting *w, const struct piece *piece, str
     for (size_t i = piece->first; i < piece->end && rc == 0; i++) {
         const struct patch *q = &p->code->emitted.patches[i];
         taddr_t at = q->at + p->bias;
-        if (q->yields || (last != 0 && page_down(at) == page_down(last)))
+        if (q->yields || patched_is_spared(p, i) || (last != 0 && page_down(at) == page_down(last)))
             continue;
         rc = memory_write(w->fd, at, q->before, 1, err);
         last = at;

@@ -70,7 +70,9 @@ const struct arch *plan_arch_at(const struct plan *plan, vaddr_t addr);
 uint32_t plan_function_at(const struct plan *plan, vaddr_t addr);
 /* A number that the functions that share code with FUNCTION have in common. */
 uint32_t plan_group(const struct plan *plan, uint32_t function);
-/* Whether the program's own runtime writes at ADDR (XRay's sleds). */
+/* XRay's sleds, where the program's own runtime writes: whether there are any; whether ADDR is in
+ * one. */
+bool plan_has_sleds(const struct plan *plan);
 bool plan_is_in_sled(const struct plan *plan, vaddr_t addr);
 /* Part NUMBER, by address, of those outside their functions. False: there is no such part. */
 bool plan_part(const struct plan *plan, size_t number, struct span *ret);

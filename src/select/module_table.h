@@ -47,7 +47,7 @@ bool module_table_prepare(struct module_table *table, struct traced_module *m, b
  * NULL, whose text differs. Writes M to the trace if the trace does not describe these patches yet.
  */
 void module_table_write(struct module_table *table, struct traced_module *m,
-                        const struct plan_code *code, const uint8_t *untraced);
+                        const struct plan_code *code, const struct left_out *left_out);
 
 /* Begins a new choice, by a copy of FILTER. No function is selected until its module is prepared
  * again. The old choice is kept until one of the next two functions is called. */

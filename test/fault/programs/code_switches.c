@@ -20,54 +20,14 @@
 #include <sys/wait.h>
 
 #include "self_check.h"
+#include "switches.h"
 
-#if defined __x86_64__
-typedef uint16_t code_word;
-enum { OFF = 0x9066, ON = 0x04eb }; /* nop; jmp over the next four bytes */
-#define SWITCH(name, before)                                                                       \
-    __asm__(".pushsection .text.switches, \"ax\", %progbits\n .balign 64\n .globl " #name          \
-            "\n .type " #name ", %function\n" #name ":\n .cfi_startproc\n" before #name            \
-            "_switch:\n .2byte 0x9066\n lea 1(%rdi), %eax\n ret\n lea 2(%rdi), %eax\n ret\n"       \
-            " .cfi_endproc\n .size " #name ", .-" #name "\n .popsection\n");                       \
-    extern int name(int);                                                                          \
-    extern code_word name##_switch;
-#define BEFORE "mov %edi, %eax\n mov %edi, %ecx\n mov %ecx, %eax\n mov %eax, %edx\n"
-#elif defined __aarch64__
-typedef uint32_t code_word;
-enum { OFF = 0xd503201f, ON = 0x14000003 };
-#define SWITCH(name, before)                                                                       \
-    __asm__(".pushsection .text.switches, \"ax\", %progbits\n .balign 64\n .globl " #name          \
-            "\n .type " #name ", %function\n" #name ":\n .cfi_startproc\n" before #name            \
-            "_switch:\n nop\n add w0, w0, #1\n ret\n add w0, w0, #2\n ret\n"                       \
-            " .cfi_endproc\n .size " #name ", .-" #name "\n .popsection\n");                       \
-    extern int name(int);                                                                          \
-    extern code_word name##_switch;
-#define BEFORE "mov w1, w0\n mov w2, w1\n mov w3, w2\n"
-#else
-typedef uint32_t code_word;
-enum { OFF = 0xe320f000, ON = 0xea000001 };
-#define SWITCH(name, before)                                                                       \
-    __asm__(".pushsection .text.switches, \"ax\", %progbits\n .arm\n .balign 64\n .globl " #name   \
-            "\n .type " #name ", %function\n" #name ":\n .fnstart\n" before #name                  \
-            "_switch:\n nop\n add r0, r0, #1\n bx lr\n add r0, r0, #2\n bx lr\n"                   \
-            " .fnend\n .size " #name ", .-" #name "\n .popsection\n");                             \
-    extern int name(int);                                                                          \
-    extern code_word name##_switch;
-#define BEFORE "mov r1, r0\n mov r2, r1\n mov r3, r2\n"
-#endif
-
-/* The switches have pages of their own, whatever the size of a page. */
-#define OWN_PAGES ".pushsection .text.switches, \"ax\", %progbits\n .balign 65536\n .popsection\n"
-__asm__(OWN_PAGES);
+OWN_PAGES
 SWITCH(at_entry, "")
 SWITCH(behind_entry, BEFORE)
-__asm__(OWN_PAGES);
+OWN_PAGES
 
 enum { ROUNDS = 8, CALLS = 300, OPEN = PROT_READ | PROT_WRITE | PROT_EXEC };
-
-static uintptr_t page_of(const void *at) {
-    return (uintptr_t)at & -(uintptr_t)sysconf(_SC_PAGESIZE);
-}
 
 static int way_is(const char *way, const char *name) { return strcmp(way, name) == 0; }
 
@@ -81,13 +41,6 @@ __attribute__((noinline)) static void protect(const char *way, const void *at, i
 #endif
         failed = mprotect((void *)page_of(at), size, prot);
     check(failed == 0, "mprotect");
-}
-
-/* The word changes at once, whatever runs there. */
-static void put(code_word *at, code_word from, code_word to) {
-    check(__atomic_compare_exchange_n(at, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST),
-          "the old bytes of a switch are not the program's");
-    __builtin___clear_cache((char *)at, (char *)(at + 1));
 }
 
 static void throw_switch(const char *way, code_word *at, int on) {

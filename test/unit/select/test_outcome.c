@@ -11,6 +11,8 @@
 #define TESTS                                                                                      \
     TEST(function_patched_in_one_place)                                                            \
     TEST(function_patched_nowhere_refused)                                                         \
+    TEST(function_with_changed_text_refused)                                                       \
+    TEST(function_with_writable_text_refused_if_never_patched)                                     \
     TEST(exactness_needs_every_load_place)                                                         \
     TEST(trap_in_one_place)                                                                        \
     TEST(unreachable_exits_have_no_tier)
@@ -99,6 +101,40 @@ static void function_patched_nowhere_refused(void **state) {
     assert_int_equal(m->instrumented, all - 1);
     assert_false(m->functions[3].instrumented);
     assert_true(is_refused(m, "no-address"));
+    trace_reader_free(r);
+}
+
+/* All functions are patched but NUMBER, whose text is writable or, if CHANGED, has changed. */
+static void load_without(struct fixture *f, int number, bool changed) {
+    uint8_t none[MOST_BYTES] = {0}, all[MOST_BYTES] = {0}, differs[MOST_BYTES] = {0};
+    struct plan_code code = {.missed = none, .inexact = none, .trapped = none};
+    set(all, number);
+    set(differs, changed ? number : -1);
+    assert_true(outcome_add_load(&f->entry, &code, &(struct left_out){all, differs}));
+    outcome_write(f->writer, &f->entry);
+}
+
+static void function_with_changed_text_refused(void **state) {
+    struct fixture *f = *state;
+    size_t all = traceable(f);
+    load(f, (struct place){-1, -1, -1});
+    load_without(f, 3, true);
+    assert_int_equal(f->entry.missed_count, 0);
+    struct trace_reader *r = read_back(f);
+    const struct trace_module *m = trace_reader_module(r, 0);
+    assert_int_equal(m->instrumented, all);
+    assert_true(is_refused(m, "text-changed"));
+    trace_reader_free(r);
+}
+
+static void function_with_writable_text_refused_if_never_patched(void **state) {
+    struct fixture *f = *state;
+    size_t all = traceable(f);
+    load_without(f, 3, false);
+    struct trace_reader *r = read_back(f);
+    const struct trace_module *m = trace_reader_module(r, 0);
+    assert_int_equal(m->instrumented, all - 1);
+    assert_true(is_refused(m, "text-changed") && !is_refused(m, "no-address"));
     trace_reader_free(r);
 }
 
