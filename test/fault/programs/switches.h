@@ -14,6 +14,7 @@ typedef uint16_t code_word;
 enum { OFF = 0x9066, ON = 0x04eb }; /* nop; jmp over the next four bytes */
 #define SWITCH(name, before)                                                                       \
     __asm__(".pushsection .text.switches, \"ax\", %progbits\n .balign 64\n .globl " #name          \
+            ", " #name "_switch"                                                                   \
             "\n .type " #name ", %function\n" #name ":\n .cfi_startproc\n" before #name            \
             "_switch:\n .2byte 0x9066\n lea 1(%rdi), %eax\n ret\n lea 2(%rdi), %eax\n ret\n"       \
             " .cfi_endproc\n .size " #name ", .-" #name "\n .popsection\n");                       \
@@ -25,6 +26,7 @@ typedef uint32_t code_word;
 enum { OFF = 0xd503201f, ON = 0x14000003 };
 #define SWITCH(name, before)                                                                       \
     __asm__(".pushsection .text.switches, \"ax\", %progbits\n .balign 64\n .globl " #name          \
+            ", " #name "_switch"                                                                   \
             "\n .type " #name ", %function\n" #name ":\n .cfi_startproc\n" before #name            \
             "_switch:\n nop\n add w0, w0, #1\n ret\n add w0, w0, #2\n ret\n"                       \
             " .cfi_endproc\n .size " #name ", .-" #name "\n .popsection\n");                       \
@@ -36,6 +38,7 @@ typedef uint32_t code_word;
 enum { OFF = 0xe320f000, ON = 0xea000001 };
 #define SWITCH(name, before)                                                                       \
     __asm__(".pushsection .text.switches, \"ax\", %progbits\n .arm\n .balign 64\n .globl " #name   \
+            ", " #name "_switch"                                                                   \
             "\n .type " #name ", %function\n" #name ":\n .fnstart\n" before #name                  \
             "_switch:\n nop\n add r0, r0, #1\n bx lr\n add r0, r0, #2\n bx lr\n"                   \
             " .fnend\n .size " #name ", .-" #name "\n .popsection\n");                             \
