@@ -27,18 +27,18 @@ bool guard_may_be_in(const char *path) {
 }
 
 /* Whether variables tell the dynamic linker of TID to load more libraries. If not known: yes. */
-static bool is_told_to_load(pid_t tid) {
+static bool loads_more(pid_t tid) {
     static const char *const names[] = {"LD_PRELOAD=", "LD_AUDIT="};
     AUTO_FREE char *path = mem_printf("/proc/%d/environ", tid);
     FILE *f = fopen(path, "re");
     AUTO_FREE char *entry = NULL;
     size_t room = 0;
-    bool told = !f || access("/etc/ld.so.preload", F_OK) == 0;
-    while (!told && getdelim(&entry, &room, 0, f) > 0)
-        told = BEGINS_WITH_ANY(entry, names);
+    bool any = !f || access("/etc/ld.so.preload", F_OK) == 0;
+    while (!any && getdelim(&entry, &room, 0, f) > 0)
+        any = BEGINS_WITH_ANY(entry, names);
     if (f)
         fclose(f);
-    return told;
+    return any;
 }
 
 static bool needs_only_system_libraries(const struct module *program) {
@@ -66,7 +66,7 @@ static bool may_ask(const struct module *program) {
 }
 
 bool guard_is_useful(const struct module *program, pid_t tid) {
-    return may_ask(program) || !needs_only_system_libraries(program) || is_told_to_load(tid);
+    return may_ask(program) || !needs_only_system_libraries(program) || loads_more(tid);
 }
 
 static vaddr_t site_of(const struct traced_module *m, const char *name) {

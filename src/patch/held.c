@@ -9,7 +9,6 @@
 #include "base/search.h"
 #include "patch/rewrite.h"
 #include "patch/thread_positions.h"
-#include "target/maps.h"
 #include "target/memory.h"
 
 enum { BUFFER_BYTES = 64 << 10 };
@@ -57,37 +56,6 @@ static struct span range_of(const struct plan *plan, uint32_t function) {
 }
 
 /* ---- writable text ---- */
-
-void writable_text_set(struct writable_text *text, const struct maps *maps) {
-    text->list.count = 0;
-    for (size_t i = 0; i < maps->list.count; i++) {
-        const struct map *m = &maps->list.at[i];
-        if (m->writable)
-            ARRAY_PUSH(&text->list, ((struct span){m->start, m->end}));
-    }
-}
-
-void writable_text_change(struct writable_text *text, struct span pages, bool writable) {
-    ARRAY(struct span) now = {0};
-    bool placed = !writable;
-    for (size_t i = 0; i < text->list.count; i++) {
-        struct span s = text->list.at[i];
-        if (s.start < pages.start)
-            ARRAY_PUSH(&now, ((struct span){s.start, s.end < pages.start ? s.end : pages.start}));
-        if (!placed && s.end > pages.start) {
-            ARRAY_PUSH(&now, pages);
-            placed = true;
-        }
-        if (s.end > pages.end)
-            ARRAY_PUSH(&now, ((struct span){s.start > pages.end ? s.start : pages.end, s.end}));
-    }
-    if (!placed)
-        ARRAY_PUSH(&now, pages);
-    ARRAY_FREE(&text->list);
-    text->list.at = now.at;
-    text->list.count = now.count;
-    text->list.room = now.room;
-}
 
 /* Whether some of RANGE, link-time addresses of P, is writable. XRay's runtime makes all text
  * writable, and writes only where no patch is. */
@@ -238,11 +206,11 @@ static void look_at_patches(struct look *l) {
     for (size_t i = 0; i < code_of(l)->patch_count; i++) {
         struct span range = read_for(l, i);
         uint32_t f = function_of(l, i);
-        bool mine = f == UINT32_MAX ? is_held(l->p, i) || overlap(range, l->within)
-                                    : bitmap_test(l->touched, f);
+        bool touched = f == UINT32_MAX ? is_held(l->p, i) || overlap(range, l->within)
+                                       : bitmap_test(l->touched, f);
         bool known = f != UINT32_MAX && plan_function_at(plan_of(l), range.start) == f &&
                      plan_function_at(plan_of(l), range.end - 1) == f;
-        if (!mine || known)
+        if (!touched || known)
             continue;
         if (f != UINT32_MAX)
             look_at(l, f, range);
@@ -407,31 +375,4 @@ int held_update(struct patched *p, int fd, const struct writable_text *text, str
     }
     look_free(l);
     return rc;
-}
-
-/* ---- what the user is told ---- */
-
-void held_warn(const struct report *report, const struct patched *p) {
-    enum { MOST_NAMES = 3 };
-    struct traced_module *m = p->traced_module;
-    size_t count = 0;
-    AUTO_FREE char *names = mem_strdup("");
-    for (size_t i = 0; p->changed && i < plan_function_count(m->plan); i++) {
-        if (!bitmap_test(p->changed, i) || !bitmap_test(m->choice.selected, i))
-            continue;
-        AUTO_FREE char *name = plan_function_shown(plan_function(m->plan, i), m->module->name);
-        AUTO_FREE char *before = names;
-        names = count == MOST_NAMES  ? mem_printf("%s, …", before)
-                : count > MOST_NAMES ? mem_strdup(before)
-                                     : mem_printf("%s%s%s", before, count ? ", " : "", name);
-        count++;
-    }
-    if (!count || m->change_reported)
-        return;
-    AUTO_FREE char *text = mem_printf(
-        "%s: its code in memory differs from its file in %zu function%s, untraced while "
-        "%s: %s",
-        m->module->path, count, count == 1 ? "" : "s", count == 1 ? "it does" : "they do", names);
-    report_warn(report, text);
-    m->change_reported = true;
 }

@@ -13,16 +13,9 @@
  */
 #pragma once
 
-#include "base/report.h"
 #include "patch/space.h"
 
 struct thread_positions;
-struct maps;
-
-/* Sets TEXT to what MAPS show. */
-void writable_text_set(struct writable_text *text, const struct maps *maps);
-/* The pages PAGES become writable, or stop being so. */
-void writable_text_change(struct writable_text *text, struct span pages, bool writable);
 
 /* P's patches are not written: finds those that must stay out, and forgets what was spared before.
  * Error: ESTALE "text-differs" if no patch is left, and pages are not writable. */
@@ -37,5 +30,3 @@ int held_update(struct patched *p, int memory_fd, const struct writable_text *te
 bool held_is_open(const struct patched *p, const struct writable_text *text);
 /* Whether held_update() for PAGES may do something. */
 bool held_concerns(const struct patched *p, struct span pages);
-/* Tells the user once of functions of P's module that are left out because they differ. */
-void held_warn(const struct report *report, const struct patched *p);

@@ -8,8 +8,8 @@
 #include "patch/annex.h"
 #include "patch/breakpoints.h"
 #include "patch/guard.h"
-#include "patch/held.h"
 #include "patch/install.h"
+#include "patch/left_out.h"
 #include "patch/patcher.h"
 #include "patch/program.h"
 #include "patch/thread_positions.h"
@@ -87,34 +87,10 @@ static void warn_about(const struct update *u, const struct err *err) {
     modules_warn(u->ctx, u->ahead ? 0 : u->caller, err);
 }
 
-static bool is_same(const struct patched *a, const struct patched *b) {
-    return a->inode == b->inode && a->device == b->device && a->bias == b->bias;
-}
-
-static void add_left_out(const struct patched *p, uint8_t *all, uint8_t *changed) {
-    for (size_t i = 0; p->untraced && i < patched_function_bytes(p); i++) {
-        all[i] |= p->untraced[i];
-        changed[i] |= p->changed[i];
-    }
-}
-
-void modules_write_outcome(const struct space_context *ctx, const struct space *s,
-                           const struct patched *p) {
-    AUTO_FREE uint8_t *all = mem_alloc(patched_function_bytes(p));
-    AUTO_FREE uint8_t *changed = mem_alloc(patched_function_bytes(p));
-    held_warn(&ctx->options->report, p);
-    add_left_out(p, all, changed);
-    for (size_t i = 0; i < s->modules.count; i++) /* its annex */
-        if (is_same(&s->modules.at[i], p) && s->modules.at[i].first)
-            add_left_out(&s->modules.at[i], all, changed);
-    module_table_write(ctx->module_table, p->traced_module, &p->code->emitted,
-                       &(struct left_out){all, changed});
-}
-
 static void write_module(const struct space_context *ctx, const struct space *s,
                          struct patched *p) {
     breakpoints_warn(ctx->options, p);
-    modules_write_outcome(ctx, s, p);
+    left_out_write(ctx, s, p);
     trace_writer_map(ctx->writer, &(struct trace_map){.pid = (uint32_t)s->pid,
                                                       .first_id = p->traced_module->first_id,
                                                       .bias = p->bias,
@@ -124,7 +100,7 @@ static void write_module(const struct space_context *ctx, const struct space *s,
 
 static struct patched *find_prepared(struct space *s, const struct patched *p, bool annex) {
     for (size_t i = 0; i < s->prepared.count; i++)
-        if (is_same(&s->prepared.at[i], p) && !s->prepared.at[i].first == !annex)
+        if (patched_is_same(&s->prepared.at[i], p) && !s->prepared.at[i].first == !annex)
             return &s->prepared.at[i];
     return NULL;
 }
@@ -143,7 +119,7 @@ static bool take_prepared(struct space *s, const struct patched *p, bool annex,
 /* A module may have several executable maps: the first one known stands for all. */
 static struct patched *find_known(struct space *s, const struct patched *p) {
     for (size_t i = 0; i < s->modules.count; i++)
-        if (is_same(&s->modules.at[i], p) && !s->modules.at[i].first)
+        if (patched_is_same(&s->modules.at[i], p) && !s->modules.at[i].first)
             return &s->modules.at[i];
     return NULL;
 }

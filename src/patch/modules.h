@@ -30,9 +30,6 @@ int modules_read_maps(pid_t tid, struct maps *ret, struct err *err);
 /* Patches new modules in MAPS. */
 void modules_follow(const struct space_context *ctx, struct space *space, pid_t caller,
                     struct maps *maps);
-/* P is patched, and traced, in SPACE: writes that to the trace, unless the trace says so. */
-void modules_write_outcome(const struct space_context *ctx, const struct space *space,
-                           const struct patched *p);
 bool modules_still_mapped(const struct space *space, const struct maps *maps,
                           const struct patched *p);
 /* Unmaps the areas of modules that the dynamic linker has unmapped, and forgets these modules. */

@@ -122,6 +122,10 @@ bool patched_is_written(const struct patched *p, int fd, bool patched) {
            memcmp(bytes, patched ? first->after : first->before, first->size) == 0;
 }
 
+bool patched_is_same(const struct patched *a, const struct patched *b) {
+    return a->inode == b->inode && a->device == b->device && a->bias == b->bias;
+}
+
 size_t patched_function_bytes(const struct patched *p) {
     return plan_function_count(p->traced_module->plan) / 8 + 1;
 }

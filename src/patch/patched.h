@@ -95,6 +95,8 @@ size_t patched_count_traps(const struct patched *p, int memory_fd);
 /* Whether memory holds P's patches or, if not PATCHED, the original bytes, whatever file is mapped
  * there now. */
 bool patched_is_written(const struct patched *p, int memory_fd, bool patched);
+/* Whether both are areas of the same file, mapped at the same place. */
+bool patched_is_same(const struct patched *a, const struct patched *b);
 /* For a forked space. */
 struct patched patched_copy(const struct patched *p);
 void patched_forget(struct patched *p);

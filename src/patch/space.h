@@ -15,6 +15,7 @@
 
 #include "patch/lane_lookup.h"
 #include "patch/patched.h"
+#include "patch/writable_text.h"
 #include "ring/lanes.h"
 #include "target/thread.h"
 
@@ -49,10 +50,6 @@ enum space_state {
 struct inherited {
     bool agent_stays; /* and so do the lanes: a thread will return there */
     ARRAY(int) files; /* the target's open descriptors of slabs */
-};
-
-struct writable_text { /* run-time addresses that the program may write, ascending, disjoint */
-    ARRAY(struct span) list;
 };
 
 struct space {

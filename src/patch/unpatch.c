@@ -2,8 +2,8 @@
 #include "patch/unpatch.h"
 
 #include "patch/breakpoints.h"
-#include "patch/held.h"
 #include "patch/install.h"
+#include "patch/left_out.h"
 #include "patch/modules.h"
 #include "patch/pages.h"
 #include "patch/patcher.h"
@@ -43,7 +43,7 @@ static void repatch_module(const struct space_context *ctx, const struct space *
         return;
     if (patcher_redo(p, s, &err) == 0) {
         if (p->in_trace && !p->first)
-            modules_write_outcome(ctx, s, p);
+            left_out_write(ctx, s, p);
         return;
     }
     modules_warn(ctx, caller, &err);

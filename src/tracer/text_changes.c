@@ -3,6 +3,7 @@
 
 #include "patch/breakpoints.h"
 #include "patch/held.h"
+#include "patch/left_out.h"
 #include "patch/modules.h"
 #include "patch/settle.h"
 #include "target/maps.h"
@@ -39,7 +40,7 @@ static bool update(struct tracer *t, struct space *space, pid_t tid, const struc
                         &written, &err) < 0)
             tracer_warn(t, tid, &err);
         if (p->in_trace && !p->first)
-            modules_write_outcome(ctx, space, p);
+            left_out_write(ctx, space, p);
     }
     breakpoints_count(space);
     return written;

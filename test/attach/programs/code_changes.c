@@ -48,7 +48,7 @@ static void call_all(void) {
               "results");
 }
 
-static void obey(int letter) {
+static void carry_out(int letter) {
     if (letter == 'o' || letter == 'c')
         protect(letter == 'o');
     if (letter == 'e' || letter == 'E')
@@ -63,7 +63,7 @@ int main(void) {
     char letter, line[2] = {0, '\n'};
     check(write(1, "ready\n", 6) == 6, "output");
     while (read(0, &letter, 1) == 1) {
-        obey(letter);
+        carry_out(letter);
         line[0] = letter;
         check(write(1, line, 2) == 2, "output");
     }

@@ -12,7 +12,7 @@
     TEST(function_patched_in_one_place)                                                            \
     TEST(function_patched_nowhere_refused)                                                         \
     TEST(function_with_changed_text_refused)                                                       \
-    TEST(function_with_writable_text_refused_if_never_patched)                                     \
+    TEST(function_never_patched_refused)                                                           \
     TEST(exactness_needs_every_load_place)                                                         \
     TEST(trap_in_one_place)                                                                        \
     TEST(unreachable_exits_have_no_tier)
@@ -127,7 +127,7 @@ static void function_with_changed_text_refused(void **state) {
     trace_reader_free(r);
 }
 
-static void function_with_writable_text_refused_if_never_patched(void **state) {
+static void function_never_patched_refused(void **state) {
     struct fixture *f = *state;
     size_t all = traceable(f);
     load_without(f, 3, false);
