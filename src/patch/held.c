@@ -361,17 +361,18 @@ static void allocate(struct patched *p) {
     p->changed = p->changed ? p->changed : mem_alloc(patched_function_bytes(p));
 }
 
-int held_update(struct patched *p, int fd, const struct writable_text *text, struct span pages,
-                const struct thread_positions *positions, bool *ret_written, struct err *err) {
+int held_update(struct patched *p, const struct held_change *change, bool *ret_written,
+                struct err *err) {
+    struct span pages = change->pages;
     struct span within = {pages.start > p->bias ? pages.start - p->bias : 0, pages.end - p->bias};
-    struct look *l = look_new(p, fd, text, within);
+    struct look *l = look_new(p, change->memory_fd, change->text, within);
     l->patched = true;
     look(l);
     int rc = take_out(l, err);
     if (rc == 0) {
         allocate(p);
         keep(l, p);
-        rc = put_in(l, p, positions, ret_written, err);
+        rc = put_in(l, p, change->positions, ret_written, err);
     }
     look_free(l);
     return rc;

@@ -20,11 +20,16 @@ struct thread_positions;
 /* P's patches are not written: finds those that must stay out, and forgets what was spared before.
  * Error: ESTALE "text-differs" if no patch is left, and pages are not writable. */
 int held_look(struct patched *p, int memory_fd, const struct writable_text *text, struct err *err);
-/* P is patched. Looks again at the functions with a part in PAGES, run-time addresses, and at those
- * that are held: takes patches out, and writes those that are held no longer, for threads at
- * POSITIONS. Sets *RET_WRITTEN if it has written some. Errors: "memory". */
-int held_update(struct patched *p, int memory_fd, const struct writable_text *text,
-                struct span pages, const struct thread_positions *positions, bool *ret_written,
+struct held_change {
+    int memory_fd;
+    struct span pages;                /* run-time addresses */
+    const struct writable_text *text; /* as it is then */
+    const struct thread_positions *positions;
+};
+/* P is patched. Looks again at the functions with a part in CHANGE's pages, and at those that are
+ * held: takes patches out, and writes those that are held no longer, for threads at the positions.
+ * Sets *RET_WRITTEN if it has written some. Errors: "memory". */
+int held_update(struct patched *p, const struct held_change *change, bool *ret_written,
                 struct err *err);
 /* Whether some of the text of P's module is writable. */
 bool held_is_open(const struct patched *p, const struct writable_text *text);

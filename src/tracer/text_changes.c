@@ -30,14 +30,15 @@ static void settle_all(const struct tracer *t, const struct space *space) {
 static bool update(struct tracer *t, struct space *space, pid_t tid, const struct guard_call *call,
                    const struct thread_positions *positions) {
     const struct space_context *ctx = &t->options.context;
+    const struct held_change change = {space->remote.memory_fd, call->pages, &space->writable,
+                                       positions};
     bool written = false;
     for (size_t i = 0; i < space->modules.count; i++) {
         struct patched *p = &space->modules.at[i];
         struct err err = {0};
         if (!held_concerns(p, call->pages))
             continue;
-        if (held_update(p, space->remote.memory_fd, &space->writable, call->pages, positions,
-                        &written, &err) < 0)
+        if (held_update(p, &change, &written, &err) < 0)
             tracer_warn(t, tid, &err);
         if (p->in_trace && !p->first)
             left_out_write(ctx, space, p);
