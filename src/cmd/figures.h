@@ -17,6 +17,8 @@ void figure_share(char text[FIGURE_ROOM], uint64_t part, uint64_t whole);
 #define FIGURE_INFERRED "≈"
 /* The mark of calls that were open when their tracing began. */
 #define FIGURE_BEFORE "«"
+/* The mark of functions of which calls may be missing. */
+#define FIGURE_PARTLY "†"
 /* Prints a line to standard output that explains FIGURE_BEFORE, unless CALLS is 0. */
 void figure_print_before(uint64_t calls);
 /* The number of bytes of TEXT minus its columns, for field widths of printf. */

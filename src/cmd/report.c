@@ -34,6 +34,7 @@ struct report_table {
     uint64_t calls, self, inferred, before; /* of all rows */
     uint8_t *called;                        /* by function: 1 if it has a row */
     uint32_t functions;                     /* number of functions that have rows */
+    uint32_t partly;                        /* number of those of which calls may be missing */
     struct caller_groups *groups;           /* with --stack, else NULL */
     struct places *places;                  /* with --stack, else NULL */
 };
@@ -82,6 +83,7 @@ static void add_row(struct report_table *r, const struct stats *stats, uint32_t 
                                   [REPORT_SHARE] = f->self_ns}};
     ARRAY_PUSH(&r->rows, row);
     r->calls += f->calls;
+    r->partly += !r->called[function] && names_partly(r->view.source.names, function);
     r->functions += !r->called[function];
     r->called[function] = 1;
     r->self += f->self_ns;
@@ -217,6 +219,8 @@ static void json_row(const struct report_table *r, const struct row *row) {
            v[REPORT_CALLS], v[REPORT_TOTAL], v[REPORT_SELF], v[REPORT_MIN], v[REPORT_MAX],
            v[REPORT_P50], v[REPORT_P99], v[REPORT_UNWOUND], row->inferred, row->before,
            tier_name(names_tier(n, row->function)));
+    if (names_partly(n, row->function))
+        printf(", \"partly\": true");
     if (r->options->by_thread)
         printf(", \"tid\": %u", trace_reader_thread(r->view.source.reader, row->stream)->tid);
     json_aliases(n, row->function);
@@ -253,11 +257,12 @@ static void print_text(const struct report_table *r, const char *text, bool is_l
         *used += (unsigned)printf("%-*s", WIDTH + figure_extra_bytes(text), text);
 }
 
-/* The function's name with the marks of inferred ends and of calls that were open before. To be
- * freed. */
+/* The function's name with its marks. To be freed. */
 static char *marked_name(const struct report_table *r, const struct row *row) {
     const char *name = names_function(r->view.source.names, row->function);
-    return mem_printf("%s%s%s", row->before ? FIGURE_BEFORE " " : "",
+    bool partly = names_partly(r->view.source.names, row->function);
+    return mem_printf("%s%s%s%s", partly ? FIGURE_PARTLY " " : "",
+                      row->before ? FIGURE_BEFORE " " : "",
                       row->inferred ? FIGURE_INFERRED " " : "", name);
 }
 
@@ -378,6 +383,9 @@ static void print_tables(const struct report_table *r) {
         printf("%s: the ends of %ju call%s are inferred\n", FIGURE_INFERRED, r->inferred,
                r->inferred == 1 ? "" : "s");
     figure_print_before(r->before);
+    if (r->partly)
+        printf("%s: calls of %u function%s may be missing: the code was changed, or could be\n",
+               FIGURE_PARTLY, r->partly, r->partly == 1 ? "" : "s");
     changed_print_end(&r->view);
 }
 

@@ -169,7 +169,8 @@ void outcome_write(struct trace_writer *writer, struct traced_module *m) {
                                     .aliases = others ? join(arena, names.at + 1, others) : NULL,
                                     .entry_tier = (uint8_t)tier,
                                     .instrumented = instrumented,
-                                    .exact = exact};
+                                    .exact = exact,
+                                    .partly = instrumented && bitmap_test(code->ever_open, i)};
         ARRAY_FREE(&names);
         count(&described, refused, f, &functions[i]);
         count_missing(code, f, i, placed, refused);

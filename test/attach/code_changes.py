@@ -122,6 +122,9 @@ def changed_meanwhile(spoor, program):
             now.tell("w" "ew" "Ew" "mwMw")
         check_calls(spoor, {"at_entry": 4, "behind_entry": 4, "unchanged": 5, "elsewhere": 5}, "meanwhile")
         check_counts(spoor, now.stderr, 2, 0, "meanwhile")
+        marked = {row["function"] for row in spoor.report() if row.get("partly")}
+        check(marked == set(SWITCHED), f"calls may be missing: {marked}")
+        check("† at_entry" in spoor.view("report", "trace").decode(), "the report marks nothing")
         check_gone(spoor, process, before, "meanwhile")
 
 

@@ -124,6 +124,7 @@ static void function_with_changed_text_refused(void **state) {
     const struct trace_module *m = trace_reader_module(r, 0);
     assert_int_equal(m->instrumented, all);
     assert_true(is_refused(m, "text-changed"));
+    assert_true(m->functions[3].partly && !m->functions[2].partly);
     trace_reader_free(r);
 }
 
