@@ -29,12 +29,14 @@ stack_ranges:
     b drop
     b slice
     b hook
+    b guard
     .short seek - start, seek_end - start, wait - start, wait_released - start
     .short drop - start, drop_released - start, drop_counted - start
     .short slice - start, hook - start, hook_seek_end - start, call - start, end - start
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_end - start, notes - start, asks - start
     .short remainder - start, remainder_made - start, remainder_end - start
+    .short guarded - start
     .balign 16
 asks:
     .quad 0 /* lane_asks.control: is there a tool that finds lanes? */
@@ -353,6 +355,25 @@ hook_done:
     br x0
 
     .balign 16
+/* The program is about to change the protection of memory. Its address and size, the program's x0
+ * and x1, are on the stack. Waits as above if they overlap a guarded range, else goes on at x0. */
+guard:
+    adr x1, guarded
+guard_next:
+    ldr x2, [x1], #8
+    cbz x2, hook_done
+    ldr x3, [sp]
+    sub x2, x2, x3
+    ldr x3, [sp, #8]
+    sub x2, x2, x3
+    ldr x3, [x1], #8
+    tbz x2, #63, guard_next /* the range begins behind the memory */
+    ldr x2, [sp]
+    sub x2, x2, x3
+    tbz x2, #63, guard_next /* it ends before the memory */
+    b hook
+
+    .balign 16
 /* A remote call by the tracer. If the tracer dies meanwhile, rt_sigreturn brings the thread back:
  * sp points at a signal frame with all registers (target/thread.c). */
 call:
@@ -362,6 +383,8 @@ call:
     udf #0
 end:
     .balign 16
+guarded: /* struct guarded */
+    .fill (GUARDED_MOST + 1) * 2, 8, 0
 /*
  * Here one thread at a time runs the remaining straight code of a trampoline, with its signals
  * blocked (patch/crossing.c). The tool writes the instructions, a jump to the gate, the jump back,

@@ -33,12 +33,14 @@ start:
     b drop
     b hook
     b slice
+    b guard
     .short seek - start, seek_end - start, wait - start
     .short drop - start, drop_counting - start, drop_counted - start
     .short slice - start, hook - start, hook_seek_end - start, call - start, end - start
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_back - start, gate_end - start, notes - start, asks - start
     .short remainder - start, remainder_made - start, remainder_end - start
+    .short guarded - start
     .balign 16
 asks: /* struct lane_asks */
     .quad 0, 0, 0
@@ -359,6 +361,26 @@ hook_done:
     bx r0
 
     .balign 16
+/* The program is about to change the protection of memory. Its address and size, the program's r0
+ * and r1, are on the stack. Waits as above if they overlap a guarded range, else goes on at r0. */
+guard:
+    ldr r3, [sp]
+    ldr r4, [sp, #4]
+    adr r2, guarded
+guard_next:
+    ldr r1, [r2], #4
+    ldr r6, [r2], #4
+    cmp r1, #0
+    beq hook_done
+    cmp r6, r3
+    bls guard_next
+    subs r1, r1, r3
+    bls hook
+    cmp r1, r4
+    bhs guard_next
+    b hook
+
+    .balign 16
 /* A remote call by the tracer. If the tracer dies meanwhile, rt_sigreturn brings the thread back:
  * sp points at a signal frame with all registers (target/thread.c). */
 call:
@@ -367,6 +389,9 @@ call:
     svc #0
     udf #0
 end:
+    .balign 16
+guarded: /* struct guarded */
+    .fill (GUARDED_MOST + 1) * 2, 4, 0
     .balign 16
 /*
  * Here one thread at a time runs the remaining straight code of a trampoline, with its signals

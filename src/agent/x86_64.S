@@ -21,6 +21,7 @@ start:
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_end - start, notes - start
     .short remainder - start, remainder_made - start, remainder_end - start
+    .short guard - start, guarded - start
 
 /* The wait for room is over: writes the event that tells when it began. At the stub's next try it
  * ends. The slot is reserved after it is written. Changes AT. */
@@ -221,6 +222,24 @@ hook_done:
     notrack jmp *%rdx
 
     .balign 16
+/* The program is about to change the protection of memory: rsi bytes at rdi. Waits as above if they
+ * overlap a guarded range, else goes on at *rdx. */
+guard:
+    leaq guarded(%rip), %rax
+guard_next:
+    movq (%rax), %rcx
+    testq %rcx, %rcx
+    jz hook_done
+    addq $16, %rax
+    cmpq %rdi, -8(%rax)
+    jbe guard_next
+    subq %rdi, %rcx
+    jbe hook
+    cmpq %rsi, %rcx
+    jae guard_next
+    jmp hook
+
+    .balign 16
 /* A remote call by the tracer. If the tracer dies meanwhile, rt_sigreturn brings the thread back:
  * rsp points at a signal frame with all registers (target/thread.c). */
 syscall:
@@ -230,6 +249,8 @@ syscall:
     ud2
 end:
     .balign 16, 0xcc
+guarded: /* struct guarded */
+    .fill (GUARDED_MOST + 1) * 2, 8, 0
 /*
  * Here one thread at a time runs the remaining straight code of a trampoline, with its signals
  * blocked (patch/crossing.c). The tool writes the instructions, a jump to the gate, and the notes.

@@ -189,6 +189,11 @@ bool names_exact(const struct names *n, uint32_t function) {
     return !f || f->exact;
 }
 
+bool names_partly(const struct names *n, uint32_t function) {
+    const struct trace_function *f = facts(n, function);
+    return f && f->partly;
+}
+
 /* Adds the symbols in LIST, which '\n' separates. */
 static void add_symbols(struct function_names *names, const char *list) {
     for (const char *at = list; at && *at; at += strspn(at, "\n")) {

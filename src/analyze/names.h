@@ -40,6 +40,8 @@ bool names_instrumented(const struct names *n, uint32_t function);
 uint8_t names_tier(const struct names *n, uint32_t function);
 /* True if all its exits are patched. Otherwise ends of its calls may be inferred. */
 bool names_exact(const struct names *n, uint32_t function);
+/* True if it was left out for a while because of its code in memory: calls may be missing. */
+bool names_partly(const struct names *n, uint32_t function);
 /* All names for patterns: demangled, demangled without parameters, as in the symbol table. */
 struct function_names names_all(struct names *n, uint32_t function);
 /* True if P matches one of those. */

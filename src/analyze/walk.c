@@ -163,7 +163,7 @@ static void pass_closed(struct walk *w, const struct call *call, const struct ca
                               .value = own.value,
                               .caller_value = parent ? up.value : WALK_NONE,
                               .start_ns = call->start,
-                              .thread_paused_ns = began->paused_ns,
+                              .thread_paused_ns = began->paused_ns - call->late,
                               .before = call->before,
                               .clipped = call->start < spec->since_ns || call->end > spec->until_ns,
                               .end_ns = call->end,
@@ -281,7 +281,7 @@ static void take_pause(struct walk *w, const struct trace_item *item) {
                                .cause = (item->id - PAUSE_EVENT) & ~(uint32_t)PAUSE_IN_CALL,
                                .in_call = item->id & PAUSE_IN_CALL};
     if (!pause.in_call) {
-        calls_pause(w->calls, pause.length_ns);
+        calls_pause(w->calls, pause.end_ns, pause.length_ns);
         w->thread->paused_ns += pause.length_ns;
         w->paused_ns += pause.length_ns;
     }

@@ -18,5 +18,7 @@ struct agent_remainder {
     size_t begin, made, end;
 };
 struct agent_remainder agent_remainder(void);
+/* Offset of struct guarded (wire/ring.h) in each trampoline area. */
+size_t agent_guarded(void);
 /* Offset of struct lane_asks (wire/lane_lookup.h) in each trampoline area; of hosts with tables. */
 size_t agent_asks(void);

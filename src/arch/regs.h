@@ -109,6 +109,9 @@ bool regs_is_stub_code(bool other, const uint8_t *code, size_t size);
 /* CODE begins inside such a stub. *RET: offset of the instructions that restore registers; the
  * thread may go there at once. False: they are not within SIZE bytes. */
 bool regs_find_stub_end(bool other, const uint8_t *code, size_t size, size_t *ret);
+/* The thread stands at the entry of a function: its first integer arguments. */
+enum { REGS_ARGUMENTS = 3 };
+void regs_arguments(const struct regs *regs, uint64_t ret[REGS_ARGUMENTS]);
 /* The thread stands in a stub or the agent and has reserved a slot: is it in the lane at AT? */
 bool regs_has_lane(const struct regs *regs, taddr_t at);
 

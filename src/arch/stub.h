@@ -15,7 +15,9 @@ enum {
     STUB_CALLER = 8,        /* an event only if the return address is within stub_spec.caller */
     STUB_GO_FIRST = 16,     /* instead of the stack pointer the event has the first … */
     STUB_GO_SECOND = 32,    /* … or second word of a Go function's arguments or results */
-    STUB_SLICE = 64         /* no event: a slice of the stack (wire/ring.h) */
+    STUB_SLICE = 64,        /* no event: a slice of the stack (wire/ring.h) */
+    STUB_GUARD = 128        /* a hook that waits only if the function's first two arguments, an
+                               address and a size, overlap a guarded range (wire/ring.h) */
 };
 enum { STUB_MAX_BYTES = 256, STUB_MOST_PUSHED = 13 /* words */ };
 

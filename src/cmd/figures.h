@@ -22,6 +22,9 @@ void figure_share(char text[FIGURE_ROOM], uint64_t part, uint64_t whole);
 /* The mark of calls that began before the shown span, or ended behind it. */
 #define FIGURE_CLIPPED "↔"
 
+/* The mark of functions of which calls may be missing. */
+#define FIGURE_PARTLY "†"
+
 struct figure_marks { /* how many calls have each mark */
     uint64_t inferred, before, cut, clipped;
 };

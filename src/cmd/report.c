@@ -35,6 +35,7 @@ struct report_table {
     struct figure_marks marks;    /* of all rows */
     uint8_t *called;              /* by function: 1 if it has a row */
     uint32_t functions;           /* number of functions that have rows */
+    uint32_t partly;              /* number of those of which calls may be missing */
     struct caller_groups *groups; /* with --stack, else NULL */
     struct places *places;        /* with --stack, else NULL */
 };
@@ -90,6 +91,7 @@ static void add_row(struct report_table *r, const struct stats *stats, uint32_t 
                                   [REPORT_SHARE] = f->self_ns}};
     ARRAY_PUSH(&r->rows, row);
     r->calls += f->calls;
+    r->partly += !r->called[function] && names_partly(r->view.source.names, function);
     r->functions += !r->called[function];
     r->called[function] = 1;
     r->self += f->self_ns;
@@ -229,6 +231,8 @@ static void json_row(const struct report_table *r, const struct row *row) {
            v[REPORT_P50], v[REPORT_P99], v[REPORT_UNWOUND], row->marks.inferred, row->marks.before,
            row->marks.cut, row->marks.clipped, row->paused_ns,
            tier_name(names_tier(n, row->function)));
+    if (names_partly(n, row->function))
+        printf(", \"partly\": true");
     if (r->options->by_thread)
         printf(", \"tid\": %u", trace_reader_thread(r->view.source.reader, row->stream)->tid);
     json_aliases(n, row->function);
@@ -269,7 +273,9 @@ static void print_text(const struct report_table *r, const char *text, bool is_l
 static char *marked_name(const struct report_table *r, const struct row *row) {
     char marks[FIGURE_MARKS_ROOM];
     figure_marks(marks, &row->marks);
-    return mem_printf("%s%s", marks, names_function(r->view.source.names, row->function));
+    struct names *names = r->view.source.names;
+    return mem_printf("%s%s%s", names_partly(names, row->function) ? FIGURE_PARTLY " " : "", marks,
+                      names_function(names, row->function));
 }
 
 static void print_number(const struct report_table *r, const struct row *row, enum report_column c,
@@ -389,6 +395,9 @@ static void print_tables(const struct report_table *r) {
            r->functions == 1 ? "" : "s", r->calls, r->calls == 1 ? "" : "s", time,
            losses ? losses : "no events lost");
     figure_print_marks(&r->marks);
+    if (r->partly)
+        printf("%s: calls of %u function%s may be missing: the code was changed, or could be\n",
+               FIGURE_PARTLY, r->partly, r->partly == 1 ? "" : "s");
     changed_print_end(&r->view);
 }
 

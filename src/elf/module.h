@@ -186,5 +186,8 @@ const char *module_import_at(const struct module *module, vaddr_t slot);
 /* Undefined names of its dynamic symbol table, except data: sorted, each once. The caller frees the
  * array; the module owns the names. */
 const char **module_undefined(const struct module *module, size_t *ret_count);
+/* The names of the libraries that it needs. The caller frees the array; the module owns the names.
+ */
+const char **module_needed(const struct module *module, size_t *ret_count);
 /* Finds a defined symbol by exact name; NULL if none. */
 const struct symbol *module_symbol_named(const struct module *module, const char *name);

@@ -17,6 +17,7 @@ static bool is_wanted(const struct patched *p) {
 bool annex_prepare(struct patched *p, const struct patch_request *request, struct patched *ret) {
     struct patch_request without_hook = *request;
     without_hook.hook = 0;
+    memset(without_hook.guards, 0, sizeof without_hook.guards);
     if (!is_wanted(p))
         return false;
     p->code->refs++;

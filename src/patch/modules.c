@@ -7,7 +7,9 @@
 
 #include "patch/annex.h"
 #include "patch/breakpoints.h"
+#include "patch/guard.h"
 #include "patch/install.h"
+#include "patch/left_out.h"
 #include "patch/patcher.h"
 #include "patch/program.h"
 #include "patch/thread_positions.h"
@@ -88,7 +90,7 @@ static void warn_about(const struct update *u, const struct err *err) {
 static void write_module(const struct space_context *ctx, const struct space *s,
                          struct patched *p) {
     breakpoints_warn(ctx->options, p);
-    module_table_write(ctx->module_table, p->traced_module, &p->code->emitted);
+    left_out_write(ctx, s, p);
     trace_writer_map(ctx->writer, &(struct trace_map){.pid = (uint32_t)s->pid,
                                                       .first_id = p->traced_module->first_id,
                                                       .bias = p->bias,
@@ -96,13 +98,9 @@ static void write_module(const struct space_context *ctx, const struct space *s,
     p->in_trace = true;
 }
 
-static bool is_same(const struct patched *a, const struct patched *b) {
-    return a->inode == b->inode && a->device == b->device && a->bias == b->bias;
-}
-
 static struct patched *find_prepared(struct space *s, const struct patched *p, bool annex) {
     for (size_t i = 0; i < s->prepared.count; i++)
-        if (is_same(&s->prepared.at[i], p) && !s->prepared.at[i].first == !annex)
+        if (patched_is_same(&s->prepared.at[i], p) && !s->prepared.at[i].first == !annex)
             return &s->prepared.at[i];
     return NULL;
 }
@@ -121,7 +119,7 @@ static bool take_prepared(struct space *s, const struct patched *p, bool annex,
 /* A module may have several executable maps: the first one known stands for all. */
 static struct patched *find_known(struct space *s, const struct patched *p) {
     for (size_t i = 0; i < s->modules.count; i++)
-        if (is_same(&s->modules.at[i], p) && !s->modules.at[i].first)
+        if (patched_is_same(&s->modules.at[i], p) && !s->modules.at[i].first)
             return &s->modules.at[i];
     return NULL;
 }
@@ -139,6 +137,7 @@ static void install(struct update *u, struct patched *p, const struct patch_requ
         done = patcher_apply(p, request, &err) == 0;
     }
     p->traced = done && request->selected;
+    p->guards = done && (request->guards[0] || request->guards[1]);
     if (!done)
         warn_about(u, &err);
 }
@@ -151,8 +150,9 @@ static void prepare_patches(struct update *u, struct patched *p,
         return;
     }
     p->traced = request->selected;
+    p->guards = request->guards[0] || request->guards[1];
     if (!u->anew) /* else the text holds spoor's patches */
-        patcher_check_early(p, u->space->remote.memory_fd);
+        patcher_check_early(p, u->space);
     ARRAY_PUSH(&u->space->prepared, *p);
 }
 
@@ -167,21 +167,40 @@ static struct patch_request request_for(const struct update *u, bool selected) {
                                   .overflow = u->ctx->options->overflow};
 }
 
+/* Whether libraries that are loaded later are traced. */
+static bool wants_libraries(const struct space_context *ctx) {
+    return ctx->options->stacks.frames || module_table_wants_libraries(ctx->module_table);
+}
+
+/* Whether spoor must know of libraries that are loaded later: they are traced, or libc is guarded.
+ */
+static bool wants_hook(const struct update *u) {
+    struct traced_module *program;
+    return wants_libraries(u->ctx) ||
+           module_table_find(u->ctx->module_table, u->caller, &u->program, &program, NULL) < 0 ||
+           guard_is_useful(program->module, u->caller);
+}
+
+/* Warns that libraries that are loaded later are not seen, if they are wanted. */
+static void warn_no_hook(const struct update *u, const struct patched *p) {
+    struct err err = {0};
+    bool is_static = map_is_same_file(&u->program, &u->loader); /* it may load nothing at all */
+    err_set(&err, ENOENT, "no-hook",
+            "%s: spoor cannot see what it loads: libraries loaded later are left untraced",
+            p->traced_module->module->path);
+    if (!is_static && wants_libraries(u->ctx))
+        warn_about(u, &err);
+}
+
 static void patch_module(struct update *u, struct patched *p, bool wanted, bool hook) {
     struct patch_request request = request_for(u, wanted);
-    struct err err = {0};
+    bool guards = guard_sites(p->traced_module, request.guards);
     if (hook)
         request.hook = patched_loader_hook(p->traced_module);
-    if (hook && !request.hook) {
-        err_set(&err, ENOENT, "no-hook",
-                "%s: spoor cannot see what it loads: libraries loaded later are left untraced",
-                p->traced_module->module->path);
-        if (!map_is_same_file(&u->program,
-                              &u->loader)) /* a static program may load nothing at all */
-            warn_about(u, &err);
-        if (!wanted)
-            return;
-    }
+    if (hook && !request.hook)
+        warn_no_hook(u, p);
+    if (!wanted && !request.hook && !guards)
+        return;
     if (u->ahead)
         prepare_patches(u, p, &request);
     else
@@ -192,6 +211,7 @@ struct newcomer { /* a mapped file that this space does not know yet */
     struct patched patched;
     struct map map;
     bool wanted, hook;
+    bool guard;                   /* it may hold guarded functions */
     const struct libcalls *calls; /* the program's calls of this library; NULL: none */
     bool program;                 /* it is the program itself */
     bool attempted;               /* spoor has patched it, or has tried to */
@@ -203,30 +223,29 @@ static bool is_program(const struct update *u, const struct map *m) {
     return u->ctx->options->libcalls && map_is_same_file(m, &u->program);
 }
 
-/* Whether spoor must know of libraries that are loaded later. */
-static bool wants_hook(const struct space_context *ctx) {
-    return ctx->options->stacks.frames || module_table_wants_libraries(ctx->module_table);
-}
-
 static void add_newcomer(struct update *u, const struct map *m, newcomer_array *ret) {
     struct newcomer n = {.patched = {.text = m->start, .device = m->device, .inode = m->inode},
                          .map = *m};
     struct err err = {0};
     n.wanted = module_table_wants(u->ctx->module_table, m->path, map_is_same_file(m, &u->program));
-    n.hook = map_is_same_file(m, &u->loader) && wants_hook(u->ctx);
+    n.hook = map_is_same_file(m, &u->loader) && wants_hook(u);
+    n.guard = guard_may_be_in(m->path) ||
+              (map_is_same_file(m, &u->program) && map_is_same_file(m, &u->loader));
     n.program = is_program(u, m);
     if (u->space->program.executable && !n.program)
         n.calls = u->space->program.executable->libcalls;
-    if (!n.wanted && !n.hook && !n.calls && !n.program)
+    if (!n.wanted && !n.hook && !n.guard && !n.calls && !n.program)
         return;
     if (module_table_find(u->ctx->module_table, u->caller, m, &n.patched.traced_module, &err) < 0) {
         warn_about(u, &err);
         return;
     }
     n.wanted = n.wanted && module_table_may_select(u->ctx->module_table, n.patched.traced_module);
+    if (!n.wanted && !n.calls && !n.patched.traced_module->plan) /* --tier is not about hooks */
+        n.patched.traced_module->only = TIER_NONE;
     if (n.calls && !libcalls_defined_in(n.calls, n.patched.traced_module->module))
         n.calls = NULL;
-    if (n.wanted || n.hook || n.calls || n.program)
+    if (n.wanted || n.hook || n.guard || n.calls || n.program)
         ARRAY_PUSH(ret, n);
     else if (!u->ahead)
         ARRAY_PUSH(&u->space->modules, n.patched);
@@ -263,8 +282,8 @@ static void patch_newcomer(struct update *u, struct newcomer *n) {
             warn_untraced(u, p->traced_module);
         u->space->writes_lane_register |=
             p->traced_module->plan && plan_lane_write(p->traced_module->plan);
-        n->attempted =
-            p->traced_module->plan && !u->space->writes_lane_register && (wanted || n->hook);
+        n->attempted = p->traced_module->plan && !u->space->writes_lane_register &&
+                       (wanted || n->hook || n->guard);
         if (n->attempted)
             patch_module(u, p, wanted, n->hook);
     }
@@ -299,7 +318,7 @@ static bool make_annex(struct update *u, struct patched *p, struct patched *ret)
         return false;
     annex_join(p, ret);
     if (!u->anew)
-        patcher_check_early(ret, u->space->remote.memory_fd);
+        patcher_check_early(ret, u->space);
     return true;
 }
 
@@ -369,6 +388,7 @@ void modules_follow(const struct space_context *ctx, struct space *s, pid_t call
     patch_new_modules(&(struct update){.ctx = ctx, .space = s, .caller = caller, .maps = maps});
     space_forget_prepared(s); /* their modules were unmapped meanwhile */
     breakpoints_count(s);
+    guard_set_ranges(s);
     if (s->callers)
         callers_look(s->callers, caller);
 }
@@ -382,6 +402,7 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
         rc = modules_read_maps(caller, &maps, err);
     if (rc < 0)
         return rc;
+    writable_text_set(&s->writable, &maps);
     modules_drop_gone(s, caller, &maps);
     modules_follow(ctx, s, caller, &maps);
     maps_done(&maps);
@@ -401,6 +422,7 @@ int space_prepare(const struct space_context *ctx, struct space *s, pid_t caller
     int rc = modules_read_maps(caller, &maps, err);
     if (rc < 0)
         return rc;
+    writable_text_set(&s->writable, &maps);
     struct update u = {.ahead = true, .ctx = ctx, .space = s, .caller = caller, .maps = &maps};
     patch_new_modules(&u);
     s->room = room_far_away(&u);
@@ -472,7 +494,12 @@ void space_map_prepared(struct space *s, pid_t caller) {
     s->prepared.count = 0;
 }
 
-void space_fill_areas(const struct space *s) {
+void space_fill_areas(struct space *s) {
+    struct maps maps;
+    if (maps_read(space_thread(s), &maps, NULL) == 0) {
+        writable_text_set(&s->writable, &maps);
+        maps_done(&maps);
+    }
     for (size_t i = 0; i < s->modules.count; i++)
         patcher_fill(&s->modules.at[i], s);
 }

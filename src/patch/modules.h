@@ -18,7 +18,7 @@ void space_write_prepared(const struct space_context *ctx, struct space *space);
 void space_map_prepared(struct space *space, pid_t caller);
 /* Writes the trampolines of the areas mapped by space_map_prepared(), and makes private the pages
  * that will be patched. The process runs, and spoor traces all of its threads. */
-void space_fill_areas(const struct space *space);
+void space_fill_areas(struct space *space);
 
 /* Patches new modules that are wanted, and forgets modules that are gone. Does nothing while the
  * space is unpatched. Errors: "sandboxed", "read-maps". */

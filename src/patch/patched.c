@@ -20,8 +20,15 @@ static void code_unref(struct code *code) {
 void patched_forget_code(struct patched *p) {
     code_unref(p->code);
     p->code = NULL;
+    patched_spare_none(p);
+}
+
+void patched_spare_none(struct patched *p) {
     free(p->spared);
-    p->spared = NULL;
+    free(p->held);
+    free(p->untraced);
+    free(p->changed);
+    p->spared = p->held = p->untraced = p->changed = NULL;
 }
 
 taddr_t patched_way_back(const struct patched *p, taddr_t addr) {
@@ -50,8 +57,13 @@ void patched_keep_way(struct patched *p, taddr_t addr) {
     memmove(&c->patches[i], &c->patches[i + 1], (--c->patch_count - i) * sizeof *c->patches);
 }
 
-/* As rewrite_withdraw(), for patches that are not written yet. */
-static void spare(struct patched *p, size_t i) {
+size_t patched_site_of(const struct patched *p, size_t i) {
+    taddr_t site = patched_way_back(p, p->code->emitted.patches[i].at + p->bias);
+    return site ? patched_patch_at(&p->code->emitted, site - p->bias) : i;
+}
+
+/* As rewrite_withdraw(), for patches that are not written. */
+void patched_spare_patch(struct patched *p, size_t i) {
     const struct plan_code *c = &p->code->emitted;
     const struct patch *patches = c->patches, *q = &patches[i];
     if (patched_is_spared(p, i))
@@ -60,12 +72,12 @@ static void spare(struct patched *p, size_t i) {
     for (size_t j = i + 1; j < c->patch_count && patches[j].at < q->at + q->window; j++) {
         taddr_t hop = patched_way_back(p, patches[j].at + p->bias);
         if (hop)
-            spare(p, patched_patch_at(c, hop - p->bias));
-        spare(p, j);
+            patched_spare_patch(p, patched_patch_at(c, hop - p->bias));
+        patched_spare_patch(p, j);
     }
     for (size_t j = i; j-- > 0 && patches[j].at + PUN_MAX_BYTES > q->at;)
         if (patches[j].at + patches[j].reads > q->at)
-            spare(p, j);
+            patched_spare_patch(p, j);
 }
 
 void patched_spare(struct patched *p, taddr_t addr) {
@@ -74,7 +86,7 @@ void patched_spare(struct patched *p, taddr_t addr) {
     p->spared = p->spared ? p->spared : mem_alloc(bitmap_bytes(c->patch_count));
     for (size_t i = 0; i < c->patch_count; i++)
         if (at - c->patches[i].at < c->patches[i].window)
-            spare(p, i);
+            patched_spare_patch(p, i);
 }
 
 const struct trap *patched_trap_at(const struct patched *p, taddr_t addr) {
@@ -110,6 +122,18 @@ bool patched_is_written(const struct patched *p, int fd, bool patched) {
            memcmp(bytes, patched ? first->after : first->before, first->size) == 0;
 }
 
+bool patched_is_same(const struct patched *a, const struct patched *b) {
+    return a->inode == b->inode && a->device == b->device && a->bias == b->bias;
+}
+
+size_t patched_function_bytes(const struct patched *p) {
+    return plan_function_count(p->traced_module->plan) / 8 + 1;
+}
+
+static uint8_t *copy_bytes(const uint8_t *from, size_t size) {
+    return from ? memcpy(mem_alloc(size), from, size) : NULL;
+}
+
 struct patched patched_copy(const struct patched *p) {
     struct patched copy = *p;
     if (copy.first)
@@ -117,10 +141,12 @@ struct patched patched_copy(const struct patched *p) {
     if (!copy.code)
         return copy;
     copy.code->refs++;
-    if (copy.spared) {
-        size_t size = bitmap_bytes(copy.code->emitted.patch_count);
-        copy.spared = mem_alloc(size);
-        memcpy(copy.spared, p->spared, size);
+    size_t patches = bitmap_bytes(copy.code->emitted.patch_count);
+    copy.spared = copy_bytes(p->spared, patches);
+    copy.held = copy_bytes(p->held, patches);
+    if (p->untraced) {
+        copy.untraced = copy_bytes(p->untraced, patched_function_bytes(p));
+        copy.changed = copy_bytes(p->changed, patched_function_bytes(p));
     }
     return copy;
 }
@@ -141,14 +167,18 @@ vaddr_t patched_loader_hook(const struct traced_module *loader) {
     return 0;
 }
 
-bool patched_is_inside_window(const struct patched *p, taddr_t addr) {
+size_t patched_window_at(const struct patched *p, taddr_t addr) {
     enum { LONGEST_WINDOW = 255 };
     const struct plan_code *c = &p->code->emitted;
     vaddr_t at = addr - p->bias;
     for (size_t i = patched_patch_at(c, at); i-- > 0 && at - c->patches[i].at <= LONGEST_WINDOW;)
         if (at - c->patches[i].at < c->patches[i].window)
-            return true;
-    return false;
+            return i;
+    return c->patch_count;
+}
+
+bool patched_is_inside_window(const struct patched *p, taddr_t addr) {
+    return patched_window_at(p, addr) < p->code->emitted.patch_count;
 }
 
 taddr_t patched_copy_of(const struct patched *p, taddr_t addr) {

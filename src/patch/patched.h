@@ -38,7 +38,10 @@ struct patched { /* one module mapped into one space, or its annex */
     taddr_t log;
     size_t islands;  /* how many of the code's islands are mapped */
     uint8_t *spared; /* bitmap by patch number: patches that are not written; NULL: all are */
-    bool checked;    /* its text was compared with its file a moment ago */
+    uint8_t *held;   /* a subset, because of the text that they replace (held.h); NULL: none */
+    uint8_t *untraced, *changed; /* bitmaps by function: its patches are held; likewise, because it
+                                    differs; NULL: none */
+    bool checked;                /* its text was compared with its file a moment ago */
     enum area_state {
         AREA_EMPTY,
         AREA_FILLED,      /* its trampolines are written */
@@ -48,10 +51,13 @@ struct patched { /* one module mapped into one space, or its annex */
     bool kept; /* its mappings stay: a thread will return there */
     struct code *code;
     struct code *first; /* of an annex (annex.h): the code of the module's first area; else NULL */
+    bool guards;        /* it holds guarded functions (guard.h) */
     bool traced;        /* more than the dynamic linker's hook is to be patched */
     bool in_trace;      /* the trace has a record of it */
 };
 
+/* Bytes of a bitmap by function. */
+size_t patched_function_bytes(const struct patched *p);
 static inline bool patched_is_spared(const struct patched *p, size_t patch) {
     return p->spared && bitmap_test(p->spared, patch);
 }
@@ -65,6 +71,7 @@ struct patch_request {
     bool controls;    /* all control sites */
     struct span from; /* run-time addresses: filtered functions are traced when called from there */
     vaddr_t hook;     /* 0: none */
+    vaddr_t guards[PLAN_GUARDS]; /* 0: none (guard.h) */
     uint32_t ring_bytes;
     enum overflow overflow;
 };
@@ -75,6 +82,11 @@ void patched_keep_way(struct patched *p, taddr_t addr);
 /* P is prepared and not installed yet: leaves out the site whose window holds run-time address
  * ADDR, and the sites that depend on it. */
 void patched_spare(struct patched *p, taddr_t addr);
+/* Leaves out patch number I, which is not written, and the sites that depend on it. */
+void patched_spare_patch(struct patched *p, size_t i);
+/* The patch of the site from which a thread comes to patch number I; I itself if that is the
+ * site. */
+size_t patched_site_of(const struct patched *p, size_t i);
 /* The trap at run-time address ADDR, set or removed; NULL if there never was one. */
 const struct trap *patched_trap_at(const struct patched *p, taddr_t addr);
 /* Whether TRAP is in memory; and how many traps of P are. */
@@ -83,9 +95,13 @@ size_t patched_count_traps(const struct patched *p, int memory_fd);
 /* Whether memory holds P's patches or, if not PATCHED, the original bytes, whatever file is mapped
  * there now. */
 bool patched_is_written(const struct patched *p, int memory_fd, bool patched);
+/* Whether both are areas of the same file, mapped at the same place. */
+bool patched_is_same(const struct patched *a, const struct patched *b);
 /* For a forked space. */
 struct patched patched_copy(const struct patched *p);
 void patched_forget(struct patched *p);
+/* Forgets which patches are not written. */
+void patched_spare_none(struct patched *p);
 /* Forgets the code only: it will be emitted anew. */
 void patched_forget_code(struct patched *p);
 
@@ -101,9 +117,11 @@ size_t patched_island_run(const struct plan_code *code, size_t first);
 /* The number of the first patch at link-time address AT or above. */
 size_t patched_patch_at(const struct plan_code *code, vaddr_t at);
 
-/* Whether run-time address ADDR is in the middle of a window: code that resumes there goes
- * astray. */
+/* Whether run-time address ADDR is in the middle of a window: code that resumes
+ * there goes astray. */
 bool patched_is_inside_window(const struct patched *p, taddr_t addr);
+/* The number of the patch of that window; the number of patches: there is none. */
+size_t patched_window_at(const struct patched *p, taddr_t addr);
 /* The trampoline's copy of the instruction at run-time address ADDR in a window, or the stub before
  * that copy; 0: none. */
 taddr_t patched_copy_of(const struct patched *p, taddr_t addr);

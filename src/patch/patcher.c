@@ -8,6 +8,7 @@
 
 #include "base/page.h"
 #include "patch/area.h"
+#include "patch/held.h"
 #include "patch/lane_lookup.h"
 #include "patch/limits.h"
 #include "patch/remote.h"
@@ -118,6 +119,7 @@ static struct plan_request request_of(const struct patched *p, const struct patc
                                  .ring_bytes = r->ring_bytes,
                                  .overflow = r->overflow,
                                  .hook = r->hook,
+                                 .guards = {r->guards[0], r->guards[1]},
                                  .first = p->first ? &p->first->emitted : NULL};
 }
 
@@ -187,20 +189,31 @@ static int map_with_islands_if_possible(struct patched *p, const struct patch_re
     return rc < 0 ? rc : map_area(p, r, err);
 }
 
-/* With positions, threads may be in the trampolines by now: if the text cannot be written, the
- * trampolines stay as they are. */
-static int write_text(struct patched *p, const struct space *space, struct err *err) {
+/* Writes the patches that are not held. Sets *RET_MOVED if threads may be in the trampolines now.
+ * ESTALE: the text differs, or has changed since it was looked at. */
+static int write_free_patches(struct patched *p, const struct space *space, bool *ret_moved,
+                              struct err *err) {
     int fd = space->remote.memory_fd;
-    int rc = p->checked ? 0 : rewrite_check(p, fd, err);
+    int rc = p->checked ? 0 : held_look(p, fd, &space->writable, err);
     p->checked = false;
     if (rc < 0)
         return rc;
+    *ret_moved |= space->positions != NULL;
     if (space->positions)
         thread_positions_resolve(space->positions, fd, p);
-    rc = rewrite_patch(p, fd, err);
+    return rewrite_patch(p, fd, err);
+}
+
+/* If the text cannot be written, and threads may be in the trampolines, these stay as they are. */
+static int write_text(struct patched *p, const struct space *space, struct err *err) {
+    int fd = space->remote.memory_fd;
+    bool early = p->checked, moved = false;
+    int rc = write_free_patches(p, space, &moved, err);
+    if (rc == -ESTALE && early && rewrite_restore(p, fd, NULL, NULL) == 0)
+        rc = write_free_patches(p, space, &moved, err);
     if (rc < 0) {
         rewrite_restore(p, fd, NULL, NULL);
-        p->state = space->positions ? AREA_UNPATCHABLE : AREA_FILLED;
+        p->state = moved ? AREA_UNPATCHABLE : AREA_FILLED;
     }
     return rc;
 }
@@ -229,8 +242,9 @@ int patcher_map(struct patched *p, struct space *space, pid_t caller, struct err
     return rc;
 }
 
+/* Bytes are written for that: not where the program may write now. */
 void patcher_fill(struct patched *p, const struct space *space) {
-    if (p->code && fill(p, space, NULL) == 0 && p->checked)
+    if (p->code && fill(p, space, NULL) == 0 && p->checked && !held_is_open(p, &space->writable))
         rewrite_touch(p, space->remote.memory_fd, NULL);
 }
 
@@ -251,8 +265,8 @@ int patcher_install(struct patched *p, const struct patch_request *r, struct err
     return rc;
 }
 
-void patcher_check_early(struct patched *p, int fd) {
-    p->checked = rewrite_check(p, fd, NULL) == 0;
+void patcher_check_early(struct patched *p, const struct space *space) {
+    p->checked = held_look(p, space->remote.memory_fd, &space->writable, NULL) == 0;
 }
 
 int patcher_apply(struct patched *p, const struct patch_request *r, struct err *err) {
@@ -265,8 +279,8 @@ int patcher_undo(struct patched *p, int fd, struct pages *pages, struct err *err
 }
 
 int patcher_redo(struct patched *p, const struct space *space, struct err *err) {
-    free(p->spared);
-    p->spared = NULL;
+    if (!p->checked)
+        patched_spare_none(p);
     int rc = fill(p, space, err);
     return rc < 0 ? rc : write_text(p, space, err);
 }

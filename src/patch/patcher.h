@@ -1,6 +1,6 @@
 /*
  * Patches one module of one address space, and restores it. Text is compared with the file before
- * it is changed: a page that differs from what was planned is never written.
+ * it is changed: functions that differ from what was planned are never written (held.h).
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct pages;
 int patcher_prepare(struct patched *p, const struct patch_request *request, struct err *err);
 /* Compares text with the file before the program is stopped. Text that changes later is found when
  * it is written. */
-void patcher_check_early(struct patched *p, int memory_fd);
+void patcher_check_early(struct patched *p, const struct space *space);
 /* Maps the prepared area and islands; patcher_redo() does the rest. Errors: "no-room",
  * "remote-call", "memory"; then P's code is forgotten. */
 int patcher_map(struct patched *p, struct space *space, pid_t caller, struct err *err);

@@ -58,7 +58,7 @@ static void find_pieces(const struct patched *p, piece_array *ret) {
     }
 }
 
-enum action { CHECK, TOUCH, WRITE, RESTORE };
+enum action { TOUCH, WRITE, RESTORE };
 
 struct rewriting {
     const struct patched *patched;
@@ -109,20 +109,13 @@ static int restore_one(const struct patched *p, int fd, size_t i, struct err *er
     return memory_write(fd, at, q->before, q->size, err);
 }
 
-/* The patch of the site from which a thread comes to patch number I; I itself if that is the
- * site. */
-static size_t site_of(const struct patched *p, size_t i) {
-    taddr_t site = patched_way_back(p, p->code->emitted.patches[i].at + p->bias);
-    return site ? patched_patch_at(&p->code->emitted, site - p->bias) : i;
-}
-
 int rewrite_withdraw(const struct patched *p, int fd, size_t i, struct err *err) {
     const struct plan_code *c = &p->code->emitted;
     const struct patch *patches = c->patches, *q = &patches[i];
     int rc = 0;
     for (size_t j = i + 1; j < c->patch_count && patches[j].at < q->at + q->window && rc == 0;
          j++) {
-        size_t hop = site_of(p, j);
+        size_t hop = patched_site_of(p, j);
         if (hop != j)
             rc = rewrite_withdraw(p, fd, hop, err);
         if (rc == 0)
@@ -144,7 +137,7 @@ static int prepare_cut(const struct rewriting *w, taddr_t at, struct err *err) {
     size_t middle = patched_patch_at(c, cut);
     int rc = 0;
     for (size_t i = first; i < end && first < middle && middle < end && rc == 0; i++)
-        if (site_of(w->patched, i) == i)
+        if (patched_site_of(w->patched, i) == i)
             rc = rewrite_withdraw(w->patched, w->fd, i, err);
     return rc;
 }
@@ -209,7 +202,7 @@ static int touch_pages(const struct rewriting *w, const struct piece *piece, str
     for (size_t i = piece->first; i < piece->end && rc == 0; i++) {
         const struct patch *q = &p->code->emitted.patches[i];
         taddr_t at = q->at + p->bias;
-        if (q->yields || (last != 0 && page_down(at) == page_down(last)))
+        if (q->yields || patched_is_spared(p, i) || (last != 0 && page_down(at) == page_down(last)))
             continue;
         rc = memory_write(w->fd, at, q->before, 1, err);
         last = at;
@@ -217,7 +210,7 @@ static int touch_pages(const struct rewriting *w, const struct piece *piece, str
     return rc;
 }
 
-/* Rewrites the piece in one write, or only checks it. */
+/* Rewrites the piece in one write. */
 static int rewrite_piece(struct rewriting *w, const struct piece *piece, struct err *err) {
     const struct patched *p = w->patched;
     const struct patch *patches = p->code->emitted.patches;
@@ -264,10 +257,6 @@ static int rewrite_all(struct rewriting *w, struct err *err) {
     }
     ARRAY_FREE(&pieces);
     return rc;
-}
-
-int rewrite_check(const struct patched *p, int fd, struct err *err) {
-    return rewrite_all(&(struct rewriting){.patched = p, .fd = fd, .action = CHECK}, err);
 }
 
 int rewrite_touch(const struct patched *p, int fd, struct err *err) {

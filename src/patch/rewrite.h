@@ -3,10 +3,8 @@
 
 #include "patch/pages.h"
 
-/* Whether P's patches may be written, except spared ones. Errors: "text-differs", "memory". */
-int rewrite_check(const struct patched *p, int memory_fd, struct err *err);
 /* Makes private, ahead of time, the pages that the patches will change. The process may run, but
- * nobody else may write there. Errors: as rewrite_check(). */
+ * nobody else may write there. Errors: "text-differs", "memory". */
 int rewrite_touch(const struct patched *p, int memory_fd, struct err *err);
 /* Writes all patches that are not spared. Errors: "text-differs", "memory". */
 int rewrite_patch(const struct patched *p, int memory_fd, struct err *err);

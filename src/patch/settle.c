@@ -341,3 +341,33 @@ bool settle_clockless(const struct space *space, pid_t tid, struct lane_handle *
     return leave_stub(&w, p, m, arch_of(m)->stub_retry(m->variant), false) &&
            thread_set_regs(tid, &w.regs) == 0 && skip_stub(space, tid, handle) == 0;
 }
+
+bool settle_find_hooked(const struct space *space, pid_t tid, uint8_t *ret_variant,
+                        struct regs *ret) {
+    struct settling w = {.space = space, .tid = tid};
+    bool other;
+    if (thread_get_regs(tid, &w.regs) < 0)
+        return false;
+    const struct patched *p = space_area_at(space, regs_pc(&w.regs));
+    if (!p || !p->code || regs_agent_place(&w.regs, p->area) != AGENT_HOOK)
+        return false;
+    uint64_t offset = regs_agent_return(&w.regs, p->area, &other) - p->area;
+    const struct mark *m = offset < p->area_size ? patched_mark_at(p, offset) : NULL;
+    if (!m || m->kind != MARK_STUB || !leave_agent(&w, p, AGENT_HOOK))
+        return false;
+    *ret_variant = m->variant;
+    *ret = w.regs;
+    return true;
+}
+
+taddr_t settle_behind_hook(const struct patched *p, taddr_t site) {
+    const struct plan_code *c = p->code ? &p->code->emitted : NULL;
+    size_t i = c ? patched_patch_at(c, site - p->bias) : 0;
+    if (!c || i == c->patch_count || c->patches[i].at != site - p->bias || patched_is_spared(p, i))
+        return 0;
+    taddr_t copy = patched_copy_of(p, site);
+    const struct mark *m = copy ? patched_mark_at(p, copy - p->area) : NULL;
+    if (!m || m->kind != MARK_STUB || !(m->variant & STUB_HOOK))
+        return 0;
+    return copy + arch_of(m)->stub_size(m->variant, c->overflow);
+}

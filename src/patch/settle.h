@@ -40,6 +40,13 @@ int settle_step_out(const struct space *space, pid_t tid, struct lane_handle *ha
  * instructions that together stand for one original instruction. */
 int settle_out(const struct space *space, pid_t tid, struct lane_handle *handle,
                enum settled *ret_settled);
+/* Whether the thread waits in the agent for the tool, by a stub of *RET_VARIANT. RET is then what
+ * its registers were at the site. Changes nothing. */
+bool settle_find_hooked(const struct space *space, pid_t tid, uint8_t *ret_variant,
+                        struct regs *ret);
+/* Where in P's area a thread at run-time address SITE, which is patched, goes on behind the site's
+ * hook; 0: there is no hook. */
+taddr_t settle_behind_hook(const struct patched *p, taddr_t site);
 /* The thread has faulted in a stub because it may not read the clock (PR_SET_TSC, seccomp's strict
  * mode): writes its event and moves it behind the stub. If it has faulted in the agent, it only
  * does without the clock. False: the thread is elsewhere, and nothing was done. */

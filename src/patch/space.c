@@ -59,6 +59,7 @@ void space_unref(struct space *s) {
     free(s->inherited);
     ARRAY_FREE(&s->modules);
     ARRAY_FREE(&s->prepared);
+    ARRAY_FREE(&s->writable.list);
     if (s->remote.memory_fd >= 0)
         close(s->remote.memory_fd);
     free(s);

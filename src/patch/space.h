@@ -15,6 +15,7 @@
 
 #include "patch/lane_lookup.h"
 #include "patch/patched.h"
+#include "patch/writable_text.h"
 #include "ring/lanes.h"
 #include "target/thread.h"
 
@@ -83,6 +84,7 @@ struct space {
     struct lane_lookup lookup;
     ARRAY(struct slab *) slabs;
     ARRAY(struct patched) modules;
+    struct writable_text writable;  /* when text was last written (held.h) */
     ARRAY(struct patched) prepared; /* installed when all threads are stopped */
     const struct thread_positions
         *positions;                  /* while patches are written; NULL: new modules only */

@@ -104,6 +104,7 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     memset(&s->slabs, 0, sizeof s->slabs);
     memset(&s->modules, 0, sizeof s->modules);
     memset(&s->prepared, 0, sizeof s->prepared);
+    memset(&s->writable, 0, sizeof s->writable);
     s->parked = NULL;
     s->itimers.stops = 0; /* a forked process has no timers */
     if (s->inherited)

@@ -38,7 +38,8 @@ void thread_positions_done(struct thread_positions *a) {
 
 static void move_in(struct patched *p, pid_t tid) {
     struct regs regs;
-    if (thread_get_regs(tid, &regs) < 0 || !patched_is_inside_window(p, regs_pc(&regs)))
+    if (thread_get_regs(tid, &regs) < 0 || !patched_is_inside_window(p, regs_pc(&regs)) ||
+        patched_is_spared(p, patched_window_at(p, regs_pc(&regs))))
         return;
     taddr_t copy = patched_copy_of(p, regs_pc(&regs));
     if (!copy) {

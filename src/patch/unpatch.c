@@ -3,6 +3,7 @@
 
 #include "patch/breakpoints.h"
 #include "patch/install.h"
+#include "patch/left_out.h"
 #include "patch/modules.h"
 #include "patch/pages.h"
 #include "patch/patcher.h"
@@ -38,8 +39,13 @@ int space_unpatch_for_good(struct space *s, pid_t caller, struct err *err) {
 static void repatch_module(const struct space_context *ctx, const struct space *s, pid_t caller,
                            struct patched *p) {
     struct err err = {0};
-    if (!p->code || patcher_redo(p, s, &err) == 0)
+    if (!p->code)
         return;
+    if (patcher_redo(p, s, &err) == 0) {
+        if (p->in_trace && !p->first)
+            left_out_write(ctx, s, p);
+        return;
+    }
     modules_warn(ctx, caller, &err);
     if (p->state == AREA_UNPATCHABLE || patcher_undo(p, s->remote.memory_fd, NULL, NULL) < 0)
         return;
@@ -52,6 +58,7 @@ int space_repatch(const struct space_context *ctx, struct space *s, pid_t caller
     int rc = modules_read_maps(caller, &maps, err);
     if (rc < 0)
         return rc;
+    writable_text_set(&s->writable, &maps);
     modules_drop_gone(s, caller, &maps);
     for (size_t i = 0; i < s->modules.count; i++)
         repatch_module(ctx, s, caller, &s->modules.at[i]);

@@ -69,6 +69,12 @@ const struct arch *plan_arch_at(const struct plan *plan, vaddr_t addr);
 /* The number of the function that holds ADDR in its code or in a part of it elsewhere (.cold).
  * UINT32_MAX: no function does. */
 uint32_t plan_function_at(const struct plan *plan, vaddr_t addr);
+/* A number that the functions that share code with FUNCTION have in common. */
+uint32_t plan_group(const struct plan *plan, uint32_t function);
+/* XRay's sleds, where the program's own runtime writes: whether there are any; whether ADDR is in
+ * one. */
+bool plan_has_sleds(const struct plan *plan);
+bool plan_is_in_sled(const struct plan *plan, vaddr_t addr);
 /* Part NUMBER, by address, of those outside their functions. False: there is no such part. */
 bool plan_part(const struct plan *plan, size_t number, struct span *ret);
 /* A thread is about to run the instruction at ADDR, in FUNCTION, while patches are written. The
@@ -78,6 +84,8 @@ bool plan_is_before_entry(const struct plan *plan, uint32_t function, vaddr_t ad
 bool plan_is_past_exit(const struct plan *plan, vaddr_t addr);
 
 /* ---- emission ---- */
+
+enum { PLAN_GUARDS = 2 };
 
 struct plan_request {
     taddr_t bias;            /* taddr = vaddr + bias */
@@ -97,6 +105,8 @@ struct plan_request {
     size_t most_islands;
     bool keep_calls; /* shadow stacks guard return addresses: no call may be moved */
     vaddr_t hook;    /* a function whose entry waits for the tool (dynamic linker), or 0 */
+    vaddr_t guards[PLAN_GUARDS]; /* functions whose entries wait for the tool if STUB_GUARD says so;
+                                    0: none. They may be out of reach */
     const uint8_t *without_traps;  /* bitmap by function index: emit no traps; NULL: none */
     const struct plan_code *first; /* code of the first area: skip its sites; NULL: none */
 };

@@ -43,6 +43,9 @@ static const struct {
     [REFUSED_DEPTH] = {"unknown-depth",
                        "It has no unwind information, and its code does not show how deep the "
                        "stack is at each exit."},
+    [REFUSED_CHANGED] = {"text-changed",
+                         "The program or another tool has changed its code in memory, or may do so "
+                         "at any time. It is traced only while its code is that of its file."},
     [REFUSED_TEXT_RELOCATIONS] = {"text-relocations", "Its code is changed while it is loaded."},
     [REFUSED_UNSEEN] = {"ends-unseen",
                         "From here, control goes on in code that is not known to be the "

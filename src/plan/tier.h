@@ -26,6 +26,7 @@ enum refusal {
     REFUSED_DEPTH,   /* "unknown-depth": no unwind information, nor does the code show it */
     REFUSED_UNSEEN,  /* "ends-unseen": of an exit: control goes on where no code is known */
     REFUSED_LANE,    /* "writes-gs": it writes the register by which stubs find lanes */
+    REFUSED_CHANGED, /* "text-changed": at run time: its code in memory is not its file's */
     REFUSED_COUNT
 };
 const char *refusal_tag(enum refusal refusal);

@@ -211,7 +211,7 @@ static void apply_due_frames(struct thin *t, uint64_t ticks) {
 static void take_pause(struct thin *t, const struct trace_event *e) {
     ARRAY_PUSH(&t->pauses, *e);
     if (!(e->site >> 2 & PAUSE_IN_CALL))
-        calls_pause(t->calls, e->sp);
+        calls_pause(t->calls, e->ticks, e->sp);
     if (t->pauses.count > MOST_PAUSES)
         write_open(t);
     put_pauses(t, t->settled < t->open.count ? t->open.at[t->settled].start : e->ticks);

@@ -78,6 +78,8 @@ static void free_module(struct traced_module *m) {
     free(m->outcome.ever_patched);
     free(m->outcome.ever_inexact);
     free(m->outcome.ever_trapped);
+    free(m->outcome.ever_changed);
+    free(m->outcome.ever_open);
     free(m);
 }
 
@@ -320,8 +322,8 @@ bool module_table_prepare(struct module_table *table, struct traced_module *m, b
 }
 
 void module_table_write(struct module_table *table, struct traced_module *m,
-                        const struct plan_code *code) {
-    bool changed = outcome_add_load(m, code);
+                        const struct plan_code *code, const struct left_out *left_out) {
+    bool changed = outcome_add_load(m, code, left_out);
     if (changed || !m->in_trace)
         outcome_write(table->writer, m);
     m->in_trace = true;

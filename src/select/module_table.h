@@ -43,10 +43,11 @@ struct libcalls *module_table_libcalls(struct module_table *table, struct traced
  * selected that can be patched. */
 bool module_table_prepare(struct module_table *table, struct traced_module *m, bool wanted,
                           const struct libcalls *calls);
-/* To be called each time M was patched by CODE. Writes M to the trace if the trace does not
- * describe these patches yet. */
+/* To be called each time M was patched by CODE, without the functions in UNTRACED, a bitmap or
+ * NULL, whose text differs. Writes M to the trace if the trace does not describe these patches yet.
+ */
 void module_table_write(struct module_table *table, struct traced_module *m,
-                        const struct plan_code *code);
+                        const struct plan_code *code, const struct left_out *left_out);
 
 /* Begins a new choice, by a copy of FILTER. No function is selected until its module is prepared
  * again. The old choice is kept until one of the next two functions is called. */

@@ -69,7 +69,8 @@ static bool add_bits(uint8_t *to, uint8_t bits) {
 
 /* A function counts as patched if it had a patch at any place at any time. Missed exits are
  * compared only between places with the same selection. */
-bool outcome_add_load(struct traced_module *m, const struct plan_code *code) {
+bool outcome_add_load(struct traced_module *m, const struct plan_code *code,
+                      const struct left_out *left_out) {
     size_t bytes = plan_function_count(m->plan) / 8 + 1;
     struct load_outcome *o = &m->outcome;
     bool first = !o->ever_selected, again = o->loaded;
@@ -78,12 +79,18 @@ bool outcome_add_load(struct traced_module *m, const struct plan_code *code) {
         o->ever_patched = mem_alloc(bytes);
         o->ever_inexact = mem_alloc(bytes);
         o->ever_trapped = mem_alloc(bytes);
+        o->ever_changed = mem_alloc(bytes);
+        o->ever_open = mem_alloc(bytes);
     }
     struct load_outcome before = *o;
     bool changed = first;
     for (size_t i = 0; i < bytes; i++) {
-        changed |= add_bits(&o->ever_selected[i], m->choice.selected[i]);
-        changed |= add_bits(&o->ever_patched[i], m->choice.selected[i] & ~code->missed[i]);
+        uint8_t selected = m->choice.selected[i], placed = selected & (uint8_t)~code->missed[i];
+        uint8_t out = left_out ? placed & left_out->all[i] : 0;
+        changed |= add_bits(&o->ever_selected[i], selected);
+        changed |= add_bits(&o->ever_open[i], out);
+        changed |= add_bits(&o->ever_changed[i], left_out ? placed & left_out->changed[i] : 0);
+        changed |= add_bits(&o->ever_patched[i], placed & (uint8_t)~out);
         changed |= add_bits(&o->ever_inexact[i], code->inexact[i]);
         changed |= add_bits(&o->ever_trapped[i], code->trapped[i]);
     }
@@ -124,6 +131,15 @@ static void move_exits(struct trace_module *m, const struct load_outcome *o) {
     }
 }
 
+/* Counts function F, number I, if something but its file has kept it from being patched. */
+static void count_missing(const struct load_outcome *o, const struct plan_function *f, size_t i,
+                          bool placed, uint64_t *refused) {
+    bool wanted = f->entry != TIER_NONE && bitmap_test(o->ever_selected, i);
+    bool open = bitmap_test(o->ever_open, i);
+    refused[REFUSED_NO_ADDRESS] += wanted && !placed && !open;
+    refused[REFUSED_CHANGED] += wanted && (bitmap_test(o->ever_changed, i) || (open && !placed));
+}
+
 void outcome_write(struct trace_writer *writer, struct traced_module *m) {
     const struct load_outcome *code = &m->outcome;
     struct arena *arena = arena_new();
@@ -153,11 +169,11 @@ void outcome_write(struct trace_writer *writer, struct traced_module *m) {
                                     .aliases = others ? join(arena, names.at + 1, others) : NULL,
                                     .entry_tier = (uint8_t)tier,
                                     .instrumented = instrumented,
-                                    .exact = exact};
+                                    .exact = exact,
+                                    .partly = instrumented && bitmap_test(code->ever_open, i)};
         ARRAY_FREE(&names);
         count(&described, refused, f, &functions[i]);
-        refused[REFUSED_NO_ADDRESS] +=
-            f->entry != TIER_NONE && bitmap_test(code->ever_selected, i) && !placed;
+        count_missing(code, f, i, placed, refused);
     }
     move_exits(&described, code);
     struct trace_refused list[REFUSED_COUNT];

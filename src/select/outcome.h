@@ -6,8 +6,9 @@
 #include "trace/writer.h"
 
 /* Adds the patches of CODE to the outcome of M. CODE was made for one place where M is loaded, and
- * for its present selection. Returns true if the outcome has changed. */
-bool outcome_add_load(struct traced_module *m, const struct plan_code *code);
+ * for its present selection. LEFT_OUT may be NULL. Returns true if the outcome has changed. */
+bool outcome_add_load(struct traced_module *m, const struct plan_code *code,
+                      const struct left_out *left_out);
 /* To be called when the selection of M changes, before outcome_add_load(). */
 void outcome_new_selection(struct traced_module *m);
 /* Writes M to the trace, and sets its instrumented_count and missed_count. outcome_add_load() must

@@ -33,12 +33,19 @@ struct trap_load {
     uint64_t all;  /* hits since the recording began */
 };
 
+/* Functions that are not patched now because of their text in memory: bitmaps. */
+struct left_out {
+    const uint8_t *all, *changed; /* it can be written, or it differs from the file; it differs */
+};
+
 /* How the functions of a module were patched at all places where it is loaded. */
 struct load_outcome {
     uint8_t *ever_selected;               /* bitmaps by function */
     uint8_t *ever_patched;                /* selected functions that had a patch at their entry */
     uint8_t *ever_inexact;                /* as in struct plan_code */
     uint8_t *ever_trapped;                /* as in struct plan_code */
+    uint8_t *ever_changed;                /* selected functions whose text differed from the file */
+    uint8_t *ever_open;                   /* likewise: left out since their text was writable */
     bool loaded;                          /* a place with the present selection was added */
     size_t missed_exits[TIER_COUNT];      /* by tier: the least of all places with this selection */
     size_t past_missed_exits[TIER_COUNT]; /* by tier: the most of all earlier selections */
@@ -66,6 +73,7 @@ struct traced_module {
     size_t missed_count;          /* functions that were selected, but patched at no place */
     bool in_trace;                /* the trace describes it as it is now */
     bool traps_reported;          /* the user knows that it has traps */
+    bool change_reported;         /* the user knows that functions differ in memory */
     struct trap_load *trap_loads; /* by function; NULL: no trap was hit yet */
     uint8_t *without_traps;       /* bitmap: functions that have lost their traps; NULL: none */
 };

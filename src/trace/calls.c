@@ -275,18 +275,28 @@ void calls_doubt(struct calls *c) {
     }
 }
 
+static void pause_stack(struct stack *stack, uint64_t ticks, uint64_t length) {
+    stack->paused += length;
+    for (uint32_t i = stack->count; i-- > 0 && stack->frames[i].start + length > ticks;) {
+        uint64_t late = stack->frames[i].start + length - ticks;
+        late = late < length ? late : length;
+        stack->frames[i].paused += late;
+        stack->frames[i].late += late;
+    }
+}
+
 /* A segment's calls end with the frame that it continues: the whole chain of segments is paused. */
-void calls_pause(struct calls *c, uint64_t length) {
+void calls_pause(struct calls *c, uint64_t ticks, uint64_t length) {
     struct stacks *s = &c->stacks;
     bool native_done = s->native == NO_STACK;
     for (uint32_t i = s->current; i < s->count; i = s->at[i].linked_to - 1) {
-        s->at[i].paused += length;
+        pause_stack(&s->at[i], ticks, length);
         native_done |= i == s->native;
         if (!s->at[i].linked_to)
             break;
     }
     if (!native_done)
-        s->at[s->native].paused += length;
+        pause_stack(&s->at[s->native], ticks, length);
 }
 
 void calls_begin_inner(struct calls *c) { c->begins_inner = true; }

@@ -53,6 +53,7 @@ struct call {
     bool before;          /* it began before `start`, when it was not traced */
     bool doubtful;        /* calls_doubt() was called while it was open */
     uint64_t paused;      /* ticks of pauses during the call, not part of it; valid in on_close */
+    uint64_t late;        /* ticks of pauses that had begun when the call was found open */
     uint64_t child_ticks; /* time spent in direct children, without pauses; valid in on_close */
     uint64_t user;        /* for the callbacks' use; 0 in on_open, kept until on_close */
 };
@@ -94,8 +95,9 @@ void calls_gap(struct calls *c, uint64_t ticks);
 /* The same, but the calls stay open and are doubtful: on_doubt gets each of them. A doubtful call
  * is unwound when another function returns on its stack pointer. */
 void calls_doubt(struct calls *c);
-/* The thread stood still for LENGTH ticks, for the tool's sake. */
-void calls_pause(struct calls *c, uint64_t length);
+/* The thread stood still for LENGTH ticks until TICKS, for the tool's sake. Calls that began in
+ * this time (a record of frames) are paused for the rest of it. */
+void calls_pause(struct calls *c, uint64_t ticks, uint64_t length);
 /* The program's stacks consist of segments (-fsplit-stack). When a call is unwound, so are its
  * callees on other segments. Call it before the first event. */
 void calls_expect_split_stacks(struct calls *c);

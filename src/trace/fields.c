@@ -242,6 +242,7 @@ bool fields_function(struct fields *f, uint64_t *end, struct trace_function *ret
     ret->entry_tier = flags & 0xf;
     ret->instrumented = flags & 0x10;
     ret->exact = flags & 0x20;
+    ret->partly = flags & 0x40;
     ret->name = fields_text(f);
     ret->aliases = fields_text(f);
     *end = ret->address + ret->size;

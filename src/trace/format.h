@@ -62,7 +62,8 @@ struct trace_function {
     const char *aliases; /* further names separated by '\n', or NULL */
     uint8_t entry_tier;  /* 0 none, 1 pad, 2 jump, 3 hop, 4 pun, 5 trap */
     bool instrumented;
-    bool exact; /* all exits are patched, or none exist */
+    bool exact;  /* all exits are patched, or none exist */
+    bool partly; /* it was left out for a while, because of its text: calls may be missing */
 };
 
 struct trace_refused {

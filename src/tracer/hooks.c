@@ -1,6 +1,6 @@
 /*
  * Serves threads that wait in the agent: in the dynamic linker's hook, because modules have
- * changed, or for a lane, because their thread pointer has.
+ * changed; at a guard, because text is about to; or for a lane, because their thread pointer has.
  */
 #include "patch/access.h"
 #include "patch/itimers.h"
@@ -10,6 +10,7 @@
 #include "tracer/gs_conflict.h"
 #include "tracer/seizing.h"
 #include "tracer/stopping.h"
+#include "tracer/text_changes.h"
 #include "tracer/tracer.h"
 #include "tracer/traps.h"
 
@@ -32,14 +33,7 @@ static void look_for_gs_conflict(struct tracer *t, const struct space *space, bo
         k->watched |= possible;
 }
 
-/* TASK, stopped in the linker's hook, may go on: it has stood still since it came there. */
-static void release_from_hook(struct task *task) {
-    task->pause.since = lane_handle_wait_since(task->lane, task->pause.since);
-    task->lane->lane->wait_since = 0;
-    __atomic_store_n(&task->lane->lane->hook, 0, __ATOMIC_RELEASE);
-}
-
-/* TID waits in the linker's hook: serves it. False: it still waits, as it is at a
+/* TID waits in the linker's hook, or at a guard: serves it. False: it still waits, as it is at a
  * signal-delivery-stop; the signal is delivered first. */
 static bool handle_hook(struct tracer *t, pid_t tid) {
     const struct task *asker = tasks_find(&t->tasks, tid);
@@ -50,6 +44,12 @@ static bool handle_hook(struct tracer *t, pid_t tid) {
     stop_space(t, space);
     struct task *task = tasks_find(&t->tasks, tid);
     bool still_there = task && task->lane == handle;
+    struct guard_call call;
+    if (still_there && guard_waits(space, tid, &call)) {
+        text_changes_serve(t, space, task, &call);
+        space_unref(space);
+        return true;
+    }
     bool may_call = still_there && task_may_call(task);
     pid_t caller = may_call ? unsandboxed_caller(t, task) : tid;
     bool gained = may_call && access_gain(space, caller), leave = false;
@@ -64,7 +64,7 @@ static bool handle_hook(struct tracer *t, pid_t tid) {
     if (gained)
         access_give_back(space, caller);
     if (may_call)
-        release_from_hook(task);
+        task_pause_release(task);
     if (leave)
         leave_space(t, space);
     else

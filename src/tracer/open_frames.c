@@ -160,7 +160,7 @@ static const struct patched *module_at(const struct space *space, taddr_t pc) {
 static bool is_traced(const struct patched *p, uint32_t function) {
     const struct traced_module *m = p->traced_module;
     return has(m->choice.selected, function) && !has(p->code->emitted.missed, function) &&
-           plan_function(m->plan, function)->entry != TIER_NONE;
+           !has(p->untraced, function) && plan_function(m->plan, function)->entry != TIER_NONE;
 }
 
 /* Whether FRAME's call has passed its entry and not its exit. */

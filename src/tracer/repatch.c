@@ -8,11 +8,9 @@
 #include "patch/patcher.h"
 #include "patch/permits.h"
 #include "patch/settle.h"
-#include "patch/thread_positions.h"
 #include "patch/unpatch.h"
 #include "target/timing.h"
 #include "tracer/goroutines.h"
-#include "tracer/open_frames.h"
 #include "tracer/reports.h"
 #include "tracer/rt_priority.h"
 #include "tracer/seizing.h"
@@ -136,6 +134,29 @@ static void gather_positions(const struct tracer *t, const struct space *space,
     goroutines_find(space, ret);
 }
 
+void repatch_look(const struct tracer *t, const struct space *space, struct open_frames *frames,
+                  struct thread_positions *ret) {
+    copy_stacks(t, space, frames);
+    gather_positions(t, space, open_frames_maps(frames), ret);
+}
+
+/* Whether options judge each event as it comes. */
+static bool judges_events(const struct tracer *t) {
+    return options_of(t)->depth || options_of(t)->threshold_ns;
+}
+
+void repatch_set_streams(const struct tracer *t, const struct space *space,
+                         struct open_frames *frames) {
+    set_streams(t, space, frames);
+    if (judges_events(t))
+        open_frames_write(frames, t->options.drain);
+}
+
+void repatch_write_calls(const struct tracer *t, struct open_frames *frames) {
+    if (!judges_events(t))
+        open_frames_write(frames, t->options.drain);
+}
+
 /* Their space is patched: writes the goroutines' stacks to the trace. */
 static void write_goroutines(const struct tracer *t, const struct space *space,
                              const struct thread_positions *positions) {
@@ -152,8 +173,7 @@ static int patch_stopped(struct tracer *t, struct space *space, pid_t caller,
                          struct open_frames *frames, struct err *err) {
     const struct space_context *ctx = &t->options.context;
     struct thread_positions positions = {.pcs = {0}};
-    copy_stacks(t, space, frames);
-    gather_positions(t, space, open_frames_maps(frames), &positions);
+    repatch_look(t, space, frames, &positions);
     space->positions = &positions;
     int rc = space->filter != ctx->filter ? replace(t, space, caller, err)
                                           : space_repatch(ctx, space, caller, err);
@@ -161,10 +181,7 @@ static int patch_stopped(struct tracer *t, struct space *space, pid_t caller,
     write_goroutines(t, space, &positions);
     thread_positions_done(&positions);
     traps_read_action(t, space, caller);
-    set_streams(t, space, frames);
-    if (options_of(t)->depth ||
-        options_of(t)->threshold_ns) /* these options judge each event as it comes */
-        open_frames_write(frames, t->options.drain);
+    repatch_set_streams(t, space, frames);
     return rc;
 }
 
@@ -238,8 +255,8 @@ static int change_space(struct tracer *t, struct task *task, uint64_t *ret_ns, s
     parked_sigframes_forget(&space->parked);
     if (ret_ns && stood > *ret_ns)
         *ret_ns = stood;
-    if (frames && rc != -EBUSY && !options_of(t)->depth && !options_of(t)->threshold_ns)
-        open_frames_write(frames, t->options.drain);
+    if (frames && rc != -EBUSY)
+        repatch_write_calls(t, frames);
     open_frames_free(frames);
     space_unref(space);
     return rc;

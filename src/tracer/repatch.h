@@ -16,7 +16,9 @@
  */
 #pragma once
 
+#include "patch/thread_positions.h"
 #include "tracer/core.h"
+#include "tracer/open_frames.h"
 
 /* Changes all stale spaces, and those that attach.c has just set up, until none is left. RET_NS:
  * for how long a space was stopped, at most. Errors: "busy" (the others follow later). */
@@ -24,5 +26,14 @@ int repatch_all(struct tracer *t, uint64_t *ret_ns, struct err *err);
 /* SPACE is about to be detached: takes its patches away and its threads out of trampolines, if it
  * can be stopped soon. Returns for how long it was stopped, in ns. */
 uint64_t repatch_undo(struct tracer *t, struct space *space);
+/* For text_changes.c, and changes here. SPACE is stopped and about to be patched, its threads are
+ * in the program's own code: copies their stacks to FRAMES, and adds their positions to RET. */
+void repatch_look(const struct tracer *t, const struct space *space, struct open_frames *frames,
+                  struct thread_positions *ret);
+/* SPACE is patched and about to run; the second, when it runs: write the open calls in FRAMES to
+ * the trace, each where that is early enough. */
+void repatch_set_streams(const struct tracer *t, const struct space *space,
+                         struct open_frames *frames);
+void repatch_write_calls(const struct tracer *t, struct open_frames *frames);
 /* Prepares SPACE, which runs, for the filter in force. */
 void repatch_prepare(struct tracer *t, struct space *space);

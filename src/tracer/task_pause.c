@@ -20,6 +20,12 @@ void task_pause_note_all(const struct tracer *t, const struct space *space,
         task_pause_note(k, cause);
 }
 
+void task_pause_release(struct task *task) {
+    task->pause.since = lane_handle_wait_since(task->lane, task->pause.since);
+    task->lane->lane->wait_since = 0;
+    __atomic_store_n(&task->lane->lane->hook, 0, __ATOMIC_RELEASE);
+}
+
 void task_pause_end(struct task *task) {
     const struct task_pause *p = &task->pause;
     uint32_t id = PAUSE_EVENT + (uint32_t)p->cause + (p->in_call ? PAUSE_IN_CALL : 0);

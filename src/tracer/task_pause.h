@@ -27,5 +27,8 @@ void task_pause_begin(struct task *task);
 void task_pause_note(struct task *task, enum pause_cause cause);
 /* The same for all stopped tasks of SPACE. */
 void task_pause_note_all(const struct tracer *t, const struct space *space, enum pause_cause cause);
+/* TASK, stopped where it waits in the agent (lane.hook), may go on: it has stood still since it
+ * came there. */
+void task_pause_release(struct task *task);
 /* TASK is about to be resumed: if spoor has worked meanwhile, its stream gets the pause. */
 void task_pause_end(struct task *task);

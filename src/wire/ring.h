@@ -63,6 +63,8 @@
 #define REMAINDER_VECTOR 240
 #endif
 
+#define GUARDED_MOST 8
+
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 
@@ -137,8 +139,8 @@ enum {
     VALUE_EVENTS_END = 0x3fffa000
 };
 enum pause_cause {
-    PAUSE_START, /* planning and patching at start, exec and attach */
-    PAUSE_DLOPEN,
+    PAUSE_START,  /* planning and patching at start, exec and attach */
+    PAUSE_DLOPEN, /* the same for code that the program loads or changes */
     PAUSE_FILTER,
     PAUSE_SNAPSHOT,
     PAUSE_RING, /* the thread waited for room in its ring */
@@ -211,6 +213,13 @@ struct lane {
                             << 16; else 0 */
     _Alignas(16) struct remainder
         remainder; /* written by the tool while the thread is stopped, except `result` */
+};
+
+/* Memory whose protection no thread changes unseen: in the area of the functions that do it. The
+ * tool writes it. Overlap with a range makes the thread wait; the first range that starts at 0 ends
+ * the list. */
+struct guarded {
+    uintptr_t ranges[GUARDED_MOST + 1][2]; /* start, end */
 };
 
 /* One per address space, shared with the tool. */

@@ -20,6 +20,7 @@
 
 #include "arch/host.h"
 #include "arch/x86_64/stub.h"
+#include "guard_cases.h"
 #include "oracle.h"
 #include "run_code.h"
 
@@ -32,6 +33,7 @@
     TEST(full_ring_waits_for_room)                                                                 \
     TEST(no_wait_for_a_dead_tool)                                                                  \
     TEST(hook_waits_for_release)                                                                   \
+    TEST(guard_waits_for_guarded_memory)                                                           \
     TEST(no_hook_wait_for_a_dead_tool)                                                             \
     TEST(stub_states_at_every_instruction)                                                         \
     TEST(slice_preserves_registers_flags_and_red_zone)                                             \
@@ -269,6 +271,28 @@ static void hook_waits_for_release(void **state) {
     run(STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE, OVERFLOW_WAIT, ARITHMETIC_FLAGS);
     pthread_join(tool, NULL);
     assert_int_equal(lane->head, SLOT_AT);
+}
+
+static void guard_waits_for_guarded_memory(void **state) {
+    enum { RSI = 6, RDI = 7, GUARD = STUB_HOOK | STUB_GUARD | STUB_SAVE_FLAGS };
+    (void)state;
+    memcpy(code + agent_entries().guarded, &guarded_ranges, sizeof guarded_ranges);
+    for (int i = 0; i < GUARD_CASES; i++) {
+        struct cpu before, after;
+        pthread_t tool;
+        fill(&before, ARITHMETIC_FLAGS);
+        before.registers[RDI] = guard_cases[i].address;
+        before.registers[RSI] = guard_cases[i].size;
+        after = before;
+        if (guard_cases[i].waits)
+            assert_int_equal(pthread_create(&tool, NULL, release_hook, NULL), 0);
+        run_code(&after, make(GUARD, OVERFLOW_WAIT));
+        if (guard_cases[i].waits) /* else it would never have returned */
+            pthread_join(tool, NULL);
+        assert_memory_equal(after.registers, before.registers, sizeof before.registers);
+        assert_int_equal(after.flags, before.flags);
+    }
+    memset(code + agent_entries().guarded, 0, sizeof guarded_ranges);
 }
 
 static void no_hook_wait_for_a_dead_tool(void **state) {

@@ -9,6 +9,7 @@ struct a64_agent_entries {
     uint16_t slice, hook, hook_seek_end, call, end;
     uint16_t bridge, gate, gate_saving, gate_saved, gate_restored, gate_end, notes, asks;
     uint16_t remainder, remainder_made, remainder_end;
+    uint16_t guarded;
 };
 struct a64_agent_entries a64_agent_entries(void);
 

@@ -118,7 +118,8 @@ enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
         return AGENT_OUTSIDE;
     if (offset == code + A64_AGENT_SLICE || (offset >= entries.slice && offset < entries.hook))
         return AGENT_RELEASED;
-    if (offset >= entries.hook || offset == code + A64_AGENT_HOOK)
+    if (offset >= entries.hook || offset == code + A64_AGENT_HOOK ||
+        offset == code + A64_AGENT_GUARD)
         return AGENT_HOOK;
     if (offset >= entries.drop_counted)
         return AGENT_DROPPED;
@@ -153,6 +154,11 @@ taddr_t regs_agent_return(const struct regs *regs, taddr_t area, bool *ret_other
 bool regs_skip_agent_clock(struct regs *regs, taddr_t area) {
     (void)regs, (void)area;
     return false;
+}
+
+void regs_arguments(const struct regs *regs, uint64_t ret[REGS_ARGUMENTS]) {
+    for (int i = 0; i < REGS_ARGUMENTS; i++)
+        ret[i] = regs->raw.regs[i];
 }
 
 /* Unsure behind the store-exclusive: x0 is its status. */

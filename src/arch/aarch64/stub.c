@@ -200,10 +200,10 @@ _Static_assert(EVENT_CLOCK_SP == 0, "spelt out in event()");
 _Static_assert(LANE_HEAD == 0, "spelt out in reserve()");
 _Static_assert(LANE_RING % A64_PAGE == 0, "added at once");
 
-static void hook(struct writer *w) {
+static void hook(struct writer *w, uint8_t variant) {
     w->retry = (uint32_t)w->size;
     put_adr(w, 0, w->size + 2 * (size_t)A64_BYTES);
-    put_agent(w, A64_AGENT_HOOK);
+    put_agent(w, variant & STUB_GUARD ? A64_AGENT_GUARD : A64_AGENT_HOOK);
     w->state.committed = true; /* what follows is `done` */
 }
 
@@ -226,7 +226,7 @@ static void write_stub(struct writer *w, const struct stub_spec *s) {
     if (s->variant & STUB_CALLER)
         check_caller(w, &s->caller, leaves);
     if (s->variant & STUB_HOOK)
-        hook(w);
+        hook(w, s->variant);
     else if (s->variant & STUB_SLICE)
         slice(w, s);
     else

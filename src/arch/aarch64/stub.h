@@ -29,7 +29,8 @@
  *  done, other:
  *     ldp   x2, x3, [sp, #16]; ldp x0, x1, [sp], #32
  *
- * A STUB_HOOK stub has `adr x0, done; b agent_hook` between the pushes and `done`.
+ * A STUB_HOOK stub has `adr x0, done; b agent_hook` between the pushes and `done`; with
+ * STUB_GUARD it branches to agent_guard.
  *
  * A STUB_SLICE stub precedes that of an entry. It also pushes x4 to x9. From `reserve` on it has
  *
@@ -55,7 +56,8 @@ enum {
     A64_AGENT_WAIT = 4,
     A64_AGENT_DROP = 8,
     A64_AGENT_SLICE = 12,
-    A64_AGENT_HOOK = 16
+    A64_AGENT_HOOK = 16,
+    A64_AGENT_GUARD = 20
 };
 /* What a stub takes of the stack. */
 static inline uint32_t a64_stub_frame(uint8_t variant) { return variant & STUB_SLICE ? 80 : 32; }

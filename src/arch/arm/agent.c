@@ -5,11 +5,12 @@
 
 #include "arch/arm/agent.h"
 
-enum { ENTRIES_AT = LANES_BYTES + 20 /* behind five branches */ };
+enum { ENTRIES_AT = LANES_BYTES + 24 /* behind six branches */ };
 
 const uint8_t *agent_code(void) { return arm_agent_bytes + LANES_BYTES; }
 size_t agent_code_size(void) { return arm_agent_size - LANES_BYTES; }
 size_t agent_asks(void) { return arm_agent_entries().asks; }
+size_t agent_guarded(void) { return arm_agent_entries().guarded; }
 size_t agent_call(void) { return arm_agent_entries().call - (size_t)LANES_BYTES; }
 size_t agent_call_size(void) { return arm_agent_entries().end - arm_agent_entries().call; }
 

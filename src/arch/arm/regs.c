@@ -141,7 +141,8 @@ enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
         return AGENT_OUTSIDE;
     if (offset == code + ARM_AGENT_SLICE || (offset >= entries.slice && offset < entries.hook))
         return AGENT_RELEASED;
-    if (offset >= entries.hook || offset == code + ARM_AGENT_HOOK)
+    if (offset >= entries.hook || offset == code + ARM_AGENT_HOOK ||
+        offset == code + ARM_AGENT_GUARD)
         return AGENT_HOOK;
     bool counts = offset >= entries.drop_counting && offset < entries.drop_counted;
     bool counted = offset >= entries.drop_counted || (counts && !regs->raw.uregs[1]);
@@ -170,6 +171,11 @@ taddr_t regs_agent_return(const struct regs *regs, taddr_t area, bool *ret_other
 bool regs_skip_agent_clock(struct regs *regs, taddr_t area) {
     (void)regs, (void)area;
     return false;
+}
+
+void regs_arguments(const struct regs *regs, uint64_t ret[REGS_ARGUMENTS]) {
+    for (int i = 0; i < REGS_ARGUMENTS; i++)
+        ret[i] = (uint32_t)regs->raw.uregs[i];
 }
 
 /* Unsure behind the store-exclusive: r0 is its status. */

@@ -280,10 +280,12 @@ static void event(struct writer *w, const struct stub_spec *s) {
     set_return(w, full, again ? w->retry : w->size);
 }
 
-static void hook(struct writer *w) {
+static void hook(struct writer *w, uint8_t variant) {
     w->retry = (uint32_t)w->size;
     find_table(w);
-    set_return(w, put_agent_call(w, ARM_AGENT_HOOK), w->size);
+    struct agent_call call =
+        put_agent_call(w, variant & STUB_GUARD ? ARM_AGENT_GUARD : ARM_AGENT_HOOK);
+    set_return(w, call, w->size);
     w->state.committed = true; /* what follows is `done` */
 }
 
@@ -300,7 +302,7 @@ static void write_stub(struct writer *w, const struct stub_spec *s) {
     save(w, s->variant);
     size_t other = checks ? check_caller(w, s) : 0;
     if (s->variant & STUB_HOOK)
-        hook(w);
+        hook(w, s->variant);
     else if (s->variant & STUB_SLICE)
         slice(w, s);
     else

@@ -47,7 +47,7 @@
  *     movw  r4, #wait                                       (to the agent: r0 = done, agent_slice)
  *
  * A STUB_HOOK stub has between `mrs` and `done` the table's address and the way to agent_hook, with
- * r0 = done.
+ * r0 = done. With STUB_GUARD the way leads to agent_guard.
  *
  * The slot is written before it is reserved. Only the thread itself writes to its ring. A thread
  * that is stopped in between is rolled back to its site, with nothing to undo. Reserving the
@@ -71,7 +71,8 @@ enum {
     ARM_AGENT_WAIT = 4,
     ARM_AGENT_DROP = 8,
     ARM_AGENT_HOOK = 12,
-    ARM_AGENT_SLICE = 16
+    ARM_AGENT_SLICE = 16,
+    ARM_AGENT_GUARD = 20
 };
 enum {
     ARM_STUB_FRAME = 32,

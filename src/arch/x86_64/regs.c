@@ -204,6 +204,12 @@ bool regs_slot_is_reserved(const struct regs *regs) {
     return true;
 }
 
+void regs_arguments(const struct regs *regs, uint64_t ret[REGS_ARGUMENTS]) {
+    ret[0] = regs->raw.rdi;
+    ret[1] = regs->raw.rsi;
+    ret[2] = regs->raw.rdx;
+}
+
 /* The gs base holds the lane, and each thread has its own. */
 bool regs_has_lane(const struct regs *regs, taddr_t at) {
     (void)regs, (void)at;

@@ -161,7 +161,8 @@ _Static_assert(LANE_RING + EVENT_SITE == 0x1008, "spelt out in event()");
 static void hook(struct writer *w, const struct stub_spec *s) {
     w->retry = (uint32_t)w->size;
     INSN32(w, "\x48\x8d\x15", 5); /* lea done(%rip),%rdx */
-    int64_t target = s->agent + agent_entries().hook;
+    const struct agent_entries entries = agent_entries();
+    int64_t target = s->agent + (s->variant & STUB_GUARD ? entries.guard : entries.hook);
     w->state.committed = true; /* what follows is `done` */
     INSN32(w, "\xe9", (uint32_t)(target - (int64_t)(w->size + 5)));
 }

@@ -41,7 +41,8 @@
  *  done:
  *     pop   %rsi
  *
- * A STUB_HOOK stub has `lea done(%rip),%rdx; jmp agent_hook` between the pushes and `done`.
+ * A STUB_HOOK stub has `lea done(%rip),%rdx; jmp agent_hook` between the pushes and `done`; with
+ * STUB_GUARD it jumps to agent_guard.
  */
 #pragma once
 
@@ -72,5 +73,6 @@ struct agent_entries {
     uint16_t hook_clock, hook_clocked, syscall, end; /* from hook_clock on rcx is rdx */
     uint16_t bridge, gate, gate_saving, gate_saved, gate_restored, gate_end, notes;
     uint16_t remainder, remainder_made, remainder_end;
+    uint16_t guard, guarded;
 };
 struct agent_entries agent_entries(void);

@@ -85,16 +85,23 @@ static int put_hop(struct emitter *e, const struct site *site, vaddr_t trampolin
     return 0;
 }
 
-/* The hook is never a trap: a program that outlives the tool would die of it. */
-static bool is_hook(const struct emitter *e, const struct site *site) {
-    return site->entry && site->tier != TIER_TRAP && e->request->hook &&
-           e->plan->functions.at[site->function].addr == e->request->hook;
+/* The variant of the stub at SITE that waits for the tool; 0: none does. A hook is never a trap: a
+ * program that outlives the tool would die of it. */
+static uint8_t waiting_variant(const struct emitter *e, const struct site *site) {
+    const struct plan_request *r = e->request;
+    vaddr_t at = site->entry ? e->plan->functions.at[site->function].addr : 0;
+    if (!at || site->tier == TIER_TRAP)
+        return 0;
+    for (int i = 0; i < PLAN_GUARDS; i++)
+        if (r->guards[i] == at)
+            return GUARD_VARIANT;
+    return r->hook == at ? HOOK_VARIANT : 0;
 }
 
 static bool may_trap(const struct emitter *e, const struct site *site) {
     bool permitted = site->entry ? trap_permits_entry(e->plan, site->function)
                                  : trap_permits(e->plan, site->function);
-    return permitted && request_has_traps(e->request, site->function) && !is_hook(e, site);
+    return permitted && request_has_traps(e->request, site->function) && !waiting_variant(e, site);
 }
 
 /* Writes a trap in place of SITE's jump to OUT, and counts it. Returns its size. */
@@ -164,7 +171,7 @@ static void mark_wanted(struct emitter *e) {
     for (size_t i = 0; i < plan->sites.count; i++) {
         const struct site *s = &plan->sites.at[i];
         bool wanted =
-            is_wanted(e, s, is_hook(e, s) || (s->entry && request_traces(e, s->function)));
+            is_wanted(e, s, waiting_variant(e, s) || (s->entry && request_traces(e, s->function)));
         if (wanted && reach_is_served(e, s))
             wanted = false;
         if (wanted && e->request->keep_calls && holds_call(plan, s)) {
@@ -187,7 +194,7 @@ static void mark_wanted(struct emitter *e) {
 static uint32_t room_of(const struct emitter *e, const struct site *site) {
     bool event = site->entry && request_traces(e, site->function);
     bool slice = event && request_slices(e, site->function);
-    return site->room + (is_hook(e, site) ? e->plan->hook_room : 0) +
+    return site->room + (waiting_variant(e, site) ? e->plan->hook_room : 0) +
            (slice ? e->plan->slice_room : 0);
 }
 
@@ -202,7 +209,7 @@ static int put_site(struct emitter *e, size_t number, struct err *err) {
     const struct site *site = &plan->sites.at[number];
     struct plan_code *c = e->code;
     e->arch = site->arch;
-    bool hook = is_hook(e, site);
+    uint8_t waits = waiting_variant(e, site);
     bool event = site->entry && request_traces(e, site->function);
     if (e->request->area_size - c->area_used < room_of(e, site))
         return err_set(err, ENOSPC, "no-room", "%s: the trampoline area is too small",
@@ -213,8 +220,8 @@ static int put_site(struct emitter *e, size_t number, struct err *err) {
     }
     int r = put_patch(e, site, e->area + c->area_used);
     if (!r)
-        r = trampoline_write(e, site, hook, event);
-    if (r && hook)
+        r = trampoline_write(e, site, waits, event);
+    if (r && waits == HOOK_VARIANT)
         return out_of_reach(plan, err);
     if (r)
         reach_lose(e, number);

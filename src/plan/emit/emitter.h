@@ -71,6 +71,6 @@ void reach_count_regained(const struct emitter *e);
 /* ---- trampoline.c ---- */
 /* Adds M as the mark of what is written next. */
 void trampoline_mark(struct emitter *e, struct mark m);
-/* Writes SITE's trampoline. HOOK: with the loader's hook. EVENT: its entry is recorded. Returns 0
- * or −ERANGE. */
-int trampoline_write(struct emitter *e, const struct site *site, bool hook, bool event);
+/* Writes SITE's trampoline. WAITS: the variant of a stub that waits for the tool, or 0. EVENT: its
+ * entry is recorded. Returns 0 or −ERANGE. */
+int trampoline_write(struct emitter *e, const struct site *site, uint8_t waits, bool event);

@@ -15,6 +15,17 @@ uint32_t plan_function_at(const struct plan *plan, vaddr_t addr) {
     return (uint32_t)(n - 1);
 }
 
+uint32_t plan_group(const struct plan *plan, uint32_t function) {
+    return plan->groups.at[function];
+}
+
+bool plan_has_sleds(const struct plan *plan) { return plan->sleds.count; }
+
+bool plan_is_in_sled(const struct plan *plan, vaddr_t addr) {
+    size_t n = COUNT_UP_TO(addr, plan->sleds, start);
+    return n && addr < plan->sleds.at[n - 1].end;
+}
+
 bool plan_part(const struct plan *plan, size_t number, struct span *ret) {
     if (number >= plan->parts.count)
         return false;

@@ -18,6 +18,11 @@ static void keep_states(struct plan *plan, const struct states *states) {
     }
 }
 
+static void keep_sleds(struct plan *plan, const struct sleds *sleds) {
+    for (size_t i = 0; i < sleds->count; i++)
+        ARRAY_PUSH(&plan->sleds, ((struct span){sleds->at[i].start, sleds->at[i].end}));
+}
+
 struct plan *planned_new(const struct windows *windows) {
     const struct code *code = windows->code;
     struct plan *plan = mem_alloc(sizeof *plan);
@@ -29,6 +34,7 @@ struct plan *planned_new(const struct windows *windows) {
     plan->lane_write = windows->lane_write;
     go_stacks_find(plan);
     keep_states(plan, code->states);
+    keep_sleds(plan, code->sleds);
     return plan;
 }
 
@@ -40,6 +46,7 @@ void plan_free(struct plan *plan) {
     ARRAY_FREE(&plan->functions);
     ARRAY_FREE(&plan->groups);
     ARRAY_FREE(&plan->parts);
+    ARRAY_FREE(&plan->sleds);
     ARRAY_FREE(&plan->sites);
     ARRAY_FREE(&plan->steps);
     ARRAY_FREE(&plan->exits);

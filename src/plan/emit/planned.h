@@ -9,7 +9,10 @@
 #include "plan/plan.h"
 
 enum { TRAMPOLINE_ALIGN = 16 };
-enum { HOOK_VARIANT = STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE };
+enum {
+    HOOK_VARIANT = STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE,
+    GUARD_VARIANT = HOOK_VARIANT | STUB_GUARD
+};
 
 struct step { /* one instruction of a window */
     struct insn insn;
@@ -77,12 +80,13 @@ struct plan {
     ARRAY(uint32_t) groups; /* by function: number of its group < group_count */
     uint32_t group_count;
     ARRAY(struct part) parts; /* by address */
+    ARRAY(struct span) sleds; /* XRay's, by address */
     ARRAY(struct site) sites; /* by address */
     ARRAY(struct step) steps;
     ARRAY(struct function_exit) exits; /* by address */
     struct go_stacks go;
     size_t area_size;
-    uint32_t hook_room;        /* bytes that a hook adds to its site */
+    uint32_t hook_room;        /* bytes that a hook or guard adds to its site */
     uint32_t slice_room;       /* bytes that a slice adds to its site */
     vaddr_t lane_write;        /* see plan_lane_write() */
     bool *named, *named_group; /* by function, by group: traps are permitted; NULL: none are */

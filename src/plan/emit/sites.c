@@ -167,7 +167,8 @@ void sites_build(struct plan *plan, const struct windows *windows, const uint32_
         b.rooms.stub[v] = sites_stub_room(plan, (uint8_t)v);
     plan->hook_room = b.rooms.stub[HOOK_VARIANT];
     plan->slice_room = sites_stub_room(plan, STUB_SLICE | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE);
-    plan->area_size = (plan->arch->agent_size ? *plan->arch->agent_size : 0) + plan->hook_room;
+    plan->area_size = (plan->arch->agent_size ? *plan->arch->agent_size : 0) +
+                      (1 + PLAN_GUARDS) * plan->hook_room;
     for (size_t i = 0; i < windows->count; i++)
         add_site(&b, &windows->at[i]);
 }

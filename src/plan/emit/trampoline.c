@@ -249,10 +249,10 @@ static void put_control(struct emitter *e, const struct site *site) {
     e->code->sites++;
 }
 
-static void put_entry(struct emitter *e, const struct site *site, bool hook, bool event) {
+static void put_entry(struct emitter *e, const struct site *site, uint8_t waits, bool event) {
     const struct mark place = place_of(site, site->start);
-    if (hook)
-        put_stub(e, (struct stub_event){.variant = HOOK_VARIANT}, place);
+    if (waits)
+        put_stub(e, (struct stub_event){.variant = waits}, place);
     if (go_stacks_entry(e->plan, site))
         put_stack(e, site->variant,
                   site->function == e->plan->go.mover ? STACK_MOVES : STACK_FREED_LOW, place);
@@ -267,11 +267,11 @@ static void put_entry(struct emitter *e, const struct site *site, bool hook, boo
     e->code->sites++;
 }
 
-int trampoline_write(struct emitter *e, const struct site *site, bool hook, bool event) {
+int trampoline_write(struct emitter *e, const struct site *site, uint8_t waits, bool event) {
     int r = 0;
     e->start = site->start;
     e->recorded = false;
-    put_entry(e, site, hook, event);
+    put_entry(e, site, waits, event);
     put_control(e, site);
     for (uint32_t i = 0; !r && i < site->step_count; i++)
         r = put_step(e, site, &e->plan->steps.at[site->first_step + i]);

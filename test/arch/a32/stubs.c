@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 
+#include "../guard_cases.h"
 #include "stub_setup.h"
 
 /* ---- events ---- */
@@ -232,6 +233,36 @@ static void check_waiting(uint8_t variant) {
     expect_wait(0x100000010, begin);
 }
 
+static void *release(void *unused) {
+    while (!__atomic_load_n(&lane()->hook, __ATOMIC_ACQUIRE))
+        ;
+    __atomic_store_n(&lane()->hook, 0, __ATOMIC_RELEASE);
+    return unused;
+}
+
+/* A guard that waits without need never returns here; one that does not wait leaves the helper
+ * waiting. */
+static void check_guard(void) {
+    write_agent(0);
+    write_stub((struct stub_spec){.variant = STUB_HOOK | STUB_GUARD});
+    memcpy(pointer(LANES + arm_agent_entries().guarded), &guarded_ranges, sizeof guarded_ranges);
+    for (int i = 0; i < GUARD_CASES; i++) {
+        struct state in, out;
+        pthread_t helper;
+        write_lane(0, RING, 5);
+        ground_fill(&in, 1);
+        in.r[0] = guard_cases[i].address;
+        in.r[1] = guard_cases[i].size;
+        if (guard_cases[i].waits && pthread_create(&helper, NULL, release, NULL))
+            abort();
+        ground_run(stub_at | t32, &in, &out);
+        if (guard_cases[i].waits)
+            pthread_join(helper, NULL);
+        expect_done("a guard", 1, &in, &out);
+        expect_head("a guard", 0);
+    }
+}
+
 static void check_no_wait_for_a_dead_tool(void) {
     write_agent(CONTROL_OWNER_DIED);
     write_stub((struct stub_spec){.site = SITE});
@@ -283,6 +314,7 @@ static void check_all(void) {
     check_dropping();
     check_waiting(0);
     check_waiting(STUB_HOOK);
+    check_guard();
     check_no_wait_for_a_dead_tool();
     check_no_lane_lookup_for_a_dead_tool();
     check_interrupted();

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "../guard_cases.h"
 #include "arch/aarch64/agent.h"
 #include "code_memory.h"
 
@@ -229,6 +230,37 @@ static void check_lane_lookup(void) {
     write_key(5);
     expect_writes_to("a thread of a dead tool", SINK);
     answers.owner = reads.owner = 0;
+}
+
+static void *release(void *unused) {
+    while (!__atomic_load_n(&lane()->hook, __ATOMIC_ACQUIRE))
+        ;
+    __atomic_store_n(&lane()->hook, 0, __ATOMIC_RELEASE);
+    return unused;
+}
+
+/* A guard that waits without need never returns here; one that does not wait leaves the helper
+ * waiting. */
+static void check_guard(void) {
+    write_stub(STUB_HOOK | STUB_GUARD, OVERFLOW_WAIT);
+    for (int i = 0; i < GUARD_CASES; i++) {
+        struct state in, out;
+        pthread_t helper;
+        write_key(5);
+        memcpy(pointer(LANES + a64_agent_entries().guarded), &guarded_ranges,
+               sizeof guarded_ranges);
+        lane()->control = (uint64_t)(uintptr_t)&answers;
+        ground_fill(&in, 1);
+        in.x[0] = guard_cases[i].address;
+        in.x[1] = guard_cases[i].size;
+        if (guard_cases[i].waits && pthread_create(&helper, NULL, release, NULL))
+            abort();
+        ground_run(&in, &out);
+        if (guard_cases[i].waits)
+            pthread_join(helper, NULL);
+        in.arrived = DONE;
+        ground_compare("a guard", (uint32_t)i, &in, &out);
+    }
 }
 
 /* ---- slices, with the agent itself ---- */
@@ -487,6 +519,7 @@ int main(void) {
         check_way(&ways[i]);
     check_lane_lookup();
     check_waiting();
+    check_guard();
     check_slices();
     check_interrupted(0);
     check_interrupted(STUB_CALLER);

@@ -129,6 +129,14 @@ void guest_free(struct guest *g) {
     free(g);
 }
 
+struct patched *guest_sites(const struct guest *g) {
+    for (size_t i = 0; i < g->space->modules.count; i++)
+        if (g->space->modules.at[i].traced)
+            return &g->space->modules.at[i];
+    fail_msg("the sites are not patched");
+    return NULL;
+}
+
 static void empty_lane(struct guest *g) {
     struct lane *lane = g->handle->lane;
     memset((uint8_t *)lane + LANE_RING, 0, GUEST_RING_BYTES);

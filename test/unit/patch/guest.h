@@ -28,6 +28,8 @@ struct guest *guest_new_bare(void);
 struct guest *guest_new_sliced(enum overflow overflow);
 /* From now on only calls from FROM are events. */
 void guest_filter(struct guest *g, struct span from);
+/* The patched module, which has the functions that guests call. */
+struct patched *guest_sites(const struct guest *g);
 void guest_free(struct guest *g);
 
 struct call {

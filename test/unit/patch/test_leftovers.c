@@ -80,7 +80,7 @@ static void expect_text_as_before(const struct guest *g, const struct guest *bar
 }
 
 static void expect_as_before(const struct guest *g, const struct guest *bare) {
-    expect_text_as_before(g, bare, &g->space->modules.at[0]);
+    expect_text_as_before(g, bare, guest_sites(g));
     AUTO_FREE char *now = maps_of_code(g->pid), *before = maps_of_code(bare->pid);
     uint8_t byte;
     assert_string_equal(now, before);
@@ -138,7 +138,7 @@ static void undo_log_is_complete(void **state) {
     assert_int_equal(left->slabs.at[0]->at, g->space->slabs.at[0]->at);
     assert_int_equal(left->slabs.at[0]->size, g->space->slabs.at[0]->size);
     assert_int_equal(space_sink(left), space_sink(g->space));
-    const struct patched *a = &g->space->modules.at[0], *b = space_area_at(left, a->area);
+    const struct patched *a = guest_sites(g), *b = space_area_at(left, a->area);
     assert_non_null(b);
     const struct plan_code *ca = &a->code->emitted, *cb = &b->code->emitted;
     assert_int_equal(a->area, b->area);
@@ -291,7 +291,7 @@ static int64_t call_in(const struct guest *g, long number, uint64_t a, uint64_t 
 }
 
 static void undo_half(const struct guest *g) {
-    const struct patched *p = &g->space->modules.at[0];
+    const struct patched *p = guest_sites(g);
     const struct plan_code *c = &p->code->emitted;
     for (size_t i = 0; i < c->patch_count; i += 2)
         memory_write(g->memory_fd, c->patches[i].at + p->bias, c->patches[i].before,
@@ -299,7 +299,7 @@ static void undo_half(const struct guest *g) {
 }
 
 static void write_parts(const struct guest *g) {
-    const struct patched *p = &g->space->modules.at[0];
+    const struct patched *p = guest_sites(g);
     const struct plan_code *c = &p->code->emitted;
     for (size_t i = 0; i < c->patch_count; i++)
         if (!c->patches[i].yields)
@@ -309,25 +309,25 @@ static void write_parts(const struct guest *g) {
 
 static void unlink_log(const struct guest *g) {
     assert_int_equal(space_restore(g->space, g->pid, NULL), 0);
-    assert_int_equal(undolog_unlink(g->space, &g->space->modules.at[0], NULL), 0);
+    assert_int_equal(undolog_unlink(g->space, guest_sites(g), NULL), 0);
 }
 
 static void unmap_islands(const struct guest *g) {
-    const struct plan_code *c = &g->space->modules.at[0].code->emitted;
+    const struct plan_code *c = &guest_sites(g)->code->emitted;
     unlink_log(g);
     for (size_t i = 0; i < c->island_count; i++)
         assert_int_equal(call_in(g, SYS_munmap, c->islands[i].at, ISLAND_BYTES), 0);
 }
 
 static void unmap_area(const struct guest *g) {
-    const struct patched *p = &g->space->modules.at[0];
+    const struct patched *p = guest_sites(g);
     unmap_islands(g);
     assert_int_equal(call_in(g, SYS_munmap, p->area, p->area_size), 0);
 }
 
 /* Makes it look as if the log was about to be written. */
 static void forget_log(const struct guest *g) {
-    const struct patched *p = &g->space->modules.at[0];
+    const struct patched *p = guest_sites(g);
     AUTO_FREE uint8_t *zeros = mem_alloc(p->area_size);
     unmap_islands(g);
     memory_write(g->memory_fd, p->area, zeros, p->area_size, NULL);
@@ -374,7 +374,7 @@ static void agent_found_without_a_slab(void **state) {
 static void overwritten_island_stays(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
-    const struct plan_code *c = &g->space->modules.at[0].code->emitted;
+    const struct plan_code *c = &guest_sites(g)->code->emitted;
     taddr_t at = c->islands[0].at;
     uint8_t bytes[ISLAND_BYTES], after[ISLAND_BYTES];
     memset(bytes, 0xc3, sizeof bytes);
@@ -390,7 +390,7 @@ static void overwritten_island_stays(void **state) {
 static void code_changed_by_others_stays(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT), *bare = guest_new_bare();
-    const struct patched *p = &g->space->modules.at[0];
+    const struct patched *p = guest_sites(g);
     const struct patch *q = p->code->emitted.patches;
     uint8_t other[8], there[8];
     memset(other, 0xf4, sizeof other);
@@ -448,7 +448,7 @@ static void handler_returns_to_interrupted_code(void **state) {
     interrupt_inside(g);
     assert_int_equal(take_over(g, &err), -EBUSY);
     assert_string_equal(err.tag, "returns-later");
-    expect_text_as_before(g, bare, &g->space->modules.at[0]);
+    expect_text_as_before(g, bare, guest_sites(g));
     atomic_store(gate, 2);
     guest_finish_with(g, 0);
     assert_true(is_at_end(g, r));

@@ -55,7 +55,7 @@ void trial_expect_tiers(const struct guest *g) {
         {"site_load", TIER_JUMP, TIER_JUMP},
     };
     enum { COUNT = sizeof all / sizeof *all };
-    const struct traced_module *e = g->space->modules.at[0].traced_module;
+    const struct traced_module *e = guest_sites(g)->traced_module;
     size_t right = 0;
     assert_int_equal(e->missed_count, 0);
     for (size_t i = 0; i < plan_function_count(e->plan); i++) {

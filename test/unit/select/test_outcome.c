@@ -11,6 +11,8 @@
 #define TESTS                                                                                      \
     TEST(function_patched_in_one_place)                                                            \
     TEST(function_patched_nowhere_refused)                                                         \
+    TEST(function_with_changed_text_refused)                                                       \
+    TEST(function_never_patched_refused)                                                           \
     TEST(exactness_needs_every_load_place)                                                         \
     TEST(trap_in_one_place)                                                                        \
     TEST(unreachable_exits_have_no_tier)
@@ -40,7 +42,7 @@ static bool load(struct fixture *f, struct place p) {
     set(missed, p.missed);
     set(inexact, p.inexact);
     set(trapped, p.trapped);
-    bool news = outcome_add_load(&f->entry, &code);
+    bool news = outcome_add_load(&f->entry, &code, NULL);
     if (news)
         outcome_write(f->writer, &f->entry);
     return news;
@@ -102,6 +104,41 @@ static void function_patched_nowhere_refused(void **state) {
     trace_reader_free(r);
 }
 
+/* All functions are patched but NUMBER, whose text is writable or, if CHANGED, has changed. */
+static void load_without(struct fixture *f, int number, bool changed) {
+    uint8_t none[MOST_BYTES] = {0}, all[MOST_BYTES] = {0}, differs[MOST_BYTES] = {0};
+    struct plan_code code = {.missed = none, .inexact = none, .trapped = none};
+    set(all, number);
+    set(differs, changed ? number : -1);
+    assert_true(outcome_add_load(&f->entry, &code, &(struct left_out){all, differs}));
+    outcome_write(f->writer, &f->entry);
+}
+
+static void function_with_changed_text_refused(void **state) {
+    struct fixture *f = *state;
+    size_t all = traceable(f);
+    load(f, (struct place){-1, -1, -1});
+    load_without(f, 3, true);
+    assert_int_equal(f->entry.missed_count, 0);
+    struct trace_reader *r = read_back(f);
+    const struct trace_module *m = trace_reader_module(r, 0);
+    assert_int_equal(m->instrumented, all);
+    assert_true(is_refused(m, "text-changed"));
+    assert_true(m->functions[3].partly && !m->functions[2].partly);
+    trace_reader_free(r);
+}
+
+static void function_never_patched_refused(void **state) {
+    struct fixture *f = *state;
+    size_t all = traceable(f);
+    load_without(f, 3, false);
+    struct trace_reader *r = read_back(f);
+    const struct trace_module *m = trace_reader_module(r, 0);
+    assert_int_equal(m->instrumented, all - 1);
+    assert_true(is_refused(m, "text-changed") && !is_refused(m, "no-address"));
+    trace_reader_free(r);
+}
+
 static void exactness_needs_every_load_place(void **state) {
     struct fixture *f = *state;
     size_t all = traceable(f);
@@ -150,7 +187,7 @@ static void unreachable_exits_have_no_tier(void **state) {
     code.missed_exits[TIER_JUMP] = 2;
     code.trapped_exits[TIER_JUMP] = 1;
     code.missed_exits[TIER_HOP] = planned[TIER_HOP] + 7;
-    assert_true(outcome_add_load(&f->entry, &code));
+    assert_true(outcome_add_load(&f->entry, &code, NULL));
     outcome_write(f->writer, &f->entry);
     assert_int_equal(exits_of(f, exits), all);
     assert_int_equal(exits[TIER_JUMP], planned[TIER_JUMP] - 3);
