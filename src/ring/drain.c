@@ -56,26 +56,25 @@ static void flush(struct drain *d, struct lane_handle *handle) {
         trace_writer_events(d->options.writer, handle->stream, d->unpacked, count);
 }
 
-/* Makes room for COUNT events. */
-static inline void reserve(struct drain *d, struct lane_handle *handle, size_t count) {
-    if (d->unpacked_count + count > UNPACK)
+/* Makes room for what callers_pass() may write. */
+static inline void reserve(struct drain *d, struct lane_handle *handle) {
+    if (d->unpacked_count + CALLERS_EVENTS > UNPACK)
         flush(d, handle);
 }
 
 static void unpack_pauses(struct drain *d, struct lane_handle *handle, uint64_t ticks) {
-    struct trace_event pause;
-    while (pauses_next(&handle->pauses, ticks, &pause)) {
-        reserve(d, handle, 1);
-        d->unpacked[d->unpacked_count++] = pause;
+    while (pauses_next(&handle->pauses, ticks, &d->unpacked[d->unpacked_count])) {
+        d->unpacked_count++;
+        reserve(d, handle);
     }
 }
 
 static inline void unpack(struct drain *d, struct lane_handle *handle, struct trace_event event) {
+    reserve(d, handle);
     if (pauses_precede(&handle->pauses, event.site >> 2))
         unpack_pauses(d, handle, event.ticks);
     if (!pauses_follow(&handle->pauses, &event))
         return;
-    reserve(d, handle, CALLERS_EVENTS);
     if (handle->callers)
         d->unpacked_count += callers_pass(handle->callers, &handle->slice, d->chains, &event,
                                           d->unpacked + d->unpacked_count);
@@ -233,11 +232,10 @@ static void take_frames(struct drain *d) {
 }
 
 static void write_pauses_left(struct drain *d, struct lane_handle *handle) {
-    struct trace_event pause;
     pauses_take(&handle->pauses);
-    while (pauses_next_left(&handle->pauses, &pause)) {
-        reserve(d, handle, 1);
-        d->unpacked[d->unpacked_count++] = pause;
+    while (pauses_next_left(&handle->pauses, &d->unpacked[d->unpacked_count])) {
+        d->unpacked_count++;
+        reserve(d, handle);
     }
     flush(d, handle);
 }
