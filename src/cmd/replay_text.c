@@ -173,10 +173,13 @@ enum { NOTE_ROOM = 80 };
 
 /* What is unusual about a call; "": nothing. */
 static void note_of(const struct line *line, char note[NOTE_ROOM]) {
-    static const char *const ends[] = {
-        [CALL_RETURNED] = "",          [CALL_TAIL] = "tail call",    [CALL_UNWOUND] = "unwound",
-        [CALL_MISSED] = "unwound",     [CALL_THREAD_ENDED] = "open", [CALL_OPEN] = "open",
-        [CALL_CUT] = FIGURE_CUT " cut"};
+    static const char *const ends[] = {[CALL_RETURNED] = "",
+                                       [CALL_TAIL] = "tail call",
+                                       [CALL_UNWOUND] = "unwound",
+                                       [CALL_MISSED] = "unwound",
+                                       [CALL_THREAD_ENDED] = "open",
+                                       [CALL_OPEN] = "open",
+                                       [CALL_CUT] = (FIGURE_CUT " cut")};
     bool ended = line->kind != LINE_ENTRY;
     const char *end = !ended ? "" : line->inferred ? FIGURE_INFERRED " inferred" : ends[line->how];
     const char *clipped = line->clipped ? FIGURE_CLIPPED " beyond the span" : "";

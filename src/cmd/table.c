@@ -185,9 +185,11 @@ const struct option_spec option_table[] = {
 
     {CALL_VIEWS, 0, OPTION_TIME, "since", "TIME",
      "Show calls that lasted until TIME or later, counted from the trace's start. Their whole "
-     "durations count.", AT(shown.since_ns), NULL},
+     "durations count.",
+     AT(shown.since_ns), NULL},
     {CALL_VIEWS, 0, OPTION_TIME, "until", "TIME",
-     "Show calls that began at TIME or earlier. Their whole durations count.", AT(shown.until_ns), NULL},
+     "Show calls that began at TIME or earlier. Their whole durations count.", AT(shown.until_ns),
+     NULL},
     {CALL_VIEWS, 0, OPTION_NUMBER, "tid", "TID", "Show only the thread TID.", AT(shown.tid), NULL},
     {ONLY(UNWIND), 0, OPTION_STRING, "regs", "NAME=VALUE,...",
      "The registers: at least pc and sp. Some stacks need more. Hexadecimal values begin with 0x.",

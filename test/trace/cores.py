@@ -87,6 +87,18 @@ def test(spoor, program):
             check_lossless(spoor.info())
 
 
+def test_time(spoor, program):
+    """A call that is open when the program crashes ends there: writing the core is not its time."""
+    outcome, _, _, room = run_to_core(lambda **how: spoor.record([], [program, "m"], **how))
+    check(outcome.status == 139, f"status {outcome.status}")
+    check(room > 200 << 20, f"the core takes {room} bytes only, so this shows nothing")
+    end = spoor.json("info", "--json", "trace")["duration_ns"]
+    row = next(row for row in spoor.report() if row["function"].startswith("faults("))
+    start = next(line["t_ns"] for line in spoor.lines_of_replay("trace")
+                 if line["kind"] == "entry" and line["function"].startswith("faults("))
+    check(row["total_ns"] < (end - start) / 3, f"the fault lasts {row['total_ns']} of {end - start} ns")
+
+
 if __name__ == "__main__":
     why_not = missing()
     if why_not:
@@ -94,3 +106,4 @@ if __name__ == "__main__":
         sys.exit(SKIP)
     tracer, PROGRAM = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
     main(lambda: test(tracer, PROGRAM))
+    main(lambda: test_time(tracer, PROGRAM))

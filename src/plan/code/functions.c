@@ -341,6 +341,7 @@ static void name_all(struct functions *functions) {
         struct func *f = index == NO_FUNC ? NULL : &functions->at[index];
         if (!f || f->start != s->addr)
             continue;
+        f->labelled |= is_function(s) || s->type == SYMBOL_NOTYPE;
         if (!is_function(s)) {
             f->cold |= !f->name && s->type == SYMBOL_NOTYPE && role_is_part(s->name);
             continue;

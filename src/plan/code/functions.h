@@ -15,10 +15,11 @@ struct func { /* a range of call-frame information, or the code of a symbol outs
     const char *name; /* NULL: no function symbol is at `start` */
     bool entry_depth; /* as far as known, the frame at `start` is that of a function's entry */
     bool plt;
-    bool thunk; /* its code is an indirect jump through a register */
-    bool cold;  /* its name says that it is a part of another function */
-    bool sized; /* without call-frame information: a symbol's size gives its end */
-    bool weak;  /* found only by jumps from other functions: may be a part of one of them */
+    bool thunk;    /* its code is an indirect jump through a register */
+    bool labelled; /* a symbol is at `start`, with a function's type or none */
+    bool cold;     /* its name says that it is a part of another function */
+    bool sized;    /* without call-frame information: a symbol's size gives its end */
+    bool weak;     /* found only by jumps from other functions: may be a part of one of them */
 };
 enum { NO_FUNC = UINT32_MAX };
 enum { DEPTH_UNKNOWN = INT32_MIN };
@@ -42,9 +43,9 @@ uint32_t func_at(const struct functions *functions, vaddr_t addr);
  * or the CFA is computed from another register. */
 int32_t func_cfi_depth(const struct texts *texts, const struct func *f, vaddr_t addr);
 
-/* True if F is the bottom of a stack: what jumps there is not its caller, but a part of it. */
+/* True if F is the bottom of a stack and has no symbol: it is a part of what jumps there. */
 static inline bool func_is_outermost(const struct func *f) {
-    return f->range && f->range->outermost;
+    return f->range && f->range->outermost && !f->labelled;
 }
 static inline bool func_is_start(const struct func *f, vaddr_t addr) {
     return addr == f->start || addr == f->body;

@@ -4,6 +4,7 @@
  */
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <pthread.h>
 #include <stdexcept>
 #include <unistd.h>
@@ -45,8 +46,18 @@ static NOINLINE int aborts(int n) {
     return n;
 }
 
+/* The core takes long to write. */
+static NOINLINE int faults_with_much_memory() {
+    static const size_t bytes = 300 << 20;
+    char *memory = static_cast<char *>(std::malloc(bytes));
+    std::memset(memory, 1 + zero, bytes);
+    return faults(reinterpret_cast<const int *>(16)) + memory[1];
+}
+
 static NOINLINE int end(char how) {
     switch (how) {
+    case 'm':
+        return faults_with_much_memory() + 1;
     case 'n':
         return lets_none_pass(1) + 1;
     case 'd':

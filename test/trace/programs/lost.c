@@ -1,5 +1,5 @@
-/* Calls that are known to nest: main > turn > step > leaf, or turn > leaf_of_turn. Its events come faster than a small
- * ring is read.
+/* Calls that are known to nest: main > turn > step > leaf, or turn > leaf_of_turn. Its events come
+ * faster than a small ring is read.
  *
  *     lost TURNS
  */

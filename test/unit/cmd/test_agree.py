@@ -120,8 +120,8 @@ def calls_of_json(trace, *options):
         key = o.get("began_tid", o["tid"]), o["depth"], o["function"], "before" in o
         if o["kind"] == "entry":
             opened[key].append(o["t_ns"])
-        elif o["kind"] != "lost" and "open" not in o:
-            start = o["t_ns"] - o["duration_ns"]
+        elif o["kind"] not in ("lost", "pause") and "open" not in o:
+            start = o["t_ns"] - o["duration_ns"] - o.get("paused_ns", 0)
             opened[key].remove(start)
             how = "inferred" if "inferred" in o else o["kind"] if o["kind"] in ("unwound", "cut") else \
                 "tail" if "tail" in o else "returned"
@@ -258,7 +258,7 @@ def check_real(directory):
     check_json(trace, "-t", "10us")
     assert calls_of_csv(trace, "-t", "10us") == [c for c in calls if c.duration >= 10000]
     events = json.loads(view(trace, "export", "--format=chrome"))["traceEvents"]
-    assert sum(e["ph"] in "Xb" for e in events) == len(calls)
+    assert sum(e["ph"] in "Xb" and e["cat"] != "spoor" for e in events) == len(calls)
 
 
 if sys.argv[3:] == ["real"]:

@@ -332,6 +332,14 @@ static void add_part(struct checked *c, vaddr_t start, vaddr_t end, bool bounded
     ARRAY_PUSH(&c->parts, ((struct part){.start = start, .end = end, .bounded = bounded}));
 }
 
+/* Code of F behind its unwind range, as in glibc's clone(). */
+static void add_rest(struct checked *c, const struct plan_function *f) {
+    const struct unwind_range *range = module_range_at(c->module, f->addr);
+    vaddr_t end = f->addr + f->size;
+    if (range && range->end < end && !module_range_at(c->module, range->end))
+        add_part(c, range->end, end, true);
+}
+
 /* All known code: unwind ranges, functions, parts of functions, linker stubs. */
 static void find_parts(struct checked *c) {
     const struct module *m = c->module;
@@ -352,6 +360,7 @@ static void find_parts(struct checked *c) {
         bool known = f->entry != TIER_NONE || m->machine == EM_ARM;
         if (known && !module_range_at(m, f->addr))
             add_part(c, f->addr, f->addr + f->size, false);
+        add_rest(c, f);
     }
     struct span part;
     for (size_t i = 0; plan_part(c->plan, i, &part); i++) {

@@ -162,8 +162,13 @@ static void check_branches(void) {
         sweep(m->ranges[i].start, m->ranges[i].end, true);
     for (size_t i = 0; i < plan_function_count(fixture.plan); i++) {
         const struct plan_function *f = plan_function(fixture.plan, i);
-        if (!module_range_at(m, f->addr))
-            sweep(f->addr, f->addr + f->size, f->entry != TIER_NONE);
+        const struct unwind_range *range = module_range_at(m, f->addr);
+        const vaddr_t end = f->addr + f->size;
+        if (!range)
+            sweep(f->addr, end, f->entry != TIER_NONE);
+        else if (range->end < end &&
+                 !module_range_at(m, range->end)) /* it runs on behind its range */
+            sweep(range->end, end, f->entry != TIER_NONE);
     }
     for (size_t i = 0; i < m->symbol_count; i++) { /* parts of functions */
         const struct symbol *s = &m->symbols[i];
