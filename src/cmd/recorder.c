@@ -49,12 +49,22 @@ static char *list_snapshots(const struct record_result *r, const char *output) {
     return mem_printf(", snapshots %s.1 to %s.%u", output, output, r->snapshots);
 }
 
-static void show_totals(const struct record_result *r, const char *file, const char *output) {
+/* What helps against losses. They are wanted with --overflow=overwrite. */
+static const char *advice(const struct record_result *r, const struct record_options *session) {
+    bool wanted = session->overflow != OVERFLOW_DROP || r->trace_error;
+    return !r->totals.lost || wanted
+               ? ""
+               : "; a larger --buffer, fewer functions (-F, -N) or --overflow=wait lose less";
+}
+
+static void show_totals(const struct record_result *r, const struct record_options *session,
+                        const char *file) {
     uint64_t events = r->totals.entries + r->totals.exits;
-    AUTO_FREE char *snapshots = list_snapshots(r, output);
-    say_note("%s: %ju of %ju functions instrumented, %ju events, %ju lost, %.1f MB, %.3f s%s", file,
-             r->functions_instrumented, r->functions_seen, events, r->totals.lost,
-             millions(r->totals.bytes), (double)r->duration_ns / 1e9, snapshots);
+    AUTO_FREE char *snapshots = list_snapshots(r, session->output);
+    say_note("%s: %ju of %ju functions instrumented, %ju events, %ju lost, %.1f MB, %.3f s%s%s",
+             file, r->functions_instrumented, r->functions_seen, events, r->totals.lost,
+             millions(r->totals.bytes), (double)r->duration_ns / 1e9, snapshots,
+             advice(r, session));
 }
 
 struct record_options *recorder_options(struct recorder *r, struct options *options) {
@@ -69,9 +79,5 @@ void recorder_summary(const struct record_options *session, const struct record_
     if (result->trace_error < 0)
         say_err(&result->trace_why);
     bool partial = result->trace_error < 0 && access(part, F_OK) == 0;
-    show_totals(result, partial ? part : session->output, session->output);
-    if (result->totals.lost && session->overflow == OVERFLOW_DROP && !result->trace_error)
-        say_note("%ju events were lost, and the calls that were open there are cut: a larger "
-                 "--buffer, fewer functions (-F, -N) or --overflow=wait avoid that",
-                 result->totals.lost);
+    show_totals(result, session, partial ? part : session->output);
 }

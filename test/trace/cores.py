@@ -89,7 +89,7 @@ def test(spoor, program):
 
 def test_time(spoor, program):
     """A call that is open when the program crashes ends there: writing the core is not its time."""
-    outcome, _, _, room = run_to_core(lambda **how: spoor.record([], [program, "m"], **how))
+    outcome, _, _, room = run_to_core(lambda **how: spoor.record(["-F", "faults*"], [program, "m"], **how))
     check(outcome.status == 139, f"status {outcome.status}")
     check(room > 200 << 20, f"the core takes {room} bytes only, so this shows nothing")
     end = spoor.json("info", "--json", "trace")["duration_ns"]

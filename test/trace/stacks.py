@@ -25,13 +25,14 @@ def wanted(text):
 def probes(spoor, trace="trace"):
     items = [item for item in spoor.json_lines("replay", "--json", "--stack", trace)
              if item["kind"] == "entry"]
-    return [item for item in items if item["function"] == "probe"]
+    return [item for item in items if item["function"] == "probe" and "before" not in item]
 
 
 def ends_of(spoor):
-    """{how a chain ends: number of entries}"""
+    """{how a chain ends: number of entries}; calls that were open behind lost events have no chain."""
     items = spoor.json_lines("replay", "--json", "--stack", "trace")
-    return collections.Counter(item.get("stack_end") for item in items if item["kind"] == "entry")
+    return collections.Counter(item.get("stack_end") for item in items
+                               if item["kind"] == "entry" and "before" not in item)
 
 
 OWN_FUNCTIONS = {"inner", "one", "two", "outer", "recurse", "compare", "sort", "on_signal", "interrupt", "thread", "coroutine",

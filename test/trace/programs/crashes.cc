@@ -51,6 +51,7 @@ static NOINLINE int faults_with_much_memory() {
     static const size_t bytes = 300 << 20;
     char *memory = static_cast<char *>(std::malloc(bytes));
     std::memset(memory, 1 + zero, bytes);
+    __asm__ volatile("" ::"r"(memory) : "memory");
     return faults(reinterpret_cast<const int *>(16)) + memory[1];
 }
 

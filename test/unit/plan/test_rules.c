@@ -30,10 +30,6 @@
     TEST(return_with_unpatched_ways_is_inexact)                                                    \
     TEST(part_that_jumps_back_is_no_function)                                                      \
     TEST(part_reached_by_a_switch_only)                                                            \
-    TEST(code_behind_a_range)                                                                      \
-    TEST(parts_in_no_range_of_their_function)                                                      \
-    TEST(ends_in_unknown_code_are_inferred)                                                        \
-    TEST(part_that_loops_to_its_start)                                                             \
     TEST(function_that_falls_through)                                                              \
     TEST(branch_before_the_next_function)                                                          \
     TEST(stack_move_before_the_next_function)                                                      \
@@ -269,52 +265,6 @@ static void part_reached_by_a_switch_only(void **state) {
     assert_null(fixture_bare(pic, "table_parent_part"));
     assert_int_equal(traced("table_parent")->exits[TIER_JUMP], 2);
     ASSERT_FREE(pic, "table_parent_part", "at_table_parent0");
-}
-
-/* ---- code behind and beside ranges ---- */
-
-static void code_behind_a_range(void **state) {
-    (void)state;
-    const struct plan_function *f = fixture_named(pic, "runs_on");
-    const vaddr_t child = fixture_place(pic, "at_runs_on_child");
-    assert_exits(f, 2, 0);
-    assert_int_equal(f->addr + f->size, child);
-    assert_non_null(fixture_stub(pic, child - 1, EVENT_RETURN));
-    assert_null(fixture_bare(pic, "at_runs_on_child"));
-    assert_null(fixture_named(pic, "at_runs_on_error"));
-    ASSERT_FREE(pic, "at_runs_on_child");
-}
-
-static void parts_in_no_range_of_their_function(void **state) {
-    (void)state;
-    assert_int_equal(traced("in_parts")->exits[TIER_JUMP], 2);
-    assert_true(traced("in_parts")->exact);
-    for (const char *const *p =
-             (const char *const[]){"at_in_parts1", "at_in_parts2", "at_in_parts3", NULL};
-         *p; p++)
-        assert_null(fixture_bare(pic, *p));
-}
-
-static void assert_open(const char *name) {
-    const struct plan_function *f = fixture_bare(pic, name);
-    assert_non_null(f);
-    assert_int_equal(f->exits[TIER_NONE], 1);
-    assert_false(f->exact);
-}
-
-static void ends_in_unknown_code_are_inferred(void **state) {
-    (void)state;
-    assert_open("runs_on_popping");
-    assert_open("beside");
-    ASSERT_FREE(pic, "at_beside", "at_beside0", "at_beside1");
-}
-
-static void part_that_loops_to_its_start(void **state) {
-    (void)state;
-    assert_true(fixture_named(pic, "with_loop")->exact);
-    assert_null(fixture_named(pic, "with_loop.cold"));
-    assert_null(fixture_stub(pic, fixture_place(pic, "at_with_loop"), EVENT_TAIL));
-    ASSERT_FREE(pic, "at_with_loop");
 }
 
 /* ---- rule 5 ---- */
