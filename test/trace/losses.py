@@ -15,7 +15,7 @@ import sys
 from harness import Spoor, check, check_same_outcome, main, run
 
 DEPTHS = {"main": 0, "turn": 1, "step": 2, "leaf_of_turn": 2, "leaf": 3}
-TURNS = "20000"
+TURNS = "8000"
 ENDS = "exit", "unwound", "cut"
 
 
@@ -99,7 +99,7 @@ def test(spoor, program):
 def test_compiler(spoor):
     """A real program, whose tree is not known: calls nest, and nothing is paired across gaps."""
     with open("big.c", "w", encoding="ascii") as out:
-        out.write("\n".join(f"int f{i}(int a, int b) {{ return a * {i} + b / (a + {i}); }}" for i in range(30)))
+        out.write("\n".join(f"int f{i}(int a, int b) {{ return a * {i} + b / (a + {i}); }}" for i in range(4)))
     compiler = run(["gcc", "-print-prog-name=cc1"]).stdout.decode().strip()
     if os.path.isabs(compiler):
         record(spoor, [], [compiler, "-quiet", "-O1", "big.c", "-o", "big.s"])
