@@ -82,14 +82,43 @@ static inline void unpack(struct drain *d, struct lane_handle *handle, struct tr
         d->unpacked[d->unpacked_count++] = event;
 }
 
+/* The fast path: unpacks events for which there is nothing else to do. Returns how many of COUNT.
+ */
+static size_t unpack_plain(struct drain *d, struct lane_handle *handle, const struct event *at,
+                           size_t count, uint64_t latest) {
+    struct trace_event *to = d->unpacked + d->unpacked_count;
+    uint64_t newest = handle->pauses.newest;
+    size_t n = 0, room = UNPACK - d->unpacked_count;
+    if (handle->callers || pauses_wait(&handle->pauses))
+        return 0;
+    if (count > room)
+        count = room;
+    for (; n < count && at[n].site >> 2 != WAIT_EVENT; n++) {
+        uint64_t ticks = event_ticks(&at[n], latest);
+        newest = ticks > newest ? ticks : newest;
+        to[n] = (struct trace_event){newest, at[n].site, event_sp(&at[n])};
+    }
+    handle->pauses.newest = newest;
+    d->unpacked_count += n;
+    return n;
+}
+
 /* Writes COUNT events at AT, written until LATEST. `shared` is set before another thread can come
  * to a stack of these events. */
 static void write_events(struct drain *d, struct lane_handle *handle, const struct event *at,
                          size_t count, uint64_t latest) {
     if (handle->thin && atomic_load(&handle->shared))
         thin_share(handle->thin);
-    for (const struct event *e = at; e < at + count; e++)
-        unpack(d, handle, (struct trace_event){event_ticks(e, latest), e->site, event_sp(e)});
+    for (const struct event *e = at, *end = at + count; e < end;) {
+        size_t n = unpack_plain(d, handle, e, (size_t)(end - e), latest);
+        e += n;
+        if (n && e < end && d->unpacked_count == UNPACK) {
+            flush(d, handle);
+        } else if (e < end) {
+            unpack(d, handle, (struct trace_event){event_ticks(e, latest), e->site, event_sp(e)});
+            e++;
+        }
+    }
     flush(d, handle);
     handle->last_clock = event_ticks(&at[count - 1], latest);
 }

@@ -49,9 +49,11 @@ uint64_t pauses_between(const struct pauses *p, uint64_t begin, uint64_t end);
 /* A copy for another reader. */
 struct pauses pauses_copy(const struct pauses *p);
 
+/* Whether pauses_next() may find one. */
+static inline bool pauses_wait(const struct pauses *p) { return p->taken.count || p->wait_since; }
 /* Whether pauses_next() may find one before an event of function id ID, which is not a slice's. */
 static inline bool pauses_precede(const struct pauses *p, uint32_t id) {
-    return (p->taken.count || p->wait_since) && !is_slice_event(id);
+    return pauses_wait(p) && !is_slice_event(id);
 }
 /* The next event has these TICKS: takes the next pause that belongs before it to *RET. False: there
  * is none. */

@@ -13,6 +13,7 @@ enum {
     CODE_BYTES = 16,  /* of one event in the code column, at most: switch, high, pop and code */
     EXTRA_BYTES = 32, /* of one event in the extra column, at most */
     NEAR = 64 * 1024, /* a stack pointer this close to a shadow's top belongs to it */
+    LEFT = 256,       /* frames that were left without an exit and are remembered */
     NO_FRAME = 3      /* in the low half of a key: the frame at the bottom, which is no event */
 };
 
@@ -35,7 +36,10 @@ struct encoder {
     uint64_t first, last; /* ticks */
     uint32_t items, entries, exits, controls;
     uint64_t lost;
-    struct trace_totals taken; /* in earlier blocks */
+    struct trace_totals taken;   /* in earlier blocks */
+    uint64_t own_low, own_bytes; /* the thread's own stack; 0: unknown */
+    uint64_t left[LEFT];         /* keys of such frames, by left_place() */
+    bool met_inner;              /* see encoder_met_inner() */
 };
 
 /* The state inside a run, which the fast path keeps in registers. */
@@ -49,6 +53,9 @@ static uint32_t event_high(const struct trace_event *event) { return (uint32_t)(
 
 static uint32_t key_sp(uint64_t key) { return (uint32_t)(key >> 32); }
 static uint32_t key_id(uint64_t key) { return (uint32_t)key >> 2; }
+
+static uint32_t left_place(uint64_t key) { return key_sp(key) / 16 % LEFT; }
+static bool is_own(const struct encoder *e, uint64_t sp) { return sp - e->own_low < e->own_bytes; }
 
 static struct frame *shadow_bottom(const struct encoder *e) {
     return e->shadows[e->current].frames;
@@ -101,8 +108,10 @@ static int shadow_nearest(const struct encoder *e, uint64_t sp) {
 
 static void pop(struct encoder *e, struct run *run, uint32_t sp, bool inclusive) {
     const struct frame *bottom = shadow_bottom(e), *old = run->top;
-    while (run->top > bottom && (int32_t)(key_sp(run->top->key) - sp) < (inclusive ? 1 : 0))
+    while (run->top > bottom && (int32_t)(key_sp(run->top->key) - sp) < (inclusive ? 1 : 0)) {
+        e->left[left_place(run->top->key)] = run->top->key;
         run->top--;
+    }
     if (run->top == old)
         return;
     *run->code++ = CODE_POP;
@@ -116,6 +125,13 @@ static void shadow_switch(struct encoder *e, struct run *run, uint32_t to) {
     run->extra = varint_put(run->extra, to);
 }
 
+/* The next event is on another shadow, at SP. If that is above calls that are still open on the
+ * same stack, the event may have left them, and they may return. */
+static void note_switch(struct encoder *e, const struct shadow *now, uint64_t sp) {
+    uint64_t top = (uint64_t)now->high << 32 | key_sp(now->frames[now->top].key);
+    e->met_inner |= now->top && sp > top && is_own(e, top) && is_own(e, sp);
+}
+
 /* Makes the shadow of SP current. */
 static void shadow_select(struct encoder *e, struct run *run, uint64_t sp) {
     struct shadow *now = &e->shadows[e->current];
@@ -126,6 +142,7 @@ static void shadow_select(struct encoder *e, struct run *run, uint64_t sp) {
     int found = shadow_nearest(e, sp);
     if (found == (int)e->current)
         return;
+    note_switch(e, now, sp);
     if (found < 0 && e->shadow_count < DISK_SHADOWS) {
         found = (int)e->shadow_count;
         shadow_add(e);
@@ -163,6 +180,8 @@ static void unpredicted_exit(struct encoder *e, struct run *run, uint64_t key) {
         run->top--;
         return;
     }
+    if (e->left[left_place(key)] == (key & ~(uint64_t)3))
+        e->met_inner |= is_own(e, (uint64_t)e->shadows[e->current].high << 32 | sp);
     uint32_t top_sp = key_sp(run->top->key);
     *run->code++ = kind == EVENT_TAIL ? CODE_OTHER_TAIL : CODE_OTHER_RETURN;
     run->extra = varint_put(run->extra, dictionary_number(&e->dictionary, key_id(key)) - 1);
@@ -355,8 +374,12 @@ struct block *encoder_take(struct encoder *e, uint32_t stream) {
     return block;
 }
 
-struct encoder *encoder_new(void) {
+bool encoder_met_inner(const struct encoder *e) { return e->met_inner; }
+
+struct encoder *encoder_new(uint64_t own_low, uint64_t own_bytes) {
     struct encoder *e = mem_alloc(sizeof *e);
+    e->own_low = own_low;
+    e->own_bytes = own_bytes;
     restart(e);
     return e;
 }

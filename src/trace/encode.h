@@ -17,7 +17,8 @@
 
 struct encoder;
 
-struct encoder *encoder_new(void);
+/* OWN_LOW and OWN_BYTES: the thread's own stack; 0: unknown. */
+struct encoder *encoder_new(uint64_t own_low, uint64_t own_bytes);
 void encoder_free(struct encoder *e);
 
 /* Adds EVENTS to the current block and returns how many were added. Fewer than COUNT: the block is
@@ -29,6 +30,9 @@ void encoder_thread_end(struct encoder *e, uint64_t ticks);
 
 /* All that was added since encoder_new(); `bytes` is 0. */
 struct trace_totals encoder_totals(const struct encoder *e);
+/* Whether an event on the thread's own stack seemed to leave calls, of which one may have returned
+ * later (trace_extent.inner_stacks). A call that is open where a block ends is not followed. */
+bool encoder_met_inner(const struct encoder *e);
 bool encoder_full(const struct encoder *e);
 /* Returns the current block and begins a new one. NULL: it is empty. */
 struct block *encoder_take(struct encoder *e, uint32_t stream);

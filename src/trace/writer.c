@@ -9,16 +9,12 @@
 #include "trace/records.h"
 #include "trace/sink.h"
 
-enum { OPEN_CALLS = 256 };
-
 struct stream {
     pthread_mutex_t lock;
     uint64_t own_low, own_bytes; /* the thread's own stack; 0: unknown */
-    uint64_t open[OPEN_CALLS];   /* stack pointers of calls there; outer ones may be forgotten */
-    uint32_t open_count;
-    bool inner_stacks;  /* as in struct trace_extent */
-    uint64_t low, high; /* of its events' stack pointers; UINT64_MAX, 0: no events yet */
-    uint64_t missed;    /* entries with CHAIN_MISSED */
+    bool inner_stacks;           /* as in struct trace_extent */
+    uint64_t low, high;          /* of its events' stack pointers; UINT64_MAX, 0: no events yet */
+    uint64_t missed;             /* entries with CHAIN_MISSED */
     struct trace_pauses pauses;
     struct encoder *encoder; /* NULL before the first and after the last event */
 };
@@ -68,7 +64,7 @@ static struct stream *stream_find(struct trace_writer *w, uint32_t number) {
 static struct stream *stream_lock(struct trace_writer *w, uint32_t number) {
     struct stream *stream = stream_find(w, number);
     if (!stream->encoder)
-        stream->encoder = encoder_new();
+        stream->encoder = encoder_new(stream->own_low, stream->own_bytes);
     return stream;
 }
 
@@ -94,27 +90,6 @@ static void note_value(struct stream *stream, const struct trace_event *e) {
         trace_pauses_add(&stream->pauses, id, e->sp);
 }
 
-static void forget_outer(struct stream *stream) {
-    stream->open_count = OPEN_CALLS / 2;
-    memmove(stream->open, stream->open + OPEN_CALLS / 2, OPEN_CALLS / 2 * sizeof *stream->open);
-}
-
-/* Sees whether a call ends that an earlier event has left (trace_extent.inner_stacks). */
-static inline void note_call(struct stream *s, const struct trace_event *e) {
-    bool is_entry = (e->site & 3) == EVENT_ENTRY;
-    while (s->open_count && s->open[s->open_count - 1] < e->sp + is_entry)
-        s->open_count--;
-    if (is_entry) {
-        if (s->open_count == OPEN_CALLS)
-            forget_outer(s);
-        s->open[s->open_count++] = e->sp;
-    } else if (s->open_count && s->open[s->open_count - 1] == e->sp) {
-        s->open_count -= (e->site & 3) != EVENT_CONTROL;
-    } else {
-        s->inner_stacks |= s->open_count && (e->site & 3) != EVENT_CONTROL;
-    }
-}
-
 static void note_extent(struct stream *stream, const struct trace_event *events, size_t count) {
     uint64_t low = stream->low, high = stream->high;
     uint32_t site = 0;
@@ -124,8 +99,6 @@ static void note_extent(struct stream *stream, const struct trace_event *events,
         high = !is_value && e->sp > high ? e->sp : high;
         if (is_value)
             note_value(stream, e);
-        else if (e->sp - stream->own_low < stream->own_bytes)
-            note_call(stream, e);
         site = e->site > site ? e->site : site;
     }
     bool has_stack_events = site >> 2 >= STACK_EVENTS;
@@ -168,6 +141,7 @@ void trace_writer_thread_end(struct trace_writer *w, uint32_t stream, uint64_t t
     struct stream *s = stream_lock(w, stream);
     encoder_thread_end(s->encoder, ticks);
     stream_push(w, s, stream);
+    s->inner_stacks |= encoder_met_inner(s->encoder);
     encoder_free(s->encoder);
     s->encoder = NULL;
     pthread_mutex_unlock(&s->lock);
@@ -289,8 +263,8 @@ static void push_extents(struct trace_writer *w) {
     for (uint32_t i = 0; i < w->streams.count; i++) {
         const struct stream *s = w->streams.at[i];
         bool any = s->low <= s->high;
-        ARRAY_PUSH(&list, ((struct trace_extent){i, any ? s->low : 0, any ? s->high : 0,
-                                                 s->inner_stacks}));
+        bool inner = s->inner_stacks || (s->encoder && encoder_met_inner(s->encoder));
+        ARRAY_PUSH(&list, ((struct trace_extent){i, any ? s->low : 0, any ? s->high : 0, inner}));
     }
     for (size_t at = 0, n; at < list.count; at += n) {
         n = list.count - at < DISK_EXTENTS_MAX ? list.count - at : DISK_EXTENTS_MAX;

@@ -26,7 +26,7 @@ enum { CHUNK = 4096 };
 
 static double encode_ns(const struct trace_event *events, size_t count) {
     double start = now_ns();
-    struct encoder *e = encoder_new();
+    struct encoder *e = encoder_new(0, 0);
     for (size_t done = 0; done < count;) {
         size_t n = count - done < CHUNK ? count - done : CHUNK;
         done += encoder_events(e, events + done, n);
