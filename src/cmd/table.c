@@ -170,7 +170,7 @@ const struct option_spec option_table[] = {
      AT(report.sort), COLUMNS},
     {ONLY(REPORT), 0, OPTION_CHOICES, "columns", "COLUMN,...",
      "Print these columns in this order. Names are those of --sort. Default: calls, total, self, "
-     "min, max, p50, p99, function.",
+     "min, max, p50, p99, function; and cut if calls were cut.",
      AT(report.columns), COLUMNS},
     {ONLY(REPORT), 0, OPTION_NUMBER, "limit", "N", "Print the first N rows only.", AT(report.limit),
      NULL},
