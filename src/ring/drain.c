@@ -82,15 +82,13 @@ static inline void unpack(struct drain *d, struct lane_handle *handle, struct tr
         d->unpacked[d->unpacked_count++] = event;
 }
 
-/* The fast path: unpacks events for which there is nothing else to do. Returns how many of COUNT.
- */
+/* Unpacks events for which there is nothing else to do, for handle->thin. Returns how many of
+ * COUNT. */
 static size_t unpack_plain(struct drain *d, struct lane_handle *handle, const struct event *at,
                            size_t count, uint64_t latest) {
     struct trace_event *to = d->unpacked + d->unpacked_count;
     uint64_t newest = handle->pauses.newest;
     size_t n = 0, room = UNPACK - d->unpacked_count;
-    if (handle->callers || pauses_wait(&handle->pauses))
-        return 0;
     if (count > room)
         count = room;
     for (; n < count && at[n].site >> 2 != WAIT_EVENT; n++) {
@@ -100,6 +98,23 @@ static size_t unpack_plain(struct drain *d, struct lane_handle *handle, const st
     }
     handle->pauses.newest = newest;
     d->unpacked_count += n;
+    if (d->unpacked_count == UNPACK)
+        flush(d, handle);
+    return n;
+}
+
+/* The fast path: writes events for which there is nothing else to do, from the ring. Returns how
+ * many of COUNT. */
+static size_t write_plain(struct drain *d, struct lane_handle *handle, const struct event *at,
+                          size_t count, uint64_t latest) {
+    if (handle->callers || pauses_wait(&handle->pauses))
+        return 0;
+    if (handle->thin)
+        return unpack_plain(d, handle, at, count, latest);
+    flush(d, handle);
+    size_t n = trace_writer_ring(d->options.writer, handle->stream, at, count, &latest);
+    if (n)
+        handle->pauses.newest = latest;
     return n;
 }
 
@@ -110,14 +125,12 @@ static void write_events(struct drain *d, struct lane_handle *handle, const stru
     if (handle->thin && atomic_load(&handle->shared))
         thin_share(handle->thin);
     for (const struct event *e = at, *end = at + count; e < end;) {
-        size_t n = unpack_plain(d, handle, e, (size_t)(end - e), latest);
+        size_t n = write_plain(d, handle, e, (size_t)(end - e), latest);
         e += n;
-        if (n && e < end && d->unpacked_count == UNPACK) {
-            flush(d, handle);
-        } else if (e < end) {
-            unpack(d, handle, (struct trace_event){event_ticks(e, latest), e->site, event_sp(e)});
-            e++;
-        }
+        if (n || e == end)
+            continue;
+        unpack(d, handle, (struct trace_event){event_ticks(e, latest), e->site, event_sp(e)});
+        e++;
     }
     flush(d, handle);
     handle->last_clock = event_ticks(&at[count - 1], latest);

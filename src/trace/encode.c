@@ -1,284 +1,135 @@
 /*
- * encode() has the fast path: predicted entries and returns. unpredicted() writes codes and
- * corrections for all other events.
+ * encode() has the fast path: predicted entries and returns, read where the ring has them.
+ * unpredicted.c writes codes and corrections for all other events.
  */
 #include "trace/encode.h"
 
+#include <string.h>
+
 #include "base/mem.h"
-#include "trace/dictionary.h"
+#include "trace/encoder.h"
 #include "trace/varint.h"
 
-enum {
-    RUN = 256,        /* events between two checks for room */
-    CODE_BYTES = 16,  /* of one event in the code column, at most: switch, high, pop and code */
-    EXTRA_BYTES = 32, /* of one event in the extra column, at most */
-    NEAR = 64 * 1024, /* a stack pointer this close to a shadow's top belongs to it */
-    LEFT = 256,       /* frames that were left without an exit and are remembered */
-    NO_FRAME = 3      /* in the low half of a key: the frame at the bottom, which is no event */
-};
+enum { AHEAD = 32 }; /* events between the present one and the one that is fetched from memory */
+/* If clocks are no further apart, their lower 48 bits show the difference. */
+static const uint64_t NEAR_TICKS = UINT64_C(1) << 46;
 
-struct frame {
-    uint64_t key; /* low half: site of the entry; high half: bits 0 … 31 of the stack pointer */
-    uint32_t number;
-};
-
-struct shadow {
-    struct frame *frames; /* [0] is below all frames: it keeps the latest stack pointer */
-    size_t top, room;
-    uint32_t high; /* bits 32 … 47 of the stack pointer written last */
-};
-
-struct encoder {
-    struct bytes code, time, extra;
-    struct dictionary dictionary;
-    struct shadow *shadows;
-    uint32_t shadow_count, shadow_room, current, victim;
-    uint64_t first, last; /* ticks */
-    uint32_t items, entries, exits, controls;
-    uint64_t lost;
-    struct trace_totals taken;   /* in earlier blocks */
-    uint64_t own_low, own_bytes; /* the thread's own stack; 0: unknown */
-    uint64_t left[LEFT];         /* keys of such frames, by left_place() */
-    bool met_inner;              /* see encoder_met_inner() */
-};
-
-/* The state inside a run, which the fast path keeps in registers. */
-struct run {
-    uint8_t *code, *extra;
+/* Where encode() stands in a block; it keeps all this in registers. */
+struct columns {
+    uint8_t *code, *time;
     struct frame *top;
+    uint64_t last;      /* ticks */
+    uint64_t expected;  /* clock_sp of an event at `last` whose stack pointer's upper part is that
+                           of the shadow */
+    uint32_t low, high; /* of predicted entries: bits 0 … 31 of their stack pointers */
+    uint32_t entries;
 };
 
-static uint64_t event_key(const struct trace_event *event) { return event->sp << 32 | event->site; }
-static uint32_t event_high(const struct trace_event *event) { return (uint32_t)(event->sp >> 32); }
-
-static uint32_t key_sp(uint64_t key) { return (uint32_t)(key >> 32); }
-static uint32_t key_id(uint64_t key) { return (uint32_t)key >> 2; }
-
-static uint32_t left_place(uint64_t key) { return key_sp(key) / 16 % LEFT; }
-static bool is_own(const struct encoder *e, uint64_t sp) { return sp - e->own_low < e->own_bytes; }
-
-static struct frame *shadow_bottom(const struct encoder *e) {
-    return e->shadows[e->current].frames;
+static struct columns columns_begin(const struct encoder *e) {
+    const struct shadow *shadow = &e->shadows[e->current];
+    return (struct columns){.code = e->code.at + e->code.count,
+                            .time = e->time.at + e->time.count,
+                            .top = shadow->frames + shadow->top,
+                            .last = e->last,
+                            .expected = e->last << 16 | shadow->high,
+                            .low = UINT32_MAX};
 }
 
-/* Returns the top frame with room for a run of pushes above it. */
-static struct frame *shadow_reserve(struct shadow *s) {
-    if (s->room < s->top + RUN + 1) {
-        s->room = s->top * 2 + RUN + 1;
-        s->frames = mem_resize(s->frames, s->room, sizeof *s->frames);
-    }
-    return s->frames + s->top;
-}
-
-static void shadow_begin(struct shadow *s) {
-    s->top = s->high = 0;
-    shadow_reserve(s);
-    s->frames[0] = (struct frame){.key = NO_FRAME};
-}
-
-static void shadow_add(struct encoder *e) {
-    if (e->shadow_count == e->shadow_room) {
-        size_t room = e->shadow_room ? e->shadow_room * 2 : 1;
-        e->shadows = mem_resize(e->shadows, room, sizeof *e->shadows);
-        memset(e->shadows + e->shadow_room, 0, (room - e->shadow_room) * sizeof *e->shadows);
-        e->shadow_room = (uint32_t)room;
-    }
-    shadow_begin(&e->shadows[e->shadow_count++]);
-}
-
-/* How far SP is from the top frame of S. */
-static uint64_t distance(const struct shadow *s, uint64_t sp) {
-    uint64_t top = (uint64_t)s->high << 32 | key_sp(s->frames[s->top].key);
-    return top < sp ? sp - top : top - sp;
-}
-
-/* The shadow whose top is closest to SP; the current one wins a tie. -1: none is near. */
-static int shadow_nearest(const struct encoder *e, uint64_t sp) {
-    uint64_t best = NEAR;
-    int found = -1;
-    for (uint32_t i = 0; i < e->shadow_count; i++) {
-        uint64_t d = distance(&e->shadows[i], sp);
-        if (d < best || (d == best && i == e->current)) {
-            best = d;
-            found = (int)i;
-        }
-    }
-    return found;
-}
-
-static void pop(struct encoder *e, struct run *run, uint32_t sp, bool inclusive) {
-    const struct frame *bottom = shadow_bottom(e), *old = run->top;
-    while (run->top > bottom && (int32_t)(key_sp(run->top->key) - sp) < (inclusive ? 1 : 0)) {
-        e->left[left_place(run->top->key)] = run->top->key;
-        run->top--;
-    }
-    if (run->top == old)
+/* Notes the stack pointers of predicted entries, which are on the present shadow. */
+static void note_predicted(struct encoder *e, const struct columns *c) {
+    uint64_t high = (uint64_t)e->shadows[e->current].high << 32;
+    if (c->low > c->high)
         return;
-    *run->code++ = CODE_POP;
-    run->extra = varint_put(run->extra, (uint64_t)(old - run->top));
+    e->facts.low = (high | c->low) < e->facts.low ? high | c->low : e->facts.low;
+    e->facts.high = (high | c->high) > e->facts.high ? high | c->high : e->facts.high;
 }
 
-static void shadow_switch(struct encoder *e, struct run *run, uint32_t to) {
-    e->current = to;
-    run->top = shadow_reserve(&e->shadows[to]);
-    *run->code++ = CODE_SWITCH;
-    run->extra = varint_put(run->extra, to);
-}
-
-/* The next event is on another shadow, at SP. If that is above calls that are still open on the
- * same stack, the event may have left them, and they may return. */
-static void note_switch(struct encoder *e, const struct shadow *now, uint64_t sp) {
-    uint64_t top = (uint64_t)now->high << 32 | key_sp(now->frames[now->top].key);
-    e->met_inner |= now->top && sp > top && is_own(e, top) && is_own(e, sp);
-}
-
-/* Makes the shadow of SP current. */
-static void shadow_select(struct encoder *e, struct run *run, uint64_t sp) {
-    struct shadow *now = &e->shadows[e->current];
-    now->top = (size_t)(run->top - now->frames);
-    bool unused = run->top->key == NO_FRAME;
-    if (unused || (e->shadow_count == 1 && distance(now, sp) < NEAR))
-        return;
-    int found = shadow_nearest(e, sp);
-    if (found == (int)e->current)
-        return;
-    note_switch(e, now, sp);
-    if (found < 0 && e->shadow_count < DISK_SHADOWS) {
-        found = (int)e->shadow_count;
-        shadow_add(e);
-    }
-    if (found >= 0) {
-        shadow_switch(e, run, (uint32_t)found);
-        return;
-    }
-    e->victim = (e->victim + 1) % DISK_SHADOWS;
-    if (e->victim != e->current)
-        shadow_switch(e, run, e->victim);
-    pop(e, run, key_sp(run->top->key) + 0x7fffffff, true);
-}
-
-static void unpredicted_entry(struct encoder *e, struct run *run, uint64_t key) {
-    uint32_t sp = key_sp(key), number = dictionary_number(&e->dictionary, key_id(key));
-    pop(e, run, sp, true);
-    uint32_t *step = &e->dictionary.step[run->top->number];
-    uint32_t top_sp = key_sp(run->top->key), predicted = top_sp - *step;
-    uint64_t code = CODE_ENTRY + 2 * (uint64_t)(number - 1);
-    if (predicted != sp) {
-        code++;
-        run->extra = varint_put(run->extra, zigzag((int32_t)(sp - predicted)));
-        *step = top_sp - sp;
-    }
-    run->code = varint_put(run->code, code);
-    *++run->top = (struct frame){.key = key, .number = number};
-}
-
-static void unpredicted_exit(struct encoder *e, struct run *run, uint64_t key) {
-    uint32_t sp = key_sp(key), kind = (uint32_t)key & 3;
-    pop(e, run, sp, false);
-    if (run->top->key == (key & ~(uint64_t)3)) {
-        *run->code++ = kind == EVENT_TAIL ? CODE_TAIL : CODE_RETURN;
-        run->top--;
-        return;
-    }
-    if (e->left[left_place(key)] == (key & ~(uint64_t)3))
-        e->met_inner |= is_own(e, (uint64_t)e->shadows[e->current].high << 32 | sp);
-    uint32_t top_sp = key_sp(run->top->key);
-    *run->code++ = kind == EVENT_TAIL ? CODE_OTHER_TAIL : CODE_OTHER_RETURN;
-    run->extra = varint_put(run->extra, dictionary_number(&e->dictionary, key_id(key)) - 1);
-    run->extra = varint_put(run->extra, zigzag((int32_t)(sp - top_sp)));
-    if (run->top == shadow_bottom(e))
-        run->top->key = (uint64_t)sp << 32 | NO_FRAME;
-    else if (sp == top_sp)
-        run->top--;
-}
-
-static void encode_control(struct encoder *e, struct run *run, uint64_t key) {
-    uint32_t sp = key_sp(key);
-    pop(e, run, sp, false);
-    *run->code++ = CODE_CONTROL;
-    run->extra = varint_put(run->extra, dictionary_number(&e->dictionary, key_id(key)) - 1);
-    run->extra = varint_put(run->extra, zigzag((int32_t)(sp - key_sp(run->top->key))));
-    e->controls++;
-}
-
-/* An event with a value, which is no stack pointer: it changes no prediction. */
-static void encode_value(struct encoder *e, struct run *run, const struct trace_event *event) {
-    *run->code++ = CODE_CONTROL;
-    run->extra = varint_put(run->extra, dictionary_number(&e->dictionary, event->site >> 2) - 1);
-    run->extra = varint_put(run->extra, zigzag((int64_t)event->sp));
-    e->controls++;
-}
-
-/* Encodes an event that the fast path could not predict. */
-static __attribute__((noinline)) void unpredicted(struct encoder *e, struct run *run,
-                                                  const struct trace_event *event) {
-    uint64_t key = event_key(event);
-    if (is_value_event(event->site >> 2) && (event->site & 3) == EVENT_CONTROL) {
-        encode_value(e, run, event);
-        return;
-    }
-    shadow_select(e, run, event->sp);
-    if (e->shadows[e->current].high != event_high(event)) {
-        e->shadows[e->current].high = event_high(event);
-        *run->code++ = CODE_HIGH;
-        run->extra = varint_put(run->extra, event_high(event));
-    }
-    if ((key & 3) == EVENT_ENTRY)
-        unpredicted_entry(e, run, key);
-    else if ((key & 3) == EVENT_CONTROL)
-        encode_control(e, run, key);
-    else
-        unpredicted_exit(e, run, key);
-}
-
-/* Encodes COUNT events, at most RUN. The columns have room for them. */
-static void encode(struct encoder *e, const struct trace_event *events, size_t count) {
-    uint8_t *code = e->code.at + e->code.count, *time = e->time.at + e->time.count;
+static void columns_end(struct encoder *e, const struct columns *c) {
     struct shadow *shadow = &e->shadows[e->current];
-    struct frame *top = shadow->frames + shadow->top;
-    uint64_t last = e->last;
-    uint32_t entries = 0, high = shadow->high;
-    for (const struct trace_event *end = events + count; events < end; events++) {
-        uint64_t key = event_key(events);
-        uint64_t step = events->ticks > last ? events->ticks - last : 0;
-        last += step;
-        time = varint_put(time, step);
+    note_predicted(e, c);
+    e->code.count = (size_t)(c->code - e->code.at);
+    e->time.count = (size_t)(c->time - e->time.at);
+    shadow->top = (size_t)(c->top - shadow->frames);
+    e->last = c->last;
+    e->entries += c->entries;
+}
+
+/* Encodes the code of EVENT, which the shadow does not predict; its time is written. */
+static __attribute__((noinline)) struct columns
+unpredicted(struct encoder *e, struct columns c, const struct event *event, uint64_t key) {
+    struct run run = {c.code, e->extra.at + e->extra.count, c.top};
+    note_predicted(e, &c);
+    encode_unpredicted(e, &run, key, (uint32_t)(event->clock_sp & 0xffff));
+    e->extra.count = (size_t)(run.extra - e->extra.at);
+    c.code = run.code;
+    c.top = run.top;
+    c.expected = c.last << 16 | e->shadows[e->current].high;
+    c.low = UINT32_MAX;
+    c.high = 0;
+    return c;
+}
+
+/* An event for the reader of the ring, which the trace does not have. */
+static inline bool is_of_ring(uint64_t key) {
+    return (key & 3) == EVENT_CONTROL && (key_id(key) == WAIT_EVENT || is_slice_event(key_id(key)));
+}
+
+static inline void put_time(struct columns *c, const struct event *event, uint64_t latest) {
+    uint64_t ticks = event_ticks(event, latest), step = ticks > c->last ? ticks - c->last : 0;
+    c->last += step;
+    c->expected = c->last << 16 | (c->expected & 0xffff);
+    c->time = varint_put(c->time, step);
+}
+
+/* Encodes events from AT on, at most ENCODE_RUN, up to an event of the ring. The columns have room
+ * for them. Returns how many were encoded. */
+static size_t encode(struct encoder *e, const struct event *at, size_t count, uint64_t latest) {
+    const struct event *begin = at, *end = at + count;
+    struct columns c = columns_begin(e);
+    bool near = latest - c.last < NEAR_TICKS;
+    for (; at < end; at++) {
+        uint64_t key, step = at->clock_sp - c.expected;
+        memcpy(&key, &at->site, sizeof key);
+        __builtin_prefetch(at + AHEAD);
+        if (!varint_likely(!is_of_ring(key)))
+            break;
+        bool same = true;
+        if (varint_likely(near & !(step & 0xffff) & ((int64_t)step >= 0))) {
+            c.last += step >> 16;
+            c.expected = at->clock_sp;
+            c.time = varint_put(c.time, step >> 16);
+        } else {
+            same = !((at->clock_sp ^ c.expected) & 0xffff);
+            put_time(&c, at, latest);
+        }
         unsigned kind = key & 3;
-        bool same = event_high(events) == high;
         if (kind == EVENT_ENTRY) {
-            entries++;
-            uint32_t number = dictionary_number(&e->dictionary, key_id(key));
-            uint32_t predicted = key_sp(top->key) - e->dictionary.step[top->number];
-            if (varint_likely((predicted == key_sp(key)) & same)) {
-                code = varint_put(code, CODE_ENTRY + 2 * (uint64_t)(number - 1));
-                *++top = (struct frame){.key = key, .number = number};
+            c.entries++;
+            uint32_t number = dictionary_number(&e->dictionary, key_id(key)), sp = key_sp(key);
+            uint32_t predicted = key_sp(c.top->key) - e->dictionary.step[c.top->number];
+            if (varint_likely((predicted == sp) & same)) {
+                c.low = sp < c.low ? sp : c.low;
+                c.high = sp > c.high ? sp : c.high;
+                c.code = varint_put(c.code, CODE_ENTRY + 2 * (uint64_t)(number - 1));
+                *++c.top = (struct frame){.key = key, .number = number};
                 continue;
             }
-        } else if (varint_likely((top->key == key - kind) & (kind <= EVENT_TAIL) & same)) {
-            *code++ = (uint8_t)(kind - 1);
-            top--;
+        } else if (varint_likely((c.top->key == key - kind) & (kind <= EVENT_TAIL) & same)) {
+            *c.code++ = (uint8_t)(kind - 1);
+            c.top--;
             continue;
         }
-        struct run run = {code, e->extra.at + e->extra.count, top};
-        unpredicted(e, &run, events);
-        high = e->shadows[e->current].high;
-        code = run.code;
-        top = run.top;
-        e->extra.count = (size_t)(run.extra - e->extra.at);
+        c = unpredicted(e, c, at, key);
     }
-    e->code.count = (size_t)(code - e->code.at);
-    e->time.count = (size_t)(time - e->time.at);
-    shadow = &e->shadows[e->current];
-    shadow->top = (size_t)(top - shadow->frames);
-    e->last = last;
-    e->entries += entries;
+    columns_end(e, &c);
+    return (size_t)(at - begin);
 }
 
 /* Makes room for COUNT items. TICKS is the time of the first one. */
 static void begin_items(struct encoder *e, uint64_t ticks, size_t count) {
-    bytes_reserve(&e->code, count * CODE_BYTES);
+    bytes_reserve(&e->code, count * ENCODE_CODE_BYTES);
     bytes_reserve(&e->time, count * VARINT_MAX_BYTES);
-    bytes_reserve(&e->extra, count * EXTRA_BYTES);
+    bytes_reserve(&e->extra, count * ENCODE_EXTRA_BYTES);
     shadow_reserve(&e->shadows[e->current]);
     if (e->items)
         return;
@@ -287,18 +138,45 @@ static void begin_items(struct encoder *e, uint64_t ticks, size_t count) {
     e->first = e->last;
 }
 
-size_t encoder_events(struct encoder *e, const struct trace_event *events, size_t count) {
+size_t encoder_ring(struct encoder *e, const struct event *at, size_t count, uint64_t latest) {
     size_t done = 0;
-    while (done < count && !encoder_full(e)) {
-        size_t n = count - done < RUN ? count - done : RUN;
-        if (n > DISK_BLOCK_ITEMS - e->items)
-            n = DISK_BLOCK_ITEMS - e->items;
-        begin_items(e, events[done].ticks, n);
+    for (size_t n = 0, wanted = 0; n == wanted && done < count && !encoder_full(e); done += n) {
+        wanted = count - done < ENCODE_RUN ? count - done : ENCODE_RUN;
+        if (wanted > DISK_BLOCK_ITEMS - e->items)
+            wanted = DISK_BLOCK_ITEMS - e->items;
+        begin_items(e, event_ticks(&at[done], latest), wanted);
         uint32_t non_exits = e->entries + e->controls;
-        encode(e, events + done, n);
+        n = encode(e, at + done, wanted, latest);
         e->exits += (uint32_t)n - (e->entries + e->controls - non_exits);
         e->items += (uint32_t)n;
-        done += n;
+    }
+    return done;
+}
+
+static uint64_t between(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
+
+/* Packs up to COUNT events, which are near to each other in time, as a ring has them. Returns how
+ * many. */
+static size_t pack(const struct trace_event *events, size_t count, struct event *ret,
+                   uint64_t *ret_latest) {
+    uint64_t first = events->ticks, latest = first;
+    size_t n = 0;
+    for (; n < count && between(first, events[n].ticks) < NEAR_TICKS; n++) {
+        latest = events[n].ticks > latest ? events[n].ticks : latest;
+        ret[n] = event_make(events[n].ticks, events[n].site, events[n].sp);
+    }
+    *ret_latest = latest;
+    return n;
+}
+
+size_t encoder_events(struct encoder *e, const struct trace_event *events, size_t count) {
+    struct event packed[ENCODE_RUN];
+    size_t done = 0;
+    for (size_t n = 0, wanted = 0; n == wanted && done < count && !encoder_full(e); done += n) {
+        uint64_t latest;
+        wanted = pack(events + done, count - done < ENCODE_RUN ? count - done : ENCODE_RUN, packed,
+                      &latest);
+        n = encoder_ring(e, packed, wanted, latest);
     }
     return done;
 }
@@ -374,12 +252,15 @@ struct block *encoder_take(struct encoder *e, uint32_t stream) {
     return block;
 }
 
-bool encoder_met_inner(const struct encoder *e) { return e->met_inner; }
+const struct encoder_facts *encoder_facts(const struct encoder *e) { return &e->facts; }
+
+uint64_t encoder_last(const struct encoder *e) { return e->last; }
 
 struct encoder *encoder_new(uint64_t own_low, uint64_t own_bytes) {
     struct encoder *e = mem_alloc(sizeof *e);
     e->own_low = own_low;
     e->own_bytes = own_bytes;
+    e->facts.low = UINT64_MAX;
     restart(e);
     return e;
 }

@@ -24,15 +24,27 @@ void encoder_free(struct encoder *e);
 /* Adds EVENTS to the current block and returns how many were added. Fewer than COUNT: the block is
  * full; take it and call again. */
 size_t encoder_events(struct encoder *e, const struct trace_event *events, size_t count);
+/* The same for events in a ring, written until LATEST (ticks). It also stops at an event that is
+ * for the ring's reader only: a wait for room, or a part of a slice. */
+size_t encoder_ring(struct encoder *e, const struct event *at, size_t count, uint64_t latest);
 /* Each adds one item, even if the block is full. */
 void encoder_lost(struct encoder *e, uint64_t ticks, uint64_t count);
 void encoder_thread_end(struct encoder *e, uint64_t ticks);
 
 /* All that was added since encoder_new(); `bytes` is 0. */
 struct trace_totals encoder_totals(const struct encoder *e);
-/* Whether an event on the thread's own stack seemed to leave calls, of which one may have returned
- * later (trace_extent.inner_stacks). A call that is open where a block ends is not followed. */
-bool encoder_met_inner(const struct encoder *e);
+/* What the events tell since encoder_new(). */
+struct encoder_facts {
+    uint64_t low, high; /* of stack pointers; UINT64_MAX, 0: no events yet */
+    uint64_t missed;    /* entries with CHAIN_MISSED */
+    struct trace_pauses pauses;
+    bool met_inner; /* an event on the thread's own stack seemed to leave calls, of which one may
+                       have returned later (trace_extent.inner_stacks). A call that is open where a
+                       block ends is not followed. */
+};
+const struct encoder_facts *encoder_facts(const struct encoder *e);
+/* Ticks of the last item. */
+uint64_t encoder_last(const struct encoder *e);
 bool encoder_full(const struct encoder *e);
 /* Returns the current block and begins a new one. NULL: it is empty. */
 struct block *encoder_take(struct encoder *e, uint32_t stream);

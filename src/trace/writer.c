@@ -12,11 +12,8 @@
 struct stream {
     pthread_mutex_t lock;
     uint64_t own_low, own_bytes; /* the thread's own stack; 0: unknown */
-    bool inner_stacks;           /* as in struct trace_extent */
-    uint64_t low, high;          /* of its events' stack pointers; UINT64_MAX, 0: no events yet */
-    uint64_t missed;             /* entries with CHAIN_MISSED */
-    struct trace_pauses pauses;
-    struct encoder *encoder; /* NULL before the first and after the last event */
+    struct encoder_facts facts;  /* of encoders that are freed */
+    struct encoder *encoder;     /* NULL before the first and after the last event */
 };
 
 struct trace_writer {
@@ -51,7 +48,7 @@ static struct stream *stream_find(struct trace_writer *w, uint32_t number) {
     while (w->streams.count <= number) {
         struct stream *new = mem_alloc(sizeof *new);
         pthread_mutex_init(&new->lock, NULL);
-        new->low = UINT64_MAX;
+        new->facts.low = UINT64_MAX;
         ARRAY_PUSH(&w->streams, new);
     }
     struct stream *stream = w->streams.at[number];
@@ -83,27 +80,13 @@ static void count_since(struct trace_writer *w, const struct stream *stream,
                now.lost - before.lost);
 }
 
-static void note_value(struct stream *stream, const struct trace_event *e) {
-    uint32_t id = e->site >> 2;
-    stream->missed += id == CHAIN_EVENT && e->sp == CHAIN_MISSED;
-    if (is_pause_event(id))
-        trace_pauses_add(&stream->pauses, id, e->sp);
-}
-
-static void note_extent(struct stream *stream, const struct trace_event *events, size_t count) {
-    uint64_t low = stream->low, high = stream->high;
-    uint32_t site = 0;
-    for (const struct trace_event *e = events; e < events + count; e++) {
-        bool is_value = is_value_event(e->site >> 2);
-        low = !is_value && e->sp < low ? e->sp : low;
-        high = !is_value && e->sp > high ? e->sp : high;
-        if (is_value)
-            note_value(stream, e);
-        site = e->site > site ? e->site : site;
-    }
-    bool has_stack_events = site >> 2 >= STACK_EVENTS;
-    stream->low = has_stack_events ? 0 : low;
-    stream->high = has_stack_events ? UINT64_MAX : high;
+/* Pushes the block of STREAM, which is locked, if it is full. Adds to the totals what was encoded
+ * since BEFORE; the sink may discard the block later. */
+static void end_piece(struct trace_writer *w, struct stream *stream, uint32_t number,
+                      struct trace_totals before) {
+    count_since(w, stream, before);
+    if (encoder_full(stream->encoder))
+        stream_push(w, stream, number);
 }
 
 void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct trace_event *events,
@@ -113,17 +96,30 @@ void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct t
         return;
     }
     struct stream *s = stream_lock(w, stream);
-    note_extent(s, events, count);
     while (count) {
         struct trace_totals before = encoder_totals(s->encoder);
         size_t n = encoder_events(s->encoder, events, count);
-        count_since(w, s, before); /* before the sink may discard the block */
+        end_piece(w, s, stream, before);
         events += n;
         count -= n;
-        if (encoder_full(s->encoder))
-            stream_push(w, s, stream);
     }
     pthread_mutex_unlock(&s->lock);
+}
+
+size_t trace_writer_ring(struct trace_writer *w, uint32_t stream, const struct event *at,
+                         size_t count, uint64_t *latest) {
+    struct stream *s = stream_lock(w, stream);
+    size_t done = 0;
+    for (bool more = true; more && done < count;) {
+        struct trace_totals before = encoder_totals(s->encoder);
+        size_t n = encoder_ring(s->encoder, at + done, count - done, *latest);
+        more = encoder_full(s->encoder);
+        end_piece(w, s, stream, before);
+        done += n;
+    }
+    *latest = encoder_last(s->encoder);
+    pthread_mutex_unlock(&s->lock);
+    return done;
 }
 
 void trace_writer_lost(struct trace_writer *w, uint32_t stream, uint64_t ticks, uint64_t count) {
@@ -137,11 +133,27 @@ void trace_writer_lost(struct trace_writer *w, uint32_t stream, uint64_t ticks, 
     pthread_mutex_unlock(&s->lock);
 }
 
+/* What the events of STREAM tell. */
+static struct encoder_facts stream_facts(const struct stream *s) {
+    struct encoder_facts sum = s->facts;
+    if (!s->encoder)
+        return sum;
+    const struct encoder_facts *now = encoder_facts(s->encoder);
+    sum.low = now->low < sum.low ? now->low : sum.low;
+    sum.high = now->high > sum.high ? now->high : sum.high;
+    sum.missed += now->missed;
+    sum.met_inner |= now->met_inner;
+    sum.pauses.count += now->pauses.count;
+    for (int k = 0; k < PAUSE_CAUSES; k++)
+        sum.pauses.ticks[k] += now->pauses.ticks[k];
+    return sum;
+}
+
 void trace_writer_thread_end(struct trace_writer *w, uint32_t stream, uint64_t ticks) {
     struct stream *s = stream_lock(w, stream);
     encoder_thread_end(s->encoder, ticks);
     stream_push(w, s, stream);
-    s->inner_stacks |= encoder_met_inner(s->encoder);
+    s->facts = stream_facts(s);
     encoder_free(s->encoder);
     s->encoder = NULL;
     pthread_mutex_unlock(&s->lock);
@@ -261,10 +273,10 @@ static void writer_free(struct trace_writer *w) {
 static void push_extents(struct trace_writer *w) {
     ARRAY(struct trace_extent) list = {0};
     for (uint32_t i = 0; i < w->streams.count; i++) {
-        const struct stream *s = w->streams.at[i];
-        bool any = s->low <= s->high;
-        bool inner = s->inner_stacks || (s->encoder && encoder_met_inner(s->encoder));
-        ARRAY_PUSH(&list, ((struct trace_extent){i, any ? s->low : 0, any ? s->high : 0, inner}));
+        struct encoder_facts facts = stream_facts(w->streams.at[i]);
+        bool any = facts.low <= facts.high;
+        ARRAY_PUSH(&list, ((struct trace_extent){i, any ? facts.low : 0, any ? facts.high : 0,
+                                                 facts.met_inner}));
     }
     for (size_t at = 0, n; at < list.count; at += n) {
         n = list.count - at < DISK_EXTENTS_MAX ? list.count - at : DISK_EXTENTS_MAX;
@@ -279,11 +291,11 @@ int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
     trace_writer_flush(w);
     push_extents(w);
     for (size_t i = 0; i < w->streams.count; i++) {
-        const struct stream *s = w->streams.at[i];
-        complete.missed += s->missed;
-        complete.pauses.count += s->pauses.count;
+        struct encoder_facts facts = stream_facts(w->streams.at[i]);
+        complete.missed += facts.missed;
+        complete.pauses.count += facts.pauses.count;
         for (int k = 0; k < PAUSE_CAUSES; k++)
-            complete.pauses.ticks[k] += s->pauses.ticks[k];
+            complete.pauses.ticks[k] += facts.pauses.ticks[k];
     }
     sink_push(w->sink, record_end(&complete));
     int rc = sink_close(w->sink, true, err);

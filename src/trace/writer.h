@@ -42,6 +42,10 @@ void trace_writer_change(struct trace_writer *w, const struct trace_change *chan
  * stream may be fed by one thread at a time. */
 void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct trace_event *events,
                          size_t count);
+/* The same for events in a ring that were written until *LATEST (ticks). Stops where encoder_ring()
+ * stops, and returns how many it has taken. Sets *LATEST to the ticks of the last one. */
+size_t trace_writer_ring(struct trace_writer *w, uint32_t stream, const struct event *at,
+                         size_t count, uint64_t *latest);
 /* COUNT events were lost in STREAM at this point. */
 void trace_writer_lost(struct trace_writer *w, uint32_t stream, uint64_t ticks, uint64_t count);
 /* The stream ends: its thread exited at TICKS. */
