@@ -86,7 +86,7 @@ static inline void put_time(struct columns *c, const struct event *event, uint64
 static size_t encode(struct encoder *e, const struct event *at, size_t count, uint64_t latest) {
     const struct event *begin = at, *end = at + count;
     struct columns c = columns_begin(e);
-    bool near = latest - c.last < NEAR_TICKS;
+    bool near = latest >= c.last && latest - c.last < NEAR_TICKS;
     for (; at < end; at++) {
         uint64_t key, step = at->clock_sp - c.expected;
         memcpy(&key, &at->site, sizeof key);

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "trace/block.h"
-#include "trace/writer.h"
+#include "trace/format.h"
 #include "wire/ring.h"
 
 struct encoder;

@@ -168,6 +168,10 @@ static inline void trace_pauses_add(struct trace_pauses *p, uint32_t id, uint64_
         p->ticks[id - PAUSE_EVENT] += value;
 }
 
+struct trace_totals {
+    uint64_t entries, exits, lost, bytes;
+};
+
 struct trace_end {  /* written last; absent after a crash */
     int32_t status; /* exit status as a shell shows it */
     uint64_t ticks;

@@ -60,9 +60,6 @@ void trace_writer_sync(struct trace_writer *w);
  * counted as lost. */
 int trace_writer_error(struct trace_writer *w, struct err *err);
 
-struct trace_totals {
-    uint64_t entries, exits, lost, bytes;
-};
 struct trace_totals trace_writer_totals(struct trace_writer *w);
 
 /* Writes index and end, renames PATH.part to PATH, frees W. On error ("write",
