@@ -1,24 +1,24 @@
-/* The hash table doubles when it is half full, and shrinks if a block has used little of it. */
+/* The hash table doubles when a quarter is full, and shrinks if a block has used little of it. */
 #include "trace/dictionary.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 
-enum { FIRST_SHIFT = 32 - 6 };
+enum { FIRST_SLOTS = 64 };
 
-static size_t slot_count(const struct dictionary *d) { return (size_t)1 << (32 - d->shift); }
+static size_t slot_count(const struct dictionary *d) { return (size_t)d->mask + 1; }
 
 static void slot_fill(struct dictionary *d, uint32_t id, uint32_t number) {
-    size_t mask = slot_count(d) - 1, i = dictionary_slot(id, d->shift);
-    while (d->slots[i])
-        i = (i + 1) & mask;
-    d->slots[i] = (uint64_t)id << 32 | number;
+    uint32_t tag = dictionary_tag(id), i = dictionary_place(tag, d->mask);
+    while (d->slots[i].tag)
+        i = (i + 1) & d->mask;
+    d->slots[i] = (struct dictionary_slot){tag, number};
 }
 
-/* Doubles the slots, so that at most half of them are in use. */
+/* Doubles the slots, so that at most a quarter of them are in use. */
 static void slots_double(struct dictionary *d) {
-    d->shift--;
+    d->mask = d->mask * 2 + 1;
     d->slots = mem_resize(d->slots, slot_count(d), sizeof *d->slots);
     memset(d->slots, 0, slot_count(d) * sizeof *d->slots);
     for (uint32_t number = 1; number < d->count; number++)
@@ -36,9 +36,16 @@ static uint32_t append(struct dictionary *d, uint32_t id) {
     return d->count++;
 }
 
+const struct dictionary_slot *dictionary_find(const struct dictionary *d, uint32_t tag) {
+    for (uint32_t i = dictionary_place(tag, d->mask); d->slots[i].tag; i = (i + 1) & d->mask)
+        if (d->slots[i].tag == tag)
+            return &d->slots[i];
+    return NULL;
+}
+
 uint32_t dictionary_add(struct dictionary *d, uint32_t id) {
     uint32_t number = append(d, id);
-    if ((size_t)d->count * 2 > slot_count(d))
+    if ((size_t)d->count * 4 > slot_count(d))
         slots_double(d);
     else
         slot_fill(d, id, number);
@@ -46,8 +53,8 @@ uint32_t dictionary_add(struct dictionary *d, uint32_t id) {
 }
 
 void dictionary_clear(struct dictionary *d) {
-    if (!d->slots || slot_count(d) > 16 * ((size_t)d->count + 4)) {
-        d->shift = FIRST_SHIFT;
+    if (!d->slots || slot_count(d) > 32 * ((size_t)d->count + 4)) {
+        d->mask = FIRST_SLOTS - 1;
         d->slots = mem_resize(d->slots, slot_count(d), sizeof *d->slots);
     }
     memset(d->slots, 0, slot_count(d) * sizeof *d->slots);

@@ -7,10 +7,15 @@
 
 #include "base/types.h"
 
+struct dictionary_slot {
+    uint32_t tag; /* dictionary_tag(); 0: free */
+    uint32_t number;
+};
+
 struct dictionary {
-    uint64_t *slots;     /* open addressing: id in the high half, number in the low; 0: free */
-    uint32_t shift;      /* 32 − log2 of the number of slots */
-    uint32_t *id, *step; /* by number */
+    struct dictionary_slot *slots; /* open addressing */
+    uint32_t mask;                 /* number of slots − 1 */
+    uint32_t *id, *step;           /* by number */
     uint32_t count, room;
 };
 
@@ -19,18 +24,18 @@ void dictionary_clear(struct dictionary *d);
 void dictionary_done(struct dictionary *d);
 uint32_t dictionary_add(struct dictionary *d, uint32_t id);
 
-static inline uint32_t dictionary_slot(uint32_t id, uint32_t shift) {
-    return (id * 0x9e3779b1u) >> shift;
+static inline uint32_t dictionary_tag(uint32_t id) { return id << 2 | 1; }
+
+/* Where to begin to look for TAG. */
+static inline uint32_t dictionary_place(uint32_t tag, uint32_t mask) {
+    return (uint32_t)((tag * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
 }
+
+/* NULL: there is none. */
+const struct dictionary_slot *dictionary_find(const struct dictionary *d, uint32_t tag);
 
 /* The number of ID. A new ID is added. */
 static inline uint32_t dictionary_number(struct dictionary *d, uint32_t id) {
-    uint32_t mask = 0xffffffffu >> d->shift;
-    for (uint32_t i = dictionary_slot(id, d->shift);; i = (i + 1) & mask) {
-        uint64_t slot = d->slots[i];
-        if ((uint32_t)(slot >> 32) == id && slot)
-            return (uint32_t)slot;
-        if (!slot)
-            return dictionary_add(d, id);
-    }
+    const struct dictionary_slot *slot = dictionary_find(d, dictionary_tag(id));
+    return slot ? slot->number : dictionary_add(d, id);
 }

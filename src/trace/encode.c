@@ -13,59 +13,78 @@
 enum { AHEAD = 32 }; /* events between the present one and the one that is fetched from memory */
 /* If clocks are no further apart, their lower 48 bits show the difference. */
 static const uint64_t NEAR_TICKS = UINT64_C(1) << 46;
+/* The sum of so short steps in a run has 48 bits. */
+static const uint64_t SHORT_TICKS = UINT64_C(1) << 39;
 
 /* Where encode() stands in a block; it keeps all this in registers. */
 struct columns {
     uint8_t *code, *time;
-    struct frame *top;
-    uint64_t last;      /* ticks */
-    uint64_t expected;  /* clock_sp of an event at `last` whose stack pointer's upper part is that
-                           of the shadow */
-    uint32_t low, high; /* of predicted entries: bits 0 … 31 of their stack pointers */
-    uint32_t entries;
+    struct frame *top, *bottom;
+    uint64_t last;     /* ticks of the latest rare event, or of the item before the run */
+    uint64_t expected; /* clock_sp of the latest event; bits 32 … 47 of the stack pointer are the
+                          shadow's */
+    uint32_t low, extent; /* `extent` stack pointers from `low` on (bits 0 … 31) are noted */
+    uint32_t ends, rare;  /* numbers of events: predicted ends of calls; rare events */
+    const struct dictionary *dictionary;
 };
+
+/* Which stack pointers of the present shadow are noted already. */
+static void take_extent(struct columns *c, const struct encoder_facts *facts, uint64_t high) {
+    uint64_t low = facts->low > high ? facts->low : high, top = high | UINT32_MAX;
+    top = facts->high < top ? facts->high : top;
+    c->low = (uint32_t)low;
+    c->extent = low > top ? 0 : top - low == UINT32_MAX ? UINT32_MAX : (uint32_t)(top - low) + 1;
+}
+
+/* What rare events change. */
+static void columns_take(struct columns *c, const struct encoder *e) {
+    const struct shadow *shadow = &e->shadows[e->current];
+    c->bottom = shadow->frames;
+    c->expected = c->last << 16 | shadow->high;
+    take_extent(c, &e->facts, (uint64_t)shadow->high << 32);
+}
 
 static struct columns columns_begin(const struct encoder *e) {
     const struct shadow *shadow = &e->shadows[e->current];
-    return (struct columns){.code = e->code.at + e->code.count,
-                            .time = e->time.at + e->time.count,
-                            .top = shadow->frames + shadow->top,
-                            .last = e->last,
-                            .expected = e->last << 16 | shadow->high,
-                            .low = UINT32_MAX};
+    struct columns c = {.code = e->code.at + e->code.count,
+                        .time = e->time.at + e->time.count,
+                        .top = shadow->frames + shadow->top,
+                        .last = e->last,
+                        .dictionary = &e->dictionary};
+    columns_take(&c, e);
+    return c;
 }
 
-/* Notes the stack pointers of predicted entries, which are on the present shadow. */
-static void note_predicted(struct encoder *e, const struct columns *c) {
-    uint64_t high = (uint64_t)e->shadows[e->current].high << 32;
-    if (c->low > c->high)
-        return;
-    e->facts.low = (high | c->low) < e->facts.low ? high | c->low : e->facts.low;
-    e->facts.high = (high | c->high) > e->facts.high ? high | c->high : e->facts.high;
+/* Ticks of the latest event. */
+static uint64_t columns_last(const struct columns *c) {
+    return c->last + (((c->expected >> 16) - c->last) & EVENT_CLOCK_MASK);
 }
 
-static void columns_end(struct encoder *e, const struct columns *c) {
+/* N events were encoded. */
+static void columns_end(struct encoder *e, const struct columns *c, uint32_t n) {
     struct shadow *shadow = &e->shadows[e->current];
-    note_predicted(e, c);
     e->code.count = (size_t)(c->code - e->code.at);
     e->time.count = (size_t)(c->time - e->time.at);
     shadow->top = (size_t)(c->top - shadow->frames);
-    e->last = c->last;
-    e->entries += c->entries;
+    e->last = columns_last(c);
+    e->entries += n - c->ends - c->rare;
+    e->exits += c->ends;
+    e->items += n;
 }
 
-/* Encodes the code of EVENT, which the shadow does not predict; its time is written. */
+/* Encodes EVENT, for which the fast path is not enough. */
 static __attribute__((noinline)) struct columns
-unpredicted(struct encoder *e, struct columns c, const struct event *event, uint64_t key) {
+encode_rare(struct encoder *e, struct columns c, const struct event *event, uint64_t latest) {
+    uint64_t ticks = event_ticks(event, latest), last = columns_last(&c);
     struct run run = {c.code, e->extra.at + e->extra.count, c.top};
-    note_predicted(e, &c);
-    encode_unpredicted(e, &run, key, (uint32_t)(event->clock_sp & 0xffff));
+    c.last = ticks > last ? ticks : last;
+    c.time = varint_put(c.time, c.last - last);
+    encode_unpredicted(e, &run, event_key(event), (uint32_t)(event->clock_sp & 0xffff));
     e->extra.count = (size_t)(run.extra - e->extra.at);
     c.code = run.code;
     c.top = run.top;
-    c.expected = c.last << 16 | e->shadows[e->current].high;
-    c.low = UINT32_MAX;
-    c.high = 0;
+    c.rare++;
+    columns_take(&c, e);
     return c;
 }
 
@@ -74,11 +93,31 @@ static inline bool is_of_ring(uint64_t key) {
     return (key & 3) == EVENT_CONTROL && (key_id(key) == WAIT_EVENT || is_slice_event(key_id(key)));
 }
 
-static inline void put_time(struct columns *c, const struct event *event, uint64_t latest) {
-    uint64_t ticks = event_ticks(event, latest), step = ticks > c->last ? ticks - c->last : 0;
-    c->last += step;
-    c->expected = c->last << 16 | (c->expected & 0xffff);
-    c->time = varint_put(c->time, step);
+/* Pushes the call whose entry has KEY if it is predicted. */
+static inline bool push_predicted(struct columns *c, uint64_t key) {
+    const struct dictionary *d = c->dictionary;
+    uint32_t sp = key_sp(key), tag = (uint32_t)key | 1;
+    const struct dictionary_slot *slot = &d->slots[dictionary_place(tag, d->mask)];
+    if (!varint_likely(slot->tag == tag) && !(slot = dictionary_find(d, tag)))
+        return false;
+    bool predicted = key_sp(c->top->key) - d->step[c->top->number] == sp;
+    if (!varint_likely(predicted) || !varint_likely(sp - c->low < c->extent))
+        return false;
+    uint32_t number = slot->number;
+    c->code = varint_put(c->code, CODE_ENTRY - 2 + 2 * (uint64_t)number);
+    *++c->top = (struct frame){.key = key, .number = number};
+    return true;
+}
+
+/* Pops the top call if KEY is of its end. */
+static inline bool pop_predicted(struct columns *c, uint64_t key) {
+    uint64_t kind = key - c->top->key; /* both have the same site but for the kind */
+    if (kind - EVENT_RETURN > EVENT_TAIL - EVENT_RETURN || c->top == c->bottom)
+        return false;
+    *c->code++ = (uint8_t)(kind - 1);
+    c->top--;
+    c->ends++;
+    return true;
 }
 
 /* Encodes events from AT on, at most ENCODE_RUN, up to an event of the ring. The columns have room
@@ -86,42 +125,22 @@ static inline void put_time(struct columns *c, const struct event *event, uint64
 static size_t encode(struct encoder *e, const struct event *at, size_t count, uint64_t latest) {
     const struct event *begin = at, *end = at + count;
     struct columns c = columns_begin(e);
-    bool near = latest >= c.last && latest - c.last < NEAR_TICKS;
+    bool near = latest >= e->last && latest - e->last < NEAR_TICKS;
+    uint64_t unusual = near ? ~((SHORT_TICKS << 16) - 1) | 0xffff : UINT64_MAX;
     for (; at < end; at++) {
-        uint64_t key, step = at->clock_sp - c.expected;
-        memcpy(&key, &at->site, sizeof key);
+        uint64_t key = event_key(at), step = at->clock_sp - c.expected;
         __builtin_prefetch(at + AHEAD);
-        if (!varint_likely(!is_of_ring(key)))
-            break;
-        bool same = true;
-        if (varint_likely(near & !(step & 0xffff) & ((int64_t)step >= 0))) {
-            c.last += step >> 16;
+        if (varint_likely(!(step & unusual)) &&
+            (pop_predicted(&c, key) || (!(key & 3) && push_predicted(&c, key)))) {
             c.expected = at->clock_sp;
             c.time = varint_put(c.time, step >> 16);
-        } else {
-            same = !((at->clock_sp ^ c.expected) & 0xffff);
-            put_time(&c, at, latest);
-        }
-        unsigned kind = key & 3;
-        if (kind == EVENT_ENTRY) {
-            c.entries++;
-            uint32_t number = dictionary_number(&e->dictionary, key_id(key)), sp = key_sp(key);
-            uint32_t predicted = key_sp(c.top->key) - e->dictionary.step[c.top->number];
-            if (varint_likely((predicted == sp) & same)) {
-                c.low = sp < c.low ? sp : c.low;
-                c.high = sp > c.high ? sp : c.high;
-                c.code = varint_put(c.code, CODE_ENTRY + 2 * (uint64_t)(number - 1));
-                *++c.top = (struct frame){.key = key, .number = number};
-                continue;
-            }
-        } else if (varint_likely((c.top->key == key - kind) & (kind <= EVENT_TAIL) & same)) {
-            *c.code++ = (uint8_t)(kind - 1);
-            c.top--;
             continue;
         }
-        c = unpredicted(e, c, at, key);
+        if (is_of_ring(key))
+            break;
+        c = encode_rare(e, c, at, latest);
     }
-    columns_end(e, &c);
+    columns_end(e, &c, (uint32_t)(at - begin));
     return (size_t)(at - begin);
 }
 
@@ -145,10 +164,7 @@ size_t encoder_ring(struct encoder *e, const struct event *at, size_t count, uin
         if (wanted > DISK_BLOCK_ITEMS - e->items)
             wanted = DISK_BLOCK_ITEMS - e->items;
         begin_items(e, event_ticks(&at[done], latest), wanted);
-        uint32_t non_exits = e->entries + e->controls;
         n = encode(e, at + done, wanted, latest);
-        e->exits += (uint32_t)n - (e->entries + e->controls - non_exits);
-        e->items += (uint32_t)n;
     }
     return done;
 }
@@ -218,7 +234,7 @@ static void restart(struct encoder *e) {
     e->shadow_count = e->current = 0;
     shadow_add(e);
     e->taken = encoder_totals(e);
-    e->items = e->entries = e->exits = e->controls = 0;
+    e->items = e->entries = e->exits = 0;
     e->lost = 0;
 }
 

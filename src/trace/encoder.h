@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include "trace/block.h"
 #include "trace/dictionary.h"
 #include "trace/encode.h"
@@ -34,7 +36,7 @@ struct encoder {
     struct shadow *shadows;
     uint32_t shadow_count, shadow_room, current, victim;
     uint64_t first, last; /* ticks */
-    uint32_t items, entries, exits, controls;
+    uint32_t items, entries, exits;
     uint64_t lost;
     struct trace_totals taken;   /* in earlier blocks */
     uint64_t own_low, own_bytes; /* the thread's own stack; 0: unknown */
@@ -48,6 +50,11 @@ struct run {
     struct frame *top;
 };
 
+static inline uint64_t event_key(const struct event *event) {
+    uint64_t key;
+    memcpy(&key, &event->site, sizeof key);
+    return key;
+}
 static inline uint32_t key_sp(uint64_t key) { return (uint32_t)(key >> 32); }
 static inline uint32_t key_id(uint64_t key) { return (uint32_t)key >> 2; }
 

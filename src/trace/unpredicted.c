@@ -111,6 +111,7 @@ static void shadow_select(struct encoder *e, struct run *run, uint64_t sp) {
 
 static void unpredicted_entry(struct encoder *e, struct run *run, uint64_t key) {
     uint32_t sp = key_sp(key), number = dictionary_number(&e->dictionary, key_id(key));
+    e->entries++;
     pop(e, run, sp, true);
     uint32_t *step = &e->dictionary.step[run->top->number];
     uint32_t top_sp = key_sp(run->top->key), predicted = top_sp - *step;
@@ -126,6 +127,7 @@ static void unpredicted_entry(struct encoder *e, struct run *run, uint64_t key) 
 
 static void unpredicted_exit(struct encoder *e, struct run *run, uint64_t key) {
     uint32_t sp = key_sp(key), kind = (uint32_t)key & 3;
+    e->exits++;
     pop(e, run, sp, false);
     if (run->top->key == (key & ~(uint64_t)3)) {
         *run->code++ = kind == EVENT_TAIL ? CODE_TAIL : CODE_RETURN;
@@ -150,7 +152,6 @@ static void encode_control(struct encoder *e, struct run *run, uint64_t key) {
     *run->code++ = CODE_CONTROL;
     run->extra = varint_put(run->extra, dictionary_number(&e->dictionary, key_id(key)) - 1);
     run->extra = varint_put(run->extra, zigzag((int32_t)(sp - key_sp(run->top->key))));
-    e->controls++;
 }
 
 /* An event with a value, which is no stack pointer: it changes no prediction. */
@@ -158,7 +159,6 @@ static void encode_value(struct encoder *e, struct run *run, uint32_t id, uint64
     *run->code++ = CODE_CONTROL;
     run->extra = varint_put(run->extra, dictionary_number(&e->dictionary, id) - 1);
     run->extra = varint_put(run->extra, zigzag((int64_t)value));
-    e->controls++;
     e->facts.missed += id == CHAIN_EVENT && value == CHAIN_MISSED;
     if (is_pause_event(id))
         trace_pauses_add(&e->facts.pauses, id, value);
