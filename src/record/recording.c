@@ -133,7 +133,10 @@ int recording_open(struct recording *r, const char *const *command, struct err *
         return rc;
     r->module_table = module_table_new(r->options, r->writer);
     module_table_set_triggers(r->module_table, flight_triggers(r->flight));
-    struct drain_options drain = {r->writer, r->options->overflow, r->hook_event, r->flight};
+    struct drain_options drain = {.writer = r->writer,
+                                  .overflow = r->options->overflow,
+                                  .hook_event = r->hook_event,
+                                  .flight = r->flight};
     rc = drain_start(&drain, &r->drain, err);
     if (rc == 0)
         r->tracer = make_tracer(r);

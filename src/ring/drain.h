@@ -1,6 +1,6 @@
 /*
- * The drainer: a thread that reads all active lanes into the trace as fast as they fill. It wakes
- * the tracer when a thread waits in the dynamic linker's hook.
+ * The drainers: threads that read all active lanes into the trace as fast as they fill. Each lane
+ * belongs to one of them. They wake the tracer when a thread waits in the dynamic linker's hook.
  */
 #pragma once
 
@@ -15,9 +15,10 @@ struct drain_options {
     enum overflow overflow;
     int hook_event;        /* eventfd, written when a lane's hook flag is seen */
     struct flight *flight; /* NULL: no snapshots */
+    unsigned most;         /* drainers; 0: by the number of processors */
 };
 
-/* Starts the thread. */
+/* Starts the first drainer. All functions below are for one thread. */
 int drain_start(const struct drain_options *options, struct drain **ret, struct err *err);
 /* HANDLE is ready (slab_take) and its thread is about to run: makes it active. */
 void drain_add(struct drain *d, struct lane_handle *handle);

@@ -38,6 +38,7 @@ struct lane_handle {   /* the tool's side of one lane */
                           (lane_lookup.h) */
     uint32_t ring_bytes;
     uint32_t stream;
+    unsigned drainer;    /* the number of the one that reads it */
     uint64_t tail;       /* drainer: bytes read */
     uint64_t limit;      /* drainer: as published in the lane */
     uint64_t last_clock; /* drainer: not newer than the next event */

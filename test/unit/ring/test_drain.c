@@ -23,6 +23,7 @@
 #define TESTS                                                                                      \
     TEST(order_through_tiny_rings)                                                                 \
     TEST(order_through_large_rings)                                                                \
+    TEST(order_with_several_drainers)                                                              \
     TEST(waits_for_room_are_pauses)                                                                \
     TEST(stops_are_pauses)                                                                         \
     TEST(empty_stream_of_a_silent_thread)                                                          \
@@ -94,7 +95,7 @@ struct rig {
     bool limitless;
 };
 
-static struct rig *rig_new(uint32_t ring_bytes, enum overflow overflow) {
+static struct rig *rig_with_drainers(uint32_t ring_bytes, enum overflow overflow, unsigned most) {
     struct rig *g = mem_alloc(sizeof *g);
     const uint32_t slots = slab_lane_count(ring_bytes, 0);
     size_t size = slab_bytes(ring_bytes, slots);
@@ -108,9 +109,14 @@ static struct rig *rig_new(uint32_t ring_bytes, enum overflow overflow) {
     g->code = new_code(ring_bytes, overflow);
     g->hook_event = eventfd(0, EFD_NONBLOCK);
     g->limitless = overflow == OVERFLOW_OVERWRITE;
-    struct drain_options options = {g->writer, overflow, g->hook_event, NULL};
+    struct drain_options options = {
+        .writer = g->writer, .overflow = overflow, .hook_event = g->hook_event, .most = most};
     assert_int_equal(drain_start(&options, &g->drain, NULL), 0);
     return g;
+}
+
+static struct rig *rig_new(uint32_t ring_bytes, enum overflow overflow) {
+    return rig_with_drainers(ring_bytes, overflow, 1);
 }
 
 static struct lane_handle *rig_take(struct rig *g, uint32_t stream) {
@@ -200,10 +206,10 @@ static void run_threads(struct rig *g, struct producer *p, size_t count) {
     }
 }
 
-static void expect_all_arrives(uint32_t ring_bytes) {
+static void expect_all_arrives(uint32_t ring_bytes, unsigned drainers) {
     enum { COUNT = 100000 };
     for (uint32_t stream = 0; stream < THREADS; stream++) {
-        struct rig *g = rig_new(ring_bytes, OVERFLOW_WAIT);
+        struct rig *g = rig_with_drainers(ring_bytes, OVERFLOW_WAIT, drainers);
         struct producer p[THREADS];
         struct recorded r;
         run_threads(g, p, COUNT);
@@ -214,6 +220,8 @@ static void expect_all_arrives(uint32_t ring_bytes) {
         check_sequence(&r, stream + 1, COUNT);
         for (int i = 0; i < THREADS; i++)
             assert_int_equal(p[i].handle->state, LANE_FREE);
+        for (unsigned i = 0; i < THREADS; i++)
+            assert_int_equal(p[i].handle->drainer, i < drainers ? i : 0);
         recorded_done(&r);
         rig_free(g);
     }
@@ -221,12 +229,19 @@ static void expect_all_arrives(uint32_t ring_bytes) {
 
 static void order_through_tiny_rings(void **state) {
     (void)state;
-    expect_all_arrives(SMALL_RING);
+    expect_all_arrives(SMALL_RING, 1);
 }
 
 static void order_through_large_rings(void **state) {
     (void)state;
-    expect_all_arrives(1 << 20);
+    expect_all_arrives(1 << 20, 1);
+}
+
+/* As many drainers as lanes, and fewer. */
+static void order_with_several_drainers(void **state) {
+    (void)state;
+    expect_all_arrives(SMALL_RING, THREADS);
+    expect_all_arrives(SMALL_RING, THREADS - 1);
 }
 
 /* With a tiny ring the thread waits most of the time. */
