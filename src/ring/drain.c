@@ -119,7 +119,7 @@ static void look_at_lane(struct drainer *d, struct lane_handle *handle, int stat
         note_epoch(handle);
     if (overwrite && state != LANE_CLOSING)
         return;
-    unsigned percent = lane_reader_read(d->reader, handle, overwrite);
+    unsigned percent = lane_reader_read(d->reader, handle);
     if (percent <= d->percent)
         return;
     d->percent = percent;
@@ -212,7 +212,7 @@ static int start(struct drain *d) {
     new->options = &d->options;
     new->flight = d->options.overflow == OVERFLOW_OVERWRITE ? d->options.flight : NULL;
     new->writes_clock = !d->count;
-    new->reader = lane_reader_new(d->options.writer);
+    new->reader = lane_reader_new(d->options.writer, d->options.overflow);
     pthread_mutex_init(&new->lock, NULL);
     int rc = pthread_create(&new->thread, NULL, run, new);
     if (rc)

@@ -2,6 +2,7 @@
 #include "ring/lane_reader.h"
 
 #include "arch/clock.h"
+#include "base/clock.h"
 #include "ring/callers.h"
 #include "ring/rings.h"
 #include "ring/thin.h"
@@ -13,6 +14,7 @@ enum {
 
 struct lane_reader {
     struct trace_writer *writer;
+    enum overflow overflow;
     struct chains *chains;
     struct trace_event unpacked[UNPACK]; /* of one lane; empty between pieces */
     size_t unpacked_count;
@@ -127,18 +129,33 @@ static void write_gaps(struct lane_reader *r, struct lane_handle *handle, uint64
     }
 }
 
-/* The thread has come to LIMIT, and lost events there, if its lane says so now. */
-static void look_for_losses(struct lane_handle *handle, uint64_t limit) {
+/* BEFORE: the limit before the present one, or the present one. Notes at which of them the thread
+ * stands, and what it has lost. */
+static void look_for_losses(struct lane_handle *handle, uint64_t before) {
+    struct stall_limits limits = {before, handle->limit};
     uint64_t lost = __atomic_load_n(&handle->lane->lost, __ATOMIC_ACQUIRE);
     uint64_t head = __atomic_load_n(&handle->lane->head, __ATOMIC_ACQUIRE);
-    stalls_look(&handle->stalls, limit, lost, head);
+    stalls_look(&handle->stalls, &limits, lost, head);
 }
 
-static void move_limit(struct lane_handle *handle, uint64_t limit) {
+/* The thread may have lost events at LIMIT, and its processor may not have shown that yet: gives it
+ * time. */
+static void await_stores(const struct lane_handle *handle, uint64_t limit) {
+    enum { UNSEEN_EVENTS = 64, AWAIT_NS = 1000 }; /* more than any processor holds back */
+    uint64_t head = __atomic_load_n(&handle->lane->head, __ATOMIC_RELAXED);
+    if (head + (uint64_t)UNSEEN_EVENTS * EVENT_BYTES < limit)
+        return;
+    for (uint64_t begin = clock_monotonic_ns(); clock_monotonic_ns() - begin < AWAIT_NS;)
+        continue;
+}
+
+static void move_limit(struct lane_reader *r, struct lane_handle *handle, uint64_t limit) {
     uint64_t before = handle->limit;
     handle->limit = limit;
     __atomic_store_n(&handle->lane->limit, limit, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (r->overflow == OVERFLOW_DROP)
+        await_stores(handle, before);
     look_for_losses(handle, before);
 }
 
@@ -173,7 +190,7 @@ static uint64_t check_head(struct lane_reader *r, struct lane_handle *handle, ui
                            uint32_t ring_bytes) {
     if (head - handle->tail > ring_bytes) {
         handle->tail = head;
-        move_limit(handle, head + ring_bytes);
+        move_limit(r, handle, head + ring_bytes);
         stalls_forget(&handle->stalls);
         write_lost(r, handle, clock_ticks(), ring_bytes / EVENT_BYTES);
     }
@@ -190,7 +207,8 @@ static uint64_t next_piece(const struct lane_handle *handle, uint64_t end) {
     return n > CHUNK_BYTES ? CHUNK_BYTES : n;
 }
 
-unsigned lane_reader_read(struct lane_reader *r, struct lane_handle *handle, bool limitless) {
+unsigned lane_reader_read(struct lane_reader *r, struct lane_handle *handle) {
+    bool limitless = r->overflow == OVERFLOW_OVERWRITE;
     uint32_t ring_bytes = handle->ring_bytes;
     uint64_t slice_slots = __atomic_load_n(&handle->lane->slice_slots, __ATOMIC_ACQUIRE);
     uint64_t head = ring_head(handle, handle->tail, handle->last_clock);
@@ -219,7 +237,7 @@ unsigned lane_reader_read(struct lane_reader *r, struct lane_handle *handle, boo
         write_events(r, handle, ring_of(handle) + at / EVENT_BYTES, n / EVENT_BYTES, epoch.ticks);
         handle->tail += n;
         if (!limitless)
-            move_limit(handle, handle->tail + ring_bytes);
+            move_limit(r, handle, handle->tail + ring_bytes);
     }
     return (unsigned)(fill * 100 / ring_bytes) + (fill != 0);
 }
@@ -238,9 +256,10 @@ void lane_reader_end(struct lane_reader *r, struct lane_handle *handle) {
     write_pauses_left(r, handle);
 }
 
-struct lane_reader *lane_reader_new(struct trace_writer *writer) {
+struct lane_reader *lane_reader_new(struct trace_writer *writer, enum overflow overflow) {
     struct lane_reader *r = mem_alloc(sizeof *r);
     r->writer = writer;
+    r->overflow = overflow;
     r->chains = chains_new(writer);
     return r;
 }

@@ -18,13 +18,16 @@ static void note(struct stalls *s, uint64_t limit) {
         ARRAY_PUSH(&s->noted, ((struct stall){.at = limit}));
 }
 
-void stalls_look(struct stalls *s, uint64_t limit, uint64_t lost, uint64_t head) {
+void stalls_look(struct stalls *s, const struct stall_limits *limits, uint64_t lost,
+                 uint64_t head) {
     uint64_t more = lost > s->lost ? lost - s->lost : 0;
     s->lost = lost;
     size_t n = s->noted.count;
     bool somewhere = n && s->noted.at[n - 1].at >= s->passed;
-    if (head >= limit || (more && !somewhere)) /* on Arm the head may be seen late */
-        note(s, limit);
+    if (head >= limits->before || (more && !somewhere)) /* on Arm the head may be seen late */
+        note(s, limits->before);
+    if (head >= limits->present)
+        note(s, limits->present);
     if (!more)
         return;
     struct stall *newest = &s->noted.at[s->noted.count - 1];

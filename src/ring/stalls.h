@@ -9,9 +9,9 @@
  *      drainer:  limit = B │ fence │ read lost, read head ≥ A: A is noted
  *      thread:   head = A, reads limit A: lost + 1 │ goes on behind A
  *
- * Losses that a look finds belong to the newest position. One of them may belong to a position
- * before, if the thread was about to count it at the look before. That position counts as a gap,
- * too. A position behind which an event is committed gets no more losses.
+ * Losses that a look finds are counted at the newest position. Some may belong to a position
+ * before, if the thread has come to both since the look before. That position counts as a gap, too.
+ * A position behind which an event is committed gets no more losses.
  */
 #pragma once
 
@@ -35,9 +35,13 @@ void stalls_begin(struct stalls *s);
 void stalls_done(struct stalls *s);
 /* Forgets all positions, but not how many events were lost. */
 void stalls_forget(struct stalls *s);
-/* LIMIT is the present one, or the one before it if the present one was published before a full
- * fence. The lane has lost LOST events, and its head, read afterwards, is HEAD. */
-void stalls_look(struct stalls *s, uint64_t limit, uint64_t lost, uint64_t head);
+/* The present limit, and the one before if the present one was published before a full fence since
+ * the last look; else the same. */
+struct stall_limits {
+    uint64_t before, present;
+};
+/* The lane has lost LOST events, and its head, read afterwards, is HEAD. */
+void stalls_look(struct stalls *s, const struct stall_limits *limits, uint64_t lost, uint64_t head);
 /* All before HEAD was committed when LOST of the last look was read. Positions before HEAD that are
  * no gaps are forgotten. */
 void stalls_pass(struct stalls *s, uint64_t head);
