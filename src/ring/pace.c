@@ -9,7 +9,6 @@
 
 enum {
     TARGET_PERCENT = 40,
-    REST_BUSY_NS = 400 * 1000, /* at most, while there are events */
     IDLE_LOOKS = 200,          /* then looks are as rare as the caller allows */
     SLEEP_LEAST_NS = 5 * 1000,
     LATE_MOST_NS = 200 * 1000,
@@ -55,9 +54,10 @@ static void poll_ring(struct pace *p, const struct lane_handle *ring, uint64_t n
     }
 }
 
-/* How long it takes from one look to the next. */
+/* How long it takes from one look to the next. While there are events, it is as if a ring began to
+ * fill as fast as it can. */
 static uint64_t next_period(const struct pace *p, unsigned percent, uint64_t longest_ns) {
-    uint64_t ns = p->idle < IDLE_LOOKS && longest_ns > REST_BUSY_NS ? REST_BUSY_NS : longest_ns;
+    uint64_t ns = p->idle < IDLE_LOOKS ? longest_ns * TARGET_PERCENT / 100 : longest_ns;
     uint64_t to_target = percent ? p->period_ns * TARGET_PERCENT / percent : ns;
     return to_target < ns ? to_target : ns;
 }
