@@ -32,6 +32,11 @@ static inline struct call *calls_plain_parent(struct call *call) {
     return call[-1].sp == CALLS_BELOW_ALL ? NULL : call - 1;
 }
 
+/* The innermost call, if the latest event was plain and the stack has calls. */
+static inline struct call *calls_plain_top(struct calls *c) {
+    return ((struct calls_plain *)c)->top;
+}
+
 static inline struct call *calls_enter(struct calls *c, uint64_t ticks, uint32_t id, uint64_t sp) {
     struct calls_plain *p = (struct calls_plain *)c;
     struct call *top = p->top, *call = top + 1;
