@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "trace/buffers.h"
+#include "trace/stash.h"
 #include "trace/varint.h"
 
 struct block *block_new(enum disk_type type) {
@@ -32,9 +33,12 @@ void block_free(struct block *block) {
 
 void block_drop_parts(struct block *block) {
     for (int i = 0; i < BLOCK_PARTS; i++) {
-        buffer_put(block->parts[i].at, block->parts[i].room);
+        if (!block->chunk)
+            buffer_put(block->parts[i].at, block->parts[i].room);
         block->parts[i] = (struct bytes){0};
     }
+    stash_release(block->chunk);
+    block->chunk = NULL;
 }
 
 size_t block_raw_bytes(const struct block *block) {

@@ -18,10 +18,11 @@ struct block {
     struct bytes parts[BLOCK_PARTS];
     /* The sink's: */
     struct block *next;
-    struct pack_job *job; /* NULL: no thread was asked to pack it, or it has answered */
-    bool tried;           /* it is packed, unless that made it larger */
-    struct bytes packed;  /* empty: it is not packed */
-    size_t held;          /* block_held_bytes() as the sink has counted it */
+    struct stash_chunk *chunk; /* the parts are in it; NULL: in buffers of their own */
+    struct pack_job *job;      /* NULL: no thread was asked to pack it, or it has answered */
+    bool tried;                /* it is packed, unless that made it larger */
+    struct bytes packed;       /* empty: it is not packed */
+    size_t held;               /* block_held_bytes() as the sink has counted it */
 };
 
 struct block *block_new(enum disk_type type);

@@ -15,7 +15,7 @@
 #include "trace/pack.h"
 
 enum {
-    JOBS = 32,
+    JOBS = 16,
     MOST = 16,   /* threads of each priority */
     END_MS = 200 /* how long packers_free() waits for threads */
 };

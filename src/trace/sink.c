@@ -13,6 +13,7 @@
 #include "trace/output.h"
 #include "trace/pack.h"
 #include "trace/packers.h"
+#include "trace/stash.h"
 
 enum {
     SMALL = 32 * 1024,              /* a block of this size is packed when it is written */
@@ -24,17 +25,18 @@ struct sink {
     pthread_t thread;
     pthread_mutex_t lock; /* guards the fields up to `error`. Threads that pack do not take it */
     pthread_cond_t shrunk;
-    struct block *first, **end;      /* the queue: from the oldest to the newest block */
-    struct block *unoffered;         /* the oldest block that no thread was asked to pack */
-    uint64_t limit, held, held_most; /* memory of the queue */
-    uint64_t packed_bytes;           /* of the packed blocks in the queue */
-    uint64_t wanted;                 /* memory that sink_push() waits for */
-    bool hurry;                      /* memory is short: blocks are written unpacked */
-    uint64_t pushed, done;           /* blocks */
-    uint64_t deadline_ns;            /* from then on nothing waits to be packed; 0: not closing */
+    struct block *first, **end; /* the queue: from the oldest to the newest block */
+    struct block *unoffered;    /* the oldest block that no thread was asked to pack */
+    uint64_t limit, held;       /* memory of the queue */
+    uint64_t packed_bytes;      /* of the packed blocks in the queue */
+    uint64_t wanted;            /* memory that sink_push() waits for */
+    bool hurry;                 /* memory is short: blocks are written unpacked */
+    uint64_t pushed, done;      /* blocks */
+    uint64_t deadline_ns;       /* from then on nothing waits to be packed; 0: not closing */
     bool complete;
     struct packers *packers;
-    struct err error; /* the first write error */
+    struct stash_chunk *chunk; /* takes blocks that wait to be offered */
+    struct err error;          /* the first write error */
     _Atomic bool failed;
     _Atomic uint64_t entries, exits, lost, bytes, unpacked, peak;
 
@@ -177,8 +179,8 @@ static uint64_t now_ns(void) {
 static void recount(struct sink *s, struct block *block, size_t held) {
     s->held = s->held - block->held + held;
     block->held = held;
-    if (s->held > s->held_most)
-        s->held_most = s->held;
+    if (s->held > s->peak)
+        atomic_store_explicit(&s->peak, s->held, memory_order_relaxed);
 }
 
 /* Takes what the threads have packed, and gives them work. */
@@ -277,13 +279,16 @@ void sink_push(struct sink *s, struct block *block) {
     if (block->head.type == DISK_EVENTS)
         wait_for_room(s, size);
     recount(s, block, size);
-    atomic_store_explicit(&s->peak, s->held_most, memory_order_relaxed);
     s->pushed++;
     *s->end = block;
     s->end = &block->next;
     if (!s->unoffered)
         s->unoffered = block;
     dispatch(s);
+    if (s->unoffered) {
+        stash_put(&s->chunk, block);
+        recount(s, block, block_held_bytes(block));
+    }
     bool wake = may_write(s, s->first);
     pthread_mutex_unlock(&s->lock);
     if (wake)
@@ -372,6 +377,7 @@ int sink_close(struct sink *s, bool complete, struct err *err) {
 void sink_free(struct sink *s) {
     output_done(&s->output);
     packers_free(s->packers);
+    stash_release(s->chunk);
     packer_free(s->packer);
     buffer_put(s->payload.at, s->payload.room);
     ARRAY_FREE(&s->index);
