@@ -134,6 +134,12 @@ const struct option_spec option_table[] = {
      "The size of each thread's ring: 64K, 1M; rounded up to a power of two from 4K to 1G. "
      "Default: 2M; 512K for 32-bit programs.",
      AT(record.ring_bytes), NULL},
+    {RECORDERS, 0, OPTION_MEMORY, "memory", "SIZE",
+     "The memory in which events wait for a free processor that compresses them: 256M, 2G; at "
+     "least "
+     "1M. Beyond it they are written uncompressed. Default: 1G, or a quarter of the machine's "
+     "memory if that is less.",
+     AT(record.memory_bytes), NULL},
     {RECORDERS, 0, OPTION_NUMBER, "trap-limit", "N",
      "Remove the breakpoint of a function that hits it more than N times within a second. Only "
      "functions without room for another patch, and that -F names in full, have breakpoints. "

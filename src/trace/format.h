@@ -176,4 +176,6 @@ struct trace_end {  /* written last; absent after a crash */
     const char *reason; /* why the snapshot was made, or NULL */
     uint64_t missed;    /* entries with CHAIN_MISSED */
     struct trace_pauses pauses;
+    uint64_t waiting_bytes; /* the most memory that blocks took before they were written; 0: less
+                               than 8 MiB, or not known */
 };

@@ -59,6 +59,7 @@ bool trace_reader_function(const struct trace_reader *r, uint32_t id,
                            const struct trace_function **ret_function);
 struct trace_counts {
     uint64_t entries, exits, lost;
+    uint64_t unpacked_blocks, unpacked_bytes; /* that nobody had the time to compress */
 };
 struct trace_counts trace_reader_counts(const struct trace_reader *r); /* from block headers */
 

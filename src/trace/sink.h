@@ -6,8 +6,9 @@
  *                         └──── unpacked ─────────▲          pack (packers.h)
  *
  * Packing has the lowest priority. While the program and the drainer take all processors, blocks
- * wait in memory. If they would take more than the limit, the oldest are written unpacked. After
- * sink_close(), all processors pack for 1.5 s at most; what then waits is written unpacked, too.
+ * wait in memory. If they would take more than the limit, the oldest are written: every other one
+ * is packed by the writing thread, the rest stay unpacked. After sink_close(), all processors pack
+ * for 1.5 s at most; what then waits is written unpacked, too.
  *
  * sink_push() of an event block waits for memory, or for a disk that is more than 16 MiB behind;
  * this slows the traced program down. Metadata never waits. After the first write error all blocks

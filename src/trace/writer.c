@@ -295,6 +295,7 @@ int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
         for (int k = 0; k < PAUSE_CAUSES; k++)
             complete.pauses.ticks[k] += s->pauses.ticks[k];
     }
+    complete.waiting_bytes = sink_totals(w->sink).waiting_bytes;
     sink_push(w->sink, record_end(&complete));
     int rc = sink_close(w->sink, true, err);
     if (ret_totals)

@@ -64,7 +64,7 @@ int trace_writer_error(struct trace_writer *w, struct err *err);
 struct trace_totals {
     uint64_t entries, exits, lost, bytes;
     uint64_t unpacked_bytes; /* of the file: payloads that nobody had the time to compress */
-    uint64_t waiting_bytes;  /* the most memory that blocks have taken */
+    uint64_t waiting_bytes;  /* the most memory that blocks have taken; 0: less than 8 MiB */
 };
 struct trace_totals trace_writer_totals(struct trace_writer *w);
 
