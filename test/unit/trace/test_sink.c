@@ -27,6 +27,7 @@
     TEST(disk_that_gets_full)                                                                      \
     TEST(slow_pipe_gets_all_in_order)                                                              \
     TEST(end_waits_for_no_starved_thread)                                                          \
+    TEST(end_record_tells_the_memory)                                                              \
     TEST(buffers_are_used_again)                                                                   \
     TEST(stash_keeps_payloads)
 
@@ -327,6 +328,23 @@ static void end_waits_for_no_starved_thread(void **state) {
     AUTO_FREE struct disk_block *heads = read_heads(*state, &count);
     assert_true(count > 200);
     assert_true(took < 30); /* 1.5 s, and what a loaded machine adds */
+    block_free(block);
+}
+
+/* Files of earlier versions end before the field. */
+static void end_record_tells_the_memory(void **state) {
+    (void)state;
+    struct trace_end end;
+    struct block *block = record_end(&(struct trace_end){.ticks = 5, .waiting_bytes = 77});
+    struct bytes *payload = &block->parts[0];
+    bytes_reserve(payload, 16);
+    struct fields f = {payload->at, payload->at + payload->count, false};
+    assert_true(fields_end(&f, &end));
+    assert_int_equal(end.waiting_bytes, 77);
+    f = (struct fields){payload->at, payload->at + payload->count - 1, false};
+    assert_true(fields_end(&f, &end));
+    assert_int_equal(end.waiting_bytes, 0);
+    assert_int_equal(end.ticks, 5);
     block_free(block);
 }
 
