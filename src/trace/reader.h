@@ -63,6 +63,11 @@ struct trace_counts {
 };
 struct trace_counts trace_reader_counts(const struct trace_reader *r); /* from block headers */
 
+/* Writes all blocks of R anew to PATH, compressed, with an index. *RET_DAMAGED: how many could not
+ * be read and are left out. Errors: those of trace_writer_open() and trace_writer_finish(). */
+int trace_repack(const struct trace_reader *r, const char *path, uint64_t *ret_damaged,
+                 struct err *err);
+
 /* Ticks to nanoseconds since the trace's first tick (never negative). */
 uint64_t trace_reader_ns(const struct trace_reader *r, uint64_t ticks);
 /* The inverse: the first tick at which trace_reader_ns() is at least NS, or UINT64_MAX. */

@@ -16,6 +16,7 @@
 #include "trace/stash.h"
 
 enum {
+    PATIENT_BYTES = 64 * 1024 * 1024,
     LITTLE = 8 * 1024 * 1024,       /* less memory than this is not worth a word */
     BEHIND_BYTES = 16 * 1024 * 1024 /* packed blocks that may wait for the disk */
 };
@@ -33,7 +34,7 @@ struct sink {
     bool hurry;                 /* memory is short: blocks are written unpacked */
     uint64_t pushed, done;      /* blocks */
     uint64_t deadline_ns;       /* from then on nothing waits to be packed; 0: not closing */
-    bool complete;
+    bool complete, patient;
     struct packers *packers;
     struct stash_chunk *chunk; /* takes blocks that wait to be offered */
     struct err error;          /* the first write error */
@@ -212,7 +213,8 @@ static bool in_hurry(struct sink *s) {
         s->hurry = false;
     if (s->deadline_ns && now_ns() >= s->deadline_ns)
         atomic_store_explicit(&s->late, true, memory_order_relaxed);
-    return s->hurry || s->late || sink_failed(s) || packers_missing(s->packers);
+    bool may_hurry = !s->patient && (s->hurry || s->late);
+    return may_hurry || sink_failed(s) || packers_missing(s->packers);
 }
 
 static bool may_write(struct sink *s, const struct block *block) {
@@ -236,7 +238,7 @@ static struct block *next_block(struct sink *s) {
         }
         if (!block && s->deadline_ns)
             return NULL;
-        uint64_t deadline = s->deadline_ns;
+        uint64_t deadline = s->patient ? 0 : s->deadline_ns;
         pthread_mutex_unlock(&s->lock);
         packers_wait(s->packers, deadline);
         pthread_mutex_lock(&s->lock);
@@ -311,6 +313,14 @@ void sink_limit(struct sink *s, uint64_t bytes) {
     pthread_mutex_unlock(&s->lock);
 }
 
+void sink_be_patient(struct sink *s) {
+    pthread_mutex_lock(&s->lock);
+    s->patient = true;
+    s->limit = PATIENT_BYTES;
+    packers_hurry(s->packers, SIZE_MAX);
+    pthread_mutex_unlock(&s->lock);
+}
+
 void sink_sync(struct sink *s) {
     pthread_mutex_lock(&s->lock);
     uint64_t target = s->pushed;
@@ -376,7 +386,7 @@ int sink_close(struct sink *s, bool complete, struct err *err) {
     pthread_mutex_lock(&s->lock);
     s->complete = complete;
     s->deadline_ns = now_ns() + CLOSE_NS;
-    if (!sink_failed(s))
+    if (!sink_failed(s) && !s->patient)
         packers_hurry(s->packers, count_waiting(s));
     pthread_mutex_unlock(&s->lock);
     packers_wake(s->packers);

@@ -27,6 +27,9 @@ int sink_open(const char *path, struct sink **ret, struct err *err);
 /* The memory in which blocks may wait. A block may be larger, and each thread that packs may hold
  * another one. Default: TRACE_MEMORY_BYTES. */
 void sink_limit(struct sink *s, uint64_t bytes);
+/* Lets all processors pack at normal priority. sink_push() and sink_close() wait until all blocks
+ * are packed, however long that takes. */
+void sink_be_patient(struct sink *s);
 /* Takes BLOCK. Any thread. */
 void sink_push(struct sink *s, struct block *block);
 /* Waits until every block pushed before is written or discarded. */

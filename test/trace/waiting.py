@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Events that wait for a free processor: on one processor, and with little memory, none is lost, and what is written
-uncompressed is told.
+uncompressed is told, and can be compressed later.
 
     waiting.py SPOOR PROGRAM
 """
 import os
+import re
 import sys
 
 from harness import Spoor, check, check_lossless, check_same_outcome, main, run
@@ -45,6 +46,20 @@ def check_little_memory(spoor, command):
     check(f"{packing['unpacked_blocks']} blocks not compressed" in text, text)
 
 
+def check_packed_anew(spoor):
+    spoor.view("export", "--format=spoor", "-o", "packed", "trace")
+    for view in ["report"], ["graph"], ["info"], ["export", "--format=csv"]:
+        old, new = spoor.view(*view, "trace"), spoor.view(*view, "packed")
+        if view == ["info"]:
+            old, new = (re.sub(rb"(?m)^(file|unpacked) .*\n", b"", text) for text in (old, new))
+        check(old == new, f"{view}: differs")
+    packing = spoor.info("packed")["packing"]
+    check(packing["unpacked_bytes"] == 0, f"packed: {packing}")
+    check(os.path.getsize("packed") < os.path.getsize("trace") / 2, "packed: is not smaller")
+    refused = run([spoor.path, "export", "--format=spoor", "-o", "trace", "trace", "-D1"])
+    check(refused.status == 2 and b"give -o and no filter" in refused.stderr, f"{refused}")
+
+
 def check_much_memory(spoor, command):
     _, info = record(spoor, ["--memory=512M"], command)
     check(info["packing"]["waiting_bytes"] <= 512 << 20, f"{info['packing']}")
@@ -54,6 +69,7 @@ def test(spoor, program):
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     command = [program, "1", "16", "20"]
     check_little_memory(spoor, command)
+    check_packed_anew(spoor)
     check_much_memory(spoor, command)
 
 

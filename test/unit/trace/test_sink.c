@@ -22,6 +22,7 @@
     TEST(memory_is_bounded)                                                                        \
     TEST(blocks_that_wait_are_packed_in_the_end)                                                   \
     TEST(unpacked_blocks_are_read_like_others)                                                     \
+    TEST(trace_packed_anew)                                                                        \
     TEST(block_larger_than_the_limit)                                                              \
     TEST(full_disk_stops_nobody)                                                                   \
     TEST(disk_that_gets_full)                                                                      \
@@ -198,6 +199,32 @@ static void unpacked_blocks_are_read_like_others(void **state) {
     assert_null(trace_reader_warning(r));
     trace_reader_free(r);
     assert_int_equal(walk_trace(*state), 300 * DISK_BLOCK_ITEMS);
+}
+
+/* A finished trace, one that was cut off in a block, and one with a damaged block. */
+static void trace_packed_anew(void **state) {
+    AUTO_FREE char *packed = mem_printf("%s.part", (char *)*state);
+    uint64_t unpacked = push_many(*state, MIB, 100).unpacked_bytes, damaged = 9;
+    size_t size, original;
+    free(must_load(*state, &original));
+    for (int i = 0; i < 3; i++) {
+        AUTO_FREE uint8_t *bytes = must_load(*state, &size);
+        if (i == 1)
+            must_store(*state, bytes, size / 2);
+        bytes[size / 8] ^= i == 2;
+        if (i == 2)
+            must_store(*state, bytes, size);
+        size_t items = walk_trace(*state);
+        struct trace_reader *r = must_open_reader(*state);
+        assert_int_equal(trace_repack(r, packed, &damaged, NULL), 0);
+        trace_reader_free(r);
+        assert_int_equal(damaged, i == 2);
+        assert_int_equal(walk_trace(packed), items);
+        r = must_open_reader(packed);
+        assert_int_equal(trace_reader_counts(r).unpacked_blocks, 0);
+        assert_true(trace_reader_file_bytes(r) < original - unpacked / 8);
+        trace_reader_free(r);
+    }
 }
 
 static void block_larger_than_the_limit(void **state) {
