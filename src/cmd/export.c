@@ -88,6 +88,8 @@ static int repack(const struct trace_reader *r, const char *from, const char *to
         say_err(&err);
         return STATUS_FAILED;
     }
+    if (damaged)
+        say_error("%s: %ju damaged blocks are not in %s", from, damaged, to);
     return damaged ? STATUS_FAILED : STATUS_OK;
 }
 

@@ -64,7 +64,8 @@ struct trace_counts {
 struct trace_counts trace_reader_counts(const struct trace_reader *r); /* from block headers */
 
 /* Writes all blocks of R anew to PATH, compressed, with an index. *RET_DAMAGED: how many could not
- * be read and are left out. Errors: those of trace_writer_open() and trace_writer_finish(). */
+ * be read; their events become lost ones. Errors: those of trace_writer_open() and
+ * trace_writer_finish(). */
 int trace_repack(const struct trace_reader *r, const char *path, uint64_t *ret_damaged,
                  struct err *err);
 

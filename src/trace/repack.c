@@ -1,6 +1,7 @@
 /* Writes the blocks of a trace anew. */
 #include <string.h>
 
+#include "trace/encode.h"
 #include "trace/file.h"
 #include "trace/sink.h"
 
@@ -31,6 +32,17 @@ static struct block *load(struct trace_reader *r, const struct disk_index_entry 
     return block;
 }
 
+/* A block that says that the events of a damaged one are missing. NULL: it had none. */
+static struct block *gap(const struct disk_block *head) {
+    if (head->type != DISK_EVENTS)
+        return NULL;
+    struct encoder *e = encoder_new(0, 0);
+    encoder_lost(e, head->first, (uint64_t)head->entries + head->exits + head->lost);
+    struct block *block = encoder_take(e, head->stream);
+    encoder_free(e);
+    return block;
+}
+
 /* Pushes all blocks but the index, which is made anew, and returns how many are damaged. */
 static uint64_t push_all(struct trace_reader *blocks, struct sink *sink) {
     struct bytes payload = {0};
@@ -41,10 +53,11 @@ static uint64_t push_all(struct trace_reader *blocks, struct sink *sink) {
         if (entry->block.type == DISK_INDEX)
             continue;
         block = load(blocks, entry, &payload);
+        damaged += !block;
+        if (!block)
+            block = gap(&entry->block);
         if (block)
             sink_push(sink, block);
-        else
-            damaged++;
     }
     free(payload.at);
     return damaged;
