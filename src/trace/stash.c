@@ -10,7 +10,7 @@
 
 enum {
     CHUNK_BYTES = 2 * 1024 * 1024, /* of a huge page */
-    SPARE = 8,                     /* chunks that are kept */
+    SPARE = 64,                    /* chunks that are kept: what the sink gives back at a time */
     HEAD_BYTES = 64
 };
 
