@@ -1,8 +1,9 @@
 /* Allocation that ends the tool when memory runs out; arenas in chunks of 64 KB. */
 #include "base/mem.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
-#include <stdint.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,6 +37,22 @@ void *mem_map(size_t size) {
 }
 
 void mem_unmap(void *pages, size_t size) { munmap(pages, size); }
+
+/* The limit of the control group in version 2, as a container sees it; UINT64_MAX: none. */
+static uint64_t group_limit(void) {
+    FILE *f = fopen("/sys/fs/cgroup/memory.max", "re");
+    uint64_t bytes;
+    bool found = f && fscanf(f, "%" SCNu64, &bytes) == 1;
+    if (f)
+        fclose(f);
+    return found ? bytes : UINT64_MAX;
+}
+
+uint64_t mem_of_machine(void) {
+    uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t limit = group_limit();
+    return bytes < limit ? bytes : limit;
+}
 
 char *mem_strdup(const char *text) {
     char *p = strdup(text);

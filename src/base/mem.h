@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,6 +16,8 @@ void *mem_resize(void *old, size_t count, size_t size); /* like realloc(); the p
  * has to clear them.) */
 void *mem_map(size_t size);
 void mem_unmap(void *pages, size_t size);
+/* The memory that this machine, or the control group of this process, has in all. */
+uint64_t mem_of_machine(void);
 char *mem_strdup(const char *text);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

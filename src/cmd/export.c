@@ -69,9 +69,51 @@ static int export(const struct export_options *options, struct view *view) {
     return view->is_damaged ? STATUS_FAILED : status;
 }
 
+static bool is_restricted(const struct view_spec *s) {
+    return !filter_is_empty(&s->filter) || s->depth || s->threshold_ns || s->since_ns ||
+           s->until_ns != UINT64_MAX || s->tid;
+}
+
+/* Writes the trace itself anew: what recording had no time for is compressed. */
+static int repack(const struct trace_reader *r, const char *from, const char *to) {
+    struct err err;
+    uint64_t damaged;
+    if (is_same_file(to, from)) {
+        say_error("%s: is the trace itself: choose another -o", to);
+        return STATUS_FAILED;
+    }
+    if (trace_reader_warning(r))
+        say_note("%s", trace_reader_warning(r));
+    if (trace_repack(r, to, &damaged, &err) < 0) {
+        say_err(&err);
+        return STATUS_FAILED;
+    }
+    if (damaged)
+        say_error("%s: %ju damaged blocks are not in %s", from, damaged, to);
+    return damaged ? STATUS_FAILED : STATUS_OK;
+}
+
+static int cmd_repack(const struct options *options, const char *path) {
+    struct trace_reader *r;
+    struct err err;
+    if (!options->export.output || is_restricted(&options->shown)) {
+        say_error("export: --format=spoor writes a whole trace to a file: give -o and no filter");
+        return STATUS_USAGE;
+    }
+    if (trace_reader_open(path, &r, &err) < 0) {
+        say_err(&err);
+        return STATUS_FAILED;
+    }
+    int status = repack(r, path, options->export.output);
+    trace_reader_free(r);
+    return status;
+}
+
 int cmd_export(struct options *options, int argc, char **argv) {
     struct view view;
     struct err err;
+    if (options->export.format == EXPORT_SPOOR)
+        return cmd_repack(options, argc ? argv[0] : "spoor.trace");
     if (view_open(&view, options, argc, argv, &err) < 0) {
         say_err(&err);
         return STATUS_FAILED;

@@ -174,6 +174,17 @@ static void json_callers(const struct trace_reader *r) {
            trace_reader_chain_count(r) - CHAIN_FIRST, trace_reader_place_count(r), missed);
 }
 
+/* What there was no time to compress, and the memory that blocks took while they waited: null if
+ * the recording did not end. */
+static void json_packing(const struct trace_reader *r) {
+    const struct trace_end *end = trace_reader_end(r);
+    struct trace_counts c = trace_reader_counts(r);
+    AUTO_FREE char *waiting = end ? mem_printf("%ju", end->waiting_bytes) : mem_strdup("null");
+    printf("\"packing\": {\"unpacked_blocks\": %ju, \"unpacked_bytes\": %ju, "
+           "\"waiting_bytes\": %s},\n",
+           c.unpacked_blocks, c.unpacked_bytes, waiting);
+}
+
 static void json_changes(const struct changes *c) {
     printf("\"paused_ns\": %ju,\n\"changes\": [", changes_paused_ns(c));
     for (size_t i = 0; i < c->list.count; i++) {
@@ -236,6 +247,7 @@ static void print_json(const struct trace_reader *r, const struct functions *f,
     json_callers(r);
     printf("\"limits\": {\"depth\": %u, \"threshold_ns\": %ju},\n", s->depth, s->threshold_ns);
     printf("\"bytes\": %ju,\n", trace_reader_file_bytes(r));
+    json_packing(r);
     json_pauses(r, pauses);
     json_changes(c);
     json_modules(r);
@@ -303,6 +315,20 @@ static void print_callers(const struct trace_reader *r) {
     printf("\n");
 }
 
+static void print_packing(const struct trace_reader *r, const struct trace_counts *c) {
+    const struct trace_end *end = trace_reader_end(r);
+    char text[FIGURE_ROOM];
+    if (c->unpacked_blocks) {
+        figure_bytes(text, c->unpacked_bytes);
+        printf("%-11s%ju block%s not compressed, %s: no processor was free\n", "unpacked",
+               c->unpacked_blocks, c->unpacked_blocks == 1 ? "" : "s", text);
+    }
+    if (end && end->waiting_bytes) {
+        figure_bytes(text, end->waiting_bytes);
+        printf("%-11sup to %s, while blocks waited to be compressed\n", "memory", text);
+    }
+}
+
 static void print_events(const struct trace_reader *r) {
     struct trace_counts c = trace_reader_counts(r);
     char text[FIGURE_ROOM];
@@ -319,6 +345,7 @@ static void print_events(const struct trace_reader *r) {
     if (c.entries)
         printf(", %.2f bytes a call", (double)trace_reader_file_bytes(r) / (double)c.entries);
     printf("\n");
+    print_packing(r, &c);
 }
 
 /* INFERRED: the number of exits without a tier; printed if not 0. */

@@ -10,6 +10,7 @@
 #include "cmd/trigger.h"
 #include "cmd/values.h"
 
+enum { MEMORY_LEAST = 1 << 20 };
 enum { RING_LEAST = 4 << 10, RING_MOST = 1 << 30, TRAP_LIMIT = 5000, SNAPSHOTS = 100 };
 static const uint64_t SNAPSHOT_GAP_NS = 100 * 1000 * 1000;
 static const enum overflow NOT_GIVEN = (enum overflow)7; /* there was no --overflow */
@@ -59,6 +60,14 @@ static bool ring_size(const char *value, uint64_t *ret_bytes) {
         return false;
     while (bytes < wanted)
         bytes *= 2;
+    *ret_bytes = bytes;
+    return true;
+}
+
+static bool memory_size(const char *value, uint64_t *ret_bytes) {
+    uint64_t bytes;
+    if (!value_size(value, &bytes) || bytes < MEMORY_LEAST)
+        return false;
     *ret_bytes = bytes;
     return true;
 }
@@ -126,6 +135,8 @@ static int store_value(struct options *options, const struct option_spec *o, con
         return value_number(value, at) ? 0 : bad_value(o, value, "a number from 1 on", err);
     case OPTION_SIZE:
         return ring_size(value, at) ? 0 : bad_value(o, value, "a size up to 1G, like 64K", err);
+    case OPTION_MEMORY:
+        return memory_size(value, at) ? 0 : bad_value(o, value, "a size from 1M on, like 2G", err);
     case OPTION_ADDRESS:
         return value_address(value, at) ? 0
                                         : bad_value(o, value, "an address, like 0x8000000", err);

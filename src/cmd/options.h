@@ -53,7 +53,7 @@ struct replay_options {
     bool stacks; /* recorded callers below each entry */
 };
 
-enum export_format { EXPORT_CHROME, EXPORT_FOLDED, EXPORT_CSV, EXPORT_JSON };
+enum export_format { EXPORT_CHROME, EXPORT_FOLDED, EXPORT_CSV, EXPORT_JSON, EXPORT_SPOOR };
 
 struct export_options {
     enum export_format format;

@@ -57,13 +57,20 @@ static const char *advice(const struct record_result *r, const struct record_opt
                : "; a larger --buffer, fewer functions (-F, -N) or --overflow=wait lose less";
 }
 
+/* " (X MB of it unpacked)", or an empty text. To be freed. */
+static char *tell_unpacked(const struct trace_totals *t) {
+    return t->unpacked_bytes ? mem_printf(" (%.1f MB of it unpacked)", millions(t->unpacked_bytes))
+                             : mem_strdup("");
+}
+
 static void show_totals(const struct record_result *r, const struct record_options *session,
                         const char *file) {
     uint64_t events = r->totals.entries + r->totals.exits;
     AUTO_FREE char *snapshots = list_snapshots(r, session->output);
-    say_note("%s: %ju of %ju functions instrumented, %ju events, %ju lost, %.1f MB, %.3f s%s%s",
+    AUTO_FREE char *unpacked = tell_unpacked(&r->totals);
+    say_note("%s: %ju of %ju functions instrumented, %ju events, %ju lost, %.1f MB%s, %.3f s%s%s",
              file, r->functions_instrumented, r->functions_seen, events, r->totals.lost,
-             millions(r->totals.bytes), (double)r->duration_ns / 1e9, snapshots,
+             millions(r->totals.bytes), unpacked, (double)r->duration_ns / 1e9, snapshots,
              advice(r, session));
 }
 

@@ -52,8 +52,9 @@ const struct option_spec option_table[] = {
      AT(record.output), NULL},
     {ONLY(EXPORT), 'f', OPTION_CHOICE, "format", NULL,
      "The format: chrome (trace events, for Perfetto and chrome://tracing), folded (stacks for "
-     "flame graphs), csv (one line a call) or json (as replay --json). Default: chrome.",
-     AT(export.format), "chrome|folded|csv|json"},
+     "flame graphs), csv (one line a call), json (as replay --json) or spoor (the whole trace, "
+     "compressed). Default: chrome.",
+     AT(export.format), "chrome|folded|csv|json|spoor"},
     {ONLY(EXPORT), 'o', OPTION_STRING, "output", "FILE", "Write to FILE. Default: standard output.",
      AT(export.output), NULL},
 
@@ -134,6 +135,12 @@ const struct option_spec option_table[] = {
      "The size of each thread's ring: 64K, 1M; rounded up to a power of two from 4K to 1G. "
      "Default: 2M; 512K for 32-bit programs.",
      AT(record.ring_bytes), NULL},
+    {RECORDERS, 0, OPTION_MEMORY, "memory", "SIZE",
+     "The memory in which events wait for a free processor that compresses them: 256M, 2G; at "
+     "least "
+     "1M. Beyond it they are written uncompressed. Default: 1G, or a quarter of the machine's "
+     "memory if that is less.",
+     AT(record.memory_bytes), NULL},
     {RECORDERS, 0, OPTION_NUMBER, "trap-limit", "N",
      "Remove the breakpoint of a function that hits it more than N times within a second. Only "
      "functions without room for another patch, and that -F names in full, have breakpoints. "

@@ -96,6 +96,16 @@ int recording_status(const struct recording *r) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* Unless told otherwise, at most a quarter of the memory that there is; on 32-bit machines, of the
+ * addresses. */
+static uint64_t waiting_memory(const struct record_options *options) {
+    uint64_t quarter = mem_of_machine() / 4, addresses = (uint64_t)UINTPTR_MAX / 16 + 1;
+    uint64_t most = TRACE_MEMORY_BYTES;
+    most = quarter < most ? quarter : most;
+    most = addresses < most ? addresses : most;
+    return options->memory_bytes ? options->memory_bytes : most;
+}
+
 static int open_trace(struct recording *r, const char *const *command, struct err *err) {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
@@ -106,7 +116,10 @@ static int open_trace(struct recording *r, const char *const *command, struct er
                                         (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec,
                                     .depth = r->options->depth,
                                     .threshold_ns = r->options->threshold_ns};
-    return trace_writer_open(r->options->output, &session, &r->writer, err);
+    int rc = trace_writer_open(r->options->output, &session, &r->writer, err);
+    if (rc == 0)
+        trace_writer_limit(r->writer, waiting_memory(r->options));
+    return rc;
 }
 
 static struct tracer *make_tracer(const struct recording *r) {

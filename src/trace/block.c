@@ -1,7 +1,11 @@
 /* Blocks, and the growing byte buffers of their parts. */
 #include "trace/block.h"
 
+#include <string.h>
+
 #include "base/mem.h"
+#include "trace/buffers.h"
+#include "trace/stash.h"
 #include "trace/varint.h"
 
 struct block *block_new(enum disk_type type) {
@@ -22,9 +26,19 @@ struct block *block_copy(const struct block *block) {
 void block_free(struct block *block) {
     if (!block)
         return;
-    for (int i = 0; i < BLOCK_PARTS; i++)
-        free(block->parts[i].at);
+    block_drop_parts(block);
+    free(block->packed.at);
     free(block);
+}
+
+void block_drop_parts(struct block *block) {
+    for (int i = 0; i < BLOCK_PARTS; i++) {
+        if (!block->chunk)
+            buffer_put(block->parts[i].at, block->parts[i].room);
+        block->parts[i] = (struct bytes){0};
+    }
+    stash_release(block->chunk);
+    block->chunk = NULL;
 }
 
 size_t block_raw_bytes(const struct block *block) {
@@ -34,12 +48,29 @@ size_t block_raw_bytes(const struct block *block) {
     return sum;
 }
 
-uint8_t *bytes_reserve(struct bytes *b, size_t count) {
-    if (b->room - b->count < count) {
-        size_t room = b->room * 2 > b->count + count ? b->room * 2 : b->count + count;
+size_t block_held_bytes(const struct block *block) {
+    size_t sum = block->packed.room;
+    for (int i = 0; i < BLOCK_PARTS; i++)
+        sum += block->parts[i].room;
+    return sum;
+}
+
+static void grow(struct bytes *b, size_t room) {
+    if (room < BUFFER_LEAST) {
         b->at = mem_resize(b->at, room, 1);
         b->room = room;
+        return;
     }
+    struct bytes old = *b;
+    b->at = buffer_get(room, &b->room);
+    if (old.count)
+        memcpy(b->at, old.at, old.count);
+    buffer_put(old.at, old.room);
+}
+
+uint8_t *bytes_reserve(struct bytes *b, size_t count) {
+    if (b->room - b->count < count)
+        grow(b, b->room * 2 > b->count + count ? b->room * 2 : b->count + count);
     return b->at + b->count;
 }
 

@@ -170,6 +170,8 @@ static inline void trace_pauses_add(struct trace_pauses *p, uint32_t id, uint64_
 
 struct trace_totals {
     uint64_t entries, exits, lost, bytes;
+    uint64_t unpacked_bytes; /* of the file: payloads that nobody had the time to compress */
+    uint64_t waiting_bytes;  /* the most memory that blocks have taken; 0: less than 8 MiB */
 };
 
 struct trace_end {  /* written last; absent after a crash */
@@ -180,4 +182,6 @@ struct trace_end {  /* written last; absent after a crash */
     const char *reason; /* why the snapshot was made, or NULL */
     uint64_t missed;    /* entries with CHAIN_MISSED */
     struct trace_pauses pauses;
+    uint64_t waiting_bytes; /* the most memory that blocks took before they were written; 0: less
+                               than 8 MiB, or not known */
 };

@@ -21,6 +21,7 @@ enum {
     DISK_BLOCK_ITEMS = 64 * 1024,   /* events and other items in one block, at most */
     DISK_RAW_MAX = 4 * 1024 * 1024, /* an uncompressed payload, at most */
     DISK_RAW_TARGET = 1024 * 1024,  /* what the writer aims to stay below */
+    DISK_SMALL = 32 * 1024,         /* a payload of this size is always compressed, if that helps */
     DISK_STRING_MAX = 512 * 1024,   /* longer strings are cut */
     DISK_INDEX_ENTRIES = 32 * 1024, /* in one index block, at most */
     DISK_FRAMES_MAX = 64 * 1024,    /* in one record, at most */

@@ -83,6 +83,16 @@ static void widen_ticks(struct trace_reader *r, uint64_t first, uint64_t last) {
         r->last_ticks = last;
 }
 
+static void count_block(struct trace_counts *c, const struct disk_block *b) {
+    c->entries += b->entries;
+    c->exits += b->exits;
+    c->lost += b->lost;
+    if (b->type == DISK_EVENTS && b->coding == DISK_PLAIN && b->raw > DISK_SMALL) {
+        c->unpacked_blocks++;
+        c->unpacked_bytes += b->stored;
+    }
+}
+
 static void sum_blocks(struct trace_reader *r) {
     r->first_ticks = r->clocks.count ? r->clocks.at[0].ticks : UINT64_MAX;
     r->last_ticks = r->has_end ? r->end.ticks : 0;
@@ -90,9 +100,7 @@ static void sum_blocks(struct trace_reader *r) {
         r->last_ticks = r->clocks.at[r->clocks.count - 1].ticks;
     for (size_t i = 0; i < r->blocks.count; i++) {
         const struct disk_block *b = &r->blocks.at[i].block;
-        r->counts.entries += b->entries;
-        r->counts.exits += b->exits;
-        r->counts.lost += b->lost;
+        count_block(&r->counts, b);
         widen_ticks(r, b->first, b->last);
     }
     for (size_t i = 0; i < r->frames.count; i++)

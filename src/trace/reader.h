@@ -59,8 +59,15 @@ bool trace_reader_function(const struct trace_reader *r, uint32_t id,
                            const struct trace_function **ret_function);
 struct trace_counts {
     uint64_t entries, exits, lost;
+    uint64_t unpacked_blocks, unpacked_bytes; /* that nobody had the time to compress */
 };
 struct trace_counts trace_reader_counts(const struct trace_reader *r); /* from block headers */
+
+/* Writes all blocks of R anew to PATH, compressed, with an index. *RET_DAMAGED: how many could not
+ * be read; their events become lost ones. Errors: those of trace_writer_open() and
+ * trace_writer_finish(). */
+int trace_repack(const struct trace_reader *r, const char *path, uint64_t *ret_damaged,
+                 struct err *err);
 
 /* Ticks to nanoseconds since the trace's first tick (never negative). */
 uint64_t trace_reader_ns(const struct trace_reader *r, uint64_t ticks);

@@ -179,5 +179,6 @@ struct block *record_end(const struct trace_end *end) {
     bytes_put_string(b, end->reason);
     put_numbers(b, (uint64_t[]){end->missed, end->pauses.count, PAUSE_CAUSES}, 3);
     put_numbers(b, end->pauses.ticks, PAUSE_CAUSES);
+    bytes_put_varint(b, end->waiting_bytes);
     return block;
 }

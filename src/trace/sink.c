@@ -1,39 +1,52 @@
-/* The queue of blocks, its thread, and the index that the thread collects. */
+/* The queue of blocks, the thread that writes them, and the index that it collects. */
 #include "trace/sink.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <zstd.h>
+#include <time.h>
 
 #include "base/mem.h"
+#include "trace/buffers.h"
 #include "trace/checksum.h"
 #include "trace/output.h"
+#include "trace/pack.h"
+#include "trace/packers.h"
+#include "trace/stash.h"
 
 enum {
-    QUEUE_BYTES = 8 * 1024 * 1024,
-    LEVEL = 1,
-    FLUSH_BYTES = 1024 /* a part of this size gets compression tables of its own */
+    PATIENT_BYTES = 64 * 1024 * 1024,
+    LITTLE = 8 * 1024 * 1024,       /* less memory than this is not worth a word */
+    BEHIND_BYTES = 16 * 1024 * 1024 /* packed blocks that may wait for the disk */
 };
+#define CLOSE_NS 1500000000ull /* how long blocks are packed after the last one was pushed */
 
 struct sink {
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t grown, shrunk; /* signalled when the queue has done so */
-    struct block *queue, **queue_end;
-    size_t queued_bytes;
-    uint64_t pushed, done; /* blocks */
-    bool closing, complete;
-    struct err error; /* the first write error; guarded by the lock */
+    pthread_mutex_t lock; /* guards the fields up to `error`. Threads that pack do not take it */
+    pthread_cond_t shrunk;
+    struct block *first, **end; /* the queue: from the oldest to the newest block */
+    struct block *unoffered;    /* the oldest block that no thread was asked to pack */
+    uint64_t limit, held;       /* memory of the queue */
+    uint64_t packed_bytes;      /* of the packed blocks in the queue */
+    uint64_t wanted;            /* memory that sink_push() waits for */
+    bool hurry;                 /* memory is short: blocks are written unpacked */
+    uint64_t pushed, done;      /* blocks */
+    uint64_t deadline_ns;       /* from then on nothing waits to be packed; 0: not closing */
+    bool complete, patient;
+    struct packers *packers;
+    struct stash_chunk *chunk; /* takes blocks that wait to be offered */
+    struct err error;          /* the first write error */
     _Atomic bool failed;
-    _Atomic uint64_t entries, exits, lost, bytes;
+    _Atomic bool late; /* the time for packing is over */
+    _Atomic uint64_t entries, exits, lost, bytes, unpacked, peak;
 
-    /* Only the thread uses these. */
+    /* Only the writing thread uses these. */
     struct output output;
-    ZSTD_CCtx *zstd;
-    struct bytes packed;
+    struct packer *packer;
+    struct bytes payload;
+    unsigned hurried; /* blocks that nobody had packed when their turn came */
     ARRAY(struct disk_index_entry) index;
 };
 
@@ -49,6 +62,8 @@ struct trace_totals sink_totals(const struct sink *s) {
         .exits = atomic_load_explicit(&s->exits, memory_order_relaxed),
         .lost = atomic_load_explicit(&s->lost, memory_order_relaxed),
         .bytes = atomic_load_explicit(&s->bytes, memory_order_relaxed),
+        .unpacked_bytes = atomic_load_explicit(&s->unpacked, memory_order_relaxed),
+        .waiting_bytes = atomic_load_explicit(&s->peak, memory_order_relaxed),
     };
 }
 
@@ -73,54 +88,51 @@ static void set_error(struct sink *s, const struct err *error) {
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Compresses BLOCK's parts into s->packed as one frame. False: it does not get smaller. */
-static bool compress(struct sink *s, const struct block *block, size_t raw) {
-    size_t room = ZSTD_compressBound(raw) + 64 * BLOCK_PARTS;
-    s->packed.count = 0;
-    bytes_reserve(&s->packed, room);
-    ZSTD_outBuffer out = {s->packed.at, s->packed.room, 0};
-    ZSTD_CCtx_reset(s->zstd, ZSTD_reset_session_only);
-    ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_compressionLevel, LEVEL);
-    ZSTD_CCtx_setPledgedSrcSize(s->zstd, raw);
-    for (int i = 0; i < BLOCK_PARTS; i++) {
-        ZSTD_inBuffer in = {block->parts[i].at, block->parts[i].count, 0};
-        bool last = i == BLOCK_PARTS - 1;
-        ZSTD_EndDirective how = last                                   ? ZSTD_e_end
-                                : block->parts[i].count >= FLUSH_BYTES ? ZSTD_e_flush
-                                                                       : ZSTD_e_continue;
-        size_t left = ZSTD_compressStream2(s->zstd, &out, &in, how);
-        if (ZSTD_isError(left) || in.pos < in.size || (how != ZSTD_e_continue && left))
-            return false;
-    }
-    s->packed.count = out.pos;
-    return out.pos < raw;
+/* ---- one block ---- */
+
+static bool is_small(const struct block *block) { return block->head.raw <= DISK_SMALL; }
+
+/* Whether BLOCK, which nobody has tried to pack, is packed here. Of large blocks, every other one
+ * is while memory is short: the file grows half as fast, for little more time than writing takes.
+ */
+static bool pack_here(struct sink *s, const struct block *block) {
+    return is_small(block) || packers_missing(s->packers) ||
+           (!atomic_load_explicit(&s->late, memory_order_relaxed) && s->hurried++ % 2);
 }
 
-/* Copies BLOCK's parts into s->packed. */
-static void copy(struct sink *s, const struct block *block) {
-    s->packed.count = 0;
+/* What is written of BLOCK: packed by a thread, packed here, or as it is. */
+static struct bytes payload_of(struct sink *s, const struct block *block) {
+    struct bytes *to = &s->payload;
+    if (block->packed.count)
+        return block->packed;
+    to->count = 0;
+    bytes_reserve(to, packer_room(block->head.raw));
+    if (!block->tried && pack_here(s, block))
+        to->count = packer_pack(s->packer, block, to->at);
+    if (to->count)
+        return *to;
     for (int i = 0; i < BLOCK_PARTS; i++)
-        bytes_put(&s->packed, block->parts[i].at, block->parts[i].count);
+        bytes_put(to, block->parts[i].at, block->parts[i].count);
+    return *to;
 }
 
 static int write_block(struct sink *s, struct block *block, struct err *err) {
     struct disk_block *head = &block->head;
-    size_t raw = block_raw_bytes(block);
-    bool smaller = compress(s, block, raw);
-    if (!smaller)
-        copy(s, block);
-    head->coding = smaller ? DISK_ZSTD : DISK_PLAIN;
-    head->raw = (uint32_t)raw;
-    head->stored = (uint32_t)s->packed.count;
-    head->payload_check = checksum(s->packed.at, s->packed.count);
+    struct bytes payload = payload_of(s, block);
+    head->coding = payload.count < head->raw ? DISK_ZSTD : DISK_PLAIN;
+    head->stored = (uint32_t)payload.count;
+    head->payload_check = checksum(payload.at, payload.count);
     head->check = checksum(head, offsetof(struct disk_block, check));
-    struct iovec parts[] = {{head, sizeof *head}, {s->packed.at, s->packed.count}};
+    struct iovec parts[] = {{head, sizeof *head}, {payload.at, payload.count}};
     uint64_t offset = s->output.offset;
     int rc = output_write(&s->output, parts, 2, err);
     if (rc)
         return rc;
     if (head->type != DISK_INDEX)
         ARRAY_PUSH(&s->index, ((struct disk_index_entry){offset, *head}));
+    if (head->type == DISK_EVENTS && head->coding == DISK_PLAIN && !block->tried &&
+        !is_small(block))
+        atomic_fetch_add_explicit(&s->unpacked, head->stored, memory_order_relaxed);
     return 0;
 }
 
@@ -144,6 +156,7 @@ static int write_index(struct sink *s, struct err *err) {
             n = DISK_INDEX_ENTRIES;
         struct block *block = block_new(DISK_INDEX);
         bytes_put(&block->parts[0], s->index.at + done, n * sizeof *s->index.at);
+        block->head.raw = (uint32_t)block_raw_bytes(block);
         int rc = write_block(s, block, err);
         block_free(block);
         if (rc)
@@ -165,46 +178,146 @@ static void write_end(struct sink *s) {
     atomic_store_explicit(&s->bytes, s->output.offset, memory_order_relaxed);
 }
 
-/* Waits for the next block. NULL: the sink is closing and the queue is empty. */
-static struct block *next_block(struct sink *s) {
-    pthread_mutex_lock(&s->lock);
-    while (!s->queue && !s->closing)
-        pthread_cond_wait(&s->grown, &s->lock);
-    struct block *block = s->queue;
-    if (block) {
-        s->queue = block->next;
-        if (!s->queue)
-            s->queue_end = &s->queue;
+/* ---- the queue; its lock is held ---- */
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void recount(struct sink *s, struct block *block, size_t held) {
+    s->held = s->held - block->held + held;
+    block->held = held;
+    if (s->held > s->peak && s->held >= LITTLE)
+        atomic_store_explicit(&s->peak, s->held, memory_order_relaxed);
+}
+
+/* Takes what the threads have packed, and gives them work. */
+static void dispatch(struct sink *s) {
+    for (struct block *block; (block = packers_collect(s->packers));) {
+        recount(s, block, block_held_bytes(block));
+        s->packed_bytes += block->held;
     }
-    pthread_mutex_unlock(&s->lock);
-    return block;
+    while (s->unoffered && !sink_failed(s) &&
+           (is_small(s->unoffered) || packers_offer(s->packers, s->unoffered)))
+        s->unoffered = s->unoffered->next;
+}
+
+/* Whether the oldest block is written even if it is not packed. Memory that is short is given back
+ * in pieces of an eighth: a block that a thread is just packing is packed in vain. */
+static bool in_hurry(struct sink *s) {
+    if (s->held + s->wanted > s->limit / 8 * 7)
+        s->hurry = true;
+    else if (s->held + s->wanted <= s->limit / 4 * 3)
+        s->hurry = false;
+    if (s->deadline_ns && now_ns() >= s->deadline_ns)
+        atomic_store_explicit(&s->late, true, memory_order_relaxed);
+    bool may_hurry = !s->patient && (s->hurry || s->late);
+    return may_hurry || sink_failed(s) || packers_missing(s->packers);
+}
+
+static bool may_write(struct sink *s, const struct block *block) {
+    return block->tried || is_small(block) || in_hurry(s);
+}
+
+/* Takes the oldest block out of the queue, as soon as it may be written. NULL: the sink is closing
+ * and the queue is empty. */
+static struct block *next_block(struct sink *s) {
+    for (;;) {
+        dispatch(s);
+        struct block *block = s->first;
+        if (block && may_write(s, block)) {
+            s->first = block->next;
+            if (!s->first)
+                s->end = &s->first;
+            if (s->unoffered == block)
+                s->unoffered = block->next;
+            packers_withdraw(block);
+            return block;
+        }
+        if (!block && s->deadline_ns)
+            return NULL;
+        uint64_t deadline = s->patient ? 0 : s->deadline_ns;
+        pthread_mutex_unlock(&s->lock);
+        packers_wait(s->packers, deadline);
+        pthread_mutex_lock(&s->lock);
+    }
+}
+
+/* BLOCK is written. */
+static void forget(struct sink *s, struct block *block) {
+    if (block->tried)
+        s->packed_bytes -= block->held;
+    recount(s, block, 0);
+    s->done++;
+    packers_discard(block);
+    pthread_cond_broadcast(&s->shrunk);
 }
 
 static void *sink_thread(void *arg) {
     struct sink *s = arg;
+    pthread_mutex_lock(&s->lock);
     for (struct block *block; (block = next_block(s));) {
-        size_t raw = block_raw_bytes(block);
-        write_or_discard(s, block);
-        block_free(block);
-        pthread_mutex_lock(&s->lock);
-        s->queued_bytes -= raw;
-        s->done++;
-        pthread_cond_broadcast(&s->shrunk);
         pthread_mutex_unlock(&s->lock);
+        write_or_discard(s, block);
+        pthread_mutex_lock(&s->lock);
+        forget(s, block);
     }
+    pthread_mutex_unlock(&s->lock);
     write_end(s);
     return NULL;
 }
 
-void sink_push(struct sink *s, struct block *block) {
-    pthread_mutex_lock(&s->lock);
-    while (block->head.type == DISK_EVENTS && s->queued_bytes > QUEUE_BYTES)
+/* ---- the interface ---- */
+
+/* Waits until SIZE more bytes are allowed. */
+static void wait_for_room(struct sink *s, size_t size) {
+    while (!sink_failed(s) && s->held) {
+        size_t wanted = s->held + size > s->limit ? size : 0;
+        if (!wanted && s->packed_bytes <= BEHIND_BYTES)
+            return;
+        s->wanted += wanted;
+        packers_wake(s->packers);
         pthread_cond_wait(&s->shrunk, &s->lock);
-    s->queued_bytes += block_raw_bytes(block);
+        s->wanted -= wanted;
+    }
+}
+
+void sink_push(struct sink *s, struct block *block) {
+    size_t size = block_held_bytes(block);
+    block->head.raw = (uint32_t)block_raw_bytes(block);
+    pthread_mutex_lock(&s->lock);
+    if (block->head.type == DISK_EVENTS)
+        wait_for_room(s, size);
+    recount(s, block, size);
     s->pushed++;
-    *s->queue_end = block;
-    s->queue_end = &block->next;
-    pthread_cond_signal(&s->grown);
+    *s->end = block;
+    s->end = &block->next;
+    if (!s->unoffered)
+        s->unoffered = block;
+    dispatch(s);
+    if (s->unoffered) {
+        stash_put(&s->chunk, block);
+        recount(s, block, block_held_bytes(block));
+    }
+    bool wake = may_write(s, s->first);
+    pthread_mutex_unlock(&s->lock);
+    if (wake)
+        packers_wake(s->packers);
+}
+
+void sink_limit(struct sink *s, uint64_t bytes) {
+    pthread_mutex_lock(&s->lock);
+    s->limit = bytes;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void sink_be_patient(struct sink *s) {
+    pthread_mutex_lock(&s->lock);
+    s->patient = true;
+    s->limit = PATIENT_BYTES;
+    packers_hurry(s->packers, SIZE_MAX);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -244,13 +357,12 @@ static void write_header(struct sink *s) {
 int sink_open(const char *path, struct sink **ret, struct err *err) {
     struct sink *s = mem_alloc(sizeof *s);
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->grown, NULL);
     pthread_cond_init(&s->shrunk, NULL);
-    s->queue_end = &s->queue;
-    s->zstd = ZSTD_createCCtx();
+    s->end = &s->first;
+    s->limit = TRACE_MEMORY_BYTES;
+    s->packers = packers_new();
+    s->packer = packer_new();
     int rc = output_open(&s->output, path, err);
-    if (!rc && !s->zstd)
-        rc = err_set(err, ENOMEM, "open", "%s: no memory to compress the trace", path);
     if (!rc) {
         write_header(s);
         rc = start_thread(s, err);
@@ -263,23 +375,33 @@ int sink_open(const char *path, struct sink **ret, struct err *err) {
     return 0;
 }
 
+static size_t count_waiting(const struct sink *s) {
+    size_t n = 0;
+    for (const struct block *block = s->first; block; block = block->next)
+        n += !block->tried && !is_small(block);
+    return n;
+}
+
 int sink_close(struct sink *s, bool complete, struct err *err) {
     pthread_mutex_lock(&s->lock);
-    s->closing = true;
     s->complete = complete;
-    pthread_cond_signal(&s->grown);
+    s->deadline_ns = now_ns() + CLOSE_NS;
+    if (!sink_failed(s) && !s->patient)
+        packers_hurry(s->packers, count_waiting(s));
     pthread_mutex_unlock(&s->lock);
+    packers_wake(s->packers);
     pthread_join(s->thread, NULL);
     return sink_error(s, err);
 }
 
 void sink_free(struct sink *s) {
     output_done(&s->output);
-    ZSTD_freeCCtx(s->zstd);
-    free(s->packed.at);
+    packers_free(s->packers);
+    stash_release(s->chunk);
+    packer_free(s->packer);
+    buffer_put(s->payload.at, s->payload.room);
     ARRAY_FREE(&s->index);
     pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->grown);
     pthread_cond_destroy(&s->shrunk);
     free(s);
 }

@@ -1,9 +1,18 @@
 /*
- * The thread that compresses blocks and writes them to the file.
+ * Takes blocks, has them packed (compressed) and writes them to the file, in the order in which
+ * they were pushed.
  *
- * Blocks come through a queue. sink_push() of an event block waits while the queue holds more than
- * 8 MiB, which slows the traced program down; metadata never waits. After the first write error all
- * blocks are discarded and their events counted as lost. So no thread waits for a broken disk.
+ *     sink_push()  ─▶  waiting  ─▶  packed  ─▶  written      a thread that writes, and some that
+ *                         └──── unpacked ─────────▲          pack (packers.h)
+ *
+ * Packing has the lowest priority. While the program and the drainer take all processors, blocks
+ * wait in memory. If they would take more than the limit, the oldest are written: every other one
+ * is packed by the writing thread, the rest stay unpacked. After sink_close(), all processors pack
+ * for 1.5 s at most; what then waits is written unpacked, too.
+ *
+ * sink_push() of an event block waits for memory, or for a disk that is more than 16 MiB behind;
+ * this slows the traced program down. Metadata never waits. After the first write error all blocks
+ * are discarded and their events counted as lost. So no thread waits for a broken disk.
  */
 #pragma once
 
@@ -15,6 +24,12 @@ struct sink;
 
 /* Errors: those of trace_writer_open(). */
 int sink_open(const char *path, struct sink **ret, struct err *err);
+/* The memory in which blocks may wait. A block may be larger, and each thread that packs may hold
+ * another one. Default: TRACE_MEMORY_BYTES. */
+void sink_limit(struct sink *s, uint64_t bytes);
+/* Lets all processors pack at normal priority. sink_push() and sink_close() wait until all blocks
+ * are packed, however long that takes. */
+void sink_be_patient(struct sink *s);
 /* Takes BLOCK. Any thread. */
 void sink_push(struct sink *s, struct block *block);
 /* Waits until every block pushed before is written or discarded. */
@@ -25,7 +40,7 @@ bool sink_failed(const struct sink *s);
 /* Adds to the totals (modulo 2^64). Any thread. */
 void sink_count(struct sink *s, uint64_t entries, uint64_t exits, uint64_t lost);
 struct trace_totals sink_totals(const struct sink *s);
-/* Writes the queued blocks. If COMPLETE, also writes index and trailer, and renames the file.
+/* Writes the waiting blocks. If COMPLETE, also writes index and trailer, and renames the file.
  * Returns 0 or the first error. S must still be freed. */
 int sink_close(struct sink *s, bool complete, struct err *err);
 void sink_free(struct sink *s); /* after sink_close() */

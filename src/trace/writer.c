@@ -23,6 +23,7 @@ struct trace_writer {
     bool keep_metadata;             /* trace_writer_keep() was called */
     ARRAY(struct block *) kept;     /* copies; the session and the first clock are always kept */
     bool clock_kept;
+    uint64_t memory; /* trace_writer_limit(); 0: the default */
 };
 
 /* Whether a branch of W begins with BLOCK. */
@@ -237,6 +238,13 @@ int trace_writer_open(const char *path, const struct trace_session *session,
     return rc;
 }
 
+void trace_writer_limit(struct trace_writer *w, uint64_t bytes) {
+    sink_limit(w->sink, bytes);
+    pthread_mutex_lock(&w->lock);
+    w->memory = bytes;
+    pthread_mutex_unlock(&w->lock);
+}
+
 void trace_writer_keep(struct trace_writer *w) {
     pthread_mutex_lock(&w->lock);
     w->keep_metadata = true;
@@ -249,6 +257,8 @@ int trace_writer_branch(struct trace_writer *w, const char *path, struct trace_w
     if (rc)
         return rc;
     pthread_mutex_lock(&w->lock);
+    if (w->memory)
+        sink_limit((*ret)->sink, w->memory);
     for (size_t i = 0; i < w->kept.count; i++)
         sink_push((*ret)->sink, block_copy(w->kept.at[i]));
     pthread_mutex_unlock(&w->lock);
@@ -297,6 +307,7 @@ int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
         for (int k = 0; k < PAUSE_CAUSES; k++)
             complete.pauses.ticks[k] += facts.pauses.ticks[k];
     }
+    complete.waiting_bytes = sink_totals(w->sink).waiting_bytes;
     sink_push(w->sink, record_end(&complete));
     int rc = sink_close(w->sink, true, err);
     if (ret_totals)

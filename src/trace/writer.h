@@ -2,8 +2,8 @@
  * Writes a trace file. Functions for metadata and events may run in different threads; others run
  * in one thread at a time.
  *
- * The file is FILE.part until trace_writer_finish() renames it. A thread of the writer compresses
- * and writes. So the drainer waits for the disk only when the queue is full.
+ * The file is FILE.part until trace_writer_finish() renames it. Threads of the writer compress and
+ * write. So the drainer waits only for a slow disk, or when the memory for blocks is full.
  */
 #pragma once
 
@@ -15,6 +15,11 @@ struct trace_writer;
  * symbolic link. Errors: "open", "not-a-file". */
 int trace_writer_open(const char *path, const struct trace_session *session,
                       struct trace_writer **ret, struct err *err);
+
+/* The memory in which blocks wait for a processor or the disk (sink.h), of W and of its later
+ * branches. Default: TRACE_MEMORY_BYTES. */
+#define TRACE_MEMORY_BYTES ((uint64_t)1 << 30)
+void trace_writer_limit(struct trace_writer *w, uint64_t bytes);
 
 /* From now on keeps copies of processes, modules, maps and changes for trace_writer_branch(). */
 void trace_writer_keep(struct trace_writer *w);

@@ -29,6 +29,8 @@ class Usage(unittest.TestCase):
                      "record")
         self.refused(125, "record: option '--buffer': '3T' is not a size up to 1G, like 64K:"
                      " try 'spoor record --help'", "record", "--buffer", "3T", "true")
+        self.refused(125, "record: option '--memory': '1000K' is not a size from 1M on, like 2G:"
+                     " try 'spoor record --help'", "record", "--memory=1000K", "true")
 
     def test_count_of_operands(self):
         for view in VIEWS:
