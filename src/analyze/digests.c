@@ -1,0 +1,334 @@
+/* See digests.h: a queue of blocks, from which threads take the next one. */
+#include "analyze/digests.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+enum {
+    LEAST_ITEMS = 512, /* a smaller block is not worth the trouble */
+    LEAST_JOBS = 4,    /* fewer are not worth a thread */
+    MOST_WORKERS = 64,
+    AHEAD = 2 /* digests for each worker that may wait for the walk */
+};
+
+struct job {
+    size_t block;
+    uint32_t stream;
+    size_t group;
+};
+
+struct worker {
+    struct digests *digests;
+    pthread_t thread;
+    struct digest_reader reader;
+    void *part;   /* or NULL */
+    size_t group; /* of the part */
+};
+
+struct old_part {
+    void *part;
+    size_t group;
+};
+
+struct slot {
+    struct digest digest;
+    bool ready;
+};
+
+struct digests {
+    const struct source *source;
+    const struct digest_ops *ops;
+    void *ctx;
+    ARRAY(struct job) jobs;
+    size_t next;        /* the job to be taken next */
+    size_t group;       /* of the one that was taken last */
+    struct slot *slots; /* job i's is [i % slot_count] */
+    size_t slot_count;
+    struct worker *workers; /* without threads, one */
+    unsigned worker_count, threads;
+    /* With LOCK: */
+    pthread_mutex_t lock;
+    pthread_cond_t is_ready, has_room;
+    size_t claimed, taken; /* so many jobs */
+    bool stop;
+    ARRAY(struct old_part) old; /* of groups that workers have left */
+    ARRAY(void *) unused;       /* empty parts */
+};
+
+/* ---- which blocks ---- */
+
+/* Whether all calls that begin in a thread are shown, whatever they are. */
+static bool shows_all(const struct view_filter *f) {
+    const struct view_spec *s = &f->spec;
+    return !f->verdicts && !s->depth && !s->threshold_ns && !s->since_ns &&
+           s->until_ns == UINT64_MAX && f->recorded_depth == UINT32_MAX && !f->recorded_ns;
+}
+
+/* Whether events on the thread's own stack are known as such, and nothing else is there. */
+static bool has_plain_stack(const struct trace_reader *r, uint32_t stream) {
+    const struct trace_thread *t = trace_reader_thread(r, stream);
+    return t->stack_high > t->stack_low && !trace_reader_has_inner_stacks(r, stream) &&
+           !trace_reader_has_stack_events(r, stream);
+}
+
+/* Whether frames or forks come between items of a block. LAST: ticks of the block before. */
+static bool is_disturbed(const struct source *s, uint32_t stream, uint64_t last,
+                         const struct trace_block_facts *b) {
+    size_t frames, forks;
+    const struct trace_frames *frame = trace_reader_frames(s->reader, stream, &frames);
+    const struct fork *fork = forks_by(s->forks, stream, &forks);
+    for (size_t i = 0; i < frames; i++)
+        if (frame[i].ticks > last && frame[i].ticks <= b->last)
+            return true;
+    for (size_t i = 0; i < forks; i++)
+        if (fork[i].ticks >= b->first && fork[i].ticks < b->last)
+            return true;
+    return false;
+}
+
+static void plan_stream(struct digests *d, size_t group, uint32_t stream) {
+    const struct trace_reader *r = d->source->reader;
+    size_t end = trace_reader_end_block(r, stream);
+    uint64_t last = 0;
+    for (size_t i = trace_reader_first_block(r, stream); i < end; i++) {
+        struct trace_block_facts b = trace_reader_block(r, i);
+        bool in_order = b.first >= last && b.last >= b.first;
+        if (b.items >= LEAST_ITEMS && in_order && !is_disturbed(d->source, stream, last, &b))
+            ARRAY_PUSH(&d->jobs, ((struct job){i, stream, group}));
+        last = b.last > last ? b.last : last;
+    }
+}
+
+static void plan(struct digests *d, size_t first, size_t end) {
+    for (size_t i = first; i < end; i++) {
+        struct stream_group group = stream_groups_at(d->source->stream_groups, i);
+        if (group.count == 1 && has_plain_stack(d->source->reader, group.streams[0]) &&
+            walk_shows(d->source, group))
+            plan_stream(d, i, group.streams[0]);
+    }
+}
+
+/* ---- one block ---- */
+
+static void empty(struct digest *to) {
+    to->items = to->damaged = 0;
+    to->steps.count = to->sums.count = 0;
+}
+
+static void set_functions(struct digest_reader *r) {
+    size_t count;
+    r->ids = trace_block_ids(r->block, &count);
+    r->functions.count = 0;
+    for (size_t i = 0; i < count; i++)
+        ARRAY_PUSH(&r->functions, names_number(r->names, r->ids[i]));
+}
+
+static void make(struct worker *w, const struct job *job, struct digest *to) {
+    const struct digests *d = w->digests;
+    const struct trace_thread *t = trace_reader_thread(d->source->reader, job->stream);
+    struct digest_reader *r = &w->reader;
+    struct trace_block_facts facts = trace_reader_block(d->source->reader, job->block);
+    empty(to);
+    to->last_ns = trace_scale_ns(&r->scale, facts.first);
+    to->damaged = facts.items;
+    if (!trace_block_open(r->block, job->block))
+        return;
+    set_functions(r);
+    r->low = t->stack_low + 1; /* walk_digests.c needs an address below each call */
+    r->bytes = t->stack_high - t->stack_low - 1;
+    r->ticks = facts.first;
+    r->plain = true;
+    r->in_calls = false;
+    r->top = r->frames;
+    *r->top = (struct digest_frame){0};
+    r->to = to;
+    d->ops->read(w->part, r, to);
+}
+
+/* Gives W a part for GROUP. With the lock. */
+static void change_group(struct worker *w, size_t group) {
+    struct digests *d = w->digests;
+    if (w->part && w->group != group) {
+        ARRAY_PUSH(&d->old, ((struct old_part){w->part, w->group}));
+        w->part = NULL;
+    }
+    w->group = group;
+    if (!w->part && d->unused.count)
+        w->part = d->unused.at[--d->unused.count];
+    if (!w->part)
+        w->part = d->ops->part_new(d->ctx);
+}
+
+/* ---- threads ---- */
+
+static void *run(void *ctx) {
+    struct worker *w = ctx;
+    struct digests *d = w->digests;
+    pthread_mutex_lock(&d->lock);
+    while (!d->stop && d->claimed < d->jobs.count) {
+        if (d->claimed >= d->taken + d->slot_count) {
+            pthread_cond_wait(&d->has_room, &d->lock);
+            continue;
+        }
+        size_t number = d->claimed++;
+        struct slot *slot = &d->slots[number % d->slot_count];
+        change_group(w, d->jobs.at[number].group);
+        pthread_mutex_unlock(&d->lock);
+        make(w, &d->jobs.at[number], &slot->digest);
+        pthread_mutex_lock(&d->lock);
+        slot->ready = true;
+        pthread_cond_signal(&d->is_ready);
+    }
+    pthread_mutex_unlock(&d->lock);
+    return NULL;
+}
+
+static void worker_init(struct digests *d, struct worker *w) {
+    struct trace_reader *r = d->source->reader;
+    w->digests = d;
+    w->reader = (struct digest_reader){
+        .names = d->source->names, .block = trace_block_new(r), .scale = trace_reader_scale(r)};
+    w->reader.frames = mem_map((DISK_BLOCK_ITEMS + 1) * sizeof *w->reader.frames);
+}
+
+static void worker_done(struct worker *w) {
+    if (w->part)
+        w->digests->ops->part_free(w->part);
+    trace_block_free(w->reader.block);
+    ARRAY_FREE(&w->reader.functions);
+    mem_unmap(w->reader.frames, (DISK_BLOCK_ITEMS + 1) * sizeof *w->reader.frames);
+}
+
+static unsigned workers_for(const struct digests *d) {
+    unsigned count = d->source->workers;
+    cpu_set_t set;
+    if (!count && sched_getaffinity(0, sizeof set, &set) == 0)
+        count = (unsigned)CPU_COUNT(&set);
+    count = count < d->jobs.count ? count : (unsigned)d->jobs.count;
+    count = count < MOST_WORKERS ? count : MOST_WORKERS;
+    return d->jobs.count < LEAST_JOBS || !count ? 1 : count;
+}
+
+static void start(struct digests *d) {
+    d->worker_count = workers_for(d);
+    d->workers = mem_alloc(d->worker_count * sizeof *d->workers);
+    d->slot_count = AHEAD * (size_t)d->worker_count;
+    d->slots = mem_alloc(d->slot_count * sizeof *d->slots);
+    for (unsigned i = 0; i < d->worker_count; i++)
+        worker_init(d, &d->workers[i]);
+    if (d->worker_count == 1)
+        return;
+    while (d->threads < d->worker_count &&
+           pthread_create(&d->workers[d->threads].thread, NULL, run, &d->workers[d->threads]) == 0)
+        d->threads++;
+}
+
+struct digests *digests_new(const struct source *source, size_t first, size_t end,
+                            const struct digest_ops *ops, void *ctx) {
+    if (!shows_all(source->filter) || names_grow_stacks(source->names))
+        return NULL;
+    struct digests *d = mem_alloc(sizeof *d);
+    d->source = source;
+    d->ops = ops;
+    d->ctx = ctx;
+    plan(d, first, end);
+    if (!d->jobs.count) {
+        free(d);
+        return NULL;
+    }
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_cond_init(&d->is_ready, NULL);
+    pthread_cond_init(&d->has_room, NULL);
+    start(d);
+    return d;
+}
+
+static void join(struct digests *d) {
+    pthread_mutex_lock(&d->lock);
+    d->stop = true;
+    pthread_cond_broadcast(&d->has_room);
+    pthread_mutex_unlock(&d->lock);
+    for (unsigned i = 0; i < d->threads; i++)
+        pthread_join(d->workers[i].thread, NULL);
+}
+
+void digests_free(struct digests *d) {
+    if (!d)
+        return;
+    join(d);
+    for (unsigned i = 0; i < d->worker_count; i++)
+        worker_done(&d->workers[i]);
+    for (size_t i = 0; i < d->slot_count; i++) {
+        ARRAY_FREE(&d->slots[i].digest.steps);
+        ARRAY_FREE(&d->slots[i].digest.sums);
+    }
+    for (size_t i = 0; i < d->old.count; i++)
+        d->ops->part_free(d->old.at[i].part);
+    for (size_t i = 0; i < d->unused.count; i++)
+        d->ops->part_free(d->unused.at[i]);
+    ARRAY_FREE(&d->jobs);
+    ARRAY_FREE(&d->old);
+    ARRAY_FREE(&d->unused);
+    pthread_mutex_destroy(&d->lock);
+    pthread_cond_destroy(&d->is_ready);
+    pthread_cond_destroy(&d->has_room);
+    free(d->slots);
+    free(d->workers);
+    free(d);
+}
+
+/* ---- taking ---- */
+
+/* Waits for job NUMBER; jobs before it are taken, so their slots are free. */
+static void await(struct digests *d, size_t number) {
+    struct slot *slot = &d->slots[number % d->slot_count];
+    pthread_mutex_lock(&d->lock);
+    d->taken = number;
+    pthread_cond_broadcast(&d->has_room);
+    while (!slot->ready)
+        pthread_cond_wait(&d->is_ready, &d->lock);
+    slot->ready = false;
+    pthread_mutex_unlock(&d->lock);
+}
+
+const struct digest *digests_take(struct digests *d, size_t block) {
+    if (!d || d->next == d->jobs.count || d->jobs.at[d->next].block != block)
+        return NULL;
+    const struct job *job = &d->jobs.at[d->next];
+    struct digest *digest = &d->slots[d->next % d->slot_count].digest;
+    d->group = job->group;
+    if (d->threads) {
+        await(d, d->next);
+    } else {
+        change_group(d->workers, job->group);
+        make(d->workers, job, digest);
+    }
+    d->next++;
+    return digest;
+}
+
+static void merge(struct digests *d, void *part) {
+    if (d->ops->merge)
+        d->ops->merge(d->ctx, part);
+    ARRAY_PUSH(&d->unused, part);
+}
+
+/* All its digests were taken, so no worker uses its parts any more. */
+void digests_end_group(struct digests *d) {
+    if (!d)
+        return;
+    pthread_mutex_lock(&d->lock);
+    for (unsigned i = 0; i < d->worker_count; i++)
+        if (d->workers[i].part && d->workers[i].group == d->group) {
+            merge(d, d->workers[i].part);
+            d->workers[i].part = NULL;
+        }
+    size_t kept = 0;
+    for (size_t i = 0; i < d->old.count; i++)
+        if (d->old.at[i].group == d->group)
+            merge(d, d->old.at[i].part);
+        else
+            d->old.at[kept++] = d->old.at[i];
+    d->old.count = kept;
+    pthread_mutex_unlock(&d->lock);
+}

@@ -1,0 +1,31 @@
+/*
+ * Makes the digests (digest.h) of a trace's blocks, in threads, ahead of the walk that takes them.
+ * The order in which they are taken, and so all results, do not depend on the number of threads.
+ */
+#pragma once
+
+#include "analyze/digest_loop.h"
+#include "analyze/stream_groups.h"
+#include "analyze/walk.h"
+
+/* What a visitor sums up. A *part* is the state of one thread, for one stream group at a time. */
+struct digest_ops {
+    void *(*part_new)(void *ctx);
+    void (*part_free)(void *part);
+    /* R and *TO as digest_read() wants them. */
+    void (*read)(void *part, struct digest_reader *r, struct digest *to);
+    /* Adds what digests do not have, and empties PART. May be NULL. */
+    void (*merge)(void *ctx, void *part);
+};
+
+struct digests;
+/* Of the blocks that walks of the groups FIRST … END − 1, in this order, will take. NULL: of none,
+ * since the view hides calls, or digests do not pay. All is borrowed. */
+struct digests *digests_new(const struct source *source, size_t first, size_t end,
+                            const struct digest_ops *ops, void *ctx);
+void digests_free(struct digests *d);
+/* The digest of BLOCK; NULL: it has none. Blocks must be asked for in order. The result is valid
+ * until the next call. D may be NULL. */
+const struct digest *digests_take(struct digests *d, size_t block);
+/* The walk of the present group has ended: merges its parts. D may be NULL. */
+void digests_end_group(struct digests *d);
