@@ -3,6 +3,16 @@
 
 #include "analyze/inner_starts.h"
 #include "analyze/walk_state.h"
+#include "trace/plain_calls.h"
+
+static inline uint32_t function_of(struct walk *w, uint32_t id) {
+    uint32_t slot = id % WALK_RECENT;
+    if (w->recent[slot].id != id) {
+        w->recent[slot].id = id;
+        w->recent[slot].function = names_index(w->names, id);
+    }
+    return w->recent[slot].function;
+}
 
 /* True if the thread of calls that begin now is shown. */
 static bool shows_thread(const struct walk *w) {
@@ -14,7 +24,7 @@ static bool shows_thread(const struct walk *w) {
 /* Opens CALL for the visitor. PAUSED_NS: pauses of its thread until it began. Returns its value. */
 static uint32_t pass_opened(struct walk *w, const struct call *call, uint32_t above,
                             uint32_t caller_value, uint64_t paused_ns) {
-    struct walk_call shown = {.function = names_index(w->names, call->id),
+    struct walk_call shown = {.function = function_of(w, call->id),
                               .stream = w->threads[call->thread].stream,
                               .depth = above,
                               .stack = call->stack,
@@ -34,7 +44,7 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
         up.value = WALK_NONE;
     own.above = (up.above + up.passes) & 0x3fffffff;
     own.value = up.value;
-    uint32_t function = names_index(w->names, call->id);
+    uint32_t function = function_of(w, call->id);
     own.passes = own.above < w->depth && call->depth < w->filter->recorded_depth &&
                  view_filter_shows(w->filter, function) && shows_thread(w);
     own.shown = own.passes && !w->early && call->start <= w->filter->spec.until_ns;
@@ -94,7 +104,7 @@ static void pass_closed(struct walk *w, const struct call *call, const struct ca
                         bool brief) {
     const struct view_spec *spec = &w->filter->spec;
     union state own = {.user = call->user}, up = {.user = parent ? parent->user : 0};
-    uint32_t function = names_index(w->names, call->id);
+    uint32_t function = function_of(w, call->id);
     const struct walk_thread *began = &w->threads[call->thread];
     bool missed = call->how == CALL_MISSED;
     bool unseen = call->how == CALL_UNWOUND || call->how == CALL_THREAD_ENDED;
@@ -206,6 +216,9 @@ struct walk *walk_new(const struct source *source, struct stream_group group,
     for (uint32_t i = 0; i < group.count; i++)
         w->threads[i].stream = group.streams[i];
     w->thread = w->threads;
+    w->scale = trace_reader_scale(source->reader);
+    for (int i = 0; i < WALK_RECENT; i++)
+        w->recent[i].id = UINT32_MAX; /* no event has it */
     w->reader = group_reader_new(source->reader, group);
     w->calls = group_calls_new(source->reader, source->names, group, &ops, w);
     w->forks = forks_by(source->forks, group.streams[0], &w->fork_count);
@@ -249,7 +262,7 @@ void walk_open_behind_gap(struct walk *w) {
 
 static void take_event(struct walk *w, const struct trace_item *item) {
     struct walk_thread *t = w->thread;
-    t->events++;
+    t->events++; /* not those of take_plain(): no inner start follows them */
     if (t->next_inner < t->inner_count && t->inner_starts[t->next_inner] == t->events) {
         t->next_inner++;
         calls_begin_inner(w->calls);
@@ -282,11 +295,44 @@ static bool finish(struct walk *w) {
     return false;
 }
 
+/* The plain events (plain_calls.h) from ITEM on, as long as nothing else comes between. Returns the
+ * item behind them. */
+static const struct trace_item *take_plain(struct walk *w, const struct trace_item *item,
+                                           const struct trace_item *end) {
+    struct walk_thread *t = w->thread;
+    uint64_t until_ns = w->filter->spec.until_ns, fork_ticks = w->fork_ticks;
+    if (w->early || t->gap || t->next_inner < t->inner_count)
+        return item;
+    for (; item < end && item->kind == TRACE_EVENT && item->ticks <= fork_ticks; item++) {
+        uint64_t ns = trace_scale_ns(&w->scale, item->ticks);
+        struct call *call = NULL;
+        ns = ns > w->now_ns ? ns : w->now_ns;
+        if (ns > until_ns)
+            break;
+        if (item->event == EVENT_ENTRY)
+            call = calls_enter(w->calls, ns, item->id, item->sp);
+        else if (item->event != EVENT_CONTROL)
+            call = calls_leave(w->calls, ns, item->event, item->sp);
+        if (!call)
+            break;
+        w->now_ns = ns;
+        if (item->event == EVENT_ENTRY)
+            on_open(w, call, calls_plain_parent(call));
+        else
+            on_close(w, call, calls_plain_parent(call));
+    }
+    return item;
+}
+
 /* False: the span is over, and so are all calls in it. */
 static bool take_run(struct walk *w, const struct item_run *run) {
     const struct view_spec *spec = &w->filter->spec;
-    for (const struct trace_item *item = run->items; item < run->items + run->count; item++) {
-        uint64_t ns = trace_reader_ns(w->source->reader, item->ticks);
+    const struct trace_item *end = run->items + run->count;
+    for (const struct trace_item *item = run->items; item < end; item++) {
+        item = take_plain(w, item, end);
+        if (item == end)
+            break;
+        uint64_t ns = trace_scale_ns(&w->scale, item->ticks);
         walk_advance(w, ns);
         if (item->ticks > w->fork_ticks)
             walk_note_forks(w, item->ticks);

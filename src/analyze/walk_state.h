@@ -24,6 +24,8 @@ struct early_call { /* open when the span begins */
     uint64_t paused; /* during it */
 };
 
+enum { WALK_RECENT = 256 };
+
 struct walk {
     const struct source *source;
     const struct visitor *visitor;
@@ -47,6 +49,10 @@ struct walk {
     bool early;          /* the span has not begun */
     ARRAY(struct early_call) early_calls;
     bool over;
+    struct trace_scale scale;
+    struct { /* results of names_index(), by the id's lowest bits */
+        uint32_t id, function;
+    } recent[WALK_RECENT];
 };
 
 /* Kept for each open call, in call.user. */

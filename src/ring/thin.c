@@ -1,16 +1,23 @@
-/* Thins a thread's events out by depth and duration. */
+/*
+ * Thins a thread's events out by depth and duration.
+ *
+ * Plain events (trace/plain_calls.h) on stacks that stay in this thread are taken in a loop of
+ * their own. A call that opens there gets no record: the newest calls of the present stack, up to
+ * the first one with a record, are the *plain* ones. list_plain() gives them records before
+ * anything else happens.
+ */
 #include "ring/thin.h"
 
 #include <string.h>
 
 #include "base/mem.h"
+#include "trace/plain_calls.h"
 
 enum { BATCH = 4096, MOST_PAUSES = 4096 };
 
-struct record { /* an open call; call.user is its index + 1 */
+struct record { /* an open call that is not too deep; call.user is its index + 1 */
     uint64_t start, sp;
     uint32_t id, chain;
-    bool wanted;  /* not too deep */
     bool written; /* its entry is in the trace */
     bool ended;   /* closed, but younger calls (of other stacks) are still open */
 };
@@ -34,7 +41,10 @@ struct thin {
     const struct trace_event *event; /* the present one */
     uint32_t chain;                  /* of the next event */
     ARRAY(struct record) open;       /* in order of opening */
-    size_t settled;                  /* records below this one are written or unwanted */
+    size_t settled;                  /* records below this one are written or ended */
+    size_t plain, plain_written;     /* number of plain calls; of these, without too deep ones, so
+                                        many are written, the outer ones */
+    uint64_t low, size;              /* only stack pointers in this range are of plain events */
     struct trace_event batch[BATCH];
     size_t count;
     ARRAY(struct trace_event) pauses;  /* not written yet, in order of time */
@@ -66,8 +76,9 @@ static void put_pauses(struct thin *t, uint64_t ticks) {
     memmove(t->pauses.at, t->pauses.at + n, t->pauses.count * sizeof *t->pauses.at);
 }
 
-static void put_event(struct thin *t, const struct trace_event *e) {
-    put_pauses(t, e->ticks);
+static inline void put_event(struct thin *t, const struct trace_event *e) {
+    if (t->pauses.count)
+        put_pauses(t, e->ticks);
     put_in_batch(t, e);
 }
 
@@ -87,18 +98,60 @@ static void put_unwound(struct thin *t, uint64_t ticks, const struct record *r) 
     put_record(t, ticks, &above, EVENT_CONTROL);
 }
 
-/* Writes the unwritten entries of all open calls. Those younger than the call that needs this
- * belong to other stacks. */
-static void write_open(struct thin *t) {
+static void put_entry(struct thin *t, const struct record *r) {
+    if (r->chain)
+        put_chain(t, r->start, r->chain);
+    put_record(t, r->start, r, EVENT_ENTRY);
+}
+
+/* Writes the unwritten entries of all calls with records. Those younger than the call that needs
+ * this belong to other stacks. */
+static void write_listed(struct thin *t) {
     for (; t->settled < t->open.count; t->settled++) {
         struct record *r = &t->open.at[t->settled];
-        if (r->wanted && !r->ended && !r->written) {
-            if (r->chain)
-                put_chain(t, r->start, r->chain);
-            put_record(t, r->start, r, EVENT_ENTRY);
+        if (!r->ended && !r->written) {
+            put_entry(t, r);
             r->written = true;
         }
     }
+}
+
+static bool is_too_deep(const struct thin *t, const struct call *call) {
+    return t->options.depth && call->depth >= t->options.depth;
+}
+
+static struct record record_of(const struct call *call) {
+    return (struct record){
+        .start = call->start, .sp = call->sp, .id = call->id, .chain = call->chain};
+}
+
+static void list(struct thin *t, struct call *call, bool written) {
+    struct record r = record_of(call);
+    r.written = written;
+    if (written && t->settled == t->open.count)
+        t->settled++;
+    ARRAY_PUSH(&t->open, r);
+    call->user = t->open.count;
+}
+
+static __attribute__((noinline)) void list_each_plain(struct thin *t) {
+    size_t count = t->plain, written = t->plain_written;
+    struct call *first = calls_plain_top(t->calls) - count + 1;
+    t->plain = t->plain_written = 0;
+    for (size_t i = 0; i < count && !is_too_deep(t, &first[i]); i++)
+        list(t, &first[i], i < written);
+}
+
+/* Gives the plain calls records, unless they are too deep. */
+static inline void list_plain(struct thin *t) {
+    if (t->plain)
+        list_each_plain(t);
+}
+
+/* Writes the unwritten entries of all open calls. */
+static void write_open(struct thin *t) {
+    list_plain(t);
+    write_listed(t);
 }
 
 /* Whether SP is on a stack on which another thread may run, before or later. */
@@ -109,27 +162,21 @@ static bool may_change_thread(const struct thin *t, uint64_t sp) {
 static void on_open(void *ctx, struct call *call, struct call *parent) {
     (void)parent;
     struct thin *t = ctx;
-    bool wanted =
-        !t->options.depth || call->depth < t->options.depth || may_change_thread(t, call->sp);
-    struct record r = {.start = call->start,
-                       .sp = call->sp,
-                       .id = call->id,
-                       .chain = call->chain,
-                       .wanted = wanted};
-    r.written = wanted && call->before; /* by a record of frames */
-    ARRAY_PUSH(&t->open, r);
-    call->user = t->open.count;
+    if (is_too_deep(t, call) && !may_change_thread(t, call->sp))
+        return;
+    list(t, call, call->before); /* `before`: by a record of frames */
     if (!t->options.threshold_ticks)
-        write_open(t);
+        write_listed(t);
 }
 
 static void on_close(void *ctx, struct call *call, struct call *parent) {
     (void)parent;
     struct thin *t = ctx;
-    size_t index = (size_t)call->user - 1;
-    struct record *r = &t->open.at[index];
-    if (r->written || (r->wanted && call_ticks(call) >= t->options.threshold_ticks))
-        write_open(t);
+    if (!call->user)
+        return;
+    struct record *r = &t->open.at[call->user - 1];
+    if (r->written || call_ticks(call) >= t->options.threshold_ticks)
+        write_listed(t);
     r->sp = call->sp; /* its stack may have moved meanwhile */
     if (r->written && (call->how == CALL_RETURNED || call->how == CALL_TAIL))
         put_record(t, call->end, r, call->how == CALL_TAIL ? EVENT_TAIL : EVENT_RETURN);
@@ -140,6 +187,84 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
         t->open.count--;
     if (t->settled > t->open.count)
         t->settled = t->open.count;
+}
+
+/* ---- plain events ---- */
+
+static void put_plain_entry(struct thin *t, const struct call *call) {
+    struct record r = record_of(call);
+    put_entry(t, &r);
+}
+
+static inline void open_plain(struct thin *t, const struct call *call) {
+    t->plain++;
+    if (!t->options.threshold_ticks && !is_too_deep(t, call)) {
+        put_plain_entry(t, call); /* and so were all its callers */
+        t->plain_written = t->plain;
+    }
+}
+
+/* CALL, the innermost plain call, has ended, and was long. Writes the entries of it and of its
+ * callers. */
+static __attribute__((noinline)) void write_plain(struct thin *t, const struct call *call) {
+    write_listed(t);
+    for (size_t i = t->plain_written; i < t->plain; i++)
+        put_plain_entry(t, call - (t->plain - 1 - i));
+}
+
+/* CALL has just ended by an event of KIND. */
+static inline void close_plain(struct thin *t, struct call *call, enum event_kind kind) {
+    if (!t->plain) {
+        if (call->user)
+            on_close(t, call, NULL);
+        return;
+    }
+    if (is_too_deep(t, call)) {
+        t->plain--;
+        return;
+    }
+    bool written = t->plain <= t->plain_written;
+    if (written || call_ticks(call) >= t->options.threshold_ticks) {
+        if (!written)
+            write_plain(t, call);
+        put_event(t, &(struct trace_event){call->end, call->id << 2 | kind, call->sp});
+        t->plain_written = t->plain - 1;
+    }
+    t->plain--;
+}
+
+/* Finds out which stack pointers are of plain events: those for which take() would do no more than
+ * calls_event(). */
+static void set_plain_range(struct thin *t) {
+    t->low = t->shared ? t->stack_low + 1 : 0;
+    t->size = t->shared ? t->stack_bytes : UINT64_MAX;
+    uint64_t inherited = t->inherited > t->low ? t->inherited - t->low : 0;
+    if (t->inherits && t->size > inherited)
+        t->size = inherited;
+    if (t->chain || t->frames.count)
+        t->size = 0;
+}
+
+/* Takes plain events up to the first one that is not. Returns how many. */
+static size_t take_plain(struct thin *t, const struct trace_event *events, size_t count) {
+    size_t i = 0;
+    set_plain_range(t);
+    for (; i < count; i++) {
+        const struct trace_event *e = &events[i];
+        uint32_t id = e->site >> 2;
+        enum event_kind kind = (enum event_kind)(e->site & 3);
+        if (e->sp - t->low >= t->size || kind == EVENT_CONTROL || id >= OWN_EVENTS)
+            break;
+        struct call *call = kind == EVENT_ENTRY ? calls_enter(t->calls, e->ticks, id, e->sp)
+                                                : calls_leave(t->calls, e->ticks, kind, e->sp);
+        if (!call)
+            break;
+        if (kind == EVENT_ENTRY)
+            open_plain(t, call);
+        else
+            close_plain(t, call, kind);
+    }
+    return i;
 }
 
 /* This may be the return of a call that was open before a gap, or when the process was forked:
@@ -181,6 +306,7 @@ static bool is_written(const struct thin *t, const struct trace_frame *f, size_t
 }
 
 static void apply_frames(struct thin *t, const struct trace_frames *frames) {
+    list_plain(t);
     struct trace_frame *still_open = mem_alloc(frames->count * sizeof *still_open);
     struct trace_frames written = {t->stream, frames->ticks, 0, still_open};
     calls_frames(t->calls, frames->ticks, frames);
@@ -243,6 +369,7 @@ static void take_inheriting(struct thin *t, const struct trace_event *e, uint32_
 }
 
 static void take(struct thin *t, const struct trace_event *e) {
+    list_plain(t);
     if (t->frames.count && t->frames.at[0].ticks <= e->ticks)
         apply_due_frames(t, e->ticks);
     t->event = e;
@@ -282,9 +409,12 @@ void thin_share(struct thin *t) {
 
 void thin_events(struct thin *t, const struct trace_event *events, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (t->holds)
+        if (t->holds) {
             ARRAY_PUSH(&t->kept, ((struct kept){.event = events[i]}));
-        else
+            continue;
+        }
+        i += take_plain(t, events + i, count - i);
+        if (i < count)
             take(t, &events[i]);
     }
     flush(t);
@@ -341,6 +471,7 @@ void thin_free(struct thin *t, uint64_t ticks) {
         return;
     release(t);
     apply_due_frames(t, UINT64_MAX);
+    list_plain(t);
     calls_finish(t->calls, ticks, true);
     put_pauses(t, UINT64_MAX);
     flush(t);

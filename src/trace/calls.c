@@ -2,16 +2,18 @@
 #include "trace/calls.h"
 
 #include "base/mem.h"
+#include "trace/plain_calls.h"
 #include "trace/stacks.h"
 
+/* Functions of calls.h that use `stacks` begin with take_plain() and end with await_plain(). */
 struct calls {
+    struct calls_plain plain; /* the first member */
     struct calls_ops ops;
     void *ctx;
     struct stacks stacks;
     struct stack_update *updates; /* by thread */
     bool begins_inner;            /* calls_begin_inner() was called for the next event */
     bool split;                   /* calls_expect_split_stacks() was called */
-    uint32_t chain;               /* of the next event, if that is an entry */
     uint64_t strays;
 };
 
@@ -21,11 +23,21 @@ struct stack_update { /* what a thread's latest stack events say (enum stack_eve
     struct span made; /* the first stack made since then */
 };
 
+static void take_plain(struct calls *c) { calls_plain_end(&c->plain, &c->stacks); }
+
+static void await_plain(struct calls *c) {
+    if (c->begins_inner)
+        calls_plain_none(&c->plain);
+    else
+        calls_plain_begin(&c->plain, &c->stacks);
+}
+
 struct calls *calls_new(const struct trace_thread *thread, const struct calls_ops *ops, void *ctx) {
     struct calls *c = mem_alloc(sizeof *c);
     c->ops = *ops;
     c->ctx = ctx;
     stacks_init(&c->stacks);
+    calls_plain_none(&c->plain);
     calls_add_thread(c, thread);
     return c;
 }
@@ -37,8 +49,12 @@ void calls_add_thread(struct calls *c, const struct trace_thread *thread) {
 }
 
 void calls_set_thread(struct calls *c, uint32_t thread) {
-    c->chain = CHAIN_NONE;
+    c->plain.chain = CHAIN_NONE;
+    if (thread == c->stacks.thread)
+        return;
+    take_plain(c);
     stacks_set_thread(&c->stacks, thread);
+    await_plain(c);
 }
 
 void calls_expect_split_stacks(struct calls *c) {
@@ -83,15 +99,10 @@ static void close_frame(struct calls *c, uint32_t index, uint64_t ticks, enum ca
         c->ops.on_close(c->ctx, call, parent);
 }
 
-static __attribute__((noinline)) void grow(struct stack *stack) {
-    stack->room = stack->room ? stack->room * 2 : 16;
-    stack->frames = mem_resize(stack->frames, stack->room, sizeof *stack->frames);
-}
-
 static void open_frame(struct calls *c, const struct call *new) {
     struct stack *stack = current(c);
     if (stack->count == stack->room)
-        grow(stack);
+        stack_grow(stack);
     struct call *call = &stack->frames[stack->count];
     struct call *parent = caller_of(c, stack, stack->count);
     *call = *new;
@@ -257,14 +268,17 @@ static void stack_event(struct calls *c, uint64_t ticks, uint32_t id, uint64_t a
 /* ---- events ---- */
 
 void calls_gap(struct calls *c, uint64_t ticks) {
-    c->chain = CHAIN_NONE;
+    take_plain(c);
+    c->plain.chain = CHAIN_NONE;
     for (uint32_t i = 0; i < c->stacks.count; i++)
         if (c->stacks.at[i].thread == c->stacks.thread)
             close_all(c, i, ticks, CALL_CUT);
+    await_plain(c);
 }
 
 void calls_doubt(struct calls *c) {
-    c->chain = CHAIN_NONE;
+    take_plain(c);
+    c->plain.chain = CHAIN_NONE;
     for (uint32_t i = 0; i < c->stacks.count; i++) {
         struct stack *stack = &c->stacks.at[i];
         for (uint32_t k = 0; stack->thread == c->stacks.thread && k < stack->count; k++) {
@@ -273,6 +287,7 @@ void calls_doubt(struct calls *c) {
                 c->ops.on_doubt(c->ctx, &stack->frames[k]);
         }
     }
+    await_plain(c);
 }
 
 static void pause_stack(struct stack *stack, uint64_t ticks, uint64_t length) {
@@ -288,6 +303,7 @@ static void pause_stack(struct stack *stack, uint64_t ticks, uint64_t length) {
 /* A segment's calls end with the frame that it continues: the whole chain of segments is paused. */
 void calls_pause(struct calls *c, uint64_t ticks, uint64_t length) {
     struct stacks *s = &c->stacks;
+    take_plain(c);
     bool native_done = s->native == NO_STACK;
     for (uint32_t i = s->current; i < s->count; i = s->at[i].linked_to - 1) {
         pause_stack(&s->at[i], ticks, length);
@@ -297,13 +313,19 @@ void calls_pause(struct calls *c, uint64_t ticks, uint64_t length) {
     }
     if (!native_done)
         pause_stack(&s->at[s->native], ticks, length);
+    await_plain(c);
 }
 
-void calls_begin_inner(struct calls *c) { c->begins_inner = true; }
+void calls_begin_inner(struct calls *c) {
+    take_plain(c);
+    c->begins_inner = true;
+}
 
 void calls_split(struct calls *c, uint32_t count, const struct trace_frame *kept,
                  uint32_t kept_count) {
+    take_plain(c);
     stacks_split(&c->stacks, count, kept, kept_count);
+    await_plain(c);
 }
 
 /* Makes the stack of an event current. False: it is unknown. */
@@ -325,16 +347,9 @@ static void close_inner(struct calls *c, uint64_t ticks) {
     }
 }
 
-void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp) {
-    uint32_t chain = c->chain;
-    c->chain = CHAIN_NONE;
-    if (kind == EVENT_CONTROL && id >= OWN_EVENTS) {
-        if (id == CHAIN_EVENT)
-            c->chain = (uint32_t)sp;
-        else if (id >= STACK_EVENTS)
-            stack_event(c, ticks, id, sp);
-        return;
-    }
+/* An event that is not plain. CHAIN: of an entry. */
+static void find_and_apply(struct calls *c, const struct call *event, enum event_kind kind) {
+    uint64_t ticks = event->start, sp = event->sp;
     uint32_t before = c->stacks.current;
     if (!find_stack(c, ticks, kind, sp)) {
         c->strays += kind != EVENT_CONTROL;
@@ -343,21 +358,58 @@ void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind k
     if (c->split && kind == EVENT_ENTRY && c->stacks.current != before)
         stacks_link(&c->stacks, before);
     if (kind == EVENT_ENTRY)
-        enter(c, &(struct call){.id = id, .sp = sp, .chain = chain, .start = ticks});
+        enter(c, event);
     else if (kind == EVENT_CONTROL)
         resume(c, ticks, sp);
     else
-        leave(c, ticks, kind, &(struct trace_frame){id, sp});
+        leave(c, ticks, kind, &(struct trace_frame){event->id, sp});
     if (c->stacks.inner.count)
         close_inner(c, ticks);
 }
 
+static __attribute__((noinline)) void take_event(struct calls *c, const struct call *event,
+                                                 enum event_kind kind) {
+    bool own = kind == EVENT_CONTROL && event->id >= OWN_EVENTS;
+    c->plain.chain = CHAIN_NONE;
+    if (own && event->id < STACK_EVENTS) {
+        if (event->id == CHAIN_EVENT)
+            c->plain.chain = (uint32_t)event->sp;
+        return;
+    }
+    take_plain(c);
+    if (own)
+        stack_event(c, event->start, event->id, event->sp);
+    else
+        find_and_apply(c, event, kind);
+    await_plain(c);
+}
+
+void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp) {
+    if (kind == EVENT_ENTRY) {
+        struct call *call = calls_enter(c, ticks, id, sp);
+        if (call && c->ops.on_open)
+            c->ops.on_open(c->ctx, call, calls_plain_parent(call));
+        if (call)
+            return;
+    } else if (kind != EVENT_CONTROL) {
+        struct call *call = calls_leave(c, ticks, kind, sp);
+        if (call && c->ops.on_close)
+            c->ops.on_close(c->ctx, call, calls_plain_parent(call));
+        if (call)
+            return;
+    }
+    take_event(c, &(struct call){.id = id, .sp = sp, .chain = c->plain.chain, .start = ticks},
+               kind);
+}
+
 struct call *calls_reach(struct calls *c, uint64_t ticks, uint64_t sp) {
-    c->chain = CHAIN_NONE;
+    take_plain(c);
+    c->plain.chain = CHAIN_NONE;
     find_stack(c, ticks, EVENT_ENTRY, sp);
     struct call *top = unwind(c, ticks, sp + 1);
     if (!top)
         c->stacks.top[c->stacks.current] = c->stacks.base[c->stacks.current] = sp;
+    await_plain(c);
     return top;
 }
 
@@ -393,6 +445,7 @@ static uint32_t match(const struct stacks *s, const struct trace_frames *frames,
 }
 
 void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *frames) {
+    take_plain(c);
     uint32_t *kept = mem_alloc(c->stacks.count * sizeof *kept);
     uint32_t known = match(&c->stacks, frames, kept);
     for (uint32_t i = 0; i < c->stacks.count; i++) {
@@ -410,34 +463,43 @@ void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *fr
             stacks_link(&c->stacks, before);
         enter(c, &(struct call){.id = f->id, .sp = f->sp, .start = ticks, .before = true});
     }
+    await_plain(c);
 }
 
-uint32_t calls_copied(const struct calls *c, uint32_t thread, bool all, struct trace_frame **ret) {
+uint32_t calls_copied(struct calls *c, uint32_t thread, bool all, struct trace_frame **ret) {
     call_list list = {0};
+    take_plain(c);
     stacks_list_calls(&c->stacks, thread, all, &list);
     uint32_t count = (uint32_t)list.count;
     struct trace_frame *frames = *ret = mem_alloc(count * sizeof *frames + 1);
     for (uint32_t i = 0; i < count; i++)
         frames[i] = (struct trace_frame){list.at[i]->id, list.at[i]->sp};
     ARRAY_FREE(&list);
+    await_plain(c);
     return count;
 }
 
 void calls_finish_thread(struct calls *c, uint64_t ticks, bool thread_ended) {
+    take_plain(c);
     if (c->stacks.native != NO_STACK)
         close_all(c, c->stacks.native, ticks, thread_ended ? CALL_THREAD_ENDED : CALL_OPEN);
+    await_plain(c);
 }
 
 void calls_each_open(struct calls *c, calls_visit *visit) {
+    take_plain(c);
     for (uint32_t i = 0; i < c->stacks.count; i++) {
         struct stack *stack = &c->stacks.at[i];
         for (uint32_t k = 0; k < stack->count; k++)
             visit(c->ctx, &stack->frames[k], caller_of(c, stack, k),
                   stack->paused - stack->frames[k].paused);
     }
+    await_plain(c);
 }
 
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended) {
+    take_plain(c);
     for (uint32_t i = 0; i < c->stacks.count; i++)
         close_all(c, i, ticks, thread_ended ? CALL_THREAD_ENDED : CALL_OPEN);
+    await_plain(c);
 }

@@ -47,11 +47,11 @@ struct call {
     uint32_t stack;       /* 0: native stack; others numbered in order of appearance */
     uint32_t thread;      /* in which it began, as numbered by calls_add_thread(); 0: the first */
     uint32_t chain;       /* its callers, traced or not (format.h); CHAIN_NONE: not recorded */
-    uint64_t start;       /* ticks */
-    uint64_t end;         /* ticks; valid in on_close */
     enum call_end how;    /* valid in on_close */
     bool before;          /* it began before `start`, when it was not traced */
     bool doubtful;        /* calls_doubt() was called while it was open */
+    uint64_t start;       /* ticks */
+    uint64_t end;         /* ticks; valid in on_close */
     uint64_t paused;      /* ticks of pauses during the call, not part of it; valid in on_close */
     uint64_t late;        /* ticks of pauses that had begun when the call was found open */
     uint64_t child_ticks; /* time spent in direct children, without pauses; valid in on_close */
@@ -81,6 +81,7 @@ struct calls *calls_new(const struct trace_thread *thread, const struct calls_op
 void calls_add_thread(struct calls *c, const struct trace_thread *thread);
 /* The following events are of THREAD. Until the first call they are of thread 0. */
 void calls_set_thread(struct calls *c, uint32_t thread);
+/* plain_calls.h has a faster way for most events. */
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp);
 /* What an entry at SP does before its call opens: ends calls. Returns the innermost call that is
  * left on its stack, or NULL. The caller may add to its child_ticks. */
@@ -106,7 +107,7 @@ void calls_pause(struct calls *c, uint64_t ticks, uint64_t length);
 void calls_expect_split_stacks(struct calls *c);
 /* The open calls with which a thread begins that goes on with a copy of THREAD's stack; ALL: its
  * memory is a copy, so that suspended coroutines are in it, too. The caller frees *ret. */
-uint32_t calls_copied(const struct calls *c, uint32_t thread, bool all, struct trace_frame **ret);
+uint32_t calls_copied(struct calls *c, uint32_t thread, bool all, struct trace_frame **ret);
 /* Ignores the stream of FRAMES. */
 void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *frames);
 /* As calls_finish(), but only for the present thread's native stack. */

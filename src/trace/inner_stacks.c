@@ -50,10 +50,8 @@ void stacks_add_inner(struct stacks *s, uint64_t sp) {
 }
 
 static void push_frame(struct stack *stack, const struct call *call, uint32_t number) {
-    if (stack->count == stack->room) {
-        stack->room = stack->room ? stack->room * 2 : 16;
-        stack->frames = mem_resize(stack->frames, stack->room, sizeof *stack->frames);
-    }
+    if (stack->count == stack->room)
+        stack_grow(stack);
     stack->frames[stack->count] = *call;
     stack->frames[stack->count++].stack = number;
 }

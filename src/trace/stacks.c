@@ -5,6 +5,19 @@
 
 #include "base/mem.h"
 #include "base/search.h"
+#include "trace/plain_calls.h"
+
+/* What is allocated for STACK's frames. */
+static struct call *array_of(const struct stack *stack) {
+    return stack->frames ? stack->frames - 1 : NULL;
+}
+
+void stack_grow(struct stack *stack) {
+    stack->room = stack->room ? stack->room * 2 : 15;
+    struct call *array = mem_resize(array_of(stack), stack->room + (size_t)1, sizeof *array);
+    array[0] = (struct call){.sp = CALLS_BELOW_ALL, .depth = UINT32_MAX};
+    stack->frames = array + 1;
+}
 
 void stacks_init(struct stacks *s) {
     memset(s, 0, sizeof *s);
@@ -14,7 +27,7 @@ void stacks_init(struct stacks *s) {
 
 void stacks_done(struct stacks *s) {
     for (uint32_t i = 0; i < s->count; i++)
-        free(s->at[i].frames);
+        free(array_of(&s->at[i]));
     free(s->at);
     free(s->top);
     free(s->base);

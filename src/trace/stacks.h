@@ -38,7 +38,7 @@ enum {
 enum { NO_STACK = UINT32_MAX };
 
 struct stack {
-    struct call *frames; /* [count − 1] is the innermost */
+    struct call *frames; /* [count − 1] is the innermost; [−1] is below all (plain_calls.h) */
     uint32_t count, room;
     uint32_t number;                /* as in struct call */
     uint32_t thread;                /* the last to run on it */
@@ -84,6 +84,8 @@ struct stacks {
         uint32_t index;
     } page_cache[PAGE_CACHE]; /* the stack that was found last for a page of addresses */
 };
+
+void stack_grow(struct stack *stack); /* its room */
 
 void stacks_init(struct stacks *s);
 void stacks_done(struct stacks *s);
