@@ -40,9 +40,9 @@ struct digests {
     const struct digest_ops *ops;
     void *ctx;
     ARRAY(struct job) jobs;
-    size_t next;        /* the job to be taken next */
-    size_t group;       /* of the one that was taken last */
-    struct slot *slots; /* job i's is [i % slot_count] */
+    size_t next;               /* the job to be taken next */
+    const struct job *present; /* the one that was taken last */
+    struct slot *slots;        /* job i's is [i % slot_count] */
     size_t slot_count;
     struct worker *workers; /* without threads, one */
     unsigned worker_count, threads;
@@ -50,6 +50,7 @@ struct digests {
     pthread_mutex_t lock;
     pthread_cond_t is_ready, has_room;
     size_t claimed, taken; /* so many jobs */
+    uint64_t refused;      /* 1 + the stream; 0: none */
     bool stop;
     ARRAY(struct old_part) old; /* of groups that workers have left */
     ARRAY(void *) unused;       /* empty parts */
@@ -64,10 +65,10 @@ static bool shows_all(const struct view_filter *f) {
            s->until_ns == UINT64_MAX && f->recorded_depth == UINT32_MAX && !f->recorded_ns;
 }
 
-/* Whether events on the thread's own stack are known as such, and nothing else is there. */
+/* Whether events on the thread's own stack are known as such. */
 static bool has_plain_stack(const struct trace_reader *r, uint32_t stream) {
     const struct trace_thread *t = trace_reader_thread(r, stream);
-    return t->stack_high > t->stack_low && !trace_reader_has_inner_stacks(r, stream) &&
+    return t->stack_high > t->stack_low + 1 && trace_reader_extent(r, stream) &&
            !trace_reader_has_stack_events(r, stream);
 }
 
@@ -145,6 +146,10 @@ static void make(struct worker *w, const struct job *job, struct digest *to) {
     d->ops->read(w->part, r, to);
 }
 
+static bool is_refused(const struct digests *d, const struct job *job) {
+    return d->refused == (uint64_t)job->stream + 1;
+}
+
 /* Gives W a part for GROUP. With the lock. */
 static void change_group(struct worker *w, size_t group) {
     struct digests *d = w->digests;
@@ -173,9 +178,11 @@ static void *run(void *ctx) {
         size_t number = d->claimed++;
         struct slot *slot = &d->slots[number % d->slot_count];
         change_group(w, d->jobs.at[number].group);
-        pthread_mutex_unlock(&d->lock);
-        make(w, &d->jobs.at[number], &slot->digest);
-        pthread_mutex_lock(&d->lock);
+        if (!is_refused(d, &d->jobs.at[number])) {
+            pthread_mutex_unlock(&d->lock);
+            make(w, &d->jobs.at[number], &slot->digest);
+            pthread_mutex_lock(&d->lock);
+        }
         slot->ready = true;
         pthread_cond_signal(&d->is_ready);
     }
@@ -296,10 +303,10 @@ const struct digest *digests_take(struct digests *d, size_t block) {
         return NULL;
     const struct job *job = &d->jobs.at[d->next];
     struct digest *digest = &d->slots[d->next % d->slot_count].digest;
-    d->group = job->group;
+    d->present = job;
     if (d->threads) {
         await(d, d->next);
-    } else {
+    } else if (!is_refused(d, job)) {
         change_group(d->workers, job->group);
         make(d->workers, job, digest);
     }
@@ -307,7 +314,19 @@ const struct digest *digests_take(struct digests *d, size_t block) {
     return digest;
 }
 
+void digests_refuse(struct digests *d, uint32_t stream) {
+    pthread_mutex_lock(&d->lock);
+    d->refused = (uint64_t)stream + 1;
+    pthread_mutex_unlock(&d->lock);
+    while (d->next < d->jobs.count && d->jobs.at[d->next].stream == stream)
+        digests_take(d, d->jobs.at[d->next].block);
+}
+
 static void merge(struct digests *d, void *part) {
+    if (is_refused(d, d->present)) {
+        d->ops->part_free(part);
+        return;
+    }
     if (d->ops->merge)
         d->ops->merge(d->ctx, part);
     ARRAY_PUSH(&d->unused, part);
@@ -315,17 +334,17 @@ static void merge(struct digests *d, void *part) {
 
 /* All its digests were taken, so no worker uses its parts any more. */
 void digests_end_group(struct digests *d) {
-    if (!d)
+    if (!d || !d->present)
         return;
     pthread_mutex_lock(&d->lock);
     for (unsigned i = 0; i < d->worker_count; i++)
-        if (d->workers[i].part && d->workers[i].group == d->group) {
+        if (d->workers[i].part && d->workers[i].group == d->present->group) {
             merge(d, d->workers[i].part);
             d->workers[i].part = NULL;
         }
     size_t kept = 0;
     for (size_t i = 0; i < d->old.count; i++)
-        if (d->old.at[i].group == d->group)
+        if (d->old.at[i].group == d->present->group)
             merge(d, d->old.at[i].part);
         else
             d->old.at[kept++] = d->old.at[i];

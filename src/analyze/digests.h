@@ -27,5 +27,8 @@ void digests_free(struct digests *d);
 /* The digest of BLOCK; NULL: it has none. Blocks must be asked for in order. The result is valid
  * until the next call. D may be NULL. */
 const struct digest *digests_take(struct digests *d, size_t block);
+/* STREAM has stacks inside its own stack after all: its digests are wrong, and are dropped. No one
+ * was taken so far. */
+void digests_refuse(struct digests *d, uint32_t stream);
 /* The walk of the present group has ended: merges its parts. D may be NULL. */
 void digests_end_group(struct digests *d);

@@ -192,6 +192,8 @@ void walk_begin_thread(struct walk *w) {
     struct walk_thread *t = w->thread;
     t->begun = true;
     t->inner_starts = inner_starts_find(w->source->reader, t->stream, &t->inner_count);
+    if (t->inner_count && w->visitor->digests)
+        digests_refuse(w->visitor->digests, t->stream);
     if (!calls || !calls->count)
         return;
     walk_advance(w, trace_reader_ns(w->source->reader, calls->ticks));

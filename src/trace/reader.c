@@ -255,6 +255,10 @@ struct trace_block_facts trace_reader_block(const struct trace_reader *r, size_t
     return (struct trace_block_facts){b->first, b->last, b->items};
 }
 
+const struct trace_extent *trace_reader_extent(const struct trace_reader *r, size_t stream) {
+    return stream < r->extents.count ? &r->extents.at[stream] : NULL;
+}
+
 /* Whether SP is on T's own stack. stack_high is included: there the stack is empty. */
 static bool is_own_stack(const struct trace_thread *t, uint64_t sp) {
     return sp > t->stack_low && sp <= t->stack_high;

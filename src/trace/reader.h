@@ -28,6 +28,8 @@ const struct trace_thread *trace_reader_thread(const struct trace_reader *r, siz
 /* The ticks of the stream's first item, or of the calls that it begins with (trace_thread.maker);
  * UINT64_MAX: it has no items. */
 uint64_t trace_reader_first_ticks(const struct trace_reader *r, size_t stream);
+/* NULL: not known. */
+const struct trace_extent *trace_reader_extent(const struct trace_reader *r, size_t stream);
 /* Whether the stream's events may be on other stacks than the thread's own. */
 bool trace_reader_uses_other_stacks(const struct trace_reader *r, size_t stream);
 /* Whether the stream has stack events (enum stack_event). Then such stacks may lie inside the range

@@ -15,6 +15,7 @@
     TEST(calls_left_by_exceptions)                                                                 \
     TEST(events_that_disturb_calls)                                                                \
     TEST(stack_of_a_signal_handler)                                                                \
+    TEST(stack_inside_a_stack)                                                                     \
     TEST(children_of_forks)                                                                        \
     TEST(damaged_blocks)                                                                           \
     TEST(few_steps)
@@ -237,6 +238,25 @@ static void stack_of_a_signal_handler(void **state) {
     run(1, &(struct program){.exceptions = 2, .signals = 10});
     expect_the_same();
     expect_digests(EVENTS / BLOCK);
+}
+
+/* A coroutine's stack in a variable of `main`, above the calls that `main` makes. */
+static void stack_inside_a_stack(void **state) {
+    (void)state;
+    run(0, &(struct program){0});
+    emit(1, MAIN, EVENT_ENTRY, 0x1ff00);
+    for (unsigned i = 0; i < EVENTS / 6; i++) {
+        emit(1, FIB, EVENT_ENTRY, 0x11000);
+        emit(1, DRAW, EVENT_ENTRY, 0x10f00);
+        emit(1, LEAF, EVENT_ENTRY, 0x19000);
+        emit(1, LEAF, EVENT_RETURN, 0x19000);
+        emit(1, DRAW, EVENT_RETURN, 0x10f00);
+        emit(1, FIB, EVENT_RETURN, 0x11000);
+        if (i % (BLOCK / 6) == 0)
+            trace_writer_flush(lab.writer);
+    }
+    run(2, &(struct program){0});
+    expect_the_same();
 }
 
 static void children_of_forks(void **state) {
