@@ -51,12 +51,10 @@ void calls_plain_begin(struct calls_plain *p, const struct stacks *s) {
         p->size = 0;
         return;
     }
-    if (!stack->count)
-        stack->frames[0].sp = s->top[s->current]; /* for calls_plain_end() */
     struct call *below = stack->frames - 1;
     p->top = below + stack->count;
     p->lowest = below + stack->linked_depth;
-    if (!stack->linked_depth && (stack->linked_to || p->reach == SURE_BELOW))
+    if (!stack->linked_depth && stack->linked_to)
         p->lowest = stack->frames;
     p->last = below + stack->room;
     p->paused = stack->paused;
@@ -70,7 +68,7 @@ void calls_plain_end(struct calls_plain *p, struct stacks *s) {
     uint32_t i = s->current;
     struct stack *stack = &s->at[i];
     stack->count = (uint32_t)(p->top + 1 - stack->frames);
-    s->base[i] = stack->frames[0].sp;
+    s->base[i] = stack->frames[0].sp; /* without frames: of its latest call */
     s->top[i] = stack->count ? p->top->sp : s->base[i];
     calls_plain_none(p);
 }
