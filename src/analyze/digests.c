@@ -5,16 +5,9 @@
 #include <sched.h>
 
 enum {
-    LEAST_ITEMS = 512, /* a smaller block is not worth the trouble */
-    LEAST_JOBS = 4,    /* fewer are not worth a thread */
+    LEAST_JOBS = 4, /* fewer are not worth a thread */
     MOST_WORKERS = 64,
     AHEAD = 2 /* digests for each worker that may wait for the walk */
-};
-
-struct job {
-    size_t block;
-    uint32_t stream;
-    size_t group;
 };
 
 struct worker {
@@ -36,13 +29,10 @@ struct slot {
 };
 
 struct digests {
-    const struct source *source;
-    const struct digest_ops *ops;
-    void *ctx;
-    ARRAY(struct job) jobs;
-    size_t next;               /* the job to be taken next */
-    const struct job *present; /* the one that was taken last */
-    struct slot *slots;        /* job i's is [i % slot_count] */
+    struct digest_work work;
+    size_t next;                      /* the job to be taken next */
+    const struct digest_job *present; /* the one that was taken last */
+    struct slot *slots;               /* job i's is [i % slot_count] */
     size_t slot_count;
     struct worker *workers; /* without threads, one */
     unsigned worker_count, threads;
@@ -55,59 +45,6 @@ struct digests {
     ARRAY(struct old_part) old; /* of groups that workers have left */
     ARRAY(void *) unused;       /* empty parts */
 };
-
-/* ---- which blocks ---- */
-
-/* Whether all calls that begin in a thread are shown, whatever they are. */
-static bool shows_all(const struct view_filter *f) {
-    const struct view_spec *s = &f->spec;
-    return !f->verdicts && !s->depth && !s->threshold_ns && !s->since_ns &&
-           s->until_ns == UINT64_MAX && f->recorded_depth == UINT32_MAX && !f->recorded_ns;
-}
-
-/* Whether events on the thread's own stack are known as such. */
-static bool has_plain_stack(const struct trace_reader *r, uint32_t stream) {
-    const struct trace_thread *t = trace_reader_thread(r, stream);
-    return t->stack_high > t->stack_low + 1 && trace_reader_extent(r, stream) &&
-           !trace_reader_has_stack_events(r, stream);
-}
-
-/* Whether frames or forks come between items of a block. LAST: ticks of the block before. */
-static bool is_disturbed(const struct source *s, uint32_t stream, uint64_t last,
-                         const struct trace_block_facts *b) {
-    size_t frames, forks;
-    const struct trace_frames *frame = trace_reader_frames(s->reader, stream, &frames);
-    const struct fork *fork = forks_by(s->forks, stream, &forks);
-    for (size_t i = 0; i < frames; i++)
-        if (frame[i].ticks > last && frame[i].ticks <= b->last)
-            return true;
-    for (size_t i = 0; i < forks; i++)
-        if (fork[i].ticks >= b->first && fork[i].ticks < b->last)
-            return true;
-    return false;
-}
-
-static void plan_stream(struct digests *d, size_t group, uint32_t stream) {
-    const struct trace_reader *r = d->source->reader;
-    size_t end = trace_reader_end_block(r, stream);
-    uint64_t last = 0;
-    for (size_t i = trace_reader_first_block(r, stream); i < end; i++) {
-        struct trace_block_facts b = trace_reader_block(r, i);
-        bool in_order = b.first >= last && b.last >= b.first;
-        if (b.items >= LEAST_ITEMS && in_order && !is_disturbed(d->source, stream, last, &b))
-            ARRAY_PUSH(&d->jobs, ((struct job){i, stream, group}));
-        last = b.last > last ? b.last : last;
-    }
-}
-
-static void plan(struct digests *d, size_t first, size_t end) {
-    for (size_t i = first; i < end; i++) {
-        struct stream_group group = stream_groups_at(d->source->stream_groups, i);
-        if (group.count == 1 && has_plain_stack(d->source->reader, group.streams[0]) &&
-            walk_shows(d->source, group))
-            plan_stream(d, i, group.streams[0]);
-    }
-}
 
 /* ---- one block ---- */
 
@@ -124,11 +61,11 @@ static void set_functions(struct digest_reader *r) {
         ARRAY_PUSH(&r->functions, names_number(r->names, r->ids[i]));
 }
 
-static void make(struct worker *w, const struct job *job, struct digest *to) {
+static void make(struct worker *w, const struct digest_job *job, struct digest *to) {
     const struct digests *d = w->digests;
-    const struct trace_thread *t = trace_reader_thread(d->source->reader, job->stream);
+    const struct trace_thread *t = trace_reader_thread(d->work.reader, job->stream);
     struct digest_reader *r = &w->reader;
-    struct trace_block_facts facts = trace_reader_block(d->source->reader, job->block);
+    struct trace_block_facts facts = trace_reader_block(d->work.reader, job->block);
     empty(to);
     to->last_ns = trace_scale_ns(&r->scale, facts.first);
     to->damaged = facts.items;
@@ -143,10 +80,10 @@ static void make(struct worker *w, const struct job *job, struct digest *to) {
     r->top = r->frames;
     *r->top = (struct digest_frame){0};
     r->to = to;
-    d->ops->read(w->part, r, to);
+    d->work.ops->read(w->part, r, to);
 }
 
-static bool is_refused(const struct digests *d, const struct job *job) {
+static bool is_refused(const struct digests *d, const struct digest_job *job) {
     return d->refused == (uint64_t)job->stream + 1;
 }
 
@@ -161,7 +98,7 @@ static void change_group(struct worker *w, size_t group) {
     if (!w->part && d->unused.count)
         w->part = d->unused.at[--d->unused.count];
     if (!w->part)
-        w->part = d->ops->part_new(d->ctx);
+        w->part = d->work.ops->part_new(d->work.ctx);
 }
 
 /* ---- threads ---- */
@@ -170,17 +107,17 @@ static void *run(void *ctx) {
     struct worker *w = ctx;
     struct digests *d = w->digests;
     pthread_mutex_lock(&d->lock);
-    while (!d->stop && d->claimed < d->jobs.count) {
+    while (!d->stop && d->claimed < d->work.job_count) {
         if (d->claimed >= d->taken + d->slot_count) {
             pthread_cond_wait(&d->has_room, &d->lock);
             continue;
         }
         size_t number = d->claimed++;
         struct slot *slot = &d->slots[number % d->slot_count];
-        change_group(w, d->jobs.at[number].group);
-        if (!is_refused(d, &d->jobs.at[number])) {
+        change_group(w, d->work.jobs[number].group);
+        if (!is_refused(d, &d->work.jobs[number])) {
             pthread_mutex_unlock(&d->lock);
-            make(w, &d->jobs.at[number], &slot->digest);
+            make(w, &d->work.jobs[number], &slot->digest);
             pthread_mutex_lock(&d->lock);
         }
         slot->ready = true;
@@ -191,29 +128,29 @@ static void *run(void *ctx) {
 }
 
 static void worker_init(struct digests *d, struct worker *w) {
-    struct trace_reader *r = d->source->reader;
+    struct trace_reader *r = d->work.reader;
     w->digests = d;
     w->reader = (struct digest_reader){
-        .names = d->source->names, .block = trace_block_new(r), .scale = trace_reader_scale(r)};
+        .names = d->work.names, .block = trace_block_new(r), .scale = trace_reader_scale(r)};
     w->reader.frames = mem_map((DISK_BLOCK_ITEMS + 1) * sizeof *w->reader.frames);
 }
 
 static void worker_done(struct worker *w) {
     if (w->part)
-        w->digests->ops->part_free(w->part);
+        w->digests->work.ops->part_free(w->part);
     trace_block_free(w->reader.block);
     ARRAY_FREE(&w->reader.functions);
     mem_unmap(w->reader.frames, (DISK_BLOCK_ITEMS + 1) * sizeof *w->reader.frames);
 }
 
 static unsigned workers_for(const struct digests *d) {
-    unsigned count = d->source->workers;
+    unsigned count = d->work.workers;
     cpu_set_t set;
     if (!count && sched_getaffinity(0, sizeof set, &set) == 0)
         count = (unsigned)CPU_COUNT(&set);
-    count = count < d->jobs.count ? count : (unsigned)d->jobs.count;
+    count = count < d->work.job_count ? count : (unsigned)d->work.job_count;
     count = count < MOST_WORKERS ? count : MOST_WORKERS;
-    return d->jobs.count < LEAST_JOBS || !count ? 1 : count;
+    return d->work.job_count < LEAST_JOBS || !count ? 1 : count;
 }
 
 static void start(struct digests *d) {
@@ -230,19 +167,9 @@ static void start(struct digests *d) {
         d->threads++;
 }
 
-struct digests *digests_new(const struct source *source, size_t first, size_t end,
-                            const struct digest_ops *ops, void *ctx) {
-    if (!shows_all(source->filter) || names_grow_stacks(source->names))
-        return NULL;
+struct digests *digests_new(const struct digest_work *work) {
     struct digests *d = mem_alloc(sizeof *d);
-    d->source = source;
-    d->ops = ops;
-    d->ctx = ctx;
-    plan(d, first, end);
-    if (!d->jobs.count) {
-        free(d);
-        return NULL;
-    }
+    d->work = *work;
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->is_ready, NULL);
     pthread_cond_init(&d->has_room, NULL);
@@ -270,10 +197,10 @@ void digests_free(struct digests *d) {
         ARRAY_FREE(&d->slots[i].digest.sums);
     }
     for (size_t i = 0; i < d->old.count; i++)
-        d->ops->part_free(d->old.at[i].part);
+        d->work.ops->part_free(d->old.at[i].part);
     for (size_t i = 0; i < d->unused.count; i++)
-        d->ops->part_free(d->unused.at[i]);
-    ARRAY_FREE(&d->jobs);
+        d->work.ops->part_free(d->unused.at[i]);
+    free(d->work.jobs);
     ARRAY_FREE(&d->old);
     ARRAY_FREE(&d->unused);
     pthread_mutex_destroy(&d->lock);
@@ -299,9 +226,9 @@ static void await(struct digests *d, size_t number) {
 }
 
 const struct digest *digests_take(struct digests *d, size_t block) {
-    if (!d || d->next == d->jobs.count || d->jobs.at[d->next].block != block)
+    if (!d || d->next == d->work.job_count || d->work.jobs[d->next].block != block)
         return NULL;
-    const struct job *job = &d->jobs.at[d->next];
+    const struct digest_job *job = &d->work.jobs[d->next];
     struct digest *digest = &d->slots[d->next % d->slot_count].digest;
     d->present = job;
     if (d->threads) {
@@ -318,17 +245,17 @@ void digests_refuse(struct digests *d, uint32_t stream) {
     pthread_mutex_lock(&d->lock);
     d->refused = (uint64_t)stream + 1;
     pthread_mutex_unlock(&d->lock);
-    while (d->next < d->jobs.count && d->jobs.at[d->next].stream == stream)
-        digests_take(d, d->jobs.at[d->next].block);
+    while (d->next < d->work.job_count && d->work.jobs[d->next].stream == stream)
+        digests_take(d, d->work.jobs[d->next].block);
 }
 
 static void merge(struct digests *d, void *part) {
     if (is_refused(d, d->present)) {
-        d->ops->part_free(part);
+        d->work.ops->part_free(part);
         return;
     }
-    if (d->ops->merge)
-        d->ops->merge(d->ctx, part);
+    if (d->work.ops->merge)
+        d->work.ops->merge(d->work.ctx, part);
     ARRAY_PUSH(&d->unused, part);
 }
 

@@ -5,8 +5,6 @@
 #pragma once
 
 #include "analyze/digest_loop.h"
-#include "analyze/stream_groups.h"
-#include "analyze/walk.h"
 
 /* What a visitor sums up. A *part* is the state of one thread, for one stream group at a time. */
 struct digest_ops {
@@ -18,11 +16,25 @@ struct digest_ops {
     void (*merge)(void *ctx, void *part);
 };
 
+struct digest_job { /* a block that has a digest */
+    size_t block;
+    uint32_t stream;
+    size_t group; /* of the stream */
+};
+
+struct digest_work {
+    struct trace_reader *reader;
+    const struct names *names;
+    unsigned workers;        /* threads; 0: one for each processor */
+    struct digest_job *jobs; /* in the order in which walks take blocks, not none; freed by
+                                digests_free() */
+    size_t job_count;
+    const struct digest_ops *ops;
+    void *ctx; /* for ops */
+};
+
 struct digests;
-/* Of the blocks that walks of the groups FIRST … END − 1, in this order, will take. NULL: of none,
- * since the view hides calls, or digests do not pay. All is borrowed. */
-struct digests *digests_new(const struct source *source, size_t first, size_t end,
-                            const struct digest_ops *ops, void *ctx);
+struct digests *digests_new(const struct digest_work *work);
 void digests_free(struct digests *d);
 /* The digest of BLOCK; NULL: it has none. Blocks must be asked for in order. The result is valid
  * until the next call. D may be NULL. */

@@ -2,6 +2,7 @@
  * sums (digest.h), if functions are counted. */
 #include "analyze/stats.h"
 
+#include "analyze/digest_plan.h"
 #include "analyze/digest_stats.h"
 #include "base/mem.h"
 
@@ -154,7 +155,7 @@ static void merge_part(void *ctx, void *part) {
 static struct digests *new_digests(struct stats *s, size_t first, size_t end) {
     static const struct digest_ops ops = {new_part, digest_stats_free, digest_stats_read,
                                           merge_part};
-    return s->groups ? NULL : digests_new(s->source, first, end, &ops, s);
+    return s->groups ? NULL : digest_plan(s->source, first, end, &ops, s);
 }
 
 /* Adds the calls of GROUP, which has one stream. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyze/digest_plan.h"
 #include "analyze/digest_tree.h"
 #include "base/mem.h"
 
@@ -139,7 +140,7 @@ void tree_read(struct tree *t, const struct source *source) {
     struct reading r = {.tree = t, .names = source->names};
     struct visitor visitor = {.ctx = &r, .open = on_open, .close = on_close, .ended = on_ended};
     visitor.digests =
-        digests_new(source, 0, stream_groups_count(source->stream_groups), &digest_tree_ops, NULL);
+        digest_plan(source, 0, stream_groups_count(source->stream_groups), &digest_tree_ops, NULL);
     walk_all(source, &visitor);
     digests_free(visitor.digests);
     ARRAY_FREE(&r.nodes);

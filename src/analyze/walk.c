@@ -1,6 +1,9 @@
 /* See walk.h. Passes the shown calls of a group's streams to the visitor. */
 #include "analyze/walk.h"
 
+#include "analyze/digests.h"
+#include "analyze/gaps.h"
+#include "analyze/group_reader.h"
 #include "analyze/inner_starts.h"
 #include "analyze/walk_state.h"
 #include "trace/plain_calls.h"

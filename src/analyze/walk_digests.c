@@ -1,6 +1,10 @@
 /* See walk_state.h. The steps of a digest do what the items of its block would do. */
 #include "analyze/walk_state.h"
 
+#include "analyze/digests.h"
+#include "analyze/group_reader.h"
+#include "analyze/walk.h"
+
 static void take_open(struct walk *w, const struct digest_step *step) {
     walk_take_item(w, &step->item);
     struct call *call = calls_reach(w->calls, step->ns, step->item.sp - 1);

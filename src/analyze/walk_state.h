@@ -3,11 +3,10 @@
  *   walk_digests.c  digests in place of items */
 #pragma once
 
-#include "analyze/digests.h"
-#include "analyze/gaps.h"
-#include "analyze/group_reader.h"
-#include "analyze/walk.h"
+#include "analyze/stream_groups.h"
 #include "base/mem.h"
+#include "trace/calls.h"
+#include "trace/reader.h"
 
 struct walk_thread {
     uint32_t stream;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../trace/support.h"
+#include "analyze/digest_plan.h"
 #include "analyze/digest_tree.h"
 #include "analyze/stats.h"
 #include "analyze/tree.h"
@@ -201,7 +202,7 @@ static size_t count_digests(size_t *ret_steps, size_t *ret_items) {
     lab_open(&lab, "");
     const struct source *s = &lab.source;
     struct digests *digests =
-        digests_new(s, 0, stream_groups_count(s->stream_groups), &digest_tree_ops, NULL);
+        digest_plan(s, 0, stream_groups_count(s->stream_groups), &digest_tree_ops, NULL);
     size_t count = 0;
     *ret_steps = *ret_items = 0;
     for (size_t i = 0; i < trace_reader_end_block(s->reader, STREAMS - 1); i++) {
