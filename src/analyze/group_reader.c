@@ -72,10 +72,26 @@ void group_reader_free(struct group_reader *r) {
     free(r);
 }
 
-/* Decodes more items of INPUT. 0: it has ended. */
-static ptrdiff_t refill(struct group_reader *r, struct input *input, struct err *err) {
+static void open_cursor(struct group_reader *r, struct input *input) {
     if (!input->cursor)
         trace_cursor_open(r->reader, input->stream, &input->cursor, NULL);
+}
+
+size_t group_reader_block(struct group_reader *r) {
+    struct input *only = r->inputs;
+    if (r->count != 1 || r->input_count != 1 || only->next != only->count)
+        return NO_BLOCK;
+    open_cursor(r, only);
+    return trace_cursor_block(only->cursor);
+}
+
+void group_reader_skip_block(struct group_reader *r, uint32_t damaged) {
+    trace_cursor_skip_block(r->inputs->cursor, damaged);
+}
+
+/* Decodes more items of INPUT. 0: it has ended. */
+static ptrdiff_t refill(struct group_reader *r, struct input *input, struct err *err) {
+    open_cursor(r, input);
     ptrdiff_t count = trace_cursor_batch(input->cursor, &input->items, err);
     input->next = 0;
     input->count = count > 0 ? (size_t)count : 0;

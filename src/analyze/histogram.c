@@ -5,10 +5,10 @@
 
 #include "base/mem.h"
 
-void histogram_widen(struct histogram *h, uint64_t value) {
-    uint32_t group = histogram_bucket(value) / HISTOGRAM_GROUP;
-    uint32_t first = h->groups && h->first < group ? h->first : group;
-    uint32_t end = h->groups && h->first + h->groups > group ? h->first + h->groups : group + 1u;
+/* Makes room for the groups FROM … TO − 1. */
+static void widen(struct histogram *h, uint32_t from, uint32_t to) {
+    uint32_t first = h->groups && h->first < from ? h->first : from;
+    uint32_t end = h->groups && h->first + h->groups > to ? h->first + h->groups : to;
     uint64_t *counts = mem_alloc((end - first) * HISTOGRAM_GROUP * sizeof *counts);
     if (h->groups)
         memcpy(counts + (h->first - first) * HISTOGRAM_GROUP, h->counts,
@@ -17,6 +17,29 @@ void histogram_widen(struct histogram *h, uint64_t value) {
     h->counts = counts;
     h->first = (uint16_t)first;
     h->groups = (uint16_t)(end - first);
+}
+
+void histogram_widen(struct histogram *h, uint64_t value) {
+    uint32_t group = histogram_bucket(value) / HISTOGRAM_GROUP;
+    widen(h, group, group + 1);
+}
+
+void histogram_add(struct histogram *h, const struct histogram *from) {
+    uint32_t end = from->first + from->groups;
+    if (!from->groups)
+        return;
+    if (!h->groups || from->first < h->first || end > h->first + h->groups)
+        widen(h, from->first, end);
+    uint64_t *counts = h->counts + (from->first - h->first) * HISTOGRAM_GROUP;
+    for (uint32_t i = 0; i < from->groups * HISTOGRAM_GROUP; i++)
+        counts[i] += from->counts[i];
+}
+
+uint64_t histogram_count(const struct histogram *h) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < h->groups * HISTOGRAM_GROUP; i++)
+        sum += h->counts[i];
+    return sum;
 }
 
 static uint64_t middle(uint32_t bucket) {

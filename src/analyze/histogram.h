@@ -38,6 +38,10 @@ static inline uint64_t *histogram_slot(const struct histogram *h, uint64_t value
     return &h->counts[bucket - h->first * HISTOGRAM_GROUP];
 }
 
+/* Adds all values of FROM. */
+void histogram_add(struct histogram *h, const struct histogram *from);
+/* The number of values. */
+uint64_t histogram_count(const struct histogram *h);
 /* The RANK-th smallest value that was added, from 1, as the middle of its bucket. */
 uint64_t histogram_value(const struct histogram *h, uint64_t rank);
 void histogram_done(struct histogram *h);

@@ -93,6 +93,11 @@ uint32_t names_index(struct names *n, uint32_t id) {
     return r->count ? r->first + (id - r->first_id) : r->first;
 }
 
+uint32_t names_number(const struct names *n, uint32_t id) {
+    const struct range *r = &n->ranges[search(n, id)];
+    return r->count ? r->first + (id - r->first_id) : r->first;
+}
+
 /* The range of a function's number. */
 static const struct range *range_of(const struct names *n, uint32_t function) {
     const struct range *r = &n->ranges[n->recent];

@@ -20,6 +20,8 @@ void names_free(struct names *n);
 uint32_t names_count(const struct names *n);
 /* The function of an event's id. */
 uint32_t names_index(struct names *n, uint32_t id);
+/* The same, slower, for any thread. */
+uint32_t names_number(const struct names *n, uint32_t id);
 
 /* Demangled, or "module+0x1234" if it has no name. Lives as long as the names. */
 const char *names_function(struct names *n, uint32_t function);

@@ -1,6 +1,9 @@
-/* See stats.h: adds up calls as the walk closes them. */
+/* See stats.h: adds up calls as the walk closes them. Those that begin and end in one block come as
+ * sums (digest.h), if functions are counted. */
 #include "analyze/stats.h"
 
+#include "analyze/digest_plan.h"
+#include "analyze/digest_stats.h"
 #include "base/mem.h"
 
 enum { PENDING = 16 };
@@ -112,6 +115,58 @@ static void on_close(void *ctx, const struct walk_call *call) {
     end_call(s, &s->functions[number].period, number, call);
 }
 
+/* ---- digests ---- */
+
+static void on_ended(void *ctx, const struct digest_sum *sums, size_t count, uint32_t caller) {
+    struct stats *s = ctx;
+    (void)caller;
+    for (size_t i = 0; i < count; i++) {
+        struct function_stats *f = &s->functions[sums[i].function];
+        f->total_ns += f->period.open ? 0 : sums[i].total_ns;
+    }
+}
+
+static void add_function(struct stats *s, uint32_t number, const struct digest_function *from) {
+    struct function_stats *f = &s->functions[number];
+    bool first = f->calls == f->cut; /* of calls that were not cut */
+    if (!f->calls && !f->before)
+        ARRAY_PUSH(&s->called, number);
+    f->min_ns = first || from->min_ns < f->min_ns ? from->min_ns : f->min_ns;
+    f->max_ns = from->max_ns > f->max_ns ? from->max_ns : f->max_ns;
+    f->calls += histogram_count(&from->durations);
+    f->self_ns += from->self_ns;
+    f->unwound += from->unwound;
+    f->inferred += names_exact(s->source->names, number) ? 0 : from->unwound;
+    histogram_add(&f->durations, &from->durations);
+}
+
+static void *new_part(void *ctx) { return digest_stats_new(((struct stats *)ctx)->count); }
+
+static void merge_part(void *ctx, void *part) {
+    struct stats *s = ctx;
+    struct digest_stats *from = part;
+    count_pending(s); /* histograms may move */
+    for (size_t i = 0; i < from->called.count; i++)
+        add_function(s, from->called.at[i], &from->functions[from->called.at[i]]);
+    digest_stats_clear(from);
+}
+
+/* Of the groups FIRST … END − 1, for S. */
+static struct digests *new_digests(struct stats *s, size_t first, size_t end) {
+    static const struct digest_ops ops = {new_part, digest_stats_free, digest_stats_read,
+                                          merge_part};
+    return s->groups ? NULL : digest_plan(s->source, first, end, &ops, s);
+}
+
+/* Adds the calls of GROUP, which has one stream. */
+static void add_single(struct stats *s, struct stream_group group, struct digests *digests) {
+    struct visitor visitor = {
+        .ctx = s, .open = on_open, .close = on_close, .ended = on_ended, .digests = digests};
+    walk_stream_group(s->source, group, &visitor);
+    digests_end_group(digests);
+    count_pending(s);
+}
+
 /* For groups of several streams: each thread has its own periods. */
 static struct period *period_of(struct stats *s, uint32_t number, const struct walk_call *call) {
     struct period **of_stream = &s->periods[call->stream];
@@ -175,8 +230,15 @@ static void by_stream_close(void *ctx, const struct walk_call *call) {
     on_close(stats_of_call(ctx, call), call);
 }
 
-void stats_add_stream_group(struct stats *const *each, struct stream_group group) {
+void stats_add_stream_group(struct stats *const *each, size_t index) {
+    struct stream_group group = stream_groups_at(each[0]->source->stream_groups, index);
     struct by_stream by_stream = {each, group};
+    if (group.count == 1) {
+        struct digests *digests = new_digests(each[0], index, index + 1);
+        add_single(each[0], group, digests);
+        digests_free(digests);
+        return;
+    }
     struct visitor visitor = {.ctx = &by_stream, .open = by_stream_open, .close = by_stream_close};
     walk_stream_group(each[0]->source, group, &visitor);
     for (uint32_t i = 0; i < group.count; i++)
@@ -193,14 +255,16 @@ static void add_merged(struct stats *s, struct stream_group group) {
 }
 
 void stats_add_all(struct stats *s) {
-    struct visitor visitor = {.ctx = s, .open = on_open, .close = on_close};
-    for (size_t i = 0; i < stream_groups_count(s->source->stream_groups); i++) {
+    size_t count = stream_groups_count(s->source->stream_groups);
+    struct digests *digests = new_digests(s, 0, count);
+    for (size_t i = 0; i < count; i++) {
         struct stream_group group = stream_groups_at(s->source->stream_groups, i);
         if (group.count > 1)
             add_merged(s, group);
         else
-            walk_stream_group(s->source, group, &visitor);
+            add_single(s, group, digests);
     }
+    digests_free(digests);
     count_pending(s);
 }
 

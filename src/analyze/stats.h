@@ -29,8 +29,8 @@ struct stats;
 /* GROUPS: count by group; then "function" below is a group's number. NULL: count by function. */
 struct stats *stats_new(const struct source *source, const struct caller_groups *groups);
 void stats_free(struct stats *s);
-/* Adds the calls of GROUP. EACH[i] gets those that began in the group's ith stream. */
-void stats_add_stream_group(struct stats *const *each, struct stream_group group);
+/* Adds the calls of the stream group INDEX. EACH[i] gets those that began in its ith stream. */
+void stats_add_stream_group(struct stats *const *each, size_t index);
 void stats_add_all(struct stats *s);
 /* Removes all that was added. */
 void stats_clear(struct stats *s);

@@ -3,24 +3,42 @@
 
 #include <string.h>
 
+#include "analyze/digest_plan.h"
+#include "analyze/digest_tree.h"
 #include "base/mem.h"
 
 enum { FIRST_NODES = 1024 };
 
-void tree_init(struct tree *t) {
-    *t = (struct tree){.room = FIRST_NODES, .table_size = 2 * FIRST_NODES, .count = 1};
-    t->nodes = mem_resize(NULL, t->room, sizeof *t->nodes);
-    t->table = mem_alloc(t->table_size * sizeof *t->table);
+static void add_root(struct tree *t) {
+    t->count = 1;
     t->nodes[0] = (struct tree_node){.function = WALK_NONE,
                                      .parent = TREE_NONE,
                                      .first_child = TREE_NONE,
                                      .next_sibling = TREE_NONE};
 }
 
+void tree_init(struct tree *t) {
+    *t = (struct tree){.room = FIRST_NODES, .table_size = 2 * FIRST_NODES};
+    t->nodes = mem_resize(NULL, t->room, sizeof *t->nodes);
+    t->table = mem_alloc(t->table_size * sizeof *t->table);
+    add_root(t);
+}
+
 void tree_done(struct tree *t) {
     free(t->nodes);
     free(t->table);
     *t = (struct tree){0};
+}
+
+void tree_clear(struct tree *t) {
+    enum { SPARSE = 16 };
+    if (t->table_size > 2 * FIRST_NODES && t->table_size / SPARSE > t->count) {
+        tree_done(t);
+        tree_init(t);
+        return;
+    }
+    memset(t->table, 0, t->table_size * sizeof *t->table);
+    add_root(t);
 }
 
 static uint32_t hash(const struct tree *t, uint32_t parent, uint32_t function) {
@@ -76,14 +94,21 @@ uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function) {
 
 /* ---- reading ---- */
 
+struct reading {
+    struct tree *tree;
+    struct names *names;
+    ARRAY(uint32_t) nodes; /* of a digest's sums */
+};
+
 static uint32_t on_open(void *ctx, const struct walk_call *call) {
-    return tree_child(ctx, call->caller_value == WALK_NONE ? 0 : call->caller_value,
+    struct reading *r = ctx;
+    return tree_child(r->tree, call->caller_value == WALK_NONE ? 0 : call->caller_value,
                       call->function);
 }
 
 static void on_close(void *ctx, const struct walk_call *call) {
-    struct tree *t = ctx;
-    struct tree_node *node = &t->nodes[call->value];
+    struct reading *r = ctx;
+    struct tree_node *node = &r->tree->nodes[call->value];
     if (call->brief)
         return;
     node->before += call->before;
@@ -96,9 +121,29 @@ static void on_close(void *ctx, const struct walk_call *call) {
     node->self_ns += call->self_ns;
 }
 
+static void on_ended(void *ctx, const struct digest_sum *sums, size_t count, uint32_t caller) {
+    struct reading *r = ctx;
+    r->nodes.count = 0;
+    ARRAY_PUSH(&r->nodes, caller == WALK_NONE ? 0 : caller);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t at = tree_child(r->tree, r->nodes.at[sums[i].parent], sums[i].function);
+        struct tree_node *node = &r->tree->nodes[at];
+        node->calls += sums[i].calls;
+        node->total_ns += sums[i].total_ns;
+        node->self_ns += sums[i].self_ns;
+        node->inferred += names_exact(r->names, sums[i].function) ? 0 : sums[i].unwound;
+        ARRAY_PUSH(&r->nodes, at);
+    }
+}
+
 void tree_read(struct tree *t, const struct source *source) {
-    struct visitor visitor = {.ctx = t, .open = on_open, .close = on_close};
+    struct reading r = {.tree = t, .names = source->names};
+    struct visitor visitor = {.ctx = &r, .open = on_open, .close = on_close, .ended = on_ended};
+    visitor.digests =
+        digest_plan(source, 0, stream_groups_count(source->stream_groups), &digest_tree_ops, NULL);
     walk_all(source, &visitor);
+    digests_free(visitor.digests);
+    ARRAY_FREE(&r.nodes);
     struct tree_node *root = &t->nodes[0];
     root->total_ns = root->paused_ns = 0;
     for (uint32_t i = root->first_child; i != TREE_NONE; i = t->nodes[i].next_sibling) {

@@ -28,6 +28,8 @@ struct tree {
 
 void tree_init(struct tree *t);
 void tree_done(struct tree *t);
+/* Removes all nodes but the root, in time that depends on their number. */
+void tree_clear(struct tree *t);
 /* The callee FUNCTION of PARENT. Adds it if it is new. */
 uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function);
 

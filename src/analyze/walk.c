@@ -1,62 +1,21 @@
 /* See walk.h. Passes the shown calls of a group's streams to the visitor. */
 #include "analyze/walk.h"
 
+#include "analyze/digests.h"
 #include "analyze/gaps.h"
 #include "analyze/group_reader.h"
 #include "analyze/inner_starts.h"
-#include "base/mem.h"
+#include "analyze/walk_state.h"
+#include "trace/plain_calls.h"
 
-struct walk_thread {
-    uint32_t stream;
-    uint32_t gap;       /* calls that go on behind this gap are to be opened; 0: none */
-    uint64_t paused_ns; /* so far */
-    bool begun, ended;
-    uint64_t events;        /* taken so far */
-    uint64_t *inner_starts; /* as of inner_starts_find() */
-    size_t inner_count, next_inner;
-};
-
-struct early_call { /* open when the span begins */
-    struct call *call, *parent;
-    uint64_t paused; /* during it */
-};
-
-struct walk {
-    const struct source *source;
-    const struct visitor *visitor;
-    struct names *names;
-    struct view_filter *filter;
-    struct stream_group group;
-    struct group_reader *reader;
-    struct calls *calls;
-    struct gaps *gaps; /* NULL: no gap so far */
-    uint32_t gap_count;
-    struct walk_thread *threads; /* by index in the group */
-    struct walk_thread *thread;  /* the present one */
-    struct fork *forks;          /* by threads of the group, in order of time */
-    size_t fork_count, next_fork;
-    uint64_t fork_ticks; /* of the next fork, which is not noted yet; UINT64_MAX: there is none */
-    uint64_t now_ns;
-    uint64_t paused_ns; /* of all threads */
-    uint64_t threshold_ns;
-    uint32_t depth;      /* limit */
-    uint32_t open_shown; /* number of open calls that are shown */
-    bool early;          /* the span has not begun */
-    ARRAY(struct early_call) early_calls;
-    bool over;
-};
-
-/* Kept for each open call, in call.user. */
-union state {
-    uint64_t user;
-    struct {
-        uint32_t passes : 1; /* the filter and the depth show it */
-        uint32_t shown : 1;  /* and it did not begin behind the span */
-        uint32_t above : 30; /* number of callers that pass */
-        uint32_t value;      /* visitor.open()'s of the call, or of its nearest shown caller */
-    };
-};
-_Static_assert(sizeof(union state) == sizeof(uint64_t), "is call.user");
+static inline uint32_t function_of(struct walk *w, uint32_t id) {
+    uint32_t slot = id % WALK_RECENT;
+    if (w->recent[slot].id != id) {
+        w->recent[slot].id = id;
+        w->recent[slot].function = names_index(w->names, id);
+    }
+    return w->recent[slot].function;
+}
 
 /* True if the thread of calls that begin now is shown. */
 static bool shows_thread(const struct walk *w) {
@@ -68,7 +27,7 @@ static bool shows_thread(const struct walk *w) {
 /* Opens CALL for the visitor. PAUSED_NS: pauses of its thread until it began. Returns its value. */
 static uint32_t pass_opened(struct walk *w, const struct call *call, uint32_t above,
                             uint32_t caller_value, uint64_t paused_ns) {
-    struct walk_call shown = {.function = names_index(w->names, call->id),
+    struct walk_call shown = {.function = function_of(w, call->id),
                               .stream = w->threads[call->thread].stream,
                               .depth = above,
                               .stack = call->stack,
@@ -88,7 +47,7 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
         up.value = WALK_NONE;
     own.above = (up.above + up.passes) & 0x3fffffff;
     own.value = up.value;
-    uint32_t function = names_index(w->names, call->id);
+    uint32_t function = function_of(w, call->id);
     own.passes = own.above < w->depth && call->depth < w->filter->recorded_depth &&
                  view_filter_shows(w->filter, function) && shows_thread(w);
     own.shown = own.passes && !w->early && call->start <= w->filter->spec.until_ns;
@@ -148,7 +107,7 @@ static void pass_closed(struct walk *w, const struct call *call, const struct ca
                         bool brief) {
     const struct view_spec *spec = &w->filter->spec;
     union state own = {.user = call->user}, up = {.user = parent ? parent->user : 0};
-    uint32_t function = names_index(w->names, call->id);
+    uint32_t function = function_of(w, call->id);
     const struct walk_thread *began = &w->threads[call->thread];
     bool missed = call->how == CALL_MISSED;
     bool unseen = call->how == CALL_UNWOUND || call->how == CALL_THREAD_ENDED;
@@ -196,8 +155,6 @@ static void await_fork(struct walk *w) {
     w->fork_ticks = w->next_fork < w->fork_count ? w->forks[w->next_fork].ticks : UINT64_MAX;
 }
 
-static void open_behind_gap(struct walk *w);
-
 /* Notes the open calls with which FORK's child begins. */
 static void note_fork(struct walk *w, struct fork *fork) {
     uint32_t thread = 0;
@@ -206,15 +163,14 @@ static void note_fork(struct walk *w, struct fork *fork) {
     if (fork->known)
         return;
     if (w->thread->gap && w->thread == &w->threads[thread])
-        open_behind_gap(w);
+        walk_open_behind_gap(w);
     struct trace_frame *frames;
     uint32_t count = calls_copied(w->calls, thread, !fork->shares, &frames);
     fork->calls = (struct trace_frames){fork->child, fork->ticks, count, frames};
     fork->known = true;
 }
 
-/* The items before TICKS were taken. */
-static void note_forks(struct walk *w, uint64_t ticks) {
+void walk_note_forks(struct walk *w, uint64_t ticks) {
     for (; w->fork_ticks < ticks; await_fork(w))
         note_fork(w, &w->forks[w->next_fork++]);
 }
@@ -228,22 +184,22 @@ static void note_last_forks(struct walk *w) {
 
 /* ---- items ---- */
 
-/* Moves the walk's time on to NS. A damaged file may step back. */
-static void advance(struct walk *w, uint64_t ns) {
+void walk_advance(struct walk *w, uint64_t ns) {
     w->now_ns = ns > w->now_ns ? ns : w->now_ns;
     if (w->early && w->now_ns >= w->filter->spec.since_ns)
         begin_span(w);
 }
 
-/* Opens the calls that the present thread begins with. */
-static void begin_thread(struct walk *w) {
+void walk_begin_thread(struct walk *w) {
     const struct trace_frames *calls = forks_calls(w->source, w->thread->stream);
     struct walk_thread *t = w->thread;
     t->begun = true;
     t->inner_starts = inner_starts_find(w->source->reader, t->stream, &t->inner_count);
+    if (t->inner_count && w->visitor->digests)
+        digests_refuse(w->visitor->digests, t->stream);
     if (!calls || !calls->count)
         return;
-    advance(w, trace_reader_ns(w->source->reader, calls->ticks));
+    walk_advance(w, trace_reader_ns(w->source->reader, calls->ticks));
     calls_frames(w->calls, w->now_ns, calls);
 }
 
@@ -265,6 +221,9 @@ struct walk *walk_new(const struct source *source, struct stream_group group,
     for (uint32_t i = 0; i < group.count; i++)
         w->threads[i].stream = group.streams[i];
     w->thread = w->threads;
+    w->scale = trace_reader_scale(source->reader);
+    for (int i = 0; i < WALK_RECENT; i++)
+        w->recent[i].id = UINT32_MAX; /* no event has it */
     w->reader = group_reader_new(source->reader, group);
     w->calls = group_calls_new(source->reader, source->names, group, &ops, w);
     w->forks = forks_by(source->forks, group.streams[0], &w->fork_count);
@@ -298,8 +257,7 @@ static void take_gap(struct walk *w, const struct trace_item *item) {
         w->visitor->lost(w->visitor->ctx, w->thread->stream, w->now_ns, item->lost);
 }
 
-/* Opens the calls that go on behind the thread's latest gap. */
-static void open_behind_gap(struct walk *w) {
+void walk_open_behind_gap(struct walk *w) {
     struct trace_frames frames =
         gaps_frames(w->gaps, w->thread->gap, (uint32_t)(w->thread - w->threads));
     w->thread->gap = 0;
@@ -309,7 +267,7 @@ static void open_behind_gap(struct walk *w) {
 
 static void take_event(struct walk *w, const struct trace_item *item) {
     struct walk_thread *t = w->thread;
-    t->events++;
+    t->events++; /* not those of take_plain(): no inner start follows them */
     if (t->next_inner < t->inner_count && t->inner_starts[t->next_inner] == t->events) {
         t->next_inner++;
         calls_begin_inner(w->calls);
@@ -320,9 +278,9 @@ static void take_event(struct walk *w, const struct trace_item *item) {
         calls_event(w->calls, w->now_ns, item->id, item->event, item->sp);
 }
 
-static void take_item(struct walk *w, const struct trace_item *item) {
+void walk_take_item(struct walk *w, const struct trace_item *item) {
     if (w->thread->gap && item->kind != TRACE_LOST)
-        open_behind_gap(w);
+        walk_open_behind_gap(w);
     if (item->kind == TRACE_EVENT)
         take_event(w, item);
     else if (item->kind == TRACE_FRAMES)
@@ -342,17 +300,50 @@ static bool finish(struct walk *w) {
     return false;
 }
 
+/* The plain events (plain_calls.h) from ITEM on, as long as nothing else comes between. Returns the
+ * item behind them. */
+static const struct trace_item *take_plain(struct walk *w, const struct trace_item *item,
+                                           const struct trace_item *end) {
+    struct walk_thread *t = w->thread;
+    uint64_t until_ns = w->filter->spec.until_ns, fork_ticks = w->fork_ticks;
+    if (w->early || t->gap || t->next_inner < t->inner_count)
+        return item;
+    for (; item < end && item->kind == TRACE_EVENT && item->ticks <= fork_ticks; item++) {
+        uint64_t ns = trace_scale_ns(&w->scale, item->ticks);
+        struct call *call = NULL;
+        ns = ns > w->now_ns ? ns : w->now_ns;
+        if (ns > until_ns)
+            break;
+        if (item->event == EVENT_ENTRY)
+            call = calls_enter(w->calls, ns, item->id, item->sp);
+        else if (item->event != EVENT_CONTROL)
+            call = calls_leave(w->calls, ns, item->event, item->sp);
+        if (!call)
+            break;
+        w->now_ns = ns;
+        if (item->event == EVENT_ENTRY)
+            on_open(w, call, calls_plain_parent(call));
+        else
+            on_close(w, call, calls_plain_parent(call));
+    }
+    return item;
+}
+
 /* False: the span is over, and so are all calls in it. */
 static bool take_run(struct walk *w, const struct item_run *run) {
     const struct view_spec *spec = &w->filter->spec;
-    for (const struct trace_item *item = run->items; item < run->items + run->count; item++) {
-        uint64_t ns = trace_reader_ns(w->source->reader, item->ticks);
-        advance(w, ns);
+    const struct trace_item *end = run->items + run->count;
+    for (const struct trace_item *item = run->items; item < end; item++) {
+        item = take_plain(w, item, end);
+        if (item == end)
+            break;
+        uint64_t ns = trace_scale_ns(&w->scale, item->ticks);
+        walk_advance(w, ns);
         if (item->ticks > w->fork_ticks)
-            note_forks(w, item->ticks);
+            walk_note_forks(w, item->ticks);
         if (ns > spec->until_ns && !w->open_shown)
             return finish(w);
-        take_item(w, item);
+        walk_take_item(w, item);
     }
     return true;
 }
@@ -360,9 +351,11 @@ static bool take_run(struct walk *w, const struct item_run *run) {
 bool walk_step(struct walk *w) {
     struct item_run run;
     struct err err;
-    int rc = w->over ? 0 : group_reader_next(w->reader, &run, &err);
     if (w->over)
         return false;
+    if (w->visitor->digests && walk_take_digest(w))
+        return true;
+    int rc = group_reader_next(w->reader, &run, &err);
     if (!rc)
         return finish(w);
     if (rc < 0) {
@@ -374,7 +367,7 @@ bool walk_step(struct walk *w) {
         calls_set_thread(w->calls, run.thread);
     w->thread = &w->threads[run.thread];
     if (!w->thread->begun)
-        begin_thread(w);
+        walk_begin_thread(w);
     if (w->source->on_progress && run.count)
         w->source->on_progress(w->source->ctx, run.count);
     if (run.ended)

@@ -3,6 +3,7 @@
  * the trace's start, so that sums agree with what replay prints, to the nanosecond. */
 #pragma once
 
+#include "analyze/digest.h"
 #include "analyze/forks.h"
 #include "analyze/stream_groups.h"
 #include "analyze/view_filter.h"
@@ -18,6 +19,7 @@ struct source {
     void *ctx;
     void (*on_progress)(void *ctx, size_t items);        /* so many more were read; or NULL */
     void (*on_damage)(void *ctx, const struct err *err); /* a block was skipped; or NULL */
+    unsigned workers; /* threads that read blocks ahead; 0: one for each processor */
 };
 
 enum { WALK_NONE = UINT32_MAX };
@@ -53,12 +55,18 @@ struct walk_pause { /* a thread stood still because of the recorder */
 
 /* Each member may be NULL. Calls that are open when the shown span begins are opened then, in the
  * order of their starts. Each opened call is closed, at the latest at the end of the group. */
+struct digests;
 struct visitor {
     void *ctx;
     uint32_t (*open)(void *ctx, const struct walk_call *call);
     void (*close)(void *ctx, const struct walk_call *call);
     void (*lost)(void *ctx, uint32_t stream, uint64_t ns, uint64_t count);
     void (*pause)(void *ctx, const struct walk_pause *pause);
+    /* With digests (digests.h): calls that are summed up come here instead, after they have ended.
+     * CALLER_VALUE is open()'s of the call around them, or WALK_NONE. Nothing about these calls is
+     * inexact, and none is clipped or paused. */
+    void (*ended)(void *ctx, const struct digest_sum *sums, size_t count, uint32_t caller_value);
+    struct digests *digests; /* or NULL */
 };
 
 struct walk;

@@ -118,12 +118,13 @@ static void add_rows(struct report_table *r, const struct stats *stats, uint32_t
         add_module_self(r, first);
 }
 
-/* Adds the rows of each thread of GROUP. STATS is empty before and after the call. */
-static void read_by_thread(struct report_table *r, struct stats *stats, struct stream_group group) {
+/* Adds the rows of each thread of stream group INDEX. STATS is empty before and after the call. */
+static void read_by_thread(struct report_table *r, struct stats *stats, size_t index) {
+    struct stream_group group = stream_groups_at(r->view.source.stream_groups, index);
     AUTO_FREE struct stats **each = mem_alloc(group.count * sizeof *each);
     for (uint32_t i = 0; i < group.count; i++)
         each[i] = i ? stats_new(&r->view.source, r->groups) : stats;
-    stats_add_stream_group(each, group);
+    stats_add_stream_group(each, index);
     for (uint32_t i = 0; i < group.count; i++) {
         add_rows(r, each[i], group.streams[i]);
         if (i)
@@ -143,7 +144,7 @@ static void read_trace(struct report_table *r) {
     r->called = mem_alloc(names_count(source->names));
     if (r->options->by_thread) {
         for (size_t i = 0; i < stream_groups_count(source->stream_groups); i++)
-            read_by_thread(r, stats, stream_groups_at(source->stream_groups, i));
+            read_by_thread(r, stats, i);
     } else {
         stats_add_all(stats);
         add_rows(r, stats, 0);

@@ -402,6 +402,17 @@ void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind k
                kind);
 }
 
+struct call *calls_reach(struct calls *c, uint64_t ticks, uint64_t sp) {
+    take_plain(c);
+    c->plain.chain = CHAIN_NONE;
+    find_stack(c, ticks, EVENT_ENTRY, sp);
+    struct call *top = unwind(c, ticks, sp + 1);
+    if (!top)
+        c->stacks.top[c->stacks.current] = c->stacks.base[c->stacks.current] = sp;
+    await_plain(c);
+    return top;
+}
+
 /* The stack whose next call is F's, or UINT32_MAX. KEPT[i] calls of stack i were found already.
  * The search begins at stack GUESS. */
 static uint32_t stack_of_frame(const struct stacks *s, const struct trace_frame *f,

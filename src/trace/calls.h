@@ -83,6 +83,9 @@ void calls_add_thread(struct calls *c, const struct trace_thread *thread);
 void calls_set_thread(struct calls *c, uint32_t thread);
 /* plain_calls.h has a faster way for most events. */
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp);
+/* What an entry at SP does before its call opens: ends calls. Returns the innermost call that is
+ * left on its stack, or NULL. The caller may add to its child_ticks. */
+struct call *calls_reach(struct calls *c, uint64_t ticks, uint64_t sp);
 /* The next event, on the present thread's own stack, is the first of a stack inside it: a
  * coroutine's that lies in the variables of a call. Calls below go on, and what is open on the
  * inner stack ends with that call. */

@@ -128,6 +128,23 @@ int trace_cursor_next(struct trace_cursor *c, struct trace_item *ret, struct err
     return 1;
 }
 
+size_t trace_cursor_block(const struct trace_cursor *c) {
+    if (c->block == c->end || c->first_pending != c->pending_end || c->decoder.items_left ||
+        c->report_loss)
+        return NO_BLOCK;
+    bool frames =
+        c->frames != c->frames_end && c->frames->ticks <= c->reader->blocks.at[c->block].block.last;
+    return frames ? NO_BLOCK : c->block;
+}
+
+void trace_cursor_skip_block(struct trace_cursor *c, uint32_t damaged) {
+    if (!c->items)
+        c->items = mem_resize(NULL, BATCH, sizeof *c->items);
+    c->block++;
+    c->decoder.items_left = damaged;
+    c->decoder.damaged = true;
+}
+
 void trace_cursor_free(struct trace_cursor *c) {
     if (!c)
         return;

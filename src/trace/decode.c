@@ -70,6 +70,7 @@ static bool function_and_sp(struct decoder *d, const struct run *run, struct tra
     int64_t delta = unzigzag(next_extra(d));
     *ret_delta = (uint32_t)delta;
     item->id = d->id[number + 1];
+    item->number = (uint32_t)number + 1;
     bool has_value = is_value_event(item->id) && item->event == EVENT_CONTROL;
     item->sp = has_value ? (uint64_t)delta & DISK_SP_MAX
                          : run->high | (uint32_t)(run->top->sp + *ret_delta);
@@ -139,6 +140,7 @@ static inline bool decode_entry(struct decoder *d, struct run *run, uint64_t cod
         *step -= (uint32_t)unzigzag(next_extra(d));
     uint32_t sp = run->top->sp - *step;
     item->id = d->id[number];
+    item->number = (uint32_t)number;
     item->event = EVENT_ENTRY;
     item->sp = run->high | sp;
     if (++run->top == run->limit)
@@ -153,6 +155,7 @@ static inline bool decode_top_exit(struct decoder *d, struct run *run, uint64_t 
     if (!run->top->number)
         return false;
     item->id = d->id[run->top->number];
+    item->number = run->top->number;
     item->event = code == CODE_TAIL ? EVENT_TAIL : EVENT_RETURN;
     item->sp = run->high | run->top->sp;
     run->top--;

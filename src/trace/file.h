@@ -5,6 +5,7 @@
  *   unpack.c  one block's payload
  *   reader.c  opening, and the accessors
  *   cursor.c  one stream's items
+ *   block_reader.c  one block's items
  *   merge.c   all streams' items by time
  */
 #pragma once
@@ -59,11 +60,9 @@ struct trace_reader {
     char *warning;
 
     struct trace_counts counts;
-    uint64_t first_ticks, last_ticks;
-    uint64_t scale; /* ns per tick, times 2^SCALE_BITS */
+    uint64_t last_ticks;
+    struct trace_scale scale;
 };
-
-enum { SCALE_BITS = 40 };
 
 /* Reads at OFFSET and returns the number of bytes: fewer than COUNT at the file's end or on error.
  */

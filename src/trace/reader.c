@@ -77,8 +77,8 @@ static int compare_changes(const void *a, const void *b) {
 }
 
 static void widen_ticks(struct trace_reader *r, uint64_t first, uint64_t last) {
-    if (first < r->first_ticks)
-        r->first_ticks = first;
+    if (first < r->scale.first)
+        r->scale.first = first;
     if (last > r->last_ticks)
         r->last_ticks = last;
 }
@@ -94,7 +94,7 @@ static void count_block(struct trace_counts *c, const struct disk_block *b) {
 }
 
 static void sum_blocks(struct trace_reader *r) {
-    r->first_ticks = r->clocks.count ? r->clocks.at[0].ticks : UINT64_MAX;
+    r->scale.first = r->clocks.count ? r->clocks.at[0].ticks : UINT64_MAX;
     r->last_ticks = r->has_end ? r->end.ticks : 0;
     if (r->clocks.count && r->clocks.at[r->clocks.count - 1].ticks > r->last_ticks)
         r->last_ticks = r->clocks.at[r->clocks.count - 1].ticks;
@@ -105,13 +105,13 @@ static void sum_blocks(struct trace_reader *r) {
     }
     for (size_t i = 0; i < r->frames.count; i++)
         widen_ticks(r, r->frames.at[i].ticks, r->frames.at[i].ticks);
-    if (r->first_ticks > r->last_ticks)
-        r->first_ticks = r->last_ticks;
+    if (r->scale.first > r->last_ticks)
+        r->scale.first = r->last_ticks;
 }
 
 /* Computes the scale from the first and the last clock record. Without them a tick is 1 ns. */
 static void compute_scale(struct trace_reader *r) {
-    r->scale = (uint64_t)1 << SCALE_BITS;
+    r->scale.scale = (uint64_t)1 << SCALE_BITS;
     if (r->clocks.count < 2)
         return;
     const struct trace_clock *a = &r->clocks.at[0], *b = &r->clocks.at[r->clocks.count - 1];
@@ -120,7 +120,7 @@ static void compute_scale(struct trace_reader *r) {
     struct wide ns = wide_product(b->ns - a->ns, (uint64_t)1 << SCALE_BITS);
     struct wide scale = wide_quotient(ns, b->ticks - a->ticks, NULL);
     if (scale.low && !scale.high)
-        r->scale = scale.low;
+        r->scale.scale = scale.low;
 }
 
 static void set_warning(struct trace_reader *r) {
@@ -250,6 +250,23 @@ uint64_t trace_reader_first_ticks(const struct trace_reader *r, size_t stream) {
     return count && frames->ticks < ticks ? frames->ticks : ticks;
 }
 
+size_t trace_reader_first_block(const struct trace_reader *r, size_t stream) {
+    return r->stream_first[stream];
+}
+
+size_t trace_reader_end_block(const struct trace_reader *r, size_t stream) {
+    return r->stream_first[stream + 1];
+}
+
+struct trace_block_facts trace_reader_block(const struct trace_reader *r, size_t block) {
+    const struct disk_block *b = &r->blocks.at[block].block;
+    return (struct trace_block_facts){b->first, b->last, b->items};
+}
+
+const struct trace_extent *trace_reader_extent(const struct trace_reader *r, size_t stream) {
+    return stream < r->extents.count ? &r->extents.at[stream] : NULL;
+}
+
 /* Whether SP is on T's own stack. stack_high is included: there the stack is empty. */
 static bool is_own_stack(const struct trace_thread *t, uint64_t sp) {
     return sp > t->stack_low && sp <= t->stack_high;
@@ -352,20 +369,22 @@ struct trace_counts trace_reader_counts(const struct trace_reader *r) {
     return r->counts;
 }
 
+struct trace_scale trace_reader_scale(const struct trace_reader *r) {
+    return r->scale;
+}
+
 uint64_t trace_reader_ns(const struct trace_reader *r, uint64_t ticks) {
-    if (ticks <= r->first_ticks)
-        return 0;
-    return wide_shift_right(wide_product(ticks - r->first_ticks, r->scale), SCALE_BITS);
+    return trace_scale_ns(&r->scale, ticks);
 }
 
 uint64_t trace_reader_ticks(const struct trace_reader *r, uint64_t ns) {
     uint64_t rest;
     struct wide scaled = wide_product(ns, (uint64_t)1 << SCALE_BITS);
-    struct wide ticks = wide_quotient(scaled, r->scale, &rest);
-    uint64_t most = UINT64_MAX - r->first_ticks;
+    struct wide ticks = wide_quotient(scaled, r->scale.scale, &rest);
+    uint64_t most = UINT64_MAX - r->scale.first;
     if (ticks.high || ticks.low > most || (rest && ticks.low == most))
         return UINT64_MAX;
-    return r->first_ticks + ticks.low + (rest != 0);
+    return r->scale.first + ticks.low + (rest != 0);
 }
 
 uint64_t trace_reader_duration_ns(const struct trace_reader *r) {

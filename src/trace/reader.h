@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/wide.h"
 #include "trace/format.h"
 
 struct trace_reader;
@@ -27,6 +28,8 @@ const struct trace_thread *trace_reader_thread(const struct trace_reader *r, siz
 /* The ticks of the stream's first item, or of the calls that it begins with (trace_thread.maker);
  * UINT64_MAX: it has no items. */
 uint64_t trace_reader_first_ticks(const struct trace_reader *r, size_t stream);
+/* NULL: not known. */
+const struct trace_extent *trace_reader_extent(const struct trace_reader *r, size_t stream);
 /* Whether the stream's events may be on other stacks than the thread's own. */
 bool trace_reader_uses_other_stacks(const struct trace_reader *r, size_t stream);
 /* Whether the stream has stack events (enum stack_event). Then such stacks may lie inside the range
@@ -70,6 +73,16 @@ int trace_repack(const struct trace_reader *r, const char *path, uint64_t *ret_d
                  struct err *err);
 
 /* Ticks to nanoseconds since the trace's first tick (never negative). */
+struct trace_scale {
+    uint64_t first; /* ticks */
+    uint64_t scale; /* ns per tick, times 2^SCALE_BITS */
+};
+enum { SCALE_BITS = 40 };
+struct trace_scale trace_reader_scale(const struct trace_reader *r);
+static inline uint64_t trace_scale_ns(const struct trace_scale *s, uint64_t ticks) {
+    uint64_t passed = ticks <= s->first ? 0 : ticks - s->first;
+    return wide_shift_right(wide_product(passed, s->scale), SCALE_BITS);
+}
 uint64_t trace_reader_ns(const struct trace_reader *r, uint64_t ticks);
 /* The inverse: the first tick at which trace_reader_ns() is at least NS, or UINT64_MAX. */
 uint64_t trace_reader_ticks(const struct trace_reader *r, uint64_t ns);
@@ -94,6 +107,7 @@ struct trace_item {
     union {
         uint64_t lost;                     /* TRACE_LOST only */
         const struct trace_frames *frames; /* TRACE_FRAMES only; the reader's */
+        uint32_t number;                   /* events only: of its id in trace_block_ids() */
     };
 };
 int trace_cursor_open(struct trace_reader *r, uint32_t stream, struct trace_cursor **ret,
@@ -105,7 +119,37 @@ int trace_cursor_next(struct trace_cursor *c, struct trace_item *ret, struct err
  */
 ptrdiff_t trace_cursor_batch(struct trace_cursor *c, const struct trace_item **ret_items,
                              struct err *err);
+/* For readers of batches: the block whose items come next, if the cursor stands at its beginning
+ * and no TRACE_FRAMES comes before its end; else NO_BLOCK. */
+#define NO_BLOCK SIZE_MAX
+size_t trace_cursor_block(const struct trace_cursor *c);
+/* Leaves out that block, which was read otherwise, except for its last DAMAGED items: these cannot
+ * be read, and the next batch tells so. */
+void trace_cursor_skip_block(struct trace_cursor *c, uint32_t damaged);
 void trace_cursor_free(struct trace_cursor *c);
+
+/* Blocks have numbers; a stream's are consecutive. */
+struct trace_block_facts {
+    uint64_t first, last; /* ticks */
+    uint32_t items;
+};
+size_t trace_reader_first_block(const struct trace_reader *r, size_t stream);
+/* Behind the stream's last block. */
+size_t trace_reader_end_block(const struct trace_reader *r, size_t stream);
+struct trace_block_facts trace_reader_block(const struct trace_reader *r, size_t block);
+
+/* Reads single blocks, in any order. Several may exist, also in different threads. */
+struct trace_block;
+struct trace_block *trace_block_new(struct trace_reader *r);
+/* False: it is damaged. */
+bool trace_block_open(struct trace_block *b, size_t block);
+/* The ids in the open block, by trace_item.number. */
+const uint32_t *trace_block_ids(const struct trace_block *b, size_t *ret_count);
+/* The number of further items, up to 512. 0: the end, or the rest is damaged. */
+size_t trace_block_batch(struct trace_block *b, const struct trace_item **ret_items);
+/* The number of items of the open block that were not read so far. */
+uint32_t trace_block_left(const struct trace_block *b);
+void trace_block_free(struct trace_block *b);
 
 /* All streams merged by time (ties by stream). Memory: one block per stream. */
 struct trace_merge;

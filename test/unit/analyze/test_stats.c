@@ -110,11 +110,11 @@ static void single_thread(void **state) {
     lab_return(&lab, 1, 2007, LEAF, 0x1ff00);
     lab_open(&lab, "");
     stats = stats_new(&lab.source, NULL);
-    stats_add_stream_group(&stats, stream_groups_at(lab.source.stream_groups, 0));
+    stats_add_stream_group(&stats, 0);
     expect(LEAF, 1, 10, 10);
     stats_clear(stats);
     assert_int_equal(stats_function_count(stats), 0);
-    stats_add_stream_group(&stats, stream_groups_at(lab.source.stream_groups, 1));
+    stats_add_stream_group(&stats, 1);
     expect(LEAF, 1, 7, 7);
     expect(MAIN, 0, 0, 0);
 }

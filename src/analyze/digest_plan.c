@@ -1,0 +1,83 @@
+/* See digest_plan.h: leaves out what a digest cannot have. */
+#include "analyze/digest_plan.h"
+
+enum { LEAST_ITEMS = 512 }; /* a smaller block is not worth the trouble */
+
+struct plan {
+    const struct source *source;
+    ARRAY(struct digest_job) jobs;
+};
+
+/* Whether all calls that begin in a thread are shown, whatever they are. */
+static bool shows_all(const struct view_filter *f) {
+    const struct view_spec *s = &f->spec;
+    return !f->verdicts && !s->depth && !s->threshold_ns && !s->since_ns &&
+           s->until_ns == UINT64_MAX && f->recorded_depth == UINT32_MAX && !f->recorded_ns;
+}
+
+/* Whether events on the thread's own stack are known as such. */
+static bool has_plain_stack(const struct trace_reader *r, uint32_t stream) {
+    const struct trace_thread *t = trace_reader_thread(r, stream);
+    return t->stack_high > t->stack_low + 1 && trace_reader_extent(r, stream) &&
+           !trace_reader_has_stack_events(r, stream);
+}
+
+/* Whether frames or forks come between items of block B, or frames come in front of it. BEFORE: the
+ * stream's block before, or NULL. */
+static bool is_disturbed(const struct source *s, uint32_t stream,
+                         const struct trace_block_facts *before,
+                         const struct trace_block_facts *b) {
+    size_t frames, forks;
+    const struct trace_frames *frame = trace_reader_frames(s->reader, stream, &frames);
+    const struct fork *fork = forks_by(s->forks, stream, &forks);
+    for (size_t i = 0; i < frames; i++)
+        if ((!before || frame[i].ticks > before->last) && frame[i].ticks <= b->last)
+            return true;
+    for (size_t i = 0; i < forks; i++)
+        if (fork[i].ticks >= b->first && fork[i].ticks < b->last)
+            return true;
+    return false;
+}
+
+static void plan_stream(struct plan *p, size_t group, uint32_t stream) {
+    const struct trace_reader *r = p->source->reader;
+    const struct trace_thread *t = trace_reader_thread(r, stream);
+    size_t first = trace_reader_first_block(r, stream), end = trace_reader_end_block(r, stream);
+    uint64_t now = t->maker ? t->start : 0; /* ticks; times do not step back in calls */
+    struct trace_block_facts before = {0};
+    for (size_t i = first; i < end; i++) {
+        struct trace_block_facts b = trace_reader_block(r, i);
+        bool in_order = b.first >= now && b.last >= b.first;
+        if (b.items >= LEAST_ITEMS && in_order &&
+            !is_disturbed(p->source, stream, i == first ? NULL : &before, &b))
+            ARRAY_PUSH(&p->jobs, ((struct digest_job){i, stream, group}));
+        now = b.last > now ? b.last : now;
+        before = b;
+    }
+}
+
+static void plan_groups(struct plan *p, size_t first, size_t end) {
+    for (size_t i = first; i < end; i++) {
+        struct stream_group group = stream_groups_at(p->source->stream_groups, i);
+        if (group.count == 1 && has_plain_stack(p->source->reader, group.streams[0]) &&
+            walk_shows(p->source, group))
+            plan_stream(p, i, group.streams[0]);
+    }
+}
+
+struct digests *digest_plan(const struct source *source, size_t first, size_t end,
+                            const struct digest_ops *ops, void *ctx) {
+    struct plan p = {.source = source};
+    if (!shows_all(source->filter) || names_grow_stacks(source->names))
+        return NULL;
+    plan_groups(&p, first, end);
+    if (!p.jobs.count)
+        return NULL;
+    return digests_new(&(struct digest_work){.reader = source->reader,
+                                             .names = source->names,
+                                             .workers = source->workers,
+                                             .jobs = p.jobs.at,
+                                             .job_count = p.jobs.count,
+                                             .ops = ops,
+                                             .ctx = ctx});
+}

@@ -1,0 +1,90 @@
+/* See digest_stats.h: hooks of the loop in digest_loop.h. */
+#include "analyze/digest_stats.h"
+
+struct digest_stats *digest_stats_new(uint32_t count) {
+    struct digest_stats *s = mem_alloc(sizeof *s);
+    s->functions = mem_alloc(count * sizeof *s->functions);
+    return s;
+}
+
+void digest_stats_clear(struct digest_stats *s) {
+    for (size_t i = 0; i < s->called.count; i++) {
+        struct digest_function *f = &s->functions[s->called.at[i]];
+        histogram_done(&f->durations);
+        *f = (struct digest_function){0};
+    }
+    s->called.count = 0;
+}
+
+void digest_stats_free(void *part) {
+    struct digest_stats *s = part;
+    digest_stats_clear(s);
+    ARRAY_FREE(&s->called);
+    ARRAY_FREE(&s->ended);
+    free(s->functions);
+    free(s);
+}
+
+/* ---- hooks ---- */
+
+static inline uint32_t on_open(void *ctx, uint32_t function, const struct digest_frame *caller) {
+    (void)caller;
+    ((struct digest_stats *)ctx)->functions[function].open++;
+    return 0;
+}
+
+static __attribute__((noinline)) void widen(struct digest_stats *s, uint32_t function,
+                                            uint64_t duration) {
+    struct digest_function *f = &s->functions[function];
+    if (!f->durations.groups) {
+        ARRAY_PUSH(&s->called, function);
+        f->min_ns = UINT64_MAX;
+    }
+    histogram_widen(&f->durations, duration);
+}
+
+static inline void on_close(void *ctx, uint32_t function, const struct digest_frame *frame,
+                            uint64_t duration) {
+    struct digest_stats *s = ctx;
+    struct digest_function *f = &s->functions[function];
+    uint64_t *slot = histogram_slot(&f->durations, duration);
+    if (!slot) {
+        widen(s, function, duration);
+        slot = histogram_slot(&f->durations, duration);
+    }
+    ++*slot;
+    f->self_ns += duration - frame->callees_ns;
+    f->min_ns = duration < f->min_ns ? duration : f->min_ns;
+    f->max_ns = duration > f->max_ns ? duration : f->max_ns;
+    if (--f->open || !duration)
+        return;
+    if (!f->total_ns)
+        ARRAY_PUSH(&s->ended, function);
+    f->total_ns += duration;
+}
+
+static inline void on_unwind(void *ctx, uint32_t function, const struct digest_frame *frame) {
+    (void)frame;
+    ((struct digest_stats *)ctx)->functions[function].unwound++;
+}
+
+static inline void on_leave(void *ctx, uint32_t function, const struct digest_frame *frame) {
+    (void)frame;
+    ((struct digest_stats *)ctx)->functions[function].open--;
+}
+
+static inline void sum_up(void *ctx, struct digest *to) {
+    struct digest_stats *s = ctx;
+    for (size_t i = 0; i < s->ended.count; i++) {
+        struct digest_function *f = &s->functions[s->ended.at[i]];
+        ARRAY_PUSH(&to->sums,
+                   ((struct digest_sum){.function = s->ended.at[i], .total_ns = f->total_ns}));
+        f->total_ns = 0;
+    }
+    s->ended.count = 0;
+}
+
+void digest_stats_read(void *part, struct digest_reader *r, struct digest *to) {
+    static const struct digest_hooks hooks = {on_open, on_close, on_unwind, on_leave, sum_up};
+    digest_read(r, &hooks, part, to);
+}

@@ -1,0 +1,53 @@
+/* See walk_state.h. The steps of a digest do what the items of its block would do. */
+#include "analyze/walk_state.h"
+
+#include "analyze/digests.h"
+#include "analyze/group_reader.h"
+#include "analyze/walk.h"
+
+static void take_open(struct walk *w, const struct digest_step *step) {
+    walk_take_item(w, &step->item);
+    struct call *call = calls_reach(w->calls, step->ns, step->item.sp - 1);
+    call->child_ticks += step->callees_ns;
+}
+
+static void take_calls(struct walk *w, const struct digest *d, const struct digest_step *step) {
+    if (w->thread->gap)
+        walk_open_behind_gap(w);
+    struct call *around = calls_reach(w->calls, w->now_ns, step->sp);
+    uint32_t value = WALK_NONE;
+    if (around) {
+        around->child_ticks += step->callees_ns;
+        value = (union state){.user = around->user}.value;
+    }
+    w->visitor->ended(w->visitor->ctx, d->sums.at + step->first, step->end - step->first, value);
+}
+
+static void take_step(struct walk *w, const struct digest *d, const struct digest_step *step) {
+    walk_advance(w, step->ns);
+    if (step->kind == STEP_CALLS)
+        take_calls(w, d, step);
+    else if (step->kind == STEP_OPEN)
+        take_open(w, step);
+    else
+        walk_take_item(w, &step->item);
+}
+
+bool walk_take_digest(struct walk *w) {
+    size_t block = group_reader_block(w->reader);
+    const struct digest *d = block == NO_BLOCK ? NULL : digests_take(w->visitor->digests, block);
+    if (!d)
+        return false;
+    if (!w->thread->begun)
+        walk_begin_thread(w);
+    if (w->source->on_progress)
+        w->source->on_progress(w->source->ctx, d->items);
+    if (d->steps.count)
+        walk_advance(w, d->steps.at[0].ns);
+    walk_note_forks(w, trace_reader_block(w->source->reader, block).first);
+    for (size_t i = 0; i < d->steps.count; i++)
+        take_step(w, d, &d->steps.at[i]);
+    walk_advance(w, d->last_ns);
+    group_reader_skip_block(w->reader, d->damaged);
+    return true;
+}

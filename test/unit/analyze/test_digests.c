@@ -1,0 +1,337 @@
+/* src/analyze/digests.h: blocks that are summed up in threads give what walks of all items give. */
+#include "support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../trace/support.h"
+#include "analyze/digest_plan.h"
+#include "analyze/digest_tree.h"
+#include "analyze/stats.h"
+#include "analyze/tree.h"
+#include "trace/layout.h"
+
+#define TESTS                                                                                      \
+    TEST(calls_in_and_across_blocks)                                                               \
+    TEST(calls_left_by_exceptions)                                                                 \
+    TEST(events_that_disturb_calls)                                                                \
+    TEST(stack_of_a_signal_handler)                                                                \
+    TEST(stack_inside_a_stack)                                                                     \
+    TEST(children_of_forks)                                                                        \
+    TEST(damaged_blocks)                                                                           \
+    TEST(few_steps)
+
+enum { EVENTS = 20000, BLOCK = 1500, MOST_DEPTH = 40, OTHER_STACK = 0x50000 };
+
+static struct lab lab;
+static uint64_t dice, now;
+
+static int set_up(void **state) {
+    (void)state;
+    lab_init(&lab);
+    dice = 7;
+    now = 1000;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    forks_free(lab.source.forks);
+    lab_done(&lab);
+    return 0;
+}
+
+/* ---- programs ---- */
+
+struct program {
+    unsigned exceptions, oddities, signals; /* per thousand events */
+};
+
+struct frame {
+    uint32_t id, sp;
+};
+
+static bool happens(unsigned per_thousand) { return random_below(&dice, 1000) < per_thousand; }
+
+static void emit(uint32_t stream, uint32_t id, enum event_kind kind, uint64_t sp) {
+    struct trace_event event = {now, id << 2 | kind, sp};
+    now += random_below(&dice, 100);
+    trace_writer_events(lab.writer, stream, &event, 1);
+}
+
+/* The outer half of the open calls, as if the others had ended without an event. */
+static void write_frames(uint32_t stream, const struct frame *frames, unsigned depth) {
+    struct trace_frame open[MOST_DEPTH];
+    for (unsigned i = 0; i < depth / 2; i++)
+        open[i] = (struct trace_frame){frames[i].id, frames[i].sp};
+    trace_writer_frames(lab.writer, &(struct trace_frames){stream, now, depth / 2, open});
+}
+
+/* A pause, a loss, a landing, a chain of callers, or frames. */
+static void disturb(uint32_t stream, const struct frame *frames, unsigned depth) {
+    uint32_t sp = depth ? frames[depth - 1].sp : TOP - 16;
+    switch (random_below(&dice, 7)) {
+    case 0:
+        emit(stream, PAUSE_EVENT + PAUSE_RING, EVENT_CONTROL, random_below(&dice, 500));
+        break;
+    case 1:
+        trace_writer_lost(lab.writer, stream, now, 5);
+        break;
+    case 2:
+        emit(stream, MAIN, EVENT_CONTROL, sp - 8); /* nothing ends */
+        break;
+    case 3:
+        emit(stream, CHAIN_EVENT, EVENT_CONTROL, CHAIN_FIRST);
+        break;
+    case 4:
+        emit(stream, LEAF, EVENT_RETURN, sp - 4); /* of no call */
+        break;
+    case 5:
+        if (happens(100)) /* a block with frames has no digest */
+            write_frames(stream, frames, depth);
+        break;
+    default:
+        emit(stream, MAIN, EVENT_CONTROL, sp + 8); /* the innermost call has ended */
+    }
+}
+
+static void signal_handler(uint32_t stream) {
+    emit(stream, LEAF, EVENT_ENTRY, OTHER_STACK);
+    emit(stream, FIB, EVENT_ENTRY, OTHER_STACK - 64);
+    emit(stream, FIB, EVENT_RETURN, OTHER_STACK - 64);
+    emit(stream, LEAF, EVENT_RETURN, OTHER_STACK);
+}
+
+/* Enters or leaves a call. Returns the new depth. */
+static unsigned call_or_return(uint32_t stream, struct frame *frames, unsigned depth) {
+    if (!depth || (depth < MOST_DEPTH && random_below(&dice, 2))) {
+        uint32_t sp = (depth ? frames[depth - 1].sp : TOP) - 16 * (1 + random_below(&dice, 8));
+        frames[depth] = (struct frame){MAIN + random_below(&dice, MAKE), sp};
+        emit(stream, frames[depth].id, EVENT_ENTRY, sp);
+        return depth + 1;
+    }
+    struct frame top = frames[depth - 1];
+    bool tail = happens(50);
+    emit(stream, top.id, tail ? EVENT_TAIL : EVENT_RETURN, top.sp);
+    if (!tail)
+        return depth - 1;
+    frames[depth - 1].id = MAIN + random_below(&dice, MAKE);
+    emit(stream, frames[depth - 1].id, EVENT_ENTRY, top.sp);
+    return depth;
+}
+
+static void run(uint32_t stream, const struct program *p) {
+    struct frame frames[MOST_DEPTH];
+    unsigned depth = 0;
+    for (unsigned i = 0; i < EVENTS; i++) {
+        if (happens(p->exceptions))
+            depth -= random_below(&dice, depth + 1);
+        if (happens(p->oddities))
+            disturb(stream, frames, depth);
+        if (happens(p->signals))
+            signal_handler(stream);
+        depth = call_or_return(stream, frames, depth);
+        if (i % BLOCK == BLOCK - 1)
+            trace_writer_flush(lab.writer);
+    }
+    trace_writer_thread_end(lab.writer, stream, now);
+}
+
+/* ---- comparison ---- */
+
+static char *messages;
+
+static void on_damage(void *ctx, const struct err *err) {
+    (void)ctx;
+    AUTO_FREE char *old = messages;
+    messages = mem_printf("%s%s\n", old ? old : "", err->text);
+}
+
+/* All that views show of the trace, as text. LINE as for lab_open(). */
+static char *describe(const char *line, unsigned workers) {
+    forks_free(lab.source.forks);
+    lab.source.forks = NULL;
+    lab_open(&lab, line);
+    lab.source.forks = forks_new(lab.source.reader, lab.source.stream_groups);
+    lab.source.workers = workers;
+    lab.source.on_damage = on_damage;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    struct stats *stats = stats_new(&lab.source, NULL);
+    stats_add_all(stats);
+    for (uint32_t i = 0; i < names_count(lab.source.names); i++) {
+        const struct function_stats *f = stats_of(stats, i);
+        fprintf(out, "%u: %lu %lu %lu %lu %lu %lu %lu %lu %lu %lu %lu", i, f->calls, f->total_ns,
+                f->self_ns, f->paused_ns, f->min_ns, f->max_ns, f->unwound, f->inferred, f->cut,
+                f->clipped, f->before);
+        for (unsigned percent = 1; percent <= 100; percent++)
+            fprintf(out, " %lu", stats_percentile(f, percent));
+        fprintf(out, "\n");
+    }
+    stats_free(stats);
+    struct tree tree;
+    tree_init(&tree);
+    tree_read(&tree, &lab.source);
+    tree_sort(&tree, lab.source.names);
+    for (uint32_t node = 0, depth = 0; node != TREE_NONE; node = tree_next(&tree, node, &depth)) {
+        const struct tree_node *n = &tree.nodes[node];
+        fprintf(out, "%u %u: %lu %lu %lu %lu %lu %lu %lu\n", depth, n->function, n->calls,
+                n->total_ns, n->self_ns, n->paused_ns, n->inferred, n->cut, n->before);
+    }
+    tree_done(&tree);
+    fprintf(out, "%s", messages ? messages : "");
+    free(messages);
+    messages = NULL;
+    fclose(out);
+    return text;
+}
+
+/* A limit of depth makes walks read all items. */
+static void expect_the_same(void) {
+    AUTO_FREE char *expected = describe("-D 1000000", 1);
+    static const unsigned workers[] = {1, 2, 8};
+    for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
+        AUTO_FREE char *text = describe("", workers[i]);
+        assert_string_equal(text, expected);
+    }
+}
+
+/* How many blocks have a digest. *RET_STEPS, *RET_ITEMS: the sums of all. */
+static size_t count_digests(size_t *ret_steps, size_t *ret_items) {
+    lab_open(&lab, "");
+    const struct source *s = &lab.source;
+    struct digests *digests =
+        digest_plan(s, 0, stream_groups_count(s->stream_groups), &digest_tree_ops, NULL);
+    size_t count = 0;
+    *ret_steps = *ret_items = 0;
+    for (size_t i = 0; i < trace_reader_end_block(s->reader, STREAMS - 1); i++) {
+        const struct digest *d = digests_take(digests, i);
+        count += d != NULL;
+        *ret_steps += d ? d->steps.count : 0;
+        *ret_items += d ? d->items : 0;
+    }
+    digests_free(digests);
+    return count;
+}
+
+static void expect_digests(size_t least) {
+    size_t steps, items;
+    assert_true(count_digests(&steps, &items) >= least);
+}
+
+/* ---- tests ---- */
+
+static void calls_in_and_across_blocks(void **state) {
+    (void)state;
+    for (uint32_t stream = 0; stream < STREAMS; stream++)
+        run(stream, &(struct program){0});
+    expect_the_same();
+    expect_digests(STREAMS * EVENTS / BLOCK);
+}
+
+static void calls_left_by_exceptions(void **state) {
+    (void)state;
+    for (uint32_t stream = 0; stream < STREAMS; stream++)
+        run(stream, &(struct program){.exceptions = 20});
+    expect_the_same();
+    expect_digests(STREAMS * EVENTS / BLOCK);
+}
+
+static void events_that_disturb_calls(void **state) {
+    (void)state;
+    for (uint32_t stream = 0; stream < STREAMS; stream++)
+        run(stream, &(struct program){.exceptions = 2, .oddities = 5 + 40 * stream});
+    expect_the_same();
+    expect_digests(EVENTS / BLOCK);
+}
+
+static void stack_of_a_signal_handler(void **state) {
+    (void)state;
+    run(1, &(struct program){.exceptions = 2, .signals = 10});
+    expect_the_same();
+    expect_digests(EVENTS / BLOCK);
+}
+
+/* A coroutine's stack in a variable of `main`, above the calls that `main` makes. */
+static void stack_inside_a_stack(void **state) {
+    (void)state;
+    run(0, &(struct program){0});
+    emit(1, MAIN, EVENT_ENTRY, 0x1ff00);
+    for (unsigned i = 0; i < EVENTS / 6; i++) {
+        emit(1, FIB, EVENT_ENTRY, 0x11000);
+        emit(1, DRAW, EVENT_ENTRY, 0x10f00);
+        emit(1, LEAF, EVENT_ENTRY, 0x19000);
+        emit(1, LEAF, EVENT_RETURN, 0x19000);
+        emit(1, DRAW, EVENT_RETURN, 0x10f00);
+        emit(1, FIB, EVENT_RETURN, 0x11000);
+        if (i % (BLOCK / 6) == 0)
+            trace_writer_flush(lab.writer);
+    }
+    run(2, &(struct program){0});
+    expect_the_same();
+}
+
+static void children_of_forks(void **state) {
+    (void)state;
+    uint64_t begin = now;
+    run(0, &(struct program){.exceptions = 2});
+    uint64_t middle = begin + (now - begin) / 2;
+    struct trace_thread child = {.stream = 2,
+                                 .pid = 200,
+                                 .tid = 200,
+                                 .start = middle,
+                                 .maker = 1,
+                                 .stack_low = 0x10000,
+                                 .stack_high = TOP,
+                                 .name = "child"};
+    trace_writer_thread(lab.writer, &child);
+    now = middle + 1;
+    run(2, &(struct program){.exceptions = 2});
+    expect_the_same();
+    expect_digests(2 * EVENTS / BLOCK - 1);
+}
+
+/* Flips a byte in the payload of each fifth block of events. */
+static void damage(void) {
+    size_t size, blocks = 0;
+    AUTO_FREE uint8_t *bytes = must_load(lab.path, &size);
+    for (size_t at = sizeof(struct disk_header); at + sizeof(struct disk_block) < size;) {
+        struct disk_block head;
+        memcpy(&head, bytes + at, sizeof head);
+        if (head.magic != DISK_BLOCK_MAGIC)
+            break;
+        if (head.type == DISK_EVENTS && blocks++ % 5 == 2)
+            bytes[at + sizeof head + head.stored / 2] ^= 1;
+        at += sizeof head + head.stored;
+    }
+    assert_true(blocks > 10);
+    must_store(lab.path, bytes, size);
+}
+
+static void damaged_blocks(void **state) {
+    (void)state;
+    for (uint32_t stream = 0; stream < STREAMS; stream++)
+        run(stream, &(struct program){.exceptions = 2, .oddities = 1});
+    lab_open(&lab, "");
+    damage();
+    AUTO_FREE char *text = describe("", 2);
+    assert_non_null(strstr(text, "is damaged at byte"));
+    expect_the_same();
+}
+
+/* Else digests would save no time. */
+static void few_steps(void **state) {
+    (void)state;
+    size_t steps, items;
+    run(0, &(struct program){0});
+    assert_true(count_digests(&steps, &items) >= EVENTS / BLOCK);
+    assert_true(items >= EVENTS - BLOCK);
+    assert_true(steps < items / 10);
+}
+
+int main(void) {
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down),
+    const struct CMUnitTest tests[] = {TESTS};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
