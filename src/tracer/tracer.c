@@ -50,6 +50,7 @@ void tracer_free(struct tracer *t) {
     for (struct task *k; (k = tasks_next(&t->tasks, NULL));)
         lifecycle_forget(t, k);
     orphans_done(t);
+    identity_forget_maker(&t->maker_name);
     ARRAY_FREE(&t->ended);
     free(t);
 }
