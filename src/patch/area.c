@@ -8,7 +8,6 @@
 #include "base/page.h"
 #include "patch/undolog.h"
 #include "target/maps.h"
-#include "target/status.h"
 
 int area_no_room(const struct patched *p, int code, struct err *err) {
     return err_set(err, code, "no-room",
@@ -20,9 +19,10 @@ int area_no_room(const struct patched *p, int code, struct err *err) {
  * other room. A program that ends at the start of the break: the kernel puts the break by chance up
  * to a gigabyte farther. Libraries, below which threads' stacks may lie: the kernel leaves this
  * room to the first stack. */
-static struct span right_above(const struct patched *p, vaddr_t low, vaddr_t high, pid_t tid) {
+static struct span right_above(const struct patched *p, const struct patch_request *r, vaddr_t low,
+                               vaddr_t high) {
     taddr_t bottom = high + p->bias, top = low + p->bias + plan_reach(p->traced_module->plan);
-    taddr_t start = status_break_start(tid);
+    taddr_t start = r->break_start;
     top = top < host_highest() ? top : host_highest();
     return (struct span){bottom, start >= bottom && start < top ? start : top};
 }
@@ -32,7 +32,7 @@ static taddr_t room_near(const struct patched *p, const struct patch_request *r,
                          vaddr_t high) {
     const struct span near = {low + p->bias, high + p->bias};
     return maps_find_room(r->maps, near, p->room, plan_reach(p->traced_module->plan),
-                          status_break_start(r->caller));
+                          r->break_start);
 }
 
 enum { PARTS = 8 }; /* into which need.near is divided */
@@ -41,8 +41,7 @@ enum { PARTS = 8 }; /* into which need.near is divided */
 static taddr_t room_nearby(const struct patched *p, const struct patch_request *r, vaddr_t low,
                            vaddr_t high) {
     taddr_t area = room_near(p, r, low, high);
-    return area ? area
-                : maps_find_room_between(r->maps, right_above(p, low, high, r->caller), p->room);
+    return area ? area : maps_find_room_between(r->maps, right_above(p, r, low, high), p->room);
 }
 
 /* Room within reach of the lower or the upper COUNT parts of NEAR. */
@@ -70,9 +69,7 @@ static taddr_t find_room_anywhere(const struct patched *p, const struct patch_re
     taddr_t area = 0;
     for (unsigned i = PARTS - 1; !area && need.near.end && i; i--)
         area = room_for_parts(p, r, need.near, i);
-    return area ? area
-                : maps_find_room(r->maps, text, p->room, host_highest(),
-                                 status_break_start(r->caller));
+    return area ? area : maps_find_room(r->maps, text, p->room, host_highest(), r->break_start);
 }
 
 /* Room within reach of the whole module; of its text, if data is too large (most processors reach
@@ -84,8 +81,7 @@ static taddr_t find_room(const struct patched *p, const struct patch_request *r,
     if (!area)
         area = room_near(p, r, m->text_low, m->text_high);
     if (!area)
-        area = maps_find_room_between(r->maps, right_above(p, m->text_low, m->high, r->caller),
-                                      p->room);
+        area = maps_find_room_between(r->maps, right_above(p, r, m->text_low, m->high), p->room);
     if (!area && need.near.end)
         area = room_nearby(p, r, need.near.start, need.near.end);
     return !area && need.far ? find_room_anywhere(p, r, need) : area;

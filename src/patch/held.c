@@ -7,6 +7,7 @@
 #include "arch/arch.h"
 #include "base/page.h"
 #include "base/search.h"
+#include "elf/sort.h"
 #include "patch/rewrite.h"
 #include "patch/thread_positions.h"
 #include "target/memory.h"
@@ -22,7 +23,8 @@ struct look {
     bool any_writable;  /* some of what was looked at is */
     uint8_t *touched;   /* bitmaps by function: looked at; to be held; differs */
     uint8_t *held, *changed;
-    uint8_t *out; /* bitmap by patch: patches that must be out */
+    uint8_t *out;              /* bitmap by patch: patches that must be out */
+    ARRAY(struct span) ranges; /* all that was looked at */
     struct {
         vaddr_t at;
         size_t size;
@@ -141,6 +143,7 @@ static void look_at(struct look *l, uint32_t function, struct span range) {
         return;
     bool writable = is_writable(l->p, l->text, range);
     l->any_writable |= writable;
+    ARRAY_PUSH(&l->ranges, range);
     if (!writable && !is_as_in_file(l, range))
         bitmap_set(l->changed, function);
     if (writable || bitmap_test(l->changed, function))
@@ -212,6 +215,8 @@ static void look_at_patches(struct look *l) {
                      plan_function_at(plan_of(l), range.end - 1) == f;
         if (!touched || known)
             continue;
+        if (f == UINT32_MAX)
+            ARRAY_PUSH(&l->ranges, range);
         if (f != UINT32_MAX)
             look_at(l, f, range);
         else if (is_writable(l->p, l->text, range) || !is_as_in_file(l, range))
@@ -254,6 +259,7 @@ static void look_free(struct look *l) {
     free(l->held);
     free(l->changed);
     free(l->out);
+    ARRAY_FREE(&l->ranges);
     free(l);
 }
 
@@ -265,12 +271,46 @@ static void look(struct look *l) {
     choose_patches(l);
 }
 
+/* ---- text that was looked at before, in another process ---- */
+
+/* Nothing was to be held: L's code is shared, and the same text is looked at for it each time.
+ * Joins ranges that are next to each other. */
+static void keep_ranges(struct look *l) {
+    enum { NEAR = 64 };
+    struct code *code = l->p->code;
+    sort_by_address(l->ranges.at, l->ranges.count, sizeof *l->ranges.at);
+    for (size_t i = 0; i < l->ranges.count; i++) {
+        struct span s = l->ranges.at[i];
+        struct span *last = code->looked.count ? &code->looked.at[code->looked.count - 1] : NULL;
+        if (!last || s.start > last->end + NEAR)
+            ARRAY_PUSH(&code->looked, s);
+        else if (s.end > last->end)
+            last->end = s.end;
+    }
+}
+
+/* Whether all text that look() would look at is not writable, and as in the file. */
+static bool is_known_text(struct look *l) {
+    const struct code *code = l->p->code;
+    bool same = code->looked.count;
+    for (size_t i = 0; i < code->looked.count && same; i++)
+        same =
+            !is_writable(l->p, l->text, code->looked.at[i]) && is_as_in_file(l, code->looked.at[i]);
+    return same;
+}
+
 int held_look(struct patched *p, int fd, const struct writable_text *text, struct err *err) {
     struct look *l = look_new(p, fd, text, (struct span){0, UINT64_MAX});
     size_t count = p->code->emitted.patch_count, bytes = bitmap_bytes(count);
     patched_spare_none(p);
+    if (is_known_text(l)) {
+        look_free(l);
+        return 0;
+    }
     look(l);
     size_t out = bitmap_count(l->out, count);
+    if (!out && !p->code->looked.count)
+        keep_ranges(l);
     if (out) {
         p->held = steal(l->out);
         p->spared = memcpy(mem_alloc(bytes), p->held, bytes);

@@ -238,6 +238,13 @@ int space_unmap_agent(struct space *s, pid_t caller, struct err *err) {
     return rc < 0 ? rc : back;
 }
 
+bool space_has_lane(const struct space *s) {
+    bool any = false;
+    for (size_t i = 0; i < s->slabs.count && !any; i++)
+        any = slab_has_lane(s->slabs.at[i]);
+    return any;
+}
+
 struct lane_handle *space_take_lane(const struct space_context *ctx, struct space *s, pid_t caller,
                                     uint32_t stream) {
     bool limitless = ctx->options->overflow == OVERFLOW_OVERWRITE;

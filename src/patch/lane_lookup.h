@@ -51,6 +51,8 @@ taddr_t lane_lookup_lane(const struct space *space, pid_t tid);
 void lane_lookup_forget(struct space *space, pid_t tid);
 /* A number that a forked process has in common with the process of TID until it runs. */
 uint64_t lane_lookup_mark(pid_t tid);
+/* The same for TID, which has just got LANE. */
+uint64_t lane_lookup_mark_with(pid_t tid, taddr_t lane);
 /* Whether COPY, whose lane_lookup_mark() equals that of a task of SPACE with lane LANE, may be a
  * copy of that task's process: its memory does not contradict. SPACE NULL and LANE 0: unknown. */
 bool lane_lookup_may_belong(const struct space *space, taddr_t lane, pid_t copy);

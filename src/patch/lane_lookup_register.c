@@ -45,6 +45,11 @@ void lane_lookup_forget(struct space *space, pid_t tid) {
 
 uint64_t lane_lookup_mark(pid_t tid) { return thread_get_lane(tid); }
 
+uint64_t lane_lookup_mark_with(pid_t tid, taddr_t lane) {
+    (void)tid;
+    return lane;
+}
+
 /* No two processes have the same mark. */
 bool lane_lookup_may_belong(const struct space *space, taddr_t lane, pid_t copy) {
     (void)space;

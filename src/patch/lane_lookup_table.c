@@ -380,6 +380,11 @@ uint64_t lane_lookup_mark(pid_t tid) {
     return thread_get_pointer(tid, &pointer) < 0 ? 0 : pointer;
 }
 
+uint64_t lane_lookup_mark_with(pid_t tid, taddr_t lane) {
+    (void)lane;
+    return lane_lookup_mark(tid);
+}
+
 static taddr_t first_area(const struct space *s) {
     for (size_t i = 0; i < s->modules.count; i++)
         if (area_of(&s->modules.at[i]))

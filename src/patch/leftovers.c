@@ -202,7 +202,7 @@ static void forget_foreign_islands(const struct search *s, struct patched *p) {
     struct plan_code *c = &p->code->emitted;
     size_t kept = 0;
     for (size_t i = 0; i < c->island_count; i++)
-        if (is_island(s, p, c->islands[i].at))
+        if (is_island(s, p, patched_island_at(p, i)))
             c->islands[kept++] = c->islands[i];
     p->islands = c->island_count = kept;
 }

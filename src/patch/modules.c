@@ -18,6 +18,7 @@
 #include "select/mapped.h"
 #include "target/auxv.h"
 #include "target/maps.h"
+#include "target/status.h"
 
 int modules_read_maps(pid_t tid, struct maps *ret, struct err *err) {
     int rc = maps_read(tid, ret, err);
@@ -65,6 +66,7 @@ struct update {
     struct space *space;
     pid_t caller;
     struct maps *maps;
+    taddr_t break_start;
     struct map program, loader; /* one map of each; a static program is its own loader */
 };
 
@@ -160,6 +162,8 @@ static struct patch_request request_for(const struct update *u, bool selected) {
     return (struct patch_request){.space = u->space,
                                   .caller = u->caller,
                                   .maps = u->maps,
+                                  .break_start = u->break_start,
+                                  .codes = u->ctx->codes,
                                   .selected = selected,
                                   .controls = u->ctx->options->libcalls,
                                   .from = u->space->program.text,
@@ -357,6 +361,7 @@ static void add_once(module_array *modules_to_plan, struct traced_module *entry)
 /* Plans all newcomers together, then patches them one by one. */
 static void patch_newcomers(struct update *u, newcomer_array *newcomers) {
     module_array modules_to_plan = {0};
+    u->break_start = newcomers->count ? status_break_start(u->caller) : 0;
     for (size_t i = 0; i < newcomers->count; i++)
         add_once(&modules_to_plan, newcomers->at[i].patched.traced_module);
     module_table_plan(modules_to_plan.at, modules_to_plan.count);
@@ -435,7 +440,7 @@ static void without_islands(const struct space *s, struct maps *maps) {
     for (size_t i = 0; i < s->modules.count; i++) {
         const struct patched *p = &s->modules.at[i];
         for (size_t k = 0; k < p->islands; k++) {
-            taddr_t at = p->code->emitted.islands[k].at;
+            taddr_t at = patched_island_at(p, k);
             maps_remove(maps, at, at + ISLAND_BYTES);
         }
     }

@@ -7,18 +7,20 @@
 #include "base/search.h"
 #include "target/memory.h"
 
-static void code_unref(struct code *code) {
+void patched_unref_code(struct code *code) {
     if (!code || --code->refs)
         return;
     plan_code_done(&code->emitted);
     free(code->without_annex.missed);
     free(code->without_annex.inexact);
-    free(code->undo.bytes);
+    ARRAY_FREE(&code->looked);
     free(code);
 }
 
 void patched_forget_code(struct patched *p) {
-    code_unref(p->code);
+    patched_unref_code(p->code);
+    free(p->undo.bytes);
+    p->undo.bytes = NULL;
     p->code = NULL;
     patched_spare_none(p);
 }
@@ -136,6 +138,7 @@ static uint8_t *copy_bytes(const uint8_t *from, size_t size) {
 
 struct patched patched_copy(const struct patched *p) {
     struct patched copy = *p;
+    copy.undo.bytes = NULL;
     if (copy.first)
         copy.first->refs++;
     if (!copy.code)
@@ -153,7 +156,7 @@ struct patched patched_copy(const struct patched *p) {
 
 void patched_forget(struct patched *p) {
     patched_forget_code(p);
-    code_unref(p->first);
+    patched_unref_code(p->first);
     p->first = NULL;
 }
 

@@ -12,14 +12,16 @@
 
 struct space;
 struct maps;
+struct code_cache;
 
-struct code { /* the emitted code of one mapped module; shared by forked spaces */
+struct code { /* the emitted code of one mapped module; shared by forked spaces, and by processes
+                that have the module and its area equally far apart (code_cache.h) */
     unsigned refs;
+    taddr_t bias; /* for which it was emitted; struct patched may have another one */
     struct plan_code emitted;
-    struct {
-        uint8_t *bytes; /* until written to the target */
-        size_t size;
-    } undo; /* the undo log */
+    ARRAY(struct span)
+    looked; /* link-time addresses: the text that held_look() looks at, when it
+               was as in the file; none: not known yet */
     struct {
         uint8_t *missed, *inexact;
         size_t missed_exits[TIER_COUNT];
@@ -36,6 +38,10 @@ struct patched { /* one module mapped into one space, or its annex */
     size_t area_size; /* of `room`, which is as large as the code may become */
     size_t room;
     taddr_t log;
+    struct {
+        uint8_t *bytes; /* until written to the target */
+        size_t size;
+    } undo;          /* the undo log */
     size_t islands;  /* how many of the code's islands are mapped */
     uint8_t *spared; /* bitmap by patch number: patches that are not written; NULL: all are */
     uint8_t *held;   /* a subset, because of the text that they replace (held.h); NULL: none */
@@ -67,8 +73,10 @@ struct patch_request {
     struct space *space;
     pid_t caller;
     struct maps *maps;
-    bool selected;    /* trace the selected functions; else patch only the hook */
-    bool controls;    /* all control sites */
+    taddr_t break_start;      /* status_break_start(); 0: unknown, or far away */
+    struct code_cache *codes; /* NULL: none */
+    bool selected;            /* trace the selected functions; else patch only the hook */
+    bool controls;            /* all control sites */
     struct span from; /* run-time addresses: filtered functions are traced when called from there */
     vaddr_t hook;     /* 0: none */
     vaddr_t guards[PLAN_GUARDS]; /* 0: none (guard.h) */
@@ -100,6 +108,8 @@ bool patched_is_same(const struct patched *a, const struct patched *b);
 /* For a forked space. */
 struct patched patched_copy(const struct patched *p);
 void patched_forget(struct patched *p);
+/* One user less; NULL is allowed. */
+void patched_unref_code(struct code *code);
 /* Forgets which patches are not written. */
 void patched_spare_none(struct patched *p);
 /* Forgets the code only: it will be emitted anew. */
@@ -112,6 +122,12 @@ vaddr_t patched_loader_hook(const struct traced_module *loader);
 /* If a thread at run-time address ADDR is between a site and its trampoline, that site; else 0. */
 taddr_t patched_way_back(const struct patched *p, taddr_t addr);
 
+/* By how much P's module is mapped above the address for which its code was emitted. */
+static inline uint64_t patched_moved(const struct patched *p) { return p->bias - p->code->bias; }
+/* The run-time address of island number I. */
+static inline taddr_t patched_island_at(const struct patched *p, size_t i) {
+    return p->code->emitted.islands[i].at + patched_moved(p);
+}
 /* How many islands, from FIRST on, are adjacent. */
 size_t patched_island_run(const struct plan_code *code, size_t first);
 /* The number of the first patch at link-time address AT or above. */

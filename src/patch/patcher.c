@@ -8,6 +8,7 @@
 
 #include "base/page.h"
 #include "patch/area.h"
+#include "patch/code_cache.h"
 #include "patch/held.h"
 #include "patch/lane_lookup.h"
 #include "patch/limits.h"
@@ -54,7 +55,7 @@ int patcher_unmap(struct patched *p, const struct space *s, pid_t caller, struct
     for (size_t i = 0; i < p->islands && rc == 0;) {
         const struct plan_code *c = &p->code->emitted;
         size_t run = patched_island_run(c, i);
-        rc = space_unmap(s, caller, c->islands[i].at, run * ISLAND_BYTES, err);
+        rc = space_unmap(s, caller, patched_island_at(p, i), run * ISLAND_BYTES, err);
         i += run;
     }
     if (rc == 0)
@@ -69,13 +70,13 @@ int patcher_unmap(struct patched *p, const struct space *s, pid_t caller, struct
 static int map_run(struct patched *p, const struct patch_request *r, size_t first, size_t count,
                    struct err *err) {
     const struct island *islands = p->code->emitted.islands;
-    int rc = map_code(p, r, islands[first].at, count * ISLAND_BYTES, err);
+    int rc = map_code(p, r, patched_island_at(p, first), count * ISLAND_BYTES, err);
     if (rc < 0)
         return rc;
     p->islands = first + count;
     for (size_t i = first; i < first + count && rc == 0; i++)
-        rc = memory_write(r->space->remote.memory_fd, islands[i].at, islands[i].bytes, ISLAND_BYTES,
-                          err);
+        rc = memory_write(r->space->remote.memory_fd, patched_island_at(p, i), islands[i].bytes,
+                          ISLAND_BYTES, err);
     return rc;
 }
 
@@ -140,29 +141,48 @@ static int emit(struct patched *p, const struct patch_request *r, size_t most_is
     q.area = p->area;
     q.area_size = p->room - undolog_bytes();
     q.most_islands = most_islands;
-    AUTO_FREE struct span *taken =
-        maps_taken(r->maps, status_break_start(r->caller), &q.taken_count);
+    AUTO_FREE struct span *taken = maps_taken(r->maps, r->break_start, &q.taken_count);
     q.taken = taken;
     p->code = mem_alloc(sizeof *p->code);
     p->code->refs = 1;
+    p->code->bias = p->bias;
     int rc = plan_emit(p->traced_module->plan, &q, &p->code->emitted, err);
-    if (rc == 0)
-        undolog_make(p);
-    return rc;
+    if (rc < 0)
+        return rc;
+    undolog_make(p);
+    if (most_islands)
+        code_cache_keep(r->codes, &q, p);
+    return 0;
+}
+
+/* Takes over what was emitted for another process, if that serves here. */
+static bool take_emitted(struct patched *p, const struct patch_request *r) {
+    AUTO_FREE uint8_t *none = select_nothing(p);
+    struct plan_request q = request_of(p, r, none);
+    struct taken taken;
+    AUTO_FREE struct span *spans = maps_taken(r->maps, r->break_start, &taken.count);
+    taken.spans = spans;
+    q.most_islands = islands_left(r->space);
+    if (!code_cache_take(r->codes, &q, &taken, p))
+        return false;
+    undolog_make(p);
+    maps_add(r->maps, p->area, p->area + p->room);
+    return true;
 }
 
 static void note_islands(const struct patched *p, const struct patch_request *r) {
     const struct plan_code *c = &p->code->emitted;
     for (size_t i = 0; i < c->island_count;) {
         size_t run = patched_island_run(c, i);
-        maps_add(r->maps, c->islands[i].at, c->islands[i].at + run * ISLAND_BYTES);
+        maps_add(r->maps, patched_island_at(p, i), patched_island_at(p, i) + run * ISLAND_BYTES);
         i += run;
     }
 }
 
 int patcher_prepare(struct patched *p, const struct patch_request *r, struct err *err) {
-    int rc = area_choose(p, r, need_of(p, r), err);
-    if (rc == 0)
+    bool ready = take_emitted(p, r);
+    int rc = ready ? 0 : area_choose(p, r, need_of(p, r), err);
+    if (rc == 0 && !ready)
         rc = emit(p, r, islands_left(r->space), err);
     if (rc < 0) {
         patched_forget(p);
@@ -218,12 +238,20 @@ static int write_text(struct patched *p, const struct space *space, struct err *
     return rc;
 }
 
+static int write_area(const struct patched *p, int fd, struct err *err) {
+    const struct plan_code *c = &p->code->emitted;
+    if (!patched_moved(p) || !c->address_count)
+        return memory_write(fd, p->area, c->area, c->area_used, err);
+    AUTO_FREE uint8_t *area = memcpy(mem_alloc(c->area_used), c->area, c->area_used);
+    plan_code_move(c, patched_moved(p), area);
+    return memory_write(fd, p->area, area, c->area_used, err);
+}
+
 /* The tables for lane_lookup precede the code in the area, and are no part of it. */
 static int fill(struct patched *p, const struct space *space, struct err *err) {
-    const struct plan_code *c = &p->code->emitted;
     if (p->state != AREA_EMPTY)
         return 0;
-    int rc = memory_write(space->remote.memory_fd, p->area, c->area, c->area_used, err);
+    int rc = write_area(p, space->remote.memory_fd, err);
     if (rc == 0)
         rc = lane_lookup_install(space, p->area, err);
     p->state = rc == 0 ? AREA_FILLED : AREA_EMPTY;

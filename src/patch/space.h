@@ -96,8 +96,9 @@ struct space_context { /* what all spaces of a recording share */
     struct module_table *module_table;
     struct trace_writer *writer;
     uint32_t ring_bytes;
-    bool paused;     /* all spaces are to be unpatched; new ones begin unpatched */
-    unsigned filter; /* number of the present filter */
+    struct code_cache *codes; /* NULL: none */
+    bool paused;              /* all spaces are to be unpatched; new ones begin unpatched */
+    unsigned filter;          /* number of the present filter */
 };
 
 /* A space of a process in which spoor has nothing. */

@@ -46,14 +46,13 @@ int undolog_announce(const struct space *s, const struct patched *p, struct err 
     return rc < 0 ? rc : write_chain(s, &chain, err);
 }
 
-int undolog_link(const struct space *s, const struct patched *p, struct err *err) {
+int undolog_link(const struct space *s, struct patched *p, struct err *err) {
     struct undo_chain chain;
     int rc = read_chain(s, &chain, err);
     if (rc == 0)
-        rc =
-            memory_write(s->remote.memory_fd, p->log, p->code->undo.bytes, p->code->undo.size, err);
-    free(p->code->undo.bytes);
-    p->code->undo.bytes = NULL;
+        rc = memory_write(s->remote.memory_fd, p->log, p->undo.bytes, p->undo.size, err);
+    free(p->undo.bytes);
+    p->undo.bytes = NULL;
     if (rc == 0)
         rc = memory_write(s->remote.memory_fd, p->log + offsetof(struct undo_log, next),
                           &chain.first, sizeof chain.first, err);
@@ -113,12 +112,13 @@ size_t undolog_site_bytes(void) { return 2 * (PATCH_BYTES + PAIR_BYTES); }
 
 static uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
-static uint8_t *write_runs(uint8_t *out, const struct plan_code *c, uint32_t *ret_count) {
+static uint8_t *write_runs(uint8_t *out, const struct patched *p, uint32_t *ret_count) {
+    const struct plan_code *c = &p->code->emitted;
     uint64_t page = 0;
     *ret_count = 0;
     for (size_t i = 0; i < c->island_count;) {
         size_t run = patched_island_run(c, i);
-        uint64_t first = c->islands[i].at / ISLAND_BYTES;
+        uint64_t first = patched_island_at(p, i) / ISLAND_BYTES;
         out = varint_put(out, first - page);
         out = varint_put(out, run);
         page = first + run;
@@ -178,15 +178,15 @@ void undolog_make(struct patched *p) {
                            .way_count = (uint32_t)c->way_count};
     uint8_t *bytes = mem_alloc(sizeof log + VARINT_MAX_BYTES + c->patch_count * PATCH_BYTES +
                                (c->island_count + c->way_count) * PAIR_BYTES);
-    uint8_t *out = write_runs(bytes + sizeof log, c, &log.run_count);
+    uint8_t *out = write_runs(bytes + sizeof log, p, &log.run_count);
     out = write_ways(write_patches(out, c), c);
     size_t size = (size_t)(out - bytes);
     log.bytes = (uint32_t)(size - sizeof log);
     p->area_size = page_up(p->log + size) - p->area;
     log.area = (struct undo_area){p->area, p->area_size};
     memcpy(bytes, &log, sizeof log);
-    p->code->undo.bytes = bytes;
-    p->code->undo.size = size;
+    p->undo.bytes = bytes;
+    p->undo.size = size;
 }
 
 /* ---- reading ---- */
@@ -290,6 +290,7 @@ bool undolog_read(int fd, taddr_t at, struct patched *ret, taddr_t *ret_next, st
                         .log = at,
                         .code = mem_alloc(sizeof *p.code)};
     p.code->refs = 1;
+    p.code->bias = p.bias;
     if (!read_lists(fd, &log, &p.code->emitted, err)) {
         plan_code_done(&p.code->emitted);
         free(p.code);

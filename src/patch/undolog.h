@@ -17,7 +17,7 @@ void undolog_make(struct patched *p);
 /* P's area is about to be mapped. */
 int undolog_announce(const struct space *space, const struct patched *p, struct err *err);
 /* P's area is mapped: writes the log there and links it into the chain. */
-int undolog_link(const struct space *space, const struct patched *p, struct err *err);
+int undolog_link(const struct space *space, struct patched *p, struct err *err);
 /* P's text is restored, gone, or was never changed. undolog_unlink(): its mappings are about to be
  * unmapped; undolog_end(): they are unmapped. */
 int undolog_unlink(const struct space *space, const struct patched *p, struct err *err);

@@ -96,6 +96,10 @@ struct plan_code {
     size_t trap_count; /* sorted by address */
     uint8_t *trapped;  /* bitmap by function: has a trap in place of a pun that cannot be emitted */
     size_t trapped_exits[TIER_COUNT]; /* as missed_exits */
+    uint32_t *addresses;  /* offsets in the area of run-time addresses of the module … */
+    size_t address_count; /* … in words of WORD_BYTES */
+    uint8_t word_bytes;
+    bool far; /* it has far jumps, which hold run-time addresses */
     size_t sites;
     enum overflow overflow; /* as in the request: stubs depend on it */
     struct span caller;     /* as in the request */

@@ -136,6 +136,14 @@ uint64_t plan_reach(const struct plan *plan);
 int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
               struct err *err);
 void plan_code_done(struct plan_code *code);
+/*
+ * CODE was emitted for a load address, and REQUEST is for one that is MOVED bytes (modulo 2^64)
+ * above, with an area that is as far above: whether CODE serves there, too, with all islands moved
+ * likewise. plan_code_move() then corrects AREA, a copy of CODE's area.
+ */
+bool plan_code_serves(const struct plan *plan, const struct plan_code *code,
+                      const struct plan_request *request, uint64_t moved);
+void plan_code_move(const struct plan_code *code, uint64_t moved, uint8_t *area);
 
 /* ---- the plan place by place, for display and checks ---- */
 

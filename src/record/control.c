@@ -134,9 +134,9 @@ static void read_request(struct control *c, struct client *client) {
     drop_client(c, client);
 }
 
-void control_handle(struct control *c) {
+void control_handle(struct control *c, bool readable) {
     struct epoll_event ready[MOST_CLIENTS + 1];
-    if (!c)
+    if (!c || (!readable && !c->count))
         return;
     int count = epoll_wait(c->events, ready, MOST_CLIENTS + 1, 0);
     for (int i = 0; i < count; i++)

@@ -25,8 +25,9 @@ int control_open(pid_t pid, control_handler *handler, void *ctx, struct control 
                  struct err *err);
 /* Readable when control_handle() has something to do. */
 int control_fd(const struct control *control);
-/* Reads, runs and answers commands. To be called now and then even if none has come. */
-void control_handle(struct control *control);
+/* Reads, runs and answers commands. To be called now and then even if none has come. READABLE:
+ * control_fd() is. */
+void control_handle(struct control *control, bool readable);
 /* Sends TEXT to the clients whose answer was `later`. */
 void control_answer_waiting(struct control *control, const char *text);
 void control_free(struct control *control);

@@ -48,13 +48,21 @@ static void restore_limits(const struct recording *r) {
     setrlimit(RLIMIT_NOFILE, &r->old_files);
 }
 
-static void read_fds(struct recording *r) {
-    struct signalfd_siginfo info;
-    while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        if (info.ssi_signo == SIGUSR1)
-            flight_snapshot(r->flight, "SIGUSR1");
-        else
-            r->on_signal(r, &info);
+static void handle_signals(struct recording *r) {
+    enum { MOST = 8 };
+    struct signalfd_siginfo infos[MOST];
+    ssize_t size = sizeof infos;
+    while (size == (ssize_t)sizeof infos) {
+        size = read(r->signals, infos, sizeof infos);
+        for (ssize_t i = 0; i < size / (ssize_t)sizeof *infos; i++)
+            if (infos[i].ssi_signo == SIGUSR1)
+                flight_snapshot(r->flight, "SIGUSR1");
+            else
+                r->on_signal(r, &infos[i]);
+    }
+}
+
+static void handle_hooks(struct recording *r) {
     uint64_t count;
     if (read(r->hook_event, &count, sizeof count) == (ssize_t)sizeof count)
         tracer_handle_hooks(r->tracer);
@@ -68,14 +76,20 @@ static void show_progress(struct recording *r) {
 }
 
 void recording_step(struct recording *r, int ms) {
-    struct pollfd fds[] = {{.fd = r->signals, .events = POLLIN},
-                           {.fd = r->hook_event, .events = POLLIN},
-                           {.fd = control_fd(r->control), .events = POLLIN}};
-    poll(fds, sizeof fds / sizeof *fds, r->busy ? 0 : ms);
-    read_fds(r);
+    enum { SIGNALS, HOOKS, CONTROL, FILES };
+    struct pollfd fds[FILES] = {
+        [SIGNALS] = {.fd = r->signals, .events = POLLIN},
+        [HOOKS] = {.fd = r->hook_event, .events = POLLIN},
+        [CONTROL] = {.fd = control_fd(r->control), .events = POLLIN},
+    };
+    poll(fds, FILES, r->busy ? 0 : ms);
+    if (fds[SIGNALS].revents)
+        handle_signals(r);
+    if (fds[HOOKS].revents)
+        handle_hooks(r);
     r->busy = tracer_handle_reports(r->tracer);
     tracer_catch_up(r->tracer);
-    control_handle(r->control);
+    control_handle(r->control, fds[CONTROL].revents);
     flight_report(r->flight);
     show_progress(r);
 }

@@ -236,10 +236,21 @@ uint64_t slab_sink_lost(struct lane_handle *sink) {
     return lost;
 }
 
+static bool is_free(const struct lane_handle *handle) {
+    return atomic_load_explicit(&handle->state, memory_order_acquire) == LANE_FREE;
+}
+
+bool slab_has_lane(const struct slab *s) {
+    bool any = false;
+    for (uint32_t i = 0; i < s->lane_count && !any; i++)
+        any = is_free(&s->handles[i]);
+    return any;
+}
+
 struct lane_handle *slab_take(struct slab *s, uint32_t stream, bool limitless) {
     for (uint32_t i = 0; i < s->lane_count; i++) {
         struct lane_handle *handle = &s->handles[i];
-        if (atomic_load_explicit(&handle->state, memory_order_acquire) != LANE_FREE)
+        if (!is_free(handle))
             continue;
         struct lane *lane = handle->lane;
         memset(lane, 0, sizeof *lane);

@@ -131,5 +131,7 @@ struct lane_handle *slab_sink(struct slab *slab);
  * time). */
 uint64_t slab_sink_lost(struct lane_handle *sink);
 
+/* Whether a lane is free. The drainer frees lanes meanwhile, but takes none. */
+bool slab_has_lane(const struct slab *slab);
 /* A free lane, made ready for a new thread, or NULL. LIMITLESS: it is never full (overwrite). */
 struct lane_handle *slab_take(struct slab *slab, uint32_t stream, bool limitless);

@@ -2,6 +2,8 @@
 #include "target/status.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,33 +22,57 @@ static FILE *open_proc(pid_t tid, const char *file) {
     return fopen(name, "re");
 }
 
-/* The text behind NAME ("Tgid:") in status, which the caller frees; NULL: not readable. Lines may
- * be long: a user can be in many groups. */
-static char *field_text(pid_t tid, const char *name) {
-    AUTO_FREE char *line = NULL;
-    size_t room = 0, length = strlen(name);
-    char *text = NULL;
-    FILE *f = open_proc(tid, "status");
-    while (f && !text && getline(&line, &room, f) > 0)
-        if (strncmp(line, name, length) == 0)
-            text = mem_strdup(line + length);
-    if (f)
-        fclose(f);
-    return text;
+/* The whole of status, which the caller frees; NULL: not readable. The kernel makes the text at
+ * once (fs/proc, single_open()): a read that leaves room is the last. */
+static char *status_text(pid_t tid) {
+    enum { USUAL = 4096 };
+    char name[64];
+    snprintf(name, sizeof name, "/proc/%d/status", tid);
+    AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
+    AUTO_FREE char *text = NULL;
+    size_t size = 0, room = 0;
+    ssize_t n = fd < 0 ? 0 : 1;
+    while (n > 0 && size == room) {
+        room += USUAL;
+        text = mem_resize(text, room + 1, 1);
+        n = read(fd, text + size, room - size);
+        size += n > 0 ? (size_t)n : 0;
+    }
+    if (!size)
+        return NULL;
+    text[size] = '\0';
+    return steal(text);
+}
+
+/* Behind NAME ("Tgid:") in TEXT of status; NULL: it is not there. Names of threads hold no
+ * newlines there. */
+static char *behind(char *text, const char *name) {
+    const size_t length = strlen(name);
+    char *line = text;
+    while (line && strncmp(line, name, length) != 0) {
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    return line ? line + length : NULL;
 }
 
 /* The INDEXth value behind NAME, in BASE; or 0. */
-static uint64_t field_at(pid_t tid, const char *name, int base, unsigned index) {
-    AUTO_FREE char *text = field_text(tid, name);
-    char *at = text;
+static uint64_t value_in(char *text, const char *name, int base, unsigned index) {
+    char *at = behind(text, name);
     uint64_t value = 0;
-    for (unsigned i = 0; text && i <= index; i++)
+    for (unsigned i = 0; at && i <= index; i++)
         value = strtoull(at, &at, base);
     return value;
 }
 
 static uint64_t field(pid_t tid, const char *name, int base) {
-    return field_at(tid, name, base, 0);
+    AUTO_FREE char *text = status_text(tid);
+    return value_in(text, name, base, 0);
+}
+
+/* Signal 0 is checked, but not sent; it may be forbidden (EPERM). */
+bool status_is_thread_of(pid_t tid, pid_t pid) {
+    return tid > 0 && pid > 0 && (syscall(SYS_tgkill, pid, tid, 0) == 0 || errno == EPERM);
 }
 
 pid_t status_process_of(pid_t tid) {
@@ -65,8 +91,13 @@ bool status_descends(pid_t tid, pid_t pid) {
 
 /* The last id in the list: one for each namespace, innermost last. */
 static pid_t innermost(pid_t tid, const char *name) {
-    AUTO_FREE char *text = field_text(tid, name);
-    const char *last = text ? strrchr(text, '\t') : NULL;
+    AUTO_FREE char *text = status_text(tid);
+    char *line = behind(text, name);
+    char *end = line ? strchr(line, '\n') : NULL;
+    if (!end)
+        return 0;
+    *end = '\0';
+    const char *last = strrchr(line, '\t');
     return last ? (pid_t)strtol(last, NULL, 10) : 0;
 }
 
@@ -124,31 +155,34 @@ bool status_is_worker(pid_t tid) {
     return false;
 }
 
-bool status_seccomp_is_strict(pid_t tid) {
-    enum { STRICT = 1 };
-    return field(tid, "Seccomp:", 10) == STRICT;
-}
+enum { SECCOMP_STRICT = 1 }; /* proc(5) */
+
+bool status_seccomp_is_strict(pid_t tid) { return field(tid, "Seccomp:", 10) == SECCOMP_STRICT; }
 
 unsigned status_seccomp_filters(pid_t tid) {
     enum { NO_CALLS = 1 << 20 };
-    if (status_seccomp_is_strict(tid))
+    AUTO_FREE char *text = status_text(tid);
+    if (value_in(text, "Seccomp:", 10, 0) == SECCOMP_STRICT)
         return NO_CALLS;
-    return (unsigned)field(tid, "Seccomp_filters:", 10);
+    return (unsigned)value_in(text, "Seccomp_filters:", 10, 0);
 }
 
 /* The kernel queues ignored signals of traced processes, too, since the tracer may want them. */
 bool status_signal_pending(pid_t tid) {
     static const uint64_t IGNORED =
         UINT64_C(1) << (SIGCHLD - 1) | UINT64_C(1) << (SIGURG - 1) | UINT64_C(1) << (SIGWINCH - 1);
-    uint64_t pending = field(tid, "SigPnd:", 16) | field(tid, "ShdPnd:", 16);
-    pending &= ~field(tid, "SigBlk:", 16);
-    return pending &&
-           pending & ~field(tid, "SigIgn:", 16) & ~(IGNORED & ~field(tid, "SigCgt:", 16));
+    AUTO_FREE char *text = status_text(tid);
+    uint64_t pending = value_in(text, "SigPnd:", 16, 0) | value_in(text, "ShdPnd:", 16, 0);
+    uint64_t caught = value_in(text, "SigCgt:", 16, 0);
+    return pending & ~value_in(text, "SigBlk:", 16, 0) & ~value_in(text, "SigIgn:", 16, 0) &
+           ~(IGNORED & ~caught);
 }
 
 bool status_ignores(pid_t tid, int sig) {
     bool by_default = sig == SIGCHLD || sig == SIGCONT || sig == SIGURG || sig == SIGWINCH;
-    return field(tid, "SigIgn:", 16) >> (sig - 1) & 1 || (by_default && !status_catches(tid, sig));
+    AUTO_FREE char *text = status_text(tid);
+    bool caught = value_in(text, "SigCgt:", 16, 0) >> (sig - 1) & 1;
+    return value_in(text, "SigIgn:", 16, 0) >> (sig - 1) & 1 || (by_default && !caught);
 }
 
 /* A letter of proc(5); 'X' if TID is gone. */
@@ -171,8 +205,9 @@ bool status_is_runnable(pid_t tid) { return state_of(tid) == 'R'; }
 bool status_is_uninterruptible(pid_t tid) { return state_of(tid) == 'D'; }
 
 uint64_t status_switches(pid_t tid) {
-    return field(tid, "voluntary_ctxt_switches:", 10) +
-           field(tid, "nonvoluntary_ctxt_switches:", 10);
+    AUTO_FREE char *text = status_text(tid);
+    return value_in(text, "voluntary_ctxt_switches:", 10, 0) +
+           value_in(text, "nonvoluntary_ctxt_switches:", 10, 0);
 }
 
 size_t status_threads(pid_t pid, pid_t **ret) {
@@ -258,22 +293,25 @@ bool status_catches(pid_t tid, int signal) { return field(tid, "SigCgt:", 16) >>
 
 void status_credentials(pid_t tid, struct status_credentials *ret) {
     enum { EFFECTIVE = 1 };
-    *ret = (struct status_credentials){.user = (uid_t)field_at(tid, "Uid:", 10, EFFECTIVE),
-                                       .group = (gid_t)field_at(tid, "Gid:", 10, EFFECTIVE),
-                                       .permitted = field(tid, "CapPrm:", 16),
-                                       .bounding = field(tid, "CapBnd:", 16),
-                                       .no_new_privileges = field(tid, "NoNewPrivs:", 10)};
+    AUTO_FREE char *text = status_text(tid);
+    *ret =
+        (struct status_credentials){.user = (uid_t)value_in(text, "Uid:", 10, EFFECTIVE),
+                                    .group = (gid_t)value_in(text, "Gid:", 10, EFFECTIVE),
+                                    .permitted = value_in(text, "CapPrm:", 16, 0),
+                                    .bounding = value_in(text, "CapBnd:", 16, 0),
+                                    .no_new_privileges = value_in(text, "NoNewPrivs:", 10, 0)};
 }
 
 bool status_ids_match(pid_t tid, uid_t *ret_user) {
     enum { SETS = 3 }; /* real, effective, saved */
+    AUTO_FREE char *text = status_text(tid);
     for (unsigned i = 0; i < SETS; i++) {
-        *ret_user = (uid_t)field_at(tid, "Uid:", 10, i);
+        *ret_user = (uid_t)value_in(text, "Uid:", 10, i);
         if (*ret_user != getuid())
             return false;
     }
     for (unsigned i = 0; i < SETS; i++)
-        if ((gid_t)field_at(tid, "Gid:", 10, i) != getgid())
+        if ((gid_t)value_in(text, "Gid:", 10, i) != getgid())
             return false;
     return true;
 }

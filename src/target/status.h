@@ -7,6 +7,8 @@
 
 /* The process of thread TID; TID itself if it cannot be read. */
 pid_t status_process_of(pid_t tid);
+/* True if TID is a thread of process PID. Does not read /proc. */
+bool status_is_thread_of(pid_t tid, pid_t pid);
 pid_t status_parent_of(pid_t tid);
 /* True if TID's process is PID or descends from it. */
 bool status_descends(pid_t tid, pid_t pid);

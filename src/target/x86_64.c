@@ -64,14 +64,16 @@ static bool is_behind_call(pid_t tid, const struct regs *regs) {
 }
 
 bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs) {
-    struct regs again = *regs;
+    struct regs native = *regs, foreign = *regs;
     (void)past;
-    bool found = thread_syscall_is_native(tid) ? regs_restart_interrupted(&again)
-                                               : regs_restart_interrupted_32(&again);
-    if (!found || !is_behind_call(tid, regs))
+    bool if_native = regs_restart_interrupted(&native);
+    bool if_foreign = regs_restart_interrupted_32(&foreign);
+    if ((!if_native && !if_foreign) || !is_behind_call(tid, regs))
         return false;
-    *regs = again;
-    return true;
+    bool is_native = thread_syscall_is_native(tid);
+    if (is_native ? if_native : if_foreign)
+        *regs = is_native ? native : foreign;
+    return is_native ? if_native : if_foreign;
 }
 
 bool thread_repeats_call(pid_t tid, const struct regs *regs) {
@@ -83,7 +85,7 @@ bool thread_returned_from_syscall(pid_t tid, const struct thread_past *past,
                                   const struct regs *regs, uint64_t *ret_argument) {
     long number;
     (void)past;
-    return thread_syscall_is_native(tid) && regs_call(regs, &number, ret_argument) &&
+    return regs_call(regs, &number, ret_argument) && thread_syscall_is_native(tid) &&
            is_behind_call(tid, regs);
 }
 

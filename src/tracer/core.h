@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "tracer/identity.h"
 #include "tracer/options.h"
 #include "tracer/task.h"
 
@@ -39,6 +40,7 @@ struct tracer {
     const struct loop_handlers *loop;
     struct tasks tasks;
     uint32_t next_stream;
+    struct maker_name maker_name;
     ARRAY(struct ended) ended; /* of adopted processes */
     pid_t adopted;
     struct tracer_stop stop; /* the adopted process's last stop */

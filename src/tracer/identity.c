@@ -1,6 +1,7 @@
 /* Reads names, parents and stacks of processes and threads from /proc and registers. */
 #include "tracer/identity.h"
 
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,9 +55,41 @@ static void mapped_stack(pid_t tid, taddr_t sp, struct trace_thread *ret) {
     maps_done(&maps);
 }
 
-static void name_thread(pid_t tid, pid_t pid, struct trace_thread *ret) {
+void identity_forget_maker(struct maker_name *last) {
+    if (last->file)
+        close(last->file);
+    *last = (struct maker_name){0};
+}
+
+static bool open_maker(struct maker_name *last, pid_t maker) {
+    char path[64];
+    identity_forget_maker(last);
+    snprintf(path, sizeof path, "/proc/%d/comm", maker);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file > 0)
+        *last = (struct maker_name){maker, file};
+    return file > 0;
+}
+
+/* Reads of the file fail when its thread has ended, even if another one has its id. */
+void identity_inherit_name(struct maker_name *last, pid_t maker, char *ret) {
+    char text[TASK_NAME_BYTES + 1] = {0};
+    ssize_t n = last->maker == maker ? pread(last->file, text, sizeof text - 1, 0) : 0;
+    if (n <= 0 && open_maker(last, maker))
+        n = pread(last->file, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    memcpy(ret, text, TASK_NAME_BYTES);
+    ret[TASK_NAME_BYTES - 1] = '\0';
+}
+
+/* KNOWN: its name; "": read it. */
+static void name_thread(pid_t tid, pid_t pid, const char *known, struct trace_thread *ret) {
     static char name[32];
-    status_name(tid, name, sizeof name);
+    if (*known)
+        snprintf(name, sizeof name, "%s", known);
+    else
+        status_name(tid, name, sizeof name);
     *ret = (struct trace_thread){.pid = (uint32_t)pid, .tid = (uint32_t)tid, .name = name};
     ret->start = clock_ticks();
 }
@@ -71,10 +104,12 @@ struct span identity_given_stack(pid_t maker, int memory_fd) {
     return known ? (struct span){args.stack, args.stack + args.stack_size} : (struct span){0, 0};
 }
 
-void identity_of_thread(pid_t tid, pid_t pid, const struct span *stack, struct trace_thread *ret) {
+void identity_of_thread(const struct task *task, struct trace_thread *ret) {
     enum { ABOVE = 64 * 1024 }; /* thread-local storage and the like */
+    const pid_t tid = task->tid, pid = task->pid;
+    const struct span *stack = &task->stack;
     struct regs regs;
-    name_thread(tid, pid, ret);
+    name_thread(tid, pid, task->name, ret);
     if (thread_get_regs(tid, &regs) < 0)
         return;
     taddr_t sp = regs_sp(&regs);
@@ -94,7 +129,7 @@ void identity_of_thread(pid_t tid, pid_t pid, const struct span *stack, struct t
 void identity_of_running(pid_t tid, pid_t pid, const struct maps *maps, struct trace_thread *ret) {
     enum { BESIDES = 1 << 20 };
     struct regs regs;
-    name_thread(tid, pid, ret);
+    name_thread(tid, pid, "", ret);
     for (size_t i = 0; tid == pid && i < maps->list.count; i++)
         if (strcmp(maps->list.at[i].path, "[stack]") == 0)
             first_stack(tid, &maps->list.at[i], ret);

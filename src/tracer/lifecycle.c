@@ -9,6 +9,7 @@
 #include "arch/clock.h"
 #include "patch/access.h"
 #include "patch/breakpoints.h"
+#include "patch/install.h"
 #include "patch/itimers.h"
 #include "patch/limits.h"
 #include "patch/modules.h"
@@ -191,12 +192,12 @@ static bool asks_to_share(const struct task *parent) {
     return parent->stop.kind == STOP_VFORK;
 }
 
-/* Whether TID shares PARENT's memory; else it has a copy. */
-static bool shares_memory(pid_t tid, const struct task *parent) {
+/* Whether CHILD, of process PID, shares PARENT's memory; else it has a copy. */
+static bool shares_memory(pid_t child, pid_t pid, const struct task *parent) {
     enum { KCMP_VM = 1 };
-    if (status_process_of(tid) == parent->pid)
+    if (pid == parent->pid)
         return true;
-    long differ = syscall(SYS_kcmp, tid, parent->tid, KCMP_VM, 0, 0);
+    long differ = syscall(SYS_kcmp, child, parent->tid, KCMP_VM, 0, 0);
     return differ < 0 ? asks_to_share(parent) : differ == 0;
 }
 
@@ -218,21 +219,29 @@ static void note_birth(const struct tracer *t, const struct task *maker, struct 
                                   .stack = {lane->thread.stack_low, lane->thread.stack_high}};
 }
 
+/* The process of TID, which PARENT has created. */
+static pid_t process_of_child(const struct task *parent, pid_t tid) {
+    if (status_is_thread_of(tid, parent->pid))
+        return parent->pid;
+    return status_is_thread_of(tid, tid) ? tid : status_process_of(tid);
+}
+
 void lifecycle_birth(struct tracer *t, struct task *parent) {
     enum stop_kind event = parent->stop.kind;
     pid_t tid = (pid_t)thread_event_message(parent->tid);
+    pid_t pid = process_of_child(parent, tid);
     struct task *child = tasks_find(&t->tasks, tid);
-    if (!child && status_tracer_of(tid) != gettid())
+    if (!child && pid != parent->pid && status_tracer_of(tid) != gettid())
         return; /* it was killed, and its end is already reported; or the parent was killed */
     if (!child)
         child = tasks_add(&t->tasks, tid);
-    child->pid = status_process_of(tid);
+    child->pid = pid;
     if (child->pid && child->stage == TASK_UNKNOWN)
         child->stage = TASK_NEWBORN;
     if (event == STOP_VFORK)
         parent->vfork_child = tid, parent->vfork_lane = true;
     if (parent->space && !child->space)
-        task_inherit_space(child, parent->space, shares_memory(tid, parent));
+        task_inherit_space(child, parent->space, shares_memory(tid, pid, parent));
     if (event == STOP_CLONE && child->space == parent->space && child->space)
         child->stack = identity_given_stack(parent->tid, parent->space->remote.memory_fd);
     if (event != STOP_CLONE)
@@ -240,6 +249,8 @@ void lifecycle_birth(struct tracer *t, struct task *parent) {
             parent->readable; /* a copy of the stack, or the stack itself until the child is done */
     note_birth(t, parent, child);
     child->creator = parent->tid;
+    if (pid == parent->pid)
+        identity_inherit_name(&t->maker_name, parent->tid, child->name);
     child->traps.action = parent->traps.action;
     child->not_followed = parent->not_followed;
     child->watched = parent->watched;
@@ -265,8 +276,15 @@ static void open_own_memory(struct task *task) {
     space_unref(space);
 }
 
+/* Whether /proc must show TASK's memory for it to get its lane: a new slab is taken out of its
+ * process, or its maps are read. */
+static bool needs_access(const struct tracer *t, const struct task *task, bool process) {
+    return process || options_of(t)->stacks.frames || !space_has_lane(task->space);
+}
+
 static void begin_task(struct tracer *t, struct task *task, bool process) {
-    bool gained = task->space && task_may_call(task) && access_gain(task->space, task->tid);
+    bool gained = task->space && needs_access(t, task, process) && task_may_call(task) &&
+                  access_gain(task->space, task->tid);
     if (process) {
         write_process(t, task->pid, task->birth.maker ? task->birth.ticks : clock_ticks());
         trace_changes_program(t, task, false);

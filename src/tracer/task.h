@@ -74,6 +74,8 @@ struct birth {
     struct span stack; /* its maker's own; empty: unknown */
 };
 
+enum { TASK_NAME_BYTES = 16 }; /* linux/sched.h, TASK_COMM_LEN */
+
 struct task {
     pid_t tid, pid;
     enum task_state state;
@@ -95,6 +97,7 @@ struct task {
     unsigned images;   /* that its process has executed since it is traced */
     struct span stack; /* given by its creator; empty: unknown */
     struct birth birth;   /* until it has its lane */
+    char name[TASK_NAME_BYTES]; /* of a thread at its birth; "": unknown */
     struct span readable; /* readable part of its stack (own_stack()); empty: unknown or unneeded */
     struct thread_past past;
     struct task_cut cut;

@@ -62,7 +62,7 @@ static void give_lane(struct tracer *t, struct task *task, struct trace_thread *
     task->stream = t->next_stream++;
     task->lane = space_take_lane(ctx, task->space, task->tid, task->stream);
     task_lane_set(t, task, task->lane->at);
-    task->mark = lane_lookup_mark(task->tid);
+    task->mark = lane_lookup_mark_with(task->tid, task->lane->at);
     thread->stream = task->stream;
     trace_writer_thread(ctx->writer, thread);
     if (task->lane->unread)
@@ -100,7 +100,7 @@ void task_lane_give(struct tracer *t, struct task *task) {
     struct trace_thread thread;
     if (!task->space)
         return;
-    identity_of_thread(task->tid, task->pid, &task->stack, &thread);
+    identity_of_thread(task, &thread);
     begin_as_maker(task, &thread);
     give_lane(t, task, &thread, false);
 }

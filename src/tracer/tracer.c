@@ -30,6 +30,7 @@
  */
 #include "tracer/tracer.h"
 
+#include "patch/code_cache.h"
 #include "tracer/lifecycle.h"
 #include "tracer/loop.h"
 #include "tracer/orphans.h"
@@ -41,6 +42,7 @@ struct tracer *tracer_new(const struct tracer_options *options) {
     struct tracer *t = mem_alloc(sizeof *t);
     t->options = *options;
     t->loop = &loop_handlers;
+    t->options.context.codes = code_cache_new();
     return t;
 }
 
@@ -50,6 +52,8 @@ void tracer_free(struct tracer *t) {
     for (struct task *k; (k = tasks_next(&t->tasks, NULL));)
         lifecycle_forget(t, k);
     orphans_done(t);
+    code_cache_free(t->options.context.codes);
+    identity_forget_maker(&t->maker_name);
     ARRAY_FREE(&t->ended);
     free(t);
 }

@@ -69,6 +69,7 @@ static uint8_t make_jump(const struct emitter *e, const struct site *site, vaddr
     const struct arch *arch = site->arch;
     if (arch->jump(out, at, trampoline) == 0)
         return arch->jump_bytes;
+    e->code->far |= site->far;
     return site->far ? arch->far_jump(out, at, trampoline + e->request->bias) : 0;
 }
 
@@ -264,7 +265,9 @@ static void emitter_done(struct emitter *e) {
 /* Emits all but the sites in LOSSES. If more sites are lost, *RET is of no use. */
 static int emit_once(const struct plan *plan, const struct plan_request *request,
                      struct losses *losses, struct plan_code *ret, struct err *err) {
-    struct plan_code code = {.overflow = request->overflow, .caller = request->caller};
+    struct plan_code code = {.word_bytes = plan->arch->word_bytes,
+                             .overflow = request->overflow,
+                             .caller = request->caller};
     if (!plan->arch->agent_size)
         return err_set(err, ENOTSUP, "foreign-machine", "%s: its code can be planned for only",
                        plan->module->name);
@@ -427,6 +430,21 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
     return 0;
 }
 
+bool plan_code_serves(const struct plan *plan, const struct plan_code *code,
+                      const struct plan_request *request, uint64_t moved) {
+    return !code->far && code->island_count <= request->most_islands &&
+           puns_serve(plan, request, code, moved);
+}
+
+void plan_code_move(const struct plan_code *code, uint64_t moved, uint8_t *area) {
+    for (size_t i = 0; i < code->address_count; i++) {
+        uint64_t address = 0;
+        memcpy(&address, area + code->addresses[i], code->word_bytes);
+        address += moved;
+        memcpy(area + code->addresses[i], &address, code->word_bytes);
+    }
+}
+
 void plan_code_done(struct plan_code *code) {
     free(code->area);
     free(code->patches);
@@ -435,6 +453,7 @@ void plan_code_done(struct plan_code *code) {
         free(code->islands[i].bytes);
     free(code->islands);
     free(code->ways);
+    free(code->addresses);
     free(code->missed);
     free(code->beyond);
     free(code->inexact);

@@ -33,9 +33,8 @@ struct writer {
     size_t way_room;
 };
 
-static bool is_page_taken(const struct writer *s, taddr_t page) {
-    const struct plan_request *r = s->request;
-    const struct module *m = s->plan->module;
+static bool is_page_taken(const struct plan *plan, const struct plan_request *r, taddr_t page) {
+    const struct module *m = plan->module;
     taddr_t end = page + ISLAND_BYTES;
     bool module = page < m->high + r->bias && end > m->low + r->bias;
     bool area = page < r->area + r->area_size && end > r->area;
@@ -109,7 +108,8 @@ static taddr_t find_place(struct writer *s, taddr_t low, taddr_t end, unsigned s
         size_t i = draft_from(s, page);
         bool there = i < s->drafts.count && s->drafts.at[i].at == page;
         bool room = page + ISLAND_BYTES - size >= low;
-        struct draft *draft = there || !room || is_page_taken(s, page) ? NULL : draft_new(s, page);
+        struct draft *draft =
+            there || !room || is_page_taken(s->plan, s->request, page) ? NULL : draft_new(s, page);
         if (draft)
             return place_on(draft, low, end, size);
     }
@@ -235,4 +235,12 @@ void puns_write(const struct plan *plan, const struct plan_request *request, str
         bitmap_set(p->entry ? code->missed : code->inexact, p->function);
     }
     finish(&writer);
+}
+
+bool puns_serve(const struct plan *plan, const struct plan_request *request,
+                const struct plan_code *code, uint64_t moved) {
+    bool serve = true;
+    for (size_t i = 0; i < code->island_count && serve; i++)
+        serve = !is_page_taken(plan, request, code->islands[i].at + moved);
+    return serve;
 }

@@ -15,3 +15,6 @@ typedef ARRAY(struct pending) pending_array;
  * can be mapped for a pun, its patch gets size 0, and its function goes into missed or inexact. */
 void puns_write(const struct plan *plan, const struct plan_request *request, struct plan_code *code,
                 const pending_array *pending);
+/* Whether CODE's islands can be mapped MOVED bytes (modulo 2^64) above, as REQUEST has it. */
+bool puns_serve(const struct plan *plan, const struct plan_request *request,
+                const struct plan_code *code, uint64_t moved);

@@ -73,12 +73,24 @@ static int put_jump(struct emitter *e, vaddr_t to, bool far) {
     trampoline_mark(e, (struct mark){.kind = MARK_INSN, .at_start = true, .orig = to});
     uint8_t *out = e->code->area + e->code->area_used;
     int r = 0;
+    e->code->far |= far;
     if (far)
         e->arch->far_jump(out, here(e), to + e->request->bias);
     else
         r = e->arch->jump(out, here(e), to);
     e->code->area_used += jump_bytes(e, far);
     return r;
+}
+
+static void put_address(struct emitter *e, const struct arch *arch, struct relocated *out) {
+    struct plan_code *c = e->code;
+    uint64_t address = out->address + e->request->bias;
+    memcpy(out->bytes + out->address_at, &address, arch->word_bytes);
+    if (c->address_count == e->address_room) {
+        e->address_room = e->address_room ? e->address_room * 2 : 16;
+        c->addresses = mem_resize(c->addresses, e->address_room, sizeof *c->addresses);
+    }
+    c->addresses[c->address_count++] = (uint32_t)(c->area_used + out->address_at);
 }
 
 static void put_relocated(struct emitter *e, const struct site *site, struct relocated *out) {
@@ -93,10 +105,8 @@ static void put_relocated(struct emitter *e, const struct site *site, struct rel
                                          .orig = orig});
         e->code->area_used -= out->parts[i].offset;
     }
-    if (out->address_at) {
-        uint64_t address = out->address + e->request->bias;
-        memcpy(out->bytes + out->address_at, &address, site->arch->word_bytes);
-    }
+    if (out->address_at)
+        put_address(e, site->arch, out);
     if (out->copy_bytes)
         memcpy(out->bytes + out->copy_at, module_bytes(e->plan->module, out->copy, out->copy_bytes),
                out->copy_bytes);
