@@ -130,6 +130,7 @@ def test(spoor, print_items, stands, library):
     test_stops(spoor, print_items, stands)
 
 
-PATHS = [os.path.realpath(path) for path in sys.argv[2:]]
-SPOOR = Spoor(sys.argv[1])
-main(lambda: test(SPOOR, *PATHS))
+if __name__ == "__main__":
+    paths = [os.path.realpath(path) for path in sys.argv[2:]]
+    subject = Spoor(sys.argv[1])
+    main(lambda: test(subject, *paths))

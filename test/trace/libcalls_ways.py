@@ -2,7 +2,9 @@
 """libcalls_ways.py SPOOR LOADING PLUGIN [CALLING CATCHING INTERPOSER STATIC]: library calls (--libcalls) of functions
 that dlsym finds, of several programs in turn, of interposed functions; refused options and functions."""
 import collections
+import json
 import os
+import re
 import sys
 
 from harness import Spoor, check, check_lossless, check_same_outcome, main, run
@@ -68,10 +70,24 @@ def interposed(spoor, calling, interposer):
     check(library_calls == dict(wanted), f"{library_calls} instead of {dict(wanted)}")
 
 
+def check_refused(spoor, name, reason):
+    """`explain` refuses NAME for the same REASON in one of the recorded modules."""
+    reasons = set()
+    for module in spoor.info()["modules"]:
+        done = run([spoor.path, "explain", "--json", "-F", name, module["path"]])
+        reasons.update(row["refused"] for row in json.loads(done.stdout) if done.status == 0)
+    check(reason in reasons, f"{name} is not traced ({reason}); explain: {reasons}")
+
+
 def untraceable(spoor, calling):
-    """At the end spoor names functions that the program calls and that cannot be traced."""
-    stderr = run([spoor.path, "record", "--libcalls", "-o", "trace", calling]).stderr.decode().splitlines()
-    check("spoor: library calls that are not traced: called_bad (undecodable)" in stderr, f"stderr: {stderr}")
+    """At the end spoor names functions that the program calls and that cannot be traced: one of called.so, and those
+    of the machine's C library."""
+    stderr = run([spoor.path, "record", "--libcalls", "-o", "trace", calling]).stderr.decode()
+    [named] = re.findall("^spoor: library calls that are not traced: (.*)$", stderr, re.M) or [""]
+    refused_calls = dict(re.findall(r"(\S+) \(([a-z-]+)\)(?:, |$)", named))
+    check(refused_calls.pop("called_bad", None) == "undecodable", f"stderr: {stderr}")
+    for name, reason in refused_calls.items():
+        check_refused(spoor, name, reason)
 
 
 def refused(spoor, options, program, says):

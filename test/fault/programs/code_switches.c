@@ -11,6 +11,7 @@
  *     threads          other threads call the functions meanwhile
  *     fork             a child and its parent do so, each for itself
  *     handler          a signal handler does so; it has interrupted the function
+ *     unchanged        the page is opened and closed only, while other threads call the functions
  *     returns          the function that makes the page writable returns before the page is closed
  */
 #include <pthread.h>
@@ -84,12 +85,23 @@ static void *call_in_thread(void *arg) {
     return NULL;
 }
 
-static void with_threads(void) {
+static void open_and_close(void) {
+    for (int round = 0; round < ROUNDS * 4; round++) {
+        protect("mprotect", &at_entry_switch, OPEN);
+        protect("mprotect", &at_entry_switch, PROT_READ | PROT_EXEC);
+        call_all(1, 1);
+    }
+}
+
+static void with_threads(const char *way) {
     enum { THREADS = 3 };
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
         check(pthread_create(&threads[i], NULL, call_in_thread, NULL) == 0, "thread");
-    throw_switches("mprotect");
+    if (way_is(way, "unchanged"))
+        open_and_close();
+    else
+        throw_switches("mprotect");
     atomic_store(&ended, 1);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
@@ -153,8 +165,8 @@ int main(int argc, char **argv) {
     check(argc == 2, "usage");
     const char *way = argv[1];
     call_all(1, 1);
-    if (way_is(way, "threads"))
-        with_threads();
+    if (way_is(way, "threads") || way_is(way, "unchanged"))
+        with_threads(way);
     else if (way_is(way, "fork"))
         with_child();
     else if (way_is(way, "handler"))
