@@ -125,9 +125,8 @@ static int write_block(struct sink *s, struct block *block, struct err *err) {
     head->check = checksum(head, offsetof(struct disk_block, check));
     struct iovec parts[] = {{head, sizeof *head}, {payload.at, payload.count}};
     uint64_t offset = s->output.offset;
-    int rc = output_write(&s->output, parts, 2, err);
-    if (rc)
-        return rc;
+    if (output_write(&s->output, parts, 2, err))
+        return -err->code;
     if (head->type != DISK_INDEX)
         ARRAY_PUSH(&s->index, ((struct disk_index_entry){offset, *head}));
     if (head->type == DISK_EVENTS && head->coding == DISK_PLAIN && !block->tried &&
@@ -198,9 +197,9 @@ static void dispatch(struct sink *s) {
         s->unoffered = s->unoffered->next;
 }
 
-/* Whether the oldest block is written even if it is not packed: memory is short, the time is over,
- * or too many packed blocks stand behind it. Memory is given back in pieces of an eighth: a block
- * that a thread is just packing is packed in vain. */
+/* Whether the oldest block is written unpacked: memory is short, the time is over, or many packed
+ * blocks stand behind it. Memory is given back in pieces of an eighth, since each withdrawal may
+ * waste a thread's work. */
 static bool in_hurry(struct sink *s) {
     if (s->held + s->wanted > s->limit / 8 * 7)
         s->hurry = true;
