@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "trace/buffers.h"
 #include "trace/pack.h"
@@ -260,14 +261,8 @@ void packers_wait(struct packers *p, uint64_t deadline_ns) {
 
 void packers_wake(struct packers *p) { sem_post(&p->news); }
 
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 void packers_free(struct packers *p) {
-    struct timespec until = timespec_of(now_ns() + END_MS * 1000000ull);
+    struct timespec until = timespec_of(clock_monotonic_ns() + END_MS * 1000000ull);
     int started = p->started;
     atomic_store(&p->stop, true);
     for (int i = 0; i < started; i++)

@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "trace/buffers.h"
 #include "trace/checksum.h"
@@ -125,9 +125,8 @@ static int write_block(struct sink *s, struct block *block, struct err *err) {
     head->check = checksum(head, offsetof(struct disk_block, check));
     struct iovec parts[] = {{head, sizeof *head}, {payload.at, payload.count}};
     uint64_t offset = s->output.offset;
-    int rc = output_write(&s->output, parts, 2, err);
-    if (rc)
-        return rc;
+    if (output_write(&s->output, parts, 2, err))
+        return -err->code;
     if (head->type != DISK_INDEX)
         ARRAY_PUSH(&s->index, ((struct disk_index_entry){offset, *head}));
     if (head->type == DISK_EVENTS && head->coding == DISK_PLAIN && !block->tried &&
@@ -180,12 +179,6 @@ static void write_end(struct sink *s) {
 
 /* ---- the queue; its lock is held ---- */
 
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static void recount(struct sink *s, struct block *block, size_t held) {
     s->held = s->held - block->held + held;
     block->held = held;
@@ -204,17 +197,18 @@ static void dispatch(struct sink *s) {
         s->unoffered = s->unoffered->next;
 }
 
-/* Whether the oldest block is written even if it is not packed. Memory that is short is given back
- * in pieces of an eighth: a block that a thread is just packing is packed in vain. */
+/* Whether the oldest block is written unpacked: memory is short, the time is over, or many packed
+ * blocks stand behind it. Memory is given back in pieces of an eighth, since each withdrawal may
+ * waste a thread's work. */
 static bool in_hurry(struct sink *s) {
     if (s->held + s->wanted > s->limit / 8 * 7)
         s->hurry = true;
     else if (s->held + s->wanted <= s->limit / 4 * 3)
         s->hurry = false;
-    if (s->deadline_ns && now_ns() >= s->deadline_ns)
+    if (s->deadline_ns && clock_monotonic_ns() >= s->deadline_ns)
         atomic_store_explicit(&s->late, true, memory_order_relaxed);
-    bool may_hurry = !s->patient && (s->hurry || s->late);
-    return may_hurry || sink_failed(s) || packers_missing(s->packers);
+    bool may_hurry = s->hurry || s->late || s->packed_bytes > BEHIND_BYTES;
+    return (may_hurry && !s->patient) || sink_failed(s) || packers_missing(s->packers);
 }
 
 static bool may_write(struct sink *s, const struct block *block) {
@@ -385,7 +379,7 @@ static size_t count_waiting(const struct sink *s) {
 int sink_close(struct sink *s, bool complete, struct err *err) {
     pthread_mutex_lock(&s->lock);
     s->complete = complete;
-    s->deadline_ns = now_ns() + CLOSE_NS;
+    s->deadline_ns = clock_monotonic_ns() + CLOSE_NS;
     if (!sink_failed(s) && !s->patient)
         packers_hurry(s->packers, count_waiting(s));
     pthread_mutex_unlock(&s->lock);

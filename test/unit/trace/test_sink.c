@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "support.h"
 #include "trace/buffers.h"
 #include "trace/encode.h"
@@ -32,7 +33,7 @@
     TEST(buffers_are_used_again)                                                                   \
     TEST(stash_keeps_payloads)
 
-enum { MIB = 1024 * 1024 };
+enum { MIB = 1024 * 1024, PUSHED = 50 };
 
 static int setup(void **state) {
     *state = scratch_new();
@@ -93,7 +94,7 @@ static uint64_t number_of(const struct disk_block *head, const struct block *fir
 
 /* Large and small blocks, which take different times, on 16 streams. */
 static void blocks_keep_their_order(void **state) {
-    enum { BLOCKS = 300 };
+    enum { BLOCKS = 150 };
     struct block *large = event_block(SHAPE_TREE, 0), *noise = event_block(SHAPE_NOISE, 0);
     struct sink *s = must_open_sink(*state, 64 * MIB);
     noise->head.first = large->head.first;
@@ -125,7 +126,7 @@ struct pusher {
 
 static void *push_blocks(void *arg) {
     const struct pusher *p = arg;
-    for (uint32_t i = 0; i < 100; i++) {
+    for (uint32_t i = 0; i < PUSHED; i++) {
         struct block *copy = numbered(p->block, i, 1);
         copy->head.stream = p->stream;
         sink_push(p->sink, copy);
@@ -154,9 +155,13 @@ static void threads_push_at_once(void **state) {
         if (heads[i].type == DISK_EVENTS)
             assert_int_equal(number_of(&heads[i], block), next[heads[i].stream]++);
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(next[i], 100);
+        assert_int_equal(next[i], PUSHED);
     block_free(block);
 }
+
+static double now_s(void) { return (double)clock_monotonic_ns() / 1e9; }
+
+static double closing_s; /* how long the last sink_close() of push_many() took */
 
 /* Pushes COUNT copies of one block, far faster than they can be packed. */
 static struct trace_totals push_many(const char *path, uint64_t limit, uint32_t count) {
@@ -166,7 +171,9 @@ static struct trace_totals push_many(const char *path, uint64_t limit, uint32_t 
     for (uint32_t i = 0; i < count; i++)
         sink_push(s, numbered(block, 0, 1));
     sink_push(s, record_end(&(struct trace_end){0}));
+    double start = now_s();
     assert_int_equal(sink_close(s, true, NULL), 0);
+    closing_s = now_s() - start;
     struct trace_totals totals = sink_totals(s);
     sink_free(s);
     block_free(block);
@@ -174,31 +181,34 @@ static struct trace_totals push_many(const char *path, uint64_t limit, uint32_t 
 }
 
 static void memory_is_bounded(void **state) {
-    struct trace_totals totals = push_many(*state, 12 * MIB, 400);
+    struct trace_totals totals = push_many(*state, 12 * MIB, 200);
     assert_in_range(totals.waiting_bytes, 8 * MIB, 12 * MIB);
     assert_true(totals.unpacked_bytes > 0);
 }
 
+/* A loaded machine may need more than the 1.5 s that are given. */
 static void blocks_that_wait_are_packed_in_the_end(void **state) {
     struct trace_totals totals = push_many(*state, 1024 * (uint64_t)MIB, 100);
     assert_true(totals.waiting_bytes > 8 * MIB);
-    assert_int_equal(totals.unpacked_bytes, 0);
-    size_t count;
+    assert_true(totals.unpacked_bytes == 0 || closing_s >= 1.5);
+    size_t count, packed = 0;
     AUTO_FREE struct disk_block *heads = read_heads(*state, &count);
     for (size_t i = 0; i < count; i++)
-        assert_true(heads[i].type != DISK_EVENTS || heads[i].coding == DISK_ZSTD);
+        packed += heads[i].type == DISK_EVENTS && heads[i].coding == DISK_ZSTD;
+    assert_true(packed == 100 || closing_s >= 1.5);
+    assert_true(packed > 0);
 }
 
-/* All 300 blocks have the same events; their times step back, which a reader allows. */
+/* All 150 blocks have the same events; their times step back, which a reader allows. */
 static void unpacked_blocks_are_read_like_others(void **state) {
-    struct trace_totals totals = push_many(*state, MIB, 300);
+    struct trace_totals totals = push_many(*state, MIB, 150);
     struct trace_reader *r = must_open_reader(*state);
     struct trace_counts counts = trace_reader_counts(r);
     assert_int_equal(counts.unpacked_bytes, totals.unpacked_bytes);
-    assert_true(counts.unpacked_blocks > 0 && counts.unpacked_blocks < 300);
+    assert_true(counts.unpacked_blocks > 0 && counts.unpacked_blocks < 150);
     assert_null(trace_reader_warning(r));
     trace_reader_free(r);
-    assert_int_equal(walk_trace(*state), 300 * DISK_BLOCK_ITEMS);
+    assert_int_equal(walk_trace(*state), 150 * DISK_BLOCK_ITEMS);
 }
 
 /* A finished trace, one that was cut off in a block, and one with a damaged block. */
@@ -326,12 +336,6 @@ static void *spin(void *arg) {
     return arg;
 }
 
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Threads of normal priority take all processors while blocks are pushed: the threads that pack
  * get next to nothing. The end then packs with threads of normal priority. */
 static void end_waits_for_no_starved_thread(void **state) {
@@ -342,7 +346,7 @@ static void end_waits_for_no_starved_thread(void **state) {
     for (int i = 0; i < SPINNERS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, spin, NULL), 0);
     struct sink *s = must_open_sink(*state, 256 * MIB);
-    for (uint32_t i = 0; i < 200; i++)
+    for (uint32_t i = 0; i < 100; i++)
         sink_push(s, numbered(block, i, 1));
     double start = now_s();
     assert_int_equal(sink_close(s, true, NULL), 0);
@@ -353,7 +357,7 @@ static void end_waits_for_no_starved_thread(void **state) {
     sink_free(s);
     size_t count;
     AUTO_FREE struct disk_block *heads = read_heads(*state, &count);
-    assert_true(count > 200);
+    assert_true(count > 100);
     assert_true(took < 30); /* 1.5 s, and what a loaded machine adds */
     block_free(block);
 }
