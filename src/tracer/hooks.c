@@ -4,6 +4,7 @@
  */
 #include "patch/access.h"
 #include "patch/itimers.h"
+#include "patch/loader_state.h"
 #include "patch/modules.h"
 #include "target/status.h"
 #include "tracer/detach.h"
@@ -31,6 +32,23 @@ static void look_for_gs_conflict(struct tracer *t, const struct space *space, bo
         tracer_warn(t, space->pid, &err);
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
         k->watched |= possible;
+}
+
+/*
+ * TASK waits in the hook, and the linker has not changed its list yet: lets it go on, without a
+ * stop. Returns whether it does. Waits at guards look alike, so not where text is guarded. Each
+ * program that is executed comes here once, before the linker maps the libraries (glibc).
+ */
+static bool release_early(const struct task *task) {
+    struct space *s = task->space;
+    bool guards = false;
+    for (size_t i = 0; s && i < s->modules.count; i++)
+        guards |= s->modules.at[i].guards;
+    if (!s || guards || !loader_state_is_changing(s, task->tid))
+        return false;
+    lane_handle_end_wait(task->lane, PAUSE_DLOPEN);
+    __atomic_store_n(&task->lane->lane->hook, 0, __ATOMIC_RELEASE);
+    return true;
 }
 
 /* TID waits in the linker's hook, or at a guard: serves it. False: it still waits, as it is at a
@@ -155,6 +173,7 @@ static void handle_askers(struct tracer *t) {
 
 void tracer_handle_hooks(struct tracer *t) {
     handle_askers(t);
-    for (const struct task *k; (k = find_hooked(t)) && handle_hook(t, k->tid);)
+    for (const struct task *k;
+         (k = find_hooked(t)) && (release_early(k) || handle_hook(t, k->tid));)
         ;
 }

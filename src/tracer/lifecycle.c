@@ -127,6 +127,7 @@ bool lifecycle_exec(struct tracer *t, struct task *task) {
     task->noted_killed = false;
     task->images++;
     task->birth = (struct birth){0};
+    task->name[0] = '\0';
     if (privileged_exec_restart(t, task)) {
         lifecycle_forget(t, task);
         return false;
@@ -249,8 +250,8 @@ void lifecycle_birth(struct tracer *t, struct task *parent) {
             parent->readable; /* a copy of the stack, or the stack itself until the child is done */
     note_birth(t, parent, child);
     child->creator = parent->tid;
-    if (pid == parent->pid)
-        identity_inherit_name(&t->maker_name, parent->tid, child->name);
+    if (child->stage == TASK_NEWBORN || child->stage == TASK_FORKED)
+        maker_name_inherit(&t->maker_name, parent->tid, child->name);
     child->traps.action = parent->traps.action;
     child->not_followed = parent->not_followed;
     child->watched = parent->watched;
