@@ -18,9 +18,10 @@ TIMING = {"wait4", "waitid", "poll", "read", "futex", "rt_sigtimedwait", "rt_sig
           "brk"}
 # {system calls: the most for one}. A birth opens no file. (Before: 11 ptrace, 5 openat, 36 in all.)
 BIRTH = {"ptrace": 10, "openat": 0, "all": 16}
-# An exec with all libraries; the libraries' threads and files are planned and opened once. (Before: 239 ptrace, 67
-# openat, 1 clone3.)
-EXEC = {"ptrace": 235, "openat": 45, "clone3": 0}
+# An exec with all libraries, which are planned once. (Before: 71 openat, 62 newfstatat, 1 clone3.)
+EXEC = {"openat": 50, "newfstatat": 32, "clone3": 0}
+# The dynamic linker calls its hook twice, and is stopped once: when it has mapped the libraries.
+STOPS = 1
 
 
 def record_counted(spoor, options, command):
@@ -35,6 +36,20 @@ def record_counted(spoor, options, command):
                 counts[words[-1]] = int(words[3])
     check(counts["ptrace"] > 0, f"strace counted no ptrace: {counts}")
     return counts
+
+
+def count_interrupts(spoor, command):
+    """How often the tracer asks a thread to stop (PTRACE_INTERRUPT) while it records COMMAND with all libraries."""
+    done = run(["strace", "-qq", "-e", "trace=ptrace", "-o", "requests", *spoor.command(["-M", "*"], command)])
+    check(done.status == 0, f"{command}: status {done.status}: {done.stderr.decode(errors='replace')}")
+    with open("requests", encoding="ascii", errors="replace") as lines:
+        return sum("PTRACE_INTERRUPT" in line for line in lines)
+
+
+def check_stops(spoor, program):
+    few, many = (count_interrupts(spoor, [program, "execs", str(size)]) for size in (FEW_EXECS, MANY_EXECS))
+    each = (many - few) / (MANY_EXECS - FEW_EXECS)
+    check(each <= STOPS + 0.3, f"{each} stops for an exec, without those of remote calls")
 
 
 def check_price(spoor, options, program, kind, sizes, most):
@@ -90,6 +105,7 @@ def test(path, program):
     if shutil.which("strace"):
         check_price(spoor, [], program, "threads", (FEW_THREADS, MANY_THREADS), BIRTH)
         check_price(spoor, ["-M", "*"], program, "execs", (FEW_EXECS, MANY_EXECS), EXEC)
+        check_stops(spoor, program)
 
 
 if __name__ == "__main__":
