@@ -7,7 +7,7 @@
 #include "target/auxv.h"
 #include "target/memory.h"
 
-enum { MOST_HEADERS = 64, MOST_ENTRIES = 256, NONE = 1 };
+enum { MOST_HEADERS = 64, MOST_ENTRIES = 256 };
 
 /* The program's dynamic section, in memory; 0: there is none, or it is not known. */
 static taddr_t find_dynamic(const struct space *s, pid_t tid) {
@@ -30,6 +30,7 @@ static taddr_t find_dynamic(const struct space *s, pid_t tid) {
     return known && dynamic ? dynamic + bias : 0;
 }
 
+/* 0: not known. */
 static taddr_t find_debug(const struct space *s, pid_t tid) {
     taddr_t at = find_dynamic(s, tid);
     for (int i = 0; at && i < MOST_ENTRIES; i++, at += sizeof(ElfW(Dyn))) {
@@ -40,14 +41,12 @@ static taddr_t find_debug(const struct space *s, pid_t tid) {
         if (entry.d_tag == DT_DEBUG && entry.d_un.d_ptr)
             return entry.d_un.d_ptr;
     }
-    return NONE;
+    return 0;
 }
 
-bool loader_state_is_changing(struct space *s, pid_t tid) {
+bool loader_state_is_changing(const struct space *s, pid_t tid) {
     struct r_debug debug;
-    if (!s->loader_debug)
-        s->loader_debug = find_debug(s, tid);
-    return s->loader_debug != NONE &&
-           memory_read(s->remote.memory_fd, s->loader_debug, &debug, sizeof debug, NULL) == 0 &&
+    const taddr_t at = find_debug(s, tid);
+    return at && memory_read(s->remote.memory_fd, at, &debug, sizeof debug, NULL) == 0 &&
            debug.r_version >= 1 && debug.r_state != RT_CONSISTENT;
 }

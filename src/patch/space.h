@@ -64,13 +64,13 @@ struct space {
     bool writes_lane_register; /* some of its code writes it, too (x86-64: gs) */
     unsigned filter;           /* the number of the filter that chose its patches (space_context) */
     struct {
-        unsigned stops;   /* so many are still to postpone timers */
-        bool exact;       /* by no more than they take */
-    } itimers;            /* itimers.h */
-    size_t threads;       /* estimate at attach; 0: one */
-    unsigned filters;     /* number of trusted seccomp filters (permits.h) */
-    taddr_t loader_debug; /* of struct r_debug (loader_state.c); 0: not looked for; 1: none */
-    taddr_t loader_hook;  /* run-time address of _dl_debug_state; 0: none */
+        unsigned stops;  /* so many are still to postpone timers */
+        bool exact;      /* by no more than they take */
+    } itimers;           /* itimers.h */
+    size_t threads;      /* estimate at attach; 0: one */
+    unsigned filters;    /* number of trusted seccomp filters (permits.h) */
+    bool begins;         /* its program was just executed: no thread has waited in the agent yet */
+    taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
     struct program program;
     struct callers *callers; /* NULL: callers are not recorded, or not yet */
     struct {

@@ -36,16 +36,16 @@ static void look_for_gs_conflict(struct tracer *t, const struct space *space, bo
 
 /*
  * TASK waits in the hook, and the linker has not changed its list yet: lets it go on, without a
- * stop. Returns whether it does. Waits at guards look alike, so not where text is guarded; nor
- * where timers are to be postponed. Each program that is executed comes here once, before the
- * linker maps the libraries (glibc).
+ * stop. Returns whether it does. Waits at guards look alike, but a program's first wait is that of
+ * the hook, before the linker maps the libraries (glibc). Not where timers are to be postponed.
  */
 static bool release_early(const struct task *task) {
     struct space *s = task->space;
-    bool guards = false;
-    for (size_t i = 0; s && i < s->modules.count; i++)
-        guards |= s->modules.at[i].guards;
-    if (!s || guards || s->itimers.stops || !loader_state_is_changing(s, task->tid))
+    bool first = s && s->begins;
+    if (!first)
+        return false;
+    s->begins = false;
+    if (s->itimers.stops || !loader_state_is_changing(s, task->tid))
         return false;
     lane_handle_end_wait(task->lane, PAUSE_DLOPEN);
     __atomic_store_n(&task->lane->lane->hook, 0, __ATOMIC_RELEASE);

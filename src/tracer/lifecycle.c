@@ -103,7 +103,11 @@ static int set_up(struct tracer *t, struct task *task, bool was_paused, bool run
 int lifecycle_set_up_program(struct tracer *t, struct task *task, bool was_paused,
                              struct err *err) {
     int rc = thread_finish_syscall(task->tid, err);
-    return rc < 0 ? rc : set_up(t, task, was_paused, false, err);
+    if (rc == 0)
+        rc = set_up(t, task, was_paused, false, err);
+    if (rc == 0 && task->space)
+        task->space->begins = true;
+    return rc;
 }
 
 void lifecycle_forget_threads(struct tracer *t, const struct task *task) {
