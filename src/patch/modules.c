@@ -352,6 +352,8 @@ static void add_annexes(struct update *u, const newcomer_array *newcomers) {
 typedef ARRAY(struct traced_module *) module_array;
 
 static void add_once(module_array *modules_to_plan, struct traced_module *entry) {
+    if (entry->plan || entry->why.code)
+        return;
     for (size_t i = 0; i < modules_to_plan->count; i++)
         if (modules_to_plan->at[i] == entry)
             return;
@@ -364,7 +366,8 @@ static void patch_newcomers(struct update *u, newcomer_array *newcomers) {
     u->break_start = newcomers->count ? status_break_start(u->caller) : 0;
     for (size_t i = 0; i < newcomers->count; i++)
         add_once(&modules_to_plan, newcomers->at[i].patched.traced_module);
-    module_table_plan(modules_to_plan.at, modules_to_plan.count);
+    if (modules_to_plan.count)
+        module_table_plan(modules_to_plan.at, modules_to_plan.count);
     for (size_t i = 0; i < newcomers->count; i++)
         patch_newcomer(u, &newcomers->at[i]);
     add_annexes(u, newcomers);

@@ -69,6 +69,7 @@ struct space {
     } itimers;           /* itimers.h */
     size_t threads;      /* estimate at attach; 0: one */
     unsigned filters;    /* number of trusted seccomp filters (permits.h) */
+    bool begins;         /* its program was just executed: no thread has waited in the agent yet */
     taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
     struct program program;
     struct callers *callers; /* NULL: callers are not recorded, or not yet */

@@ -100,6 +100,7 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     s->pid = tid;
     s->remote.memory_fd = fd;
     s->callers = NULL;
+    s->begins = false;
     s->stopping = false; /* the parent may be stopping */
     memset(&s->slabs, 0, sizeof s->slabs);
     memset(&s->modules, 0, sizeof s->modules);

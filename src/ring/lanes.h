@@ -113,8 +113,8 @@ void lane_handle_free(struct lane_handle *handle);
 /* HANDLE's thread is stopped. Since when it waits for room or in the hook, in ticks; OTHERWISE: it
  * does not. */
 uint64_t lane_handle_wait_since(const struct lane_handle *handle, uint64_t otherwise);
-/* HANDLE's stopped thread was moved out of the agent. If it waited there, for CAUSE, that was a
- * pause. */
+/* HANDLE's thread has waited in the agent and is about to leave it, or, stopped, was moved out. If
+ * it waited, for CAUSE, that was a pause. */
 void lane_handle_end_wait(struct lane_handle *handle, enum pause_cause cause);
 /* Writes an event on behalf of HANDLE's stopped thread. When the ring is full: waits for the
  * drainer, or counts the event as lost. */

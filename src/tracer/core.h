@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "tracer/identity.h"
 #include "tracer/options.h"
 #include "tracer/task.h"
 

@@ -4,6 +4,7 @@
  */
 #include "patch/access.h"
 #include "patch/itimers.h"
+#include "patch/loader_state.h"
 #include "patch/modules.h"
 #include "target/status.h"
 #include "tracer/detach.h"
@@ -31,6 +32,24 @@ static void look_for_gs_conflict(struct tracer *t, const struct space *space, bo
         tracer_warn(t, space->pid, &err);
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
         k->watched |= possible;
+}
+
+/*
+ * TASK waits in the hook, and the linker has not changed its list yet: lets it go on, without a
+ * stop. Returns whether it does. Waits at guards look alike, but a program's first wait is that of
+ * the hook, before the linker maps the libraries (glibc). Not where timers are to be postponed.
+ */
+static bool release_early(const struct task *task) {
+    struct space *s = task->space;
+    bool first = s && s->begins;
+    if (!first)
+        return false;
+    s->begins = false;
+    if (s->itimers.stops || !loader_state_is_changing(s, task->tid))
+        return false;
+    lane_handle_end_wait(task->lane, PAUSE_DLOPEN);
+    __atomic_store_n(&task->lane->lane->hook, 0, __ATOMIC_RELEASE);
+    return true;
 }
 
 /* TID waits in the linker's hook, or at a guard: serves it. False: it still waits, as it is at a
@@ -155,6 +174,7 @@ static void handle_askers(struct tracer *t) {
 
 void tracer_handle_hooks(struct tracer *t) {
     handle_askers(t);
-    for (const struct task *k; (k = find_hooked(t)) && handle_hook(t, k->tid);)
+    for (const struct task *k;
+         (k = find_hooked(t)) && (release_early(k) || handle_hook(t, k->tid));)
         ;
 }

@@ -1,7 +1,6 @@
 /* Reads names, parents and stacks of processes and threads from /proc and registers. */
 #include "tracer/identity.h"
 
-#include <fcntl.h>
 #include <linux/sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,34 +54,6 @@ static void mapped_stack(pid_t tid, taddr_t sp, struct trace_thread *ret) {
     maps_done(&maps);
 }
 
-void identity_forget_maker(struct maker_name *last) {
-    if (last->file)
-        close(last->file);
-    *last = (struct maker_name){0};
-}
-
-static bool open_maker(struct maker_name *last, pid_t maker) {
-    char path[64];
-    identity_forget_maker(last);
-    snprintf(path, sizeof path, "/proc/%d/comm", maker);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file > 0)
-        *last = (struct maker_name){maker, file};
-    return file > 0;
-}
-
-/* Reads of the file fail when its thread has ended, even if another one has its id. */
-void identity_inherit_name(struct maker_name *last, pid_t maker, char *ret) {
-    char text[TASK_NAME_BYTES + 1] = {0};
-    ssize_t n = last->maker == maker ? pread(last->file, text, sizeof text - 1, 0) : 0;
-    if (n <= 0 && open_maker(last, maker))
-        n = pread(last->file, text, sizeof text - 1, 0);
-    text[n > 0 ? n : 0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    memcpy(ret, text, TASK_NAME_BYTES);
-    ret[TASK_NAME_BYTES - 1] = '\0';
-}
-
 /* KNOWN: its name; "": read it. */
 static void name_thread(pid_t tid, pid_t pid, const char *known, struct trace_thread *ret) {
     static char name[32];
@@ -116,6 +87,8 @@ void identity_of_thread(const struct task *task, struct trace_thread *ret) {
     if (sp - 1 - stack->start < stack->end - stack->start) {
         ret->stack_low = stack->start;
         ret->stack_high = stack->end;
+    } else if (task->birth.maker && sp == task->birth.sp) {
+        return;
     } else if (tid == pid) {
         mapped_stack(tid, sp, ret);
     } else {

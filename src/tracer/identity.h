@@ -16,21 +16,9 @@ void identity_of_process(pid_t pid, struct identity *ret);
  * memory. Empty: unknown. */
 struct span identity_given_stack(pid_t maker, int memory_fd);
 
-/*
- * The name of the last thread that has created threads: its file stays open, as a thread that
- * creates one mostly creates more.
- */
-struct maker_name {
-    pid_t maker;
-    int file; /* 0: none */
-};
-/* MAKER is stopped and has just created a thread, whose name is MAKER's: writes it to RET, of
- * TASK_NAME_BYTES. "": unknown. */
-void identity_inherit_name(struct maker_name *last, pid_t maker, char *ret);
-void identity_forget_maker(struct maker_name *last);
-
-/* Fills all fields except `stream`; the name is valid until the next call. TASK is stopped before
- * its first instruction. If its stack is unknown, its stack pointer tells roughly where that is. */
+/* Fills all fields except `stream`, and the stack if TASK goes on with its maker's; the name is
+ * valid until the next call. TASK is stopped before its first instruction. If its stack is unknown,
+ * its stack pointer tells roughly where that is. */
 void identity_of_thread(const struct task *task, struct trace_thread *ret);
 
 /* The same for a thread anywhere in its program; MAPS are its process's. */

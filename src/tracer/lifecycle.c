@@ -103,7 +103,11 @@ static int set_up(struct tracer *t, struct task *task, bool was_paused, bool run
 int lifecycle_set_up_program(struct tracer *t, struct task *task, bool was_paused,
                              struct err *err) {
     int rc = thread_finish_syscall(task->tid, err);
-    return rc < 0 ? rc : set_up(t, task, was_paused, false, err);
+    if (rc == 0)
+        rc = set_up(t, task, was_paused, false, err);
+    if (rc == 0 && task->space)
+        task->space->begins = true;
+    return rc;
 }
 
 void lifecycle_forget_threads(struct tracer *t, const struct task *task) {
@@ -127,6 +131,7 @@ bool lifecycle_exec(struct tracer *t, struct task *task) {
     task->noted_killed = false;
     task->images++;
     task->birth = (struct birth){0};
+    task->name[0] = '\0';
     if (privileged_exec_restart(t, task)) {
         lifecycle_forget(t, task);
         return false;
@@ -249,8 +254,8 @@ void lifecycle_birth(struct tracer *t, struct task *parent) {
             parent->readable; /* a copy of the stack, or the stack itself until the child is done */
     note_birth(t, parent, child);
     child->creator = parent->tid;
-    if (pid == parent->pid)
-        identity_inherit_name(&t->maker_name, parent->tid, child->name);
+    if (child->stage == TASK_NEWBORN || child->stage == TASK_FORKED)
+        maker_name_inherit(&t->maker_name, parent->tid, child->name);
     child->traps.action = parent->traps.action;
     child->not_followed = parent->not_followed;
     child->watched = parent->watched;

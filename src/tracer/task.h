@@ -34,6 +34,7 @@
 #include "patch/space.h"
 #include "ring/lanes.h"
 #include "target/thread.h"
+#include "tracer/maker_name.h"
 #include "tracer/stop.h"
 #include "tracer/task_cut.h"
 #include "tracer/task_nested.h"
@@ -74,8 +75,6 @@ struct birth {
     struct span stack; /* its maker's own; empty: unknown */
 };
 
-enum { TASK_NAME_BYTES = 16 }; /* linux/sched.h, TASK_COMM_LEN */
-
 struct task {
     pid_t tid, pid;
     enum task_state state;
@@ -96,8 +95,8 @@ struct task {
     bool noted_killed; /* by orphans_note_killed() */
     unsigned images;   /* that its process has executed since it is traced */
     struct span stack; /* given by its creator; empty: unknown */
-    struct birth birth;   /* until it has its lane */
-    char name[TASK_NAME_BYTES]; /* of a thread at its birth; "": unknown */
+    struct birth birth;         /* until it has its lane */
+    char name[TASK_NAME_BYTES]; /* at its birth; "": unknown */
     struct span readable; /* readable part of its stack (own_stack()); empty: unknown or unneeded */
     struct thread_past past;
     struct task_cut cut;

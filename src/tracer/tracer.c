@@ -53,7 +53,7 @@ void tracer_free(struct tracer *t) {
         lifecycle_forget(t, k);
     orphans_done(t);
     code_cache_free(t->options.context.codes);
-    identity_forget_maker(&t->maker_name);
+    maker_name_forget(&t->maker_name);
     ARRAY_FREE(&t->ended);
     free(t);
 }
