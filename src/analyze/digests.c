@@ -90,7 +90,7 @@ static bool is_refused(const struct digests *d, const struct digest_job *job) {
 /* Gives W a part for GROUP. With the lock. */
 static void change_group(struct worker *w, size_t group) {
     struct digests *d = w->digests;
-    if (w->part && w->group != group) {
+    if (w->part && w->group != group && d->work.ops->merge) {
         ARRAY_PUSH(&d->old, ((struct old_part){w->part, w->group}));
         w->part = NULL;
     }

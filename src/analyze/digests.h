@@ -12,7 +12,8 @@ struct digest_ops {
     void (*part_free)(void *part);
     /* R and *TO as digest_read() wants them. */
     void (*read)(void *part, struct digest_reader *r, struct digest *to);
-    /* Adds what digests do not have, and empties PART. May be NULL. */
+    /* Adds what digests do not have, and empties PART. NULL: parts have nothing else, and serve all
+     * groups. */
     void (*merge)(void *ctx, void *part);
 };
 

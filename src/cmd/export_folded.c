@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/digest_plan.h"
+#include "analyze/digest_tree.h"
 #include "analyze/places.h"
 #include "analyze/tree.h"
 #include "base/mem.h"
@@ -22,8 +24,9 @@ struct program {
 struct folded {
     const struct view *view;
     struct places *places;
-    char **frames;   /* by function; NULL: not used */
-    uint32_t *shown; /* by function: the first function with the same frame */
+    char **frames;         /* by function; NULL: not used */
+    uint32_t *shown;       /* by function: the first function with the same frame */
+    ARRAY(uint32_t) nodes; /* of a digest's sums */
     ARRAY(struct program) programs;
     ARRAY(uint32_t) path; /* functions, the innermost first */
     struct tree *tree;    /* of the program of the present group */
@@ -67,6 +70,27 @@ static void on_close(void *ctx, const struct walk_call *call) {
     struct folded *f = ctx;
     if (!call->brief)
         f->tree->nodes[call->value].self_ns += call->self_ns;
+}
+
+/* New nodes come in the order in which their first calls began, as from on_open(). */
+static void on_ended(void *ctx, const struct digest_sum *sums, size_t count, uint32_t caller) {
+    struct folded *f = ctx;
+    f->nodes.count = 0;
+    ARRAY_PUSH(&f->nodes, caller == WALK_NONE ? 0 : caller);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t node = tree_child(f->tree, f->nodes.at[sums[i].parent], sums[i].function);
+        f->tree->nodes[node].self_ns += sums[i].self_ns;
+        ARRAY_PUSH(&f->nodes, node);
+    }
+}
+
+/* With chains each call may have its own path. */
+static struct digests *new_digests(const struct view *view) {
+    const struct source *s = &view->source;
+    bool has_chains = trace_reader_chain_count(s->reader) > CHAIN_FIRST;
+    return has_chains
+               ? NULL
+               : digest_plan(s, 0, stream_groups_count(s->stream_groups), &digest_tree_ops, NULL);
 }
 
 static void on_stream_group(void *ctx, struct stream_group group) {
@@ -147,11 +171,14 @@ static void write_path(struct folded *f, const struct program *program, uint32_t
 
 void export_folded(const struct view *view, struct out *out) {
     struct folded f = {.view = view};
-    struct visitor visitor = {.ctx = &f, .open = on_open, .close = on_close};
+    struct visitor visitor = {.ctx = &f, .open = on_open, .close = on_close, .ended = on_ended};
     f.places = places_new(view->source.reader, view->source.names);
     f.frames = mem_alloc((places_count(f.places) + 1) * sizeof *f.frames);
     f.shown = mem_alloc((places_count(f.places) + 1) * sizeof *f.shown);
+    visitor.digests = new_digests(view);
     export_walk(view, &visitor, on_stream_group, out);
+    digests_free(visitor.digests);
+    ARRAY_FREE(&f.nodes);
     join_frames(&f);
     for (size_t i = 0; i < f.programs.count; i++) {
         struct program *p = &f.programs.at[i];
