@@ -13,7 +13,7 @@ from fault import Spoor, adopt_orphans, check_right, kill_children, main, run
 from kill_at_start import Kills
 
 CALLS = 64  # of mprotect, by the program
-TRIED = 24  # steps that are tried with each set of options, of two such calls
+TRIED = 16  # steps that are tried with each set of options, of two such calls
 
 
 def steps_of_two_calls(count):
