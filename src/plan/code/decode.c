@@ -2,9 +2,9 @@
  * Decodes all code in one pass and records its references. Bytes between functions are decoded,
  * too, since code there may branch into functions. Data that is misread as code only adds targets.
  *
- * The code is divided into stretches, which all processors decode at the same time. A stretch
+ * The code is divided into portions, which all processors decode at the same time. A portion
  * begins where a section or function does: there, nothing is known of the code before. It has lists
- * of its own, which are joined in the order of addresses. What several stretches write, bits and
+ * of its own, which are joined in the order of addresses. What several portions write, bits and
  * flags, is only ever set. So the result does not depend on the number of threads.
  */
 #include "base/workers.h"
@@ -350,31 +350,30 @@ static void decode_gap(struct sweep *s, vaddr_t start, vaddr_t end) {
     }
 }
 
-struct stretch { /* code that is decoded in one go, with the lists of what is found there */
+struct portion { /* code that is decoded in one go, with the lists of what is found there */
     const struct text *text;
     vaddr_t start, end;
     uint32_t func, func_end; /* the functions in it */
     struct reading reading;
     struct code code;
 };
-typedef ARRAY(struct stretch) stretch_list;
+typedef ARRAY(struct portion) portion_list;
 
-/* True if a stretch may begin at F: no byte of a bitmap has places on both sides. */
+/* True if a portion may begin at F: no byte of a bitmap has places on both sides. */
 static bool may_begin(const struct func *f) { return text_place(f->text, f->start) % 8 == 0; }
 
-/* Adds stretches for [WHOLE.start, WHOLE.end), whose functions begin with number WHOLE.func.
+/* Adds portions for [WHOLE.start, WHOLE.end), whose functions begin with number WHOLE.func.
  * Returns the number behind the last one. */
-static uint32_t add_stretches(const struct code *c, const struct stretch *whole,
-                              stretch_list *ret) {
-    enum { STRETCH_BYTES = 256 * 1024 };
-    struct stretch s = *whole;
+static uint32_t add_portions(const struct code *c, const struct portion *whole, portion_list *ret) {
+    enum { PORTION_BYTES = 256 * 1024 };
+    struct portion s = *whole;
     while (s.func < c->func_count && c->funcs[s.func].start < s.start)
         s.func++;
     for (s.func_end = s.func; s.func_end < c->func_count; s.func_end++) {
         const struct func *f = &c->funcs[s.func_end];
         if (f->end > whole->end)
             break;
-        if (f->start - s.start < STRETCH_BYTES || !may_begin(f))
+        if (f->start - s.start < PORTION_BYTES || !may_begin(f))
             continue;
         s.end = f->start;
         ARRAY_PUSH(ret, s);
@@ -386,10 +385,10 @@ static uint32_t add_stretches(const struct code *c, const struct stretch *whole,
     return s.func_end;
 }
 
-static stretch_list divide(const struct code *c) {
+static portion_list divide(const struct code *c) {
     const struct module *m = c->module;
-    stretch_list ret = {0};
-    struct stretch whole = {0};
+    portion_list ret = {0};
+    struct portion whole = {0};
     for (size_t i = 0; i < m->section_count; i++) {
         const struct section *section = &m->sections[i];
         whole.text =
@@ -399,20 +398,20 @@ static stretch_list divide(const struct code *c) {
         vaddr_t limit = text_end(whole.text);
         whole.start = section->start;
         whole.end = section->size < limit - section->start ? section->start + section->size : limit;
-        whole.func = add_stretches(c, &whole, &ret);
+        whole.func = add_portions(c, &whole, &ret);
     }
     return ret;
 }
 
 struct division { /* of READING's code */
     const struct reading *reading;
-    stretch_list stretches;
+    portion_list portions;
 };
 
-/* Decodes one stretch: its functions, and what is between them. */
-static void decode_stretch(void *arg, size_t index) {
+/* Decodes one portion: its functions, and what is between them. */
+static void decode_portion(void *arg, size_t index) {
     const struct division *all = arg;
-    struct stretch *part = &all->stretches.at[index];
+    struct portion *part = &all->portions.at[index];
     struct code *c = &part->code;
     part->reading = *all->reading;
     part->reading.code = c;
@@ -430,7 +429,7 @@ static void decode_stretch(void *arg, size_t index) {
 }
 
 /* Moves the lists of PART to the end of R's. */
-static void join(struct reading *r, struct stretch *part) {
+static void join(struct reading *r, struct portion *part) {
     struct code *c = r->code, *from = &part->code;
     ARRAY_MOVE(&c->transfers, &from->transfers);
     ARRAY_MOVE(&c->to_returns, &from->to_returns);
@@ -444,8 +443,8 @@ static void join(struct reading *r, struct stretch *part) {
 
 void decode_all(struct reading *r) {
     struct division all = {r, divide(r->code)};
-    workers_run(all.stretches.count, decode_stretch, &all);
-    for (size_t i = 0; i < all.stretches.count; i++)
-        join(r, &all.stretches.at[i]);
-    ARRAY_FREE(&all.stretches);
+    workers_run(all.portions.count, decode_portion, &all);
+    for (size_t i = 0; i < all.portions.count; i++)
+        join(r, &all.portions.at[i]);
+    ARRAY_FREE(&all.portions);
 }
