@@ -16,6 +16,18 @@ static inline void bitmap_set(uint8_t *bitmap, size_t i) {
     bitmap[i / 8] |= (uint8_t)(1u << (i % 8));
 }
 
+/* The same, while other threads set bits of the bitmap, too. Nobody may clear any meanwhile. */
+static inline void bitmap_set_shared(uint8_t *bitmap, size_t i) {
+    const uint8_t bit = (uint8_t)(1u << (i % 8));
+    if (!(__atomic_load_n(&bitmap[i / 8], __ATOMIC_RELAXED) & bit))
+        __atomic_fetch_or(&bitmap[i / 8], bit, __ATOMIC_RELAXED);
+}
+/* Sets FLAG, which other threads may set at the same time. */
+static inline void flag_set(bool *flag) {
+    if (!__atomic_load_n(flag, __ATOMIC_RELAXED))
+        __atomic_store_n(flag, true, __ATOMIC_RELAXED);
+}
+
 static inline void bitmap_clear(uint8_t *bitmap, size_t i) {
     bitmap[i / 8] &= (uint8_t) ~(1u << (i % 8));
 }

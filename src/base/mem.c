@@ -36,6 +36,12 @@ void *mem_map(size_t size) {
     return p;
 }
 
+void *mem_map_whole(size_t size) {
+    void *p = mem_map(size);
+    madvise(p, size, MADV_HUGEPAGE); /* kernels without huge pages fail; nothing is lost then */
+    return p;
+}
+
 void mem_unmap(void *pages, size_t size) { munmap(pages, size); }
 
 /* The limit of the control group in version 2, as a container sees it; UINT64_MAX: none. */

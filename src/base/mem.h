@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void *mem_alloc(size_t size);                           /* zeroed */
@@ -15,6 +16,8 @@ void *mem_resize(void *old, size_t count, size_t size); /* like realloc(); the p
 /* Zeroed pages, which take memory only when they are written. (malloc() may give used pages, and
  * has to clear them.) */
 void *mem_map(size_t size);
+/* The same for memory that is written nearly everywhere: huge pages, where there are any. */
+void *mem_map_whole(size_t size);
 void mem_unmap(void *pages, size_t size);
 /* The memory that this machine, or the control group of this process, has in all. */
 uint64_t mem_of_machine(void);
@@ -53,6 +56,24 @@ static inline void mem_cleanup_fd(int *fd) {
     do {                                                                                           \
         ARRAY_GROW(a);                                                                             \
         (a)->at[(a)->count++] = (value);                                                           \
+    } while (0)
+/* Makes room for COUNT elements in all. */
+#define ARRAY_RESERVE(a, wanted)                                                                   \
+    do {                                                                                           \
+        const size_t wanted_ = (wanted);                                                           \
+        if (wanted_ > (a)->room) {                                                                 \
+            (a)->room = (a)->room * 2 > wanted_ ? (a)->room * 2 : wanted_;                         \
+            (a)->at = mem_resize((a)->at, (a)->room, sizeof *(a)->at);                             \
+        }                                                                                          \
+    } while (0)
+/* Moves all elements of FROM, an array of the same type, to the end of A, and frees FROM. */
+#define ARRAY_MOVE(a, from)                                                                        \
+    do {                                                                                           \
+        ARRAY_RESERVE(a, (a)->count + (from)->count);                                              \
+        if ((from)->count)                                                                         \
+            memcpy((a)->at + (a)->count, (from)->at, (from)->count * sizeof *(a)->at);             \
+        (a)->count += (from)->count;                                                               \
+        ARRAY_FREE(from);                                                                          \
     } while (0)
 #define ARRAY_FREE(a)                                                                              \
     do {                                                                                           \

@@ -2,8 +2,6 @@
 #include "select/module_table.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +10,7 @@
 #include "arch/regs.h"
 #include "base/bitmap.h"
 #include "base/log.h"
+#include "base/workers.h"
 #include "select/libcalls.h"
 #include "select/mapped.h"
 #include "select/outcome.h"
@@ -215,31 +214,13 @@ static void plan_module(struct traced_module *m) {
         log_print(1, "%s", m->why.text);
 }
 
-struct plan_queue { /* of modules, which workers take one by one */
-    struct traced_module *const *modules;
-    size_t count;
-    _Atomic size_t next;
-};
-
-static void *plan_from_queue(void *arg) {
-    struct plan_queue *queue = arg;
-    for (size_t i; (i = queue->next++) < queue->count;)
-        plan_module(queue->modules[i]);
-    return NULL;
+static void plan_one(void *arg, size_t index) {
+    struct traced_module *const *modules = arg;
+    plan_module(modules[index]);
 }
 
 void module_table_plan(struct traced_module *const *modules, size_t count) {
-    enum { MOST_WORKERS = 15 };
-    struct plan_queue queue = {modules, count, 0};
-    pthread_t workers[MOST_WORKERS];
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t started = 0;
-    while (started < MOST_WORKERS && started + 1 < count && (long)started + 1 < processors &&
-           pthread_create(&workers[started], NULL, plan_from_queue, &queue) == 0)
-        started++;
-    plan_from_queue(&queue);
-    while (started)
-        pthread_join(workers[--started], NULL);
+    workers_run(count, plan_one, (void *)modules);
 }
 
 struct libcalls *module_table_libcalls(struct module_table *table, struct traced_module *program) {

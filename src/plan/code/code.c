@@ -7,21 +7,15 @@
 #include "plan/code/roles.h"
 #include "plan/code/stubs.h"
 
-static size_t place_words(const struct texts *texts) { return texts->places / 64 + 1; }
+static size_t bits_bytes(const struct texts *texts) { return bitmap_bytes(texts->places) + 1; }
 
 uint8_t *place_bits_new(const struct texts *texts, const uint8_t *from) {
-    const size_t words = place_words(texts);
-    uint64_t *ret = mem_map(words * sizeof *ret), word;
-    for (size_t i = 0; from && i < words; i++) {
-        memcpy(&word, from + i * sizeof word, sizeof word);
-        if (word)
-            ret[i] = word;
-    }
-    return (uint8_t *)ret;
+    uint8_t *ret = mem_map_whole(bits_bytes(texts));
+    return from ? memcpy(ret, from, bits_bytes(texts)) : ret;
 }
 
 void place_bits_free(const struct texts *texts, uint8_t *bits) {
-    mem_unmap(bits, place_words(texts) * sizeof(uint64_t));
+    mem_unmap(bits, bits_bytes(texts));
 }
 
 bool insn_at(const struct code *code, vaddr_t addr) {
@@ -44,7 +38,7 @@ size_t transfer_at(const struct code *code, vaddr_t from) {
 void code_note(const struct code *code, uint8_t *bitmap, vaddr_t addr) {
     const struct text *t = text_at(code->texts, addr);
     if (t && code_is_aligned(code, t, addr)) /* else ADDR is no address of code */
-        bitmap_set(bitmap, text_place(t, addr));
+        bitmap_set_shared(bitmap, text_place(t, addr));
 }
 
 void code_note_called(const struct code *code, vaddr_t addr, bool taken) {
@@ -52,15 +46,18 @@ void code_note_called(const struct code *code, vaddr_t addr, bool taken) {
     const struct func *f = i == NO_FUNC ? NULL : &code->funcs[i];
     if (!f || !func_is_start(f, addr) || !code_is_aligned(code, f->text, addr))
         return;
-    code->by_func[i].called |= addr == f->start;
-    code->by_func[i].body_called |= addr == f->body;
-    code->by_func[i].taken |= addr == f->start && taken;
+    if (addr == f->start)
+        flag_set(&code->by_func[i].called);
+    if (addr == f->body)
+        flag_set(&code->by_func[i].body_called);
+    if (addr == f->start && taken)
+        flag_set(&code->by_func[i].taken);
 }
 
 void code_keep(const struct code *code, vaddr_t addr, uint64_t size) {
     const struct text *t = text_at(code->texts, addr);
     for (uint64_t i = 0; t && i < size && text_holds(t, addr + i); i++)
-        bitmap_set(code->kept, text_place(t, addr + i));
+        bitmap_set_shared(code->kept, text_place(t, addr + i));
 }
 
 static bool returns_twice(const char *name) { return name && role_returns_twice(name); }
@@ -97,7 +94,7 @@ struct code code_read(const struct functions *functions) {
                        .functions = functions,
                        .funcs = functions->at,
                        .func_count = functions->count,
-                       .insns = mem_alloc(texts->places + 1),
+                       .insns = mem_map_whole(texts->places + 1),
                        .refers = place_bits_new(texts, NULL),
                        .targets = place_bits_new(texts, NULL),
                        .return_points = place_bits_new(texts, NULL),
@@ -119,7 +116,7 @@ struct code code_read(const struct functions *functions) {
 }
 
 void code_done(struct code *code) {
-    free(code->insns);
+    mem_unmap(code->insns, code->texts->places + 1);
     place_bits_free(code->texts, code->refers);
     place_bits_free(code->texts, code->targets);
     place_bits_free(code->texts, code->return_points);

@@ -82,7 +82,7 @@ struct code {
 struct code code_read(const struct functions *functions);
 void code_done(struct code *code);
 
-/* A new bitmap by place, a copy of FROM (NULL: empty). Its empty pages take no memory. */
+/* A new bitmap by place, a copy of FROM (NULL: empty). */
 uint8_t *place_bits_new(const struct texts *texts, const uint8_t *from);
 void place_bits_free(const struct texts *texts, uint8_t *bits);
 

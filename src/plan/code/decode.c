@@ -1,7 +1,13 @@
 /*
  * Decodes all code in one pass and records its references. Bytes between functions are decoded,
  * too, since code there may branch into functions. Data that is misread as code only adds targets.
+ *
+ * The code is divided into portions, which all processors decode at the same time. A portion
+ * begins where a section or function does: there, nothing is known of the code before. It has lists
+ * of its own, which are joined in the order of addresses. What several portions write, bits and
+ * flags, is only ever set. So the result does not depend on the number of threads.
  */
+#include "base/workers.h"
 #include "plan/code/inline_tables.h"
 #include "plan/code/reading.h"
 
@@ -31,7 +37,7 @@ static void begin_run(struct sweep *s, uint32_t func) {
 static void note_unknown_branch(const struct code *c, vaddr_t addr) {
     uint32_t i = code_func_at(c, addr);
     if (i != NO_FUNC && !c->funcs[i].range && !func_is_start(&c->funcs[i], addr))
-        c->by_func[i].entered_inside = true;
+        flag_set(&c->by_func[i].entered_inside);
 }
 
 /* A function with call-frame information branches to ADDR. */
@@ -40,7 +46,7 @@ static void note_branch_to(const struct code *c, vaddr_t addr) {
     bool may_be = addr >= all->no_cfi_low && addr < all->no_cfi_high;
     uint32_t i = may_be ? code_func_at(c, addr) : NO_FUNC;
     if (i != NO_FUNC && !c->funcs[i].range)
-        c->by_func[i].branched_to = true;
+        flag_set(&c->by_func[i].branched_to);
 }
 
 /* Records a branch to a return separately from other branches (window/returns.c). */
@@ -344,37 +350,101 @@ static void decode_gap(struct sweep *s, vaddr_t start, vaddr_t end) {
     }
 }
 
-/* Decodes [START, END) and the functions in it, which begin with number *FUNC. */
-static void decode_span(struct sweep *s, vaddr_t start, vaddr_t end, uint32_t *func) {
-    struct code *c = s->code;
-    vaddr_t at = start;
-    while (*func < c->func_count && c->funcs[*func].start < start)
-        ++*func;
-    for (; *func < c->func_count && c->funcs[*func].end <= end; ++*func) {
-        decode_gap(s, at, c->funcs[*func].start);
-        begin_run(s, *func);
-        decode_range(s, c->funcs[*func].start, c->funcs[*func].end);
-        at = c->funcs[*func].end;
+struct portion { /* code that is decoded in one go, with the lists of what is found there */
+    const struct text *text;
+    vaddr_t start, end;
+    uint32_t func, func_end; /* the functions in it */
+    struct reading reading;
+    struct code code;
+};
+typedef ARRAY(struct portion) portion_list;
+
+/* True if a portion may begin at F: no byte of a bitmap has places on both sides. */
+static bool may_begin(const struct func *f) { return text_place(f->text, f->start) % 8 == 0; }
+
+/* Adds portions for [WHOLE.start, WHOLE.end), whose functions begin with number WHOLE.func.
+ * Returns the number behind the last one. */
+static uint32_t add_portions(const struct code *c, const struct portion *whole, portion_list *ret) {
+    enum { PORTION_BYTES = 256 * 1024 };
+    struct portion s = *whole;
+    while (s.func < c->func_count && c->funcs[s.func].start < s.start)
+        s.func++;
+    for (s.func_end = s.func; s.func_end < c->func_count; s.func_end++) {
+        const struct func *f = &c->funcs[s.func_end];
+        if (f->end > whole->end)
+            break;
+        if (f->start - s.start < PORTION_BYTES || !may_begin(f))
+            continue;
+        s.end = f->start;
+        ARRAY_PUSH(ret, s);
+        s.start = f->start;
+        s.func = s.func_end;
     }
-    decode_gap(s, at, end);
+    s.end = whole->end;
+    ARRAY_PUSH(ret, s);
+    return s.func_end;
+}
+
+static portion_list divide(const struct code *c) {
+    const struct module *m = c->module;
+    portion_list ret = {0};
+    struct portion whole = {0};
+    for (size_t i = 0; i < m->section_count; i++) {
+        const struct section *section = &m->sections[i];
+        whole.text =
+            section->executable && section->bytes ? text_at(c->texts, section->start) : NULL;
+        if (!whole.text || section->start < whole.end)
+            continue;
+        vaddr_t limit = text_end(whole.text);
+        whole.start = section->start;
+        whole.end = section->size < limit - section->start ? section->start + section->size : limit;
+        whole.func = add_portions(c, &whole, &ret);
+    }
+    return ret;
+}
+
+struct division { /* of READING's code */
+    const struct reading *reading;
+    portion_list portions;
+};
+
+/* Decodes one portion: its functions, and what is between them. */
+static void decode_portion(void *arg, size_t index) {
+    const struct division *all = arg;
+    struct portion *part = &all->portions.at[index];
+    struct code *c = &part->code;
+    part->reading = *all->reading;
+    part->reading.code = c;
+    *c = *all->reading->code;
+    struct sweep s = {.r = &part->reading, .code = c, .text = part->text};
+    s.constants = c->module->position_independent ? NULL : &s.storage;
+    vaddr_t at = part->start;
+    for (uint32_t i = part->func; i < part->func_end; i++) {
+        decode_gap(&s, at, c->funcs[i].start);
+        begin_run(&s, i);
+        decode_range(&s, c->funcs[i].start, c->funcs[i].end);
+        at = c->funcs[i].end;
+    }
+    decode_gap(&s, at, part->end);
+}
+
+/* Moves the lists of PART to the end of R's. */
+static void join(struct reading *r, struct portion *part) {
+    struct code *c = r->code, *from = &part->code;
+    ARRAY_MOVE(&c->transfers, &from->transfers);
+    ARRAY_MOVE(&c->to_returns, &from->to_returns);
+    ARRAY_MOVE(&c->loads, &from->loads);
+    ARRAY_MOVE(&c->bases, &from->bases);
+    ARRAY_MOVE(&c->flag_callees, &from->flag_callees);
+    ARRAY_MOVE(&c->second_returns, &from->second_returns);
+    ARRAY_MOVE(&r->literals, &part->reading.literals);
+    ARRAY_MOVE(&r->undecodable, &part->reading.undecodable);
 }
 
 void decode_all(struct reading *r) {
-    const struct module *m = r->module;
-    struct sweep s = {.r = r, .code = r->code};
-    s.constants = m->position_independent ? NULL : &s.storage;
-    uint32_t func = 0;
-    vaddr_t done = 0;
-    for (size_t i = 0; i < m->section_count; i++) {
-        const struct section *section = &m->sections[i];
-        s.text =
-            section->executable && section->bytes ? text_at(r->code->texts, section->start) : NULL;
-        if (!s.text || section->start < done)
-            continue;
-        vaddr_t limit = text_end(s.text);
-        vaddr_t end =
-            section->size < limit - section->start ? section->start + section->size : limit;
-        decode_span(&s, section->start, end, &func);
-        done = end;
-    }
+    struct division all = {r, divide(r->code)};
+    workers_run(all.portions.count, decode_portion, &all);
+    for (size_t i = 0; i < all.portions.count; i++)
+        join(r, &all.portions.at[i]);
+    ARRAY_FREE(&all.portions);
 }

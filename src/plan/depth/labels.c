@@ -10,7 +10,7 @@
 enum { MAX_BASES = 16 };
 
 struct search {
-    struct follower *follower;
+    const struct follower *follower;
     const struct code *code;
     const struct depths *d;
     const struct func *f;
@@ -42,10 +42,7 @@ static void read_places(const struct search *s, const struct dispatch *how) {
 }
 
 static size_t room_at(const struct search *s, vaddr_t table, size_t size) {
-    address_list *starts = &s->follower->data_starts;
-    if (!starts->count)
-        *starts = data_starts_find(s->code);
-    return data_room(s->code, starts, table, size);
+    return data_room(s->code, &s->follower->data_starts, table, size);
 }
 
 /* Reads the table of HOW. It has as many words as known, or ends before one that leads to no code.
@@ -156,7 +153,7 @@ static void read_refs(const struct search *s) {
     }
 }
 
-void labels_find(struct follower *f, uint32_t func, address_list *ret) {
+void labels_find(const struct follower *f, uint32_t func, address_list *ret) {
     struct search s = {f, f->code, f->d, &f->code->funcs[func], ret};
     read_switches(&s, func);
     read_addresses(&s);
@@ -171,8 +168,14 @@ void labels_find(struct follower *f, uint32_t func, address_list *ret) {
             ret->at[kept++] = ret->at[i];
     }
     ret->count = kept;
-    for (size_t i = 0; i < kept; i++) {
-        code_note(f->code, f->targets, ret->at[i]);
-        ARRAY_PUSH(&f->d->labels, ret->at[i]);
+}
+
+void pads_find(const struct code *code, const struct func *f, address_list *ret) {
+    const struct module *m = code->module;
+    const bool walked = !f->range || code->arch->other;
+    size_t i = SEARCH(k, walked ? m->ref_count : 0, m->refs[k].target < f->start);
+    for (; walked && i < m->ref_count && m->refs[i].target < f->end; i++) {
+        if (m->refs[i].kind == CODE_REF_LANDING_PAD)
+            ARRAY_PUSH(ret, m->refs[i].target);
     }
 }

@@ -68,24 +68,45 @@ static bool loads_sp(const struct depths *d, const struct transfer *t) {
                                  &base, &link);
 }
 
-/* LLVM's tables for AArch64 leave out epilogues, and code without a frame behind one. */
+/* True if call-frame information may not tell the depth at T. */
+static bool is_doubtful(const struct follower *f, const struct transfer *t) {
+    const struct code *code = f->code;
+    return code->funcs[t->func].range && !code->by_func[t->func].undecodable &&
+           (seems_to_leave_frame(f->d, t) || loads_sp(f->d, t));
+}
+
+/* FUNC was followed; KNOWN: on all its paths. */
+static void correct(struct follower *f, uint32_t func, bool known) {
+    const struct code *code = f->code;
+    const struct func *whole = &code->funcs[func];
+    for (size_t i = transfer_at(code, whole->start); i < code->transfers.count; i++) {
+        const struct transfer *t = &code->transfers.at[i];
+        if (t->func != func)
+            return;
+        if (is_doubtful(f, t))
+            f->d->entry_depth[i] =
+                known && func_code_depth(f->d, whole, t->from) == code->arch->entry_cfa;
+    }
+}
+
+/* LLVM's tables for AArch64 leave out epilogues, and code without a frame behind one. Where
+ * functions are weak, each walk may change what is doubtful. */
 void correct_depths(struct follower *f) {
     const struct code *code = f->code;
-    struct depths *d = f->d;
-    uint32_t followed = NO_FUNC;
-    bool known = false;
+    const bool one_by_one = code->states->starts.count;
+    struct follow_list due = {.followed = correct};
+    uint32_t last = NO_FUNC;
     for (size_t i = 0; i < code->transfers.count; i++) {
         const struct transfer *t = &code->transfers.at[i];
-        const struct func *func = &code->funcs[t->func];
-        if (!func->range || code->by_func[t->func].undecodable ||
-            !(seems_to_leave_frame(d, t) || loads_sp(d, t)))
+        if (t->func == last || !is_doubtful(f, t))
             continue;
-        if (followed != t->func) {
-            bool falls = d->by_func[t->func].falls;
-            known = depth_follow(f, t->func);
-            d->by_func[t->func].falls = falls;
-            followed = t->func;
-        }
-        d->entry_depth[i] = known && func_code_depth(d, func, t->from) == code->arch->entry_cfa;
+        last = t->func;
+        ARRAY_PUSH(&due.funcs, last);
+        if (!one_by_one)
+            continue;
+        depths_follow(f, &due);
+        due.funcs.count = 0;
     }
+    depths_follow(f, &due);
+    ARRAY_FREE(&due.funcs);
 }

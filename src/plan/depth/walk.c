@@ -15,6 +15,7 @@
  *
  * Parts (.cold) are followed with the function that jumps to them.
  */
+#include "base/bitmap.h"
 #include "plan/code/inline_tables.h"
 #include "plan/depth/follow.h"
 #include "plan/depth/split.h"
@@ -23,9 +24,10 @@
 enum { MAX_WALKS = 64 };
 enum { NOT_REACHED = INT32_MAX };
 
-struct spot {      /* a unit of code: as many bytes as instructions are aligned to */
-    uint32_t node; /* index + 1; 0: none */
-    int32_t depth; /* at an instruction's first byte; or NOT_REACHED, DEPTH_UNKNOWN */
+struct spot {           /* a unit of code: as many bytes as instructions are aligned to */
+    uint32_t node : 31; /* index + 1; 0: none */
+    bool label : 1;     /* an indirect jump may lead here */
+    int32_t depth;      /* at an instruction's first byte; or NOT_REACHED, DEPTH_UNKNOWN */
 };
 
 struct piece { /* the function, or a part of it */
@@ -41,19 +43,18 @@ struct node { /* an instruction that several paths may reach */
 };
 
 struct walk {
-    struct follower *f;
+    const struct follower *f;
     const struct code *code;
     struct depths *d;
+    struct walked *ret;
     ARRAY(struct piece) pieces;
     ARRAY(struct spot) spots;
     ARRAY(struct node) nodes;
     ARRAY(uint32_t) work; /* nodes to follow */
     ARRAY(uint32_t) late; /* nodes to follow last: all paths so far come from behind a call */
-    address_list labels;
-    address_list pads;   /* landing pads */
-    struct frame thrown; /* at landing pads: what is known at all calls */
+    address_list pads;    /* landing pads */
+    struct frame thrown;  /* at landing pads: what is known at all calls */
     bool throws;
-    ARRAY(struct frame_return) frame_returns;
     ARRAY(vaddr_t) noreturn_sites; /* return addresses of calls that do not return */
     bool again;                    /* one more such call was found */
     bool lost;                     /* control reaches a place that is no known instruction */
@@ -71,9 +72,16 @@ struct path { /* the path at hand */
 
 static void add_piece(struct walk *w, const struct func *f) {
     struct piece p = {f, w->spots.count};
+    const uint8_t shift = f->text->size_shift;
+    const size_t count = ((f->end - f->start) + (1u << shift) - 1) >> shift;
+    const address_list *labels = &w->ret->labels;
     ARRAY_PUSH(&w->pieces, p);
-    for (vaddr_t at = f->start; at < f->end; at += UINT64_C(1) << f->text->size_shift)
-        ARRAY_PUSH(&w->spots, ((struct spot){0, NOT_REACHED}));
+    ARRAY_RESERVE(&w->spots, w->spots.count + count);
+    for (size_t i = 0; i < count; i++)
+        w->spots.at[w->spots.count++] = (struct spot){.depth = NOT_REACHED};
+    for (size_t i = list_place(labels, f->start); i < labels->count && labels->at[i] < f->end; i++)
+        w->spots.at[p.first + ((labels->at[i] - f->start) >> shift)].label =
+            code_is_aligned(w->code, f->text, labels->at[i]);
 }
 
 /* ADDR is in PIECE. */
@@ -97,7 +105,7 @@ static struct spot *spot_at(struct walk *w, vaddr_t at, const struct func **ret)
 /* A weak function becomes a part of the function that jumps to it with a frame up. */
 static bool becomes_part(const struct walk *w, const struct func *g, vaddr_t at, int32_t depth) {
     if (g->weak && g->start == at && depth != DEPTH_UNKNOWN && depth != w->code->arch->entry_cfa)
-        func_depth_of(w->d, g)->cold = true;
+        func_depth_of(w->d, g)->cold = true; /* see depths_follow() */
     return func_is_part(w->d, g) && !g->plt;
 }
 
@@ -139,47 +147,53 @@ static void enqueue(struct walk *w, uint32_t node) {
         ARRAY_PUSH(&w->work, node);
 }
 
-/* P reaches the node N: merges the frames, and follows N again if its frame changed. */
-static void merge_at(struct walk *w, struct node *n, const struct path *p) {
+/* A path with FRAME, behind the call CALL (0: none), reaches the node N: merges the frames, and
+ * follows N again if its frame changed. */
+static void merge_at(struct walk *w, struct node *n, vaddr_t call, const struct frame *frame) {
     const struct frame_place *here = &n->frame.regs[w->code->arch->sp_register];
-    const struct frame_place *there = &p->frame.regs[w->code->arch->sp_register];
+    const struct frame_place *there = &frame->regs[w->code->arch->sp_register];
     bool apart = is_known(here) && is_known(there) && !frame_place_same(*here, *there);
-    if (apart && !n->call != !p->call) {
-        ARRAY_PUSH(&w->noreturn_sites, n->call ? n->call : p->call);
+    if (apart && !n->call != !call) {
+        ARRAY_PUSH(&w->noreturn_sites, n->call ? n->call : call);
         w->again |= n->call != 0; /* the first path should not exist */
         return;
     }
-    if (n->call != p->call)
+    if (n->call != call)
         n->call = 0;
-    if (frame_merge(&n->frame, &p->frame))
+    if (frame_merge(&n->frame, frame))
         enqueue(w, (uint32_t)(n - w->nodes.at));
 }
 
-static void arrive(struct walk *w, struct spot *spot, const struct path *p) {
+/* The same, at SPOT, whose address is AT. */
+static void arrive(struct walk *w, struct spot *spot, vaddr_t at, vaddr_t call,
+                   const struct frame *frame) {
     if (spot->node) {
-        merge_at(w, &w->nodes.at[spot->node - 1], p);
+        merge_at(w, &w->nodes.at[spot->node - 1], call, frame);
         return;
     }
-    struct node n = {.at = p->at, .call = p->call, .frame = p->frame};
-    ARRAY_PUSH(&w->nodes, n);
-    spot->node = (uint32_t)w->nodes.count;
+    ARRAY_GROW(&w->nodes);
+    struct node *n = &w->nodes.at[w->nodes.count++];
+    n->at = at;
+    n->call = call;
+    n->waiting = false;
+    n->frame = *frame;
+    spot->node = (uint32_t)w->nodes.count & INT32_MAX;
     enqueue(w, spot->node - 1);
 }
 
-/* Follows a branch to TO. Branches out of the function are judged by their transfers. */
-static void branch(struct walk *w, const struct path *from, vaddr_t to) {
+/* Follows a branch to TO with FRAME. Branches out of the function are judged by their transfers. */
+static void branch(struct walk *w, const struct frame *frame, vaddr_t to) {
     const struct func *f;
-    struct spot *spot = spot_entered(w, to, depth_of(w, &from->frame), &f);
-    struct path p = {.at = to, .frame = from->frame};
+    struct spot *spot = spot_entered(w, to, depth_of(w, frame), &f);
     if (spot)
-        arrive(w, spot, &p);
+        arrive(w, spot, to, 0, frame);
 }
 
 /* True if the indirect jump T stays in the function. An unknown table of addresses may be a
  * variable with a function's address: at entry depth, and if no data leads into this function. */
 static bool is_switch(const struct walk *w, const struct transfer *t, int32_t depth) {
     enum { FEWEST_LABELS = 2 };
-    if (!w->labels.count)
+    if (!w->ret->labels.count)
         return false;
     switch ((enum dispatch_kind)t->dispatch) {
     case DISPATCH_OFFSETS:
@@ -209,9 +223,9 @@ static void jump_indirect(struct walk *w, const struct path *p) {
     const struct transfer *t = transfer_from(w, p->at);
     if (!t || !is_switch(w, t, depth_of(w, &p->frame)))
         return;
-    w->f->inside[t - w->code->transfers.at] = true;
-    for (size_t k = 0; k < w->labels.count; k++)
-        branch(w, p, w->labels.at[k]);
+    flag_set(&w->f->inside[t - w->code->transfers.at]);
+    for (size_t k = 0; k < w->ret->labels.count; k++)
+        branch(w, &p->frame, w->ret->labels.at[k]);
 }
 
 /* The path runs past the end of the function. This is fine behind a call that does not return, and
@@ -232,7 +246,7 @@ static void run_past_end(struct walk *w, const struct path *p) {
     else
         w->lost = true;
     if (g && !g->range && !w->falls)
-        func_depth_of(w->d, g)->unproven = true;
+        flag_set(&func_depth_of(w->d, g)->unproven);
 }
 
 /* Unwinders restore registers of the call, so landing pads get the merged frames of all calls. */
@@ -242,9 +256,8 @@ static void reach_pads(struct walk *w, const struct path *p) {
     if (!w->throws)
         w->thrown = p->frame;
     w->throws = true;
-    struct path thrown = {.frame = w->thrown};
     for (size_t i = 0; i < w->pads.count; i++)
-        branch(w, &thrown, w->pads.at[i]);
+        branch(w, &w->thrown, w->pads.at[i]);
 }
 
 static void call(struct walk *w, struct path *p, const struct insn *in,
@@ -300,13 +313,13 @@ static void note_frame_return(struct walk *w, const struct path *p, const struct
                        whole && below > 0 && below <= pops && mark_can_hold(pops / word, behind);
     const struct frame_return ret = {p->at, (int16_t)(whole_known ? pops : -1),
                                      (uint8_t)(whole_known ? behind : 0)};
-    for (size_t i = 0; i < w->frame_returns.count; i++) {
-        if (w->frame_returns.at[i].addr == p->at) { /* seen before, with less known */
-            w->frame_returns.at[i] = ret;
+    for (size_t i = 0; i < w->ret->frame_returns.count; i++) {
+        if (w->ret->frame_returns.at[i].addr == p->at) { /* seen before, with less known */
+            w->ret->frame_returns.at[i] = ret;
             return;
         }
     }
-    ARRAY_PUSH(&w->frame_returns, ret);
+    ARRAY_PUSH(&w->ret->frame_returns, ret);
 }
 
 /* The instruction at P leaves the function. RET becomes the frame after it. The depth of that frame
@@ -344,15 +357,18 @@ static bool calls_inner(const struct walk *w, const struct insn *in) {
 
 /* A conditional branch or exit, which ends a split. */
 static void leave(struct walk *w, struct path *p, const struct insn *in, const struct text *text) {
-    struct path from = {.at = p->at, .call = p->call, .frame = p->frame};
-    if (p->split.condition)
-        from.frame = p->split.held;
-    if (in->kind == INSN_LOOP)
-        run_exit(w, &from, text, &from.frame);
-    if (insn_may_return(in))
-        end_at_return(w, &from, text);
-    else
-        branch(w, &from, in->target);
+    const struct frame *frame = p->split.condition ? &p->split.held : &p->frame;
+    if (in->kind == INSN_LOOP || insn_may_return(in)) {
+        struct path from = {.at = p->at, .call = p->call, .frame = *frame};
+        if (in->kind == INSN_LOOP)
+            run_exit(w, &from, text, &from.frame);
+        if (insn_may_return(in))
+            end_at_return(w, &from, text);
+        else
+            branch(w, &from.frame, in->target);
+    } else {
+        branch(w, frame, in->target);
+    }
     p->split.condition = 0;
 }
 
@@ -399,7 +415,7 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
             return false;
         break;
     case INSN_JUMP:
-        branch(w, p, in.target);
+        branch(w, &p->frame, in.target);
         return false;
     case INSN_BRANCH:
     case INSN_LOOP:
@@ -484,11 +500,11 @@ static void follow(struct walk *w, struct path *p) {
             return;
         }
         /* Which returns are targets is known only later: window/returns.c. */
-        bool target = bitmap_test(w->f->targets, text_place(f->text, p->at)) ||
+        bool target = spot->label || bitmap_test(w->f->targets, text_place(f->text, p->at)) ||
                       insn_kind(w->code, f->text, p->at) == INSN_RETURN;
         if (!first && target) {
             split_end(&p->split, &p->frame);
-            arrive(w, spot, p);
+            arrive(w, spot, p->at, p->call, &p->frame);
             return;
         }
         spot->depth = depth_here(w, p, f->text);
@@ -500,16 +516,20 @@ static void follow(struct walk *w, struct path *p) {
 static void follow_all(struct walk *w) {
     const struct func *f = w->pieces.at[0].func;
     for (size_t i = 0; i < w->spots.count; i++)
-        w->spots.at[i] = (struct spot){0, NOT_REACHED};
-    w->nodes.count = w->work.count = w->late.count = w->frame_returns.count = 0;
+        w->spots.at[i] = (struct spot){.label = w->spots.at[i].label, .depth = NOT_REACHED};
+    w->nodes.count = w->work.count = w->late.count = 0;
+    w->ret->frame_returns.count = 0;
     w->again = w->lost = w->falls = w->throws = false;
-    struct path start = {.at = f->start};
-    frame_enter(&start.frame, w->code->arch);
-    branch(w, &start, f->start);
+    struct path p;
+    frame_enter(&p.frame, w->code->arch);
+    branch(w, &p.frame, f->start);
     while ((w->work.count || w->late.count) && !w->again) {
         uint32_t next = w->work.count ? w->work.at[--w->work.count] : w->late.at[--w->late.count];
         struct node *n = &w->nodes.at[next];
-        struct path p = {.at = n->at, .call = n->call, .frame = n->frame};
+        p.at = n->at;
+        p.call = n->call;
+        p.frame = n->frame;
+        p.split.condition = 0;
         n->waiting = false;
         follow(w, &p);
     }
@@ -518,11 +538,11 @@ static void follow_all(struct walk *w) {
 /* ---- results ---- */
 
 static void write_rows(struct walk *w, const struct piece *piece) {
-    struct depths *d = w->d;
+    struct walked *ret = w->ret;
     const struct func *f = piece->func;
-    struct func_depth *known = func_depth_of(d, f);
-    known->first_row = (uint32_t)d->rows.count;
+    const struct walked_piece known = {(uint32_t)(f - w->code->funcs), ret->rows.count};
     int32_t last = NOT_REACHED - 1;
+    ARRAY_PUSH(&ret->pieces, known);
     for (vaddr_t at = f->start, next; at < f->end; at = next) {
         if (state_is_data(w->code->states, f->text, at)) {
             next = state_end(w->code->states, f->text, at, f->end);
@@ -536,52 +556,42 @@ static void write_rows(struct walk *w, const struct piece *piece) {
         struct cfa_row row = {at, is_known_depth ? w->code->arch->sp_register : CFA_EXPRESSION,
                               is_known_depth ? depth : 0};
         if (depth != last)
-            ARRAY_PUSH(&d->rows, row);
+            ARRAY_PUSH(&ret->rows, row);
         last = depth;
     }
-    known->row_count = (uint32_t)d->rows.count - known->first_row;
 }
 
-static void walk_done(struct walk *w) {
+struct walk *depth_walk_new(const struct follower *f) {
+    struct walk *w = mem_alloc(sizeof *w);
+    *w = (struct walk){.f = f, .code = f->code, .d = f->d};
+    return w;
+}
+
+void depth_walk_free(struct walk *w) {
     ARRAY_FREE(&w->pieces);
     ARRAY_FREE(&w->spots);
     ARRAY_FREE(&w->nodes);
     ARRAY_FREE(&w->work);
     ARRAY_FREE(&w->late);
-    ARRAY_FREE(&w->labels);
     ARRAY_FREE(&w->pads);
-    ARRAY_FREE(&w->frame_returns);
     ARRAY_FREE(&w->noreturn_sites);
+    free(w);
 }
 
-/* Landing pads are followed if the walk gives the frames: without call-frame information, and
- * always on 32-bit Arm, where tables that only unwinders read may describe the frames, too. */
-static void find_pads(struct walk *w, const struct func *f) {
-    const struct module *m = w->code->module;
-    size_t low = SEARCH(i, m->ref_count, m->refs[i].target < f->start);
-    const bool walked = !f->range || w->code->arch->other;
-    for (; walked && low < m->ref_count && m->refs[low].target < f->end; low++) {
-        if (m->refs[low].kind == CODE_REF_LANDING_PAD)
-            ARRAY_PUSH(&w->pads, m->refs[low].target);
-    }
-}
-
-bool depth_follow(struct follower *f, uint32_t func) {
-    struct walk w = {.f = f, .code = f->code, .d = f->d};
-    const struct func *whole = &f->code->funcs[func];
-    add_piece(&w, whole);
-    labels_find(f, func, &w.labels);
-    find_pads(&w, whole);
+void depth_walk(struct walk *w, uint32_t func, struct walked *ret) {
+    const struct func *whole = &w->code->funcs[func];
+    *ret = (struct walked){.func = func};
+    w->ret = ret;
+    w->pieces.count = w->spots.count = w->pads.count = w->noreturn_sites.count = 0;
+    labels_find(w->f, func, &ret->labels);
+    add_piece(w, whole);
+    pads_find(w->code, whole, &w->pads);
     int walks = 0;
     do
-        follow_all(&w);
-    while (w.again && ++walks < MAX_WALKS);
-    bool all = !w.again && !w.lost;
-    f->d->by_func[func].falls |= all && w.falls;
-    for (size_t i = 0; all && i < w.pieces.count; i++)
-        write_rows(&w, &w.pieces.at[i]);
-    for (size_t i = 0; all && i < w.frame_returns.count; i++)
-        ARRAY_PUSH(&f->d->frame_returns, w.frame_returns.at[i]);
-    walk_done(&w);
-    return all;
+        follow_all(w);
+    while (w->again && ++walks < MAX_WALKS);
+    ret->all = !w->again && !w->lost;
+    ret->falls = w->falls;
+    for (size_t i = 0; i < w->pieces.count; i++)
+        write_rows(w, &w->pieces.at[i]);
 }

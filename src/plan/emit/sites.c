@@ -1,5 +1,6 @@
 /* Turns windows into sites. Their instructions are decoded again, and kept. */
 #include "base/search.h"
+#include "base/workers.h"
 #include "plan/emit/planned.h"
 #include "plan/window/windows.h"
 
@@ -157,6 +158,43 @@ static void add_site(struct builder *b, const struct window *w) {
     ARRAY_PUSH(&plan->sites, site);
 }
 
+enum { SHARE = 2048 }; /* windows that a thread takes in one go */
+enum { BATCH = 16 };   /* shares that are in memory twice for a moment */
+
+struct division {
+    const struct builder *whole;
+    size_t first;       /* window of the first part */
+    struct plan *parts; /* with the sites and steps of their windows, and the room for these */
+};
+
+static void build_share(void *arg, size_t index) {
+    const struct division *all = arg;
+    const struct windows *ws = all->whole->ws;
+    const struct exits *exits = all->whole->exits;
+    struct plan *plan = &all->parts[index];
+    struct builder b = *all->whole;
+    size_t i = all->first + index * SHARE;
+    const size_t end = i + SHARE < ws->count ? i + SHARE : ws->count;
+    *plan = (struct plan){.module = b.plan->module,
+                          .arch = b.plan->arch,
+                          .hook_room = b.plan->hook_room,
+                          .slice_room = b.plan->slice_room};
+    b.plan = plan;
+    b.exit = SEARCH(k, exits->count, exits->at[k].addr < ws->at[i].start);
+    for (; i < end; i++)
+        add_site(&b, &ws->at[i]);
+}
+
+/* Moves the sites of PART to the end of PLAN's. */
+static void join(struct plan *plan, struct plan *part) {
+    const uint32_t steps = (uint32_t)plan->steps.count;
+    for (size_t i = 0; i < part->sites.count; i++)
+        part->sites.at[i].first_step += steps;
+    plan->area_size += part->area_size;
+    ARRAY_MOVE(&plan->sites, &part->sites);
+    ARRAY_MOVE(&plan->steps, &part->steps);
+}
+
 void sites_build(struct plan *plan, const struct windows *windows, const uint32_t *numbers) {
     struct builder b = {.plan = plan,
                         .ws = windows,
@@ -169,6 +207,13 @@ void sites_build(struct plan *plan, const struct windows *windows, const uint32_
     plan->slice_room = sites_stub_room(plan, STUB_SLICE | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE);
     plan->area_size = (plan->arch->agent_size ? *plan->arch->agent_size : 0) +
                       (1 + PLAN_GUARDS) * plan->hook_room;
-    for (size_t i = 0; i < windows->count; i++)
-        add_site(&b, &windows->at[i]);
+    AUTO_FREE struct plan *parts = mem_alloc(BATCH * sizeof *parts);
+    struct division all = {.whole = &b, .parts = parts};
+    for (; all.first < windows->count; all.first += (size_t)BATCH * SHARE) {
+        size_t shares = (windows->count - all.first + SHARE - 1) / SHARE;
+        shares = shares < BATCH ? shares : BATCH;
+        workers_run(shares, build_share, &all);
+        for (size_t i = 0; i < shares; i++)
+            join(plan, &parts[i]);
+    }
 }

@@ -47,8 +47,7 @@ struct arrivals arrivals_find(const struct exits *exits) {
                            .entered = place_bits_new(code->texts, exits->groups->targets),
                            .only_branch = mem_alloc(code->to_returns.count + 1)};
     for (size_t i = 0; i < bitmap_bytes(code->texts->places); i++)
-        if (code->return_points[i])
-            ret.entered[i] |= code->return_points[i];
+        ret.entered[i] |= code->return_points[i];
     note_labels(exits->groups, ret.entered);
     note_returns(code, &ret);
     return ret;
