@@ -4,7 +4,7 @@
  * Plain events (trace/plain_calls.h) on stacks that stay in this thread are taken in a loop of
  * their own. A call that opens there gets no record: the newest calls of the present stack, up to
  * the first one with a record, are the *plain* ones. list_plain() gives them records before
- * anything else happens.
+ * anything else happens. So nearly all calls cost no more than their place in struct calls.
  */
 #include "ring/thin.h"
 
@@ -42,8 +42,8 @@ struct thin {
     uint32_t chain;                  /* of the next event */
     ARRAY(struct record) open;       /* in order of opening */
     size_t settled;                  /* records below this one are written or ended */
-    size_t plain, plain_written;     /* number of plain calls; of these, without too deep ones, so
-                                        many are written, the outer ones */
+    struct call *listed;             /* the innermost call that is not plain; NULL: none is plain */
+    struct call *written;            /* from there on down to this one they are written */
     uint64_t low, size;              /* only stack pointers in this range are of plain events */
     struct trace_event batch[BATCH];
     size_t count;
@@ -117,7 +117,7 @@ static void write_listed(struct thin *t) {
 }
 
 static bool is_too_deep(const struct thin *t, const struct call *call) {
-    return t->options.depth && call->depth >= t->options.depth;
+    return call->depth >= t->options.depth;
 }
 
 static struct record record_of(const struct call *call) {
@@ -135,17 +135,16 @@ static void list(struct thin *t, struct call *call, bool written) {
 }
 
 static __attribute__((noinline)) void list_each_plain(struct thin *t) {
-    size_t count = t->plain, written = t->plain_written;
-    struct call *first = calls_plain_top(t->calls) - count + 1;
-    t->plain = t->plain_written = 0;
-    for (size_t i = 0; i < count && !is_too_deep(t, &first[i]); i++)
-        list(t, &first[i], i < written);
+    struct call *last = calls_plain_top(t->calls);
+    for (struct call *call = t->listed + 1; call <= last && !is_too_deep(t, call); call++)
+        list(t, call, call <= t->written);
 }
 
 /* Gives the plain calls records, unless they are too deep. */
 static inline void list_plain(struct thin *t) {
-    if (t->plain)
+    if (t->listed && t->listed != calls_plain_top(t->calls))
         list_each_plain(t);
+    t->listed = NULL;
 }
 
 /* Writes the unwritten entries of all open calls. */
@@ -196,11 +195,10 @@ static void put_plain_entry(struct thin *t, const struct call *call) {
     put_entry(t, &r);
 }
 
-static inline void open_plain(struct thin *t, const struct call *call) {
-    t->plain++;
+static inline void open_plain(struct thin *t, struct call *call) {
     if (!t->options.threshold_ticks && !is_too_deep(t, call)) {
         put_plain_entry(t, call); /* and so were all its callers */
-        t->plain_written = t->plain;
+        t->written = call;
     }
 }
 
@@ -208,29 +206,27 @@ static inline void open_plain(struct thin *t, const struct call *call) {
  * callers. */
 static __attribute__((noinline)) void write_plain(struct thin *t, const struct call *call) {
     write_listed(t);
-    for (size_t i = t->plain_written; i < t->plain; i++)
-        put_plain_entry(t, call - (t->plain - 1 - i));
+    for (const struct call *c = t->written + 1; c <= call; c++)
+        put_plain_entry(t, c);
 }
 
 /* CALL has just ended by an event of KIND. */
 static inline void close_plain(struct thin *t, struct call *call, enum event_kind kind) {
-    if (!t->plain) {
+    if (call <= t->listed) {
         if (call->user)
             on_close(t, call, NULL);
+        t->listed = t->written = call - 1;
         return;
     }
-    if (is_too_deep(t, call)) {
-        t->plain--;
+    if (is_too_deep(t, call))
         return;
-    }
-    bool written = t->plain <= t->plain_written;
+    bool written = call <= t->written;
     if (written || call_ticks(call) >= t->options.threshold_ticks) {
         if (!written)
             write_plain(t, call);
         put_event(t, &(struct trace_event){call->end, call->id << 2 | kind, call->sp});
-        t->plain_written = t->plain - 1;
+        t->written = call - 1;
     }
-    t->plain--;
 }
 
 /* Finds out which stack pointers are of plain events: those for which take() would do no more than
@@ -249,6 +245,8 @@ static void set_plain_range(struct thin *t) {
 static size_t take_plain(struct thin *t, const struct trace_event *events, size_t count) {
     size_t i = 0;
     set_plain_range(t);
+    if (!t->listed)
+        t->listed = t->written = calls_plain_top(t->calls);
     for (; i < count; i++) {
         const struct trace_event *e = &events[i];
         uint32_t id = e->site >> 2;
@@ -283,6 +281,7 @@ struct thin *thin_new(const struct thin_options *options, const struct trace_thr
     static const struct calls_ops ops = {on_open, on_close, .on_stray = on_stray};
     struct thin *t = mem_alloc(sizeof *t);
     t->options = *options;
+    t->options.depth = options->depth ? options->depth : UINT32_MAX;
     t->stream = thread->stream;
     t->stack_low = thread->stack_low;
     t->stack_bytes = thread->stack_high - thread->stack_low;

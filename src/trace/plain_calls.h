@@ -32,7 +32,8 @@ static inline struct call *calls_plain_parent(struct call *call) {
     return call[-1].sp == CALLS_BELOW_ALL ? NULL : call - 1;
 }
 
-/* The innermost call, if the latest event was plain and the stack has calls. */
+/* The place of the innermost call of the present stack, where plain events are possible. A plain
+ * entry moves it to the next place, a plain exit to the one before. */
 static inline struct call *calls_plain_top(struct calls *c) {
     return ((struct calls_plain *)c)->top;
 }
