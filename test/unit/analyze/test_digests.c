@@ -261,8 +261,8 @@ static void stack_inside_a_stack(void **state) {
     for (unsigned i = 0; i < EVENTS / 6; i++) {
         emit(1, FIB, EVENT_ENTRY, 0x11000);
         emit(1, DRAW, EVENT_ENTRY, 0x10f00);
-        emit(1, LEAF, EVENT_ENTRY, 0x19000);
-        emit(1, LEAF, EVENT_RETURN, 0x19000);
+        emit(1, LEAF, EVENT_ENTRY, i % 40 ? 0x10e00 : 0x19000);
+        emit(1, LEAF, EVENT_RETURN, i % 40 ? 0x10e00 : 0x19000);
         emit(1, DRAW, EVENT_RETURN, 0x10f00);
         emit(1, FIB, EVENT_RETURN, 0x11000);
         if (i % (BLOCK / 6) == 0)
