@@ -162,11 +162,11 @@ static char *describe(const char *line, unsigned workers) {
     stats_add_all(stats);
     for (uint32_t i = 0; i < names_count(lab.source.names); i++) {
         const struct function_stats *f = stats_of(stats, i);
-        fprintf(out, "%u: %lu %lu %lu %lu %lu %lu %lu %lu %lu %lu %lu", i, f->calls, f->total_ns,
+        fprintf(out, "%u: %ju %ju %ju %ju %ju %ju %ju %ju %ju %ju %ju", i, f->calls, f->total_ns,
                 f->self_ns, f->paused_ns, f->min_ns, f->max_ns, f->unwound, f->inferred, f->cut,
                 f->clipped, f->before);
         for (unsigned percent = 1; percent <= 100; percent++)
-            fprintf(out, " %lu", stats_percentile(f, percent));
+            fprintf(out, " %ju", stats_percentile(f, percent));
         fprintf(out, "\n");
     }
     stats_free(stats);
@@ -176,7 +176,7 @@ static char *describe(const char *line, unsigned workers) {
     tree_sort(&tree, lab.source.names);
     for (uint32_t node = 0, depth = 0; node != TREE_NONE; node = tree_next(&tree, node, &depth)) {
         const struct tree_node *n = &tree.nodes[node];
-        fprintf(out, "%u %u: %lu %lu %lu %lu %lu %lu %lu\n", depth, n->function, n->calls,
+        fprintf(out, "%u %u: %ju %ju %ju %ju %ju %ju %ju\n", depth, n->function, n->calls,
                 n->total_ns, n->self_ns, n->paused_ns, n->inferred, n->cut, n->before);
     }
     tree_done(&tree);
@@ -261,8 +261,8 @@ static void stack_inside_a_stack(void **state) {
     for (unsigned i = 0; i < EVENTS / 6; i++) {
         emit(1, FIB, EVENT_ENTRY, 0x11000);
         emit(1, DRAW, EVENT_ENTRY, 0x10f00);
-        emit(1, LEAF, EVENT_ENTRY, 0x19000);
-        emit(1, LEAF, EVENT_RETURN, 0x19000);
+        emit(1, LEAF, EVENT_ENTRY, i % 40 ? 0x10e00 : 0x19000);
+        emit(1, LEAF, EVENT_RETURN, i % 40 ? 0x10e00 : 0x19000);
         emit(1, DRAW, EVENT_RETURN, 0x10f00);
         emit(1, FIB, EVENT_RETURN, 0x11000);
         if (i % (BLOCK / 6) == 0)
