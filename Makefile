@@ -10,6 +10,8 @@
 #                    sweeps; ROUNDS=6 of the tests that trace programs, with random ring sizes and overflow policies,
 #                    repeatable by SEED=. SHARD=2/6 is the 2nd of 6 parts, each of which takes an hour at most
 #   make check-arm   the tests for Arm, in machines that QEMU emulates; a part of make check-long
+#   make cost        counts the instructions of stubs, drainer and report, and compares them with test/cost/limits.txt;
+#                    UPDATE=1 writes that file
 #   make bench       writes build/bench.json and prints a table
 #   make bench-pauses   measures how long programs stand still at attach and detach
 #   make bench-servers  measures whether servers are as fast as before, after many visits of spoor;
@@ -28,7 +30,7 @@ BUILD = build$(ARCH:%=-%)
 SANITIZE = build-sanitize
 PREFIX = /usr/local
 
-.PHONY: all demo check check-fast check-long check-arm bench bench-pauses bench-servers lint sanitize install clean \
+.PHONY: all demo check check-fast check-long check-arm cost bench bench-pauses bench-servers lint sanitize install clean \
 	setup set-up-with-tests set-up-with-sanitizers built-for-aarch64 built-for-arm set-up-for-arm generated units-for-arm
 
 all: setup
@@ -116,6 +118,9 @@ check-long: packages-long
 	$(MAKE) set-up-with-tests set-up-with-sanitizers units-for-arm
 	tools/run-long $(if $(SHARD),--shard=$(SHARD)) $(if $(ROUNDS),--rounds=$(ROUNDS)) $(if $(SEED),--seed=$(SEED)) \
 		$(BUILD) $(SANITIZE) build-aarch64 build-arm
+
+cost: set-up-with-tests
+	tools/run-tests $(BUILD) --suite=cost
 
 bench: packages-bench
 	$(MAKE) all
