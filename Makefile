@@ -12,8 +12,9 @@
 #   make check-arm   the tests for Arm, in machines that QEMU emulates; a part of make check-long
 #   make cost        counts the instructions of stubs, drainer and report, and compares them with test/cost/limits.txt;
 #                    UPDATE=1 writes that file
-#   make bench       writes build/bench.json and prints a table
-#   make bench-pauses   measures how long programs stand still at attach and detach
+#   make bench       writes build/bench.json and drawings of it, and prints tables; ONLY=price,exec some groups of figures;
+#                    ROUNDS=5; LONG=1 also a minute at full rate; ANYWAY=1 although others use the processors
+#   make bench-pauses   measures how long programs stand still at attach and detach: ONLY=attach
 #   make bench-servers  measures whether servers are as fast as before, after many visits of spoor;
 #                    SERVERS="redis node" selects some
 #   make lint        format, static analysis, layers, sizes
@@ -128,7 +129,7 @@ bench: packages-bench
 
 bench-pauses: packages-bench
 	$(MAKE) all
-	python3 bench/pauses.py $(BUILD)/spoor
+	python3 bench/bench.py --only=attach $(BUILD)/spoor $(BUILD)/bench-pauses.json
 
 # Uses the same servers as make check-long.
 bench-servers: packages-long

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""cost.py stub STUB | drain DRAIN | report DRAIN SPOOR
+"""cost.py stub STUB | stub-arm | drain DRAIN | report DRAIN SPOOR
 
 Counts the instructions that a traced call, an event on its way into the trace, and an event of a report take. Fails if
 a count differs from that of limits.txt by more than 2 %. A count is of spoor's own code: what it calls in libraries
 depends on the processor, and is only printed. UPDATE=1 writes the measured counts into limits.txt instead.
 
-STUB (stub.c) steps a process through calls. DRAIN (drain.c) drains a ring, and SPOOR reports its trace, in valgrind.
+STUB (stub.c) steps a process through calls. Stubs for Arm run in QEMU's processor emulator (bench/slices.py). DRAIN (drain.c) drains a ring, and SPOOR reports its trace, in valgrind.
 What both do once is not counted: it is the same for two numbers of events.
 """
 import fcntl
@@ -16,14 +16,18 @@ import subprocess
 import sys
 import tempfile
 
-import callgrind
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path += [os.path.join(HERE, "..", "..", "bench")]
+import callgrind  # noqa: E402
+import slices  # noqa: E402
 
-LIMITS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "limits.txt")
+LIMITS = os.path.join(HERE, "limits.txt")
 TOLERANCE = 0.02
 SKIP = 77
 SHAPES = "fib", "tree"
 FEW, MANY = 1 << 15, 1 << 18
-TOOLS = {"stub": [], "drain": ["valgrind", "readelf"], "report": ["valgrind", "readelf"]}
+TOOLS = {"stub": [], "stub-arm": [tool for how, _ in slices.STATES.values() for tool in (how.COMPILER, how.EMULATOR)],
+         "drain": ["valgrind", "readelf"], "report": ["valgrind", "readelf"]}
 
 
 def compiler_of(program):
@@ -35,6 +39,14 @@ def compiler_of(program):
 def measure_stub(program):
     lines = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     return {name: (float(count), 0) for name, count in map(str.split, lines)}
+
+
+def measure_arm():
+    counts = {}
+    for name, (how, state) in slices.STATES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            counts[f"stub-arm.{name}"] = (float(slices.Counter(how, state, folder).count_event()), 0)
+    return counts
 
 
 def for_each_event(count):
@@ -53,6 +65,9 @@ def measure_report(program, spoor):
         subprocess.run([program, shape, str(events), "trace"], stdout=subprocess.DEVNULL, check=True)
         return callgrind.run([spoor, "report", "trace"])
     return {f"report.{shape}": for_each_event(lambda events, shape=shape: count(shape, events)) for shape in SHAPES}
+
+
+MEASURES = {"stub": measure_stub, "stub-arm": measure_arm, "drain": measure_drain, "report": measure_report}
 
 
 def read_limits():
@@ -91,8 +106,8 @@ def main():
         return SKIP
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        counts = {"stub": measure_stub, "drain": measure_drain, "report": measure_report}[what](*programs)
-        compiler = compiler_of(programs[-1]) if what != "stub" else ""
+        counts = MEASURES[what](*programs)
+        compiler = compiler_of(programs[-1]) if "readelf" in TOOLS[what] else ""
         os.chdir("/")
     for name, (own, others) in counts.items():
         print(f"{name}: {own:.2f} instructions" + (f", and {others:.2f} in libraries" if others else ""))
