@@ -23,7 +23,7 @@ import page
 import plot
 from measure import Bench, Failed
 
-GROUPS = ["price", "programs", "minute", "threads", "start", "attach", "execs", "planning", "views", "callers",
+GROUPS = ["price", "programs", "minute", "threads", "start", "attach", "exec", "planning", "views", "callers",
           "uprobes"]
 ROUNDS = 5
 

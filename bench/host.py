@@ -51,7 +51,8 @@ def others_now():
 
 
 def load():
-    return open("/proc/loadavg", encoding="ascii").read().split()[:3]
+    with open("/proc/loadavg", encoding="ascii") as average:
+        return average.read().split()[:3]
 
 
 def version_of(command):

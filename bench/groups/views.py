@@ -4,7 +4,6 @@ import shutil
 from groups import price, programs
 from measure import Table, cell, present, run, seconds
 
-CALLS, DEPTH = "1000000", "25"
 PERL = ("my %h; sub step { my ($x) = @_; return $x % 7 ? $x * 3 + 1 : $x / 7 } "
         "for my $i (1 .. 60000) { my $x = step($i); $h{$x % 999} .= chr(65 + $i % 26) if $i % 3 } "
         "print length(join '', map { $h{$_} } sort keys %h)")
@@ -17,7 +16,7 @@ TEXT = ("Millions of events that a view reads in a second, start to end, its out
 
 def traces(bench):
     """{name: (how to record it, events)}; the trace is NAME.trace."""
-    table = {"calls": ([], [bench.path("calls"), CALLS, DEPTH]),
+    table = {"calls": ([], [bench.path("calls"), price.CALLS, price.DEPTH]),
              **{name: (["-M", "*"], command) for name, command in
                 present({"sqlite3": ["sqlite3", ":memory:", SQL], "perl": ["perl", "-e", PERL]}).items()}}
     found = {}
@@ -37,7 +36,7 @@ def peer(bench):
     if not shutil.which("uftrace"):
         return {}
     data = bench.path("views.data")
-    run(["uftrace", "record", "--no-libcall", "-d", data, "-P", ".", bench.path("calls"), CALLS, DEPTH])
+    run(["uftrace", "record", "--no-libcall", "-d", data, "-P", ".", bench.path("calls"), price.CALLS, price.DEPTH])
     return {name: ["uftrace", *words, "-d", data] for name, words in PEER.items()}
 
 
