@@ -123,6 +123,12 @@ def cell(samples, best=min):
     return {"median": statistics.median(samples), "worst": worst(samples), "samples": samples}
 
 
+def planning_seconds(info):
+    """How long the program waited for plans and patches, also of libraries, by its trace's info. A trace of the
+    newest events may have lost that."""
+    return (info["pauses"]["by"]["start"] + info["pauses"]["by"]["dlopen"]) / 1e9
+
+
 def median(samples):
     return statistics.median(samples)
 

@@ -20,8 +20,8 @@ def measure(bench):
     newest = [*bench.record("--overflow=overwrite"), calls]
     ns = json.loads(run([*newest, "20000000", "1"]))["leaf_ns"]
     words = [str(int(SECONDS * 1e9 / ns)), "1"]
-    commands = {name: bench.on_cores(2, [*command, *words])
-                for name, command in {"untraced": [calls], "newest": newest, "lossless": [*bench.record(), calls]}.items()}
+    variants = {"untraced": [calls], "newest": newest, "lossless": [*bench.record(), calls]}
+    commands = {name: bench.on_cores(2, [*command, *words]) for name, command in variants.items()}
     samples = bench.in_turn(commands, lambda command: Observed(command, bench.path("t.trace")))
     info, lossless = bench.info(), samples["lossless"]
     alone = sorted(r.seconds for r in samples["newest"])[len(samples["newest"]) // 2]

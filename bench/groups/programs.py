@@ -2,11 +2,11 @@
 import os
 import subprocess
 
-from measure import Observed, Table, cell, median, present, run, seconds
+from measure import Observed, Table, cell, median, planning_seconds, present, run, seconds
 
-PYTHON = "import json\nfor i in range(400): json.loads(json.dumps([{'a': i, 'b': [1.5, 'x' * i]}] * 40))"
+PYTHON = "import json\nfor i in range(1200): json.loads(json.dumps([{'a': i, 'b': [1.5, 'x' * i]}] * 40))"
 SQL = ("create table t(a, b); with recursive n(i) as (values(1) union all select i + 1 from n "
-       "where i < 200000) insert into t select i, hex(i) from n; select sum(length(b)) from t;")
+       "where i < 600000) insert into t select i, hex(i) from n; select sum(length(b)) from t;")
 FUNCTION = """
 static int f%(n)d(const int *a, int n) {
     int sum = %(n)d;
@@ -21,18 +21,18 @@ static int f%(n)d(const int *a, int n) {
     return sum;
 }
 """
-FUNCTIONS, XZ_MB = 150, 2
+FUNCTIONS, NUMBERS = 40, 60000
 VARIANTS = {"newest": ["--overflow=overwrite"], "lossless": []}
 COLUMNS = ["untraced, s", "newest kept, s", "lossless, s", "lossless of newest kept", "lossless, ns a call",
            "start, s", "calls, millions", "bytes a call", "lost", "memory, MB", "disk, MB", "returns after, s"]
-TEXT = ("Start to end of a program on %s, with -M '*'. The start, which is planning and patching, is a column of its "
-        "own; the ratio and the price of a call are without it. Newest kept (--overflow=overwrite) is the price of the "
-        "calls alone. Memory: spoor's own at its peak, rings included. Disk: the largest size of the file. Returns "
-        "after: from the program's end to that of spoor.")
+TEXT = ("Start to end of a program on %s, with -M '*'. The start, which is planning and patching, libraries included, "
+        "is a column of its own; the ratio and the price of a call are without it. Newest kept (--overflow=overwrite) is "
+        "the price of the calls alone. Memory: spoor's own at its peak, rings included. Disk: the largest size of the "
+        "file. Returns after: from the program's end to that of spoor.")
 
 
 def compiler_input(bench):
-    """A C file that takes cc1 half a second, always the same."""
+    """A C file that takes cc1 some tenths of a second, always the same."""
     path = bench.path("one.i")
     with open(path, "w", encoding="ascii") as out:
         out.writelines(FUNCTION % {"n": n} for n in range(FUNCTIONS))
@@ -45,7 +45,7 @@ def compressible(bench):
     """A file for xz: numbers in words, always the same."""
     path = bench.path("numbers")
     with open(path, "w", encoding="ascii") as out:
-        out.write(" ".join(str(n * n * 7919 % 1000003) for n in range(XZ_MB * 1000000 // 7)))
+        out.write(" ".join(str(n * n * 7919 % 1000003) for n in range(NUMBERS)))
     return path
 
 
@@ -63,7 +63,7 @@ def recorded(bench, command):
     trace = bench.path("t.trace")
     observed = Observed(command, trace)
     observed.info = bench.info()
-    observed.start = observed.info["pauses"]["by"]["start"] / 1e9
+    observed.start = planning_seconds(observed.info)
     return observed
 
 
@@ -81,7 +81,7 @@ def cells(samples):
     untraced, newest, lossless = samples["untraced"], samples["newest"], samples["lossless"]
     calls = median([r.info["events"]["entry"] for r in lossless])
     base = median(untraced)
-    alone = median([r.seconds - r.start for r in newest])
+    alone = median([r.seconds for r in newest]) - median([r.start for r in lossless])
     return [cell(untraced), cell([r.seconds for r in newest]), cell([r.seconds for r in lossless]),
             cell([(r.seconds - r.start) / alone for r in lossless]),
             cell([(r.seconds - r.start - base) * 1e9 / calls for r in lossless]),

@@ -3,11 +3,11 @@ import os
 import shutil
 import subprocess
 
-from measure import Table, cell, median, present, run, seconds
+from measure import Table, cell, median, planning_seconds, present, run, seconds
 
 TEXT = ("Start to end of programs that do little. Cold: nothing is known of the files yet; warm: a recording like this "
-        "went before, with the same XDG_CACHE_HOME. Added: warm without the untraced time. Stood: how long the process "
-        "waited for spoor, as the warm trace tells.")
+        "went before, with the same XDG_CACHE_HOME. Added: warm without the untraced time. Stood: how long the "
+        "processes waited for plans and patches, as the warm trace tells.")
 
 
 def rustc():
@@ -56,7 +56,7 @@ def measure(bench):
         untraced, cold, warm, traced = measure_one(bench, command, options)
         info = bench.info()
         table.row(name, [cell([s * 1e3 for s in samples]) for samples in (untraced, cold, warm)] +
-                  [cell([(s - median(untraced)) * 1e3 for s in warm]), info["pauses"]["by"]["start"] / 1e6,
+                  [cell([(s - median(untraced)) * 1e3 for s in warm]), planning_seconds(info) * 1e3,
                    info["functions"]["instrumented"]], bench.shown(traced))
     if shutil.which("uftrace"):
         peer = ["uftrace", "record", "-d", bench.path("uftrace.data"), "-P", ".", "true"]

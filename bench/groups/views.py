@@ -7,7 +7,7 @@ from measure import Table, cell, present, run, seconds
 PERL = ("my %h; sub step { my ($x) = @_; return $x % 7 ? $x * 3 + 1 : $x / 7 } "
         "for my $i (1 .. 60000) { my $x = step($i); $h{$x % 999} .= chr(65 + $i % 26) if $i % 3 } "
         "print length(join '', map { $h{$_} } sort keys %h)")
-SQL = programs.SQL.replace("200000", "20000")
+SQL = programs.SQL.replace("600000", "20000")
 VIEWS = {"report": ["report"], "graph": ["graph"], "replay": ["replay"], "chrome": ["export", "--format=chrome"]}
 PEER = {"report": ["report"], "graph": ["graph"], "replay": ["replay"], "chrome": ["dump", "--chrome"]}
 TEXT = ("Millions of events that a view reads in a second, start to end, its output thrown away. The traces are of the "

@@ -5,8 +5,9 @@ Counts the instructions that a traced call, an event on its way into the trace, 
 a count differs from that of limits.txt by more than 2 %. A count is of spoor's own code: what it calls in libraries
 depends on the processor, and is only printed. UPDATE=1 writes the measured counts into limits.txt instead.
 
-STUB (stub.c) steps a process through calls. Stubs for Arm run in QEMU's processor emulator (bench/slices.py). DRAIN (drain.c) drains a ring, and SPOOR reports its trace, in valgrind.
-What both do once is not counted: it is the same for two numbers of events.
+STUB (stub.c) steps a process through calls. Stubs for Arm run in QEMU's processor emulator (bench/slices.py). DRAIN
+(drain.c) drains a ring, and SPOOR reports its trace, in valgrind. What both do once is not counted: it is the same for
+two numbers of events.
 """
 import fcntl
 import os

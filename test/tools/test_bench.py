@@ -21,6 +21,7 @@ import plot  # noqa: E402
 
 sys.path.append(os.path.join(SOURCE, "test", "cost"))
 import callgrind  # noqa: E402
+import cost  # noqa: E402
 
 
 def table(columns=("ns", "of the floor"), plotted=(1,)):
@@ -97,6 +98,13 @@ class Runs(unittest.TestCase):
 
 
 class Counts(unittest.TestCase):
+    def test_two_percent_up_or_down(self):
+        limits = {"drain.fib": "100.00"}
+        self.assertEqual([cost.judge("drain.fib", value, limits) for value in (98.1, 100.0, 101.9)], [""] * 3)
+        self.assertIn("more than", cost.judge("drain.fib", 102.1, limits))
+        self.assertIn("lower the limit", cost.judge("drain.fib", 97.9, limits))
+        self.assertIn("no limit", cost.judge("drain.other", 100.0, limits))
+
     def test_costs_of_callees_are_not_the_callers(self):
         lines = ["events: Ir", "ob=(1) /x/spoor", "fn=(1) main", "10 5", "+2 7", "cob=(2) /lib/libc.so.6",
                  "cfn=(2) memcpy", "calls=1 0", "+1 1000", "* 3", "", "ob=(2)", "fn=(2)", "0 990", "ob=(1)", "-4 1"]
