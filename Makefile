@@ -10,8 +10,11 @@
 #                    sweeps; ROUNDS=6 of the tests that trace programs, with random ring sizes and overflow policies,
 #                    repeatable by SEED=. SHARD=2/6 is the 2nd of 6 parts, each of which takes an hour at most
 #   make check-arm   the tests for Arm, in machines that QEMU emulates; a part of make check-long
-#   make bench       writes build/bench.json and prints a table
-#   make bench-pauses   measures how long programs stand still at attach and detach
+#   make cost        counts the instructions of stubs, drainer and report, and compares them with test/cost/limits.txt;
+#                    UPDATE=1 writes that file
+#   make bench       writes build/bench.json and drawings of it, and prints tables; ONLY=price,exec some groups of figures;
+#                    ROUNDS=5; LONG=1 also a minute at full rate; ANYWAY=1 although others use the processors
+#   make bench-pauses   measures how long programs stand still at attach and detach: ONLY=attach
 #   make bench-servers  measures whether servers are as fast as before, after many visits of spoor;
 #                    SERVERS="redis node" selects some
 #   make lint        format, static analysis, layers, sizes
@@ -28,7 +31,7 @@ BUILD = build$(ARCH:%=-%)
 SANITIZE = build-sanitize
 PREFIX = /usr/local
 
-.PHONY: all demo check check-fast check-long check-arm bench bench-pauses bench-servers lint sanitize install clean \
+.PHONY: all demo check check-fast check-long check-arm cost bench bench-pauses bench-servers lint sanitize install clean \
 	setup set-up-with-tests set-up-with-sanitizers built-for-aarch64 built-for-arm set-up-for-arm generated units-for-arm
 
 all: setup
@@ -117,13 +120,16 @@ check-long: packages-long
 	tools/run-long $(if $(SHARD),--shard=$(SHARD)) $(if $(ROUNDS),--rounds=$(ROUNDS)) $(if $(SEED),--seed=$(SEED)) \
 		$(BUILD) $(SANITIZE) build-aarch64 build-arm
 
+cost: set-up-with-tests
+	tools/run-tests $(BUILD) --suite=cost
+
 bench: packages-bench
 	$(MAKE) all
 	python3 bench/bench.py $(BUILD)/spoor $(BUILD)/bench.json
 
 bench-pauses: packages-bench
 	$(MAKE) all
-	python3 bench/pauses.py $(BUILD)/spoor
+	python3 bench/bench.py --only=attach $(BUILD)/spoor $(BUILD)/bench-pauses.json
 
 # Uses the same servers as make check-long.
 bench-servers: packages-long

@@ -34,13 +34,20 @@ class Counter:
     def __init__(self, how, state, folder):
         self.emulator, self.state, self.log = how.EMULATOR, state, os.path.join(folder, "log")
         self.program = build(how, folder)
-        self.place = subprocess.run([self.emulator, "-cpu", "max", self.program, state], check=True,
-                                    capture_output=True, text=True).stdout.strip()
+        self.slice, self.event = subprocess.run([self.emulator, "-cpu", "max", self.program, state], check=True,
+                                                capture_output=True, text=True).stdout.split()
 
     def count(self, words, kept):
-        """The number of executed instructions in stub and agent."""
-        subprocess.run([self.emulator, "-cpu", "max", "-singlestep", "-d", "nochain,exec", "-dfilter", self.place,
-                        "-D", self.log, self.program, self.state, str(words), str(kept)], check=True)
+        """The number of executed instructions in stub and agent for a slice."""
+        return self._run(self.slice, str(words), str(kept))
+
+    def count_event(self):
+        """The same for an event."""
+        return self._run(self.event, "event")
+
+    def _run(self, place, *words):
+        subprocess.run([self.emulator, "-cpu", "max", "-singlestep", "-d", "nochain,exec", "-dfilter", place,
+                        "-D", self.log, self.program, self.state, *words], check=True)
         with open(self.log, encoding="utf-8") as log:
             return sum(line.startswith("Trace") for line in log)
 

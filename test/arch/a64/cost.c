@@ -1,10 +1,7 @@
 /*
- * One slice of a stack as in real programs, for bench/slices.py, which counts the instructions.
- *
- *     cost STATE                 prints where the code is, in the form of qemu's -dfilter
- *     cost STATE WORDS KEPT      runs it over WORDS, of which KEPT look like addresses
- *
- * STATE is ignored. The status is 1 if anything else was recorded.
+ * One slice of a stack as in real programs, or one event, for bench/slices.py, which counts the
+ * instructions. Used as a32/cost.c; STATE is ignored. The status is 1 if anything else was
+ * recorded.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,11 +30,11 @@ static void write_lane(uint32_t words) {
     lane->ring_mask = RING - 1;
 }
 
-/* Writes the stub and its agent; returns the end of the code. */
-static uint64_t write_code(void) {
+/* Writes a stub and its agent; returns the end of the code. */
+static uint64_t write_code(uint8_t variant) {
     uint8_t code[STUB_MAX_BYTES];
     const struct stub_spec spec = {
-        .variant = STUB_SLICE, .ring_bytes = RING, .agent = (int64_t)AGENT - STUB};
+        .variant = variant, .ring_bytes = RING, .agent = (int64_t)AGENT - STUB};
     size_t size = a64_stub_emit(code, &spec);
     ground_write_bytes(LANES, a64_agent_bytes, a64_agent_size);
     ground_write_bytes(STUB, code, size);
@@ -54,23 +51,35 @@ static void fill_stack(uint32_t words, uint32_t kept) {
         stack[i] = 0x400000 + i * (uint64_t)WORD;
 }
 
-static bool run_once(uint32_t words, uint32_t kept) {
+/* Runs the code; returns how many bytes it wrote into the ring. */
+static uint64_t run_once(uint32_t words, uint32_t kept) {
     struct state in, out;
     ground_fill(&in, 1);
     write_lane(words);
     fill_stack(words, kept);
     ground_run(&in, &out);
-    const struct lane *lane = pointer(LANE);
-    return out.arrived == DONE && lane->head == (SLICE_HEAD_SLOTS + kept) * (uint64_t)EVENT_BYTES;
+    return out.arrived == DONE ? ((const struct lane *)pointer(LANE))->head : 0;
+}
+
+static int run_event(void) {
+    write_code(0);
+    return run_once(0, 0) != EVENT_BYTES;
+}
+
+static int run_slice(uint32_t words, uint32_t kept) {
+    write_code(STUB_SLICE);
+    return run_once(words, kept) != (SLICE_HEAD_SLOTS + kept) * (uint64_t)EVENT_BYTES;
 }
 
 int main(int argc, char **argv) {
-    if (argc != 2 && argc != 4)
+    if (argc < 2 || argc > 4)
         return 2;
     ground_open();
-    uint64_t end = write_code();
     if (argc == 4)
-        return !run_once((uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]));
-    printf("%#x+%#x\n", (unsigned)AGENT, (unsigned)(end - AGENT));
+        return run_slice((uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]));
+    if (argc == 3)
+        return run_event();
+    printf("%#x+%#x\n", (unsigned)AGENT, (unsigned)(write_code(STUB_SLICE) - AGENT));
+    printf("%#x+%#x\n", (unsigned)AGENT, (unsigned)(write_code(0) - AGENT));
     return 0;
 }

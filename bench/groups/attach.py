@@ -1,22 +1,19 @@
-#!/usr/bin/env python3
-"""make bench-pauses: how long a process stands still at attach and detach, measured by the process itself.
-
-    pauses.py SPOOR [VISITS]
+"""How long a process stands still at attach and detach, measured by the process itself.
 
 The processes are generated programs with many functions and threads, one of which only reads the clock; and node with
-64 threads, which uses its own timer. The table shows the longest gap in a visit (the median and the longest of all
-visits), and the longest gap in as much time without a visit, which the machine causes.
+64 threads, which uses its own timer.
 """
 import os
-import statistics
+import shutil
 import subprocess
-import sys
-import tempfile
 import time
 
-SPOOR = os.path.abspath(sys.argv[1])
-VISITS = int(sys.argv[2]) if len(sys.argv) > 2 else 15
+from measure import Table, cell, run
+
 DURATION_S = 0.3
+COLUMNS = ["in a visit, ms", "without, ms"]
+TEXT = ("The longest time that a process stood still while spoor came, stayed for 0.3 s and left, as the process itself "
+        "saw it; and the same without a visit, which is what the machine causes. Plans are in the cache.")
 
 PROGRAM = """
 #include <poll.h>
@@ -81,19 +78,21 @@ tick();
 """
 
 
-def generate(directory, count):
+def generate(bench, count):
     names = [f"f{i}" for i in range(count)]
     functions = "\n".join(f"__attribute__((noinline)) static long {name}(long x) {{ "
                           f"return x * {3 + i} + (x & {1 + i % 7} ? {i} : 5); }}"
                           for i, name in enumerate(names))
-    source, program = os.path.join(directory, f"p{count}.c"), os.path.join(directory, f"p{count}")
+    source, program = bench.path(f"p{count}.c"), bench.path(f"p{count}")
     with open(source, "w", encoding="ascii") as out:
         out.write(PROGRAM % {"functions": functions, "names": ", ".join(names)})
-    subprocess.run(["cc", "-O1", "-pthread", source, "-o", program], check=True)
+    run(["gcc", "-O1", "-pthread", source, "-o", program])
     return program
 
 
 class Subject:
+    """A process that answers each line with the longest gap since the last one."""
+
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         time.sleep(1)
@@ -105,10 +104,10 @@ class Subject:
         self.process.stdin.flush()
         return int(self.process.stdout.readline()) / 1000
 
-    def visit(self, options):
+    def visit(self, command):
+        """The same for a visit of spoor by COMMAND."""
         self.gap()
-        subprocess.run([SPOOR, "attach", "-q", "-o", "pauses.trace", f"--duration={DURATION_S}s",
-                        *options, str(self.process.pid)], check=True)
+        run([*command, str(self.process.pid)])
         return self.gap()
 
     def idle(self):
@@ -122,30 +121,36 @@ class Subject:
         self.process.wait()
 
 
-def measure(what, command, options):
+def measure_one(bench, command, options):
+    """Samples of visits and of quiet times, and spoor's command."""
     subject = Subject(command)
+    attach = [bench.spoor, "attach", "-q", "-o", bench.path("t.trace"), f"--duration={DURATION_S}s", *options]
+    subject.visit(attach)  # fills the cache
     visits, idles = [], []
-    for _ in range(VISITS):
-        visits.append(subject.visit(options))
+    for _ in range(bench.rounds):
+        visits.append(subject.visit(attach))
         idles.append(subject.idle())
     subject.end()
-    print(f"| {what} | {statistics.median(visits):.1f} | {max(visits):.1f} | "
-          f"{statistics.median(idles):.1f} | {max(idles):.1f} |", flush=True)
+    return visits, idles, attach
 
 
-def main():
-    with tempfile.TemporaryDirectory() as directory:
-        os.chdir(directory)
-        print("| longest gap, ms | in a visit | longest | without | longest |\n|---|--:|--:|--:|--:|")
-        for functions, threads in ((1000, 2), (1000, 64), (60000, 64)):
-            measure(f"{functions} functions, {threads} threads",
-                    [generate(directory, functions), str(threads)], [])
-        script = os.path.join(directory, "tick.js")
+def subjects(bench):
+    """{name: (command, options)}"""
+    table = {f"{functions} functions, {threads} threads": ([generate(bench, functions), str(threads)], [])
+             for functions, threads in ((1000, 2), (1000, 64), (60000, 64))}
+    if shutil.which("node"):
+        script = bench.path("tick.js")
         with open(script, "w", encoding="ascii") as out:
             out.write(NODE)
-        os.environ["UV_THREADPOOL_SIZE"] = "54"  # node has ten more threads
-        measure("node, its own functions", ["node", script], [])
-        measure("node, all modules", ["node", script], ["-M", "*"])
+        node = ["env", "UV_THREADPOOL_SIZE=54", "node", script]  # it has ten more threads
+        table["node, its own functions"] = (node, [])
+        table["node, all modules"] = (node, ["-M", "*"])
+    return table
 
 
-main()
+def measure(bench):
+    table = Table("Standing still", COLUMNS, TEXT, plot=[0, 1])
+    for name, (command, options) in subjects(bench).items():
+        visits, idles, attach = measure_one(bench, command, options)
+        table.row(name, [cell(visits), cell(idles)], bench.shown([*attach, "PID"]))
+    return [table]
