@@ -9,7 +9,7 @@
 
 enum {
     TARGET_PERCENT = 40,
-    IDLE_LOOKS = 200,          /* then looks are as rare as the caller allows */
+    IDLE_LOOKS = 200, /* then looks are as rare as the caller allows */
     SLEEP_LEAST_NS = 5 * 1000,
     LATE_MOST_NS = 200 * 1000,
     TIMER_SLACK_NS = 1000,

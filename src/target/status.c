@@ -294,12 +294,11 @@ bool status_catches(pid_t tid, int signal) { return field(tid, "SigCgt:", 16) >>
 void status_credentials(pid_t tid, struct status_credentials *ret) {
     enum { EFFECTIVE = 1 };
     AUTO_FREE char *text = status_text(tid);
-    *ret =
-        (struct status_credentials){.user = (uid_t)value_in(text, "Uid:", 10, EFFECTIVE),
-                                    .group = (gid_t)value_in(text, "Gid:", 10, EFFECTIVE),
-                                    .permitted = value_in(text, "CapPrm:", 16, 0),
-                                    .bounding = value_in(text, "CapBnd:", 16, 0),
-                                    .no_new_privileges = value_in(text, "NoNewPrivs:", 10, 0)};
+    *ret = (struct status_credentials){.user = (uid_t)value_in(text, "Uid:", 10, EFFECTIVE),
+                                       .group = (gid_t)value_in(text, "Gid:", 10, EFFECTIVE),
+                                       .permitted = value_in(text, "CapPrm:", 16, 0),
+                                       .bounding = value_in(text, "CapBnd:", 16, 0),
+                                       .no_new_privileges = value_in(text, "NoNewPrivs:", 10, 0)};
 }
 
 bool status_ids_match(pid_t tid, uid_t *ret_user) {

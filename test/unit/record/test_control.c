@@ -142,8 +142,8 @@ static void request_answered(void **state) {
     struct fixture *f = *state;
     AUTO_FD int fd = call();
     say(fd, PAUSE, sizeof PAUSE);
-    control_handle(f->control);
-    control_handle(f->control);
+    control_handle(f->control, true);
+    control_handle(f->control, true);
     check_answered(fd, PAUSED, sizeof PAUSED);
     assert_int_equal(f->answered, 1);
 }
@@ -160,7 +160,7 @@ static void client_and_server_agree(void **state) {
     }
     int status;
     while (waitpid(child, &status, WNOHANG) == 0)
-        control_handle(f->control);
+        control_handle(f->control, true);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
 }
@@ -171,15 +171,15 @@ static void silent_client_blocks_no_other(void **state) {
     while (count < 64 && (silent[count] = call()) >= 0)
         count++;
     assert_true(count > 8);
-    control_handle(f->control);
+    control_handle(f->control, true);
     for (int i = 0; i < count; i++)
         close(silent[i]);
     for (int i = 0; i < 64; i++) /* the client has gone; the next one is accepted */
-        control_handle(f->control);
+        control_handle(f->control, true);
     AUTO_FD int fd = call();
     say(fd, PAUSE, sizeof PAUSE);
     for (int i = 0; i < 3; i++)
-        control_handle(f->control);
+        control_handle(f->control, true);
     check_answered(fd, PAUSED, sizeof PAUSED);
 }
 
@@ -193,7 +193,7 @@ static void malformed_request_answered(void **state) {
     close(gone);
     gone = -1;
     for (int i = 0; i < 4; i++)
-        control_handle(f->control);
+        control_handle(f->control, true);
     assert_true(recv(fd, answer, sizeof answer, 0) > (ssize_t)sizeof REQUEST_VERSION);
     assert_int_equal(answer[sizeof REQUEST_VERSION], '1');
     assert_true(recv(large, answer, sizeof answer, 0) > (ssize_t)sizeof REQUEST_VERSION);
@@ -208,7 +208,7 @@ static void deferred_answer(void **state) {
     f->later = true;
     say(fd, PAUSE, sizeof PAUSE);
     for (int i = 0; i < 3; i++)
-        control_handle(f->control);
+        control_handle(f->control, true);
     assert_int_equal(recv(fd, answer, sizeof answer, 0), -1);
     assert_int_equal(errno, EAGAIN);
     control_answer_waiting(f->control, "pause");

@@ -15,6 +15,7 @@
 #include "trace/calls.h"
 #include "trace/encode.h"
 #include "trace/reader.h"
+#include "trace/writer.h"
 
 static double now_ns(void) {
     struct timespec t;
