@@ -9,7 +9,7 @@
 #include <zstd.h>
 
 #include "base/mem.h"
-#include "trace/checksum.h"
+#include "base/checksum.h"
 #include "trace/output.h"
 
 enum {
