@@ -51,18 +51,18 @@ struct insn {
     vaddr_t target; /* of direct branches and calls; the address of a pc-relative operand; else 0 */
     uint8_t size;   /* arch.insn_bytes at most for INSN_BAD */
     uint8_t kind;   /* enum insn_kind */
-    uint8_t operand;   /* enum insn_operand: whether `target` is computed or accessed */
-    uint8_t field;     /* offset of the displacement that encodes `target` */
-    bool reads_flags;  /* a conditional instruction as it follows calls that return flags */
-    bool writes_flags; /* may change flags (also when not sure) */
-    uint8_t exclusive; /* enum insn_exclusive */
-    uint8_t copies;    /* bytes at target that relocate() copies: they must be constant */
-    uint8_t loads;     /* bytes at target of OPERAND_PC_MEMORY; 0: a word or less */
-    bool turns;        /* target is code of the machine's other state (arch.other) */
-    bool goes_on;      /* an INSN_JUMP_INDIRECT or a call with a condition: if the condition does
-                          not hold, the next instruction follows */
-    bool tails;        /* an exit with a condition that is a jump, not a return */
-    bool stays;        /* cannot run elsewhere, though its effect is known; see relocate() */
+    uint8_t operand;       /* enum insn_operand: whether `target` is computed or accessed */
+    uint8_t field;         /* offset of the displacement that encodes `target` */
+    uint8_t exclusive;     /* enum insn_exclusive */
+    uint8_t copies;        /* bytes at target that relocate() copies: they must be constant */
+    uint8_t loads;         /* bytes at target of OPERAND_PC_MEMORY; 0: a word or less */
+    bool reads_flags : 1;  /* a conditional instruction as it follows calls that return flags */
+    bool writes_flags : 1; /* may change flags (also when not sure) */
+    bool turns : 1;        /* target is code of the machine's other state (arch.other) */
+    bool goes_on : 1;      /* an INSN_JUMP_INDIRECT or a call with a condition: if the condition
+                              does not hold, the next instruction follows */
+    bool tails : 1;        /* an exit with a condition that is a jump, not a return */
+    bool stays : 1;        /* cannot run elsewhere, though its effect is known; see relocate() */
 };
 
 /* An INSN_BRANCH without a target is an exit with a condition, through a register or memory: a

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache/plan_cache.h"
 #include "cmd/command.h"
 #include "cmd/say.h"
 #include "elf/demangle.h"
@@ -19,6 +20,7 @@ enum { MOST_DRAWN = 3 }; /* a filter that selects more functions of a module lis
 struct explain {
     const struct options *options;
     struct term term;
+    struct plan_cache cache;
     bool any;   /* a JSON element was printed */
     bool shown; /* a function was printed */
 };
@@ -76,7 +78,7 @@ static void permit_traps(const struct explain *e, const struct module *m, struct
 /* Explains MODULE and frees it. */
 static int explain_module(struct explain *e, struct module *module, struct err *err) {
     struct plan *plan;
-    int rc = plan_new_with_tier(module, e->options->record.tier, &plan, err);
+    int rc = plan_cache_plan(&e->cache, module, e->options->record.tier, &plan, err);
     if (rc == 0) {
         struct subject s = {.module = module, .plan = plan};
         permit_traps(e, module, plan);
@@ -93,7 +95,7 @@ static int explain_module(struct explain *e, struct module *module, struct err *
 
 static int explain_file(struct explain *e, const char *path, struct err *err) {
     struct module *module;
-    int rc = module_load(path, MODULE_DEBUG_FILES, &module, err);
+    int rc = module_load(path, MODULE_DEBUG_FILES | MODULE_LATER, &module, err);
     return rc < 0 ? rc : explain_module(e, module, err);
 }
 
@@ -102,8 +104,9 @@ static int explain_mapped(struct explain *e, pid_t tid, const struct map *map, s
     struct module *module;
     struct stat st;
     AUTO_FD int fd = mapped_open(tid, map, &st);
-    int rc = fd >= 0 ? module_load_fd(fd, map->path, MODULE_DEBUG_FILES, &module, err)
-                     : mapped_load(tid, map, &module, err);
+    int rc = fd >= 0
+                 ? module_load_fd(fd, map->path, MODULE_DEBUG_FILES | MODULE_LATER, &module, err)
+                 : mapped_load(tid, map, &module, err);
     return rc < 0 ? rc : explain_module(e, module, err);
 }
 
@@ -142,7 +145,10 @@ static bool is_number(const char *text) {
 
 int cmd_explain(struct options *options, int argc, char **argv) {
     (void)argc;
-    struct explain e = {.options = options, .term = term_open(&options->view)};
+    const struct record_options *record = &options->record;
+    struct explain e = {.options = options,
+                        .term = term_open(&options->view),
+                        .cache = plan_cache_open(record->cache ? record->cache_bytes : 0)};
     struct err err = {0};
     pager_start(&e.term, &options->view);
     int rc = is_number(argv[0]) && access(argv[0], F_OK) < 0
@@ -151,6 +157,7 @@ int cmd_explain(struct options *options, int argc, char **argv) {
     if (options->view.json && rc == 0)
         printf("%s\n]\n", e.any ? "" : "[");
     pager_finish();
+    plan_cache_close(&e.cache);
     if (rc < 0) {
         say_err(&err);
         return STATUS_FAILED;

@@ -248,6 +248,7 @@ static void print_legend(const struct drawing *d) {
 void explain_draw(const struct subject *s, uint32_t number, const struct term *term) {
     enum { WIDE = 110, BYTES_WIDE = INSN_MAX_BYTES - 4, BYTES = 7 };
     const struct plan_function *f = plan_function(s->plan, number);
+    module_complete(s->module);
     struct drawing d = {.subject = s, .number = number, .term = *term};
     d.shown = term->width >= WIDE ? BYTES_WIDE : BYTES;
     AUTO_FREE char *name = subject_name(s, number);

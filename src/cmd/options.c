@@ -12,6 +12,7 @@
 
 enum { MEMORY_LEAST = 1 << 20 };
 enum { RING_LEAST = 4 << 10, RING_MOST = 1 << 30, TRAP_LIMIT = 5000, SNAPSHOTS = 100 };
+static const uint64_t CACHE_BYTES = 512 << 20;
 static const uint64_t SNAPSHOT_GAP_NS = 100 * 1000 * 1000;
 static const enum overflow NOT_GIVEN = (enum overflow)7; /* there was no --overflow */
 
@@ -19,6 +20,8 @@ void options_init(struct options *options) {
     *options = (struct options){0};
     options->record.output = "spoor.trace";
     options->record.follow = true;
+    options->record.cache = true;
+    options->record.cache_bytes = CACHE_BYTES;
     options->record.trap_limit = TRAP_LIMIT;
     options->record.snapshot_limit = SNAPSHOTS;
     options->record.snapshot_gap_ns = SNAPSHOT_GAP_NS;
@@ -137,6 +140,10 @@ static int store_value(struct options *options, const struct option_spec *o, con
         return ring_size(value, at) ? 0 : bad_value(o, value, "a size up to 1G, like 64K", err);
     case OPTION_MEMORY:
         return memory_size(value, at) ? 0 : bad_value(o, value, "a size from 1M on, like 2G", err);
+    case OPTION_BYTES:
+        return value_size(value, at) && *(uint64_t *)at
+                   ? 0
+                   : bad_value(o, value, "a size, like 512M", err);
     case OPTION_ADDRESS:
         return value_address(value, at) ? 0
                                         : bad_value(o, value, "an address, like 0x8000000", err);

@@ -148,6 +148,14 @@ const struct option_spec option_table[] = {
      AT(record.trap_limit), NULL},
     {RECORDERS | ONLY(EXPLAIN), 0, OPTION_CHOICE, "tier", NULL, NULL, AT(record.tier),
      "any|pad|jump|hop|pun|trap"},
+    {RECORDERS | ONLY(EXPLAIN), 0, OPTION_CLEAR, "no-cache", NULL,
+     "Plan all files anew, and keep no plans. Default: plans of files are kept in "
+     "$XDG_CACHE_HOME/spoor, or ~/.cache/spoor, so that the next start is quick.",
+     AT(record.cache), NULL},
+    {RECORDERS | ONLY(EXPLAIN), 0, OPTION_BYTES, "cache-size", "SIZE",
+     "Let the kept plans take at most SIZE; those that were used least recently go. Default: "
+     "512M.",
+     AT(record.cache_bytes), NULL},
     {RECORDERS, 'f', OPTION_SET, "follow", NULL,
      "Trace child processes too, across fork and exec. The default.", AT(record.follow), NULL},
     {RECORDERS, 0, OPTION_CLEAR, "no-follow", NULL,

@@ -52,6 +52,7 @@ static bool try_fd(struct module *module, int fd, const char *name, const struct
     if (image_open(&priv->debug, fd, name, NULL) < 0)
         return false;
     if (image_find_section(&priv->debug, NULL, SHT_SYMTAB) && belongs(module, &priv->debug, link)) {
+        files_keep(module, MODULE_DEBUG_FILE, fd);
         log_print(1, "%s: symbols from %s", module->name, name);
         return true;
     }
@@ -111,8 +112,21 @@ static bool try_debuginfod(struct module *module) {
 }
 
 void debugfile_find(struct module *module) {
-    if (image_find_section(&module->priv->file, NULL, SHT_SYMTAB))
+    struct module_private *priv = module->priv;
+    if (image_find_section(&priv->file, NULL, SHT_SYMTAB))
         return;
-    module->has_debug_file =
-        try_build_id(module) || try_link(module) || try_debugdata(module) || try_debuginfod(module);
+    module->has_debug_file = try_build_id(module) || try_link(module);
+    priv->packed =
+        !module->has_debug_file && image_find_section(&priv->file, ".gnu_debugdata", SHT_PROGBITS);
+    if (!module->has_debug_file && !priv->packed)
+        module->has_debug_file = try_debuginfod(module);
+}
+
+void debugfile_unpack(struct module *module) {
+    struct module_private *priv = module->priv;
+    if (!priv->packed)
+        return;
+    module->has_debug_file = try_debugdata(module);
+    priv->unsettled = !module->has_debug_file && try_debuginfod(module);
+    module->has_debug_file |= priv->unsettled;
 }

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/mem.h"
+#include "elf/files.h"
 #include "elf/image.h"
 #include "elf/module.h"
 
@@ -32,10 +34,22 @@ typedef ARRAY(struct code_mark) code_marks;
 struct module_private {
     struct image file;
     struct image debug; /* the separate debug file; empty: none */
+    struct {            /* of `file` and `debug`, with MODULE_LATER */
+        int fd;         /* 0: none */
+        struct file_id id;
+    } kept[MODULE_FILES];
+    bool later;     /* MODULE_LATER */
+    bool packed;    /* `debug` is to be unpacked from .gnu_debugdata */
+    bool unsettled; /* `debug` was found in module_complete() only */
     struct dynamic dynamic;
     struct arena *names; /* symbol names that had to be rewritten */
     code_marks mapping;  /* mapping symbols, until marks_finish() */
     code_marks hints;    /* other marks, until marks_finish() */
+    pthread_mutex_t complete_lock;
+    atomic_bool complete; /* module_complete() was called */
+    uint8_t *flat; /* memory of symbols, names and index that were read in flat form; or NULL */
+    size_t flat_size;
+    struct strings flat_names;
     pthread_mutex_t index_lock;
     uint32_t *index; /* hash table of symbols by name, built at first use (lookup.c) */
     size_t index_size;
@@ -67,10 +81,14 @@ size_t layout_build_id(const struct image *image, uint8_t ret[static 32]);
 /* dynamic.c */
 void dynamic_read(struct module *module);
 
-/* debugfile.c: finds and opens priv->debug. */
+/* debugfile.c: finds and opens priv->debug; the second, if it is in the file itself. */
 void debugfile_find(struct module *module);
+void debugfile_unpack(struct module *module);
 
-/* symbols.c */
+/* files.c: with MODULE_LATER, notes that FD, which the caller keeps, is the file WHICH. */
+void files_keep(struct module *module, enum module_file which, int fd);
+
+/* symbols.c: notes their states, and fills module->symbols unless the module has them already. */
 void symbols_read(struct module *module);
 /* Number of entries of the dynamic symbol table, all of them inside the file. */
 size_t symbols_dynamic_count(const struct module *module);
@@ -121,6 +139,8 @@ void sleds_write(struct module *module, struct patchable_words *words);
 void lsda_read_all(const struct module *module, code_refs *refs);
 
 /* lookup.c */
+/* The hash table of symbols by name. It is made at the first call; the module owns it. */
+const uint32_t *lookup_index(const struct module *module, size_t *ret_size);
 bool module_is_text(const struct module *module, vaddr_t addr);
 /* The file's bytes from ADDR to the end of its segment; NULL and 0 if ADDR is not in the file. */
 const uint8_t *module_bytes_from(const struct module *module, vaddr_t addr, uint64_t *ret_size);

@@ -96,13 +96,19 @@ static void build_index(const struct module *module) {
     }
 }
 
-const struct symbol *module_symbol_named(const struct module *module, const char *name) {
+const uint32_t *lookup_index(const struct module *module, size_t *ret_size) {
     struct module_private *priv = module->priv;
     pthread_mutex_lock(&priv->index_lock);
     if (!priv->index)
         build_index(module);
     pthread_mutex_unlock(&priv->index_lock);
-    size_t mask = priv->index_size - 1;
+    *ret_size = priv->index_size;
+    return priv->index;
+}
+
+const struct symbol *module_symbol_named(const struct module *module, const char *name) {
+    const struct module_private *priv = module->priv;
+    size_t size, mask = (lookup_index(module, &size), size - 1);
     for (size_t slot = hash_name(name) & mask; priv->index[slot]; slot = (slot + 1) & mask) {
         const struct symbol *symbol = module->symbols + priv->index[slot] - 1;
         if (strcmp(symbol->name, name) == 0)

@@ -12,6 +12,7 @@ static struct module *module_new(const char *name) {
     module->priv = mem_alloc(sizeof *module->priv);
     module->priv->names = arena_new();
     pthread_mutex_init(&module->priv->index_lock, NULL);
+    pthread_mutex_init(&module->priv->complete_lock, NULL);
     return module;
 }
 
@@ -24,35 +25,70 @@ static void read_header(struct module *module) {
     module->build_id_size = (uint8_t)layout_build_id(&module->priv->file, module->build_id);
 }
 
-int module_from_image(struct image *image, const char *name, unsigned flags, struct module **ret,
-                      struct err *err) {
-    struct module *module = module_new(name);
-    module->priv->file = *image;
-    *image = (struct image){0};
+static int read_outline(struct module *module, unsigned flags, struct err *err) {
     int r = layout_read_segments(module, err);
-    if (r) {
-        module_free(module);
+    if (r)
         return r;
-    }
     read_header(module);
     layout_read_sections(module);
     dynamic_read(module);
     if (flags & MODULE_DEBUG_FILES)
         debugfile_find(module);
+    return 0;
+}
+
+static void read_contents(struct module *module) {
+    debugfile_unpack(module);
     symbols_read(module);
     cfi_read(module);
     exidx_read(module);
     refs_read(module);
     marks_finish(module);
     stubs_find(module);
+}
+
+/* Only `module_free()` and this function change a module after it was opened. */
+void module_complete(const struct module *module) {
+    struct module_private *priv = module->priv;
+    if (atomic_load(&priv->complete))
+        return;
+    pthread_mutex_lock(&priv->complete_lock);
+    if (!atomic_load(&priv->complete))
+        read_contents((struct module *)module);
+    atomic_store(&priv->complete, true);
+    pthread_mutex_unlock(&priv->complete_lock);
+}
+
+static int finish(struct module *module, unsigned flags, struct module **ret, struct err *err) {
+    int r = read_outline(module, flags, err);
+    if (r) {
+        module_free(module);
+        return r;
+    }
+    if (!(flags & MODULE_LATER))
+        module_complete(module);
     *ret = module;
     return 0;
 }
 
+int module_from_image(struct image *image, const char *name, unsigned flags, struct module **ret,
+                      struct err *err) {
+    struct module *module = module_new(name);
+    module->priv->file = *image;
+    *image = (struct image){0};
+    return finish(module, flags, ret, err);
+}
+
 int module_load_fd(int fd, const char *name, unsigned flags, struct module **ret, struct err *err) {
-    struct image image;
-    int r = image_open(&image, fd, name, err);
-    return r ? r : module_from_image(&image, name, flags, ret, err);
+    struct module *module = module_new(name);
+    module->priv->later = flags & MODULE_LATER;
+    files_keep(module, MODULE_FILE, fd);
+    int r = image_open(&module->priv->file, fd, name, err);
+    if (r) {
+        module_free(module);
+        return r;
+    }
+    return finish(module, flags, ret, err);
 }
 
 int module_load(const char *path, unsigned flags, struct module **ret, struct err *err) {
@@ -69,7 +105,14 @@ void module_free(struct module *module) {
     image_close(&priv->file);
     image_close(&priv->debug);
     arena_free(priv->names);
+    pthread_mutex_destroy(&priv->complete_lock);
     pthread_mutex_destroy(&priv->index_lock);
+    module_forget_files(module);
+    if (priv->flat) {
+        mem_unmap(priv->flat, priv->flat_size);
+        priv->index = NULL;
+        module->symbols = NULL;
+    }
     free(priv->index);
     ARRAY_FREE(&priv->mapping);
     ARRAY_FREE(&priv->hints);

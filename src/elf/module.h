@@ -144,6 +144,8 @@ struct module {
 enum {
     MODULE_DEBUG_FILES = 1, /* look for separate debug files: debuglink, build-id, .gnu_debugdata,
                                and debuginfod if DEBUGINFOD_URLS is set */
+    MODULE_LATER = 2,       /* read all but segments, sections and the build ID when
+                               module_complete() is called; see also files.h */
 };
 
 /*
@@ -166,6 +168,9 @@ struct loaded {
  * The module has no section headers, and only dynamic symbols unless a debug file is found. */
 int module_load_mapped(const struct loaded *loaded, const char *name, unsigned flags,
                        struct module **ret, struct err *err);
+/* Reads what MODULE_LATER has left out. To be called before symbols, rows, references and the like
+ * are used, unless flat_symbols_read() has read what is used. Later calls do nothing. */
+void module_complete(const struct module *module);
 void module_free(struct module *module);
 
 /* SIZE bytes of the file at ADDR; NULL if some are not in the file (zero-filled memory). */

@@ -229,6 +229,10 @@ void symbols_read(struct module *module) {
         memmove(list.at + kept, list.at + i, left * sizeof *list.at);
         kept += left;
     }
+    if (module->priv->flat) {
+        ARRAY_FREE(&list);
+        return;
+    }
     module->symbols = list.at;
     module->symbol_count = kept;
 }

@@ -40,6 +40,14 @@ int plan_new(const struct module *module, struct plan **ret, struct err *err);
 int plan_new_with_tier(const struct module *module, enum tier only, struct plan **ret,
                        struct err *err);
 void plan_free(struct plan *plan);
+struct flat_writer;
+struct flat_reader;
+/* Writes PLAN in flat form. NAMES: the result of flat_symbols_write() for its module. Must be called
+ * before plan_permit_traps(). */
+void plan_write_flat(const struct plan *plan, struct flat_writer *w, const uint32_t *names);
+/* Reads such a plan of MODULE, whose flat symbols come from the same memory; the plan uses this in
+ * place. False: R has no plan. */
+bool plan_read_flat(const struct module *module, struct flat_reader *r, struct plan **ret);
 /* Permits traps in the functions of NAMED, a bitmap by index: at entries and exits without another
  * tier, and for puns that cannot be emitted. Must be called before any other use. */
 void plan_permit_traps(struct plan *plan, const uint8_t *named);

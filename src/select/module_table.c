@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "arch/regs.h"
 #include "base/bitmap.h"
@@ -28,7 +27,8 @@ struct past_choice {
 
 struct module_table {
     const struct record_options *options; /* borrowed; with the first filter */
-    struct filter filter;                 /* the present filter */
+    struct plan_cache cache;
+    struct filter filter; /* the present filter */
     struct trace_writer *writer;
     ARRAY(struct traced_module *) modules;
     uint32_t next_id;
@@ -44,6 +44,7 @@ struct module_table *module_table_new(const struct record_options *options,
                                       struct trace_writer *writer) {
     struct module_table *table = mem_alloc(sizeof *table);
     table->options = options;
+    table->cache = plan_cache_open(options->cache ? options->cache_bytes : 0);
     table->filter = filter_copy(&options->filter);
     table->writer = writer;
     table->next_id = 1; /* 0 names no function */
@@ -92,6 +93,7 @@ void module_table_free(struct module_table *table) {
     selection_done(&table->stacks);
     filter_done(&table->filter);
     stack_functions_free(table->stack_functions);
+    plan_cache_close(&table->cache);
     free(table);
 }
 
@@ -104,33 +106,21 @@ bool module_table_wants_libraries(const struct module_table *table) {
     return table->options->libcalls || filter_is_about_modules(&table->filter);
 }
 
-static int64_t ns_of(struct timespec t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
-
-/* True if a later change may leave the file's time as it is. */
-static bool is_fresh(const struct stat *st) {
-    struct timespec now; /* the clock of file systems */
-    clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    return ns_of(st->st_ctim) >= ns_of(now);
-}
-
 static struct traced_module *find_unchanged(const struct module_table *table,
-                                            const struct stat *st) {
-    for (size_t i = table->modules.count; i-- > 0;) {
-        struct traced_module *m = table->modules.at[i];
-        if (m->device == st->st_dev && m->inode == st->st_ino && !m->fresh &&
-            m->changed_ns == ns_of(st->st_ctim))
-            return m;
-    }
+                                            const struct file_id *file) {
+    for (size_t i = table->modules.count; i-- > 0;)
+        if (file_id_is_same(&table->modules.at[i]->file, file))
+            return table->modules.at[i];
     return NULL;
 }
 
 /* The module of the same file with the same build id: only the file's name or mode has changed. */
-static struct traced_module *find_rebuilt(const struct module_table *table, const struct stat *st,
-                                          const struct module *module) {
+static struct traced_module *find_rebuilt(const struct module_table *table,
+                                          const struct file_id *file, const struct module *module) {
     for (size_t i = table->modules.count; i-- > 0;) {
         struct traced_module *m = table->modules.at[i];
-        if (m->device == st->st_dev && m->inode == st->st_ino && module->build_id_size &&
-            module->build_id_size == m->module->build_id_size &&
+        if (m->file.device == file->device && m->file.inode == file->inode &&
+            module->build_id_size && module->build_id_size == m->module->build_id_size &&
             memcmp(module->build_id, m->module->build_id, module->build_id_size) == 0)
             return m;
     }
@@ -141,6 +131,7 @@ static struct traced_module *add_module(struct module_table *table, struct trace
     struct traced_module *new = mem_alloc(sizeof *new);
     *new = m;
     new->only = table->options->tier;
+    new->cache = &table->cache;
     ARRAY_PUSH(&table->modules, new);
     return new;
 }
@@ -148,23 +139,19 @@ static struct traced_module *add_module(struct module_table *table, struct trace
 /* Like module_table_find(), for a file that cannot be opened any more. */
 static int find_in_memory(struct module_table *table, pid_t tid, const struct map *map,
                           struct traced_module **ret, struct err *err) {
-    struct stat st = {.st_dev = map->device,
-                      .st_ino = map->inode,
-                      .st_ctim.tv_sec = -1 /* the time of no file */};
-    if ((*ret = find_unchanged(table, &st)))
+    struct file_id file = {
+        .device = map->device, .inode = map->inode, .changed_ns = -1 /* the time of no file */};
+    if ((*ret = find_unchanged(table, &file)))
         return 0;
     struct module *module;
     int rc = mapped_load(tid, map, &module, err);
     if (rc < 0)
         return rc;
     log_print(1, "%s: was replaced on disk: read from the memory of process %d", map->path, tid);
-    if ((*ret = find_rebuilt(table, &st, module)))
+    if ((*ret = find_rebuilt(table, &file, module)))
         module_free(module);
     else
-        *ret = add_module(table, (struct traced_module){.device = st.st_dev,
-                                                        .inode = st.st_ino,
-                                                        .changed_ns = ns_of(st.st_ctim),
-                                                        .module = module});
+        *ret = add_module(table, (struct traced_module){.file = file, .module = module});
     return 0;
 }
 
@@ -174,21 +161,21 @@ int module_table_find(struct module_table *table, pid_t tid, const struct map *m
     AUTO_FD int fd = mapped_open(tid, map, &st);
     if (fd < 0)
         return find_in_memory(table, tid, map, ret, err);
-    if ((*ret = find_unchanged(table, &st)))
+    struct file_id file = file_id_of(&st);
+    if ((*ret = find_unchanged(table, &file)))
         return 0;
-    bool fresh = is_fresh(&st);
     struct module *module;
-    int rc = module_load_fd(fd, map->path, MODULE_DEBUG_FILES, &module, err);
+    int rc = module_load_fd(fd, map->path, MODULE_DEBUG_FILES | MODULE_LATER, &module, err);
     if (rc < 0)
         return rc;
-    struct traced_module *m = find_rebuilt(table, &st, module);
-    if (m)
+    struct traced_module *m = find_rebuilt(table, &file, module);
+    if (m) {
         module_free(module);
-    else
-        m = add_module(table, (struct traced_module){
-                                  .device = st.st_dev, .inode = st.st_ino, .module = module});
-    m->changed_ns = ns_of(st.st_ctim);
-    m->fresh = fresh;
+    } else {
+        m = add_module(table, (struct traced_module){.module = module});
+        plan_cache_find(m->cache, module, m->only, &m->key, &m->plan);
+    }
+    m->file = file;
     *ret = m;
     return 0;
 }
@@ -204,7 +191,7 @@ bool module_table_may_select(struct module_table *table, struct traced_module *m
 static void plan_module(struct traced_module *m) {
     if (m->plan || m->why.code)
         return;
-    const struct module *module = m->module;
+    struct module *module = m->module;
     int r = module->machine == REGS_ELF_MACHINE
                 ? plan_new_with_tier(module, m->only, &m->plan, &m->why)
                 : err_set(&m->why, ENOTSUP, "foreign-machine",
@@ -212,6 +199,7 @@ static void plan_module(struct traced_module *m) {
                           module->machine); /* an emulator has mapped it, for example */
     if (r < 0)
         log_print(1, "%s", m->why.text);
+    plan_cache_store(m->cache, module, &m->key, m->plan);
 }
 
 static void plan_one(void *arg, size_t index) {

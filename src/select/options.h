@@ -37,6 +37,8 @@ struct record_options {
     uint64_t snapshot_gap_ns; /* the least time between two of them */
     bool follow;
     uint32_t trap_limit;  /* hits within a second after which a function loses its traps */
+    bool cache;           /* keeps plans, and uses kept ones */
+    uint64_t cache_bytes; /* the most that the cache may hold */
     enum tier tier;       /* the only tier to use, for tests; TIER_NONE: any */
     uint64_t duration_ns; /* attach: detach after this time; 0: no limit */
     uint32_t events;      /* attach: detach after about this many; 0: no limit */

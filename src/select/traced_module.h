@@ -3,7 +3,9 @@
 
 #include <sys/types.h>
 
+#include "base/file_id.h"
 #include "base/mem.h"
+#include "cache/plan_cache.h"
 #include "elf/module.h"
 #include "plan/plan.h"
 
@@ -53,16 +55,15 @@ struct load_outcome {
 };
 
 struct traced_module {
-    dev_t device;
-    ino_t inode;
-    int64_t changed_ns; /* st_ctime: no program can set it, and each change of the file does */
-    bool fresh;         /* the file had just been changed: the next change may have the same time */
+    struct file_id file;
     struct module *module;
-    struct plan *plan; /* NULL: not planned yet, or planning has failed */
-    struct err why;    /* why planning has failed; code 0: it has not */
-    bool warned;       /* the user has been warned of why */
-    uint32_t first_id; /* 0: its functions have no numbers yet */
-    enum tier only;    /* the only tier to use; TIER_NONE: any */
+    const struct plan_cache *cache;
+    struct plan_cache_key key; /* for the cache */
+    struct plan *plan;         /* NULL: not planned yet, or planning has failed */
+    struct err why;            /* why planning has failed; code 0: it has not */
+    bool warned;               /* the user has been warned of why */
+    uint32_t first_id;         /* 0: its functions have no numbers yet */
+    enum tier only;            /* the only tier to use; TIER_NONE: any */
     struct module_choice choice;
     uint8_t *named;  /* bitmap: functions that a filter has named in full: they may have traps */
     uint8_t *sliced; /* bitmap: functions whose callers are recorded; NULL: none */

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "trace/checksum.h"
+#include "base/checksum.h"
 #include "trace/file.h"
 
 size_t file_read(int fd, void *to, size_t count, uint64_t offset) {

@@ -6,10 +6,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "trace/buffers.h"
-#include "trace/checksum.h"
 #include "trace/output.h"
 #include "trace/pack.h"
 #include "trace/packers.h"

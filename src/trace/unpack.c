@@ -2,7 +2,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "trace/checksum.h"
+#include "base/checksum.h"
 #include "trace/decode.h"
 #include "trace/file.h"
 

@@ -66,7 +66,7 @@ static uint32_t exit_count(const struct plan *plan, const struct site *site) {
  * none reaches it. */
 static uint8_t make_jump(const struct emitter *e, const struct site *site, vaddr_t at,
                          vaddr_t trampoline, uint8_t out[PATCH_MAX_BYTES]) {
-    const struct arch *arch = site->arch;
+    const struct arch *arch = site_arch(e->plan, site);
     if (arch->jump(out, at, trampoline) == 0)
         return arch->jump_bytes;
     e->code->far |= site->far;
@@ -74,7 +74,7 @@ static uint8_t make_jump(const struct emitter *e, const struct site *site, vaddr
 }
 
 static int put_hop(struct emitter *e, const struct site *site, vaddr_t trampoline) {
-    const struct arch *arch = site->arch;
+    const struct arch *arch = site_arch(e->plan, site);
     uint8_t bytes[PATCH_MAX_BYTES], size = make_jump(e, site, site->hole, trampoline, bytes);
     struct patch *hop = new_patch(e, site->start, arch->hop_bytes, site->end - site->start);
     hop->yields = site->in_sled;
@@ -112,8 +112,9 @@ static uint8_t trap_instead(struct emitter *e, const struct site *site, uint8_t 
     c->trapped_exits[site->tier] += exit_count(e->plan, site);
     if (site->entry)
         bitmap_set(c->trapped, site->function);
-    memcpy(out, site->arch->trap, site->arch->trap_bytes);
-    return site->arch->trap_bytes;
+    const struct arch *arch = site_arch(e->plan, site);
+    memcpy(out, arch->trap, arch->trap_bytes);
+    return arch->trap_bytes;
 }
 
 /* If no jump reaches the trampoline, a function that the user has named gets a trap. */
@@ -129,7 +130,7 @@ static int put_jump(struct emitter *e, const struct site *site, vaddr_t trampoli
 }
 
 static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampoline) {
-    const struct arch *arch = site->arch;
+    const struct arch *arch = site_arch(e->plan, site);
     const uint64_t window = site->end - site->start;
     if (site->hole)
         return put_hop(e, site, trampoline);
@@ -209,7 +210,8 @@ static int put_site(struct emitter *e, size_t number, struct err *err) {
     const struct plan *plan = e->plan;
     const struct site *site = &plan->sites.at[number];
     struct plan_code *c = e->code;
-    e->arch = site->arch;
+    e->arch = site_arch(plan, site);
+    e->bytes = module_bytes(plan->module, site->start, site->end - site->start);
     uint8_t waits = waiting_variant(e, site);
     bool event = site->entry && request_traces(e, site->function);
     if (e->request->area_size - c->area_used < room_of(e, site))
@@ -320,7 +322,7 @@ struct plan_need plan_need(const struct plan *plan, const struct plan_request *r
         const struct site *s = &plan->sites.at[i];
         need.bytes += room_of(&e, s);
         need.sites++;
-        if (reach_is_far(s)) {
+        if (reach_is_far(plan, s)) {
             need.far++;
             continue;
         }

@@ -13,7 +13,8 @@ struct losses {     /* sites out of reach so far, over all attempts to emit (rea
 struct emitter {
     const struct plan *plan;
     const struct arch *arch; /* of the site that is being written … */
-    vaddr_t start;           /* … and its start */
+    vaddr_t start;           /* … its start … */
+    const uint8_t *bytes;    /* … and its code */
     bool recorded;           /* one of its stubs is written */
     const struct plan_request *request;
     vaddr_t area;
@@ -49,7 +50,7 @@ uint8_t event_variant(const struct emitter *e, uint8_t variant, uint32_t owner, 
 
 /* ---- reach.c ---- */
 /* True if S does not need a trampoline within arch.reach. */
-bool reach_is_far(const struct site *s);
+bool reach_is_far(const struct plan *plan, const struct site *s);
 /* The first is true if site number SITE, or its hole's maker, is lost. The second marks it lost. */
 bool reach_has_lost(const struct emitter *e, size_t site);
 void reach_lose(struct emitter *e, size_t site);

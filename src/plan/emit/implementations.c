@@ -75,6 +75,7 @@ static void read_function(struct search *s, vaddr_t addr, int nested) {
 }
 
 void plan_implementations(const struct plan *plan, vaddr_t resolver, uint8_t *ret) {
+    module_complete(plan->module);
     AUTO_FREE uint8_t *seen = mem_alloc(plan->functions.count / 8 + 1);
     struct search s = {plan, ret, seen};
     read_function(&s, resolver, 0);

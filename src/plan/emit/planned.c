@@ -12,8 +12,8 @@ static void keep_states(struct plan *plan, const struct states *states) {
         const vaddr_t end = text_end(t);
         for (vaddr_t at = t->start; at < end; at = state_end(states, t, at, end)) {
             bool data = state_is_data(states, t, at);
-            const struct arch *arch = data ? NULL : state_arch(states, t, at);
-            ARRAY_PUSH(&plan->spans, ((struct span_of_code){at, arch}));
+            uint8_t kind = plan_kind_of(plan, data ? NULL : state_arch(states, t, at));
+            ARRAY_PUSH(&plan->spans, ((struct span_of_code){at, kind}));
         }
     }
 }
@@ -38,9 +38,7 @@ struct plan *planned_new(const struct windows *windows) {
     return plan;
 }
 
-void plan_free(struct plan *plan) {
-    if (!plan)
-        return;
+static void free_arrays(struct plan *plan) {
     arena_free(plan->arena);
     ARRAY_FREE(&plan->spans);
     ARRAY_FREE(&plan->functions);
@@ -50,6 +48,13 @@ void plan_free(struct plan *plan) {
     ARRAY_FREE(&plan->sites);
     ARRAY_FREE(&plan->steps);
     ARRAY_FREE(&plan->exits);
+}
+
+void plan_free(struct plan *plan) {
+    if (!plan)
+        return;
+    if (!plan->flat)
+        free_arrays(plan);
     free(plan->named);
     free(plan->named_group);
     free(plan);
@@ -58,7 +63,7 @@ void plan_free(struct plan *plan) {
 uint64_t plan_reach(const struct plan *plan) {
     uint64_t reach = plan->arch->reach;
     for (size_t i = 0; i < plan->spans.count; i++) {
-        const struct arch *arch = plan->spans.at[i].arch;
+        const struct arch *arch = plan_arch_of(plan, plan->spans.at[i].kind);
         reach = arch && arch->reach < reach ? arch->reach : reach;
     }
     return reach;
@@ -81,7 +86,7 @@ size_t plan_slices_size(const struct plan *plan) {
 
 const struct arch *plan_arch_at(const struct plan *plan, vaddr_t addr) {
     size_t low = SEARCH(i, plan->spans.count, plan->spans.at[i].start <= addr);
-    return low ? plan->spans.at[low - 1].arch : plan->arch;
+    return low ? plan_arch_of(plan, plan->spans.at[low - 1].kind) : plan->arch;
 }
 
 bool plan_decode(const struct plan *plan, vaddr_t addr, struct trail *trail, struct insn *ret,

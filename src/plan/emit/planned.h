@@ -16,10 +16,10 @@ enum {
 
 struct step { /* one instruction of a window */
     struct insn insn;
-    bool exit;
-    bool loops;       /* an exit that jumps to the function's own entry */
-    bool before_sled; /* the exit's instruction is in a sled behind the window: it is not moved */
-    bool falls;       /* an exit that leaves also where it does not branch */
+    bool exit : 1;
+    bool loops : 1;         /* an exit that jumps to the function's own entry */
+    bool before_sled : 1;   /* the exit's instruction is in a sled behind the window: it stays */
+    bool falls : 1;         /* an exit that leaves also where it does not branch */
     uint8_t event, variant; /* of exits */
     uint8_t return_bytes; /* bytes of the return at insn.target that the trampoline runs; else 0 */
     uint16_t pops;        /* of returns; as in struct stub_spec */
@@ -27,24 +27,28 @@ struct step { /* one instruction of a window */
     uint32_t function;    /* the function that it leaves */
 };
 
+/* The machine's state in which code is: that of plan.arch, or plan.arch->other. */
+enum code_kind { KIND_DATA, KIND_FIRST, KIND_OTHER };
+
 struct windows;
 
 struct site { /* a window and its events */
     vaddr_t start, end;
-    const struct arch *arch; /* of its code */
-    const uint8_t *bytes;    /* at start */
-    uint32_t first_step, step_count;
+    vaddr_t hole; /* of a hop */
+    uint32_t first_step;
     uint32_t function;
     uint32_t room;      /* upper bound of its trampoline, in bytes */
-    vaddr_t hole;       /* of a hop */
     uint32_t hole_site; /* number + 1 of the site whose window has the hole; 0: padding has it */
-    uint8_t tier;       /* enum tier */
-    uint8_t owned;      /* bytes from `start` on that may be written */
-    bool entry, control;
-    bool far;        /* it has room for a far jump */
-    bool in_sled;    /* it is the head of a sled: the program may overwrite it */
-    uint8_t variant; /* of the stub at its start */
+    uint16_t step_count;
+    uint8_t tier;     /* enum tier */
+    uint8_t owned;    /* bytes from `start` on that may be written */
+    uint8_t variant;  /* of the stub at its start */
+    uint8_t kind : 2; /* enum code_kind */
+    bool entry : 1, control : 1;
+    bool far : 1;     /* it has room for a far jump */
+    bool in_sled : 1; /* it is the head of a sled: the program may overwrite it */
 };
+_Static_assert(sizeof(struct site) == 48 && sizeof(struct step) == 40, "there are millions");
 
 struct function_exit {
     vaddr_t at;
@@ -68,14 +72,16 @@ struct part { /* a piece of a function outside its range, such as .cold */
 
 struct span_of_code { /* code in one state; it ends at the next span */
     vaddr_t start;
-    const struct arch *arch; /* NULL: data */
+    uint8_t kind; /* enum code_kind */
 };
 
+/* All arrays but `named` lie in the module's memory if the plan was read in flat form. */
 struct plan {
     const struct module *module;
     const struct arch *arch; /* one of the machine's states, for facts that all states share */
+    bool flat;
     ARRAY(struct span_of_code) spans; /* by address; empty if the machine has one state */
-    struct arena *arena;
+    struct arena *arena;              /* NULL: in flat form */
     ARRAY(struct plan_function) functions;
     ARRAY(uint32_t) groups; /* by function: number of its group < group_count */
     uint32_t group_count;
@@ -100,10 +106,28 @@ uint32_t plan_index_at(const struct plan *plan, vaddr_t addr);
 static inline vaddr_t plan_code_address(const struct plan *plan, vaddr_t word) {
     return plan->arch->other ? word & ~(vaddr_t)1 : word;
 }
+static inline const struct arch *plan_arch_of(const struct plan *plan, uint8_t kind) {
+    return kind == KIND_DATA ? NULL : kind == KIND_FIRST ? plan->arch : plan->arch->other;
+}
+static inline const struct arch *site_arch(const struct plan *plan, const struct site *site) {
+    return plan_arch_of(plan, site->kind);
+}
+static inline uint8_t plan_kind_of(const struct plan *plan, const struct arch *arch) {
+    return !arch ? KIND_DATA : arch == plan->arch ? KIND_FIRST : KIND_OTHER;
+}
 /* Decodes the instruction at ADDR, with what TRAIL knows (arch_complete()). CONSTANTS may be NULL.
  * False: no instruction; RET has a size all the same. */
 bool plan_decode(const struct plan *plan, vaddr_t addr, struct trail *trail, struct insn *ret,
                  struct insn_constants *constants);
+
+/* ---- flat.c: private to it ---- */
+struct flat_plan { /* what follows: the numbers of elements of the arrays, in this order */
+    uint64_t aliases, spans, functions, groups, parts, sleds, sites, steps, exits;
+    struct go_stacks go;
+    uint64_t area_size;
+    vaddr_t lane_write;
+    uint32_t group_count, hook_room, slice_room;
+};
 
 /* ---- function_list.c: functions as users see them ---- */
 /* Fills plan->functions, groups, parts and exits. Returns by func the number of the function that

@@ -88,14 +88,15 @@ void reach_count_regained(const struct emitter *e) {
     }
 }
 
-bool reach_is_far(const struct site *s) {
-    return s->far || (s->tier == TIER_TRAP && s->arch->far_jump);
+bool reach_is_far(const struct plan *plan, const struct site *s) {
+    return s->far || (s->tier == TIER_TRAP && site_arch(plan, s)->far_jump);
 }
 
 /* True if no place in the area of REQUEST is within reach of S. */
-static bool is_beyond(const struct plan_request *request, const struct site *s) {
+static bool is_beyond(const struct plan *plan, const struct plan_request *request,
+                      const struct site *s) {
     const taddr_t at = s->start + request->bias, end = request->area + request->area_size;
-    const uint64_t reach = s->arch->reach + SLACK;
+    const uint64_t reach = site_arch(plan, s)->reach + SLACK;
     return at < request->area ? request->area - at > reach : at > end && at - end > reach;
 }
 
@@ -104,8 +105,8 @@ bool reach_deselect(const struct plan *plan, const struct plan_request *request,
     bool any = false;
     for (size_t i = 0; i < plan->sites.count; i++) {
         const struct site *s = &plan->sites.at[i];
-        if (!s->entry || !bitmap_test(selected, s->function) || reach_is_far(s) ||
-            !is_beyond(request, s) || plan->functions.at[s->function].entry == TIER_NONE ||
+        if (!s->entry || !bitmap_test(selected, s->function) || reach_is_far(plan, s) ||
+            !is_beyond(plan, request, s) || plan->functions.at[s->function].entry == TIER_NONE ||
             (request->first && serves(request->first, s)))
             continue;
         bitmap_clear(selected, s->function);

@@ -113,7 +113,7 @@ static void add_steps(struct builder *b, const struct window *w) {
 
 static uint32_t site_room(const struct plan *plan, const struct site *site,
                           const struct rooms *rooms) {
-    const struct arch *arch = site->arch;
+    const struct arch *arch = site_arch(plan, site);
     uint32_t room = TRAMPOLINE_ALIGN - 1u +
                     (arch->far_bytes > arch->jump_bytes ? arch->far_bytes : arch->jump_bytes);
     if (site->entry || site->control)
@@ -138,8 +138,7 @@ static void add_site(struct builder *b, const struct window *w) {
     const struct text *text = b->code->funcs[w->func].text;
     struct site site = {.start = w->start,
                         .end = w->end,
-                        .arch = code_arch(b->code, text, w->start),
-                        .bytes = text_bytes(text, w->start),
+                        .kind = plan_kind_of(plan, code_arch(b->code, text, w->start)),
                         .first_step = (uint32_t)plan->steps.count,
                         .function = b->numbers[w->func],
                         .hole = w->hole,
@@ -152,7 +151,7 @@ static void add_site(struct builder *b, const struct window *w) {
                         .in_sled = w->in_sled,
                         .variant = w->variant};
     add_steps(b, w);
-    site.step_count = (uint32_t)plan->steps.count - site.first_step;
+    site.step_count = (uint16_t)(plan->steps.count - site.first_step);
     site.room = site_room(plan, &site, &b->rooms);
     plan->area_size += site.room;
     ARRAY_PUSH(&plan->sites, site);

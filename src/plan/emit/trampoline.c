@@ -106,7 +106,7 @@ static void put_relocated(struct emitter *e, const struct site *site, struct rel
         e->code->area_used -= out->parts[i].offset;
     }
     if (out->address_at)
-        put_address(e, site->arch, out);
+        put_address(e, e->arch, out);
     if (out->copy_bytes)
         memcpy(out->bytes + out->copy_at, module_bytes(e->plan->module, out->copy, out->copy_bytes),
                out->copy_bytes);
@@ -115,7 +115,7 @@ static void put_relocated(struct emitter *e, const struct site *site, struct rel
 
 static int put_insn(struct emitter *e, const struct site *site, const struct insn *insn) {
     struct relocated out = {0};
-    int r = site->arch->relocate(insn, site->bytes + (insn->addr - site->start), here(e), &out);
+    int r = e->arch->relocate(insn, e->bytes + (insn->addr - site->start), here(e), &out);
     put_relocated(e, site, &out);
     return r;
 }
@@ -148,7 +148,7 @@ static int put_leave(struct emitter *e, const struct site *site, const struct st
     if (leads(s))
         return put_jump(e, s->insn.target, l.far);
     trampoline_mark(e, l.place);
-    put(e, site->bytes + (l.exit->addr - site->start), l.exit->size);
+    put(e, e->bytes + (l.exit->addr - site->start), l.exit->size);
     return 0;
 }
 
@@ -158,8 +158,8 @@ static int put_leave(struct emitter *e, const struct site *site, const struct st
 static int put_conditional(struct emitter *e, const struct site *site, const struct step *s,
                            struct stub_event t) {
     uint8_t stub[STUB_MAX_BYTES], skip[RELOCATED_MAX_BYTES];
-    const struct arch *arch = site->arch;
-    const uint8_t *bytes = site->bytes + (s->insn.addr - site->start);
+    const struct arch *arch = e->arch;
+    const uint8_t *bytes = e->bytes + (s->insn.addr - site->start);
     struct exit_parts parts = {.last = s->insn};
     struct mark place = place_of(site, s->insn.addr);
     int r = arch->split_exit ? arch->split_exit(&s->insn, bytes, here(e), &parts) : 0;

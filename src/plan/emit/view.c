@@ -25,7 +25,7 @@ static void add(struct plan_view *v, const struct site *s, vaddr_t at, enum plac
 }
 
 static void add_site(struct plan_view *v, const struct plan *plan, const struct site *s) {
-    const struct arch *arch = s->arch;
+    const struct arch *arch = site_arch(plan, s);
     struct plan_window w = {.start = s->start,
                             .end = s->end,
                             .hole = s->hole,

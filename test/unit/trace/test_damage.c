@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "support.h"
-#include "trace/checksum.h"
+#include "base/checksum.h"
 #include "trace/layout.h"
 
 #define TESTS                                                                                      \

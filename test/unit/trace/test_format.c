@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "support.h"
-#include "trace/checksum.h"
+#include "base/checksum.h"
 #include "trace/layout.h"
 #include "trace/varint.h"
 

@@ -1,5 +1,5 @@
 /* XXH64; lanes, stripes and primes have the names of its specification. */
-#include "trace/checksum.h"
+#include "base/checksum.h"
 
 #include <string.h>
 

@@ -1,0 +1,65 @@
+/* Removes the least recently used files of a folder. A use sets a file's time (folder_read()). */
+#include "cache/evict.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+
+struct candidate {
+    struct timespec used;
+    uint64_t bytes;
+    char *name;
+};
+typedef ARRAY(struct candidate) candidates;
+
+static int compare_use(const void *a, const void *b) {
+    const struct timespec *x = &((const struct candidate *)a)->used,
+                          *y = &((const struct candidate *)b)->used;
+    if (x->tv_sec != y->tv_sec)
+        return x->tv_sec < y->tv_sec ? -1 : 1;
+    return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+/* Adds the files of DIR, and returns their bytes on disk. */
+static uint64_t list(DIR *dir, candidates *ret) {
+    enum { BLOCK = 512 }; /* the unit of st_blocks */
+    uint64_t sum = 0;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        struct stat st;
+        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISREG(st.st_mode))
+            continue;
+        uint64_t bytes = (uint64_t)st.st_blocks * BLOCK;
+        bytes = bytes > (uint64_t)st.st_size ? bytes : (uint64_t)st.st_size;
+        sum += bytes;
+        ARRAY_PUSH(ret, ((struct candidate){st.st_mtim, bytes, mem_strdup(entry->d_name)}));
+    }
+    return sum;
+}
+
+void evict(int folder, uint64_t most) {
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    candidates files = {0};
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    uint64_t sum = list(dir, &files);
+    if (sum > most && files.count)
+        qsort(files.at, files.count, sizeof *files.at, compare_use);
+    for (size_t i = 0; i < files.count; i++) {
+        if (sum > most) {
+            unlinkat(folder, files.at[i].name, 0);
+            sum -= files.at[i].bytes;
+        }
+        free(files.at[i].name);
+    }
+    ARRAY_FREE(&files);
+    closedir(dir);
+}

@@ -1,0 +1,167 @@
+/* Makes keys, and reads and writes entries. */
+#include "cache/plan_cache.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arch/version.h"
+#include "base/log.h"
+#include "cache/planner_version.h"
+#include "elf/files.h"
+
+struct plan_cache plan_cache_open(uint64_t most_bytes) {
+    struct plan_cache cache = {{.fd = -1}};
+    if (most_bytes)
+        cache.folder = folder_open(most_bytes);
+    return cache;
+}
+
+void plan_cache_close(struct plan_cache *cache) { folder_close(&cache->folder); }
+
+/* Writes PREFIX and DIGEST in hexadecimal. */
+static void name_of(char ret[FOLDER_NAME_BYTES], const char *prefix, const uint8_t *digest) {
+    int n = snprintf(ret, FOLDER_NAME_BYTES, "%s", prefix);
+    for (int i = 0; i < DIGEST_BYTES; i++)
+        n += snprintf(ret + n, (size_t)(FOLDER_NAME_BYTES - n), "%02x", digest[i]);
+}
+
+/* ---- what a file contains, by its identity ---- */
+
+/* The digest of a file's identity names what is known of it. */
+static void identity_digest(const struct file_id *id, uint8_t ret[DIGEST_BYTES]) {
+    const uint64_t words[] = {id->device, id->inode, id->size, (uint64_t)id->changed_ns};
+    struct digest d;
+    digest_init(&d);
+    digest_add(&d, words, sizeof words);
+    digest_finish(&d, ret);
+}
+
+static bool recall(const struct folder *folder, const uint8_t identity[DIGEST_BYTES],
+                   uint8_t ret[DIGEST_BYTES]) {
+    char name[FOLDER_NAME_BYTES];
+    struct folder_file file;
+    name_of(name, "file-", identity);
+    if (!folder_read(folder, name, identity, true, &file))
+        return false;
+    const uint8_t *known = flat_take(&file.contents, DIGEST_BYTES, 1);
+    if (known)
+        memcpy(ret, known, DIGEST_BYTES);
+    mem_unmap(file.pages, file.size);
+    return known;
+}
+
+static void write_digest(struct flat_writer *w, void *ctx) { flat_put(w, ctx, DIGEST_BYTES); }
+
+static void remember(const struct folder *folder, const uint8_t identity[DIGEST_BYTES],
+                     uint8_t digest[DIGEST_BYTES]) {
+    char name[FOLDER_NAME_BYTES];
+    name_of(name, "file-", identity);
+    folder_write(folder, name, identity, write_digest, digest);
+}
+
+/* What the file WHICH of MODULE contains. All 0: there is no such file. */
+static void contents_digest(const struct folder *folder, const struct module *module,
+                            enum module_file which, uint8_t ret[DIGEST_BYTES]) {
+    uint8_t identity[DIGEST_BYTES];
+    struct file_id id;
+    struct digest d;
+    memset(ret, 0, DIGEST_BYTES);
+    if (!module_file_id(module, which, &id))
+        return;
+    identity_digest(&id, identity);
+    if (!id.fresh && recall(folder, identity, ret))
+        return;
+    digest_init(&d);
+    module_file_digest(module, which, &d);
+    digest_finish(&d, ret);
+    if (module_files_are_same(module))
+        remember(folder, identity, ret);
+}
+
+/* ---- entries ---- */
+
+/* Plans do not depend on the processor's features: the options of plan_emit() do. */
+static struct plan_cache_key key_of(const struct folder *folder, const struct module *module,
+                                    enum tier only) {
+    const uint64_t words[] = {arch_version(), only, sizeof(void *), module->build_id_size};
+    struct plan_cache_key key = {.known = true};
+    struct digest d;
+    digest_init(&d);
+    digest_add(&d, PLANNER_VERSION, sizeof PLANNER_VERSION);
+    digest_add(&d, words, sizeof words);
+    digest_add(&d, module->build_id, module->build_id_size);
+    for (int i = 0; i < MODULE_FILES; i++) {
+        uint8_t contents[DIGEST_BYTES];
+        contents_digest(folder, module, (enum module_file)i, contents);
+        digest_add(&d, contents, sizeof contents);
+    }
+    digest_finish(&d, key.digest);
+    return key;
+}
+
+/* Takes FILE's memory over if it is an entry. */
+static bool use(struct module *module, struct folder_file *file, struct plan **ret) {
+    if (!flat_symbols_read(module, &file->contents, file->pages, file->size)) {
+        mem_unmap(file->pages, file->size);
+        return false;
+    }
+    return plan_read_flat(module, &file->contents, ret);
+}
+
+bool plan_cache_find(const struct plan_cache *cache, struct module *module, enum tier only,
+                     struct plan_cache_key *ret_key, struct plan **ret) {
+    const struct folder *folder = &cache->folder;
+    char name[FOLDER_NAME_BYTES];
+    struct file_id id;
+    struct folder_file file;
+    *ret_key = (struct plan_cache_key){0};
+    if (folder->fd >= 0 && module_file_id(module, MODULE_FILE, &id)) {
+        *ret_key = key_of(folder, module, only);
+        name_of(name, "plan-", ret_key->digest);
+        if (folder_read(folder, name, ret_key->digest, true, &file) && use(module, &file, ret)) {
+            log_print(2, "%s: its plan is in the cache", module->name);
+            module_forget_files(module);
+            if (module_is_go(module) && module_is_stripped_go(module))
+                module_complete(module); /* its unwind ranges are needed when it is stopped */
+            return true;
+        }
+    }
+    module_complete(module);
+    return false;
+}
+
+struct entry {
+    const struct module *module;
+    const struct plan *plan;
+};
+
+static void write_entry(struct flat_writer *w, void *ctx) {
+    const struct entry *e = ctx;
+    AUTO_FREE uint32_t *names = NULL;
+    flat_symbols_write(e->module, w, &names);
+    plan_write_flat(e->plan, w, names);
+    if (!module_files_are_same(e->module) && !w->failed)
+        w->failed = -ESTALE;
+}
+
+void plan_cache_store(const struct plan_cache *cache, struct module *module,
+                      const struct plan_cache_key *key, const struct plan *plan) {
+    char name[FOLDER_NAME_BYTES];
+    struct entry entry = {module, plan};
+    if (key->known && plan && cache->folder.fd >= 0 && module_files_are_same(module)) {
+        name_of(name, "plan-", key->digest);
+        folder_write(&cache->folder, name, key->digest, write_entry, &entry);
+    }
+    module_forget_files(module);
+}
+
+int plan_cache_plan(const struct plan_cache *cache, struct module *module, enum tier only,
+                    struct plan **ret, struct err *err) {
+    struct plan_cache_key key;
+    if (plan_cache_find(cache, module, only, &key, ret))
+        return 0;
+    int rc = plan_new_with_tier(module, only, ret, err);
+    plan_cache_store(cache, module, &key, rc == 0 ? *ret : NULL);
+    return rc;
+}

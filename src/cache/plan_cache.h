@@ -1,0 +1,39 @@
+/*
+ * Plans and symbols of earlier runs. An entry is found by the contents of the files that it was
+ * made of, the planner that made it, and the options that change plans. So a file that was patched
+ * or stripped has an entry of its own, though its build ID is the same. The contents' digest is
+ * remembered by the file's inode and ctime, so that a file is read as a whole once only.
+ *
+ * An entry has the module's symbols and its plan in flat form. It is used in place.
+ */
+#pragma once
+
+#include "cache/folder.h"
+#include "elf/module.h"
+#include "plan/plan.h"
+
+struct plan_cache {
+    struct folder folder;
+};
+
+struct plan_cache_key { /* of one module */
+    bool known;
+    uint8_t digest[DIGEST_BYTES];
+};
+
+/* MOST_BYTES 0: no cache. Never fails: what cannot be used is not used. */
+struct plan_cache plan_cache_open(uint64_t most_bytes);
+void plan_cache_close(struct plan_cache *cache);
+
+/* Looks for the plan of MODULE, opened with MODULE_LATER, with the tier ONLY (TIER_NONE: any). If
+ * there is one, gives MODULE its symbols, and returns the plan by *RET. Otherwise completes MODULE
+ * and returns false. In both cases *RET_KEY is what plan_cache_store() needs. */
+bool plan_cache_find(const struct plan_cache *cache, struct module *module, enum tier only,
+                     struct plan_cache_key *ret_key, struct plan **ret);
+/* Keeps PLAN, which was made of MODULE after plan_cache_find() and is still unchanged; then forgets
+ * the module's files. PLAN may be NULL. */
+void plan_cache_store(const struct plan_cache *cache, struct module *module,
+                      const struct plan_cache_key *key, const struct plan *plan);
+/* The plan of MODULE, from the cache or new. As plan_new_with_tier(). */
+int plan_cache_plan(const struct plan_cache *cache, struct module *module, enum tier only,
+                    struct plan **ret, struct err *err);

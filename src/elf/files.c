@@ -1,0 +1,120 @@
+/* Identifies the files of a module. */
+#include "elf/files.h"
+
+#include <fcntl.h>
+
+#include "elf/internal.h"
+
+/* Beyond FD_MOST, descriptors are left to the tool's other needs. */
+enum { FD_LEAST = 3, FD_MOST = 400, SECTIONS_MOST = 512 };
+
+void files_keep(struct module *module, enum module_file which, int fd) {
+    struct module_private *priv = module->priv;
+    struct stat st;
+    if (!priv->later || fstat(fd, &st) < 0)
+        return;
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, FD_LEAST);
+    if (copy > FD_MOST)
+        close(copy);
+    if (copy < 0 || copy > FD_MOST)
+        return;
+    priv->kept[which].fd = copy;
+    priv->kept[which].id = file_id_of(&st);
+}
+
+bool module_file_id(const struct module *module, enum module_file which, struct file_id *ret) {
+    *ret = module->priv->kept[which].id;
+    return module->priv->kept[which].fd;
+}
+
+bool module_files_are_same(const struct module *module) {
+    const struct module_private *priv = module->priv;
+    bool same = priv->kept[MODULE_FILE].fd && !priv->unsettled;
+    for (int i = 0; same && i < MODULE_FILES; i++) {
+        struct stat st;
+        if (!priv->kept[i].fd)
+            continue;
+        bool there = fstat(priv->kept[i].fd, &st) == 0;
+        struct file_id now = there ? file_id_of(&st) : (struct file_id){0};
+        same = there && file_id_is_same(&now, &priv->kept[i].id);
+    }
+    return same && (priv->kept[MODULE_DEBUG_FILE].fd || !priv->debug.mapped);
+}
+
+void module_forget_files(struct module *module) {
+    for (int i = 0; i < MODULE_FILES; i++) {
+        if (module->priv->kept[i].fd)
+            close(module->priv->kept[i].fd);
+        module->priv->kept[i].fd = 0;
+    }
+}
+
+/* ---- contents ---- */
+
+struct extent { /* bytes of a file */
+    uint64_t start, end;
+};
+
+/* Loading reads no DWARF but .debug_frame (cfi.c). */
+static bool is_unread(const struct image *image, const Elf64_Shdr *sh) {
+    static const char *const kinds[] = {"info",         "str",      "line",     "loc",
+                                        "ranges",       "rnglists", "abbrev",   "aranges",
+                                        "types",        "pubnames", "pubtypes", "gnu_pubnames",
+                                        "gnu_pubtypes", "macro",    "addr",     "names"};
+    const char *name = image_section_name(image, sh);
+    bool dwarf = strncmp(name, ".debug_", 7) == 0;
+    if (!dwarf || sh->sh_flags & SHF_ALLOC || sh->sh_type != SHT_PROGBITS ||
+        !image_section_bytes(image, sh))
+        return false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(name + 7, kinds[i], strlen(kinds[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool overlaps(const struct extent *x, uint64_t offset, uint64_t size) {
+    return size && offset < x->end && x->start < offset + size;
+}
+
+/* True if something that is read lies in X, as headers may say on purpose. */
+static bool is_used(const struct image *image, const struct extent *x) {
+    bool used = overlaps(x, 0, image->sizes->header) ||
+                overlaps(x, image->header.e_shoff, image->section_count * image->sizes->section) ||
+                overlaps(x, image->header.e_phoff, image->segment_count * image->sizes->segment);
+    for (uint32_t i = 0; !used && i < image->segment_count; i++) {
+        Elf64_Phdr ph = image_segment(image, i);
+        used = overlaps(x, ph.p_offset, ph.p_filesz);
+    }
+    for (uint32_t i = 1; !used && i < image->section_count; i++) {
+        Elf64_Shdr sh = image_section(image, i);
+        used = image_section_bytes(image, &sh) && !is_unread(image, &sh) &&
+               overlaps(x, sh.sh_offset, sh.sh_size);
+    }
+    return used;
+}
+
+static int compare_extents(const void *a, const void *b) {
+    const struct extent *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+void module_file_digest(const struct module *module, enum module_file which, struct digest *d) {
+    const struct image *image = which == MODULE_FILE ? &module->priv->file : &module->priv->debug;
+    ARRAY(struct extent) unread = {0};
+    for (uint32_t i = 1; i < image->section_count && image->section_count < SECTIONS_MOST; i++) {
+        Elf64_Shdr sh = image_section(image, i);
+        struct extent x = {sh.sh_offset, sh.sh_offset + sh.sh_size};
+        if (is_unread(image, &sh) && !is_used(image, &x))
+            ARRAY_PUSH(&unread, x);
+    }
+    if (unread.count)
+        qsort(unread.at, unread.count, sizeof *unread.at, compare_extents);
+    uint64_t at = 0;
+    for (size_t i = 0; i < unread.count; i++) {
+        if (at < unread.at[i].start)
+            digest_add(d, image->bytes + at, unread.at[i].start - at);
+        at = unread.at[i].end > at ? unread.at[i].end : at;
+    }
+    digest_add(d, image->bytes + at, image->size - at);
+    ARRAY_FREE(&unread);
+}
