@@ -35,11 +35,13 @@ static void take_step(struct walk *w, const struct digest *d, const struct diges
 
 bool walk_take_digest(struct walk *w) {
     size_t block = group_reader_block(w->reader);
-    const struct digest *d = block == NO_BLOCK ? NULL : digests_take(w->visitor->digests, block);
+    if (block == NO_BLOCK)
+        return false;
+    if (!w->thread->begun) /* may refuse the stream's digests */
+        walk_begin_thread(w);
+    const struct digest *d = digests_take(w->visitor->digests, block);
     if (!d)
         return false;
-    if (!w->thread->begun)
-        walk_begin_thread(w);
     if (w->source->on_progress)
         w->source->on_progress(w->source->ctx, d->items);
     if (d->steps.count)

@@ -28,6 +28,11 @@ struct columns {
     const struct dictionary *dictionary;
 };
 
+struct source {      /* of events */
+    uint64_t latest; /* ticks; all were written until then */
+    bool is_ring;
+};
+
 /* Which stack pointers of the present shadow are noted already. */
 static void take_extent(struct columns *c, const struct encoder_facts *facts, uint64_t high) {
     uint64_t low = facts->low > high ? facts->low : high, top = high | UINT32_MAX;
@@ -120,9 +125,11 @@ static inline bool pop_predicted(struct columns *c, uint64_t key) {
     return true;
 }
 
-/* Encodes events from AT on, at most ENCODE_RUN, up to an event of the ring. The columns have room
- * for them. Returns how many were encoded. */
-static size_t encode(struct encoder *e, const struct event *at, size_t count, uint64_t latest) {
+/* Encodes events from AT on, at most ENCODE_RUN, in a ring up to an event for its reader. The
+ * columns have room for them. Returns how many were encoded. */
+static size_t encode(struct encoder *e, const struct event *at, size_t count,
+                     const struct source *source) {
+    uint64_t latest = source->latest;
     const struct event *begin = at, *end = at + count;
     struct columns c = columns_begin(e);
     bool near = latest >= e->last && latest - e->last < NEAR_TICKS;
@@ -136,7 +143,7 @@ static size_t encode(struct encoder *e, const struct event *at, size_t count, ui
             c.time = varint_put(c.time, step >> 16);
             continue;
         }
-        if (is_of_ring(key))
+        if (source->is_ring && is_of_ring(key))
             break;
         c = encode_rare(e, c, at, latest);
     }
@@ -157,16 +164,21 @@ static void begin_items(struct encoder *e, uint64_t ticks, size_t count) {
     e->first = e->last;
 }
 
-size_t encoder_ring(struct encoder *e, const struct event *at, size_t count, uint64_t latest) {
+static size_t encode_runs(struct encoder *e, const struct event *at, size_t count,
+                          const struct source *source) {
     size_t done = 0;
     for (size_t n = 0, wanted = 0; n == wanted && done < count && !encoder_full(e); done += n) {
         wanted = count - done < ENCODE_RUN ? count - done : ENCODE_RUN;
         if (wanted > DISK_BLOCK_ITEMS - e->items)
             wanted = DISK_BLOCK_ITEMS - e->items;
-        begin_items(e, event_ticks(&at[done], latest), wanted);
-        n = encode(e, at + done, wanted, latest);
+        begin_items(e, event_ticks(&at[done], source->latest), wanted);
+        n = encode(e, at + done, wanted, source);
     }
     return done;
+}
+
+size_t encoder_ring(struct encoder *e, const struct event *at, size_t count, uint64_t latest) {
+    return encode_runs(e, at, count, &(struct source){.latest = latest, .is_ring = true});
 }
 
 static uint64_t between(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
@@ -189,10 +201,10 @@ size_t encoder_events(struct encoder *e, const struct trace_event *events, size_
     struct event packed[ENCODE_RUN];
     size_t done = 0;
     for (size_t n = 0, wanted = 0; n == wanted && done < count && !encoder_full(e); done += n) {
-        uint64_t latest;
+        struct source source = {0};
         wanted = pack(events + done, count - done < ENCODE_RUN ? count - done : ENCODE_RUN, packed,
-                      &latest);
-        n = encoder_ring(e, packed, wanted, latest);
+                      &source.latest);
+        n = encode_runs(e, packed, wanted, &source);
     }
     return done;
 }
