@@ -72,7 +72,7 @@ static void one_block_per_stream_in_memory(void **state) {
         trace_reader_free(r);
     }
     scratch_free(path);
-    for (int i = 0; i < 2; i++) { /* the long trace has 12 MB of items in a stream */
+    for (int i = 0; i < 2; i++) { /* the long trace has 1.5 million events a stream */
         assert_in_range(cursor[i], 0, 1024 * 1024);
         assert_in_range(merge[i], 0, STREAMS * 1024 * 1024);
     }
