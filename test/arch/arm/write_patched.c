@@ -44,10 +44,8 @@ static void give_agent(struct plan *plan) {
     a32.agent_code = t32.agent_code = LANES_BYTES;
     a32.other = &t32;
     t32.other = &a32;
-    plan->arch = &a32;
+    plan->arch = plan->arch == &arch_a32 ? &a32 : &t32;
     plan->area_size += AGENT_BYTES;
-    for (size_t i = 0; i < plan->sites.count; i++)
-        plan->sites.at[i].arch = plan->sites.at[i].arch == &arch_a32 ? &a32 : &t32;
 }
 
 static uint32_t trampoline_of(const struct plan_code *code, vaddr_t at, uint64_t area) {
