@@ -42,8 +42,8 @@ int plan_new_with_tier(const struct module *module, enum tier only, struct plan 
 void plan_free(struct plan *plan);
 struct flat_writer;
 struct flat_reader;
-/* Writes PLAN in flat form. NAMES: the result of flat_symbols_write() for its module. Must be called
- * before plan_permit_traps(). */
+/* Writes PLAN in flat form. NAMES: the result of flat_symbols_write() for its module. Must be
+ * called before plan_permit_traps(). */
 void plan_write_flat(const struct plan *plan, struct flat_writer *w, const uint32_t *names);
 /* Reads such a plan of MODULE, whose flat symbols come from the same memory; the plan uses this in
  * place. False: R has no plan. */

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "support.h"
 #include "base/checksum.h"
+#include "support.h"
 #include "trace/layout.h"
 
 #define TESTS                                                                                      \

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "support.h"
 #include "base/checksum.h"
+#include "support.h"
 #include "trace/layout.h"
 #include "trace/varint.h"
 
