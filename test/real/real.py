@@ -17,6 +17,7 @@ __all__ = ["Failure", "check", "compiled", "real_program", "run", "which"]
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC", "TERM": "dumb",
                "PYTHONHASHSEED": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"}
+CACHE = os.environ.get("XDG_CACHE_HOME")  # spoor's plans do not belong to the files that a program makes
 SPOOR = os.path.realpath(sys.argv[1])  # absolute: tests change the directory
 
 
@@ -58,7 +59,7 @@ def attempt(run_it, prepare):
     shutil.rmtree("work", ignore_errors=True)
     os.mkdir("work")
     prepare("work")
-    environment = {**ENVIRONMENT, "HOME": os.path.realpath("work")}
+    environment = {**ENVIRONMENT, "HOME": os.path.realpath("work"), **({"XDG_CACHE_HOME": CACHE} if CACHE else {})}
     return run_it(cwd="work", env=environment), files_in("work")
 
 

@@ -75,7 +75,7 @@ static void write_functions(const struct plan *plan, const struct plan_code *cod
                                          .traced =
                                              f->entry != TIER_NONE && !has_bit(code->missed, i),
                                          .exact = f->exact && !has_bit(code->inexact, i)};
-        function.at = (uint32_t)f->addr | (plan_arch_at(plan, f->addr) == &arch_t32);
+        function.at = (uint32_t)f->addr | (plan_arch_at(plan, f->addr) == &t32);
         (void)snprintf(function.name, sizeof function.name, "%s", f->name ? f->name : "?");
         put(&function, sizeof function);
     }
