@@ -42,9 +42,9 @@ int plan_new_with_tier(const struct module *module, enum tier only, struct plan 
 void plan_free(struct plan *plan);
 struct flat_writer;
 struct flat_reader;
-/* Writes PLAN in flat form. NAMES: the result of flat_symbols_write() for its module. Must be
+/* Writes PLAN in flat form. PLACES: the result of flat_symbols_write() for its module. Must be
  * called before plan_permit_traps(). */
-void plan_write_flat(const struct plan *plan, struct flat_writer *w, const uint32_t *names);
+void plan_write_flat(const struct plan *plan, struct flat_writer *w, const uint32_t *places);
 /* Reads such a plan of MODULE, whose flat symbols come from the same memory; the plan uses this in
  * place. False: R has no plan. */
 bool plan_read_flat(const struct module *module, struct flat_reader *r, struct plan **ret);
