@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "cache/evict.h"
 
+enum { HUGE_FROM = 16 << 20 }; /* bytes for which huge pages waste little */
 static const char MAGIC[8] = "spoorpc";
 
 struct header {
@@ -122,7 +123,8 @@ static bool read_file(int fd, const uint8_t key[DIGEST_BYTES], struct folder_fil
         return false;
     ret->size = h.size;
     ret->pages = mem_map(h.size);
-    madvise(ret->pages, h.size, MADV_HUGEPAGE);
+    if (h.size >= HUGE_FROM)
+        madvise(ret->pages, h.size, MADV_HUGEPAGE);
     ret->contents = (struct flat_reader){ret->pages, ret->pages + h.size};
     if (read_contents(fd, &h, ret->pages))
         return true;

@@ -60,6 +60,8 @@ void patched_keep_way(struct patched *p, taddr_t addr) {
 }
 
 size_t patched_site_of(const struct patched *p, size_t i) {
+    if (p->code->emitted.patches[i].window)
+        return i; /* only a hole's patch has no window */
     taddr_t site = patched_way_back(p, p->code->emitted.patches[i].at + p->bias);
     return site ? patched_patch_at(&p->code->emitted, site - p->bias) : i;
 }

@@ -56,9 +56,16 @@ static bool carry(const struct plan *plan, const struct plan_request *r, uint8_t
     return more;
 }
 
+static bool is_any_filtered(const struct plan *plan, const struct plan_request *r) {
+    for (size_t i = 0; r->filtered && i < plan->functions.count / 8 + 1; i++)
+        if (r->filtered[i])
+            return true;
+    return false;
+}
+
 uint8_t *carried_find(const struct plan *plan, const struct plan_request *r) {
     uint8_t *carried = mem_alloc(plan->functions.count / 8 + 1);
-    while (r->filtered && carry(plan, r, carried))
+    while (is_any_filtered(plan, r) && carry(plan, r, carried))
         ;
     return carried;
 }

@@ -343,6 +343,10 @@ static void select_first(uint8_t *selected, const uint8_t *all, size_t bytes, si
 }
 
 static bool fits(const struct plan *plan, const struct plan_request *request) {
+    size_t most = plan->area_size + plan_slices_size(plan) +
+                  plan->sites.count * (request->site_bytes + plan->hook_room);
+    if (most <= request->area_size)
+        return true;
     struct plan_need need = plan_need(plan, request);
     return need.bytes + need.sites * request->site_bytes <= request->area_size;
 }

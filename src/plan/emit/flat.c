@@ -97,6 +97,7 @@ void plan_write_flat(const struct plan *plan, struct flat_writer *w, const uint3
     head.sites = plan->sites.count;
     head.steps = plan->steps.count;
     head.exits = plan->exits.count;
+    head.blocks = plan->blocks.count;
     head.go = plan->go;
     head.area_size = plan->area_size;
     head.lane_write = plan->lane_write;
@@ -114,6 +115,7 @@ void plan_write_flat(const struct plan *plan, struct flat_writer *w, const uint3
     PUT(w, plan->sites);
     PUT(w, plan->steps);
     PUT(w, plan->exits);
+    PUT(w, plan->blocks);
     if (names.unknown && !w->failed)
         w->failed = -EINVAL;
 }
@@ -148,7 +150,8 @@ static bool read_arrays(struct plan *plan, const struct flat_plan *head, struct 
            TAKE(r, plan->functions, head->functions) && TAKE(r, plan->groups, head->groups) &&
            TAKE(r, plan->parts, head->parts) && TAKE(r, plan->sleds, head->sleds) &&
            TAKE(r, plan->sites, head->sites) && TAKE(r, plan->steps, head->steps) &&
-           TAKE(r, plan->exits, head->exits) && resolve(plan, aliases, head->aliases);
+           TAKE(r, plan->exits, head->exits) && TAKE(r, plan->blocks, head->blocks) &&
+           resolve(plan, aliases, head->aliases);
 }
 
 bool plan_read_flat(const struct module *module, struct flat_reader *r, struct plan **ret) {

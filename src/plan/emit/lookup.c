@@ -5,11 +5,50 @@
 /* The number of elements of ARRAY, sorted by MEMBER, that begin at ADDR or before it. */
 #define COUNT_UP_TO(addr, array, member) SEARCH(i_, (array).count, (array).at[i_].member <= (addr))
 
+/* The text is divided into blocks, so that a search begins near its result. */
+enum { BLOCK_BYTES = 1024, MOST_BLOCKS = 1 << 21 };
+
+void lookup_build(struct plan *plan) {
+    const struct module *m = plan->module;
+    const size_t count = (size_t)((m->text_high - m->text_low) / BLOCK_BYTES) + 2;
+    size_t functions = 0, parts = 0;
+    for (size_t i = 0; i < count && count <= MOST_BLOCKS; i++) {
+        vaddr_t start = m->text_low + i * BLOCK_BYTES;
+        while (functions < plan->functions.count && plan->functions.at[functions].addr <= start)
+            functions++;
+        while (parts < plan->parts.count && plan->parts.at[parts].start <= start)
+            parts++;
+        ARRAY_PUSH(&plan->blocks, ((struct block){(uint32_t)functions, (uint32_t)parts}));
+    }
+}
+
+/* The block of ADDR, which the next one follows; NULL: ADDR is not in the text. */
+static const struct block *block_at(const struct plan *plan, vaddr_t addr) {
+    uint64_t i = (addr - plan->module->text_low) / BLOCK_BYTES;
+    return addr >= plan->module->text_low && i + 1 < plan->blocks.count ? &plan->blocks.at[i]
+                                                                        : NULL;
+}
+
+static size_t functions_up_to(const struct plan *plan, const struct block *b, vaddr_t addr) {
+    if (!b)
+        return COUNT_UP_TO(addr, plan->functions, addr);
+    const struct plan_function *f = plan->functions.at + b->functions;
+    return b->functions + SEARCH(i, b[1].functions - b->functions, f[i].addr <= addr);
+}
+
+static size_t parts_up_to(const struct plan *plan, const struct block *b, vaddr_t addr) {
+    if (!b)
+        return COUNT_UP_TO(addr, plan->parts, start);
+    const struct part *p = plan->parts.at + b->parts;
+    return b->parts + SEARCH(i, b[1].parts - b->parts, p[i].start <= addr);
+}
+
 uint32_t plan_function_at(const struct plan *plan, vaddr_t addr) {
-    size_t n = COUNT_UP_TO(addr, plan->parts, start);
+    const struct block *block = block_at(plan, addr);
+    size_t n = parts_up_to(plan, block, addr);
     if (n && addr < plan->parts.at[n - 1].end)
         return plan->parts.at[n - 1].function;
-    n = COUNT_UP_TO(addr, plan->functions, addr);
+    n = functions_up_to(plan, block, addr);
     if (!n || addr - plan->functions.at[n - 1].addr >= plan->functions.at[n - 1].size)
         return UINT32_MAX;
     return (uint32_t)(n - 1);

@@ -35,6 +35,7 @@ struct plan *planned_new(const struct windows *windows) {
     go_stacks_find(plan);
     keep_states(plan, code->states);
     keep_sleds(plan, code->sleds);
+    lookup_build(plan);
     return plan;
 }
 
@@ -48,6 +49,7 @@ static void free_arrays(struct plan *plan) {
     ARRAY_FREE(&plan->sites);
     ARRAY_FREE(&plan->steps);
     ARRAY_FREE(&plan->exits);
+    ARRAY_FREE(&plan->blocks);
 }
 
 void plan_free(struct plan *plan) {

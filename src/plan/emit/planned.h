@@ -70,6 +70,10 @@ struct part { /* a piece of a function outside its range, such as .cold */
     uint32_t function;
 };
 
+struct block { /* a piece of text: the numbers of functions and parts that begin up to its start */
+    uint32_t functions, parts;
+};
+
 struct span_of_code { /* code in one state; it ends at the next span */
     vaddr_t start;
     uint8_t kind; /* enum code_kind */
@@ -90,6 +94,7 @@ struct plan {
     ARRAY(struct site) sites; /* by address */
     ARRAY(struct step) steps;
     ARRAY(struct function_exit) exits; /* by address */
+    ARRAY(struct block) blocks;        /* from text_low on; see lookup.c */
     struct go_stacks go;
     size_t area_size;
     uint32_t hook_room;        /* bytes that a hook or guard adds to its site */
@@ -120,9 +125,13 @@ static inline uint8_t plan_kind_of(const struct plan *plan, const struct arch *a
 bool plan_decode(const struct plan *plan, vaddr_t addr, struct trail *trail, struct insn *ret,
                  struct insn_constants *constants);
 
+/* ---- lookup.c ---- */
+/* Fills plan->blocks. */
+void lookup_build(struct plan *plan);
+
 /* ---- flat.c: private to it ---- */
 struct flat_plan { /* what follows: the numbers of elements of the arrays, in this order */
-    uint64_t aliases, spans, functions, groups, parts, sleds, sites, steps, exits;
+    uint64_t aliases, spans, functions, groups, parts, sleds, sites, steps, exits, blocks;
     struct go_stacks go;
     uint64_t area_size;
     vaddr_t lane_write;
