@@ -15,6 +15,8 @@ void *mem_resize(void *old, size_t count, size_t size); /* like realloc(); the p
  * has to clear them.) */
 void *mem_map(size_t size);
 void mem_unmap(void *pages, size_t size);
+/* Tells that most of SIZE bytes at P will be written. Large memory then comes in huge pages. */
+void mem_will_fill(void *p, size_t size);
 char *mem_strdup(const char *text);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
