@@ -6,7 +6,7 @@
 
 static const uint64_t SECOND_NS = 1000000000;
 
-static struct timespec timespec_of(uint64_t ns) {
+struct timespec clock_timespec(uint64_t ns) {
     return (struct timespec){(time_t)(ns / SECOND_NS), (long)(ns % SECOND_NS)};
 }
 
@@ -17,12 +17,12 @@ uint64_t clock_monotonic_ns(void) {
 }
 
 void clock_sleep_ns(uint64_t ns) {
-    const struct timespec t = timespec_of(ns);
+    const struct timespec t = clock_timespec(ns);
     nanosleep(&t, NULL);
 }
 
 void clock_wait_child_ns(uint64_t most_ns) {
-    const struct timespec t = timespec_of(most_ns);
+    const struct timespec t = clock_timespec(most_ns);
     sigset_t reports;
     sigemptyset(&reports);
     sigaddset(&reports, SIGCHLD);

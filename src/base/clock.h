@@ -2,8 +2,10 @@
 #pragma once
 
 #include <stdint.h>
+#include <time.h>
 
 uint64_t clock_monotonic_ns(void);
+struct timespec clock_timespec(uint64_t ns);
 
 /* Sleeps NS nanoseconds; less if a signal handler runs. */
 void clock_sleep_ns(uint64_t ns);

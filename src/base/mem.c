@@ -36,9 +36,18 @@ void *mem_map(size_t size) {
     return p;
 }
 
+void mem_will_fill(void *p, size_t size) {
+    enum { LARGE = 8 << 20 }; /* less would waste the rest of huge pages */
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t start = ((uintptr_t)p + page - 1) & ~(page - 1);
+    uintptr_t end = ((uintptr_t)p + size) & ~(page - 1);
+    if (size >= LARGE) /* kernels without huge pages refuse; nothing is lost then */
+        madvise((char *)p + (start - (uintptr_t)p), end - start, MADV_HUGEPAGE);
+}
+
 void *mem_map_whole(size_t size) {
     void *p = mem_map(size);
-    madvise(p, size, MADV_HUGEPAGE); /* kernels without huge pages fail; nothing is lost then */
+    mem_will_fill(p, size);
     return p;
 }
 

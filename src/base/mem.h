@@ -21,6 +21,8 @@ void *mem_map_whole(size_t size);
 void mem_unmap(void *pages, size_t size);
 /* The memory that this machine, or the control group of this process, has in all. */
 uint64_t mem_of_machine(void);
+/* Tells that most of SIZE bytes at P will be written. Large memory then comes in huge pages. */
+void mem_will_fill(void *p, size_t size);
 char *mem_strdup(const char *text);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/checksum.h"
@@ -18,7 +17,6 @@
 #include "base/mem.h"
 #include "cache/evict.h"
 
-enum { HUGE_FROM = 16 << 20 }; /* bytes for which huge pages waste little */
 static const char MAGIC[8] = "spoorpc";
 
 struct header {
@@ -123,8 +121,7 @@ static bool read_file(int fd, const uint8_t key[DIGEST_BYTES], struct folder_fil
         return false;
     ret->size = h.size;
     ret->pages = mem_map(h.size);
-    if (h.size >= HUGE_FROM)
-        madvise(ret->pages, h.size, MADV_HUGEPAGE);
+    mem_will_fill(ret->pages, h.size);
     ret->contents = (struct flat_reader){ret->pages, ret->pages + h.size};
     if (read_contents(fd, &h, ret->pages))
         return true;

@@ -247,12 +247,8 @@ void packers_hurry(struct packers *p, size_t count) {
         ;
 }
 
-static struct timespec timespec_of(uint64_t ns) {
-    return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-}
-
 void packers_wait(struct packers *p, uint64_t deadline_ns) {
-    struct timespec until = timespec_of(deadline_ns);
+    struct timespec until = clock_timespec(deadline_ns);
     if (deadline_ns)
         sem_clockwait(&p->news, CLOCK_MONOTONIC, &until);
     else
@@ -262,7 +258,7 @@ void packers_wait(struct packers *p, uint64_t deadline_ns) {
 void packers_wake(struct packers *p) { sem_post(&p->news); }
 
 void packers_free(struct packers *p) {
-    struct timespec until = timespec_of(clock_monotonic_ns() + END_MS * 1000000ull);
+    struct timespec until = clock_timespec(clock_monotonic_ns() + END_MS * 1000000ull);
     int started = p->started;
     atomic_store(&p->stop, true);
     for (int i = 0; i < started; i++)

@@ -29,6 +29,7 @@ static struct patch *new_patch(struct emitter *e, vaddr_t at, uint8_t size, uint
     if (c->patch_count == e->patch_room) {
         e->patch_room = e->patch_room ? e->patch_room * 2 : 256;
         c->patches = mem_resize(c->patches, e->patch_room, sizeof *c->patches);
+        mem_will_fill(c->patches, e->patch_room * sizeof *c->patches);
     }
     struct patch *p = &c->patches[c->patch_count++];
     *p = (struct patch){.at = at, .window = (uint8_t)window, .size = size, .reads = size};
@@ -285,6 +286,7 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
     struct emitter e = {.plan = plan, .request = request, .losses = losses, .code = &code};
     e.area = request->area - request->bias;
     code.area = mem_alloc(room);
+    mem_will_fill(code.area, room);
     code.missed = mem_alloc(plan->functions.count / 8 + 1);
     code.beyond = mem_alloc(plan->functions.count / 8 + 1);
     code.inexact = mem_alloc(plan->functions.count / 8 + 1);

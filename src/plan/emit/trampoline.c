@@ -16,6 +16,7 @@ void trampoline_mark(struct emitter *e, struct mark m) {
     if (c->mark_count == e->mark_room) {
         e->mark_room = e->mark_room ? e->mark_room * 2 : 256;
         c->marks = mem_resize(c->marks, e->mark_room, sizeof *c->marks);
+        mem_will_fill(c->marks, e->mark_room * sizeof *c->marks);
     }
     m.offset = (uint32_t)c->area_used;
     m.other = e->arch && e->arch != e->plan->arch;
