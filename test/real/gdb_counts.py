@@ -74,7 +74,9 @@ LEAST = 40   # called functions of a program that must be left
 NEVER = 300  # functions that are never called
 MOST_CALLS = 3000
 GDB = ["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex", "set width 0", "-ex", "set pagination off",
-       "-ex", "set confirm off", "-ex", "set breakpoint always-inserted on"]
+       "-ex", "set confirm off", "-ex", "set breakpoint always-inserted on",
+       # gdb and its shell would add variables to the program's environment.
+       "-ex", "set startup-with-shell off", "-ex", "unset environment LINES", "-ex", "unset environment COLUMNS"]
 
 Function = collections.namedtuple("Function", "name address size calls")
 
@@ -169,12 +171,13 @@ def test():
     which("gdb")
     which("objdump")
     spoor = Spoor(SPOOR)
-    with open("source.c", "w", encoding="ascii") as out:
-        out.write(C_SOURCE)
+    for name, text in ("source.c", C_SOURCE), ("script.py", PYTHON_SCRIPT):
+        with open(name, "w", encoding="ascii") as out:
+            out.write(text)
     compiler = run([which("gcc"), "-print-prog-name=cc1"]).stdout.decode().strip()
     compare(spoor, [os.path.realpath(compiler), "-quiet", "-O2", "source.c", "-o", "source.s"])
     python = os.path.realpath(which("python3"))
-    compare(spoor, [python, "-I", "-S", "-c", PYTHON_SCRIPT])
+    compare(spoor, [python, "-I", "-S", "script.py"])
 
 
 if __name__ == "__main__":
