@@ -138,24 +138,11 @@ static void look_for_losses(struct lane_handle *handle, uint64_t before) {
     stalls_look(&handle->stalls, &limits, lost, head);
 }
 
-/* The thread may have lost events at LIMIT, and its processor may not have shown that yet: gives it
- * time. */
-static void await_stores(const struct lane_handle *handle, uint64_t limit) {
-    enum { UNSEEN_EVENTS = 64, AWAIT_NS = 1000 }; /* more than any processor holds back */
-    uint64_t head = __atomic_load_n(&handle->lane->head, __ATOMIC_RELAXED);
-    if (head + (uint64_t)UNSEEN_EVENTS * EVENT_BYTES < limit)
-        return;
-    for (uint64_t begin = clock_monotonic_ns(); clock_monotonic_ns() - begin < AWAIT_NS;)
-        continue;
-}
-
-static void move_limit(struct lane_reader *r, struct lane_handle *handle, uint64_t limit) {
+static void move_limit(struct lane_handle *handle, uint64_t limit) {
     uint64_t before = handle->limit;
     handle->limit = limit;
     __atomic_store_n(&handle->lane->limit, limit, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (r->overflow == OVERFLOW_DROP)
-        await_stores(handle, before);
     look_for_losses(handle, before);
 }
 
@@ -190,7 +177,7 @@ static uint64_t check_head(struct lane_reader *r, struct lane_handle *handle, ui
                            uint32_t ring_bytes) {
     if (head - handle->tail > ring_bytes) {
         handle->tail = head;
-        move_limit(r, handle, head + ring_bytes);
+        move_limit(handle, head + ring_bytes);
         stalls_forget(&handle->stalls);
         write_lost(r, handle, clock_ticks(), ring_bytes / EVENT_BYTES);
     }
@@ -237,7 +224,7 @@ unsigned lane_reader_read(struct lane_reader *r, struct lane_handle *handle) {
         write_events(r, handle, ring_of(handle) + at / EVENT_BYTES, n / EVENT_BYTES, epoch.ticks);
         handle->tail += n;
         if (!limitless)
-            move_limit(r, handle, handle->tail + ring_bytes);
+            move_limit(handle, handle->tail + ring_bytes);
     }
     return (unsigned)(fill * 100 / ring_bytes) + (fill != 0);
 }

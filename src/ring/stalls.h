@@ -4,9 +4,9 @@
  *
  * A thread loses an event only while its head equals the limit. Only the drainer moves the limit.
  * So a loss lies between the events before and behind a limit of the past. The drainer notes such
- * a limit when it has published the next one, if the head stood there:
+ * a limit when it has published the next one, if the head stood there or shortly before:
  *
- *      drainer:  limit = B │ fence │ read lost, read head ≥ A: A is noted
+ *      drainer:  limit = B │ fence │ read lost, read head ≈ A: A is noted
  *      thread:   head = A, reads limit A: lost + 1 │ goes on behind A
  *
  * Losses that a look finds are counted at the newest position. Some may belong to a position

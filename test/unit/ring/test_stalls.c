@@ -7,6 +7,7 @@
     TEST(no_gap_where_nothing_was_lost)                                                            \
     TEST(gap_at_the_limit)                                                                         \
     TEST(no_gap_for_a_head_below_the_limit)                                                        \
+    TEST(gap_for_a_head_shortly_before_the_limit)                                                  \
     TEST(both_of_two_possible_positions)                                                           \
     TEST(losses_at_the_limit_before_and_the_present)                                               \
     TEST(passed_positions_get_no_more)                                                             \
@@ -56,10 +57,21 @@ static void gap_at_the_limit(void **state) {
 static void no_gap_for_a_head_below_the_limit(void **state) {
     (void)state;
     struct stalls s = {0};
-    look(&s, RING, 0, RING - 16);
+    look(&s, RING, 0, RING / 2);
     look(&s, 2 * RING, 3, 2 * RING);
     expect_gap(&s, 2 * RING, 3);
     expect_no_gap(&s);
+    stalls_done(&s);
+}
+
+/* The thread has come to the first limit, and its processor has not shown that yet. */
+static void gap_for_a_head_shortly_before_the_limit(void **state) {
+    (void)state;
+    struct stalls s = {0};
+    stalls_look(&s, &(struct stall_limits){RING, 2 * RING}, 0, RING - 16);
+    look(&s, 2 * RING, 3, 2 * RING);
+    expect_gap(&s, RING, 0);
+    expect_gap(&s, 2 * RING, 3);
     stalls_done(&s);
 }
 
