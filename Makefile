@@ -39,8 +39,9 @@ all: setup
 
 # Ninja itself sets up again when a meson.build has changed. A directory with an interrupted setup has no
 # build.ninja. Warnings are errors here, but not if meson is called directly: other compilers have other warnings.
-set-up = test -f $(1)/build.ninja || \
-	meson setup $$(test ! -f $(1)/meson-private/coredata.dat || echo --reconfigure) -Dwerror=true $(cross-file) $(1)
+set-up = test -f $(1)/build.ninja || { command -v meson ninja >/dev/null && \
+	meson setup $$(test ! -f $(1)/meson-private/coredata.dat || echo --reconfigure) -Dwerror=true $(cross-file) $(1); \
+	} || { tools/packages advise build; exit 1; }
 
 # Libraries for another architecture are in the build directory; the system is not changed.
 cross-file = $(if $(ARCH),--cross-file $(BUILD)/sysroot/meson.ini -Dtests=disabled)

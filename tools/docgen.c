@@ -2,19 +2,18 @@
  * Prints what is made from the tables of src/cmd and src/plan:
  *
  *   docgen man PAGE.in [COMMAND]   a manual page: spoor(1), or spoor-COMMAND(1)
- *   docgen completion              the completion for bash
+ *   docgen completion SHELL        the completion for bash or zsh (completion.h)
  *
  * PAGE.in is the page's prose, as man(7) source. A line of it that is one of these words stands for
- * what a table says: @COMMANDS@, @OPTIONS@ (of COMMAND), @REFUSALS@.
+ * what a table says: @SYNOPSIS@ (of each command), @COMMANDS@, @OPTIONS@ (of COMMAND), @REFUSALS@.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/command.h"
+#include "completion.h"
 #include "plan/plan.h"
-
-/* ---- manual pages ---- */
 
 /* TEXT as man(7) source that shows just that. */
 static void print_roff(const char *text) {
@@ -51,6 +50,18 @@ static void print_operands(const char *operands) {
             putchar(*operands++);
     }
     putchar('\n');
+}
+
+static void print_synopsis(const struct command *command) {
+    printf("\\fBspoor %s\\fR [\\fIOPTION\\fR...] ", command->name);
+    print_operands(command->operands);
+}
+
+static void print_each_synopsis(void) {
+    for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++) {
+        print_synopsis(c);
+        puts(".br");
+    }
 }
 
 static void print_option_head(const struct option_spec *o) {
@@ -98,8 +109,8 @@ static void print_head(const struct command *command) {
         putchar(*p - 'a' + 'A');
     puts(" 1 \"\" \"spoor " SPOOR_VERSION "\" \"User Commands\"");
     printf(".SH NAME\nspoor\\-%s \\- %s\n", command->name, command->summary);
-    printf(".SH SYNOPSIS\n\\fBspoor %s\\fR [\\fIOPTION\\fR...] ", command->name);
-    print_operands(command->operands);
+    puts(".SH SYNOPSIS");
+    print_synopsis(command);
 }
 
 static int print_page(const char *path, const struct command *command) {
@@ -109,7 +120,9 @@ static int print_page(const char *path, const struct command *command) {
     char line[1024];
     print_head(command);
     while (fgets(line, sizeof line, in)) {
-        if (strcmp(line, "@COMMANDS@\n") == 0)
+        if (strcmp(line, "@SYNOPSIS@\n") == 0)
+            print_each_synopsis();
+        else if (strcmp(line, "@COMMANDS@\n") == 0)
             print_commands();
         else if (strcmp(line, "@OPTIONS@\n") == 0 && command)
             print_options(command);
@@ -121,86 +134,6 @@ static int print_page(const char *path, const struct command *command) {
     int rc = ferror(in) ? -EIO : 0;
     fclose(in);
     return rc;
-}
-
-/* ---- completion ---- */
-
-static void print_option_words(const struct command *command) {
-    for (const struct option_spec *o = option_table; o->name; o++)
-        if (option_is_shown(o, command))
-            printf("--%s%s ", o->name, option_takes_value(o) ? "=" : "");
-    fputs("--help", stdout);
-}
-
-/* Values of a command's options: words to choose from, or files. */
-static void print_value_cases(const struct command *command) {
-    for (const struct option_spec *o = option_table; o->name; o++) {
-        if (!option_is_shown(o, command) || !option_takes_value(o))
-            continue;
-        bool is_file = o->value && strcmp(o->value, "FILE") == 0;
-        if (!o->choices && !is_file)
-            continue;
-        printf("    %s:--%s", command->name, o->name);
-        if (o->letter)
-            printf(" | %s:-%c", command->name, o->letter);
-        fputs(") ", stdout);
-        if (is_file) {
-            puts("_spoor_files ;;");
-            continue;
-        }
-        fputs("COMPREPLY=($(compgen -W '", stdout);
-        for (const char *p = o->choices; *p; p++)
-            putchar(*p == '|' ? ' ' : *p);
-        puts("' -- \"$word\")) ;;");
-    }
-}
-
-static void print_command_words(void) {
-    fputs("    local commands='", stdout);
-    for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
-        printf("%s ", c->name);
-    puts("help --help --version'");
-}
-
-static void print_completion(void) {
-    puts("# Completion of spoor's command line for bash, made from the option table.\n"
-         "_spoor_files() {\n"
-         "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
-         "    compopt -o filenames 2>/dev/null\n"
-         "}\n"
-         "_spoor() {\n"
-         "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-         "    local command=${COMP_WORDS[1]} options=\n"
-         "    COMPREPLY=()");
-    print_command_words();
-    puts("    if ((COMP_CWORD == 1)); then\n"
-         "        COMPREPLY=($(compgen -W \"$commands\" -- \"$word\"))\n"
-         "        return\n"
-         "    fi\n"
-         "    # \"=\" is a word of its own to bash.\n"
-         "    [[ $word == = ]] && word=\n"
-         "    [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD-2]}\n"
-         "    case $command:$before in");
-    for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
-        print_value_cases(c);
-    puts("    esac\n"
-         "    [[ ${#COMPREPLY[@]} -gt 0 ]] && return\n"
-         "    case $command in");
-    for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++) {
-        printf("    %s) options='", c->name);
-        print_option_words(c);
-        puts("' ;;");
-    }
-    puts("    esac\n"
-         "    if [[ $word == -* ]]; then\n"
-         "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
-         "        [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n"
-         "    else\n"
-         "        _spoor_files\n"
-         "        [[ $command == record ]] && COMPREPLY+=($(compgen -c -- \"$word\"))\n"
-         "    fi\n"
-         "}\n"
-         "complete -F _spoor spoor");
 }
 
 static const struct command *find_command(const char *name) {
@@ -216,8 +149,11 @@ static int fail(const char *why) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 2 && strcmp(argv[1], "completion") == 0) {
-        print_completion();
+    bool completes = argc == 3 && strcmp(argv[1], "completion") == 0;
+    if (completes && strcmp(argv[2], "bash") == 0) {
+        completion_for_bash();
+    } else if (completes && strcmp(argv[2], "zsh") == 0) {
+        completion_for_zsh();
     } else if ((argc == 3 || argc == 4) && strcmp(argv[1], "man") == 0) {
         const struct command *command = argc == 4 ? find_command(argv[3]) : NULL;
         if (argc == 4 && !command)
@@ -226,7 +162,7 @@ int main(int argc, char **argv) {
         if (rc < 0)
             return fail(strerror(-rc));
     } else {
-        return fail("usage: docgen man PAGE.in [COMMAND] | docgen completion");
+        return fail("usage: docgen man PAGE.in [COMMAND] | docgen completion bash|zsh");
     }
     return fflush(stdout) == 0 ? 0 : fail("cannot write");
 }

@@ -9,7 +9,8 @@ import tempfile
 
 SKIP = 77
 WANTED = ["./usr/bin/spoor", "./usr/share/man/man1/spoor.1.gz", "./usr/share/man/man1/spoor-record.1.gz",
-          "./usr/share/bash-completion/completions/spoor", "./usr/share/doc/spoor/copyright", "./usr/share/doc/spoor/ARM.md.gz"]
+          "./usr/share/bash-completion/completions/spoor", "./usr/share/zsh/vendor-completions/_spoor",
+          "./usr/share/doc/spoor/copyright", "./usr/share/doc/spoor/ARM.md.gz"]
 
 
 def contents(source, top):

@@ -36,6 +36,12 @@ def complete(*words):
     return run("bash", "-c", script).stdout.split()
 
 
+def complete_in_zsh(*lines):
+    """The completions that zsh offers behind each of LINES."""
+    printed = run("zsh", "-f", os.path.join(HERE, "completions.zsh"), MAN, *lines).stdout
+    return [offers.split() for offers in printed.split("=\n")[:-1]]
+
+
 class Documents(unittest.TestCase):
     def test_options_of_the_contract(self):
         for line in read(os.path.join(HERE, "contract.txt")).splitlines():
@@ -92,6 +98,18 @@ class Documents(unittest.TestCase):
         self.assertEqual(complete("spoor", "export", "-f", "c"), ["chrome", "csv"])
         self.assertEqual(complete("spoor", "report", os.path.join(SOURCE, "READ")),
                          [os.path.join(SOURCE, "README.md")])
+
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
+    def test_completion_in_zsh(self):
+        words, choices, actions, files = complete_in_zsh(
+            "spoor re", "spoor record --overflow=", "spoor ctl 1 pa", f"spoor report {SOURCE}/READ")
+        self.assertEqual(words, ["record", "replay", "report"])
+        self.assertEqual(choices, ["wait", "drop", "overwrite"])
+        self.assertEqual(actions, ["pause"])
+        self.assertIn("README.md", files)
+        for command, words in zip(commands(), complete_in_zsh(*(f"spoor {command} --" for command in commands()))):
+            offered = {word.rstrip("=-").removeprefix("--") for word in words}
+            self.assertEqual(offered, set(help_options(command)), command)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """tools/packages.txt is the one list of packages: tools, Makefile, README and debian/control agree with it."""
 import os
 import re
+import shutil
+import tempfile
 import unittest
 
-from support import SOURCE, read, run, tool
+from support import SOURCE, read, run, tool, write
 
 PURPOSES = ("build", "cross", "package", "demo", "check", "arm", "long", "bench")
 
@@ -53,6 +55,20 @@ class Packages(unittest.TestCase):
             self.assertRegex(makefile, rf"(?m)^{target}: packages-{target}$")
         for target, purpose in (("arm", "arm"), ("long", "long")):
             self.assertRegex(makefile, rf"(?m)^check-{target}: packages-{purpose}$")
+
+    def test_make_without_meson(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("Makefile", "tools"):
+                os.symlink(os.path.join(SOURCE, name), os.path.join(folder, name))
+            for name in ("sh", "make", "test", "echo", "awk", "sort", "dirname"):
+                os.symlink(shutil.which(name), write(folder, f"bin/{name}", "") + ".link")
+                os.rename(os.path.join(folder, "bin", name + ".link"), os.path.join(folder, "bin", name))
+            query = write(folder, "bin/dpkg-query", "#!/bin/sh\ncase $4 in meson | libzstd-dev) exit 1 ;; esac\necho installed\n")
+            os.chmod(query, 0o755)
+            result = run("make", "-C", folder, env={"PATH": os.path.join(folder, "bin")})
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stderr.splitlines()[0],
+                         'make: missing packages: libzstd-dev meson; "make demo" installs them')
 
 
 if __name__ == "__main__":
