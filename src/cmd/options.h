@@ -18,6 +18,7 @@ enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 struct view_options {
     bool json;
     bool no_pager;
+    bool follow; /* the recording goes on */
     enum color_when color;
 };
 

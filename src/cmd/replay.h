@@ -1,6 +1,7 @@
 /* The text and the JSON of a call trace. Private to replay and export. */
 #pragma once
 
+#include "cmd/follow.h"
 #include "cmd/out.h"
 #include "cmd/term.h"
 #include "cmd/view.h"
@@ -12,8 +13,13 @@ struct replay_look {
 };
 /* Indented text with durations. */
 void replay_text(const struct view *view, const struct replay_look *look, struct out *out);
+/* The same of a part of a recording that goes on. */
+void replay_text_part(const struct view *view, const struct replay_look *look, struct out *out,
+                      struct follow_part *part);
 
 /* One object a line, as spoor-replay(1) says. */
 void replay_json(const struct view *view, struct out *out);
 /* The same with recorded callers. */
 void replay_json_stacks(const struct view *view, struct out *out);
+void replay_json_part(const struct view *view, const struct replay_look *look, struct out *out,
+                      struct follow_part *part);

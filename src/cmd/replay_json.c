@@ -6,6 +6,7 @@
 #include "cmd/callers.h"
 #include "cmd/changed.h"
 #include "cmd/json.h"
+#include "cmd/line_part.h"
 #include "cmd/replay.h"
 #include "cmd/spell.h"
 
@@ -96,6 +97,13 @@ static void write_entry(struct out *out, struct places *places, const struct lin
 
 static void write_line(struct out *out, const struct trace_reader *reader, struct speller *speller,
                        struct places *places, const struct line *line) {
+    if (line->kind == LINE_EXIT && line->how == CALL_OPEN)
+        return; /* it did not end in the trace */
+    if (line->kind == LINE_CHANGE) {
+        write_change(out, line->change);
+        return;
+    }
+    write_begin(out, reader, line);
     if (line->kind == LINE_ENTRY) {
         out_words(out, ",\"kind\":\"entry");
         out_spelled(out, speller, line->function);
@@ -115,16 +123,8 @@ static void write_lines(const struct view *view, struct places *places, struct o
     struct speller speller;
     speller_init(&speller, view->source.names, compose);
     struct lines *lines = lines_new(&view->source, false);
-    for (const struct line *line; !out->error && (line = lines_next(lines));) {
-        if (line->kind == LINE_EXIT && line->how == CALL_OPEN)
-            continue; /* it did not end in the trace */
-        if (line->kind == LINE_CHANGE) {
-            write_change(out, line->change);
-            continue;
-        }
-        write_begin(out, view->source.reader, line);
+    for (const struct line *line; !out->error && (line = lines_next(lines));)
         write_line(out, view->source.reader, &speller, places, line);
-    }
     lines_free(lines);
     speller_done(&speller);
 }
@@ -134,5 +134,20 @@ void replay_json(const struct view *view, struct out *out) { write_lines(view, N
 void replay_json_stacks(const struct view *view, struct out *out) {
     struct places *places = places_new(view->source.reader, view->source.names);
     write_lines(view, places, out);
+    places_free(places);
+}
+
+void replay_json_part(const struct view *view, const struct replay_look *look, struct out *out,
+                      struct follow_part *part) {
+    struct trace_reader *reader = view->source.reader;
+    struct places *places = look->stacks ? places_new(reader, view->source.names) : NULL;
+    struct speller speller;
+    struct line_part lines;
+    speller_init(&speller, view->source.names, compose);
+    line_part_read(&lines, &view->source, part, false);
+    for (size_t i = 0; i < lines.list.count && !out->error; i++)
+        write_line(out, reader, &speller, places, &lines.list.at[i]);
+    line_part_done(&lines);
+    speller_done(&speller);
     places_free(places);
 }

@@ -11,6 +11,7 @@
 #include "cmd/callers.h"
 #include "cmd/changed.h"
 #include "cmd/figures.h"
+#include "cmd/line_part.h"
 #include "cmd/replay.h"
 
 enum { TIME_COLUMNS = 16, DURATION_COLUMNS = 10, LEAST_NAME_COLUMNS = 12 };
@@ -317,26 +318,58 @@ static unsigned widest_tid(const struct trace_reader *reader) {
     return widest;
 }
 
+static void begin(struct text_view *t) {
+    t->labels = mem_alloc(names_count(t->view->source.names) * sizeof *t->labels);
+    t->tid_columns = widest_tid(t->view->source.reader);
+    t->margin = (t->look->time ? TIME_COLUMNS : 0) + DURATION_COLUMNS + t->tid_columns + 6;
+    if (t->look->stacks)
+        t->places = places_new(t->view->source.reader, t->view->source.names);
+}
+
+/* Writes LINE now or, if it is the exit of an open call, at the end. */
+static void take_line(struct text_view *t, const struct line *line) {
+    if (line->kind == LINE_EXIT && line->how == CALL_OPEN)
+        ARRAY_PUSH(&t->still_open, *line);
+    else
+        write_line(t, line);
+}
+
+static void write_end(const struct text_view *t) {
+    for (size_t i = 0; i < t->still_open.count; i++)
+        write_line(t, &t->still_open.at[i]);
+    write_footer(t);
+}
+
+static void done(struct text_view *t) {
+    ARRAY_FREE(&t->still_open);
+    places_free(t->places);
+    free(t->labels);
+}
+
 void replay_text(const struct view *view, const struct replay_look *look, struct out *out) {
     struct text_view t = {.out = out, .view = view, .look = look};
-    t.labels = mem_alloc(names_count(view->source.names) * sizeof *t.labels);
-    t.tid_columns = widest_tid(view->source.reader);
-    t.margin = (look->time ? TIME_COLUMNS : 0) + DURATION_COLUMNS + t.tid_columns + 6;
-    if (look->stacks)
-        t.places = places_new(view->source.reader, view->source.names);
+    begin(&t);
     struct lines *lines = lines_new(&view->source, true);
     write_header(&t);
-    for (const struct line *line; !out->error && (line = lines_next(lines));) {
-        if (line->kind == LINE_EXIT && line->how == CALL_OPEN)
-            ARRAY_PUSH(&t.still_open, *line);
-        else
-            write_line(&t, line);
-    }
-    for (size_t i = 0; i < t.still_open.count; i++)
-        write_line(&t, &t.still_open.at[i]);
-    write_footer(&t);
+    for (const struct line *line; !out->error && (line = lines_next(lines));)
+        take_line(&t, line);
+    write_end(&t);
     lines_free(lines);
-    ARRAY_FREE(&t.still_open);
-    places_free(t.places);
-    free(t.labels);
+    done(&t);
+}
+
+void replay_text_part(const struct view *view, const struct replay_look *look, struct out *out,
+                      struct follow_part *part) {
+    struct text_view t = {.out = out, .view = view, .look = look};
+    struct line_part lines;
+    begin(&t);
+    line_part_read(&lines, &view->source, part, true);
+    if (part->first)
+        write_header(&t);
+    for (size_t i = 0; i < lines.list.count && !out->error; i++)
+        take_line(&t, &lines.list.at[i]);
+    if (part->last)
+        write_end(&t);
+    line_part_done(&lines);
+    done(&t);
 }

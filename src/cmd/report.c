@@ -8,6 +8,7 @@
 #include "cmd/changed.h"
 #include "cmd/command.h"
 #include "cmd/figures.h"
+#include "cmd/follow.h"
 #include "cmd/json.h"
 #include "cmd/say.h"
 #include "cmd/term.h"
@@ -28,7 +29,7 @@ struct row {
 
 struct report_table {
     const struct report_options *options;
-    struct view view;
+    struct view *view;
     struct term term;
     ARRAY(struct row) rows;
     uint64_t calls, self;         /* of all rows */
@@ -73,7 +74,7 @@ static void add_row(struct report_table *r, const struct stats *stats, uint32_t 
         group = *caller_groups_at(r->groups, number);
     uint32_t function = group.function;
     struct row row = {.function = function,
-                      .module = names_module(r->view.source.names, function),
+                      .module = names_module(r->view->source.names, function),
                       .chain = group.chain,
                       .stream = stream,
                       .paused_ns = f->paused_ns,
@@ -91,7 +92,7 @@ static void add_row(struct report_table *r, const struct stats *stats, uint32_t 
                                   [REPORT_SHARE] = f->self_ns}};
     ARRAY_PUSH(&r->rows, row);
     r->calls += f->calls;
-    r->partly += !r->called[function] && names_partly(r->view.source.names, function);
+    r->partly += !r->called[function] && names_partly(r->view->source.names, function);
     r->functions += !r->called[function];
     r->called[function] = 1;
     r->self += f->self_ns;
@@ -103,7 +104,7 @@ static void add_row(struct report_table *r, const struct stats *stats, uint32_t 
 
 /* Sets module_self of the rows from FIRST on, which belong to one thread. */
 static void add_module_self(struct report_table *r, size_t first) {
-    AUTO_FREE uint64_t *self = mem_alloc(names_module_count(r->view.source.names) * sizeof *self);
+    AUTO_FREE uint64_t *self = mem_alloc(names_module_count(r->view->source.names) * sizeof *self);
     for (size_t i = first; i < r->rows.count; i++)
         self[r->rows.at[i].module] += r->rows.at[i].numbers[REPORT_SELF];
     for (size_t i = first; i < r->rows.count; i++)
@@ -120,10 +121,10 @@ static void add_rows(struct report_table *r, const struct stats *stats, uint32_t
 
 /* Adds the rows of each thread of stream group INDEX. STATS is empty before and after the call. */
 static void read_by_thread(struct report_table *r, struct stats *stats, size_t index) {
-    struct stream_group group = stream_groups_at(r->view.source.stream_groups, index);
+    struct stream_group group = stream_groups_at(r->view->source.stream_groups, index);
     AUTO_FREE struct stats **each = mem_alloc(group.count * sizeof *each);
     for (uint32_t i = 0; i < group.count; i++)
-        each[i] = i ? stats_new(&r->view.source, r->groups) : stats;
+        each[i] = i ? stats_new(&r->view->source, r->groups) : stats;
     stats_add_stream_group(each, index);
     for (uint32_t i = 0; i < group.count; i++) {
         add_rows(r, each[i], group.streams[i]);
@@ -135,7 +136,7 @@ static void read_by_thread(struct report_table *r, struct stats *stats, size_t i
 }
 
 static void read_trace(struct report_table *r) {
-    const struct source *source = &r->view.source;
+    const struct source *source = &r->view->source;
     if (r->options->by_stack) {
         r->places = places_new(source->reader, source->names);
         r->groups = caller_groups_new(source, r->places);
@@ -150,7 +151,7 @@ static void read_trace(struct report_table *r) {
         add_rows(r, stats, 0);
     }
     stats_free(stats);
-    view_end_progress(&r->view);
+    view_end_progress(r->view);
 }
 
 /* ---- order ---- */
@@ -170,7 +171,7 @@ static int compare_texts(struct names *n, enum report_column by, const struct ro
 static int compare_rows(const void *a, const void *b, void *ctx) {
     const struct report_table *r = ctx;
     const struct row *x = a, *y = b;
-    struct names *n = r->view.source.names;
+    struct names *n = r->view->source.names;
     enum report_column by = r->options->sort;
     int rc = compare_numbers(y->stream, x->stream);
     if (!rc)
@@ -218,7 +219,7 @@ static void json_aliases(struct names *n, uint32_t function) {
 }
 
 static void json_row(const struct report_table *r, const struct row *row) {
-    struct names *n = r->view.source.names;
+    struct names *n = r->view->source.names;
     const uint64_t *v = row->numbers;
     printf("{\"function\": ");
     json_print_string(stdout, names_function(n, row->function));
@@ -235,7 +236,7 @@ static void json_row(const struct report_table *r, const struct row *row) {
     if (names_partly(n, row->function))
         printf(", \"partly\": true");
     if (r->options->by_thread)
-        printf(", \"tid\": %u", trace_reader_thread(r->view.source.reader, row->stream)->tid);
+        printf(", \"tid\": %u", trace_reader_thread(r->view->source.reader, row->stream)->tid);
     json_aliases(n, row->function);
     if (r->places) {
         AUTO_FREE char *callers = callers_json(r->places, row->chain, false);
@@ -274,7 +275,7 @@ static void print_text(const struct report_table *r, const char *text, bool is_l
 static char *marked_name(const struct report_table *r, const struct row *row) {
     char marks[FIGURE_MARKS_ROOM];
     figure_marks(marks, &row->marks);
-    struct names *names = r->view.source.names;
+    struct names *names = r->view->source.names;
     return mem_printf("%s%s%s", names_partly(names, row->function) ? FIGURE_PARTLY " " : "", marks,
                       names_function(names, row->function));
 }
@@ -309,7 +310,7 @@ static struct shape shape_of(const struct report_table *r) {
 
 static void print_row(const struct report_table *r, const struct shape *shape,
                       const struct row *row) {
-    struct names *n = r->view.source.names;
+    struct names *n = r->view->source.names;
     AUTO_FREE char *function = marked_name(r, row);
     const char *const texts[] = {
         [REPORT_FUNCTION] = function,
@@ -359,14 +360,14 @@ static void print_group_name(const struct report_table *r, size_t first, size_t 
     figure_share(share, self, r->self);
     printf("%s", first ? "\n" : "");
     if (o->by_thread) {
-        const struct trace_thread *t = trace_reader_thread(r->view.source.reader, row->stream);
+        const struct trace_thread *t = trace_reader_thread(r->view->source.reader, row->stream);
         printf("thread %u ", t->tid);
         text_print(stdout, t->name);
         printf(" (process %u)", t->pid);
     }
     if (o->by_module)
         printf("%smodule %s", o->by_thread ? ", " : "",
-               names_module_name(r->view.source.names, row->module));
+               names_module_name(r->view->source.names, row->module));
     printf(": %s of all time\n", share);
 }
 
@@ -390,7 +391,7 @@ static void print_tables(const struct report_table *r) {
             printf("(%zu more)\n", end - last);
     }
     char time[FIGURE_ROOM];
-    const char *losses = view_losses(&r->view);
+    const char *losses = view_losses(r->view);
     figure_time(time, r->self);
     printf("\n%u function%s, %ju call%s, %s in all; %s\n", r->functions,
            r->functions == 1 ? "" : "s", r->calls, r->calls == 1 ? "" : "s", time,
@@ -399,30 +400,65 @@ static void print_tables(const struct report_table *r) {
     if (r->partly)
         printf("%s: calls of %u function%s may be missing: the code was changed, or could be\n",
                FIGURE_PARTLY, r->partly, r->partly == 1 ? "" : "s");
-    changed_print_end(&r->view);
+    changed_print_end(r->view);
+}
+
+/* Reads the trace of r->view, and prints the table. */
+static void report(struct report_table *r, const struct options *options) {
+    read_trace(r);
+    if (r->rows.count)
+        qsort_r(r->rows.at, r->rows.count, sizeof *r->rows.at, compare_rows, r);
+    pager_start(&r->term, &options->view);
+    if (options->view.json)
+        print_json(r);
+    else
+        print_tables(r);
+    pager_finish();
+    ARRAY_FREE(&r->rows);
+    free(r->called);
+    caller_groups_free(r->groups);
+    places_free(r->places);
+}
+
+/* How many rows have room beside the head, the last lines and the cursor. */
+static uint32_t rows_that_fit(const struct term *term) {
+    enum { OTHER_LINES = 6, LEAST = 3 };
+    return term->height > OTHER_LINES + LEAST ? term->height - OTHER_LINES : LEAST;
+}
+
+/* Prints the table over the last one, which a terminal may be too small to show whole; elsewhere
+ * below it, behind an empty line. */
+static int show_again(void *ctx, struct view *view, struct follow_part *part) {
+    static const char clear[] = "\033[H\033[J";
+    const struct options *options = ctx;
+    struct report_options shown = options->report;
+    struct options whole = *options;
+    struct report_table r = {.options = &shown, .term = term_open(&options->view), .view = view};
+    (void)part;
+    whole.view.no_pager = true;
+    if (r.term.is_terminal && !options->view.json) {
+        fputs(clear, stdout);
+        shown.limit = shown.limit ? shown.limit : rows_that_fit(&r.term);
+    } else if (!part->first && !options->view.json) {
+        putchar('\n');
+    }
+    report(&r, &whole);
+    return fflush(stdout) ? STATUS_FAILED : STATUS_OK;
 }
 
 int cmd_report(struct options *options, int argc, char **argv) {
-    struct report_table r = {.options = &options->report, .term = term_open(&options->view)};
+    if (options->view.follow)
+        return follow(options, argc, argv, show_again, options);
+    struct view view;
     struct err err;
-    if (view_open(&r.view, options, argc, argv, &err) < 0) {
+    if (view_open(&view, options, argc, argv, &err) < 0) {
         say_err(&err);
         return STATUS_FAILED;
     }
-    read_trace(&r);
-    if (r.rows.count)
-        qsort_r(r.rows.at, r.rows.count, sizeof *r.rows.at, compare_rows, &r);
-    pager_start(&r.term, &options->view);
-    if (options->view.json)
-        print_json(&r);
-    else
-        print_tables(&r);
-    pager_finish();
-    ARRAY_FREE(&r.rows);
-    free(r.called);
-    caller_groups_free(r.groups);
-    places_free(r.places);
-    int status = r.view.is_damaged ? STATUS_FAILED : STATUS_OK;
-    view_close(&r.view);
+    struct report_table r = {
+        .options = &options->report, .term = term_open(&options->view), .view = &view};
+    report(&r, options);
+    int status = view.is_damaged ? STATUS_FAILED : STATUS_OK;
+    view_close(&view);
     return status;
 }

@@ -226,6 +226,11 @@ const struct option_spec option_table[] = {
      "addresses behind #1, #2 and so on, and behind lr, x30 and r14, are return addresses anyway.",
      AT(image.returns), NULL},
 
+    {ONLY(REPLAY) | ONLY(REPORT), 0, OPTION_SET, "follow", NULL,
+     "Show a recording while it goes on: what is new, or the whole table again and again. Ends "
+     "with "
+     "the recording.",
+     AT(view.follow), NULL},
     {TABLES | ONLY(SYMBOLIZE) | ONLY(UNWIND), 0, OPTION_SET, "json", NULL, "Print JSON.",
      AT(view.json), NULL},
     {TABLES, 0, OPTION_CHOICE, "color", NULL,

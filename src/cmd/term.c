@@ -17,8 +17,10 @@ struct term term_open(const struct view_options *o) {
     const char *kind = getenv("TERM"), *no_color = getenv("NO_COLOR");
     struct term t = {.is_terminal = isatty(STDOUT_FILENO) && !o->json};
     struct winsize size;
-    if (t.is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
-        t.width = size.ws_col;
+    if (t.is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+        t.width = size.ws_col >= 20 ? size.ws_col : 0;
+        t.height = size.ws_row;
+    }
     bool able = t.is_terminal && kind && strcmp(kind, "dumb") != 0 && !(no_color && *no_color);
     t.color = !o->json && (o->color == COLOR_ALWAYS || (o->color == COLOR_AUTO && able));
     return t;

@@ -7,7 +7,8 @@
 struct term {
     bool is_terminal;
     bool color;
-    unsigned width; /* columns; 0: unlimited (a pipe or file) */
+    unsigned width;  /* columns; 0: unlimited (a pipe or file) */
+    unsigned height; /* rows; 0: unlimited, or not known */
 };
 struct term term_open(const struct view_options *options);
 

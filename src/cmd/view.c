@@ -44,7 +44,12 @@ static void on_damage(void *ctx, const struct err *err) {
 
 int view_open(struct view *v, const struct options *options, int argc, char **argv,
               struct err *err) {
-    *v = (struct view){.path = argc ? argv[0] : "spoor.trace", .start_ns = clock_monotonic_ns()};
+    return view_open_growing(v, options, argc ? argv[0] : "spoor.trace", false, err);
+}
+
+int view_open_growing(struct view *v, const struct options *options, const char *path, bool grows,
+                      struct err *err) {
+    *v = (struct view){.path = path, .grows = grows, .start_ns = clock_monotonic_ns()};
     struct source *s = &v->source;
     int rc = trace_reader_open(v->path, &s->reader, err);
     if (rc < 0)
@@ -60,7 +65,7 @@ int view_open(struct view *v, const struct options *options, int argc, char **ar
     s->ctx = v;
     s->on_damage = on_damage;
     s->on_progress = isatty(STDERR_FILENO) ? on_progress : NULL;
-    if (trace_reader_warning(s->reader))
+    if (!grows && trace_reader_warning(s->reader))
         say_note("%s", trace_reader_warning(s->reader));
     return 0;
 }
@@ -80,7 +85,11 @@ const char *view_losses(const struct view *v) {
     static char text[128];
     uint64_t lost = trace_reader_counts(v->source.reader).lost;
     const char *more = v->is_damaged ? "; more in damaged parts of the trace" : "";
-    if (!trace_reader_complete(v->source.reader))
+    if (v->grows && lost)
+        snprintf(text, sizeof text, "%ju events lost so far", lost);
+    else if (v->grows)
+        return NULL;
+    else if (!trace_reader_complete(v->source.reader))
         snprintf(text, sizeof text,
                  "%ju events known to be lost; the recording did not end: more may be missing",
                  lost);

@@ -7,6 +7,7 @@
 struct view {
     const char *path;
     struct source source; /* its ctx is the view, which must stay in place */
+    bool grows;           /* it is still being written */
     bool is_damaged;      /* some events could not be read; the user knows */
     bool shows_progress;
     uint64_t items;       /* read so far */
@@ -19,6 +20,9 @@ struct view {
  * view_filter_new(). After an error view_close() may be called. */
 int view_open(struct view *view, const struct options *options, int argc, char **argv,
               struct err *err);
+/* The same for the trace at PATH, which is still being written if GROWS: nothing warns of that. */
+int view_open_growing(struct view *view, const struct options *options, const char *path,
+                      bool grows, struct err *err);
 void view_close(struct view *view);
 
 /* Removes the progress line. To be called before the first output to a terminal. */

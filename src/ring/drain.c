@@ -15,6 +15,7 @@
 #include "ring/pace.h"
 #include "ring/rings.h"
 #include "ring/thin.h"
+#include "target/timing.h"
 
 enum {
     MOST_DRAINERS = 8,
@@ -171,8 +172,9 @@ static uint64_t longest_rest(const struct drainer *d) {
 }
 
 /* Once a second. */
-static void write_clock(const struct drainer *d, uint64_t ns) {
-    trace_writer_clock(d->options->writer, &(struct trace_clock){clock_ticks(), ns});
+static void write_clock(const struct drainer *d) {
+    struct timing now = timing_now();
+    trace_writer_clock(d->options->writer, &(struct trace_clock){now.ticks, now.ns});
     trace_writer_flush(d->options->writer);
 }
 
@@ -187,7 +189,7 @@ static void *run(void *arg) {
         if (finish && d->active.count == 0 && d->incoming.count == 0)
             return NULL;
         if (writes_clock && d->pace.look_ns >= next_clock) {
-            write_clock(d, d->pace.look_ns);
+            write_clock(d);
             next_clock = d->pace.look_ns + CLOCK_EVERY_NS;
         }
         if (!finish)

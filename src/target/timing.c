@@ -6,11 +6,19 @@
 
 static struct timing start;
 
+/* This thread may be preempted between two clocks: of several pairs the closest one is taken. */
 struct timing timing_now(void) {
-    uint64_t before = clock_ticks();
-    uint64_t ns = clock_monotonic_ns();
-    uint64_t after = clock_ticks();
-    return (struct timing){before + (after - before) / 2, ns};
+    enum { PAIRS = 4 };
+    uint64_t closest = UINT64_MAX;
+    struct timing now = {0, 0};
+    for (int i = 0; i < PAIRS; i++) {
+        uint64_t before = clock_ticks(), ns = clock_monotonic_ns(), after = clock_ticks();
+        if (after - before < closest) {
+            closest = after - before;
+            now = (struct timing){before + closest / 2, ns};
+        }
+    }
+    return now;
 }
 
 void timing_start(void) { start = timing_now(); }

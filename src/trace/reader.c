@@ -387,6 +387,18 @@ uint64_t trace_reader_ticks(const struct trace_reader *r, uint64_t ns) {
     return r->scale.first + ticks.low + (rest != 0);
 }
 
+/* The writer writes all events that it has behind each clock, and blocks in order. So those of the
+ * last clock but one are in the file, except for what rings held then. */
+uint64_t trace_reader_settled(const struct trace_reader *r) {
+    enum { IN_RINGS_NS = 50 * 1000 * 1000 };
+    if (r->has_end)
+        return UINT64_MAX;
+    if (r->clocks.count < 2)
+        return 0;
+    uint64_t ns = trace_reader_ns(r, r->clocks.at[r->clocks.count - 2].ticks);
+    return ns > IN_RINGS_NS ? trace_reader_ticks(r, ns - IN_RINGS_NS) : 0;
+}
+
 uint64_t trace_reader_duration_ns(const struct trace_reader *r) {
     return trace_reader_ns(r, r->last_ticks);
 }

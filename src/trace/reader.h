@@ -86,6 +86,9 @@ static inline uint64_t trace_scale_ns(const struct trace_scale *s, uint64_t tick
 uint64_t trace_reader_ns(const struct trace_reader *r, uint64_t ticks);
 /* The inverse: the first tick at which trace_reader_ns() is at least NS, or UINT64_MAX. */
 uint64_t trace_reader_ticks(const struct trace_reader *r, uint64_t ns);
+/* Up to these ticks the file has all events, while it is being written. UINT64_MAX: it is complete.
+ */
+uint64_t trace_reader_settled(const struct trace_reader *r);
 uint64_t trace_reader_duration_ns(const struct trace_reader *r);
 
 /* Reads one stream forward. Several cursors may be open, also in different threads. Each needs the
