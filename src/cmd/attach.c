@@ -64,5 +64,6 @@ int cmd_attach(struct options *options, int argc, char **argv) {
     recorder_summary(record, &result);
     show_pauses(pid, &result);
     explain_empty_trace(pid, record, &result);
+    record_result_done(&result);
     return result.trace_error < 0 || result.has_leftovers ? STATUS_FAILED : STATUS_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cmd/deaths.h"
 #include "cmd/say.h"
 
 /* Progress is shown only if the output of the program does not go to the terminal. */
@@ -83,6 +84,7 @@ struct record_options *recorder_options(struct recorder *r, struct options *opti
 
 void recorder_summary(const struct record_options *session, const struct record_result *result) {
     AUTO_FREE char *part = mem_printf("%s.part", session->output);
+    deaths_show(result->deaths.at, result->deaths.count, (uint32_t)result->pid);
     if (result->trace_error < 0)
         say_err(&result->trace_why);
     bool partial = result->trace_error < 0 && access(part, F_OK) == 0;

@@ -59,6 +59,7 @@ static void wait_for_end(struct recording *r) {
         job_follow(&launched->job, r->tracer, r->pid);
     }
     r->result->exit_status = recording_status(r);
+    recording_note_signal(r);
 }
 
 /* Kills the program, which has not run an instruction yet. */

@@ -8,8 +8,11 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "select/options.h"
 #include "trace/writer.h"
+
+typedef ARRAY(struct trace_death) death_records;
 
 struct record_result {
     int exit_status; /* of the launched program, 128 + N when killed by signal N */
@@ -24,7 +27,13 @@ struct record_result {
     bool was_stopped;     /* the program was in a group-stop from the beginning to the end */
     int trace_error;      /* 0, or −errno: the trace is incomplete, the program was not harmed */
     struct err trace_why; /* if trace_error */
+    pid_t pid;            /* of the program */
+    int signal;           /* that has ended the launched program; 0: none */
+    bool core_dumped;     /* likewise */
+    death_records deaths; /* processes that signals have ended; owned, strings too */
 };
+
+void record_result_done(struct record_result *result);
 
 /*
  * Launches ARGV and traces it and its descendants until all have ended. Passes SIGTERM and SIGHUP

@@ -13,6 +13,7 @@
 #include "arch/clock.h"
 #include "arch/host.h"
 #include "record/commands.h"
+#include "record/deaths.h"
 #include "target/timing.h"
 
 enum { DEFAULT_RING_BYTES = REGS_WORD_BYTES < 8 ? 512 << 10 : 2 << 20 };
@@ -110,6 +111,14 @@ int recording_status(const struct recording *r) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+void recording_note_signal(const struct recording *r) {
+    int status;
+    if (!tracer_ended(r->tracer, r->pid, &status) || !WIFSIGNALED(status))
+        return;
+    r->result->signal = WTERMSIG(status);
+    r->result->core_dumped = WCOREDUMP(status);
+}
+
 /* Unless told otherwise, at most a quarter of the memory that there is; on 32-bit machines, of the
  * addresses. */
 static uint64_t waiting_memory(const struct record_options *options) {
@@ -199,11 +208,13 @@ static void warn_of_refused_calls(const struct recording *r) {
 void recording_finish(struct recording *r, int exit_status) {
     struct record_result *result = r->result;
     result->exit_status = exit_status;
+    result->pid = r->pid;
     drain_finish(r->drain);
     r->drain = NULL;
     result->snapshots = flight_finish(r->flight);
     struct timing now = timing_now();
     trace_writer_clock(r->writer, &(struct trace_clock){now.ticks, now.ns});
+    deaths_write(tracer_deaths(r->tracer), r->writer, &result->deaths);
     result->trace_error = trace_writer_error(r->writer, &result->trace_why);
     struct trace_end end = {.status = result->exit_status, .ticks = now.ticks};
     struct err err = {0};

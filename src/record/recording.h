@@ -55,6 +55,8 @@ bool recording_report_end(const struct recording *r);
 int recording_check(const struct recording *r, struct err *err);
 /* The program's status as a shell shows it; 0 if the program has not ended. */
 int recording_status(const struct recording *r);
+/* Puts the signal that has ended the program, if any, into the result. */
+void recording_note_signal(const struct recording *r);
 /* Drains the rings to their end, ends the trace, and fills the result. EXIT_STATUS as in struct
  * record_result. */
 void recording_finish(struct recording *r, int exit_status);

@@ -213,6 +213,10 @@ void trace_writer_change(struct trace_writer *w, const struct trace_change *chan
     push_metadata(w, record_change(change));
 }
 
+void trace_writer_death(struct trace_writer *w, const struct trace_death *death) {
+    sink_push(w->sink, record_death(death));
+}
+
 int trace_writer_error(struct trace_writer *w, struct err *err) { return sink_error(w->sink, err); }
 
 struct trace_totals trace_writer_totals(struct trace_writer *w) {
