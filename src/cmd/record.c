@@ -25,6 +25,7 @@ int cmd_record(struct options *options, int argc, char **argv) {
     recorder_clear_progress(&recorder);
     if (rc < 0) {
         say_err(&err);
+        record_result_done(&result);
         return failure_status(&err);
     }
     if (result.signal && (!options->quiet || isatty(STDERR_FILENO)))

@@ -149,4 +149,6 @@ void record_result_done(struct record_result *r) {
         free((char *)d->thread);
     }
     ARRAY_FREE(&r->deaths);
+    free(r->output);
+    r->output = NULL;
 }

@@ -237,8 +237,10 @@ static int writer_new(const char *path, struct trace_writer **ret, struct err *e
 int trace_writer_open(const char *path, const struct trace_session *session,
                       struct trace_writer **ret, struct err *err) {
     int rc = writer_new(path, ret, err);
-    if (rc == 0)
+    if (rc == 0) {
+        sink_keep_old((*ret)->sink);
         push_metadata(*ret, record_session(session));
+    }
     return rc;
 }
 
