@@ -32,5 +32,5 @@ int cmd_record(struct options *options, int argc, char **argv) {
         death_print_as_shell(result.signal, result.core_dumped);
     recorder_summary(record, &result);
     record_result_done(&result);
-    return result.exit_status;
+    return result.trace_error < 0 ? STATUS_RECORD_FAILED : result.exit_status;
 }

@@ -418,11 +418,13 @@ int cmd_report(struct options *options, int argc, char **argv) {
     else
         print_tables(&r);
     pager_finish();
+    bool is_empty = !r.rows.count;
     ARRAY_FREE(&r.rows);
     free(r.called);
     caller_groups_free(r.groups);
     places_free(r.places);
-    int status = r.view.is_damaged ? STATUS_FAILED : STATUS_OK;
+    bool is_lost = is_empty && trace_reader_warning(r.view.source.reader);
+    int status = is_lost || view_has_failed(&r.view) ? STATUS_FAILED : STATUS_OK;
     view_close(&r.view);
     return status;
 }
