@@ -1,5 +1,6 @@
 /* spoor attach: traces a running process for a while, and leaves it as it was. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/command.h"
 #include "cmd/figures.h"
@@ -7,26 +8,47 @@
 #include "cmd/say.h"
 #include "cmd/values.h"
 
-/* Returns 0, after a message, if there is no valid process id. */
-static pid_t pid_of(const struct options *options, int argc, char **argv) {
-    uint32_t operand = 0;
-    if (argc && (!value_number(argv[0], &operand) || !operand || operand > INT32_MAX)) {
-        say_error("%s: is not a process id: 'ps' and 'pgrep' show them", argv[0]);
-        return 0;
+typedef ARRAY(pid_t) pid_array;
+
+/* Adds the ids in TEXT, with commas between them. Returns false, after a message, for others. */
+static bool add_pids(const char *text, pid_array *ret) {
+    for (const char *at = text; at;) {
+        const char *comma = strchr(at, ',');
+        AUTO_FREE char *word =
+            mem_printf("%.*s", (int)(comma ? comma - at : (ptrdiff_t)strlen(at)), at);
+        uint32_t pid;
+        if (!value_number(word, &pid) || pid > INT32_MAX) {
+            say_error("%s: is not a process id: 'ps' and 'pgrep' show them", word);
+            return false;
+        }
+        ARRAY_PUSH(ret, (pid_t)pid);
+        at = comma ? comma + 1 : NULL;
     }
-    if (argc && options->pid && options->pid != operand) {
-        say_error("attach: only one process at a time: give --pid or PID");
-        return 0;
-    }
-    if (!argc && !options->pid)
+    return true;
+}
+
+/* Returns false, after a message, if there are no valid process ids. */
+static bool pids_of(const struct options *options, int argc, char **argv, pid_array *ret) {
+    for (size_t i = 0; i < options->pids.count; i++)
+        if (!add_pids(options->pids.at[i], ret))
+            return false;
+    for (int i = 0; i < argc; i++)
+        if (!add_pids(argv[i], ret))
+            return false;
+    if (!ret->count)
         say_error("attach: no process: give its PID");
-    return (pid_t)(argc ? operand : options->pid);
+    return ret->count;
 }
 
 static void show_pauses(pid_t pid, const struct record_result *r) {
     char attach[FIGURE_ROOM], leave[FIGURE_ROOM];
     figure_time(attach, r->attach_ns);
     figure_time(leave, r->leave_ns);
+    if (r->attached > 1) {
+        say_note("%zu processes: stopped for at most %s at attach, %s at leave", r->attached,
+                 attach, leave);
+        return;
+    }
     if (r->leave_ns)
         say_note("process %d: stopped for %s at attach, for %s at leave", pid, attach, leave);
     else
@@ -47,22 +69,30 @@ static void explain_empty_trace(pid_t pid, const struct record_options *o,
                  "libraries, too");
 }
 
-int cmd_attach(struct options *options, int argc, char **argv) {
+static int attach(struct options *options, const struct attach_targets *targets) {
     struct recorder recorder = {.shown = false};
     struct record_options *record = recorder_options(&recorder, options);
     struct record_result result;
     struct err err = {0};
-    pid_t pid = pid_of(options, argc, argv);
-    if (!pid)
-        return STATUS_USAGE;
-    int rc = record_attach(record, pid, &result, &err);
+    int rc = record_attach(record, targets, &result, &err);
     recorder_clear_progress(&recorder);
     if (rc < 0) {
         say_err(&err);
+        record_result_done(&result);
         return STATUS_FAILED;
     }
     recorder_summary(record, &result);
-    show_pauses(pid, &result);
-    explain_empty_trace(pid, record, &result);
+    show_pauses(targets->pids[0], &result);
+    explain_empty_trace(targets->pids[0], record, &result);
+    record_result_done(&result);
     return result.trace_error < 0 || result.has_leftovers ? STATUS_FAILED : STATUS_OK;
+}
+
+int cmd_attach(struct options *options, int argc, char **argv) {
+    pid_array pids = {0};
+    int status = STATUS_USAGE;
+    if (pids_of(options, argc, argv, &pids))
+        status = attach(options, &(struct attach_targets){pids.at, pids.count, options->tree});
+    ARRAY_FREE(&pids);
+    return status;
 }

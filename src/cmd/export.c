@@ -66,7 +66,7 @@ static int export(const struct export_options *options, struct view *view) {
     int status = out_close(&out);
     if (trace_reader_counts(view->source.reader).lost && status == STATUS_OK)
         say_note("%s: %s", view->path, view_losses(view));
-    return view->is_damaged ? STATUS_FAILED : status;
+    return view_has_failed(view) ? STATUS_FAILED : status;
 }
 
 static bool is_restricted(const struct view_spec *s) {

@@ -200,7 +200,7 @@ static int show(struct graph *g, struct options *options, int argc, char **argv)
     else
         show_whole(g);
     pager_finish();
-    return g->view.is_damaged ? STATUS_FAILED : STATUS_OK;
+    return view_has_failed(&g->view) ? STATUS_FAILED : STATUS_OK;
 }
 
 int cmd_graph(struct options *options, int argc, char **argv) {

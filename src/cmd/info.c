@@ -6,6 +6,7 @@
 
 #include "cmd/changed.h"
 #include "cmd/command.h"
+#include "cmd/deaths.h"
 #include "cmd/figures.h"
 #include "cmd/json.h"
 #include "cmd/say.h"
@@ -215,6 +216,15 @@ static void json_tasks(const struct trace_reader *r) {
     printf("]");
 }
 
+static void json_deaths(const struct trace_reader *r) {
+    printf("\"deaths\": [");
+    for (size_t i = 0; i < trace_reader_death_count(r); i++) {
+        printf(i ? ",\n  " : "\n  ");
+        death_print_json(trace_reader_death(r, i));
+    }
+    printf("],\n");
+}
+
 static void print_json(const struct trace_reader *r, const struct functions *f,
                        const struct changes *c, const struct trace_pauses *pauses) {
     const struct trace_session *s = trace_reader_session(r);
@@ -250,6 +260,7 @@ static void print_json(const struct trace_reader *r, const struct functions *f,
     json_packing(r);
     json_pauses(r, pauses);
     json_changes(c);
+    json_deaths(r);
     json_modules(r);
     json_tasks(r);
     printf("}\n");
@@ -472,12 +483,21 @@ static void print_changes(const struct changes *c) {
     }
 }
 
+static void print_deaths(const struct trace_reader *r) {
+    size_t count = trace_reader_death_count(r);
+    if (count)
+        printf("\n%zu process%s killed by signals\n", count, count == 1 ? "" : "es");
+    for (size_t i = 0; i < count; i++)
+        death_print(trace_reader_death(r, i));
+}
+
 static void print_text(const struct trace_reader *r, const struct functions *f,
                        const struct changes *c, const struct trace_pauses *pauses) {
     print_recording(r);
     print_paused(r, c);
     print_pauses(r, pauses);
     print_events(r);
+    print_deaths(r);
     print_functions(f);
     print_modules(r);
     print_processes(r);

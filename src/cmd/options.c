@@ -14,11 +14,12 @@ enum { MEMORY_LEAST = 1 << 20 };
 enum { RING_LEAST = 4 << 10, RING_MOST = 1 << 30, TRAP_LIMIT = 5000, SNAPSHOTS = 100 };
 static const uint64_t CACHE_BYTES = 512 << 20;
 static const uint64_t SNAPSHOT_GAP_NS = 100 * 1000 * 1000;
+static const char DEFAULT_TRACE[] = "spoor.trace";
 static const enum overflow NOT_GIVEN = (enum overflow)7; /* there was no --overflow */
 
 void options_init(struct options *options) {
     *options = (struct options){0};
-    options->record.output = "spoor.trace";
+    options->record.output = DEFAULT_TRACE;
     options->record.follow = true;
     options->record.cache = true;
     options->record.cache_bytes = CACHE_BYTES;
@@ -38,6 +39,7 @@ void options_done(struct options *options) {
     filter_done(&record->stacks.filter);
     filter_done(&record->filter);
     filter_done(&options->shown.filter);
+    ARRAY_FREE(&options->pids);
     ARRAY_FREE(&options->report.columns);
     ARRAY_FREE(&options->image.stacks);
 }
@@ -312,5 +314,6 @@ int options_parse(const struct command *command, char **argv, struct options *op
     }
     *ret_count = (int)(operand - (argv + 1));
     *operand = NULL;
+    options->record.output_given = options->record.output != DEFAULT_TRACE;
     return choose_overflow(command, &options->record, err);
 }

@@ -79,8 +79,9 @@ struct options {
     struct replay_options replay;
     struct export_options export;
     struct image_options image;
-    uint32_t pid;     /* attach -p; 0: not given */
-    uint32_t verbose; /* how often -v was given */
+    string_array pids; /* attach -p */
+    bool tree;         /* attach --tree */
+    uint32_t verbose;  /* how often -v was given */
     bool quiet;
     bool help; /* --help was read; parsing ended there */
 };

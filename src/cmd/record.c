@@ -1,7 +1,9 @@
 /* spoor record: launches a program, traces it to its end, and ends with its status. */
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/deaths.h"
 #include "cmd/recorder.h"
 #include "cmd/say.h"
 
@@ -23,8 +25,12 @@ int cmd_record(struct options *options, int argc, char **argv) {
     recorder_clear_progress(&recorder);
     if (rc < 0) {
         say_err(&err);
+        record_result_done(&result);
         return failure_status(&err);
     }
+    if (result.signal && (!options->quiet || isatty(STDERR_FILENO)))
+        death_print_as_shell(result.signal, result.core_dumped);
     recorder_summary(record, &result);
-    return result.exit_status;
+    record_result_done(&result);
+    return result.trace_error < 0 ? STATUS_RECORD_FAILED : result.exit_status;
 }

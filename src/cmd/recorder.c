@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cmd/deaths.h"
 #include "cmd/say.h"
 
 /* Progress is shown only if the output of the program does not go to the terminal. */
@@ -66,7 +67,7 @@ static char *tell_unpacked(const struct trace_totals *t) {
 static void show_totals(const struct record_result *r, const struct record_options *session,
                         const char *file) {
     uint64_t events = r->totals.entries + r->totals.exits;
-    AUTO_FREE char *snapshots = list_snapshots(r, session->output);
+    AUTO_FREE char *snapshots = list_snapshots(r, r->output);
     AUTO_FREE char *unpacked = tell_unpacked(&r->totals);
     say_note("%s: %ju of %ju functions instrumented, %ju events, %ju lost, %.1f MB%s, %.3f s%s%s",
              file, r->functions_instrumented, r->functions_seen, events, r->totals.lost,
@@ -82,9 +83,10 @@ struct record_options *recorder_options(struct recorder *r, struct options *opti
 }
 
 void recorder_summary(const struct record_options *session, const struct record_result *result) {
-    AUTO_FREE char *part = mem_printf("%s.part", session->output);
+    AUTO_FREE char *part = mem_printf("%s.part", result->output);
+    deaths_show(result->deaths.at, result->deaths.count, (uint32_t)result->pid);
     if (result->trace_error < 0)
         say_err(&result->trace_why);
     bool partial = result->trace_error < 0 && access(part, F_OK) == 0;
-    show_totals(result, session, partial ? part : session->output);
+    show_totals(result, session, partial ? part : result->output);
 }

@@ -21,7 +21,7 @@ static int replay(const struct options *options, struct view *view) {
         replay_text(view, &look, &out);
     int status = out_close(&out);
     pager_finish();
-    return view->is_damaged ? STATUS_FAILED : status;
+    return view_has_failed(view) ? STATUS_FAILED : status;
 }
 
 struct followed {

@@ -403,8 +403,8 @@ static void print_tables(const struct report_table *r) {
     changed_print_end(r->view);
 }
 
-/* Reads the trace of r->view, and prints the table. */
-static void report(struct report_table *r, const struct options *options) {
+/* Reads the trace of r->view, and prints the table. False: it has no row. */
+static bool report(struct report_table *r, const struct options *options) {
     read_trace(r);
     if (r->rows.count)
         qsort_r(r->rows.at, r->rows.count, sizeof *r->rows.at, compare_rows, r);
@@ -414,10 +414,12 @@ static void report(struct report_table *r, const struct options *options) {
     else
         print_tables(r);
     pager_finish();
+    bool any = r->rows.count != 0;
     ARRAY_FREE(&r->rows);
     free(r->called);
     caller_groups_free(r->groups);
     places_free(r->places);
+    return any;
 }
 
 /* How many rows have room beside the head, the last lines and the cursor. */
@@ -457,8 +459,8 @@ int cmd_report(struct options *options, int argc, char **argv) {
     }
     struct report_table r = {
         .options = &options->report, .term = term_open(&options->view), .view = &view};
-    report(&r, options);
-    int status = view.is_damaged ? STATUS_FAILED : STATUS_OK;
+    bool is_lost = !report(&r, options) && trace_reader_warning(view.source.reader);
+    int status = is_lost || view_has_failed(&view) ? STATUS_FAILED : STATUS_OK;
     view_close(&view);
     return status;
 }

@@ -11,8 +11,8 @@
 const struct command commands[COMMAND_COUNT] = {
     [COMMAND_RECORD] = {"record", "[--] PROGRAM [ARGUMENT...]", "launch a program and trace it",
                         STATUS_RECORD_FAILED, "PROGRAM", -1},
-    [COMMAND_ATTACH] = {"attach", "PID", "trace a running process, and leave it as it was",
-                        STATUS_USAGE, NULL, 1},
+    [COMMAND_ATTACH] = {"attach", "PID...", "trace running processes, and leave them as they were",
+                        STATUS_USAGE, NULL, INT_MAX},
     [COMMAND_CTL] = {"ctl", "PID pause|resume|filter|snapshot|status|stop",
                      "control a recording: pause it, change its filter, end it", STATUS_USAGE,
                      "PID", 2},
@@ -48,7 +48,10 @@ const struct command commands[COMMAND_COUNT] = {
 
 const struct option_spec option_table[] = {
     {RECORDERS, 'o', OPTION_STRING, "output", "FILE",
-     "Write the trace to FILE; while recording, to FILE.part. Default: spoor.trace.",
+     "Write the trace to FILE; while recording, to FILE.part. A trace of that name is kept as "
+     "FILE.old. %p stands for the process id, %c for the program's name, %t for the time, %% for "
+     "%. "
+     "Default: spoor.trace, or spoor-2.trace and so on while another spoor writes that.",
      AT(record.output), NULL},
     {ONLY(EXPORT), 'f', OPTION_CHOICE, "format", NULL,
      "The format: chrome (trace events, for Perfetto and chrome://tracing), folded (stacks for "
@@ -160,12 +163,20 @@ const struct option_spec option_table[] = {
      "Trace child processes too, across fork and exec. The default.", AT(record.follow), NULL},
     {RECORDERS, 0, OPTION_CLEAR, "no-follow", NULL,
      "Trace the first process only; its children run untraced.", AT(record.follow), NULL},
-    {ONLY(ATTACH), 'p', OPTION_NUMBER, "pid", "PID",
-     "The process to trace. It may be an operand instead.", AT(pid), NULL},
-    {ONLY(ATTACH), 0, OPTION_WAIT, "duration", "TIME",
-     "Detach after TIME: 500ms, 2s; a plain number is seconds. Default: detach when interrupted, "
-     "or when the process ends.",
+    {ONLY(ATTACH), 'p', OPTION_STRINGS, "pid", "PID",
+     "A process to trace. It may be an operand instead. Repeatable; PIDs may have commas between "
+     "them.",
+     AT(pids), NULL},
+    {ONLY(ATTACH), 0, OPTION_SET, "tree", NULL,
+     "Trace the processes that descend from those that are named, too.", AT(tree), NULL},
+    {RECORDERS, 0, OPTION_WAIT, "duration", "TIME",
+     "Detach after TIME: 500ms, 2s; a plain number is seconds. A launched program runs on "
+     "untraced, "
+     "and record waits for its end. Default: detach when interrupted, or when all processes have "
+     "ended.",
      AT(record.duration_ns), NULL},
+    {RECORDERS, 0, OPTION_SET, "start-paused", NULL, "Record nothing until 'spoor ctl PID resume'.",
+     AT(record.start_paused), NULL},
     {ONLY(ATTACH), 0, OPTION_NUMBER, "events", "N",
      "Detach when about N events (entries and exits) have been recorded.", AT(record.events), NULL},
     {RECORDERS, 'q', OPTION_SET, "quiet", NULL, "Print errors only, no summary.", AT(quiet), NULL},

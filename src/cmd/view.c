@@ -81,6 +81,12 @@ void view_close(struct view *v) {
     *s = (struct source){0};
 }
 
+bool view_has_failed(const struct view *v) {
+    struct trace_counts all = trace_reader_counts(v->source.reader);
+    bool is_empty = !all.entries && !all.exits;
+    return v->is_damaged || (is_empty && trace_reader_warning(v->source.reader));
+}
+
 const char *view_losses(const struct view *v) {
     static char text[128];
     uint64_t lost = trace_reader_counts(v->source.reader).lost;

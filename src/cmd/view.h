@@ -28,6 +28,10 @@ void view_close(struct view *view);
 /* Removes the progress line. To be called before the first output to a terminal. */
 void view_end_progress(struct view *view);
 
+/* Whether the command must fail at its end: some events could not be read, or none is left of a
+ * trace that is damaged or did not end. The user knows why. */
+bool view_has_failed(const struct view *view);
+
 /* One line about lost events for the end of a view. NULL: none were lost, and the trace is
  * complete. Lives until the next call. */
 const char *view_losses(const struct view *view);

@@ -75,6 +75,7 @@ static void add_segment(struct lineinfo *info, Elf *elf, const GElf_Phdr *p) {
         p->p_filesz <= size - p->p_offset) {
         segment.bytes = (const uint8_t *)file + p->p_offset;
         segment.size = p->p_filesz;
+        segment.offset = p->p_offset;
     }
     ARRAY_PUSH(&info->segments, segment);
     if (p->p_flags & PF_X)
@@ -219,6 +220,17 @@ const uint8_t *lineinfo_bytes(const struct lineinfo *info, vaddr_t addr, size_t 
         }
     }
     return NULL;
+}
+
+bool lineinfo_at_offset(const struct lineinfo *info, uint64_t offset, vaddr_t *ret) {
+    for (size_t i = 0; i < info->segments.count; i++) {
+        const struct line_segment *s = &info->segments.at[i];
+        if (s->size && offset >= s->offset && offset - s->offset < s->size) {
+            *ret = s->span.start + (offset - s->offset);
+            return true;
+        }
+    }
+    return false;
 }
 
 struct span lineinfo_text(const struct lineinfo *info) {

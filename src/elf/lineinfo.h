@@ -39,6 +39,9 @@ bool lineinfo_find_return(const struct lineinfo *info, uint64_t addr, vaddr_t *r
 /* The file's bytes from ADDR up to the end of its segment; NULL: ADDR is not in the file. */
 const uint8_t *lineinfo_bytes(const struct lineinfo *info, vaddr_t addr, size_t *ret_size);
 
+/* The link-time address of the byte at OFFSET of the file. False: no segment has it. */
+bool lineinfo_at_offset(const struct lineinfo *info, uint64_t offset, vaddr_t *ret);
+
 /* From the first byte of code to the end of the last. */
 struct span lineinfo_text(const struct lineinfo *info);
 /* Arm's unwind tables (.ARM.exidx); empty: none. */

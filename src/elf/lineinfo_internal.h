@@ -21,7 +21,8 @@ struct unit_range {
 struct line_segment {
     struct span span;
     const uint8_t *bytes;
-    size_t size; /* bytes in the file */
+    size_t size;     /* bytes in the file */
+    uint64_t offset; /* in the file */
 };
 
 struct lineinfo {

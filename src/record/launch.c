@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "record/job.h"
 #include "record/recording.h"
 #include "target/cpu.h"
@@ -13,7 +14,8 @@ enum { PROGRESS_MS = 200 };
 
 struct launched {
     struct job job;
-    bool leaving; /* the user has ended the recording */
+    bool leaving;      /* the user has ended the recording */
+    uint64_t begun_ns; /* when the program began */
 };
 
 static void on_signal(struct recording *r, const struct signalfd_siginfo *info) {
@@ -43,7 +45,8 @@ static void run(struct recording *r) {
     struct launched *launched = r->ctx;
     bool reported = false;
     while (tracer_waits(r->tracer) && !launched->leaving && !r->stop) {
-        recording_step(r, PROGRESS_MS);
+        recording_step(r, recording_wait_ms(r, launched->begun_ns, PROGRESS_MS));
+        launched->leaving |= !recording_wait_ms(r, launched->begun_ns, PROGRESS_MS);
         job_follow(&launched->job, r->tracer, r->pid);
         reported = reported || recording_report_end(r);
     }
@@ -54,11 +57,16 @@ static void run(struct recording *r) {
 /* The program runs on untraced: spoor waits for its end, to pass its status on. */
 static void wait_for_end(struct recording *r) {
     struct launched *launched = r->ctx;
+    if (tracer_waits(r->tracer))
+        report_warn(&r->own.report,
+                    "the recording has ended; the program runs on untraced, and spoor "
+                    "waits for its end");
     while (tracer_waits(r->tracer)) {
         recording_step(r, PROGRESS_MS);
         job_follow(&launched->job, r->tracer, r->pid);
     }
     r->result->exit_status = recording_status(r);
+    recording_note_signal(r);
 }
 
 /* Kills the program, which has not run an instruction yet. */
@@ -89,6 +97,7 @@ static int adopt(struct recording *r, struct err *err) {
 }
 
 static int begin(struct recording *r, char *const argv[], struct err *err) {
+    struct launched *launched = r->ctx;
     int rc = open_signals(r, err);
     if (rc == 0)
         rc = launch(argv, &r->mask, &r->pid, err);
@@ -100,6 +109,7 @@ static int begin(struct recording *r, char *const argv[], struct err *err) {
         rc = adopt(r, err);
     if (rc == 0)
         recording_listen(r);
+    launched->begun_ns = clock_monotonic_ns();
     return rc;
 }
 

@@ -12,7 +12,10 @@
 #include "arch/arch.h"
 #include "arch/clock.h"
 #include "arch/host.h"
+#include "base/clock.h"
 #include "record/commands.h"
+#include "record/deaths.h"
+#include "record/output_name.h"
 #include "target/timing.h"
 
 enum { DEFAULT_RING_BYTES = REGS_WORD_BYTES < 8 ? 512 << 10 : 2 << 20 };
@@ -94,9 +97,19 @@ void recording_step(struct recording *r, int ms) {
     show_progress(r);
 }
 
+int recording_wait_ms(const struct recording *r, uint64_t begun_ns, int most) {
+    uint64_t passed = clock_monotonic_ns() - begun_ns, all = r->options->duration_ns;
+    if (!all)
+        return most;
+    if (passed >= all)
+        return 0;
+    uint64_t rest = (all - passed + 999999) / 1000000;
+    return rest < (uint64_t)most ? (int)rest : most;
+}
+
 bool recording_report_end(const struct recording *r) {
     int status;
-    bool only_background = r->options->report.warn && tracer_task_count(r->tracer) &&
+    bool only_background = !r->several && r->options->report.warn && tracer_task_count(r->tracer) &&
                            tracer_ended(r->tracer, r->pid, &status);
     if (only_background)
         report_warn(&r->options->report, "the program has ended; its background processes are "
@@ -110,6 +123,14 @@ int recording_status(const struct recording *r) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+void recording_note_signal(const struct recording *r) {
+    int status;
+    if (!tracer_ended(r->tracer, r->pid, &status) || !WIFSIGNALED(status))
+        return;
+    r->result->signal = WTERMSIG(status);
+    r->result->core_dumped = WCOREDUMP(status);
+}
+
 /* Unless told otherwise, at most a quarter of the memory that there is; on 32-bit machines, of the
  * addresses. */
 static uint64_t waiting_memory(const struct record_options *options) {
@@ -118,6 +139,36 @@ static uint64_t waiting_memory(const struct record_options *options) {
     most = quarter < most ? quarter : most;
     most = addresses < most ? addresses : most;
     return options->memory_bytes ? options->memory_bytes : most;
+}
+
+/* Takes NAME over. */
+static void set_output(struct recording *r, char *name) {
+    free(r->result->output);
+    r->result->output = name;
+    r->own.output = name;
+}
+
+/* Opens the trace under the name that the user wants. Another spoor may write a trace of the
+ * default name: then under the next free one. */
+static int open_named(struct recording *r, const struct trace_session *session, struct err *err) {
+    enum { MOST_NAMES = 1000 };
+    const char *wanted = r->options->output;
+    r->own = *r->options;
+    r->options = &r->own;
+    set_output(r, output_name(wanted, r->pid, session->command ? session->command[0] : NULL,
+                              (int64_t)(session->start_unix_ns / 1000000000)));
+    int rc = trace_writer_open(r->own.output, session, &r->writer, err);
+    bool taken = rc == -EBUSY && !r->own.output_given;
+    for (unsigned i = 2; rc == -EBUSY && taken && i < MOST_NAMES; i++) {
+        set_output(r, output_name_numbered(wanted, i));
+        rc = trace_writer_open(r->own.output, session, &r->writer, err);
+    }
+    if (rc == 0 && taken) {
+        AUTO_FREE char *text =
+            mem_printf("%s: another spoor is writing it: this trace is %s", wanted, r->own.output);
+        report_warn(&r->own.report, text);
+    }
+    return rc;
 }
 
 static int open_trace(struct recording *r, const char *const *command, struct err *err) {
@@ -130,7 +181,7 @@ static int open_trace(struct recording *r, const char *const *command, struct er
                                         (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec,
                                     .depth = r->options->depth,
                                     .threshold_ns = r->options->threshold_ns};
-    int rc = trace_writer_open(r->options->output, &session, &r->writer, err);
+    int rc = open_named(r, &session, err);
     if (rc == 0)
         trace_writer_limit(r->writer, waiting_memory(r->options));
     return rc;
@@ -143,6 +194,7 @@ static struct tracer *make_tracer(const struct recording *r) {
         (struct space_context){.options = r->options,
                                .module_table = r->module_table,
                                .writer = r->writer,
+                               .paused = r->options->start_paused,
                                .ring_bytes = (uint32_t)(ring ? ring : DEFAULT_RING_BYTES)};
     return tracer_new(&options);
 }
@@ -172,6 +224,8 @@ int recording_open(struct recording *r, const char *const *command, struct err *
 
 int recording_check(const struct recording *r, struct err *err) {
     int rc = 0;
+    if (r->options->start_paused) /* nothing is chosen yet */
+        return 0;
     if (!module_table_wants_libraries(r->module_table))
         rc = module_table_check_matches(r->module_table, err);
     if (rc == 0)
@@ -199,11 +253,13 @@ static void warn_of_refused_calls(const struct recording *r) {
 void recording_finish(struct recording *r, int exit_status) {
     struct record_result *result = r->result;
     result->exit_status = exit_status;
+    result->pid = r->pid;
     drain_finish(r->drain);
     r->drain = NULL;
     result->snapshots = flight_finish(r->flight);
     struct timing now = timing_now();
     trace_writer_clock(r->writer, &(struct trace_clock){now.ticks, now.ns});
+    deaths_write(tracer_deaths(r->tracer), r->writer, &result->deaths);
     result->trace_error = trace_writer_error(r->writer, &result->trace_why);
     struct trace_end end = {.status = result->exit_status, .ticks = now.ticks};
     struct err err = {0};

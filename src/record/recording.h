@@ -14,7 +14,8 @@
 #include "tracer/tracer.h"
 
 struct recording {
-    const struct record_options *options;
+    const struct record_options *options; /* once the trace is open: `own` */
+    struct record_options own;            /* with the name of the trace as it is */
     struct record_result *result;
     struct trace_writer *writer;
     struct module_table *module_table;
@@ -30,7 +31,8 @@ struct recording {
     struct sigaction old_sigxfsz, old_sigchld, old_sigusr1;
     struct rlimit old_files;
     bool limits_raised;
-    pid_t pid; /* of the program; 0: not launched yet */
+    pid_t pid;    /* of the program; 0: not launched yet; of several, the first one */
+    bool several; /* attached to more than PID */
     /* Handles a signal to spoor, except SIGUSR1. */
     void (*on_signal)(struct recording *r, const struct signalfd_siginfo *info);
     void *ctx;
@@ -48,6 +50,8 @@ int recording_open(struct recording *r, const char *const *command, struct err *
 void recording_listen(struct recording *r);
 /* Waits for signals, reports, hooks or commands, at most MS milliseconds, and handles them. */
 void recording_step(struct recording *r, int ms);
+/* MOST, or less if --duration is over sooner; 0: it is over. BEGUN_NS: when it began. */
+int recording_wait_ms(const struct recording *r, uint64_t begun_ns, int most);
 /* If the program has ended but processes that it has started run on, warns and returns true. */
 bool recording_report_end(const struct recording *r);
 /* Checks that the options choose functions, as far as modules are known. Errors: "no-match",
@@ -55,6 +59,8 @@ bool recording_report_end(const struct recording *r);
 int recording_check(const struct recording *r, struct err *err);
 /* The program's status as a shell shows it; 0 if the program has not ended. */
 int recording_status(const struct recording *r);
+/* Puts the signal that has ended the program, if any, into the result. */
+void recording_note_signal(const struct recording *r);
 /* Drains the rings to their end, ends the trace, and fills the result. EXIT_STATUS as in struct
  * record_result. */
 void recording_finish(struct recording *r, int exit_status);

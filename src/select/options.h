@@ -23,7 +23,9 @@ struct stack_options {
 };
 
 struct record_options {
-    const char *output;
+    const char *output;    /* with %p, %c, %t and %% (record/output_name.h) */
+    bool output_given;     /* false: if another spoor writes it, a new name is chosen */
+    bool start_paused;     /* nothing is patched before 'spoor ctl PID resume' */
     struct filter filter;  /* without -M: main executables; with libcalls: no module */
     bool libcalls;         /* traces calls of main executables into libraries */
     uint32_t depth;        /* -D: 0 no limit */
@@ -40,7 +42,7 @@ struct record_options {
     bool cache;           /* keeps plans, and uses kept ones */
     uint64_t cache_bytes; /* the most that the cache may hold */
     enum tier tier;       /* the only tier to use, for tests; TIER_NONE: any */
-    uint64_t duration_ns; /* attach: detach after this time; 0: no limit */
+    uint64_t duration_ns; /* detach after this time; 0: no limit */
     uint32_t events;      /* attach: detach after about this many; 0: no limit */
     /* Called about every 200 ms while recording, with report.ctx; may be NULL. */
     void (*progress)(void *ctx, const struct trace_totals *totals);

@@ -82,6 +82,41 @@ bool fields_thread(struct fields *f, struct trace_thread *ret) {
     return !f->bad;
 }
 
+static bool fields_death_frame(struct fields *f, struct trace_death_frame *ret) {
+    ret->pc = fields_number(f);
+    uint64_t flags = fields_number(f);
+    ret->interrupted = flags & 1;
+    ret->inlined = flags & 2;
+    ret->line = fields_bounded(f, UINT32_MAX);
+    ret->module = text(f);
+    ret->function = text(f);
+    ret->file = text(f);
+    return !f->bad;
+}
+
+bool fields_death(struct fields *f, struct trace_death *ret) {
+    *ret = (struct trace_death){.pid = fields_bounded(f, UINT32_MAX)};
+    ret->tid = fields_bounded(f, UINT32_MAX);
+    ret->signal = fields_bounded(f, UINT32_MAX);
+    ret->code = (int32_t)fields_signed(f);
+    ret->sender = fields_bounded(f, UINT32_MAX);
+    ret->address = fields_number(f);
+    uint64_t flags = fields_number(f);
+    ret->fault = flags & 1;
+    ret->core = flags & 2;
+    ret->ticks = fields_number(f);
+    ret->calls = fields_bounded(f, UINT32_MAX);
+    ret->place = fields_bounded(f, UINT32_MAX);
+    ret->count = fields_bounded(f, DEATH_FRAMES);
+    ret->process = text(f);
+    ret->thread = text(f);
+    struct trace_death_frame *frames = mem_alloc((ret->count + 1) * sizeof *frames);
+    ret->frames = frames;
+    for (uint32_t i = 0; i < ret->count && fields_death_frame(f, &frames[i]); i++)
+        ;
+    return !f->bad && ret->place <= ret->count;
+}
+
 bool fields_extent(struct fields *f, struct trace_extent *ret) {
     ret->stream = fields_bounded(f, UINT32_MAX);
     ret->inner_stacks = false;

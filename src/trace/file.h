@@ -48,6 +48,7 @@ struct trace_reader {
     ARRAY(struct trace_map) maps;
     ARRAY(struct trace_frames) frames;  /* by stream, then time; the reader owns each frames[] */
     ARRAY(struct trace_change) changes; /* by time */
+    ARRAY(struct trace_death) deaths;   /* the reader owns each frames[] */
     ARRAY(struct trace_place) places;
     ARRAY(struct trace_chain) chains; /* the first CHAIN_FIRST are unused */
     ARRAY(uint8_t *) payloads;        /* hold the strings of the tables above */

@@ -168,6 +168,36 @@ static inline void trace_pauses_add(struct trace_pauses *p, uint32_t id, uint64_
         p->ticks[id - PAUSE_EVENT] += value;
 }
 
+/* A call on the stack of a thread that a signal has ended. */
+struct trace_death_frame {
+    uint64_t pc;          /* in the process */
+    bool interrupted;     /* by a signal handler, the frame before */
+    bool inlined;         /* into the next frame, which has the same pc */
+    const char *module;   /* file name, or "" */
+    const char *function; /* demangled, or "" */
+    const char *file;     /* of the source, or "" */
+    uint32_t line;        /* 0: not known */
+};
+
+/* A process that a signal has ended. */
+struct trace_death {
+    uint32_t pid, tid;   /* tid: the thread that got the signal; 0: not known */
+    const char *process; /* name of its executable */
+    const char *thread;  /* its name */
+    uint32_t signal;     /* number on the machine of the recording */
+    int32_t code;        /* si_code */
+    uint32_t sender;     /* process; 0: the kernel, or not known */
+    uint64_t address;    /* si_addr of a fault */
+    bool fault;          /* an instruction of the thread has caused it */
+    bool core;           /* the kernel has written a core file */
+    uint64_t ticks;      /* of the delivery */
+    uint32_t calls;      /* on the stack, as far as it could be followed */
+    uint32_t place;      /* the frame to name; count: none */
+    uint32_t count;
+    const struct trace_death_frame *frames; /* the innermost first; at most DEATH_FRAMES */
+};
+enum { DEATH_FRAMES = 1024 };
+
 struct trace_totals {
     uint64_t entries, exits, lost, bytes;
     uint64_t unpacked_bytes; /* of the file: payloads that nobody had the time to compress */

@@ -48,7 +48,8 @@ enum disk_type {
     DISK_TYPES = 15,      /* to come */
     DISK_EVENTS = 16,
     DISK_CAPTURES = 17, /* to come */
-    DISK_VALUES = 18    /* to come */
+    DISK_VALUES = 18,   /* to come */
+    DISK_DEATH = 19
 };
 
 enum disk_coding { DISK_PLAIN = 0, DISK_ZSTD = 1 };

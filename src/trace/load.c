@@ -151,6 +151,16 @@ static bool load_extents(struct trace_reader *r, struct fields *f) {
     return !f->bad;
 }
 
+static bool load_death(struct trace_reader *r, struct fields *f) {
+    struct trace_death death;
+    bool ok = fields_death(f, &death);
+    if (ok)
+        ARRAY_PUSH(&r->deaths, death);
+    else
+        free((void *)death.frames);
+    return ok;
+}
+
 static bool load_record(struct trace_reader *r, unsigned type, struct fields *f) {
     struct trace_clock clock;
     struct trace_process process;
@@ -193,6 +203,8 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
         return load_extents(r, f);
     case DISK_CHAINS:
         return load_chains(r, f);
+    case DISK_DEATH:
+        return load_death(r, f);
     default:
         return true; /* of a later version */
     }
@@ -201,7 +213,8 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
 /* Loads one metadata block and keeps its payload. False: damaged. */
 static bool load_block(struct trace_reader *r, const struct disk_index_entry *entry) {
     struct bytes payload = {0};
-    if (entry->block.type < DISK_SESSION || entry->block.type > DISK_CHAINS)
+    if (entry->block.type < DISK_SESSION ||
+        (entry->block.type > DISK_CHAINS && entry->block.type != DISK_DEATH))
         return true;
     if (!payload_fits(r, entry->block.raw) || !unpack(r, entry, &payload)) {
         free(payload.at);

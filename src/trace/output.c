@@ -125,10 +125,23 @@ int output_write(struct output *o, struct iovec *parts, int count, struct err *e
     return fail(err, code, "write", o->part, "cannot write the trace");
 }
 
+/* Renames a file with contents that already has the name. A failure shows in the rename that
+ * follows, or the file is replaced as it would be otherwise. */
+static void keep_old(const struct output *o) {
+    struct stat st;
+    AUTO_FREE char *old = mem_printf("%s.old", o->path);
+    if (stat(o->path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size) {
+        int rc = rename(o->path, old);
+        (void)rc;
+    }
+}
+
 int output_commit(struct output *o, struct err *err) {
     int copy = dup(o->fd); /* closing it shows errors of delayed writes and keeps the lock */
     if (copy >= 0 && close(copy) && errno != EINTR)
         return fail(err, errno, "write", o->part, "cannot write the trace");
+    if (o->regular && o->keeps_old)
+        keep_old(o);
     if (o->regular && rename(o->part, o->path))
         return err_set(err, errno, "rename", "%s: cannot rename to %s: %s", o->part, o->path,
                        strerror(errno));

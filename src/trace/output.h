@@ -14,6 +14,7 @@ struct output {
     char *part; /* the file that is written; equal to path if not a regular file */
     int fd;
     bool regular;
+    bool keeps_old;  /* output_commit() renames what has the name PATH to PATH.old */
     uint64_t offset; /* bytes written */
 };
 

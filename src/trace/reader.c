@@ -195,6 +195,8 @@ void trace_reader_free(struct trace_reader *r) {
     }
     for (size_t i = 0; i < r->frames.count; i++)
         free((void *)r->frames.at[i].frames);
+    for (size_t i = 0; i < r->deaths.count; i++)
+        free((void *)r->deaths.at[i].frames);
     for (size_t i = 0; i < r->payloads.count; i++)
         free(r->payloads.at[i]);
     free((void *)r->session.command);
@@ -209,6 +211,7 @@ void trace_reader_free(struct trace_reader *r) {
     ARRAY_FREE(&r->maps);
     ARRAY_FREE(&r->frames);
     ARRAY_FREE(&r->changes);
+    ARRAY_FREE(&r->deaths);
     ARRAY_FREE(&r->places);
     ARRAY_FREE(&r->chains);
     ARRAY_FREE(&r->payloads);
@@ -322,6 +325,12 @@ const struct trace_frames *trace_reader_frames(const struct trace_reader *r, uin
         end++;
     *ret_count = end - first;
     return r->frames.at + first;
+}
+
+size_t trace_reader_death_count(const struct trace_reader *r) { return r->deaths.count; }
+
+const struct trace_death *trace_reader_death(const struct trace_reader *r, size_t i) {
+    return i < r->deaths.count ? &r->deaths.at[i] : NULL;
 }
 
 size_t trace_reader_change_count(const struct trace_reader *r) { return r->changes.count; }

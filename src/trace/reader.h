@@ -50,6 +50,9 @@ const struct trace_frames *trace_reader_frames(const struct trace_reader *r, uin
 /* Changes of what was recorded, in order of time. */
 size_t trace_reader_change_count(const struct trace_reader *r);
 const struct trace_change *trace_reader_change(const struct trace_reader *r, size_t i);
+/* Processes that signals have ended, in the order of their ends. */
+size_t trace_reader_death_count(const struct trace_reader *r);
+const struct trace_death *trace_reader_death(const struct trace_reader *r, size_t i);
 /* A chain of callers. False: NUMBER is an end (enum chain_end), or unknown (treat as CHAIN_LOST).
  */
 bool trace_reader_chain(const struct trace_reader *r, uint32_t number, struct trace_chain *ret);

@@ -172,6 +172,26 @@ struct block *record_extents(const struct trace_extent *extents, size_t count) {
     return block;
 }
 
+struct block *record_death(const struct trace_death *d) {
+    struct block *block = block_new(DISK_DEATH);
+    struct bytes *b = payload(block);
+    enum { FLAG_FAULT = 1, FLAG_CORE = 2 };
+    put_numbers(b,
+                (uint64_t[]){d->pid, d->tid, d->signal, zigzag(d->code), d->sender, d->address,
+                             (d->fault ? FLAG_FAULT : 0) | (d->core ? FLAG_CORE : 0), d->ticks,
+                             d->calls, d->place, d->count},
+                11);
+    bytes_put_string(b, d->process);
+    bytes_put_string(b, d->thread);
+    for (const struct trace_death_frame *f = d->frames; f < d->frames + d->count; f++) {
+        put_numbers(b, (uint64_t[]){f->pc, f->interrupted | f->inlined << 1, f->line}, 3);
+        bytes_put_string(b, f->module);
+        bytes_put_string(b, f->function);
+        bytes_put_string(b, f->file);
+    }
+    return block;
+}
+
 struct block *record_end(const struct trace_end *end) {
     struct block *block = block_new(DISK_END);
     struct bytes *b = payload(block);

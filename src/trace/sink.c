@@ -307,6 +307,8 @@ void sink_limit(struct sink *s, uint64_t bytes) {
     pthread_mutex_unlock(&s->lock);
 }
 
+void sink_keep_old(struct sink *s) { s->output.keeps_old = true; }
+
 void sink_be_patient(struct sink *s) {
     pthread_mutex_lock(&s->lock);
     s->patient = true;

@@ -30,6 +30,8 @@ void sink_limit(struct sink *s, uint64_t bytes);
 /* Lets all processors pack at normal priority. sink_push() and sink_close() wait until all blocks
  * are packed, however long that takes. */
 void sink_be_patient(struct sink *s);
+/* A file that has the name of the trace is kept as NAME.old when the trace is complete. */
+void sink_keep_old(struct sink *s);
 /* Takes BLOCK. Any thread. */
 void sink_push(struct sink *s, struct block *block);
 /* Waits until every block pushed before is written or discarded. */

@@ -213,6 +213,10 @@ void trace_writer_change(struct trace_writer *w, const struct trace_change *chan
     push_metadata(w, record_change(change));
 }
 
+void trace_writer_death(struct trace_writer *w, const struct trace_death *death) {
+    sink_push(w->sink, record_death(death));
+}
+
 int trace_writer_error(struct trace_writer *w, struct err *err) { return sink_error(w->sink, err); }
 
 struct trace_totals trace_writer_totals(struct trace_writer *w) {
@@ -233,8 +237,10 @@ static int writer_new(const char *path, struct trace_writer **ret, struct err *e
 int trace_writer_open(const char *path, const struct trace_session *session,
                       struct trace_writer **ret, struct err *err) {
     int rc = writer_new(path, ret, err);
-    if (rc == 0)
+    if (rc == 0) {
+        sink_keep_old((*ret)->sink);
         push_metadata(*ret, record_session(session));
+    }
     return rc;
 }
 

@@ -42,6 +42,7 @@ void trace_writer_frames(struct trace_writer *w, const struct trace_frames *fram
 void trace_writer_chains(struct trace_writer *w, const struct trace_chains *chains);
 /* A change of what is recorded. */
 void trace_writer_change(struct trace_writer *w, const struct trace_change *change);
+void trace_writer_death(struct trace_writer *w, const struct trace_death *death);
 
 /* Appends COUNT events of one stream, in ring order. Clocks that step back are made monotone. A
  * stream may be fed by one thread at a time. */

@@ -132,7 +132,8 @@ int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *
     struct seizing s = {.tracer = t, .space = space, .sharing.pid = pid};
     struct rt_priority priority;
     uint64_t patched_ns = 0;
-    t->adopted = pid;
+    if (!t->adopted)
+        t->adopted = pid;
     lifecycle_write_process(t, pid);
     syscall_watch_traces_others(pid); /* this and the next: looked up early, so that the answers are
                                          known when all threads are stopped */
@@ -140,7 +141,9 @@ int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *
     sharing_update(&s.sharing);
     rt_priority_raise(&priority);
     int rc = seize_and_install(&s, err);
-    t->pauses.attach_ns = s.begun ? timing_now().ns - s.begun : 0;
+    uint64_t stopped_ns = s.begun ? timing_now().ns - s.begun : 0;
+    if (stopped_ns > t->pauses.attach_ns)
+        t->pauses.attach_ns = stopped_ns;
     rt_priority_restore(&priority);
     if (rc == 0)
         rc = patch(&s, &patched_ns, err);

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "tracer/death.h"
 #include "tracer/options.h"
 #include "tracer/task.h"
 
@@ -41,6 +42,7 @@ struct tracer {
     uint32_t next_stream;
     struct maker_name maker_name;
     ARRAY(struct ended) ended; /* of adopted processes */
+    death_array deaths;
     pid_t adopted;
     struct tracer_stop stop; /* the adopted process's last stop */
     struct tracer_pauses pauses;

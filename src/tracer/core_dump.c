@@ -23,9 +23,8 @@ static bool leaves_core(int sig) {
     return false;
 }
 
-/* Whether SIG, delivered to TASK, ends its process. The first process of a pid namespace lives on
- * (signal(7), pid_namespaces(7)). */
-static bool is_deadly(const struct task *task, int sig) {
+/* The first process of a pid namespace lives on (signal(7), pid_namespaces(7)). */
+bool core_dump_is_deadly(const struct task *task, int sig) {
     return !status_catches(task->tid, sig) && !status_ignores(task->tid, sig) &&
            status_innermost_pid(task->tid) != 1;
 }
@@ -34,7 +33,7 @@ void core_dump_prepare(struct tracer *t, struct task *task, int sig, uint64_t ti
     struct space *space = task->space;
     pid_t tid = task->tid, pid = task->pid;
     enum settled settled;
-    if (!space || !leaves_core(sig) || !is_deadly(task, sig))
+    if (!space || !leaves_core(sig) || !core_dump_is_deadly(task, sig))
         return;
     space_ref(space);
     stop_space(t, space);

@@ -7,6 +7,8 @@
  * process with a core dump, the other threads are moved out of trampolines and stay stopped. Calls
  * that are open end at TICKS, when the signal was reported. */
 void core_dump_prepare(struct tracer *t, struct task *task, int sig, uint64_t ticks);
+/* Whether SIG, whose default action ends a process, would end that of TASK. */
+bool core_dump_is_deadly(const struct task *task, int sig);
 /* Whether TASK must be detached to die of SIG. While the first process of a pid namespace is
  * traced, it survives faults that it does not handle, and repeats them for ever
  * (force_sig_info_to_task() in the kernel). */

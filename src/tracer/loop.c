@@ -8,6 +8,7 @@
 #include "patch/parked_sigframes.h"
 #include "target/status.h"
 #include "tracer/core_dump.h"
+#include "tracer/deaths.h"
 #include "tracer/deliver.h"
 #include "tracer/detach.h"
 #include "tracer/lifecycle.h"
@@ -71,6 +72,11 @@ static bool answer_signal(struct tracer *t, struct task *task, int *ret_sig) {
     }
     if (wanted && task)
         core_dump_prepare(t, task, sig, now);
+    task = tasks_find(&t->tasks, tid);
+    if (wanted && task) {
+        deaths_note_fault(task, sig, now);
+        deaths_note(t, task, sig, now);
+    }
     if (!wanted || (is_stop_signal(sig) && thread_is_continued(tid)))
         *ret_sig = 0;
     return true;
@@ -120,11 +126,13 @@ static void answer(struct tracer *t, struct task *task) {
 
 /* ---- reports ---- */
 
-/* PID has ended; it may have been detached before. */
-static void remember_end(struct tracer *t, pid_t pid, int status) {
+/* PID has ended; it may have been detached before: then TASK is NULL. */
+static void remember_end(struct tracer *t, const struct task *task, pid_t pid, int status) {
     struct ended e = {pid, status};
     if (pid == t->adopted)
         ARRAY_PUSH(&t->ended, e);
+    if (pid == t->adopted || (task && task->pid == pid))
+        deaths_end(t, pid, status);
 }
 
 static void on_end(struct tracer *t, struct task *task, enum stop_kind kind) {
@@ -178,7 +186,7 @@ static void report(struct tracer *t, pid_t tid, int status) {
     const struct stop stop = stop_of_status(status);
     struct task *task = tasks_find(&t->tasks, tid);
     if (stop_is_end(stop.kind))
-        remember_end(t, tid, status);
+        remember_end(t, task, tid, status);
     else if (!task)
         task = tasks_add(&t->tasks, tid);
     if (task && stop_is_end(stop.kind))

@@ -87,9 +87,23 @@ static bool is_copied(const struct copy *c, taddr_t addr) {
     return false;
 }
 
+/* The map of the stack of stack pointer SP. A thread that has used up its stack points below it. */
+static const struct map *stack_at(const struct maps *maps, taddr_t sp) {
+    enum { LARGE_FRAME = 1 << 20 };
+    const struct map *m = maps_at(maps, sp);
+    for (size_t i = 0; (!m || !m->readable) && i < maps->list.count; i++) {
+        const struct map *above = &maps->list.at[i];
+        if (above->start > sp && above->start - sp <= LARGE_FRAME && above->writable)
+            return above;
+    }
+    return m;
+}
+
 /* Copies the stack of stack pointer SP, unless that is already copied. */
 static void copy_stack(const struct open_frames *f, struct copy *c, taddr_t sp) {
-    const struct map *m = maps_at(&f->stacks, sp);
+    const struct map *m = stack_at(&f->stacks, sp);
+    if (m && sp < m->start)
+        sp = m->start;
     if (!m || !m->writable || c->count == PIECES || is_copied(c, sp))
         return;
     taddr_t at = sp - m->start < RED_ZONE ? m->start : sp - RED_ZONE;
@@ -124,6 +138,43 @@ void open_frames_copy(struct open_frames *f, pid_t tid) {
         copy_interrupted(f, &c, &c.pieces[i]);
     ARRAY_PUSH(&f->copies, c);
 }
+
+/* REGS are behind a call of an address without code: makes them those after its return, and adds
+ * the address's frame. False: the return address is not known. */
+static bool return_from_nowhere(const struct copy *c, struct regs *regs, unwind_frames *ret) {
+    uint64_t registers[REGS_DWARF_COUNT], kept = 0;
+    taddr_t sp = regs_sp(regs);
+    regs_dwarf(regs, registers);
+    ARRAY_PUSH(ret, ((struct unwind_frame){.pc = regs_pc(regs), .exact = true}));
+    bool found = regs_link(registers, &kept);
+    for (size_t i = 0; i < c->count && !found; i++) {
+        const struct unwind_piece *p = &c->pieces[i];
+        found = sp >= p->at && sp - p->at + sizeof(regs_word_t) <= p->size;
+        if (found)
+            kept = *(const regs_word_t *)(p->bytes + (sp - p->at));
+    }
+    regs_set_pc(regs, regs_plain_address(kept));
+    regs_set_sp(regs, sp + (taddr_t)arch_host()->entry_cfa);
+    return found;
+}
+
+void open_frames_walk(struct open_frames *f, pid_t tid, unwind_frames *ret) {
+    const struct copy *c = NULL;
+    for (size_t i = 0; i < f->copies.count; i++)
+        if (f->copies.at[i].tid == tid)
+            c = &f->copies.at[i];
+    if (!c)
+        return;
+    struct unwind_stack stack = {.regs = c->regs, .pieces = c->pieces, .count = c->count};
+    if (!unwind_is_possible(f->unwinder, regs_pc(&stack.regs))) {
+        stack.returned = true;
+        if (!return_from_nowhere(c, &stack.regs, ret))
+            return;
+    }
+    unwind_stack(f->unwinder, &stack, ret);
+}
+
+const struct maps *open_frames_code(const struct open_frames *f) { return &f->code; }
 
 const struct maps *open_frames_maps(const struct open_frames *f) { return &f->stacks; }
 

@@ -13,6 +13,7 @@
 
 #include "patch/space.h"
 #include "ring/drain.h"
+#include "unwind/unwind.h"
 
 struct open_frames;
 
@@ -22,6 +23,11 @@ void open_frames_free(struct open_frames *f);
 
 /* Copies the stacks of TID, a thread that is still where it was found. */
 void open_frames_copy(struct open_frames *f, pid_t tid);
+/* Adds the calls on the stack of TID, which was copied and whose code is the program's own. A pc
+ * outside all code is that of a call to nowhere: its frame is the first, its caller the next. */
+void open_frames_walk(struct open_frames *f, pid_t tid, unwind_frames *ret);
+/* The maps before the first copy, by the names that files had before they were removed. */
+const struct maps *open_frames_code(const struct open_frames *f);
 /* The maps at the time of the first copy. */
 const struct maps *open_frames_maps(const struct open_frames *f);
 /* Sets the time of the copies: no later than any event of these threads. */

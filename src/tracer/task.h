@@ -75,6 +75,13 @@ struct birth {
     struct span stack; /* its maker's own; empty: unknown */
 };
 
+/* A signal that an instruction of the task has caused. */
+struct task_fault {
+    int signal; /* 0: none yet */
+    taddr_t pc, address;
+    uint64_t ticks;
+};
+
 struct task {
     pid_t tid, pid;
     enum task_state state;
@@ -84,6 +91,7 @@ struct task {
     struct space *space; /* NULL: not set up (yet), or traced only for its signals and children */
     struct lane_handle *lane; /* NULL: untraced */
     uint32_t stream;          /* of the trace, if it has a handle */
+    struct task_fault fault;  /* the last one for which it got a signal */
     uint64_t fatal_ticks;     /* when its process got the signal that ends it; 0: not yet */
     uint64_t mark;            /* lane_lookup_mark() of when it got its handle */
     taddr_t sink;      /* sink of the space that it left because that could not be copied; else 0 */

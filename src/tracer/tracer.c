@@ -31,6 +31,7 @@
 #include "tracer/tracer.h"
 
 #include "patch/code_cache.h"
+#include "tracer/deaths.h"
 #include "tracer/lifecycle.h"
 #include "tracer/loop.h"
 #include "tracer/orphans.h"
@@ -54,6 +55,7 @@ void tracer_free(struct tracer *t) {
     orphans_done(t);
     code_cache_free(t->options.context.codes);
     maker_name_forget(&t->maker_name);
+    deaths_free(&t->deaths);
     ARRAY_FREE(&t->ended);
     free(t);
 }
@@ -109,6 +111,8 @@ bool tracer_ended(const struct tracer *t, pid_t pid, int *ret_status) {
     }
     return false;
 }
+
+const death_array *tracer_deaths(const struct tracer *t) { return &t->deaths; }
 
 bool tracer_stopped(const struct tracer *t, struct tracer_stop *ret) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))

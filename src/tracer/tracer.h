@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "tracer/death.h"
 #include "tracer/options.h"
 
 struct tracer;
@@ -61,6 +62,9 @@ bool tracer_waits(const struct tracer *t);
 bool tracer_traces(const struct tracer *t, pid_t pid);
 /* True once PID, the adopted process, has ended; its wait status then. */
 bool tracer_ended(const struct tracer *t, pid_t pid, int *ret_status);
+
+/* The processes that got deadly signals, in the order in which they did. */
+const death_array *tracer_deaths(const struct tracer *t);
 
 /* False: the adopted process is not in a group-stop. */
 bool tracer_stopped(const struct tracer *t, struct tracer_stop *ret);

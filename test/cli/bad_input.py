@@ -210,6 +210,18 @@ class BadInput(unittest.TestCase):
                     self.assertIn(result.returncode, (0, 1))
                     self.assertTrue(result.stderr.startswith("spoor: "), result.stderr)
 
+    def test_trace_without_a_readable_event(self):
+        good = self.good_trace()
+        empty = False
+        for size in range(60, len(good), max(1, len(good) // 20)):
+            path = self.write("cut", good[:size])
+            rows = run(SPOOR, "report", "--json", path)
+            if rows.stdout.strip() in ("[]", "[\n]"):
+                empty = True
+                self.assertEqual(rows.returncode, 1, size)
+                self.assertEqual(run(SPOOR, "report", path).returncode, 1, size)
+        self.assertTrue(empty, "no part was without events")
+
     def test_damaged_trace(self):
         good = self.good_trace()
         for at in range(40, len(good), max(1, len(good) // 25)):
@@ -229,7 +241,7 @@ class BadInput(unittest.TestCase):
 
     def test_full_disk_during_a_recording(self):
         result = run(SPOOR, "record", "-o", "/dev/full", "sh", "-c", "echo alive; exit 5")
-        self.assertEqual((result.returncode, result.stdout), (5, "alive\n"))
+        self.assertEqual((result.returncode, result.stdout), (125, "alive\n"))
         self.assertIn("No space left on device", result.stderr)
 
     def test_impossible_output(self):

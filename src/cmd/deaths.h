@@ -1,0 +1,18 @@
+/* Shows the processes of a recording that signals have ended. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "trace/format.h"
+
+/* "SIGSEGV"; a number if it has no name. To be freed. */
+char *signal_name(uint32_t signal);
+/* What a shell prints of a command that SIGNAL has ended ("Segmentation fault"), on standard error.
+ * Nothing if it prints nothing. */
+void death_print_as_shell(int signal, bool core_dumped);
+/* Notes on standard error: the ends of PROGRAM and of crashed processes. */
+void deaths_show(const struct trace_death *deaths, size_t count, uint32_t program);
+/* The same for 'spoor info', with all calls. */
+void death_print(const struct trace_death *death);
+void death_print_json(const struct trace_death *death);
