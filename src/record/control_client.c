@@ -27,13 +27,24 @@ static bool is_trusted(int fd, pid_t pid) {
     return geteuid() == 0 && stat(name, &st) == 0 && st.st_uid == peer.uid;
 }
 
+/* CALL of a socket, again while a stop of this process ends it: one with a time limit is not
+ * restarted by the kernel (signal(7)). */
+#define RESTARTED(call)                                                                            \
+    ({                                                                                             \
+        ssize_t result_;                                                                           \
+        do                                                                                         \
+            result_ = (call);                                                                      \
+        while (result_ < 0 && errno == EINTR);                                                     \
+        result_;                                                                                   \
+    })
+
 static int connect_to(int fd, pid_t pid, struct err *err) {
     struct sockaddr_un address;
     const struct timeval limit = {.tv_sec = ANSWER_S};
     socklen_t size = (socklen_t)request_address(pid, &address);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    if (connect(fd, (struct sockaddr *)&address, size) < 0)
+    if (RESTARTED(connect(fd, (struct sockaddr *)&address, size)) < 0)
         return err_set(err, errno, "no-recorder",
                        errno == ECONNREFUSED
                            ? "process %d: no spoor records it: try 'spoor attach %d'"
@@ -77,7 +88,8 @@ int control_request(pid_t pid, const struct request *request, struct control_ans
     int rc = connect_to(fd, pid, err);
     if (rc < 0)
         return rc;
-    if (send(fd, packet, size, MSG_NOSIGNAL) < 0)
+    if (RESTARTED(send(fd, packet, size, MSG_NOSIGNAL)) < 0)
         return no_answer(pid, -1, err);
-    return take_answer(answer, recv(fd, answer, sizeof answer, 0), pid, ret, err);
+    ssize_t count = RESTARTED(recv(fd, answer, sizeof answer, 0));
+    return take_answer(answer, count, pid, ret, err);
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@
     PLAIN(no_answer_without_a_recording)                                                           \
     TEST(request_answered)                                                                         \
     TEST(client_and_server_agree)                                                                  \
+    TEST(client_that_was_stopped)                                                                  \
     TEST(silent_client_blocks_no_other)                                                            \
     TEST(malformed_request_answered)                                                               \
     TEST(deferred_answer)                                                                          \
@@ -148,8 +150,8 @@ static void request_answered(void **state) {
     assert_int_equal(f->answered, 1);
 }
 
-static void client_and_server_agree(void **state) {
-    struct fixture *f = *state;
+/* A process that asks this one to resume, and ends with 0 if it gets that answer. */
+static pid_t start_client(void) {
     pid_t pid = getpid(), child = fork();
     if (child == 0) {
         struct request request = {.command = REQUEST_RESUME};
@@ -158,11 +160,31 @@ static void client_and_server_agree(void **state) {
                      strcmp(a.text, "resume") == 0;
         _exit(!right);
     }
+    return child;
+}
+
+static void answer_client(struct fixture *f, pid_t client) {
     int status;
-    while (waitpid(child, &status, WNOHANG) == 0)
+    while (waitpid(client, &status, WNOHANG) == 0)
         control_handle(f->control, true);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void client_and_server_agree(void **state) { answer_client(*state, start_client()); }
+
+/* As by ^Z: the kernel does not restart a recv() that has a time limit. */
+static void client_that_was_stopped(void **state) {
+    enum { WAITS_US = 50000 };
+    pid_t client = start_client();
+    int status;
+    usleep(WAITS_US);
+    kill(client, SIGSTOP);
+    assert_int_equal(waitpid(client, &status, WUNTRACED), client);
+    assert_true(WIFSTOPPED(status));
+    kill(client, SIGCONT);
+    usleep(WAITS_US);
+    answer_client(*state, client);
 }
 
 static void silent_client_blocks_no_other(void **state) {
