@@ -143,11 +143,17 @@ class Guest:
         self.files = {}
         self.jobs = {}
         self.by_instructions = False
+        self.threads = "multi"
 
     def interrupt_at_every_instruction(self):
         """Lets interrupts, and with them signals and stops, come between any two instructions. Otherwise they
         come only at the ends of QEMU's blocks, behind branches. Takes about ten times as long."""
         self.by_instructions = True
+
+    def run_processors_by_turns(self):
+        """For programs that rewrite code which other threads run. Otherwise a processor of QEMU 7.2 may translate
+        code while another one changes it, and keeps what it has read before."""
+        self.threads = "single"
 
     def add(self, path, to=None):
         self.files[to or path] = path
@@ -176,7 +182,7 @@ class Guest:
     def command(self):
         m = self.machine
         one = ["-singlestep"] if self.by_instructions else []
-        return [m.emulator, "-accel", "tcg", *one, *m.options, "-m", MEMORY, "-smp", PROCESSORS,
+        return [m.emulator, "-accel", f"tcg,thread={self.threads}", *one, *m.options, "-m", MEMORY, "-smp", PROCESSORS,
                 "-display", "none", "-monitor", "none", "-no-reboot", "-nic", "none",
                 "-kernel", self.kernel, "-initrd", "initrd",
                 "-append", f"console={m.console} panic=-1 quiet {m.words} results=/dev/{m.results} "

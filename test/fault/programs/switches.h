@@ -35,12 +35,13 @@ enum { OFF = 0xd503201f, ON = 0x14000003 };
 #define BEFORE "mov w1, w0\n mov w2, w1\n mov w3, w2\n"
 #else
 typedef uint32_t code_word;
-enum { OFF = 0xe320f000, ON = 0xea000001 };
+enum { OFF = 0xe320f000, ON = 0xea000003 }; /* spoor finds code that a branch leads to */
 #define SWITCH(name, before)                                                                       \
     __asm__(".pushsection .text.switches, \"ax\", %progbits\n .arm\n .balign 64\n .globl " #name   \
             ", " #name "_switch"                                                                   \
             "\n .type " #name ", %function\n" #name ":\n .fnstart\n" before #name                  \
-            "_switch:\n nop\n add r0, r0, #1\n bx lr\n add r0, r0, #2\n bx lr\n"                   \
+            "_switch:\n nop\n cmp r0, r0\n bne 1f\n add r0, r0, #1\n bx lr\n"                      \
+            "1: add r0, r0, #2\n bx lr\n"                                                          \
             " .fnend\n .size " #name ", .-" #name "\n .popsection\n");                             \
     extern int name(int);                                                                          \
     extern code_word name##_switch;
