@@ -6,12 +6,13 @@
 #include "cmd/changed.h"
 #include "cmd/command.h"
 #include "cmd/figures.h"
+#include "cmd/indent.h"
 #include "cmd/json.h"
 #include "cmd/say.h"
 #include "cmd/term.h"
 #include "cmd/view.h"
 
-enum { MOST_INDENTED = 32 }; /* deeper nodes have this indentation, and their depth as a number */
+enum { MARGIN = 31 }; /* columns before the indentation */
 
 struct graph {
     struct view view;
@@ -72,9 +73,8 @@ static void print_node(const struct graph *g, const struct tree *t, uint32_t nod
     figure_time(total, n->total_ns);
     figure_time(self, n->self_ns);
     int used = printf("%9s  %8s  %8s  ", calls, total, self);
-    used += printf("%*s", (int)(depth < MOST_INDENTED ? depth : MOST_INDENTED) * 2, "");
-    if (depth > MOST_INDENTED)
-        used += printf("[%u] ", depth);
+    struct indent indent = indent_of(depth, indent_limit(g->term.width, MARGIN));
+    used += printf("%*s%s", (int)indent.columns, "", indent.depth);
     char marks[FIGURE_MARKS_ROOM];
     figure_marks(marks, &(struct figure_marks){n->inferred, n->before, n->cut, n->clipped});
     used += printf("%s", marks) - figure_extra_bytes(marks);

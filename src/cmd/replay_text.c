@@ -11,6 +11,7 @@
 #include "cmd/callers.h"
 #include "cmd/changed.h"
 #include "cmd/figures.h"
+#include "cmd/indent.h"
 #include "cmd/replay.h"
 
 enum { TIME_COLUMNS = 16, DURATION_COLUMNS = 10, LEAST_NAME_COLUMNS = 12 };
@@ -29,7 +30,8 @@ struct text_view {
     struct label *labels;          /* by function */
     struct places *places;         /* NULL: callers are not shown */
     unsigned tid_columns;          /* of the widest id */
-    size_t margin;                 /* columns before a function of depth 0 */
+    unsigned margin;               /* columns before a function of depth 0 */
+    unsigned levels;               /* that are indented */
     ARRAY(struct line) still_open; /* exits of calls that are open at the end */
 };
 
@@ -85,7 +87,8 @@ static void write_cut(struct out *out, const struct label *label, size_t columns
 /* Writes the name of a function at DEPTH. Other texts on its line take OTHERS columns. */
 static void write_name(const struct text_view *t, const struct label *label, uint32_t depth,
                        size_t others) {
-    size_t width = t->look->term.width, used = t->margin + 2 * (size_t)depth + others;
+    struct indent indent = indent_of(depth, t->levels);
+    size_t width = t->look->term.width, used = t->margin + indent_columns(&indent) + others;
     size_t room = width > used + LEAST_NAME_COLUMNS ? width - used : LEAST_NAME_COLUMNS;
     if (!width || label->columns <= room)
         out_text(t->out, label->name, label->length);
@@ -143,6 +146,13 @@ static uint32_t tid_of(const struct text_view *t, const struct line *line) {
                : trace_reader_thread(t->view->source.reader, line->stream)->tid;
 }
 
+static void write_words(struct out *out, const char *words) { out_text(out, words, strlen(words)); }
+
+static void write_indent(struct out *out, struct indent indent) {
+    out_spaces(out, indent.columns);
+    write_words(out, indent.depth);
+}
+
 /* Writes all columns before the function. */
 static void write_margin(const struct text_view *t, const struct line *line) {
     struct out *out = t->out;
@@ -164,7 +174,7 @@ static void write_margin(const struct text_view *t, const struct line *line) {
     else
         out_spaces(out, t->tid_columns);
     out_words(out, "] | ");
-    out_spaces(out, 2 * (size_t)line->depth);
+    write_indent(out, indent_of(line->depth, t->levels));
 }
 
 /* ---- lines ---- */
@@ -194,8 +204,6 @@ static size_t columns_of(const char *text) {
         columns += begins_character(*text);
     return columns;
 }
-
-static void write_words(struct out *out, const char *words) { out_text(out, words, strlen(words)); }
 
 /* Writes SIGN, and NOTE as a comment unless it is empty. BARE: as in struct label. */
 static void write_after_name(struct out *out, bool bare, const char *sign, const char *note) {
@@ -272,7 +280,7 @@ static void write_change(const struct text_view *t, const struct line *line) {
 /* Writes the recorded callers below an entry. */
 static void write_callers(const struct text_view *t, const struct line *line) {
     AUTO_FREE char *callers = callers_text(t->places, line->chain);
-    out_spaces(t->out, t->margin + 2 * (size_t)line->depth + 2);
+    out_spaces(t->out, t->margin + indent_of(line->depth, t->levels).columns + 2);
     out_words(t->out, "/* < ");
     write_words(t->out, callers);
     out_words(t->out, " */\n");
@@ -322,6 +330,7 @@ void replay_text(const struct view *view, const struct replay_look *look, struct
     t.labels = mem_alloc(names_count(view->source.names) * sizeof *t.labels);
     t.tid_columns = widest_tid(view->source.reader);
     t.margin = (look->time ? TIME_COLUMNS : 0) + DURATION_COLUMNS + t.tid_columns + 6;
+    t.levels = indent_limit(look->term.width, t.margin);
     if (look->stacks)
         t.places = places_new(view->source.reader, view->source.names);
     struct lines *lines = lines_new(&view->source, true);
