@@ -22,7 +22,7 @@ void explain_json(const struct subject *s, bool *any);
 
 /* ---- explain_table.c ---- */
 /* Prints a line for each shown function. */
-void explain_list(const struct subject *s);
+void explain_list(const struct subject *s, const struct term *term);
 /* Prints how many shown functions have each tier and refusal. */
 void explain_totals(const struct subject *s, const struct term *term);
 /* Prints TEXT, wrapped at WIDTH columns (0: not wrapped). Further lines begin at column INDENT; the

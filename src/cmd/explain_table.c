@@ -2,8 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/short_names.h"
 #include "cmd/explain.h"
 #include "cmd/figures.h"
+#include "cmd/labels.h"
 
 struct totals {
     size_t functions, instrumented, exact, trappable;
@@ -24,29 +26,58 @@ static void add(struct totals *t, const struct plan_function *f) {
     }
 }
 
-static void print_row(const struct plan_function *f, const char *name) {
+/* Prints all of a row but the name. Returns the columns that it takes. */
+static unsigned print_facts(const struct plan_function *f) {
     uint32_t exits = 0;
     for (int i = 0; i < TIER_COUNT; i++)
         exits += f->exits[i];
-    printf("%12jx %8ju  %-5s ", f->addr, f->size, tier_name(f->entry));
+    int used = printf("%12jx %8ju  %-5s ", f->addr, f->size, tier_name(f->entry));
     if (f->entry == TIER_NONE)
-        printf("%-22s", refusal_tag(f->refused));
+        used += printf("%-22s ", refusal_tag(f->refused));
     else if (f->exits[TIER_NONE])
-        printf("%4u of %-4u exits %s  ", exits - f->exits[TIER_NONE], exits, FIGURE_INFERRED);
+        used +=
+            printf("%4u of %-4u exits %s   ", exits - f->exits[TIER_NONE], exits, FIGURE_INFERRED) -
+            figure_extra_bytes(FIGURE_INFERRED);
     else
-        printf("%4u exit%-13s", exits, exits == 1 ? "" : "s");
-    putchar(' ');
-    text_print(stdout, name);
-    putchar('\n');
+        used += printf("%4u exit%-13s ", exits, exits == 1 ? "" : "s");
+    return (unsigned)used;
 }
 
-void explain_list(const struct subject *s) {
-    printf("%12s %8s  %-5s %-22s %s\n", "ADDRESS", "SIZE", "ENTRY", "EXITS OR REFUSAL", "FUNCTION");
+/* The name of shown function I, as SHORTS has it or in full or mangled, in at most COLUMNS columns
+ * if lines are cut. To be freed. */
+static char *row_name(const struct subject *s, size_t i, const struct short_names *shorts,
+                      const struct term *term, unsigned columns) {
+    if (shorts)
+        return term->width ? short_names_fit(shorts, i, columns)
+                           : mem_strdup(short_names_at(shorts, i));
+    AUTO_FREE char *full = subject_name(s, s->shown.at[i]);
+    return label_single(term, full, plan_function(s->plan, s->shown.at[i])->name);
+}
+
+static void print_rows(const struct subject *s, const struct short_names *shorts,
+                       const struct term *term) {
     for (size_t i = 0; i < s->shown.count; i++) {
-        AUTO_FREE char *name = subject_name(s, s->shown.at[i]);
-        print_row(plan_function(s->plan, s->shown.at[i]), name);
+        unsigned used = print_facts(plan_function(s->plan, s->shown.at[i]));
+        AUTO_FREE char *name =
+            row_name(s, i, shorts, term, term->width > used ? term->width - used : 1);
+        text_print(stdout, name);
+        putchar('\n');
     }
+}
+
+void explain_list(const struct subject *s, const struct term *term) {
+    AUTO_FREE char **names = mem_alloc((s->shown.count + 1) * sizeof *names);
+    struct short_names *shorts = NULL;
+    printf("%12s %8s  %-5s %-22s %s\n", "ADDRESS", "SIZE", "ENTRY", "EXITS OR REFUSAL", "FUNCTION");
+    for (size_t i = 0; i < s->shown.count && term->names == NAMES_SHORT; i++)
+        names[i] = subject_name(s, s->shown.at[i]);
+    if (term->names == NAMES_SHORT)
+        shorts = short_names_new((const char *const *)names, s->shown.count);
+    print_rows(s, shorts, term);
     putchar('\n');
+    short_names_free(shorts);
+    for (size_t i = 0; i < s->shown.count; i++)
+        free(names[i]);
 }
 
 static double share(size_t part, size_t whole) {
@@ -139,10 +170,10 @@ void explain_totals(const struct subject *s, const struct term *term) {
         s->module->name, t.functions, t.functions == 1 ? "" : "s", t.instrumented,
         share(t.instrumented, t.functions), t.exact, share(t.exact, t.functions));
     printf("%s", term->color ? "\033[1m" : "");
-    explain_wrapped(head, 0, term->width);
+    explain_wrapped(head, 0, term->columns);
     printf("%s", term->color ? "\033[0m" : "");
     print_tiers(&t);
-    print_refusals(&t, term->width);
-    print_hint(&t, term->width);
-    print_lane_write(s, term->width);
+    print_refusals(&t, term->columns);
+    print_hint(&t, term->columns);
+    print_lane_write(s, term->columns);
 }

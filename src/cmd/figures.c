@@ -62,24 +62,6 @@ int figure_extra_bytes(const char *text) {
     return extra;
 }
 
-void text_print_cut(FILE *out, const char *text, unsigned width) {
-    static const char mark[] = "...";
-    enum { MARK = sizeof mark - 1 };
-    size_t columns = 0;
-    for (const char *p = text; *p; p++)
-        columns += begins_column(*p);
-    if (!width || columns <= width) {
-        text_print(out, text);
-        return;
-    }
-    size_t left = width > MARK ? width - MARK : 0;
-    for (; *text && (left || !begins_column(*text)); text++) {
-        left -= begins_column(*text);
-        print_char(out, *text);
-    }
-    fputs(mark, out);
-}
-
 void figure_marks(char text[FIGURE_MARKS_ROOM], const struct figure_marks *m) {
     snprintf(text, FIGURE_MARKS_ROOM, "%s%s%s%s", m->before ? FIGURE_BEFORE " " : "",
              m->clipped ? FIGURE_CLIPPED " " : "", m->cut ? FIGURE_CUT " " : "",

@@ -38,6 +38,3 @@ int figure_extra_bytes(const char *text);
 
 /* Prints TEXT, of a foreign file, with '?' in place of control characters. */
 void text_print(FILE *out, const char *text);
-/* Likewise, but cuts TEXT to WIDTH columns, "..." included; WIDTH 0: does not cut. Each UTF-8
- * sequence is one column. */
-void text_print_cut(FILE *out, const char *text, unsigned width);

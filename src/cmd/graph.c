@@ -8,6 +8,7 @@
 #include "cmd/figures.h"
 #include "cmd/indent.h"
 #include "cmd/json.h"
+#include "cmd/labels.h"
 #include "cmd/say.h"
 #include "cmd/term.h"
 #include "cmd/view.h"
@@ -19,6 +20,7 @@ struct graph {
     struct term term;
     bool json;
     struct tree tree;
+    struct labels *labels;
     uint8_t *chosen;   /* by function: FUNCTION matches; NULL: the whole graph is shown */
     const char *title; /* of the root: the program, or the chosen function */
     char *own_title;   /* to be freed; NULL: title is borrowed */
@@ -73,13 +75,15 @@ static void print_node(const struct graph *g, const struct tree *t, uint32_t nod
     figure_time(total, n->total_ns);
     figure_time(self, n->self_ns);
     int used = printf("%9s  %8s  %8s  ", calls, total, self);
-    struct indent indent = indent_of(depth, indent_limit(g->term.width, MARGIN));
+    struct indent indent = indent_of(depth, indent_limit(g->term.columns, MARGIN));
     used += printf("%*s%s", (int)indent.columns, "", indent.depth);
     char marks[FIGURE_MARKS_ROOM];
     figure_marks(marks, &(struct figure_marks){n->inferred, n->before, n->cut, n->clipped});
     used += printf("%s", marks) - figure_extra_bytes(marks);
     unsigned left = g->term.width > (unsigned)used ? g->term.width - (unsigned)used : 0;
-    text_print_cut(stdout, node_name(g, t, node), left);
+    AUTO_FREE char *name =
+        node ? labels_fit(g->labels, n->function, left) : label_cut(&g->term, g->title, left);
+    text_print(stdout, name);
     printf("\n");
 }
 
@@ -168,7 +172,9 @@ static int choose(struct graph *g, const char *text, struct err *err) {
             only = g->chosen[i] ? i : only;
             count += g->chosen[i];
         }
-        g->title = g->own_title = mem_strdup(count == 1 ? names_function(names, only) : text);
+        g->title = g->own_title = mem_strdup(count > 1 ? text
+                                             : g->json ? names_function(names, only)
+                                                       : labels_at(g->labels, only));
     }
     pattern_free(pattern);
     return rc;
@@ -184,6 +190,7 @@ static int show(struct graph *g, struct options *options, int argc, char **argv)
     struct err err;
     int rc = view_open(&g->view, options, argc, argv, &err);
     if (rc == 0) {
+        g->labels = labels_new(g->view.source.names, &g->term);
         g->title = program_name(g->view.source.reader);
         rc = argc > 1 ? choose(g, argv[1], &err) : 0;
     }
@@ -209,6 +216,7 @@ int cmd_graph(struct options *options, int argc, char **argv) {
     tree_done(&g.tree);
     free(g.chosen);
     free(g.own_title);
+    labels_free(g.labels);
     view_close(&g.view);
     return status;
 }

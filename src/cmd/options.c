@@ -27,6 +27,7 @@ void options_init(struct options *options) {
     options->record.snapshot_gap_ns = SNAPSHOT_GAP_NS;
     options->report.sort = REPORT_TOTAL;
     options->shown.until_ns = UINT64_MAX;
+    options->view.names = NAMES_DEFAULT;
     options->image.base = options->image.stack_base = NO_BASE;
 }
 

@@ -13,12 +13,15 @@ typedef ARRAY(unsigned char) choice_array;
 enum { STACK_FRAMES = 32, STACK_FRAMES_MOST = 1000 }; /* callers with --stack: default, limit */
 
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+/* How functions are named; the default is short on a terminal, else full. */
+enum names_form { NAMES_SHORT, NAMES_FULL, NAMES_MANGLED, NAMES_DEFAULT };
 
 /* Options of every view. */
 struct view_options {
     bool json;
     bool no_pager;
     enum color_when color;
+    enum names_form names;
 };
 
 /* Columns of report, in the order of COLUMNS in table.c. */

@@ -8,10 +8,12 @@
 
 #include "analyze/lines.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cmd/callers.h"
 #include "cmd/changed.h"
 #include "cmd/figures.h"
 #include "cmd/indent.h"
+#include "cmd/labels.h"
 #include "cmd/replay.h"
 
 enum { TIME_COLUMNS = 16, DURATION_COLUMNS = 10, LEAST_NAME_COLUMNS = 12 };
@@ -19,7 +21,7 @@ enum { TIME_COLUMNS = 16, DURATION_COLUMNS = 10, LEAST_NAME_COLUMNS = 12 };
 /* The name of a function as it is written. */
 struct label {
     const char *name; /* NULL: not yet looked up */
-    uint32_t length, columns;
+    uint32_t function, length, columns;
     bool bare; /* the name has no parameters: "()" follows */
 };
 
@@ -27,6 +29,7 @@ struct text_view {
     struct out *out;
     const struct view *view;
     const struct replay_look *look;
+    struct labels *names;
     struct label *labels;          /* by function */
     struct places *places;         /* NULL: callers are not shown */
     unsigned tid_columns;          /* of the widest id */
@@ -66,22 +69,13 @@ static const struct label *label_of(const struct text_view *t, uint32_t function
     struct label *label = &t->labels[function];
     if (label->name)
         return label;
-    label->name = names_function(t->view->source.names, function);
+    label->name = labels_at(t->names, function);
+    label->function = function;
     label->length = (uint32_t)strlen(label->name);
     for (const char *p = label->name; *p; p++)
         label->columns += begins_character(*p);
     label->bare = !has_parameters(label->name);
     return label;
-}
-
-/* Writes LABEL, cut to COLUMNS. */
-static void write_cut(struct out *out, const struct label *label, size_t columns) {
-    size_t length = 0;
-    for (size_t n = 0; length < label->length; length++)
-        if (begins_character(label->name[length]) && n++ == columns - 1)
-            break;
-    out_text(out, label->name, length);
-    out_words(out, "…");
 }
 
 /* Writes the name of a function at DEPTH. Other texts on its line take OTHERS columns. */
@@ -90,10 +84,12 @@ static void write_name(const struct text_view *t, const struct label *label, uin
     struct indent indent = indent_of(depth, t->levels);
     size_t width = t->look->term.width, used = t->margin + indent_columns(&indent) + others;
     size_t room = width > used + LEAST_NAME_COLUMNS ? width - used : LEAST_NAME_COLUMNS;
-    if (!width || label->columns <= room)
+    if (!width || label->columns <= room) {
         out_text(t->out, label->name, label->length);
-    else
-        write_cut(t->out, label, room);
+        return;
+    }
+    AUTO_FREE char *fitted = labels_fit(t->names, label->function, room);
+    out_text(t->out, fitted, strlen(fitted));
 }
 
 /* ---- columns ---- */
@@ -279,10 +275,13 @@ static void write_change(const struct text_view *t, const struct line *line) {
 
 /* Writes the recorded callers below an entry. */
 static void write_callers(const struct text_view *t, const struct line *line) {
-    AUTO_FREE char *callers = callers_text(t->places, line->chain);
-    out_spaces(t->out, t->margin + indent_of(line->depth, t->levels).columns + 2);
+    unsigned before = t->margin + indent_of(line->depth, t->levels).columns + 2;
+    unsigned used = before + (unsigned)strlen("/* <  */"), width = t->look->term.width;
+    AUTO_FREE char *callers = callers_text(t->places, line->chain, t->names);
+    AUTO_FREE char *fitted = width ? text_cut(callers, width > used ? width - used : 1) : NULL;
+    out_spaces(t->out, before);
     out_words(t->out, "/* < ");
-    write_words(t->out, callers);
+    write_words(t->out, fitted ? fitted : callers);
     out_words(t->out, " */\n");
 }
 
@@ -330,7 +329,8 @@ void replay_text(const struct view *view, const struct replay_look *look, struct
     t.labels = mem_alloc(names_count(view->source.names) * sizeof *t.labels);
     t.tid_columns = widest_tid(view->source.reader);
     t.margin = (look->time ? TIME_COLUMNS : 0) + DURATION_COLUMNS + t.tid_columns + 6;
-    t.levels = indent_limit(look->term.width, t.margin);
+    t.levels = indent_limit(look->term.columns, t.margin);
+    t.names = labels_new(view->source.names, &look->term);
     if (look->stacks)
         t.places = places_new(view->source.reader, view->source.names);
     struct lines *lines = lines_new(&view->source, true);
@@ -348,4 +348,5 @@ void replay_text(const struct view *view, const struct replay_look *look, struct
     ARRAY_FREE(&t.still_open);
     places_free(t.places);
     free(t.labels);
+    labels_free(t.names);
 }

@@ -231,6 +231,12 @@ const struct option_spec option_table[] = {
     {TABLES, 0, OPTION_CHOICE, "color", NULL,
      "Use colour. Default: auto, that is on a terminal unless NO_COLOR is set.", AT(view.color),
      "auto|always|never"},
+    {TABLES | ONLY(EXPORT) | ONLY(SYMBOLIZE) | ONLY(UNWIND), 0, OPTION_CHOICE, "names", NULL,
+     "How functions are named: short (template arguments and parameters of more than 40 columns "
+     "are <...> and (...), with an ellipsis), full, or mangled (as in the symbol table). JSON has "
+     "full names. With full and mangled no line is cut to the terminal's width. Default: short on "
+     "a terminal, else full.",
+     AT(view.names), "short|full|mangled"},
     {TABLES, 0, OPTION_SET, "no-pager", NULL,
      "Do not start a pager ($PAGER, else less) on a terminal.", AT(view.no_pager), NULL},
     {0, 0, OPTION_SET, NULL, NULL, NULL, 0, NULL},

@@ -7,7 +7,9 @@
 struct term {
     bool is_terminal;
     bool color;
-    unsigned width; /* columns; 0: unlimited (a pipe or file) */
+    unsigned columns;      /* 0: unlimited (a pipe or file) */
+    unsigned width;        /* the same, if names are cut to it; 0: they are not */
+    enum names_form names; /* not NAMES_DEFAULT */
 };
 struct term term_open(const struct view_options *options);
 
