@@ -78,16 +78,29 @@ static char *take_typedef(const char **at) {
     return NULL;
 }
 
+/* The length of one of Rust's hashes at AT: "::h0123456789abcdef" at the end, or that of a crate,
+ * "[0123456789abcdef]". 0: none. */
+static size_t hash_at(const char *at) {
+    enum { DIGITS = 16 };
+    size_t start = *at == '[' ? 1 : starts(at, "::h") ? 3 : 0;
+    size_t digits = start ? strspn(at + start, "0123456789abcdef") : 0;
+    char end = at[start + digits];
+    bool is_crate = *at == '[' && end == ']' && digits >= DIGITS - 2 && digits <= DIGITS;
+    bool is_end = start == 3 && end == '\0' && digits == DIGITS;
+    return is_crate ? digits + 2 : is_end ? digits + 3 : 0;
+}
+
 char *readable_folded(const char *name) {
     ARRAY(char) text = {0};
     const char *at = name;
     ARRAY_RESERVE(&text, strlen(name) + 1);
     while (*at) {
+        at += hash_at(at);
         bool begins = (at == name || !is_word(at[-1])) && take_std(&at);
-        if (!begins) {
+        if (!begins && *at)
             ARRAY_PUSH(&text, *at++);
+        if (!begins)
             continue;
-        }
         AUTO_FREE char *type = take_typedef(&at);
         for (const char *p = "std::"; *p; p++)
             ARRAY_PUSH(&text, *p);

@@ -10,7 +10,7 @@
 
 /*
  * NAME with standard typedefs in place of what they stand for, and without the inline namespaces of
- * the standard library: "std::string", "std::ostream". To be freed.
+ * the standard library: "std::string", "std::ostream"; and without Rust's hashes. To be freed.
  *
  * Source: C++17, [string.syn], [iosfwd.syn]; the inline namespaces of libstdc++ (__cxx11) and of
  * libc++ (__1).

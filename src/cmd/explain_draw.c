@@ -237,13 +237,13 @@ static void print_legend(const struct drawing *d) {
         if (!d->tiers[i])
             continue;
         printf("  %-23s ", tier_name((enum tier)i));
-        explain_wrapped(meanings[i], INDENT, d->term.columns);
+        text_print_wrapped(meanings[i], INDENT, d->term.columns);
     }
     for (int i = 0; i < REFUSED_COUNT; i++) {
         if (!d->refused[i])
             continue;
         printf("  %-23s ", refusal_tag((enum refusal)i));
-        explain_wrapped(refusal_meaning((enum refusal)i), INDENT, d->term.columns);
+        text_print_wrapped(refusal_meaning((enum refusal)i), INDENT, d->term.columns);
     }
 }
 

@@ -84,25 +84,6 @@ static double share(size_t part, size_t whole) {
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-void explain_wrapped(const char *text, unsigned indent, unsigned width) {
-    unsigned column = indent;
-    while (*text) {
-        unsigned length = (unsigned)strcspn(text, " ");
-        if (column > indent && width && column + 1 + length > width) {
-            printf("\n%*s", (int)indent, "");
-            column = indent;
-        } else if (column > indent) {
-            putchar(' ');
-            column++;
-        }
-        printf("%.*s", (int)length, text);
-        column += length;
-        text += length;
-        text += *text == ' ';
-    }
-    putchar('\n');
-}
-
 static void print_tiers(const struct totals *t) {
     printf("\n  %-5s %8s %8s   %8s %8s\n", "TIER", "ENTRIES", "%", "EXITS", "%");
     for (int i = 1; i <= TIER_COUNT; i++) {
@@ -123,7 +104,7 @@ static void print_refusals(const struct totals *t, unsigned width) {
         if (!t->refused[i] && !t->inferred[i])
             continue;
         printf("  %-23s %8zu %8zu  ", refusal_tag((enum refusal)i), t->refused[i], t->inferred[i]);
-        explain_wrapped(refusal_meaning((enum refusal)i), MEANING, width);
+        text_print_wrapped(refusal_meaning((enum refusal)i), MEANING, width);
     }
 }
 
@@ -136,7 +117,7 @@ static void print_hint(const struct totals *t, unsigned width) {
                    "name them in full with -F.",
                    t->trappable);
     printf("\n  ");
-    explain_wrapped(text, 2, width);
+    text_print_wrapped(text, 2, width);
 }
 
 /* Says that a function, shown or not, keeps all programs with this file from being traced. */
@@ -150,7 +131,7 @@ static void print_lane_write(const struct subject *s, unsigned width) {
                                       "no program that loads this file can be traced.",
                                       name, addr);
     printf("\n  ");
-    explain_wrapped(text, 2, width);
+    text_print_wrapped(text, 2, width);
 }
 
 void explain_totals(const struct subject *s, const struct term *term) {
@@ -170,7 +151,7 @@ void explain_totals(const struct subject *s, const struct term *term) {
         s->module->name, t.functions, t.functions == 1 ? "" : "s", t.instrumented,
         share(t.instrumented, t.functions), t.exact, share(t.exact, t.functions));
     printf("%s", term->color ? "\033[1m" : "");
-    explain_wrapped(head, 0, term->columns);
+    text_print_wrapped(head, 0, term->columns);
     printf("%s", term->color ? "\033[0m" : "");
     print_tiers(&t);
     print_refusals(&t, term->columns);

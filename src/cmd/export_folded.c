@@ -1,7 +1,8 @@
 /*
  * Folded stacks, the input of flame graph programs: "program;outermost;…;innermost nanoseconds",
- * one line for each path that has self time. Functions with the same name are one, as flame graphs
- * show only names. The memory used grows with the number of different paths.
+ * one line for each path that has self time. Functions with the same name, in the form that --names
+ * asks for, are one, as flame graphs show only names. The memory used grows with the number of
+ * different paths.
  *
  * If callers were recorded (record --stack), they are the path of a call, traced or not.
  *
@@ -18,6 +19,7 @@
 #include "analyze/tree.h"
 #include "base/mem.h"
 #include "cmd/export.h"
+#include "cmd/labels.h"
 
 enum { MOST_FRAMES = 512 };
 static const char DEEPER[] = "[deeper than 512 calls]";
@@ -31,6 +33,7 @@ struct program {
 struct folded {
     const struct view *view;
     struct places *places;
+    struct labels *labels;
     char **frames;         /* by function; NULL: not used */
     uint32_t *shown;       /* by function: the first function with the same frame */
     ARRAY(uint32_t) nodes; /* of a digest's sums */
@@ -121,8 +124,9 @@ static void on_stream_group(void *ctx, struct stream_group group) {
 static void add_frame(struct folded *f, uint32_t function) {
     if (f->frames[function])
         return;
-    f->frames[function] =
-        frame(function == unknown(f) ? "[unknown]" : places_function(f->places, function));
+    bool known = function != unknown(f);
+    AUTO_FREE char *name = known ? labels_place(f->labels, f->places, function) : NULL;
+    f->frames[function] = frame(known ? name : "[unknown]");
     ARRAY_PUSH(&f->path, function);
 }
 
@@ -190,6 +194,7 @@ void export_folded(const struct view *view, struct out *out) {
     struct folded f = {.view = view};
     struct visitor visitor = {.ctx = &f, .open = on_open, .close = on_close, .ended = on_ended};
     f.places = places_new(view->source.reader, view->source.names);
+    f.labels = labels_new(view->source.names, &view->term);
     uint32_t frames = places_count(f.places) + 2; /* with unknown() and deeper() */
     f.frames = mem_alloc(frames * sizeof *f.frames);
     f.shown = mem_alloc(frames * sizeof *f.shown);
@@ -213,5 +218,6 @@ void export_folded(const struct view *view, struct out *out) {
         free(f.frames[i]);
     free(f.frames);
     free(f.shown);
+    labels_free(f.labels);
     places_free(f.places);
 }

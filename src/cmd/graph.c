@@ -108,8 +108,8 @@ static void print_end(const struct graph *g) {
     }
     printf("\n%u path%s, %ju call%s; %s\n", g->tree.count - 1, g->tree.count == 2 ? "" : "s", calls,
            calls == 1 ? "" : "s", losses ? losses : "no events lost");
-    figure_print_marks(&marks);
-    changed_print_end(&g->view);
+    figure_print_marks(&marks, g->term.columns);
+    changed_print_end(&g->view, g->term.columns);
 }
 
 /* ---- both ---- */

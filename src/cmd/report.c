@@ -457,11 +457,11 @@ static void print_tables(const struct report_table *r) {
     printf("\n%u function%s, %ju call%s, %s in all; %s\n", r->functions,
            r->functions == 1 ? "" : "s", r->calls, r->calls == 1 ? "" : "s", time,
            losses ? losses : "no events lost");
-    figure_print_marks(&r->marks);
+    figure_print_marks(&r->marks, r->term.columns);
     if (r->partly)
         printf("%s: calls of %u function%s may be missing: the code was changed, or could be\n",
                FIGURE_PARTLY, r->partly, r->partly == 1 ? "" : "s");
-    changed_print_end(&r->view);
+    changed_print_end(&r->view, r->term.columns);
 }
 
 int cmd_report(struct options *options, int argc, char **argv) {

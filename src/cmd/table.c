@@ -185,7 +185,8 @@ const struct option_spec option_table[] = {
      AT(report.sort), COLUMNS},
     {ONLY(REPORT), 0, OPTION_CHOICES, "columns", "COLUMN,...",
      "Print these columns in this order. Names are those of --sort. Default: calls, total, self, "
-     "min, max, p50, p99, function; and cut if calls were cut.",
+     "min, max, p50, p99, function; and cut if calls were cut. On a terminal where names have no "
+     "room, min, p50, p99 and max are left out in this order.",
      AT(report.columns), COLUMNS},
     {ONLY(REPORT), 0, OPTION_NUMBER, "limit", "N", "Print the first N rows only.", AT(report.limit),
      NULL},
@@ -234,8 +235,8 @@ const struct option_spec option_table[] = {
     {TABLES | ONLY(EXPORT) | ONLY(SYMBOLIZE) | ONLY(UNWIND), 0, OPTION_CHOICE, "names", NULL,
      "How functions are named: short (template arguments and parameters of more than 40 columns "
      "are <...> and (...), with an ellipsis), full, or mangled (as in the symbol table). JSON has "
-     "full names. With full and mangled no line is cut to the terminal's width. Default: short on "
-     "a terminal, else full.",
+     "full names, and so have all formats of export but folded. With full and mangled no line is "
+     "cut to the terminal's width. Default: short on a terminal, else full.",
      AT(view.names), "short|full|mangled"},
     {TABLES, 0, OPTION_SET, "no-pager", NULL,
      "Do not start a pager ($PAGER, else less) on a terminal.", AT(view.no_pager), NULL},

@@ -104,6 +104,9 @@ static void rust_types_are_kept(void **state) {
     expect("names::apply::<names::main::{closure#0}>", "names::apply::<names::main::{closure#0}>");
     expect("<(u8, [i32; 4]) as names::Shape>::area", "<(u8, [i32; 4]) as names::Shape>::area");
     expect("<fn(&T) -> U as A>::f", "<fn(&T) -> U as A>::f");
+    expect("names::main::h0123456789abcdef", "names::main");
+    expect("std[e28293b1aa0f68bd]::rt::init", "std::rt::init");
+    expect("f::h0123456789abcdef::g", "f::h0123456789abcdef::g");
 }
 
 static void expect_all(const char *const *names, const char *const *right, size_t count) {
@@ -129,6 +132,8 @@ static void equal_names_show_where_they_differ(void **state) {
         "other k<int>()",
         "l(" STRING ")",
         "l(std::basic_string<char, std::char_traits<char>, std::allocator<char> >)",
+        "m::f::h0123456789abcdef",
+        "m::f::h123456789abcdef0",
     };
     static const char *const right[] = {
         "C<…, first_argument_of_two, x>::f()",
@@ -144,6 +149,8 @@ static void equal_names_show_where_they_differ(void **state) {
         "other k<int>()",
         "l(" STRING ")",
         "l(std::basic_string<char, std::char_traits<char>, std::allocator<char> >)",
+        "m::f::h0123456789abcdef",
+        "m::f::h123456789abcdef0",
     };
     expect_all(names, right, sizeof names / sizeof *names);
 }
