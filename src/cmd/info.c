@@ -468,7 +468,7 @@ static void print_changes(const struct changes *c) {
     for (size_t i = 0; i < c->list.count; i++) {
         const struct change *change = &c->list.at[i];
         AUTO_FREE char *text = changed_text(change);
-        printf("%8ju.%09ju  ", change->ns / 1000000000, change->ns % 1000000000);
+        printf("%8ju.%09jus  ", change->ns / 1000000000, change->ns % 1000000000);
         if (change->pid)
             printf("process %u: ", change->pid);
         printf("%s\n", text);

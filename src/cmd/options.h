@@ -73,6 +73,12 @@ struct image_options {
 };
 #define NO_BASE UINT64_MAX
 
+/* A time that was given without a unit, and what it was taken for. */
+struct plain_time {
+    const char *option, *value;
+    uint64_t ns;
+};
+
 struct options {
     struct record_options record; /* record and attach; ctl: filter only; explain: tier only */
     struct view_spec shown;       /* views; explain: -F only */
@@ -84,7 +90,8 @@ struct options {
     uint32_t pid;     /* attach -p; 0: not given */
     uint32_t verbose; /* how often -v was given */
     bool quiet;
-    bool help; /* --help was read; parsing ended there */
+    ARRAY(struct plain_time) plain_times; /* other than 0 */
+    bool help;                            /* --help was read; parsing ended there */
 };
 
 struct command;

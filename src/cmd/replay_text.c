@@ -155,10 +155,10 @@ static void write_margin(const struct text_view *t, const struct line *line) {
     bool timed = line->kind == LINE_PAUSE || line->kind == LINE_EXIT || line->kind == LINE_LEAF;
     uint32_t tid = tid_of(t, line);
     if (t->look->time) {
-        out_padded(out, line->ns / 1000000000, TIME_COLUMNS - 11, ' ');
+        out_padded(out, line->ns / 1000000000, TIME_COLUMNS - 12, ' ');
         out_char(out, '.');
         out_padded(out, line->ns % 1000000000, 9, '0');
-        out_char(out, ' ');
+        out_words(out, "s ");
     }
     if (timed && line->how != CALL_OPEN)
         write_duration(t, line->duration_ns);

@@ -178,7 +178,8 @@ const struct option_spec option_table[] = {
     {ONLY(REPLAY), 0, OPTION_SET, "stack", NULL,
      "Show the callers that record --stack has found below each entry.", AT(replay.stacks), NULL},
     {ONLY(REPLAY), 0, OPTION_SET, "time", NULL,
-     "Begin each line with the time since the trace's start.", AT(replay.time), NULL},
+     "Begin each line with the time since the trace's start. --since and --until take such times.",
+     AT(replay.time), NULL},
     {ONLY(REPORT), 0, OPTION_CHOICE, "sort", "COLUMN",
      "Sort by COLUMN, largest first, names in alphabetical order: calls, total, self, min, max, "
      "p50, p99, unwound, cut, paused, share, function, module or tier. Default: total.",
@@ -200,8 +201,8 @@ const struct option_spec option_table[] = {
      AT(report.by_stack), NULL},
 
     {CALL_VIEWS, 0, OPTION_TIME, "since", "TIME",
-     "Show calls that lasted until TIME or later, counted from the trace's start. Their whole "
-     "durations count.",
+     "Show calls that lasted until TIME or later, counted from the trace's start, as replay --time "
+     "prints it. Their whole durations count.",
      AT(shown.since_ns), NULL},
     {CALL_VIEWS, 0, OPTION_TIME, "until", "TIME",
      "Show calls that began at TIME or earlier. Their whole durations count.", AT(shown.until_ns),
