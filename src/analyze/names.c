@@ -21,7 +21,7 @@ struct names {
     size_t recent;        /* the range of the last lookup */
     uint32_t function_count, module_count;
     bool grow_stacks;
-    char **functions, **modules; /* readable names, made on first use */
+    char **functions, **symbols, **modules; /* made on first use */
     const char *const **aliases;
     struct arena *arena;
 };
@@ -57,6 +57,7 @@ struct names *names_new(const struct trace_reader *r) {
     n->ranges[n->range_count] = (struct range){0, 0, n->function_count++, modules};
     n->module_count = modules + 1;
     n->functions = mem_alloc(n->function_count * sizeof *n->functions);
+    n->symbols = mem_alloc(n->function_count * sizeof *n->symbols);
     n->aliases = mem_alloc(n->function_count * sizeof *n->aliases);
     n->modules = mem_alloc(n->module_count * sizeof *n->modules);
     return n;
@@ -68,6 +69,7 @@ void names_free(struct names *n) {
     arena_free(n->arena);
     free(n->ranges);
     free(n->functions);
+    free(n->symbols);
     free(n->aliases);
     free(n->modules);
     free(n);
@@ -139,6 +141,15 @@ const char *names_function(struct names *n, uint32_t function) {
     else
         text = mem_printf("%s+0x%jx", names_module_name(n, names_module(n, function)), f->address);
     return n->functions[function] = keep(n, text);
+}
+
+const char *names_symbol(struct names *n, uint32_t function) {
+    const struct trace_function *f = facts(n, function);
+    if (!f || !f->name || !*f->name)
+        return names_function(n, function);
+    if (!n->symbols[function])
+        n->symbols[function] = keep(n, mem_strdup(f->name));
+    return n->symbols[function];
 }
 
 static bool is_listed(const char *const *list, size_t count, const char *name) {

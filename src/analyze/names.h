@@ -25,6 +25,8 @@ uint32_t names_number(const struct names *n, uint32_t id);
 
 /* Demangled, or "module+0x1234" if it has no name. Lives as long as the names. */
 const char *names_function(struct names *n, uint32_t function);
+/* As in the symbol table; without one, as names_function(). */
+const char *names_symbol(struct names *n, uint32_t function);
 /* Other demangled names of the same body, NULL-terminated; NULL: none. */
 const char *const *names_aliases(struct names *n, uint32_t function);
 

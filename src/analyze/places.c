@@ -12,6 +12,7 @@
 
 struct other { /* a function that names.h does not know */
     char *function, *module;
+    const char *symbol; /* of the trace; NULL: none */
 };
 
 struct places {
@@ -56,7 +57,8 @@ static struct other describe(const struct trace_place *place) {
     bool named = place->function && *place->function;
     char *function =
         named ? demangle(place->function) : mem_printf("%s+0x%jx", module, place->address);
-    return (struct other){readable(function), readable(mem_strdup(module))};
+    return (struct other){readable(function), readable(mem_strdup(module)),
+                          named ? place->function : NULL};
 }
 
 /* ---- what is shown alike ---- */
@@ -160,6 +162,11 @@ const char *places_function(struct places *p, uint32_t function) {
     uint32_t known = names_count(p->names);
     return function < known ? names_function(p->names, function)
                             : p->others[function - known].function;
+}
+
+const char *places_symbol(struct places *p, uint32_t function) {
+    uint32_t known = names_count(p->names);
+    return function < known ? names_symbol(p->names, function) : p->others[function - known].symbol;
 }
 
 const char *places_module(struct places *p, uint32_t function) {

@@ -13,6 +13,8 @@ void places_free(struct places *p);
 uint32_t places_count(const struct places *p); /* numbers are below this; at least names_count() */
 /* As names_function() and names_module_name() give them. */
 const char *places_function(struct places *p, uint32_t function);
+/* As in the symbol table; NULL: not known. */
+const char *places_symbol(struct places *p, uint32_t function);
 const char *places_module(struct places *p, uint32_t function);
 
 /* True if functions of different modules, among those in chains, have this name. */

@@ -30,13 +30,14 @@ static const char *end_note(uint32_t end) {
     return end < sizeof notes / sizeof *notes ? notes[end] : notes[CHAIN_LOST];
 }
 
-char *callers_text(struct places *p, uint32_t chain) {
+char *callers_text(struct places *p, uint32_t chain, struct labels *labels) {
     text_array text = {0};
     uint32_t function;
     while (places_next(p, &chain, &function)) {
         if (text.count)
             add(&text, " < ");
-        add(&text, places_function(p, function));
+        AUTO_FREE char *name = labels_place(labels, p, function);
+        add(&text, name);
         if (places_is_shared(p, function)) {
             add(&text, " (");
             add(&text, places_module(p, function));

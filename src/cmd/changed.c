@@ -57,19 +57,22 @@ const char *pause_cause(enum pause_cause cause) {
     return names[cause];
 }
 
-void changed_print_end(const struct view *view) {
+void changed_print_end(const struct view *view, unsigned width) {
     const struct source *s = &view->source;
     struct changes c;
     char time[FIGURE_ROOM];
     changes_read(s->reader, &c);
     changes_show(&c, s->filter, s->reader);
     figure_time(time, changes_paused_ns(&c));
+    AUTO_FREE char *pauses =
+        mem_printf("%zu pause%s, %s in all: calls made then are not in the trace", c.pauses,
+                   plural(c.pauses), time);
+    AUTO_FREE char *choices = mem_printf(
+        "the filter was changed %zu time%s: calls count only while their function was chosen",
+        c.choices, plural(c.choices));
     if (c.pauses)
-        printf("%zu pause%s, %s in all: calls made then are not in the trace\n", c.pauses,
-               plural(c.pauses), time);
+        text_print_wrapped(pauses, 0, width);
     if (c.choices)
-        printf("the filter was changed %zu time%s: calls count only while their function was "
-               "chosen\n",
-               c.choices, plural(c.choices));
+        text_print_wrapped(choices, 0, width);
     changes_done(&c);
 }

@@ -15,4 +15,4 @@ char *changed_members(const struct change *change);
 const char *pause_cause(enum pause_cause cause);
 
 /* Prints to standard output if pauses or filters have left calls out of the figures. */
-void changed_print_end(const struct view *view);
+void changed_print_end(const struct view *view, unsigned width);

@@ -61,7 +61,7 @@ static void print_subject(struct explain *e, const struct subject *s) {
         for (size_t i = 0; i < s->shown.count; i++)
             explain_draw(s, s->shown.at[i], &e->term);
     } else if (filtered || e->options->verbose) {
-        explain_list(s);
+        explain_list(s, &e->term);
     }
     explain_totals(s, &e->term);
     e->shown = true;

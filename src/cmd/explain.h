@@ -22,12 +22,9 @@ void explain_json(const struct subject *s, bool *any);
 
 /* ---- explain_table.c ---- */
 /* Prints a line for each shown function. */
-void explain_list(const struct subject *s);
+void explain_list(const struct subject *s, const struct term *term);
 /* Prints how many shown functions have each tier and refusal. */
 void explain_totals(const struct subject *s, const struct term *term);
-/* Prints TEXT, wrapped at WIDTH columns (0: not wrapped). Further lines begin at column INDENT; the
- * caller has printed the first line up to there. */
-void explain_wrapped(const char *text, unsigned indent, unsigned width);
 
 /* ---- explain_draw.c ---- */
 /* Draws the code of function NUMBER with windows, tiers and patches. */

@@ -11,8 +11,10 @@
 
 #include "arch/arch.h"
 #include "base/search.h"
+#include "base/text.h"
 #include "cmd/explain.h"
 #include "cmd/figures.h"
+#include "cmd/labels.h"
 
 struct drawing {
     const struct subject *subject;
@@ -139,7 +141,7 @@ static void print_insn(struct drawing *d, vaddr_t at, const uint8_t *bytes, size
             print_byte(d, at + k, bytes[k], k == i, k + 1 == end);
         if (!i) {
             unsigned head = 15 + 3 * d->shown + 2;
-            int room = d->term.width > head ? (int)(d->term.width - head) : FORMAT_BYTES;
+            int room = d->term.columns > head ? (int)(d->term.columns - head) : FORMAT_BYTES;
             printf("%*s %.*s", (int)(3 * (d->shown - (end - i))), "", room, text);
         }
         putchar('\n');
@@ -235,13 +237,13 @@ static void print_legend(const struct drawing *d) {
         if (!d->tiers[i])
             continue;
         printf("  %-23s ", tier_name((enum tier)i));
-        explain_wrapped(meanings[i], INDENT, d->term.width);
+        text_print_wrapped(meanings[i], INDENT, d->term.columns);
     }
     for (int i = 0; i < REFUSED_COUNT; i++) {
         if (!d->refused[i])
             continue;
         printf("  %-23s ", refusal_tag((enum refusal)i));
-        explain_wrapped(refusal_meaning((enum refusal)i), INDENT, d->term.width);
+        text_print_wrapped(refusal_meaning((enum refusal)i), INDENT, d->term.columns);
     }
 }
 
@@ -250,12 +252,16 @@ void explain_draw(const struct subject *s, uint32_t number, const struct term *t
     const struct plan_function *f = plan_function(s->plan, number);
     module_complete(s->module);
     struct drawing d = {.subject = s, .number = number, .term = *term};
-    d.shown = term->width >= WIDE ? BYTES_WIDE : BYTES;
-    AUTO_FREE char *name = subject_name(s, number);
+    d.shown = term->columns >= WIDE ? BYTES_WIDE : BYTES;
+    AUTO_FREE char *full = subject_name(s, number);
+    AUTO_FREE char *name = label_single(term, full, f->name);
+    AUTO_FREE char *where =
+        mem_printf(": %s, at %jx, %ju bytes", s->module->name, f->addr, f->size);
+    size_t used = text_columns(where);
+    AUTO_FREE char *shown = label_cut(term, name, term->width > used ? term->width - used : 1);
     printf("%s", term->color ? "\033[1m" : "");
-    text_print(stdout, name);
-    printf("%s: %s, at %jx, %ju bytes\n", term->color ? "\033[0m" : "", s->module->name, f->addr,
-           f->size);
+    text_print(stdout, shown);
+    printf("%s%s\n", term->color ? "\033[0m" : "", where);
     draw_range(&d, f->addr, shown_end(&d, f->addr + f->size));
     draw_parts(&d, f);
     print_legend(&d);

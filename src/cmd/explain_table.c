@@ -2,8 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/short_names.h"
 #include "cmd/explain.h"
 #include "cmd/figures.h"
+#include "cmd/labels.h"
 
 struct totals {
     size_t functions, instrumented, exact, trappable;
@@ -24,52 +26,62 @@ static void add(struct totals *t, const struct plan_function *f) {
     }
 }
 
-static void print_row(const struct plan_function *f, const char *name) {
+/* Prints all of a row but the name. Returns the columns that it takes. */
+static unsigned print_facts(const struct plan_function *f) {
     uint32_t exits = 0;
     for (int i = 0; i < TIER_COUNT; i++)
         exits += f->exits[i];
-    printf("%12jx %8ju  %-5s ", f->addr, f->size, tier_name(f->entry));
+    int used = printf("%12jx %8ju  %-5s ", f->addr, f->size, tier_name(f->entry));
     if (f->entry == TIER_NONE)
-        printf("%-22s", refusal_tag(f->refused));
+        used += printf("%-22s ", refusal_tag(f->refused));
     else if (f->exits[TIER_NONE])
-        printf("%4u of %-4u exits %s  ", exits - f->exits[TIER_NONE], exits, FIGURE_INFERRED);
+        used +=
+            printf("%4u of %-4u exits %s   ", exits - f->exits[TIER_NONE], exits, FIGURE_INFERRED) -
+            figure_extra_bytes(FIGURE_INFERRED);
     else
-        printf("%4u exit%-13s", exits, exits == 1 ? "" : "s");
-    putchar(' ');
-    text_print(stdout, name);
-    putchar('\n');
+        used += printf("%4u exit%-13s ", exits, exits == 1 ? "" : "s");
+    return (unsigned)used;
 }
 
-void explain_list(const struct subject *s) {
-    printf("%12s %8s  %-5s %-22s %s\n", "ADDRESS", "SIZE", "ENTRY", "EXITS OR REFUSAL", "FUNCTION");
+/* The name of shown function I, as SHORTS has it or in full or mangled, in at most COLUMNS columns
+ * if lines are cut. To be freed. */
+static char *row_name(const struct subject *s, size_t i, const struct short_names *shorts,
+                      const struct term *term, unsigned columns) {
+    if (shorts)
+        return term->width ? short_names_fit(shorts, i, columns)
+                           : mem_strdup(short_names_at(shorts, i));
+    AUTO_FREE char *full = subject_name(s, s->shown.at[i]);
+    return label_single(term, full, plan_function(s->plan, s->shown.at[i])->name);
+}
+
+static void print_rows(const struct subject *s, const struct short_names *shorts,
+                       const struct term *term) {
     for (size_t i = 0; i < s->shown.count; i++) {
-        AUTO_FREE char *name = subject_name(s, s->shown.at[i]);
-        print_row(plan_function(s->plan, s->shown.at[i]), name);
+        unsigned used = print_facts(plan_function(s->plan, s->shown.at[i]));
+        AUTO_FREE char *name =
+            row_name(s, i, shorts, term, term->width > used ? term->width - used : 1);
+        text_print(stdout, name);
+        putchar('\n');
     }
+}
+
+void explain_list(const struct subject *s, const struct term *term) {
+    AUTO_FREE char **names = mem_alloc((s->shown.count + 1) * sizeof *names);
+    struct short_names *shorts = NULL;
+    printf("%12s %8s  %-5s %-22s %s\n", "ADDRESS", "SIZE", "ENTRY", "EXITS OR REFUSAL", "FUNCTION");
+    for (size_t i = 0; i < s->shown.count && term->names == NAMES_SHORT; i++)
+        names[i] = subject_name(s, s->shown.at[i]);
+    if (term->names == NAMES_SHORT)
+        shorts = short_names_new((const char *const *)names, s->shown.count);
+    print_rows(s, shorts, term);
     putchar('\n');
+    short_names_free(shorts);
+    for (size_t i = 0; i < s->shown.count; i++)
+        free(names[i]);
 }
 
 static double share(size_t part, size_t whole) {
     return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-void explain_wrapped(const char *text, unsigned indent, unsigned width) {
-    unsigned column = indent;
-    while (*text) {
-        unsigned length = (unsigned)strcspn(text, " ");
-        if (column > indent && width && column + 1 + length > width) {
-            printf("\n%*s", (int)indent, "");
-            column = indent;
-        } else if (column > indent) {
-            putchar(' ');
-            column++;
-        }
-        printf("%.*s", (int)length, text);
-        column += length;
-        text += length;
-        text += *text == ' ';
-    }
-    putchar('\n');
 }
 
 static void print_tiers(const struct totals *t) {
@@ -92,7 +104,7 @@ static void print_refusals(const struct totals *t, unsigned width) {
         if (!t->refused[i] && !t->inferred[i])
             continue;
         printf("  %-23s %8zu %8zu  ", refusal_tag((enum refusal)i), t->refused[i], t->inferred[i]);
-        explain_wrapped(refusal_meaning((enum refusal)i), MEANING, width);
+        text_print_wrapped(refusal_meaning((enum refusal)i), MEANING, width);
     }
 }
 
@@ -105,7 +117,7 @@ static void print_hint(const struct totals *t, unsigned width) {
                    "name them in full with -F.",
                    t->trappable);
     printf("\n  ");
-    explain_wrapped(text, 2, width);
+    text_print_wrapped(text, 2, width);
 }
 
 /* Says that a function, shown or not, keeps all programs with this file from being traced. */
@@ -119,7 +131,7 @@ static void print_lane_write(const struct subject *s, unsigned width) {
                                       "no program that loads this file can be traced.",
                                       name, addr);
     printf("\n  ");
-    explain_wrapped(text, 2, width);
+    text_print_wrapped(text, 2, width);
 }
 
 void explain_totals(const struct subject *s, const struct term *term) {
@@ -139,10 +151,10 @@ void explain_totals(const struct subject *s, const struct term *term) {
         s->module->name, t.functions, t.functions == 1 ? "" : "s", t.instrumented,
         share(t.instrumented, t.functions), t.exact, share(t.exact, t.functions));
     printf("%s", term->color ? "\033[1m" : "");
-    explain_wrapped(head, 0, term->width);
+    text_print_wrapped(head, 0, term->columns);
     printf("%s", term->color ? "\033[0m" : "");
     print_tiers(&t);
-    print_refusals(&t, term->width);
-    print_hint(&t, term->width);
-    print_lane_write(s, term->width);
+    print_refusals(&t, term->columns);
+    print_hint(&t, term->columns);
+    print_lane_write(s, term->columns);
 }

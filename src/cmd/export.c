@@ -48,6 +48,14 @@ static bool is_same_file(const char *a, const char *b) {
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* A file gets full names by default, as a pipe does. */
+static struct term term_of(const struct options *o) {
+    struct view_options view = o->view;
+    if (o->export.output && view.names == NAMES_DEFAULT)
+        view.names = NAMES_FULL;
+    return term_open(&view);
+}
+
 static int export(const struct export_options *options, struct view *view) {
     struct out out;
     struct err err;
@@ -118,6 +126,7 @@ int cmd_export(struct options *options, int argc, char **argv) {
         say_err(&err);
         return STATUS_FAILED;
     }
+    view.term = term_of(options);
     int status = export(&options->export, &view);
     view_close(&view);
     return status;

@@ -1,9 +1,14 @@
 /*
  * Folded stacks, the input of flame graph programs: "program;outermost;…;innermost nanoseconds",
- * one line for each path that has self time. Functions with the same name are one, as flame graphs
- * show only names. The memory used grows with the number of different paths.
+ * one line for each path that has self time. Functions with the same name, in the form that --names
+ * asks for, are one, as flame graphs show only names. The memory used grows with the number of
+ * different paths.
  *
  * If callers were recorded (record --stack), they are the path of a call, traced or not.
+ *
+ * A path has at most MOST_FRAMES functions. Deeper calls are one level below the frame DEEPER, each
+ * function with all its time there. Otherwise the output of a recursion grows with the square of
+ * its depth.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +19,10 @@
 #include "analyze/tree.h"
 #include "base/mem.h"
 #include "cmd/export.h"
+#include "cmd/labels.h"
+
+enum { MOST_FRAMES = 512 };
+static const char DEEPER[] = "[deeper than 512 calls]";
 
 /* All threads of processes that run the same program. */
 struct program {
@@ -24,6 +33,7 @@ struct program {
 struct folded {
     const struct view *view;
     struct places *places;
+    struct labels *labels;
     char **frames;         /* by function; NULL: not used */
     uint32_t *shown;       /* by function: the first function with the same frame */
     ARRAY(uint32_t) nodes; /* of a digest's sums */
@@ -43,6 +53,9 @@ static char *frame(const char *name) {
 
 /* The number that stands for unknown callers, in place of a function. */
 static uint32_t unknown(const struct folded *f) { return places_count(f->places); }
+
+/* Likewise for DEEPER. */
+static uint32_t deeper(const struct folded *f) { return unknown(f) + 1; }
 
 /* The node of the callers in CHAIN. */
 static uint32_t node_of_chain(struct folded *f, uint32_t chain) {
@@ -111,8 +124,9 @@ static void on_stream_group(void *ctx, struct stream_group group) {
 static void add_frame(struct folded *f, uint32_t function) {
     if (f->frames[function])
         return;
-    f->frames[function] =
-        frame(function == unknown(f) ? "[unknown]" : places_function(f->places, function));
+    bool known = function != unknown(f);
+    AUTO_FREE char *name = known ? labels_place(f->labels, f->places, function) : NULL;
+    f->frames[function] = frame(known ? name : "[unknown]");
     ARRAY_PUSH(&f->path, function);
 }
 
@@ -141,10 +155,17 @@ static void join_frames(struct folded *f) {
 static void join_paths(const struct folded *f, struct tree *tree) {
     struct tree joined;
     AUTO_FREE uint32_t *to = mem_alloc(tree->count * sizeof *to);
+    AUTO_FREE uint32_t *depths = mem_alloc(tree->count * sizeof *depths);
     tree_init(&joined);
     for (uint32_t node = 1; node < tree->count; node++) {
         const struct tree_node *n = &tree->nodes[node];
-        to[node] = tree_child(&joined, to[n->parent], f->shown[n->function]);
+        uint32_t parent = to[n->parent];
+        depths[node] = depths[n->parent] + 1;
+        if (depths[node] == MOST_FRAMES + 1)
+            parent = tree_child(&joined, parent, deeper(f));
+        else if (depths[node] > MOST_FRAMES)
+            parent = joined.nodes[parent].parent;
+        to[node] = tree_child(&joined, parent, f->shown[n->function]);
         joined.nodes[to[node]].self_ns += n->self_ns;
     }
     tree_done(tree);
@@ -173,8 +194,11 @@ void export_folded(const struct view *view, struct out *out) {
     struct folded f = {.view = view};
     struct visitor visitor = {.ctx = &f, .open = on_open, .close = on_close, .ended = on_ended};
     f.places = places_new(view->source.reader, view->source.names);
-    f.frames = mem_alloc((places_count(f.places) + 1) * sizeof *f.frames);
-    f.shown = mem_alloc((places_count(f.places) + 1) * sizeof *f.shown);
+    f.labels = labels_new(view->source.names, &view->term);
+    uint32_t frames = places_count(f.places) + 2; /* with unknown() and deeper() */
+    f.frames = mem_alloc(frames * sizeof *f.frames);
+    f.shown = mem_alloc(frames * sizeof *f.shown);
+    f.frames[deeper(&f)] = frame(DEEPER);
     visitor.digests = new_digests(view);
     export_walk(view, &visitor, on_stream_group, out);
     digests_free(visitor.digests);
@@ -190,9 +214,10 @@ void export_folded(const struct view *view, struct out *out) {
     }
     ARRAY_FREE(&f.programs);
     ARRAY_FREE(&f.path);
-    for (uint32_t i = 0; i <= places_count(f.places); i++)
+    for (uint32_t i = 0; i < frames; i++)
         free(f.frames[i]);
     free(f.frames);
     free(f.shown);
+    labels_free(f.labels);
     places_free(f.places);
 }

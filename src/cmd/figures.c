@@ -3,6 +3,10 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
 
 void figure_time(char text[FIGURE_ROOM], uint64_t ns) {
     static const struct {
@@ -53,31 +57,11 @@ void text_print(FILE *out, const char *text) {
         print_char(out, *text++);
 }
 
-static bool begins_column(char c) { return ((unsigned char)c & 0xc0) != 0x80; }
-
 int figure_extra_bytes(const char *text) {
     int extra = 0;
     for (; *text; text++)
-        extra += !begins_column(*text);
+        extra += !text_begins_column(*text);
     return extra;
-}
-
-void text_print_cut(FILE *out, const char *text, unsigned width) {
-    static const char mark[] = "...";
-    enum { MARK = sizeof mark - 1 };
-    size_t columns = 0;
-    for (const char *p = text; *p; p++)
-        columns += begins_column(*p);
-    if (!width || columns <= width) {
-        text_print(out, text);
-        return;
-    }
-    size_t left = width > MARK ? width - MARK : 0;
-    for (; *text && (left || !begins_column(*text)); text++) {
-        left -= begins_column(*text);
-        print_char(out, *text);
-    }
-    fputs(mark, out);
 }
 
 void figure_marks(char text[FIGURE_MARKS_ROOM], const struct figure_marks *m) {
@@ -86,19 +70,55 @@ void figure_marks(char text[FIGURE_MARKS_ROOM], const struct figure_marks *m) {
              m->inferred ? FIGURE_INFERRED " " : "");
 }
 
-void figure_print_marks(const struct figure_marks *m) {
-    const char *s = m->inferred == 1 ? "" : "s";
+static void print_mark(const char *mark, char *text, unsigned width) {
+    AUTO_FREE char *line = mem_printf("%s: %s", mark, text);
+    text_print_wrapped(line, 0, width);
+    free(text);
+}
+
+void figure_print_marks(const struct figure_marks *m, unsigned width) {
     if (m->inferred)
-        printf("%s: the ends of %ju call%s are inferred\n", FIGURE_INFERRED, m->inferred, s);
+        print_mark(FIGURE_INFERRED,
+                   mem_printf("the ends of %ju call%s are inferred", m->inferred,
+                              m->inferred == 1 ? "" : "s"),
+                   width);
     if (m->before)
-        printf("%s: %ju call%s open before tracing began, or before events were lost: in TOTAL and "
-               "SELF from there on, not in CALLS\n",
-               FIGURE_BEFORE, m->before, m->before == 1 ? " was" : "s were");
+        print_mark(FIGURE_BEFORE,
+                   mem_printf("%ju call%s open before tracing began, or before events were lost: "
+                              "in TOTAL and SELF from there on, not in CALLS",
+                              m->before, m->before == 1 ? " was" : "s were"),
+                   width);
     if (m->cut)
-        printf("%s: events were lost during %ju call%s: TOTAL and SELF count up to there; MIN, MAX "
-               "and percentiles leave them out\n",
-               FIGURE_CUT, m->cut, m->cut == 1 ? "" : "s");
+        print_mark(FIGURE_CUT,
+                   mem_printf("events were lost during %ju call%s: TOTAL and SELF count up to "
+                              "there; MIN, MAX and percentiles leave them out",
+                              m->cut, m->cut == 1 ? "" : "s"),
+                   width);
     if (m->clipped)
-        printf("%s: %ju call%s before --since or ended after --until: their whole times count\n",
-               FIGURE_CLIPPED, m->clipped, m->clipped == 1 ? " began" : "s began");
+        print_mark(FIGURE_CLIPPED,
+                   mem_printf("%ju call%s before --since or ended after --until: their whole "
+                              "times count",
+                              m->clipped, m->clipped == 1 ? " began" : "s began"),
+                   width);
+}
+
+void text_print_wrapped(const char *text, unsigned indent, unsigned width) {
+    unsigned column = indent;
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        AUTO_FREE char *word = mem_printf("%.*s", (int)length, text);
+        unsigned columns = (unsigned)text_columns(word);
+        if (column > indent && width && column + 1 + columns > width) {
+            printf("\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent) {
+            putchar(' ');
+            column++;
+        }
+        printf("%s", word);
+        column += columns;
+        text += length;
+        text += *text == ' ';
+    }
+    putchar('\n');
 }

@@ -31,13 +31,14 @@ struct figure_marks { /* how many calls have each mark */
 /* Writes the marks of a row with these calls: each with a space behind it. */
 enum { FIGURE_MARKS_ROOM = 24 };
 void figure_marks(char text[FIGURE_MARKS_ROOM], const struct figure_marks *marks);
-/* Prints a line to standard output for each mark that is used. */
-void figure_print_marks(const struct figure_marks *marks);
+/* Prints a line to standard output for each mark that is used, wrapped at WIDTH columns (0: not).
+ */
+void figure_print_marks(const struct figure_marks *marks, unsigned width);
 /* The number of bytes of TEXT minus its columns, for field widths of printf. */
 int figure_extra_bytes(const char *text);
 
 /* Prints TEXT, of a foreign file, with '?' in place of control characters. */
 void text_print(FILE *out, const char *text);
-/* Likewise, but cuts TEXT to WIDTH columns, "..." included; WIDTH 0: does not cut. Each UTF-8
- * sequence is one column. */
-void text_print_cut(FILE *out, const char *text, unsigned width);
+/* Prints TEXT and a newline to standard output, wrapped at WIDTH columns (0: not wrapped). Further
+ * lines begin at column INDENT; the caller has printed the first line up to there. */
+void text_print_wrapped(const char *text, unsigned indent, unsigned width);

@@ -6,18 +6,21 @@
 #include "cmd/changed.h"
 #include "cmd/command.h"
 #include "cmd/figures.h"
+#include "cmd/indent.h"
 #include "cmd/json.h"
+#include "cmd/labels.h"
 #include "cmd/say.h"
 #include "cmd/term.h"
 #include "cmd/view.h"
 
-enum { MOST_INDENTED = 32 }; /* deeper nodes have this indentation, and their depth as a number */
+enum { MARGIN = 31 }; /* columns before the indentation */
 
 struct graph {
     struct view view;
     struct term term;
     bool json;
     struct tree tree;
+    struct labels *labels;
     uint8_t *chosen;   /* by function: FUNCTION matches; NULL: the whole graph is shown */
     const char *title; /* of the root: the program, or the chosen function */
     char *own_title;   /* to be freed; NULL: title is borrowed */
@@ -72,14 +75,15 @@ static void print_node(const struct graph *g, const struct tree *t, uint32_t nod
     figure_time(total, n->total_ns);
     figure_time(self, n->self_ns);
     int used = printf("%9s  %8s  %8s  ", calls, total, self);
-    used += printf("%*s", (int)(depth < MOST_INDENTED ? depth : MOST_INDENTED) * 2, "");
-    if (depth > MOST_INDENTED)
-        used += printf("[%u] ", depth);
+    struct indent indent = indent_of(depth, indent_limit(g->term.columns, MARGIN));
+    used += printf("%*s%s", (int)indent.columns, "", indent.depth);
     char marks[FIGURE_MARKS_ROOM];
     figure_marks(marks, &(struct figure_marks){n->inferred, n->before, n->cut, n->clipped});
     used += printf("%s", marks) - figure_extra_bytes(marks);
     unsigned left = g->term.width > (unsigned)used ? g->term.width - (unsigned)used : 0;
-    text_print_cut(stdout, node_name(g, t, node), left);
+    AUTO_FREE char *name =
+        node ? labels_fit(g->labels, n->function, left) : label_cut(&g->term, g->title, left);
+    text_print(stdout, name);
     printf("\n");
 }
 
@@ -104,8 +108,8 @@ static void print_end(const struct graph *g) {
     }
     printf("\n%u path%s, %ju call%s; %s\n", g->tree.count - 1, g->tree.count == 2 ? "" : "s", calls,
            calls == 1 ? "" : "s", losses ? losses : "no events lost");
-    figure_print_marks(&marks);
-    changed_print_end(&g->view);
+    figure_print_marks(&marks, g->term.columns);
+    changed_print_end(&g->view, g->term.columns);
 }
 
 /* ---- both ---- */
@@ -168,7 +172,9 @@ static int choose(struct graph *g, const char *text, struct err *err) {
             only = g->chosen[i] ? i : only;
             count += g->chosen[i];
         }
-        g->title = g->own_title = mem_strdup(count == 1 ? names_function(names, only) : text);
+        g->title = g->own_title = mem_strdup(count > 1 ? text
+                                             : g->json ? names_function(names, only)
+                                                       : labels_at(g->labels, only));
     }
     pattern_free(pattern);
     return rc;
@@ -184,6 +190,7 @@ static int show(struct graph *g, struct options *options, int argc, char **argv)
     struct err err;
     int rc = view_open(&g->view, options, argc, argv, &err);
     if (rc == 0) {
+        g->labels = labels_new(g->view.source.names, &g->term);
         g->title = program_name(g->view.source.reader);
         rc = argc > 1 ? choose(g, argv[1], &err) : 0;
     }
@@ -209,6 +216,7 @@ int cmd_graph(struct options *options, int argc, char **argv) {
     tree_done(&g.tree);
     free(g.chosen);
     free(g.own_title);
+    labels_free(g.labels);
     view_close(&g.view);
     return status;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "cmd/changed.h"
 #include "cmd/command.h"
 #include "cmd/deaths.h"
@@ -268,6 +269,8 @@ static void print_json(const struct trace_reader *r, const struct functions *f,
 
 /* ---- text ---- */
 
+enum { LABEL = 11 }; /* columns of labels */
+
 static void print_label(const char *label) { printf("%-11s", label); }
 
 /* Depth and threshold of the recording: views show no more. */
@@ -476,7 +479,7 @@ static void print_changes(const struct changes *c) {
     for (size_t i = 0; i < c->list.count; i++) {
         const struct change *change = &c->list.at[i];
         AUTO_FREE char *text = changed_text(change);
-        printf("%8ju.%09ju  ", change->ns / 1000000000, change->ns % 1000000000);
+        printf("%8ju.%09jus  ", change->ns / 1000000000, change->ns % 1000000000);
         if (change->pid)
             printf("process %u: ", change->pid);
         printf("%s\n", text);
@@ -505,6 +508,33 @@ static void print_text(const struct trace_reader *r, const struct functions *f,
     print_changes(c);
 }
 
+/* Wraps a line of print_text(): the text behind a label, or behind the blanks of a table. */
+static void print_line(const char *line, unsigned width) {
+    size_t blanks = strspn(line, " "), start = blanks ? blanks : LABEL;
+    if (strlen(line) <= start || text_columns(line) <= width) {
+        puts(line);
+        return;
+    }
+    printf("%.*s", (int)start, line);
+    text_print_wrapped(line + start, (unsigned)start, width);
+}
+
+static void print_wrapped(const struct trace_reader *r, const struct functions *f,
+                          const struct changes *c, const struct trace_pauses *pauses,
+                          unsigned width) {
+    char *text = NULL;
+    size_t size;
+    FILE *terminal = stdout;
+    stdout = open_memstream(&text, &size); /* a variable: glibc's manual, "Standard Streams" */
+    print_text(r, f, c, pauses);
+    fclose(stdout);
+    stdout = terminal;
+    char *rest = text;
+    for (const char *line; (line = strsep(&rest, "\n")) && rest;)
+        print_line(line, width);
+    free(text);
+}
+
 int cmd_info(struct options *options, int argc, char **argv) {
     struct term term = term_open(&options->view);
     struct trace_reader *r;
@@ -522,6 +552,8 @@ int cmd_info(struct options *options, int argc, char **argv) {
     pager_start(&term, &options->view);
     if (options->view.json)
         print_json(r, &functions, &changes, &pauses);
+    else if (term.columns)
+        print_wrapped(r, &functions, &changes, &pauses, term.columns);
     else
         print_text(r, &functions, &changes, &pauses);
     pager_finish();

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/near.h"
 #include "cmd/command.h"
+#include "cmd/figures.h"
 #include "cmd/help.h"
 #include "cmd/say.h"
 
@@ -61,6 +62,18 @@ static int finish_output(int status) {
     return STATUS_FAILED;
 }
 
+/* Tells a terminal how times without a unit are taken. */
+static void tell_units(const struct options *options) {
+    for (size_t i = 0; i < options->plain_times.count && isatty(STDERR_FILENO); i++) {
+        const struct plain_time *t = &options->plain_times.at[i];
+        char text[FIGURE_ROOM], *two;
+        figure_time(text, t->ns);
+        if ((two = strstr(text, "  ")))
+            memmove(two, two + 1, strlen(two));
+        say_note("--%s %s: %s (units: ns, us, ms, s, m, h)", t->option, t->value, text);
+    }
+}
+
 static int run_command(const struct command *command, char **argv, struct options *options) {
     struct err err;
     int count;
@@ -76,6 +89,7 @@ static int run_command(const struct command *command, char **argv, struct option
         return wrong_usage(command, "too many operands");
     say_set_quiet(options->quiet);
     log_level = (int)options->verbose;
+    tell_units(options);
     return finish_output(runs[command_id(command)](options, count, argv + 1));
 }
 

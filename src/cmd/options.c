@@ -28,6 +28,7 @@ void options_init(struct options *options) {
     options->record.snapshot_gap_ns = SNAPSHOT_GAP_NS;
     options->report.sort = REPORT_TOTAL;
     options->shown.until_ns = UINT64_MAX;
+    options->view.names = NAMES_DEFAULT;
     options->image.base = options->image.stack_base = NO_BASE;
 }
 
@@ -42,6 +43,7 @@ void options_done(struct options *options) {
     ARRAY_FREE(&options->pids);
     ARRAY_FREE(&options->report.columns);
     ARRAY_FREE(&options->image.stacks);
+    ARRAY_FREE(&options->plain_times);
 }
 
 /* ---- values ---- */
@@ -91,12 +93,16 @@ static int add_choices(const struct option_spec *o, const char *value, choice_ar
     }
 }
 
-static int add_trigger(const char *value, trigger_list *list, struct err *err) {
+static int add_trigger(struct options *options, const struct option_spec *o, const char *value,
+                       struct err *err) {
     struct trigger trigger;
     int rc = trigger_parse(value, &trigger, err);
-    if (rc == 0)
-        ARRAY_PUSH(list, trigger);
-    return rc;
+    if (rc < 0)
+        return rc;
+    ARRAY_PUSH(&options->record.triggers, trigger);
+    if (trigger.longer_ns && isdigit((unsigned char)value[strlen(value) - 1]))
+        ARRAY_PUSH(&options->plain_times, ((struct plain_time){o->name, value, trigger.longer_ns}));
+    return 0;
 }
 
 /* VALUE is a number of callers, or a pattern for functions. NULL: neither was given. */
@@ -132,6 +138,18 @@ static int store_choice(const struct option_spec *o, const char *value, unsigned
     return 0;
 }
 
+static int store_time(struct options *options, const struct option_spec *o, const char *value,
+                      struct err *err) {
+    uint64_t *at = (uint64_t *)((char *)options + o->offset);
+    if (o->type == OPTION_TIME && !value_time(value, at))
+        return bad_value(o, value, "a time, like 10us, 1.5ms or 2s", err);
+    if (o->type == OPTION_WAIT && !value_wait(value, at))
+        return bad_value(o, value, "a time to wait, like 500ms or 2s", err);
+    if (value_is_plain(value) && *at)
+        ARRAY_PUSH(&options->plain_times, ((struct plain_time){o->name, value, *at}));
+    return 0;
+}
+
 static int store_value(struct options *options, const struct option_spec *o, const char *value,
                        struct err *err) {
     void *at = (char *)options + o->offset;
@@ -150,10 +168,8 @@ static int store_value(struct options *options, const struct option_spec *o, con
         return value_address(value, at) ? 0
                                         : bad_value(o, value, "an address, like 0x8000000", err);
     case OPTION_TIME:
-        return value_time(value, at) ? 0 : bad_value(o, value, "a time, like 10us or 1.5ms", err);
     case OPTION_WAIT:
-        return value_wait(value, at) ? 0
-                                     : bad_value(o, value, "a time to wait, like 500ms or 2s", err);
+        return store_time(options, o, value, err);
     case OPTION_STRING:
         *(const char **)at = value;
         return *value ? 0 : bad_value(o, value, "a name", err);
@@ -167,7 +183,7 @@ static int store_value(struct options *options, const struct option_spec *o, con
     case OPTION_FILTER:
         return filter_add(at, o->letter, value, err);
     case OPTION_TRIGGER:
-        return add_trigger(value, at, err);
+        return add_trigger(options, o, value, err);
     case OPTION_STACKS:
         return add_stacks(o, value, at, err);
     default:

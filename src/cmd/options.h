@@ -13,6 +13,8 @@ typedef ARRAY(unsigned char) choice_array;
 enum { STACK_FRAMES = 32, STACK_FRAMES_MOST = 1000 }; /* callers with --stack: default, limit */
 
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+/* How functions are named; the default is short on a terminal, else full. */
+enum names_form { NAMES_SHORT, NAMES_FULL, NAMES_MANGLED, NAMES_DEFAULT };
 
 /* Options of every view. */
 struct view_options {
@@ -20,6 +22,7 @@ struct view_options {
     bool no_pager;
     bool follow; /* the recording goes on */
     enum color_when color;
+    enum names_form names;
 };
 
 /* Columns of report, in the order of COLUMNS in table.c. */
@@ -71,6 +74,12 @@ struct image_options {
 };
 #define NO_BASE UINT64_MAX
 
+/* A time that was given without a unit, and what it was taken for. */
+struct plain_time {
+    const char *option, *value;
+    uint64_t ns;
+};
+
 struct options {
     struct record_options record; /* record and attach; ctl: filter only; explain: tier only */
     struct view_spec shown;       /* views; explain: -F only */
@@ -83,7 +92,8 @@ struct options {
     bool tree;         /* attach --tree */
     uint32_t verbose;  /* how often -v was given */
     bool quiet;
-    bool help; /* --help was read; parsing ended there */
+    ARRAY(struct plain_time) plain_times; /* other than 0 */
+    bool help;                            /* --help was read; parsing ended there */
 };
 
 struct command;

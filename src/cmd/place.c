@@ -5,18 +5,20 @@
 
 #include "cmd/figures.h"
 #include "cmd/json.h"
+#include "cmd/labels.h"
 
-void place_print_frame(FILE *out, const struct line_place *place, size_t i) {
+void place_print_frame(const struct term *term, const struct line_place *place, size_t i) {
     const struct line_frame *f = &place->frames[i];
-    text_print(out, f->function ? f->function : "??");
+    AUTO_FREE char *name = f->function ? label_single(term, f->function, f->symbol) : NULL;
+    text_print(stdout, name ? name : "??");
     if (f->function && !f->inlined)
-        fprintf(out, "+0x%" PRIx64, place->offset);
+        printf("+0x%" PRIx64, place->offset);
     if (!f->file)
         return;
-    fputs(" at ", out);
-    text_print(out, f->file);
+    fputs(" at ", stdout);
+    text_print(stdout, f->file);
     if (f->line)
-        fprintf(out, ":%u", f->line);
+        printf(":%u", f->line);
 }
 
 static void print_member(FILE *out, const char *name, const char *text) {

@@ -8,9 +8,12 @@
 
 #include "analyze/lines.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cmd/callers.h"
 #include "cmd/changed.h"
 #include "cmd/figures.h"
+#include "cmd/indent.h"
+#include "cmd/labels.h"
 #include "cmd/line_part.h"
 #include "cmd/replay.h"
 
@@ -19,7 +22,7 @@ enum { TIME_COLUMNS = 16, DURATION_COLUMNS = 10, LEAST_NAME_COLUMNS = 12 };
 /* The name of a function as it is written. */
 struct label {
     const char *name; /* NULL: not yet looked up */
-    uint32_t length, columns;
+    uint32_t function, length, columns;
     bool bare; /* the name has no parameters: "()" follows */
 };
 
@@ -27,10 +30,12 @@ struct text_view {
     struct out *out;
     const struct view *view;
     const struct replay_look *look;
+    struct labels *names;
     struct label *labels;          /* by function */
     struct places *places;         /* NULL: callers are not shown */
     unsigned tid_columns;          /* of the widest id */
-    size_t margin;                 /* columns before a function of depth 0 */
+    unsigned margin;               /* columns before a function of depth 0 */
+    unsigned levels;               /* that are indented */
     ARRAY(struct line) still_open; /* exits of calls that are open at the end */
 };
 
@@ -65,7 +70,8 @@ static const struct label *label_of(const struct text_view *t, uint32_t function
     struct label *label = &t->labels[function];
     if (label->name)
         return label;
-    label->name = names_function(t->view->source.names, function);
+    label->name = labels_at(t->names, function);
+    label->function = function;
     label->length = (uint32_t)strlen(label->name);
     for (const char *p = label->name; *p; p++)
         label->columns += begins_character(*p);
@@ -73,25 +79,18 @@ static const struct label *label_of(const struct text_view *t, uint32_t function
     return label;
 }
 
-/* Writes LABEL, cut to COLUMNS. */
-static void write_cut(struct out *out, const struct label *label, size_t columns) {
-    size_t length = 0;
-    for (size_t n = 0; length < label->length; length++)
-        if (begins_character(label->name[length]) && n++ == columns - 1)
-            break;
-    out_text(out, label->name, length);
-    out_words(out, "…");
-}
-
 /* Writes the name of a function at DEPTH. Other texts on its line take OTHERS columns. */
 static void write_name(const struct text_view *t, const struct label *label, uint32_t depth,
                        size_t others) {
-    size_t width = t->look->term.width, used = t->margin + 2 * (size_t)depth + others;
+    struct indent indent = indent_of(depth, t->levels);
+    size_t width = t->look->term.width, used = t->margin + indent_columns(&indent) + others;
     size_t room = width > used + LEAST_NAME_COLUMNS ? width - used : LEAST_NAME_COLUMNS;
-    if (!width || label->columns <= room)
+    if (!width || label->columns <= room) {
         out_text(t->out, label->name, label->length);
-    else
-        write_cut(t->out, label, room);
+        return;
+    }
+    AUTO_FREE char *fitted = labels_fit(t->names, label->function, room);
+    out_text(t->out, fitted, strlen(fitted));
 }
 
 /* ---- columns ---- */
@@ -144,16 +143,23 @@ static uint32_t tid_of(const struct text_view *t, const struct line *line) {
                : trace_reader_thread(t->view->source.reader, line->stream)->tid;
 }
 
+static void write_words(struct out *out, const char *words) { out_text(out, words, strlen(words)); }
+
+static void write_indent(struct out *out, struct indent indent) {
+    out_spaces(out, indent.columns);
+    write_words(out, indent.depth);
+}
+
 /* Writes all columns before the function. */
 static void write_margin(const struct text_view *t, const struct line *line) {
     struct out *out = t->out;
     bool timed = line->kind == LINE_PAUSE || line->kind == LINE_EXIT || line->kind == LINE_LEAF;
     uint32_t tid = tid_of(t, line);
     if (t->look->time) {
-        out_padded(out, line->ns / 1000000000, TIME_COLUMNS - 11, ' ');
+        out_padded(out, line->ns / 1000000000, TIME_COLUMNS - 12, ' ');
         out_char(out, '.');
         out_padded(out, line->ns % 1000000000, 9, '0');
-        out_char(out, ' ');
+        out_words(out, "s ");
     }
     if (timed && line->how != CALL_OPEN)
         write_duration(t, line->duration_ns);
@@ -165,7 +171,7 @@ static void write_margin(const struct text_view *t, const struct line *line) {
     else
         out_spaces(out, t->tid_columns);
     out_words(out, "] | ");
-    out_spaces(out, 2 * (size_t)line->depth);
+    write_indent(out, indent_of(line->depth, t->levels));
 }
 
 /* ---- lines ---- */
@@ -195,8 +201,6 @@ static size_t columns_of(const char *text) {
         columns += begins_character(*text);
     return columns;
 }
-
-static void write_words(struct out *out, const char *words) { out_text(out, words, strlen(words)); }
 
 /* Writes SIGN, and NOTE as a comment unless it is empty. BARE: as in struct label. */
 static void write_after_name(struct out *out, bool bare, const char *sign, const char *note) {
@@ -272,10 +276,13 @@ static void write_change(const struct text_view *t, const struct line *line) {
 
 /* Writes the recorded callers below an entry. */
 static void write_callers(const struct text_view *t, const struct line *line) {
-    AUTO_FREE char *callers = callers_text(t->places, line->chain);
-    out_spaces(t->out, t->margin + 2 * (size_t)line->depth + 2);
+    unsigned before = t->margin + indent_of(line->depth, t->levels).columns + 2;
+    unsigned used = before + (unsigned)strlen("/* <  */"), width = t->look->term.width;
+    AUTO_FREE char *callers = callers_text(t->places, line->chain, t->names);
+    AUTO_FREE char *fitted = width ? text_cut(callers, width > used ? width - used : 1) : NULL;
+    out_spaces(t->out, before);
     out_words(t->out, "/* < ");
-    write_words(t->out, callers);
+    write_words(t->out, fitted ? fitted : callers);
     out_words(t->out, " */\n");
 }
 
@@ -322,6 +329,8 @@ static void begin(struct text_view *t) {
     t->labels = mem_alloc(names_count(t->view->source.names) * sizeof *t->labels);
     t->tid_columns = widest_tid(t->view->source.reader);
     t->margin = (t->look->time ? TIME_COLUMNS : 0) + DURATION_COLUMNS + t->tid_columns + 6;
+    t->levels = indent_limit(t->look->term.columns, t->margin);
+    t->names = labels_new(t->view->source.names, &t->look->term);
     if (t->look->stacks)
         t->places = places_new(t->view->source.reader, t->view->source.names);
 }
@@ -344,6 +353,7 @@ static void done(struct text_view *t) {
     ARRAY_FREE(&t->still_open);
     places_free(t->places);
     free(t->labels);
+    labels_free(t->names);
 }
 
 void replay_text(const struct view *view, const struct replay_look *look, struct out *out) {

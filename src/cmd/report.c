@@ -4,18 +4,21 @@
 #include <string.h>
 
 #include "analyze/stats.h"
+#include "base/text.h"
 #include "cmd/callers.h"
 #include "cmd/changed.h"
 #include "cmd/command.h"
 #include "cmd/figures.h"
 #include "cmd/follow.h"
 #include "cmd/json.h"
+#include "cmd/labels.h"
 #include "cmd/say.h"
 #include "cmd/term.h"
 #include "cmd/view.h"
 #include "plan/plan.h"
 
 #define NUMBERS ((unsigned)REPORT_SHARE + 1) /* the first columns are numbers, later ones names */
+enum { TEXT_COLUMNS = 30, GAP = 2 };         /* the width of names; between columns */
 
 struct row {
     uint32_t function, module;
@@ -31,6 +34,7 @@ struct report_table {
     const struct report_options *options;
     struct view *view;
     struct term term;
+    struct labels *labels;
     ARRAY(struct row) rows;
     uint64_t calls, self;         /* of all rows */
     struct figure_marks marks;    /* of all rows */
@@ -260,24 +264,39 @@ static void print_json(const struct report_table *r) {
 
 /* ---- text ---- */
 
-/* Prints TEXT in its column; USED counts the terminal's columns. */
-static void print_text(const struct report_table *r, const char *text, bool is_last,
-                       unsigned *used) {
-    enum { WIDTH = 30 };
-    unsigned left = r->term.width > *used ? r->term.width - *used : 0;
-    if (is_last)
-        text_print_cut(stdout, text, left);
-    else
-        *used += (unsigned)printf("%-*s", WIDTH + figure_extra_bytes(text), text);
-}
-
-/* The function's name behind its marks. To be freed. */
-static char *marked_name(const struct report_table *r, const struct row *row) {
+/* The marks of ROW, each with a space behind it. To be freed. */
+static char *marks_of(const struct report_table *r, const struct row *row) {
     char marks[FIGURE_MARKS_ROOM];
     figure_marks(marks, &row->marks);
-    struct names *names = r->view->source.names;
-    return mem_printf("%s%s%s", names_partly(names, row->function) ? FIGURE_PARTLY " " : "", marks,
-                      names_function(names, row->function));
+    return mem_printf(
+        "%s%s", names_partly(r->view->source.names, row->function) ? FIGURE_PARTLY " " : "", marks);
+}
+
+/* The text of column C, the function's name with its marks, in LEFT columns if lines are cut. To be
+ * freed. */
+static char *text_of(const struct report_table *r, const struct row *row, enum report_column c,
+                     unsigned left) {
+    struct names *n = r->view->source.names;
+    if (c == REPORT_MODULE)
+        return label_cut(&r->term, names_module_name(n, row->module), left);
+    if (c == REPORT_TIER)
+        return mem_strdup(tier_name(names_tier(n, row->function)));
+    AUTO_FREE char *marks = marks_of(r, row);
+    unsigned used = (unsigned)text_columns(marks);
+    AUTO_FREE char *name = labels_fit(r->labels, row->function, left > used ? left - used : 1);
+    return mem_printf("%s%s", marks, name);
+}
+
+/* Prints the text of column C; USED counts the terminal's columns. */
+static void print_text(const struct report_table *r, const struct row *row, enum report_column c,
+                       bool is_last, unsigned *used) {
+    unsigned left = r->term.width > *used ? r->term.width - *used : 1;
+    AUTO_FREE char *text = text_of(r, row, c, is_last ? left : TEXT_COLUMNS);
+    if (is_last)
+        text_print(stdout, text);
+    else
+        *used += (unsigned)printf("%-*s", TEXT_COLUMNS + figure_extra_bytes(text), text) -
+                 (unsigned)figure_extra_bytes(text);
 }
 
 static void print_number(const struct report_table *r, const struct row *row, enum report_column c,
@@ -298,34 +317,72 @@ static void print_number(const struct report_table *r, const struct row *row, en
 struct shape { /* the columns of the table */
     const unsigned char *at;
     size_t count;
+    unsigned char own[REPORT_COLUMNS]; /* where AT points if columns were left out */
 };
 
-static struct shape shape_of(const struct report_table *r) {
-    const struct report_options *o = r->options;
-    if (o->columns.count)
-        return (struct shape){o->columns.at, o->columns.count};
-    return r->marks.cut ? (struct shape){columns_with_cut, sizeof columns_with_cut}
-                        : (struct shape){default_columns, sizeof default_columns};
+/* The columns that the numbers of SHAPE take, with gaps. */
+static unsigned numbers_width(const struct shape *shape) {
+    unsigned width = 0;
+    for (size_t i = 0; i < shape->count; i++)
+        if ((unsigned)shape->at[i] < NUMBERS)
+            width += (unsigned)columns[shape->at[i]].width + GAP;
+    return width;
+}
+
+static void drop(struct shape *shape, enum report_column c) {
+    size_t count = 0;
+    for (size_t i = 0; i < shape->count; i++)
+        if (shape->at[i] != c)
+            shape->own[count++] = shape->at[i];
+    shape->at = shape->own;
+    shape->count = count;
+}
+
+/* The columns of the longest name, but not more than a readable name needs. */
+static size_t names_width(const struct report_table *r) {
+    enum { READABLE = 40 };
+    size_t widest = 0;
+    for (size_t i = 0; i < r->rows.count && widest < READABLE; i++) {
+        const struct row *row = &r->rows.at[i];
+        AUTO_FREE char *marks = marks_of(r, row);
+        size_t width = text_columns(marks) + text_columns(labels_at(r->labels, row->function));
+        widest = width > widest ? width : widest;
+    }
+    return widest < READABLE ? widest : READABLE;
+}
+
+/* Leaves columns out until names have room on the terminal. */
+static void make_room(const struct report_table *r, struct shape *shape) {
+    static const enum report_column dispensable[] = {REPORT_MIN, REPORT_P50, REPORT_P99, REPORT_MAX,
+                                                     REPORT_SELF};
+    enum { COUNT = sizeof dispensable / sizeof *dispensable };
+    size_t wanted = names_width(r);
+    for (size_t i = 0; i < COUNT && numbers_width(shape) + wanted > r->term.width; i++)
+        drop(shape, dispensable[i]);
+}
+
+static void choose_shape(const struct report_table *r, struct shape *shape) {
+    const choice_array *given = &r->options->columns;
+    bool cut = r->marks.cut;
+    shape->at = given->count ? given->at : cut ? columns_with_cut : default_columns;
+    shape->count = given->count ? given->count
+                   : cut        ? sizeof columns_with_cut
+                                : sizeof default_columns;
+    if (!given->count && r->term.width)
+        make_room(r, shape);
 }
 
 static void print_row(const struct report_table *r, const struct shape *shape,
                       const struct row *row) {
-    struct names *n = r->view->source.names;
-    AUTO_FREE char *function = marked_name(r, row);
-    const char *const texts[] = {
-        [REPORT_FUNCTION] = function,
-        [REPORT_MODULE] = names_module_name(n, row->module),
-        [REPORT_TIER] = tier_name(names_tier(n, row->function)),
-    };
     unsigned used = 0;
     for (size_t i = 0; i < shape->count; i++) {
         enum report_column c = shape->at[i];
         if (i)
-            used += (unsigned)printf("  ");
+            used += (unsigned)printf("%*s", GAP, "");
         if ((unsigned)c < NUMBERS)
             print_number(r, row, c, &used);
         else
-            print_text(r, texts[c], i + 1 == shape->count, &used);
+            print_text(r, row, c, i + 1 == shape->count, &used);
     }
     printf("\n");
 }
@@ -333,9 +390,11 @@ static void print_row(const struct report_table *r, const struct shape *shape,
 /* Prints the callers of ROW below it. */
 static void print_callers(const struct report_table *r, const struct row *row) {
     enum { INDENT = 4 };
-    AUTO_FREE char *callers = callers_text(r->places, row->chain);
+    AUTO_FREE char *callers = callers_text(r->places, row->chain, r->labels);
+    AUTO_FREE char *text =
+        r->term.width ? text_cut(callers, r->term.width - INDENT - 2) : steal(callers);
     printf("%*s< ", INDENT, "");
-    text_print_cut(stdout, callers, r->term.width > INDENT + 2 ? r->term.width - INDENT - 2 : 0);
+    text_print(stdout, text);
     printf("\n");
 }
 
@@ -344,7 +403,9 @@ static void print_head(const struct report_table *r, const struct shape *shape) 
         printf("\033[1m");
     for (size_t i = 0; i < shape->count; i++) {
         enum report_column c = shape->at[i];
-        int width = (unsigned)c < NUMBERS ? columns[c].width : i + 1 == shape->count ? 0 : -30;
+        int width = (unsigned)c < NUMBERS   ? columns[c].width
+                    : i + 1 == shape->count ? 0
+                                            : -TEXT_COLUMNS;
         printf("%s%*s", i ? "  " : "", width, columns[c].head);
     }
     printf("%s\n", r->term.color ? "\033[0m" : "");
@@ -372,7 +433,8 @@ static void print_group_name(const struct report_table *r, size_t first, size_t 
 }
 
 static void print_tables(const struct report_table *r) {
-    struct shape shape = shape_of(r);
+    struct shape shape;
+    choose_shape(r, &shape);
     bool grouped = r->options->by_thread || r->options->by_module;
     if (!r->rows.count)
         print_head(r, &shape);
@@ -396,15 +458,16 @@ static void print_tables(const struct report_table *r) {
     printf("\n%u function%s, %ju call%s, %s in all; %s\n", r->functions,
            r->functions == 1 ? "" : "s", r->calls, r->calls == 1 ? "" : "s", time,
            losses ? losses : "no events lost");
-    figure_print_marks(&r->marks);
+    figure_print_marks(&r->marks, r->term.columns);
     if (r->partly)
         printf("%s: calls of %u function%s may be missing: the code was changed, or could be\n",
                FIGURE_PARTLY, r->partly, r->partly == 1 ? "" : "s");
-    changed_print_end(r->view);
+    changed_print_end(r->view, r->term.columns);
 }
 
 /* Reads the trace of r->view, and prints the table. False: it has no row. */
 static bool report(struct report_table *r, const struct options *options) {
+    r->labels = labels_new(r->view->source.names, &r->term);
     read_trace(r);
     if (r->rows.count)
         qsort_r(r->rows.at, r->rows.count, sizeof *r->rows.at, compare_rows, r);
@@ -419,13 +482,14 @@ static bool report(struct report_table *r, const struct options *options) {
     free(r->called);
     caller_groups_free(r->groups);
     places_free(r->places);
+    labels_free(r->labels);
     return any;
 }
 
 /* How many rows have room beside the head, the last lines and the cursor. */
 static uint32_t rows_that_fit(const struct term *term) {
     enum { OTHER_LINES = 6, LEAST = 3 };
-    return term->height > OTHER_LINES + LEAST ? term->height - OTHER_LINES : LEAST;
+    return term->rows > OTHER_LINES + LEAST ? term->rows - OTHER_LINES : LEAST;
 }
 
 /* Prints the table over the last one, which a terminal may be too small to show whole; elsewhere

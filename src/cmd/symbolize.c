@@ -13,6 +13,7 @@
 
 struct symbolize {
     const struct options *options;
+    struct term term;
     struct lineinfo *info;
     uint64_t bias;
     uint64_t line; /* of the log, from 1 */
@@ -44,7 +45,7 @@ static void print_place(const struct symbolize *s, uint64_t addr, const struct l
     int indent = printf("0x%0*" PRIx64, width, addr);
     for (size_t i = 0; i < place->count; i++) {
         printf("%*s ", i ? indent : 0, "");
-        place_print_frame(stdout, place, i);
+        place_print_frame(&s->term, place, i);
         puts(place->frames[i].inlined ? " (inlined)" : "");
     }
     if (!place->count)
@@ -91,7 +92,7 @@ static void show_hit(const struct symbolize *s, const struct scan_hit *hit) {
     } else if (known) {
         for (size_t i = 0; i < place.count; i++) {
             fputs(i ? ", inlined in " : " (", stdout);
-            place_print_frame(stdout, &place, i);
+            place_print_frame(&s->term, &place, i);
         }
         putchar(')');
     }
@@ -140,7 +141,7 @@ static int read_log(struct symbolize *s) {
 }
 
 int cmd_symbolize(struct options *options, int argc, char **argv) {
-    struct symbolize s = {.options = options};
+    struct symbolize s = {.options = options, .term = term_open(&options->view)};
     AUTO_FREE uint64_t *addrs = mem_alloc((size_t)argc * sizeof *addrs);
     struct err err;
     if (parse_all(argc - 1, argv + 1, addrs) < 0)

@@ -189,14 +189,16 @@ const struct option_spec option_table[] = {
     {ONLY(REPLAY), 0, OPTION_SET, "stack", NULL,
      "Show the callers that record --stack has found below each entry.", AT(replay.stacks), NULL},
     {ONLY(REPLAY), 0, OPTION_SET, "time", NULL,
-     "Begin each line with the time since the trace's start.", AT(replay.time), NULL},
+     "Begin each line with the time since the trace's start. --since and --until take such times.",
+     AT(replay.time), NULL},
     {ONLY(REPORT), 0, OPTION_CHOICE, "sort", "COLUMN",
      "Sort by COLUMN, largest first, names in alphabetical order: calls, total, self, min, max, "
      "p50, p99, unwound, cut, paused, share, function, module or tier. Default: total.",
      AT(report.sort), COLUMNS},
     {ONLY(REPORT), 0, OPTION_CHOICES, "columns", "COLUMN,...",
      "Print these columns in this order. Names are those of --sort. Default: calls, total, self, "
-     "min, max, p50, p99, function; and cut if calls were cut.",
+     "min, max, p50, p99, function; and cut if calls were cut. On a terminal where names have no "
+     "room, min, p50, p99 and max are left out in this order.",
      AT(report.columns), COLUMNS},
     {ONLY(REPORT), 0, OPTION_NUMBER, "limit", "N", "Print the first N rows only.", AT(report.limit),
      NULL},
@@ -210,8 +212,8 @@ const struct option_spec option_table[] = {
      AT(report.by_stack), NULL},
 
     {CALL_VIEWS, 0, OPTION_TIME, "since", "TIME",
-     "Show calls that lasted until TIME or later, counted from the trace's start. Their whole "
-     "durations count.",
+     "Show calls that lasted until TIME or later, counted from the trace's start, as replay --time "
+     "prints it. Their whole durations count.",
      AT(shown.since_ns), NULL},
     {CALL_VIEWS, 0, OPTION_TIME, "until", "TIME",
      "Show calls that began at TIME or earlier. Their whole durations count.", AT(shown.until_ns),
@@ -247,6 +249,12 @@ const struct option_spec option_table[] = {
     {TABLES, 0, OPTION_CHOICE, "color", NULL,
      "Use colour. Default: auto, that is on a terminal unless NO_COLOR is set.", AT(view.color),
      "auto|always|never"},
+    {TABLES | ONLY(EXPORT) | ONLY(SYMBOLIZE) | ONLY(UNWIND), 0, OPTION_CHOICE, "names", NULL,
+     "How functions are named: short (template arguments and parameters of more than 40 columns "
+     "are <...> and (...), with an ellipsis), full, or mangled (as in the symbol table). JSON has "
+     "full names, and so have all formats of export but folded. With full and mangled no line is "
+     "cut to the terminal's width. Default: short on a terminal, else full.",
+     AT(view.names), "short|full|mangled"},
     {TABLES, 0, OPTION_SET, "no-pager", NULL,
      "Do not start a pager ($PAGER, else less) on a terminal.", AT(view.no_pager), NULL},
     {0, 0, OPTION_SET, NULL, NULL, NULL, 0, NULL},

@@ -18,9 +18,11 @@ struct term term_open(const struct view_options *o) {
     struct term t = {.is_terminal = isatty(STDOUT_FILENO) && !o->json};
     struct winsize size;
     if (t.is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
-        t.width = size.ws_col >= 20 ? size.ws_col : 0;
-        t.height = size.ws_row;
+        t.columns = size.ws_col >= 20 ? size.ws_col : 0;
+        t.rows = size.ws_row;
     }
+    t.names = o->names != NAMES_DEFAULT ? o->names : t.is_terminal ? NAMES_SHORT : NAMES_FULL;
+    t.width = t.names == NAMES_SHORT ? t.columns : 0;
     bool able = t.is_terminal && kind && strcmp(kind, "dumb") != 0 && !(no_color && *no_color);
     t.color = !o->json && (o->color == COLOR_ALWAYS || (o->color == COLOR_AUTO && able));
     return t;

@@ -7,8 +7,10 @@
 struct term {
     bool is_terminal;
     bool color;
-    unsigned width;  /* columns; 0: unlimited (a pipe or file) */
-    unsigned height; /* rows; 0: unlimited, or not known */
+    unsigned columns;      /* 0: unlimited (a pipe or file) */
+    unsigned rows;         /* 0: unlimited, or not known */
+    unsigned width;        /* as `columns`, if names are cut to it; 0: they are not */
+    enum names_form names; /* not NAMES_DEFAULT */
 };
 struct term term_open(const struct view_options *options);
 

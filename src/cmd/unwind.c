@@ -16,6 +16,7 @@
 enum { DUMP_MOST = 256 << 20 };
 
 struct unwind {
+    struct term term;
     const struct options *options;
     struct offline_program program;
     struct offline_registers registers;
@@ -111,7 +112,7 @@ static void print_frame(const struct unwind *u, size_t number) {
                         shown_pc(u, f));
     for (size_t i = 0; i < place.count; i++) {
         printf("%*s ", i ? indent : 0, "");
-        place_print_frame(stdout, &place, i);
+        place_print_frame(&u->term, &place, i);
         if (place.frames[i].inlined)
             puts(" (inlined)");
     }
@@ -153,7 +154,7 @@ static int check_options(const struct options *options) {
 
 int cmd_unwind(struct options *options, int argc, char **argv) {
     (void)argc;
-    struct unwind u = {.options = options};
+    struct unwind u = {.options = options, .term = term_open(&options->view)};
     struct err err;
     if (check_options(options) < 0)
         return STATUS_USAGE;

@@ -25,11 +25,14 @@ static const struct unit time_units[] = {
     {"", 1},
     {"ns", 1},
     {"us", 1000},
+    {"µs", 1000}, /* micro sign */
+    {"μs", 1000}, /* Greek letter mu */
     {"ms", 1000 * 1000},
     {"s", 1000 * 1000 * 1000},
     {"sec", 1000 * 1000 * 1000},
     {"m", 60ull * 1000 * 1000 * 1000},
     {"min", 60ull * 1000 * 1000 * 1000},
+    {"h", 3600ull * 1000 * 1000 * 1000},
     {NULL, 0},
 };
 
@@ -58,9 +61,10 @@ static bool read_quantity(const char *text, const struct unit *units, uint64_t *
         while (digits--)
             scale *= 10;
     }
-    while (units->name && strcasecmp(units->name, s) != 0)
+    const char *unit = units == size_units ? s : s + strspn(s, " ");
+    while (units->name && strcasecmp(units->name, unit) != 0)
         units++;
-    if (!units->name)
+    if (!units->name || (unit != s && !*unit))
         return false;
     struct wide value = wide_product(whole, units->factor);
     uint64_t part = wide_quotient(wide_product(fraction, units->factor), scale, NULL).low;
@@ -78,10 +82,11 @@ bool value_time(const char *text, uint64_t *ret_ns) {
     return read_quantity(text, time_units, ret_ns);
 }
 
+bool value_is_plain(const char *text) { return !text[strspn(text, "0123456789.")]; }
+
 bool value_wait(const char *text, uint64_t *ret_ns) {
-    bool plain = !text[strspn(text, "0123456789.")];
     uint64_t ns;
-    if (!read_quantity(text, plain ? seconds : time_units, &ns) || ns == 0)
+    if (!read_quantity(text, value_is_plain(text) ? seconds : time_units, &ns) || ns == 0)
         return false;
     *ret_ns = ns;
     return true;

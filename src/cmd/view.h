@@ -3,9 +3,11 @@
 
 #include "analyze/walk.h"
 #include "cmd/options.h"
+#include "cmd/term.h"
 
 struct view {
     const char *path;
+    struct term term;     /* export: how functions are named */
     struct source source; /* its ctx is the view, which must stay in place */
     bool grows;           /* it is still being written */
     bool is_damaged;      /* some events could not be read; the user knows */

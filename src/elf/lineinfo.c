@@ -255,6 +255,8 @@ void lineinfo_find(struct lineinfo *info, vaddr_t addr, bool is_return, struct l
     struct line_frame *body = &frames.at[frames.count - 1];
     if (symbol) {
         free(body->function);
+        free(body->symbol);
+        body->symbol = mem_strdup(symbol->name);
         body->function = demangle(symbol->name);
         start = symbol->addr;
     }
@@ -264,6 +266,7 @@ void lineinfo_find(struct lineinfo *info, vaddr_t addr, bool is_return, struct l
 void line_place_done(struct line_place *place) {
     for (size_t i = 0; i < place->count; i++) {
         free(place->frames[i].function);
+        free(place->frames[i].symbol);
         free(place->frames[i].file);
     }
     free(place->frames);

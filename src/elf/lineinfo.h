@@ -53,6 +53,7 @@ vaddr_t lineinfo_function_start(const struct lineinfo *info, vaddr_t addr);
 
 struct line_frame {
     char *function;        /* demangled; NULL: not known */
+    char *symbol;          /* the same as in the symbol table; NULL: not known */
     char *file;            /* path in the debugging information; NULL: not known */
     unsigned line, column; /* 0: not known */
     bool inlined;          /* into the next frame */

@@ -135,13 +135,14 @@ static void find_functions(struct path *p, Dwarf_Die *unit) {
         descend(p, whole, 0);
 }
 
+/* As in the debugging information: mangled, if it has that. */
 static char *name_of(Dwarf_Die *die) {
     static const unsigned names[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
     Dwarf_Attribute attribute;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *name = dwarf_formstring(dwarf_attr_integrate(die, names[i], &attribute));
         if (name && *name)
-            return demangle(name);
+            return mem_strdup(name);
     }
     return NULL;
 }
@@ -216,7 +217,8 @@ void lineinfo_dwarf_frames(const struct lineinfo *info, vaddr_t addr, line_frame
     find_functions(&p, &unit);
     for (size_t i = p.functions.count; i-- > 0;) {
         Dwarf_Die *die = &p.functions.at[i];
-        at.function = name_of(die);
+        at.symbol = name_of(die);
+        at.function = at.symbol ? demangle(at.symbol) : NULL;
         at.inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
         ARRAY_PUSH(ret, at);
         at = (struct line_frame){0};

@@ -142,9 +142,9 @@ def check_text(trace, *options):
     """The text has the same number of calls, in the order of time up to the ends of open calls."""
     lines = view(trace, "replay", "--time", *options).splitlines()
     calls = calls_of_csv(trace, *options)
-    begun = [line for line in lines if re.search(r"\| *f\d+\(\)", line)]
+    begun = [line for line in lines if re.search(r"\| *(\[\d+\] )?f\d+\(\)", line)]
     assert len(begun) == len(calls), options
-    times = [float(line.split()[0]) for line in begun]
+    times = [float(line.split()[0].rstrip("s")) for line in begun]
     assert times == sorted(times), options
     for how in ("unwound", "inferred", "cut"):
         assert sum(how in line for line in lines) == sum(c.how == how for c in calls), options

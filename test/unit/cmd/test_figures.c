@@ -13,7 +13,6 @@
     TEST(times_with_four_digits)                                                                   \
     TEST(sizes_with_one_decimal)                                                                   \
     TEST(shares_in_percent)                                                                        \
-    TEST(text_cut_by_characters)                                                                   \
     TEST(control_characters_as_question_marks)
 
 static void expect_time(uint64_t ns, const char *right) {
@@ -66,28 +65,13 @@ static void shares_in_percent(void **state) {
     expect_share(0, 0, "0.00 %");
 }
 
-static void expect_cut(const char *text, unsigned width, const char *right) {
-    char got[64] = "";
-    FILE *f = fmemopen(got, sizeof got, "w");
-    text_print_cut(f, text, width);
-    fclose(f);
-    assert_string_equal(got, right);
-}
-
-static void text_cut_by_characters(void **state) {
-    (void)state;
-    expect_cut("abcdefgh", 8, "abcdefgh");
-    expect_cut("abcdefgh", 7, "abcd...");
-    expect_cut("abcdefgh", 0, "abcdefgh");
-    expect_cut("größenwahn", 10, "größenwahn");
-    expect_cut("größenwahn", 7, "größ...");
-    expect_cut("abcdefgh", 2, "...");
-    expect_cut("", 5, "");
-}
-
 static void control_characters_as_question_marks(void **state) {
     (void)state;
-    expect_cut("a\x1b[2Jb\n\x7f", 0, "a?[2Jb??");
+    char got[64] = "";
+    FILE *f = fmemopen(got, sizeof got, "w");
+    text_print(f, "a\x1b[2Jb\n\x7f");
+    fclose(f);
+    assert_string_equal(got, "a?[2Jb??");
 }
 
 int main(void) {

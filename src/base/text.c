@@ -1,0 +1,206 @@
+/* See text.h. */
+#include "base/text.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/readable.h"
+
+#define ELLIPSIS "…"
+enum { MARK = sizeof ELLIPSIS - 1 };
+
+size_t text_columns(const char *text) {
+    size_t columns = 0;
+    for (; *text; text++)
+        columns += text_begins_column(*text);
+    return columns;
+}
+
+/* Where column COLUMN of TEXT begins. */
+static size_t byte_of(const char *text, size_t column) {
+    size_t at = 0;
+    for (; text[at]; at++)
+        if (text_begins_column(text[at]) && column-- == 0)
+            break;
+    return at;
+}
+
+char *text_cut(const char *text, size_t columns) {
+    if (text_columns(text) <= columns)
+        return mem_strdup(text);
+    return mem_printf("%.*s" ELLIPSIS, (int)byte_of(text, columns - 1), text);
+}
+
+/* Keeps two thirds of the beginning, and the end. */
+static char *without_middle(const char *name, size_t columns) {
+    size_t all = text_columns(name), left = columns - 1, head = (left * 2 + 2) / 3;
+    size_t end = byte_of(name, head);
+    const char *tail = name + byte_of(name, all - (left - head));
+    if (end >= MARK && memcmp(name + end - MARK, ELLIPSIS, MARK) == 0)
+        end -= MARK;
+    if (strncmp(tail, ELLIPSIS, MARK) == 0)
+        tail += MARK;
+    return mem_printf("%.*s" ELLIPSIS "%s", (int)end, name, tail);
+}
+
+/* ---- brackets ---- */
+
+typedef ARRAY(char) text_array;
+
+static void put(text_array *to, const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        ARRAY_PUSH(to, text[i]);
+}
+
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || (c & 0x80); }
+
+/* TEXT with … for the scopes of its names: "a::b<c::d>" has "…b<…d>". To be freed. */
+static char *without_scopes(const char *text) {
+    text_array out = {0};
+    for (size_t i = 0; text[i]; i++) {
+        if (strncmp(text + i, "::", 2) == 0) {
+            while (out.count && is_word(out.at[out.count - 1]))
+                out.count--;
+            put(&out, ELLIPSIS, MARK);
+            i++;
+        } else {
+            ARRAY_PUSH(&out, text[i]);
+        }
+    }
+    ARRAY_PUSH(&out, '\0');
+    return out.at;
+}
+
+/* True if each bracket of TEXT has its counterpart. */
+static bool is_balanced(const char *text) {
+    AUTO_FREE uint32_t *closing = readable_brackets(text);
+    size_t brackets = 0, pairs = 0;
+    for (size_t i = 0; text[i]; i++) {
+        brackets += strchr("<>(){}", text[i]) != NULL;
+        pairs += closing[i] != 0;
+    }
+    return brackets == 2 * pairs;
+}
+
+/* TEXT, which stands between brackets, in at most COLUMNS columns, not 0. To be freed. */
+static char *fit_content(const char *text, size_t columns) {
+    if (text_columns(text) <= columns)
+        return mem_strdup(text);
+    AUTO_FREE char *brief = without_scopes(text);
+    if (text_columns(brief) <= columns)
+        return mem_strdup(brief);
+    AUTO_FREE char *cut = without_middle(brief, columns);
+    if (is_balanced(cut))
+        return steal(cut);
+    AUTO_FREE char *start = mem_printf("%.*s" ELLIPSIS, (int)strcspn(brief, "<>(){}"), brief);
+    return text_cut(start, columns);
+}
+
+struct content { /* of an outermost bracket */
+    size_t at, end;
+    size_t columns;
+    bool parameters;
+};
+typedef ARRAY(struct content) contents;
+
+/* Finds the outermost brackets of NAME. Returns the columns of what is outside of them. */
+static size_t split(const char *name, contents *ret) {
+    AUTO_FREE uint32_t *closing = readable_brackets(name);
+    size_t outside = 0;
+    for (size_t i = 0; name[i]; i++) {
+        if (closing[i]) {
+            AUTO_FREE char *text = mem_printf("%.*s", (int)(closing[i] - i - 1), name + i + 1);
+            ARRAY_PUSH(ret,
+                       ((struct content){i + 1, closing[i], text_columns(text), name[i] == '('}));
+            i = closing[i];
+            outside++;
+        }
+        outside += text_begins_column(name[i]);
+    }
+    return outside;
+}
+
+/* The most columns of contents: of parameters, and of others. */
+struct limits {
+    size_t parameters, others;
+};
+
+enum { READABLE = 12 }; /* fewer columns of parameters tell nothing */
+
+static size_t allowed(const struct content *c, const struct limits *l) {
+    size_t limit = c->parameters && l->parameters < l->others ? l->parameters : l->others;
+    if (c->columns <= limit)
+        return c->columns;
+    return c->parameters && limit < READABLE ? 1 : limit;
+}
+
+static size_t columns_in(const contents *list, const struct limits *l) {
+    size_t sum = 0;
+    for (size_t i = 0; i < list->count; i++)
+        sum += allowed(&list->at[i], l);
+    return sum;
+}
+
+/* Limits by which LIST has at most ROOM columns; others: 0: there are none. */
+static struct limits find_limits(const contents *list, size_t room) {
+    struct limits l = {room, room};
+    while (l.parameters > 1 && columns_in(list, &l) > room)
+        l.parameters--;
+    while (l.others && columns_in(list, &l) > room)
+        l.others--;
+    return l;
+}
+
+/* NAME in at most COLUMNS columns, with less between its brackets. NULL: it has too much outside of
+ * them. To be freed. */
+static char *fit_brackets(const char *name, size_t columns) {
+    contents list = {0};
+    text_array out = {0};
+    size_t outside = split(name, &list), at = 0;
+    struct limits limits = {0};
+    if (outside < columns)
+        limits = find_limits(&list, columns - outside);
+    for (size_t i = 0; i < list.count && limits.others; i++) {
+        const struct content *c = &list.at[i];
+        size_t length = c->end - c->at;
+        while (c->columns > allowed(c, &limits) && name[c->at + length - 1] == ' ')
+            length--;
+        AUTO_FREE char *text = mem_printf("%.*s", (int)length, name + c->at);
+        AUTO_FREE char *fitted = fit_content(text, allowed(c, &limits));
+        put(&out, name + at, c->at - at);
+        put(&out, fitted, strlen(fitted));
+        at = c->end;
+    }
+    put(&out, name + at, strlen(name + at) + 1);
+    ARRAY_FREE(&list);
+    if (!limits.others)
+        ARRAY_FREE(&out);
+    return out.at;
+}
+
+/* ---- the whole name ---- */
+
+/* The end of NAME behind the first "::" outside of brackets; NULL: there is none. */
+static const char *next_part(const char *name) {
+    AUTO_FREE uint32_t *closing = readable_brackets(name);
+    for (size_t i = 0; name[i]; i++) {
+        if (closing[i])
+            i = closing[i];
+        if (strncmp(name + i, "::", 2) == 0)
+            return name + i + 2;
+    }
+    return NULL;
+}
+
+char *text_fit(const char *name, size_t columns) {
+    const char *part = name;
+    char *fitted = text_columns(name) <= columns ? mem_strdup(name) : fit_brackets(name, columns);
+    for (const char *next; !fitted && columns > 4 && (next = next_part(part)); part = next) {
+        char *text = fit_brackets(next, columns - 3);
+        fitted = text ? mem_printf(ELLIPSIS "::%s", text) : NULL;
+        free(text);
+    }
+    return fitted ? fitted : without_middle(part, columns);
+}
