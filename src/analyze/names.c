@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "elf/demangle.h"
+#include "elf/symbol_names.h"
 
 struct range {
     uint32_t first_id, count;
@@ -210,12 +211,12 @@ bool names_partly(const struct names *n, uint32_t function) {
     return f && f->partly;
 }
 
-/* Adds the symbols in LIST, which '\n' separates. */
+/* Adds the names of the symbols in LIST, which '\n' separates. */
 static void add_symbols(struct function_names *names, const char *list) {
     for (const char *at = list; at && *at; at += strspn(at, "\n")) {
         size_t length = strcspn(at, "\n");
         AUTO_FREE char *symbol = mem_printf("%.*s", (int)length, at);
-        function_names_add(names, symbol);
+        symbol_names_add(names, symbol);
         at += length;
     }
 }
@@ -223,13 +224,17 @@ static void add_symbols(struct function_names *names, const char *list) {
 struct function_names names_all(struct names *n, uint32_t function) {
     struct function_names names = {0};
     const struct trace_function *f = facts(n, function);
-    const char *const *alias = names_aliases(n, function);
-    function_names_add_readable(&names, names_function(n, function));
-    for (; alias && *alias; alias++)
-        function_names_add_readable(&names, *alias);
     add_symbols(&names, f ? f->name : NULL);
     add_symbols(&names, f ? f->aliases : NULL);
+    if (!f || !f->name || !*f->name || strchr(names_function(n, function), '?'))
+        function_names_add(&names, names_function(n, function)); /* as it is shown */
     return names;
+}
+
+char *names_bare(struct names *n, uint32_t function) {
+    const struct trace_function *f = facts(n, function);
+    return f && f->name && *f->name ? symbol_bare_name(f->name)
+                                    : mem_strdup(names_function(n, function));
 }
 
 bool names_match(struct names *n, uint32_t function, const struct pattern *p) {

@@ -46,7 +46,9 @@ uint8_t names_tier(const struct names *n, uint32_t function);
 bool names_exact(const struct names *n, uint32_t function);
 /* True if it was left out for a while because of its code in memory: calls may be missing. */
 bool names_partly(const struct names *n, uint32_t function);
-/* All names for patterns: demangled, demangled without parameters, as in the symbol table. */
+/* All names for patterns (elf/symbol_names.h). */
 struct function_names names_all(struct names *n, uint32_t function);
+/* Its qualified name alone, for suggestions. To be freed. */
+char *names_bare(struct names *n, uint32_t function);
 /* True if P matches one of those. */
 bool names_match(struct names *n, uint32_t function, const struct pattern *p);

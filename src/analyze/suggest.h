@@ -3,9 +3,9 @@
 
 #include "analyze/names.h"
 
-enum { SUGGEST_ROOM = 256 };
+enum { SUGGEST_ROOM = 384 };
 
-/* Fill TEXT with " (did you mean A, B, C?)", or nothing if no name is near. TYPED is a pattern as
- * for pattern_new(), or a glob on modules. Only instrumented functions are suggested. */
-void suggest_functions(struct names *names, const char *typed, char text[SUGGEST_ROOM]);
+/* Fill TEXT with " (did you mean A, B, C?)", or nothing if no name is near. TYPED: a pattern, or a
+ * glob on modules. Only instrumented functions are suggested. */
+void suggest_functions(struct names *names, const struct pattern *typed, char text[SUGGEST_ROOM]);
 void suggest_modules(struct names *names, const char *typed, char text[SUGGEST_ROOM]);

@@ -9,7 +9,7 @@
 
 static bool chooses(const struct view_filter *f, const char *module, uint32_t function) {
     struct function_names names = names_all(f->names, function);
-    bool chosen = filter_chooses(&f->spec.filter, module, &names);
+    bool chosen = filter_chooses(&f->filter, module, &names);
     function_names_done(&names);
     return chosen;
 }
@@ -40,7 +40,7 @@ int view_filter_check(const char *what, const struct pattern *p, struct names *n
                        "('spoor explain' tells why)",
                        what, pattern_text(p), matches, matches == 1 ? "" : "s");
     char near[SUGGEST_ROOM];
-    suggest_functions(names, pattern_text(p), near);
+    suggest_functions(names, p, near);
     return err_set(err, ENOENT, "no-match", "%s '%s': matches no function of the trace%s", what,
                    pattern_text(p), near);
 }
@@ -76,6 +76,15 @@ static int check_thread(const struct view_spec *spec, const struct trace_reader 
                    spec->tid, near);
 }
 
+void view_filter_note_names(struct filter *filter, struct names *names) {
+    uint32_t last = filter_may_name(filter) ? names_count(names) - 1 : 0;
+    for (uint32_t i = 0; i < last; i++) {
+        struct function_names all = names_all(names, i);
+        filter_note_name(filter, names_module_name(names, names_module(names, i)), &all);
+        function_names_done(&all);
+    }
+}
+
 int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, struct names *names,
                     struct view_filter **ret, struct err *err) {
     const struct filter *filter = &spec->filter;
@@ -89,6 +98,8 @@ int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, 
     struct view_filter *f = mem_alloc(sizeof *f);
     f->spec = *spec;
     f->names = names;
+    f->filter = filter_copy(filter);
+    view_filter_note_names(&f->filter, names);
     const struct trace_session *session = trace_reader_session(r);
     f->recorded_depth = session->depth ? session->depth : UINT32_MAX;
     f->recorded_ns = session->threshold_ns;
@@ -99,7 +110,9 @@ int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, 
 }
 
 void view_filter_free(struct view_filter *f) {
-    if (f)
-        free(f->verdicts);
+    if (!f)
+        return;
+    filter_done(&f->filter);
+    free(f->verdicts);
     free(f);
 }

@@ -28,6 +28,7 @@ enum view_verdict { VIEW_UNDECIDED, VIEW_SHOWS, VIEW_HIDES };
 
 struct view_filter {
     struct view_spec spec; /* the filter in it is borrowed */
+    struct filter filter;  /* for this trace */
     struct names *names;
     uint8_t *verdicts;       /* enum view_verdict, by function; NULL: all are shown */
     uint32_t recorded_depth; /* -D of the recording; UINT32_MAX: no limit */
@@ -50,6 +51,8 @@ static inline bool view_filter_shows_thread(const struct view_filter *f,
     return !f->spec.tid || f->spec.tid == t->tid;
 }
 
+/* Patterns of FILTER with wildcards that are names of functions match these names only. */
+void view_filter_note_names(struct filter *filter, struct names *names);
 /* 0 if P matches an instrumented function. Otherwise -ENOENT "no-match", with similar names. WHAT
  * is what the message calls P, such as "filter". */
 int view_filter_check(const char *what, const struct pattern *p, struct names *names,

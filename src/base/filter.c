@@ -72,13 +72,6 @@ void function_names_add(struct function_names *names, const char *name) {
     ARRAY_PUSH(&names->list, mem_strdup(name));
 }
 
-void function_names_add_readable(struct function_names *names, const char *name) {
-    const char *parameters = strchr(name, '(');
-    function_names_add(names, name);
-    if (parameters && parameters != name)
-        ARRAY_PUSH(&names->list, mem_printf("%.*s", (int)(parameters - name), name));
-}
-
 void function_names_done(struct function_names *names) {
     for (size_t i = 0; i < names->list.count; i++)
         free(names->list.at[i]);
@@ -113,6 +106,29 @@ static bool any_pattern(const pattern_list *list, const char *module,
 bool patterns_match(const pattern_list *list, const char *module,
                     const struct function_names *names) {
     return any_pattern(list, module, names, pattern_match);
+}
+
+static bool any_may_name(const pattern_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        if (pattern_may_be_name(list->at[i]))
+            return true;
+    return false;
+}
+
+bool filter_may_name(const struct filter *f) {
+    return any_may_name(&f->functions) || any_may_name(&f->excluded);
+}
+
+static void note_name(const pattern_list *list, const char *module,
+                      const struct function_names *names) {
+    for (size_t i = 0; i < list->count; i++)
+        if (pattern_may_be_name(list->at[i]) && any_name(names, module, list->at[i], pattern_names))
+            pattern_be_name(list->at[i]);
+}
+
+void filter_note_name(struct filter *f, const char *module, const struct function_names *names) {
+    note_name(&f->functions, module, names);
+    note_name(&f->excluded, module, names);
 }
 
 bool filter_chooses(const struct filter *f, const char *module,

@@ -34,8 +34,6 @@ struct function_names {
 };
 /* NAME is copied. */
 void function_names_add(struct function_names *names, const char *name);
-/* Adds the demangled NAME with its parameters and without. */
-void function_names_add_readable(struct function_names *names, const char *name);
 void function_names_done(struct function_names *names);
 /* True if P matches the function of MODULE by one of its NAMES. */
 bool function_names_match(const struct function_names *names, const char *module,
@@ -44,6 +42,11 @@ bool function_names_match(const struct function_names *names, const char *module
 /* True if a pattern of LIST matches the function of MODULE by one of its NAMES. */
 bool patterns_match(const pattern_list *list, const char *module,
                     const struct function_names *names);
+/* True if one of the patterns may be the name of a function although it has wildcards. */
+bool filter_may_name(const struct filter *f);
+/* To be called for all functions of a module, or of a trace, before the decisions about them: if a
+ * pattern with wildcards is a name of the function, it matches functions of that name only. */
+void filter_note_name(struct filter *f, const char *module, const struct function_names *names);
 /* The decision: -F matches the function, or there is no -F, and -N does not match it. */
 bool filter_chooses(const struct filter *f, const char *module, const struct function_names *names);
 /* True if an -F is a full name of the function, without wildcards, and -N does not match it. */

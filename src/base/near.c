@@ -1,7 +1,17 @@
-/* Computes edit distances. */
+/* Computes edit distances, and ranks names by them. */
 #include "base/near.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
+
+#include "base/mem.h"
+#include "base/spelling.h"
+
+enum { NOT_NEAR = ~0u };
+/* What is added to the distance: names of other scopes come after those of the same scope, and
+ * those that have only the scope in common come last. */
+enum { OTHER_SCOPE = 1000, SCOPE_ONLY = 2000 };
 
 static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
 
@@ -25,4 +35,106 @@ unsigned near_distance(const char *a, const char *b) {
         row = oldest;
     }
     return last[nb];
+}
+
+/* The last part of a qualified name: behind "::", or behind the '.' of D and Go. */
+static const char *last_part(const char *name) {
+    const char *last = name;
+    for (const char *p = name; *p; p++) {
+        if (p[0] == ':' && p[1] == ':' && p[2])
+            last = p + 2;
+        else if (p[0] == '.' && (isalpha((unsigned char)p[1]) || p[1] == '_') &&
+                 !strstr(name, "::"))
+            last = p + 1;
+    }
+    return last;
+}
+
+/* "name<int>(char)*" → "name" */
+static char *plain_name(const char *pattern) {
+    ARRAY(char) out = {0};
+    pattern += strspn(pattern, "*/^");
+    for (const char *p = pattern; *p && (*p != '(' || p == pattern);) {
+        const char *end = *p == '<' && p > pattern ? spelling_group_end(p) : p;
+        if (end == p)
+            ARRAY_PUSH(&out, *p++);
+        else
+            p = end;
+    }
+    while (out.count && strchr("*/$", out.at[out.count - 1]))
+        out.count--;
+    ARRAY_PUSH(&out, '\0');
+    return out.at;
+}
+
+void near_init(struct near_names *n, const char *pattern) {
+    *n = (struct near_names){.typed = plain_name(pattern)};
+    n->last = last_part(n->typed);
+}
+
+void near_done(struct near_names *n) {
+    for (int i = 0; i < n->count; i++)
+        free(n->names[i]);
+    free(n->typed);
+    *n = (struct near_names){0};
+}
+
+/* NOT_NEAR, if more than half of A is to be changed. */
+static unsigned near_enough(const char *a, const char *b) {
+    size_t m = strlen(a), n = strlen(b), most = m < 2 ? 1 : m / 2;
+    if ((n > m ? n - m : m - n) > most)
+        return NOT_NEAR;
+    unsigned distance = near_distance(a, b);
+    return distance > most ? NOT_NEAR : distance;
+}
+
+/* True if the scope of NAME, which ends before LAST, is the one that was typed, or ends with it. */
+static bool in_scope(const struct near_names *n, const char *name, const char *last) {
+    size_t typed = (size_t)(n->last - n->typed), length = (size_t)(last - name);
+    if (length < typed || memcmp(last - typed, n->typed, typed) != 0)
+        return false;
+    return length == typed || strchr(":.", last[-(ptrdiff_t)typed - 1]);
+}
+
+static unsigned rank_of(const struct near_names *n, const char *name) {
+    const char *last = last_part(name);
+    bool scoped = n->last != n->typed;
+    unsigned whole = near_enough(n->typed, name), part;
+    if (!scoped) {
+        part = near_enough(n->typed, last);
+        if (strlen(n->typed) >= 3 && strcasestr(name, n->typed))
+            return 0;
+        return least(part, whole);
+    }
+    if (!in_scope(n, name, last))
+        return whole == NOT_NEAR ? NOT_NEAR : OTHER_SCOPE + whole;
+    part = near_enough(n->last, last);
+    return part == NOT_NEAR ? SCOPE_ONLY + near_distance(n->last, last) : part;
+}
+
+void near_consider(struct near_names *n, const char *name) {
+    unsigned rank = rank_of(n, name);
+    if (rank == NOT_NEAR || (n->count == NEAR_MOST && rank >= n->ranks[NEAR_MOST - 1]))
+        return;
+    for (int i = 0; i < n->count; i++)
+        if (strcmp(n->names[i], name) == 0)
+            return;
+    if (n->count == NEAR_MOST)
+        free(n->names[--n->count]);
+    int at = n->count++;
+    for (; at && rank < n->ranks[at - 1]; at--) {
+        n->names[at] = n->names[at - 1];
+        n->ranks[at] = n->ranks[at - 1];
+    }
+    n->names[at] = mem_strdup(name);
+    n->ranks[at] = rank;
+}
+
+char *near_list(const struct near_names *n) {
+    char *list = NULL;
+    for (int i = 0; i < n->count; i++) {
+        AUTO_FREE char *before = list;
+        list = mem_printf("%s%s%s", before ? before : "", before ? ", " : "", n->names[i]);
+    }
+    return list;
 }

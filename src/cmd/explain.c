@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "cache/plan_cache.h"
 #include "cmd/command.h"
 #include "cmd/say.h"
-#include "elf/demangle.h"
 #include "patch/program.h"
 #include "select/mapped.h"
 #include "select/select.h"
@@ -31,19 +31,10 @@ char *subject_name(const struct subject *s, size_t i) {
     return plan_function_shown(plan_function(s->plan, i), s->module->name);
 }
 
-/* Compares patterns with the names that explain shows. */
-static bool is_shown(const struct explain *e, const struct subject *s, size_t i) {
-    struct function_names names = {0};
-    AUTO_FREE char *name = subject_name(s, i);
-    function_names_add(&names, name);
-    bool chosen = filter_chooses(filter_of(e), s->module->name, &names);
-    function_names_done(&names);
-    return chosen;
-}
-
 static void choose_functions(const struct explain *e, struct subject *s) {
+    AUTO_FREE uint8_t *chosen = selection_chosen(filter_of(e), s->module, s->plan);
     for (size_t i = 0; i < plan_function_count(s->plan); i++)
-        if (filter_is_empty(filter_of(e)) || is_shown(e, s, i))
+        if (bitmap_test(chosen, i))
             ARRAY_PUSH(&s->shown, (uint32_t)i);
 }
 

@@ -159,13 +159,15 @@ static void show_whole(struct graph *g) {
  * match. Errors: "bad-pattern", "no-match". */
 static int choose(struct graph *g, const char *text, struct err *err) {
     struct names *names = g->view.source.names;
-    struct pattern *pattern;
+    struct filter filter = {0};
     uint32_t count = 0, only = 0;
-    int rc = pattern_new(text, &pattern, err);
+    int rc = filter_add(&filter, 'F', text, err);
     if (rc < 0)
         return rc;
+    const struct pattern *pattern = filter.functions.at[0];
     rc = view_filter_check("function", pattern, names, err);
     if (rc == 0) {
+        view_filter_note_names(&filter, names);
         g->chosen = mem_alloc(names_count(names));
         for (uint32_t i = 0; i < names_count(names); i++) {
             g->chosen[i] = names_match(names, i, pattern);
@@ -176,7 +178,7 @@ static int choose(struct graph *g, const char *text, struct err *err) {
                                              : g->json ? names_function(names, only)
                                                        : labels_at(g->labels, only));
     }
-    pattern_free(pattern);
+    filter_done(&filter);
     return rc;
 }
 

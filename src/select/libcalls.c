@@ -57,16 +57,32 @@ struct search {
     const struct libcalls *calls;
     struct selection *selection;
     struct traced_module *module;
-    bool added;
+    bool added; /* a function, or a name of one */
 };
+
+/* Notes the name SYMBOL of function I, unless the function has it alone and nobody imports it. */
+static void note_called(struct search *s, size_t i, const struct symbol *symbol) {
+    struct traced_module *m = s->module;
+    const char *own = plan_function(m->plan, i)->name;
+    struct called_name called = {(uint32_t)i, symbol->name, is_named(s->calls, symbol->name)};
+    if (!called.imported && own && strcmp(own, symbol->name) == 0)
+        return;
+    for (size_t k = 0; k < m->called.count; k++)
+        if (m->called.at[k].function == i && strcmp(m->called.at[k].name, symbol->name) == 0)
+            return;
+    ARRAY_PUSH(&m->called, called);
+    s->added = true;
+}
 
 /* Selects function I, which may be called by the name of SYMBOL. */
 static void choose(struct search *s, size_t i, const struct symbol *symbol) {
     struct traced_module *m = s->module;
     struct module_choice *choice = &m->choice;
     const struct plan_function *f = plan_function(m->plan, i);
-    if (bitmap_test(choice->selected, i) ||
-        !selection_takes_call(s->selection, m->module->name, f, symbol->name))
+    bool selected = bitmap_test(choice->selected, i);
+    if (selected && is_named(s->calls, symbol->name))
+        note_called(s, i, symbol);
+    if (selected || !selection_takes_call(s->selection, m->module->name, f, symbol->name))
         return;
     if (f->entry == TIER_NONE) {
         if (is_named(s->calls, symbol->name))
@@ -78,8 +94,7 @@ static void choose(struct search *s, size_t i, const struct symbol *symbol) {
     choice->selected_count++;
     s->selection->traceable++;
     s->added = true;
-    if (!f->name || strcmp(f->name, symbol->name) != 0)
-        ARRAY_PUSH(&m->called, ((struct called_name){(uint32_t)i, symbol->name}));
+    note_called(s, i, symbol);
 }
 
 static void choose_implementations(struct search *s, const struct symbol *symbol) {

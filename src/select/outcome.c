@@ -16,18 +16,34 @@ static void add_name(name_list *names, const char *name) {
     ARRAY_PUSH(names, name);
 }
 
-/* Names of function I of M: its own, then those by which executables call it. Views show the first
- * name. */
+/* True if an executable imports function I of M by NAME. */
+static bool is_imported(const struct traced_module *m, size_t i, const char *name) {
+    for (size_t c = 0; c < m->called.count; c++)
+        if (m->called.at[c].imported && m->called.at[c].function == i &&
+            strcmp(m->called.at[c].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void add_called(const struct traced_module *m, size_t i, bool imported, name_list *names) {
+    for (size_t c = 0; c < m->called.count; c++)
+        if (m->called.at[c].function == i && m->called.at[c].imported == imported)
+            add_name(names, m->called.at[c].name);
+}
+
+/* Names of function I of M. Views show the first one: its own name, unless executables import it by
+ * other names only. */
 static name_list names_of(const struct traced_module *m, size_t i) {
     const struct plan_function *f = plan_function(m->plan, i);
     name_list names = {0};
+    if (f->name && is_imported(m, i, f->name))
+        add_name(&names, f->name);
+    add_called(m, i, true, &names);
     if (f->name)
         add_name(&names, f->name);
     for (const char **a = f->aliases; a && *a; a++)
         add_name(&names, *a);
-    for (size_t c = 0; c < m->called.count; c++)
-        if (m->called.at[c].function == i)
-            add_name(&names, m->called.at[c].name);
+    add_called(m, i, false, &names);
     return names;
 }
 

@@ -2,62 +2,42 @@
 #include "select/select.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/bitmap.h"
 #include "base/mem.h"
-#include "base/near.h"
 #include "elf/demangle.h"
+#include "elf/symbol_names.h"
 
 void selection_init(struct selection *s, const struct filter *filter) {
     *s = (struct selection){.filter = filter};
+    s->search_count = filter->functions.count + filter->excluded.count;
+    s->searches = mem_alloc((s->search_count + 1) * sizeof *s->searches);
+    for (size_t i = 0; i < s->search_count; i++)
+        near_init(&s->searches[i].near, pattern_body(selection_pattern(s, i)));
 }
 
 void selection_done(struct selection *s) {
-    for (int i = 0; i < SELECTION_NEAR; i++)
-        free(s->near[i]);
+    for (size_t i = 0; i < s->search_count; i++)
+        near_done(&s->searches[i].near);
+    free(s->searches);
     for (size_t i = 0; i < s->refused.count; i++)
         free(s->refused.at[i].name);
     ARRAY_FREE(&s->refused);
 }
 
-/* Keeps NAME if it is one of the names that are most similar to the first -F. */
-static void note_near(struct selection *s, const char *name) {
-    const char *typed = pattern_text(s->filter->functions.at[0]);
-    const char *bang = strchr(typed, '!');
-    unsigned distance = near_distance(bang ? bang + 1 : typed, name);
-    if (distance > strlen(typed) / 2 + 1)
-        return;
-    for (int i = 0; i < SELECTION_NEAR; i++) {
-        if (s->near[i] && strcmp(s->near[i], name) == 0)
-            return;
-        if (s->near[i] && s->distance[i] <= distance)
-            continue;
-        free(s->near[SELECTION_NEAR - 1]);
-        for (int j = SELECTION_NEAR - 1; j > i; j--) {
-            s->near[j] = s->near[j - 1];
-            s->distance[j] = s->distance[j - 1];
-        }
-        s->near[i] = mem_strdup(name);
-        s->distance[i] = distance;
-        return;
-    }
-}
-
-/* Adds the demangled name of SYMBOL with and without parameters, and SYMBOL itself. */
-static void add_symbol(struct function_names *names, const char *symbol) {
-    AUTO_FREE char *readable = demangle(symbol);
-    function_names_add_readable(names, readable);
-    if (strcmp(readable, symbol) != 0)
-        function_names_add(names, symbol);
+const struct pattern *selection_pattern(const struct selection *s, size_t i) {
+    const pattern_list *functions = &s->filter->functions, *excluded = &s->filter->excluded;
+    if (i < functions->count)
+        return functions->at[i];
+    return i - functions->count < excluded->count ? excluded->at[i - functions->count] : NULL;
 }
 
 static void add_symbols(struct function_names *names, const struct plan_function *f) {
     const char *const none[] = {NULL};
     const char *const *alias = f->aliases ? (const char *const *)f->aliases : none;
     for (const char *symbol = f->name; symbol; symbol = *alias++)
-        add_symbol(names, symbol);
+        symbol_names_add(names, symbol);
 }
 
 static struct function_names names_of(const char *module, const struct plan_function *f) {
@@ -73,34 +53,61 @@ static struct function_names names_of(const char *module, const struct plan_func
 /* True if a pattern of LIST matches the function of MODULE whose symbol is SYMBOL. */
 static bool match_symbol(const pattern_list *list, const char *module, const char *symbol) {
     struct function_names names = {0};
-    add_symbol(&names, symbol);
+    symbol_names_add(&names, symbol);
     bool matches = patterns_match(list, module, &names);
     function_names_done(&names);
     return matches;
 }
 
-static void note_symbol(struct selection *s, const char *symbol) {
-    AUTO_FREE char *name = demangle(symbol);
-    char *parameters = strchr(name, '(');
-    if (parameters && parameters != name)
-        *parameters = '\0';
-    note_near(s, name);
+/* Keeps the name of SYMBOL for each -F that has matched nothing and may match in MODULE. */
+static void note_symbol(struct selection *s, const char *module, const char *symbol) {
+    AUTO_FREE char *name = NULL;
+    for (size_t i = 0; i < s->filter->functions.count; i++) {
+        if (s->searches[i].met || !pattern_match_module(s->filter->functions.at[i], module))
+            continue;
+        name = name ? name : symbol_bare_name(symbol);
+        near_consider(&s->searches[i].near, name);
+    }
 }
 
-static void note_names(struct selection *s, const struct plan_function *f) {
+static void note_names(struct selection *s, const char *module, const struct plan_function *f) {
     const char *const none[] = {NULL};
     const char *const *alias = f->aliases ? (const char *const *)f->aliases : none;
     for (const char *symbol = f->name; symbol; symbol = *alias++)
-        note_symbol(s, symbol);
+        note_symbol(s, module, symbol);
 }
 
-static bool is_chosen(struct selection *s, const char *module, const struct plan_function *f) {
+/* Notes which patterns match the function of MODULE that has NAMES. */
+static void note_matches(struct selection *s, const char *module,
+                         const struct function_names *names) {
+    const struct pattern *p;
+    for (size_t i = 0; (p = selection_pattern(s, i)); i++)
+        s->searches[i].met = s->searches[i].met || function_names_match(names, module, p);
+}
+
+/* FILTER, a copy of that of S for one module. */
+static bool is_chosen(struct selection *s, const struct filter *filter, const char *module,
+                      const struct plan_function *f) {
     struct function_names names = names_of(module, f);
-    bool chosen = filter_chooses(s->filter, module, &names);
+    bool chosen = filter_chooses(filter, module, &names);
+    note_matches(s, module, &names);
     function_names_done(&names);
-    if (s->filter->functions.count && !s->matched)
-        note_names(s, f);
+    note_names(s, module, f);
     return chosen;
+}
+
+/* A copy of FILTER. In MODULE, its patterns that are names of functions match these only. To be
+ * freed by filter_done(). */
+static struct filter filter_for(const struct filter *filter, const char *module,
+                                const struct plan *plan) {
+    struct filter copy = filter_copy(filter);
+    size_t count = filter_may_name(filter) ? plan_function_count(plan) : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct function_names names = names_of(module, plan_function(plan, i));
+        filter_note_name(&copy, module, &names);
+        function_names_done(&names);
+    }
+    return copy;
 }
 
 static bool is_function(const struct symbol *s) {
@@ -124,9 +131,9 @@ bool selection_may_select(struct selection *s, const struct module *module) {
     for (size_t i = 0; i < module->symbol_count && !chosen; i++)
         if (module->symbols[i].type != SYMBOL_OBJECT)
             chosen = match_symbol(list, name, module->symbols[i].name);
-    for (size_t i = 0; i < module->symbol_count && !chosen && !s->matched; i++)
+    for (size_t i = 0; i < module->symbol_count && !chosen; i++)
         if (is_function(&module->symbols[i]))
-            note_symbol(s, module->symbols[i].name);
+            note_symbol(s, name, module->symbols[i].name);
     return chosen;
 }
 
@@ -144,8 +151,9 @@ bool selection_takes_call(struct selection *s, const char *module, const struct 
                           const char *name) {
     const struct filter *filter = s->filter;
     struct function_names names = {0};
-    add_symbol(&names, name);
+    symbol_names_add(&names, name);
     bool taken = !has_call_patterns(filter) || patterns_match(&filter->functions, module, &names);
+    note_matches(s, module, &names);
     add_symbols(&names, f);
     taken = taken && !patterns_match(&filter->excluded, module, &names);
     function_names_done(&names);
@@ -158,7 +166,7 @@ int selection_check_calls(struct selection *s, const char *const *names, size_t 
     bool chosen = !has_call_patterns(s->filter);
     for (size_t i = 0; i < count && !chosen; i++) {
         chosen = match_symbol(&s->filter->functions, NULL, names[i]);
-        note_symbol(s, names[i]);
+        note_symbol(s, NULL, names[i]);
     }
     return chosen ? 0 : selection_check(s, err);
 }
@@ -203,44 +211,48 @@ uint8_t *selection_named(const struct filter *filter, const struct module *modul
     return selected;
 }
 
+uint8_t *selection_chosen(const struct filter *filter, const struct module *module,
+                          const struct plan *plan) {
+    struct selection s;
+    size_t ignored;
+    selection_init(&s, filter);
+    uint8_t *chosen = selection_apply(&s, module, plan, &ignored);
+    selection_done(&s);
+    return chosen;
+}
+
 uint8_t *selection_apply(struct selection *s, const struct module *module, const struct plan *plan,
                          size_t *ret_count) {
     size_t n = plan_function_count(plan), count = 0;
     uint8_t *selected = mem_alloc(n / 8 + 1);
     bool all = !s->filter->functions.count && !s->filter->excluded.count;
+    struct filter filter = filter_for(s->filter, module->name, plan);
     for (size_t i = 0; i < n; i++) {
         const struct plan_function *f = plan_function(plan, i);
-        if (!all && !is_chosen(s, module->name, f))
+        if (!all && !is_chosen(s, &filter, module->name, f))
             continue;
         s->matched++;
         bitmap_set(selected, i);
         count += f->entry != TIER_NONE;
     }
+    filter_done(&filter);
     s->traceable += count;
     *ret_count = count;
     return selected;
 }
 
-/* Writes ": did you mean A, B?", or an empty text, into ROOM bytes at RET. */
-static void near_names(const struct selection *s, char *ret, size_t room) {
-    size_t used = 0;
-    ret[0] = '\0';
-    for (int i = 0; i < SELECTION_NEAR && s->near[i]; i++) {
-        int n = snprintf(ret + used, room - used, "%s%s", i ? ", " : ": did you mean ", s->near[i]);
-        if (n < 0 || (size_t)n + 2 > room - used)
-            break;
-        used += (size_t)n;
-    }
-    snprintf(ret + used, room - used, "%s", used ? "?" : "");
-}
+/* ---- what matches nothing ---- */
 
 int selection_no_match(const struct selection *s, const char *what, const char *text,
                        struct err *err) {
-    char near[256];
-    near_names(s, near, sizeof near);
-    return err_set(err, ENOENT, "no-match", "%s '%s': matches no function%s", what, text,
-                   near[0] ? near
-                           : " of the traced modules (see 'spoor explain', and -M for libraries)");
+    AUTO_FREE char *near = near_list(&s->searches[0].near);
+    if (near)
+        return err_set(err, ENOENT, "no-match", "%s '%s': matches no function: did you mean %s?",
+                       what, text, near);
+    return err_set(err, ENOENT, "no-match",
+                   "%s '%s': matches no function of the traced modules (see 'spoor explain', and "
+                   "-M for libraries)",
+                   what, text);
 }
 
 int selection_check(const struct selection *s, struct err *err) {

@@ -3,27 +3,33 @@
 
 #include "base/filter.h"
 #include "base/mem.h"
+#include "base/near.h"
 #include "elf/module.h"
 #include "plan/plan.h"
-
-enum { SELECTION_NEAR = 3 };
 
 struct refused_call { /* a library call that cannot be traced */
     char *name;
     enum refusal why;
 };
 
+struct pattern_search { /* for the functions of one pattern */
+    bool met;           /* it has matched a function */
+    struct near_names near;
+};
+
 struct selection {
-    const struct filter *filter; /* borrowed */
-    size_t matched;              /* functions that the filter has chosen so far */
-    size_t traceable;            /* matched functions that have a tier */
-    char *near[SELECTION_NEAR];  /* names similar to the first -F, nearest first; NULL: none */
-    unsigned distance[SELECTION_NEAR];
+    const struct filter *filter;     /* borrowed */
+    size_t matched;                  /* functions that the filter has chosen so far */
+    size_t traceable;                /* matched functions that have a tier */
+    struct pattern_search *searches; /* by selection_pattern() */
+    size_t search_count;
     ARRAY(struct refused_call) refused; /* each name once */
 };
 
 void selection_init(struct selection *s, const struct filter *filter);
 void selection_done(struct selection *s);
+/* Pattern I of the filter: those of -F, then those of -N; NULL: no more. */
+const struct pattern *selection_pattern(const struct selection *s, size_t i);
 /* False if the symbols of MODULE show that the filter chooses none of its functions. Then MODULE
  * need not be planned. */
 bool selection_may_select(struct selection *s, const struct module *module);
@@ -33,6 +39,9 @@ uint8_t *selection_apply(struct selection *s, const struct module *module, const
 /* A bitmap (to be freed) of the functions that -F names in full, and -N does not exclude. */
 uint8_t *selection_named(const struct filter *filter, const struct module *module,
                          const struct plan *plan);
+/* A bitmap (to be freed) of the functions that FILTER chooses. */
+uint8_t *selection_chosen(const struct filter *filter, const struct module *module,
+                          const struct plan *plan);
 /* True if the filter chooses library calls of F of MODULE by NAME. -F without a module is compared
  * with NAME, and -N with all names of F. */
 bool selection_takes_call(struct selection *s, const char *module, const struct plan_function *f,

@@ -11,10 +11,11 @@
 
 struct libcalls;
 
-/* A name by which executables call a function that has another name, or no name. */
+/* A name by which executables may call a function. */
 struct called_name {
     uint32_t function;
     const char *name;
+    bool imported; /* an executable imports it: views show the function by this name */
 };
 
 enum selectable { SELECTABLE_UNKNOWN, SELECTABLE_NO, SELECTABLE_YES };

@@ -4,6 +4,8 @@ __attribute__((noinline)) int plain_alpha(int x) { return x * 3 + 1; }
 __attribute__((noinline)) int plain_beta(int x) { return x * 5 + 2; }
 __attribute__((noinline, alias("plain_beta"))) int plain_second(int x);
 }
+__attribute__((noinline)) int pick(int *x) { return *x * 13 + 6; }
+__attribute__((noinline)) int pick(int x, char *c) { return x * 17 + *c; }
 namespace space {
 struct Thing {
     __attribute__((noinline)) int member(int x, const char *) const { return x * 7 + 3; }
@@ -21,5 +23,5 @@ int use(int x);
 int use(int x) {
     space::Thing thing;
     return uses(x) + plain_beta(x) + thing.member(x, "") + space::shaped(x) +
-           space::shaped((long)x) + (thing + x);
+           space::shaped((long)x) + (thing + x) + pick(&x) + pick(x, (char *)&x);
 }

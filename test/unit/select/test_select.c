@@ -19,6 +19,9 @@
     TEST(demangled_names_with_and_without_parameters)                                              \
     TEST(symbol_names)                                                                             \
     TEST(template_instances)                                                                       \
+    TEST(template_without_its_return_type)                                                         \
+    TEST(name_before_glob)                                                                         \
+    TEST(filters_that_match_nothing)                                                               \
     TEST(regular_expressions)                                                                      \
     TEST(module_limits_a_filter)                                                                   \
     TEST(excluded_functions)                                                                       \
@@ -93,7 +96,10 @@ static void expect(void **state, const struct choice *choice, const char *want) 
 #define MEMBER "_ZNK5space5Thing6memberEiPKc"
 #define SHAPED_INT "_ZN5space6shapedIiEET_S1_"
 #define SHAPED_LONG "_ZN5space6shapedIlEET_S1_"
-#define ALL ALPHA " " BETA " " PLUS " " USE " " MEMBER " " SHAPED_INT " " SHAPED_LONG
+#define PICK "_Z4pickPi"
+#define PICK_TWO "_Z4pickiPc"
+#define ALL                                                                                        \
+    ALPHA " " BETA " " PICK " " PICK_TWO " " PLUS " " USE " " MEMBER " " SHAPED_INT " " SHAPED_LONG
 
 static void selection_without_filters(void **state) { expect(state, FILTER(NULL), ALL); }
 
@@ -121,6 +127,42 @@ static void template_instances(void **state) {
     expect(state, FILTER("*shaped<long>*"), SHAPED_LONG);
 }
 
+static void template_without_its_return_type(void **state) {
+    expect(state, FILTER("space::shaped*"), SHAPED_INT " " SHAPED_LONG);
+    expect(state, FILTER("space::shaped<long>"), SHAPED_LONG);
+    expect(state, FILTER("space::shaped"), SHAPED_INT " " SHAPED_LONG);
+    expect(state, FILTER("space::shaped<\u2026>(\u2026)"), SHAPED_INT " " SHAPED_LONG);
+    expect(state, FILTER("space::*(int)"), SHAPED_INT);
+}
+
+static void name_before_glob(void **state) {
+    expect(state, FILTER("pick"), PICK " " PICK_TWO);
+    expect(state, FILTER("pick(int*)"), PICK);
+    expect(state, FILTER("pick(int *)"), PICK);
+    expect(state, FILTER("pick(int*", "use"), PICK " " PICK_TWO " " USE);
+    expect(state, &(const struct choice){.filters = {"pick"}, .excludes = {"pick(int*)"}},
+           PICK_TWO);
+}
+
+static void filters_that_match_nothing(void **state) {
+    const struct fixture *f = *state;
+    const struct choice choice = {.filters = {"plain_alfa", "use", "space::membr"},
+                                  .excludes = {"nothing"}};
+    static const bool met[] = {false, true, false, false};
+    struct filter filter = filter_of(&choice);
+    struct selection s;
+    size_t count;
+    selection_init(&s, &filter);
+    free(selection_apply(&s, f->module, f->plan, &count));
+    assert_int_equal(s.search_count, sizeof met / sizeof *met);
+    for (size_t i = 0; i < s.search_count; i++)
+        assert_int_equal(s.searches[i].met, met[i]);
+    AUTO_FREE char *near = near_list(&s.searches[0].near);
+    assert_string_equal(near, "plain_alpha, plain_beta");
+    selection_done(&s);
+    filter_done(&filter);
+}
+
 static void regular_expressions(void **state) {
     expect(state, FILTER("/^plain_(alpha|gamma)$/"), ALPHA);
     expect(state, FILTER("/Thing/"), PLUS " " MEMBER);
@@ -134,8 +176,7 @@ static void module_limits_a_filter(void **state) {
 }
 
 static void excluded_functions(void **state) {
-    expect(state, &(const struct choice){.excludes = {"space::*", "use"}},
-           ALPHA " " BETA " " SHAPED_INT " " SHAPED_LONG);
+    expect(state, &(const struct choice){.excludes = {"space::*", "use", "pick"}}, ALPHA " " BETA);
     expect(state, &(const struct choice){.filters = {"plain_*"}, .excludes = {"*alpha"}}, BETA);
 }
 
