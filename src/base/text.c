@@ -33,6 +33,18 @@ char *text_cut(const char *text, size_t columns) {
     return mem_printf("%.*s" ELLIPSIS, (int)byte_of(text, columns - 1), text);
 }
 
+char *text_around(const char *text, size_t at, size_t columns) {
+    AUTO_FREE char *start = mem_printf("%.*s", (int)at, text);
+    size_t all = text_columns(text), before = text_columns(start),
+           shown = columns > 2 ? columns - 2 : 1;
+    size_t from = before > shown * 2 / 3 ? before - shown * 2 / 3 : 0;
+    if (from + shown > all)
+        from = all - shown;
+    size_t first = byte_of(text, from), end = byte_of(text, from + shown);
+    return mem_printf("%s%.*s%s", from ? ELLIPSIS : "", (int)(end - first), text + first,
+                      text[end] ? ELLIPSIS : "");
+}
+
 /* Keeps two thirds of the beginning, and the end. */
 static char *without_middle(const char *name, size_t columns) {
     size_t all = text_columns(name), left = columns - 1, head = (left * 2 + 2) / 3;
