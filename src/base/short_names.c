@@ -321,3 +321,67 @@ char *short_name(const char *name) { return text_of(&(struct entry){.name = name
 char *short_names_fit(const struct short_names *s, size_t i, size_t columns) {
     return text_fit(entry_at(s, i)->text, columns);
 }
+
+/* ---- different names in little room ---- */
+
+struct fit {
+    const char *whole; /* the short form */
+    char **text;       /* as it fits */
+};
+
+static int compare_fits(const void *a, const void *b) {
+    const struct fit *x = a, *y = b;
+    int rc = strcmp(*x->text, *y->text);
+    return rc ? rc : strcmp(x->whole, y->whole);
+}
+
+/* The number of bytes that all of LIST, which is sorted, begin with. */
+static size_t common_start(const struct fit *list, size_t count) {
+    const char *first = list[0].whole, *last = list[count - 1].whole;
+    size_t length = 0;
+    while (first[length] && first[length] == last[length])
+        length++;
+    while (length && !text_begins_column(first[length]))
+        length--;
+    return length;
+}
+
+/* Makes the texts of LIST, which are equal, different if they have been cut. False: they stay. */
+static bool show_differences(const struct fit *list, size_t count, size_t columns) {
+    size_t start = common_start(list, count);
+    bool changed = false;
+    for (size_t i = 0; i < count; i++) {
+        if (text_columns(list[i].whole) <= columns)
+            continue;
+        char *text = text_around(list[i].whole, start, columns);
+        changed = changed || strcmp(text, *list[i].text) != 0;
+        free(*list[i].text);
+        *list[i].text = text;
+    }
+    return changed;
+}
+
+/* Makes equal texts of different names different. False: there was nothing to do. */
+static bool tell_fits_apart(struct fit *fits, size_t count, size_t columns) {
+    bool changed = false;
+    if (count)
+        qsort(fits, count, sizeof *fits, compare_fits);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && strcmp(*fits[i].text, *fits[end].text) == 0;)
+            end++;
+        if (strcmp(fits[i].whole, fits[end - 1].whole) != 0)
+            changed = show_differences(fits + i, end - i, columns) || changed;
+    }
+    return changed;
+}
+
+void short_names_fit_all(const struct short_names *s, const uint32_t *list, size_t count,
+                         size_t columns, char **ret) {
+    AUTO_FREE struct fit *fits = mem_alloc((count + 1) * sizeof *fits);
+    for (size_t i = 0; i < count; i++) {
+        ret[i] = short_names_fit(s, list[i], columns);
+        fits[i] = (struct fit){entry_at(s, list[i])->text, &ret[i]};
+    }
+    for (int round = 0; round < MOST_ROUNDS && tell_fits_apart(fits, count, columns); round++)
+        continue;
+}

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { SHORT_BRACKETS = 40 };
 
@@ -22,6 +23,13 @@ void short_names_free(struct short_names *s);
 const char *short_names_at(const struct short_names *s, size_t i);
 /* The name in at most COLUMNS columns, not 0, as by text_fit(). To be freed. */
 char *short_names_fit(const struct short_names *s, size_t i, size_t columns);
+
+/*
+ * The names of the COUNT numbers in LIST, in at most COLUMNS columns, not 0. Where names that are
+ * cut would be equal, they show the part in which they differ. Each of RET is to be freed.
+ */
+void short_names_fit_all(const struct short_names *s, const uint32_t *list, size_t count,
+                         size_t columns, char **ret);
 
 /* The short form of a single name; to be freed. */
 char *short_name(const char *name);

@@ -180,8 +180,6 @@ static char *fit_brackets(const char *name, size_t columns) {
     return out.at;
 }
 
-/* ---- the whole name ---- */
-
 /* The end of NAME behind the first "::" outside of brackets; NULL: there is none. */
 static const char *next_part(const char *name) {
     AUTO_FREE uint32_t *closing = readable_brackets(name);
@@ -193,6 +191,62 @@ static const char *next_part(const char *name) {
     }
     return NULL;
 }
+
+/* ---- a part of a name that must be seen ---- */
+
+/* COLUMNS columns of TEXT, which has more, with what is at byte AT. To be freed. */
+static char *window(const char *text, size_t at, size_t columns) {
+    AUTO_FREE char *start = mem_printf("%.*s", (int)at, text);
+    size_t all = text_columns(text), before = text_columns(start);
+    size_t shown = columns > 2 ? columns - 2 : 1;
+    size_t from = before > shown * 2 / 3 ? before - shown * 2 / 3 : 0;
+    if (from + shown > all)
+        from = all - shown;
+    size_t first = byte_of(text, from), end = byte_of(text, from + shown);
+    return mem_printf("%s%.*s%s", from ? ELLIPSIS : "", (int)(end - first), text + first,
+                      text[end] ? ELLIPSIS : "");
+}
+
+/* What stands before the bracket at byte BRACKET of NAME, with it, in at most COLUMNS columns: all
+ * of it, its last part, or … . To be freed. */
+static char *head_of(const char *name, size_t bracket, size_t columns) {
+    AUTO_FREE char *head = mem_printf("%.*s", (int)bracket, name);
+    const char *last = head;
+    for (const char *next; (next = next_part(last));)
+        last = next;
+    if (text_columns(head) + 1 <= columns)
+        return mem_printf("%s%c", head, name[bracket]);
+    if (text_columns(last) + 4 <= columns)
+        return mem_printf(ELLIPSIS "::%s%c", last, name[bracket]);
+    return mem_printf(ELLIPSIS "%c", name[bracket]);
+}
+
+/* TAIL, which begins with a closing bracket, in at most COLUMNS columns. To be freed. */
+static char *rest_of(const char *tail, size_t columns) {
+    char *fitted = fit_brackets(tail, columns);
+    AUTO_FREE char *name = fitted ? NULL : text_fit(tail + 1, columns - 1);
+    return fitted ? fitted : mem_printf("%c%s", *tail, name);
+}
+
+char *text_around(const char *name, size_t at, size_t columns) {
+    enum { PART = 14 }; /* columns that the part gets at least */
+    AUTO_FREE uint32_t *closing = readable_brackets(name);
+    size_t bracket = 0;
+    while (bracket < at && closing[bracket] < at)
+        bracket = closing[bracket] ? closing[bracket] + 1 : bracket + 1;
+    if (bracket >= at || columns < 3 * PART)
+        return window(name, at, columns);
+    AUTO_FREE char *rest = rest_of(name + closing[bracket], columns / 2);
+    size_t room = columns - text_columns(rest);
+    AUTO_FREE char *head = head_of(name, bracket, room > PART ? room - PART : 1);
+    room -= text_columns(head);
+    bool skips = at > bracket + 1 && strncmp(name + at, ELLIPSIS, MARK) != 0;
+    AUTO_FREE char *behind = mem_printf("%.*s", (int)(closing[bracket] - at), name + at);
+    AUTO_FREE char *part = text_cut(behind, room > skips ? room - skips : 1);
+    return mem_printf("%s%s%s%s", head, skips ? ELLIPSIS : "", part, rest);
+}
+
+/* ---- the whole name ---- */
 
 char *text_fit(const char *name, size_t columns) {
     const char *part = name;

@@ -1,6 +1,9 @@
 /*
  * Trace events, the JSON that Perfetto and chrome://tracing load. Metadata comes first. Each call
- * is a complete event ("X"); the calls of a thread stand in the order of their ends.
+ * is a complete event ("X"); the calls of a thread stand in the order of their ends. But viewers
+ * take the first of two events with equal times for the outer one. So a call that began at the time
+ * of its caller waits for the caller's event: at attach all open calls begin at the same time, and
+ * ticks of a clock may be longer than calls.
  *
  * Stacks of coroutines do not nest within the stack of their thread. So a call on another stack
  * than the thread's own is a pair of asynchronous events ("b", "e"): viewers show a track for each
@@ -16,6 +19,17 @@
 #include "cmd/json.h"
 #include "cmd/spell.h"
 
+struct held { /* a call whose event waits */
+    struct walk_call call;
+    uint32_t level; /* 0: the call that it waits for is its caller */
+};
+
+struct open_call {
+    uint64_t start_ns;
+    uint32_t next_free;
+    ARRAY(struct held) held; /* callees that began at the same time, with theirs, callers first */
+};
+
 struct chrome {
     const struct view *view;
     struct out *out;
@@ -24,6 +38,9 @@ struct chrome {
     uint32_t stream; /* of head */
     char head[48];   /* the members after "ph" that all events of a stream share */
     size_t head_length;
+    bool named;                   /* a name was written */
+    ARRAY(struct open_call) open; /* numbered from 0 */
+    uint32_t free;                /* the first number in no use; WALK_NONE: none */
 };
 
 static char *compose(struct names *names, uint32_t function) {
@@ -97,19 +114,95 @@ static void write_async(struct chrome *c, char phase, const struct walk_call *ca
     end_event(c, call);
 }
 
-static void on_close(void *ctx, const struct walk_call *call) {
-    struct chrome *c = ctx;
-    if (call->brief)
-        return;
+/* The event of CALL, or its beginning. */
+static void write_begin(struct chrome *c, const struct walk_call *call) {
     if (call->stack) {
         write_async(c, 'b', call);
-        write_async(c, 'e', call);
         return;
     }
     begin_event(c, 'X', call->stream, call->start_ns);
     out_words(c->out, ",\"dur\":");
     out_micros(c->out, call->end_ns - call->start_ns);
     end_event(c, call);
+}
+
+static void write_end(struct chrome *c, const struct walk_call *call) {
+    if (call->stack)
+        write_async(c, 'e', call);
+}
+
+/* Writes CALL and the COUNT calls that wait for it. An asynchronous call ends behind its callees.
+ */
+static void write_held(struct chrome *c, const struct walk_call *call, const struct held *held,
+                       size_t count) {
+    ARRAY(size_t) path = {0}; /* those of HELD whose end is not written, the outermost first */
+    write_begin(c, call);
+    for (size_t i = 0; i < count; i++) {
+        while (path.count > held[i].level)
+            write_end(c, &held[path.at[--path.count]].call);
+        write_begin(c, &held[i].call);
+        ARRAY_PUSH(&path, i);
+    }
+    while (path.count)
+        write_end(c, &held[path.at[--path.count]].call);
+    write_end(c, call);
+    ARRAY_FREE(&path);
+}
+
+/* ---- calls that wait for their callers ---- */
+
+static uint32_t on_open(void *ctx, const struct walk_call *call) {
+    struct chrome *c = ctx;
+    uint32_t number = c->free;
+    if (number == WALK_NONE) {
+        number = (uint32_t)c->open.count;
+        ARRAY_PUSH(&c->open, (struct open_call){0});
+    } else {
+        c->free = c->open.at[number].next_free;
+    }
+    c->open.at[number].start_ns = call->start_ns;
+    return number;
+}
+
+/* Lets CALL, unless it is brief, and the calls that wait for it, wait for CALLER. */
+static void wait_for(struct open_call *caller, const struct walk_call *call,
+                     const struct open_call *own) {
+    uint32_t level = 0;
+    if (!call->brief)
+        ARRAY_PUSH(&caller->held, ((struct held){*call, level++}));
+    for (size_t i = 0; i < own->held.count; i++) {
+        struct held held = own->held.at[i];
+        held.level += level;
+        ARRAY_PUSH(&caller->held, held);
+    }
+}
+
+/* Writes the calls that wait for a brief one. */
+static void write_without(struct chrome *c, const struct open_call *own) {
+    for (size_t i = 0, end; i < own->held.count; i = end) {
+        for (end = i + 1; end < own->held.count && own->held.at[end].level > 0;)
+            end++;
+        struct held *at = &own->held.at[i];
+        for (size_t k = i + 1; k < end; k++)
+            own->held.at[k].level--;
+        write_held(c, &at->call, at + 1, end - i - 1);
+    }
+}
+
+static void on_close(void *ctx, const struct walk_call *call) {
+    struct chrome *c = ctx;
+    struct open_call *own = &c->open.at[call->value];
+    struct open_call *caller =
+        call->caller_value == WALK_NONE ? NULL : &c->open.at[call->caller_value];
+    if (caller && caller->start_ns == own->start_ns)
+        wait_for(caller, call, own);
+    else if (call->brief)
+        write_without(c, own);
+    else
+        write_held(c, call, own->held.at, own->held.count);
+    own->held.count = 0;
+    own->next_free = c->free;
+    c->free = call->value;
 }
 
 static void on_lost(void *ctx, uint32_t stream, uint64_t ns, uint64_t count) {
@@ -138,6 +231,17 @@ static void on_pause(void *ctx, const struct walk_pause *pause) {
     }
 }
 
+/* Writes the name of a process (TID 0) or thread. Names precede all other events. */
+static void write_name(struct chrome *c, uint32_t pid, uint32_t tid, const char *name) {
+    AUTO_FREE char *quoted = json_string(name);
+    AUTO_FREE char *thread = tid ? mem_printf(",\"tid\":%u", tid) : mem_strdup("");
+    AUTO_FREE char *event = mem_printf(
+        "%s{\"ph\":\"M\",\"pid\":%u%s,\"name\":\"%s\",\"args\":{\"name\":%s}}",
+        c->named ? ",\n" : "", pid, thread, tid ? "thread_name" : "process_name", quoted);
+    out_text(c->out, event, strlen(event));
+    c->named = true;
+}
+
 /* Pauses of the recording are spans on a track of their process. Changes without a pid concern all
  * processes. */
 static void write_change(struct out *out, char phase, uint64_t ns, const struct change *change) {
@@ -154,16 +258,20 @@ static void write_change(struct out *out, char phase, uint64_t ns, const struct 
     out_words(out, ",\"cat\":\"spoor\"}");
 }
 
-static void write_changes(const struct source *s, struct out *out) {
+static void write_changes(struct chrome *c, const struct source *s) {
     struct changes changes;
+    bool concerns_all = false;
     changes_read(s->reader, &changes);
     changes_show(&changes, s->filter, s->reader);
     for (size_t i = 0; i < changes.list.count; i++) {
         const struct change *change = &changes.list.at[i];
         bool paused = change->kind == TRACE_PAUSED;
-        write_change(out, paused ? 'b' : 'i', change->ns, change);
+        if (!change->pid && !concerns_all)
+            write_name(c, 0, 0, "all processes");
+        concerns_all = concerns_all || !change->pid;
+        write_change(c->out, paused ? 'b' : 'i', change->ns, change);
         if (paused)
-            write_change(out, 'e', change->end_ns, change);
+            write_change(c->out, 'e', change->end_ns, change);
     }
     changes_done(&changes);
 }
@@ -174,41 +282,69 @@ static void on_stream_group(void *ctx, struct stream_group group) {
     set_stream(c, c->group);
 }
 
-/* Writes the name of a process (TID 0) or thread. */
-static void write_name(struct out *out, uint32_t pid, uint32_t tid, const char *name) {
-    AUTO_FREE char *quoted = json_string(name);
-    AUTO_FREE char *thread = tid ? mem_printf(",\"tid\":%u", tid) : mem_strdup("");
-    AUTO_FREE char *event =
-        mem_printf("{\"ph\":\"M\",\"pid\":%u%s,\"name\":\"%s\",\"args\":{\"name\":%s}}", pid,
-                   thread, tid ? "thread_name" : "process_name", quoted);
-    out_text(out, event, strlen(event));
+struct named {
+    uint64_t id;
+    size_t number;
+};
+
+static int compare_named(const void *a, const void *b) {
+    const struct named *x = a, *y = b;
+    return x->id != y->id ? (x->id > y->id) - (x->id < y->id)
+                          : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Writes a comma before all names but the first. Names precede all other events. */
-static void write_names(const struct trace_reader *reader, struct out *out) {
-    size_t processes = trace_reader_process_count(reader);
-    for (size_t i = 0; i < processes; i++) {
+/* By number: 1 for the last one of each id. LIST is ascending by number. To be freed. */
+static uint8_t *find_last(struct named *list, size_t count) {
+    uint8_t *last = mem_alloc(count + 1);
+    if (count)
+        qsort(list, count, sizeof *list, compare_named);
+    for (size_t i = 0; i < count; i++)
+        last[list[i].number] = i + 1 == count || list[i + 1].id != list[i].id;
+    return last;
+}
+
+/* Programs that a process has executed, the last one is its name: viewers take one name. */
+static void write_process_names(struct chrome *c, const struct trace_reader *reader) {
+    size_t count = trace_reader_process_count(reader);
+    AUTO_FREE struct named *list = mem_alloc((count + 1) * sizeof *list);
+    for (size_t i = 0; i < count; i++)
+        list[i] = (struct named){trace_reader_process(reader, i)->pid, i};
+    AUTO_FREE uint8_t *last = find_last(list, count);
+    for (size_t i = 0; i < count; i++) {
         const struct trace_process *p = trace_reader_process(reader, i);
-        if (i)
-            out_words(out, ",\n");
-        write_name(out, p->pid, 0, p->command);
+        if (last[i])
+            write_name(c, p->pid, 0, p->command);
     }
-    for (size_t i = 0; i < trace_reader_stream_count(reader); i++) {
+}
+
+static void write_thread_names(struct chrome *c, const struct trace_reader *reader) {
+    size_t count = trace_reader_stream_count(reader);
+    AUTO_FREE struct named *list = mem_alloc((count + 1) * sizeof *list);
+    for (size_t i = 0; i < count; i++) {
         const struct trace_thread *t = trace_reader_thread(reader, i);
-        if (i || processes)
-            out_words(out, ",\n");
-        write_name(out, t->pid, t->tid, t->name);
+        list[i] = (struct named){(uint64_t)t->pid << 32 | t->tid, i};
+    }
+    AUTO_FREE uint8_t *last = find_last(list, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_thread *t = trace_reader_thread(reader, i);
+        if (last[i])
+            write_name(c, t->pid, t->tid, t->name);
     }
 }
 
 void export_chrome(const struct view *view, struct out *out) {
-    struct chrome c = {.view = view, .out = out};
-    struct visitor visitor = {.ctx = &c, .close = on_close, .lost = on_lost, .pause = on_pause};
+    struct chrome c = {.view = view, .out = out, .free = WALK_NONE};
+    struct visitor visitor = {
+        .ctx = &c, .open = on_open, .close = on_close, .lost = on_lost, .pause = on_pause};
     speller_init(&c.speller, view->source.names, compose);
     out_words(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-    write_names(view->source.reader, out);
-    write_changes(&view->source, out);
+    write_process_names(&c, view->source.reader);
+    write_thread_names(&c, view->source.reader);
+    write_changes(&c, &view->source);
     export_walk(view, &visitor, on_stream_group, out);
     out_words(out, "\n]}\n");
     speller_done(&c.speller);
+    for (size_t i = 0; i < c.open.count; i++)
+        ARRAY_FREE(&c.open.at[i].held);
+    ARRAY_FREE(&c.open);
 }

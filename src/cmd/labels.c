@@ -53,6 +53,17 @@ char *labels_fit(struct labels *l, uint32_t function, size_t columns) {
     return label_cut(&l->term, text, columns);
 }
 
+void labels_fit_all(struct labels *l, const uint32_t *list, size_t count, size_t columns,
+                    char **ret) {
+    bool known = l->term.names == NAMES_SHORT && l->term.width;
+    for (size_t i = 0; i < count && known; i++)
+        known = short_names_at(shorts(l), list[i]) != NULL;
+    if (known)
+        short_names_fit_all(shorts(l), list, count, columns ? columns : 1, ret);
+    for (size_t i = 0; i < count && !known; i++)
+        ret[i] = labels_fit(l, list[i], columns);
+}
+
 char *labels_place(struct labels *l, struct places *places, uint32_t function) {
     if (function < names_count(l->names))
         return mem_strdup(labels_at(l, function));

@@ -18,6 +18,10 @@ void labels_free(struct labels *l);
 const char *labels_at(struct labels *l, uint32_t function);
 /* The same in at most COLUMNS columns, if lines are cut. To be freed. */
 char *labels_fit(struct labels *l, uint32_t function, size_t columns);
+/* The names of COUNT functions in LIST, likewise: different ones look different where that is
+ * possible. Each of RET is to be freed. */
+void labels_fit_all(struct labels *l, const uint32_t *list, size_t count, size_t columns,
+                    char **ret);
 /* The name of FUNCTION of PLACES, which may be one that NAMES does not know. To be freed. */
 char *labels_place(struct labels *l, struct places *places, uint32_t function);
 

@@ -35,6 +35,7 @@ struct report_table {
     struct view *view;
     struct term term;
     struct labels *labels;
+    char **fitted; /* by row: names in the last column; NULL: there is another way */
     ARRAY(struct row) rows;
     uint64_t calls, self;         /* of all rows */
     struct figure_marks marks;    /* of all rows */
@@ -283,6 +284,8 @@ static char *text_of(const struct report_table *r, const struct row *row, enum r
         return mem_strdup(tier_name(names_tier(n, row->function)));
     AUTO_FREE char *marks = marks_of(r, row);
     unsigned used = (unsigned)text_columns(marks);
+    if (r->fitted)
+        return mem_printf("%s%s", marks, r->fitted[row - r->rows.at]);
     AUTO_FREE char *name = labels_fit(r->labels, row->function, left > used ? left - used : 1);
     return mem_printf("%s%s", marks, name);
 }
@@ -372,6 +375,26 @@ static void choose_shape(const struct report_table *r, struct shape *shape) {
         make_room(r, shape);
 }
 
+/* Fits the names of all rows if they are in the last column. */
+static void fit_names(struct report_table *r, const struct shape *shape) {
+    size_t width = numbers_width(shape), marks = 0, count = r->rows.count;
+    bool last = shape->at[shape->count - 1] == REPORT_FUNCTION && r->term.width > width;
+    for (size_t i = 0; i + 1 < shape->count; i++)
+        last = last && (unsigned)shape->at[i] < NUMBERS;
+    if (!last)
+        return;
+    AUTO_FREE uint32_t *list = mem_alloc((count + 1) * sizeof *list);
+    for (size_t i = 0; i < count; i++) {
+        AUTO_FREE char *text = marks_of(r, &r->rows.at[i]);
+        size_t used = text_columns(text);
+        marks = used > marks ? used : marks;
+        list[i] = r->rows.at[i].function;
+    }
+    r->fitted = mem_alloc((count + 1) * sizeof *r->fitted);
+    size_t room = r->term.width - width;
+    labels_fit_all(r->labels, list, count, room > marks ? room - marks : 1, r->fitted);
+}
+
 static void print_row(const struct report_table *r, const struct shape *shape,
                       const struct row *row) {
     unsigned used = 0;
@@ -432,9 +455,10 @@ static void print_group_name(const struct report_table *r, size_t first, size_t 
     printf(": %s of all time\n", share);
 }
 
-static void print_tables(const struct report_table *r) {
+static void print_tables(struct report_table *r) {
     struct shape shape;
     choose_shape(r, &shape);
+    fit_names(r, &shape);
     bool grouped = r->options->by_thread || r->options->by_module;
     if (!r->rows.count)
         print_head(r, &shape);
@@ -478,6 +502,9 @@ static bool report(struct report_table *r, const struct options *options) {
         print_tables(r);
     pager_finish();
     bool any = r->rows.count != 0;
+    for (size_t i = 0; r->fitted && i < r->rows.count; i++)
+        free(r->fitted[i]);
+    free(r->fitted);
     ARRAY_FREE(&r->rows);
     free(r->called);
     caller_groups_free(r->groups);

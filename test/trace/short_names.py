@@ -51,6 +51,9 @@ def check_report(spoor):
     check(lines[0].split() == ["CALLS", "TOTAL", "SELF", "FUNCTION"], f"columns: {lines[0]}")
     for row in lines[1:lines.index("")]:
         check(re.search(r"[A-Za-z_]\w+", outside(row[31:])), f"not readable: {row}")
+    rows = lines[1:lines.index("")]
+    different = len(set(names_of(spoor, "full")))
+    check(len({row[31:] for row in rows}) == different, f"{different} functions, but equal names: {sorted(rows)}")
     wide = on_terminal(200, [spoor.path, "report", "trace"])
     check("P99" in wide[0] and "MIN" in wide[0], f"at 200 columns: {wide[0]}")
 

@@ -18,7 +18,8 @@
     TEST(rust_types_are_kept)                                                                      \
     TEST(equal_names_show_where_they_differ)                                                       \
     TEST(equal_names_of_any_number_differ)                                                         \
-    TEST(names_fit_any_width)
+    TEST(names_fit_any_width)                                                                      \
+    TEST(cut_names_show_where_they_differ)
 
 #define STRING "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
 #define LONG "a_type_with_a_name_of_more_than_forty_columns"
@@ -193,6 +194,26 @@ static void names_fit_any_width(void **state) {
     }
     AUTO_FREE char *cut = text_cut("größenwahn", 7);
     assert_string_equal(cut, "größen…");
+}
+
+static void cut_names_show_where_they_differ(void **state) {
+    (void)state;
+    static const char *const names[] = {"n::Class<A>::method(int, of_the_first_parameter)",
+                                        "n::Class<A>::method(int, of_the_other_parameter)",
+                                        "n::Class<A>::method(…)", "n::Class<A>::method(x)"};
+    static const char *const right[] = {"…::method(int, of_the_first_param…",
+                                        "…::method(int, of_the_other_param…",
+                                        "n::Class<A>::method(…)", "n::Class<A>::method(x)"};
+    enum { COUNT = 4, COLUMNS = 34 };
+    static const uint32_t list[COUNT] = {0, 1, 2, 3};
+    struct short_names *s = short_names_new(names, COUNT);
+    char *texts[COUNT];
+    short_names_fit_all(s, list, COUNT, COLUMNS, texts);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_string_equal(texts[i], right[i]);
+        free(texts[i]);
+    }
+    short_names_free(s);
 }
 
 int main(void) {

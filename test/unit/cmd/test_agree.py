@@ -151,11 +151,25 @@ def check_text(trace, *options):
     assert sum("before" in line for line in begun) == sum(c.before for c in calls), options
 
 
+def check_nesting(events):
+    """As viewers read them, in the order of their begins and else of the file, calls of a thread nest."""
+    for thread in {(e["pid"], e["tid"]) for e in events if e["ph"] == "X"}:
+        spans = [(round(e["ts"] * 1000), round(e["dur"] * 1000), e["name"]) for e in events
+                 if e["ph"] == "X" and (e["pid"], e["tid"]) == thread]
+        ends = []
+        for start, duration, name in sorted(spans, key=lambda span: span[0]):
+            while ends and ends[-1] <= start:
+                ends.pop()
+            assert not ends or start + duration <= ends[-1], (thread, start, duration, name)
+            ends.append(start + duration)
+
+
 def check_exports(trace):
     calls = calls_of_csv(trace)
     events = json.loads(view(trace, "export", "--format=chrome"))["traceEvents"]
     phases = collections.Counter(e["ph"] for e in events)
     assert phases["X"] + phases["b"] == len(calls) and phases["b"] == phases["e"]
+    check_nesting(events)
     folded = [line.rsplit(" ", 1) for line in view(trace, "export", "--format=folded").splitlines()]
     assert sum(int(ns) for _, ns in folded) == sum(c.duration for c in calls if c.depth == 0)
     assert len({path for path, _ in folded}) == len(folded)
