@@ -21,8 +21,9 @@ struct explain {
     const struct options *options;
     struct term term;
     struct plan_cache cache;
-    bool any;   /* a JSON element was printed */
-    bool shown; /* a function was printed */
+    struct selection selection; /* by the filter */
+    bool any;                   /* a JSON element was printed */
+    bool shown;                 /* a function was printed */
 };
 
 static const struct filter *filter_of(const struct explain *e) { return &e->options->shown.filter; }
@@ -31,8 +32,9 @@ char *subject_name(const struct subject *s, size_t i) {
     return plan_function_shown(plan_function(s->plan, i), s->module->name);
 }
 
-static void choose_functions(const struct explain *e, struct subject *s) {
-    AUTO_FREE uint8_t *chosen = selection_chosen(filter_of(e), s->module, s->plan);
+static void choose_functions(struct explain *e, struct subject *s) {
+    size_t ignored;
+    AUTO_FREE uint8_t *chosen = selection_apply(&e->selection, s->module, s->plan, &ignored);
     for (size_t i = 0; i < plan_function_count(s->plan); i++)
         if (bitmap_test(chosen, i))
             ARRAY_PUSH(&s->shown, (uint32_t)i);
@@ -134,6 +136,13 @@ static bool is_number(const char *text) {
     return n && n < 10 && !text[n];
 }
 
+/* No function of SUBJECT was shown: names similar ones, if there is a filter. */
+static void say_nothing(const struct explain *e, const char *subject) {
+    AUTO_FREE char *near = near_list(&e->selection.searches[0].near);
+    say_note("%s: has no functions to show%s%s%s", subject, near ? ": did you mean " : "",
+             near ? near : "", near ? "?" : "");
+}
+
 int cmd_explain(struct options *options, int argc, char **argv) {
     (void)argc;
     const struct record_options *record = &options->record;
@@ -141,6 +150,7 @@ int cmd_explain(struct options *options, int argc, char **argv) {
                         .term = term_open(&options->view),
                         .cache = plan_cache_open(record->cache ? record->cache_bytes : 0)};
     struct err err = {0};
+    selection_init(&e.selection, filter_of(&e));
     pager_start(&e.term, &options->view);
     int rc = is_number(argv[0]) && access(argv[0], F_OK) < 0
                  ? explain_process(&e, atoi(argv[0]), &err)
@@ -149,11 +159,10 @@ int cmd_explain(struct options *options, int argc, char **argv) {
         printf("%s\n]\n", e.any ? "" : "[");
     pager_finish();
     plan_cache_close(&e.cache);
-    if (rc < 0) {
+    if (rc < 0)
         say_err(&err);
-        return STATUS_FAILED;
-    }
-    if (!options->view.json && !e.shown)
-        say_note("%s: has no functions to show", argv[0]);
-    return STATUS_OK;
+    else if (!options->view.json && !e.shown)
+        say_nothing(&e, argv[0]);
+    selection_done(&e.selection);
+    return rc < 0 ? STATUS_FAILED : STATUS_OK;
 }

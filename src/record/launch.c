@@ -1,6 +1,7 @@
 /* Records a program from its first instruction to its end. */
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -84,12 +85,23 @@ static bool was_killed(const struct recording *r, int rc) {
     return rc == -ESRCH || thread_get_regs(r->pid, &regs) == -ESRCH;
 }
 
+/* The options choose nothing in the program itself. They may mean functions of its children. */
+static int check(const struct recording *r, struct err *err) {
+    int rc = recording_check(r, err);
+    if (rc != -ENOENT || strcmp(err->tag, "no-match") != 0 || !r->options->follow)
+        return rc;
+    recording_report_unmatched(r);
+    report_warn(&r->options->report, "the program runs nevertheless: what its children execute may "
+                                     "match (with --no-follow it would not run)");
+    return 0;
+}
+
 /* The program is stopped at its first instruction. Refuses programs and options that cannot work.
  */
 static int adopt(struct recording *r, struct err *err) {
     int rc = tracer_adopt(r->tracer, r->pid, err);
     if (rc == 0 && tracer_task_count(r->tracer))
-        rc = recording_check(r, err);
+        rc = check(r, err);
     if (rc < 0 && !was_killed(r, rc))
         return rc;
     tracer_start(r->tracer, r->pid);

@@ -235,13 +235,18 @@ int recording_check(const struct recording *r, struct err *err) {
     return rc;
 }
 
-/* Called at the end: only then are all libraries known. */
-static void warn_of_no_match(const struct recording *r) {
+void recording_report_unmatched(const struct recording *r) {
     struct err err = {0};
-    if (module_table_check_matches(r->module_table, &err) < 0)
-        report_warn(&r->options->report, err.text);
+    module_table_report_unmatched(r->module_table);
     if (triggers_check(flight_triggers(r->flight), &err) < 0)
         report_warn(&r->options->report, err.text);
+}
+
+/* Nothing was traced. Options that have matched nothing are a reason, which was given. */
+static void warn_of_nothing(const struct recording *r) {
+    AUTO_FREE char *why = module_table_why_none(r->module_table);
+    if (why)
+        report_warn(&r->options->report, why);
 }
 
 static void warn_of_refused_calls(const struct recording *r) {
@@ -272,7 +277,9 @@ void recording_finish(struct recording *r, int exit_status) {
     struct module_table_counts counts = module_table_counts(r->module_table);
     result->functions_seen = counts.seen;
     result->functions_instrumented = counts.instrumented;
-    warn_of_no_match(r);
+    recording_report_unmatched(r);
+    if (!counts.seen)
+        warn_of_nothing(r);
     warn_of_refused_calls(r);
     module_table_report_trap_losses(r->module_table);
     result->duration_ns = now.ns - timing_started().ns;

@@ -57,6 +57,8 @@ bool recording_report_end(const struct recording *r);
 /* Checks that the options choose functions, as far as modules are known. Errors: "no-match",
  * "no-imports". */
 int recording_check(const struct recording *r, struct err *err);
+/* Warns of each filter and trigger that has matched nothing so far. */
+void recording_report_unmatched(const struct recording *r);
 /* The program's status as a shell shows it; 0 if the program has not ended. */
 int recording_status(const struct recording *r);
 /* Puts the signal that has ended the program, if any, into the result. */

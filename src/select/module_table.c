@@ -17,6 +17,7 @@
 #include "select/stack_functions.h"
 #include "select/trap_limit.h"
 #include "select/triggers.h"
+#include "select/unmatched.h"
 
 /* The old choice, until the new one is kept or undone. */
 struct past_choice {
@@ -38,6 +39,7 @@ struct module_table {
     struct past_choice past;
     const struct traced_module *program; /* with --libcalls: the first executable */
     struct triggers *triggers;           /* borrowed; NULL: no --trigger */
+    struct mapped_paths mapped;
 };
 
 struct module_table *module_table_new(const struct record_options *options,
@@ -94,10 +96,12 @@ void module_table_free(struct module_table *table) {
     filter_done(&table->filter);
     stack_functions_free(table->stack_functions);
     plan_cache_close(&table->cache);
+    mapped_paths_done(&table->mapped);
     free(table);
 }
 
-bool module_table_wants(const struct module_table *table, const char *path, bool is_main) {
+bool module_table_wants(struct module_table *table, const char *path, bool is_main) {
+    mapped_paths_add(&table->mapped, path);
     return filter_has_module(&table->filter, path) || filter_reaches_module(&table->filter, path) ||
            (is_main && !table->filter.modules.count && !table->options->libcalls);
 }
@@ -379,8 +383,29 @@ struct module_table_counts module_table_counts(const struct module_table *table)
     return sum;
 }
 
+void module_table_report_unmatched(const struct module_table *table) {
+    const struct report *report = &table->options->report;
+    unmatched_patterns(&table->selection, "filter", &table->mapped, report);
+    unmatched_patterns(&table->stacks, "stack", &table->mapped, report);
+    unmatched_modules(&table->filter, &table->mapped, report);
+}
+
+char *module_table_why_none(const struct module_table *table) {
+    for (size_t i = 0; i < table->modules.count; i++) {
+        char *why = traced_module_why_none(table->modules.at[i]);
+        if (why)
+            return why;
+    }
+    return NULL;
+}
+
 int module_table_check_matches(const struct module_table *table, struct err *err) {
     int rc = selection_check(&table->selection, err);
+    AUTO_FREE char *why = rc < 0 ? module_table_why_none(table) : NULL;
+    if (why) {
+        struct err plain = *err;
+        err_set(err, ENOENT, plain.tag, "%s; %s", plain.text, why);
+    }
     return rc < 0 ? rc : selection_check(&table->stacks, err);
 }
 

@@ -24,7 +24,7 @@ void module_table_free(struct module_table *table);
 
 /* True if the filter chooses functions of the file at PATH. IS_MAIN: the file is the process's main
  * executable. */
-bool module_table_wants(const struct module_table *table, const char *path, bool is_main);
+bool module_table_wants(struct module_table *table, const char *path, bool is_main);
 /* True if the options choose functions of files other than main executables. */
 bool module_table_wants_libraries(const struct module_table *table);
 
@@ -70,6 +70,11 @@ struct module_table_counts {
 struct module_table_counts module_table_counts(const struct module_table *table);
 /* Returns −ENOENT "no-match", with similar names, if -F has matched no function so far. */
 int module_table_check_matches(const struct module_table *table, struct err *err);
+/* Warns of each option -F, -N and -M, and of each pattern of --stack, that has matched nothing so
+ * far, and of functions that cannot be traced if nothing else was chosen. */
+void module_table_report_unmatched(const struct module_table *table);
+/* Why a chosen module has no functions to trace, or NULL: there is no such module. To be freed. */
+char *module_table_why_none(const struct module_table *table);
 /* For --libcalls without modules. Returns −ENOENT: "no-imports" if the first program imports no
  * functions, "no-match" if -F chooses none of its imports. */
 int module_table_check_calls(struct module_table *table, struct err *err);

@@ -59,11 +59,11 @@ static bool match_symbol(const pattern_list *list, const char *module, const cha
     return matches;
 }
 
-/* Keeps the name of SYMBOL for each -F that has matched nothing and may match in MODULE. */
+/* Keeps the name of SYMBOL for each pattern that has matched nothing and may match in MODULE. */
 static void note_symbol(struct selection *s, const char *module, const char *symbol) {
     AUTO_FREE char *name = NULL;
-    for (size_t i = 0; i < s->filter->functions.count; i++) {
-        if (s->searches[i].met || !pattern_match_module(s->filter->functions.at[i], module))
+    for (size_t i = 0; i < s->search_count; i++) {
+        if (s->searches[i].met || !pattern_match_module(selection_pattern(s, i), module))
             continue;
         name = name ? name : symbol_bare_name(symbol);
         near_consider(&s->searches[i].near, name);
@@ -211,16 +211,6 @@ uint8_t *selection_named(const struct filter *filter, const struct module *modul
     return selected;
 }
 
-uint8_t *selection_chosen(const struct filter *filter, const struct module *module,
-                          const struct plan *plan) {
-    struct selection s;
-    size_t ignored;
-    selection_init(&s, filter);
-    uint8_t *chosen = selection_apply(&s, module, plan, &ignored);
-    selection_done(&s);
-    return chosen;
-}
-
 uint8_t *selection_apply(struct selection *s, const struct module *module, const struct plan *plan,
                          size_t *ret_count) {
     size_t n = plan_function_count(plan), count = 0;
@@ -243,9 +233,9 @@ uint8_t *selection_apply(struct selection *s, const struct module *module, const
 
 /* ---- what matches nothing ---- */
 
-int selection_no_match(const struct selection *s, const char *what, const char *text,
+int selection_no_match(const struct selection *s, size_t i, const char *what, const char *text,
                        struct err *err) {
-    AUTO_FREE char *near = near_list(&s->searches[0].near);
+    AUTO_FREE char *near = near_list(&s->searches[i].near);
     if (near)
         return err_set(err, ENOENT, "no-match", "%s '%s': matches no function: did you mean %s?",
                        what, text, near);
@@ -258,11 +248,13 @@ int selection_no_match(const struct selection *s, const char *what, const char *
 int selection_check(const struct selection *s, struct err *err) {
     if (!s->filter->functions.count || s->traceable)
         return 0;
-    const char *text = pattern_text(s->filter->functions.at[0]);
+    size_t i = 0;
+    while (i + 1 < s->filter->functions.count && !s->searches[i].met)
+        i++;
     if (!s->matched)
-        return selection_no_match(s, "filter", text, err);
+        return selection_no_match(s, 0, "filter", pattern_text(s->filter->functions.at[0]), err);
     return err_set(err, ENOENT, "no-match",
                    "filter '%s': matches %zu functions, none of which can be traced: 'spoor "
                    "explain' tells why",
-                   text, s->matched);
+                   pattern_text(s->filter->functions.at[i]), s->matched);
 }

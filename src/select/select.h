@@ -39,9 +39,6 @@ uint8_t *selection_apply(struct selection *s, const struct module *module, const
 /* A bitmap (to be freed) of the functions that -F names in full, and -N does not exclude. */
 uint8_t *selection_named(const struct filter *filter, const struct module *module,
                          const struct plan *plan);
-/* A bitmap (to be freed) of the functions that FILTER chooses. */
-uint8_t *selection_chosen(const struct filter *filter, const struct module *module,
-                          const struct plan *plan);
 /* True if the filter chooses library calls of F of MODULE by NAME. -F without a module is compared
  * with NAME, and -N with all names of F. */
 bool selection_takes_call(struct selection *s, const char *module, const struct plan_function *f,
@@ -50,8 +47,8 @@ void selection_note_refused(struct selection *s, const char *name, enum refusal 
 /* One line about the refused calls, or NULL. To be freed. */
 char *selection_refused(const struct selection *s);
 /* Returns −ENOENT "no-match": WHAT ("filter", "trigger") TEXT matches no function. The message
- * names similar functions. */
-int selection_no_match(const struct selection *s, const char *what, const char *text,
+ * names functions similar to selection_pattern(I). */
+int selection_no_match(const struct selection *s, size_t i, const char *what, const char *text,
                        struct err *err);
 /* Returns −ENOENT "no-match" if there is an -F, and it matches no function that can be traced. */
 int selection_check(const struct selection *s, struct err *err);

@@ -137,7 +137,7 @@ void triggers_add_module(struct triggers *t, const struct traced_module *m) {
 static int no_match(const struct search *s, struct err *err) {
     const struct selection *found = &s->selection;
     if (!found->matched)
-        return selection_no_match(found, "trigger", s->trigger->text, err);
+        return selection_no_match(found, 0, "trigger", s->trigger->text, err);
     return err_set(err, ENOENT, "no-match",
                    "trigger '%s': matches %zu function%s, none of which is traced: choose it "
                    "with -F, -N and -M ('spoor explain' tells which can be)",
