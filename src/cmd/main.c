@@ -8,6 +8,8 @@
 #include "cmd/command.h"
 #include "cmd/help.h"
 #include "cmd/say.h"
+#include "cmd/suggest.h"
+#include "elf/debuginfod.h"
 
 typedef int command_run(struct options *options, int argc, char **argv);
 
@@ -29,6 +31,11 @@ static const struct command *find_command(const char *name) {
 
 static int unknown_command(const char *typed) {
     const struct command *nearest = commands;
+    AUTO_FREE char *meant = suggest_command(typed);
+    if (meant) {
+        say_error("%s: unknown command (did you mean '%s'?)", typed, meant);
+        return STATUS_USAGE;
+    }
     for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
         if (near_distance(typed, c->name) < near_distance(typed, nearest->name))
             nearest = c;
@@ -61,6 +68,11 @@ static int finish_output(int status) {
     return STATUS_FAILED;
 }
 
+static void note_waiting(void *ctx, const char *text) {
+    (void)ctx;
+    say_note("%s", text);
+}
+
 static int run_command(const struct command *command, char **argv, struct options *options) {
     struct err err;
     int count;
@@ -75,6 +87,8 @@ static int run_command(const struct command *command, char **argv, struct option
     if (command->most >= 0 && count > command->most)
         return wrong_usage(command, "too many operands");
     say_set_quiet(options->quiet);
+    bool records = command == &commands[COMMAND_RECORD] || command == &commands[COMMAND_ATTACH];
+    debuginfod_use(!records, &(struct report){.warn = note_waiting});
     log_level = (int)options->verbose;
     return finish_output(runs[command_id(command)](options, count, argv + 1));
 }

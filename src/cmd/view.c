@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/late_names.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/say.h"
@@ -49,6 +50,7 @@ int view_open(struct view *v, const struct options *options, int argc, char **ar
     int rc = trace_reader_open(v->path, &s->reader, err);
     if (rc < 0)
         return rc;
+    late_names_find(s->reader);
     s->stream_groups = stream_groups_new(s->reader);
     s->forks = forks_new(s->reader, s->stream_groups);
     s->names = names_new(s->reader);
