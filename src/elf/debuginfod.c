@@ -206,7 +206,7 @@ static bool is_interrupted(void) {
 static void await(struct request *const *requests, const struct debuginfod_file *files,
                   size_t count) {
     uint64_t begun = clock_monotonic_ns();
-    bool told = false, waits = true;
+    bool announced = false, waits = true;
     pthread_mutex_lock(&lock);
     while (waits && !is_interrupted()) {
         struct timespec until;
@@ -214,9 +214,9 @@ static void await(struct request *const *requests, const struct debuginfod_file 
         waits = false;
         for (size_t i = 0; i < count; i++)
             waits |= requests[i] && !is_over(requests[i], now);
-        if (waits && !told && now - begun > SILENT_NS) {
+        if (waits && !announced && now - begun > SILENT_NS) {
             tell(requests, files, count);
-            told = true;
+            announced = true;
         }
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += 100000000;
