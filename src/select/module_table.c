@@ -298,6 +298,13 @@ void module_table_write(struct module_table *table, struct traced_module *m,
     m->in_trace = true;
 }
 
+void module_table_note_failure(struct module_table *table, struct traced_module *m) {
+    if (m->installed || !m->in_trace)
+        return;
+    outcome_forget_patches(m);
+    outcome_write(table->writer, m);
+}
+
 void module_table_choose(struct module_table *table, const struct filter *filter) {
     table->past.filter = table->filter;
     table->past.selection = table->selection;

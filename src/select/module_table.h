@@ -49,6 +49,10 @@ bool module_table_prepare(struct module_table *table, struct traced_module *m, b
 void module_table_write(struct module_table *table, struct traced_module *m,
                         const struct plan_code *code, const struct left_out *left_out);
 
+/* M could not be patched in a process, though it may have been written. If no process has ever had
+ * its patches, the trace is corrected. */
+void module_table_note_failure(struct module_table *table, struct traced_module *m);
+
 /* Begins a new choice, by a copy of FILTER. No function is selected until its module is prepared
  * again. The old choice is kept until one of the next two functions is called. */
 void module_table_choose(struct module_table *table, const struct filter *filter);
