@@ -285,7 +285,7 @@ int flight_new(const struct flight_options *options, struct flight **ret, struct
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->changed, NULL);
     f->possible = overwrites && is_file(o->output);
-    f->triggers = f->possible ? triggers_new(o) : NULL;
+    f->triggers = f->possible ? triggers_new(&o->triggers, "trigger") : NULL;
     int rc = f->possible ? pthread_create(&f->thread, NULL, run, f) : 0;
     if (rc) {
         flight_free(f);

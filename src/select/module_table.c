@@ -38,6 +38,7 @@ struct module_table {
     struct past_choice past;
     const struct traced_module *program; /* with --libcalls: the first executable */
     struct triggers *triggers;           /* borrowed; NULL: no --trigger */
+    struct triggers *during;             /* NULL: no --while */
 };
 
 struct module_table *module_table_new(const struct record_options *options,
@@ -50,9 +51,14 @@ struct module_table *module_table_new(const struct record_options *options,
     table->next_id = 1; /* 0 names no function */
     selection_init(&table->selection, &table->filter);
     selection_init(&table->stacks, &options->stacks.filter);
+    table->during = triggers_new(&options->during, "while");
     if (options->stacks.frames)
         table->stack_functions = stack_functions_new();
     return table;
+}
+
+const struct triggers *module_table_during(const struct module_table *table) {
+    return table->during;
 }
 
 void module_table_set_triggers(struct module_table *table, struct triggers *triggers) {
@@ -92,6 +98,7 @@ void module_table_free(struct module_table *table) {
     selection_done(&table->selection);
     selection_done(&table->stacks);
     filter_done(&table->filter);
+    triggers_free(table->during);
     stack_functions_free(table->stack_functions);
     plan_cache_close(&table->cache);
     free(table);
@@ -287,6 +294,8 @@ bool module_table_prepare(struct module_table *table, struct traced_module *m, b
     }
     if (changed && table->triggers)
         triggers_add_module(table->triggers, m);
+    if (changed && table->during)
+        triggers_add_module(table->during, m);
     return m->choice.selected_count > 0;
 }
 
