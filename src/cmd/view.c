@@ -92,6 +92,9 @@ const char *view_losses(const struct view *v) {
         snprintf(text, sizeof text,
                  "%ju events known to be lost; the recording did not end: more may be missing",
                  lost);
+    else if (!lost && !v->is_damaged && trace_reader_end(v->source.reader)->overwritten)
+        snprintf(text, sizeof text, "no events lost, %ju older ones overwritten",
+                 trace_reader_end(v->source.reader)->overwritten);
     else if (lost || v->is_damaged)
         snprintf(text, sizeof text, "%ju events lost%s", lost, more);
     else
