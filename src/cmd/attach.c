@@ -60,7 +60,7 @@ static void show_pauses(pid_t pid, const struct record_result *r) {
 static void explain_empty_trace(pid_t pid, const struct record_options *o,
                                 const struct record_result *r) {
     const struct trace_totals *t = &r->totals;
-    if (t->entries || t->exits || t->lost)
+    if (t->entries || t->exits || t->lost || !r->functions_instrumented)
         return;
     if (r->was_stopped)
         say_note("process %d: was stopped all the time: 'kill -CONT %d' lets it run", pid, pid);

@@ -244,7 +244,7 @@ static void print_json(const struct trace_reader *r, const struct functions *f,
     if (end && end->snapshot) {
         printf("\"snapshot\": %u,\n\"reason\": ", end->snapshot);
         json_print_string(stdout, end->reason);
-        printf(",\n");
+        printf(",\n\"overwritten\": %ju,\n", end->overwritten);
     }
     printf("\"complete\": %s,\n\"start_unix_ns\": %ju,\n\"duration_ns\": %ju,\n",
            trace_reader_complete(r) ? "true" : "false", s->start_unix_ns,
@@ -304,6 +304,9 @@ static void print_recording(const struct trace_reader *r) {
         printf("%-11snumber %u, made for ", "snapshot", end->snapshot);
         text_print(stdout, end->reason);
         printf("; the program ran on\n");
+        if (end->overwritten)
+            printf("%-11s%ju older events; calls that were open then are in the snapshot\n",
+                   "overwritten", end->overwritten);
     } else if (end)
         printf("%-11s%d\n", "status", end->status);
     else

@@ -9,6 +9,8 @@
 #include "cmd/figures.h"
 #include "cmd/help.h"
 #include "cmd/say.h"
+#include "cmd/suggest.h"
+#include "elf/debuginfod.h"
 
 typedef int command_run(struct options *options, int argc, char **argv);
 
@@ -30,6 +32,11 @@ static const struct command *find_command(const char *name) {
 
 static int unknown_command(const char *typed) {
     const struct command *nearest = commands;
+    AUTO_FREE char *meant = suggest_command(typed);
+    if (meant) {
+        say_error("%s: unknown command (did you mean '%s'?)", typed, meant);
+        return STATUS_USAGE;
+    }
     for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
         if (near_distance(typed, c->name) < near_distance(typed, nearest->name))
             nearest = c;
@@ -74,6 +81,11 @@ static void tell_units(const struct options *options) {
     }
 }
 
+static void note_waiting(void *ctx, const char *text) {
+    (void)ctx;
+    say_note("%s", text);
+}
+
 static int run_command(const struct command *command, char **argv, struct options *options) {
     struct err err;
     int count;
@@ -88,6 +100,8 @@ static int run_command(const struct command *command, char **argv, struct option
     if (command->most >= 0 && count > command->most)
         return wrong_usage(command, "too many operands");
     say_set_quiet(options->quiet);
+    bool records = command == &commands[COMMAND_RECORD] || command == &commands[COMMAND_ATTACH];
+    debuginfod_use(!records, &(struct report){.warn = note_waiting});
     log_level = (int)options->verbose;
     tell_units(options);
     return finish_output(runs[command_id(command)](options, count, argv + 1));

@@ -36,6 +36,9 @@ void options_done(struct options *options) {
     struct record_options *record = &options->record;
     for (size_t i = 0; i < record->triggers.count; i++)
         filter_done(&record->triggers.at[i].filter);
+    for (size_t i = 0; i < record->during.count; i++)
+        filter_done(&record->during.at[i].filter);
+    ARRAY_FREE(&record->during);
     ARRAY_FREE(&record->triggers);
     filter_done(&record->stacks.filter);
     filter_done(&record->filter);
@@ -291,6 +294,18 @@ static int parse_letters(struct parser *parser, const char *arg, struct err *err
     return 0;
 }
 
+static int check_during(const struct record_options *o, struct err *err) {
+    for (size_t i = 0; i < o->during.count; i++)
+        if (o->during.at[i].at_exit)
+            return err_set(err, EINVAL, "bad-value", "option '--while': '%s' is not a function",
+                           o->during.at[i].text);
+    if (o->during.count && o->overflow == OVERFLOW_OVERWRITE)
+        return err_set(err, EINVAL, "contradiction",
+                       "option '--while' does not go with --overflow=overwrite, which keeps the "
+                       "newest events of all calls");
+    return 0;
+}
+
 /* The default of --overflow depends on the command and on --trigger. */
 static int choose_overflow(const struct command *command, struct record_options *o,
                            struct err *err) {
@@ -305,7 +320,7 @@ static int choose_overflow(const struct command *command, struct record_options 
                        "option '--trigger' goes with --overflow=overwrite, and not with "
                        "--overflow=%s, which writes all events anyway",
                        names[o->overflow]);
-    return 0;
+    return check_during(o, err);
 }
 
 int options_parse(const struct command *command, char **argv, struct options *options,

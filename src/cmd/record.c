@@ -6,6 +6,7 @@
 #include "cmd/deaths.h"
 #include "cmd/recorder.h"
 #include "cmd/say.h"
+#include "cmd/suggest.h"
 
 static int failure_status(const struct err *err) {
     if (strcmp(err->tag, "not-found") == 0)
@@ -24,7 +25,12 @@ int cmd_record(struct options *options, int argc, char **argv) {
     int rc = record_launch(record, argv, &result, &err);
     recorder_clear_progress(&recorder);
     if (rc < 0) {
-        say_err(&err);
+        AUTO_FREE char *meant =
+            failure_status(&err) == STATUS_RECORD_FAILED ? NULL : suggest_program(*argv);
+        if (meant)
+            say_error("%s (did you mean '%s'?)", err.text, meant);
+        else
+            say_err(&err);
         record_result_done(&result);
         return failure_status(&err);
     }

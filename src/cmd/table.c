@@ -128,6 +128,10 @@ const struct option_spec option_table[] = {
      "traced function that matches FUNC (a pattern as for --filter); with >TIME, the end of a call "
      "that took longer than TIME. Repeatable; implies --overflow=overwrite.",
      AT(record.triggers), NULL},
+    {RECORDERS, 0, OPTION_TRIGGER, "while", "FUNC",
+     "Record a thread's calls only while a traced function that matches FUNC (a pattern as for "
+     "--filter) is open there: its calls, and all below them. Repeatable.",
+     AT(record.during), NULL},
     {RECORDERS, 0, OPTION_NUMBER, "snapshots", "N",
      "Let triggers make at most N snapshots. Default: 100.", AT(record.snapshot_limit), NULL},
     {RECORDERS, 0, OPTION_TIME, "snapshot-gap", "TIME",

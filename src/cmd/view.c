@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/late_names.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/say.h"
@@ -54,6 +55,7 @@ int view_open_growing(struct view *v, const struct options *options, const char 
     int rc = trace_reader_open(v->path, &s->reader, err);
     if (rc < 0)
         return rc;
+    late_names_find(s->reader);
     s->stream_groups = stream_groups_new(s->reader);
     s->forks = forks_new(s->reader, s->stream_groups);
     s->names = names_new(s->reader);
@@ -99,6 +101,9 @@ const char *view_losses(const struct view *v) {
         snprintf(text, sizeof text,
                  "%ju events known to be lost; the recording did not end: more may be missing",
                  lost);
+    else if (!lost && !v->is_damaged && trace_reader_end(v->source.reader)->overwritten)
+        snprintf(text, sizeof text, "no events lost, %ju older ones overwritten",
+                 trace_reader_end(v->source.reader)->overwritten);
     else if (lost || v->is_damaged)
         snprintf(text, sizeof text, "%ju events lost%s", lost, more);
     else

@@ -104,10 +104,9 @@ static bool try_debugdata(struct module *module) {
 }
 
 static bool try_debuginfod(struct module *module) {
-    const char *urls = getenv("DEBUGINFOD_URLS");
-    if (!urls || !*urls || !module->build_id_size)
+    if (!module->build_id_size)
         return false;
-    AUTO_FD int fd = debuginfod_open(module->build_id, module->build_id_size);
+    AUTO_FD int fd = debuginfod_open(module->build_id, module->build_id_size, module->name);
     return fd >= 0 && try_fd(module, fd, "debuginfod", NULL);
 }
 

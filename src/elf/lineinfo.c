@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "elf/debuginfod.h"
 #include "elf/demangle.h"
 #include "elf/lineinfo_internal.h"
 
@@ -114,10 +115,27 @@ static void read_sections(struct lineinfo *info, Elf *elf) {
     }
 }
 
+/* As libdwfl finds debug files, but by spoor's client of debuginfod, which does not wait for long.
+ * libdwfl's own one asks whom the environment names at that moment. */
+static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+                          const char *file, const char *link, GElf_Word crc, char **ret_path) {
+    const unsigned char *id;
+    GElf_Addr at;
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    AUTO_FREE char *saved = urls && *urls ? mem_strdup(urls) : NULL;
+    if (saved)
+        unsetenv("DEBUGINFOD_URLS");
+    int fd = dwfl_standard_find_debuginfo(module, data, name, base, file, link, crc, ret_path);
+    if (saved)
+        setenv("DEBUGINFOD_URLS", saved, 1);
+    int size = fd < 0 && saved ? dwfl_module_build_id(module, &id, &at) : 0;
+    return size > 0 ? debuginfod_open(id, (size_t)size, name) : fd;
+}
+
 /* Loads all tables of INFO. Takes FD over. */
 static int load_image(struct lineinfo *info, int fd, const char *path, struct err *err) {
     static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
-                                             .find_debuginfo = dwfl_standard_find_debuginfo,
+                                             .find_debuginfo = find_debuginfo,
                                              .section_address = dwfl_offline_section_address};
     GElf_Addr bias;
     info->dwfl = dwfl_begin(&callbacks);

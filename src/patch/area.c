@@ -15,6 +15,16 @@ int area_no_room(const struct patched *p, int code, struct err *err) {
                    p->traced_module->module->path);
 }
 
+int area_no_memory(const struct patched *p, pid_t caller, struct err *err) {
+    size_t count, most;
+    if (!maps_are_full(caller, &count, &most))
+        return area_no_room(p, ENOMEM, err);
+    return err_set(err, ENOMEM, "too-many-maps",
+                   "%s: left untraced: the process has %zu mappings, and vm.max_map_count allows "
+                   "%zu: raise that (sysctl)",
+                   p->traced_module->module->path, count, most);
+}
+
 /* The room above HIGH, however near, within reach of LOW of P's module; used if the reach leaves no
  * other room. A program that ends at the start of the break: the kernel puts the break by chance up
  * to a gigabyte farther. Libraries, below which threads' stacks may lie: the kernel leaves this

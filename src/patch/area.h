@@ -8,5 +8,8 @@
  * Errors: area_no_room(). */
 int area_choose(struct patched *p, const struct patch_request *request, struct plan_need need,
                 struct err *err);
+/* mmap() has failed in CALLER's process with ENOMEM. Sets "too-many-maps" if it has as many
+ * mappings as the system allows, else "no-room". */
+int area_no_memory(const struct patched *p, pid_t caller, struct err *err);
 /* Sets "no-room", with the error number CODE. */
 int area_no_room(const struct patched *p, int code, struct err *err);

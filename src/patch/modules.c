@@ -140,8 +140,11 @@ static void install(struct update *u, struct patched *p, const struct patch_requ
     }
     p->traced = done && request->selected;
     p->guards = done && (request->guards[0] || request->guards[1]);
-    if (!done)
-        warn_about(u, &err);
+    p->traced_module->installed |= p->traced;
+    if (done)
+        return;
+    module_table_note_failure(u->ctx->module_table, p->traced_module);
+    warn_about(u, &err);
 }
 
 static void prepare_patches(struct update *u, struct patched *p,
@@ -496,8 +499,10 @@ void space_map_prepared(struct space *s, pid_t caller) {
     space_set_state(s, SPACE_COMING);
     for (size_t i = 0; i < s->prepared.count; i++) {
         struct patched *p = &s->prepared.at[i];
-        if (p->first ? map_annex(s, caller, p) : patcher_map(p, s, caller, NULL) == 0)
-            ARRAY_PUSH(&s->modules, *p);
+        if (!(p->first ? map_annex(s, caller, p) : patcher_map(p, s, caller, NULL) == 0))
+            continue;
+        p->traced_module->installed |= p->traced;
+        ARRAY_PUSH(&s->modules, *p);
     }
     s->prepared.count = 0;
 }

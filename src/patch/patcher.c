@@ -30,6 +30,8 @@ static int map_code(const struct patched *p, const struct patch_request *r, tadd
     int rc = limits_raise(r->space, r->caller, size, err);
     if (rc == 0)
         rc = thread_call(r->caller, &r->space->remote, &call, &at, err);
+    if (rc == -ENOMEM || (rc == 0 && at == -ENOMEM))
+        return area_no_memory(p, r->caller, err);
     return rc == 0 && (taddr_t)at != start ? area_no_room(p, ENOMEM, err) : rc;
 }
 

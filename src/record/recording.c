@@ -222,6 +222,12 @@ int recording_open(struct recording *r, const char *const *command, struct err *
     return rc;
 }
 
+/* Checks those of --trigger and --while. */
+static int check_functions(const struct recording *r, struct err *err) {
+    int rc = triggers_check(flight_triggers(r->flight), err);
+    return rc < 0 ? rc : triggers_check(module_table_during(r->module_table), err);
+}
+
 int recording_check(const struct recording *r, struct err *err) {
     int rc = 0;
     if (r->options->start_paused) /* nothing is chosen yet */
@@ -231,14 +237,14 @@ int recording_check(const struct recording *r, struct err *err) {
     if (rc == 0)
         rc = module_table_check_calls(r->module_table, err);
     if (rc == 0 && !module_table_wants_libraries(r->module_table))
-        rc = triggers_check(flight_triggers(r->flight), err);
+        rc = check_functions(r, err);
     return rc;
 }
 
 void recording_report_unmatched(const struct recording *r) {
     struct err err = {0};
     module_table_report_unmatched(r->module_table);
-    if (triggers_check(flight_triggers(r->flight), &err) < 0)
+    if (check_functions(r, &err) < 0)
         report_warn(&r->options->report, err.text);
 }
 

@@ -15,6 +15,7 @@
 #include "ring/pace.h"
 #include "ring/rings.h"
 #include "ring/thin.h"
+#include "ring/within.h"
 #include "target/timing.h"
 
 enum {
@@ -63,6 +64,10 @@ static void take_frames(struct drainer *d) {
     for (size_t i = 0; i < d->frames.count; i++) {
         struct open_calls *calls = &d->frames.at[i];
         bool same = calls->handle->stream == calls->frames.stream;
+        if (same && calls->handle->within)
+            within_frames(calls->handle->within, &calls->frames);
+        if (same && calls->handle->within && !calls->handle->thin)
+            trace_writer_frames(d->options->writer, &calls->frames);
         if (same && calls->handle->thin)
             thin_frames(calls->handle->thin, &calls->frames);
         if (same && d->flight)
@@ -81,6 +86,8 @@ static void retire(struct drainer *d, struct lane_handle *handle) {
     if (handle->thin)
         thin_free(handle->thin, handle->end_ticks);
     handle->thin = NULL;
+    within_free(handle->within);
+    handle->within = NULL;
     trace_writer_thread_end(d->options->writer, handle->stream, handle->end_ticks);
     callers_unref(handle->callers);
     handle->callers = NULL;
@@ -276,9 +283,10 @@ void drain_add_running(struct drain *d, struct lane_handle *handle) {
 }
 
 void drain_frames(struct drain *d, struct lane_handle *handle, const struct trace_frames *frames) {
-    if (!handle->thin)
+    bool direct = !handle->thin && !handle->within;
+    if (direct)
         trace_writer_frames(d->options.writer, frames);
-    if (!handle->thin && !d->options.flight)
+    if (direct && !d->options.flight)
         return;
     struct open_calls calls = {handle, *frames};
     struct trace_frame *copy = mem_alloc(frames->count * sizeof *copy);

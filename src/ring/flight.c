@@ -172,7 +172,8 @@ void flight_settle(struct flight *f, struct lane_handle *const *active, size_t c
 static void forget_oldest(struct flight *f) {
     struct ring_image *oldest = &f->ended.at[0];
     f->ended_bytes -= image_bytes(oldest);
-    oldest->lost += ring_image_events(oldest) + f->forgotten.lost;
+    oldest->lost += ring_image_events(oldest) + oldest->overwritten + f->forgotten.lost;
+    oldest->overwritten = oldest->memory.events.count = 0;
     oldest->count = 0;
     ring_image_done(&f->forgotten);
     free(steal(oldest->events));
@@ -182,20 +183,25 @@ static void forget_oldest(struct flight *f) {
     memmove(f->ended.at, f->ended.at + 1, f->ended.count * sizeof *f->ended.at);
 }
 
+static void forget_watch(struct lane_handle *handle) {
+    watch_free(handle->watch);
+    handle->watch = NULL;
+}
+
 void flight_retire(struct flight *f, struct lane_handle *handle) {
     unsigned fullest = 0;
     if (!f || !f->possible)
         return;
     f->due |= watch(f, handle, &fullest);
-    watch_free(handle->watch);
-    handle->watch = NULL;
     if (handle->in_snapshot) {
         handle->in_snapshot = false;
+        forget_watch(handle);
         return;
     }
     uint64_t most = (uint64_t)ENDED_RINGS * handle->ring_bytes;
     most = most < ENDED_BYTES ? most : ENDED_BYTES;
     struct ring_image image = ring_image_take(handle, most);
+    forget_watch(handle);
     image.ended = true;
     image.end_ticks = handle->end_ticks;
     ARRAY_PUSH(&f->ended, image);
@@ -285,7 +291,7 @@ int flight_new(const struct flight_options *options, struct flight **ret, struct
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->changed, NULL);
     f->possible = overwrites && is_file(o->output);
-    f->triggers = f->possible ? triggers_new(o) : NULL;
+    f->triggers = f->possible ? triggers_new(&o->triggers, "trigger") : NULL;
     int rc = f->possible ? pthread_create(&f->thread, NULL, run, f) : 0;
     if (rc) {
         flight_free(f);

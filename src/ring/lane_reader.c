@@ -6,6 +6,7 @@
 #include "ring/callers.h"
 #include "ring/rings.h"
 #include "ring/thin.h"
+#include "ring/within.h"
 
 enum {
     CHUNK_BYTES = 1 << 18, /* the limit moves at least this often while a full ring is read */
@@ -18,17 +19,23 @@ struct lane_reader {
     struct chains *chains;
     struct trace_event unpacked[UNPACK]; /* of one lane; empty between pieces */
     size_t unpacked_count;
+    struct trace_event kept[2 * UNPACK + 1]; /* of those, with --while */
 };
 
 /* Writes the unpacked events, which are of HANDLE's lane. */
 static void flush(struct lane_reader *r, struct lane_handle *handle) {
     size_t count = r->unpacked_count;
     r->unpacked_count = 0;
+    const struct trace_event *events = r->unpacked;
     chains_write_new(r->chains);
+    if (handle->within) {
+        count = within_pass(handle->within, events, count, r->kept);
+        events = r->kept;
+    }
     if (handle->thin)
-        thin_events(handle->thin, r->unpacked, count);
+        thin_events(handle->thin, events, count);
     else if (count)
-        trace_writer_events(r->writer, handle->stream, r->unpacked, count);
+        trace_writer_events(r->writer, handle->stream, events, count);
 }
 
 /* Makes room for what callers_pass() may write. */
@@ -83,7 +90,7 @@ static size_t unpack_plain(struct lane_reader *r, struct lane_handle *handle,
  * many of COUNT. */
 static size_t write_plain(struct lane_reader *r, struct lane_handle *handle, const struct event *at,
                           size_t count, uint64_t latest) {
-    if (handle->callers || pauses_wait(&handle->pauses))
+    if (handle->callers || handle->within || pauses_wait(&handle->pauses))
         return 0;
     if (handle->thin)
         return unpack_plain(r, handle, at, count, latest);

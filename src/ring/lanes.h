@@ -28,6 +28,7 @@ enum lane_state {
 struct callers;
 struct thin;
 struct watch;
+struct within;
 enum { THREAD_NAME_ROOM = 32 };
 
 struct lane_handle {   /* the tool's side of one lane */
@@ -49,6 +50,7 @@ struct lane_handle {   /* the tool's side of one lane */
     uint64_t end_ticks;         /* set before LANE_CLOSING */
     bool unread;                /* a sink: only lane, at, ring_bytes and lost are used */
     struct thin *thin;          /* drainer: depth and threshold filter, or NULL */
+    struct within *within;      /* drainer: --while, or NULL */
     _Atomic bool shared;        /* other threads share its thread's memory, or have */
     struct stack_slice slice;   /* drainer: the slice that is being read */
     struct callers *callers;    /* drainer: of its process; NULL: no slices are recorded */

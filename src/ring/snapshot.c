@@ -26,6 +26,30 @@ static struct trace_frames copy_frames(const struct trace_frames *from) {
     return copy;
 }
 
+static struct trace_event unpacked(const struct ring_image *image, size_t i) {
+    const struct event *e = &image->first[i];
+    uint64_t latest = epochs_of(&image->epochs, image->at + i * EVENT_BYTES).ticks;
+    return (struct trace_event){event_ticks(e, latest), e->site, event_sp(e)};
+}
+
+/* With --trigger it is known which calls are open where the image begins. */
+static void recall(struct ring_image *image, const struct lane_handle *handle) {
+    struct watch_memory *m = &image->memory;
+    if (!handle->watch || !image->at)
+        return;
+    watch_recall(handle->watch, handle, image->at,
+                 image->count ? unpacked(image, 0).ticks : UINT64_MAX, m);
+    if (!m->known)
+        return;
+    image->overwritten = image->lost;
+    image->lost = 0;
+    if (!m->still_opened.count)
+        return;
+    image->opened = (struct trace_frames){handle->stream, handle->opened.ticks,
+                                          (uint32_t)m->still_opened.count, m->still_opened.at};
+    m->still_opened.at = NULL;
+}
+
 struct ring_image ring_image_take(struct lane_handle *handle, uint64_t most_bytes) {
     struct ring_image image = {.thread = handle->thread};
     uint64_t slice_slots = __atomic_load_n(&handle->lane->slice_slots, __ATOMIC_ACQUIRE);
@@ -48,6 +72,7 @@ struct ring_image ring_image_take(struct lane_handle *handle, uint64_t most_byte
     image.pauses = pauses_copy(&handle->pauses);
     if (!image.at && handle->opened.count && handle->opened.stream == handle->stream)
         image.opened = copy_frames(&handle->opened);
+    recall(&image, handle);
     return image;
 }
 
@@ -64,6 +89,8 @@ void ring_image_done(struct ring_image *image) {
     ARRAY_FREE(&image->epochs.notes);
     pauses_done(&image->pauses);
     free((void *)image->opened.frames);
+    ARRAY_FREE(&image->memory.events);
+    free(image->memory.still_opened.at);
     *image = (struct ring_image){0};
 }
 
@@ -85,12 +112,6 @@ struct writing {
     struct chains *chains;
     uint64_t first, last; /* ticks of the events so far */
 };
-
-static struct trace_event unpacked(const struct ring_image *image, size_t i) {
-    const struct event *e = &image->first[i];
-    uint64_t latest = epochs_of(&image->epochs, image->at + i * EVENT_BYTES).ticks;
-    return (struct trace_event){event_ticks(e, latest), e->site, event_sp(e)};
-}
 
 static void write_opened(struct writing *w, const struct ring_image *image, struct thin *thin) {
     struct trace_frames frames = image->opened;
@@ -138,7 +159,7 @@ static void put_events(const struct writing *w, uint32_t stream, struct thin *th
 static void write_events(struct writing *w, struct ring_image *image, struct thin *thin) {
     struct trace_event events[UNPACK + CALLERS_EVENTS];
     struct stack_slice slice = {0};
-    if (image->lost && image->count)
+    if ((image->lost || image->overwritten) && image->count)
         pauses_forget_before(&image->pauses, unpacked(image, 0).ticks);
     for (size_t at = 0; at < image->count;) {
         size_t n = unpack(w, image, &at, &slice, events);
@@ -157,6 +178,14 @@ static void note_span(struct writing *w, const struct ring_image *image) {
         w->last = last;
 }
 
+/* Of what is written of IMAGE; END: nothing is. */
+static uint64_t first_ticks(const struct ring_image *image, uint64_t end) {
+    const struct watch_memory *m = &image->memory;
+    if (m->events.count)
+        return m->events.at[0].ticks;
+    return image->count ? unpacked(image, 0).ticks : end;
+}
+
 static void write_image(struct writing *w, struct ring_image *image, uint64_t now) {
     const struct snapshot_options *o = w->options;
     struct thin_options thinned = {w->writer, o->depth, o->threshold_ticks};
@@ -166,17 +195,21 @@ static void write_image(struct writing *w, struct ring_image *image, uint64_t no
     if (image->count)
         note_span(w, image);
     if (image->lost)
-        trace_writer_lost(w->writer, stream, image->count ? unpacked(image, 0).ticks : end,
-                          image->lost);
+        trace_writer_lost(w->writer, stream, first_ticks(image, end), image->lost);
     if (o->depth || o->threshold_ticks)
         thin = thin_new(&thinned, &image->thread);
     if (thin && image->shared)
         thin_share(thin);
     write_opened(w, image, thin);
+    put_events(w, stream, thin, image->memory.events.at, image->memory.events.count);
     write_events(w, image, thin);
     thin_free(thin, end);
     if (image->ended)
         trace_writer_thread_end(w->writer, stream, end);
+}
+
+static bool has_forgotten(const struct ring_image *image) {
+    return image->lost || image->overwritten;
 }
 
 /* Makes makers' streams those of the snapshot. A thread whose first events are lost has no maker:
@@ -186,7 +219,7 @@ static void set_makers(struct snapshot *s) {
     for (size_t i = 0; i < s->images.count; i++) {
         uint32_t maker = (thread = &s->images.at[i].thread)->maker;
         thread->maker = 0;
-        for (size_t k = 0; maker && !s->images.at[i].lost && k < s->images.count; k++)
+        for (size_t k = 0; maker && !has_forgotten(&s->images.at[i]) && k < s->images.count; k++)
             if (s->images.at[k].thread.stream == maker - 1)
                 thread->maker = (uint32_t)k + 1;
     }
@@ -209,13 +242,18 @@ int snapshot_write(struct snapshot *s, const struct snapshot_options *options,
         thread->name = s->images.at[i].name;
         trace_writer_thread(w.writer, thread);
     }
+    uint64_t overwritten = 0;
     for (size_t i = 0; i < s->images.count; i++) {
+        overwritten += s->images.at[i].overwritten;
         write_image(&w, &s->images.at[i], s->clock.ticks);
         ring_image_done(&s->images.at[i]);
     }
     ret->span_ticks = w.last - w.first;
     chains_free(w.chains);
-    struct trace_end end = {.ticks = s->clock.ticks, .snapshot = s->number, .reason = s->reason};
+    struct trace_end end = {.ticks = s->clock.ticks,
+                            .snapshot = s->number,
+                            .reason = s->reason,
+                            .overwritten = overwritten};
     struct trace_totals totals;
     rc = trace_writer_finish(w.writer, &end, &totals, err);
     ret->events = totals.entries + totals.exits;

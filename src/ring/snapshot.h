@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ring/lanes.h"
+#include "ring/watch.h"
 #include "trace/writer.h"
 
 struct ring_image { /* a copy of one thread's ring */
@@ -16,7 +17,9 @@ struct ring_image { /* a copy of one thread's ring */
     struct trace_frames opened; /* calls open before the first; none if something is lost */
     bool shared;                /* lane_handle.shared */
     struct pauses pauses;       /* between the events */
-    uint64_t lost;              /* events before the first */
+    uint64_t lost;              /* events before the first, unless `memory` makes up for them */
+    uint64_t overwritten;       /* likewise, if it does */
+    struct watch_memory memory; /* with --trigger: calls that the ring does not hold */
     struct callers *callers;    /* lane_handle.callers; NULL: not recorded */
     bool ended;
     uint64_t end_ticks; /* if ended */

@@ -40,6 +40,7 @@ struct module_table {
     const struct traced_module *program; /* with --libcalls: the first executable */
     struct triggers *triggers;           /* borrowed; NULL: no --trigger */
     struct mapped_paths mapped;
+    struct triggers *during;             /* NULL: no --while */
 };
 
 struct module_table *module_table_new(const struct record_options *options,
@@ -52,9 +53,14 @@ struct module_table *module_table_new(const struct record_options *options,
     table->next_id = 1; /* 0 names no function */
     selection_init(&table->selection, &table->filter);
     selection_init(&table->stacks, &options->stacks.filter);
+    table->during = triggers_new(&options->during, "while");
     if (options->stacks.frames)
         table->stack_functions = stack_functions_new();
     return table;
+}
+
+const struct triggers *module_table_during(const struct module_table *table) {
+    return table->during;
 }
 
 void module_table_set_triggers(struct module_table *table, struct triggers *triggers) {
@@ -94,6 +100,7 @@ void module_table_free(struct module_table *table) {
     selection_done(&table->selection);
     selection_done(&table->stacks);
     filter_done(&table->filter);
+    triggers_free(table->during);
     stack_functions_free(table->stack_functions);
     plan_cache_close(&table->cache);
     mapped_paths_done(&table->mapped);
@@ -291,6 +298,8 @@ bool module_table_prepare(struct module_table *table, struct traced_module *m, b
     }
     if (changed && table->triggers)
         triggers_add_module(table->triggers, m);
+    if (changed && table->during)
+        triggers_add_module(table->during, m);
     return m->choice.selected_count > 0;
 }
 
@@ -300,6 +309,13 @@ void module_table_write(struct module_table *table, struct traced_module *m,
     if (changed || !m->in_trace)
         outcome_write(table->writer, m);
     m->in_trace = true;
+}
+
+void module_table_note_failure(struct module_table *table, struct traced_module *m) {
+    if (m->installed || !m->in_trace)
+        return;
+    outcome_forget_patches(m);
+    outcome_write(table->writer, m);
 }
 
 void module_table_choose(struct module_table *table, const struct filter *filter) {

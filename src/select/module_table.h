@@ -20,6 +20,8 @@ struct module_table *module_table_new(const struct record_options *options,
 const struct stack_functions *module_table_stack_functions(const struct module_table *table);
 /* Adds all functions that will be selected to TRIGGERS. To be called before the first selection. */
 void module_table_set_triggers(struct module_table *table, struct triggers *triggers);
+/* The functions of --while; NULL without it. Lives as long as the table. */
+const struct triggers *module_table_during(const struct module_table *table);
 void module_table_free(struct module_table *table);
 
 /* True if the filter chooses functions of the file at PATH. IS_MAIN: the file is the process's main
@@ -48,6 +50,10 @@ bool module_table_prepare(struct module_table *table, struct traced_module *m, b
  */
 void module_table_write(struct module_table *table, struct traced_module *m,
                         const struct plan_code *code, const struct left_out *left_out);
+
+/* M could not be patched in a process, though it may have been written. If no process has ever had
+ * its patches, the trace is corrected. */
+void module_table_note_failure(struct module_table *table, struct traced_module *m);
 
 /* Begins a new choice, by a copy of FILTER. No function is selected until its module is prepared
  * again. The old choice is kept until one of the next two functions is called. */

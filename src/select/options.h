@@ -35,6 +35,7 @@ struct record_options {
     uint64_t ring_bytes;      /* per thread, power of two, ≥ 4096; 0: the default */
     uint64_t memory_bytes;    /* in which blocks wait (trace_writer_limit()); 0: the default */
     trigger_list triggers;    /* with OVERFLOW_OVERWRITE only */
+    trigger_list during;      /* --while: functions; empty: always */
     uint32_t snapshot_limit;  /* snapshots that triggers may cause */
     uint64_t snapshot_gap_ns; /* the least time between two of them */
     bool follow;

@@ -133,6 +133,11 @@ void outcome_new_selection(struct traced_module *m) {
     o->loaded = false;
 }
 
+void outcome_forget_patches(struct traced_module *m) {
+    if (m->outcome.ever_patched)
+        memset(m->outcome.ever_patched, 0, plan_function_count(m->plan) / 8 + 1);
+}
+
 /* Corrects the tiers of M's exits: some have no patch or a trap in place of the planned tier. A
  * return that several jumps share counts once in M, and is missed once for each jump. */
 static void move_exits(struct trace_module *m, const struct load_outcome *o) {

@@ -73,6 +73,7 @@ struct traced_module {
     struct load_outcome outcome;
     size_t instrumented_count;    /* functions that the trace says were ever patched */
     size_t missed_count;          /* functions that were selected, but patched at no place */
+    bool installed;               /* patches of it were written into some process */
     bool in_trace;                /* the trace describes it as it is now */
     bool traps_reported;          /* the user knows that it has traps */
     bool change_reported;         /* the user knows that functions differ in memory */

@@ -17,6 +17,7 @@ struct search { /* for the functions of one trigger */
 };
 
 struct triggers {
+    const char *option;
     struct search *searches;
     size_t count;
     ARRAY(struct trigger_table *) tables; /* the newest last; readers may still use older ones */
@@ -49,15 +50,16 @@ const struct trigger_table *triggers_table(const struct triggers *t) {
     return __atomic_load_n(&t->newest, __ATOMIC_ACQUIRE);
 }
 
-struct triggers *triggers_new(const struct record_options *options) {
-    if (!options->triggers.count)
+struct triggers *triggers_new(const trigger_list *list, const char *option) {
+    if (!list->count)
         return NULL;
     struct triggers *t = mem_alloc(sizeof *t);
-    t->count = options->triggers.count;
+    t->option = option;
+    t->count = list->count;
     t->searches = mem_alloc(t->count * sizeof *t->searches);
     for (size_t i = 0; i < t->count; i++) {
         struct search *s = &t->searches[i];
-        s->trigger = &options->triggers.at[i];
+        s->trigger = &list->at[i];
         selection_init(&s->selection, &s->trigger->filter);
     }
     publish(t, table_new(t, 0));
@@ -134,19 +136,19 @@ void triggers_add_module(struct triggers *t, const struct traced_module *m) {
     publish(t, table);
 }
 
-static int no_match(const struct search *s, struct err *err) {
+static int no_match(const char *option, const struct search *s, struct err *err) {
     const struct selection *found = &s->selection;
     if (!found->matched)
-        return selection_no_match(found, 0, "trigger", s->trigger->text, err);
+        return selection_no_match(found, 0, option, s->trigger->text, err);
     return err_set(err, ENOENT, "no-match",
-                   "trigger '%s': matches %zu function%s, none of which is traced: choose it "
+                   "%s '%s': matches %zu function%s, none of which is traced: choose it "
                    "with -F, -N and -M ('spoor explain' tells which can be)",
-                   s->trigger->text, found->matched, found->matched == 1 ? "" : "s");
+                   option, s->trigger->text, found->matched, found->matched == 1 ? "" : "s");
 }
 
 int triggers_check(const struct triggers *t, struct err *err) {
     for (size_t i = 0; t && i < t->count; i++)
         if (!t->searches[i].functions)
-            return no_match(&t->searches[i], err);
+            return no_match(t->option, &t->searches[i], err);
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * The functions that --trigger names, as a table by function id. The tracer's thread adds modules
- * before their functions are patched. The drainer reads.
+ * The functions that --trigger or --while names, as a table by function id. The tracer's thread
+ * adds modules before their functions are patched. The drainer reads.
  */
 #pragma once
 
@@ -22,8 +22,9 @@ struct trigger_table {
 
 struct triggers;
 
-/* Returns NULL if OPTIONS has no trigger. OPTIONS must outlive the triggers. */
-struct triggers *triggers_new(const struct record_options *options);
+/* Returns NULL if LIST is empty. LIST must outlive the triggers. OPTION: which one it is of, for
+ * messages. */
+struct triggers *triggers_new(const trigger_list *list, const char *option);
 void triggers_free(struct triggers *t);
 /* Adds the functions of M that triggers match. To be called when functions of M were selected. */
 void triggers_add_module(struct triggers *t, const struct traced_module *m);

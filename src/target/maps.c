@@ -267,3 +267,29 @@ taddr_t maps_find_room_between(const struct maps *maps, struct span within, uint
 bool map_is_same_file(const struct map *a, const struct map *b) {
     return a->inode && a->inode == b->inode && a->device == b->device;
 }
+
+/* The number in FILE; 0: it cannot be read. */
+static size_t read_number(const char *file) {
+    size_t number = 0;
+    FILE *f = fopen(file, "re");
+    if (f && fscanf(f, "%zu", &number) != 1)
+        number = 0;
+    if (f)
+        fclose(f);
+    return number;
+}
+
+/* The kernel does not count [vsyscall]. A mapping may take two more, as it may part another. */
+bool maps_are_full(pid_t tid, size_t *ret_count, size_t *ret_most) {
+    enum { NEARLY = 3 };
+    size_t most = read_number("/proc/sys/vm/max_map_count");
+    struct maps maps = {0};
+    maps_read(tid, &maps, NULL);
+    size_t count = maps.list.count;
+    maps_done(&maps);
+    if (!most || count + NEARLY < most)
+        return false;
+    *ret_count = count;
+    *ret_most = most;
+    return true;
+}

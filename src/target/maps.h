@@ -45,5 +45,9 @@ taddr_t maps_find_room(const struct maps *maps, struct span near, uint64_t size,
 /* The lowest free place for SIZE bytes in WITHIN. The break may grow into it. 0: no room. */
 taddr_t maps_find_room_between(const struct maps *maps, struct span within, uint64_t size);
 
+/* Whether TID's process has as many mappings as vm.max_map_count allows, or nearly so: then mmap()
+ * fails with ENOMEM. Sets both numbers if it has. */
+bool maps_are_full(pid_t tid, size_t *ret_count, size_t *ret_most);
+
 /* True if both map the same file. */
 bool map_is_same_file(const struct map *a, const struct map *b);

@@ -170,6 +170,8 @@ bool fields_end(struct fields *f, struct trace_end *ret) {
         end_pauses(f, &ret->pauses);
     if (f->at < f->end && !f->bad)
         ret->waiting_bytes = fields_number(f);
+    if (f->at < f->end && !f->bad)
+        ret->overwritten = fields_number(f);
     return !f->bad;
 }
 

@@ -214,4 +214,5 @@ struct trace_end {  /* written last; absent after a crash */
     struct trace_pauses pauses;
     uint64_t waiting_bytes; /* the most memory that blocks took before they were written; 0: less
                                than 8 MiB, or not known */
+    uint64_t overwritten;   /* of a snapshot: older events, of which nothing is missing here */
 };

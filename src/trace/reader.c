@@ -327,6 +327,13 @@ const struct trace_frames *trace_reader_frames(const struct trace_reader *r, uin
     return r->frames.at + first;
 }
 
+void trace_reader_name_function(struct trace_reader *r, size_t module, uint32_t i,
+                                const char *name) {
+    char *copy = mem_strdup(name);
+    ARRAY_PUSH(&r->payloads, (uint8_t *)copy);
+    r->tables.at[module].at[i].name = copy;
+}
+
 size_t trace_reader_death_count(const struct trace_reader *r) { return r->deaths.count; }
 
 const struct trace_death *trace_reader_death(const struct trace_reader *r, size_t i) {

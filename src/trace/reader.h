@@ -41,6 +41,9 @@ bool trace_reader_has_stack_events(const struct trace_reader *r, size_t stream);
 bool trace_reader_has_inner_stacks(const struct trace_reader *r, size_t stream);
 size_t trace_reader_module_count(const struct trace_reader *r);
 const struct trace_module *trace_reader_module(const struct trace_reader *r, size_t i);
+/* Gives function I of that module NAME, which is copied. */
+void trace_reader_name_function(struct trace_reader *r, size_t module, uint32_t i,
+                                const char *name);
 /* Where modules were mapped, in order of time. */
 size_t trace_reader_map_count(const struct trace_reader *r);
 const struct trace_map *trace_reader_map(const struct trace_reader *r, size_t i);

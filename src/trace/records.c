@@ -200,5 +200,7 @@ struct block *record_end(const struct trace_end *end) {
     put_numbers(b, (uint64_t[]){end->missed, end->pauses.count, PAUSE_CAUSES}, 3);
     put_numbers(b, end->pauses.ticks, PAUSE_CAUSES);
     bytes_put_varint(b, end->waiting_bytes);
+    if (end->overwritten)
+        bytes_put_varint(b, end->overwritten);
     return block;
 }

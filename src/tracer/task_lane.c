@@ -5,6 +5,7 @@
 #include "patch/install.h"
 #include "ring/callers.h"
 #include "ring/thin.h"
+#include "ring/within.h"
 #include "target/cpu.h"
 #include "target/timing.h"
 #include "tracer/identity.h"
@@ -75,6 +76,9 @@ static void give_lane(struct tracer *t, struct task *task, struct trace_thread *
         task->lane->thin = thin_new(&thin, thread);
         note_shared(t, task);
     }
+    const struct triggers *during = module_table_during(ctx->module_table);
+    if (during)
+        task->lane->within = within_new(during, thread);
     if (running)
         drain_add_running(t->options.drain, task->lane);
     else

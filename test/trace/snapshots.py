@@ -64,9 +64,9 @@ class Session:
         self.wait_for(lambda: os.path.exists(f"trace.{number}") and f"trace.{number}: " in self.stderr(),
                       f"snapshot {number}")
 
-    def end(self):
+    def end(self, status=STATUS):
         self.process.stdin.close()
-        check(self.process.wait(PATIENCE_S) == STATUS,
+        check(self.process.wait(PATIENCE_S) == status,
               f"status {self.process.returncode}: {self.stderr()}")
         return self.stderr()
 
@@ -125,6 +125,26 @@ def test_a_slow_call_is_kept_whole(spoor, program):
               and info["status"] is None, f"trace.{i}: {info}")
     check_numbers(list(range(1, len(snapshots()) + 1)), stderr)
     check(spoor.info()["status"] == STATUS and "snapshot" not in spoor.info(), "the trace is a snapshot")
+
+
+def test_overwritten_callers_are_kept(spoor, program):
+    """The ring holds less than the call that fires: its callers and its begin are in the snapshot."""
+    for trigger, whole in ("chore>100ms", True), ("rare", False):
+        with session(spoor, [f"--trigger={trigger}", "--buffer=4K"], program) as s:
+            s.send("long 200")
+            if not whole:
+                s.send("rare 1")
+            s.wait_for_snapshot(1)
+            s.end()
+        info, items = spoor.info("trace.1"), [item for item in spoor.replay("trace.1") if "function" in item]
+        check(info["events"]["lost"] == 0 and info["overwritten"] > 0, f"{trigger}: {info['events']}")
+        check(items[0]["kind"] == "entry" and items[0]["function"] == "main" and items[0]["depth"] == 0,
+              f"{trigger}: begins with {items[0]}")
+        check(not any(item["function"] == "main" for item in items[1:]), f"{trigger}: main has ended")
+        chores = [ns for function, ns, _ in calls_of(spoor, "trace.1") if function == "chore"]
+        check(len(chores) == whole and all(ns > 100e6 for ns in chores), f"{trigger}: chores {chores}")
+        text = spoor.view("report", "trace.1").decode()
+        check("no events lost, " in text and "overwritten" in text, text)
 
 
 def test_a_call_left_by_longjmp_counts(spoor, program):
@@ -256,7 +276,7 @@ def test_laps_are_told(spoor, program):
 
 
 def test_a_full_disk(spoor, program):
-    """A snapshot cannot be written: spoor prints a message and goes on."""
+    """A snapshot cannot be written: spoor prints a message and goes on. Nor can the trace: spoor has failed."""
     limit = 16384
     with session(spoor, ["--overflow=overwrite"], program) as s:
         s.send("fast 20000")
@@ -265,7 +285,7 @@ def test_a_full_disk(spoor, program):
             os.kill(s.process.pid, signal.SIGUSR1)
             s.wait_for(lambda: s.stderr().count("spoor: no snapshot for SIGUSR1: ") == count, "the message")
             s.send("fast 10")
-        stderr = s.end()
+        stderr = s.end(status=125)
     check(snapshots() == [] and os.path.exists("trace.1.part"), f"snapshots {snapshots()}")
     check("trace.1.part: cannot write the trace: File too large" in stderr, stderr)
 

@@ -5,6 +5,7 @@
  *     slow MS    one request that takes MS milliseconds
  *     left MS    the same; then longjmp leaves the request
  *     rare N     calls of rare() only
+ *     long N     one chore() that makes N short calls, one a millisecond
  *     threads N  N threads that serve 100 fast requests and then wait
  *     ended N    N threads that serve 100 fast requests and end
  */
@@ -40,6 +41,19 @@ static NOINLINE void crunch(long ms) {
 static NOINLINE void escape(long ms) {
     crunch(ms);
     longjmp(away, 1);
+}
+
+static NOINLINE void work(long n) {
+    const struct timespec t = {0, 1000000};
+    for (long i = 0; i < n; i++) {
+        nanosleep(&t, NULL);
+        sum += look_up(3);
+    }
+}
+
+NOINLINE void chore(long n) {
+    work(n);
+    sum++; /* no tail call */
 }
 
 NOINLINE void request(unsigned number, long ms, int leave) {
@@ -93,6 +107,8 @@ static void dispatch(const char *word, long n) {
         request(2, n, 1);
     else if (strcmp(word, "threads") == 0)
         start((unsigned)n);
+    else if (strcmp(word, "long") == 0)
+        chore(n);
     else if (strcmp(word, "ended") == 0)
         start_and_join((unsigned)n);
     for (long i = 0; strcmp(word, "rare") == 0 && i < n; i++)
