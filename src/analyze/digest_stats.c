@@ -54,6 +54,7 @@ static inline void on_close(void *ctx, uint32_t function, const struct digest_fr
     }
     ++*slot;
     f->self_ns += duration - frame->callees_ns;
+    spread_add(&f->spread, duration);
     f->min_ns = duration < f->min_ns ? duration : f->min_ns;
     f->max_ns = duration > f->max_ns ? duration : f->max_ns;
     if (--f->open || !duration)

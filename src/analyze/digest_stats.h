@@ -3,10 +3,12 @@
 
 #include "analyze/digests.h"
 #include "analyze/histogram.h"
+#include "analyze/spread.h"
 
 /* The calls of one function that digests have summed up, without their total time. */
 struct digest_function {
     struct histogram durations;
+    struct spread spread;
     uint64_t self_ns, min_ns, max_ns;
     uint64_t total_ns; /* private: of the present STEP_CALLS */
     uint32_t open;     /* private */

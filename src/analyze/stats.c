@@ -76,6 +76,7 @@ static inline void add_measured(struct stats *s, struct function_stats *f,
         f->min_ns = duration;
     f->min_ns = duration < f->min_ns ? duration : f->min_ns;
     f->max_ns = duration > f->max_ns ? duration : f->max_ns;
+    spread_add(&f->spread, duration);
     add_duration(s, &f->durations, duration);
 }
 
@@ -135,6 +136,7 @@ static void add_function(struct stats *s, uint32_t number, const struct digest_f
     f->max_ns = from->max_ns > f->max_ns ? from->max_ns : f->max_ns;
     f->calls += histogram_count(&from->durations);
     f->self_ns += from->self_ns;
+    spread_join(&f->spread, &from->spread);
     f->unwound += from->unwound;
     f->inferred += names_exact(s->source->names, number) ? 0 : from->unwound;
     histogram_add(&f->durations, &from->durations);
@@ -160,8 +162,12 @@ static struct digests *new_digests(struct stats *s, size_t first, size_t end) {
 
 /* Adds the calls of GROUP, which has one stream. */
 static void add_single(struct stats *s, struct stream_group group, struct digests *digests) {
-    struct visitor visitor = {
-        .ctx = s, .open = on_open, .close = on_close, .ended = on_ended, .digests = digests};
+    struct visitor visitor = {.ctx = s,
+                              .wants_silent = true,
+                              .open = on_open,
+                              .close = on_close,
+                              .ended = on_ended,
+                              .digests = digests};
     walk_stream_group(s->source, group, &visitor);
     digests_end_group(digests);
     count_pending(s);
@@ -239,14 +245,16 @@ void stats_add_stream_group(struct stats *const *each, size_t index) {
         digests_free(digests);
         return;
     }
-    struct visitor visitor = {.ctx = &by_stream, .open = by_stream_open, .close = by_stream_close};
+    struct visitor visitor = {
+        .ctx = &by_stream, .wants_silent = true, .open = by_stream_open, .close = by_stream_close};
     walk_stream_group(each[0]->source, group, &visitor);
     for (uint32_t i = 0; i < group.count; i++)
         count_pending(each[i]);
 }
 
 static void add_merged(struct stats *s, struct stream_group group) {
-    struct visitor visitor = {.ctx = s, .open = on_merged_open, .close = on_merged_close};
+    struct visitor visitor = {
+        .ctx = s, .wants_silent = true, .open = on_merged_open, .close = on_merged_close};
     s->periods = mem_alloc(trace_reader_stream_count(s->source->reader) * sizeof *s->periods);
     walk_stream_group(s->source, group, &visitor);
     for (uint32_t i = 0; i < group.count; i++)
@@ -293,4 +301,12 @@ uint64_t stats_percentile(const struct function_stats *f, unsigned percent) {
     uint64_t value = histogram_value(&f->durations, rank ? rank : 1);
     value = value < f->min_ns ? f->min_ns : value;
     return value > f->max_ns ? f->max_ns : value;
+}
+
+uint64_t stats_average(const struct function_stats *f) {
+    return spread_average(&f->spread, f->calls - f->cut);
+}
+
+uint64_t stats_deviation(const struct function_stats *f) {
+    return spread_deviation(&f->spread, f->calls - f->cut);
 }

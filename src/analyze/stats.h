@@ -3,6 +3,7 @@
 
 #include "analyze/caller_groups.h"
 #include "analyze/histogram.h"
+#include "analyze/spread.h"
 #include "analyze/walk.h"
 
 struct function_stats {
@@ -15,7 +16,8 @@ struct function_stats {
     uint64_t unwound, inferred; /* inferred calls are unwound calls, too */
     uint64_t cut;               /* calls that ended in a gap: their length is not known */
     uint64_t clipped;           /* calls that began before the span, or ended behind it */
-    uint64_t before; /* calls that began untraced: they count only in total and self time */
+    uint64_t before;      /* calls that began untraced: they count only in total and self time */
+    struct spread spread; /* of calls that were not cut */
     struct histogram durations;
     struct period {         /* private: a time in which one thread has an open call */
         uint64_t since_ns;  /* when the first one began */
@@ -42,3 +44,6 @@ const struct function_stats *stats_of(const struct stats *s, uint32_t function);
 /* The duration that PERCENT (1 … 100) of the calls that were not cut did not exceed; errs by less
  * than 1 %. 0: none. */
 uint64_t stats_percentile(const struct function_stats *f, unsigned percent);
+/* Of the durations of the calls that were not cut; 0: none. */
+uint64_t stats_average(const struct function_stats *f);
+uint64_t stats_deviation(const struct function_stats *f);

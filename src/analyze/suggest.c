@@ -99,3 +99,11 @@ void suggest_modules(struct names *names, const char *typed, char text[SUGGEST_R
         consider(&c, names_module_name(names, i));
     write_out(&c, text);
 }
+
+void suggest_processes(const struct trace_reader *r, const char *typed, char text[SUGGEST_ROOM]) {
+    struct candidates c;
+    candidates_init(&c, typed);
+    for (size_t i = 0; i < trace_reader_process_count(r); i++)
+        consider(&c, trace_reader_process(r, i)->command);
+    write_out(&c, text);
+}

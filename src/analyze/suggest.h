@@ -8,4 +8,5 @@ enum { SUGGEST_ROOM = 256 };
 /* Fill TEXT with " (did you mean A, B, C?)", or nothing if no name is near. TYPED is a pattern as
  * for pattern_new(), or a glob on modules. Only instrumented functions are suggested. */
 void suggest_functions(struct names *names, const char *typed, char text[SUGGEST_ROOM]);
+void suggest_processes(const struct trace_reader *r, const char *typed, char text[SUGGEST_ROOM]);
 void suggest_modules(struct names *names, const char *typed, char text[SUGGEST_ROOM]);

@@ -19,9 +19,7 @@ static inline uint32_t function_of(struct walk *w, uint32_t id) {
 
 /* True if the thread of calls that begin now is shown. */
 static bool shows_thread(const struct walk *w) {
-    return w->group.count == 1 ||
-           view_filter_shows_thread(w->filter,
-                                    trace_reader_thread(w->source->reader, w->thread->stream));
+    return w->group.count == 1 || view_filter_shows_stream(w->filter, w->thread->stream);
 }
 
 /* Opens CALL for the visitor. PAUSED_NS: pauses of its thread until it began. Returns its value. */
@@ -36,8 +34,16 @@ static uint32_t pass_opened(struct walk *w, const struct call *call, uint32_t ab
                               .start_ns = call->start,
                               .thread_paused_ns = paused_ns,
                               .before = call->before,
+                              .way_end = (union state){.user = call->user}.way_end,
                               .clipped = call->start < w->filter->spec.since_ns};
     return w->visitor->open(w->visitor->ctx, &shown);
+}
+
+/* Whether the filter and the depths show CALL. */
+static bool is_chosen(const struct walk *w, const struct call *call, union state own,
+                      unsigned verdict) {
+    bool chosen = verdict & VIEW_SHOWS || (verdict & VIEW_BELOW && own.within);
+    return chosen && own.above < w->depth && call->depth < w->filter->recorded_depth;
 }
 
 static void on_open(void *ctx, struct call *call, struct call *parent) {
@@ -45,16 +51,22 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     union state up = {.user = parent ? parent->user : 0}, own = {0};
     if (!parent)
         up.value = WALK_NONE;
-    own.above = (up.above + up.passes) & 0x3fffffff;
+    own.above = (up.above + up.passes) & 0x3ffffff;
     own.value = up.value;
-    uint32_t function = function_of(w, call->id);
-    own.passes = own.above < w->depth && call->depth < w->filter->recorded_depth &&
-                 view_filter_shows(w->filter, function) && shows_thread(w);
+    unsigned verdict = view_filter_verdict(w->filter, function_of(w, call->id));
+    own.within = up.within || verdict & VIEW_ROOT;
+    own.way_end = (verdict & VIEW_WAY_END) != 0;
+    bool chosen = is_chosen(w, call, own, verdict) && shows_thread(w);
+    own.silent = chosen && verdict & VIEW_SILENT && !w->visitor->wants_silent;
+    own.passes = chosen && !own.silent;
     own.shown = own.passes && !w->early && call->start <= w->filter->spec.until_ns;
+    own.leads = own.shown && own.way_end;
     w->open_shown += own.shown;
-    if (own.shown && w->visitor->open)
-        own.value = pass_opened(w, call, own.above, up.value, w->thread->paused_ns);
     call->user = own.user;
+    if (own.shown && w->visitor->open) {
+        own.value = pass_opened(w, call, own.above, up.value, w->thread->paused_ns);
+        call->user = own.user;
+    }
 }
 
 /* ---- the beginning of the span ---- */
@@ -78,6 +90,7 @@ static void open_early(struct walk *w, const struct early_call *e) {
     union state own = {.user = e->call->user}, up = {.user = e->parent ? e->parent->user : 0};
     own.value = e->parent ? up.value : WALK_NONE;
     own.shown = own.passes && e->call->start <= w->filter->spec.until_ns;
+    own.leads = own.shown && own.way_end;
     w->open_shown += own.shown;
     uint64_t paused = w->threads[e->call->thread].paused_ns;
     if (own.shown && w->visitor->open)
@@ -103,6 +116,19 @@ static bool is_short(const struct walk *w, const struct call *call) {
     return !call->before && (duration < w->threshold_ns || duration < w->filter->recorded_ns);
 }
 
+/* With -C: tells the caller of CALL that it leads to such a function, if CALL does. False: CALL
+ * does not. */
+static bool pass_way_on(const union state *own, struct call *parent) {
+    if (!own->leads)
+        return false;
+    if (parent) {
+        union state up = {.user = parent->user};
+        up.leads = 1;
+        parent->user = up.user;
+    }
+    return true;
+}
+
 static void pass_closed(struct walk *w, const struct call *call, const struct call *parent,
                         bool brief) {
     const struct view_spec *spec = &w->filter->spec;
@@ -121,6 +147,7 @@ static void pass_closed(struct walk *w, const struct call *call, const struct ca
                               .chain = call->chain,
                               .value = own.value,
                               .caller_value = parent ? up.value : WALK_NONE,
+                              .caller_id = parent ? parent->id : UINT32_MAX,
                               .start_ns = call->start,
                               .thread_paused_ns = began->paused_ns - call->late,
                               .before = call->before,
@@ -140,9 +167,11 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     struct walk *w = ctx;
     union state own = {.user = call->user};
     bool brief = is_short(w, call);
+    if (w->filter->spec.ways.count)
+        brief |= !pass_way_on(&own, parent);
     uint64_t self = call_ticks(call);
     self = self > call->child_ticks ? self - call->child_ticks : 0;
-    if ((!own.passes || brief) && parent)
+    if (((!own.passes && !own.silent) || brief) && parent)
         parent->child_ticks -= self; /* now the parent's own time */
     w->open_shown -= own.shown;
     if (own.shown && w->visitor->close)
@@ -395,8 +424,7 @@ void walk_free(struct walk *w) {
 bool walk_shows(const struct source *source, struct stream_group group) {
     bool shown = false;
     for (uint32_t i = 0; i < group.count; i++)
-        shown |= view_filter_shows_thread(source->filter,
-                                          trace_reader_thread(source->reader, group.streams[i]));
+        shown |= view_filter_shows_stream(source->filter, group.streams[i]);
     return shown;
 }
 

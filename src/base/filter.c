@@ -4,7 +4,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-static int add_pattern(pattern_list *list, const char *text, struct err *err) {
+int patterns_add(pattern_list *list, const char *text, struct err *err) {
     struct pattern *pattern;
     int rc = pattern_new(text, &pattern, err);
     if (rc == 0)
@@ -14,7 +14,7 @@ static int add_pattern(pattern_list *list, const char *text, struct err *err) {
 
 int filter_add(struct filter *f, char letter, const char *value, struct err *err) {
     if (letter != 'M')
-        return add_pattern(letter == 'F' ? &f->functions : &f->excluded, value, err);
+        return patterns_add(letter == 'F' ? &f->functions : &f->excluded, value, err);
     ARRAY_PUSH(&f->modules, mem_strdup(value));
     return 0;
 }
@@ -28,15 +28,15 @@ struct filter filter_copy(const struct filter *f) {
     return copy;
 }
 
-static void free_patterns(pattern_list *list) {
+void patterns_done(pattern_list *list) {
     for (size_t i = 0; i < list->count; i++)
         pattern_free(list->at[i]);
     ARRAY_FREE(list);
 }
 
 void filter_done(struct filter *f) {
-    free_patterns(&f->functions);
-    free_patterns(&f->excluded);
+    patterns_done(&f->functions);
+    patterns_done(&f->excluded);
     for (size_t i = 0; i < f->modules.count; i++)
         free(f->modules.at[i]);
     ARRAY_FREE(&f->modules);

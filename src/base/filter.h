@@ -15,6 +15,11 @@ struct filter {
     ARRAY(char *) modules;  /* -M: globs on a module's file name */
 };
 
+/* Adds TEXT. Errors: EINVAL "bad-pattern". */
+int patterns_add(pattern_list *list, const char *text, struct err *err);
+/* Frees the patterns. */
+void patterns_done(pattern_list *list);
+
 /* Adds the option -LETTER (F, N or M) with VALUE. Errors: EINVAL "bad-pattern". */
 int filter_add(struct filter *f, char letter, const char *value, struct err *err);
 /* A copy, which the caller frees with filter_done(). */

@@ -93,16 +93,18 @@ static void print_tree(const struct graph *g, const struct tree *t, const char *
 static void print_end(const struct graph *g) {
     const char *losses = view_losses(&g->view);
     uint64_t calls = 0;
+    uint32_t paths = 0; /* others' calls are not shown */
     struct figure_marks marks = {0};
     for (uint32_t i = 1; i < g->tree.count; i++) {
         const struct tree_node *n = &g->tree.nodes[i];
         calls += n->calls;
+        paths += n->calls || n->before;
         marks.inferred += n->inferred;
         marks.before += n->before;
         marks.cut += n->cut;
         marks.clipped += n->clipped;
     }
-    printf("\n%u path%s, %ju call%s; %s\n", g->tree.count - 1, g->tree.count == 2 ? "" : "s", calls,
+    printf("\n%u path%s, %ju call%s; %s\n", paths, paths == 1 ? "" : "s", calls,
            calls == 1 ? "" : "s", losses ? losses : "no events lost");
     figure_print_marks(&marks);
     changed_print_end(&g->view);

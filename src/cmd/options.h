@@ -33,6 +33,8 @@ enum report_column {
     REPORT_UNWOUND,
     REPORT_CUT,
     REPORT_PAUSED,
+    REPORT_AVG,
+    REPORT_STDEV,
     REPORT_SHARE,
     REPORT_FUNCTION,
     REPORT_MODULE,
@@ -44,6 +46,8 @@ struct report_options {
     enum report_column sort; /* default REPORT_TOTAL */
     choice_array columns;    /* enum report_column; empty: the default */
     uint32_t limit;          /* 0: all rows */
+    bool ascending;          /* the smallest number first */
+    uint32_t slowest;        /* so many calls in place of the table; 0: the table */
     bool by_module, by_thread;
     bool by_stack; /* a row for each function and chain of callers */
 };

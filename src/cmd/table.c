@@ -44,7 +44,8 @@ const struct command commands[COMMAND_COUNT] = {
 #define CALL_VIEWS (ONLY(REPLAY) | ONLY(REPORT) | ONLY(GRAPH) | ONLY(EXPORT))
 #define TABLES (ONLY(REPLAY) | ONLY(REPORT) | ONLY(GRAPH) | ONLY(INFO) | ONLY(EXPLAIN))
 #define AT(member) offsetof(struct options, member)
-#define COLUMNS "calls|total|self|min|max|p50|p99|unwound|cut|paused|share|function|module|tier"
+#define COLUMNS                                                                                    \
+    "calls|total|self|min|max|p50|p99|unwound|cut|paused|avg|stdev|share|function|module|tier"
 
 const struct option_spec option_table[] = {
     {RECORDERS, 'o', OPTION_STRING, "output", "FILE",
@@ -97,6 +98,16 @@ const struct option_spec option_table[] = {
      "imports dlsym. -M, or MODULE! in -F, adds the functions of a module. -F without MODULE! "
      "chooses among library calls, too.",
      AT(record.libcalls), NULL},
+    {CALL_VIEWS, 0, OPTION_SET, "callees", NULL,
+     "With -F: show also all that is called in calls of these functions.", AT(shown.callees), NULL},
+    {CALL_VIEWS, 'C', OPTION_PATTERNS, "callers", "PATTERN",
+     "Show only functions that match PATTERN, and the calls that lead to them. Repeatable.",
+     AT(shown.ways), NULL},
+    {CALL_VIEWS, 0, OPTION_PATTERNS, "hide", "PATTERN",
+     "Leave out functions that match PATTERN, and nothing else: other than with -N, their time "
+     "does "
+     "not count as their callers' own. Repeatable.",
+     AT(shown.hidden), NULL},
     {CALL_VIEWS, 'M', OPTION_FILTER, "module", "GLOB",
      "Show only functions of modules whose file name matches GLOB. Repeatable.", AT(shown.filter),
      NULL},
@@ -181,8 +192,15 @@ const struct option_spec option_table[] = {
      "Begin each line with the time since the trace's start.", AT(replay.time), NULL},
     {ONLY(REPORT), 0, OPTION_CHOICE, "sort", "COLUMN",
      "Sort by COLUMN, largest first, names in alphabetical order: calls, total, self, min, max, "
-     "p50, p99, unwound, cut, paused, share, function, module or tier. Default: total.",
+     "p50, p99, unwound, cut, paused, avg, stdev, share, function, module or tier. Default: "
+     "total.",
      AT(report.sort), COLUMNS},
+    {ONLY(REPORT), 0, OPTION_SET, "ascending", NULL, "Sort numbers by --sort, smallest first.",
+     AT(report.ascending), NULL},
+    {ONLY(REPORT), 0, OPTION_NUMBER, "slowest", "N",
+     "Print the N slowest single calls, longest first, each with the command that shows it. With "
+     "-F: of these functions.",
+     AT(report.slowest), NULL},
     {ONLY(REPORT), 0, OPTION_CHOICES, "columns", "COLUMN,...",
      "Print these columns in this order. Names are those of --sort. Default: calls, total, self, "
      "min, max, p50, p99, function; and cut if calls were cut.",
@@ -206,6 +224,10 @@ const struct option_spec option_table[] = {
      "Show calls that began at TIME or earlier. Their whole durations count.", AT(shown.until_ns),
      NULL},
     {CALL_VIEWS, 0, OPTION_NUMBER, "tid", "TID", "Show only the thread TID.", AT(shown.tid), NULL},
+    {CALL_VIEWS, 0, OPTION_NUMBER, "pid", "PID", "Show only the process PID.", AT(shown.pid), NULL},
+    {CALL_VIEWS, 0, OPTION_STRINGS, "process", "NAME",
+     "Show only processes whose executable's file name matches NAME, a glob. Repeatable.",
+     AT(shown.processes), NULL},
     {ONLY(UNWIND), 0, OPTION_STRING, "regs", "NAME=VALUE,...",
      "The registers: at least pc and sp. Some stacks need more. Hexadecimal values begin with 0x.",
      AT(image.registers), NULL},
