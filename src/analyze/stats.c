@@ -262,6 +262,18 @@ static void add_merged(struct stats *s, struct stream_group group) {
     free(s->periods);
 }
 
+void stats_add_group(struct stats *s, size_t index) {
+    struct stream_group group = stream_groups_at(s->source->stream_groups, index);
+    if (group.count > 1) {
+        add_merged(s, group);
+    } else {
+        struct digests *digests = new_digests(s, index, index + 1);
+        add_single(s, group, digests);
+        digests_free(digests);
+    }
+    count_pending(s);
+}
+
 void stats_add_all(struct stats *s) {
     size_t count = stream_groups_count(s->source->stream_groups);
     struct digests *digests = new_digests(s, 0, count);

@@ -33,6 +33,8 @@ struct stats *stats_new(const struct source *source, const struct caller_groups 
 void stats_free(struct stats *s);
 /* Adds the calls of the stream group INDEX. EACH[i] gets those that began in its ith stream. */
 void stats_add_stream_group(struct stats *const *each, size_t index);
+/* Adds those of the stream group INDEX, whatever its streams. */
+void stats_add_group(struct stats *s, size_t index);
 void stats_add_all(struct stats *s);
 /* Removes all that was added. */
 void stats_clear(struct stats *s);

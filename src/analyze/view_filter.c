@@ -12,7 +12,8 @@
 static uint8_t decide(const struct view_spec *spec, const char *module,
                       const struct function_names *names) {
     const struct filter *f = &spec->filter;
-    bool chosen = !f->functions.count || patterns_match(&f->functions, module, names);
+    bool chosen = (!f->functions.count || patterns_match(&f->functions, module, names)) &&
+                  filter_has_file(f, names->file);
     bool way = patterns_match(&spec->ways, module, names);
     if (patterns_match(&f->excluded, module, names))
         return VIEW_DECIDED;
@@ -28,6 +29,8 @@ uint8_t view_filter_decide(struct view_filter *f, uint32_t function) {
     if (filter->modules.count && !filter_has_module(filter, module))
         return f->verdicts[function] = VIEW_DECIDED;
     struct function_names names = names_all(f->names, function);
+    if (filter->files.count)
+        names.file = names_source(f->names, function).file;
     f->verdicts[function] = decide(&f->spec, module, &names);
     function_names_done(&names);
     return f->verdicts[function];
@@ -74,6 +77,31 @@ static int check_patterns(const char *what, const pattern_list *list, struct nam
     return rc;
 }
 
+/* Whether a function of the trace begins in a source file that GLOB matches. */
+static int check_file(const char *glob, struct names *names, struct err *err) {
+    struct filter filter = {0};
+    const char *other = NULL;
+    bool found = false;
+    filter_add(&filter, 'L', glob, NULL);
+    for (uint32_t i = 0; i + 1 < names_count(names) && !found; i++) {
+        const char *file = names_source(names, i).file;
+        found = file && filter_has_file(&filter, file);
+        other = file && names_instrumented(names, i) ? file : other;
+    }
+    filter_done(&filter);
+    if (found)
+        return 0;
+    if (!other)
+        return err_set(err, ENOENT, "no-file",
+                       "file '%s': source files are not known: the traced programs and libraries "
+                       "are gone, were changed, or have no debugging information",
+                       glob);
+    return err_set(err, ENOENT, "no-file",
+                   "file '%s': no function of the trace begins in such a source file (one begins "
+                   "in %s)",
+                   glob, other);
+}
+
 int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, struct names *names,
                     struct view_filter **ret, struct err *err) {
     const struct filter *filter = &spec->filter;
@@ -82,6 +110,8 @@ int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, 
     for (size_t i = 0; i < filter->modules.count && !rc; i++)
         rc = check_module(filter->modules.at[i], names, err);
     rc = rc ? rc : check_patterns("filter", &filter->functions, names, err);
+    for (size_t i = 0; i < filter->files.count && !rc; i++)
+        rc = check_file(filter->files.at[i], names, err);
     rc = rc ? rc : check_patterns("callers", &spec->ways, names, err);
     rc = rc ? rc : check_patterns("hide", &spec->hidden, names, err);
     if (rc) {

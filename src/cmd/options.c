@@ -42,6 +42,7 @@ void options_done(struct options *options) {
     patterns_done(&options->shown.hidden);
     ARRAY_FREE(&options->shown.processes);
     ARRAY_FREE(&options->report.columns);
+    ARRAY_FREE(&options->replay.columns);
     ARRAY_FREE(&options->image.stacks);
 }
 
@@ -297,11 +298,12 @@ static int choose_overflow(const struct command *command, struct record_options 
 
 static int check_views(const struct options *o, struct err *err) {
     const struct report_options *report = &o->report;
-    if (o->shown.callees && !o->shown.filter.functions.count)
+    const struct filter *filter = &o->shown.filter;
+    if (o->shown.callees && !filter->functions.count && !filter->files.count)
         return err_set(err, EINVAL, "contradiction",
-                       "option '--callees' goes with -F, which names the functions");
-    if (report->slowest &&
-        (report->by_module || report->by_thread || report->by_stack || report->columns.count))
+                       "option '--callees' goes with -F or -L, which choose the functions");
+    if (report->slowest && (report->by_module || report->by_thread || report->by_process ||
+                            report->by_stack || report->columns.count))
         return err_set(err, EINVAL, "contradiction",
                        "option '--slowest' lists single calls: it goes with no --by-... option, "
                        "--stack or --columns");

@@ -39,6 +39,8 @@ enum report_column {
     REPORT_FUNCTION,
     REPORT_MODULE,
     REPORT_TIER,
+    REPORT_LINE,
+    REPORT_PROCESS,
     REPORT_COLUMNS
 };
 
@@ -48,13 +50,29 @@ struct report_options {
     uint32_t limit;          /* 0: all rows */
     bool ascending;          /* the smallest number first */
     uint32_t slowest;        /* so many calls in place of the table; 0: the table */
-    bool by_module, by_thread;
+    bool by_module, by_thread, by_process;
     bool by_stack; /* a row for each function and chain of callers */
 };
 
+/* Columns of replay, in the order of REPLAY_COLUMNS in table.c. */
+enum replay_column {
+    REPLAY_DURATION,
+    REPLAY_ELAPSED,
+    REPLAY_DELTA,
+    REPLAY_TID,
+    REPLAY_THREAD,
+    REPLAY_PROCESS,
+    REPLAY_MODULE,
+    REPLAY_DEPTH,
+    REPLAY_ADDRESS,
+    REPLAY_LINE,
+    REPLAY_COLUMN_COUNT
+};
+
 struct replay_options {
-    bool time;   /* a column of time stamps */
-    bool stacks; /* recorded callers below each entry */
+    choice_array columns; /* enum replay_column; empty: duration and tid */
+    bool time;            /* a column of time stamps */
+    bool stacks;          /* recorded callers below each entry */
 };
 
 enum export_format { EXPORT_CHROME, EXPORT_FOLDED, EXPORT_CSV, EXPORT_JSON, EXPORT_SPOOR };

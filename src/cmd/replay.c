@@ -6,7 +6,7 @@
 
 static int replay(const struct options *options, struct view *view) {
     struct replay_look look = {term_open(&options->view), options->replay.time,
-                               options->replay.stacks};
+                               &options->replay.columns, options->replay.stacks};
     struct out out;
     if (out_open(&out, NULL, NULL) < 0)
         return STATUS_FAILED;

@@ -11,9 +11,9 @@
 #include "cmd/callers.h"
 #include "cmd/changed.h"
 #include "cmd/figures.h"
-#include "cmd/replay.h"
+#include "cmd/replay_columns.h"
 
-enum { TIME_COLUMNS = 16, DURATION_COLUMNS = 10, LEAST_NAME_COLUMNS = 12 };
+enum { DURATION_COLUMNS = 10, LEAST_NAME_COLUMNS = 12 };
 
 /* The name of a function as it is written. */
 struct label {
@@ -26,9 +26,9 @@ struct text_view {
     struct out *out;
     const struct view *view;
     const struct replay_look *look;
-    struct label *labels;          /* by function */
-    struct places *places;         /* NULL: callers are not shown */
-    unsigned tid_columns;          /* of the widest id */
+    struct label *labels;  /* by function */
+    struct places *places; /* NULL: callers are not shown */
+    struct replay_columns columns;
     size_t margin;                 /* columns before a function of depth 0 */
     ARRAY(struct line) still_open; /* exits of calls that are open at the end */
 };
@@ -110,8 +110,7 @@ static void end_color(const struct text_view *t) {
 
 enum { YELLOW = 33, RED = 31, BRIGHT_RED = 91 };
 
-/* "  1.234 us": three digits after the point; none from a thousand seconds on. */
-static void write_time(struct out *out, uint64_t ns) {
+void replay_write_time(struct out *out, uint64_t ns) {
     static const char units[][4] = {" us", " ms", "  s"};
     unsigned unit = 0;
     for (; ns >= 1000000 && unit < 2; unit++)
@@ -128,42 +127,33 @@ static void write_time(struct out *out, uint64_t ns) {
 
 static void write_duration(const struct text_view *t, uint64_t ns) {
     if (ns < 100000 || !t->look->term.color) {
-        write_time(t->out, ns);
+        replay_write_time(t->out, ns);
         return;
     }
     begin_color(t, ns < 1000000 ? YELLOW : ns < 10000000 ? RED : BRIGHT_RED);
-    write_time(t->out, ns);
+    replay_write_time(t->out, ns);
     end_color(t);
 }
 
-/* The id of the thread, or of the process of a change, of LINE; 0: all processes. */
-static uint32_t tid_of(const struct text_view *t, const struct line *line) {
-    return line->kind == LINE_CHANGE
-               ? line->change->pid
-               : trace_reader_thread(t->view->source.reader, line->stream)->tid;
-}
-
-/* Writes all columns before the function. */
-static void write_margin(const struct text_view *t, const struct line *line) {
-    struct out *out = t->out;
+static void write_duration_of(const struct text_view *t, const struct line *line) {
     bool timed = line->kind == LINE_PAUSE || line->kind == LINE_EXIT || line->kind == LINE_LEAF;
-    uint32_t tid = tid_of(t, line);
-    if (t->look->time) {
-        out_padded(out, line->ns / 1000000000, TIME_COLUMNS - 11, ' ');
-        out_char(out, '.');
-        out_padded(out, line->ns % 1000000000, 9, '0');
-        out_char(out, ' ');
-    }
     if (timed && line->how != CALL_OPEN)
         write_duration(t, line->duration_ns);
     else
-        out_spaces(out, DURATION_COLUMNS);
-    out_words(out, " [");
-    if (tid)
-        out_padded(out, tid, t->tid_columns, ' ');
-    else
-        out_spaces(out, t->tid_columns);
-    out_words(out, "] | ");
+        out_spaces(t->out, DURATION_COLUMNS);
+}
+
+/* Writes all columns before the function. */
+static void write_margin(struct text_view *t, const struct line *line) {
+    struct out *out = t->out;
+    for (size_t i = 0; i < t->columns.count; i++) {
+        if (t->columns.at[i] == REPLAY_DURATION)
+            write_duration_of(t, line);
+        else
+            replay_columns_write(&t->columns, t->columns.at[i], line, out);
+        out_char(out, ' ');
+    }
+    out_words(out, "| ");
     out_spaces(out, 2 * (size_t)line->depth);
 }
 
@@ -278,7 +268,7 @@ static void write_callers(const struct text_view *t, const struct line *line) {
     out_words(t->out, " */\n");
 }
 
-static void write_line(const struct text_view *t, const struct line *line) {
+static void write_line(struct text_view *t, const struct line *line) {
     static void (*const writers[])(const struct text_view *, const struct line *) = {
         [LINE_ENTRY] = write_open, [LINE_EXIT] = write_close,  [LINE_LEAF] = write_leaf,
         [LINE_LOST] = write_lost,  [LINE_PAUSE] = write_pause, [LINE_CHANGE] = write_change};
@@ -286,14 +276,7 @@ static void write_line(const struct text_view *t, const struct line *line) {
     writers[line->kind](t, line);
     if (t->places && (line->kind == LINE_ENTRY || line->kind == LINE_LEAF) && line->chain)
         write_callers(t, line);
-}
-
-static void write_header(const struct text_view *t) {
-    char text[TIME_COLUMNS + 64];
-    int n = snprintf(text, sizeof text, "%s%10s %*s   FUNCTION\n",
-                     t->look->time ? "#          TIME " : "",
-                     t->look->time ? "DURATION" : "# DURATION", (int)t->tid_columns + 2, "TID");
-    out_text(t->out, text, (size_t)n);
+    replay_columns_note(&t->columns, line);
 }
 
 /* Writes "# 17 events lost" if events were lost. */
@@ -308,24 +291,15 @@ static void write_footer(const struct text_view *t) {
     out_char(t->out, '\n');
 }
 
-static unsigned widest_tid(const struct trace_reader *reader) {
-    unsigned widest = 3;
-    for (size_t i = 0; i < trace_reader_stream_count(reader); i++) {
-        unsigned columns = (unsigned)snprintf(NULL, 0, "%u", trace_reader_thread(reader, i)->tid);
-        widest = columns > widest ? columns : widest;
-    }
-    return widest;
-}
-
 void replay_text(const struct view *view, const struct replay_look *look, struct out *out) {
     struct text_view t = {.out = out, .view = view, .look = look};
     t.labels = mem_alloc(names_count(view->source.names) * sizeof *t.labels);
-    t.tid_columns = widest_tid(view->source.reader);
-    t.margin = (look->time ? TIME_COLUMNS : 0) + DURATION_COLUMNS + t.tid_columns + 6;
+    replay_columns_init(&t.columns, view, look);
+    t.margin = replay_columns_margin(&t.columns);
     if (look->stacks)
         t.places = places_new(view->source.reader, view->source.names);
     struct lines *lines = lines_new(&view->source, true);
-    write_header(&t);
+    replay_columns_head(&t.columns, out);
     for (const struct line *line; !out->error && (line = lines_next(lines));) {
         if (line->kind == LINE_EXIT && line->how == CALL_OPEN)
             ARRAY_PUSH(&t.still_open, *line);
@@ -338,5 +312,6 @@ void replay_text(const struct view *view, const struct replay_look *look, struct
     lines_free(lines);
     ARRAY_FREE(&t.still_open);
     places_free(t.places);
+    replay_columns_done(&t.columns);
     free(t.labels);
 }

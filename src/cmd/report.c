@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/processes.h"
 #include "cmd/callers.h"
 #include "cmd/command.h"
 #include "cmd/json.h"
@@ -23,6 +24,7 @@ static const struct {
     [REPORT_AVG] = {"AVG", 8, true},        [REPORT_STDEV] = {"STDEV", 8, true},
     [REPORT_SHARE] = {"SHARE", 8, false},   [REPORT_FUNCTION] = {"FUNCTION", 0, false},
     [REPORT_MODULE] = {"MODULE", 0, false}, [REPORT_TIER] = {"TIER", 0, false},
+    [REPORT_LINE] = {"LINE", 0, false},     [REPORT_PROCESS] = {"PROCESS", 0, false},
 };
 
 static const unsigned char default_columns[] = {REPORT_CALLS, REPORT_TOTAL,   REPORT_SELF,
@@ -34,7 +36,8 @@ static const unsigned char columns_with_cut[] = {REPORT_CALLS, REPORT_CUT, REPOR
                                                  REPORT_P50,   REPORT_P99, REPORT_FUNCTION};
 
 static bool same_group(const struct report_table *r, const struct row *a, const struct row *b) {
-    return a->stream == b->stream && (!r->options->by_module || a->module == b->module);
+    return a->stream == b->stream && (!r->options->by_process || a->process == b->process) &&
+           (!r->options->by_module || a->module == b->module);
 }
 
 /* The row after the last one of the group that begins at FIRST. */
@@ -64,6 +67,31 @@ static void json_aliases(struct names *n, uint32_t function) {
     printf("]");
 }
 
+static bool wants_lines(const struct report_table *r) {
+    const struct report_options *o = r->options;
+    return o->sort == REPORT_LINE ||
+           (o->columns.count && memchr(o->columns.at, REPORT_LINE, o->columns.count));
+}
+
+/* The process, if rows are of single ones, and the source line, if a column wants it. */
+static void json_place(const struct report_table *r, const struct row *row) {
+    const struct trace_reader *reader = r->view.source.reader;
+    if (report_has_processes(r->options) && row->process != PROCESS_NONE) {
+        printf(", \"pid\": %u, \"process\": ", trace_reader_process(reader, row->process)->pid);
+        json_print_string(stdout, process_name(reader, row->process));
+    }
+    if (!wants_lines(r))
+        return;
+    struct source_line line = names_source(r->view.source.names, row->function);
+    printf(", \"file\": ");
+    if (line.file) {
+        json_print_string(stdout, line.file);
+        printf(", \"line\": %u", line.line);
+    } else {
+        printf("null, \"line\": null");
+    }
+}
+
 static void json_row(const struct report_table *r, const struct row *row) {
     struct names *n = r->view.source.names;
     const uint64_t *v = row->numbers;
@@ -82,6 +110,7 @@ static void json_row(const struct report_table *r, const struct row *row) {
            row->paused_ns, tier_name(names_tier(n, row->function)));
     if (names_partly(n, row->function))
         printf(", \"partly\": true");
+    json_place(r, row);
     if (r->options->by_thread)
         printf(", \"tid\": %u", trace_reader_thread(r->view.source.reader, row->stream)->tid);
     json_aliases(n, row->function);
@@ -155,14 +184,37 @@ static struct shape shape_of(const struct report_table *r) {
                         : (struct shape){default_columns, sizeof default_columns};
 }
 
+/* "file:line" where the function begins, or "-". To be freed. */
+static char *line_text(const struct report_table *r, const struct row *row) {
+    struct source_line line = names_source(r->view.source.names, row->function);
+    return line.file ? mem_printf("%s:%u", line.file, line.line) : mem_strdup("-");
+}
+
+/* "name (PID)", or "". To be freed. */
+static char *process_text(const struct report_table *r, const struct row *row) {
+    const struct trace_reader *reader = r->view.source.reader;
+    if (row->process == PROCESS_NONE)
+        return mem_strdup("");
+    return mem_printf("%s (%u)", process_name(reader, row->process),
+                      trace_reader_process(reader, row->process)->pid);
+}
+
+static bool has_column(const struct shape *shape, enum report_column column) {
+    return shape->count && memchr(shape->at, column, shape->count);
+}
+
 static void print_row(const struct report_table *r, const struct shape *shape,
                       const struct row *row) {
     struct names *n = r->view.source.names;
     AUTO_FREE char *function = marked_name(r, row);
+    AUTO_FREE char *line = has_column(shape, REPORT_LINE) ? line_text(r, row) : NULL;
+    AUTO_FREE char *process = process_text(r, row);
     const char *const texts[] = {
         [REPORT_FUNCTION] = function,
         [REPORT_MODULE] = names_module_name(n, row->module),
         [REPORT_TIER] = tier_name(names_tier(n, row->function)),
+        [REPORT_LINE] = line,
+        [REPORT_PROCESS] = process,
     };
     unsigned used = 0;
     for (size_t i = 0; i < shape->count; i++) {
@@ -208,6 +260,11 @@ static void print_group_name(const struct report_table *r, size_t first, size_t 
         self += r->rows.at[i].numbers[REPORT_SELF];
     figure_share(share, self, r->self);
     printf("%s", first ? "\n" : "");
+    if (o->by_process && !o->by_thread) {
+        AUTO_FREE char *process = process_text(r, row);
+        printf("process ");
+        text_print(stdout, *process ? process : "unknown");
+    }
     if (o->by_thread) {
         const struct trace_thread *t = trace_reader_thread(r->view.source.reader, row->stream);
         printf("thread %u ", t->tid);
@@ -215,14 +272,15 @@ static void print_group_name(const struct report_table *r, size_t first, size_t 
         printf(" (process %u)", t->pid);
     }
     if (o->by_module)
-        printf("%smodule %s", o->by_thread ? ", " : "",
+        printf("%smodule %s", o->by_thread || o->by_process ? ", " : "",
                names_module_name(r->view.source.names, row->module));
     printf(": %s of all time\n", share);
 }
 
 static void print_tables(const struct report_table *r) {
     struct shape shape = shape_of(r);
-    bool grouped = r->options->by_thread || r->options->by_module;
+    const struct report_options *o = r->options;
+    bool grouped = o->by_thread || o->by_module || o->by_process;
     if (!r->rows.count)
         print_head(r, &shape);
     for (size_t i = 0, end; i < r->rows.count; i = end) {

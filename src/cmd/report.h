@@ -12,6 +12,7 @@ struct row {
     uint32_t function, module;
     uint32_t chain;                   /* of callers; CHAIN_NONE without --stack */
     uint32_t stream;                  /* 0 without --by-thread */
+    uint32_t process;                 /* PROCESS_NONE if rows are not of single processes */
     uint64_t module_self;             /* of all rows of the thread and module; 0 without
                                          --by-module */
     uint64_t numbers[REPORT_NUMBERS]; /* by column; times in ns; REPORT_SHARE: as REPORT_SELF */
@@ -33,6 +34,9 @@ struct report_table {
     struct caller_groups *groups; /* with --stack, else NULL */
     struct places *places;        /* with --stack, else NULL */
 };
+
+/* True if each process has its own rows. */
+bool report_has_processes(const struct report_options *o);
 
 /* Reads the trace, and sorts the rows. */
 void report_read(struct report_table *r);

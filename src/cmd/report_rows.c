@@ -2,11 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/processes.h"
 #include "cmd/report.h"
+
+struct owner { /* of a row's calls, as in struct row */
+    uint32_t stream, process;
+};
 
 /* Adds the row of NUMBER, a number that stats_function() returns. */
 static void add_row(struct report_table *r, const struct stats *stats, uint32_t number,
-                    uint32_t stream) {
+                    const struct owner *owner) {
     const struct function_stats *f = stats_of(stats, number);
     struct caller_group group = {number, CHAIN_NONE};
     if (r->groups)
@@ -15,7 +20,8 @@ static void add_row(struct report_table *r, const struct stats *stats, uint32_t 
     struct row row = {.function = function,
                       .module = names_module(r->view.source.names, function),
                       .chain = group.chain,
-                      .stream = stream,
+                      .stream = owner->stream,
+                      .process = owner->process,
                       .paused_ns = f->paused_ns,
                       .marks = {f->inferred, f->before, f->cut, f->clipped},
                       .numbers = {[REPORT_CALLS] = f->calls,
@@ -55,10 +61,10 @@ static void add_module_self(struct report_table *r, size_t first) {
         r->rows.at[i].module_self = self[r->rows.at[i].module];
 }
 
-static void add_rows(struct report_table *r, const struct stats *stats, uint32_t stream) {
+static void add_rows(struct report_table *r, const struct stats *stats, struct owner owner) {
     size_t first = r->rows.count;
     for (size_t i = 0; i < stats_function_count(stats); i++)
-        add_row(r, stats, stats_function(stats, i), stream);
+        add_row(r, stats, stats_function(stats, i), &owner);
     if (r->options->by_module)
         add_module_self(r, first);
 }
@@ -71,12 +77,46 @@ static void read_by_thread(struct report_table *r, struct stats *stats, size_t i
         each[i] = i ? stats_new(&r->view.source, r->groups) : stats;
     stats_add_stream_group(each, index);
     for (uint32_t i = 0; i < group.count; i++) {
-        add_rows(r, each[i], group.streams[i]);
+        uint32_t process = process_of(r->view.source.reader, group.streams[i]);
+        add_rows(r, each[i], (struct owner){group.streams[i], process});
         if (i)
             stats_free(each[i]);
         else
             stats_clear(stats);
     }
+}
+
+bool report_has_processes(const struct report_options *o) {
+    bool column = o->sort == REPORT_PROCESS;
+    for (size_t i = 0; i < o->columns.count; i++)
+        column |= o->columns.at[i] == REPORT_PROCESS;
+    return o->by_process || column;
+}
+
+static void read_process(struct report_table *r, struct stats *stats, const uint32_t *processes,
+                         uint32_t process) {
+    bool found = false;
+    for (size_t i = 0; i < stream_groups_count(r->view.source.stream_groups); i++) {
+        if (processes[i] != process)
+            continue;
+        stats_add_group(stats, i);
+        found = true;
+    }
+    if (found)
+        add_rows(r, stats, (struct owner){0, process});
+    stats_clear(stats);
+}
+
+/* Adds the rows of each process. The threads of a stream group belong to one. */
+static void read_by_process(struct report_table *r, struct stats *stats) {
+    const struct source *s = &r->view.source;
+    size_t count = stream_groups_count(s->stream_groups);
+    AUTO_FREE uint32_t *processes = mem_alloc(count * sizeof *processes + 1); /* by group */
+    for (size_t i = 0; i < count; i++)
+        processes[i] = process_of(s->reader, stream_groups_at(s->stream_groups, i).streams[0]);
+    for (uint32_t i = 0; i < trace_reader_process_count(s->reader); i++)
+        read_process(r, stats, processes, i);
+    read_process(r, stats, processes, PROCESS_NONE);
 }
 
 static void read_trace(struct report_table *r) {
@@ -90,9 +130,11 @@ static void read_trace(struct report_table *r) {
     if (r->options->by_thread) {
         for (size_t i = 0; i < stream_groups_count(source->stream_groups); i++)
             read_by_thread(r, stats, i);
+    } else if (report_has_processes(r->options)) {
+        read_by_process(r, stats);
     } else {
         stats_add_all(stats);
-        add_rows(r, stats, 0);
+        add_rows(r, stats, (struct owner){0, PROCESS_NONE});
     }
     stats_free(stats);
     view_end_progress(&r->view);
@@ -102,22 +144,39 @@ static void read_trace(struct report_table *r) {
 
 static int compare_numbers(uint64_t a, uint64_t b) { return (a < b) - (a > b); }
 
+/* Unknown ones last. */
+static int compare_lines(struct source_line a, struct source_line b) {
+    if (!a.file || !b.file)
+        return !a.file - !b.file;
+    int rc = strcmp(a.file, b.file);
+    return rc ? rc : compare_numbers(b.line, a.line);
+}
+
 static int compare_texts(struct names *n, enum report_column by, const struct row *a,
                          const struct row *b) {
     if (by == REPORT_MODULE && a->module != b->module)
         return strcmp(names_module_name(n, a->module), names_module_name(n, b->module));
+    int rc = 0;
+    if (by == REPORT_LINE)
+        rc = compare_lines(names_source(n, a->function), names_source(n, b->function));
+    if (by == REPORT_PROCESS)
+        rc = compare_numbers(b->process, a->process);
+    if (rc)
+        return rc;
     if (by == REPORT_TIER && names_tier(n, a->function) != names_tier(n, b->function))
         return names_tier(n, a->function) - names_tier(n, b->function);
     return strcmp(names_function(n, a->function), names_function(n, b->function));
 }
 
-/* Orders by groups first: threads as they appeared, modules by self time. */
+/* Orders by groups first: processes and threads as they appeared, modules by self time. */
 static int compare_rows(const void *a, const void *b, void *ctx) {
     const struct report_table *r = ctx;
     const struct row *x = a, *y = b;
     struct names *n = r->view.source.names;
     enum report_column by = r->options->sort;
-    int rc = compare_numbers(y->stream, x->stream);
+    int rc = r->options->by_process ? compare_numbers(y->process, x->process) : 0;
+    if (!rc)
+        rc = compare_numbers(y->stream, x->stream);
     if (!rc)
         rc = compare_numbers(x->module_self, y->module_self);
     if (!rc && r->options->by_module)
@@ -128,6 +187,8 @@ static int compare_rows(const void *a, const void *b, void *ctx) {
         rc = compare_texts(n, by, x, y);
     if (!rc)
         rc = compare_numbers(y->function, x->function);
+    if (!rc)
+        rc = compare_numbers(y->process, x->process);
     return rc ? rc : compare_numbers(y->chain, x->chain);
 }
 

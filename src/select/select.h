@@ -17,6 +17,7 @@ struct selection {
     const struct filter *filter; /* borrowed */
     size_t matched;              /* functions that the filter has chosen so far */
     size_t traceable;            /* matched functions that have a tier */
+    bool has_files;              /* source files of functions are known; only with -L */
     char *near[SELECTION_NEAR];  /* names similar to the first -F, nearest first; NULL: none */
     unsigned distance[SELECTION_NEAR];
     ARRAY(struct refused_call) refused; /* each name once */
@@ -44,7 +45,8 @@ char *selection_refused(const struct selection *s);
  * names similar functions. */
 int selection_no_match(const struct selection *s, const char *what, const char *text,
                        struct err *err);
-/* Returns −ENOENT "no-match" if there is an -F, and it matches no function that can be traced. */
+/* Returns −ENOENT "no-match" if there is an -F or -L, and no function that can be traced matches.
+ */
 int selection_check(const struct selection *s, struct err *err);
 /* Like selection_check(), for library calls by COUNT NAMES before the libraries are known. */
 int selection_check_calls(struct selection *s, const char *const *names, size_t count,
