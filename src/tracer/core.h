@@ -34,12 +34,19 @@ struct killed_task { /* of a killed task (orphans.h) */
 };
 enum { KILLED_TASKS = 64 };
 
+struct name_readings { /* of threads (thread_names.h); times of CLOCK_MONOTONIC */
+    uint64_t polled_ns;
+    size_t next_bucket; /* of the tasks */
+    uint64_t spent_ns;
+};
+
 struct tracer {
     struct tracer_options options;
     const struct loop_handlers *loop;
     struct tasks tasks;
     uint32_t next_stream;
     struct maker_name maker_name;
+    struct name_readings names;
     ARRAY(struct ended) ended; /* of adopted processes */
     pid_t adopted;
     struct tracer_stop stop; /* the adopted process's last stop */
