@@ -12,6 +12,7 @@ struct stats {
     const struct source *source;
     const struct caller_groups *groups; /* or NULL */
     uint32_t count;                     /* of functions */
+    bool spreads;                       /* are wanted */
     struct function_stats *functions;   /* by number */
     ARRAY(uint32_t) called;
     /* Histogram counters that are to be incremented. They are rarely in a near cache, so each one
@@ -76,7 +77,8 @@ static inline void add_measured(struct stats *s, struct function_stats *f,
         f->min_ns = duration;
     f->min_ns = duration < f->min_ns ? duration : f->min_ns;
     f->max_ns = duration > f->max_ns ? duration : f->max_ns;
-    spread_add(&f->spread, duration);
+    if (s->spreads)
+        spread_add(&f->spread, duration);
     add_duration(s, &f->durations, duration);
 }
 
@@ -142,7 +144,9 @@ static void add_function(struct stats *s, uint32_t number, const struct digest_f
     histogram_add(&f->durations, &from->durations);
 }
 
-static void *new_part(void *ctx) { return digest_stats_new(((struct stats *)ctx)->count); }
+static void *new_part(void *ctx) {
+    return digest_stats_new(((struct stats *)ctx)->count, ((struct stats *)ctx)->spreads);
+}
 
 static void merge_part(void *ctx, void *part) {
     struct stats *s = ctx;
@@ -200,6 +204,8 @@ struct stats *stats_new(const struct source *source, const struct caller_groups 
         s->pending[i] = &s->no_counter;
     return s;
 }
+
+void stats_want_spreads(struct stats *s) { s->spreads = true; }
 
 void stats_free(struct stats *s) {
     if (!s)

@@ -17,7 +17,7 @@ struct function_stats {
     uint64_t cut;               /* calls that ended in a gap: their length is not known */
     uint64_t clipped;           /* calls that began before the span, or ended behind it */
     uint64_t before;      /* calls that began untraced: they count only in total and self time */
-    struct spread spread; /* of calls that were not cut */
+    struct spread spread; /* of calls that were not cut; if it is wanted */
     struct histogram durations;
     struct period {         /* private: a time in which one thread has an open call */
         uint64_t since_ns;  /* when the first one began */
@@ -30,6 +30,8 @@ struct function_stats {
 struct stats;
 /* GROUPS: count by group; then "function" below is a group's number. NULL: count by function. */
 struct stats *stats_new(const struct source *source, const struct caller_groups *groups);
+/* Averages and deviations will be asked for. Before anything is added. */
+void stats_want_spreads(struct stats *s);
 void stats_free(struct stats *s);
 /* Adds the calls of the stream group INDEX. EACH[i] gets those that began in its ith stream. */
 void stats_add_stream_group(struct stats *const *each, size_t index);

@@ -23,27 +23,36 @@ static bool shows_thread(const struct walk *w) {
 }
 
 /* Opens CALL for the visitor. PAUSED_NS: pauses of its thread until it began. Returns its value. */
-static uint32_t pass_opened(struct walk *w, const struct call *call, uint32_t above,
+static uint32_t pass_opened(struct walk *w, const struct call *call, const union state *own,
                             uint32_t caller_value, uint64_t paused_ns) {
     struct walk_call shown = {.function = function_of(w, call->id),
                               .stream = w->threads[call->thread].stream,
-                              .depth = above,
+                              .depth = own->above,
                               .stack = call->stack,
                               .chain = call->chain,
                               .caller_value = caller_value,
                               .start_ns = call->start,
                               .thread_paused_ns = paused_ns,
                               .before = call->before,
-                              .way_end = (union state){.user = call->user}.way_end,
+                              .way_end = own->way_end,
                               .clipped = call->start < w->filter->spec.since_ns};
     return w->visitor->open(w->visitor->ctx, &shown);
 }
 
-/* Whether the filter and the depths show CALL. */
-static bool is_chosen(const struct walk *w, const struct call *call, union state own,
-                      unsigned verdict) {
-    bool chosen = verdict & VIEW_SHOWS || (verdict & VIEW_BELOW && own.within);
-    return chosen && own.above < w->depth && call->depth < w->filter->recorded_depth;
+static inline bool is_in_depth(const struct walk *w, const struct call *call, uint32_t above) {
+    return above < w->depth && call->depth < w->filter->recorded_depth && shows_thread(w);
+}
+
+/* What the filter says of CALL, in the call with the state UP. */
+static __attribute__((noinline)) void apply_filter(struct walk *w, const struct call *call,
+                                                   const union state *up, union state *own) {
+    unsigned verdict = view_filter_verdict(w->filter, function_of(w, call->id));
+    own->within = up->within || verdict & VIEW_ROOT;
+    bool chosen = verdict & VIEW_SHOWS || (verdict & VIEW_BELOW && own->within);
+    chosen = chosen && is_in_depth(w, call, own->above);
+    own->silent = chosen && verdict & VIEW_SILENT && !w->visitor->wants_silent;
+    own->way_end = (verdict & VIEW_WAY_END) != 0;
+    own->passes = chosen && !own->silent;
 }
 
 static void on_open(void *ctx, struct call *call, struct call *parent) {
@@ -51,22 +60,18 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     union state up = {.user = parent ? parent->user : 0}, own = {0};
     if (!parent)
         up.value = WALK_NONE;
-    own.above = (up.above + up.passes) & 0x3ffffff;
+    own.above = (up.above + up.passes) & STATE_ABOVE;
     own.value = up.value;
-    unsigned verdict = view_filter_verdict(w->filter, function_of(w, call->id));
-    own.within = up.within || verdict & VIEW_ROOT;
-    own.way_end = (verdict & VIEW_WAY_END) != 0;
-    bool chosen = is_chosen(w, call, own, verdict) && shows_thread(w);
-    own.silent = chosen && verdict & VIEW_SILENT && !w->visitor->wants_silent;
-    own.passes = chosen && !own.silent;
+    if (w->filter->verdicts)
+        apply_filter(w, call, &up, &own);
+    else
+        own.passes = is_in_depth(w, call, own.above);
     own.shown = own.passes && !w->early && call->start <= w->filter->spec.until_ns;
-    own.leads = own.shown && own.way_end;
+    own.leads = own.shown & own.way_end;
     w->open_shown += own.shown;
+    if (own.shown && w->visitor->open)
+        own.value = pass_opened(w, call, &own, up.value, w->thread->paused_ns);
     call->user = own.user;
-    if (own.shown && w->visitor->open) {
-        own.value = pass_opened(w, call, own.above, up.value, w->thread->paused_ns);
-        call->user = own.user;
-    }
 }
 
 /* ---- the beginning of the span ---- */
@@ -94,8 +99,8 @@ static void open_early(struct walk *w, const struct early_call *e) {
     w->open_shown += own.shown;
     uint64_t paused = w->threads[e->call->thread].paused_ns;
     if (own.shown && w->visitor->open)
-        own.value = pass_opened(w, e->call, own.above, own.value,
-                                paused > e->paused ? paused - e->paused : 0);
+        own.value =
+            pass_opened(w, e->call, &own, own.value, paused > e->paused ? paused - e->paused : 0);
     e->call->user = own.user;
 }
 
@@ -118,7 +123,7 @@ static bool is_short(const struct walk *w, const struct call *call) {
 
 /* With -C: tells the caller of CALL that it leads to such a function, if CALL does. False: CALL
  * does not. */
-static bool pass_way_on(const union state *own, struct call *parent) {
+static __attribute__((noinline)) bool pass_way_on(const union state *own, struct call *parent) {
     if (!own->leads)
         return false;
     if (parent) {

@@ -54,6 +54,7 @@ struct walk {
     } recent[WALK_RECENT];
 };
 
+enum { STATE_ABOVE = (1 << 26) - 1 }; /* the most callers that pass */
 /* Kept for each open call, in call.user. */
 union state {
     uint64_t user;

@@ -67,10 +67,10 @@ static void json_aliases(struct names *n, uint32_t function) {
     printf("]");
 }
 
-static bool wants_lines(const struct report_table *r) {
-    const struct report_options *o = r->options;
-    return o->sort == REPORT_LINE ||
-           (o->columns.count && memchr(o->columns.at, REPORT_LINE, o->columns.count));
+/* Whether a column is shown, or sorted by. */
+static bool wants(const struct report_options *o, enum report_column column) {
+    return o->sort == column ||
+           (o->columns.count && memchr(o->columns.at, column, o->columns.count));
 }
 
 /* The process, if rows are of single ones, and the source line, if a column wants it. */
@@ -80,7 +80,7 @@ static void json_place(const struct report_table *r, const struct row *row) {
         printf(", \"pid\": %u, \"process\": ", trace_reader_process(reader, row->process)->pid);
         json_print_string(stdout, process_name(reader, row->process));
     }
-    if (!wants_lines(r))
+    if (!wants(r->options, REPORT_LINE))
         return;
     struct source_line line = names_source(r->view.source.names, row->function);
     printf(", \"file\": ");
@@ -307,6 +307,8 @@ int cmd_report(struct options *options, int argc, char **argv) {
         say_err(&err);
         return STATUS_FAILED;
     }
+    r.spreads =
+        options->view.json || wants(r.options, REPORT_AVG) || wants(r.options, REPORT_STDEV);
     struct slowest *slowest = r.options->slowest ? report_slowest_read(&r) : NULL;
     if (!slowest)
         report_read(&r);

@@ -22,6 +22,7 @@ struct row {
 
 struct report_table {
     const struct report_options *options;
+    bool spreads; /* averages and deviations are wanted */
     struct view view;
     struct term term;
     ARRAY(struct row) rows;

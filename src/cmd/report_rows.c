@@ -69,12 +69,19 @@ static void add_rows(struct report_table *r, const struct stats *stats, struct o
         add_module_self(r, first);
 }
 
+static struct stats *new_stats(const struct report_table *r) {
+    struct stats *stats = stats_new(&r->view.source, r->groups);
+    if (r->spreads)
+        stats_want_spreads(stats);
+    return stats;
+}
+
 /* Adds the rows of each thread of stream group INDEX. STATS is empty before and after the call. */
 static void read_by_thread(struct report_table *r, struct stats *stats, size_t index) {
     struct stream_group group = stream_groups_at(r->view.source.stream_groups, index);
     AUTO_FREE struct stats **each = mem_alloc(group.count * sizeof *each);
     for (uint32_t i = 0; i < group.count; i++)
-        each[i] = i ? stats_new(&r->view.source, r->groups) : stats;
+        each[i] = i ? new_stats(r) : stats;
     stats_add_stream_group(each, index);
     for (uint32_t i = 0; i < group.count; i++) {
         uint32_t process = process_of(r->view.source.reader, group.streams[i]);
@@ -125,7 +132,7 @@ static void read_trace(struct report_table *r) {
         r->places = places_new(source->reader, source->names);
         r->groups = caller_groups_new(source, r->places);
     }
-    struct stats *stats = stats_new(source, r->groups);
+    struct stats *stats = new_stats(r);
     r->called = mem_alloc(names_count(source->names));
     if (r->options->by_thread) {
         for (size_t i = 0; i < stream_groups_count(source->stream_groups); i++)

@@ -34,10 +34,10 @@ struct killed_task { /* of a killed task (orphans.h) */
 };
 enum { KILLED_TASKS = 64 };
 
-struct name_readings { /* of threads (thread_names.h); times of CLOCK_MONOTONIC */
-    uint64_t polled_ns;
-    size_t next_bucket; /* of the tasks */
-    uint64_t spent_ns;
+struct name_readings {       /* of threads (thread_names.h) */
+    uint64_t polled_ns;      /* CLOCK_MONOTONIC */
+    size_t next_bucket;      /* of the tasks */
+    uint32_t unchanged_ends; /* of threads, since a name was another one than before */
 };
 
 struct tracer {

@@ -10,11 +10,12 @@
 
 enum {
     POLL_MS = 100,
-    POLLED = 100,        /* tasks at a time: less than a hundredth of a processor */
-    ENDS_AT_ONCE = 256,  /* whose names are read */
-    ENDS_A_SECOND = 200, /* from then on */
+    POLLED = 100, /* tasks at a time: less than a hundredth of a processor */
+    /* After so many ends without another name, only one end of some is looked at. */
+    UNCHANGED_ENDS = 128,
+    LOOK_AT = 16
 };
-static const uint64_t MS = 1000000;
+static const uint64_t POLL_NS = POLL_MS * UINT64_C(1000000);
 
 void thread_names_begin(struct task *task, const char *name) {
     snprintf(task->name, sizeof task->name, "%s", name);
@@ -28,6 +29,7 @@ void thread_names_read(struct tracer *t, struct task *task) {
     if (!*name || strcmp(name, task->name) == 0)
         return;
     thread_names_begin(task, name);
+    t->names.unchanged_ends = 0;
     trace_writer_change(t->options.context.writer,
                         &(struct trace_change){.ticks = clock_ticks(),
                                                .kind = TRACE_NAMED,
@@ -36,24 +38,17 @@ void thread_names_read(struct tracer *t, struct task *task) {
                                                .filter = task->name});
 }
 
-/* A bucket that fills with time: each end takes its share. */
 void thread_names_end(struct tracer *t, struct task *task) {
-    const uint64_t share = 1000 * MS / ENDS_A_SECOND, most = ENDS_AT_ONCE * share;
     struct name_readings *n = &t->names;
-    uint64_t now = clock_monotonic_ns();
-    if (now - n->spent_ns > most)
-        n->spent_ns = now - most;
-    if (now - n->spent_ns < share)
-        return;
-    n->spent_ns += share;
-    thread_names_read(t, task);
+    if (++n->unchanged_ends < UNCHANGED_ENDS || n->unchanged_ends % LOOK_AT == 0)
+        thread_names_read(t, task);
 }
 
 void thread_names_poll(struct tracer *t) {
     struct name_readings *n = &t->names;
     uint64_t now = clock_monotonic_ns();
     size_t bucket = n->next_bucket, read = 0, buckets = sizeof t->tasks.buckets / sizeof(void *);
-    if (now - n->polled_ns < POLL_MS * MS)
+    if (now - n->polled_ns < POLL_NS)
         return;
     n->polled_ns = now;
     for (size_t i = 0; i < buckets && read < POLLED; i++, bucket = (bucket + 1) % buckets)

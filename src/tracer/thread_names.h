@@ -2,7 +2,7 @@
  * Names that threads get while they are recorded: by prctl(), or by a write to their comm file,
  * which pthread_setname_np() makes for other threads. Nothing tells the tracer of either. So names
  * are read ten times a second, at a thread's end and when it is left. A name that a thread had for
- * less time may be missed, except for its last one.
+ * less time may be missed, but hardly its last one.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ void thread_names_begin(struct task *task, const char *name);
 /* Reads TASK's name, and writes it if it is another one. It may have ended, but must not have been
  * reaped. */
 void thread_names_read(struct tracer *t, struct task *task);
-/* The same for a task that ends, if not too many end at a time. */
+/* The same for a task that ends. Where many ended without another name, most are left out. */
 void thread_names_end(struct tracer *t, struct task *task);
 /* Reads the names of some tasks, if it is time. */
 void thread_names_poll(struct tracer *t);
