@@ -67,11 +67,9 @@ void changes_read(const struct trace_reader *r, struct changes *ret) {
 
 static bool shows_process(const struct view_filter *filter, const struct trace_reader *r,
                           uint32_t pid) {
-    bool shows = !pid || !filter->spec.tid;
-    for (size_t i = 0; !shows && i < trace_reader_stream_count(r); i++) {
-        const struct trace_thread *t = trace_reader_thread(r, i);
-        shows = t->pid == pid && view_filter_shows_thread(filter, t);
-    }
+    bool shows = !pid || !filter->streams;
+    for (uint32_t i = 0; !shows && i < trace_reader_stream_count(r); i++)
+        shows = trace_reader_thread(r, i)->pid == pid && view_filter_shows_stream(filter, i);
     return shows;
 }
 

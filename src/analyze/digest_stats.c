@@ -1,8 +1,9 @@
 /* See digest_stats.h: hooks of the loop in digest_loop.h. */
 #include "analyze/digest_stats.h"
 
-struct digest_stats *digest_stats_new(uint32_t count) {
+struct digest_stats *digest_stats_new(uint32_t count, bool spreads) {
     struct digest_stats *s = mem_alloc(sizeof *s);
+    s->spreads = spreads;
     s->functions = mem_alloc(count * sizeof *s->functions);
     return s;
 }
@@ -63,6 +64,12 @@ static inline void on_close(void *ctx, uint32_t function, const struct digest_fr
     f->total_ns += duration;
 }
 
+static inline void on_close_spread(void *ctx, uint32_t function, const struct digest_frame *frame,
+                                   uint64_t duration) {
+    on_close(ctx, function, frame, duration);
+    spread_add(&((struct digest_stats *)ctx)->functions[function].spread, duration);
+}
+
 static inline void on_unwind(void *ctx, uint32_t function, const struct digest_frame *frame) {
     (void)frame;
     ((struct digest_stats *)ctx)->functions[function].unwound++;
@@ -84,7 +91,21 @@ static inline void sum_up(void *ctx, struct digest *to) {
     s->ended.count = 0;
 }
 
-void digest_stats_read(void *part, struct digest_reader *r, struct digest *to) {
+static void read_plain(struct digest_stats *s, struct digest_reader *r, struct digest *to) {
     static const struct digest_hooks hooks = {on_open, on_close, on_unwind, on_leave, sum_up};
-    digest_read(r, &hooks, part, to);
+    digest_read(r, &hooks, s, to);
+}
+
+static void read_with_spreads(struct digest_stats *s, struct digest_reader *r, struct digest *to) {
+    static const struct digest_hooks hooks = {on_open, on_close_spread, on_unwind, on_leave,
+                                              sum_up};
+    digest_read(r, &hooks, s, to);
+}
+
+void digest_stats_read(void *part, struct digest_reader *r, struct digest *to) {
+    struct digest_stats *s = part;
+    if (s->spreads)
+        read_with_spreads(s, r, to);
+    else
+        read_plain(s, r, to);
 }

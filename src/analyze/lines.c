@@ -3,6 +3,7 @@
  * and its exit when it closes. The front line is given out as soon as it is certain. An entry is
  * uncertain
  *   - while the call is younger than the threshold. If the call ends then, its line is removed;
+ *   - with -C, until such a function is called in the call. If the call ends then, likewise;
  *   - with folded leaves, while the call is open and no certain line follows. If the call ends
  *     then, its line becomes a leaf.
  * All lines that decide this come later in the same group, so the other groups need not be read
@@ -17,6 +18,8 @@
 struct queued {
     struct line line;
     uint64_t paused_ns; /* an entry: pauses of all threads of the group until then, or fewer */
+    uint32_t caller;    /* an entry: the line of its nearest shown caller, or WALK_NONE */
+    bool leads;         /* an entry with -C: of such a function, or its call has called one */
     bool closed;        /* an entry whose call has ended: it will not change */
     bool removed;       /* not to be given out */
 };
@@ -40,6 +43,7 @@ struct lines {
     const struct source *source;
     bool fold;
     uint64_t threshold_ns;
+    bool ways;           /* -C was given */
     struct queue **heap; /* earliest first */
     size_t count;
     struct changes changes;
@@ -79,13 +83,25 @@ static void push_certain(struct queue *t, const struct line *line) {
     t->certain = push(t, line) + 1;
 }
 
+/* Line NUMBER; NULL: it was given out. */
+static struct queued *line_at(struct queue *t, uint32_t number) {
+    uint32_t place = number - t->number;
+    return place < t->end - t->head ? &t->at[t->head + place] : NULL;
+}
+
+/* With -C: line NUMBER is the entry of such a function. */
+static void mark_way(struct queue *t, uint32_t number) {
+    for (struct queued *q; number != WALK_NONE && (q = line_at(t, number)); number = q->caller) {
+        if (q->leads)
+            break;
+        q->leads = true;
+    }
+}
+
 /* The entry line of CALL; NULL: it was given out. */
 static struct queued *entry_of(struct queue *t, const struct walk_call *call) {
-    uint32_t place = call->value - t->number;
-    if (place >= t->end - t->head)
-        return NULL;
-    struct queued *q = &t->at[t->head + place];
-    bool same = q->line.kind == LINE_ENTRY && !q->closed && !q->removed &&
+    struct queued *q = line_at(t, call->value);
+    bool same = q && q->line.kind == LINE_ENTRY && !q->closed && !q->removed &&
                 q->line.ns == call->start_ns && q->line.function == call->function;
     return same ? q : NULL;
 }
@@ -108,7 +124,11 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
                         .before = call->before,
                         .clipped = call->clipped};
     uint32_t number = push(t, &line);
-    if (!t->lines->threshold_ns || call->before)
+    line_at(t, number)->caller = call->caller_value;
+    if (call->way_end)
+        mark_way(t, number);
+    bool is_way = !t->lines->ways || call->way_end;
+    if (is_way && (!t->lines->threshold_ns || call->before))
         t->certain = number + 1;
     return number;
 }
@@ -169,7 +189,7 @@ static bool is_certain(const struct queue *t, const struct queued *q) {
         return true;
     uint64_t paused = walk_paused_ns(t->walk) - q->paused_ns;
     bool is_short = walk_now_ns(t->walk) - q->line.ns < t->lines->threshold_ns + paused;
-    if (is_short && !q->line.before)
+    if ((is_short && !q->line.before) || (t->lines->ways && !q->leads))
         return false;
     return !t->lines->fold || (int32_t)(t->certain - t->number) > 1;
 }
@@ -236,6 +256,7 @@ struct lines *lines_new(const struct source *source, bool fold_leaves) {
     const struct view_filter *filter = source->filter;
     l->threshold_ns = filter->spec.threshold_ns > filter->recorded_ns ? filter->spec.threshold_ns
                                                                       : filter->recorded_ns;
+    l->ways = filter->spec.ways.count;
     l->heap = mem_alloc(count * sizeof *l->heap);
     for (size_t i = 0; i < count; i++) {
         struct stream_group group = stream_groups_at(source->stream_groups, i);

@@ -24,6 +24,10 @@ struct names {
     bool grow_stacks;
     char **functions, **symbols, **modules; /* made on first use */
     const char *const **aliases;
+    struct module_lines {
+        struct source_lines *lines; /* NULL: there are none */
+        bool known;
+    } * lines; /* by module */
     struct arena *arena;
 };
 
@@ -61,6 +65,7 @@ struct names *names_new(const struct trace_reader *r) {
     n->symbols = mem_alloc(n->function_count * sizeof *n->symbols);
     n->aliases = mem_alloc(n->function_count * sizeof *n->aliases);
     n->modules = mem_alloc(n->module_count * sizeof *n->modules);
+    n->lines = mem_alloc(n->module_count * sizeof *n->lines);
     return n;
 }
 
@@ -68,6 +73,9 @@ void names_free(struct names *n) {
     if (!n)
         return;
     arena_free(n->arena);
+    for (uint32_t i = 0; i < n->module_count; i++)
+        source_lines_free(n->lines[i].lines);
+    free(n->lines);
     free(n->ranges);
     free(n->functions);
     free(n->symbols);
@@ -209,6 +217,29 @@ bool names_exact(const struct names *n, uint32_t function) {
 bool names_partly(const struct names *n, uint32_t function) {
     const struct trace_function *f = facts(n, function);
     return f && f->partly;
+}
+
+uint64_t names_address(const struct names *n, uint32_t function) {
+    const struct trace_function *f = facts(n, function);
+    return f ? f->address : 0;
+}
+
+static struct source_lines *read_lines(const struct trace_module *m) {
+    AUTO_FREE vaddr_t *starts = mem_alloc(m->function_count * sizeof *starts + 1);
+    for (uint32_t i = 0; i < m->function_count; i++)
+        starts[i] = m->functions[i].address;
+    return source_lines_new(m->path, m->build_id, m->build_id_size, starts, m->function_count);
+}
+
+struct source_line names_source(struct names *n, uint32_t function) {
+    const struct range *r = range_of(n, function);
+    struct module_lines *m = &n->lines[r->module];
+    if (!r->count)
+        return (struct source_line){0};
+    if (!m->known)
+        m->lines = read_lines(trace_reader_module(n->reader, r->module));
+    m->known = true;
+    return m->lines ? source_lines_at(m->lines, function - r->first) : (struct source_line){0};
 }
 
 /* Adds the names of the symbols in LIST, which '\n' separates. */

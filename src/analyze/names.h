@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/filter.h"
+#include "elf/source_lines.h"
 #include "trace/reader.h"
 
 struct names;
@@ -46,6 +47,11 @@ uint8_t names_tier(const struct names *n, uint32_t function);
 bool names_exact(const struct names *n, uint32_t function);
 /* True if it was left out for a while because of its code in memory: calls may be missing. */
 bool names_partly(const struct names *n, uint32_t function);
+/* Its address in its file; 0 for the unknown function. */
+uint64_t names_address(const struct names *n, uint32_t function);
+/* The source file and line in which it begins. They come from the module's file, if that is still
+ * on this machine with the same build ID and has debugging information. */
+struct source_line names_source(struct names *n, uint32_t function);
 /* All names for patterns (elf/symbol_names.h). */
 struct function_names names_all(struct names *n, uint32_t function);
 /* Its qualified name alone, for suggestions. To be freed. */

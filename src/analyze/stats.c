@@ -12,6 +12,7 @@ struct stats {
     const struct source *source;
     const struct caller_groups *groups; /* or NULL */
     uint32_t count;                     /* of functions */
+    bool spreads;                       /* are wanted */
     struct function_stats *functions;   /* by number */
     ARRAY(uint32_t) called;
     /* Histogram counters that are to be incremented. They are rarely in a near cache, so each one
@@ -76,6 +77,8 @@ static inline void add_measured(struct stats *s, struct function_stats *f,
         f->min_ns = duration;
     f->min_ns = duration < f->min_ns ? duration : f->min_ns;
     f->max_ns = duration > f->max_ns ? duration : f->max_ns;
+    if (s->spreads)
+        spread_add(&f->spread, duration);
     add_duration(s, &f->durations, duration);
 }
 
@@ -135,12 +138,15 @@ static void add_function(struct stats *s, uint32_t number, const struct digest_f
     f->max_ns = from->max_ns > f->max_ns ? from->max_ns : f->max_ns;
     f->calls += histogram_count(&from->durations);
     f->self_ns += from->self_ns;
+    spread_join(&f->spread, &from->spread);
     f->unwound += from->unwound;
     f->inferred += names_exact(s->source->names, number) ? 0 : from->unwound;
     histogram_add(&f->durations, &from->durations);
 }
 
-static void *new_part(void *ctx) { return digest_stats_new(((struct stats *)ctx)->count); }
+static void *new_part(void *ctx) {
+    return digest_stats_new(((struct stats *)ctx)->count, ((struct stats *)ctx)->spreads);
+}
 
 static void merge_part(void *ctx, void *part) {
     struct stats *s = ctx;
@@ -160,8 +166,12 @@ static struct digests *new_digests(struct stats *s, size_t first, size_t end) {
 
 /* Adds the calls of GROUP, which has one stream. */
 static void add_single(struct stats *s, struct stream_group group, struct digests *digests) {
-    struct visitor visitor = {
-        .ctx = s, .open = on_open, .close = on_close, .ended = on_ended, .digests = digests};
+    struct visitor visitor = {.ctx = s,
+                              .wants_silent = true,
+                              .open = on_open,
+                              .close = on_close,
+                              .ended = on_ended,
+                              .digests = digests};
     walk_stream_group(s->source, group, &visitor);
     digests_end_group(digests);
     count_pending(s);
@@ -194,6 +204,8 @@ struct stats *stats_new(const struct source *source, const struct caller_groups 
         s->pending[i] = &s->no_counter;
     return s;
 }
+
+void stats_want_spreads(struct stats *s) { s->spreads = true; }
 
 void stats_free(struct stats *s) {
     if (!s)
@@ -239,19 +251,33 @@ void stats_add_stream_group(struct stats *const *each, size_t index) {
         digests_free(digests);
         return;
     }
-    struct visitor visitor = {.ctx = &by_stream, .open = by_stream_open, .close = by_stream_close};
+    struct visitor visitor = {
+        .ctx = &by_stream, .wants_silent = true, .open = by_stream_open, .close = by_stream_close};
     walk_stream_group(each[0]->source, group, &visitor);
     for (uint32_t i = 0; i < group.count; i++)
         count_pending(each[i]);
 }
 
 static void add_merged(struct stats *s, struct stream_group group) {
-    struct visitor visitor = {.ctx = s, .open = on_merged_open, .close = on_merged_close};
+    struct visitor visitor = {
+        .ctx = s, .wants_silent = true, .open = on_merged_open, .close = on_merged_close};
     s->periods = mem_alloc(trace_reader_stream_count(s->source->reader) * sizeof *s->periods);
     walk_stream_group(s->source, group, &visitor);
     for (uint32_t i = 0; i < group.count; i++)
         free(s->periods[group.streams[i]]);
     free(s->periods);
+}
+
+void stats_add_group(struct stats *s, size_t index) {
+    struct stream_group group = stream_groups_at(s->source->stream_groups, index);
+    if (group.count > 1) {
+        add_merged(s, group);
+    } else {
+        struct digests *digests = new_digests(s, index, index + 1);
+        add_single(s, group, digests);
+        digests_free(digests);
+    }
+    count_pending(s);
 }
 
 void stats_add_all(struct stats *s) {
@@ -293,4 +319,12 @@ uint64_t stats_percentile(const struct function_stats *f, unsigned percent) {
     uint64_t value = histogram_value(&f->durations, rank ? rank : 1);
     value = value < f->min_ns ? f->min_ns : value;
     return value > f->max_ns ? f->max_ns : value;
+}
+
+uint64_t stats_average(const struct function_stats *f) {
+    return spread_average(&f->spread, f->calls - f->cut);
+}
+
+uint64_t stats_deviation(const struct function_stats *f) {
+    return spread_deviation(&f->spread, f->calls - f->cut);
 }

@@ -3,6 +3,7 @@
 
 #include "analyze/caller_groups.h"
 #include "analyze/histogram.h"
+#include "analyze/spread.h"
 #include "analyze/walk.h"
 
 struct function_stats {
@@ -15,7 +16,8 @@ struct function_stats {
     uint64_t unwound, inferred; /* inferred calls are unwound calls, too */
     uint64_t cut;               /* calls that ended in a gap: their length is not known */
     uint64_t clipped;           /* calls that began before the span, or ended behind it */
-    uint64_t before; /* calls that began untraced: they count only in total and self time */
+    uint64_t before;      /* calls that began untraced: they count only in total and self time */
+    struct spread spread; /* of calls that were not cut; if it is wanted */
     struct histogram durations;
     struct period {         /* private: a time in which one thread has an open call */
         uint64_t since_ns;  /* when the first one began */
@@ -28,9 +30,13 @@ struct function_stats {
 struct stats;
 /* GROUPS: count by group; then "function" below is a group's number. NULL: count by function. */
 struct stats *stats_new(const struct source *source, const struct caller_groups *groups);
+/* Averages and deviations will be asked for. Before anything is added. */
+void stats_want_spreads(struct stats *s);
 void stats_free(struct stats *s);
 /* Adds the calls of the stream group INDEX. EACH[i] gets those that began in its ith stream. */
 void stats_add_stream_group(struct stats *const *each, size_t index);
+/* Adds those of the stream group INDEX, whatever its streams. */
+void stats_add_group(struct stats *s, size_t index);
 void stats_add_all(struct stats *s);
 /* Removes all that was added. */
 void stats_clear(struct stats *s);
@@ -42,3 +48,6 @@ const struct function_stats *stats_of(const struct stats *s, uint32_t function);
 /* The duration that PERCENT (1 … 100) of the calls that were not cut did not exceed; errs by less
  * than 1 %. 0: none. */
 uint64_t stats_percentile(const struct function_stats *f, unsigned percent);
+/* Of the durations of the calls that were not cut; 0: none. */
+uint64_t stats_average(const struct function_stats *f);
+uint64_t stats_deviation(const struct function_stats *f);

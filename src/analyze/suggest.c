@@ -34,3 +34,11 @@ void suggest_modules(struct names *names, const char *typed, char text[SUGGEST_R
         near_consider(&near, names_module_name(names, i));
     write_out(&near, text);
 }
+
+void suggest_processes(const struct trace_reader *r, const char *typed, char text[SUGGEST_ROOM]) {
+    struct near_names near;
+    near_init(&near, typed);
+    for (size_t i = 0; i < trace_reader_process_count(r); i++)
+        near_consider(&near, trace_reader_process(r, i)->command);
+    write_out(&near, text);
+}

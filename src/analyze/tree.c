@@ -5,6 +5,7 @@
 
 #include "analyze/digest_plan.h"
 #include "analyze/digest_tree.h"
+#include "analyze/processes.h"
 #include "base/mem.h"
 
 enum { FIRST_NODES = 1024 };
@@ -97,12 +98,13 @@ uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function) {
 struct reading {
     struct tree *tree;
     struct names *names;
+    uint32_t root;         /* of the process that is read */
     ARRAY(uint32_t) nodes; /* of a digest's sums */
 };
 
 static uint32_t on_open(void *ctx, const struct walk_call *call) {
     struct reading *r = ctx;
-    return tree_child(r->tree, call->caller_value == WALK_NONE ? 0 : call->caller_value,
+    return tree_child(r->tree, call->caller_value == WALK_NONE ? r->root : call->caller_value,
                       call->function);
 }
 
@@ -124,7 +126,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
 static void on_ended(void *ctx, const struct digest_sum *sums, size_t count, uint32_t caller) {
     struct reading *r = ctx;
     r->nodes.count = 0;
-    ARRAY_PUSH(&r->nodes, caller == WALK_NONE ? 0 : caller);
+    ARRAY_PUSH(&r->nodes, caller == WALK_NONE ? r->root : caller);
     for (size_t i = 0; i < count; i++) {
         uint32_t at = tree_child(r->tree, r->nodes.at[sums[i].parent], sums[i].function);
         struct tree_node *node = &r->tree->nodes[at];
@@ -136,20 +138,52 @@ static void on_ended(void *ctx, const struct digest_sum *sums, size_t count, uin
     }
 }
 
+/* True if several processes are shown. */
+static bool has_processes(const struct source *source) {
+    uint32_t first = PROCESS_NONE;
+    for (size_t i = 0; i < stream_groups_count(source->stream_groups); i++) {
+        struct stream_group group = stream_groups_at(source->stream_groups, i);
+        uint32_t process = process_of(source->reader, group.streams[0]);
+        if (!walk_shows(source, group) || process == PROCESS_NONE)
+            continue;
+        if (first != PROCESS_NONE && process != first)
+            return true;
+        first = process;
+    }
+    return false;
+}
+
+static void read_groups(struct reading *r, const struct source *source,
+                        const struct visitor *visitor) {
+    bool several = has_processes(source);
+    for (size_t i = 0; i < stream_groups_count(source->stream_groups); i++) {
+        struct stream_group group = stream_groups_at(source->stream_groups, i);
+        uint32_t process = several ? process_of(source->reader, group.streams[0]) : PROCESS_NONE;
+        r->root = process == PROCESS_NONE ? 0 : tree_child(r->tree, 0, TREE_PROCESS | process);
+        walk_stream_group(source, group, visitor);
+    }
+}
+
+static void sum_children(struct tree *t, uint32_t node) {
+    struct tree_node *root = &t->nodes[node];
+    root->total_ns = root->paused_ns = 0;
+    for (uint32_t i = root->first_child; i != TREE_NONE; i = t->nodes[i].next_sibling) {
+        if (tree_is_process(t->nodes[i].function))
+            sum_children(t, i);
+        root->total_ns += t->nodes[i].total_ns;
+        root->paused_ns += t->nodes[i].paused_ns;
+    }
+}
+
 void tree_read(struct tree *t, const struct source *source) {
     struct reading r = {.tree = t, .names = source->names};
     struct visitor visitor = {.ctx = &r, .open = on_open, .close = on_close, .ended = on_ended};
     visitor.digests =
         digest_plan(source, 0, stream_groups_count(source->stream_groups), &digest_tree_ops, NULL);
-    walk_all(source, &visitor);
+    read_groups(&r, source, &visitor);
     digests_free(visitor.digests);
     ARRAY_FREE(&r.nodes);
-    struct tree_node *root = &t->nodes[0];
-    root->total_ns = root->paused_ns = 0;
-    for (uint32_t i = root->first_child; i != TREE_NONE; i = t->nodes[i].next_sibling) {
-        root->total_ns += t->nodes[i].total_ns;
-        root->paused_ns += t->nodes[i].paused_ns;
-    }
+    sum_children(t, 0);
 }
 
 /* ---- order ---- */
@@ -165,8 +199,21 @@ static int compare(const void *a, const void *b, void *ctx) {
     const struct tree_node *y = &o->tree->nodes[*(const uint32_t *)b];
     if (x->total_ns != y->total_ns)
         return x->total_ns > y->total_ns ? -1 : 1;
-    int rc = strcmp(names_function(o->names, x->function), names_function(o->names, y->function));
+    bool named = !tree_is_process(x->function) && !tree_is_process(y->function);
+    int rc =
+        named ? strcmp(names_function(o->names, x->function), names_function(o->names, y->function))
+              : 0;
     return rc ? rc : (x->function > y->function) - (x->function < y->function);
+}
+
+/* Whether NODE has calls, or a process calls. */
+static bool is_called(const struct tree *t, uint32_t node) {
+    const struct tree_node *n = &t->nodes[node];
+    bool found = n->calls || n->before;
+    if (tree_is_process(n->function))
+        for (uint32_t i = n->first_child; i != TREE_NONE && !found; i = t->nodes[i].next_sibling)
+            found = is_called(t, i);
+    return found;
 }
 
 void tree_sort(struct tree *t, struct names *names) {
@@ -175,7 +222,7 @@ void tree_sort(struct tree *t, struct names *names) {
     for (uint32_t node = 0; node < t->count; node++) {
         children.count = 0;
         for (uint32_t i = t->nodes[node].first_child; i != TREE_NONE; i = t->nodes[i].next_sibling)
-            if (t->nodes[i].calls || t->nodes[i].before)
+            if (is_called(t, i))
                 ARRAY_PUSH(&children, i);
         if (children.count > 1)
             qsort_r(children.at, children.count, sizeof *children.at, compare, &ordering);
@@ -220,7 +267,8 @@ static void add_callers(struct tree *callers, const struct tree *tree, uint32_t 
     const struct tree_node *from = &tree->nodes[node];
     uint32_t to = 0;
     sum(callers, 0, from, outermost);
-    for (uint32_t p = from->parent; p; p = tree->nodes[p].parent) {
+    for (uint32_t p = from->parent; p && !tree_is_process(tree->nodes[p].function);
+         p = tree->nodes[p].parent) {
         to = tree_child(callers, to, tree->nodes[p].function);
         sum(callers, to, from, outermost);
         if (chosen[tree->nodes[p].function])
@@ -239,6 +287,8 @@ void tree_focus(const struct tree *tree, const uint8_t *chosen, struct tree *cal
         bool outermost = to[n->parent] == TREE_NONE;
         to[i] = TREE_NONE;
         if (!n->calls && !n->before)
+            continue;
+        if (tree_is_process(n->function))
             continue;
         if (chosen[n->function])
             add_callers(callers, tree, i, chosen, outermost);

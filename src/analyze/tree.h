@@ -5,7 +5,11 @@
 
 #include "analyze/walk.h"
 
-enum { TREE_NONE = UINT32_MAX };
+enum {
+    TREE_NONE = UINT32_MAX,
+    TREE_PROCESS = (uint32_t)1 << 31 /* with the number of a process (processes.h): a node below the
+                                        root that stands for it, and is no function */
+};
 
 struct tree_node {
     uint32_t function;
@@ -33,9 +37,15 @@ void tree_clear(struct tree *t);
 /* The callee FUNCTION of PARENT. Adds it if it is new. */
 uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function);
 
-/* Adds the calls of all streams. The root gets the sum of its children's times, and no calls. */
+static inline bool tree_is_process(uint32_t function) {
+    return function != WALK_NONE && function & TREE_PROCESS;
+}
+
+/* Adds the calls of all streams. The root gets the sum of its children's times, and no calls. If
+ * calls of several processes are shown, each has a node below the root, which is like the root. */
 void tree_read(struct tree *t, const struct source *source);
-/* Removes paths without calls (too brief ones). Sorts children by falling total time, then name. */
+/* Removes paths without calls (too brief ones), and such processes. Sorts children by falling total
+ * time, then name. */
 void tree_sort(struct tree *t, struct names *names);
 /* The node after NODE, callers before callees; TREE_NONE: the end. Updates *DEPTH (root: 0). */
 uint32_t tree_next(const struct tree *t, uint32_t node, uint32_t *depth);

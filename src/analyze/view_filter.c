@@ -5,22 +5,36 @@
 #include <fnmatch.h>
 
 #include "analyze/suggest.h"
+#include "analyze/view_streams.h"
 #include "base/mem.h"
 
-static bool chooses(const struct view_filter *f, const char *module, uint32_t function) {
-    struct function_names names = names_all(f->names, function);
-    bool chosen = filter_chooses(&f->filter, module, &names);
-    function_names_done(&names);
-    return chosen;
+/* What -F, -N, -C and --hide say of a function of a shown module. */
+static uint8_t decide(const struct view_filter *v, const char *module,
+                      const struct function_names *names) {
+    const struct view_spec *spec = &v->spec;
+    const struct filter *f = &v->filter;
+    bool chosen = (!f->functions.count || patterns_match(&f->functions, module, names)) &&
+                  filter_has_file(f, names->file);
+    bool way = patterns_match(&v->ways.functions, module, names);
+    if (patterns_match(&f->excluded, module, names))
+        return VIEW_DECIDED;
+    bool silent = patterns_match(&v->hidden.functions, module, names);
+    return (uint8_t)(VIEW_DECIDED | (chosen || way ? VIEW_SHOWS : 0) | (way ? VIEW_WAY_END : 0) |
+                     (silent ? VIEW_SILENT : 0) | (spec->callees ? VIEW_BELOW : 0) |
+                     (spec->callees && chosen ? VIEW_ROOT : 0));
 }
 
-bool view_filter_decide(struct view_filter *f, uint32_t function) {
+uint8_t view_filter_decide(struct view_filter *f, uint32_t function) {
     const struct filter *filter = &f->spec.filter;
     const char *module = names_module_name(f->names, names_module(f->names, function));
-    bool shows = (!filter->modules.count || filter_has_module(filter, module)) &&
-                 chooses(f, module, function);
-    f->verdicts[function] = shows ? VIEW_SHOWS : VIEW_HIDES;
-    return shows;
+    if (filter->modules.count && !filter_has_module(filter, module))
+        return f->verdicts[function] = VIEW_DECIDED;
+    struct function_names names = names_all(f->names, function);
+    if (filter->files.count)
+        names.file = names_source(f->names, function).file;
+    f->verdicts[function] = decide(f, module, &names);
+    function_names_done(&names);
+    return f->verdicts[function];
 }
 
 int view_filter_check(const char *what, const struct pattern *p, struct names *names,
@@ -56,24 +70,37 @@ static int check_module(const char *glob, struct names *names, struct err *err) 
                    near);
 }
 
-static int check_thread(const struct view_spec *spec, const struct trace_reader *r,
-                        struct err *err) {
-    if (!spec->tid)
-        return 0;
-    uint32_t near = 0;
-    for (size_t i = 0; i < trace_reader_stream_count(r); i++) {
-        uint32_t tid = trace_reader_thread(r, i)->tid;
-        int64_t distance = (int64_t)tid - spec->tid, best = (int64_t)near - spec->tid;
-        if (!distance)
-            return 0;
-        if (tid && (!near || llabs(distance) < llabs(best)))
-            near = tid;
+static int check_patterns(const char *what, const pattern_list *list, struct names *names,
+                          struct err *err) {
+    int rc = 0;
+    for (size_t i = 0; i < list->count && !rc; i++)
+        rc = view_filter_check(what, list->at[i], names, err);
+    return rc;
+}
+
+/* Whether a function of the trace begins in a source file that GLOB matches. */
+static int check_file(const char *glob, struct names *names, struct err *err) {
+    struct filter filter = {0};
+    const char *other = NULL;
+    bool found = false;
+    filter_add(&filter, 'L', glob, NULL);
+    for (uint32_t i = 0; i + 1 < names_count(names) && !found; i++) {
+        const char *file = names_source(names, i).file;
+        found = file && filter_has_file(&filter, file);
+        other = file && names_instrumented(names, i) ? file : other;
     }
-    if (!near)
-        return err_set(err, ENOENT, "no-thread", "thread %u: the trace has no threads", spec->tid);
-    return err_set(err, ENOENT, "no-thread",
-                   "thread %u: is not in the trace (the nearest is %u; 'spoor info' lists them)",
-                   spec->tid, near);
+    filter_done(&filter);
+    if (found)
+        return 0;
+    if (!other)
+        return err_set(err, ENOENT, "no-file",
+                       "file '%s': source files are not known: the traced programs and libraries "
+                       "are gone, were changed, or have no debugging information",
+                       glob);
+    return err_set(err, ENOENT, "no-file",
+                   "file '%s': no function of the trace begins in such a source file (one begins "
+                   "in %s)",
+                   glob, other);
 }
 
 void view_filter_note_names(struct filter *filter, struct names *names) {
@@ -85,25 +112,39 @@ void view_filter_note_names(struct filter *filter, struct names *names) {
     }
 }
 
+static struct filter copy_noted(const struct filter *filter, struct names *names) {
+    struct filter copy = filter_copy(filter);
+    view_filter_note_names(&copy, names);
+    return copy;
+}
+
 int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, struct names *names,
                     struct view_filter **ret, struct err *err) {
     const struct filter *filter = &spec->filter;
-    int rc = check_thread(spec, r, err);
+    uint8_t *streams;
+    int rc = view_streams(spec, r, &streams, err);
     for (size_t i = 0; i < filter->modules.count && !rc; i++)
         rc = check_module(filter->modules.at[i], names, err);
-    for (size_t i = 0; i < filter->functions.count && !rc; i++)
-        rc = view_filter_check("filter", filter->functions.at[i], names, err);
-    if (rc)
+    rc = rc ? rc : check_patterns("filter", &filter->functions, names, err);
+    for (size_t i = 0; i < filter->files.count && !rc; i++)
+        rc = check_file(filter->files.at[i], names, err);
+    rc = rc ? rc : check_patterns("callers", &spec->ways, names, err);
+    rc = rc ? rc : check_patterns("hide", &spec->hidden, names, err);
+    if (rc) {
+        free(streams);
         return rc;
+    }
     struct view_filter *f = mem_alloc(sizeof *f);
     f->spec = *spec;
     f->names = names;
-    f->filter = filter_copy(filter);
-    view_filter_note_names(&f->filter, names);
+    f->streams = streams;
+    f->filter = copy_noted(filter, names);
+    f->ways = copy_noted(&(struct filter){.functions = spec->ways}, names);
+    f->hidden = copy_noted(&(struct filter){.functions = spec->hidden}, names);
     const struct trace_session *session = trace_reader_session(r);
     f->recorded_depth = session->depth ? session->depth : UINT32_MAX;
     f->recorded_ns = session->threshold_ns;
-    if (!filter_is_empty(filter))
+    if (!filter_is_empty(filter) || spec->ways.count || spec->hidden.count)
         f->verdicts = mem_alloc(names_count(names));
     *ret = f;
     return 0;
@@ -113,6 +154,9 @@ void view_filter_free(struct view_filter *f) {
     if (!f)
         return;
     filter_done(&f->filter);
+    filter_done(&f->ways);
+    filter_done(&f->hidden);
     free(f->verdicts);
+    free(f->streams);
     free(f);
 }

@@ -2,8 +2,10 @@
  * Decides which threads, functions and calls a view shows.
  *
  * A function that is not shown disappears: its callees are attached to its nearest shown caller,
- * and that caller gets its own time. A call that is too deep or too short disappears with all that
- * it calls. SINCE and UNTIL select a span. Calls that overlap it are shown, with their whole
+ * and that caller gets its own time, unless the function is *silent* (--hide). A call that is too
+ * deep or too short disappears with all that it calls; with -C, so does a call in which no -C
+ * function is called. With --callees the functions of -F are roots: all is shown that is called in
+ * their calls. SINCE and UNTIL select a span. Calls that overlap it are shown, with their whole
  * durations.
  *
  * Calls that record was to leave out (-D, -t) are not shown either. Some are in the trace, since
@@ -18,37 +20,50 @@
 /* The options of a view. */
 struct view_spec {
     struct filter filter;  /* without -M: all modules */
+    pattern_list ways;     /* -C: only these functions, and calls that lead to them */
+    pattern_list hidden;   /* --hide */
+    bool callees;          /* --callees: also what is called in calls of -F */
     uint32_t depth;        /* most nested shown calls; 0: any number */
     uint64_t threshold_ns; /* duration */
     uint64_t since_ns, until_ns;
-    uint32_t tid; /* 0: all threads */
+    uint32_t tid, pid;             /* 0: all threads, all processes */
+    ARRAY(const char *) processes; /* --process: globs on their names; none: all */
 };
 
-enum view_verdict { VIEW_UNDECIDED, VIEW_SHOWS, VIEW_HIDES };
+enum view_verdict { /* bits; 0: not decided */
+                    VIEW_DECIDED = 1,
+                    VIEW_SHOWS = 2,
+                    VIEW_BELOW = 4,    /* shown in calls of roots */
+                    VIEW_ROOT = 8,     /* of -F, with --callees */
+                    VIEW_WAY_END = 16, /* of -C */
+                    VIEW_SILENT =
+                        32 /* if it would be shown: it is not, but its time is not its caller's */
+};
 
 struct view_filter {
-    struct view_spec spec; /* the filter in it is borrowed */
-    struct filter filter;  /* for this trace */
+    struct view_spec spec;              /* the filter in it is borrowed */
+    struct filter filter, ways, hidden; /* for this trace; of ways and hidden the functions */
     struct names *names;
     uint8_t *verdicts;       /* enum view_verdict, by function; NULL: all are shown */
+    uint8_t *streams;        /* by stream: 1 if it is shown; NULL: all are */
     uint32_t recorded_depth; /* -D of the recording; UINT32_MAX: no limit */
     uint64_t recorded_ns;    /* -t of the recording */
 };
 
 /* Errors, ENOENT: "no-match" (an -F matches no instrumented function of the trace), "no-module",
- * "no-thread". */
+ * "no-thread", "no-process", "no-file". */
 int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, struct names *names,
                     struct view_filter **ret, struct err *err);
 void view_filter_free(struct view_filter *f);
 
-bool view_filter_decide(struct view_filter *f, uint32_t function);
-static inline bool view_filter_shows(struct view_filter *f, uint32_t function) {
-    return !f->verdicts || f->verdicts[function] == VIEW_SHOWS ||
-           (f->verdicts[function] == VIEW_UNDECIDED && view_filter_decide(f, function));
+uint8_t view_filter_decide(struct view_filter *f, uint32_t function);
+static inline unsigned view_filter_verdict(struct view_filter *f, uint32_t function) {
+    if (!f->verdicts)
+        return VIEW_SHOWS;
+    return f->verdicts[function] ? f->verdicts[function] : view_filter_decide(f, function);
 }
-static inline bool view_filter_shows_thread(const struct view_filter *f,
-                                            const struct trace_thread *t) {
-    return !f->spec.tid || f->spec.tid == t->tid;
+static inline bool view_filter_shows_stream(const struct view_filter *f, uint32_t stream) {
+    return !f->streams || f->streams[stream];
 }
 
 /* Patterns of FILTER with wildcards that are names of functions match these names only. */

@@ -19,25 +19,40 @@ static inline uint32_t function_of(struct walk *w, uint32_t id) {
 
 /* True if the thread of calls that begin now is shown. */
 static bool shows_thread(const struct walk *w) {
-    return w->group.count == 1 ||
-           view_filter_shows_thread(w->filter,
-                                    trace_reader_thread(w->source->reader, w->thread->stream));
+    return w->group.count == 1 || view_filter_shows_stream(w->filter, w->thread->stream);
 }
 
 /* Opens CALL for the visitor. PAUSED_NS: pauses of its thread until it began. Returns its value. */
-static uint32_t pass_opened(struct walk *w, const struct call *call, uint32_t above,
+static uint32_t pass_opened(struct walk *w, const struct call *call, const union state *own,
                             uint32_t caller_value, uint64_t paused_ns) {
     struct walk_call shown = {.function = function_of(w, call->id),
                               .stream = w->threads[call->thread].stream,
-                              .depth = above,
+                              .depth = own->above,
                               .stack = call->stack,
                               .chain = call->chain,
                               .caller_value = caller_value,
                               .start_ns = call->start,
                               .thread_paused_ns = paused_ns,
                               .before = call->before,
+                              .way_end = own->way_end,
                               .clipped = call->start < w->filter->spec.since_ns};
     return w->visitor->open(w->visitor->ctx, &shown);
+}
+
+static inline bool is_in_depth(const struct walk *w, const struct call *call, uint32_t above) {
+    return above < w->depth && call->depth < w->filter->recorded_depth && shows_thread(w);
+}
+
+/* What the filter says of CALL, in the call with the state UP. */
+static __attribute__((noinline)) void apply_filter(struct walk *w, const struct call *call,
+                                                   const union state *up, union state *own) {
+    unsigned verdict = view_filter_verdict(w->filter, function_of(w, call->id));
+    own->within = up->within || verdict & VIEW_ROOT;
+    bool chosen = verdict & VIEW_SHOWS || (verdict & VIEW_BELOW && own->within);
+    chosen = chosen && is_in_depth(w, call, own->above);
+    own->silent = chosen && verdict & VIEW_SILENT && !w->visitor->wants_silent;
+    own->way_end = (verdict & VIEW_WAY_END) != 0;
+    own->passes = chosen && !own->silent;
 }
 
 static void on_open(void *ctx, struct call *call, struct call *parent) {
@@ -45,15 +60,17 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     union state up = {.user = parent ? parent->user : 0}, own = {0};
     if (!parent)
         up.value = WALK_NONE;
-    own.above = (up.above + up.passes) & 0x3fffffff;
+    own.above = (up.above + up.passes) & STATE_ABOVE;
     own.value = up.value;
-    uint32_t function = function_of(w, call->id);
-    own.passes = own.above < w->depth && call->depth < w->filter->recorded_depth &&
-                 view_filter_shows(w->filter, function) && shows_thread(w);
+    if (w->filter->verdicts)
+        apply_filter(w, call, &up, &own);
+    else
+        own.passes = is_in_depth(w, call, own.above);
     own.shown = own.passes && !w->early && call->start <= w->filter->spec.until_ns;
+    own.leads = own.shown & own.way_end;
     w->open_shown += own.shown;
     if (own.shown && w->visitor->open)
-        own.value = pass_opened(w, call, own.above, up.value, w->thread->paused_ns);
+        own.value = pass_opened(w, call, &own, up.value, w->thread->paused_ns);
     call->user = own.user;
 }
 
@@ -78,11 +95,12 @@ static void open_early(struct walk *w, const struct early_call *e) {
     union state own = {.user = e->call->user}, up = {.user = e->parent ? e->parent->user : 0};
     own.value = e->parent ? up.value : WALK_NONE;
     own.shown = own.passes && e->call->start <= w->filter->spec.until_ns;
+    own.leads = own.shown && own.way_end;
     w->open_shown += own.shown;
     uint64_t paused = w->threads[e->call->thread].paused_ns;
     if (own.shown && w->visitor->open)
-        own.value = pass_opened(w, e->call, own.above, own.value,
-                                paused > e->paused ? paused - e->paused : 0);
+        own.value =
+            pass_opened(w, e->call, &own, own.value, paused > e->paused ? paused - e->paused : 0);
     e->call->user = own.user;
 }
 
@@ -103,6 +121,19 @@ static bool is_short(const struct walk *w, const struct call *call) {
     return !call->before && (duration < w->threshold_ns || duration < w->filter->recorded_ns);
 }
 
+/* With -C: tells the caller of CALL that it leads to such a function, if CALL does. False: CALL
+ * does not. */
+static __attribute__((noinline)) bool pass_way_on(const union state *own, struct call *parent) {
+    if (!own->leads)
+        return false;
+    if (parent) {
+        union state up = {.user = parent->user};
+        up.leads = 1;
+        parent->user = up.user;
+    }
+    return true;
+}
+
 static void pass_closed(struct walk *w, const struct call *call, const struct call *parent,
                         bool brief) {
     const struct view_spec *spec = &w->filter->spec;
@@ -121,6 +152,7 @@ static void pass_closed(struct walk *w, const struct call *call, const struct ca
                               .chain = call->chain,
                               .value = own.value,
                               .caller_value = parent ? up.value : WALK_NONE,
+                              .caller_id = parent ? parent->id : UINT32_MAX,
                               .start_ns = call->start,
                               .thread_paused_ns = began->paused_ns - call->late,
                               .before = call->before,
@@ -140,9 +172,11 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     struct walk *w = ctx;
     union state own = {.user = call->user};
     bool brief = is_short(w, call);
+    if (w->filter->spec.ways.count)
+        brief |= !pass_way_on(&own, parent);
     uint64_t self = call_ticks(call);
     self = self > call->child_ticks ? self - call->child_ticks : 0;
-    if ((!own.passes || brief) && parent)
+    if (((!own.passes && !own.silent) || brief) && parent)
         parent->child_ticks -= self; /* now the parent's own time */
     w->open_shown -= own.shown;
     if (own.shown && w->visitor->close)
@@ -395,8 +429,7 @@ void walk_free(struct walk *w) {
 bool walk_shows(const struct source *source, struct stream_group group) {
     bool shown = false;
     for (uint32_t i = 0; i < group.count; i++)
-        shown |= view_filter_shows_thread(source->filter,
-                                          trace_reader_thread(source->reader, group.streams[i]));
+        shown |= view_filter_shows_stream(source->filter, group.streams[i]);
     return shown;
 }
 

@@ -34,8 +34,10 @@ struct walk_call {
     uint64_t start_ns;
     uint64_t thread_paused_ns; /* pauses so far of the thread in which it began */
     bool before;  /* it began earlier, untraced: its length is unknown, no threshold applies */
+    bool way_end; /* set on opening: of a function of -C */
     bool clipped; /* it began before the shown span, or (set on closing) ended behind it */
     /* Set on closing: */
+    uint32_t caller_id;  /* event id of its nearest caller, shown or not; UINT32_MAX: none */
     uint32_t end_stream; /* where it ended: a stack may continue in another thread */
     uint64_t end_ns;
     uint64_t duration_ns; /* without pauses */
@@ -43,7 +45,7 @@ struct walk_call {
     uint64_t paused_ns;
     enum call_end how;
     bool inferred; /* it counts as unwound, but may have left by an exit that is not patched */
-    bool brief;    /* below the threshold: hide it and its callees */
+    bool brief;    /* below the threshold, or on no way to -C: hide it and its callees */
 };
 
 struct walk_pause { /* a thread stood still because of the recorder */
@@ -58,6 +60,7 @@ struct walk_pause { /* a thread stood still because of the recorder */
 struct digests;
 struct visitor {
     void *ctx;
+    bool wants_silent; /* show calls of functions that are hidden with their time (--hide) */
     uint32_t (*open)(void *ctx, const struct walk_call *call);
     void (*close)(void *ctx, const struct walk_call *call);
     void (*lost)(void *ctx, uint32_t stream, uint64_t ns, uint64_t count);

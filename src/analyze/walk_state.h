@@ -54,14 +54,19 @@ struct walk {
     } recent[WALK_RECENT];
 };
 
+enum { STATE_ABOVE = (1 << 26) - 1 }; /* the most callers that pass */
 /* Kept for each open call, in call.user. */
 union state {
     uint64_t user;
     struct {
-        uint32_t passes : 1; /* the filter and the depth show it */
-        uint32_t shown : 1;  /* and it did not begin behind the span */
-        uint32_t above : 30; /* number of callers that pass */
-        uint32_t value;      /* visitor.open()'s of the call, or of its nearest shown caller */
+        uint32_t passes : 1;  /* the filter and the depth show it */
+        uint32_t shown : 1;   /* and it did not begin behind the span */
+        uint32_t silent : 1;  /* it does not pass, and its own time is not its caller's */
+        uint32_t within : 1;  /* it is a call of a root (--callees), or in one */
+        uint32_t way_end : 1; /* of a function of -C */
+        uint32_t leads : 1;   /* a shown call of a function of -C is in it, or it is one */
+        uint32_t above : 26;  /* number of callers that pass */
+        uint32_t value;       /* visitor.open()'s of the call, or of its nearest shown caller */
     };
 };
 _Static_assert(sizeof(union state) == sizeof(uint64_t), "is call.user");

@@ -4,7 +4,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-static int add_pattern(pattern_list *list, const char *text, struct err *err) {
+int patterns_add(pattern_list *list, const char *text, struct err *err) {
     struct pattern *pattern;
     int rc = pattern_new(text, &pattern, err);
     if (rc == 0)
@@ -13,8 +13,12 @@ static int add_pattern(pattern_list *list, const char *text, struct err *err) {
 }
 
 int filter_add(struct filter *f, char letter, const char *value, struct err *err) {
+    if (letter == 'L') {
+        ARRAY_PUSH(&f->files, mem_strdup(value));
+        return 0;
+    }
     if (letter != 'M')
-        return add_pattern(letter == 'F' ? &f->functions : &f->excluded, value, err);
+        return patterns_add(letter == 'F' ? &f->functions : &f->excluded, value, err);
     ARRAY_PUSH(&f->modules, mem_strdup(value));
     return 0;
 }
@@ -28,18 +32,21 @@ struct filter filter_copy(const struct filter *f) {
     return copy;
 }
 
-static void free_patterns(pattern_list *list) {
+void patterns_done(pattern_list *list) {
     for (size_t i = 0; i < list->count; i++)
         pattern_free(list->at[i]);
     ARRAY_FREE(list);
 }
 
 void filter_done(struct filter *f) {
-    free_patterns(&f->functions);
-    free_patterns(&f->excluded);
+    patterns_done(&f->functions);
+    patterns_done(&f->excluded);
     for (size_t i = 0; i < f->modules.count; i++)
         free(f->modules.at[i]);
     ARRAY_FREE(&f->modules);
+    for (size_t i = 0; i < f->files.count; i++)
+        free(f->files.at[i]);
+    ARRAY_FREE(&f->files);
 }
 
 const char *filter_option(const struct filter *f, size_t i, char *ret_letter) {
@@ -52,7 +59,11 @@ const char *filter_option(const struct filter *f, size_t i, char *ret_letter) {
         return pattern_text(f->excluded.at[i]);
     i -= f->excluded.count;
     *ret_letter = 'M';
-    return i < f->modules.count ? f->modules.at[i] : NULL;
+    if (i < f->modules.count)
+        return f->modules.at[i];
+    i -= f->modules.count;
+    *ret_letter = 'L';
+    return i < f->files.count ? f->files.at[i] : NULL;
 }
 
 char *filter_text(const struct filter *f) {
@@ -131,10 +142,26 @@ void filter_note_name(struct filter *f, const char *module, const struct functio
     note_name(&f->excluded, module, names);
 }
 
+static bool matches_file(const char *glob, const char *file) {
+    for (const char *at = file; at; at = strchr(at, '/')) {
+        at += *at == '/' && at != file;
+        if (fnmatch(glob, at, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool filter_has_file(const struct filter *f, const char *file) {
+    for (size_t i = 0; file && i < f->files.count; i++)
+        if (matches_file(f->files.at[i], file))
+            return true;
+    return !f->files.count;
+}
+
 bool filter_chooses(const struct filter *f, const char *module,
                     const struct function_names *names) {
     return (!f->functions.count || patterns_match(&f->functions, module, names)) &&
-           !patterns_match(&f->excluded, module, names);
+           filter_has_file(f, names->file) && !patterns_match(&f->excluded, module, names);
 }
 
 bool filter_names(const struct filter *f, const char *module, const struct function_names *names) {

@@ -13,17 +13,23 @@ struct filter {
     pattern_list functions; /* -F; none: all functions */
     pattern_list excluded;  /* -N: override -F */
     ARRAY(char *) modules;  /* -M: globs on a module's file name */
+    ARRAY(char *) files;    /* -L: globs on the source file of a function; none: any file */
 };
 
-/* Adds the option -LETTER (F, N or M) with VALUE. Errors: EINVAL "bad-pattern". */
+/* Adds TEXT. Errors: EINVAL "bad-pattern". */
+int patterns_add(pattern_list *list, const char *text, struct err *err);
+/* Frees the patterns. */
+void patterns_done(pattern_list *list);
+
+/* Adds the option -LETTER (F, N, M or L) with VALUE. Errors: EINVAL "bad-pattern". */
 int filter_add(struct filter *f, char letter, const char *value, struct err *err);
 /* A copy, which the caller frees with filter_done(). */
 struct filter filter_copy(const struct filter *f);
 void filter_done(struct filter *f);
 static inline bool filter_is_empty(const struct filter *f) {
-    return !f->functions.count && !f->excluded.count && !f->modules.count;
+    return !f->functions.count && !f->excluded.count && !f->modules.count && !f->files.count;
 }
-/* The value of option I, in the order -F, -N, -M; NULL: no more options. */
+/* The value of option I, in the order -F, -N, -M, -L; NULL: no more options. */
 const char *filter_option(const struct filter *f, size_t i, char *ret_letter);
 /* The options as typed: "-F a -N b", or "". The caller frees the text. */
 char *filter_text(const struct filter *f);
@@ -31,6 +37,7 @@ char *filter_text(const struct filter *f);
 /* All names of one function that patterns are compared with. */
 struct function_names {
     ARRAY(char *) list;
+    const char *file; /* in which it begins, borrowed; NULL: not known */
 };
 /* NAME is copied. */
 void function_names_add(struct function_names *names, const char *name);
@@ -47,7 +54,9 @@ bool filter_may_name(const struct filter *f);
 /* To be called for all functions of a module, or of a trace, before the decisions about them: if a
  * pattern with wildcards is a name of the function, it matches functions of that name only. */
 void filter_note_name(struct filter *f, const char *module, const struct function_names *names);
-/* The decision: -F matches the function, or there is no -F, and -N does not match it. */
+/* True if there is no -L, or one matches the path FILE, or what follows one of its slashes. */
+bool filter_has_file(const struct filter *f, const char *file);
+/* The decision: -F matches the function, or there is no -F, and likewise -L; -N does not match. */
 bool filter_chooses(const struct filter *f, const char *module, const struct function_names *names);
 /* True if an -F is a full name of the function, without wildcards, and -N does not match it. */
 bool filter_names(const struct filter *f, const char *module, const struct function_names *names);

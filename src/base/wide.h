@@ -26,6 +26,16 @@ static inline struct wide wide_product(uint64_t a, uint64_t b) {
 #endif
 }
 
+/* Sum and difference modulo 2^128. */
+static inline struct wide wide_sum(struct wide a, struct wide b) {
+    uint64_t low = a.low + b.low;
+    return (struct wide){a.high + b.high + (low < a.low), low};
+}
+
+static inline struct wide wide_difference(struct wide a, struct wide b) {
+    return (struct wide){a.high - b.high - (a.low < b.low), a.low - b.low};
+}
+
 /* The low 64 bits of W >> BITS; 0 < BITS < 64. */
 static inline uint64_t wide_shift_right(struct wide w, unsigned bits) {
     return w.high << (64 - bits) | w.low >> bits;

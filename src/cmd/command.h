@@ -43,24 +43,25 @@ struct command {
 
 extern const struct command commands[COMMAND_COUNT];
 
-enum option_type {                 /* the first three take no value */
-                   OPTION_SET,     /* bool: true */
-                   OPTION_CLEAR,   /* bool: false */
-                   OPTION_TALLY,   /* uint32_t: how often it was given */
-                   OPTION_NUMBER,  /* uint32_t, from 1 */
-                   OPTION_STRING,  /* const char * */
-                   OPTION_ADDRESS, /* uint64_t: hexadecimal */
-                   OPTION_SIZE,    /* uint64_t bytes: 64K, 1M; rounded up to a power of two */
-                   OPTION_MEMORY,  /* uint64_t bytes, from 1M: 64M, 2G */
-                   OPTION_BYTES,   /* uint64_t bytes: 64K, 1M; as they are */
-                   OPTION_TIME,    /* uint64_t ns: 10us, 1.5ms, 2s */
-                   OPTION_WAIT,    /* uint64_t ns, not 0: 500ms, 2s; 2 is 2s */
-                   OPTION_CHOICE,  /* an enum, numbered as in choices */
-                   OPTION_CHOICES, /* ARRAY(unsigned char) of such numbers; typed with commas */
-                   OPTION_STRINGS, /* ARRAY(const char *); repeatable */
-                   OPTION_FILTER,  /* struct filter; the letter says what is added: F, N, M */
-                   OPTION_TRIGGER, /* trigger_list; repeatable */
-                   OPTION_STACKS,  /* struct stack_options; the value is optional */
+enum option_type {                  /* the first three take no value */
+                   OPTION_SET,      /* bool: true */
+                   OPTION_CLEAR,    /* bool: false */
+                   OPTION_TALLY,    /* uint32_t: how often it was given */
+                   OPTION_NUMBER,   /* uint32_t, from 1 */
+                   OPTION_STRING,   /* const char * */
+                   OPTION_ADDRESS,  /* uint64_t: hexadecimal */
+                   OPTION_SIZE,     /* uint64_t bytes: 64K, 1M; rounded up to a power of two */
+                   OPTION_MEMORY,   /* uint64_t bytes, from 1M: 64M, 2G */
+                   OPTION_BYTES,    /* uint64_t bytes: 64K, 1M; as they are */
+                   OPTION_TIME,     /* uint64_t ns: 10us, 1.5ms, 2s */
+                   OPTION_WAIT,     /* uint64_t ns, not 0: 500ms, 2s; 2 is 2s */
+                   OPTION_CHOICE,   /* an enum, numbered as in choices */
+                   OPTION_CHOICES,  /* ARRAY(unsigned char) of such numbers; typed with commas */
+                   OPTION_STRINGS,  /* ARRAY(const char *); repeatable */
+                   OPTION_FILTER,   /* struct filter; the letter says what is added: F, N, M */
+                   OPTION_PATTERNS, /* pattern_list; repeatable */
+                   OPTION_TRIGGER,  /* trigger_list; repeatable */
+                   OPTION_STACKS,   /* struct stack_options; the value is optional */
 };
 
 struct option_spec {

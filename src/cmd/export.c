@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "analyze/processes.h"
 #include "cmd/command.h"
 #include "cmd/replay.h"
 #include "cmd/say.h"
@@ -30,17 +31,9 @@ void export_walk(const struct view *view, const struct visitor *visitor,
     }
 }
 
-/* A process has a record for each exec. A thread belongs to the last record before it began. */
 const char *export_command(const struct view *view, uint32_t stream) {
     const struct trace_reader *reader = view->source.reader;
-    const struct trace_thread *thread = trace_reader_thread(reader, stream);
-    const struct trace_process *found = NULL;
-    for (size_t i = 0; i < trace_reader_process_count(reader); i++) {
-        const struct trace_process *p = trace_reader_process(reader, i);
-        if (p->pid == thread->pid && (!found || p->start <= thread->start))
-            found = p;
-    }
-    return found ? found->command : "unknown";
+    return process_name(reader, process_of(reader, stream));
 }
 
 static bool is_same_file(const char *a, const char *b) {
@@ -79,7 +72,8 @@ static int export(const struct export_options *options, struct view *view) {
 
 static bool is_restricted(const struct view_spec *s) {
     return !filter_is_empty(&s->filter) || s->depth || s->threshold_ns || s->since_ns ||
-           s->until_ns != UINT64_MAX || s->tid;
+           s->until_ns != UINT64_MAX || s->tid || s->pid || s->processes.count || s->ways.count ||
+           s->hidden.count;
 }
 
 /* Writes the trace itself anew: what recording had no time for is compressed. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/processes.h"
 #include "analyze/tree.h"
 #include "cmd/changed.h"
 #include "cmd/command.h"
@@ -26,16 +27,35 @@ struct graph {
     char *own_title;   /* to be freed; NULL: title is borrowed */
 };
 
+static const struct trace_process *process_at(const struct graph *g, uint32_t function) {
+    return trace_reader_process(g->view.source.reader, function & ~(uint32_t)TREE_PROCESS);
+}
+
 static const char *node_name(const struct graph *g, const struct tree *t, uint32_t node) {
-    return node ? names_function(g->view.source.names, t->nodes[node].function) : g->title;
+    uint32_t function = t->nodes[node].function;
+    if (node && tree_is_process(function))
+        return process_at(g, function)->command;
+    return node ? names_function(g->view.source.names, function) : g->title;
 }
 
 /* ---- JSON ---- */
+
+/* The module of a function, or the number of a process. */
+static void json_place(const struct graph *g, uint32_t function) {
+    struct names *names = g->view.source.names;
+    if (tree_is_process(function)) {
+        printf(", \"pid\": %u", process_at(g, function)->pid);
+    } else if (function != WALK_NONE) {
+        printf(", \"module\": ");
+        json_print_string(stdout, names_module_name(names, names_module(names, function)));
+    }
+}
 
 static void json_head(const struct graph *g, const struct tree *t, uint32_t node) {
     const struct tree_node *n = &t->nodes[node];
     printf("{\"name\": ");
     json_print_string(stdout, node_name(g, t, node));
+    json_place(g, node ? n->function : WALK_NONE);
     printf(", \"calls\": %ju, \"total_ns\": %ju, \"self_ns\": %ju, \"inferred\": %ju, "
            "\"before\": %ju, \"cut\": %ju, \"clipped\": %ju, \"paused_ns\": %ju",
            n->calls, n->total_ns, n->self_ns, n->inferred, n->before, n->cut, n->clipped,
@@ -67,10 +87,17 @@ static void print_head(const struct graph *g, const char *title) {
            "SELF", g->term.color ? "\033[0m" : "");
 }
 
+/* "name (process PID)"; to be freed. */
+static char *process_label(const struct graph *g, const struct tree *t, uint32_t node) {
+    return mem_printf("%s (process %u)", node_name(g, t, node),
+                      process_at(g, t->nodes[node].function)->pid);
+}
+
 static void print_node(const struct graph *g, const struct tree *t, uint32_t node, uint32_t depth) {
     const struct tree_node *n = &t->nodes[node];
+    bool is_process = node && tree_is_process(n->function);
     char calls[FIGURE_ROOM] = "", total[FIGURE_ROOM], self[FIGURE_ROOM];
-    if (node || g->chosen)
+    if ((node && !is_process) || g->chosen)
         snprintf(calls, sizeof calls, "%ju", n->calls);
     figure_time(total, n->total_ns);
     figure_time(self, n->self_ns);
@@ -81,32 +108,38 @@ static void print_node(const struct graph *g, const struct tree *t, uint32_t nod
     figure_marks(marks, &(struct figure_marks){n->inferred, n->before, n->cut, n->clipped});
     used += printf("%s", marks) - figure_extra_bytes(marks);
     unsigned left = g->term.width > (unsigned)used ? g->term.width - (unsigned)used : 0;
-    AUTO_FREE char *name =
-        node ? labels_fit(g->labels, n->function, left) : label_cut(&g->term, g->title, left);
+    AUTO_FREE char *name = is_process ? process_label(g, t, node)
+                           : node     ? labels_fit(g->labels, n->function, left)
+                                      : label_cut(&g->term, g->title, left);
     text_print(stdout, name);
     printf("\n");
 }
 
+/* With several processes each of them is a root. */
 static void print_tree(const struct graph *g, const struct tree *t, const char *title) {
-    uint32_t depth = 0;
+    uint32_t depth = 0, first = t->nodes[0].first_child;
+    bool processes = first != TREE_NONE && tree_is_process(t->nodes[first].function);
     print_head(g, title);
     for (uint32_t node = 0; node != TREE_NONE; node = tree_next(t, node, &depth))
-        print_node(g, t, node, depth);
+        if (node || !processes)
+            print_node(g, t, node, depth - processes);
 }
 
 static void print_end(const struct graph *g) {
     const char *losses = view_losses(&g->view);
     uint64_t calls = 0;
+    uint32_t paths = 0; /* others' calls are not shown */
     struct figure_marks marks = {0};
     for (uint32_t i = 1; i < g->tree.count; i++) {
         const struct tree_node *n = &g->tree.nodes[i];
         calls += n->calls;
+        paths += (n->calls || n->before) && !tree_is_process(n->function);
         marks.inferred += n->inferred;
         marks.before += n->before;
         marks.cut += n->cut;
         marks.clipped += n->clipped;
     }
-    printf("\n%u path%s, %ju call%s; %s\n", g->tree.count - 1, g->tree.count == 2 ? "" : "s", calls,
+    printf("\n%u path%s, %ju call%s; %s\n", paths, paths == 1 ? "" : "s", calls,
            calls == 1 ? "" : "s", losses ? losses : "no events lost");
     figure_print_marks(&marks, g->term.columns);
     changed_print_end(&g->view, g->term.columns);
@@ -188,12 +221,21 @@ static const char *program_name(const struct trace_reader *r) {
     return slash ? slash + 1 : path ? path : "";
 }
 
+/* The program, or with --pid, --process or --tid the first process that is shown. */
+static const char *root_name(const struct graph *g) {
+    const struct source *s = &g->view.source;
+    for (uint32_t i = 0; s->filter->streams && i < trace_reader_stream_count(s->reader); i++)
+        if (s->filter->streams[i])
+            return process_name(s->reader, process_of(s->reader, i));
+    return program_name(s->reader);
+}
+
 static int show(struct graph *g, struct options *options, int argc, char **argv) {
     struct err err;
     int rc = view_open(&g->view, options, argc, argv, &err);
     if (rc == 0) {
         g->labels = labels_new(g->view.source.names, &g->term);
-        g->title = program_name(g->view.source.reader);
+        g->title = root_name(g);
         rc = argc > 1 ? choose(g, argv[1], &err) : 0;
     }
     if (rc < 0) {

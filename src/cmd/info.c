@@ -198,6 +198,29 @@ static void json_changes(const struct changes *c) {
     printf("],\n");
 }
 
+/* Whether name I of a thread is not among its names before. */
+static bool is_new_name(const struct trace_reader *r, size_t stream, size_t i) {
+    const char *name = trace_reader_thread_name(r, stream, i);
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(trace_reader_thread_name(r, stream, k), name) == 0)
+            return false;
+    return true;
+}
+
+/* All names of a thread that had several. */
+static void json_names(const struct trace_reader *r, size_t stream) {
+    if (!trace_reader_thread_name(r, stream, 1))
+        return;
+    printf(", \"names\": [");
+    for (size_t i = 0; trace_reader_thread_name(r, stream, i); i++) {
+        if (!is_new_name(r, stream, i))
+            continue;
+        printf("%s", i ? ", " : "");
+        json_print_string(stdout, trace_reader_thread_name(r, stream, i));
+    }
+    printf("]");
+}
+
 static void json_tasks(const struct trace_reader *r) {
     printf("\"process_list\": [");
     for (size_t i = 0; i < trace_reader_process_count(r); i++) {
@@ -212,6 +235,7 @@ static void json_tasks(const struct trace_reader *r) {
         const struct trace_thread *t = trace_reader_thread(r, i);
         printf("%s\n  {\"tid\": %u, \"pid\": %u, \"name\": ", i ? "," : "", t->tid, t->pid);
         json_print_string(stdout, t->name);
+        json_names(r, i);
         printf("}");
     }
     printf("]");
@@ -428,6 +452,20 @@ static int by_tid(const void *a, const void *b) {
     return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
+/* The names that a thread had before. */
+static void print_former_names(const struct trace_reader *r, size_t stream) {
+    const char *last = trace_reader_thread(r, stream)->name, *before = " (before: ";
+    for (size_t i = 0; trace_reader_thread_name(r, stream, i); i++) {
+        const char *name = trace_reader_thread_name(r, stream, i);
+        if (!is_new_name(r, stream, i) || strcmp(name, last) == 0)
+            continue;
+        printf("%s", before);
+        text_print(stdout, name);
+        before = ", ";
+    }
+    printf("%s", *before == ',' ? ")" : "");
+}
+
 /* Sorts threads by id: after an attach, their streams have no useful order. */
 static void print_threads(const struct trace_reader *r) {
     size_t count = trace_reader_stream_count(r);
@@ -440,6 +478,7 @@ static void print_threads(const struct trace_reader *r) {
         const struct trace_thread *t = threads[i];
         printf("%10u  ", t->tid);
         text_print(stdout, t->name);
+        print_former_names(r, t->stream);
         if (t->tid != t->pid)
             printf(" (of process %u)", t->pid);
         printf("\n");

@@ -44,7 +44,11 @@ void options_done(struct options *options) {
     filter_done(&record->filter);
     filter_done(&options->shown.filter);
     ARRAY_FREE(&options->pids);
+    patterns_done(&options->shown.ways);
+    patterns_done(&options->shown.hidden);
+    ARRAY_FREE(&options->shown.processes);
     ARRAY_FREE(&options->report.columns);
+    ARRAY_FREE(&options->replay.columns);
     ARRAY_FREE(&options->image.stacks);
     ARRAY_FREE(&options->plain_times);
 }
@@ -185,6 +189,8 @@ static int store_value(struct options *options, const struct option_spec *o, con
         return 0;
     case OPTION_FILTER:
         return filter_add(at, o->letter, value, err);
+    case OPTION_PATTERNS:
+        return patterns_add(at, value, err);
     case OPTION_TRIGGER:
         return add_trigger(options, o, value, err);
     case OPTION_STACKS:
@@ -323,15 +329,29 @@ static int choose_overflow(const struct command *command, struct record_options 
     return check_during(o, err);
 }
 
+static int check_views(const struct options *o, struct err *err) {
+    const struct report_options *report = &o->report;
+    const struct filter *filter = &o->shown.filter;
+    if (o->shown.callees && !filter->functions.count && !filter->files.count)
+        return err_set(err, EINVAL, "contradiction",
+                       "option '--callees' goes with -F or -L, which choose the functions");
+    if (report->slowest && (report->by_module || report->by_thread || report->by_process ||
+                            report->by_stack || report->columns.count))
+        return err_set(err, EINVAL, "contradiction",
+                       "option '--slowest' lists single calls: it goes with no --by-... option, "
+                       "--stack or --columns");
+    return 0;
+}
+
 int options_parse(const struct command *command, char **argv, struct options *options,
                   int *ret_count, struct err *err) {
     struct parser p = {command, options, argv + 1};
     char **operand = argv + 1;
     bool options_follow = true;
+    int rc = 0;
     options->record.overflow = NOT_GIVEN;
     while (*p.next && !options->help) {
         char *arg = *p.next++;
-        int rc = 0;
         if (!options_follow || arg[0] != '-' || !arg[1]) {
             *operand++ = arg;
             options_follow = options_follow && command->most >= 0;
@@ -346,5 +366,6 @@ int options_parse(const struct command *command, char **argv, struct options *op
     *ret_count = (int)(operand - (argv + 1));
     *operand = NULL;
     options->record.output_given = options->record.output != DEFAULT_TRACE;
-    return choose_overflow(command, &options->record, err);
+    rc = check_views(options, err);
+    return rc ? rc : choose_overflow(command, &options->record, err);
 }

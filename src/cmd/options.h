@@ -37,10 +37,14 @@ enum report_column {
     REPORT_UNWOUND,
     REPORT_CUT,
     REPORT_PAUSED,
+    REPORT_AVG,
+    REPORT_STDEV,
     REPORT_SHARE,
     REPORT_FUNCTION,
     REPORT_MODULE,
     REPORT_TIER,
+    REPORT_LINE,
+    REPORT_PROCESS,
     REPORT_COLUMNS
 };
 
@@ -48,13 +52,31 @@ struct report_options {
     enum report_column sort; /* default REPORT_TOTAL */
     choice_array columns;    /* enum report_column; empty: the default */
     uint32_t limit;          /* 0: all rows */
-    bool by_module, by_thread;
+    bool ascending;          /* the smallest number first */
+    uint32_t slowest;        /* so many calls in place of the table; 0: the table */
+    bool by_module, by_thread, by_process;
     bool by_stack; /* a row for each function and chain of callers */
 };
 
+/* Columns of replay, in the order of REPLAY_COLUMNS in table.c. */
+enum replay_column {
+    REPLAY_DURATION,
+    REPLAY_ELAPSED,
+    REPLAY_DELTA,
+    REPLAY_TID,
+    REPLAY_THREAD,
+    REPLAY_PROCESS,
+    REPLAY_MODULE,
+    REPLAY_DEPTH,
+    REPLAY_ADDRESS,
+    REPLAY_LINE,
+    REPLAY_COLUMN_COUNT
+};
+
 struct replay_options {
-    bool time;   /* a column of time stamps */
-    bool stacks; /* recorded callers below each entry */
+    choice_array columns; /* enum replay_column; empty: duration and tid */
+    bool time;            /* a column of time stamps */
+    bool stacks;          /* recorded callers below each entry */
 };
 
 enum export_format { EXPORT_CHROME, EXPORT_FOLDED, EXPORT_CSV, EXPORT_JSON, EXPORT_SPOOR };

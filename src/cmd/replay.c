@@ -6,7 +6,7 @@
 
 static int replay(const struct options *options, struct view *view) {
     struct replay_look look = {term_open(&options->view), options->replay.time,
-                               options->replay.stacks};
+                               &options->replay.columns, options->replay.stacks};
     struct out out;
     if (out_open(&out, NULL, NULL) < 0)
         return STATUS_FAILED;
@@ -42,7 +42,8 @@ static int show_part(void *ctx, struct view *view, struct follow_part *part) {
 
 static int replay_growing(const struct options *options, int argc, char **argv) {
     struct followed f = {
-        .look = {term_open(&options->view), options->replay.time, options->replay.stacks},
+        .look = {term_open(&options->view), options->replay.time, &options->replay.columns,
+                 options->replay.stacks},
         .json = options->view.json};
     if (out_open(&f.out, NULL, NULL) < 0)
         return STATUS_FAILED;

@@ -15,9 +15,9 @@
 #include "cmd/indent.h"
 #include "cmd/labels.h"
 #include "cmd/line_part.h"
-#include "cmd/replay.h"
+#include "cmd/replay_columns.h"
 
-enum { TIME_COLUMNS = 16, DURATION_COLUMNS = 10, LEAST_NAME_COLUMNS = 12 };
+enum { DURATION_COLUMNS = 10, LEAST_NAME_COLUMNS = 12 };
 
 /* The name of a function as it is written. */
 struct label {
@@ -31,10 +31,10 @@ struct text_view {
     const struct view *view;
     const struct replay_look *look;
     struct labels *names;
-    struct label *labels;          /* by function */
-    struct places *places;         /* NULL: callers are not shown */
-    unsigned tid_columns;          /* of the widest id */
-    unsigned margin;               /* columns before a function of depth 0 */
+    struct label *labels;  /* by function */
+    struct places *places; /* NULL: callers are not shown */
+    struct replay_columns columns;
+    size_t margin;                 /* columns before a function of depth 0 */
     unsigned levels;               /* that are indented */
     ARRAY(struct line) still_open; /* exits of calls that are open at the end */
 };
@@ -110,8 +110,7 @@ static void end_color(const struct text_view *t) {
 
 enum { YELLOW = 33, RED = 31, BRIGHT_RED = 91 };
 
-/* "  1.234 us": three digits after the point; none from a thousand seconds on. */
-static void write_time(struct out *out, uint64_t ns) {
+void replay_write_time(struct out *out, uint64_t ns) {
     static const char units[][4] = {" us", " ms", "  s"};
     unsigned unit = 0;
     for (; ns >= 1000000 && unit < 2; unit++)
@@ -128,19 +127,12 @@ static void write_time(struct out *out, uint64_t ns) {
 
 static void write_duration(const struct text_view *t, uint64_t ns) {
     if (ns < 100000 || !t->look->term.color) {
-        write_time(t->out, ns);
+        replay_write_time(t->out, ns);
         return;
     }
     begin_color(t, ns < 1000000 ? YELLOW : ns < 10000000 ? RED : BRIGHT_RED);
-    write_time(t->out, ns);
+    replay_write_time(t->out, ns);
     end_color(t);
-}
-
-/* The id of the thread, or of the process of a change, of LINE; 0: all processes. */
-static uint32_t tid_of(const struct text_view *t, const struct line *line) {
-    return line->kind == LINE_CHANGE
-               ? line->change->pid
-               : trace_reader_thread(t->view->source.reader, line->stream)->tid;
 }
 
 static void write_words(struct out *out, const char *words) { out_text(out, words, strlen(words)); }
@@ -150,27 +142,25 @@ static void write_indent(struct out *out, struct indent indent) {
     write_words(out, indent.depth);
 }
 
-/* Writes all columns before the function. */
-static void write_margin(const struct text_view *t, const struct line *line) {
-    struct out *out = t->out;
+static void write_duration_of(const struct text_view *t, const struct line *line) {
     bool timed = line->kind == LINE_PAUSE || line->kind == LINE_EXIT || line->kind == LINE_LEAF;
-    uint32_t tid = tid_of(t, line);
-    if (t->look->time) {
-        out_padded(out, line->ns / 1000000000, TIME_COLUMNS - 12, ' ');
-        out_char(out, '.');
-        out_padded(out, line->ns % 1000000000, 9, '0');
-        out_words(out, "s ");
-    }
     if (timed && line->how != CALL_OPEN)
         write_duration(t, line->duration_ns);
     else
-        out_spaces(out, DURATION_COLUMNS);
-    out_words(out, " [");
-    if (tid)
-        out_padded(out, tid, t->tid_columns, ' ');
-    else
-        out_spaces(out, t->tid_columns);
-    out_words(out, "] | ");
+        out_spaces(t->out, DURATION_COLUMNS);
+}
+
+/* Writes all columns before the function. */
+static void write_margin(struct text_view *t, const struct line *line) {
+    struct out *out = t->out;
+    for (size_t i = 0; i < t->columns.count; i++) {
+        if (t->columns.at[i] == REPLAY_DURATION)
+            write_duration_of(t, line);
+        else
+            replay_columns_write(&t->columns, t->columns.at[i], line, out);
+        out_char(out, ' ');
+    }
+    out_words(out, "| ");
     write_indent(out, indent_of(line->depth, t->levels));
 }
 
@@ -286,7 +276,7 @@ static void write_callers(const struct text_view *t, const struct line *line) {
     out_words(t->out, " */\n");
 }
 
-static void write_line(const struct text_view *t, const struct line *line) {
+static void write_line(struct text_view *t, const struct line *line) {
     static void (*const writers[])(const struct text_view *, const struct line *) = {
         [LINE_ENTRY] = write_open, [LINE_EXIT] = write_close,  [LINE_LEAF] = write_leaf,
         [LINE_LOST] = write_lost,  [LINE_PAUSE] = write_pause, [LINE_CHANGE] = write_change};
@@ -294,14 +284,7 @@ static void write_line(const struct text_view *t, const struct line *line) {
     writers[line->kind](t, line);
     if (t->places && (line->kind == LINE_ENTRY || line->kind == LINE_LEAF) && line->chain)
         write_callers(t, line);
-}
-
-static void write_header(const struct text_view *t) {
-    char text[TIME_COLUMNS + 64];
-    int n = snprintf(text, sizeof text, "%s%10s %*s   FUNCTION\n",
-                     t->look->time ? "#          TIME " : "",
-                     t->look->time ? "DURATION" : "# DURATION", (int)t->tid_columns + 2, "TID");
-    out_text(t->out, text, (size_t)n);
+    replay_columns_note(&t->columns, line);
 }
 
 /* Writes "# 17 events lost" if events were lost. */
@@ -316,19 +299,10 @@ static void write_footer(const struct text_view *t) {
     out_char(t->out, '\n');
 }
 
-static unsigned widest_tid(const struct trace_reader *reader) {
-    unsigned widest = 3;
-    for (size_t i = 0; i < trace_reader_stream_count(reader); i++) {
-        unsigned columns = (unsigned)snprintf(NULL, 0, "%u", trace_reader_thread(reader, i)->tid);
-        widest = columns > widest ? columns : widest;
-    }
-    return widest;
-}
-
 static void begin(struct text_view *t) {
     t->labels = mem_alloc(names_count(t->view->source.names) * sizeof *t->labels);
-    t->tid_columns = widest_tid(t->view->source.reader);
-    t->margin = (t->look->time ? TIME_COLUMNS : 0) + DURATION_COLUMNS + t->tid_columns + 6;
+    replay_columns_init(&t->columns, t->view, t->look);
+    t->margin = replay_columns_margin(&t->columns);
     t->levels = indent_limit(t->look->term.columns, t->margin);
     t->names = labels_new(t->view->source.names, &t->look->term);
     if (t->look->stacks)
@@ -343,7 +317,7 @@ static void take_line(struct text_view *t, const struct line *line) {
         write_line(t, line);
 }
 
-static void write_end(const struct text_view *t) {
+static void write_end(struct text_view *t) {
     for (size_t i = 0; i < t->still_open.count; i++)
         write_line(t, &t->still_open.at[i]);
     write_footer(t);
@@ -352,6 +326,7 @@ static void write_end(const struct text_view *t) {
 static void done(struct text_view *t) {
     ARRAY_FREE(&t->still_open);
     places_free(t->places);
+    replay_columns_done(&t->columns);
     free(t->labels);
     labels_free(t->names);
 }
@@ -360,7 +335,7 @@ void replay_text(const struct view *view, const struct replay_look *look, struct
     struct text_view t = {.out = out, .view = view, .look = look};
     begin(&t);
     struct lines *lines = lines_new(&view->source, true);
-    write_header(&t);
+    replay_columns_head(&t.columns, out);
     for (const struct line *line; !out->error && (line = lines_next(lines));)
         take_line(&t, line);
     write_end(&t);
@@ -375,7 +350,7 @@ void replay_text_part(const struct view *view, const struct replay_look *look, s
     begin(&t);
     line_part_read(&lines, &view->source, part, true);
     if (part->first)
-        write_header(&t);
+        replay_columns_head(&t.columns, out);
     for (size_t i = 0; i < lines.list.count && !out->error; i++)
         take_line(&t, &lines.list.at[i]);
     if (part->last)

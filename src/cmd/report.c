@@ -1,50 +1,21 @@
 /* spoor report: shows a table of functions. With --by-thread and --by-module, each thread and
  * module has a group of rows; else all rows are one group. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/stats.h"
+#include "analyze/processes.h"
 #include "base/text.h"
 #include "cmd/callers.h"
-#include "cmd/changed.h"
 #include "cmd/command.h"
-#include "cmd/figures.h"
 #include "cmd/follow.h"
 #include "cmd/json.h"
 #include "cmd/labels.h"
+#include "cmd/report.h"
 #include "cmd/say.h"
-#include "cmd/term.h"
-#include "cmd/view.h"
 #include "plan/plan.h"
 
-#define NUMBERS ((unsigned)REPORT_SHARE + 1) /* the first columns are numbers, later ones names */
-enum { TEXT_COLUMNS = 30, GAP = 2 };         /* the width of names; between columns */
-
-struct row {
-    uint32_t function, module;
-    uint32_t chain;            /* of callers; CHAIN_NONE without --stack */
-    uint32_t stream;           /* 0 without --by-thread */
-    uint64_t module_self;      /* of all rows of the thread and module; 0 without --by-module */
-    uint64_t numbers[NUMBERS]; /* by column; times in ns; REPORT_SHARE: as REPORT_SELF */
-    uint64_t paused_ns;        /* of pauses in the periods that REPORT_TOTAL sums up */
-    struct figure_marks marks;
-};
-
-struct report_table {
-    const struct report_options *options;
-    struct view *view;
-    struct term term;
-    struct labels *labels;
-    char **fitted; /* by row: names in the last column; NULL: there is another way */
-    ARRAY(struct row) rows;
-    uint64_t calls, self;         /* of all rows */
-    struct figure_marks marks;    /* of all rows */
-    uint8_t *called;              /* by function: 1 if it has a row */
-    uint32_t functions;           /* number of functions that have rows */
-    uint32_t partly;              /* number of those of which calls may be missing */
-    struct caller_groups *groups; /* with --stack, else NULL */
-    struct places *places;        /* with --stack, else NULL */
-};
+enum { TEXT_COLUMNS = 30, GAP = 2 }; /* the width of names; between columns */
 
 static const struct {
     const char *head;
@@ -56,8 +27,10 @@ static const struct {
     [REPORT_MAX] = {"MAX", 8, true},        [REPORT_P50] = {"P50", 8, true},
     [REPORT_P99] = {"P99", 8, true},        [REPORT_UNWOUND] = {"UNWOUND", 9, false},
     [REPORT_CUT] = {"CUT", 6, false},       [REPORT_PAUSED] = {"PAUSED", 8, true},
+    [REPORT_AVG] = {"AVG", 8, true},        [REPORT_STDEV] = {"STDEV", 8, true},
     [REPORT_SHARE] = {"SHARE", 8, false},   [REPORT_FUNCTION] = {"FUNCTION", 0, false},
     [REPORT_MODULE] = {"MODULE", 0, false}, [REPORT_TIER] = {"TIER", 0, false},
+    [REPORT_LINE] = {"LINE", 0, false},     [REPORT_PROCESS] = {"PROCESS", 0, false},
 };
 
 static const unsigned char default_columns[] = {REPORT_CALLS, REPORT_TOTAL,   REPORT_SELF,
@@ -68,132 +41,9 @@ static const unsigned char columns_with_cut[] = {REPORT_CALLS, REPORT_CUT, REPOR
                                                  REPORT_SELF,  REPORT_MIN, REPORT_MAX,
                                                  REPORT_P50,   REPORT_P99, REPORT_FUNCTION};
 
-/* ---- rows ---- */
-
-/* Adds the row of NUMBER, a number that stats_function() returns. */
-static void add_row(struct report_table *r, const struct stats *stats, uint32_t number,
-                    uint32_t stream) {
-    const struct function_stats *f = stats_of(stats, number);
-    struct caller_group group = {number, CHAIN_NONE};
-    if (r->groups)
-        group = *caller_groups_at(r->groups, number);
-    uint32_t function = group.function;
-    struct row row = {.function = function,
-                      .module = names_module(r->view->source.names, function),
-                      .chain = group.chain,
-                      .stream = stream,
-                      .paused_ns = f->paused_ns,
-                      .marks = {f->inferred, f->before, f->cut, f->clipped},
-                      .numbers = {[REPORT_CALLS] = f->calls,
-                                  [REPORT_TOTAL] = f->total_ns,
-                                  [REPORT_SELF] = f->self_ns,
-                                  [REPORT_MIN] = f->min_ns,
-                                  [REPORT_MAX] = f->max_ns,
-                                  [REPORT_P50] = stats_percentile(f, 50),
-                                  [REPORT_P99] = stats_percentile(f, 99),
-                                  [REPORT_UNWOUND] = f->unwound,
-                                  [REPORT_CUT] = f->cut,
-                                  [REPORT_PAUSED] = f->paused_ns,
-                                  [REPORT_SHARE] = f->self_ns}};
-    ARRAY_PUSH(&r->rows, row);
-    r->calls += f->calls;
-    r->partly += !r->called[function] && names_partly(r->view->source.names, function);
-    r->functions += !r->called[function];
-    r->called[function] = 1;
-    r->self += f->self_ns;
-    r->marks.inferred += f->inferred;
-    r->marks.before += f->before;
-    r->marks.cut += f->cut;
-    r->marks.clipped += f->clipped;
-}
-
-/* Sets module_self of the rows from FIRST on, which belong to one thread. */
-static void add_module_self(struct report_table *r, size_t first) {
-    AUTO_FREE uint64_t *self = mem_alloc(names_module_count(r->view->source.names) * sizeof *self);
-    for (size_t i = first; i < r->rows.count; i++)
-        self[r->rows.at[i].module] += r->rows.at[i].numbers[REPORT_SELF];
-    for (size_t i = first; i < r->rows.count; i++)
-        r->rows.at[i].module_self = self[r->rows.at[i].module];
-}
-
-static void add_rows(struct report_table *r, const struct stats *stats, uint32_t stream) {
-    size_t first = r->rows.count;
-    for (size_t i = 0; i < stats_function_count(stats); i++)
-        add_row(r, stats, stats_function(stats, i), stream);
-    if (r->options->by_module)
-        add_module_self(r, first);
-}
-
-/* Adds the rows of each thread of stream group INDEX. STATS is empty before and after the call. */
-static void read_by_thread(struct report_table *r, struct stats *stats, size_t index) {
-    struct stream_group group = stream_groups_at(r->view->source.stream_groups, index);
-    AUTO_FREE struct stats **each = mem_alloc(group.count * sizeof *each);
-    for (uint32_t i = 0; i < group.count; i++)
-        each[i] = i ? stats_new(&r->view->source, r->groups) : stats;
-    stats_add_stream_group(each, index);
-    for (uint32_t i = 0; i < group.count; i++) {
-        add_rows(r, each[i], group.streams[i]);
-        if (i)
-            stats_free(each[i]);
-        else
-            stats_clear(stats);
-    }
-}
-
-static void read_trace(struct report_table *r) {
-    const struct source *source = &r->view->source;
-    if (r->options->by_stack) {
-        r->places = places_new(source->reader, source->names);
-        r->groups = caller_groups_new(source, r->places);
-    }
-    struct stats *stats = stats_new(source, r->groups);
-    r->called = mem_alloc(names_count(source->names));
-    if (r->options->by_thread) {
-        for (size_t i = 0; i < stream_groups_count(source->stream_groups); i++)
-            read_by_thread(r, stats, i);
-    } else {
-        stats_add_all(stats);
-        add_rows(r, stats, 0);
-    }
-    stats_free(stats);
-    view_end_progress(r->view);
-}
-
-/* ---- order ---- */
-
-static int compare_numbers(uint64_t a, uint64_t b) { return (a < b) - (a > b); }
-
-static int compare_texts(struct names *n, enum report_column by, const struct row *a,
-                         const struct row *b) {
-    if (by == REPORT_MODULE && a->module != b->module)
-        return strcmp(names_module_name(n, a->module), names_module_name(n, b->module));
-    if (by == REPORT_TIER && names_tier(n, a->function) != names_tier(n, b->function))
-        return names_tier(n, a->function) - names_tier(n, b->function);
-    return strcmp(names_function(n, a->function), names_function(n, b->function));
-}
-
-/* Orders by groups first: threads as they appeared, modules by self time. */
-static int compare_rows(const void *a, const void *b, void *ctx) {
-    const struct report_table *r = ctx;
-    const struct row *x = a, *y = b;
-    struct names *n = r->view->source.names;
-    enum report_column by = r->options->sort;
-    int rc = compare_numbers(y->stream, x->stream);
-    if (!rc)
-        rc = compare_numbers(x->module_self, y->module_self);
-    if (!rc && r->options->by_module)
-        rc = compare_numbers(y->module, x->module);
-    if (!rc && (unsigned)by < NUMBERS)
-        rc = compare_numbers(x->numbers[by], y->numbers[by]);
-    if (!rc)
-        rc = compare_texts(n, by, x, y);
-    if (!rc)
-        rc = compare_numbers(y->function, x->function);
-    return rc ? rc : compare_numbers(y->chain, x->chain);
-}
-
 static bool same_group(const struct report_table *r, const struct row *a, const struct row *b) {
-    return a->stream == b->stream && (!r->options->by_module || a->module == b->module);
+    return a->stream == b->stream && (!r->options->by_process || a->process == b->process) &&
+           (!r->options->by_module || a->module == b->module);
 }
 
 /* The row after the last one of the group that begins at FIRST. */
@@ -223,6 +73,31 @@ static void json_aliases(struct names *n, uint32_t function) {
     printf("]");
 }
 
+/* Whether a column is shown, or sorted by. */
+static bool wants(const struct report_options *o, enum report_column column) {
+    return o->sort == column ||
+           (o->columns.count && memchr(o->columns.at, column, o->columns.count));
+}
+
+/* The process, if rows are of single ones, and the source line, if a column wants it. */
+static void json_place(const struct report_table *r, const struct row *row) {
+    const struct trace_reader *reader = r->view->source.reader;
+    if (report_has_processes(r->options) && row->process != PROCESS_NONE) {
+        printf(", \"pid\": %u, \"process\": ", trace_reader_process(reader, row->process)->pid);
+        json_print_string(stdout, process_name(reader, row->process));
+    }
+    if (!wants(r->options, REPORT_LINE))
+        return;
+    struct source_line line = names_source(r->view->source.names, row->function);
+    printf(", \"file\": ");
+    if (line.file) {
+        json_print_string(stdout, line.file);
+        printf(", \"line\": %u", line.line);
+    } else {
+        printf("null, \"line\": null");
+    }
+}
+
 static void json_row(const struct report_table *r, const struct row *row) {
     struct names *n = r->view->source.names;
     const uint64_t *v = row->numbers;
@@ -231,15 +106,17 @@ static void json_row(const struct report_table *r, const struct row *row) {
     printf(", \"module\": ");
     json_print_string(stdout, names_module_name(n, row->module));
     printf(", \"calls\": %ju, \"total_ns\": %ju, \"self_ns\": %ju, \"min_ns\": %ju, "
-           "\"max_ns\": %ju, \"p50_ns\": %ju, \"p99_ns\": %ju, \"unwound\": %ju, "
+           "\"max_ns\": %ju, \"p50_ns\": %ju, \"p99_ns\": %ju, \"avg_ns\": %ju, "
+           "\"stdev_ns\": %ju, \"unwound\": %ju, "
            "\"inferred\": %ju, \"before\": %ju, \"cut\": %ju, \"clipped\": %ju, "
            "\"paused_ns\": %ju, \"tier\": \"%s\"",
            v[REPORT_CALLS], v[REPORT_TOTAL], v[REPORT_SELF], v[REPORT_MIN], v[REPORT_MAX],
-           v[REPORT_P50], v[REPORT_P99], v[REPORT_UNWOUND], row->marks.inferred, row->marks.before,
-           row->marks.cut, row->marks.clipped, row->paused_ns,
-           tier_name(names_tier(n, row->function)));
+           v[REPORT_P50], v[REPORT_P99], v[REPORT_AVG], v[REPORT_STDEV], v[REPORT_UNWOUND],
+           row->marks.inferred, row->marks.before, row->marks.cut, row->marks.clipped,
+           row->paused_ns, tier_name(names_tier(n, row->function)));
     if (names_partly(n, row->function))
         printf(", \"partly\": true");
+    json_place(r, row);
     if (r->options->by_thread)
         printf(", \"tid\": %u", trace_reader_thread(r->view->source.reader, row->stream)->tid);
     json_aliases(n, row->function);
@@ -273,6 +150,23 @@ static char *marks_of(const struct report_table *r, const struct row *row) {
         "%s%s", names_partly(r->view->source.names, row->function) ? FIGURE_PARTLY " " : "", marks);
 }
 
+/* "file:line" where the function begins, or "-", in LEFT columns if lines are cut. To be freed. */
+static char *line_text(const struct report_table *r, const struct row *row, unsigned left) {
+    struct source_line line = names_source(r->view->source.names, row->function);
+    AUTO_FREE char *text = line.file ? mem_printf("%s:%u", line.file, line.line) : mem_strdup("-");
+    return label_cut(&r->term, text, left);
+}
+
+/* "name (PID)", or "". To be freed. */
+static char *process_text(const struct report_table *r, const struct row *row, unsigned left) {
+    const struct trace_reader *reader = r->view->source.reader;
+    if (row->process == PROCESS_NONE)
+        return mem_strdup("");
+    AUTO_FREE char *text = mem_printf("%s (%u)", process_name(reader, row->process),
+                                      trace_reader_process(reader, row->process)->pid);
+    return label_cut(&r->term, text, left);
+}
+
 /* The text of column C, the function's name with its marks, in LEFT columns if lines are cut. To be
  * freed. */
 static char *text_of(const struct report_table *r, const struct row *row, enum report_column c,
@@ -282,6 +176,10 @@ static char *text_of(const struct report_table *r, const struct row *row, enum r
         return label_cut(&r->term, names_module_name(n, row->module), left);
     if (c == REPORT_TIER)
         return mem_strdup(tier_name(names_tier(n, row->function)));
+    if (c == REPORT_LINE)
+        return line_text(r, row, left);
+    if (c == REPORT_PROCESS)
+        return process_text(r, row, left);
     AUTO_FREE char *marks = marks_of(r, row);
     unsigned used = (unsigned)text_columns(marks);
     if (r->fitted)
@@ -305,7 +203,7 @@ static void print_text(const struct report_table *r, const struct row *row, enum
 static void print_number(const struct report_table *r, const struct row *row, enum report_column c,
                          unsigned *used) {
     char text[FIGURE_ROOM];
-    bool of_calls = c == REPORT_MIN || c == REPORT_MAX || c == REPORT_P50 || c == REPORT_P99;
+    bool of_calls = (c >= REPORT_MIN && c <= REPORT_P99) || c == REPORT_AVG || c == REPORT_STDEV;
     if (of_calls && row->numbers[REPORT_CALLS] == row->marks.cut)
         snprintf(text, sizeof text, "-");
     else if (c == REPORT_SHARE)
@@ -327,7 +225,7 @@ struct shape { /* the columns of the table */
 static unsigned numbers_width(const struct shape *shape) {
     unsigned width = 0;
     for (size_t i = 0; i < shape->count; i++)
-        if ((unsigned)shape->at[i] < NUMBERS)
+        if ((unsigned)shape->at[i] < REPORT_NUMBERS)
             width += (unsigned)columns[shape->at[i]].width + GAP;
     return width;
 }
@@ -380,7 +278,7 @@ static void fit_names(struct report_table *r, const struct shape *shape) {
     size_t width = numbers_width(shape), marks = 0, count = r->rows.count;
     bool last = shape->at[shape->count - 1] == REPORT_FUNCTION && r->term.width > width;
     for (size_t i = 0; i + 1 < shape->count; i++)
-        last = last && (unsigned)shape->at[i] < NUMBERS;
+        last = last && (unsigned)shape->at[i] < REPORT_NUMBERS;
     if (!last)
         return;
     AUTO_FREE uint32_t *list = mem_alloc((count + 1) * sizeof *list);
@@ -402,7 +300,7 @@ static void print_row(const struct report_table *r, const struct shape *shape,
         enum report_column c = shape->at[i];
         if (i)
             used += (unsigned)printf("%*s", GAP, "");
-        if ((unsigned)c < NUMBERS)
+        if ((unsigned)c < REPORT_NUMBERS)
             print_number(r, row, c, &used);
         else
             print_text(r, row, c, i + 1 == shape->count, &used);
@@ -426,9 +324,9 @@ static void print_head(const struct report_table *r, const struct shape *shape) 
         printf("\033[1m");
     for (size_t i = 0; i < shape->count; i++) {
         enum report_column c = shape->at[i];
-        int width = (unsigned)c < NUMBERS   ? columns[c].width
-                    : i + 1 == shape->count ? 0
-                                            : -TEXT_COLUMNS;
+        int width = (unsigned)c < REPORT_NUMBERS ? columns[c].width
+                    : i + 1 == shape->count      ? 0
+                                                 : -TEXT_COLUMNS;
         printf("%s%*s", i ? "  " : "", width, columns[c].head);
     }
     printf("%s\n", r->term.color ? "\033[0m" : "");
@@ -443,6 +341,11 @@ static void print_group_name(const struct report_table *r, size_t first, size_t 
         self += r->rows.at[i].numbers[REPORT_SELF];
     figure_share(share, self, r->self);
     printf("%s", first ? "\n" : "");
+    if (o->by_process && !o->by_thread) {
+        AUTO_FREE char *process = process_text(r, row, UINT_MAX);
+        printf("process ");
+        text_print(stdout, *process ? process : "unknown");
+    }
     if (o->by_thread) {
         const struct trace_thread *t = trace_reader_thread(r->view->source.reader, row->stream);
         printf("thread %u ", t->tid);
@@ -450,7 +353,7 @@ static void print_group_name(const struct report_table *r, size_t first, size_t 
         printf(" (process %u)", t->pid);
     }
     if (o->by_module)
-        printf("%smodule %s", o->by_thread ? ", " : "",
+        printf("%smodule %s", o->by_thread || o->by_process ? ", " : "",
                names_module_name(r->view->source.names, row->module));
     printf(": %s of all time\n", share);
 }
@@ -459,7 +362,8 @@ static void print_tables(struct report_table *r) {
     struct shape shape;
     choose_shape(r, &shape);
     fit_names(r, &shape);
-    bool grouped = r->options->by_thread || r->options->by_module;
+    const struct report_options *o = r->options;
+    bool grouped = o->by_thread || o->by_module || o->by_process;
     if (!r->rows.count)
         print_head(r, &shape);
     for (size_t i = 0, end; i < r->rows.count; i = end) {
@@ -476,40 +380,31 @@ static void print_tables(struct report_table *r) {
         if (last < end)
             printf("(%zu more)\n", end - last);
     }
-    char time[FIGURE_ROOM];
-    const char *losses = view_losses(r->view);
-    figure_time(time, r->self);
-    printf("\n%u function%s, %ju call%s, %s in all; %s\n", r->functions,
-           r->functions == 1 ? "" : "s", r->calls, r->calls == 1 ? "" : "s", time,
-           losses ? losses : "no events lost");
-    figure_print_marks(&r->marks, r->term.columns);
-    if (r->partly)
-        printf("%s: calls of %u function%s may be missing: the code was changed, or could be\n",
-               FIGURE_PARTLY, r->partly, r->partly == 1 ? "" : "s");
-    changed_print_end(r->view, r->term.columns);
+    report_print_end(r);
 }
 
 /* Reads the trace of r->view, and prints the table. False: it has no row. */
 static bool report(struct report_table *r, const struct options *options) {
     r->labels = labels_new(r->view->source.names, &r->term);
-    read_trace(r);
-    if (r->rows.count)
-        qsort_r(r->rows.at, r->rows.count, sizeof *r->rows.at, compare_rows, r);
+    r->spreads =
+        options->view.json || wants(r->options, REPORT_AVG) || wants(r->options, REPORT_STDEV);
+    struct slowest *slowest = r->options->slowest ? report_slowest_read(r) : NULL;
+    if (!slowest)
+        report_read(r);
+    bool any = slowest || r->rows.count;
     pager_start(&r->term, &options->view);
-    if (options->view.json)
+    if (slowest)
+        report_slowest_print(slowest, options->view.json);
+    else if (options->view.json)
         print_json(r);
     else
         print_tables(r);
     pager_finish();
-    bool any = r->rows.count != 0;
     for (size_t i = 0; r->fitted && i < r->rows.count; i++)
         free(r->fitted[i]);
     free(r->fitted);
-    ARRAY_FREE(&r->rows);
-    free(r->called);
-    caller_groups_free(r->groups);
-    places_free(r->places);
     labels_free(r->labels);
+    report_done(r);
     return any;
 }
 

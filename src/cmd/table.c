@@ -44,7 +44,10 @@ const struct command commands[COMMAND_COUNT] = {
 #define CALL_VIEWS (ONLY(REPLAY) | ONLY(REPORT) | ONLY(GRAPH) | ONLY(EXPORT))
 #define TABLES (ONLY(REPLAY) | ONLY(REPORT) | ONLY(GRAPH) | ONLY(INFO) | ONLY(EXPLAIN))
 #define AT(member) offsetof(struct options, member)
-#define COLUMNS "calls|total|self|min|max|p50|p99|unwound|cut|paused|share|function|module|tier"
+#define COLUMNS                                                                                    \
+    "calls|total|self|min|max|p50|p99|unwound|cut|paused|avg|stdev|share|function|module|tier|"    \
+    "line|process"
+#define REPLAY_COLUMNS "duration|elapsed|delta|tid|thread|process|module|depth|address|line"
 
 const struct option_spec option_table[] = {
     {RECORDERS, 'o', OPTION_STRING, "output", "FILE",
@@ -94,12 +97,38 @@ const struct option_spec option_table[] = {
      "With filter: trace functions of modules whose file name matches GLOB, including modules that "
      "are loaded later. '*' is all modules. Repeatable. Default: each process's main executable.",
      AT(record.filter), NULL},
+    {RECORDERS, 'L', OPTION_FILTER, "file", "GLOB",
+     "Trace only functions that begin in a source file whose path matches GLOB; the beginning of "
+     "the "
+     "path, up to a slash, may be left out. This needs debugging information (-g). Repeatable.",
+     AT(record.filter), NULL},
+    {ONLY(CTL), 'L', OPTION_FILTER, "file", "GLOB",
+     "With filter: trace only functions that begin in a source file whose path matches GLOB. "
+     "Repeatable.",
+     AT(record.filter), NULL},
     {RECORDERS, 0, OPTION_SET, "libcalls", NULL,
      "Trace the calls that each process's main executable makes into libraries, not its own "
      "functions. These are calls of functions that it imports, or of all exported functions if it "
      "imports dlsym. -M, or MODULE! in -F, adds the functions of a module. -F without MODULE! "
      "chooses among library calls, too.",
      AT(record.libcalls), NULL},
+    {CALL_VIEWS, 'L', OPTION_FILTER, "file", "GLOB",
+     "Show only functions that begin in a source file whose path matches GLOB; the beginning of "
+     "the "
+     "path, up to a slash, may be left out. The traced program and its debugging information must "
+     "still be there. Repeatable.",
+     AT(shown.filter), NULL},
+    {CALL_VIEWS, 0, OPTION_SET, "callees", NULL,
+     "With -F or -L: show also all that is called in calls of these functions.", AT(shown.callees),
+     NULL},
+    {CALL_VIEWS, 'C', OPTION_PATTERNS, "callers", "PATTERN",
+     "Show only functions that match PATTERN, and the calls that lead to them. Repeatable.",
+     AT(shown.ways), NULL},
+    {CALL_VIEWS, 0, OPTION_PATTERNS, "hide", "PATTERN",
+     "Leave out functions that match PATTERN, and nothing else: other than with -N, their time "
+     "does "
+     "not count as their callers' own. Repeatable.",
+     AT(shown.hidden), NULL},
     {CALL_VIEWS, 'M', OPTION_FILTER, "module", "GLOB",
      "Show only functions of modules whose file name matches GLOB. Repeatable.", AT(shown.filter),
      NULL},
@@ -195,12 +224,28 @@ const struct option_spec option_table[] = {
     {ONLY(REPLAY), 0, OPTION_SET, "time", NULL,
      "Begin each line with the time since the trace's start. --since and --until take such times.",
      AT(replay.time), NULL},
+    {ONLY(REPLAY), 0, OPTION_CHOICES, "columns", "COLUMN,...",
+     "Print these columns before the functions, in this order: duration, elapsed (since the "
+     "trace's "
+     "start, as --time), delta (since the thread's line before), tid, thread, process, module, "
+     "depth, "
+     "address (of the function, in its file) or line (where the function begins, if its debugging "
+     "information is there). Default: duration,tid.",
+     AT(replay.columns), REPLAY_COLUMNS},
     {ONLY(REPORT), 0, OPTION_CHOICE, "sort", "COLUMN",
      "Sort by COLUMN, largest first, names in alphabetical order: calls, total, self, min, max, "
-     "p50, p99, unwound, cut, paused, share, function, module or tier. Default: total.",
+     "p50, p99, unwound, cut, paused, avg, stdev, share, function, module, tier, line or process. "
+     "Default: total.",
      AT(report.sort), COLUMNS},
+    {ONLY(REPORT), 0, OPTION_SET, "ascending", NULL, "Sort numbers by --sort, smallest first.",
+     AT(report.ascending), NULL},
+    {ONLY(REPORT), 0, OPTION_NUMBER, "slowest", "N",
+     "Print the N slowest single calls, longest first, each with the command that shows it. With "
+     "-F: of these functions.",
+     AT(report.slowest), NULL},
     {ONLY(REPORT), 0, OPTION_CHOICES, "columns", "COLUMN,...",
-     "Print these columns in this order. Names are those of --sort. Default: calls, total, self, "
+     "Print these columns in this order. Names are those of --sort. With process, each process has "
+     "its own rows. Default: calls, total, self, "
      "min, max, p50, p99, function; and cut if calls were cut. On a terminal where names have no "
      "room, min, p50, p99 and max are left out in this order.",
      AT(report.columns), COLUMNS},
@@ -208,6 +253,8 @@ const struct option_spec option_table[] = {
      NULL},
     {ONLY(REPORT), 0, OPTION_SET, "by-module", NULL, "Print one table for each module.",
      AT(report.by_module), NULL},
+    {ONLY(REPORT), 0, OPTION_SET, "by-process", NULL, "Print one table for each process.",
+     AT(report.by_process), NULL},
     {ONLY(REPORT), 0, OPTION_SET, "by-thread", NULL, "Print one table for each thread.",
      AT(report.by_thread), NULL},
 
@@ -223,6 +270,10 @@ const struct option_spec option_table[] = {
      "Show calls that began at TIME or earlier. Their whole durations count.", AT(shown.until_ns),
      NULL},
     {CALL_VIEWS, 0, OPTION_NUMBER, "tid", "TID", "Show only the thread TID.", AT(shown.tid), NULL},
+    {CALL_VIEWS, 0, OPTION_NUMBER, "pid", "PID", "Show only the process PID.", AT(shown.pid), NULL},
+    {CALL_VIEWS, 0, OPTION_STRINGS, "process", "NAME",
+     "Show only processes whose executable's file name matches NAME, a glob. Repeatable.",
+     AT(shown.processes), NULL},
     {ONLY(UNWIND), 0, OPTION_STRING, "regs", "NAME=VALUE,...",
      "The registers: at least pc and sp. Some stacks need more. Hexadecimal values begin with 0x.",
      AT(image.registers), NULL},

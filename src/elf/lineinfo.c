@@ -132,13 +132,17 @@ static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dw
     return size > 0 ? debuginfod_open(id, (size_t)size, name) : fd;
 }
 
-/* Loads all tables of INFO. Takes FD over. */
+/* Where debugging information is looked for. */
+static const Dwfl_Callbacks anywhere = {.find_elf = dwfl_build_id_find_elf,
+                                        .find_debuginfo = find_debuginfo,
+                                        .section_address = dwfl_offline_section_address};
+static const Dwfl_Callbacks this_machine = {.find_elf = dwfl_build_id_find_elf,
+                                            .find_debuginfo = dwfl_build_id_find_debuginfo,
+                                            .section_address = dwfl_offline_section_address};
+
+/* Loads all tables of INFO, whose dwfl is open. Takes FD over. */
 static int load_image(struct lineinfo *info, int fd, const char *path, struct err *err) {
-    static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
-                                             .find_debuginfo = find_debuginfo,
-                                             .section_address = dwfl_offline_section_address};
     GElf_Addr bias;
-    info->dwfl = dwfl_begin(&callbacks);
     if (info->dwfl)
         info->module = dwfl_report_elf(info->dwfl, path, path, fd, 0, true);
     if (!info->module)
@@ -155,12 +159,14 @@ static int load_image(struct lineinfo *info, int fd, const char *path, struct er
     return 0;
 }
 
-int lineinfo_open(const char *path, struct lineinfo **ret, struct err *err) {
+static int open_by(const Dwfl_Callbacks *callbacks, const char *path, struct lineinfo **ret,
+                   struct err *err) {
     int fd = -1;
     int rc = open_image(path, &fd, err);
     if (rc < 0)
         return rc;
     struct lineinfo *info = mem_alloc(sizeof *info);
+    info->dwfl = dwfl_begin(callbacks);
     rc = check_header(fd, path, info, err);
     if (rc == 0)
         rc = load_image(info, fd, path, err);
@@ -171,6 +177,14 @@ int lineinfo_open(const char *path, struct lineinfo **ret, struct err *err) {
     else
         lineinfo_close(info);
     return rc;
+}
+
+int lineinfo_open(const char *path, struct lineinfo **ret, struct err *err) {
+    return open_by(&anywhere, path, ret, err);
+}
+
+int lineinfo_open_local(const char *path, struct lineinfo **ret, struct err *err) {
+    return open_by(&this_machine, path, ret, err);
 }
 
 void lineinfo_close(struct lineinfo *info) {

@@ -20,6 +20,8 @@ struct lineinfo;
  * counts as absent.
  */
 int lineinfo_open(const char *path, struct lineinfo **ret, struct err *err);
+/* The same without the network: debuginfod is not asked. */
+int lineinfo_open_local(const char *path, struct lineinfo **ret, struct err *err);
 void lineinfo_close(struct lineinfo *info);
 
 uint16_t lineinfo_machine(const struct lineinfo *info); /* EM_* */

@@ -186,22 +186,58 @@ static vaddr_t discarded_end(const struct lineinfo *info, Dwarf_Die *unit) {
     return max_end;
 }
 
+static bool may_be_discarded(const struct lineinfo *info, Dwarf_Die *unit, vaddr_t addr,
+                             struct line_cache *cache) {
+    enum { NEAR_START = 1 << 20 }; /* no function is larger */
+    if (addr >= NEAR_START)
+        return false;
+    if (!cache->known || cache->unit != dwarf_dieoffset(unit))
+        *cache = (struct line_cache){dwarf_dieoffset(unit), discarded_end(info, unit), true};
+    return addr < cache->discarded_end;
+}
+
+/* The line at ADDR, and the name of its file. NULL: not known. */
+static Dwarf_Line *find_line(const struct lineinfo *info, Dwarf_Die *unit, vaddr_t addr,
+                             struct line_cache *cache, const char **ret_file) {
+    Dwarf_Line *line = NULL;
+    int number = 0;
+    if (!may_be_discarded(info, unit, addr, cache))
+        line = dwarf_getsrc_die(unit, addr);
+    if (!line || dwarf_lineno(line, &number) < 0 || number <= 0)
+        return NULL;
+    *ret_file = dwarf_linesrc(line, NULL, NULL);
+    return *ret_file && **ret_file ? line : NULL;
+}
+
+static unsigned number_of_line(Dwarf_Line *line) {
+    int number = 0;
+    dwarf_lineno(line, &number);
+    return (unsigned)number;
+}
+
 static void locate(const struct lineinfo *info, Dwarf_Die *unit, vaddr_t addr,
                    struct line_frame *frame) {
-    enum { NEAR_START = 1 << 20 }; /* no function is larger */
-    if (addr < NEAR_START && addr < discarded_end(info, unit))
-        return;
-    Dwarf_Line *line = dwarf_getsrc_die(unit, addr);
-    int number = 0, column = 0;
-    if (!line || dwarf_lineno(line, &number) < 0 || number <= 0)
-        return;
-    const char *file = dwarf_linesrc(line, NULL, NULL);
-    if (!file || !*file)
+    struct line_cache cache = {0};
+    const char *file;
+    int column = 0;
+    Dwarf_Line *line = find_line(info, unit, addr, &cache, &file);
+    if (!line)
         return;
     frame->file = mem_strdup(file);
-    frame->line = (unsigned)number;
+    frame->line = number_of_line(line);
     if (dwarf_linecol(line, &column) == 0 && column > 0)
         frame->column = (unsigned)column;
+}
+
+bool lineinfo_dwarf_line(const struct lineinfo *info, vaddr_t addr, struct line_cache *cache,
+                         const char **ret_file, unsigned *ret_line) {
+    Dwarf_Die unit;
+    if (!info->dwarf || !unit_at(info, addr, &unit))
+        return false;
+    Dwarf_Line *line = find_line(info, &unit, addr, cache, ret_file);
+    if (line)
+        *ret_line = number_of_line(line);
+    return line;
 }
 
 /* ---- both ---- */

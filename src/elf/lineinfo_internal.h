@@ -53,6 +53,14 @@ const struct named *lineinfo_symbol(const struct lineinfo *info, vaddr_t addr);
 /* Whether the linker discarded the code that debugging information says begins at START. */
 bool lineinfo_is_discarded(const struct lineinfo *info, vaddr_t start);
 void lineinfo_read_units(struct lineinfo *info);
+struct line_cache { /* zeroed at first; for one lineinfo */
+    Dwarf_Off unit;
+    vaddr_t discarded_end; /* of that unit */
+    bool known;
+};
+/* The line at ADDR. *RET_FILE lives as long as INFO. False: it is not known. */
+bool lineinfo_dwarf_line(const struct lineinfo *info, vaddr_t addr, struct line_cache *cache,
+                         const char **ret_file, unsigned *ret_line);
 /* Appends the frames at ADDR by debugging information, none if that lacks ADDR. The last frame is
  * the function's own; *RET_START is the function's start. */
 typedef ARRAY(struct line_frame) line_frames;

@@ -11,7 +11,7 @@
 #include "target/launch.h"
 #include "target/timing.h"
 
-enum { PROGRESS_MS = 200 };
+enum { PROGRESS_MS = 100 };
 
 struct launched {
     struct job job;

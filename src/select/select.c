@@ -7,6 +7,7 @@
 #include "base/bitmap.h"
 #include "base/mem.h"
 #include "elf/demangle.h"
+#include "elf/source_lines.h"
 #include "elf/symbol_names.h"
 
 void selection_init(struct selection *s, const struct filter *filter) {
@@ -87,8 +88,9 @@ static void note_matches(struct selection *s, const char *module,
 
 /* FILTER, a copy of that of S for one module. */
 static bool is_chosen(struct selection *s, const struct filter *filter, const char *module,
-                      const struct plan_function *f) {
+                      const struct plan_function *f, const char *file) {
     struct function_names names = names_of(module, f);
+    names.file = file;
     bool chosen = filter_chooses(filter, module, &names);
     note_matches(s, module, &names);
     function_names_done(&names);
@@ -211,21 +213,37 @@ uint8_t *selection_named(const struct filter *filter, const struct module *modul
     return selected;
 }
 
+/* NULL: the filter has no -L, or MODULE has no debugging information. */
+static struct source_lines *lines_of(const struct selection *s, const struct module *module,
+                                     const struct plan *plan) {
+    size_t count = plan_function_count(plan);
+    if (!s->filter->files.count)
+        return NULL;
+    AUTO_FREE vaddr_t *starts = mem_alloc(count * sizeof *starts + 1);
+    for (size_t i = 0; i < count; i++)
+        starts[i] = plan_function(plan, i)->addr;
+    return source_lines_new(module->path, module->build_id, module->build_id_size, starts, count);
+}
+
 uint8_t *selection_apply(struct selection *s, const struct module *module, const struct plan *plan,
                          size_t *ret_count) {
     size_t n = plan_function_count(plan), count = 0;
     uint8_t *selected = mem_alloc(n / 8 + 1);
-    bool all = !s->filter->functions.count && !s->filter->excluded.count;
+    bool all = !s->filter->functions.count && !s->filter->excluded.count && !s->filter->files.count;
     struct filter filter = filter_for(s->filter, module->name, plan);
+    struct source_lines *lines = lines_of(s, module, plan);
     for (size_t i = 0; i < n; i++) {
         const struct plan_function *f = plan_function(plan, i);
-        if (!all && !is_chosen(s, &filter, module->name, f))
+        const char *file = lines ? source_lines_at(lines, i).file : NULL;
+        s->has_files = s->has_files || file;
+        if (!all && !is_chosen(s, &filter, module->name, f, file))
             continue;
         s->matched++;
         bitmap_set(selected, i);
         count += f->entry != TIER_NONE;
     }
     filter_done(&filter);
+    source_lines_free(lines);
     s->traceable += count;
     *ret_count = count;
     return selected;
@@ -246,6 +264,11 @@ int selection_no_match(const struct selection *s, size_t i, const char *what, co
 }
 
 int selection_check(const struct selection *s, struct err *err) {
+    if (s->filter->files.count && !s->traceable && (!s->filter->functions.count || !s->has_files))
+        return err_set(err, ENOENT, "no-match", "file '%s': %s", s->filter->files.at[0],
+                       s->has_files ? "no function that can be traced begins in such a source file"
+                                    : "the traced modules have no debugging information that "
+                                      "tells source files (compile with -g)");
     if (!s->filter->functions.count || s->traceable)
         return 0;
     size_t i = 0;

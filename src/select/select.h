@@ -23,6 +23,7 @@ struct selection {
     size_t traceable;                /* matched functions that have a tier */
     struct pattern_search *searches; /* by selection_pattern() */
     size_t search_count;
+    bool has_files;                     /* source files of functions are known; only with -L */
     ARRAY(struct refused_call) refused; /* each name once */
 };
 
@@ -50,7 +51,8 @@ char *selection_refused(const struct selection *s);
  * names functions similar to selection_pattern(I). */
 int selection_no_match(const struct selection *s, size_t i, const char *what, const char *text,
                        struct err *err);
-/* Returns −ENOENT "no-match" if there is an -F, and it matches no function that can be traced. */
+/* Returns −ENOENT "no-match" if there is an -F or -L, and no function that can be traced matches.
+ */
 int selection_check(const struct selection *s, struct err *err);
 /* Like selection_check(), for library calls by COUNT NAMES before the libraries are known. */
 int selection_check_calls(struct selection *s, const char *const *names, size_t count,

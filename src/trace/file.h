@@ -27,6 +27,11 @@ struct unpack_pool {
 
 typedef ARRAY(struct trace_function) function_table;
 
+struct former_name {
+    uint32_t stream;
+    const char *name;
+};
+
 struct trace_reader {
     int fd;
     char *path;
@@ -40,8 +45,9 @@ struct trace_reader {
     struct trace_end end;
     ARRAY(struct trace_clock) clocks;
     ARRAY(struct trace_process) processes;
-    ARRAY(struct trace_thread) threads; /* by stream */
-    ARRAY(struct trace_extent) extents; /* by stream; unknown for streams beyond the count */
+    ARRAY(struct trace_thread) threads;     /* by stream */
+    ARRAY(struct former_name) former_names; /* of threads that got others, in order of time */
+    ARRAY(struct trace_extent) extents;     /* by stream; unknown for streams beyond the count */
     ARRAY(struct trace_module) modules;
     ARRAY(function_table) tables; /* of the modules */
     ARRAY(uint32_t) by_id;        /* modules with functions, in order of their ids */
@@ -83,3 +89,6 @@ void load_metadata(struct trace_reader *r);
 bool unpack(struct trace_reader *r, const struct disk_index_entry *entry, struct bytes *buffer);
 void unpack_pool_init(struct unpack_pool *pool);
 void unpack_pool_done(struct unpack_pool *pool);
+
+/* Gives threads their last names. r->changes is sorted. */
+void name_threads(struct trace_reader *r);

@@ -143,7 +143,8 @@ enum trace_change_kind {
     TRACE_RESUMED, /* recording of the process goes on */
     TRACE_CHOSEN,  /* other functions are chosen; `ticks` is the time of the request */
     TRACE_LEFT,    /* the process is detached and runs on */
-    TRACE_ENDED    /* the process ended while it was paused */
+    TRACE_ENDED,   /* the process ended while it was paused */
+    TRACE_NAMED    /* the thread with the id `added` has the name `filter` */
 };
 
 /* A change of what is recorded (spoor ctl). */
@@ -151,8 +152,8 @@ struct trace_change {
     uint64_t ticks;
     uint32_t kind;           /* enum trace_change_kind; later versions may have others */
     uint32_t pid;            /* 0: all processes */
-    uint64_t added, removed; /* TRACE_CHOSEN: numbers of functions */
-    const char *filter;      /* TRACE_CHOSEN: the options of the request, or NULL */
+    uint64_t added, removed; /* TRACE_CHOSEN: numbers of functions; TRACE_NAMED: a thread, and 0 */
+    const char *filter;      /* TRACE_CHOSEN: the options of the request, or NULL; TRACE_NAMED */
 };
 
 /* Pauses of all threads (PAUSE_EVENT). */

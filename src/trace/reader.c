@@ -162,6 +162,7 @@ static int read_all(struct trace_reader *r, struct err *err) {
         qsort_r(r->by_id.at, r->by_id.count, sizeof *r->by_id.at, compare_first_id, r->modules.at);
     if (r->changes.count)
         qsort(r->changes.at, r->changes.count, sizeof *r->changes.at, compare_changes);
+    name_threads(r);
     group_frames(r);
     group_streams(r);
     sum_blocks(r);
@@ -212,6 +213,7 @@ void trace_reader_free(struct trace_reader *r) {
     ARRAY_FREE(&r->frames);
     ARRAY_FREE(&r->changes);
     ARRAY_FREE(&r->deaths);
+    ARRAY_FREE(&r->former_names);
     ARRAY_FREE(&r->places);
     ARRAY_FREE(&r->chains);
     ARRAY_FREE(&r->payloads);

@@ -25,6 +25,9 @@ size_t trace_reader_process_count(const struct trace_reader *r);
 const struct trace_process *trace_reader_process(const struct trace_reader *r, size_t i);
 size_t trace_reader_stream_count(const struct trace_reader *r);
 const struct trace_thread *trace_reader_thread(const struct trace_reader *r, size_t stream);
+/* Name I of those that the thread had, in order of time; the last one is trace_thread.name. NULL:
+ * there are not so many. */
+const char *trace_reader_thread_name(const struct trace_reader *r, size_t stream, size_t i);
 /* The ticks of the stream's first item, or of the calls that it begins with (trace_thread.maker);
  * UINT64_MAX: it has no items. */
 uint64_t trace_reader_first_ticks(const struct trace_reader *r, size_t stream);

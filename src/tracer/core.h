@@ -35,12 +35,19 @@ struct killed_task { /* of a killed task (orphans.h) */
 };
 enum { KILLED_TASKS = 64 };
 
+struct name_readings {       /* of threads (thread_names.h) */
+    uint64_t polled_ns;      /* CLOCK_MONOTONIC */
+    size_t next_bucket;      /* of the tasks */
+    uint32_t unchanged_ends; /* of threads, since a name was another one than before */
+};
+
 struct tracer {
     struct tracer_options options;
     const struct loop_handlers *loop;
     struct tasks tasks;
     uint32_t next_stream;
     struct maker_name maker_name;
+    struct name_readings names;
     ARRAY(struct ended) ended; /* of adopted processes */
     death_array deaths;
     pid_t adopted;

@@ -16,6 +16,7 @@
 #include "tracer/seizing.h"
 #include "tracer/stopping.h"
 #include "tracer/task_lane.h"
+#include "tracer/thread_names.h"
 #include "tracer/trace_changes.h"
 #include "tracer/traps.h"
 
@@ -29,6 +30,7 @@ static void postpone_call(const struct task *task) {
 }
 
 void detach_task(struct tracer *t, struct task *task, taddr_t lane) {
+    thread_names_read(t, task);
     traps_restore_ignore(task);
     postpone_call(task);
     if (!task->space || task->space->agent)
@@ -103,6 +105,7 @@ static int undo_stopped(struct tracer *t, struct space *space, struct err *err) 
  * next stop; else when spoor ends. */
 static void detach_unstopped(struct tracer *t, struct task *task, bool undone) {
     if (!task->vfork_child) {
+        thread_names_read(t, task);
         lifecycle_forget(t, task);
         return;
     }

@@ -23,6 +23,7 @@
 #include "tracer/privileged_exec.h"
 #include "tracer/syscall_watch.h"
 #include "tracer/task_lane.h"
+#include "tracer/thread_names.h"
 #include "tracer/trace_changes.h"
 #include "tracer/traps.h"
 
@@ -34,6 +35,7 @@ static void end_vfork(struct tracer *t, pid_t tid) {
 }
 
 void lifecycle_exit(struct tracer *t, struct task *task) {
+    thread_names_end(t, task);
     task_set_state(task, TASK_EXITING);
     task_lane_close(t, task);
     thread_continue(task->tid, 0);

@@ -9,14 +9,31 @@
 #include "base/clock.h"
 #include "target/timing.h"
 #include "tracer/orphans.h"
+#include "tracer/thread_names.h"
 
 void reports_wait_ms(void) { clock_wait_child_ns(1000000); }
+
+static bool is_end(int code) {
+    return code == CLD_EXITED || code == CLD_KILLED || code == CLD_DUMPED;
+}
+
+/* Takes a report. An ended thread has a name until its end is taken. Returns as waitpid(). */
+static pid_t next(struct tracer *t, int *ret_status) {
+    siginfo_t info = {0};
+    if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL) < 0)
+        return -1;
+    struct task *task =
+        info.si_pid && is_end(info.si_code) ? tasks_find(&t->tasks, info.si_pid) : NULL;
+    if (task)
+        thread_names_end(t, task);
+    return info.si_pid ? waitpid(info.si_pid, ret_status, __WALL | WNOHANG) : 0;
+}
 
 /* Handles MOST reports at most. Returns what the last waitpid() did. */
 static pid_t handle(struct tracer *t, unsigned most) {
     int status;
     pid_t tid = 0;
-    for (unsigned i = 0; i < most && (tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0; i++)
+    for (unsigned i = 0; i < most && (tid = next(t, &status)) > 0; i++)
         t->loop->report(t, tid, status);
     return tid;
 }

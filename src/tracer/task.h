@@ -104,7 +104,7 @@ struct task {
     unsigned images;   /* that its process has executed since it is traced */
     struct span stack; /* given by its creator; empty: unknown */
     struct birth birth;         /* until it has its lane */
-    char name[TASK_NAME_BYTES]; /* at its birth; "": unknown */
+    char name[TASK_NAME_BYTES]; /* the last known; "": unknown */
     struct span readable; /* readable part of its stack (own_stack()); empty: unknown or unneeded */
     struct thread_past past;
     struct task_cut cut;

@@ -10,6 +10,7 @@
 #include "target/timing.h"
 #include "tracer/identity.h"
 #include "tracer/open_frames.h"
+#include "tracer/thread_names.h"
 #include "unwind/own_stack.h"
 
 /* TASK has a lane, and has not run yet: marks the lanes that share its memory. */
@@ -66,6 +67,7 @@ static void give_lane(struct tracer *t, struct task *task, struct trace_thread *
     task->mark = lane_lookup_mark_with(task->tid, task->lane->at);
     thread->stream = task->stream;
     trace_writer_thread(ctx->writer, thread);
+    thread_names_begin(task, thread->name);
     if (task->lane->unread)
         return;
     lane_handle_assign(task->lane, thread);

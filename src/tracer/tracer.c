@@ -38,6 +38,7 @@
 #include "tracer/privileged_exec.h"
 #include "tracer/reports.h"
 #include "tracer/syscall_watch.h"
+#include "tracer/thread_names.h"
 
 struct tracer *tracer_new(const struct tracer_options *options) {
     struct tracer *t = mem_alloc(sizeof *t);
@@ -78,7 +79,10 @@ int tracer_adopt(struct tracer *t, pid_t pid, struct err *err) {
 
 void tracer_start(struct tracer *t, pid_t pid) { loop_resume(t, pid, 0); }
 
-bool tracer_handle_reports(struct tracer *t) { return reports_handle(t); }
+bool tracer_handle_reports(struct tracer *t) {
+    thread_names_poll(t);
+    return reports_handle(t);
+}
 
 struct tracer_pauses tracer_pauses(const struct tracer *t) {
     return t->pauses;

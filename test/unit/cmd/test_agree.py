@@ -11,6 +11,7 @@ import json
 import os
 import random
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -187,13 +188,16 @@ def busy(calls, shown):
     return total + counts * (end - start)
 
 
-def without_threshold(options):
-    at = options.index("-t") if "-t" in options else len(options)
-    return options[:at] + options[at + 2:]
+def without_brief(options):
+    """OPTIONS without those that hide calls with all that they call."""
+    for option in "-t", "-C":
+        at = options.index(option) if option in options else len(options)
+        options = options[:at] + options[at + 2:]
+    return options
 
 
 def check_report(trace, *options):
-    calls, brief_too = calls_of_csv(trace, *options), calls_of_csv(trace, *without_threshold(options))
+    calls, brief_too = calls_of_csv(trace, *options), calls_of_csv(trace, *without_brief(options))
     rows = {row["function"]: row for row in json.loads(view(trace, "report", "--json", *options))}
     assert set(rows) == {c.function for c in calls}, options
     left = collections.Counter(o["function"] for o in
@@ -240,6 +244,40 @@ def check_graph(trace, *options):
         assert node["total_ns"] == whole or (is_part and node["total_ns"] > whole), (node["name"], options)
 
 
+def check_subtrees(trace, calls):
+    """--callees and -C show the calls below and above those of a function; graph FUNCTION has the same."""
+    focus = json.loads(subprocess.run([spoor, "graph", "--json", trace, "f3"], stdout=subprocess.PIPE, check=True).stdout)
+    below = collections.Counter({"f3": focus["calls"] + focus["before"]})
+    for node in nodes(focus):
+        below[node["name"]] += node["calls"] + node["before"]
+    shown = calls_of_csv(trace, "-F", "f3", "--callees")
+    assert collections.Counter(c.function for c in shown) == below
+    assert all(c.function == "f3" for c in shown if c.depth == 0)
+    ways = calls_of_csv(trace, "-C", "f3")
+    assert ways and set(ways) <= set(calls)
+    assert [c for c in ways if c.function == "f3"] == [c for c in calls if c.function == "f3"]
+    graph = json.loads(view(trace, "graph", "--json", "-C", "f3"))
+    assert all(n["name"] == "f3" or any(m["name"] == "f3" for m in nodes(n)) for n in nodes(graph))
+    hidden = json.loads(view(trace, "report", "--json", "--hide", "f3"))
+    assert hidden == [row for row in json.loads(view(trace, "report", "--json")) if row["function"] != "f3"]
+    silent = json.loads(view(trace, "graph", "--json", "--hide", "f3"))
+    own = collections.Counter()
+    for node in nodes(silent):
+        own[node["name"]] += node["self_ns"]
+    assert own == collections.Counter({row["function"]: row["self_ns"] for row in hidden})
+
+
+def check_slowest(trace, calls):
+    slow = json.loads(view(trace, "report", "--json", "--slowest=7", "-F", "f3"))
+    durations = sorted((c.duration for c in calls if c.function == "f3" and c.how != "cut" and not c.before), reverse=True)
+    assert [call["duration_ns"] for call in slow] == durations[:7]
+    for call in slow:
+        words = shlex.split(call["command"])
+        assert words[:2] == ["spoor", "replay"] and words[-1] == trace
+        lines = [json.loads(line) for line in view(trace, *words[1:-1], "--json").splitlines()]
+        assert any((o["kind"], o["function"], o["t_ns"]) == ("entry", "f3", call["t_ns"]) for o in lines), call
+
+
 def flat(calls):
     return sorted(c._replace(depth=0) for c in calls)
 
@@ -248,13 +286,17 @@ def check(trace):
     calls = check_json(trace)
     assert len(calls) > 50
     for options in (["-t", "1us"], ["-D", "3"], ["--since=30us"], ["--until=30us"], ["-N", "f3"],
-                    ["--since=20us", "--until=90us", "-t", "300"], ["--tid=102"]):
+                    ["--since=20us", "--until=90us", "-t", "300"], ["--tid=102"],
+                    ["-C", "f3"], ["-C", "f3", "--since=20us", "--until=90us"], ["-F", "f3", "--callees"],
+                    ["-F", "f3", "--callees", "-t", "300", "--tid=101"]):
         check_json(trace, *options)
         check_text(trace, *options)
         check_graph(trace, *options)
     check_text(trace)
     check_graph(trace)
     check_exports(trace)
+    check_subtrees(trace, calls)
+    check_slowest(trace, calls)
     assert calls_of_csv(trace, "-t", "700") == [c for c in calls if c.duration >= 700 or c.before]
     assert calls_of_csv(trace, "-D", "2") == [c for c in calls if c.depth < 2]
     # Callers that began in another thread are hidden.
