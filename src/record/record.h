@@ -29,8 +29,9 @@ struct record_result {
 /*
  * Launches ARGV and traces it and its descendants until all have ended. Passes SIGTERM and SIGHUP
  * on to ARGV. Errors: "machine" (without a usable clock, or without instructions that stubs need);
- * "no-match" (with similar names); "foreign-program"; "sandboxed"; "no-snapshots" (triggers, but
- * OUTPUT is not a file); those of launch() and trace_writer_open().
+ * "no-match" (with similar names; only without options->follow); "untraceable"; "foreign-program";
+ * "sandboxed"; "no-snapshots" (triggers, but OUTPUT is not a file); those of launch() and
+ * trace_writer_open().
  */
 int record_launch(const struct record_options *options, char *const argv[],
                   struct record_result *ret, struct err *err);
@@ -38,7 +39,7 @@ int record_launch(const struct record_options *options, char *const argv[],
  * Traces process PID and the processes that it starts meanwhile, until all have ended, for as long
  * as OPTIONS say, or until SIGINT, SIGTERM or SIGHUP come to spoor. Then leaves PID as it was.
  * Errors: "machine", "no-process", "seize", "busy" (PID cannot be stopped), "no-match",
- * "foreign-program", "sandboxed"; those of trace_writer_open().
+ * "untraceable", "foreign-program", "sandboxed"; those of trace_writer_open().
  */
 int record_attach(const struct record_options *options, pid_t pid, struct record_result *ret,
                   struct err *err);
