@@ -136,11 +136,14 @@ static bool is_number(const char *text) {
     return n && n < 10 && !text[n];
 }
 
-/* No function of SUBJECT was shown: names similar ones, if there is a filter. */
+/* No function of SUBJECT was shown: says why, or names functions similar to the first pattern. */
 static void say_nothing(const struct explain *e, const char *subject) {
     AUTO_FREE char *near = near_list(&e->selection.searches[0].near);
-    say_note("%s: has no functions to show%s%s%s", subject, near ? ": did you mean " : "",
-             near ? near : "", near ? "?" : "");
+    if (filter_is_empty(filter_of(e)))
+        say_note("%s: has no functions to show: it has neither symbols nor unwind tables", subject);
+    else
+        say_note("%s: has no functions to show%s%s%s", subject, near ? ": did you mean " : "",
+                 near ? near : "", near ? "?" : "");
 }
 
 int cmd_explain(struct options *options, int argc, char **argv) {

@@ -40,8 +40,9 @@ void record_result_done(struct record_result *result);
 /*
  * Launches ARGV and traces it and its descendants until all have ended. Passes SIGTERM and SIGHUP
  * on to ARGV. Errors: "machine" (without a usable clock, or without instructions that stubs need);
- * "no-match" (with similar names); "foreign-program"; "sandboxed"; "no-snapshots" (triggers, but
- * OUTPUT is not a file); those of launch() and trace_writer_open().
+ * "no-match" (with similar names; only without options->follow); "untraceable"; "foreign-program";
+ * "sandboxed"; "no-snapshots" (triggers, but OUTPUT is not a file); those of launch() and
+ * trace_writer_open().
  */
 int record_launch(const struct record_options *options, char *const argv[],
                   struct record_result *ret, struct err *err);
@@ -56,7 +57,7 @@ struct attach_targets {
  * OPTIONS say, or until SIGINT, SIGTERM or SIGHUP come to spoor. Then leaves them as they were. Of
  * several processes, those that cannot be traced are left out, with a warning.
  * Errors: "machine", "no-process", "seize", "busy" (PID cannot be stopped), "no-match",
- * "foreign-program", "sandboxed"; those of trace_writer_open().
+ * "untraceable", "foreign-program", "sandboxed"; those of trace_writer_open().
  */
 int record_attach(const struct record_options *options, const struct attach_targets *targets,
                   struct record_result *ret, struct err *err);

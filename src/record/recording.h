@@ -55,7 +55,7 @@ int recording_wait_ms(const struct recording *r, uint64_t begun_ns, int most);
 /* If the program has ended but processes that it has started run on, warns and returns true. */
 bool recording_report_end(const struct recording *r);
 /* Checks that the options choose functions, as far as modules are known. Errors: "no-match",
- * "no-imports". */
+ * "untraceable", "no-imports". */
 int recording_check(const struct recording *r, struct err *err);
 /* Warns of each filter and trigger that has matched nothing so far. */
 void recording_report_unmatched(const struct recording *r);

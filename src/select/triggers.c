@@ -140,7 +140,7 @@ static int no_match(const char *option, const struct search *s, struct err *err)
     const struct selection *found = &s->selection;
     if (!found->matched)
         return selection_no_match(found, 0, option, s->trigger->text, err);
-    return err_set(err, ENOENT, "no-match",
+    return err_set(err, ENOENT, "untraceable",
                    "%s '%s': matches %zu function%s, none of which is traced: choose it "
                    "with -F, -N and -M ('spoor explain' tells which can be)",
                    option, s->trigger->text, found->matched, found->matched == 1 ? "" : "s");

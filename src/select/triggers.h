@@ -28,7 +28,8 @@ struct triggers *triggers_new(const trigger_list *list, const char *option);
 void triggers_free(struct triggers *t);
 /* Adds the functions of M that triggers match. To be called when functions of M were selected. */
 void triggers_add_module(struct triggers *t, const struct traced_module *m);
-/* Returns −ENOENT "no-match" if a trigger matches no function that is traced so far. */
+/* Returns −ENOENT if a trigger matches no function so far ("no-match"), or none that is traced
+ * ("untraceable"). */
 int triggers_check(const struct triggers *t, struct err *err);
 /* The newest table. It never changes, and lives until triggers_free(). */
 const struct trigger_table *triggers_table(const struct triggers *t);

@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "base/mem.h"
 
 void mapped_paths_add(struct mapped_paths *paths, const char *path) {
@@ -89,6 +90,16 @@ static bool has_function_symbols(const struct module *m) {
     return false;
 }
 
+/* M has functions, and the options reach M, but nothing is to be patched. */
+static char *why_none_selected(const struct traced_module *m) {
+    size_t n = plan_function_count(m->plan);
+    if (bitmap_count(m->choice.selected, n))
+        return mem_printf("%s: none of its functions that the options choose can be traced: 'spoor "
+                          "explain' tells why",
+                          m->module->path);
+    return mem_printf("%s: the options choose none of its %zu functions", m->module->path, n);
+}
+
 char *traced_module_why_none(const struct traced_module *m) {
     if (m->why.code)
         return mem_strdup(m->why.text);
@@ -97,6 +108,8 @@ char *traced_module_why_none(const struct traced_module *m) {
                           "build it without strip (-s, -Xs) or with -funwind-tables, or install "
                           "its debug file",
                           m->module->path);
+    if (m->choice.any_caller && m->plan && !m->choice.selected_count)
+        return why_none_selected(m);
     if (m->choice.selectable == SELECTABLE_NO && !has_function_symbols(m->module))
         return mem_printf("%s: has no symbols, so its functions have no names: build it without "
                           "strip (-s, -Xs), or install its debug file",

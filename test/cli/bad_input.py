@@ -104,7 +104,7 @@ class BadInput(unittest.TestCase):
             #include <fcntl.h>
             __attribute__((noinline)) int compute_sum(int x) {{ return open("{touched}", O_CREAT, x); }}
             int main(void) {{ return compute_sum(0600) < 0; }}""")
-        result = self.record("-F", "compute_sun", program)
+        result = self.record("--no-follow", "-F", "compute_sun", program)
         self.one_line(result, 125, "compute_sun", "compute_sum")
         self.assertFalse(os.path.exists(touched))
 

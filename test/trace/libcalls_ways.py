@@ -107,7 +107,7 @@ def test(path, loading, plugin, *others):
     interposed(spoor, calling, interposer)
     untraceable(spoor, calling)
     refused(spoor, ["--libcalls"], static, f"{static}: imports no functions")
-    refused(spoor, ["--libcalls", "-F", "called_loaf"], calling, "did you mean called_leaf")
+    refused(spoor, ["--no-follow", "--libcalls", "-F", "called_loaf"], calling, "did you mean called_leaf")
     check_same_outcome(run([static]), spoor.record(["--libcalls", "-M", "*"], [static]), "-M '*'")
 
 

@@ -330,7 +330,7 @@ def refused(spoor, options, program):
 
 def test_errors(spoor, program):
     for options, text in (
-            (["--trigger=reqest"], "trigger 'reqest': matches no function: did you mean request"),
+            (["--no-follow", "--trigger=reqest"], "trigger 'reqest': matches no function: did you mean request"),
             (["--trigger=rare", "--notrace=rare"], "trigger 'rare': matches 1 function, none of which is traced"),
             (["--trigger=rare", "--overflow=wait"], "'--trigger' goes with --overflow=overwrite"),
             (["--trigger=rare", "--overflow=drop"], "'--trigger' goes with --overflow=overwrite"),
