@@ -44,8 +44,8 @@ static inline bool is_in_depth(const struct walk *w, const struct call *call, ui
 }
 
 /* What the filter says of CALL, in the call with the state UP. */
-static __attribute__((noinline)) void apply_filter(struct walk *w, const struct call *call,
-                                                   const union state *up, union state *own) {
+static inline void apply_filter(struct walk *w, const struct call *call, const union state *up,
+                                union state *own) {
     unsigned verdict = view_filter_verdict(w->filter, function_of(w, call->id));
     own->within = up->within || verdict & VIEW_ROOT;
     bool chosen = verdict & VIEW_SHOWS || (verdict & VIEW_BELOW && own->within);
