@@ -52,3 +52,8 @@ void *flat_take(struct flat_reader *r, uint64_t count, size_t size) {
     r->at += padded < left ? padded : left;
     return array;
 }
+
+void *flat_take_copy(struct flat_reader *r, uint64_t count, size_t size) {
+    const void *array = flat_take(r, count, size);
+    return array ? memcpy(mem_alloc((size_t)count * size), array, (size_t)count * size) : NULL;
+}

@@ -254,12 +254,18 @@ static int write_text(struct patched *p, const struct space *space, struct err *
 }
 
 static int write_area(const struct patched *p, int fd, struct err *err) {
+    enum { PIECE = 256 << 10 };
     const struct plan_code *c = &p->code->emitted;
-    if (!patched_moved(p) || !c->address_count)
+    AUTO_FREE uint8_t *bytes = NULL;
+    int rc = 0;
+    if (!c->farther && (!patched_moved(p) || !c->address_count))
         return memory_write(fd, p->area, c->area, c->area_used, err);
-    AUTO_FREE uint8_t *area = memcpy(mem_alloc(c->area_used), c->area, c->area_used);
-    plan_code_move(c, patched_moved(p), area);
-    return memory_write(fd, p->area, area, c->area_used, err);
+    bytes = mem_alloc(PIECE);
+    for (size_t at = 0, size; at < c->area_used && rc == 0; at += size) {
+        size = plan_code_copy(c, patched_moved(p), at, PIECE, bytes);
+        rc = memory_write(fd, p->area + at, bytes, size, err);
+    }
+    return rc;
 }
 
 /* The tables for lane_lookup precede the code in the area, and are no part of it. */

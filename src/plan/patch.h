@@ -108,6 +108,7 @@ struct plan_code {
     size_t sites;
     enum overflow overflow; /* as in the request: stubs depend on it */
     struct span caller;     /* as in the request */
-    void *pages;            /* memory that has all arrays but the list of islands … */
-    size_t pages_size;      /* … from mem_map(); NULL: each is allocated */
+    uint64_t farther;  /* to be added to the area's distance from the module: plan_code_copy() */
+    void *pages;       /* memory that has all arrays but patches and islands … */
+    size_t pages_size; /* … for mem_unmap(); NULL: each is allocated */
 };

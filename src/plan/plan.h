@@ -147,11 +147,13 @@ void plan_code_done(struct plan_code *code);
 /*
  * CODE was emitted for a load address, and REQUEST is for one that is MOVED bytes (modulo 2^64)
  * above, with an area that is as far above: whether CODE serves there, too, with all islands moved
- * likewise. plan_code_move() then corrects AREA, a copy of CODE's area.
+ * likewise. plan_code_copy() then corrects the area: it copies its bytes from FROM on, MOST at most
+ * (16 or more), to RET, and returns their number.
  */
 bool plan_code_serves(const struct plan *plan, const struct plan_code *code,
                       const struct plan_request *request, uint64_t moved);
-void plan_code_move(const struct plan_code *code, uint64_t moved, uint8_t *area);
+size_t plan_code_copy(const struct plan_code *code, uint64_t moved, size_t from, size_t most,
+                      uint8_t *ret);
 
 /* Code that is kept for later processes, and what it was emitted for. */
 struct kept_code {

@@ -460,17 +460,9 @@ bool plan_code_serves(const struct plan *plan, const struct plan_code *code,
            puns_serve(plan, request, code, moved);
 }
 
-void plan_code_move(const struct plan_code *code, uint64_t moved, uint8_t *area) {
-    for (size_t i = 0; i < code->address_count; i++) {
-        uint64_t address = 0;
-        memcpy(&address, area + code->addresses[i], code->word_bytes);
-        address += moved;
-        memcpy(area + code->addresses[i], &address, code->word_bytes);
-    }
-}
-
 void plan_code_done(struct plan_code *code) {
     if (code->pages) {
+        free(code->patches);
         free(code->islands);
         mem_unmap(code->pages, code->pages_size);
         *code = (struct plan_code){0};

@@ -164,11 +164,16 @@ static bool read_islands(struct flat_reader *r, size_t count, struct plan_code *
     return true;
 }
 
+static bool read_patches(struct flat_reader *r, size_t count, struct plan_code *c) {
+    c->patches = flat_take_copy(r, count, sizeof *c->patches);
+    return c->patches || !count;
+}
+
 static bool read_arrays(const struct plan *plan, const struct head *h, struct flat_reader *r,
                         struct kept_code *ret) {
     struct plan_code *c = &ret->code;
     const size_t bytes = plan->functions.count / 8 + 1;
-    return TAKE(r, c->area, h->area_used) && TAKE(r, c->patches, h->patches) &&
+    return TAKE(r, c->area, h->area_used) && read_patches(r, (size_t)h->patches, c) &&
            TAKE(r, c->marks, h->marks) && read_islands(r, (size_t)h->islands, c) &&
            TAKE(r, c->ways, h->ways) && TAKE(r, c->addresses, h->addresses) &&
            TAKE(r, c->displaced, h->displaced) && TAKE(r, c->traps, h->traps) &&
@@ -204,6 +209,7 @@ bool plan_code_read_flat(const struct plan *plan, struct flat_reader *r, struct 
     }
     if (read_arrays(plan, h, r, ret))
         return true;
+    free(c->patches);
     free(c->islands);
     return false;
 }
@@ -256,11 +262,37 @@ static bool set_distance(const struct plan *plan, struct kept_code *kept, uint64
     struct plan_code *c = &kept->code;
     const struct arch *arch = plan->arch;
     const int64_t change = (int64_t)farther;
-    bool done = true;
-    for (size_t i = 0; i < c->displaced_count && done; i++)
-        done = displace(c->area + c->displaced[i], -change);
-    return done && displace_patches(arch, c, kept->area - kept->bias, change) &&
+    c->farther = farther;
+    return displace_patches(arch, c, kept->area - kept->bias, change) &&
            displace_islands(arch, c, kept->bias, change);
+}
+
+/* The end of the piece [FROM, END) of the area, such that none of WORDS, ascending offsets of SIZE
+ * bytes, is cut. */
+static size_t whole_words(const uint32_t *words, size_t count, size_t size, size_t end) {
+    size_t i = SEARCH(k, count, words[k] < end);
+    return i && words[i - 1] + size > end ? words[i - 1] : end;
+}
+
+size_t plan_code_copy(const struct plan_code *c, uint64_t moved, size_t from, size_t most,
+                      uint8_t *ret) {
+    size_t end = c->area_used - from < most ? c->area_used : from + most;
+    if (end < c->area_used) {
+        end = whole_words(c->displaced, c->displaced_count, sizeof(int32_t), end);
+        end = whole_words(c->addresses, c->address_count, c->word_bytes, end);
+    }
+    memcpy(ret, c->area + from, end - from);
+    size_t i = c->farther ? SEARCH(k, c->displaced_count, c->displaced[k] < from) : SIZE_MAX;
+    for (; i < c->displaced_count && c->displaced[i] < end; i++)
+        displace(ret + c->displaced[i] - from, -(int64_t)c->farther);
+    i = moved ? SEARCH(k, c->address_count, c->addresses[k] < from) : SIZE_MAX;
+    for (; i < c->address_count && c->addresses[i] < end; i++) {
+        uint64_t address = 0;
+        memcpy(&address, ret + c->addresses[i] - from, c->word_bytes);
+        address += moved;
+        memcpy(ret + c->addresses[i] - from, &address, c->word_bytes);
+    }
+    return end - from;
 }
 
 /* Events of functions get ids from FIRST_ID on. Other stubs have no id, or one beyond functions'.
@@ -287,23 +319,24 @@ static uint64_t farther_by(const struct plan_request *r, const struct kept_code 
     return (r->area - r->bias) - (kept->area - kept->bias);
 }
 
-/* Whether the jumps on KEPT's islands reach the area of R, wherever they lead there. */
-static bool islands_reach(const struct plan *plan, const struct plan_request *r,
-                          const struct kept_code *kept) {
-    const uint64_t reach = plan->arch->reach;
-    bool all = true;
-    for (size_t i = 0; i < kept->code.island_count && all; i++) {
+/* Whether all of KEPT's module and islands, and the area of R, reach each other. */
+static bool is_reached(const struct plan *plan, const struct plan_request *r,
+                       const struct kept_code *kept) {
+    taddr_t low = plan->module->low + r->bias, high = plan->module->high + r->bias;
+    for (size_t i = 0; i < kept->code.island_count; i++) {
         const taddr_t at = kept->code.islands[i].at + r->bias - kept->bias;
-        all = at < r->area ? r->area + r->area_size - at <= reach : at - r->area <= reach;
+        low = at < low ? at : low;
+        high = at + ISLAND_BYTES > high ? at + ISLAND_BYTES : high;
     }
-    return all;
+    const taddr_t end = r->area + r->area_size;
+    const uint64_t down = end > low ? end - low : 0, up = high > r->area ? high - r->area : 0;
+    return down <= plan->arch->reach && up <= plan->arch->reach;
 }
 
 bool plan_code_fits(const struct plan *plan, const struct plan_request *r,
                     const struct kept_code *kept) {
     return r->area_size == kept->area_size &&
-           (!farther_by(r, kept) ||
-            (plan->arch->displacement_at && islands_reach(plan, r, kept))) &&
+           (!farther_by(r, kept) || (plan->arch->displacement_at && is_reached(plan, r, kept))) &&
            (r->first_id == kept->first_id || plan->arch->stub_site_at) &&
            plan_code_serves(plan, &kept->code, r, r->bias - kept->bias) &&
            !puns_have_places(plan, r, &kept->code);
