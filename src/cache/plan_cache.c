@@ -229,6 +229,45 @@ void plan_cache_store_code(const struct plan_cache *cache, struct code_case whic
     folder_write(&cache->folder, name, digest, write_outline, &entry);
 }
 
+/* ---- answers ---- */
+
+static void question_digest(const struct file_id *file, const char *question,
+                            uint8_t ret[DIGEST_BYTES]) {
+    struct digest d;
+    identity_digest(file, ret);
+    digest_init(&d);
+    digest_add(&d, ret, DIGEST_BYTES);
+    digest_add(&d, PLANNER_VERSION, sizeof PLANNER_VERSION);
+    digest_add(&d, question, strlen(question));
+    digest_finish(&d, ret);
+}
+
+bool plan_cache_recall(const struct plan_cache *cache, const struct file_id *file,
+                       const char *question, bool *ret_answer) {
+    char name[FOLDER_NAME_BYTES];
+    uint8_t digest[DIGEST_BYTES];
+    struct folder_file entry;
+    question_digest(file, question, digest);
+    name_of(name, "answer-", digest);
+    if (file->fresh || !folder_read(&cache->folder, name, digest, true, &entry))
+        return false;
+    *ret_answer = *entry.contents.at;
+    mem_unmap(entry.pages, entry.size);
+    return true;
+}
+
+static void write_answer(struct flat_writer *w, void *ctx) { flat_put(w, ctx, 1); }
+
+void plan_cache_remember(const struct plan_cache *cache, const struct file_id *file,
+                         const char *question, bool answer) {
+    char name[FOLDER_NAME_BYTES];
+    uint8_t digest[DIGEST_BYTES], byte = answer;
+    question_digest(file, question, digest);
+    name_of(name, "answer-", digest);
+    if (!file->fresh)
+        folder_write(&cache->folder, name, digest, write_answer, &byte);
+}
+
 int plan_cache_plan(const struct plan_cache *cache, struct module *module, enum tier only,
                     struct plan **ret, struct err *err) {
     struct plan_cache_key key;

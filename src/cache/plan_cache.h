@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/file_id.h"
 #include "cache/folder.h"
 #include "elf/module.h"
 #include "plan/plan.h"
@@ -56,6 +57,13 @@ bool plan_cache_find_code(const struct plan_cache *cache, struct code_case which
                           struct kept_code *ret);
 void plan_cache_store_code(const struct plan_cache *cache, struct code_case which,
                            const struct kept_code *code);
+
+/* What was found out about a file: ANSWER to QUESTION. FILE may be fresh: nothing is known or kept
+ * then. False: not known. */
+bool plan_cache_recall(const struct plan_cache *cache, const struct file_id *file,
+                       const char *question, bool *ret_answer);
+void plan_cache_remember(const struct plan_cache *cache, const struct file_id *file,
+                         const char *question, bool answer);
 
 /* The plan of MODULE, from the cache or new. As plan_new_with_tier(). */
 int plan_cache_plan(const struct plan_cache *cache, struct module *module, enum tier only,
