@@ -55,5 +55,9 @@ void *flat_take(struct flat_reader *r, uint64_t count, size_t size) {
 
 void *flat_take_copy(struct flat_reader *r, uint64_t count, size_t size) {
     const void *array = flat_take(r, count, size);
-    return array ? memcpy(mem_alloc((size_t)count * size), array, (size_t)count * size) : NULL;
+    if (!array)
+        return NULL;
+    void *copy = mem_alloc((size_t)count * size);
+    mem_fetch_to_write(copy, (size_t)count * size);
+    return memcpy(copy, array, (size_t)count * size);
 }

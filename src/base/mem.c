@@ -45,6 +45,18 @@ void mem_will_fill(void *p, size_t size) {
         madvise((char *)p + (start - (uintptr_t)p), end - start, MADV_HUGEPAGE);
 }
 
+/* Older kernels refuse; nothing is lost then. */
+static void fetch(uintptr_t start, size_t size, int how) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), down = start & ~(page - 1);
+    madvise((void *)down, size + (start - down), how); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+void mem_fetch_to_write(void *p, size_t size) { fetch((uintptr_t)p, size, MADV_POPULATE_WRITE); }
+
+void mem_fetch_to_read(const void *p, size_t size) {
+    fetch((uintptr_t)p, size, MADV_POPULATE_READ);
+}
+
 void *mem_map_whole(size_t size) {
     void *p = mem_map(size);
     mem_will_fill(p, size);

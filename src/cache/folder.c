@@ -113,7 +113,9 @@ struct blocks {
 static void check_block(void *arg, size_t i) {
     const struct blocks *b = arg;
     const size_t at = i * FLAT_BUFFER, left = b->size - at;
-    b->checks[i] = checksum(b->bytes + at, left < FLAT_BUFFER ? left : FLAT_BUFFER);
+    const size_t size = left < FLAT_BUFFER ? left : FLAT_BUFFER;
+    mem_fetch_to_read(b->bytes + at, size);
+    b->checks[i] = checksum(b->bytes + at, size);
 }
 
 static bool contents_are_good(const struct header *h, const uint8_t *bytes) {
