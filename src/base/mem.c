@@ -8,6 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifndef MADV_POPULATE_READ /* the C library may be older than the kernel */
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
 static void die(void) {
     static const char text[] = "spoor: out of memory: free some, or trace fewer functions\n";
     ssize_t n = write(2, text, sizeof text - 1);
