@@ -108,6 +108,8 @@ struct relocated {
         uint8_t it;     /* ITSTATE at `resume`, if that is in a T32 block; else 0 */
         vaddr_t resume;
     } parts[RELOCATED_MAX_PARTS];
+    uint8_t displacement_at; /* offset of a 32-bit displacement to a place outside of `bytes`, as in
+                                struct arch; 0: none */
     uint8_t address_at; /* offset at which the run-time address of `address` belongs; 0: none */
     vaddr_t address;
     uint8_t copy_at, copy_bytes; /* offset at which constants of the program belong; 0: none */
@@ -269,6 +271,11 @@ struct arch {
     size_t (*relocated_bytes)(const struct insn *insn);
     /* Writes a jump at AT to TO, jump_bytes long. 0 or −ERANGE. */
     int (*jump)(uint8_t *out, vaddr_t at, vaddr_t to);
+    /* The offset in jump() of a 32-bit displacement, which ends the jump: a number added to it
+     * moves the target by as much. All that relocate() writes depends on its address by such
+     * numbers only, as far as it is not by the address modulo a page. 0: the machine's code is not
+     * like that. */
+    uint8_t displacement_at;
     /* Writes a jump at AT to any address TO. Its last word is the run-time address: unlike
      * elsewhere here, AT and TO are run-time addresses, or AT differs from one by whole words.
      * Returns its size, which depends on AT only. NULL: the machine has no such jump. */
@@ -334,6 +341,8 @@ struct arch {
     uint32_t (*stub_retry)(uint8_t variant);
     /* The site in the code of STUB, which is complete. */
     uint32_t (*stub_site)(const uint8_t *stub, uint8_t variant, enum overflow overflow);
+    /* The offset in an event's stub of a 32-bit word, the site. NULL: it is in no such word. */
+    uint32_t (*stub_site_at)(uint8_t variant, enum overflow overflow);
     /* The first bytes of each trampoline area. Only the host's backend has them. */
     const uint8_t *agent;
     const size_t *agent_size;

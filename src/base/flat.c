@@ -52,3 +52,12 @@ void *flat_take(struct flat_reader *r, uint64_t count, size_t size) {
     r->at += padded < left ? padded : left;
     return array;
 }
+
+void *flat_take_copy(struct flat_reader *r, uint64_t count, size_t size) {
+    const void *array = flat_take(r, count, size);
+    if (!array)
+        return NULL;
+    void *copy = mem_alloc((size_t)count * size);
+    mem_fetch_to_write(copy, (size_t)count * size);
+    return memcpy(copy, array, (size_t)count * size);
+}

@@ -33,3 +33,6 @@ struct flat_reader {
 /* COUNT elements of SIZE bytes, and `at` behind them. NULL: they are not all there, or COUNT is 0.
  */
 void *flat_take(struct flat_reader *r, uint64_t count, size_t size);
+/* The same, copied. It is for arrays that are changed: each changed page of a mapped file costs
+ * more than its copy. The caller frees the result. */
+void *flat_take_copy(struct flat_reader *r, uint64_t count, size_t size);

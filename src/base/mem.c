@@ -8,6 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifndef MADV_POPULATE_READ /* the C library may be older than the kernel */
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
 static void die(void) {
     static const char text[] = "spoor: out of memory: free some, or trace fewer functions\n";
     ssize_t n = write(2, text, sizeof text - 1);
@@ -43,6 +48,18 @@ void mem_will_fill(void *p, size_t size) {
     uintptr_t end = ((uintptr_t)p + size) & ~(page - 1);
     if (size >= LARGE) /* kernels without huge pages refuse; nothing is lost then */
         madvise((char *)p + (start - (uintptr_t)p), end - start, MADV_HUGEPAGE);
+}
+
+/* Older kernels refuse; nothing is lost then. */
+static void fetch(uintptr_t start, size_t size, int how) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), down = start & ~(page - 1);
+    madvise((void *)down, size + (start - down), how); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+void mem_fetch_to_write(void *p, size_t size) { fetch((uintptr_t)p, size, MADV_POPULATE_WRITE); }
+
+void mem_fetch_to_read(const void *p, size_t size) {
+    fetch((uintptr_t)p, size, MADV_POPULATE_READ);
 }
 
 void *mem_map_whole(size_t size) {

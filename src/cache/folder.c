@@ -10,11 +10,13 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/checksum.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/workers.h"
 #include "cache/evict.h"
 
 static const char MAGIC[8] = "spoorpc";
@@ -27,8 +29,8 @@ struct header {
 };
 _Static_assert(sizeof(struct header) % FLAT_ALIGN == 0, "arrays behind it are aligned");
 
-static uint64_t next_check(uint64_t before, const uint8_t *bytes, size_t count) {
-    uint64_t both[2] = {before, checksum(bytes, count)};
+static uint64_t next_check(uint64_t before, uint64_t of_block) {
+    uint64_t both[2] = {before, of_block};
     return checksum(both, sizeof both);
 }
 
@@ -100,32 +102,48 @@ static bool header_is_good(const struct header *h, const uint8_t *key, uint64_t 
            h->check == checksum(h, offsetof(struct header, check));
 }
 
-/* Each block is checked while it is in the processor's cache. */
-static bool read_contents(int fd, const struct header *h, uint8_t *to) {
+/* Each of the blocks of FLAT_BUFFER bytes has its own checksum, and may be checked by any thread.
+ */
+struct blocks {
+    const uint8_t *bytes;
+    size_t size;
+    uint64_t *checks;
+};
+
+static void check_block(void *arg, size_t i) {
+    const struct blocks *b = arg;
+    const size_t at = i * FLAT_BUFFER, left = b->size - at;
+    const size_t size = left < FLAT_BUFFER ? left : FLAT_BUFFER;
+    mem_fetch_to_read(b->bytes + at, size);
+    b->checks[i] = checksum(b->bytes + at, size);
+}
+
+static bool contents_are_good(const struct header *h, const uint8_t *bytes) {
+    const size_t count = (size_t)((h->size + FLAT_BUFFER - 1) / FLAT_BUFFER);
+    AUTO_FREE uint64_t *checks = mem_alloc(count * sizeof *checks);
+    struct blocks blocks = {bytes, (size_t)h->size, checks};
     uint64_t check = 0;
-    for (size_t at = 0, part; at < h->size; at += part) {
-        part = h->size - at < FLAT_BUFFER ? h->size - at : FLAT_BUFFER;
-        if (!read_all(fd, to + at, part))
-            return false;
-        check = next_check(check, to + at, part);
-    }
+    workers_run(count, check_block, &blocks);
+    for (size_t i = 0; i < count; i++)
+        check = next_check(check, checks[i]);
     return check == h->contents_check;
 }
 
-static bool read_file(int fd, const uint8_t key[DIGEST_BYTES], struct folder_file *ret) {
+static bool map_file(int fd, const uint8_t key[DIGEST_BYTES], struct folder_file *ret) {
     struct stat st;
     struct header h;
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !is_own(&st) ||
         st.st_size <= (off_t)sizeof h || (uint64_t)st.st_size > SIZE_MAX / 2 ||
         !read_all(fd, &h, sizeof h) || !header_is_good(&h, key, (uint64_t)st.st_size - sizeof h))
         return false;
-    ret->size = h.size;
-    ret->pages = mem_map(h.size);
-    mem_will_fill(ret->pages, h.size);
-    ret->contents = (struct flat_reader){ret->pages, ret->pages + h.size};
-    if (read_contents(fd, &h, ret->pages))
+    const size_t size = (size_t)st.st_size;
+    uint8_t *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    if (pages == MAP_FAILED)
+        return false;
+    *ret = (struct folder_file){pages, size, {pages + sizeof h, pages + size}};
+    if (contents_are_good(&h, pages + sizeof h))
         return true;
-    mem_unmap(ret->pages, h.size);
+    mem_unmap(pages, size);
     return false;
 }
 
@@ -134,7 +152,7 @@ bool folder_read(const struct folder *f, const char *name, const uint8_t key[DIG
     if (f->fd < 0)
         return false;
     AUTO_FD int fd = openat(f->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || !read_file(fd, key, ret))
+    if (fd < 0 || !map_file(fd, key, ret))
         return false;
     if (used)
         futimens(fd, NULL);
@@ -160,7 +178,7 @@ static int write_all(int fd, const void *bytes, size_t count) {
 
 static int put_block(void *ctx, const void *bytes, size_t count) {
     struct output *out = ctx;
-    out->check = next_check(out->check, bytes, count);
+    out->check = next_check(out->check, checksum(bytes, count));
     return write_all(out->fd, bytes, count);
 }
 

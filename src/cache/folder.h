@@ -3,9 +3,9 @@
  *
  * Nothing in it is trusted that another user could have written: the folder and each file must
  * belong to the effective user, and no other may write there. Files are written under another name
- * and renamed, so none is ever seen half-written. They are read into memory and not mapped: a file
- * that shrinks under a mapping would end the tool by SIGBUS. What was damaged on the disk is found
- * by checksums, before a caller sees it.
+ * and renamed, so none is ever seen half-written, and none is ever changed: files are mapped, and
+ * the user who shortened one in use would end the tool by SIGBUS. What was damaged on the disk is
+ * found by checksums, before a caller sees it.
  *
  * All functions may be called by several threads, and by any number of processes.
  */
@@ -26,7 +26,7 @@ struct folder folder_open(uint64_t most_bytes);
 void folder_close(struct folder *f);
 
 struct folder_file { /* a file in memory */
-    uint8_t *pages;  /* from mem_map(); writable */
+    uint8_t *pages;  /* a private mapping; writable */
     size_t size;
     struct flat_reader contents;
 };

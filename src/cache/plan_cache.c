@@ -156,6 +156,118 @@ void plan_cache_store(const struct plan_cache *cache, struct module *module,
     module_forget_files(module);
 }
 
+/* ---- code ---- */
+
+struct plan_cache_key plan_cache_code_key(const struct plan_cache_key *key, const struct plan *plan,
+                                          const struct plan_request *r) {
+    struct plan_cache_key ret = {.known = key->known && plan_request_may_be_kept(plan, r)};
+    struct digest d;
+    if (!ret.known)
+        return ret;
+    digest_init(&d);
+    digest_add(&d, key->digest, sizeof key->digest);
+    plan_request_digest(plan, r, &d);
+    digest_finish(&d, ret.digest);
+    return ret;
+}
+
+static void case_digest(struct code_case which, uint8_t ret[DIGEST_BYTES]) {
+    struct digest d;
+    digest_init(&d);
+    digest_add(&d, which.key->digest, sizeof which.key->digest);
+    digest_add(&d, &which.number, sizeof which.number);
+    digest_finish(&d, ret);
+}
+
+bool plan_cache_find_code(const struct plan_cache *cache, struct code_case which, bool whole,
+                          struct kept_code *ret) {
+    char name[FOLDER_NAME_BYTES];
+    uint8_t digest[DIGEST_BYTES];
+    struct folder_file file;
+    if (!which.key->known)
+        return false;
+    case_digest(which, digest);
+    name_of(name, whole ? "code-" : "outline-", digest);
+    if (!folder_read(&cache->folder, name, digest, true, &file))
+        return false;
+    if (!plan_code_read_flat(which.plan, &file.contents, ret)) {
+        mem_unmap(file.pages, file.size);
+        return false;
+    }
+    ret->code.pages = file.pages;
+    ret->code.pages_size = file.size;
+    return true;
+}
+
+struct code_entry {
+    const struct plan *plan;
+    const struct kept_code *code;
+};
+
+static void write_code(struct flat_writer *w, void *ctx) {
+    const struct code_entry *e = ctx;
+    plan_code_write_flat(e->plan, e->code, w);
+}
+
+static void write_outline(struct flat_writer *w, void *ctx) {
+    const struct code_entry *e = ctx;
+    plan_code_write_outline(e->plan, e->code, w);
+}
+
+void plan_cache_store_code(const struct plan_cache *cache, struct code_case which,
+                           const struct kept_code *code) {
+    char name[FOLDER_NAME_BYTES];
+    uint8_t digest[DIGEST_BYTES];
+    struct code_entry entry = {which.plan, code};
+    if (!which.key->known || cache->folder.fd < 0 ||
+        !plan_code_may_be_kept(which.plan, &code->code))
+        return;
+    case_digest(which, digest);
+    name_of(name, "code-", digest);
+    folder_write(&cache->folder, name, digest, write_code, &entry);
+    name_of(name, "outline-", digest);
+    folder_write(&cache->folder, name, digest, write_outline, &entry);
+}
+
+/* ---- answers ---- */
+
+static void question_digest(const struct file_id *file, const char *question,
+                            uint8_t ret[DIGEST_BYTES]) {
+    struct digest d;
+    identity_digest(file, ret);
+    digest_init(&d);
+    digest_add(&d, ret, DIGEST_BYTES);
+    digest_add(&d, PLANNER_VERSION, sizeof PLANNER_VERSION);
+    digest_add(&d, question, strlen(question));
+    digest_finish(&d, ret);
+}
+
+bool plan_cache_recall(const struct plan_cache *cache, const struct file_id *file,
+                       const char *question, bool *ret_answer) {
+    char name[FOLDER_NAME_BYTES];
+    uint8_t digest[DIGEST_BYTES];
+    struct folder_file entry;
+    question_digest(file, question, digest);
+    name_of(name, "answer-", digest);
+    if (file->fresh || !folder_read(&cache->folder, name, digest, true, &entry))
+        return false;
+    *ret_answer = *entry.contents.at;
+    mem_unmap(entry.pages, entry.size);
+    return true;
+}
+
+static void write_answer(struct flat_writer *w, void *ctx) { flat_put(w, ctx, 1); }
+
+void plan_cache_remember(const struct plan_cache *cache, const struct file_id *file,
+                         const char *question, bool answer) {
+    char name[FOLDER_NAME_BYTES];
+    uint8_t digest[DIGEST_BYTES], byte = answer;
+    question_digest(file, question, digest);
+    name_of(name, "answer-", digest);
+    if (!file->fresh)
+        folder_write(&cache->folder, name, digest, write_answer, &byte);
+}
+
 int plan_cache_plan(const struct plan_cache *cache, struct module *module, enum tier only,
                     struct plan **ret, struct err *err) {
     struct plan_cache_key key;

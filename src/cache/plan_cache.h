@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/file_id.h"
 #include "cache/folder.h"
 #include "elf/module.h"
 #include "plan/plan.h"
@@ -34,6 +35,36 @@ bool plan_cache_find(const struct plan_cache *cache, struct module *module, enum
  * the module's files. PLAN may be NULL. */
 void plan_cache_store(const struct plan_cache *cache, struct module *module,
                       const struct plan_cache_key *key, const struct plan *plan);
+/*
+ * Code that was emitted of a plan, and its outline, which tells where the code fits. Entries are
+ * found by the plan's key and by the request, but for what plan_code_adapt() changes. There may be
+ * several cases of one request, as puns depend on what else a process has mapped.
+ */
+enum { CODE_CASES = 4 };
+
+struct code_case {
+    const struct plan *plan;
+    const struct plan_cache_key *key; /* of the request */
+    unsigned number;                  /* < CODE_CASES */
+};
+
+/* R is for PLAN, whose key is KEY. Unknown: such code is not kept. */
+struct plan_cache_key plan_cache_code_key(const struct plan_cache_key *key, const struct plan *plan,
+                                          const struct plan_request *r);
+/* Finds all of WHICH if WHOLE, else its outline. The caller frees RET by
+ * plan_code_done(), and must not use ret->text afterwards. */
+bool plan_cache_find_code(const struct plan_cache *cache, struct code_case which, bool whole,
+                          struct kept_code *ret);
+void plan_cache_store_code(const struct plan_cache *cache, struct code_case which,
+                           const struct kept_code *code);
+
+/* What was found out about a file: ANSWER to QUESTION. FILE may be fresh: nothing is known or kept
+ * then. False: not known. */
+bool plan_cache_recall(const struct plan_cache *cache, const struct file_id *file,
+                       const char *question, bool *ret_answer);
+void plan_cache_remember(const struct plan_cache *cache, const struct file_id *file,
+                         const char *question, bool answer);
+
 /* The plan of MODULE, from the cache or new. As plan_new_with_tier(). */
 int plan_cache_plan(const struct plan_cache *cache, struct module *module, enum tier only,
                     struct plan **ret, struct err *err);

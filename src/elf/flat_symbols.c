@@ -54,7 +54,7 @@ bool flat_symbols_read(struct module *module, struct flat_reader *r, void *pages
     struct head *head = flat_take(r, 1, sizeof *head);
     if (!head)
         return false;
-    struct symbol *symbols = flat_take(r, head->count, sizeof *symbols);
+    AUTO_FREE struct symbol *symbols = flat_take_copy(r, head->count, sizeof *symbols);
     uint32_t *index = flat_take(r, head->index_size, sizeof *index);
     const uint8_t *names = flat_take(r, head->names_size, 1);
     if (!index || (head->count && (!symbols || !names || names[head->names_size - 1])))
@@ -68,7 +68,7 @@ bool flat_symbols_read(struct module *module, struct flat_reader *r, void *pages
     priv->flat = pages;
     priv->flat_size = size;
     priv->flat_names = (struct strings){(const char *)names, head->names_size};
-    module->symbols = symbols;
+    module->symbols = steal(symbols);
     module->symbol_count = head->count;
     priv->index = index;
     priv->index_size = head->index_size;

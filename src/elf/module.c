@@ -111,7 +111,6 @@ void module_free(struct module *module) {
     if (priv->flat) {
         mem_unmap(priv->flat, priv->flat_size);
         priv->index = NULL;
-        module->symbols = NULL;
     }
     free(priv->index);
     ARRAY_FREE(&priv->mapping);

@@ -19,6 +19,9 @@ struct code { /* the emitted code of one mapped module; shared by forked spaces,
     unsigned refs;
     taddr_t bias; /* for which it was emitted; struct patched may have another one */
     struct plan_code emitted;
+    struct plan_cache_key key; /* of the entry that it is to be kept in; unknown: in none */
+    unsigned number;           /* of the case there */
+    struct plan_need need;     /* of the request */
     ARRAY(struct span)
     looked; /* link-time addresses: the text that held_look() looks at, when it
                was as in the file; none: not known yet */

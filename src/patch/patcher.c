@@ -9,6 +9,7 @@
 #include "base/page.h"
 #include "patch/area.h"
 #include "patch/code_cache.h"
+#include "patch/code_file.h"
 #include "patch/held.h"
 #include "patch/lane_lookup.h"
 #include "patch/limits.h"
@@ -130,14 +131,22 @@ static uint8_t *select_nothing(const struct patched *p) {
     return mem_alloc(bitmap_bytes(plan_function_count(p->traced_module->plan)));
 }
 
-static struct plan_need need_of(const struct patched *p, const struct patch_request *r) {
-    AUTO_FREE uint8_t *none = select_nothing(p);
-    const struct plan_request q = request_of(p, r, none);
-    return plan_need(p->traced_module->plan, &q);
+/* Makes P's code for its area, of KEPT if that serves. KEPT may be NULL. */
+static int make_code(struct patched *p, struct plan_request *q, struct code_file *kept,
+                     struct err *err) {
+    p->code = mem_alloc(sizeof *p->code);
+    p->code->refs = 1;
+    p->code->bias = p->bias;
+    if (kept && code_file_use(kept, q, p))
+        return 0;
+    int rc = plan_emit(p->traced_module->plan, q, &p->code->emitted, err);
+    if (rc == 0 && kept)
+        code_file_add(kept, p);
+    return rc;
 }
 
 static int emit(struct patched *p, const struct patch_request *r, size_t most_islands,
-                struct err *err) {
+                struct code_file *kept, struct err *err) {
     AUTO_FREE uint8_t *none = select_nothing(p);
     struct plan_request q = request_of(p, r, none);
     q.area = p->area;
@@ -145,16 +154,25 @@ static int emit(struct patched *p, const struct patch_request *r, size_t most_is
     q.most_islands = most_islands;
     AUTO_FREE struct span *taken = maps_taken(r->maps, r->break_start, &q.taken_count);
     q.taken = taken;
-    p->code = mem_alloc(sizeof *p->code);
-    p->code->refs = 1;
-    p->code->bias = p->bias;
-    int rc = plan_emit(p->traced_module->plan, &q, &p->code->emitted, err);
+    int rc = make_code(p, &q, kept, err);
     if (rc < 0)
         return rc;
     undolog_make(p);
     if (most_islands)
         code_cache_keep(r->codes, &q, p);
     return 0;
+}
+
+/* Chooses P's area, and makes its code for that. */
+static int place_and_emit(struct patched *p, const struct patch_request *r, struct err *err) {
+    AUTO_FREE uint8_t *none = select_nothing(p);
+    const struct plan_request q = request_of(p, r, none);
+    struct code_file kept = code_file_find(p, &q);
+    int rc = area_choose(p, r, kept.need, err);
+    if (rc == 0)
+        rc = emit(p, r, islands_left(r->space), &kept, err);
+    code_file_close(&kept);
+    return rc;
 }
 
 /* Takes over what was emitted for another process, if that serves here. */
@@ -182,10 +200,7 @@ static void note_islands(const struct patched *p, const struct patch_request *r)
 }
 
 int patcher_prepare(struct patched *p, const struct patch_request *r, struct err *err) {
-    bool ready = take_emitted(p, r);
-    int rc = ready ? 0 : area_choose(p, r, need_of(p, r), err);
-    if (rc == 0 && !ready)
-        rc = emit(p, r, islands_left(r->space), err);
+    int rc = take_emitted(p, r) ? 0 : place_and_emit(p, r, err);
     if (rc < 0) {
         patched_forget(p);
         p->area = 0;
@@ -207,7 +222,7 @@ static int map_with_islands_if_possible(struct patched *p, const struct patch_re
     p->area = area;
     if (rc < 0)
         return rc;
-    rc = emit(p, r, 0, err);
+    rc = emit(p, r, 0, NULL, err);
     return rc < 0 ? rc : map_area(p, r, err);
 }
 
@@ -241,12 +256,18 @@ static int write_text(struct patched *p, const struct space *space, struct err *
 }
 
 static int write_area(const struct patched *p, int fd, struct err *err) {
+    enum { PIECE = 256 << 10 };
     const struct plan_code *c = &p->code->emitted;
-    if (!patched_moved(p) || !c->address_count)
+    AUTO_FREE uint8_t *bytes = NULL;
+    int rc = 0;
+    if (!c->farther && (!patched_moved(p) || !c->address_count))
         return memory_write(fd, p->area, c->area, c->area_used, err);
-    AUTO_FREE uint8_t *area = memcpy(mem_alloc(c->area_used), c->area, c->area_used);
-    plan_code_move(c, patched_moved(p), area);
-    return memory_write(fd, p->area, area, c->area_used, err);
+    bytes = mem_alloc(PIECE);
+    for (size_t at = 0, size; at < c->area_used && rc == 0; at += size) {
+        size = plan_code_copy(c, patched_moved(p), at, PIECE, bytes);
+        rc = memory_write(fd, p->area + at, bytes, size, err);
+    }
+    return rc;
 }
 
 /* The tables for lane_lookup precede the code in the area, and are no part of it. */
@@ -297,11 +318,17 @@ int patcher_install(struct patched *p, const struct patch_request *r, struct err
 
 void patcher_check_early(struct patched *p, const struct space *space) {
     p->checked = held_look(p, space->remote.memory_fd, &space->writable, NULL) == 0;
+    if (p->checked)
+        code_file_keep(p);
 }
 
 int patcher_apply(struct patched *p, const struct patch_request *r, struct err *err) {
     int rc = patcher_prepare(p, r, err);
-    return rc < 0 ? rc : patcher_install(p, r, err);
+    if (rc == 0)
+        rc = patcher_install(p, r, err);
+    if (rc == 0)
+        code_file_keep(p);
+    return rc;
 }
 
 int patcher_undo(struct patched *p, int fd, struct pages *pages, struct err *err) {

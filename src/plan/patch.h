@@ -99,8 +99,16 @@ struct plan_code {
     uint32_t *addresses;  /* offsets in the area of run-time addresses of the module … */
     size_t address_count; /* … in words of WORD_BYTES */
     uint8_t word_bytes;
-    bool far; /* it has far jumps, which hold run-time addresses */
+    uint32_t *displaced; /* offsets in the area of 32-bit displacements to places outside it … */
+    size_t displaced_count; /* … ascending; none if arch.displacement_at is 0 */
+    bool far;               /* it has far jumps, which hold run-time addresses */
+    struct span *lost;      /* where puns could be that have no place: link-time addresses. Some are
+                                   occupied in this process only */
+    size_t lost_count;
     size_t sites;
     enum overflow overflow; /* as in the request: stubs depend on it */
     struct span caller;     /* as in the request */
+    uint64_t farther;  /* to be added to the area's distance from the module: plan_code_copy() */
+    void *pages;       /* memory that has all arrays but patches and islands … */
+    size_t pages_size; /* … for mem_unmap(); NULL: each is allocated */
 };

@@ -147,11 +147,45 @@ void plan_code_done(struct plan_code *code);
 /*
  * CODE was emitted for a load address, and REQUEST is for one that is MOVED bytes (modulo 2^64)
  * above, with an area that is as far above: whether CODE serves there, too, with all islands moved
- * likewise. plan_code_move() then corrects AREA, a copy of CODE's area.
+ * likewise. plan_code_copy() then corrects the area: it copies its bytes from FROM on, MOST at most
+ * (16 or more), to RET, and returns their number.
  */
 bool plan_code_serves(const struct plan *plan, const struct plan_code *code,
                       const struct plan_request *request, uint64_t moved);
-void plan_code_move(const struct plan_code *code, uint64_t moved, uint8_t *area);
+size_t plan_code_copy(const struct plan_code *code, uint64_t moved, size_t from, size_t most,
+                      uint8_t *ret);
+
+/* Code that is kept for later processes, and what it was emitted for. */
+struct kept_code {
+    struct plan_code code;
+    struct plan_need need;
+    taddr_t bias, area; /* of the request, like the next two */
+    size_t area_size;
+    uint32_t first_id;
+    const struct span *text; /* the caller's: link-time addresses, ascending */
+    size_t text_count;
+};
+struct digest;
+/* Whether code for R, and this CODE, can be kept. A second area depends on the first one. */
+bool plan_request_may_be_kept(const struct plan *plan, const struct plan_request *r);
+bool plan_code_may_be_kept(const struct plan *plan, const struct plan_code *code);
+/* Adds to D all of R on which code depends, but addresses of the process and the first id. */
+void plan_request_digest(const struct plan *plan, const struct plan_request *r, struct digest *d);
+void plan_code_write_flat(const struct plan *plan, const struct kept_code *kept,
+                          struct flat_writer *w);
+/* Writes only what plan_code_fits() needs. It is read in the same way. */
+void plan_code_write_outline(const struct plan *plan, const struct kept_code *kept,
+                             struct flat_writer *w);
+/* Reads such code of the same plan; it uses R's memory in place, and leaves `pages` to the caller.
+ * False: R has none. */
+bool plan_code_read_flat(const struct plan *plan, struct flat_reader *r, struct kept_code *ret);
+/* Whether KEPT's code can become that of R, which may differ in addresses and the first id. New
+ * code would have no more functions. */
+bool plan_code_fits(const struct plan *plan, const struct plan_request *r,
+                    const struct kept_code *kept);
+/* Makes KEPT's code that of R. It is then for kept->bias, as after plan_code_serves(). False: it
+ * cannot be; the code is of no use any more. */
+bool plan_code_adapt(const struct plan *plan, const struct plan_request *r, struct kept_code *kept);
 
 /* ---- the plan place by place, for display and checks ---- */
 

@@ -107,6 +107,10 @@ void module_table_free(struct module_table *table) {
     free(table);
 }
 
+const struct plan_cache *module_table_cache(const struct module_table *table) {
+    return &table->cache;
+}
+
 bool module_table_wants(struct module_table *table, const char *path, bool is_main) {
     mapped_paths_add(&table->mapped, path);
     return filter_has_module(&table->filter, path) || filter_reaches_module(&table->filter, path) ||

@@ -63,6 +63,8 @@ void module_table_choose(struct module_table *table, const struct filter *filter
 void module_table_keep_choice(struct module_table *table, size_t *ret_added, size_t *ret_removed);
 /* Returns to the old choice. */
 void module_table_undo_choice(struct module_table *table);
+/* What is kept of earlier recordings. */
+const struct plan_cache *module_table_cache(const struct module_table *table);
 /* The number of functions that are selected now and can be patched. */
 size_t module_table_selected(const struct module_table *table);
 

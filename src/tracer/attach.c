@@ -21,10 +21,10 @@
 #include "tracer/task_lane.h"
 #include "tracer/tracer.h"
 
-static void prepare_task(struct task *task, const struct task *first) {
+static void prepare_task(const struct tracer *t, struct task *task, const struct task *first) {
     thread_watch_exit(task->tid, task->tid == task->pid);
     if (task == first)
-        syscall_watch_decide(task);
+        syscall_watch_decide(cache_of(t), task);
     task->watched = first->watched;
 }
 
@@ -61,7 +61,7 @@ static void give_lanes(const struct seizing *s, pid_t caller,
             continue;
         }
         first = first ? first : k;
-        prepare_task(k, first);
+        prepare_task(t, k, first);
         task_lane_join(t, k, &maps);
     }
     maps_done(&maps);
@@ -137,7 +137,7 @@ int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *
     lifecycle_write_process(t, pid);
     syscall_watch_traces_others(pid); /* this and the next: looked up early, so that the answers are
                                          known when all threads are stopped */
-    gs_conflict_is_possible(pid);
+    gs_conflict_is_possible(cache_of(t), pid);
     sharing_update(&s.sharing);
     rt_priority_raise(&priority);
     int rc = seize_and_install(&s, err);

@@ -66,6 +66,10 @@ static inline const struct record_options *options_of(const struct tracer *t) {
     return t->options.context.options;
 }
 
+static inline const struct plan_cache *cache_of(const struct tracer *t) {
+    return module_table_cache(t->options.context.module_table);
+}
+
 typedef ARRAY(pid_t) tid_array;
 /* The ids of the processes that have SPACE, each once; the caller frees the array. */
 tid_array tracer_pids_of(const struct tracer *t, const struct space *space);

@@ -24,6 +24,8 @@ static bool is_of(const struct file_answer *f, const struct stat *s) {
            f->changed.tv_sec == s->st_ctim.tv_sec && f->changed.tv_nsec == s->st_ctim.tv_nsec;
 }
 
+enum { LARGE_BYTES = 1 << 20 }; /* answers about smaller files are found as fast as in the cache */
+
 /* Whether the file asks the kernel for the register: by the C library's function for it, by the
  * function for any system call or, for programs only, by a system call instruction of its own. */
 static bool asks(const char *path, bool program) {
@@ -34,7 +36,23 @@ static bool asks(const char *path, bool program) {
            elf_has_code(path, arch->asks_for_lane);
 }
 
-static bool file_asks(const char *path, const struct stat *program) {
+/* As asks(), from the cache if it is known there. S: of the file, before it is read. */
+static bool asks_or_asked(const struct plan_cache *cache, const char *path, const struct stat *s,
+                          bool program) {
+    const char *question = program ? "asks for the register" : "asks for the register, library";
+    const struct file_id file = file_id_of(s);
+    bool answer;
+    if (s->st_size < LARGE_BYTES)
+        return asks(path, program);
+    if (plan_cache_recall(cache, &file, question, &answer))
+        return answer;
+    answer = asks(path, program);
+    plan_cache_remember(cache, &file, question, answer);
+    return answer;
+}
+
+static bool file_asks(const struct plan_cache *cache, const char *path,
+                      const struct stat *program) {
     struct stat s;
     if (stat(path, &s) < 0)
         return false;
@@ -42,12 +60,13 @@ static bool file_asks(const char *path, const struct stat *program) {
     for (size_t i = 0; i < files.count; i++)
         if (is_of(&files.at[i], &s))
             return files.at[i].asks;
-    struct file_answer f = {s.st_dev, s.st_ino, s.st_ctim, asks(path, is_program)};
+    struct file_answer f = {s.st_dev, s.st_ino, s.st_ctim,
+                            asks_or_asked(cache, path, &s, is_program)};
     ARRAY_PUSH(&files, f);
     return f.asks;
 }
 
-bool gs_conflict_is_possible(pid_t pid) {
+bool gs_conflict_is_possible(const struct plan_cache *cache, pid_t pid) {
     AUTO_FREE char *exe = mem_printf("/proc/%d/exe", pid);
     struct stat program = {0};
     struct maps maps = {0};
@@ -60,7 +79,7 @@ bool gs_conflict_is_possible(pid_t pid) {
         if (!m->executable || m->path[0] != '/')
             continue;
         AUTO_FREE char *path = mem_printf("/proc/%d/root%s", pid, m->path);
-        possible = file_asks(path, &program);
+        possible = file_asks(cache, path, &program);
     }
     maps_done(&maps);
     return possible;

@@ -8,8 +8,9 @@
 
 #include "patch/space.h"
 
-/* Whether code that PID, stopped or running, has mapped may ask the kernel to set the register. */
-bool gs_conflict_is_possible(pid_t pid);
+/* Whether code that PID, stopped or running, has mapped may ask the kernel to set the register.
+ * CACHE has answers about files. */
+bool gs_conflict_is_possible(const struct plan_cache *cache, pid_t pid);
 /* Checks whether TID, which has no lane yet, uses the register. Errors: "lane-taken". */
 int gs_conflict_check_thread(pid_t tid, struct err *err);
 /* Checks whether SPACE has mapped code with such instructions. Errors: "lane-taken". */

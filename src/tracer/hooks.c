@@ -26,7 +26,7 @@ static struct task *find_hooked(const struct tracer *t) {
  * (*RET_LEAVE) detached at once. */
 static void look_for_gs_conflict(struct tracer *t, const struct space *space, bool *ret_leave) {
     struct err err = {0};
-    bool possible = gs_conflict_is_possible(space->pid);
+    bool possible = gs_conflict_is_possible(cache_of(t), space->pid);
     *ret_leave = gs_conflict_check_code(space, &err) < 0;
     if (*ret_leave)
         tracer_warn(t, space->pid, &err);

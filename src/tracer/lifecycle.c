@@ -144,7 +144,7 @@ bool lifecycle_exec(struct tracer *t, struct task *task) {
         return false;
     }
     struct err err = {0};
-    syscall_watch_decide(task);
+    syscall_watch_decide(cache_of(t), task);
     thread_watch_exit(task->tid, true);
     if (lifecycle_set_up_program(t, task, was_paused, &err) < 0)
         tracer_warn(t, task->tid, &err);

@@ -29,7 +29,8 @@ bool syscall_watch_traces_others(pid_t tid) {
     return last.watched;
 }
 
-void syscall_watch_decide(struct task *task) {
-    task->watched = syscall_watch_traces_others(task->tid) || gs_conflict_is_possible(task->tid);
+void syscall_watch_decide(const struct plan_cache *cache, struct task *task) {
+    task->watched =
+        syscall_watch_traces_others(task->tid) || gs_conflict_is_possible(cache, task->tid);
     task->nested = (struct task_nested){.reported = false};
 }

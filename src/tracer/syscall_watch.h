@@ -10,5 +10,5 @@
 /* Whether the program of TID may trace others. The answer takes some time, except for the program
  * of the last call. */
 bool syscall_watch_traces_others(pid_t tid);
-/* TASK is at the start of a program: decides whether it is watched. */
-void syscall_watch_decide(struct task *task);
+/* TASK is at the start of a program: decides whether it is watched. CACHE has answers. */
+void syscall_watch_decide(const struct plan_cache *cache, struct task *task);

@@ -72,7 +72,7 @@ int tracer_adopt(struct tracer *t, pid_t pid, struct err *err) {
         lifecycle_forget(t, task);
         return 0;
     }
-    syscall_watch_decide(task);
+    syscall_watch_decide(cache_of(t), task);
     thread_watch_exit(pid, true);
     return lifecycle_set_up_program(t, task, false, err);
 }

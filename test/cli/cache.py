@@ -25,6 +25,34 @@ int (*table[])(int) = {first, second, hidden};
 int third(int x) { return table[x % 3](x) + table[(x + 1) % 3](x + 1); }
 """
 PROGRAM = LIBRARY + "int main(void) { int sum = 0; for (int i = 0; i < 100; i++) sum += third(i); return sum & 1; }"
+# Prints a hash of each executable mapping: patches and trampolines are in there.
+TEXT = """
+#include <stdio.h>
+#include <string.h>
+static void print_hash(const unsigned char *at, const unsigned char *end) {
+    unsigned long hash = 14695981039346656037ul;
+    printf("%p %p", at, end);
+    for (; at < end; at++)
+        hash = (hash ^ *at) * 1099511628211ul;
+    printf(" %lx\\n", hash);
+}
+int main(void) {
+    char line[512], kind[8];
+    unsigned long start, end;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps))
+        if (sscanf(line, "%lx-%lx %7s", &start, &end, kind) == 3 && kind[0] == 'r' && kind[2] == 'x' &&
+            !strstr(line, "[v"))
+            print_hash((void *)start, (void *)end);
+    printf("%d\\n", function_9(3));
+    return 0;
+}
+"""
+
+
+def many_functions(count):
+    return "int function_0(int x) { return x + 1; }" + "".join(
+        f"int function_{i}(int x) {{ return x > {i} ? function_{i - 1}(x) * {i} : x ^ {i}; }}" for i in range(1, count))
 
 
 def settle():
@@ -167,6 +195,67 @@ class Cache(unittest.TestCase):
                 file.write(good[:at] + bytes([good[at] ^ 2]) + good[at + 1:])
             self.assertEqual(self.explain(path), wanted)
             self.assertEqual(contents(record), good)
+
+    def text(self, program, *options):
+        """What PROGRAM, which was made of TEXT, prints when it is recorded at addresses that are always the same."""
+        command = ["setarch", "-R", SPOOR, "record", "-q", "-M", "*", *options, "-o", self.path("trace"), "--", program]
+        done = subprocess.run(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertGreater(len(done.stdout.splitlines()), 6)
+        return done.stdout
+
+    def test_code_from_the_cache_is_that_without_a_cache(self):
+        for options in ((), ("-no-pie",)):
+            program = self.compile("program", many_functions(100) + TEXT, *options)
+            wanted = self.text(program, "--no-cache")
+            self.assertNotEqual(wanted, self.text(program, "--no-cache", "--overflow=drop"))
+            self.assertEqual(self.text(program), wanted)
+            entries = {e: os.stat(e).st_ino for e in self.entries("code")}
+            self.assertGreaterEqual(len(entries), 2)  # of the program and of libc
+            for entry in entries:
+                os.utime(entry, (LONG_AGO, LONG_AGO))
+            self.assertEqual(self.text(program), wanted)
+            self.assertEqual({e: os.stat(e).st_ino for e in self.entries("code")}, entries)
+            used = [e for e in entries if os.stat(e).st_mtime > LONG_AGO]
+            self.assertGreaterEqual(len(used), 2)
+
+    def test_code_of_libraries_serves_other_programs(self):
+        first, second = (self.compile(f"program{count}", many_functions(count) + TEXT) for count in (70, 90))
+        self.text(first)
+        before = len(self.entries("code"))
+        wanted = self.text(second, "--no-cache")
+        self.assertEqual(self.text(second), wanted)
+        self.assertEqual(len(self.entries("code")), before + 1)
+
+    def test_requests_for_other_code_have_code_of_their_own(self):
+        program = self.compile("program", many_functions(100) + TEXT)
+        for options in ((), ("--overflow=drop",), ("-F", "function_1*"), ("--buffer=64K",), ("--stack",)):
+            wanted = self.text(program, "--no-cache", *options)
+            self.assertEqual([self.text(program, *options) for _ in range(2)], [wanted] * 2, options)
+
+    def test_damaged_code_is_not_used(self):
+        program = self.compile("program", many_functions(100) + TEXT)
+        wanted = self.text(program)
+        for kind in ("code", "outline"):
+            for entry in self.entries(kind):
+                good = contents(entry)
+                for part in range(8):
+                    at = len(good) * part // 8
+                    for text in (good[:at], good[:at] + bytes([good[at] ^ 1 << part]) + good[at + 1:]):
+                        with open(entry, "wb") as file:
+                            file.write(text)
+                        self.assertEqual(self.text(program), wanted)
+
+    def test_addresses_by_chance_give_the_same_functions(self):
+        program = self.compile("program", many_functions(100) + TEXT, "-no-pie")
+        info = set()
+        for _ in range(12):
+            trace = self.path("trace")
+            self.spoor("record", "-q", "-F", "function_*", "-o", trace, "--", program)
+            rows = json.loads(self.spoor("report", "--json", trace))
+            info.add(tuple(sorted((r["function"], r["calls"]) for r in rows)))
+        self.assertEqual(len(info), 1)
+        self.assertGreaterEqual(len(self.entries("code")), 1)
 
     def change_text(self, path):
         """Replaces the body of first() in place, so that the build ID, the size and all symbols stay."""

@@ -26,6 +26,7 @@ static int copy(const struct insn *insn, const uint8_t *bytes, vaddr_t to, struc
     ret->size = insn->size;
     if (insn->operand == OPERAND_PLAIN)
         return 0;
+    ret->displacement_at = insn->field;
     return x86_64_displacement(to + insn->size, insn->target, ret->bytes + insn->field);
 }
 
@@ -50,6 +51,7 @@ static int jump_to(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
         ret->bytes[n++] = 0xe9;
     }
     ret->size = (uint8_t)(n + 4);
+    ret->displacement_at = (uint8_t)n;
     return x86_64_displacement(to + ret->size, insn->target, ret->bytes + n);
 }
 
@@ -66,6 +68,7 @@ static int loop_to(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
     ret->parts[2].resume = insn->target;
     ret->part_count = 3;
     ret->size = (uint8_t)(n + X86_JUMP_BYTES);
+    ret->displacement_at = ret->size - 4;
     return x86_64_jump(ret->bytes + n, to + n, insn->target);
 }
 
@@ -105,6 +108,7 @@ static int call_to(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
     ret->address = insn->addr + insn->size;
     ret->size = ret->address_at + ADDRESS_BYTES;
     memset(ret->bytes + ret->address_at, 0, ADDRESS_BYTES);
+    ret->displacement_at = PUSH_BYTES + (direct ? X86_JUMP_BYTES - 4 : insn->field);
     return direct ? x86_64_jump(ret->bytes + PUSH_BYTES, to + PUSH_BYTES, insn->target)
                   : jump_through(insn, bytes, to + PUSH_BYTES, ret->bytes + PUSH_BYTES);
 }
@@ -113,6 +117,7 @@ int x86_64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
                     struct relocated *ret) {
     ret->part_count = 1;
     ret->address_at = 0;
+    ret->displacement_at = 0;
     ret->parts[0].offset = 0;
     ret->parts[0].resume = insn->addr;
     switch (insn->kind) {

@@ -401,6 +401,16 @@ static int emit_reachable(const struct plan *plan, const struct plan_request *re
     }
 }
 
+typedef ARRAY(struct span) span_array;
+
+/* Moves CODE's lost puns to the end of RET. */
+static void join_lost(span_array *ret, struct plan_code *code) {
+    span_array lost = {code->lost, code->lost_count, code->lost_count};
+    ARRAY_MOVE(ret, &lost);
+    code->lost = NULL;
+    code->lost_count = 0;
+}
+
 /* Exits of a function whose entry cannot be patched must not be patched. So code is emitted again
  * without such functions. */
 int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
@@ -419,14 +429,20 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
     fit(plan, &reduced, selected, missed);
     memcpy(beyond, missed, bytes);
     struct plan_code code = {.area = NULL};
+    span_array lost_puns = {0}; /* of all rounds: the last one lacks functions that are missed */
     for (int i = 0;; i++) {
         int r = emit_reachable(plan, &reduced, &losses, &code, err);
-        if (r || !code.missed)
+        if (r || !code.missed) {
+            ARRAY_FREE(&lost_puns);
             return r;
+        }
+        join_lost(&lost_puns, &code);
         if (!deselect(&code, selected, missed, beyond, bytes) || i == TRIES)
             break;
         plan_code_done(&code);
     }
+    code.lost = lost_puns.at;
+    code.lost_count = lost_puns.count;
     if (losses.any && !code.patch_count) {
         plan_code_done(&code);
         return out_of_reach(plan, err);
@@ -444,16 +460,14 @@ bool plan_code_serves(const struct plan *plan, const struct plan_code *code,
            puns_serve(plan, request, code, moved);
 }
 
-void plan_code_move(const struct plan_code *code, uint64_t moved, uint8_t *area) {
-    for (size_t i = 0; i < code->address_count; i++) {
-        uint64_t address = 0;
-        memcpy(&address, area + code->addresses[i], code->word_bytes);
-        address += moved;
-        memcpy(area + code->addresses[i], &address, code->word_bytes);
-    }
-}
-
 void plan_code_done(struct plan_code *code) {
+    if (code->pages) {
+        free(code->patches);
+        free(code->islands);
+        mem_unmap(code->pages, code->pages_size);
+        *code = (struct plan_code){0};
+        return;
+    }
     free(code->area);
     free(code->patches);
     free(code->marks);
@@ -462,6 +476,8 @@ void plan_code_done(struct plan_code *code) {
     free(code->islands);
     free(code->ways);
     free(code->addresses);
+    free(code->displaced);
+    free(code->lost);
     free(code->missed);
     free(code->beyond);
     free(code->inexact);

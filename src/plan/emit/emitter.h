@@ -25,7 +25,7 @@ struct emitter {
     vaddr_t *behind_entry;  /* by function: address behind its entry stub; 0: no stub (yet) */
     struct losses *losses;  /* NULL: nothing is emitted */
     struct plan_code *code;
-    size_t patch_room, mark_room, way_room, trap_room, address_room;
+    size_t patch_room, mark_room, way_room, trap_room, address_room, displaced_room;
     pending_array pending;
 };
 

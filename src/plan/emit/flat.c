@@ -144,10 +144,17 @@ static bool resolve(struct plan *plan, const char **aliases, uint64_t alias_coun
     return true;
 }
 
+static bool read_functions(struct plan *plan, const struct flat_plan *head, struct flat_reader *r) {
+    plan->functions.at = flat_take_copy(r, head->functions, sizeof *plan->functions.at);
+    plan->functions.count = plan->functions.at ? (size_t)head->functions : 0;
+    return plan->functions.at || !head->functions;
+}
+
 static bool read_arrays(struct plan *plan, const struct flat_plan *head, struct flat_reader *r) {
-    const char **aliases = flat_take(r, head->aliases, sizeof *aliases);
+    const char **aliases = flat_take_copy(r, head->aliases, sizeof *aliases);
+    plan->aliases = aliases;
     return (aliases || !head->aliases) && TAKE(r, plan->spans, head->spans) &&
-           TAKE(r, plan->functions, head->functions) && TAKE(r, plan->groups, head->groups) &&
+           read_functions(plan, head, r) && TAKE(r, plan->groups, head->groups) &&
            TAKE(r, plan->parts, head->parts) && TAKE(r, plan->sleds, head->sleds) &&
            TAKE(r, plan->sites, head->sites) && TAKE(r, plan->steps, head->steps) &&
            TAKE(r, plan->exits, head->exits) && TAKE(r, plan->blocks, head->blocks) &&

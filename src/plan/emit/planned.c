@@ -55,8 +55,11 @@ static void free_arrays(struct plan *plan) {
 void plan_free(struct plan *plan) {
     if (!plan)
         return;
-    if (!plan->flat)
+    if (plan->flat)
+        ARRAY_FREE(&plan->functions);
+    else
         free_arrays(plan);
+    free(plan->aliases);
     free(plan->named);
     free(plan->named_group);
     free(plan);

@@ -79,7 +79,8 @@ struct span_of_code { /* code in one state; it ends at the next span */
     uint8_t kind; /* enum code_kind */
 };
 
-/* All arrays but `named` lie in the module's memory if the plan was read in flat form. */
+/* All arrays but `functions`, `aliases` and `named` lie in the module's memory if the plan was read
+ * in flat form. */
 struct plan {
     const struct module *module;
     const struct arch *arch; /* one of the machine's states, for facts that all states share */
@@ -87,6 +88,7 @@ struct plan {
     ARRAY(struct span_of_code) spans; /* by address; empty if the machine has one state */
     struct arena *arena;              /* NULL: in flat form */
     ARRAY(struct plan_function) functions;
+    const char **aliases;   /* the lists of all functions in flat form; or NULL */
     ARRAY(uint32_t) groups; /* by function: number of its group < group_count */
     uint32_t group_count;
     ARRAY(struct part) parts; /* by address */

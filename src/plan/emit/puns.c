@@ -31,18 +31,26 @@ struct writer {
     struct plan_code *code;
     ARRAY(struct draft) drafts; /* by address */
     size_t way_room;
+    ARRAY(struct span) lost; /* run-time addresses: room where some places are occupied */
 };
 
-static bool is_page_taken(const struct plan *plan, const struct plan_request *r, taddr_t page) {
+/* Whether no process has room for an island at PAGE. */
+static bool is_page_barred(const struct plan *plan, const struct plan_request *r, taddr_t page) {
     const struct module *m = plan->module;
     taddr_t end = page + ISLAND_BYTES;
     bool module = page < m->high + r->bias && end > m->low + r->bias;
+    return module || page < LOWEST || end > HIGHEST || (page < SHADOW.end && end > SHADOW.start);
+}
+
+static bool is_page_occupied(const struct plan_request *r, taddr_t page) {
+    taddr_t end = page + ISLAND_BYTES;
     bool area = page < r->area + r->area_size && end > r->area;
-    if (module || area || page < LOWEST || end > HIGHEST ||
-        (page < SHADOW.end && end > SHADOW.start))
-        return true;
     size_t low = SEARCH(i, r->taken_count, r->taken[i].end <= page);
-    return low < r->taken_count && r->taken[low].start < end;
+    return area || (low < r->taken_count && r->taken[low].start < end);
+}
+
+static bool is_page_taken(const struct plan *plan, const struct plan_request *r, taddr_t page) {
+    return is_page_barred(plan, r, page) || is_page_occupied(r, page);
 }
 
 /* The index of the first draft at or above PAGE. */
@@ -104,15 +112,20 @@ static taddr_t find_place(struct writer *s, taddr_t low, taddr_t end, unsigned s
         if (at)
             return at;
     }
+    bool occupied = false;
     for (taddr_t page = low & mask; page < end; page += ISLAND_BYTES) {
         size_t i = draft_from(s, page);
         bool there = i < s->drafts.count && s->drafts.at[i].at == page;
         bool room = page + ISLAND_BYTES - size >= low;
-        struct draft *draft =
-            there || !room || is_page_taken(s->plan, s->request, page) ? NULL : draft_new(s, page);
+        if (there || !room || is_page_barred(s->plan, s->request, page))
+            continue;
+        struct draft *draft = is_page_occupied(s->request, page) ? NULL : draft_new(s, page);
         if (draft)
             return place_on(draft, low, end, size);
+        occupied = true;
     }
+    if (occupied)
+        ARRAY_PUSH(&s->lost, ((struct span){low, end}));
     return 0;
 }
 
@@ -197,6 +210,12 @@ static void finish(struct writer *s) {
             free(draft->bytes);
     }
     ARRAY_FREE(&s->drafts);
+    for (size_t i = 0; i < s->lost.count; i++) {
+        s->lost.at[i].start -= s->request->bias;
+        s->lost.at[i].end -= s->request->bias;
+    }
+    c->lost = s->lost.at;
+    c->lost_count = s->lost.count;
 }
 
 /* A function that the user has named gets a trap where its pun cannot be written. */
@@ -225,8 +244,11 @@ void puns_write(const struct plan *plan, const struct plan_request *request, str
     for (size_t i = pending->count; i-- > 0;) { /* sorted by address */
         const struct pending *p = &pending->at[i];
         struct patch *patch = &code->patches[patch_from(code, p->at)];
-        if (write_pun(&writer, patch, p->trampoline))
+        const size_t lost = writer.lost.count;
+        if (write_pun(&writer, patch, p->trampoline)) {
+            writer.lost.count = lost;
             continue;
+        }
         if (make_trap(&writer, patch, p))
             continue;
         patch->size = 0;
@@ -243,4 +265,24 @@ bool puns_serve(const struct plan *plan, const struct plan_request *request,
     for (size_t i = 0; i < code->island_count && serve; i++)
         serve = !is_page_taken(plan, request, code->islands[i].at + moved);
     return serve;
+}
+
+/* Whether an island could be in ROOM, run-time addresses. */
+static bool has_place(const struct plan *plan, const struct plan_request *r, struct span room) {
+    bool taken = true;
+    for (taddr_t page = room.start & ~(taddr_t)(ISLAND_BYTES - 1); page < room.end && taken;
+         page += ISLAND_BYTES)
+        taken = page + ISLAND_BYTES - plan->arch->jump_bytes < room.start ||
+                is_page_taken(plan, r, page);
+    return !taken;
+}
+
+bool puns_have_places(const struct plan *plan, const struct plan_request *request,
+                      const struct plan_code *code) {
+    bool any = false;
+    for (size_t i = 0; i < code->lost_count && !any; i++)
+        any = has_place(
+            plan, request,
+            (struct span){code->lost[i].start + request->bias, code->lost[i].end + request->bias});
+    return any;
 }

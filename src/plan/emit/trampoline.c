@@ -70,6 +70,16 @@ static size_t jump_bytes(const struct emitter *e, bool far) {
     return far ? e->arch->far_bytes : e->arch->jump_bytes;
 }
 
+/* AT: the offset in the area of a displacement to a place outside it. */
+static void note_displaced(struct emitter *e, size_t at) {
+    struct plan_code *c = e->code;
+    if (c->displaced_count == e->displaced_room) {
+        e->displaced_room = e->displaced_room ? e->displaced_room * 2 : 256;
+        c->displaced = mem_resize(c->displaced, e->displaced_room, sizeof *c->displaced);
+    }
+    c->displaced[c->displaced_count++] = (uint32_t)at;
+}
+
 static int put_jump(struct emitter *e, vaddr_t to, bool far) {
     trampoline_mark(e, (struct mark){.kind = MARK_INSN, .at_start = true, .orig = to});
     uint8_t *out = e->code->area + e->code->area_used;
@@ -79,6 +89,8 @@ static int put_jump(struct emitter *e, vaddr_t to, bool far) {
         e->arch->far_jump(out, here(e), to + e->request->bias);
     else
         r = e->arch->jump(out, here(e), to);
+    if (e->arch->displacement_at)
+        note_displaced(e, e->code->area_used + e->arch->displacement_at);
     e->code->area_used += jump_bytes(e, far);
     return r;
 }
@@ -108,6 +120,8 @@ static void put_relocated(struct emitter *e, const struct site *site, struct rel
     }
     if (out->address_at)
         put_address(e, e->arch, out);
+    if (out->displacement_at)
+        note_displaced(e, e->code->area_used + out->displacement_at);
     if (out->copy_bytes)
         memcpy(out->bytes + out->copy_at, module_bytes(e->plan->module, out->copy, out->copy_bytes),
                out->copy_bytes);
@@ -191,6 +205,8 @@ static int put_loop(struct emitter *e, const struct site *site, const struct ste
     if (behind)
         insn.target = behind;
     int r = put_insn(e, site, &insn);
+    if (behind && e->arch->displacement_at)
+        e->code->displaced_count--; /* it stays in the area */
     for (struct mark *m = e->code->marks + first; m < e->code->marks + e->code->mark_count; m++)
         if (behind && m->orig == behind) {
             m->orig = s->insn.target;

@@ -4,6 +4,7 @@
 
 void plan_permit_traps(struct plan *plan, const uint8_t *named) {
     size_t n = plan->functions.count;
+    bool any = false;
     plan->named = mem_resize(plan->named, n + 1, sizeof *plan->named);
     plan->named_group = mem_resize(plan->named_group, plan->group_count + 1, sizeof(bool));
     for (size_t i = 0; i < plan->group_count; i++)
@@ -12,11 +13,14 @@ void plan_permit_traps(struct plan *plan, const uint8_t *named) {
         struct plan_function *f = &plan->functions.at[i];
         plan->named[i] = bitmap_test(named, i);
         plan->named_group[plan->groups.at[i]] |= plan->named[i];
+        any |= plan->named[i];
         if (plan->named[i] && f->trap && f->entry == TIER_NONE) {
             f->entry = TIER_TRAP;
             f->refused = REFUSED_NOT;
         }
     }
+    if (!any)
+        return;
     for (size_t i = 0; i < plan->exits.count; i++) {
         struct function_exit *x = &plan->exits.at[i];
         if (x->trap && plan->named_group[plan->groups.at[x->function]])

@@ -6,11 +6,20 @@
 
 #include <cmocka.h>
 
+#include "base/digest.h"
+#include "base/flat.h"
 #include "fixture.h"
 
 #define TESTS                                                                                      \
     TEST(code_serves_at_another_address)                                                           \
-    TEST(code_does_not_serve_where_its_islands_cannot_be)
+    TEST(code_does_not_serve_where_its_islands_cannot_be)                                          \
+    TEST(kept_code_is_as_new)                                                                      \
+    TEST(kept_code_is_as_new_at_another_distance)                                                  \
+    TEST(kept_code_is_as_new_with_other_event_ids)                                                 \
+    TEST(kept_code_that_would_reach_too_far_is_refused)                                            \
+    TEST(an_outline_tells_where_kept_code_fits)                                                    \
+    TEST(a_lost_pun_stays_lost_where_kept_code_fits)                                               \
+    TEST(requests_that_need_other_code_have_other_digests)
 
 static const char *const *files;
 static struct fixture *fixture;
@@ -67,6 +76,16 @@ static void assert_same_but_moved(const struct plan_code *a, const struct plan_c
     }
 }
 
+/* C's area, which is MOVED bytes higher, made from small pieces. */
+static uint8_t *moved_area(const struct plan_code *c, uint64_t moved) {
+    uint8_t *area = mem_alloc(c->area_used + ISLAND_BYTES);
+    for (size_t at = 0, size; at < c->area_used; at += size) {
+        size = plan_code_copy(c, moved, at, 64, area + at);
+        assert_in_range(size, 1, 64);
+    }
+    return area;
+}
+
 static void code_serves_at_another_address(void **state) {
     (void)state;
     const struct plan_request q = moved_request();
@@ -75,7 +94,9 @@ static void code_serves_at_another_address(void **state) {
     assert_true(code.island_count > 0);
     assert_true(plan_code_serves(fixture->named_plan, &code, &q, MOVED));
     assert_int_equal(plan_emit(fixture->named_plan, &q, &fresh, NULL), 0);
-    plan_code_move(&code, MOVED, code.area);
+    uint8_t *area = moved_area(&code, MOVED);
+    memcpy(code.area, area, code.area_used);
+    free(area);
     assert_same_but_moved(&code, &fresh);
     plan_code_done(&fresh);
 }
@@ -92,6 +113,213 @@ static void code_does_not_serve_where_its_islands_cannot_be(void **state) {
     q.taken_count = 0;
     q.most_islands = code.island_count - 1;
     assert_false(plan_code_serves(fixture->named_plan, &code, &q, MOVED));
+}
+
+/* ---- code in flat form ---- */
+
+static struct {
+    _Alignas(FLAT_ALIGN) uint8_t bytes[4 << 20];
+    size_t size;
+} file;
+
+static int append(void *ctx, const void *bytes, size_t count) {
+    (void)ctx;
+    assert_true(file.size + count <= sizeof file.bytes);
+    memcpy(file.bytes + file.size, bytes, count);
+    file.size += count;
+    return 0;
+}
+
+typedef void write_flat(const struct plan *, const struct kept_code *, struct flat_writer *);
+
+/* Writes `code` by WRITE, and reads that. The result lies in `file`. */
+static struct kept_code keep(write_flat *write) {
+    static const struct span text = {17, 34};
+    const struct kept_code kept = {.code = code,
+                                   .need = plan_need(fixture->named_plan, &request),
+                                   .bias = request.bias,
+                                   .area = request.area,
+                                   .area_size = request.area_size,
+                                   .first_id = request.first_id,
+                                   .text = &text,
+                                   .text_count = 1};
+    struct kept_code ret;
+    struct flat_writer w;
+    assert_true(plan_code_may_be_kept(fixture->named_plan, &code));
+    file.size = 0;
+    flat_writer_init(&w, append, NULL);
+    write(fixture->named_plan, &kept, &w);
+    assert_int_equal(flat_writer_done(&w), 0);
+    struct flat_reader r = {file.bytes, file.bytes + file.size};
+    assert_true(plan_code_read_flat(fixture->named_plan, &r, &ret));
+    assert_memory_equal(&ret.need, &kept.need, sizeof kept.need);
+    return ret;
+}
+
+static void free_kept(struct kept_code *kept) {
+    free(kept->code.patches);
+    free(kept->code.islands);
+}
+
+static void assert_equal_bitmaps(const uint8_t *a, const uint8_t *b) {
+    assert_memory_equal(a, b, plan_function_count(fixture->named_plan) / 8 + 1);
+}
+
+/* Kept code A, emitted for another request and adapted, is like B, emitted for Q. */
+static void assert_same_code(const struct kept_code *kept, const struct plan_request *q,
+                             const struct plan_code *b) {
+    const struct plan_code *a = &kept->code;
+    assert_int_equal(a->area_used, b->area_used);
+    assert_memory_equal(a->area, b->area, a->area_used);
+    assert_int_equal(a->patch_count, b->patch_count);
+    assert_memory_equal(a->patches, b->patches, a->patch_count * sizeof *a->patches);
+    assert_int_equal(a->mark_count, b->mark_count);
+    assert_memory_equal(a->marks, b->marks, a->mark_count * sizeof *a->marks);
+    assert_int_equal(a->way_count, b->way_count);
+    assert_memory_equal(a->ways, b->ways, a->way_count * sizeof *a->ways);
+    assert_int_equal(a->island_count, b->island_count);
+    for (size_t i = 0; i < a->island_count; i++) {
+        assert_int_equal(a->islands[i].at - kept->bias, b->islands[i].at - q->bias);
+        assert_memory_equal(a->islands[i].bytes, b->islands[i].bytes, ISLAND_BYTES);
+    }
+    assert_int_equal(a->sites, b->sites);
+    assert_memory_equal(a->missed_exits, b->missed_exits, sizeof a->missed_exits);
+    assert_equal_bitmaps(a->missed, b->missed);
+    assert_equal_bitmaps(a->inexact, b->inexact);
+    assert_equal_bitmaps(a->beyond, b->beyond);
+    assert_equal_bitmaps(a->trapped, b->trapped);
+}
+
+static void check_kept_for(const struct plan_request *q) {
+    struct plan_code fresh;
+    emit();
+    struct kept_code kept = keep(plan_code_write_flat);
+    assert_int_equal(kept.text_count, 1);
+    assert_int_equal(kept.text[0].end, 34);
+    assert_true(plan_code_adapt(fixture->named_plan, q, &kept));
+    assert_int_equal(plan_emit(fixture->named_plan, q, &fresh, NULL), 0);
+    assert_true(fresh.island_count > 0);
+    kept.code.area = moved_area(&kept.code, q->bias - kept.bias);
+    assert_same_code(&kept, q, &fresh);
+    free(kept.code.area);
+    free_kept(&kept);
+    plan_code_done(&fresh);
+}
+
+static void kept_code_is_as_new(void **state) {
+    (void)state;
+    const struct plan_request q = moved_request();
+    check_kept_for(&q);
+}
+
+static void kept_code_is_as_new_at_another_distance(void **state) {
+    (void)state;
+    struct plan_request q = moved_request();
+    for (int64_t farther = -0x8000000; farther <= 0x600000; farther += 0x8ff000) {
+        q.area = request.area + MOVED + (uint64_t)farther;
+        check_kept_for(&q);
+        plan_code_done(&code);
+    }
+}
+
+static void kept_code_is_as_new_with_other_event_ids(void **state) {
+    (void)state;
+    struct plan_request q = request;
+    q.first_id = 0x12345;
+    check_kept_for(&q);
+}
+
+static void kept_code_that_would_reach_too_far_is_refused(void **state) {
+    (void)state;
+    struct plan_request q = request;
+    emit();
+    for (uint64_t farther = 0x10000000; farther <= UINT64_C(3) << 30; farther += 0x10000000) {
+        q.area = request.area + farther;
+        struct kept_code kept = keep(plan_code_write_flat);
+        assert_false(plan_code_fits(fixture->named_plan, &q, &kept));
+        assert_false(plan_code_adapt(fixture->named_plan, &q, &kept));
+        free_kept(&kept);
+    }
+}
+
+static void an_outline_tells_where_kept_code_fits(void **state) {
+    (void)state;
+    struct plan_request q = moved_request();
+    emit();
+    struct kept_code outline = keep(plan_code_write_outline);
+    assert_true(plan_code_fits(fixture->named_plan, &q, &outline));
+    const struct span taken = {code.islands[0].at + MOVED, code.islands[0].at + MOVED + 1};
+    q.taken = &taken;
+    q.taken_count = 1;
+    assert_false(plan_code_fits(fixture->named_plan, &q, &outline));
+    q.taken_count = 0;
+    q.area_size -= 4096;
+    assert_false(plan_code_fits(fixture->named_plan, &q, &outline));
+    free_kept(&outline);
+}
+
+/* The first island's whole neighbourhood is taken when the code is emitted. */
+static void a_lost_pun_stays_lost_where_kept_code_fits(void **state) {
+    (void)state;
+    const uint64_t around = UINT64_C(1) << 32;
+    emit();
+    const taddr_t island = code.islands[0].at;
+    const struct span taken[] = {{island - around, island + around}};
+    plan_code_done(&code);
+    request.taken = taken;
+    request.taken_count = 1;
+    emit();
+    assert_true(code.lost_count > 0);
+    struct kept_code kept = keep(plan_code_write_outline);
+    assert_true(plan_code_fits(fixture->named_plan, &request, &kept));
+    request.taken_count = 0;
+    assert_false(plan_code_fits(fixture->named_plan, &request, &kept));
+    free_kept(&kept);
+}
+
+static void digest_of(const struct plan_request *q, uint8_t ret[DIGEST_BYTES]) {
+    struct digest d;
+    digest_init(&d);
+    plan_request_digest(fixture->named_plan, q, &d);
+    digest_finish(&d, ret);
+}
+
+static bool is_like_request(const struct plan_request *q) {
+    uint8_t a[DIGEST_BYTES], b[DIGEST_BYTES];
+    digest_of(&request, a);
+    digest_of(q, b);
+    return memcmp(a, b, DIGEST_BYTES) == 0;
+}
+
+static void requests_that_need_other_code_have_other_digests(void **state) {
+    (void)state;
+    uint8_t *some = mem_alloc(plan_function_count(fixture->named_plan) / 8 + 1);
+    struct plan_request same = moved_request();
+    same.first_id++;
+    assert_true(is_like_request(&same));
+#define CHANGED(member, value)                                                                     \
+    do {                                                                                           \
+        struct plan_request q = request;                                                           \
+        q.member = (value);                                                                        \
+        assert_false(is_like_request(&q));                                                         \
+    } while (0)
+    CHANGED(selected, some);
+    CHANGED(sliced, some);
+    CHANGED(without_traps, some);
+    CHANGED(controls, true);
+    CHANGED(keep_calls, true);
+    CHANGED(ring_bytes, 1 << 13);
+    CHANGED(overflow, OVERFLOW_WAIT);
+    CHANGED(site_bytes, 1);
+    CHANGED(hook, 1);
+    CHANGED(guards[0], 1);
+    CHANGED(guards[1], 1);
+    request.selected = some;
+    some[0] = 1;
+    uint8_t *other = mem_alloc(plan_function_count(fixture->named_plan) / 8 + 1);
+    CHANGED(selected, other);
+    free(other);
+    free(some);
 }
 
 static int open_fixture(void **state) {

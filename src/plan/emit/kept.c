@@ -1,0 +1,354 @@
+/*
+ * Emitted code in flat form, and its way into another process. Code depends on the place of module
+ * and area by their distance, and on the event id of the module's first function. Where the
+ * machine's code has both in words at known offsets, it is corrected there; elsewhere it serves at
+ * the same distance, for the same ids.
+ */
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/flat.h"
+#include "base/search.h"
+#include "plan/emit/planned.h"
+#include "plan/emit/puns.h"
+
+bool plan_request_may_be_kept(const struct plan *plan, const struct plan_request *r) {
+    bool filtered = false;
+    for (size_t i = 0; r->filtered && i < plan->functions.count / 8 + 1 && !filtered; i++)
+        filtered = r->filtered[i];
+    return !r->first && !filtered;
+}
+
+bool plan_code_may_be_kept(const struct plan *plan, const struct plan_code *code) {
+    bool beyond = false;
+    for (size_t i = 0; i < plan->functions.count / 8 + 1 && !beyond; i++)
+        beyond = code->beyond[i];
+    return !code->far && !code->pages && !beyond;
+}
+
+/* ---- the request ---- */
+
+static void add_bytes(struct digest *d, const void *bytes, size_t count) {
+    const uint64_t size = bytes ? count : UINT64_MAX;
+    digest_add(d, &size, sizeof size);
+    if (bytes)
+        digest_add(d, bytes, count);
+}
+
+void plan_request_digest(const struct plan *plan, const struct plan_request *r, struct digest *d) {
+    const size_t bytes = plan->functions.count / 8 + 1;
+    const uint64_t words[] = {r->site_bytes, r->controls,  r->ring_bytes, (uint64_t)r->overflow,
+                              r->hook,       r->guards[0], r->guards[1],  r->keep_calls};
+    _Static_assert(PLAN_GUARDS == 2, "all are in the list");
+    digest_add(d, words, sizeof words);
+    add_bytes(d, r->selected, bytes);
+    add_bytes(d, r->sliced, bytes);
+    add_bytes(d, r->without_traps, bytes);
+    add_bytes(d, plan->named, plan->functions.count * sizeof *plan->named);
+}
+
+/* ---- writing ---- */
+
+struct head { /* what follows: the numbers of elements of the arrays, in this order */
+    uint64_t area_used, patches, marks, islands, ways, addresses, displaced, traps, lost, text;
+    struct plan_need need;
+    taddr_t bias, area;
+    uint64_t area_size, sites;
+    uint64_t missed_exits[TIER_COUNT], trapped_exits[TIER_COUNT];
+    uint32_t first_id;
+    enum overflow overflow;
+};
+
+static void put(struct flat_writer *w, const void *bytes, size_t count) {
+    flat_put(w, bytes, count);
+    flat_align(w);
+}
+
+static void put_traps(struct flat_writer *w, const struct plan_code *c) {
+    for (size_t i = 0; i < c->trap_count; i++) {
+        struct trap flat; /* without the padding's old contents */
+        memset(&flat, 0, sizeof flat);
+        flat.at = c->traps[i].at;
+        flat.trampoline = c->traps[i].trampoline;
+        flat.function = c->traps[i].function;
+        flat.window = c->traps[i].window;
+        flat_put(w, &flat, sizeof flat);
+    }
+    flat_align(w);
+}
+
+static void put_islands(struct flat_writer *w, const struct plan_code *c) {
+    for (size_t i = 0; i < c->island_count; i++)
+        flat_put(w, &c->islands[i].at, sizeof c->islands[i].at);
+    flat_align(w);
+    for (size_t i = 0; i < c->island_count; i++)
+        flat_put(w, c->islands[i].bytes, ISLAND_BYTES);
+}
+
+void plan_code_write_flat(const struct plan *plan, const struct kept_code *kept,
+                          struct flat_writer *w) {
+    const struct plan_code *c = &kept->code;
+    const size_t bytes = plan->functions.count / 8 + 1;
+    struct head head;
+    memset(&head, 0, sizeof head);
+    head.area_used = c->area_used;
+    head.patches = c->patch_count;
+    head.marks = c->mark_count;
+    head.islands = c->island_count;
+    head.ways = c->way_count;
+    head.addresses = c->address_count;
+    head.displaced = c->displaced_count;
+    head.traps = c->trap_count;
+    head.lost = c->lost_count;
+    head.text = kept->text_count;
+    head.need.bytes = kept->need.bytes;
+    head.need.sites = kept->need.sites;
+    head.need.far = kept->need.far;
+    head.need.near = kept->need.near;
+    head.bias = kept->bias;
+    head.area = kept->area;
+    head.area_size = kept->area_size;
+    head.sites = c->sites;
+    for (int t = 0; t < TIER_COUNT; t++) {
+        head.missed_exits[t] = c->missed_exits[t];
+        head.trapped_exits[t] = c->trapped_exits[t];
+    }
+    head.first_id = kept->first_id;
+    head.overflow = c->overflow;
+    put(w, &head, sizeof head);
+    put(w, c->area, c->area_used);
+    put(w, c->patches, c->patch_count * sizeof *c->patches);
+    put(w, c->marks, c->mark_count * sizeof *c->marks);
+    put_islands(w, c);
+    put(w, c->ways, c->way_count * sizeof *c->ways);
+    put(w, c->addresses, c->address_count * sizeof *c->addresses);
+    put(w, c->displaced, c->displaced_count * sizeof *c->displaced);
+    put_traps(w, c);
+    put(w, c->lost, c->lost_count * sizeof *c->lost);
+    put(w, kept->text, kept->text_count * sizeof *kept->text);
+    put(w, c->missed, bytes);
+    put(w, c->inexact, bytes);
+    put(w, c->beyond, bytes);
+    put(w, c->trapped, bytes);
+}
+
+void plan_code_write_outline(const struct plan *plan, const struct kept_code *kept,
+                             struct flat_writer *w) {
+    const struct plan_code *c = &kept->code;
+    struct kept_code outline = *kept;
+    outline.text_count = 0;
+    outline.code = (struct plan_code){.islands = c->islands,
+                                      .island_count = c->island_count,
+                                      .lost = c->lost,
+                                      .lost_count = c->lost_count,
+                                      .missed = c->missed,
+                                      .inexact = c->inexact,
+                                      .beyond = c->beyond,
+                                      .trapped = c->trapped};
+    plan_code_write_flat(plan, &outline, w);
+}
+
+/* ---- reading ---- */
+
+#define TAKE(r, array, n) (((array) = flat_take((r), (n), sizeof *(array))) || (n) == 0)
+
+static bool read_islands(struct flat_reader *r, size_t count, struct plan_code *c) {
+    const taddr_t *at;
+    uint8_t *bytes;
+    if (!TAKE(r, at, count) || !TAKE(r, bytes, count * ISLAND_BYTES))
+        return false;
+    c->islands = mem_alloc(count * sizeof *c->islands + 1);
+    c->island_count = count;
+    for (size_t i = 0; i < count; i++)
+        c->islands[i] = (struct island){at[i], bytes + i * ISLAND_BYTES};
+    return true;
+}
+
+static bool read_patches(struct flat_reader *r, size_t count, struct plan_code *c) {
+    c->patches = flat_take_copy(r, count, sizeof *c->patches);
+    return c->patches || !count;
+}
+
+static bool read_arrays(const struct plan *plan, const struct head *h, struct flat_reader *r,
+                        struct kept_code *ret) {
+    struct plan_code *c = &ret->code;
+    const size_t bytes = plan->functions.count / 8 + 1;
+    return TAKE(r, c->area, h->area_used) && read_patches(r, (size_t)h->patches, c) &&
+           TAKE(r, c->marks, h->marks) && read_islands(r, (size_t)h->islands, c) &&
+           TAKE(r, c->ways, h->ways) && TAKE(r, c->addresses, h->addresses) &&
+           TAKE(r, c->displaced, h->displaced) && TAKE(r, c->traps, h->traps) &&
+           TAKE(r, c->lost, h->lost) && TAKE(r, ret->text, h->text) && TAKE(r, c->missed, bytes) &&
+           TAKE(r, c->inexact, bytes) && TAKE(r, c->beyond, bytes) && TAKE(r, c->trapped, bytes);
+}
+
+bool plan_code_read_flat(const struct plan *plan, struct flat_reader *r, struct kept_code *ret) {
+    const struct head *h = flat_take(r, 1, sizeof *h);
+    if (!h)
+        return false;
+    *ret = (struct kept_code){.need = h->need,
+                              .bias = h->bias,
+                              .area = h->area,
+                              .area_size = (size_t)h->area_size,
+                              .first_id = h->first_id,
+                              .text_count = (size_t)h->text};
+    struct plan_code *c = &ret->code;
+    *c = (struct plan_code){.area_used = (size_t)h->area_used,
+                            .patch_count = (size_t)h->patches,
+                            .mark_count = (size_t)h->marks,
+                            .way_count = (size_t)h->ways,
+                            .address_count = (size_t)h->addresses,
+                            .displaced_count = (size_t)h->displaced,
+                            .trap_count = (size_t)h->traps,
+                            .lost_count = (size_t)h->lost,
+                            .word_bytes = plan->arch->word_bytes,
+                            .sites = (size_t)h->sites,
+                            .overflow = h->overflow};
+    for (int t = 0; t < TIER_COUNT; t++) {
+        c->missed_exits[t] = (size_t)h->missed_exits[t];
+        c->trapped_exits[t] = (size_t)h->trapped_exits[t];
+    }
+    if (read_arrays(plan, h, r, ret))
+        return true;
+    free(c->patches);
+    free(c->islands);
+    return false;
+}
+
+/* ---- another process ---- */
+
+/* Adds CHANGE to the 32-bit displacement at BYTES. False: it has no room for the sum. */
+static bool displace(uint8_t *bytes, int64_t change) {
+    int32_t old, new;
+    memcpy(&old, bytes, sizeof old);
+    if (__builtin_add_overflow(old, change, &new))
+        return false;
+    memcpy(bytes, &new, sizeof new);
+    return true;
+}
+
+/* The target of the jump at AT, whose bytes are JUMP. */
+static vaddr_t target_of(const struct arch *arch, vaddr_t at, const uint8_t *jump) {
+    int32_t displacement;
+    memcpy(&displacement, jump + arch->displacement_at, sizeof displacement);
+    return at + arch->jump_bytes + (uint64_t)(int64_t)displacement;
+}
+
+/* The jumps from text into the area, which was at AREA (a link-time address). Puns are shorter. */
+static bool displace_patches(const struct arch *arch, struct plan_code *c, vaddr_t area,
+                             int64_t change) {
+    bool done = true;
+    for (struct patch *q = c->patches; q < c->patches + c->patch_count && done; q++)
+        if (q->size == arch->jump_bytes && target_of(arch, q->at, q->after) - area < c->area_used)
+            done = displace(q->after + arch->displacement_at, change);
+    return done;
+}
+
+/* The jumps from islands into the area. BIAS: with which the islands have their addresses. */
+static bool displace_islands(const struct arch *arch, struct plan_code *c, taddr_t bias,
+                             int64_t change) {
+    bool done = true;
+    for (size_t i = 0; i < c->way_count && done; i++) {
+        const taddr_t at = c->ways[i].at + bias;
+        size_t k = SEARCH(n, c->island_count, c->islands[n].at + ISLAND_BYTES <= at);
+        if (k < c->island_count && c->islands[k].at <= at)
+            done = displace(c->islands[k].bytes + (at - c->islands[k].at) + arch->displacement_at,
+                            change);
+    }
+    return done;
+}
+
+/* The area is FARTHER bytes (modulo 2^64) above the module than before. */
+static bool set_distance(const struct plan *plan, struct kept_code *kept, uint64_t farther) {
+    struct plan_code *c = &kept->code;
+    const struct arch *arch = plan->arch;
+    const int64_t change = (int64_t)farther;
+    c->farther = farther;
+    return displace_patches(arch, c, kept->area - kept->bias, change) &&
+           displace_islands(arch, c, kept->bias, change);
+}
+
+/* The end of the piece [FROM, END) of the area, such that none of WORDS, ascending offsets of SIZE
+ * bytes, is cut. */
+static size_t whole_words(const uint32_t *words, size_t count, size_t size, size_t end) {
+    size_t i = SEARCH(k, count, words[k] < end);
+    return i && words[i - 1] + size > end ? words[i - 1] : end;
+}
+
+size_t plan_code_copy(const struct plan_code *c, uint64_t moved, size_t from, size_t most,
+                      uint8_t *ret) {
+    size_t end = c->area_used - from < most ? c->area_used : from + most;
+    if (end < c->area_used) {
+        end = whole_words(c->displaced, c->displaced_count, sizeof(int32_t), end);
+        end = whole_words(c->addresses, c->address_count, c->word_bytes, end);
+    }
+    memcpy(ret, c->area + from, end - from);
+    size_t i = c->farther ? SEARCH(k, c->displaced_count, c->displaced[k] < from) : SIZE_MAX;
+    for (; i < c->displaced_count && c->displaced[i] < end; i++)
+        displace(ret + c->displaced[i] - from, -(int64_t)c->farther);
+    i = moved ? SEARCH(k, c->address_count, c->addresses[k] < from) : SIZE_MAX;
+    for (; i < c->address_count && c->addresses[i] < end; i++) {
+        uint64_t address = 0;
+        memcpy(&address, ret + c->addresses[i] - from, c->word_bytes);
+        address += moved;
+        memcpy(ret + c->addresses[i] - from, &address, c->word_bytes);
+    }
+    return end - from;
+}
+
+/* Events of functions get ids from FIRST_ID on. Other stubs have no id, or one beyond functions'.
+ */
+static void set_ids(const struct plan *plan, struct kept_code *kept, uint32_t first_id) {
+    enum { KINDS = 4, VARIANTS = 256, NO_SITE = STUB_HOOK | STUB_SLICE };
+    uint32_t offsets[VARIANTS] = {0};
+    const struct plan_code *c = &kept->code;
+    for (size_t i = 0; i < c->mark_count; i++) {
+        const struct mark *m = &c->marks[i];
+        uint32_t *offset = &offsets[m->variant], site;
+        if (m->kind != MARK_STUB || m->variant & NO_SITE)
+            continue;
+        if (!*offset)
+            *offset = plan->arch->stub_site_at(m->variant, c->overflow);
+        memcpy(&site, c->area + m->offset + *offset, sizeof site);
+        if (site / KINDS - kept->first_id < plan->functions.count)
+            site += (first_id - kept->first_id) * KINDS;
+        memcpy(c->area + m->offset + *offset, &site, sizeof site);
+    }
+}
+
+static uint64_t farther_by(const struct plan_request *r, const struct kept_code *kept) {
+    return (r->area - r->bias) - (kept->area - kept->bias);
+}
+
+/* Whether all of KEPT's module and islands, and the area of R, reach each other. */
+static bool is_reached(const struct plan *plan, const struct plan_request *r,
+                       const struct kept_code *kept) {
+    taddr_t low = plan->module->low + r->bias, high = plan->module->high + r->bias;
+    for (size_t i = 0; i < kept->code.island_count; i++) {
+        const taddr_t at = kept->code.islands[i].at + r->bias - kept->bias;
+        low = at < low ? at : low;
+        high = at + ISLAND_BYTES > high ? at + ISLAND_BYTES : high;
+    }
+    const taddr_t end = r->area + r->area_size;
+    const uint64_t down = end > low ? end - low : 0, up = high > r->area ? high - r->area : 0;
+    return down <= plan->arch->reach && up <= plan->arch->reach;
+}
+
+bool plan_code_fits(const struct plan *plan, const struct plan_request *r,
+                    const struct kept_code *kept) {
+    return r->area_size == kept->area_size &&
+           (!farther_by(r, kept) || (plan->arch->displacement_at && is_reached(plan, r, kept))) &&
+           (r->first_id == kept->first_id || plan->arch->stub_site_at) &&
+           plan_code_serves(plan, &kept->code, r, r->bias - kept->bias) &&
+           !puns_have_places(plan, r, &kept->code);
+}
+
+bool plan_code_adapt(const struct plan *plan, const struct plan_request *r,
+                     struct kept_code *kept) {
+    const uint64_t farther = farther_by(r, kept);
+    if (!plan_code_fits(plan, r, kept) || (farther && !set_distance(plan, kept, farther)))
+        return false;
+    if (r->first_id != kept->first_id)
+        set_ids(plan, kept, r->first_id);
+    kept->code.caller = r->caller;
+    return true;
+}
