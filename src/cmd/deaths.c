@@ -124,7 +124,7 @@ static void print_line(const char *text) {
     putchar('\n');
 }
 
-void death_print(const struct trace_death *d) {
+static void print_death(const struct trace_death *d) {
     AUTO_FREE char *head = head_text(d);
     text_print(stdout, head);
     puts(d->core ? ", core dumped" : "");
@@ -156,7 +156,7 @@ static void json_frame(const struct trace_death_frame *f) {
            f->interrupted ? "true" : "false");
 }
 
-void death_print_json(const struct trace_death *d) {
+static void json_death(const struct trace_death *d) {
     AUTO_FREE char *name = signal_name(d->signal);
     printf("{\"pid\": %u, ", d->pid);
     json_text("process", d->process);
@@ -180,4 +180,21 @@ void death_print_json(const struct trace_death *d) {
         json_frame(&d->frames[i]);
     }
     printf("]}");
+}
+
+void deaths_print_json(const struct trace_reader *r) {
+    printf("\"deaths\": [");
+    for (size_t i = 0; i < trace_reader_death_count(r); i++) {
+        printf(i ? ",\n  " : "\n  ");
+        json_death(trace_reader_death(r, i));
+    }
+    printf("],\n");
+}
+
+void deaths_print(const struct trace_reader *r) {
+    size_t count = trace_reader_death_count(r);
+    if (count)
+        printf("\n%zu process%s killed by signals\n", count, count == 1 ? "" : "es");
+    for (size_t i = 0; i < count; i++)
+        print_death(trace_reader_death(r, i));
 }

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "trace/format.h"
+#include "trace/reader.h"
 
 /* "SIGSEGV"; a number if it has no name. To be freed. */
 char *signal_name(uint32_t signal);
@@ -13,6 +13,7 @@ char *signal_name(uint32_t signal);
 void death_print_as_shell(int signal, bool core_dumped);
 /* Notes on standard error: the ends of PROGRAM and of crashed processes. */
 void deaths_show(const struct trace_death *deaths, size_t count, uint32_t program);
-/* The same for 'spoor info', with all calls. */
-void death_print(const struct trace_death *death);
-void death_print_json(const struct trace_death *death);
+/* All of a trace, with all calls, for 'spoor info'. */
+void deaths_print(const struct trace_reader *r);
+/* The member "deaths", with a comma behind it. */
+void deaths_print_json(const struct trace_reader *r);

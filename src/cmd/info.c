@@ -241,15 +241,6 @@ static void json_tasks(const struct trace_reader *r) {
     printf("]");
 }
 
-static void json_deaths(const struct trace_reader *r) {
-    printf("\"deaths\": [");
-    for (size_t i = 0; i < trace_reader_death_count(r); i++) {
-        printf(i ? ",\n  " : "\n  ");
-        death_print_json(trace_reader_death(r, i));
-    }
-    printf("],\n");
-}
-
 static void print_json(const struct trace_reader *r, const struct functions *f,
                        const struct changes *c, const struct trace_pauses *pauses) {
     const struct trace_session *s = trace_reader_session(r);
@@ -285,7 +276,7 @@ static void print_json(const struct trace_reader *r, const struct functions *f,
     json_packing(r);
     json_pauses(r, pauses);
     json_changes(c);
-    json_deaths(r);
+    deaths_print_json(r);
     json_modules(r);
     json_tasks(r);
     printf("}\n");
@@ -528,21 +519,13 @@ static void print_changes(const struct changes *c) {
     }
 }
 
-static void print_deaths(const struct trace_reader *r) {
-    size_t count = trace_reader_death_count(r);
-    if (count)
-        printf("\n%zu process%s killed by signals\n", count, count == 1 ? "" : "es");
-    for (size_t i = 0; i < count; i++)
-        death_print(trace_reader_death(r, i));
-}
-
 static void print_text(const struct trace_reader *r, const struct functions *f,
                        const struct changes *c, const struct trace_pauses *pauses) {
     print_recording(r);
     print_paused(r, c);
     print_pauses(r, pauses);
     print_events(r);
-    print_deaths(r);
+    deaths_print(r);
     print_functions(f);
     print_modules(r);
     print_processes(r);

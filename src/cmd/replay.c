@@ -41,10 +41,9 @@ static int show_part(void *ctx, struct view *view, struct follow_part *part) {
 }
 
 static int replay_growing(const struct options *options, int argc, char **argv) {
-    struct followed f = {
-        .look = {term_open(&options->view), options->replay.time, &options->replay.columns,
-                 options->replay.stacks},
-        .json = options->view.json};
+    struct followed f = {.look = {term_open(&options->view), options->replay.time,
+                                  &options->replay.columns, options->replay.stacks},
+                         .json = options->view.json};
     if (out_open(&f.out, NULL, NULL) < 0)
         return STATUS_FAILED;
     int status = follow(options, argc, argv, show_part, &f), written = out_close(&f.out);

@@ -40,7 +40,7 @@ struct module_table {
     const struct traced_module *program; /* with --libcalls: the first executable */
     struct triggers *triggers;           /* borrowed; NULL: no --trigger */
     struct mapped_paths mapped;
-    struct triggers *during;             /* NULL: no --while */
+    struct triggers *during; /* NULL: no --while */
 };
 
 struct module_table *module_table_new(const struct record_options *options,

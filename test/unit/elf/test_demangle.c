@@ -30,8 +30,7 @@ static void cxx_parameters(void **state) {
 
 static void rust_names_of_both_schemes(void **state) {
     (void)state;
-    expect("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE",
-           "core::fmt::Formatter::pad");
+    expect("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
     expect("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar");
 }
 
