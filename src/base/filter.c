@@ -143,12 +143,10 @@ void filter_note_name(struct filter *f, const char *module, const struct functio
 }
 
 static bool matches_file(const char *glob, const char *file) {
-    for (const char *at = file; at; at = strchr(at, '/')) {
-        at += *at == '/' && at != file;
-        if (fnmatch(glob, at, 0) == 0)
-            return true;
-    }
-    return false;
+    bool matches = fnmatch(glob, file, 0) == 0;
+    for (const char *slash = strchr(file, '/'); slash && !matches; slash = strchr(slash + 1, '/'))
+        matches = fnmatch(glob, slash + 1, 0) == 0;
+    return matches;
 }
 
 bool filter_has_file(const struct filter *f, const char *file) {

@@ -35,7 +35,7 @@ class SourceFiles(unittest.TestCase):
 
     @staticmethod
     def build(flag, name):
-        subprocess.run([CC, "-O1", flag, "-Wl,--build-id=sha1", "-o", name, *SOURCES], check=True)
+        subprocess.run([CC, "-O1", flag, "-Wl,--build-id=sha1", "-o", name, *map(os.path.abspath, SOURCES)], check=True)
 
     def record(self, *words):
         done = run(SPOOR, "record", "-q", "-o", "trace", *words)
