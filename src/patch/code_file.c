@@ -35,21 +35,24 @@ static bool take(const struct patched *p, const struct plan_request *q, struct c
     return false;
 }
 
+/* If none can be taken, file->cases is the number for a new one: that of an outline that fits, and
+ * whose code was removed; else the first that is free. */
 static bool find_fitting(struct code_file *file, const struct plan_request *q,
                          const struct patched *p, struct kept_code *ret) {
     struct kept_code outline = file->first;
-    bool taken = false;
-    for (file->cases = 0; file->cases < CODE_CASES && !taken; file->cases++) {
-        struct code_case which = case_of(p, &file->key, file->cases);
-        bool first = !file->cases;
+    for (file->cases = 0; file->cases < CODE_CASES; file->cases++) {
+        const struct code_case which = case_of(p, &file->key, file->cases);
+        const bool first = !file->cases;
         if (first ? !file->found
                   : !plan_cache_find_code(p->traced_module->cache, which, false, &outline))
             break;
-        taken = plan_code_fits(which.plan, q, &outline) && take(p, q, which, ret);
+        const bool fits = plan_code_fits(which.plan, q, &outline);
         if (!first)
             plan_code_done(&outline.code);
+        if (fits)
+            return take(p, q, which, ret);
     }
-    return taken;
+    return false;
 }
 
 bool code_file_use(struct code_file *file, const struct plan_request *q, struct patched *p) {

@@ -236,6 +236,7 @@ class Cache(unittest.TestCase):
     def test_damaged_code_is_not_used(self):
         program = self.compile("program", many_functions(100) + TEXT)
         wanted = self.text(program)
+        entries = self.entries("code")
         for kind in ("code", "outline"):
             for entry in self.entries(kind):
                 good = contents(entry)
@@ -245,6 +246,8 @@ class Cache(unittest.TestCase):
                         with open(entry, "wb") as file:
                             file.write(text)
                         self.assertEqual(self.text(program), wanted)
+                        self.assertEqual(contents(entry), good)
+        self.assertEqual(self.entries("code"), entries)
 
     def test_addresses_by_chance_give_the_same_functions(self):
         program = self.compile("program", many_functions(100) + TEXT, "-no-pie")
