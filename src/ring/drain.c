@@ -120,7 +120,10 @@ static void look_at_lane(struct drainer *d, struct lane_handle *handle, int stat
         note_epoch(handle);
     if (overwrite && state != LANE_CLOSING)
         return;
+    uint64_t before = clock_ticks() - SKEW_TICKS;
     unsigned percent = lane_reader_read(d->reader, handle);
+    if (handle->thin)
+        thin_pass(handle->thin, before);
     if (percent <= d->percent)
         return;
     d->percent = percent;
