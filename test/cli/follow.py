@@ -77,8 +77,8 @@ class Follow(unittest.TestCase):
         self.assertGreaterEqual(kinds.count("entry"), long_naps)  # others may last as long on a busy machine
 
     def test_long_calls_of_the_recording(self):
-        """main() is written while it is open; its entry must not come too late to be shown."""
-        shown, early = self.follow("replay", "--json", options=("-t", "100ms"))
+        """main() has no callee that is as long. Its entry must not be written too late to be shown."""
+        shown, early = self.follow("replay", "--json", options=("-t", "500ms"))
         whole = subprocess.run([SPOOR, "replay", "--json", self.trace], stdout=subprocess.PIPE, text=True, check=True)
         lines, expected = (sorted((line["kind"], line["function"]) for line in map(json.loads, text.splitlines()))
                            for text in (shown, whole.stdout))
