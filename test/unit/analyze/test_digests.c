@@ -11,6 +11,7 @@
 #include "analyze/tree.h"
 #include "base/checksum.h"
 #include "trace/layout.h"
+#include "trace/records.h"
 
 #define TESTS                                                                                      \
     TEST(calls_in_and_across_blocks)                                                               \
@@ -22,6 +23,7 @@
     TEST(damaged_blocks)                                                                           \
     TEST(block_without_items)                                                                      \
     TEST(frames_behind_the_last_item_of_a_block)                                                   \
+    TEST(bounds_of_a_stack_inside_a_stack)                                                         \
     TEST(few_steps)
 
 enum { EVENTS = 20000, BLOCK = 1500, MOST_DEPTH = 40, OTHER_STACK = 0x50000 };
@@ -377,6 +379,42 @@ static void frames_behind_the_last_item_of_a_block(void **state) {
     change_second_block(end_later);
     expect_the_same();
     expect_digests(7);
+}
+
+/* Adds a record that says that stream 0 uses no stack but its thread's own. */
+static void deny_other_stacks(void) {
+    size_t size;
+    AUTO_FREE uint8_t *bytes = must_load(lab.path, &size);
+    struct block *block = record_extents(&(struct trace_extent){0, 0x10010, TOP - 16, false}, 1);
+    struct disk_block *head = &block->head;
+    const struct bytes *payload = &block->parts[0];
+    head->raw = head->stored = (uint32_t)payload->count;
+    head->payload_check = checksum(payload->at, payload->count);
+    head->check = checksum(head, offsetof(struct disk_block, check));
+    size -= sizeof(struct disk_trailer);
+    AUTO_FREE uint8_t *longer = mem_alloc(size + sizeof *head + payload->count);
+    memcpy(longer, bytes, size);
+    memcpy(longer + size, head, sizeof *head);
+    memcpy(longer + size + sizeof *head, payload->at, payload->count);
+    must_store(lab.path, longer, size + sizeof *head + payload->count);
+    block_free(block);
+}
+
+static void bounds_of_a_stack_inside_a_stack(void **state) {
+    (void)state;
+    enum { LOW = 0x14000, HIGH = 0x15000 };
+    emit(0, MAIN, EVENT_ENTRY, TOP - 16);
+    emit(0, STACK_MADE_LOW, EVENT_CONTROL, LOW);
+    emit(0, STACK_MADE_HIGH, EVENT_CONTROL, HIGH);
+    trace_writer_flush(lab.writer);
+    emit(0, FIB, EVENT_ENTRY, LOW);
+    for (unsigned i = 0; i < BLOCK; i++)
+        emit(0, LEAF, i % 2 ? EVENT_RETURN : EVENT_ENTRY, LOW - 64);
+    trace_writer_thread_end(lab.writer, 0, now);
+    lab_open(&lab, "");
+    deny_other_stacks();
+    expect_digests(1);
+    free(describe("", 1));
 }
 
 /* Else digests would save no time. */
