@@ -134,8 +134,10 @@ static void *worker_run(void *arg) {
         if (atomic_load(&p->stop))
             break;
         struct pack_job *job = take(p);
-        if (!job)
+        if (!job) { /* the sink may offer another one */
+            sem_post(&p->news);
             continue;
+        }
         job->out.count = packer_pack(w->packer, job->block, job->out.at);
         atomic_store(&job->state, DONE);
         sem_post(&p->news);
