@@ -12,7 +12,7 @@ struct digest_function {
     uint64_t self_ns, min_ns, max_ns;
     uint64_t total_ns; /* private: of the present STEP_CALLS */
     uint32_t open;     /* private */
-    uint32_t unwound;
+    uint64_t unwound;
 };
 
 struct digest_stats {                  /* a part */

@@ -41,7 +41,7 @@ void stats_add_all(struct stats *s);
 /* Removes all that was added. */
 void stats_clear(struct stats *s);
 
-/* The functions with calls, also calls that began untraced, in order of first calls. */
+/* The functions with calls, also calls that began untraced. The order says nothing. */
 size_t stats_function_count(const struct stats *s);
 uint32_t stats_function(const struct stats *s, size_t i);
 const struct function_stats *stats_of(const struct stats *s, uint32_t function);

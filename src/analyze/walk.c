@@ -118,6 +118,8 @@ static void begin_span(struct walk *w) {
 
 static bool is_short(const struct walk *w, const struct call *call) {
     uint64_t duration = call_ticks(call);
+    if (call->how == CALL_OPEN && w->settled_ns > call->end)
+        duration += w->settled_ns - call->end;
     return !call->before && (duration < w->threshold_ns || duration < w->filter->recorded_ns);
 }
 
@@ -249,6 +251,8 @@ struct walk *walk_new(const struct source *source, struct stream_group group,
     w->filter = source->filter;
     w->group = group;
     w->threshold_ns = spec->threshold_ns;
+    if (!trace_reader_complete(source->reader))
+        w->settled_ns = trace_reader_ns(source->reader, trace_reader_settled(source->reader));
     w->depth = spec->depth ? spec->depth : UINT32_MAX;
     w->early = spec->since_ns != 0;
     w->threads = mem_alloc(group.count * sizeof *w->threads);

@@ -8,7 +8,8 @@
 static void take_open(struct walk *w, const struct digest_step *step) {
     walk_take_item(w, &step->item);
     struct call *call = calls_reach(w->calls, step->ns, step->item.sp - 1);
-    call->child_ticks += step->callees_ns;
+    if (call) /* else a crafted trace has the bounds of another stack inside the thread's own */
+        call->child_ticks += step->callees_ns;
 }
 
 static void take_calls(struct walk *w, const struct digest *d, const struct digest_step *step) {

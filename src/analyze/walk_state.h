@@ -43,6 +43,7 @@ struct walk {
     uint64_t now_ns;
     uint64_t paused_ns; /* of all threads */
     uint64_t threshold_ns;
+    uint64_t settled_ns; /* calls that seem open were so until then, at least */
     uint32_t depth;      /* limit */
     uint32_t open_shown; /* number of open calls that are shown */
     bool early;          /* the span has not begun */

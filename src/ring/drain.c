@@ -34,11 +34,13 @@ struct open_calls { /* that a lane's thread had when tracing began */
 
 struct drainer {
     const struct drain_options *options;
+    struct drain *all;
     struct flight *flight; /* NULL: rings are not overwritten */
     pthread_t thread;
-    pthread_mutex_t lock; /* guards `incoming` and `frames` */
+    pthread_mutex_t lock; /* guards the fields up to `looked` */
     ARRAY(struct lane_handle *) incoming;
     ARRAY(struct open_calls) frames;
+    struct timing looked; /* when the last look at all lanes, which has ended, began */
     bool writes_clock;
     _Atomic bool finish;
     _Atomic size_t lanes; /* incoming and active ones */
@@ -55,7 +57,8 @@ struct drainer {
 struct drain {
     struct drain_options options;
     struct drainer *drainers[MOST_DRAINERS];
-    unsigned count, most;
+    _Atomic unsigned count;
+    unsigned most;
 };
 
 /* Applies the open calls that the tracer has found meanwhile. */
@@ -127,7 +130,10 @@ static void look_at_lane(struct drainer *d, struct lane_handle *handle, int stat
         note_epoch(handle);
     if (overwrite && state != LANE_CLOSING)
         return;
+    uint64_t before = clock_ticks() - SKEW_TICKS;
     unsigned percent = lane_reader_read(d->reader, handle);
+    if (handle->thin)
+        thin_pass(handle->thin, before);
     if (percent <= d->percent)
         return;
     d->percent = percent;
@@ -178,10 +184,30 @@ static uint64_t longest_rest(const struct drainer *d) {
     return ns < REST_LEAST_NS ? REST_LEAST_NS : ns;
 }
 
-/* Once a second. */
+static void note_look(struct drainer *d, struct timing began) {
+    pthread_mutex_lock(&d->lock);
+    d->looked = began;
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* The time up to which all drainers have read their lanes. */
+static struct timing read_until(const struct drainer *own) {
+    struct timing least = own->looked;
+    for (unsigned i = 0, count = own->all->count; i < count; i++) {
+        struct drainer *d = own->all->drainers[i];
+        pthread_mutex_lock(&d->lock);
+        if (d->looked.ns < least.ns)
+            least = d->looked;
+        pthread_mutex_unlock(&d->lock);
+    }
+    return least;
+}
+
+/* Once a second. Views that follow take the events before a clock as written by the next one, so
+ * the drainer that is latest gives the time. */
 static void write_clock(const struct drainer *d) {
-    struct timing now = timing_now();
-    trace_writer_clock(d->options->writer, &(struct trace_clock){now.ticks, now.ns});
+    struct timing until = read_until(d);
+    trace_writer_clock(d->options->writer, &(struct trace_clock){until.ticks, until.ns});
     trace_writer_flush(d->options->writer);
 }
 
@@ -191,8 +217,10 @@ static void *run(void *arg) {
     pace_begin(&d->pace);
     for (uint64_t next_clock = d->pace.look_ns + CLOCK_EVERY_NS;;) {
         bool finish = atomic_load(&d->finish);
+        struct timing began = timing_now();
         pace_look(&d->pace);
         look_at_lanes(d);
+        note_look(d, began);
         if (finish && d->active.count == 0 && d->incoming.count == 0)
             return NULL;
         if (writes_clock && d->pace.look_ns >= next_clock) {
@@ -219,16 +247,20 @@ static void drainer_free(struct drainer *d) {
 static int start(struct drain *d) {
     struct drainer *new = mem_alloc(sizeof *new);
     new->options = &d->options;
+    new->all = d;
+    new->looked = timing_now();
     new->flight = d->options.overflow == OVERFLOW_OVERWRITE ? d->options.flight : NULL;
     new->writes_clock = !d->count;
     new->reader = lane_reader_new(d->options.writer, d->options.overflow);
     pthread_mutex_init(&new->lock, NULL);
     int rc = pthread_create(&new->thread, NULL, run, new);
-    if (rc)
+    if (rc) {
         drainer_free(new);
-    else
-        d->drainers[d->count++] = new;
-    return rc;
+        return rc;
+    }
+    d->drainers[d->count] = new;
+    d->count++;
+    return 0;
 }
 
 /* How many drainers are useful: one for each two processors. */

@@ -17,6 +17,7 @@ enum { BATCH = 4096, MOST_PAUSES = 4096 };
 
 struct record { /* an open call that is not too deep; call.user is its index + 1 */
     uint64_t start, sp;
+    uint64_t paused; /* thin.paused when it began */
     uint32_t id, chain;
     bool written; /* its entry is in the trace */
     bool ended;   /* closed, but younger calls (of other stacks) are still open */
@@ -40,6 +41,7 @@ struct thin {
     uint64_t inherited; /* those on its own stack are at this address or above */
     const struct trace_event *event; /* the present one */
     uint32_t chain;                  /* of the next event */
+    uint64_t paused;                 /* ticks of all pauses that do not count for calls */
     ARRAY(struct record) open;       /* in order of opening */
     size_t settled;                  /* records below this one are written or ended */
     struct call *listed;             /* the innermost call that is not plain; NULL: none is plain */
@@ -104,16 +106,19 @@ static void put_entry(struct thin *t, const struct record *r) {
     put_record(t, r->start, r, EVENT_ENTRY);
 }
 
+static void write_first_listed(struct thin *t) {
+    struct record *r = &t->open.at[t->settled++];
+    if (!r->ended && !r->written) {
+        put_entry(t, r);
+        r->written = true;
+    }
+}
+
 /* Writes the unwritten entries of all calls with records. Those younger than the call that needs
  * this belong to other stacks. */
 static void write_listed(struct thin *t) {
-    for (; t->settled < t->open.count; t->settled++) {
-        struct record *r = &t->open.at[t->settled];
-        if (!r->ended && !r->written) {
-            put_entry(t, r);
-            r->written = true;
-        }
-    }
+    while (t->settled < t->open.count)
+        write_first_listed(t);
 }
 
 static bool is_too_deep(const struct thin *t, const struct call *call) {
@@ -125,9 +130,11 @@ static struct record record_of(const struct call *call) {
         .start = call->start, .sp = call->sp, .id = call->id, .chain = call->chain};
 }
 
+/* No pause has come since CALL has begun: it would have been given a record before. */
 static void list(struct thin *t, struct call *call, bool written) {
     struct record r = record_of(call);
     r.written = written;
+    r.paused = t->paused;
     if (written && t->settled == t->open.count)
         t->settled++;
     ARRAY_PUSH(&t->open, r);
@@ -335,8 +342,10 @@ static void apply_due_frames(struct thin *t, uint64_t ticks) {
 /* Keeps a pause until no earlier entry can be written. */
 static void take_pause(struct thin *t, const struct trace_event *e) {
     ARRAY_PUSH(&t->pauses, *e);
-    if (!(e->site >> 2 & PAUSE_IN_CALL))
+    if (!(e->site >> 2 & PAUSE_IN_CALL)) {
         calls_pause(t->calls, e->ticks, e->sp);
+        t->paused += e->sp;
+    }
     if (t->pauses.count > MOST_PAUSES)
         write_open(t);
     put_pauses(t, t->settled < t->open.count ? t->open.at[t->settled].start : e->ticks);
@@ -415,6 +424,28 @@ void thin_events(struct thin *t, const struct trace_event *events, size_t count)
         i += take_plain(t, events + i, count - i);
         if (i < count)
             take(t, &events[i]);
+    }
+    flush(t);
+}
+
+/* Whether a call that began at START is surely too long to be left out. PAUSED: as in its record.
+ */
+static bool is_due(const struct thin *t, uint64_t start, uint64_t paused, uint64_t ticks) {
+    uint64_t out = t->options.threshold_ticks + (t->paused - paused);
+    return ticks >= start && ticks - start >= out;
+}
+
+void thin_pass(struct thin *t, uint64_t ticks) {
+    if (t->holds || t->frames.count)
+        return;
+    const struct call *plain = t->listed ? t->written + 1 : NULL;
+    if (plain && plain <= calls_plain_top(t->calls) && is_due(t, plain->start, t->paused, ticks))
+        list_plain(t);
+    while (t->settled < t->open.count) {
+        const struct record *r = &t->open.at[t->settled];
+        if (!r->ended && !r->written && !is_due(t, r->start, r->paused, ticks))
+            break;
+        write_first_listed(t);
     }
     flush(t);
 }

@@ -4,7 +4,8 @@
  * balanced.
  *
  * A call that lasted long enough is written when it ends, together with its callers, which last
- * longer. So an entry is never written after a later exit. For the same reason some calls are
+ * longer; or when thin_pass() finds it open for so long. So an entry is never written after a later
+ * exit. For the same reason some calls are
  * written before their length is known: open calls of other stacks (coroutines); calls that are
  * open at a record of frames, since they may have begun long before; calls that are open when the
  * program reports its stacks; and calls that are open at a gap. Pauses are written, too, and do not
@@ -30,6 +31,9 @@ struct thin_options {
 
 struct thin *thin_new(const struct thin_options *options, const struct trace_thread *thread);
 void thin_events(struct thin *t, const struct trace_event *events, size_t count);
+/* All events until TICKS were passed: writes the calls that are open since the threshold or longer,
+ * so that a view can show them meanwhile. */
+void thin_pass(struct thin *t, uint64_t ticks);
 /* The program has other threads, or may have had some since the next event. */
 void thin_share(struct thin *t);
 /* COUNT events were lost at this point. Behind it, exits without an entry are written, too. */

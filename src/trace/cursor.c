@@ -89,6 +89,15 @@ static size_t emit_frames(struct trace_cursor *c, const struct trace_item **ret_
     return 1;
 }
 
+/* Whether frames are next, between two blocks: a block's head may have a later time than its last
+ * item. trace_cursor_block() relies on this. */
+static bool frames_end_block(const struct trace_cursor *c) {
+    if (c->frames == c->frames_end || c->first_pending != c->pending_end || c->decoder.items_left ||
+        c->report_loss || !c->items)
+        return false;
+    return c->frames->ticks <= c->reader->blocks.at[c->block - 1].block.last;
+}
+
 /* The number of pending items before the next frames. 0: the frames are next. */
 static size_t count_before_frames(const struct trace_cursor *c) {
     size_t end = c->pending_end;
@@ -102,6 +111,8 @@ static size_t count_before_frames(const struct trace_cursor *c) {
 ptrdiff_t trace_cursor_batch(struct trace_cursor *c, const struct trace_item **ret_items,
                              struct err *err) {
     c->next = 0;
+    if (frames_end_block(c))
+        return (ptrdiff_t)(c->count = emit_frames(c, ret_items));
     if (c->first_pending == c->pending_end) {
         ptrdiff_t n = decode_batch(c, err);
         c->first_pending = 0;

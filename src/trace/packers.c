@@ -39,6 +39,7 @@ struct worker {
 };
 
 struct packers {
+    struct packers *next_left;
     struct pack_job jobs[JOBS];
     uint64_t offered;
     struct worker workers[2 * MOST];
@@ -48,8 +49,12 @@ struct packers {
     sem_t news;   /* for packers_wait() */
     sem_t ended;  /* counts threads */
     _Atomic bool stop;
-    _Atomic int users; /* the sink and the threads; the last one frees all */
+    _Atomic int users; /* the sink and the threads */
 };
+
+/* What threads have left as the last users. They take no lock to free it: they may be preempted for
+ * long while they hold one. */
+static struct packers *_Atomic left;
 
 static int processors(void) {
     cpu_set_t set;
@@ -59,20 +64,7 @@ static int processors(void) {
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-struct packers *packers_new(void) {
-    struct packers *p = mem_alloc(sizeof *p);
-    int spare = processors() - 1;
-    p->low_most = least(spare > 1 ? spare : 1, MOST);
-    sem_init(&p->queued, 0, 0);
-    sem_init(&p->news, 0, 0);
-    sem_init(&p->ended, 0, 0);
-    atomic_init(&p->users, 1);
-    return p;
-}
-
-static void leave(struct packers *p) {
-    if (atomic_fetch_sub(&p->users, 1) > 1)
-        return;
+static void release(struct packers *p) {
     for (struct pack_job *job = p->jobs; job < p->jobs + JOBS; job++) {
         if (job->discarded)
             block_free(job->block);
@@ -84,6 +76,27 @@ static void leave(struct packers *p) {
     sem_destroy(&p->news);
     sem_destroy(&p->ended);
     free(p);
+}
+
+static void release_left(void) {
+    for (struct packers *p = atomic_exchange(&left, NULL), *next; p; p = next) {
+        next = p->next_left;
+        release(p);
+    }
+}
+
+static bool is_last_user(struct packers *p) { return atomic_fetch_sub(&p->users, 1) == 1; }
+
+struct packers *packers_new(void) {
+    struct packers *p = mem_alloc(sizeof *p);
+    int spare = processors() - 1;
+    release_left();
+    p->low_most = least(spare > 1 ? spare : 1, MOST);
+    sem_init(&p->queued, 0, 0);
+    sem_init(&p->news, 0, 0);
+    sem_init(&p->ended, 0, 0);
+    atomic_init(&p->users, 1);
+    return p;
 }
 
 /* ---- the threads ---- */
@@ -134,14 +147,20 @@ static void *worker_run(void *arg) {
         if (atomic_load(&p->stop))
             break;
         struct pack_job *job = take(p);
-        if (!job)
+        if (!job) { /* the sink may offer another one */
+            sem_post(&p->news);
             continue;
+        }
         job->out.count = packer_pack(w->packer, job->block, job->out.at);
         atomic_store(&job->state, DONE);
         sem_post(&p->news);
     }
     sem_post(&p->ended);
-    leave(p);
+    if (is_last_user(p)) {
+        p->next_left = atomic_load(&left);
+        while (!atomic_compare_exchange_weak(&left, &p->next_left, p))
+            ;
+    }
     return NULL;
 }
 
@@ -265,5 +284,7 @@ void packers_free(struct packers *p) {
         sem_post(&p->queued);
     for (int i = 0; i < started && sem_clockwait(&p->ended, CLOCK_MONOTONIC, &until) == 0; i++)
         ;
-    leave(p);
+    if (is_last_user(p))
+        release(p);
+    release_left();
 }

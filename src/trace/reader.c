@@ -23,12 +23,12 @@ static int open_file(struct trace_reader *r, struct err *err) {
     return 0;
 }
 
-/* Keeps only event blocks, sorted by stream and then by place in the file. */
+/* Keeps only blocks with events, sorted by stream and then by place in the file. */
 static void group_streams(struct trace_reader *r) {
     size_t events = 0, streams = r->threads.count;
     for (size_t i = 0; i < r->blocks.count; i++) {
         const struct disk_block *b = &r->blocks.at[i].block;
-        if (b->type != DISK_EVENTS)
+        if (b->type != DISK_EVENTS || !b->items)
             continue;
         r->blocks.at[events++] = r->blocks.at[i];
         if (b->stream >= streams)

@@ -265,9 +265,9 @@ static void *sink_thread(void *arg) {
 
 /* ---- the interface ---- */
 
-/* Waits until SIZE more bytes are allowed. */
+/* Waits until SIZE more bytes are allowed. After an error, the queue is soon empty. */
 static void wait_for_room(struct sink *s, size_t size) {
-    while (!sink_failed(s) && s->held) {
+    while (s->held) {
         size_t wanted = s->held + size > s->limit ? size : 0;
         if (!wanted && s->packed_bytes <= BEHIND_BYTES)
             return;

@@ -21,19 +21,19 @@ class Follow(unittest.TestCase):
         cls.program, cls.trace = os.path.join(folder.name, "naps"), os.path.join(folder.name, "trace")
         subprocess.run([*COMPILER, "-O1", "-pthread", SOURCE, "-o", cls.program], check=True)
 
-    def record(self):
+    def record(self, *options):
         """Begins a recording; returns its process when there is something to see."""
         if os.path.exists(self.trace):
             os.unlink(self.trace)
-        recorder = subprocess.Popen([SPOOR, "record", "-q", "-o", self.trace, "--", self.program])
+        recorder = subprocess.Popen([SPOOR, "record", "-q", "-o", self.trace, *options, "--", self.program])
         self.addCleanup(recorder.kill)
         while not os.path.exists(self.trace + ".part"):
             self.assertIsNone(recorder.poll())
         return recorder
 
-    def follow(self, *words):
+    def follow(self, *words, options=()):
         """(what `spoor WORDS --follow` prints, whether some of it came while the program ran)."""
-        recorder = self.record()
+        recorder = self.record(*options)
         first, rest, status, errors = self.watch(words, lambda: recorder.poll() is None)
         self.assertEqual((status, errors, recorder.wait()), (0, "", 0))
         return first + rest, self.early
@@ -75,6 +75,16 @@ class Follow(unittest.TestCase):
         long_naps = sum((i + first) % 7 == 0 for i in range(ROUNDS) for first in (0, 3))
         self.assertEqual(kinds.count("entry"), kinds.count("exit"))
         self.assertGreaterEqual(kinds.count("entry"), long_naps)  # others may last as long on a busy machine
+
+    def test_long_calls_of_the_recording(self):
+        """main() has no callee that is as long. Its entry must not be written too late to be shown."""
+        shown, early = self.follow("replay", "--json", options=("-t", "500ms"))
+        whole = subprocess.run([SPOOR, "replay", "--json", self.trace], stdout=subprocess.PIPE, text=True, check=True)
+        lines, expected = (sorted((line["kind"], line["function"]) for line in map(json.loads, text.splitlines()))
+                           for text in (shown, whole.stdout))
+        self.assertTrue(early)
+        self.assertEqual(lines, expected)
+        self.assertIn(("entry", "main"), lines)
 
     def test_tables_of_report(self):
         shown, early = self.follow("report", "--columns=calls,function")

@@ -9,7 +9,9 @@
 #include "analyze/digest_tree.h"
 #include "analyze/stats.h"
 #include "analyze/tree.h"
+#include "base/checksum.h"
 #include "trace/layout.h"
+#include "trace/records.h"
 
 #define TESTS                                                                                      \
     TEST(calls_in_and_across_blocks)                                                               \
@@ -19,6 +21,9 @@
     TEST(stack_inside_a_stack)                                                                     \
     TEST(children_of_forks)                                                                        \
     TEST(damaged_blocks)                                                                           \
+    TEST(block_without_items)                                                                      \
+    TEST(frames_behind_the_last_item_of_a_block)                                                   \
+    TEST(bounds_of_a_stack_inside_a_stack)                                                         \
     TEST(few_steps)
 
 enum { EVENTS = 20000, BLOCK = 1500, MOST_DEPTH = 40, OTHER_STACK = 0x50000 };
@@ -318,6 +323,98 @@ static void damaged_blocks(void **state) {
     AUTO_FREE char *text = describe("", 2);
     assert_non_null(strstr(text, "is damaged at byte"));
     expect_the_same();
+}
+
+/* Eight blocks of calls in MAIN, with long times between them. A record of frames is behind block
+ * FRAMES_BEHIND. */
+static void write_calls(unsigned frames_behind) {
+    struct trace_frame open = {MAIN, TOP - 16};
+    emit(0, MAIN, EVENT_ENTRY, TOP - 16);
+    for (unsigned block = 0; block < 8; block++) {
+        for (unsigned i = 0; i < BLOCK; i++)
+            emit(0, LEAF, i % 2 ? EVENT_RETURN : EVENT_ENTRY, TOP - 64);
+        trace_writer_flush(lab.writer);
+        now += 1000;
+        if (block == frames_behind)
+            trace_writer_frames(lab.writer, &(struct trace_frames){0, now, 1, &open});
+        now += 1000;
+    }
+    emit(0, MAIN, EVENT_RETURN, TOP - 16);
+    trace_writer_thread_end(lab.writer, 0, now);
+    lab_open(&lab, "");
+}
+
+/* Changes the head of the second block of events, with a valid checksum. The index, which has a
+ * copy of it, is dropped. */
+static void change_second_block(void (*change)(struct disk_block *head)) {
+    size_t size, blocks = 0, at = sizeof(struct disk_header);
+    AUTO_FREE uint8_t *bytes = must_load(lab.path, &size);
+    for (struct disk_block head;; at += sizeof head + head.stored) {
+        memcpy(&head, bytes + at, sizeof head);
+        assert_int_equal(head.magic, DISK_BLOCK_MAGIC);
+        if (head.type != DISK_EVENTS || blocks++ != 1)
+            continue;
+        change(&head);
+        head.check = checksum(&head, offsetof(struct disk_block, check));
+        memcpy(bytes + at, &head, sizeof head);
+        break;
+    }
+    must_store(lab.path, bytes, size - sizeof(struct disk_trailer));
+}
+
+static void remove_items(struct disk_block *head) { head->items = head->entries = head->exits = 0; }
+
+static void block_without_items(void **state) {
+    (void)state;
+    write_calls(8);
+    change_second_block(remove_items);
+    expect_the_same();
+}
+
+static void end_later(struct disk_block *head) { head->last += 1500; }
+
+static void frames_behind_the_last_item_of_a_block(void **state) {
+    (void)state;
+    write_calls(1);
+    change_second_block(end_later);
+    expect_the_same();
+    expect_digests(7);
+}
+
+/* Adds a record that says that stream 0 uses no stack but its thread's own. */
+static void deny_other_stacks(void) {
+    size_t size;
+    AUTO_FREE uint8_t *bytes = must_load(lab.path, &size);
+    struct block *block = record_extents(&(struct trace_extent){0, 0x10010, TOP - 16, false}, 1);
+    struct disk_block *head = &block->head;
+    const struct bytes *payload = &block->parts[0];
+    head->raw = head->stored = (uint32_t)payload->count;
+    head->payload_check = checksum(payload->at, payload->count);
+    head->check = checksum(head, offsetof(struct disk_block, check));
+    size -= sizeof(struct disk_trailer);
+    AUTO_FREE uint8_t *longer = mem_alloc(size + sizeof *head + payload->count);
+    memcpy(longer, bytes, size);
+    memcpy(longer + size, head, sizeof *head);
+    memcpy(longer + size + sizeof *head, payload->at, payload->count);
+    must_store(lab.path, longer, size + sizeof *head + payload->count);
+    block_free(block);
+}
+
+static void bounds_of_a_stack_inside_a_stack(void **state) {
+    (void)state;
+    enum { LOW = 0x14000, HIGH = 0x15000 };
+    emit(0, MAIN, EVENT_ENTRY, TOP - 16);
+    emit(0, STACK_MADE_LOW, EVENT_CONTROL, LOW);
+    emit(0, STACK_MADE_HIGH, EVENT_CONTROL, HIGH);
+    trace_writer_flush(lab.writer);
+    emit(0, FIB, EVENT_ENTRY, LOW);
+    for (unsigned i = 0; i < BLOCK; i++)
+        emit(0, LEAF, i % 2 ? EVENT_RETURN : EVENT_ENTRY, LOW - 64);
+    trace_writer_thread_end(lab.writer, 0, now);
+    lab_open(&lab, "");
+    deny_other_stacks();
+    expect_digests(1);
+    free(describe("", 1));
 }
 
 /* Else digests would save no time. */

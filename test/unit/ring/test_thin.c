@@ -32,7 +32,8 @@
     TEST(events_wait_for_the_open_calls)                                                           \
     TEST(shared_stacks_stay_whole)                                                                 \
     TEST(own_stack_limited_beside_shared_ones)                                                     \
-    TEST(unreported_thread_written_at_its_end)
+    TEST(unreported_thread_written_at_its_end)                                                     \
+    TEST(long_open_calls_written_meanwhile)
 
 enum { TICKS = 100, STACKS = 3, STACK_BYTES = 1 << 20, NATIVE = 0x70000000 };
 
@@ -392,6 +393,37 @@ static void expect_frames(struct thin_options options, const char *held, const c
     must_finish(options.writer);
     check_drawn(path, want);
     scratch_free(steal(path));
+}
+
+/* DRAWING, and then a look at the calls that are long by now: COUNT entries are written. */
+static void expect_entries_so_far(const char *drawing, uint64_t count, const char *rest,
+                                  const char *want) {
+    AUTO_FREE char *path = scratch_new();
+    struct trace_thread thread = {
+        .stack_low = stack_start(0) - STACK_BYTES, .stack_high = stack_start(0), .name = "t"};
+    struct frames_play p = {.d = {.now = 1000}};
+    struct thin_options options = {must_open_writer(path), 3, TICKS};
+    trace_writer_thread(options.writer, &thread);
+    p.thin = thin_new(&options, &thread);
+    feed_drawing(&p, drawing);
+    thin_pass(p.thin, p.d.now);
+    assert_int_equal(trace_writer_totals(options.writer).entries, count);
+    feed_drawing(&p, rest);
+    thin_free(p.thin, p.d.now + 1);
+    must_finish(options.writer);
+    check_drawn(path, want);
+    scratch_free(steal(path));
+}
+
+static void long_open_calls_written_meanwhile(void **state) {
+    (void)state;
+    expect_entries_so_far("ab.", 2, "BA", "abBA");
+    expect_entries_so_far("ab.c", 2, "CdDBA", "abBA");
+    expect_entries_so_far("abcd.", 3, "DCBA", "abcCBA");
+    expect_entries_so_far("ab1c0.", 3, "BdD1C0A", "abcBCA");
+    expect_entries_so_far("a~b", 0, "BA", "!");
+    expect_entries_so_far("a~.b", 1, "BA", "a!A");
+    expect_entries_so_far("[a]b.c", 1, "CBA", "[a]bBA");
 }
 
 static void depth_of_calls_open_before(void **state) {

@@ -243,8 +243,13 @@ static void hole_without_an_index(void **state) {
     must_store(*state, bytes, size - 7); /* the trailer is missing, too */
     struct trace_reader *r = must_open_reader(*state);
     assert_non_null(strstr(trace_reader_warning(r), "is damaged: unreadable parts are left out"));
+    uint64_t damaged = 0;
+    AUTO_FREE char *packed = mem_printf("%s.part", (char *)*state);
+    assert_int_equal(trace_repack(r, packed, &damaged, NULL), 0);
+    assert_int_equal(damaged, 1);
     trace_reader_free(r);
     assert_int_equal(walk_trace(*state), SMALL_ITEMS - items);
+    assert_int_equal(walk_trace(packed), SMALL_ITEMS - items);
 }
 
 static void file_cut_while_read(void **state) {
