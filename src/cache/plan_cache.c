@@ -95,9 +95,22 @@ static struct plan_cache_key key_of(const struct folder *folder, const struct mo
         uint8_t contents[DIGEST_BYTES];
         contents_digest(folder, module, (enum module_file)i, contents);
         digest_add(&d, contents, sizeof contents);
+        if (i == MODULE_FILE)
+            memcpy(key.file, contents, sizeof contents);
     }
     digest_finish(&d, key.digest);
     return key;
+}
+
+bool plan_cache_key_is_of(const struct plan_cache_key *key, const struct module *module) {
+    uint8_t now[DIGEST_BYTES];
+    struct digest d;
+    if (!key->known)
+        return false;
+    digest_init(&d);
+    module_file_digest(module, MODULE_FILE, &d);
+    digest_finish(&d, now);
+    return memcmp(now, key->file, sizeof now) == 0;
 }
 
 /* Takes FILE's memory over if it is an entry. */
@@ -116,7 +129,7 @@ bool plan_cache_find(const struct plan_cache *cache, struct module *module, enum
     struct file_id id;
     struct folder_file file;
     *ret_key = (struct plan_cache_key){0};
-    if (folder->fd >= 0 && module_file_id(module, MODULE_FILE, &id)) {
+    if (module_file_id(module, MODULE_FILE, &id)) {
         *ret_key = key_of(folder, module, only);
         name_of(name, "plan-", ret_key->digest);
         if (folder_read(folder, name, ret_key->digest, true, &file) && use(module, &file, ret)) {

@@ -19,6 +19,7 @@ struct plan_cache {
 struct plan_cache_key { /* of one module */
     bool known;
     uint8_t digest[DIGEST_BYTES];
+    uint8_t file[DIGEST_BYTES]; /* of what the module's own file contains */
 };
 
 /* MOST_BYTES 0: no cache. Never fails: what cannot be used is not used. */
@@ -30,6 +31,8 @@ void plan_cache_close(struct plan_cache *cache);
  * and returns false. In both cases *RET_KEY is what plan_cache_store() needs. */
 bool plan_cache_find(const struct plan_cache *cache, struct module *module, enum tier only,
                      struct plan_cache_key *ret_key, struct plan **ret);
+/* True if the file of MODULE still contains what it did when plan_cache_find() made KEY. */
+bool plan_cache_key_is_of(const struct plan_cache_key *key, const struct module *module);
 /* Keeps PLAN, which was made of MODULE after plan_cache_find() and is still unchanged; then forgets
  * the module's files. PLAN may be NULL. */
 void plan_cache_store(const struct plan_cache *cache, struct module *module,

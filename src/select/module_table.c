@@ -114,14 +114,14 @@ static struct traced_module *find_unchanged(const struct module_table *table,
     return NULL;
 }
 
-/* The module of the same file with the same build id: only the file's name or mode has changed. */
-static struct traced_module *find_rebuilt(const struct module_table *table,
-                                          const struct file_id *file, const struct module *module) {
+/* The module of the same file, if what it was planned from is unchanged: only the file's name or
+ * mode has changed. Its bytes are mapped, so no other file has its inode by now. */
+static struct traced_module *find_renamed(const struct module_table *table,
+                                          const struct file_id *file) {
     for (size_t i = table->modules.count; i-- > 0;) {
         struct traced_module *m = table->modules.at[i];
         if (m->file.device == file->device && m->file.inode == file->inode &&
-            module->build_id_size && module->build_id_size == m->module->build_id_size &&
-            memcmp(module->build_id, m->module->build_id, module->build_id_size) == 0)
+            (m->file.size == file->size || !file->size) && plan_cache_key_is_of(&m->key, m->module))
             return m;
     }
     return NULL;
@@ -141,17 +141,14 @@ static int find_in_memory(struct module_table *table, pid_t tid, const struct ma
                           struct traced_module **ret, struct err *err) {
     struct file_id file = {
         .device = map->device, .inode = map->inode, .changed_ns = -1 /* the time of no file */};
-    if ((*ret = find_unchanged(table, &file)))
+    if ((*ret = find_unchanged(table, &file)) || (*ret = find_renamed(table, &file)))
         return 0;
     struct module *module;
     int rc = mapped_load(tid, map, &module, err);
     if (rc < 0)
         return rc;
     log_print(1, "%s: was replaced on disk: read from the memory of process %d", map->path, tid);
-    if ((*ret = find_rebuilt(table, &file, module)))
-        module_free(module);
-    else
-        *ret = add_module(table, (struct traced_module){.file = file, .module = module});
+    *ret = add_module(table, (struct traced_module){.file = file, .module = module});
     return 0;
 }
 
@@ -164,14 +161,12 @@ int module_table_find(struct module_table *table, pid_t tid, const struct map *m
     struct file_id file = file_id_of(&st);
     if ((*ret = find_unchanged(table, &file)))
         return 0;
+    struct traced_module *m = find_renamed(table, &file);
     struct module *module;
-    int rc = module_load_fd(fd, map->path, MODULE_DEBUG_FILES | MODULE_LATER, &module, err);
-    if (rc < 0)
-        return rc;
-    struct traced_module *m = find_rebuilt(table, &file, module);
-    if (m) {
-        module_free(module);
-    } else {
+    if (!m) {
+        int rc = module_load_fd(fd, map->path, MODULE_DEBUG_FILES | MODULE_LATER, &module, err);
+        if (rc < 0)
+            return rc;
         m = add_module(table, (struct traced_module){.module = module});
         plan_cache_find(m->cache, module, m->only, &m->key, &m->plan);
     }
