@@ -75,7 +75,7 @@ static void contents_digest(const struct folder *folder, const struct module *mo
     digest_init(&d);
     module_file_digest(module, which, &d);
     digest_finish(&d, ret);
-    if (module_files_are_same(module))
+    if (module_files_are_trusted(module) && module_files_are_same(module))
         remember(folder, identity, ret);
 }
 
@@ -162,7 +162,8 @@ void plan_cache_store(const struct plan_cache *cache, struct module *module,
                       const struct plan_cache_key *key, const struct plan *plan) {
     char name[FOLDER_NAME_BYTES];
     struct entry entry = {module, plan};
-    if (key->known && plan && cache->folder.fd >= 0 && module_files_are_same(module)) {
+    if (key->known && plan && cache->folder.fd >= 0 && module_files_are_trusted(module) &&
+        module_files_are_same(module)) {
         name_of(name, "plan-", key->digest);
         folder_write(&cache->folder, name, key->digest, write_entry, &entry);
     }

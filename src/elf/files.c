@@ -8,6 +8,13 @@
 /* Beyond FD_MOST, descriptors are left to the tool's other needs. */
 enum { FD_LEAST = 3, FD_MOST = 400, SECTIONS_MOST = 512 };
 
+/* Others may change a mapped file without a trace in its ctime. */
+static bool is_trusted(const struct stat *st) {
+    bool group_is_own = st->st_gid == 0 || st->st_gid == getegid();
+    return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & S_IWOTH) &&
+           (group_is_own || !(st->st_mode & S_IWGRP));
+}
+
 void files_keep(struct module *module, enum module_file which, int fd) {
     struct module_private *priv = module->priv;
     struct stat st;
@@ -20,6 +27,7 @@ void files_keep(struct module *module, enum module_file which, int fd) {
         return;
     priv->kept[which].fd = copy;
     priv->kept[which].id = file_id_of(&st);
+    priv->kept[which].trusted = is_trusted(&st);
 }
 
 bool module_file_id(const struct module *module, enum module_file which, struct file_id *ret) {
@@ -39,6 +47,13 @@ bool module_files_are_same(const struct module *module) {
         same = there && file_id_is_same(&now, &priv->kept[i].id);
     }
     return same && (priv->kept[MODULE_DEBUG_FILE].fd || !priv->debug.mapped);
+}
+
+bool module_files_are_trusted(const struct module *module) {
+    bool trusted = true;
+    for (int i = 0; i < MODULE_FILES; i++)
+        trusted = trusted && (!module->priv->kept[i].fd || module->priv->kept[i].trusted);
+    return trusted;
 }
 
 void module_forget_files(struct module *module) {

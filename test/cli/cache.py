@@ -252,6 +252,18 @@ class Cache(unittest.TestCase):
         os.chown(self.entry(), 1234, 1234)
         self.assert_unused(path)
 
+    def test_files_that_others_can_change_are_not_remembered(self):
+        """Another user could change the file between the digest and the plan."""
+        path = self.library()
+        os.chmod(path, 0o777)
+        settle()
+        self.explain(path)
+        self.assertEqual(self.entries() + self.entries("file"), [])
+        os.chmod(path, 0o755)
+        settle()
+        self.explain(path)
+        self.assertTrue(self.uses(path))
+
     def test_links_are_not_followed(self):
         path = self.library()
         self.explain(path)
