@@ -18,7 +18,7 @@ struct plan_cache {
 
 struct plan_cache_key { /* of one module */
     bool known;
-    uint8_t digest[DIGEST_BYTES];
+    uint8_t digest[DIGEST_BYTES]; /* of all but the tier */
     uint8_t file[DIGEST_BYTES]; /* of what the module's own file contains */
 };
 
@@ -33,10 +33,10 @@ bool plan_cache_find(const struct plan_cache *cache, struct module *module, enum
                      struct plan_cache_key *ret_key, struct plan **ret);
 /* True if the file of MODULE still contains what it did when plan_cache_find() made KEY. */
 bool plan_cache_key_is_of(const struct plan_cache_key *key, const struct module *module);
-/* Keeps PLAN, which was made of MODULE after plan_cache_find() and is still unchanged; then forgets
+/* Keeps PLAN, which was made of MODULE with the tier ONLY after plan_cache_find() and is still unchanged; then forgets
  * the module's files. PLAN may be NULL. */
 void plan_cache_store(const struct plan_cache *cache, struct module *module,
-                      const struct plan_cache_key *key, const struct plan *plan);
+                      const struct plan_cache_key *key, enum tier only, const struct plan *plan);
 /* The plan of MODULE, from the cache or new. As plan_new_with_tier(). */
 int plan_cache_plan(const struct plan_cache *cache, struct module *module, enum tier only,
                     struct plan **ret, struct err *err);

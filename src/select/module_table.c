@@ -194,7 +194,7 @@ static void plan_module(struct traced_module *m) {
                           module->machine); /* an emulator has mapped it, for example */
     if (r < 0)
         log_print(1, "%s", m->why.text);
-    plan_cache_store(m->cache, module, &m->key, m->plan);
+    plan_cache_store(m->cache, module, &m->key, m->only, m->plan);
 }
 
 static void plan_one(void *arg, size_t index) {
