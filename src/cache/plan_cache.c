@@ -144,7 +144,9 @@ bool plan_cache_find(const struct plan_cache *cache, struct module *module, enum
     if (module_file_id(module, MODULE_FILE, &id)) {
         *ret_key = key_of(folder, module);
         entry_of(ret_key, only, name, key);
-        if (folder_read(folder, name, key, true, &file) && use(module, &file, ret)) {
+        ret_key->known = module_files_may_be_same(module); /* read so far, and digested */
+        if (ret_key->known && folder_read(folder, name, key, true, &file) &&
+            use(module, &file, ret)) {
             log_print(2, "%s: its plan is in the cache", module->name);
             module_forget_files(module);
             if (module_is_go(module) && module_is_stripped_go(module))

@@ -35,7 +35,8 @@ bool module_file_id(const struct module *module, enum module_file which, struct 
     return module->priv->kept[which].fd;
 }
 
-bool module_files_are_same(const struct module *module) {
+/* FRESH_TOO: fresh files count as unchanged. */
+static bool files_are_same(const struct module *module, bool fresh_too) {
     const struct module_private *priv = module->priv;
     bool same = priv->kept[MODULE_FILE].fd && !priv->unsettled;
     for (int i = 0; same && i < MODULE_FILES; i++) {
@@ -44,10 +45,15 @@ bool module_files_are_same(const struct module *module) {
             continue;
         bool there = fstat(priv->kept[i].fd, &st) == 0;
         struct file_id now = there ? file_id_of(&st) : (struct file_id){0};
-        same = there && file_id_is_same(&now, &priv->kept[i].id);
+        same = there &&
+               ((fresh_too && priv->kept[i].id.fresh) || file_id_is_same(&now, &priv->kept[i].id));
     }
     return same && (priv->kept[MODULE_DEBUG_FILE].fd || !priv->debug.mapped);
 }
+
+bool module_files_are_same(const struct module *module) { return files_are_same(module, false); }
+
+bool module_files_may_be_same(const struct module *module) { return files_are_same(module, true); }
 
 bool module_files_are_trusted(const struct module *module) {
     bool trusted = true;
