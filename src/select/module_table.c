@@ -168,7 +168,10 @@ int module_table_find(struct module_table *table, pid_t tid, const struct map *m
         if (rc < 0)
             return rc;
         m = add_module(table, (struct traced_module){.module = module});
-        plan_cache_find(m->cache, module, m->only, &m->key, &m->plan);
+        if (module->machine == REGS_ELF_MACHINE)
+            plan_cache_find(m->cache, module, m->only, &m->key, &m->plan);
+        else
+            module_complete(module);
     }
     m->file = file;
     *ret = m;
