@@ -33,6 +33,7 @@ static void identity_digest(const struct file_id *id, uint8_t ret[DIGEST_BYTES])
     const uint64_t words[] = {id->device, id->inode, id->size, (uint64_t)id->changed_ns};
     struct digest d;
     digest_init(&d);
+    digest_add(&d, PLANNER_VERSION, sizeof PLANNER_VERSION); /* it tells what is digested */
     digest_add(&d, words, sizeof words);
     digest_finish(&d, ret);
 }

@@ -134,6 +134,7 @@ void module_file_digest(const struct module *module, enum module_file which, str
     for (size_t i = 0; i < unread.count; i++) {
         if (at < unread.at[i].start)
             digest_add(d, image->bytes + at, unread.at[i].start - at);
+        digest_add(d, &unread.at[i], sizeof unread.at[i]);
         at = unread.at[i].end > at ? unread.at[i].end : at;
     }
     digest_add(d, image->bytes + at, image->size - at);
