@@ -106,22 +106,18 @@ bool module_table_wants_libraries(const struct module_table *table) {
     return table->options->libcalls || filter_is_about_modules(&table->filter);
 }
 
-static struct traced_module *find_unchanged(const struct module_table *table,
-                                            const struct file_id *file) {
-    for (size_t i = table->modules.count; i-- > 0;)
-        if (file_id_is_same(&table->modules.at[i]->file, file))
-            return table->modules.at[i];
-    return NULL;
+/* Whether M's file has only another name or mode by now: it has what the plan was made of. Its
+ * bytes are mapped, so no other file has its inode. */
+static bool is_renamed(const struct traced_module *m, const struct file_id *file) {
+    return m->file.device == file->device && m->file.inode == file->inode &&
+           (m->file.size == file->size || !file->size) && plan_cache_key_is_of(&m->key, m->module);
 }
 
-/* The module of the same file, if what it was planned from is unchanged: only the file's name or
- * mode has changed. Its bytes are mapped, so no other file has its inode by now. */
-static struct traced_module *find_renamed(const struct module_table *table,
-                                          const struct file_id *file) {
+static struct traced_module *find_known(const struct module_table *table,
+                                        const struct file_id *file) {
     for (size_t i = table->modules.count; i-- > 0;) {
         struct traced_module *m = table->modules.at[i];
-        if (m->file.device == file->device && m->file.inode == file->inode &&
-            (m->file.size == file->size || !file->size) && plan_cache_key_is_of(&m->key, m->module))
+        if (file_id_is_same(&m->file, file) || is_renamed(m, file))
             return m;
     }
     return NULL;
@@ -141,7 +137,7 @@ static int find_in_memory(struct module_table *table, pid_t tid, const struct ma
                           struct traced_module **ret, struct err *err) {
     struct file_id file = {
         .device = map->device, .inode = map->inode, .changed_ns = -1 /* the time of no file */};
-    if ((*ret = find_unchanged(table, &file)) || (*ret = find_renamed(table, &file)))
+    if ((*ret = find_known(table, &file)))
         return 0;
     struct module *module;
     int rc = mapped_load(tid, map, &module, err);
@@ -159,9 +155,7 @@ int module_table_find(struct module_table *table, pid_t tid, const struct map *m
     if (fd < 0)
         return find_in_memory(table, tid, map, ret, err);
     struct file_id file = file_id_of(&st);
-    if ((*ret = find_unchanged(table, &file)))
-        return 0;
-    struct traced_module *m = find_renamed(table, &file);
+    struct traced_module *m = find_known(table, &file);
     struct module *module;
     if (!m) {
         int rc = module_load_fd(fd, map->path, MODULE_DEBUG_FILES | MODULE_LATER, &module, err);
