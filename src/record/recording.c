@@ -292,11 +292,8 @@ void recording_done(struct recording *r) {
     tracer_free(r->tracer);
     drain_finish(r->drain);
     flight_free(r->flight);
-    if (r->writer) { /* nothing was recorded */
-        AUTO_FREE char *part = mem_printf("%s.part", r->options->output);
-        trace_writer_abandon(r->writer);
-        unlink(part);
-    }
+    if (r->writer) /* nothing was recorded */
+        trace_writer_remove(r->writer);
     module_table_free(r->module_table);
     control_free(r->control);
     slabs_reap();
