@@ -250,6 +250,15 @@ static void warn_of_refused_calls(const struct recording *r) {
         report_warn(&r->options->report, text);
 }
 
+static void warn_of_deaths_left_out(const struct recording *r) {
+    uint64_t count = tracer_deaths_left_out(r->tracer);
+    AUTO_FREE char *text = mem_printf("signals have ended %ju more processes: their number is too "
+                                      "large, so they are not in the trace",
+                                      count);
+    if (count)
+        report_warn(&r->options->report, text);
+}
+
 void recording_finish(struct recording *r, int exit_status) {
     struct record_result *result = r->result;
     result->exit_status = exit_status;
@@ -274,6 +283,7 @@ void recording_finish(struct recording *r, int exit_status) {
     result->functions_instrumented = counts.instrumented;
     warn_of_no_match(r);
     warn_of_refused_calls(r);
+    warn_of_deaths_left_out(r);
     module_table_report_trap_losses(r->module_table);
     result->duration_ns = now.ns - timing_started().ns;
     control_answer_waiting(r->control, "the program is untraced, and the trace is complete");
