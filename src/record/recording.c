@@ -252,9 +252,8 @@ static void warn_of_refused_calls(const struct recording *r) {
 
 static void warn_of_deaths_left_out(const struct recording *r) {
     uint64_t count = tracer_deaths_left_out(r->tracer);
-    AUTO_FREE char *text = mem_printf("signals have ended %ju more processes: their number is too "
-                                      "large, so they are not in the trace",
-                                      count);
+    AUTO_FREE char *text =
+        mem_printf("signals have ended %ju more processes, too many for the trace", count);
     if (count)
         report_warn(&r->options->report, text);
 }
