@@ -37,10 +37,11 @@ PREFIX = /usr/local
 all: setup
 	ninja -C $(BUILD) product
 
-# Ninja itself sets up again when a meson.build has changed. A directory with an interrupted setup has no
-# build.ninja. Warnings are errors here, but not if meson is called directly: other compilers have other warnings.
+# $(call set-up,DIRECTORY,OPTIONS). Ninja itself sets up again when a meson.build has changed. A directory with an
+# interrupted setup has no build.ninja. Warnings are errors here, but not if meson is called directly: other compilers
+# have other warnings.
 set-up = test -f $(1)/build.ninja || { command -v meson ninja >/dev/null && \
-	meson setup $$(test ! -f $(1)/meson-private/coredata.dat || echo --reconfigure) -Dwerror=true $(cross-file) $(1); \
+	meson setup $$(test ! -f $(1)/meson-private/coredata.dat || echo --reconfigure) -Dwerror=true $(cross-file) $(2) $(1); \
 	} || { tools/packages advise build; exit 1; }
 
 # Libraries for another architecture are in the build directory; the system is not changed.
@@ -63,9 +64,10 @@ enable-tests = { meson configure $(BUILD) | grep -Eq '^ *tests +enabled ' && \
 set-up-with-tests: setup
 	@$(enable-tests)
 
+sanitizers = -Db_sanitize=address$(comma)undefined
+comma = ,
 set-up-with-sanitizers:
-	@$(call set-up,$(SANITIZE)) -Dtests=enabled -Dbuildtype=debugoptimized \
-		-Db_sanitize=address,undefined
+	@$(call set-up,$(SANITIZE),-Dtests=enabled -Dbuildtype=debugoptimized $(sanitizers))
 
 # For the tests of another processor. If Debian's libraries cannot be fetched, these tests count as skipped.
 # Without an exe_wrapper line, an earlier "make ARCH=" found no emulator: then meson.ini is made again.

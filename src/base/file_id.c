@@ -5,6 +5,12 @@
 
 static int64_t ns_of(struct timespec t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
 
+/* Whether a change now might leave TIME as it is. Some file systems keep whole seconds, or two. */
+static bool is_fresh(struct timespec time, struct timespec now) {
+    enum { COARSE_NS = 2000000000 };
+    return ns_of(time) + (time.tv_nsec ? 0 : COARSE_NS) >= ns_of(now);
+}
+
 struct file_id file_id_of(const struct stat *st) {
     struct timespec now; /* the clock of file systems */
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
@@ -12,7 +18,7 @@ struct file_id file_id_of(const struct stat *st) {
                             .inode = st->st_ino,
                             .size = (uint64_t)st->st_size,
                             .changed_ns = ns_of(st->st_ctim),
-                            .fresh = ns_of(st->st_ctim) >= ns_of(now)};
+                            .fresh = is_fresh(st->st_ctim, now)};
 }
 
 bool file_id_is_same(const struct file_id *a, const struct file_id *b) {

@@ -1,7 +1,8 @@
 /*
  * What tells that a file is the same as before: its inode and its ctime. No program can set a
  * ctime, and each change of a file does. A file that was changed within the current tick of that
- * clock is *fresh*: the next change may leave its ctime as it is.
+ * clock is *fresh*: the next change may leave its ctime as it is. Where the file system keeps whole
+ * seconds, a file is fresh for two of them.
  */
 #pragma once
 

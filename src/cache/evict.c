@@ -24,13 +24,23 @@ static int compare_use(const void *a, const void *b) {
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Adds the files of DIR, and returns their bytes on disk. */
+/* Whether the cache has made the file NAME. */
+static bool is_entry(const char *name) {
+    static const char *const kinds[] = {"file-", "plan-", "code-", "outline-", "answer-", "part-"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(name, kinds[i], strlen(kinds[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Adds the entries of DIR, and returns their bytes on disk. */
 static uint64_t list(DIR *dir, candidates *ret) {
     enum { BLOCK = 512 }; /* the unit of st_blocks */
     uint64_t sum = 0;
     for (struct dirent *entry; (entry = readdir(dir));) {
         struct stat st;
-        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        if (!is_entry(entry->d_name) ||
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
             !S_ISREG(st.st_mode))
             continue;
         uint64_t bytes = (uint64_t)st.st_blocks * BLOCK;

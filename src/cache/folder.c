@@ -48,9 +48,20 @@ static char *folder_path(void) {
     return home && home[0] == '/' ? mem_printf("%s/.cache/spoor", home) : NULL;
 }
 
+/* Whether the home is another user's, as under sudo: a folder made there would be of no use to him.
+ */
+static bool is_home_of_other(void) {
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    struct stat st;
+    return stat(base && base[0] == '/' ? base : home, &st) == 0 && st.st_uid != geteuid() &&
+           geteuid() == 0;
+}
+
 /* Makes the folder PATH and the one above it. */
 static void make_folder(char *path) {
     char *last = strrchr(path, '/');
+    if (is_home_of_other())
+        return;
     if (mkdir(path, 0700) == 0 || errno != ENOENT)
         return;
     *last = '\0';

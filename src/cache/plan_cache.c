@@ -33,6 +33,7 @@ static void identity_digest(const struct file_id *id, uint8_t ret[DIGEST_BYTES])
     const uint64_t words[] = {id->device, id->inode, id->size, (uint64_t)id->changed_ns};
     struct digest d;
     digest_init(&d);
+    digest_add(&d, PLANNER_VERSION, sizeof PLANNER_VERSION); /* it tells what is digested */
     digest_add(&d, words, sizeof words);
     digest_finish(&d, ret);
 }
@@ -75,16 +76,15 @@ static void contents_digest(const struct folder *folder, const struct module *mo
     digest_init(&d);
     module_file_digest(module, which, &d);
     digest_finish(&d, ret);
-    if (module_files_are_same(module))
+    if (module_files_are_trusted(module) && module_files_are_same(module))
         remember(folder, identity, ret);
 }
 
 /* ---- entries ---- */
 
 /* Plans do not depend on the processor's features: the options of plan_emit() do. */
-static struct plan_cache_key key_of(const struct folder *folder, const struct module *module,
-                                    enum tier only) {
-    const uint64_t words[] = {arch_version(), only, sizeof(void *), module->build_id_size};
+static struct plan_cache_key key_of(const struct folder *folder, const struct module *module) {
+    const uint64_t words[] = {arch_version(), sizeof(void *), module->build_id_size};
     struct plan_cache_key key = {.known = true};
     struct digest d;
     digest_init(&d);
@@ -95,9 +95,34 @@ static struct plan_cache_key key_of(const struct folder *folder, const struct mo
         uint8_t contents[DIGEST_BYTES];
         contents_digest(folder, module, (enum module_file)i, contents);
         digest_add(&d, contents, sizeof contents);
+        if (i == MODULE_FILE)
+            memcpy(key.file, contents, sizeof contents);
     }
     digest_finish(&d, key.digest);
     return key;
+}
+
+/* The entry of a plan with the tier ONLY. RET_KEY: what the entry is written with. */
+static void entry_of(const struct plan_cache_key *key, enum tier only,
+                     char ret_name[FOLDER_NAME_BYTES], uint8_t ret_key[DIGEST_BYTES]) {
+    const uint64_t tier = only;
+    struct digest d;
+    digest_init(&d);
+    digest_add(&d, key->digest, sizeof key->digest);
+    digest_add(&d, &tier, sizeof tier);
+    digest_finish(&d, ret_key);
+    name_of(ret_name, "plan-", ret_key);
+}
+
+bool plan_cache_key_is_of(const struct plan_cache_key *key, const struct module *module) {
+    uint8_t now[DIGEST_BYTES];
+    struct digest d;
+    if (!key->known)
+        return false;
+    digest_init(&d);
+    module_file_digest(module, MODULE_FILE, &d);
+    digest_finish(&d, now);
+    return memcmp(now, key->file, sizeof now) == 0;
 }
 
 /* Takes FILE's memory over if it is an entry. */
@@ -113,13 +138,17 @@ bool plan_cache_find(const struct plan_cache *cache, struct module *module, enum
                      struct plan_cache_key *ret_key, struct plan **ret) {
     const struct folder *folder = &cache->folder;
     char name[FOLDER_NAME_BYTES];
+    uint8_t key[DIGEST_BYTES];
     struct file_id id;
     struct folder_file file;
     *ret_key = (struct plan_cache_key){0};
-    if (folder->fd >= 0 && module_file_id(module, MODULE_FILE, &id)) {
-        *ret_key = key_of(folder, module, only);
-        name_of(name, "plan-", ret_key->digest);
-        if (folder_read(folder, name, ret_key->digest, true, &file) && use(module, &file, ret)) {
+    if (module_file_id(module, MODULE_FILE, &id)) {
+        *ret_key = key_of(folder, module);
+        entry_of(ret_key, only, name, key);
+        ret_key->known = module_files_may_be_same(module); /* read so far, and digested */
+        ret_key->trusted = module_files_are_trusted(module);
+        if (ret_key->known && folder_read(folder, name, key, true, &file) &&
+            use(module, &file, ret)) {
             log_print(2, "%s: its plan is in the cache", module->name);
             module_forget_files(module);
             if (module_is_go(module) && module_is_stripped_go(module))
@@ -146,26 +175,31 @@ static void write_entry(struct flat_writer *w, void *ctx) {
 }
 
 void plan_cache_store(const struct plan_cache *cache, struct module *module,
-                      const struct plan_cache_key *key, const struct plan *plan) {
+                      const struct plan_cache_key *key, enum tier only, const struct plan *plan) {
     char name[FOLDER_NAME_BYTES];
+    uint8_t entry_key[DIGEST_BYTES];
     struct entry entry = {module, plan};
-    if (key->known && plan && cache->folder.fd >= 0 && module_files_are_same(module)) {
-        name_of(name, "plan-", key->digest);
-        folder_write(&cache->folder, name, key->digest, write_entry, &entry);
+    if (key->known && plan && cache->folder.fd >= 0 && module_files_are_trusted(module) &&
+        module_files_are_same(module)) {
+        entry_of(key, only, name, entry_key);
+        folder_write(&cache->folder, name, entry_key, write_entry, &entry);
     }
     module_forget_files(module);
 }
 
 /* ---- code ---- */
 
-struct plan_cache_key plan_cache_code_key(const struct plan_cache_key *key, const struct plan *plan,
-                                          const struct plan_request *r) {
-    struct plan_cache_key ret = {.known = key->known && plan_request_may_be_kept(plan, r)};
+struct plan_cache_key plan_cache_code_key(const struct plan_cache_key *key, enum tier only,
+                                          const struct plan *plan, const struct plan_request *r) {
+    struct plan_cache_key ret = {.known = key->known && key->trusted &&
+                                          plan_request_may_be_kept(plan, r)};
+    const uint64_t tier = only;
     struct digest d;
     if (!ret.known)
         return ret;
     digest_init(&d);
     digest_add(&d, key->digest, sizeof key->digest);
+    digest_add(&d, &tier, sizeof tier);
     plan_request_digest(plan, r, &d);
     digest_finish(&d, ret.digest);
     return ret;
@@ -274,6 +308,6 @@ int plan_cache_plan(const struct plan_cache *cache, struct module *module, enum 
     if (plan_cache_find(cache, module, only, &key, ret))
         return 0;
     int rc = plan_new_with_tier(module, only, ret, err);
-    plan_cache_store(cache, module, &key, rc == 0 ? *ret : NULL);
+    plan_cache_store(cache, module, &key, only, rc == 0 ? *ret : NULL);
     return rc;
 }

@@ -19,7 +19,9 @@ struct plan_cache {
 
 struct plan_cache_key { /* of one module */
     bool known;
-    uint8_t digest[DIGEST_BYTES];
+    bool trusted;                 /* no other user can change the files */
+    uint8_t digest[DIGEST_BYTES]; /* of all but the tier */
+    uint8_t file[DIGEST_BYTES];   /* of what the module's own file contains */
 };
 
 /* MOST_BYTES 0: no cache. Never fails: what cannot be used is not used. */
@@ -31,10 +33,12 @@ void plan_cache_close(struct plan_cache *cache);
  * and returns false. In both cases *RET_KEY is what plan_cache_store() needs. */
 bool plan_cache_find(const struct plan_cache *cache, struct module *module, enum tier only,
                      struct plan_cache_key *ret_key, struct plan **ret);
-/* Keeps PLAN, which was made of MODULE after plan_cache_find() and is still unchanged; then forgets
- * the module's files. PLAN may be NULL. */
+/* True if the file of MODULE still contains what it did when plan_cache_find() made KEY. */
+bool plan_cache_key_is_of(const struct plan_cache_key *key, const struct module *module);
+/* Keeps PLAN, which was made of MODULE with the tier ONLY after plan_cache_find() and is still
+ * unchanged; then forgets the module's files. PLAN may be NULL. */
 void plan_cache_store(const struct plan_cache *cache, struct module *module,
-                      const struct plan_cache_key *key, const struct plan *plan);
+                      const struct plan_cache_key *key, enum tier only, const struct plan *plan);
 /*
  * Code that was emitted of a plan, and its outline, which tells where the code fits. Entries are
  * found by the plan's key and by the request, but for what plan_code_adapt() changes. There may be
@@ -48,9 +52,9 @@ struct code_case {
     unsigned number;                  /* < CODE_CASES */
 };
 
-/* R is for PLAN, whose key is KEY. Unknown: such code is not kept. */
-struct plan_cache_key plan_cache_code_key(const struct plan_cache_key *key, const struct plan *plan,
-                                          const struct plan_request *r);
+/* R is for PLAN, whose key is KEY, with the tier ONLY. Unknown: such code is not kept. */
+struct plan_cache_key plan_cache_code_key(const struct plan_cache_key *key, enum tier only,
+                                          const struct plan *plan, const struct plan_request *r);
 /* Finds all of WHICH if WHOLE, else its outline. The caller frees RET by
  * plan_code_done(), and must not use ret->text afterwards. */
 bool plan_cache_find_code(const struct plan_cache *cache, struct code_case which, bool whole,

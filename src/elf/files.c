@@ -8,6 +8,13 @@
 /* Beyond FD_MOST, descriptors are left to the tool's other needs. */
 enum { FD_LEAST = 3, FD_MOST = 400, SECTIONS_MOST = 512 };
 
+/* Others may change a mapped file without a trace in its ctime. */
+static bool is_trusted(const struct stat *st) {
+    bool group_is_own = st->st_gid == 0 || st->st_gid == getegid();
+    return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & S_IWOTH) &&
+           (group_is_own || !(st->st_mode & S_IWGRP));
+}
+
 void files_keep(struct module *module, enum module_file which, int fd) {
     struct module_private *priv = module->priv;
     struct stat st;
@@ -20,6 +27,7 @@ void files_keep(struct module *module, enum module_file which, int fd) {
         return;
     priv->kept[which].fd = copy;
     priv->kept[which].id = file_id_of(&st);
+    priv->kept[which].trusted = is_trusted(&st);
 }
 
 bool module_file_id(const struct module *module, enum module_file which, struct file_id *ret) {
@@ -27,7 +35,8 @@ bool module_file_id(const struct module *module, enum module_file which, struct 
     return module->priv->kept[which].fd;
 }
 
-bool module_files_are_same(const struct module *module) {
+/* FRESH_TOO: fresh files count as unchanged. */
+static bool files_are_same(const struct module *module, bool fresh_too) {
     const struct module_private *priv = module->priv;
     bool same = priv->kept[MODULE_FILE].fd && !priv->unsettled;
     for (int i = 0; same && i < MODULE_FILES; i++) {
@@ -36,9 +45,21 @@ bool module_files_are_same(const struct module *module) {
             continue;
         bool there = fstat(priv->kept[i].fd, &st) == 0;
         struct file_id now = there ? file_id_of(&st) : (struct file_id){0};
-        same = there && file_id_is_same(&now, &priv->kept[i].id);
+        same = there &&
+               ((fresh_too && priv->kept[i].id.fresh) || file_id_is_same(&now, &priv->kept[i].id));
     }
     return same && (priv->kept[MODULE_DEBUG_FILE].fd || !priv->debug.mapped);
+}
+
+bool module_files_are_same(const struct module *module) { return files_are_same(module, false); }
+
+bool module_files_may_be_same(const struct module *module) { return files_are_same(module, true); }
+
+bool module_files_are_trusted(const struct module *module) {
+    bool trusted = true;
+    for (int i = 0; i < MODULE_FILES; i++)
+        trusted = trusted && (!module->priv->kept[i].fd || module->priv->kept[i].trusted);
+    return trusted;
 }
 
 void module_forget_files(struct module *module) {
@@ -113,6 +134,7 @@ void module_file_digest(const struct module *module, enum module_file which, str
     for (size_t i = 0; i < unread.count; i++) {
         if (at < unread.at[i].start)
             digest_add(d, image->bytes + at, unread.at[i].start - at);
+        digest_add(d, &unread.at[i], sizeof unread.at[i]);
         at = unread.at[i].end > at ? unread.at[i].end : at;
     }
     digest_add(d, image->bytes + at, image->size - at);

@@ -19,6 +19,12 @@ void module_file_digest(const struct module *module, enum module_file which, str
 /* False if a file was changed since it was opened, or may have been; or if the module was made of
  * something that has no identity. */
 bool module_files_are_same(const struct module *module);
+/* False if a file was changed since, as far as can be told: of one that was fresh when it was
+ * opened only its presence counts. */
+bool module_files_may_be_same(const struct module *module);
+/* False if another user could change a file while it is read. What was made of such a file must not
+ * be kept for others with the same contents. */
+bool module_files_are_trusted(const struct module *module);
 /* Closes the files. They need not be known any more. */
 void module_forget_files(struct module *module);
 

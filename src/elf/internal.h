@@ -37,6 +37,7 @@ struct module_private {
     struct {            /* of `file` and `debug`, with MODULE_LATER */
         int fd;         /* 0: none */
         struct file_id id;
+        bool trusted; /* only root, the user and his group can change it */
     } kept[MODULE_FILES];
     bool later;     /* MODULE_LATER */
     bool packed;    /* `debug` is to be unpacked from .gnu_debugdata */

@@ -17,7 +17,7 @@ struct code_file code_file_find(const struct patched *p, const struct plan_reque
     const struct traced_module *m = p->traced_module;
     struct code_file file = {.found = false};
     if (plan_function_count(m->plan) >= LEAST_FUNCTIONS)
-        file.key = plan_cache_code_key(&m->key, m->plan, q);
+        file.key = plan_cache_code_key(&m->key, m->only, m->plan, q);
     file.found = plan_cache_find_code(m->cache, case_of(p, &file.key, 0), false, &file.first);
     file.need = file.found ? file.first.need : plan_need(m->plan, q);
     return file;

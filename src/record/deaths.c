@@ -120,8 +120,6 @@ void deaths_write(const death_array *deaths, struct trace_writer *writer, death_
     file_array files = {0};
     for (size_t i = 0; i < deaths->count; i++) {
         const struct death *d = &deaths->at[i];
-        if (!d->ended || !d->signal)
-            continue;
         struct trace_death record = record_of(d, &files);
         trace_writer_death(writer, &record);
         record.process = mem_strdup(record.process);

@@ -261,6 +261,14 @@ static void warn_of_refused_calls(const struct recording *r) {
         report_warn(&r->options->report, text);
 }
 
+static void warn_of_deaths_left_out(const struct recording *r) {
+    uint64_t count = tracer_deaths_left_out(r->tracer);
+    AUTO_FREE char *text =
+        mem_printf("signals have ended %ju more processes, too many for the trace", count);
+    if (count)
+        report_warn(&r->options->report, text);
+}
+
 void recording_finish(struct recording *r, int exit_status) {
     struct record_result *result = r->result;
     result->exit_status = exit_status;
@@ -287,6 +295,7 @@ void recording_finish(struct recording *r, int exit_status) {
     if (!counts.seen)
         warn_of_nothing(r);
     warn_of_refused_calls(r);
+    warn_of_deaths_left_out(r);
     module_table_report_trap_losses(r->module_table);
     result->duration_ns = now.ns - timing_started().ns;
     control_answer_waiting(r->control, "the program is untraced, and the trace is complete");
@@ -305,11 +314,8 @@ void recording_done(struct recording *r) {
     tracer_free(r->tracer);
     drain_finish(r->drain);
     flight_free(r->flight);
-    if (r->writer) { /* nothing was recorded */
-        AUTO_FREE char *part = mem_printf("%s.part", r->options->output);
-        trace_writer_abandon(r->writer);
-        unlink(part);
-    }
+    if (r->writer) /* nothing was recorded */
+        trace_writer_remove(r->writer);
     module_table_free(r->module_table);
     control_free(r->control);
     slabs_reap();

@@ -121,22 +121,18 @@ bool module_table_wants_libraries(const struct module_table *table) {
     return table->options->libcalls || filter_is_about_modules(&table->filter);
 }
 
-static struct traced_module *find_unchanged(const struct module_table *table,
-                                            const struct file_id *file) {
-    for (size_t i = table->modules.count; i-- > 0;)
-        if (file_id_is_same(&table->modules.at[i]->file, file))
-            return table->modules.at[i];
-    return NULL;
+/* Whether M's file has only another name or mode by now: it has what the plan was made of. Its
+ * bytes are mapped, so no other file has its inode. */
+static bool is_renamed(const struct traced_module *m, const struct file_id *file) {
+    return m->file.device == file->device && m->file.inode == file->inode &&
+           (m->file.size == file->size || !file->size) && plan_cache_key_is_of(&m->key, m->module);
 }
 
-/* The module of the same file with the same build id: only the file's name or mode has changed. */
-static struct traced_module *find_rebuilt(const struct module_table *table,
-                                          const struct file_id *file, const struct module *module) {
+static struct traced_module *find_known(const struct module_table *table,
+                                        const struct file_id *file) {
     for (size_t i = table->modules.count; i-- > 0;) {
         struct traced_module *m = table->modules.at[i];
-        if (m->file.device == file->device && m->file.inode == file->inode &&
-            module->build_id_size && module->build_id_size == m->module->build_id_size &&
-            memcmp(module->build_id, m->module->build_id, module->build_id_size) == 0)
+        if (file_id_is_same(&m->file, file) || is_renamed(m, file))
             return m;
     }
     return NULL;
@@ -156,17 +152,14 @@ static int find_in_memory(struct module_table *table, pid_t tid, const struct ma
                           struct traced_module **ret, struct err *err) {
     struct file_id file = {
         .device = map->device, .inode = map->inode, .changed_ns = -1 /* the time of no file */};
-    if ((*ret = find_unchanged(table, &file)))
+    if ((*ret = find_known(table, &file)))
         return 0;
     struct module *module;
     int rc = mapped_load(tid, map, &module, err);
     if (rc < 0)
         return rc;
     log_print(1, "%s: was replaced on disk: read from the memory of process %d", map->path, tid);
-    if ((*ret = find_rebuilt(table, &file, module)))
-        module_free(module);
-    else
-        *ret = add_module(table, (struct traced_module){.file = file, .module = module});
+    *ret = add_module(table, (struct traced_module){.file = file, .module = module});
     return 0;
 }
 
@@ -177,18 +170,17 @@ int module_table_find(struct module_table *table, pid_t tid, const struct map *m
     if (fd < 0)
         return find_in_memory(table, tid, map, ret, err);
     struct file_id file = file_id_of(&st);
-    if ((*ret = find_unchanged(table, &file)))
-        return 0;
+    struct traced_module *m = find_known(table, &file);
     struct module *module;
-    int rc = module_load_fd(fd, map->path, MODULE_DEBUG_FILES | MODULE_LATER, &module, err);
-    if (rc < 0)
-        return rc;
-    struct traced_module *m = find_rebuilt(table, &file, module);
-    if (m) {
-        module_free(module);
-    } else {
+    if (!m) {
+        int rc = module_load_fd(fd, map->path, MODULE_DEBUG_FILES | MODULE_LATER, &module, err);
+        if (rc < 0)
+            return rc;
         m = add_module(table, (struct traced_module){.module = module});
-        plan_cache_find(m->cache, module, m->only, &m->key, &m->plan);
+        if (module->machine == REGS_ELF_MACHINE)
+            plan_cache_find(m->cache, module, m->only, &m->key, &m->plan);
+        else
+            module_complete(module);
     }
     m->file = file;
     *ret = m;
@@ -214,7 +206,7 @@ static void plan_module(struct traced_module *m) {
                           module->machine); /* an emulator has mapped it, for example */
     if (r < 0)
         log_print(1, "%s", m->why.text);
-    plan_cache_store(m->cache, module, &m->key, m->plan);
+    plan_cache_store(m->cache, module, &m->key, m->only, m->plan);
 }
 
 static void plan_one(void *arg, size_t index) {

@@ -148,6 +148,11 @@ int output_commit(struct output *o, struct err *err) {
     return 0;
 }
 
+void output_remove(const struct output *o) {
+    if (o->regular)
+        unlink(o->part);
+}
+
 void output_done(struct output *o) {
     if (o->fd >= 0)
         close(o->fd);

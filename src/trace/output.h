@@ -25,4 +25,6 @@ int output_open(struct output *o, const char *path, struct err *err);
 int output_write(struct output *o, struct iovec *parts, int count, struct err *err);
 /* Renames PATH.part to PATH. Errors: "write", "rename". */
 int output_commit(struct output *o, struct err *err);
+/* Removes PATH.part, while it is locked: afterwards it may be another recording's. */
+void output_remove(const struct output *o);
 void output_done(struct output *o);

@@ -390,6 +390,8 @@ int sink_close(struct sink *s, bool complete, struct err *err) {
     return sink_error(s, err);
 }
 
+void sink_remove(const struct sink *s) { output_remove(&s->output); }
+
 void sink_free(struct sink *s) {
     output_done(&s->output);
     packers_free(s->packers);

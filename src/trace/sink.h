@@ -45,4 +45,5 @@ struct trace_totals sink_totals(const struct sink *s);
 /* Writes the waiting blocks. If COMPLETE, also writes index and trailer, and renames the file.
  * Returns 0 or the first error. S must still be freed. */
 int sink_close(struct sink *s, bool complete, struct err *err);
-void sink_free(struct sink *s); /* after sink_close() */
+void sink_remove(const struct sink *s); /* its .part; before sink_free() */
+void sink_free(struct sink *s);         /* after sink_close() */

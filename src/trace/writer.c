@@ -322,6 +322,11 @@ int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
     return rc;
 }
 
+void trace_writer_remove(struct trace_writer *w) {
+    sink_remove(w->sink);
+    trace_writer_abandon(w);
+}
+
 void trace_writer_abandon(struct trace_writer *w) {
     if (!w)
         return;

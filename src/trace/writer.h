@@ -72,5 +72,7 @@ struct trace_totals trace_writer_totals(struct trace_writer *w);
  * "rename") the .part stays. */
 int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
                         struct trace_totals *ret_totals, struct err *err);
+/* Removes the .part and frees W. */
+void trace_writer_remove(struct trace_writer *w);
 /* Frees W and leaves the .part, as after a crash. */
 void trace_writer_abandon(struct trace_writer *w);

@@ -123,8 +123,10 @@ static int patch(const struct seizing *s, uint64_t *ret_ns, struct err *err) {
     if (repatch_all(t, ret_ns, &later) < 0)
         tracer_warn(t, s->sharing.pid, &later);
     int rc = gs_conflict_check_code(s->space, err);
-    if (rc < 0)
-        tracer_release_all(t);
+    if (rc < 0) {
+        leave_space(t, s->space); /* other processes stay traced */
+        await_detachments(t);
+    }
     return rc;
 }
 

@@ -49,7 +49,9 @@ struct tracer {
     struct maker_name maker_name;
     struct name_readings names;
     ARRAY(struct ended) ended; /* of adopted processes */
-    death_array deaths;
+    death_array pending;       /* processes that have a deadly signal, but have not ended */
+    death_array deaths;        /* ended by a signal */
+    uint64_t deaths_left_out;
     pid_t adopted;
     struct tracer_stop stop; /* the adopted process's last stop */
     struct tracer_pauses pauses;

@@ -21,7 +21,6 @@ struct death {
     pid_t sender;
     taddr_t address;
     bool fault, core;
-    bool ended; /* false: it has the signal, but has not ended yet */
     uint64_t ticks;
     char thread[32], process[256];
     ARRAY(struct death_frame) frames; /* the innermost first */

@@ -15,7 +15,10 @@
 #include "tracer/identity.h"
 #include "tracer/open_frames.h"
 
-enum { MOST_STACKS = 100 }; /* of all deaths: unwinding takes milliseconds */
+enum {
+    MOST_STACKS = 100, /* of all deaths: unwinding takes milliseconds */
+    MOST_DEATHS = 1000
+};
 
 /* Signals that end no process unless it wants so (signal(7)). */
 static bool is_harmless(int sig) {
@@ -24,22 +27,10 @@ static bool is_harmless(int sig) {
 }
 
 static struct death *find(const struct tracer *t, pid_t pid) {
-    for (size_t i = t->deaths.count; i-- > 0;)
-        if (t->deaths.at[i].pid == pid && !t->deaths.at[i].ended)
-            return &t->deaths.at[i];
+    for (size_t i = t->pending.count; i-- > 0;)
+        if (t->pending.at[i].pid == pid)
+            return &t->pending.at[i];
     return NULL;
-}
-
-static struct death *add(struct tracer *t, pid_t pid) {
-    struct death *d = find(t, pid);
-    struct identity id;
-    if (!d) {
-        ARRAY_PUSH(&t->deaths, ((struct death){.pid = pid}));
-        d = &t->deaths.at[t->deaths.count - 1];
-        identity_of_process(pid, &id);
-        memcpy(d->process, id.command, sizeof d->process);
-    }
-    return d;
 }
 
 static void free_frames(struct death *d) {
@@ -47,6 +38,25 @@ static void free_frames(struct death *d) {
         free(d->frames.at[i].path);
     ARRAY_FREE(&d->frames);
     d->calls = 0;
+}
+
+/* Forgets D, which is in t->pending, but not its frames. */
+static void take_out(struct tracer *t, struct death *d) { *d = t->pending.at[--t->pending.count]; }
+
+static struct death *add(struct tracer *t, pid_t pid) {
+    struct death *d = find(t, pid);
+    struct identity id;
+    if (!d) {
+        if (t->pending.count == MOST_DEATHS) { /* such as of a process that was left since */
+            free_frames(&t->pending.at[0]);
+            take_out(t, &t->pending.at[0]);
+        }
+        ARRAY_PUSH(&t->pending, ((struct death){.pid = pid}));
+        d = &t->pending.at[t->pending.count - 1];
+        identity_of_process(pid, &id);
+        memcpy(d->process, id.command, sizeof d->process);
+    }
+    return d;
 }
 
 static void add_frame(struct death *d, const struct maps *maps, const struct unwind_frame *f) {
@@ -78,6 +88,8 @@ static size_t stacks(const struct tracer *t) {
     size_t count = 0;
     for (size_t i = 0; i < t->deaths.count; i++)
         count += t->deaths.at[i].frames.count > 0;
+    for (size_t i = 0; i < t->pending.count; i++)
+        count += t->pending.at[i].frames.count > 0;
     return count;
 }
 
@@ -145,11 +157,24 @@ void deaths_note(struct tracer *t, struct task *task, int sig, uint64_t ticks) {
     status_name(d->tid, d->thread, sizeof d->thread);
 }
 
+/* Keeps D, of a process that has ended, if there is room, or it is the one that is traced. */
+static void keep(struct tracer *t, struct death *d) {
+    if (t->deaths.count < MOST_DEATHS || d->pid == t->adopted) {
+        ARRAY_PUSH(&t->deaths, *d);
+    } else {
+        free_frames(d);
+        t->deaths_left_out++;
+    }
+    take_out(t, d);
+}
+
 void deaths_end(struct tracer *t, pid_t pid, int status) {
     struct death *d = find(t, pid);
     if (!WIFSIGNALED(status)) { /* it has ended otherwise after all */
-        if (d)
-            d->signal = 0;
+        if (d) {
+            free_frames(d);
+            take_out(t, d);
+        }
     } else {
         d = add(t, pid);
         if (d->signal != WTERMSIG(status)) { /* SIGKILL, which no tracer sees */
@@ -160,9 +185,8 @@ void deaths_end(struct tracer *t, pid_t pid, int status) {
             d->ticks = clock_ticks();
         }
         d->core = WCOREDUMP(status);
+        keep(t, d);
     }
-    if (d)
-        d->ended = true;
 }
 
 void deaths_free(death_array *deaths) {

@@ -57,6 +57,7 @@ void tracer_free(struct tracer *t) {
     code_cache_free(t->options.context.codes);
     maker_name_forget(&t->maker_name);
     deaths_free(&t->deaths);
+    deaths_free(&t->pending);
     ARRAY_FREE(&t->ended);
     free(t);
 }
@@ -117,6 +118,8 @@ bool tracer_ended(const struct tracer *t, pid_t pid, int *ret_status) {
 }
 
 const death_array *tracer_deaths(const struct tracer *t) { return &t->deaths; }
+
+uint64_t tracer_deaths_left_out(const struct tracer *t) { return t->deaths_left_out; }
 
 bool tracer_stopped(const struct tracer *t, struct tracer_stop *ret) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))

@@ -63,8 +63,10 @@ bool tracer_traces(const struct tracer *t, pid_t pid);
 /* True once PID, the adopted process, has ended; its wait status then. */
 bool tracer_ended(const struct tracer *t, pid_t pid, int *ret_status);
 
-/* The processes that got deadly signals, in the order in which they did. */
+/* The processes that signals have ended, in the order of their ends. */
 const death_array *tracer_deaths(const struct tracer *t);
+/* The number of further ones, beyond the most that are kept. */
+uint64_t tracer_deaths_left_out(const struct tracer *t);
 
 /* False: the adopted process is not in a group-stop. */
 bool tracer_stopped(const struct tracer *t, struct tracer_stop *ret);

@@ -282,6 +282,26 @@ class Cache(unittest.TestCase):
         settle()
         self.assertTrue(self.uses(copy))
 
+    def test_a_library_changed_in_place_between_two_processes_is_planned_anew(self):
+        """The second process maps the same inode with the same build ID, but other code."""
+        old = "int work(int x) { return x + 1; }"
+        new = "int more(int x) { if (x > 2) return 40; return work(x) + 3; }" \
+              "int work(int x) { static int all; for (int i = 0; i < x; i++) all += i * x; return all; }"
+        for name, source in (("used.so", old), ("new.so", "int work(int x);" + new)):
+            self.compile(name, source, "-shared", "-fPIC", "-Wl,--build-id=0x1234")
+            os.truncate(self.path(name), 1 << 16)
+        main = "int work(int x); int main(void) { return work(3) + work(4); }"
+        program = self.compile("user", main, "-Wl," + self.path("used.so"))
+        script = f"{program}; a=$?; dd if={self.path('new.so')} of={self.path('used.so')} conv=notrunc 2>/dev/null; " \
+                 f"chmod 700 {self.path('used.so')}; sleep 0.1; {program}; echo $a $?"
+        shutil.copyfile(self.path("used.so"), self.path("kept.so"))
+        for option in ("--cache-size=64M", "--no-cache"):
+            shutil.copyfile(self.path("kept.so"), self.path("used.so"))
+            settle()
+            text = self.spoor("record", "-q", option, "-M", "used.so", "-o", self.path("trace"), "sh", "-c", script)
+            self.assertEqual(text.split(), [b"9", b"42"])
+            self.assertEqual(self.spoor("replay", self.path("trace")).count(b"work"), 4)
+
     def test_a_stripped_file_has_a_plan_of_its_own(self):
         path, stripped = self.library(), self.path("stripped.so")
         self.assertIn("hidden", self.names(self.explain(path)))
@@ -323,6 +343,18 @@ class Cache(unittest.TestCase):
         os.chown(self.folder, 0, 0)
         os.chown(self.entry(), 1234, 1234)
         self.assert_unused(path)
+
+    def test_files_that_others_can_change_are_not_remembered(self):
+        """Another user could change the file between the digest and the plan."""
+        path = self.library()
+        os.chmod(path, 0o777)
+        settle()
+        self.explain(path)
+        self.assertEqual(self.entries() + self.entries("file"), [])
+        os.chmod(path, 0o755)
+        settle()
+        self.explain(path)
+        self.assertTrue(self.uses(path))
 
     def test_links_are_not_followed(self):
         path = self.library()

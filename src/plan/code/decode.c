@@ -272,7 +272,7 @@ static void decode_code(struct sweep *s, vaddr_t start, vaddr_t end) {
             in.kind = INSN_FIXED;
         bool stays = is_unbranchable(s, &in) || make_switch(s, &in);
         if (in.target)
-            bitmap_set(s->code->refers, text_place(s->text, at));
+            bitmap_set_shared(s->code->refers, text_place(s->text, at));
         struct insn seen = in;
         seen.kind = in.stays || stays ? INSN_FIXED : in.kind;
         insn_write(s->code, s->text, at, &seen);

@@ -10,6 +10,7 @@
 
 #include "base/bitmap.h"
 #include "base/clock.h"
+#include "base/file_id.h"
 #include "base/search.h"
 
 static void bytes_of_a_bitmap(void **state) {
@@ -67,11 +68,30 @@ static void wait_takes_the_signal(void **state) {
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
+/* AGO: in seconds. */
+static bool is_fresh(int ago, long ns) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    struct stat st = {.st_ctim = {now.tv_sec - ago, ns}};
+    return file_id_of(&st).fresh;
+}
+
+/* Some file systems keep whole seconds: the next change within one leaves the time as it is. */
+static void whole_seconds_are_fresh_for_two(void **state) {
+    (void)state;
+    assert_true(is_fresh(1, 0));
+    assert_false(is_fresh(2, 1));
+    assert_false(is_fresh(4, 0));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_of_a_bitmap),         cmocka_unit_test(bits_are_independent),
-        cmocka_unit_test(search_finds_the_boundary), cmocka_unit_test(sleep_takes_its_time),
+        cmocka_unit_test(bytes_of_a_bitmap),
+        cmocka_unit_test(bits_are_independent),
+        cmocka_unit_test(search_finds_the_boundary),
+        cmocka_unit_test(sleep_takes_its_time),
         cmocka_unit_test(wait_takes_the_signal),
+        cmocka_unit_test(whole_seconds_are_fresh_for_two),
     };
     return cmocka_run_group_tests_name("bitmaps, searches, waiting", tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #define TESTS                                                                                      \
     TEST(part_file_until_finished)                                                                 \
     TEST(abandoned_part_is_readable)                                                               \
+    TEST(removed_part_is_gone)                                                                     \
     TEST(reader_of_a_growing_part)                                                                 \
     TEST(directories_sockets_and_missing_folders)                                                  \
     TEST(part_that_is_no_file)                                                                     \
@@ -83,6 +84,13 @@ static void abandoned_part_is_readable(void **state) {
     struct trace_counts counts = trace_reader_counts(r); /* whole blocks of 65 536 */
     assert_int_equal(counts.entries + counts.exits, 131072);
     trace_reader_free(r);
+}
+
+static void removed_part_is_gone(void **state) {
+    struct trace_writer *w = must_open_writer(*state);
+    trace_writer_remove(w);
+    assert_false(exists(*state, ""));
+    assert_false(exists(*state, ".part"));
 }
 
 static void reader_of_a_growing_part(void **state) {
