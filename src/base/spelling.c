@@ -38,20 +38,20 @@ static bool in_arrow(const char *text, const char *p) {
     return *p == '>' && p > text && p[-1] == '-';
 }
 
-const char *spelling_group_end(const char *begin) {
+const char *spelling_group_end(const char *text) {
     size_t nesting = 0;
-    for (const char *p = begin; *p;) {
-        const char *operator_end = spelling_operator_end(begin, p);
+    for (const char *p = text; *p;) {
+        const char *operator_end = spelling_operator_end(text, p);
         if (operator_end) {
             p = operator_end;
             continue;
         }
         nesting += opens(*p);
-        if (closes(*p) && !in_arrow(begin, p) && --nesting == 0)
+        if (closes(*p) && !in_arrow(text, p) && --nesting == 0)
             return p + 1;
         p++;
     }
-    return begin + strlen(begin);
+    return text + strlen(text);
 }
 
 /* ---- defaults of the C++ library ---- */

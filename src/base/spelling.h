@@ -10,9 +10,9 @@
 /* Written in a pattern for anything between the brackets around it. */
 #define ELLIPSIS "\u2026"
 
-/* The end of the group in brackets that begins at P, with '(', '[', '{' or '<'; behind its closing
- * bracket, or the end of the text. */
-const char *spelling_group_end(const char *p);
+/* The end of the group in brackets that begins at TEXT, with '(', '[', '{' or '<'; behind its
+ * closing bracket, or the end of the text. */
+const char *spelling_group_end(const char *text);
 /* If the word operator of C++ begins at P: the end of the operator's sign, or of the word itself
  * before a type, new, delete or "". Otherwise NULL. TEXT: the begin of the whole name. */
 const char *spelling_operator_end(const char *text, const char *p);

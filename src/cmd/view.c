@@ -93,11 +93,11 @@ const char *view_losses(const struct view *v) {
     static char text[128];
     uint64_t lost = trace_reader_counts(v->source.reader).lost;
     const char *more = v->is_damaged ? "; more in damaged parts of the trace" : "";
-    if (v->grows && lost)
+    if (v->grows) {
         snprintf(text, sizeof text, "%ju events lost so far", lost);
-    else if (v->grows)
-        return NULL;
-    else if (!trace_reader_complete(v->source.reader))
+        return lost ? text : NULL;
+    }
+    if (!trace_reader_complete(v->source.reader))
         snprintf(text, sizeof text,
                  "%ju events known to be lost; the recording did not end: more may be missing",
                  lost);
