@@ -77,8 +77,10 @@ class SourceFiles(unittest.TestCase):
         self.assertRegex(lines[-1], r"src/first.c:2 +\| own\(\);")
 
     def test_unknown_files(self):
-        self.refused(125, "no debugging information", "record", "--no-follow", "-L", "second.c", "-o", "trace", "./without")
-        self.refused(125, "no function that can be traced", "record", "--no-follow", "-L", "third.c", "-o", "trace", "./with")
+        self.refused(125, "no debugging information", "record", "--no-follow",
+                     "-L", "second.c", "-o", "trace", "./without")
+        self.refused(125, "no function that can be traced", "record", "--no-follow",
+                     "-L", "third.c", "-o", "trace", "./with")
         self.record("./without")
         self.refused(1, "source files are not known", "report", "-L", "first.c", "trace")
 
