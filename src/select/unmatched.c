@@ -102,7 +102,7 @@ static char *why_none_selected(const struct traced_module *m) {
 
 char *traced_module_why_none(const struct traced_module *m) {
     if (m->why.code)
-        return mem_strdup(m->why.text);
+        return m->warned ? NULL : mem_strdup(m->why.text); /* the user knows */
     if (m->choice.any_caller && m->plan && !plan_function_count(m->plan))
         return mem_printf("%s: has neither symbols nor unwind tables, so no function can be found: "
                           "build it without strip (-s, -Xs) or with -funwind-tables, or install "
