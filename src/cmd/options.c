@@ -106,7 +106,8 @@ static int add_trigger(struct options *options, const struct option_spec *o, con
     int rc = trigger_parse(value, &trigger, err);
     if (rc < 0)
         return rc;
-    ARRAY_PUSH(&options->record.triggers, trigger);
+    trigger_list *list = (trigger_list *)((char *)options + o->offset);
+    ARRAY_PUSH(list, trigger);
     if (trigger.longer_ns && isdigit((unsigned char)value[strlen(value) - 1]))
         ARRAY_PUSH(&options->plain_times, ((struct plain_time){o->name, value, trigger.longer_ns}));
     return 0;

@@ -277,7 +277,8 @@ int selection_check(const struct selection *s, struct err *err) {
     if (!s->matched)
         return selection_no_match(s, 0, "filter", pattern_text(s->filter->functions.at[0]), err);
     return err_set(err, ENOENT, "no-match",
-                   "filter '%s': matches %zu functions, none of which can be traced: 'spoor "
+                   "filter '%s': matches %zu function%s, none of which can be traced: 'spoor "
                    "explain' tells why",
-                   pattern_text(s->filter->functions.at[i]), s->matched);
+                   pattern_text(s->filter->functions.at[i]), s->matched,
+                   s->matched == 1 ? "" : "s");
 }

@@ -53,7 +53,7 @@ def test_open_at_attach(spoor, steps):
 
 
 def test_refusals(spoor, program):
-    for words, status, part in ((["--while", "nothing_such"], 125, "while 'nothing_such'"),
+    for words, status, part in ((["--no-follow", "--while", "nothing_such"], 125, "while 'nothing_such'"),
                                 (["--while", "request>5ms"], 125, "is not a function"),
                                 (["--while", "request", "-F", "leaf"], 125, "none of which is traced"),
                                 (["--while", "request", "--overflow=overwrite"], 125, "--overflow=overwrite")):

@@ -36,7 +36,7 @@ def test_old_trace(spoor, program):
     done = record(spoor, program, "-o")  # of the program: nothing of the old trace is lost by a failure
     check(done.status == STATUS, stderr_of(done))
     before = os.stat("spoor.trace").st_ino
-    check(record(spoor, "-F", "nothing_like_it", program).status == 125, "no match")
+    check(record(spoor, "--no-follow", "-F", "nothing_like_it", program).status == 125, "no match")
     check(os.stat("spoor.trace").st_ino == before, "a failed recording has touched the trace before")
 
 
