@@ -206,7 +206,7 @@ static void dissimilar_names_not_suggested(void **state) {
 }
 
 static void untraceable_functions_counted(void **state) {
-    expect_said(state, "plain_impossible", "matches 1 functions, none of which can be traced");
+    expect_said(state, "plain_impossible", "matches 1 function, none of which can be traced");
 }
 
 /* Whether library calls of puts, whose other name is puts_alias, are selected. */
