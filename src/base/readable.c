@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/spelling.h"
 
 static bool starts(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
@@ -13,70 +14,7 @@ static bool starts(const char *text, const char *with) {
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || (c & 0x80); }
 
-/* ---- standard typedefs ---- */
-
-struct folding {
-    const char *at; /* the next byte of the name */
-    const char *prefix;
-};
-
-static bool take(const char **at, const char *text) {
-    if (!starts(*at, text))
-        return false;
-    *at += strlen(text);
-    return true;
-}
-
-static bool take_std(const char **at) {
-    return take(at, "std::__cxx11::") || take(at, "std::__1::") || take(at, "std::");
-}
-
-/* Takes the arguments behind "<": a character type C, char_traits<C>, and with HAS_ALLOCATOR
- * allocator<C>. Returns the prefix of the typedef for C; NULL: these are not the defaults. */
-static const char *take_arguments(const char **at, bool has_allocator) {
-    static const char *const types[][2] = {{"char", ""},
-                                           {"wchar_t", "w"},
-                                           {"char8_t", "u8"},
-                                           {"char16_t", "u16"},
-                                           {"char32_t", "u32"}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        const char *p = *at;
-        bool fits = take(&p, types[i][0]) && take(&p, ", ") && take_std(&p) &&
-                    take(&p, "char_traits<") && take(&p, types[i][0]) && take(&p, ">");
-        if (fits && has_allocator)
-            fits = take(&p, ", ") && take_std(&p) && take(&p, "allocator<") &&
-                   take(&p, types[i][0]) && take(&p, ">");
-        if (!fits || !(take(&p, " >") || take(&p, ">")))
-            continue;
-        *at = p;
-        return types[i][1];
-    }
-    return NULL;
-}
-
-/* Takes "basic_NAME<…>" with default arguments. The typedef; NULL: there is none. To be freed. */
-static char *take_typedef(const char **at) {
-    static const char *const with_allocator[] = {"string", "stringbuf", "stringstream",
-                                                 "istringstream", "ostringstream"};
-    static const char *const without[] = {"string_view", "ios",      "streambuf", "istream",
-                                          "ostream",     "iostream", "filebuf",   "ifstream",
-                                          "ofstream",    "fstream"};
-    enum { OWN = sizeof with_allocator / sizeof *with_allocator };
-    enum { ALL = OWN + sizeof without / sizeof *without };
-    for (size_t i = 0; i < ALL; i++) {
-        const char *name = i < OWN ? with_allocator[i] : without[i - OWN], *p = *at;
-        if (!take(&p, "basic_") || !take(&p, name) || !take(&p, "<"))
-            continue;
-        const char *prefix = take_arguments(&p, i < OWN);
-        bool exists = prefix && (*prefix != 'u' || starts(name, "string_view") ||
-                                 strcmp(name, "string") == 0);
-        if (!exists)
-            return NULL;
-        *at = p;
-        return mem_printf("%s%s", prefix, name);
-    }
-    return NULL;
-}
+/* ---- folding ---- */
 
 /* The length of one of Rust's hashes at AT: "::h0123456789abcdef" at the end, or that of a crate,
  * "[0123456789abcdef]". 0: none. */
@@ -92,42 +30,22 @@ static size_t hash_at(const char *at) {
 
 char *readable_folded(const char *name) {
     ARRAY(char) text = {0};
-    const char *at = name;
     ARRAY_RESERVE(&text, strlen(name) + 1);
-    while (*at) {
-        at += hash_at(at);
-        bool begins = (at == name || !is_word(at[-1])) && take_std(&at);
-        if (!begins && *at)
-            ARRAY_PUSH(&text, *at++);
-        if (!begins)
-            continue;
-        AUTO_FREE char *type = take_typedef(&at);
-        for (const char *p = "std::"; *p; p++)
-            ARRAY_PUSH(&text, *p);
-        for (const char *p = type; p && *p; p++)
-            ARRAY_PUSH(&text, *p);
-        if (type && starts(at, " >"))
-            at++;
+    for (const char *at = name; *at;) {
+        size_t hash = hash_at(at);
+        if (!hash)
+            ARRAY_PUSH(&text, *at);
+        at += hash ? hash : 1;
     }
     ARRAY_PUSH(&text, '\0');
-    return text.at;
+    char *folded = spelling_fold(text.at);
+    if (!folded)
+        return text.at;
+    ARRAY_FREE(&text);
+    return folded;
 }
 
 /* ---- brackets ---- */
-
-/* The length of an operator's name at AT, with its symbol; 0: none is there. The type of a
- * conversion does not belong to it. */
-static size_t operator_at(const char *name, size_t at) {
-    enum { WORD = sizeof "operator" - 1 };
-    static const char *const symbols[] = {"<=>", "<<=", ">>=", "->*", "()", "<<",
-                                          ">>",  "<=",  ">=",  "->",  "<",  ">"};
-    if (!starts(name + at, "operator") || (at && is_word(name[at - 1])) || is_word(name[at + WORD]))
-        return 0;
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-        if (starts(name + at + WORD, symbols[i]))
-            return WORD + strlen(symbols[i]);
-    return WORD;
-}
 
 /* The length of text at AT whose brackets do not count; 0: none. */
 static size_t plain_at(const char *name, size_t at) {
@@ -136,7 +54,8 @@ static size_t plain_at(const char *name, size_t at) {
         return sizeof unnamed - 1;
     if (name[at] == '-' && name[at + 1] == '>')
         return 2;
-    return name[at] == 'o' ? operator_at(name, at) : 0;
+    const char *end = spelling_operator_end(name, name + at);
+    return end ? (size_t)(end - name) - at : 0;
 }
 
 typedef ARRAY(uint32_t) positions;

@@ -8,13 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * NAME with standard typedefs in place of what they stand for, and without the inline namespaces of
- * the standard library: "std::string", "std::ostream"; and without Rust's hashes. To be freed.
- *
- * Source: C++17, [string.syn], [iosfwd.syn]; the inline namespaces of libstdc++ (__cxx11) and of
- * libc++ (__1).
- */
+/* NAME as people write it: without the C++ library's defaults (spelling_fold()), and without Rust's
+ * hashes. To be freed. */
 char *readable_folded(const char *name);
 
 /* Finds the brackets < ( { of NAME, without those of operators and of "(anonymous namespace)". By

@@ -63,28 +63,31 @@ static void add(text_array *to, const char *text, size_t length) {
         ARRAY_PUSH(to, text[i]);
 }
 
-/* If an argument that is usually a default begins at P, with its comma: its end. Otherwise P. */
-static const char *skip_default(const char *p) {
-    static const char *const defaults[] = {", std::allocator<", ", std::char_traits<",
-                                           ", std::less<",      ", std::hash<",
-                                           ", std::equal_to<",  ", std::default_delete<"};
-    for (size_t i = 0; *p == ',' && i < sizeof defaults / sizeof *defaults; i++) {
-        if (!starts(p, defaults[i]))
-            continue;
-        const char *end = spelling_group_end(p + strlen(defaults[i]) - 1);
-        const char *next = end + (*end == ' ');
-        if (*next == ',' || *next == '>')
-            return end;
-    }
-    return p;
-}
-
 /* "std::" at P may be followed by the name of a namespace that nobody writes. */
 static const char *skip_inline_namespace(const char *p) {
     static const char *const hidden[] = {"__cxx11::", "__1::"};
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
         if (starts(p, hidden[i]))
             return p + strlen(hidden[i]);
+    return p;
+}
+
+/* If an argument that is usually a default begins at P, with its comma: its end. Otherwise P. */
+static const char *skip_default(const char *p) {
+    static const char begin[] = ", std::";
+    static const char *const defaults[] = {"allocator<", "char_traits<", "less<",
+                                           "hash<",      "equal_to<",    "default_delete<"};
+    if (*p != ',' || !starts(p, begin))
+        return p;
+    const char *word = skip_inline_namespace(p + strlen(begin));
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
+        if (!starts(word, defaults[i]))
+            continue;
+        const char *end = spelling_group_end(word + strlen(defaults[i]) - 1);
+        const char *next = end + (*end == ' ');
+        if (*next == ',' || *next == '>')
+            return end;
+    }
     return p;
 }
 
