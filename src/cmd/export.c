@@ -11,7 +11,8 @@
 static export_write *const formats[] = {[EXPORT_CHROME] = export_chrome,
                                         [EXPORT_FOLDED] = export_folded,
                                         [EXPORT_CSV] = export_csv,
-                                        [EXPORT_JSON] = replay_json};
+                                        [EXPORT_JSON] = replay_json,
+                                        [EXPORT_CALLGRIND] = export_callgrind};
 
 void export_walk(const struct view *view, const struct visitor *visitor,
                  void (*on_stream_group)(void *ctx, struct stream_group group),
