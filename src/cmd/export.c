@@ -12,7 +12,8 @@ static export_write *const formats[] = {[EXPORT_CHROME] = export_chrome,
                                         [EXPORT_FOLDED] = export_folded,
                                         [EXPORT_CSV] = export_csv,
                                         [EXPORT_JSON] = replay_json,
-                                        [EXPORT_CALLGRIND] = export_callgrind};
+                                        [EXPORT_CALLGRIND] = export_callgrind,
+                                        [EXPORT_PERFETTO] = export_perfetto};
 
 void export_walk(const struct view *view, const struct visitor *visitor,
                  void (*on_stream_group)(void *ctx, struct stream_group group),
@@ -35,6 +36,14 @@ void export_walk(const struct view *view, const struct visitor *visitor,
 const char *export_command(const struct view *view, uint32_t stream) {
     const struct trace_reader *reader = view->source.reader;
     return process_name(reader, process_of(reader, stream));
+}
+
+const char *export_end(enum call_end how, bool inferred) {
+    static const char *const ends[] = {
+        [CALL_RETURNED] = NULL,    [CALL_TAIL] = "tail call",    [CALL_UNWOUND] = "unwound",
+        [CALL_MISSED] = "unwound", [CALL_THREAD_ENDED] = "open", [CALL_OPEN] = "open",
+        [CALL_CUT] = "cut"};
+    return inferred ? "inferred" : ends[how];
 }
 
 static bool is_same_file(const char *a, const char *b) {

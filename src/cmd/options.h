@@ -86,7 +86,8 @@ enum export_format {
     EXPORT_CSV,
     EXPORT_JSON,
     EXPORT_SPOOR,
-    EXPORT_CALLGRIND
+    EXPORT_CALLGRIND,
+    EXPORT_PERFETTO
 };
 
 struct export_options {

@@ -60,11 +60,12 @@ const struct option_spec option_table[] = {
      "The format: chrome (trace events, for Perfetto and chrome://tracing), folded (stacks for "
      "flame graphs), csv (one line a call), json (as replay --json), spoor (the whole trace, "
      "compressed), "
-     "callgrind (calls of functions by functions, for KCachegrind). "
+     "callgrind (calls of functions by functions, for KCachegrind), "
+     "perfetto (its own format, a third of chrome's size). "
      "Default: chrome.",
      AT(export.format),
      "chrome|folded|csv|json|spoor"
-     "|callgrind"},
+     "|callgrind|perfetto"},
     {ONLY(EXPORT), 'o', OPTION_STRING, "output", "FILE", "Write to FILE. Default: standard output.",
      AT(export.output), NULL},
 

@@ -4,7 +4,9 @@ Each test reads every trace with the program that the format is for, and compare
 TEST.py WRITER SPOOR [real]; real: a program that is recorded, in place of the written traces.
 """
 import collections
+import csv
 import glob
+import io
 import json
 import os
 import random
@@ -14,7 +16,9 @@ import tempfile
 
 Call = collections.namedtuple("Call", "function start duration paused how before")
 
+csv.field_size_limit(1 << 30)
 HERE = os.path.dirname(os.path.abspath(__file__))
+CASES = os.path.join(HERE, "..", "cases")
 DEEP = 100000
 HOSTILE = ["a\"b'c\\d", "semi;colon:and space", "<b>&amp;</b>", "(7) number", "new\\x0aline \\x1b[31m", "\\xff\\xfe\\xc3",
            "größe", "x" * 1000000, "fn=(1) y", "%s%n{}"]
@@ -39,6 +43,19 @@ int main(void) {
 }
 """
 PROGRAM_LINES = {"leaf": 5, "fib": 6, "work": 7, "main": 8}
+
+
+def golden(trace, form, text):
+    """Compares TEXT, what a reader prints of TRACE, with a file in cases, if there is one. UPDATE=1 writes it."""
+    path = os.path.join(CASES, os.path.basename(trace.path) + "." + form + ".txt")
+    if not os.path.exists(path) or trace.options:
+        return
+    if os.environ.get("UPDATE"):
+        with open(path, "wb") as file:
+            file.write(text)
+    with open(path, "rb") as file:
+        wanted = file.read()
+    assert text == wanted, f"{path} has:\n{wanted.decode()}but this is:\n{text.decode()}"
 
 
 def run(*command, **more):
@@ -79,11 +96,8 @@ class Trace:
     def calls(self):
         """All calls, sorted."""
         text = self.view("export", "--format=csv").decode(errors="replace")
-        found = []
-        for line in text.split("\n")[1:-1]:
-            start, duration, _, _, _, rest = line.split(",", 5)
-            rest, how, before, paused, _ = rest.rsplit(",", 4)
-            found.append(Call(rest, int(start), int(duration), int(paused), how, before == "1"))
+        found = [Call(r["function"], int(r["start_ns"]), int(r["duration_ns"]), int(r["paused_ns"]), r["how"],
+                      r["before"] == "1") for r in csv.DictReader(io.StringIO(text))]
         return sorted(found)
 
 
@@ -150,7 +164,7 @@ def write(writer, spoor, path, lines):
 
 def written(writer, spoor, directory):
     """The traces of the golden files, and larger ones."""
-    for case in sorted(glob.glob(os.path.join(HERE, "..", "cases", "*.events"))):
+    for case in sorted(glob.glob(os.path.join(CASES, "*.events"))):
         with open(case, encoding="utf-8") as file:
             name = os.path.basename(case)[:-len(".events")]
             yield write(writer, spoor, os.path.join(directory, name), file.read().splitlines())
