@@ -13,7 +13,8 @@ static export_write *const formats[] = {[EXPORT_CHROME] = export_chrome,
                                         [EXPORT_CSV] = export_csv,
                                         [EXPORT_JSON] = replay_json,
                                         [EXPORT_CALLGRIND] = export_callgrind,
-                                        [EXPORT_PERFETTO] = export_perfetto};
+                                        [EXPORT_PERFETTO] = export_perfetto,
+                                        [EXPORT_PPROF] = export_pprof};
 
 void export_walk(const struct view *view, const struct visitor *visitor,
                  void (*on_stream_group)(void *ctx, struct stream_group group),

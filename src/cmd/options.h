@@ -87,7 +87,8 @@ enum export_format {
     EXPORT_JSON,
     EXPORT_SPOOR,
     EXPORT_CALLGRIND,
-    EXPORT_PERFETTO
+    EXPORT_PERFETTO,
+    EXPORT_PPROF
 };
 
 struct export_options {

@@ -61,11 +61,12 @@ const struct option_spec option_table[] = {
      "flame graphs), csv (one line a call), json (as replay --json), spoor (the whole trace, "
      "compressed), "
      "callgrind (calls of functions by functions, for KCachegrind), "
-     "perfetto (its own format, a third of chrome's size). "
+     "perfetto (its own format, a third of chrome's size), "
+     "pprof (self time of call paths, for go tool pprof). "
      "Default: chrome.",
      AT(export.format),
      "chrome|folded|csv|json|spoor"
-     "|callgrind|perfetto"},
+     "|callgrind|perfetto|pprof"},
     {ONLY(EXPORT), 'o', OPTION_STRING, "output", "FILE", "Write to FILE. Default: standard output.",
      AT(export.output), NULL},
 

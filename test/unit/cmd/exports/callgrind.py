@@ -97,4 +97,5 @@ def check_lines(trace, directory):
     assert found
 
 
+traces.need("callgrind_annotate")
 traces.check_all(check, check_lines)

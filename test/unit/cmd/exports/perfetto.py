@@ -4,31 +4,13 @@ Perfetto's own reader cannot be had from Debian or npm. The schema is perfetto.p
 """
 import collections
 import os
-import re
-import sys
-import tempfile
 
 import traces
 
-SCHEMA = os.path.join(traces.HERE, "perfetto.proto")
 HOW = {"tail call": "tail"}
 OPEN, MARK = "open", "mark"
 
 Slice = collections.namedtuple("Slice", "track name start end annotations")
-
-
-def compiled_schema(directory):
-    traces.run("protoc", "--python_out=" + directory, "--proto_path=" + traces.HERE, SCHEMA)
-    sys.path.insert(0, directory)
-    return __import__("perfetto_pb2")
-
-
-def decode_as_text(path):
-    """protoc knows all fields."""
-    with open(path, "rb") as file:
-        text = traces.run("protoc", "--decode=perfetto_test.Trace", "--proto_path=" + traces.HERE, SCHEMA, stdin=file)
-    assert not re.search(rb"^ *\d+(:| \{)", text, re.M)
-    return text
 
 
 class Reader:
@@ -98,13 +80,13 @@ class Reader:
 
 def read(path):
     with open(path, "rb") as file:
-        return Reader(schema.Trace.FromString(file.read()))
+        return Reader(schema.Whole.FromString(file.read()))
 
 
 def check(trace, directory):
     path = trace.export("perfetto", os.path.join(directory, "out"))
     if os.path.getsize(path) < 300000:
-        traces.golden(trace, "perfetto", decode_as_text(path))
+        traces.golden(trace, "perfetto", traces.decode("perfetto", path))
     reader = read(path)
     assert sorted(reader.calls()) == trace.calls()
     lines = trace.lines()
@@ -129,6 +111,5 @@ def check_recorded(trace, directory):
     assert names == {"lines"} and "lines" in {t.process.process_name for t in reader.tracks.values()}
 
 
-with tempfile.TemporaryDirectory() as generated:
-    schema = compiled_schema(generated)
+with traces.schema("perfetto") as schema:
     traces.check_all(check, check_recorded)

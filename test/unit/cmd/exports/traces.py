@@ -4,12 +4,16 @@ Each test reads every trace with the program that the format is for, and compare
 TEST.py WRITER SPOOR [real]; real: a program that is recorded, in place of the written traces.
 """
 import collections
+import contextlib
 import csv
 import glob
+import importlib
 import io
 import json
 import os
 import random
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,7 +25,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CASES = os.path.join(HERE, "..", "cases")
 DEEP = 100000
 HOSTILE = ["a\"b'c\\d", "semi;colon:and space", "<b>&amp;</b>", "(7) number", "new\\x0aline \\x1b[31m", "\\xff\\xfe\\xc3",
-           "größe", "x" * 1000000, "fn=(1) y", "%s%n{}"]
+           "größe", "x" * 1000000, "fn=(1) y", "%s%n{}",
+           f"{random.Random(1).getrandbits(800000):x}"]
 FILTERS = (["-F", "f3", "-F", "f5"], ["-N", "f3"], ["-t", "100"], ["-D", "3"], ["--since=20us", "--until=90us"],
            ["--tid=102"], ["-C", "f3"])
 
@@ -58,10 +63,37 @@ def golden(trace, form, text):
     assert text == wanted, f"{path} has:\n{wanted.decode()}but this is:\n{text.decode()}"
 
 
+def need(*programs):
+    """Skips the test where one of the programs is not installed."""
+    for program in programs:
+        if not shutil.which(program):
+            print(program, "is not installed")
+            sys.exit(77)
+
+
 def run(*command, **more):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **more)
     assert done.returncode == 0, (command, done.stderr.decode(errors="replace"))
     return done.stdout
+
+
+@contextlib.contextmanager
+def schema(name):
+    """The Python module of NAME.proto, which stands beside this file."""
+    need("protoc")
+    with tempfile.TemporaryDirectory() as directory:
+        run("protoc", "--python_out=" + directory, "--proto_path=" + HERE, os.path.join(HERE, name + ".proto"))
+        sys.path.insert(0, directory)
+        yield importlib.import_module(name + "_pb2")
+
+
+def decode(name, path):
+    """What protoc prints of the message at PATH. It knows all fields."""
+    with open(path, "rb") as file:
+        text = run("protoc", f"--decode={name}_test.Whole", "--proto_path=" + HERE, os.path.join(HERE, name + ".proto"),
+                   stdin=file)
+    assert not re.search(rb"^ *\d+(:| \{)", text, re.M)
+    return text
 
 
 class Trace:
