@@ -60,13 +60,9 @@ static struct term term_of(const struct options *o) {
     return term_open(&view);
 }
 
-static int export(const struct export_options *options, struct view *view) {
+static int export_to(const struct export_options *options, struct view *view) {
     struct out out;
     struct err err;
-    if (options->output && is_same_file(options->output, view->path)) {
-        say_error("%s: is the trace itself: choose another -o", options->output);
-        return STATUS_FAILED;
-    }
     if (out_open(&out, options->output, &err) < 0) {
         say_err(&err);
         return STATUS_FAILED;
@@ -75,7 +71,16 @@ static int export(const struct export_options *options, struct view *view) {
         view_end_progress(view);
     formats[options->format](view, &out);
     view_end_progress(view);
-    int status = out_close(&out);
+    return out_close(&out);
+}
+
+static int export(const struct export_options *options, struct view *view) {
+    if (options->output && is_same_file(options->output, view->path)) {
+        say_error("%s: is the trace itself: choose another -o", options->output);
+        return STATUS_FAILED;
+    }
+    int status = options->format == EXPORT_CTF ? export_ctf(view, options->output)
+                                               : export_to(options, view);
     if (trace_reader_counts(view->source.reader).lost && status == STATUS_OK)
         say_note("%s: %s", view->path, view_losses(view));
     return view_has_failed(view) ? STATUS_FAILED : status;

@@ -13,6 +13,7 @@
 #include "analyze/processes.h"
 #include "cmd/changed.h"
 #include "cmd/export.h"
+#include "cmd/export_stacks.h"
 #include "cmd/perfetto.h"
 #include "cmd/protobuf.h"
 
@@ -39,8 +40,7 @@ struct perfetto {
     /* Numbers of tracks; 0: not described yet. */
     uint64_t *threads, *pauses; /* by stream */
     ARRAY(struct process_track) processes;
-    uint32_t *groups;         /* by stream: its stream group */
-    ARRAY(uint64_t) * stacks; /* by stream group: by stack */
+    struct export_stacks stacks;
 };
 
 /* ---- packets ---- */
@@ -177,10 +177,7 @@ static uint64_t pause_track(struct perfetto *p, uint32_t stream) {
 
 /* The track of a stack other than its thread's own. It may continue in another thread. */
 static uint64_t stack_track(struct perfetto *p, uint32_t stream, uint32_t stack) {
-    uint32_t group = p->groups[stream];
-    while (p->stacks[group].count <= stack)
-        ARRAY_PUSH(&p->stacks[group], 0);
-    uint64_t *track = &p->stacks[group].at[stack];
+    uint64_t *track = export_stack(&p->stacks, stream, stack);
     if (!*track) {
         AUTO_FREE char *name = mem_printf("stack %u", stack);
         uint64_t parent = process_track(p, trace_reader_thread(p->reader, stream)->pid);
@@ -325,27 +322,17 @@ static void write_line(struct perfetto *p, const struct line *line) {
 
 static void init(struct perfetto *p, const struct source *source) {
     size_t streams = trace_reader_stream_count(source->reader);
-    size_t groups = stream_groups_count(source->stream_groups);
     p->reader = source->reader;
     p->names = source->names;
     p->functions = mem_alloc(names_count(p->names));
     p->modules = mem_alloc(names_module_count(p->names));
     p->threads = mem_alloc((streams + 1) * sizeof *p->threads);
     p->pauses = mem_alloc((streams + 1) * sizeof *p->pauses);
-    p->groups = mem_alloc((streams + 1) * sizeof *p->groups);
-    p->stacks = mem_alloc((groups + 1) * sizeof *p->stacks);
-    for (size_t i = 0; i < groups; i++) {
-        struct stream_group group = stream_groups_at(source->stream_groups, i);
-        for (uint32_t k = 0; k < group.count; k++)
-            p->groups[group.streams[k]] = (uint32_t)i;
-    }
+    export_stacks_init(&p->stacks, p->reader, source->stream_groups);
 }
 
-static void done(struct perfetto *p, const struct source *source) {
-    for (size_t i = 0; i < stream_groups_count(source->stream_groups); i++)
-        ARRAY_FREE(&p->stacks[i]);
-    free(p->stacks);
-    free(p->groups);
+static void done(struct perfetto *p) {
+    export_stacks_done(&p->stacks);
     free(p->pauses);
     free(p->threads);
     free(p->modules);
@@ -362,5 +349,5 @@ void export_perfetto(const struct view *view, struct out *out) {
     for (const struct line *line; !out->error && (line = lines_next(lines));)
         write_line(&p, line);
     lines_free(lines);
-    done(&p, &view->source);
+    done(&p);
 }

@@ -88,7 +88,8 @@ enum export_format {
     EXPORT_SPOOR,
     EXPORT_CALLGRIND,
     EXPORT_PERFETTO,
-    EXPORT_PPROF
+    EXPORT_PPROF,
+    EXPORT_CTF
 };
 
 struct export_options {

@@ -62,12 +62,14 @@ const struct option_spec option_table[] = {
      "compressed), "
      "callgrind (calls of functions by functions, for KCachegrind), "
      "perfetto (its own format, a third of chrome's size), "
-     "pprof (self time of call paths, for go tool pprof). "
+     "pprof (self time of call paths, for go tool pprof), "
+     "ctf (a folder, for babeltrace2 and Trace Compass). "
      "Default: chrome.",
      AT(export.format),
      "chrome|folded|csv|json|spoor"
-     "|callgrind|perfetto|pprof"},
-    {ONLY(EXPORT), 'o', OPTION_STRING, "output", "FILE", "Write to FILE. Default: standard output.",
+     "|callgrind|perfetto|pprof|ctf"},
+    {ONLY(EXPORT), 'o', OPTION_STRING, "output", "FILE",
+     "Write to FILE; ctf: to a folder of that name, new or empty. Default: standard output.",
      AT(export.output), NULL},
 
     {RECORDERS, 'F', OPTION_FILTER, "filter", "PATTERN",
