@@ -152,6 +152,9 @@ def random_description(seed):
             frames = stacks[base]
             if rng.random() < 0.003:
                 events.append((ticks, f"{stream} lost {rng.randrange(1, 9)}"))
+            elif rng.random() < 0.01:
+                events.append((ticks + 60, f"{stream} pause {rng.randrange(5)} {rng.randrange(60):x}"))
+                ticks += 60
             elif not frames or (len(frames) < 30 and rng.random() < 0.5):
                 frames.append((rng.randrange(1, 13), base - 64 * len(frames)))
                 events.append((ticks, f"{stream} enter {frames[-1][0]} {frames[-1][1]:x}"))
