@@ -82,7 +82,7 @@ static void add_times(struct callgrind *c, size_t program, const uint32_t *of, s
     ARRAY(uint32_t) path = {0};
     uint32_t depth = 0;
     for (uint32_t i = tree_next(tree, 0, &depth); i != TREE_NONE; i = tree_next(tree, i, &depth)) {
-        while (path.count >= depth)
+        while (path.count && path.count >= depth)
             open[path.at[--path.count]]--;
         if (!open[of[i]]++)
             times[of[i]] += ns[i];

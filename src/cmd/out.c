@@ -13,8 +13,8 @@
 /* ---- a file that a signal removes ---- */
 
 static const int fatal_signals[] = {SIGINT, SIGTERM, SIGHUP};
-static char *volatile unfinished;   /* the path of the file; NULL: none */
-static void (*volatile undo)(void); /* NULL: nothing is to be removed */
+static char *volatile unfinished;     /* the path of the file; NULL: none */
+static void (*volatile wanted)(void); /* NULL: nothing is to be removed */
 
 static void remove_unfinished(void) {
     if (unfinished)
@@ -22,13 +22,13 @@ static void remove_unfinished(void) {
 }
 
 static void on_signal(int number) {
-    if (undo)
-        undo();
+    if (wanted)
+        wanted();
     raise(number); /* ends spoor on return: the handler was reset */
 }
 
-void out_undo_on_signal(void (*wanted)(void)) {
-    undo = wanted;
+void out_undo_on_signal(void (*undo)(void)) {
+    wanted = undo;
     for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++) {
         struct sigaction act = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, old;
         if (sigaction(fatal_signals[i], &act, &old) == 0 && old.sa_handler == SIG_IGN)
@@ -42,7 +42,7 @@ void out_keep_on_signal(void) {
         if (sigaction(fatal_signals[i], NULL, &now) == 0 && now.sa_handler == on_signal)
             signal(fatal_signals[i], SIG_DFL);
     }
-    undo = NULL;
+    wanted = NULL;
     unfinished = NULL;
 }
 
