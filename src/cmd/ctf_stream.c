@@ -1,8 +1,6 @@
 /* See ctf_stream.h. */
 #include "cmd/ctf_stream.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 
 enum {
@@ -19,11 +17,11 @@ static void put(struct ctf_packet *p, uint64_t value, unsigned bytes) {
         p->bytes[p->used++] = (uint8_t)(value >> (8 * i));
 }
 
-static void reserve(struct ctf_packet *p, size_t count) {
-    if (p->room - p->used >= count)
-        return;
-    p->room = p->room * 2 > p->used + count ? p->room * 2 : p->used + count;
-    p->bytes = mem_resize(p->bytes, p->room, 1);
+void ctf_grow(struct ctf_writer *w, struct ctf_packet *p, size_t count) {
+    size_t room = p->room * 2 > p->used + count ? p->room * 2 : p->used + count;
+    p->bytes = mem_resize(p->bytes, room, 1);
+    w->bytes += room - p->room;
+    p->room = room;
 }
 
 /* ---- packets ---- */
@@ -47,7 +45,6 @@ static void flush(struct ctf_writer *w, uint32_t stream) {
         w->error = -out_dir_write(w->dir, stream, p->bytes, count);
     p->used = 0;
     p->written = true;
-    w->bytes -= count;
 }
 
 /* Frees the memory of packets, too: most streams have ended. */
@@ -58,12 +55,13 @@ static void flush_all(struct ctf_writer *w) {
         w->packets[i].bytes = NULL;
         w->packets[i].room = 0;
     }
+    w->bytes = 0;
 }
 
 static void open_packet(struct ctf_writer *w, struct ctf_packet *p, uint64_t ns) {
-    reserve(p, HEAD_BYTES);
+    if (p->room < HEAD_BYTES)
+        ctf_grow(w, p, HEAD_BYTES);
     p->used = HEAD_BYTES;
-    w->bytes += HEAD_BYTES;
     p->begin_ns = p->end_ns = ns;
 }
 
@@ -82,20 +80,13 @@ void ctf_writer_done(struct ctf_writer *w) {
 
 /* ---- events ---- */
 
-void ctf_number(struct ctf_writer *w, uint32_t stream, uint64_t value, unsigned bytes) {
-    struct ctf_packet *p = &w->packets[stream];
-    reserve(p, bytes);
-    put(p, value, bytes);
-    w->bytes += bytes;
-}
-
 void ctf_text(struct ctf_writer *w, uint32_t stream, const char *text) {
     struct ctf_packet *p = &w->packets[stream];
     size_t count = strlen(text) + 1;
-    reserve(p, count);
+    if (p->room - p->used < count)
+        ctf_grow(w, p, count);
     memcpy(p->bytes + p->used, text, count);
     p->used += count;
-    w->bytes += count;
 }
 
 void ctf_event(struct ctf_writer *w, uint32_t stream, unsigned id, uint64_t ns) {
