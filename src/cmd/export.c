@@ -11,7 +11,10 @@
 static export_write *const formats[] = {[EXPORT_CHROME] = export_chrome,
                                         [EXPORT_FOLDED] = export_folded,
                                         [EXPORT_CSV] = export_csv,
-                                        [EXPORT_JSON] = replay_json};
+                                        [EXPORT_JSON] = replay_json,
+                                        [EXPORT_CALLGRIND] = export_callgrind,
+                                        [EXPORT_PERFETTO] = export_perfetto,
+                                        [EXPORT_PPROF] = export_pprof};
 
 void export_walk(const struct view *view, const struct visitor *visitor,
                  void (*on_stream_group)(void *ctx, struct stream_group group),
@@ -36,6 +39,14 @@ const char *export_command(const struct view *view, uint32_t stream) {
     return process_name(reader, process_of(reader, stream));
 }
 
+const char *export_end(enum call_end how, bool inferred) {
+    static const char *const ends[] = {
+        [CALL_RETURNED] = NULL,    [CALL_TAIL] = "tail call",    [CALL_UNWOUND] = "unwound",
+        [CALL_MISSED] = "unwound", [CALL_THREAD_ENDED] = "open", [CALL_OPEN] = "open",
+        [CALL_CUT] = "cut"};
+    return inferred ? "inferred" : ends[how];
+}
+
 static bool is_same_file(const char *a, const char *b) {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
@@ -49,13 +60,9 @@ static struct term term_of(const struct options *o) {
     return term_open(&view);
 }
 
-static int export(const struct export_options *options, struct view *view) {
+static int export_to(const struct export_options *options, struct view *view) {
     struct out out;
     struct err err;
-    if (options->output && is_same_file(options->output, view->path)) {
-        say_error("%s: is the trace itself: choose another -o", options->output);
-        return STATUS_FAILED;
-    }
     if (out_open(&out, options->output, &err) < 0) {
         say_err(&err);
         return STATUS_FAILED;
@@ -64,7 +71,16 @@ static int export(const struct export_options *options, struct view *view) {
         view_end_progress(view);
     formats[options->format](view, &out);
     view_end_progress(view);
-    int status = out_close(&out);
+    return out_close(&out);
+}
+
+static int export(const struct export_options *options, struct view *view) {
+    if (options->output && is_same_file(options->output, view->path)) {
+        say_error("%s: is the trace itself: choose another -o", options->output);
+        return STATUS_FAILED;
+    }
+    int status = options->format == EXPORT_CTF ? export_ctf(view, options->output)
+                                               : export_to(options, view);
     if (trace_reader_counts(view->source.reader).lost && status == STATUS_OK)
         say_note("%s: %s", view->path, view_losses(view));
     return view_has_failed(view) ? STATUS_FAILED : status;

@@ -66,17 +66,9 @@ static void begin_event(struct chrome *c, char phase, uint32_t stream, uint64_t 
     out_micros(c->out, ns);
 }
 
-static const char *end_of(const struct walk_call *call) {
-    static const char *const ends[] = {
-        [CALL_RETURNED] = NULL,    [CALL_TAIL] = "tail call",    [CALL_UNWOUND] = "unwound",
-        [CALL_MISSED] = "unwound", [CALL_THREAD_ENDED] = "open", [CALL_OPEN] = "open",
-        [CALL_CUT] = "cut"};
-    return call->inferred ? "inferred" : ends[call->how];
-}
-
 /* Times of day are not shifted: "dur" contains pauses, which "paused_ns" tells. */
 static void end_event(struct chrome *c, const struct walk_call *call) {
-    const char *end = end_of(call), *separator = ",\"args\":{";
+    const char *end = export_end(call->how, call->inferred), *separator = ",\"args\":{";
     out_spelled(c->out, &c->speller, call->function);
     if (call->before) {
         out_text(c->out, separator, strlen(separator));

@@ -1,45 +1,20 @@
 /*
  * Folded stacks, the input of flame graph programs: "program;outermost;…;innermost nanoseconds",
- * one line for each path that has self time. Functions with the same name, in the form that --names
- * asks for, are one, as flame graphs show only names. The memory used grows with the number of
- * different paths.
- *
- * If callers were recorded (record --stack), they are the path of a call, traced or not.
- *
- * A path has at most MOST_FRAMES functions. Deeper calls are one level below the frame DEEPER, each
- * function with all its time there. Otherwise the output of a recursion grows with the square of
- * its depth.
+ * one line for each path (export_paths.h) that has self time. Functions with the same name, in the
+ * form that --names asks for, are one, as flame graphs show only names.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/digest_plan.h"
-#include "analyze/digest_tree.h"
-#include "analyze/places.h"
-#include "analyze/tree.h"
-#include "base/mem.h"
-#include "cmd/export.h"
+#include "cmd/export_paths.h"
 #include "cmd/labels.h"
 
-enum { MOST_FRAMES = 512 };
-static const char DEEPER[] = "[deeper than 512 calls]";
-
-/* All threads of processes that run the same program. */
-struct program {
-    const char *command;
-    struct tree tree;
-};
-
 struct folded {
-    const struct view *view;
-    struct places *places;
+    struct export_paths paths;
     struct labels *labels;
-    char **frames;         /* by function; NULL: not used */
-    uint32_t *shown;       /* by function: the first function with the same frame */
-    ARRAY(uint32_t) nodes; /* of a digest's sums */
-    ARRAY(struct program) programs;
+    char **frames;        /* by function; NULL: not used */
+    uint32_t *shown;      /* by function: the first function with the same frame */
     ARRAY(uint32_t) path; /* functions, the innermost first */
-    struct tree *tree;    /* of the program of the present group */
 };
 
 /* A copy of NAME without the separators of frames and lines; to be freed. */
@@ -51,82 +26,14 @@ static char *frame(const char *name) {
     return text;
 }
 
-/* The number that stands for unknown callers, in place of a function. */
-static uint32_t unknown(const struct folded *f) { return places_count(f->places); }
-
-/* Likewise for DEEPER. */
-static uint32_t deeper(const struct folded *f) { return unknown(f) + 1; }
-
-/* The node of the callers in CHAIN. */
-static uint32_t node_of_chain(struct folded *f, uint32_t chain) {
-    uint32_t function, node = 0;
-    f->path.count = 0;
-    while (places_next(f->places, &chain, &function))
-        ARRAY_PUSH(&f->path, function);
-    if (chain != CHAIN_WHOLE)
-        node = tree_child(f->tree, node, unknown(f));
-    for (size_t i = f->path.count; i-- > 0;)
-        node = tree_child(f->tree, node, f->path.at[i]);
-    return node;
-}
-
-static uint32_t on_open(void *ctx, const struct walk_call *call) {
-    struct folded *f = ctx;
-    bool known = call->chain != CHAIN_NONE && call->chain != CHAIN_MISSED;
-    uint32_t caller = call->caller_value == WALK_NONE ? 0 : call->caller_value;
-    if (known)
-        caller = node_of_chain(f, call->chain);
-    return tree_child(f->tree, caller, call->function);
-}
-
-static void on_close(void *ctx, const struct walk_call *call) {
-    struct folded *f = ctx;
-    if (!call->brief)
-        f->tree->nodes[call->value].self_ns += call->self_ns;
-}
-
-/* New nodes come in the order in which their first calls began, as from on_open(). */
-static void on_ended(void *ctx, const struct digest_sum *sums, size_t count, uint32_t caller) {
-    struct folded *f = ctx;
-    f->nodes.count = 0;
-    ARRAY_PUSH(&f->nodes, caller == WALK_NONE ? 0 : caller);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t node = tree_child(f->tree, f->nodes.at[sums[i].parent], sums[i].function);
-        f->tree->nodes[node].self_ns += sums[i].self_ns;
-        ARRAY_PUSH(&f->nodes, node);
-    }
-}
-
-/* With chains each call may have its own path. */
-static struct digests *new_digests(const struct view *view) {
-    const struct source *s = &view->source;
-    bool has_chains = trace_reader_chain_count(s->reader) > CHAIN_FIRST;
-    return has_chains
-               ? NULL
-               : digest_plan(s, 0, stream_groups_count(s->stream_groups), &digest_tree_ops, NULL);
-}
-
-static void on_stream_group(void *ctx, struct stream_group group) {
-    struct folded *f = ctx;
-    const char *command = export_command(f->view, group.streams[0]);
-    for (size_t i = 0; i < f->programs.count; i++) {
-        f->tree = &f->programs.at[i].tree;
-        if (strcmp(f->programs.at[i].command, command) == 0)
-            return;
-    }
-    ARRAY_PUSH(&f->programs, (struct program){.command = command});
-    f->tree = &f->programs.at[f->programs.count - 1].tree;
-    tree_init(f->tree);
-}
-
 /* ---- joining paths with the same names ---- */
 
 static void add_frame(struct folded *f, uint32_t function) {
     if (f->frames[function])
         return;
-    bool known = function != unknown(f);
-    AUTO_FREE char *name = known ? labels_place(f->labels, f->places, function) : NULL;
-    f->frames[function] = frame(known ? name : "[unknown]");
+    bool known = function != export_unknown(&f->paths);
+    AUTO_FREE char *name = known ? labels_place(f->labels, f->paths.places, function) : NULL;
+    f->frames[function] = frame(known ? name : EXPORT_UNKNOWN);
     ARRAY_PUSH(&f->path, function);
 }
 
@@ -140,9 +47,9 @@ static int compare_frames(const void *a, const void *b, void *ctx) {
 /* Sets f->shown for all functions in the trees. */
 static void join_frames(struct folded *f) {
     f->path.count = 0;
-    for (size_t i = 0; i < f->programs.count; i++)
-        for (uint32_t node = 1; node < f->programs.at[i].tree.count; node++)
-            add_frame(f, f->programs.at[i].tree.nodes[node].function);
+    for (size_t i = 0; i < f->paths.programs.count; i++)
+        for (uint32_t node = 1; node < f->paths.programs.at[i].tree.count; node++)
+            add_frame(f, f->paths.programs.at[i].tree.nodes[node].function);
     if (f->path.count)
         qsort_r(f->path.at, f->path.count, sizeof *f->path.at, compare_frames, f);
     for (size_t i = 0; i < f->path.count; i++) {
@@ -152,27 +59,7 @@ static void join_frames(struct folded *f) {
     }
 }
 
-static void join_paths(const struct folded *f, struct tree *tree) {
-    struct tree joined;
-    AUTO_FREE uint32_t *to = mem_alloc(tree->count * sizeof *to);
-    AUTO_FREE uint32_t *depths = mem_alloc(tree->count * sizeof *depths);
-    tree_init(&joined);
-    for (uint32_t node = 1; node < tree->count; node++) {
-        const struct tree_node *n = &tree->nodes[node];
-        uint32_t parent = to[n->parent];
-        depths[node] = depths[n->parent] + 1;
-        if (depths[node] == MOST_FRAMES + 1)
-            parent = tree_child(&joined, parent, deeper(f));
-        else if (depths[node] > MOST_FRAMES)
-            parent = joined.nodes[parent].parent;
-        to[node] = tree_child(&joined, parent, f->shown[n->function]);
-        joined.nodes[to[node]].self_ns += n->self_ns;
-    }
-    tree_done(tree);
-    *tree = joined;
-}
-
-static void write_path(struct folded *f, const struct program *program, uint32_t node,
+static void write_path(struct folded *f, const struct export_program *program, uint32_t node,
                        struct out *out) {
     const struct tree_node *nodes = program->tree.nodes;
     AUTO_FREE char *root = frame(program->command);
@@ -191,33 +78,26 @@ static void write_path(struct folded *f, const struct program *program, uint32_t
 }
 
 void export_folded(const struct view *view, struct out *out) {
-    struct folded f = {.view = view};
-    struct visitor visitor = {.ctx = &f, .open = on_open, .close = on_close, .ended = on_ended};
-    f.places = places_new(view->source.reader, view->source.names);
+    struct folded f = {0};
+    export_paths_read(&f.paths, view, out);
     f.labels = labels_new(view->source.names, &view->term);
-    uint32_t frames = places_count(f.places) + 2; /* with unknown() and deeper() */
+    uint32_t frames = export_deeper(&f.paths) + 1;
     f.frames = mem_alloc(frames * sizeof *f.frames);
     f.shown = mem_alloc(frames * sizeof *f.shown);
-    f.frames[deeper(&f)] = frame(DEEPER);
-    visitor.digests = new_digests(view);
-    export_walk(view, &visitor, on_stream_group, out);
-    digests_free(visitor.digests);
-    ARRAY_FREE(&f.nodes);
+    f.frames[export_deeper(&f.paths)] = frame(EXPORT_DEEPER);
     join_frames(&f);
-    for (size_t i = 0; i < f.programs.count; i++) {
-        struct program *p = &f.programs.at[i];
-        join_paths(&f, &p->tree);
+    for (size_t i = 0; i < f.paths.programs.count; i++) {
+        struct export_program *p = &f.paths.programs.at[i];
+        export_paths_cut(&f.paths, p, f.shown);
         for (uint32_t node = 1; node < p->tree.count && !out->error; node++)
             if (p->tree.nodes[node].self_ns)
                 write_path(&f, p, node, out);
-        tree_done(&p->tree);
     }
-    ARRAY_FREE(&f.programs);
     ARRAY_FREE(&f.path);
     for (uint32_t i = 0; i < frames; i++)
         free(f.frames[i]);
     free(f.frames);
     free(f.shown);
     labels_free(f.labels);
-    places_free(f.places);
+    export_paths_done(&f.paths);
 }

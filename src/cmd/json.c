@@ -5,34 +5,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 enum { JSON_MOST = 6 }; /* most bytes that one character becomes */
 
-/* The length of the UTF-8 sequence_length at P (RFC 3629); 0: it is malformed. */
-static size_t sequence_length(const uint8_t *p) {
-    static const struct {
-        uint8_t low, high, length, second_low, second_high;
-    } forms[] = {
-        {0x00, 0x7f, 1, 0x80, 0xbf}, {0xc2, 0xdf, 2, 0x80, 0xbf}, {0xe0, 0xe0, 3, 0xa0, 0xbf},
-        {0xe1, 0xec, 3, 0x80, 0xbf}, {0xed, 0xed, 3, 0x80, 0x9f}, {0xee, 0xef, 3, 0x80, 0xbf},
-        {0xf0, 0xf0, 4, 0x90, 0xbf}, {0xf1, 0xf3, 4, 0x80, 0xbf}, {0xf4, 0xf4, 4, 0x80, 0x8f}};
-    size_t i = 0;
-    while (i < sizeof forms / sizeof *forms && (*p < forms[i].low || *p > forms[i].high))
-        i++;
-    if (i == sizeof forms / sizeof *forms)
-        return 0;
-    for (size_t k = 1; k < forms[i].length; k++) {
-        uint8_t low = k == 1 ? forms[i].second_low : 0x80;
-        uint8_t high = k == 1 ? forms[i].second_high : 0xbf;
-        if (p[k] < low || p[k] > high)
-            return 0;
-    }
-    return forms[i].length;
-}
-
 /* Writes the character at *P into PIECE, moves *P behind it, and returns the length of PIECE. */
 static size_t encode(const uint8_t **p, char piece[JSON_MOST + 1]) {
-    size_t n = sequence_length(*p);
+    size_t n = utf8_length(*p);
     if (n == 0)
         memcpy(piece, "\\ufffd", sizeof "\\ufffd");
     else if (**p == '"' || **p == '\\')

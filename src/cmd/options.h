@@ -79,7 +79,18 @@ struct replay_options {
     bool stacks;          /* recorded callers below each entry */
 };
 
-enum export_format { EXPORT_CHROME, EXPORT_FOLDED, EXPORT_CSV, EXPORT_JSON, EXPORT_SPOOR };
+/* In the order of the choices in table.c. */
+enum export_format {
+    EXPORT_CHROME,
+    EXPORT_FOLDED,
+    EXPORT_CSV,
+    EXPORT_JSON,
+    EXPORT_SPOOR,
+    EXPORT_CALLGRIND,
+    EXPORT_PERFETTO,
+    EXPORT_PPROF,
+    EXPORT_CTF
+};
 
 struct export_options {
     enum export_format format;

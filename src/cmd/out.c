@@ -13,16 +13,22 @@
 /* ---- a file that a signal removes ---- */
 
 static const int fatal_signals[] = {SIGINT, SIGTERM, SIGHUP};
-static char *volatile unfinished; /* the path of the file; NULL: none */
+static char *volatile unfinished;     /* the path of the file; NULL: none */
+static void (*volatile wanted)(void); /* NULL: nothing is to be removed */
 
-static void on_signal(int number) {
+static void remove_unfinished(void) {
     if (unfinished)
         unlink(unfinished);
+}
+
+static void on_signal(int number) {
+    if (wanted)
+        wanted();
     raise(number); /* ends spoor on return: the handler was reset */
 }
 
-static void remove_on_signal(char *path) {
-    unfinished = path;
+void out_undo_on_signal(void (*undo)(void)) {
+    wanted = undo;
     for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++) {
         struct sigaction act = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, old;
         if (sigaction(fatal_signals[i], &act, &old) == 0 && old.sa_handler == SIG_IGN)
@@ -30,12 +36,13 @@ static void remove_on_signal(char *path) {
     }
 }
 
-static void keep_on_signal(void) {
+void out_keep_on_signal(void) {
     for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++) {
         struct sigaction now;
         if (sigaction(fatal_signals[i], NULL, &now) == 0 && now.sa_handler == on_signal)
             signal(fatal_signals[i], SIG_DFL);
     }
+    wanted = NULL;
     unfinished = NULL;
 }
 
@@ -49,8 +56,10 @@ static int open_removable(struct output *file, const char *path, struct err *err
         sigaddset(&fatal, fatal_signals[i]);
     sigprocmask(SIG_BLOCK, &fatal, &before);
     int rc = output_open(file, path, err);
-    if (rc == 0 && file->regular)
-        remove_on_signal(file->part);
+    if (rc == 0 && file->regular) {
+        unfinished = file->part;
+        out_undo_on_signal(remove_unfinished);
+    }
     sigprocmask(SIG_SETMASK, &before, NULL);
     return rc;
 }
@@ -77,7 +86,7 @@ void out_abandon(struct out *o) {
     if (o->is_file) {
         if (o->file.regular)
             unlink(o->file.part);
-        keep_on_signal();
+        out_keep_on_signal();
         output_done(&o->file);
     }
     free(o->buffer);
@@ -94,7 +103,7 @@ int out_close(struct out *o) {
         return STATUS_FAILED;
     }
     if (o->is_file) {
-        keep_on_signal();
+        out_keep_on_signal();
         output_done(&o->file);
     }
     free(o->buffer);

@@ -35,6 +35,10 @@ int out_close(struct out *o);
 /* In place of out_close(): discards the rest, and removes a file. */
 void out_abandon(struct out *o);
 
+/* Calls UNDO, which must be async-signal-safe, if one of these signals ends spoor. */
+void out_undo_on_signal(void (*undo)(void));
+void out_keep_on_signal(void);
+
 void out_flush(struct out *o);
 /* Writes TEXT of any length. */
 void out_long(struct out *o, const char *text, size_t length);

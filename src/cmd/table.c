@@ -58,10 +58,18 @@ const struct option_spec option_table[] = {
      AT(record.output), NULL},
     {ONLY(EXPORT), 'f', OPTION_CHOICE, "format", NULL,
      "The format: chrome (trace events, for Perfetto and chrome://tracing), folded (stacks for "
-     "flame graphs), csv (one line a call), json (as replay --json) or spoor (the whole trace, "
-     "compressed). Default: chrome.",
-     AT(export.format), "chrome|folded|csv|json|spoor"},
-    {ONLY(EXPORT), 'o', OPTION_STRING, "output", "FILE", "Write to FILE. Default: standard output.",
+     "flame graphs), csv (one line a call), json (as replay --json), spoor (the whole trace, "
+     "compressed), "
+     "callgrind (calls of functions by functions, for KCachegrind), "
+     "perfetto (its own format, a third of chrome's size), "
+     "pprof (self time of call paths, for go tool pprof), "
+     "ctf (a folder, for babeltrace2 and Trace Compass). "
+     "Default: chrome.",
+     AT(export.format),
+     "chrome|folded|csv|json|spoor"
+     "|callgrind|perfetto|pprof|ctf"},
+    {ONLY(EXPORT), 'o', OPTION_STRING, "output", "FILE",
+     "Write to FILE; ctf: to a folder of that name, new or empty. Default: standard output.",
      AT(export.output), NULL},
 
     {RECORDERS, 'F', OPTION_FILTER, "filter", "PATTERN",

@@ -10,7 +10,8 @@ from terminal import on_terminal
 
 BYTES_OF_CALL = 250
 VIEWS = (("replay",), ("replay", "--json"), ("graph",), ("graph", "--json"), ("report",),
-         ("export", "--format=folded"), ("export", "--format=csv"), ("export", "--format=chrome"))
+         ("export", "--format=folded"), ("export", "--format=csv"), ("export", "--format=chrome"),
+         ("export", "--format=perfetto"), ("export", "--format=callgrind"), ("export", "--format=pprof"))
 
 
 def check_sizes(spoor, calls):

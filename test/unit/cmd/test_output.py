@@ -35,6 +35,9 @@ def full_disks_are_reported(trace):
     with open("/dev/full", "w", encoding="utf-8") as full:
         assert run("replay", trace, stdout=full) == (1, "spoor: standard output: " + NO_SPACE)
         assert run("export", trace, stdout=full) == (1, "spoor: standard output: " + NO_SPACE)
+    for form in ("callgrind", "perfetto", "pprof"):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            assert run("export", "--format=" + form, trace, stdout=full) == (1, "spoor: standard output: " + NO_SPACE)
     assert run("export", "-o/dev/full", trace) == (1, "spoor: /dev/full: " + NO_SPACE)
 
 
@@ -43,10 +46,11 @@ def a_reader_that_goes_away_ends_views_quietly(trace):
         reader, pipe = os.pipe()
         os.close(reader)
         # restore_signals would set SIGPIPE back to its default
-        result = run("replay", trace, stdout=pipe, restore_signals=False,
-                     preexec_fn=lambda: signal.signal(signal.SIGPIPE, ignored))
+        for command in (["replay"], *(["export", "--format=" + form] for form in ("callgrind", "perfetto", "pprof"))):
+            result = run(*command, trace, stdout=pipe, restore_signals=False,
+                         preexec_fn=lambda: signal.signal(signal.SIGPIPE, ignored))
+            assert result == (-signal.SIGPIPE, ""), (command, result)
         os.close(pipe)
-        assert result == (-signal.SIGPIPE, ""), result
 
 
 def files_appear_when_complete(trace, directory):

@@ -23,6 +23,8 @@
  *                                      a caller; chains are numbered in this order, from 8; lower
  *                                      numbers are ends; ADDRESS hexadecimal; "-": no name
  *     TICKS STREAM callers CHAIN       of the next entry
+ *     TICKS STREAM pause CAUSE LENGTH  the thread stood still until now (wire/ring.h); hexadecimal
+ *                                      length
  *     TICKS PID paused                 likewise resumed, left, ended
  *     TICKS choose ADDED REMOVED OPTIONS
  *     crash                            the recording stops here, FILE.part is left
@@ -207,6 +209,12 @@ static bool take_change(struct script *s, const char *line) {
     return false;
 }
 
+static void write_pause(struct script *s, uint32_t stream, uint64_t ticks, uint32_t cause,
+                        uint64_t length) {
+    struct trace_event event = {ticks, (PAUSE_EVENT + cause) << 2 | EVENT_CONTROL, length};
+    trace_writer_events(s->writer, stream, &event, 1);
+}
+
 static bool take_event(struct script *s, const char *line) {
     static const char *const kinds[] = {
         [EVENT_ENTRY] = "enter", [EVENT_RETURN] = "return", [EVENT_TAIL] = "tail"};
@@ -225,6 +233,8 @@ static bool take_event(struct script *s, const char *line) {
         trace_writer_events(s->writer, stream, &(struct trace_event){ticks, CHAIN_SITE, number}, 1);
     else if (count != 5)
         return false;
+    if (strcmp(what, "pause") == 0)
+        write_pause(s, stream, ticks, number, sp);
     for (uint32_t kind = EVENT_ENTRY; kind <= EVENT_TAIL; kind++) {
         struct trace_event event = {ticks, number << 2 | kind, sp};
         if (strcmp(what, kinds[kind]) == 0)
