@@ -11,7 +11,9 @@
 static export_write *const formats[] = {[EXPORT_CHROME] = export_chrome,
                                         [EXPORT_FOLDED] = export_folded,
                                         [EXPORT_CSV] = export_csv,
-                                        [EXPORT_JSON] = replay_json};
+                                        [EXPORT_JSON] = replay_json,
+                                        [EXPORT_SPEEDSCOPE] = export_speedscope,
+                                        [EXPORT_FIREFOX] = export_firefox};
 
 void export_walk(const struct view *view, const struct visitor *visitor,
                  void (*on_stream_group)(void *ctx, struct stream_group group),

@@ -101,7 +101,15 @@ struct replay_options {
     bool stacks;          /* recorded callers below each entry */
 };
 
-enum export_format { EXPORT_CHROME, EXPORT_FOLDED, EXPORT_CSV, EXPORT_JSON, EXPORT_SPOOR };
+enum export_format {
+    EXPORT_CHROME,
+    EXPORT_FOLDED,
+    EXPORT_CSV,
+    EXPORT_JSON,
+    EXPORT_SPOOR,
+    EXPORT_SPEEDSCOPE,
+    EXPORT_FIREFOX
+};
 
 struct export_options {
     enum export_format format;

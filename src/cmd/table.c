@@ -61,9 +61,9 @@ const struct option_spec option_table[] = {
      AT(record.output), NULL},
     {ONLY(EXPORT), 'f', OPTION_CHOICE, "format", NULL,
      "The format: chrome (trace events, for Perfetto and chrome://tracing), folded (stacks for "
-     "flame graphs), csv (one line a call), json (as replay --json) or spoor (the whole trace, "
-     "compressed). Default: chrome.",
-     AT(export.format), "chrome|folded|csv|json|spoor"},
+     "flame graphs), csv (one line a call), json (as replay --json), spoor (the whole trace, "
+     "compressed), speedscope or firefox (profiler.firefox.com). Default: chrome.",
+     AT(export.format), "chrome|folded|csv|json|spoor|speedscope|firefox"},
     {ONLY(EXPORT), 'o', OPTION_STRING, "output", "FILE", "Write to FILE. Default: standard output.",
      AT(export.output), NULL},
 

@@ -165,6 +165,66 @@ def check_nesting(events):
             ends.append(start + duration)
 
 
+def speedscope(trace, *options):
+    """(calls, self time) by function, of events that must nest, and whose times must not step back."""
+    calls, own = collections.Counter(), collections.Counter()
+    exported = json.loads(view(trace, "export", "--format=speedscope", *options))
+    for profile in exported["profiles"]:
+        path, last = [], profile["startValue"]
+        for event in profile["events"]:
+            name = exported["shared"]["frames"][event["frame"]]["name"]
+            assert event["at"] >= last, (profile["name"], event)
+            if path:
+                own[path[-1]] += event["at"] - last
+            last = event["at"]
+            if event["type"] == "O":
+                path.append(name)
+                calls[name] += 1
+            else:
+                assert path.pop() == name, (profile["name"], event)
+        assert not path and last == profile["endValue"]
+    return calls, own
+
+
+def firefox(trace, *options):
+    """Self time by function, and the total time of each stack of functions."""
+    own, paths = collections.Counter(), collections.Counter()
+    for thread in json.loads(view(trace, "export", "--format=firefox", *options))["threads"]:
+        samples, stacks = thread["samples"], thread["stackTable"]
+        columns = samples["stack"], samples["time"], samples["weight"]
+        assert {len(column) for column in columns} == {samples["length"]}
+        assert samples["time"] == sorted(samples["time"])
+        names = []
+        for frame, prefix in zip(stacks["frame"], stacks["prefix"], strict=True):
+            name = thread["stringArray"][thread["funcTable"]["name"][thread["frameTable"]["func"][frame]]]
+            names.append((() if prefix is None else names[prefix]) + (name,))
+        assert len(set(names)) == len(names) == stacks["length"]
+        for stack, weight in zip(samples["stack"], samples["weight"], strict=True):
+            ns = round(weight * 1e6)
+            assert stack is not None or ns == 0
+            if stack is not None:
+                own[names[stack][-1]] += ns
+                paths[names[stack]] += ns
+    return own, paths
+
+
+def check_tracks(trace, *options):
+    """The formats whose calls nest have the numbers of calls and self times of report."""
+    rows = json.loads(view(trace, "report", "--json", *options))
+    right = collections.Counter()
+    for row in rows:
+        right[row["function"]] += row["self_ns"]
+    calls, own = speedscope(trace, *options)
+    counts = collections.Counter()
+    for row in rows:
+        counts[row["function"]] += row["calls"] + row["before"]
+    assert calls == counts, options
+    assert own == right, (own, right, options)
+    own, paths = firefox(trace, *options)
+    assert own == right, (own, right, options)
+    return paths
+
+
 def check_exports(trace):
     calls = calls_of_csv(trace)
     events = json.loads(view(trace, "export", "--format=chrome"))["traceEvents"]
@@ -324,9 +384,12 @@ def check(trace):
         check_text(trace, *options)
         check_graph(trace, *options)
         check_diff(trace, *options)
+        if not any("since" in word or "until" in word for word in options):
+            check_tracks(trace, *options)
     check_text(trace)
     check_graph(trace)
     check_diff(trace)
+    check_tracks(trace)
     check_exports(trace)
     check_subtrees(trace, calls)
     check_slowest(trace, calls)
@@ -348,6 +411,17 @@ def check_real(directory):
     for row in json.loads(view(trace, "diff", "--json", trace)):
         assert all(pair[0] == pair[1] for pair in row.values() if isinstance(pair, list)), row
     assert calls_of_csv(trace, "-t", "10us") == [c for c in calls if c.duration >= 10000]
+    totals, own, name = collections.Counter(), collections.Counter(), None
+    for path, ns in check_tracks(trace).items():
+        for name in set(path):
+            totals[name] += ns
+    rows = json.loads(view(trace, "report", "--json"))
+    names = collections.Counter(row["function"] for row in rows)
+    for row in rows:
+        assert names[row["function"]] > 1 or totals[row["function"]] == row["total_ns"], (row, totals[row["function"]])
+    calls_of, own = speedscope(trace, "--hide", name)
+    hidden = next(row for row in rows if row["function"] == name)
+    assert names[name] > 1 or own["[hidden]"] == hidden["self_ns"] and calls_of["[hidden]"] == hidden["calls"]
     events = json.loads(view(trace, "export", "--format=chrome"))["traceEvents"]
     assert sum(e["ph"] in "Xb" and e["cat"] != "spoor" for e in events) == len(calls)
 
