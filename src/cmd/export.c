@@ -14,7 +14,9 @@ static export_write *const formats[] = {[EXPORT_CHROME] = export_chrome,
                                         [EXPORT_JSON] = replay_json,
                                         [EXPORT_CALLGRIND] = export_callgrind,
                                         [EXPORT_PERFETTO] = export_perfetto,
-                                        [EXPORT_PPROF] = export_pprof};
+                                        [EXPORT_PPROF] = export_pprof,
+                                        [EXPORT_SPEEDSCOPE] = export_speedscope,
+                                        [EXPORT_FIREFOX] = export_firefox};
 
 void export_walk(const struct view *view, const struct visitor *visitor,
                  void (*on_stream_group)(void *ctx, struct stream_group group),

@@ -165,6 +165,66 @@ def check_nesting(events):
             ends.append(start + duration)
 
 
+def speedscope(trace, *options):
+    """(calls, self time) by function, of events that must nest, and whose times must not step back."""
+    calls, own = collections.Counter(), collections.Counter()
+    exported = json.loads(view(trace, "export", "--format=speedscope", *options))
+    for profile in exported["profiles"]:
+        path, last = [], profile["startValue"]
+        for event in profile["events"]:
+            name = exported["shared"]["frames"][event["frame"]]["name"]
+            assert event["at"] >= last, (profile["name"], event)
+            if path:
+                own[path[-1]] += event["at"] - last
+            last = event["at"]
+            if event["type"] == "O":
+                path.append(name)
+                calls[name] += 1
+            else:
+                assert path.pop() == name, (profile["name"], event)
+        assert not path and last == profile["endValue"]
+    return calls, own
+
+
+def firefox(trace, *options):
+    """Self time by function, and the total time of each stack of functions."""
+    own, paths = collections.Counter(), collections.Counter()
+    for thread in json.loads(view(trace, "export", "--format=firefox", *options))["threads"]:
+        samples, stacks = thread["samples"], thread["stackTable"]
+        columns = samples["stack"], samples["time"], samples["weight"]
+        assert {len(column) for column in columns} == {samples["length"]}
+        assert samples["time"] == sorted(samples["time"])
+        names = []
+        for frame, prefix in zip(stacks["frame"], stacks["prefix"], strict=True):
+            name = thread["stringArray"][thread["funcTable"]["name"][thread["frameTable"]["func"][frame]]]
+            names.append((() if prefix is None else names[prefix]) + (name,))
+        assert len(set(names)) == len(names) == stacks["length"]
+        for stack, weight in zip(samples["stack"], samples["weight"], strict=True):
+            ns = round(weight * 1e6)
+            assert stack is not None or ns == 0
+            if stack is not None:
+                own[names[stack][-1]] += ns
+                paths[names[stack]] += ns
+    return own, paths
+
+
+def check_tracks(trace, *options):
+    """The formats whose calls nest have the numbers of calls and self times of report."""
+    rows = json.loads(view(trace, "report", "--json", *options))
+    right = collections.Counter()
+    for row in rows:
+        right[row["function"]] += row["self_ns"]
+    calls, own = speedscope(trace, *options)
+    counts = collections.Counter()
+    for row in rows:
+        counts[row["function"]] += row["calls"] + row["before"]
+    assert calls == counts, options
+    assert own == right, (own, right, options)
+    own, paths = firefox(trace, *options)
+    assert own == right, (own, right, options)
+    return paths
+
+
 def check_exports(trace):
     calls = calls_of_csv(trace)
     events = json.loads(view(trace, "export", "--format=chrome"))["traceEvents"]
@@ -278,6 +338,37 @@ def check_slowest(trace, calls):
         assert any((o["kind"], o["function"], o["t_ns"]) == ("entry", "f3", call["t_ns"]) for o in lines), call
 
 
+def paths(node, above=()):
+    """(path, node) of all below NODE, without nodes of processes."""
+    for child in node["children"]:
+        path = above if "pid" in child else above + (child["name"],)
+        if "pid" not in child:
+            yield path, child
+        yield from paths(child, path)
+
+
+def check_diff(trace, *options):
+    """Both sides have the figures of report, and paths those of graph. A trace does not differ from itself."""
+    keys = ("calls", "total_ns", "self_ns", "p50_ns", "p99_ns", "inferred", "before", "cut", "clipped")
+    rows = {row["function"]: row for row in json.loads(view(trace, "report", "--json", *options))}
+    compared = json.loads(view(trace, "diff", "--json", *options, trace))
+    assert len(compared) == len(rows) > 0
+    for row in compared:
+        assert all(row[key] == [rows[row["function"]][key]] * 2 for key in keys), (row, options)
+        assert "only" not in row
+    sums = collections.defaultdict(collections.Counter)
+    for path, node in paths(json.loads(view(trace, "graph", "--json", *options))):
+        sums[path].update({key: node[key] for key in keys if key in node})
+    compared = json.loads(view(trace, "diff", "--json", "--by-path", *options, trace))
+    assert len(compared) == len({tuple(row["path"]) for row in compared}) > 0
+    for row in compared:
+        figures = sums.pop(tuple(row["path"]))
+        assert all(row[key] == [value] * 2 for key, value in figures.items()), (row, figures, options)
+        assert row["path"][-1] == row["function"]
+    assert not any(figures["calls"] + figures["before"] for figures in sums.values())
+    assert view(trace, "diff", *options, trace).startswith(("nothing differs: ", "«", "¦", "↔", "≈"))
+
+
 def flat(calls):
     return sorted(c._replace(depth=0) for c in calls)
 
@@ -292,8 +383,13 @@ def check(trace):
         check_json(trace, *options)
         check_text(trace, *options)
         check_graph(trace, *options)
+        check_diff(trace, *options)
+        if not any("since" in word or "until" in word for word in options):
+            check_tracks(trace, *options)
     check_text(trace)
     check_graph(trace)
+    check_diff(trace)
+    check_tracks(trace)
     check_exports(trace)
     check_subtrees(trace, calls)
     check_slowest(trace, calls)
@@ -312,7 +408,20 @@ def check_real(directory):
     calls = check_json(trace)
     assert len(calls) > 1000
     check_json(trace, "-t", "10us")
+    for row in json.loads(view(trace, "diff", "--json", trace)):
+        assert all(pair[0] == pair[1] for pair in row.values() if isinstance(pair, list)), row
     assert calls_of_csv(trace, "-t", "10us") == [c for c in calls if c.duration >= 10000]
+    totals, own, name = collections.Counter(), collections.Counter(), None
+    for path, ns in check_tracks(trace).items():
+        for name in set(path):
+            totals[name] += ns
+    rows = json.loads(view(trace, "report", "--json"))
+    names = collections.Counter(row["function"] for row in rows)
+    for row in rows:
+        assert names[row["function"]] > 1 or totals[row["function"]] == row["total_ns"], (row, totals[row["function"]])
+    calls_of, own = speedscope(trace, "--hide", name)
+    hidden = next(row for row in rows if row["function"] == name)
+    assert names[name] > 1 or own["[hidden]"] == hidden["self_ns"] and calls_of["[hidden]"] == hidden["calls"]
     events = json.loads(view(trace, "export", "--format=chrome"))["traceEvents"]
     assert sum(e["ph"] in "Xb" and e["cat"] != "spoor" for e in events) == len(calls)
 

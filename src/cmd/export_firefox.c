@@ -1,0 +1,325 @@
+/*
+ * The processed profile format of profiler.firefox.com, version 48 (docs-developer/
+ * CHANGELOG-formats.md there): newer ones of its readers upgrade it.
+ *
+ * It is made for samples. Here each time between two events of a track (tracks.h) is a sample: its
+ * stack is the calls that are open, its weight the time in milliseconds ("tracing-ms"). So the
+ * weights of a function sum up to its self time, to the nanosecond: nothing is estimated. Times
+ * without a call are samples without stack and weight. The format has no place for numbers of
+ * calls.
+ *
+ * Samples are columns. A track is read once for each.
+ */
+#include <string.h>
+
+#include "analyze/tree.h"
+#include "base/mem.h"
+#include "cmd/json.h"
+#include "cmd/tracks.h"
+
+enum column { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT };
+
+struct firefox {
+    const struct view *view;
+    struct out *out;
+    bool any; /* a thread was written */
+    /* Of the present track: */
+    struct tree stacks;   /* of functions; stack i is node i + 1 */
+    ARRAY(uint32_t) path; /* nodes of the open calls */
+    uint32_t *numbers;    /* 1 + its place in `functions`, by function; 0: it has none yet */
+    ARRAY(uint32_t) functions;
+    uint32_t *resources; /* the same by module */
+    ARRAY(uint32_t) modules;
+    enum column column;
+    uint64_t last_ns, samples;
+};
+
+static void write_string(struct out *out, const char *text) {
+    AUTO_FREE char *quoted = json_string(text);
+    out_text(out, quoted, strlen(quoted));
+}
+
+static void write_millis(struct out *out, uint64_t ns) {
+    out_number(out, ns / 1000000);
+    if (ns % 1000000) {
+        out_char(out, '.');
+        out_padded(out, ns % 1000000, 6, '0');
+    }
+}
+
+/* ---- samples ---- */
+
+static void write_sample(struct firefox *f, uint64_t ns, uint64_t length) {
+    bool idle = !f->path.count;
+    if (f->samples++)
+        out_char(f->out, ',');
+    if (f->column == COLUMN_TIME)
+        write_millis(f->out, ns);
+    else if (f->column == COLUMN_WEIGHT)
+        write_millis(f->out, idle ? 0 : length);
+    else if (idle)
+        out_words(f->out, "null");
+    else
+        out_number(f->out, f->path.at[f->path.count - 1] - 1);
+}
+
+static void on_event(void *ctx, uint64_t ns, uint32_t function) {
+    struct firefox *f = ctx;
+    if (ns > f->last_ns)
+        write_sample(f, f->last_ns, ns - f->last_ns);
+    f->last_ns = ns;
+    if (function == TRACK_END) {
+        f->path.count--;
+        return;
+    }
+    uint32_t caller = f->path.count ? f->path.at[f->path.count - 1] : 0;
+    ARRAY_PUSH(&f->path, tree_child(&f->stacks, caller, function));
+}
+
+static void write_column(struct firefox *f, const struct track *track, enum column column) {
+    static const char *const heads[] = {"\"stack\":[", "],\n\"time\":[", "],\n\"weight\":["};
+    f->column = column;
+    f->samples = 0;
+    f->last_ns = track->first_ns;
+    out_text(f->out, heads[column], strlen(heads[column]));
+    track_each(track, on_event, f);
+    write_sample(f, f->last_ns, 0); /* the end of the last one */
+}
+
+/* ---- tables ---- */
+
+/* Writes "name":[…], with VALUE of each I of COUNT. */
+static void write_list(struct firefox *f, const char *name, size_t count,
+                       void (*value)(struct firefox *f, size_t i)) {
+    out_words(f->out, "\"");
+    out_text(f->out, name, strlen(name));
+    out_words(f->out, "\":[");
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            out_char(f->out, ',');
+        value(f, i);
+    }
+    out_words(f->out, "],");
+}
+
+static void write_length(struct firefox *f, size_t count) {
+    out_words(f->out, "\"length\":");
+    out_number(f->out, count);
+    out_words(f->out, "}");
+}
+
+static void zero(struct firefox *f, size_t i) {
+    (void)i;
+    out_char(f->out, '0');
+}
+static void none(struct firefox *f, size_t i) {
+    (void)i;
+    out_words(f->out, "null");
+}
+static void minus_one(struct firefox *f, size_t i) {
+    (void)i;
+    out_words(f->out, "-1");
+}
+static void one(struct firefox *f, size_t i) {
+    (void)i;
+    out_char(f->out, '1');
+}
+static void no(struct firefox *f, size_t i) {
+    (void)i;
+    out_words(f->out, "false");
+}
+static void itself(struct firefox *f, size_t i) { out_number(f->out, i); }
+
+static void stack_frame(struct firefox *f, size_t i) {
+    out_number(f->out, f->numbers[f->stacks.nodes[i + 1].function] - 1);
+}
+
+static void stack_prefix(struct firefox *f, size_t i) {
+    uint32_t parent = f->stacks.nodes[i + 1].parent;
+    if (parent)
+        out_number(f->out, parent - 1);
+    else
+        none(f, i);
+}
+
+static uint32_t module_of(const struct firefox *f, size_t i) {
+    return f->functions.at[i] == tracks_hidden(f->view)
+               ? UINT32_MAX
+               : names_module(f->view->source.names, f->functions.at[i]);
+}
+
+static void function_resource(struct firefox *f, size_t i) {
+    uint32_t module = module_of(f, i);
+    if (module == UINT32_MAX)
+        minus_one(f, i);
+    else
+        out_number(f->out, f->resources[module] - 1);
+}
+
+static void resource_lib(struct firefox *f, size_t i) { out_number(f->out, f->modules.at[i]); }
+static void resource_name(struct firefox *f, size_t i) {
+    out_number(f->out, f->functions.count + i);
+}
+
+/* Those of functions, then those of modules. */
+static void table_string(struct firefox *f, size_t i) {
+    struct names *names = f->view->source.names;
+    if (i >= f->functions.count)
+        write_string(f->out, names_module_name(names, f->modules.at[i - f->functions.count]));
+    else if (f->functions.at[i] == tracks_hidden(f->view))
+        write_string(f->out, TRACKS_HIDDEN);
+    else
+        write_string(f->out, names_function(names, f->functions.at[i]));
+}
+
+/* Numbers the functions and modules of the track's stacks. */
+static void number_functions(struct firefox *f) {
+    for (uint32_t node = 1; node < f->stacks.count; node++) {
+        uint32_t function = f->stacks.nodes[node].function;
+        if (f->numbers[function])
+            continue;
+        ARRAY_PUSH(&f->functions, function);
+        f->numbers[function] = (uint32_t)f->functions.count;
+        uint32_t module = module_of(f, f->functions.count - 1);
+        if (module == UINT32_MAX || f->resources[module])
+            continue;
+        ARRAY_PUSH(&f->modules, module);
+        f->resources[module] = (uint32_t)f->modules.count;
+    }
+}
+
+static void forget_functions(struct firefox *f) {
+    for (size_t i = 0; i < f->functions.count; i++)
+        f->numbers[f->functions.at[i]] = 0;
+    for (size_t i = 0; i < f->modules.count; i++)
+        f->resources[f->modules.at[i]] = 0;
+    f->functions.count = f->modules.count = 0;
+    tree_clear(&f->stacks);
+}
+
+static void write_stacks(struct firefox *f) {
+    size_t stacks = f->stacks.count - 1, functions = f->functions.count;
+    out_words(f->out, ",\n\"stackTable\":{");
+    write_list(f, "frame", stacks, stack_frame);
+    write_list(f, "prefix", stacks, stack_prefix);
+    write_list(f, "category", stacks, zero);
+    write_list(f, "subcategory", stacks, zero);
+    write_length(f, stacks);
+    out_words(f->out, ",\n\"frameTable\":{");
+    write_list(f, "func", functions, itself);
+    write_list(f, "address", functions, minus_one);
+    write_list(f, "inlineDepth", functions, zero);
+    static const char *const empty[] = {"category",      "subcategory",    "nativeSymbol",
+                                        "innerWindowID", "implementation", "line",
+                                        "column"};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++)
+        write_list(f, empty[i], functions, none);
+    write_length(f, functions);
+}
+
+static void write_functions(struct firefox *f) {
+    size_t functions = f->functions.count, modules = f->modules.count;
+    out_words(f->out, ",\n\"funcTable\":{");
+    write_list(f, "name", functions, itself);
+    write_list(f, "resource", functions, function_resource);
+    write_list(f, "isJS", functions, no);
+    write_list(f, "relevantForJS", functions, no);
+    write_list(f, "fileName", functions, none);
+    write_list(f, "lineNumber", functions, none);
+    write_list(f, "columnNumber", functions, none);
+    write_length(f, functions);
+    out_words(f->out, ",\n\"resourceTable\":{");
+    write_list(f, "lib", modules, resource_lib);
+    write_list(f, "name", modules, resource_name);
+    write_list(f, "host", modules, none);
+    write_list(f, "type", modules, one); /* a library */
+    write_length(f, modules);
+    out_words(f->out, ",\n\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],"
+                      "\"functionSize\":[],\"length\":0},\n");
+    write_list(f, "stringArray", functions + modules, table_string);
+}
+
+/* ---- threads ---- */
+
+static void write_thread_head(struct firefox *f, const struct track *track) {
+    const struct trace_thread *t = trace_reader_thread(f->view->source.reader, track->stream);
+    AUTO_FREE char *stack = track_stack(track);
+    AUTO_FREE char *name = mem_printf("%s%s", t->name, stack);
+    AUTO_FREE char *tid =
+        track->stack ? mem_printf("\"%u.%u\"", t->tid, track->stack) : mem_printf("%u", t->tid);
+    AUTO_FREE char *ids = mem_printf(",\"pid\":\"%u\",\"tid\":%s,\"isMainThread\":%s", t->pid, tid,
+                                     t->tid == t->pid && !track->stack ? "true" : "false");
+    if (f->any)
+        out_words(f->out, ",\n");
+    f->any = true;
+    out_words(f->out, "{\"name\":");
+    write_string(f->out, name);
+    out_words(f->out, ",\"processName\":");
+    write_string(f->out, export_command(f->view, track->stream));
+    out_text(f->out, ids, strlen(ids));
+    out_words(f->out, ",\"processType\":\"default\",\"processStartupTime\":0,"
+                      "\"processShutdownTime\":null,\"registerTime\":");
+    write_millis(f->out, track->first_ns);
+    out_words(f->out, ",\"pausedRanges\":[],\n"
+                      "\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],"
+                      "\"phase\":[],\"category\":[],\"length\":0},\n");
+}
+
+static void on_track(void *ctx, const struct track *track) {
+    struct firefox *f = ctx;
+    write_thread_head(f, track);
+    out_words(f->out, "\"samples\":{\"weightType\":\"tracing-ms\",\n");
+    for (int column = COLUMN_STACK; column <= COLUMN_WEIGHT; column++)
+        write_column(f, track, column);
+    out_words(f->out, "],\n");
+    write_length(f, f->samples);
+    number_functions(f);
+    write_stacks(f);
+    write_functions(f);
+    out_words(f->out, "\"unregisterTime\":null}");
+    forget_functions(f);
+}
+
+static void write_libs(struct firefox *f) {
+    struct names *names = f->view->source.names;
+    for (uint32_t i = 0; i < names_module_count(names); i++) {
+        AUTO_FREE char *name = json_string(names_module_name(names, i));
+        AUTO_FREE char *lib = mem_printf("%s{\"name\":%s,\"path\":%s,\"debugName\":%s,"
+                                         "\"debugPath\":%s,\"breakpadId\":\"\",\"codeId\":null,"
+                                         "\"arch\":\"\"}",
+                                         i ? ",\n" : "", name, name, name, name);
+        out_text(f->out, lib, strlen(lib));
+    }
+}
+
+static void write_meta(struct firefox *f) {
+    const struct trace_reader *r = f->view->source.reader;
+    out_words(f->out, "{\"meta\":{\"version\":29,\"preprocessedProfileVersion\":48,"
+                      "\"importedFrom\":\"spoor\",\"product\":");
+    write_string(f->out, trace_reader_stream_count(r) ? export_command(f->view, 0) : "");
+    out_words(f->out, ",\"interval\":0.001,\"startTime\":");
+    write_millis(f->out, trace_reader_session(r)->start_unix_ns);
+    out_words(f->out,
+              ",\"processType\":0,\"stackwalk\":1,\"debug\":false,\"symbolicated\":true,"
+              "\"usesOnlyOneStackType\":true,\"doesNotUseFrameImplementation\":true,"
+              "\"sourceCodeIsNotOnSearchfox\":true,\"markerSchema\":[],\"categories\":[{\"name\":"
+              "\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}]},\n\"libs\":[");
+    write_libs(f);
+    out_words(f->out, "],\n\"threads\":[\n");
+}
+
+void export_firefox(const struct view *view, struct out *out) {
+    struct firefox f = {.view = view, .out = out};
+    f.numbers = mem_alloc((tracks_hidden(view) + 1) * sizeof *f.numbers);
+    f.resources = mem_alloc(names_module_count(view->source.names) * sizeof *f.resources);
+    tree_init(&f.stacks);
+    write_meta(&f);
+    tracks_read(view, out, on_track, &f);
+    out_words(out, "\n]}\n");
+    tree_done(&f.stacks);
+    free(f.numbers);
+    free(f.resources);
+    ARRAY_FREE(&f.path);
+    ARRAY_FREE(&f.functions);
+    ARRAY_FREE(&f.modules);
+}
