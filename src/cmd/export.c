@@ -13,7 +13,8 @@ static export_write *const formats[] = {[EXPORT_CHROME] = export_chrome,
                                         [EXPORT_CSV] = export_csv,
                                         [EXPORT_JSON] = replay_json,
                                         [EXPORT_SPEEDSCOPE] = export_speedscope,
-                                        [EXPORT_FIREFOX] = export_firefox};
+                                        [EXPORT_FIREFOX] = export_firefox,
+                                        [EXPORT_PARQUET] = export_parquet};
 
 void export_walk(const struct view *view, const struct visitor *visitor,
                  void (*on_stream_group)(void *ctx, struct stream_group group),
@@ -57,6 +58,10 @@ static int export(const struct export_options *options, struct view *view) {
     if (options->output && is_same_file(options->output, view->path)) {
         say_error("%s: is the trace itself: choose another -o", options->output);
         return STATUS_FAILED;
+    }
+    if (options->format == EXPORT_PARQUET && !options->output && isatty(STDOUT_FILENO)) {
+        say_error("export: parquet is not text: give -o FILE");
+        return STATUS_USAGE;
     }
     if (out_open(&out, options->output, &err) < 0) {
         say_err(&err);
@@ -123,6 +128,7 @@ int cmd_export(struct options *options, int argc, char **argv) {
         return STATUS_FAILED;
     }
     view.term = term_of(options);
+    view.host = options->export.host;
     int status = export(&options->export, &view);
     view_close(&view);
     return status;

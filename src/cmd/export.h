@@ -7,7 +7,7 @@
 typedef void export_write(const struct view *view, struct out *out);
 
 export_write export_chrome, export_csv, export_folded;
-export_write export_speedscope, export_firefox;
+export_write export_speedscope, export_firefox, export_parquet;
 
 /* Walks the shown stream groups with VISITOR, until OUT has an error. Before each group it calls
  * ON_STREAM_GROUP, if not NULL, with VISITOR's ctx. */

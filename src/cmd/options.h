@@ -108,12 +108,14 @@ enum export_format {
     EXPORT_JSON,
     EXPORT_SPOOR,
     EXPORT_SPEEDSCOPE,
-    EXPORT_FIREFOX
+    EXPORT_FIREFOX,
+    EXPORT_PARQUET
 };
 
 struct export_options {
     enum export_format format;
     const char *output; /* NULL: standard output */
+    const char *host;   /* NULL: not given */
 };
 
 /* Options of symbolize and unwind. */

@@ -62,10 +62,14 @@ const struct option_spec option_table[] = {
     {ONLY(EXPORT), 'f', OPTION_CHOICE, "format", NULL,
      "The format: chrome (trace events, for Perfetto and chrome://tracing), folded (stacks for "
      "flame graphs), csv (one line a call), json (as replay --json), spoor (the whole trace, "
-     "compressed), speedscope or firefox (profiler.firefox.com). Default: chrome.",
-     AT(export.format), "chrome|folded|csv|json|spoor|speedscope|firefox"},
+     "compressed), speedscope, firefox (profiler.firefox.com) or parquet (one row a call, for "
+     "DuckDB, ClickHouse, Spark). Default: chrome.",
+     AT(export.format), "chrome|folded|csv|json|spoor|speedscope|firefox|parquet"},
     {ONLY(EXPORT), 'o', OPTION_STRING, "output", "FILE", "Write to FILE. Default: standard output.",
      AT(export.output), NULL},
+    {ONLY(EXPORT), 0, OPTION_STRING, "host", "NAME",
+     "With parquet: the name of the recorded machine, for the column host. Default: none.",
+     AT(export.host), NULL},
 
     {RECORDERS, 'F', OPTION_FILTER, "filter", "PATTERN",
      "Trace only functions that match PATTERN: a glob, or a regular expression between slashes; "
