@@ -16,7 +16,8 @@ static export_write *const formats[] = {[EXPORT_CHROME] = export_chrome,
                                         [EXPORT_PERFETTO] = export_perfetto,
                                         [EXPORT_PPROF] = export_pprof,
                                         [EXPORT_SPEEDSCOPE] = export_speedscope,
-                                        [EXPORT_FIREFOX] = export_firefox};
+                                        [EXPORT_FIREFOX] = export_firefox,
+                                        [EXPORT_PARQUET] = export_parquet};
 
 void export_walk(const struct view *view, const struct visitor *visitor,
                  void (*on_stream_group)(void *ctx, struct stream_group group),
@@ -65,6 +66,10 @@ static struct term term_of(const struct options *o) {
 static int export_to(const struct export_options *options, struct view *view) {
     struct out out;
     struct err err;
+    if (options->format == EXPORT_PARQUET && !options->output && isatty(STDOUT_FILENO)) {
+        say_error("export: parquet is not text: give -o FILE");
+        return STATUS_USAGE;
+    }
     if (out_open(&out, options->output, &err) < 0) {
         say_err(&err);
         return STATUS_FAILED;
@@ -139,6 +144,7 @@ int cmd_export(struct options *options, int argc, char **argv) {
         return STATUS_FAILED;
     }
     view.term = term_of(options);
+    view.host = options->export.host;
     int status = export(&options->export, &view);
     view_close(&view);
     return status;

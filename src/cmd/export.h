@@ -8,10 +8,10 @@ typedef void export_write(const struct view *view, struct out *out);
 
 export_write export_chrome, export_csv, export_folded;
 export_write export_callgrind, export_perfetto, export_pprof;
+export_write export_speedscope, export_firefox, export_parquet;
 /* The format that is a folder: PATH, or NULL if none was given. Prints errors. Returns spoor's exit
  * status. */
 int export_ctf(struct view *view, const char *path);
-export_write export_speedscope, export_firefox;
 
 /* Walks the shown stream groups with VISITOR, until OUT has an error. Before each group it calls
  * ON_STREAM_GROUP, if not NULL, with VISITOR's ctx. */

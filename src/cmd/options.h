@@ -113,12 +113,14 @@ enum export_format {
     EXPORT_PPROF,
     EXPORT_CTF,
     EXPORT_SPEEDSCOPE,
-    EXPORT_FIREFOX
+    EXPORT_FIREFOX,
+    EXPORT_PARQUET
 };
 
 struct export_options {
     enum export_format format;
     const char *output; /* NULL: standard output */
+    const char *host;   /* NULL: not given */
 };
 
 /* Options of symbolize and unwind. */

@@ -67,13 +67,17 @@ const struct option_spec option_table[] = {
      "perfetto (its own format, a third of chrome's size), "
      "pprof (self time of call paths, for go tool pprof), "
      "ctf (a folder, for babeltrace2 and Trace Compass), "
-     "speedscope, firefox (profiler.firefox.com). Default: chrome.",
+     "speedscope, firefox (profiler.firefox.com), "
+     "parquet (one row a call, for DuckDB, ClickHouse, Spark). Default: chrome.",
      AT(export.format),
      "chrome|folded|csv|json|spoor"
-     "|callgrind|perfetto|pprof|ctf|speedscope|firefox"},
+     "|callgrind|perfetto|pprof|ctf|speedscope|firefox|parquet"},
     {ONLY(EXPORT), 'o', OPTION_STRING, "output", "FILE",
      "Write to FILE; ctf: to a folder of that name, new or empty. Default: standard output.",
      AT(export.output), NULL},
+    {ONLY(EXPORT), 0, OPTION_STRING, "host", "NAME",
+     "With parquet: the name of the recorded machine, for the column host. Default: none.",
+     AT(export.host), NULL},
 
     {RECORDERS, 'F', OPTION_FILTER, "filter", "PATTERN",
      "Trace only functions that match PATTERN: a glob, or a regular expression between slashes; "

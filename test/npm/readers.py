@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""readers.py SPOOR WRITER BUILD: what spoor export writes is read by the programs it is for: speedscope's importer, and
-Firefox's profiler-cli. They must find the calls and times that spoor report prints.
+"""readers.py SPOOR WRITER BUILD: what spoor export writes is read by the programs it is for: speedscope's importer,
+Firefox's profiler-cli and DuckDB. They must find the calls and times that spoor report prints.
 
 The readers come from npm, with the versions of package-lock.json, into BUILD/test/npm. Without npm or its registry the
 test is skipped.
@@ -31,6 +31,16 @@ threads = [threading.Thread(target=work, args=(2,)) for _ in range(3)]
 for t in threads: t.start()
 for t in threads: t.join()
 work(3)
+"""
+MANY = """
+__attribute__((noinline)) int leaf(int x) { __asm__ volatile(""); return x + 1; }
+__attribute__((noinline)) int deep(int x) { return x ? deep(x - 1) + 1 : 0; }
+int main(void) {
+    int sum = deep(100000);
+    for (int i = 0; i < 1200000; i++)
+        sum = leaf(sum);
+    return sum == 0;
+}
 """
 
 
@@ -173,6 +183,43 @@ def check_firefox(trace, *options):
             check_times(f"firefox, {trace}: total of {function}", got[function][0], wanted[function][1])
 
 
+def duckdb(sql):
+    done = run([NODE, os.path.join(HERE, "duckdb.mjs"), MODULES, sql])
+    check(done.status == 0, f"duckdb: {done.stderr.decode()}")
+    return json.loads(done.stdout)
+
+
+def check_duckdb(trace, *options):
+    """The rows of functions, and the callers of calls."""
+    name = trace + ".parquet"
+    spoor("export", "--format=parquet", "-o", name, "--host=box", *options, trace)
+    rows = duckdb(f"select function, count(*) as calls, sum(self_ns)::bigint as own, count(distinct id) as ids,"
+                  f" count_if(host = 'box') as there from '{name}' group by function")
+    wanted = report(trace, *options)
+    check({row["function"] for row in rows} == set(wanted), f"duckdb, {trace}: other functions")
+    for row in rows:
+        calls, _, own = wanted[row["function"]]
+        check(int(row["calls"]) == int(row["ids"]) == int(row["there"]) == calls, f"duckdb, {trace}: {row} of {calls}")
+        check(int(row["own"]) == own, f"duckdb, {trace}: {row}: self time of report is {own}")
+    lost = duckdb(f"select count(*) as n from '{name}' c left join '{name}' p on c.parent_id = p.id"
+                  " where (c.parent_id is null) != (c.depth = 0) or c.depth > 0 and"
+                  " (p.id is null or p.depth != c.depth - 1 or p.tid != c.tid or p.start_ns > c.start_ns)")
+    check(int(lost[0]["n"]) == 0, f"duckdb, {trace}: {lost[0]['n']} calls without their callers")
+    return rows
+
+
+def check_many_rows():
+    """More rows than a row group has, in a recursion deeper than any page is wide."""
+    with open("many.c", "w", encoding="ascii") as source:
+        source.write(MANY)
+    subprocess.run(["gcc", "-O1", "-fno-optimize-sibling-calls", "-o", "many", "many.c"], check=True)
+    spoor("record", "-q", "-o", "many.trace", "./many")
+    rows = {row["function"]: int(row["calls"]) for row in check_duckdb("many.trace")}
+    check(rows["leaf"] == 1200000 and rows["deep"] == 100001, f"duckdb: {rows}")
+    groups = duckdb("select count(distinct row_group_id) as n from parquet_metadata('many.trace.parquet')")
+    check(int(groups[0]["n"]) == 2, f"duckdb: {groups} row groups")
+
+
 def check_readers():
     install()
     record()
@@ -182,11 +229,15 @@ def check_readers():
         check_speedscope(trace)
     for trace in "real", "inferred", "changes":
         check_firefox(trace)
+    for trace in "real", "calls", "inferred", "changes":
+        check_duckdb(trace)
+    check_many_rows()
     check_speedscope("real", "-t", "50us")
     check_firefox("real", "-F", "*alloc*")
     write("names")
     names = speedscope("names")
     check('say "hi"' in names and "größe_der_fläche" in names and "bad\ufffd\ufffdutf" in names, f"names: {set(names)}")
+    check({row["function"] for row in check_duckdb("names")} == set(report("names")), "names: DuckDB has others")
     check(set(firefox("names")) == set(names), "names: firefox has others than speedscope")
 
 

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+import parquet_reader
+
 writer, spoor = (os.path.abspath(path) for path in sys.argv[1:3])
 POOLS = 3  # seeds from here on make threads that share stacks
 FUNCTIONS, THREADS, NATIVE, SECOND = 12, 4, 0x1f000, 0x80f000
@@ -225,6 +227,36 @@ def check_tracks(trace, *options):
     return paths
 
 
+def check_parquet(trace, *options):
+    """The rows are those of CSV, in the same order, and each has its caller."""
+    done = subprocess.run([spoor, "export", "--format=parquet", "--host=h", *options, trace], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, check=True)
+    columns, metadata = parquet_reader.read(done.stdout)
+    began = int(metadata["spoor.start_unix_ns"])
+    assert began == json.loads(view(trace, "info", "--json"))["start_unix_ns"]
+    rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
+    names = {"how": "ended"}
+    lines = list(csv.DictReader(io.StringIO(view(trace, "export", "--format=csv", *options))))
+    assert len(lines) == len(rows) > 0
+    for line, row in zip(lines, rows):
+        assert row["start_ns"] - began == int(line["start_ns"]) and row["host"] == "h"
+        for key in ("duration_ns", "pid", "tid", "depth", "before", "paused_ns", "clipped"):
+            assert row[key] == int(line[key]), (key, line, row)
+        for key in ("function", "module", "how"):
+            assert row[names.get(key, key)] == line[key], (key, line, row)
+    by_id = {row["id"]: row for row in rows}
+    assert len(by_id) == len(rows)
+    callees = collections.Counter()
+    for row in rows:
+        caller = by_id.get(row["parent_id"])
+        assert (caller is None) == (row["depth"] == 0) == (row["parent_id"] is None), row
+        if caller:
+            assert caller["depth"] == row["depth"] - 1 and caller["start_ns"] <= row["start_ns"], (caller, row)
+            callees[caller["id"]] += row["duration_ns"]
+    if not options:
+        assert all(row["self_ns"] == row["duration_ns"] - callees[row["id"]] for row in rows)
+
+
 def check_exports(trace):
     calls = calls_of_csv(trace)
     events = json.loads(view(trace, "export", "--format=chrome"))["traceEvents"]
@@ -386,10 +418,12 @@ def check(trace):
         check_diff(trace, *options)
         if not any("since" in word or "until" in word for word in options):
             check_tracks(trace, *options)
+        check_parquet(trace, *options)
     check_text(trace)
     check_graph(trace)
     check_diff(trace)
     check_tracks(trace)
+    check_parquet(trace)
     check_exports(trace)
     check_subtrees(trace, calls)
     check_slowest(trace, calls)
@@ -411,6 +445,7 @@ def check_real(directory):
     for row in json.loads(view(trace, "diff", "--json", trace)):
         assert all(pair[0] == pair[1] for pair in row.values() if isinstance(pair, list)), row
     assert calls_of_csv(trace, "-t", "10us") == [c for c in calls if c.duration >= 10000]
+    check_parquet(trace)
     totals, own, name = collections.Counter(), collections.Counter(), None
     for path, ns in check_tracks(trace).items():
         for name in set(path):
