@@ -7,7 +7,7 @@ import { SPAN, timeOfChildren } from './spans.js';
 import { spansFor, timeline } from './timeline.js';
 import { loaded } from './loader.js';
 import { MARK_WORDS } from './ruler.js';
-import { formatNs, formatExact, formatCount } from './format.js';
+import { formatNs, formatExact, formatCalls } from './format.js';
 import { isAbort } from './source.js';
 
 const HOW = {
@@ -54,7 +54,7 @@ export function describeThing({ span, mark }) {
   if (!span) return [markLine(mark), threadText(mark.stream)];
   const where = `${threadText(span.stream)}, starts at ${formatNs(span.start)}`;
   if (span.flags & SPAN.DENSE) {
-    return [`${formatCount(span.calls)} calls, each narrower than a pixel`,
+    return [`${formatCalls(span.calls)}, each narrower than a pixel`,
       `most time here: ${nameOf(span.function)} (${moduleOf(span.function)})`,
       `within ${formatNs(span.end - span.start)}; zoom in to see them`, where,
       mark ? markLine(mark) : ''];

@@ -4,6 +4,9 @@
  */
 import { model, nameOf, moduleOf } from './model.js';
 
+/* Hues of modules, in degrees: easy to tell apart, and with dark text. */
+const HUES = [28, 205, 150, 265, 345, 45, 185, 310, 120, 235, 12, 168];
+
 const cache = { theme: '', packed: new Map(), css: new Map() };
 
 /** FNV-1a of a text's UTF-16 units, 32 bits. */
@@ -22,10 +25,10 @@ export function themeInForce() {
 /** [red, green, blue] of a function name in THEME. */
 export function colourOfName(module, name, theme) {
   const own = hashText(name);
-  const hue = (hashText(module) % 360 + (own % 37) - 18 + 360) % 360;
+  const hue = (HUES[hashText(module) % HUES.length] + (own % 53) - 26 + 360) % 360;
   const dark = theme === 'dark';
-  const lightness = (dark ? 52 : 66) + ((own >>> 8) % 13);
-  const saturation = (dark ? 42 : 58) + ((own >>> 16) % 17);
+  const lightness = (dark ? 50 : 62) + ((own >>> 8) % 15);
+  const saturation = (dark ? 42 : 58) + ((own >>> 16) % 23);
   return rgbOfHsl(hue, saturation / 100, lightness / 100);
 }
 

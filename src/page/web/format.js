@@ -20,6 +20,11 @@ export function formatCount(count) {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, '\u202f');
 }
 
+/** "1 call", "617 705 calls". */
+export function formatCalls(count) {
+  return `${formatCount(count)} ${count === 1 ? 'call' : 'calls'}`;
+}
+
 /** A time with all digits, for tooltips: "1 234 567 ns". */
 export function formatExact(ns) {
   return `${formatCount(ns)} ns`;

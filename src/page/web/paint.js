@@ -8,7 +8,7 @@
 import { nameOf } from './model.js';
 import { packedColour, fadeColour, packedStyleColour, styleColour } from './colours.js';
 import { SPAN, spanRow, firstEndingFrom } from './spans.js';
-import { formatCount, formatNs } from './format.js';
+import { formatNs, formatCalls } from './format.js';
 
 const DENSE_SHARE = 0.72;
 const UNMATCHED_SHARE = 0.22;
@@ -148,7 +148,7 @@ export function textThatFits(context, text, width) {
 
 function labelOf(spans, i) {
   if (spans.flags[i] & SPAN.DENSE) {
-    return `${formatCount(spans.calls[i])} calls, mostly ${nameOf(spans.function[i])}`;
+    return `${formatCalls(spans.calls[i])}, mostly ${nameOf(spans.function[i])}`;
   }
   const began = spans.flags[i] & SPAN.BEFORE ? '« ' : '';
   const length = formatNs(spans.end[i] - spans.start[i]);

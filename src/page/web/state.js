@@ -6,7 +6,7 @@
 export const state = {
   view: { since: 0, until: 1 },   // what the timeline shows, ns
   range: null,                    // what tables and pictures are about; null: the whole trace
-  rangeB: null,                   // the second range of a comparison
+  rangeA: null, rangeB: null,     // the two ranges of a comparison
   tab: 'functions',
   function: null,                 // the number of the function that tabs are about
   call: null,                     // {stream, start, end, depth, function} that is selected
@@ -62,6 +62,7 @@ const numberOf = (text) => (isTime(Number(text)) && text !== '' ? Number(text) :
 const KEPT = {
   view: ['t', timesText, (text) => timesOf(text) ?? state.view],
   range: ['r', timesText, timesOf],
+  rangeA: ['a', timesText, timesOf],
   rangeB: ['b', timesText, timesOf],
   tab: ['tab', String, String],
   function: ['f', String, numberOf],
