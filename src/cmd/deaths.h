@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "trace/reader.h"
 
@@ -16,4 +17,4 @@ void deaths_show(const struct trace_death *deaths, size_t count, uint32_t progra
 /* All of a trace, with all calls, for 'spoor info'. */
 void deaths_print(const struct trace_reader *r);
 /* The member "deaths", with a comma behind it. */
-void deaths_print_json(const struct trace_reader *r);
+void deaths_print_json(FILE *out, const struct trace_reader *r);

@@ -93,6 +93,11 @@ static void read_by_thread(struct report_table *r, struct stats *stats, size_t i
     }
 }
 
+bool report_wants(const struct report_options *o, enum report_column column) {
+    return o->sort == column ||
+           (o->columns.count && memchr(o->columns.at, column, o->columns.count));
+}
+
 bool report_has_processes(const struct report_options *o) {
     bool column = o->sort == REPORT_PROCESS;
     for (size_t i = 0; i < o->columns.count; i++)
@@ -210,4 +215,23 @@ void report_done(struct report_table *r) {
     free(r->called);
     caller_groups_free(r->groups);
     places_free(r->places);
+}
+
+/* ---- groups of rows ---- */
+
+static bool same_group(const struct report_table *r, const struct row *a, const struct row *b) {
+    return a->stream == b->stream && (!r->options->by_process || a->process == b->process) &&
+           (!r->options->by_module || a->module == b->module);
+}
+
+size_t report_group_end(const struct report_table *r, size_t first) {
+    size_t i = first;
+    while (i < r->rows.count && same_group(r, &r->rows.at[first], &r->rows.at[i]))
+        i++;
+    return i;
+}
+
+size_t report_shown_end(const struct report_table *r, size_t first, size_t end) {
+    uint32_t limit = r->options->limit;
+    return limit && end - first > limit ? first + limit : end;
 }
