@@ -111,15 +111,15 @@ static enum MHD_Result send_data(const struct server *s, struct MHD_Connection *
 
 struct progress { /* of one page */
     struct MHD_Connection *connection;
-    bool told;
+    bool begun; /* its first line was sent */
 };
 
 /* Blocks until there is a line to send, or the page was closed. */
 static ssize_t read_progress(void *ctx, uint64_t position, char *buffer, size_t room) {
     struct progress *p = ctx;
     (void)position;
-    if (!p->told) {
-        p->told = true;
+    if (!p->begun) {
+        p->begun = true;
         return snprintf(buffer, room,
                         "{\"stage\": \"summary\", \"items\": 0, \"all\": 0, \"complete\": true}\n");
     }
