@@ -44,7 +44,7 @@ static char *place_text(const struct trace_death_frame *f) {
 
 /* "process 12 (prog): killed by SIGSEGV at address 0x8, thread 13 (worker), in f at f.c:3". To be
  * freed. */
-static char *head_text(const struct trace_death *d) {
+char *death_text(const struct trace_death *d) {
     AUTO_FREE char *name = signal_name(d->signal);
     AUTO_FREE char *process = d->process[0] ? mem_printf("process %u (%s)", d->pid, d->process)
                                             : mem_printf("process %u", d->pid);
@@ -93,7 +93,7 @@ static bool is_crash(const struct trace_death *d) {
 
 /* The end, and the innermost calls if it is a crash. */
 static void note(const struct trace_death *d) {
-    AUTO_FREE char *head = head_text(d);
+    AUTO_FREE char *head = death_text(d);
     say_note("%s", head);
     if (!is_crash(d))
         return;
@@ -125,7 +125,7 @@ static void print_line(const char *text) {
 }
 
 static void print_death(const struct trace_death *d) {
-    AUTO_FREE char *head = head_text(d);
+    AUTO_FREE char *head = death_text(d);
     text_print(stdout, head);
     puts(d->core ? ", core dumped" : "");
     each_frame(d, d->count, print_line);

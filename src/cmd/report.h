@@ -48,6 +48,8 @@ bool report_has_processes(const struct report_options *o);
 
 /* Reads the trace, and sorts the rows. */
 void report_read(struct report_table *r);
+/* The same with STATS of all threads that are shown. */
+void report_take(struct report_table *r, const struct stats *stats);
 void report_done(struct report_table *r);
 
 /* The row after the last one of the group that begins at FIRST. */
@@ -57,8 +59,8 @@ size_t report_shown_end(const struct report_table *r, size_t first, size_t end);
 
 /* Prints the rows as an array of objects. */
 void report_print_json(FILE *out, const struct report_table *r);
-/* Reads VIEW's trace, and prints what `spoor report --json` does. False: there is no row. */
-bool report_json(FILE *out, struct view *view, const struct report_options *options);
+/* Prints what `spoor report --json` does, of STATS that were read elsewhere, with spreads. */
+void report_json(FILE *out, struct view *view, const struct stats *stats);
 
 /* Remarks about the rows, and then the totals: the last lines of a report. */
 void report_print_end(const struct report_table *r);

@@ -83,11 +83,10 @@ void report_print_json(FILE *out, const struct report_table *r) {
     fprintf(out, "%s]\n", r->rows.count ? "\n" : "[");
 }
 
-bool report_json(FILE *out, struct view *view, const struct report_options *options) {
-    struct report_table r = {.options = options, .view = view, .spreads = true};
-    report_read(&r);
+void report_json(FILE *out, struct view *view, const struct stats *stats) {
+    static const struct report_options options = {.sort = REPORT_TOTAL};
+    struct report_table r = {.options = &options, .view = view, .spreads = true};
+    report_take(&r, stats);
     report_print_json(out, &r);
-    bool any = r.rows.count;
     report_done(&r);
-    return any;
 }

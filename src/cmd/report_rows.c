@@ -204,10 +204,20 @@ static int compare_rows(const void *a, const void *b, void *ctx) {
     return rc ? rc : compare_numbers(y->chain, x->chain);
 }
 
-void report_read(struct report_table *r) {
-    read_trace(r);
+static void sort(struct report_table *r) {
     if (r->rows.count)
         qsort_r(r->rows.at, r->rows.count, sizeof *r->rows.at, compare_rows, r);
+}
+
+void report_read(struct report_table *r) {
+    read_trace(r);
+    sort(r);
+}
+
+void report_take(struct report_table *r, const struct stats *stats) {
+    r->called = mem_alloc(names_count(r->view->source.names));
+    add_rows(r, stats, (struct owner){0, PROCESS_NONE});
+    sort(r);
 }
 
 void report_done(struct report_table *r) {

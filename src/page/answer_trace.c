@@ -55,7 +55,8 @@ static struct extent extent_of(const struct trace_reader *r, uint32_t stream) {
     return e;
 }
 
-static void write_threads(FILE *out, const struct trace_reader *r) {
+static void write_threads(FILE *out, struct writing *w) {
+    const struct trace_reader *r = shown_reader(w->request->shown);
     fputs("\"threads\": [", out);
     for (uint32_t i = 0; i < trace_reader_stream_count(r); i++) {
         const struct trace_thread *t = trace_reader_thread(r, i);
@@ -66,7 +67,7 @@ static void write_threads(FILE *out, const struct trace_reader *r) {
         fprintf(out, ", \"pid\": %u, \"tid\": %u, ", t->pid, t->tid);
         text_member(out, "name", t->name);
         fprintf(out, ", \"first_ns\": %ju, \"last_ns\": %ju, \"events\": %ju, \"depth\": %u}",
-                e.first_ns, e.last_ns, e.events, 0);
+                e.first_ns, e.last_ns, e.events, summary_depth(w->summary, i));
     }
     fputs("]", out);
 }
@@ -97,7 +98,7 @@ int answer_trace(struct writing *w, struct err *err) {
     text_member(out, "other", other ? base_name(shown_path(other)) : NULL);
     fputs(",\n", out);
     write_processes(out, r);
-    write_threads(out, r);
+    write_threads(out, w);
     fputs("}\n", out);
     return 0;
 }

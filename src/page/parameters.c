@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cmd/values.h"
+
 static bool read_number(const char **text, uint64_t *ret) {
     char *end;
     if (!isdigit((unsigned char)**text))
@@ -28,6 +30,27 @@ int parameter_number(const struct request *r, const char *name, uint64_t otherwi
     return read_number(&end, ret) && !*end ? 0 : bad(name, value, "a number", err);
 }
 
+int parameter_function(const struct request *r, uint32_t *ret, struct err *err) {
+    uint64_t number;
+    int rc = parameter_number(r, "function", UINT64_MAX, &number, err);
+    if (rc == 0 && number >= shown_functions(r->shown))
+        return err_set(err, EINVAL, "bad-value", "function: no function of this trace is given");
+    if (rc == 0)
+        *ret = (uint32_t)number;
+    return rc;
+}
+
+int parameter_choice(const struct request *r, const char *name, const char *words, unsigned *ret,
+                     struct err *err) {
+    const char *value = r->parameter(r->ctx, name);
+    int choice = value ? value_choice(value, strlen(value), words) : 0;
+    if (choice < 0)
+        return err_set(err, EINVAL, "bad-value", "%s: '%.40s' is not one of %s", name, value,
+                       words);
+    *ret = (unsigned)choice;
+    return 0;
+}
+
 /* "1,5,7" */
 static int read_streams(const char *value, size_t count, uint8_t *streams, struct err *err) {
     uint64_t stream;
@@ -40,13 +63,12 @@ static int read_streams(const char *value, size_t count, uint8_t *streams, struc
     }
 }
 
-int parameter_range(const struct request *r, const char *suffix, struct range *ret,
+int parameter_range(const struct request *r, const char *suffix, struct summary_range *ret,
                     uint8_t **ret_streams, struct err *err) {
     char since[16], until[16];
     const char *streams = r->parameter(r->ctx, "streams");
     snprintf(since, sizeof since, "since%s", suffix);
     snprintf(until, sizeof until, "until%s", suffix);
-    *ret = (struct range){0};
     int rc = parameter_number(r, since, 0, &ret->since_ns, err);
     if (rc == 0)
         rc = parameter_number(r, until, UINT64_MAX, &ret->until_ns, err);

@@ -111,21 +111,31 @@ static enum MHD_Result send_data(const struct server *s, struct MHD_Connection *
 
 struct progress { /* of one page */
     struct MHD_Connection *connection;
-    bool begun; /* its first line was sent */
+    struct summary *summary;
+    bool begun; /* a line was sent */
+    struct summary_state state;
 };
+
+static bool is_same(const struct summary_state *a, const struct summary_state *b) {
+    return a->items == b->items && a->complete == b->complete && a->threshold_ns == b->threshold_ns;
+}
 
 /* Blocks until there is a line to send, or the page was closed. */
 static ssize_t read_progress(void *ctx, uint64_t position, char *buffer, size_t room) {
     struct progress *p = ctx;
+    struct summary_state now = summary_state(p->summary);
     (void)position;
-    if (!p->begun) {
-        p->begun = true;
-        return snprintf(buffer, room,
-                        "{\"stage\": \"summary\", \"items\": 0, \"all\": 0, \"complete\": true}\n");
+    while (p->begun && is_same(&p->state, &now)) {
+        if (waits_for_end(p->connection, p->state.complete ? -1 : PROGRESS_MS))
+            return MHD_CONTENT_READER_END_WITH_ERROR;
+        now = summary_state(p->summary);
     }
-    while (!waits_for_end(p->connection, PROGRESS_MS))
-        continue;
-    return MHD_CONTENT_READER_END_WITH_ERROR;
+    p->begun = true;
+    p->state = now;
+    return snprintf(buffer, room,
+                    "{\"stage\": \"summary\", \"items\": %ju, \"all\": %ju, \"complete\": %s, "
+                    "\"threshold_ns\": %ju}\n",
+                    now.items, now.all_items, now.complete ? "true" : "false", now.threshold_ns);
 }
 
 static void end_progress(void *ctx) {
@@ -133,10 +143,11 @@ static void end_progress(void *ctx) {
     life_page_closed();
 }
 
-static enum MHD_Result send_progress(struct MHD_Connection *c) {
+static enum MHD_Result send_progress(const struct server *s, struct MHD_Connection *c) {
     enum { LINE_ROOM = 256 };
     struct progress *p = mem_alloc(sizeof *p);
     p->connection = c;
+    p->summary = shown_summary(s->shown);
     life_page_opened();
     MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
     struct MHD_Response *response = MHD_create_response_from_callback(
@@ -155,7 +166,7 @@ static enum MHD_Result answer_api(const struct server *s, struct MHD_Connection 
         return send_error(c, MHD_HTTP_FORBIDDEN,
                           "the token is missing or wrong: use the address that spoor view printed");
     if (strcmp(path, "/api/progress") == 0)
-        return send_progress(c);
+        return send_progress(s, c);
     return send_data(s, c, path);
 }
 

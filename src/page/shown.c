@@ -8,7 +8,6 @@
 
 #include "analyze/late_names.h"
 #include "base/clock.h"
-#include "cmd/say.h"
 
 static const uint64_t LOOK_NS = 50 * 1000 * 1000; /* between questions whether a client is there */
 
@@ -18,60 +17,63 @@ struct shown {
     struct stat then; /* when it was opened */
     struct trace_reader *reader;
     struct stream_groups *stream_groups;
+    struct summary *summary;
+    uint32_t functions;
     struct desk desks[DESKS];
     pthread_mutex_t lock; /* of desk.busy */
     pthread_cond_t returned;
 };
 
-/* ---- desks ---- */
+/* ---- clients ---- */
+
+static void look(struct client *client) {
+    if (client->is_gone && client->is_gone(client->ctx))
+        client->stop = true;
+}
 
 static void on_progress(void *ctx, size_t items) {
-    struct desk *d = ctx;
+    struct client *client = ctx;
     uint64_t now = clock_monotonic_ns();
     (void)items;
-    if (now - d->looked_ns < LOOK_NS)
+    if (now - client->looked_ns < LOOK_NS)
         return;
-    d->looked_ns = now;
-    if (d->is_gone && d->is_gone(d->ctx))
-        d->stop = true;
+    client->looked_ns = now;
+    look(client);
 }
 
-/* The first damaged block is told once, where the program was started. */
-static void on_damage(void *ctx, const struct err *err) {
-    struct desk *d = ctx;
-    if (!d->view.is_damaged)
-        say_err(err);
-    d->view.is_damaged = true;
+struct summary_range client_range(struct client *client) {
+    return (struct summary_range){
+        .until_ns = UINT64_MAX, .cancel = &client->stop, .on_progress = on_progress, .ctx = client};
 }
+
+struct summary *shown_summary(const struct shown *s) {
+    return s->summary;
+}
+
+/* ---- desks ---- */
 
 static void desk_init(struct desk *d, struct shown *s) {
     struct source *source = &d->view.source;
     d->shown = s;
     d->view.path = s->path;
-    *source = (struct source){.reader = s->reader,
-                              .stream_groups = s->stream_groups,
-                              .forks = forks_new(s->reader, s->stream_groups),
-                              .names = names_new(s->reader),
-                              .ctx = d,
-                              .on_damage = on_damage,
-                              .stop = &d->stop};
+    *source = (struct source){
+        .reader = s->reader, .stream_groups = s->stream_groups, .names = names_new(s->reader)};
 }
 
 static void desk_done(struct desk *d) {
     view_filter_free(d->view.source.filter);
     names_free(d->view.source.names);
-    forks_free(d->view.source.forks);
 }
 
-/* Makes D's filter that of RANGE. All functions are shown, so there is nothing that could fail. */
-static void set_range(struct desk *d, const struct range *range) {
+/* All functions are shown, so there is nothing that could fail. */
+void desk_show(struct desk *d, const struct summary_range *range) {
     struct view_spec spec = {.since_ns = range->since_ns, .until_ns = range->until_ns};
     struct source *source = &d->view.source;
     size_t count = trace_reader_stream_count(source->reader);
     view_filter_free(source->filter);
     view_filter_new(&spec, source->reader, source->names, &source->filter, NULL);
     if (range->streams) {
-        source->filter->streams = mem_alloc(count);
+        source->filter->streams = mem_alloc(count + 1);
         memcpy(source->filter->streams, range->streams, count);
     }
 }
@@ -83,33 +85,19 @@ static struct desk *find_desk(struct shown *s) {
     return NULL;
 }
 
-static struct desk *await_desk(struct shown *s, bool (*is_gone)(void *ctx), void *ctx) {
+struct desk *shown_desk(struct shown *s, struct client *client) {
     struct desk *d;
     pthread_mutex_lock(&s->lock);
-    while (!(d = find_desk(s))) {
+    while (!(d = find_desk(s)) && !client->stop) {
         struct timespec until = clock_timespec(clock_monotonic_ns() + LOOK_NS);
         pthread_cond_clockwait(&s->returned, &s->lock, CLOCK_MONOTONIC, &until);
-        if (is_gone && is_gone(ctx))
-            break;
+        look(client);
     }
     if (d)
         d->busy = true;
     pthread_mutex_unlock(&s->lock);
-    return d;
-}
-
-struct desk *shown_desk(struct shown *s, const struct range *range, bool (*is_gone)(void *ctx),
-                        void *ctx) {
-    struct desk *d = await_desk(s, is_gone, ctx);
-    if (!d)
-        return NULL;
-    if (!d->shown)
+    if (d && !d->shown)
         desk_init(d, s);
-    d->ctx = ctx;
-    d->is_gone = is_gone;
-    d->stop = false;
-    d->view.source.on_progress = on_progress;
-    set_range(d, range);
     return d;
 }
 
@@ -140,6 +128,9 @@ int shown_open(const char *path, struct shown **ret, struct err *err) {
     pthread_cond_init(&s->returned, NULL);
     late_names_find(s->reader);
     s->stream_groups = stream_groups_new(s->reader);
+    desk_init(&s->desks[0], s);
+    s->functions = names_count(s->desks[0].view.source.names);
+    s->summary = summary_start(s->reader, &(struct summary_options){.path = path, .keep = true});
     *ret = s;
     return 0;
 }
@@ -150,6 +141,7 @@ void shown_free(struct shown *s) {
     for (size_t i = 0; i < DESKS; i++)
         if (s->desks[i].shown)
             desk_done(&s->desks[i]);
+    summary_free(s->summary);
     stream_groups_free(s->stream_groups);
     trace_reader_free(s->reader);
     close(s->fd);
@@ -160,6 +152,7 @@ const char *shown_path(const struct shown *s) { return s->path; }
 struct trace_reader *shown_reader(const struct shown *s) {
     return s->reader;
 }
+uint32_t shown_functions(const struct shown *s) { return s->functions; }
 const char *shown_warning(const struct shown *s) { return trace_reader_warning(s->reader); }
 
 /* A recording that goes on only appends. */

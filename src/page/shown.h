@@ -1,11 +1,12 @@
 /*
  * The trace that is shown. It is read as it was when it was opened, whatever is written to it
- * later. Requests are answered in several threads; each borrows a *desk*: what one thread needs to
- * read the trace and to name functions.
+ * later. Requests are answered in several threads. Each that reads events borrows a *desk*, so that
+ * not too many read at the same time.
  */
 #pragma once
 
 #include "cmd/view.h"
+#include "summary/summary.h"
 
 enum { DESKS = 3 }; /* requests that read at the same time; others wait */
 
@@ -19,26 +20,32 @@ const char *shown_path(const struct shown *s);
 struct trace_reader *shown_reader(const struct shown *s);
 /* NULL, or a sentence: what of the trace is missing, as trace_reader_warning(). */
 const char *shown_warning(const struct shown *s);
+/* The number of functions (names.h). */
+uint32_t shown_functions(const struct shown *s);
 /* -ESTALE "changed": the file is not any more what was opened, and its events cannot be read. */
 int shown_check(const struct shown *s, struct err *err);
 
-struct range {
-    uint64_t since_ns, until_ns;
-    const uint8_t *streams; /* by stream: 1 if it is shown; NULL: all are */
+/* Whoever waits for an answer. */
+struct client {
+    bool (*is_gone)(void *ctx); /* NULL: it stays */
+    void *ctx;
+    atomic_bool stop;   /* set when it is gone: reading ends */
+    uint64_t looked_ns; /* when is_gone() was asked */
 };
 
+/* All of the trace, for CLIENT: reading ends when it is gone. */
+struct summary_range client_range(struct client *client);
+struct summary *shown_summary(const struct shown *s);
+
+/* What one thread needs to name functions, and to print what views print. */
 struct desk {
-    struct view view; /* of the range */
+    struct view view; /* its filter shows all */
     struct shown *shown;
     bool busy;
-    void *ctx;                  /* of the request, for is_gone() */
-    bool (*is_gone)(void *ctx); /* nobody waits for the answer any more */
-    atomic_bool stop;           /* set after that: walks end */
-    uint64_t looked_ns;         /* when is_gone() was asked */
 };
 
-/* Borrows a desk that shows RANGE. Waits for one as long as IS_GONE(CTX) says no; NULL: it did not.
- */
-struct desk *shown_desk(struct shown *s, const struct range *range, bool (*is_gone)(void *ctx),
-                        void *ctx);
+/* Borrows a desk; waits for one as long as CLIENT does. NULL: it is gone. */
+struct desk *shown_desk(struct shown *s, struct client *client);
+/* Makes D's filter that of RANGE. */
+void desk_show(struct desk *d, const struct summary_range *range);
 void desk_return(struct desk *d);
