@@ -259,9 +259,14 @@ static void merge(struct digests *d, void *part) {
     ARRAY_PUSH(&d->unused, part);
 }
 
-/* All its digests were taken, so no worker uses its parts any more. */
+/* Whether the walk of the present group has ended before all of the group's digests were taken. */
+static bool is_stopped(const struct digests *d) {
+    return d->next < d->work.job_count && d->work.jobs[d->next].group == d->present->group;
+}
+
+/* If all its digests were taken, no worker uses its parts any more. */
 void digests_end_group(struct digests *d) {
-    if (!d || !d->present)
+    if (!d || !d->present || is_stopped(d))
         return;
     pthread_mutex_lock(&d->lock);
     for (unsigned i = 0; i < d->worker_count; i++)

@@ -43,5 +43,6 @@ const struct digest *digests_take(struct digests *d, size_t block);
 /* STREAM has stacks inside its own stack after all: its digests are wrong, and are dropped. No one
  * was taken so far. */
 void digests_refuse(struct digests *d, uint32_t stream);
-/* The walk of the present group has ended: merges its parts. D may be NULL. */
+/* The walk of the present group has ended: merges its parts, unless it was stopped. D may be NULL.
+ */
 void digests_end_group(struct digests *d);

@@ -389,7 +389,7 @@ static bool take_run(struct walk *w, const struct item_run *run) {
 bool walk_step(struct walk *w) {
     struct item_run run;
     struct err err;
-    if (w->over)
+    if (w->over || (w->source->stop && *w->source->stop))
         return false;
     if (w->visitor->digests && walk_take_digest(w))
         return true;

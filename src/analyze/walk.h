@@ -3,6 +3,8 @@
  * the trace's start, so that sums agree with what replay prints, to the nanosecond. */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "analyze/digest.h"
 #include "analyze/forks.h"
 #include "analyze/stream_groups.h"
@@ -19,7 +21,8 @@ struct source {
     void *ctx;
     void (*on_progress)(void *ctx, size_t items);        /* so many more were read; or NULL */
     void (*on_damage)(void *ctx, const struct err *err); /* a block was skipped; or NULL */
-    unsigned workers; /* threads that read blocks ahead; 0: one for each processor */
+    unsigned workers;        /* threads that read blocks ahead; 0: one for each processor */
+    const atomic_bool *stop; /* set by another thread: walks end at once; or NULL */
 };
 
 enum { WALK_NONE = UINT32_MAX };
@@ -77,7 +80,7 @@ struct walk;
 struct walk *walk_new(const struct source *source, struct stream_group group,
                       const struct visitor *visitor);
 /* Reads on, at most some hundred events. False: the group has ended, or the span has and so have
- * all calls in it; all calls are closed. */
+ * all calls in it; all calls are closed. Or source.stop is set. */
 bool walk_step(struct walk *w);
 /* The time of the event that was read last. */
 uint64_t walk_now_ns(const struct walk *w);

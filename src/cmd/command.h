@@ -15,6 +15,7 @@ enum command_id {
     COMMAND_REPORT,
     COMMAND_GRAPH,
     COMMAND_INFO,
+    COMMAND_VIEW,
     COMMAND_EXPORT,
     COMMAND_EXPLAIN,
     COMMAND_SYMBOLIZE,
@@ -108,3 +109,4 @@ int cmd_replay(struct options *options, int argc, char **argv);
 int cmd_report(struct options *options, int argc, char **argv);
 int cmd_symbolize(struct options *options, int argc, char **argv);
 int cmd_unwind(struct options *options, int argc, char **argv);
+int cmd_view(struct options *options, int argc, char **argv);
