@@ -53,6 +53,8 @@ function freshCache() {
 /** Forgets all colours: the names or the theme are others. */
 export function forgetColours() {
   cache.theme = '';
+  cache.packed.clear();
+  cache.css.clear();
 }
 
 /** A function's colour as one pixel of a canvas: 0xAABBGGRR. */

@@ -3,7 +3,7 @@
  * path, the largest difference first. A is the older side.
  */
 import { state, change } from './state.js';
-import { model, numberOfRow } from './model.js';
+import { model, numberOfRow, plainRows } from './model.js';
 import { cssColour } from './colours.js';
 import { newTable } from './table.js';
 import { wantedStreams } from './lanes.js';
@@ -93,9 +93,9 @@ function queryOfSides() {
 }
 
 async function showByFunction(signal) {
-  const rows = await model.source.fetchJson('/api/diff', queryOfSides(), signal);
-  compareTab.functions.setRows(Array.isArray(rows) ? rows : rows.functions ?? []);
-  return Array.isArray(rows) ? rows.length : rows.functions?.length ?? 0;
+  const rows = plainRows(await model.source.fetchJson('/api/diff', queryOfSides(), signal));
+  compareTab.functions.setRows(rows);
+  return rows.length;
 }
 
 /* All paths of both ranges: leaving small ones out would make differences that are none. */

@@ -62,6 +62,12 @@ export function formatTick(ns, step) {
   return `${(ns / scale).toFixed(digits)} ${unit}`;
 }
 
+/** TEXT without the characters that turn the direction of what stands beside them: names that hold
+ * them could make a line say something else. Each becomes U+FFFD. */
+export function plainText(text) {
+  return String(text ?? '').replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
+}
+
 /** A new element with attributes and children; text stays text, whatever it holds. */
 export function element(tag, attributes, ...children) {
   const made = document.createElement(tag);

@@ -2,7 +2,7 @@
  * The tab "Functions": the report's table of the range. A row opens the durations of its calls.
  */
 import { change } from './state.js';
-import { numberOfRow } from './model.js';
+import { numberOfRow, plainRows } from './model.js';
 import { cssColour } from './colours.js';
 import { newTable } from './table.js';
 import { askRange, rangeVersion } from './panel.js';
@@ -98,7 +98,7 @@ export const functionsView = {
     if (functionsTab.asked !== version) {
       const rows = await askRange('/api/functions', { numbers: 1 }, signal);
       functionsTab.asked = version;
-      functionsTab.rows = rows;
+      functionsTab.rows = plainRows(rows);
       functionsTab.total = rows.reduce((sum, row) => sum + row.self_ns, 0);
       filterRows();
     }

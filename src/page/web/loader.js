@@ -48,7 +48,15 @@ async function runOnly(name, work) {
 
 function later(name, delay, work) {
   clearTimeout(timers.get(name));
-  timers.set(name, setTimeout(work, delay));
+  timers.set(name, setTimeout(() => {
+    timers.delete(name);
+    work();
+  }, delay));
+}
+
+/** True while something is asked for, or will be. */
+export function loaderIsBusy() {
+  return loaded.waiting > 0 || timers.size > 0;
 }
 
 /** Density of all threads, for the first picture. */
@@ -112,6 +120,7 @@ export function wantView(width, streams) {
   const nsPerPixel = (view.until - view.since) / width;
   if (streams.length === 0 || suffices(loaded.part, view, nsPerPixel, streams)) return;
   clearTimeout(timers.get('exact'));
+  timers.delete('exact');
   later('part', REST_MS, () => loadPart(view, nsPerPixel, streams, false));
 }
 

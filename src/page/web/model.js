@@ -2,6 +2,8 @@
  * What is known of the trace as a whole: its threads, and the names of its functions.
  */
 
+import { plainText } from './format.js';
+
 export const model = {
   source: null,       // source.js
   trace: null,        // the answer of /api/trace
@@ -15,19 +17,20 @@ const nameKey = (module, name) => `${module}\0${name}`;
 
 /** Takes over the answer of /api/trace. */
 export function learnTrace(trace) {
+  for (const one of [trace, ...trace.processes, ...trace.threads]) one.name = plainText(one.name);
   model.trace = trace;
   model.threads = new Map(trace.threads.map((thread) => [thread.stream, thread]));
 }
 
 /** Takes over the answer of /api/names. */
 export function learnNames({ modules, functions }) {
-  model.modules = modules;
+  model.modules = modules.map(plainText);
   model.functions = new Map();
   model.byName = new Map();
   for (const [number, name, module, file, line] of functions) {
-    const known = { number, name, module: modules[module] ?? '', file, line };
+    const known = { number, name: plainText(name), module: model.modules[module] ?? '', file, line };
     model.functions.set(number, known);
-    const key = nameKey(known.module, name);
+    const key = nameKey(known.module, known.name);
     model.byName.set(key, model.byName.has(key) ? null : number);
   }
 }
@@ -47,6 +50,15 @@ export function numberOfRow(row) {
   const own = row.number ?? row.function_number;
   if (own !== undefined) return own;
   return model.byName.get(nameKey(row.module, row.function ?? row.name)) ?? null;
+}
+
+/** Rows of a table as they may be shown: their names are plain text. */
+export function plainRows(rows) {
+  for (const row of rows) {
+    row.function = plainText(row.function);
+    row.module = plainText(row.module);
+  }
+  return rows;
 }
 
 /** "name 4711" for a stream. */

@@ -110,6 +110,7 @@ function showTab() {
   if (built.version === versionOf(tab)) return;
   built.version = versionOf(tab);
   clearTimeout(panel.timer);
+  built.root.setAttribute('aria-busy', 'true');
   panel.timer = setTimeout(() => runTab(tab, built), 30);
 }
 
@@ -117,7 +118,6 @@ async function runTab(tab, built) {
   panel.controller?.abort();
   panel.controller = new AbortController();
   const { signal } = panel.controller;
-  built.root.setAttribute('aria-busy', 'true');
   try {
     await tab.show(signal);
   } catch (error) {

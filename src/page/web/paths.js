@@ -6,6 +6,8 @@
  * is called again below itself, only the outermost call counts for it.
  */
 
+import { plainText } from './format.js';
+
 const REST_KEY = '\0rest';
 
 function keyOfNode(raw) {
@@ -26,7 +28,7 @@ export function treeOfGraph(raw) {
   while (work.length > 0) {
     const [from, to] = work.pop();
     for (const child of from.children ?? []) {
-      const node = newNode(keyOfNode(child), { name: child.name, module: child.module ?? '',
+      const node = newNode(keyOfNode(child), { name: plainText(child.name), module: plainText(child.module),
         number: child.function ?? null, rest: Boolean(child.rest) });
       node.calls = child.calls;
       node.total = child.total_ns;
