@@ -27,7 +27,8 @@
 #include "page/answers.h"
 #include "page/token.h"
 
-enum { BOXES_MOST = 280000, FILE_MOST = 200 << 20, FIRST_COLUMNS = 64, DENSITY_MOST = 250000 };
+enum { BOXES_MOST = 280000, FILE_MOST = 20 << 20, FIRST_COLUMNS = 64, DENSITY_MOST = 250000 };
+static const char MARKS_MOST[] = "20000";
 static const char LEAST_PATH[] = "0.0005"; /* of all time: smaller paths are one */
 
 struct page { /* that is written */
@@ -92,8 +93,12 @@ static void put_element(struct page *p, const char *path, bool binary, const cha
 /* ---- answers ---- */
 
 static const char *parameter(void *ctx, const char *name) {
-    (void)ctx;
-    return strcmp(name, "least") == 0 ? LEAST_PATH : strcmp(name, "limit") == 0 ? "20000" : NULL;
+    const struct page *p = ctx;
+    if (strcmp(name, "columns") == 0)
+        return p->density_columns;
+    if (strcmp(name, "least") == 0)
+        return LEAST_PATH;
+    return strcmp(name, "limit") == 0 ? MARKS_MOST : NULL;
 }
 
 /* Writes what FILL writes as the element PATH. */
@@ -264,8 +269,11 @@ static void read_trace(struct page *p) {
     p->functions = mem_alloc(shown_functions(p->shown) + 1);
     for (size_t i = 0; i < stats_function_count(p->stats); i++)
         p->functions[stats_function(p->stats, i)] = 1;
-    p->request = (struct request){
-        .shown = p->shown, .parameter = parameter, .functions = p->functions, .for_others = true};
+    p->request = (struct request){.shown = p->shown,
+                                  .parameter = parameter,
+                                  .ctx = p,
+                                  .functions = p->functions,
+                                  .for_others = true};
     size_t columns = DENSITY_MOST / (trace_reader_stream_count(shown_reader(p->shown)) + 1);
     snprintf(p->density_columns, sizeof p->density_columns, "%zu",
              columns < 1      ? 1
