@@ -74,6 +74,8 @@ static int try_answer(struct writing *w, const char *path, struct answer *ret, s
     if (!e)
         return err_set(err, ENOENT, "no-request", "there is no such request");
     int rc = parameter_range(r, "", &w->range, &streams, err);
+    if (!streams)
+        w->range.streams = r->streams;
     if (rc == 0)
         rc = shown_check(r->shown, err);
     if (rc == 0)

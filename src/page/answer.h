@@ -12,6 +12,9 @@ struct request {
     const char *(*parameter)(void *ctx, const char *name); /* NULL: not given */
     bool (*is_gone)(void *ctx);                            /* nobody waits any more; or NULL */
     void *ctx;
+    const uint8_t *streams;   /* the only ones that count (shown.h); NULL: all */
+    const uint8_t *functions; /* by function: 1 if its name is wanted; NULL: all names are */
+    bool for_others;          /* the answer is for a file that leaves this machine */
 };
 
 struct answer {

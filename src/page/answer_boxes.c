@@ -45,7 +45,7 @@ static void write_padded(FILE *out, const void *column, size_t size) {
         write_padded(out, column_, list->count * sizeof *column_);                                 \
     } while (0)
 
-static void write_boxes(struct writing *w, const summary_span_list *list) {
+void write_boxes(struct writing *w, const summary_span_list *list) {
     uint64_t all_ns = trace_reader_duration_ns(shown_reader(w->request->shown));
     uint64_t until_ns = w->range.until_ns < all_ns ? w->range.until_ns : all_ns;
     struct {

@@ -56,23 +56,28 @@ static bool fill_bars(struct bars *b, const struct histogram *h, unsigned steps)
     return true;
 }
 
+void write_histogram(FILE *out, const struct histogram *durations) {
+    struct bars bars = {0};
+    unsigned steps = 4;
+    while (!fill_bars(&bars, durations, steps) && steps > 1)
+        steps /= 2;
+    fputs("[", out);
+    for (size_t i = 0; i < bars.count; i++)
+        fprintf(out, "%s{\"from_ns\": %ju, \"to_ns\": %ju, \"calls\": %ju}", i ? ", " : "",
+                bars.at[i].from_ns, bars.at[i].to_ns, bars.at[i].calls);
+    fputs("]", out);
+}
+
 int answer_histogram(struct writing *w, struct err *err) {
     struct stats *stats;
-    struct bars bars = {0};
     uint32_t function;
     int rc = parameter_function(w->request, &function, err);
     if (rc == 0)
         rc = summary_functions(w->summary, &w->range, &stats);
     if (rc < 0)
         return rc;
-    unsigned steps = 4;
-    while (!fill_bars(&bars, &stats_of(stats, function)->durations, steps) && steps > 1)
-        steps /= 2;
-    fputs("[", w->out);
-    for (size_t i = 0; i < bars.count; i++)
-        fprintf(w->out, "%s{\"from_ns\": %ju, \"to_ns\": %ju, \"calls\": %ju}", i ? ",\n" : "",
-                bars.at[i].from_ns, bars.at[i].to_ns, bars.at[i].calls);
-    fputs("]\n", w->out);
+    write_histogram(w->out, &stats_of(stats, function)->durations);
+    fputs("\n", w->out);
     stats_free(stats);
     return 0;
 }
@@ -90,7 +95,7 @@ static const char *how_word(const struct summary_call *c) {
     return c->before ? "before" : c->inferred ? "inferred" : words[c->how];
 }
 
-static void write_call(FILE *out, const struct summary_call *c) {
+void write_call(FILE *out, const struct summary_call *c) {
     fprintf(out,
             "{\"stream\": %u, \"t_ns\": %ju, \"end_ns\": %ju, \"duration_ns\": %ju, "
             "\"self_ns\": %ju, \"depth\": %u, \"caller\": ",

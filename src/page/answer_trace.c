@@ -57,12 +57,16 @@ static struct extent extent_of(const struct trace_reader *r, uint32_t stream) {
 
 static void write_threads(FILE *out, struct writing *w) {
     const struct trace_reader *r = shown_reader(w->request->shown);
+    const char *separator = "";
     fputs("\"threads\": [", out);
     for (uint32_t i = 0; i < trace_reader_stream_count(r); i++) {
+        if (w->range.streams && !w->range.streams[i])
+            continue;
         const struct trace_thread *t = trace_reader_thread(r, i);
         uint32_t process = process_of(r, i);
         struct extent e = extent_of(r, i);
-        fprintf(out, "%s\n  {\"stream\": %u, \"process\": ", i ? "," : "", i);
+        fprintf(out, "%s\n  {\"stream\": %u, \"process\": ", separator, i);
+        separator = ",";
         fprintf(out, process == PROCESS_NONE ? "null" : "%u", process);
         fprintf(out, ", \"pid\": %u, \"tid\": %u, ", t->pid, t->tid);
         text_member(out, "name", t->name);
@@ -82,7 +86,7 @@ int answer_trace(struct writing *w, struct err *err) {
     fputs("{", out);
     text_member(out, "name", base_name(shown_path(w->request->shown)));
     fputs(", ", out);
-    text_member(out, "path", shown_path(w->request->shown));
+    text_member(out, "path", w->request->for_others ? NULL : shown_path(w->request->shown));
     fputs(",\n", out);
     write_command(out, s->command);
     fprintf(out, "\"duration_ns\": %ju, \"start_unix_ns\": %ju, \"events\": %ju, \"lost\": %ju,\n",
@@ -117,6 +121,13 @@ static void write_function(struct writing *w, uint32_t function) {
     fprintf(w->out, ", %u, null, null]", names_module(names, function));
 }
 
+static bool is_wanted(const struct writing *w, uint32_t function) {
+    const struct names *names = w->desk->view.source.names;
+    if (w->request->functions)
+        return w->request->functions[function];
+    return names_instrumented(names, function) || function + 1 == names_count(names);
+}
+
 int answer_names(struct writing *w, struct err *err) {
     struct names *names = w->desk->view.source.names;
     const char *separator = "";
@@ -128,7 +139,7 @@ int answer_names(struct writing *w, struct err *err) {
     }
     fputs("],\n\"functions\": [", w->out);
     for (uint32_t i = 0; i < names_count(names); i++) {
-        if (!names_instrumented(names, i) && i + 1 < names_count(names))
+        if (!is_wanted(w, i))
             continue;
         fprintf(w->out, "%s\n  ", separator);
         write_function(w, i);

@@ -27,3 +27,10 @@ int answer_density(struct writing *w, struct err *err);
 int answer_spans(struct writing *w, struct err *err);
 int answer_exact_spans(struct writing *w, struct err *err);
 int answer_frames(struct writing *w, struct err *err);
+
+/* Parts of these, for files. */
+void write_call(FILE *out, const struct summary_call *call);
+/* The buckets of answer_histogram(). */
+void write_histogram(FILE *out, const struct histogram *durations);
+/* answer_spans() of LIST. */
+void write_boxes(struct writing *w, const summary_span_list *list);

@@ -9,6 +9,7 @@
 #include "cmd/say.h"
 #include "elf/debuginfod.h"
 #include "page/browser.h"
+#include "page/html.h"
 #include "page/life.h"
 #include "page/server.h"
 
@@ -60,18 +61,36 @@ static int open_trace(const char *path, struct shown **ret, struct err *err) {
     return rc;
 }
 
+static bool has_filter(const struct view_spec *s) {
+    return s->since_ns || s->until_ns != UINT64_MAX || s->tid || s->pid || s->processes.count;
+}
+
+/* Why OPTIONS do not go together; NULL: they do. */
+static const char *contradiction(const struct options *o) {
+    if (o->page.port > UINT16_MAX)
+        return "option '--port' goes up to 65535";
+    if (!o->page.html && has_filter(&o->shown))
+        return "options that choose times and threads go with --html; the page itself can choose";
+    if (o->page.html && (o->page.port || o->page.stay || o->page.no_open))
+        return "option '--html' serves nothing: it goes without --port, --stay and --no-open";
+    return NULL;
+}
+
 static int view(const struct options *options, int argc, char **argv) {
     struct shown *shown, *other = NULL;
     struct err err;
+    if (options->page.html && argc > 1)
+        return wrong_usage("option '--html' writes one trace");
     for (int i = 0; i < argc; i++)
         if (is_process(argv[i]))
             return refuse_process(argv[i]);
-    if (options->page.port > UINT16_MAX)
-        return wrong_usage("option '--port' goes up to 65535");
+    const char *why = contradiction(options);
+    if (why)
+        return wrong_usage(why);
     if (open_trace(argc ? argv[0] : "spoor.trace", &shown, &err) < 0 ||
         (argc > 1 && open_trace(argv[1], &other, &err) < 0))
         return fail(&err);
-    return serve(&options->page, shown, other);
+    return options->page.html ? html_write(options, shown) : serve(&options->page, shown, other);
 }
 
 /* Answers of threads may still be under way: they and all memory end with the process. */

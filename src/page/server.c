@@ -99,7 +99,8 @@ static const char *parameter(void *ctx, const char *name) {
 
 static enum MHD_Result send_data(const struct server *s, struct MHD_Connection *c,
                                  const char *path) {
-    struct request request = {s->shown, s->other, parameter, is_gone, c};
+    struct request request = {
+        .shown = s->shown, .other = s->other, .parameter = parameter, .is_gone = is_gone, .ctx = c};
     struct answer answer;
     MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
     answer_request(&request, path, &answer);

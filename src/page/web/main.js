@@ -46,7 +46,7 @@ function drawHead() {
   part('about').title = part('about').textContent;
 }
 
-function drawRange() {
+function drawRangeText() {
   const { range } = state;
   part('range-clear').hidden = !range;
   part('range-text').textContent = range
@@ -76,7 +76,7 @@ function joinInputs() {
   part('theme').addEventListener('click', switchTheme);
   part('help-open').addEventListener('click', showHelp);
   part('trouble').lastElementChild.addEventListener('click', () => { part('trouble').hidden = true; });
-  onChange(['range'], drawRange);
+  onChange(['range'], drawRangeText);
   onChange(['theme'], applyTheme);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', applyTheme);
 }
@@ -171,7 +171,7 @@ function startParts(kept) {
   joinInputs();
   joinSplitter();
   drawHead();
-  drawRange();
+  drawRangeText();
   startPanel([functionsView, flameView, topDownView, bottomUpView, sandwichView, sourceView, compareView]);
   if (kept.rowHeight === undefined) {
     const fit = () => change({ rowHeight: fittingRowHeight(timeline.height) });
