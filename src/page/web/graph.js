@@ -17,7 +17,7 @@ const watchers = [];
 export async function graphOfRange(signal) {
   const version = `${rangeVersion()} ${graph.all}`;
   if (graph.version === version && graph.tree) return graph.tree;
-  const query = graph.all ? {} : { least: LEAST_SHARE };
+  const query = { least: graph.all ? 0 : LEAST_SHARE };
   const top = treeOfGraph(await askRange('/api/graph', query, signal));
   graph.tree = { top, rest: hasRest(top) };
   graph.version = version;
