@@ -28,7 +28,6 @@ static const struct endpoint {
     {"/api/source", JSON, answer_source, true},
     {"/api/density", BINARY, answer_density, false},
     {"/api/spans", BINARY, answer_spans, false},
-    {"/api/spans?exact", BINARY, answer_exact_spans, true},
     {"/api/frames", BINARY, answer_frames, true},
 };
 
@@ -52,7 +51,8 @@ static int status_of(const struct err *err) {
 /* 0: *RET is the answer. -ECANCELED: nobody waits for it. Else *ERR tells why there is none. */
 static int write_answer(struct writing *w, const struct endpoint *e, struct answer *ret,
                         struct err *err) {
-    if (e->reads && !(w->desk = shown_desk(w->request->shown, &w->client)))
+    bool reads = e->reads || w->request->parameter(w->request->ctx, "exact");
+    if (reads && !(w->desk = shown_desk(w->request->shown, &w->client)))
         return -ECANCELED;
     if (w->desk)
         desk_show(w->desk, &w->range);
@@ -67,9 +67,7 @@ static int write_answer(struct writing *w, const struct endpoint *e, struct answ
 
 static int try_answer(struct writing *w, const char *path, struct answer *ret, struct err *err) {
     const struct request *r = w->request;
-    const struct endpoint *e =
-        find(r->parameter(r->ctx, "exact") && strcmp(path, "/api/spans") == 0 ? "/api/spans?exact"
-                                                                              : path);
+    const struct endpoint *e = find(path);
     AUTO_FREE uint8_t *streams = NULL;
     if (!e)
         return err_set(err, ENOENT, "no-request", "there is no such request");

@@ -25,7 +25,6 @@ int answer_marks(struct writing *w, struct err *err);
 int answer_source(struct writing *w, struct err *err);
 int answer_density(struct writing *w, struct err *err);
 int answer_spans(struct writing *w, struct err *err);
-int answer_exact_spans(struct writing *w, struct err *err);
 int answer_frames(struct writing *w, struct err *err);
 
 /* Parts of these, for files. */
