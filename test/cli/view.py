@@ -463,7 +463,8 @@ class View(unittest.TestCase):
         os.makedirs(folder, exist_ok=True)
         opener, log = os.path.join(folder, "xdg-open"), os.path.join(folder, "log")
         with open(opener, "w", encoding="utf-8") as out:
-            out.write(f"#!/bin/sh\nreadlink /proc/$$/fd/0 /proc/$$/fd/1 /proc/$$/fd/2 >'{log}.part'\necho \"$1\" >>'{log}.part'\n"
+            out.write(f"#!/bin/sh\nlinks=$(readlink /proc/$$/fd/0 /proc/$$/fd/1 /proc/$$/fd/2)\n"
+                      f"printf '%s\\n' \"$links\" \"$1\" >'{log}.part'\n"
                       f"mv '{log}.part' '{log}'\nexit 3\n")
         os.chmod(opener, 0o755)
         plain = {key: value for key, value in os.environ.items()
