@@ -12,7 +12,7 @@ import { element, formatNs } from './format.js';
 import { hideTip } from './tip.js';
 import { isAbort, DataError } from './source.js';
 
-const panel = { tabs: [], built: new Map(), controller: null, timer: 0, note: null, generation: 0 };
+const panel = { tabs: [], built: new Map(), current: null, controller: null, timer: 0, note: null, generation: 0 };
 
 /** The query for the range and the threads. */
 export function rangeQuery() {
@@ -110,8 +110,17 @@ function showTab() {
   if (built.version === versionOf(tab)) return;
   built.version = versionOf(tab);
   clearTimeout(panel.timer);
+  if (panel.current && panel.current !== built) giveUp(panel.current);
+  panel.current = built;
   built.root.setAttribute('aria-busy', 'true');
   panel.timer = setTimeout(() => runTab(tab, built), 30);
+}
+
+/* A tab whose answers were not waited for asks again when it is seen the next time. */
+function giveUp(built) {
+  if (!built.root.hasAttribute('aria-busy')) return;
+  built.version = '';
+  built.root.removeAttribute('aria-busy');
 }
 
 async function runTab(tab, built) {
@@ -121,13 +130,10 @@ async function runTab(tab, built) {
   try {
     await tab.show(signal);
   } catch (error) {
-    if (isAbort(error)) {
-      built.version = '';
-      return;
-    }
+    if (isAbort(error)) return;
     built.version = '';
     panel.note.textContent = error.message;
     if (!(error instanceof DataError)) console.error(error);
   }
-  built.root.removeAttribute('aria-busy');
+  if (panel.controller.signal === signal) built.root.removeAttribute('aria-busy');
 }
