@@ -52,8 +52,8 @@ def boxes_of(data):
 
 
 class Server:
-    def __init__(self, trace, *options, env=None):
-        self.process = subprocess.Popen([SPOOR, "view", "--no-open", *options, trace], stdout=subprocess.PIPE,
+    def __init__(self, trace, *more, env=None):
+        self.process = subprocess.Popen([SPOOR, "view", "--no-open", trace, *more], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, env=env)
         self.line = self.process.stdout.readline()
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#([0-9a-f]{32})\n", self.line)
@@ -257,6 +257,25 @@ class View(unittest.TestCase):
         for mark in self.server.json("/api/marks"):
             self.assertLessEqual({"stream", "t_ns", "length_ns", "kind", "text"}, mark.keys())
 
+    def test_comparisons(self):
+        other = self.record("older", ROUNDS // 2)
+        server = self.serve(self.trace, other)
+        self.assertEqual(server.json("/api/trace")["other"], "older")
+        self.assertEqual(server.get("/api/diff?other=1"), run("diff", "--json", other, self.trace).stdout)
+        self.assertEqual(server.get("/api/diff?other=1&paths=1"), run("diff", "--json", "--by-path", other, self.trace).stdout)
+        self.assertEqual(self.server.ask("/api/diff?other=1")[0], 400)
+        starts = sorted(start for _, _, start in self.calls_of_replay())
+        marks = [starts[len(starts) * i // 4] for i in range(4)]
+        sides = [{row["function"]: row for row in self.server.json(f"/api/functions?since={since}&until={until}")}
+                 for since, until in (marks[:2], marks[2:])]
+        rows = self.server.json("/api/diff?since=%d&until=%d&since2=%d&until2=%d" % tuple(marks))
+        self.assertEqual({row["function"] for row in rows}, sides[0].keys() | sides[1].keys())
+        for row in rows:
+            for key in ("calls", "total_ns", "self_ns", "p50_ns", "p99_ns"):
+                self.assertEqual(row[key], [side.get(row["function"], {key: 0})[key] for side in sides])
+        same = self.server.json("/api/diff")
+        self.assertTrue(all(row["calls"][0] == row["calls"][1] for row in same))
+
     def test_sources(self):
         names = {name: number for number, name, *_ in self.server.json("/api/names")["functions"]}
         answer = self.server.json(f"/api/source?function={names['leaf']}")
@@ -389,7 +408,7 @@ class View(unittest.TestCase):
         before, idle = used(), server.threads()
         for i in range(requests):
             with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as s:
-                s.sendall(b"GET /api/functions?since=%d" % (i + 1) + head)
+                s.sendall(b"GET /api/graph?since=%d" % (i + 1) + head)
                 while not close and s.recv(1 << 20):
                     pass
         deadline = time.monotonic() + PATIENCE
@@ -400,14 +419,15 @@ class View(unittest.TestCase):
 
     def test_closed_connections(self):
         """Reading ends when nobody waits for the answer any more, and threads end."""
-        server = self.serve(self.record("large", 60000))
+        trace = self.record("large", 60000)
+        server = self.serve(trace)
         connection, response = server.open_page()
         while not json.loads(response.readline())["complete"]:
             pass
         waited, closed = (self.processor_time(server, 6, close) for close in (False, True))
         self.assertLess(closed, waited / 2)
         self.assertEqual(server.json("/api/functions?until=0"), json.loads(
-            run("report", "--json", "--until=0", server_trace(server)).stdout))
+            run("report", "--json", "--until=0", trace).stdout))
         connection.close()
 
     # ---- its life ----
@@ -618,10 +638,6 @@ class View(unittest.TestCase):
         """spoor itself starts without an HTTP library."""
         shown = subprocess.run(["ldd", SPOOR], stdout=subprocess.PIPE, text=True, check=True).stdout
         self.assertNotIn("microhttpd", shown)
-
-
-def server_trace(server):
-    return server.process.args[-1]
 
 
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
