@@ -6,6 +6,16 @@
 
 #include "analyze/digest_loop.h"
 
+/* Of READER; NAMES are borrowed. */
+void digest_reader_init(struct digest_reader *r, struct trace_reader *reader,
+                        const struct names *names);
+void digest_reader_done(struct digest_reader *r);
+/* Opens BLOCK of STREAM for digest_read() and empties *TO. False: it is damaged, and *TO is whole.
+ */
+bool digest_reader_open(struct digest_reader *r, struct trace_reader *reader, size_t block,
+                        uint32_t stream, struct digest *to);
+void digest_done(struct digest *d);
+
 /* What a visitor sums up. A *part* is the state of one thread, for one stream group at a time. */
 struct digest_ops {
     void *(*part_new)(void *ctx);

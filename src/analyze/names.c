@@ -22,6 +22,7 @@ struct names {
     size_t recent;        /* the range of the last lookup */
     uint32_t function_count, module_count;
     bool grow_stacks;
+    uint32_t *joined;                       /* by number; NULL: functions keep their numbers */
     char **functions, **symbols, **modules; /* made on first use */
     const char *const **aliases;
     struct module_lines {
@@ -76,6 +77,7 @@ void names_free(struct names *n) {
     for (uint32_t i = 0; i < n->module_count; i++)
         source_lines_free(n->lines[i].lines);
     free(n->lines);
+    free(n->joined);
     free(n->ranges);
     free(n->functions);
     free(n->symbols);
@@ -95,18 +97,28 @@ static __attribute__((noinline)) size_t search(const struct names *n, uint32_t i
     return last && id - last->first_id < last->count ? end - 1 : n->range_count;
 }
 
+/* The number of ID, which R holds. */
+static inline uint32_t number_in(const struct names *n, const struct range *r, uint32_t id) {
+    uint32_t number = r->count ? r->first + (id - r->first_id) : r->first;
+    return n->joined ? n->joined[number] : number;
+}
+
 uint32_t names_index(struct names *n, uint32_t id) {
     const struct range *r = &n->ranges[n->recent];
     if (id - r->first_id >= r->count) {
         n->recent = search(n, id);
         r = &n->ranges[n->recent];
     }
-    return r->count ? r->first + (id - r->first_id) : r->first;
+    return number_in(n, r, id);
 }
 
 uint32_t names_number(const struct names *n, uint32_t id) {
-    const struct range *r = &n->ranges[search(n, id)];
-    return r->count ? r->first + (id - r->first_id) : r->first;
+    return number_in(n, &n->ranges[search(n, id)], id);
+}
+
+void names_join(struct names *n, const uint32_t *to) {
+    n->joined = mem_resize(n->joined, n->function_count, sizeof *n->joined);
+    memcpy(n->joined, to, n->function_count * sizeof *to);
 }
 
 /* The range of a function's number. */

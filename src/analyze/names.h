@@ -23,6 +23,8 @@ uint32_t names_count(const struct names *n);
 uint32_t names_index(struct names *n, uint32_t id);
 /* The same, slower, for any thread. */
 uint32_t names_number(const struct names *n, uint32_t id);
+/* From now on, both give TO[number] in place of a number: for functions that count as one. */
+void names_join(struct names *n, const uint32_t *to);
 
 /* Demangled, or "module+0x1234" if it has no name. Lives as long as the names. */
 const char *names_function(struct names *n, uint32_t function);

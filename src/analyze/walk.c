@@ -415,6 +415,7 @@ bool walk_step(struct walk *w) {
     return take_run(w, &run);
 }
 
+size_t walk_next_block(struct walk *w) { return group_reader_next_block(w->reader); }
 uint64_t walk_now_ns(const struct walk *w) { return w->now_ns; }
 uint64_t walk_paused_ns(const struct walk *w) { return w->paused_ns; }
 

@@ -14,6 +14,7 @@ enum command_id {
     COMMAND_REPLAY,
     COMMAND_REPORT,
     COMMAND_GRAPH,
+    COMMAND_DIFF,
     COMMAND_INFO,
     COMMAND_VIEW,
     COMMAND_EXPORT,
@@ -99,6 +100,7 @@ static inline bool option_takes_value(const struct option_spec *o) {
  * their number. Returns spoor's exit status. */
 int cmd_attach(struct options *options, int argc, char **argv);
 int cmd_ctl(struct options *options, int argc, char **argv);
+int cmd_diff(struct options *options, int argc, char **argv);
 int cmd_detach(struct options *options, int argc, char **argv);
 int cmd_explain(struct options *options, int argc, char **argv);
 int cmd_export(struct options *options, int argc, char **argv);

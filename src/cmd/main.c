@@ -15,13 +15,13 @@
 typedef int command_run(struct options *options, int argc, char **argv);
 
 static command_run *const runs[COMMAND_COUNT] = {
-    [COMMAND_ATTACH] = cmd_attach,       [COMMAND_CTL] = cmd_ctl,
-    [COMMAND_DETACH] = cmd_detach,       [COMMAND_EXPLAIN] = cmd_explain,
-    [COMMAND_EXPORT] = cmd_export,       [COMMAND_GRAPH] = cmd_graph,
-    [COMMAND_INFO] = cmd_info,           [COMMAND_RECORD] = cmd_record,
-    [COMMAND_REPLAY] = cmd_replay,       [COMMAND_REPORT] = cmd_report,
-    [COMMAND_SYMBOLIZE] = cmd_symbolize, [COMMAND_UNWIND] = cmd_unwind,
-    [COMMAND_VIEW] = cmd_view,
+    [COMMAND_ATTACH] = cmd_attach,   [COMMAND_CTL] = cmd_ctl,
+    [COMMAND_DIFF] = cmd_diff,       [COMMAND_DETACH] = cmd_detach,
+    [COMMAND_EXPLAIN] = cmd_explain, [COMMAND_EXPORT] = cmd_export,
+    [COMMAND_GRAPH] = cmd_graph,     [COMMAND_INFO] = cmd_info,
+    [COMMAND_RECORD] = cmd_record,   [COMMAND_REPLAY] = cmd_replay,
+    [COMMAND_REPORT] = cmd_report,   [COMMAND_SYMBOLIZE] = cmd_symbolize,
+    [COMMAND_UNWIND] = cmd_unwind,   [COMMAND_VIEW] = cmd_view,
 };
 
 static const struct command *find_command(const char *name) {

@@ -28,6 +28,7 @@ void options_init(struct options *options) {
     options->record.snapshot_limit = SNAPSHOTS;
     options->record.snapshot_gap_ns = SNAPSHOT_GAP_NS;
     options->report.sort = REPORT_TOTAL;
+    options->diff.sort = COMPARE_TOTAL;
     options->shown.until_ns = UINT64_MAX;
     options->view.names = NAMES_DEFAULT;
     options->page.linger_ns = LINGER_NS;
@@ -51,6 +52,7 @@ void options_done(struct options *options) {
     ARRAY_FREE(&options->shown.processes);
     ARRAY_FREE(&options->report.columns);
     ARRAY_FREE(&options->replay.columns);
+    ARRAY_FREE(&options->diff.columns);
     ARRAY_FREE(&options->image.stacks);
     ARRAY_FREE(&options->plain_times);
 }

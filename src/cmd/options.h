@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "analyze/compare.h"
 #include "analyze/view_filter.h"
 #include "select/options.h"
 
@@ -56,6 +57,27 @@ struct report_options {
     uint32_t slowest;        /* so many calls in place of the table; 0: the table */
     bool by_module, by_thread, by_process;
     bool by_stack; /* a row for each function and chain of callers */
+};
+
+/* Columns of diff, in the order of DIFF_COLUMN_NAMES in table.c. From DIFF_CALLS on, in that of
+ * enum compare_number. */
+enum diff_column {
+    DIFF_DIFF,
+    DIFF_CHANGE,
+    DIFF_CALLS,
+    DIFF_TOTAL,
+    DIFF_SELF,
+    DIFF_P50,
+    DIFF_P99,
+    DIFF_FUNCTION,
+    DIFF_MODULE,
+    DIFF_COLUMNS
+};
+
+struct diff_options {
+    enum compare_number sort; /* default COMPARE_TOTAL; COMPARE_NUMBERS: by name */
+    choice_array columns;     /* enum diff_column; empty: the default */
+    bool by_path;
 };
 
 /* Columns of replay, in the order of REPLAY_COLUMNS in table.c. */
@@ -116,6 +138,7 @@ struct options {
     struct view_options view;
     struct report_options report;
     struct replay_options replay;
+    struct diff_options diff; /* its --limit is that of report */
     struct export_options export;
     struct image_options image;
     struct page_options page;

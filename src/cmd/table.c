@@ -25,6 +25,8 @@ const struct command commands[COMMAND_COUNT] = {
     [COMMAND_GRAPH] = {"graph", "[TRACE [FUNCTION]]",
                        "show the call graph, or one function's callers and callees", STATUS_USAGE,
                        NULL, 2},
+    [COMMAND_DIFF] = {"diff", "[[OLD] NEW]", "compare two traces: which functions got slower",
+                      STATUS_USAGE, NULL, 2},
     [COMMAND_INFO] = {"info", "[TRACE]", "show what was traced, how, and what was lost",
                       STATUS_USAGE, NULL, 1},
     [COMMAND_VIEW] = {"view", "[TRACE [OTHER]]",
@@ -44,12 +46,13 @@ const struct command commands[COMMAND_COUNT] = {
 
 #define ONLY(name) (1u << COMMAND_##name)
 #define RECORDERS (ONLY(RECORD) | ONLY(ATTACH))
-#define CALL_VIEWS (ONLY(REPLAY) | ONLY(REPORT) | ONLY(GRAPH) | ONLY(EXPORT))
-#define TABLES (ONLY(REPLAY) | ONLY(REPORT) | ONLY(GRAPH) | ONLY(INFO) | ONLY(EXPLAIN))
+#define CALL_VIEWS (ONLY(REPLAY) | ONLY(REPORT) | ONLY(GRAPH) | ONLY(DIFF) | ONLY(EXPORT))
+#define TABLES (ONLY(REPLAY) | ONLY(REPORT) | ONLY(GRAPH) | ONLY(DIFF) | ONLY(INFO) | ONLY(EXPLAIN))
 #define AT(member) offsetof(struct options, member)
 #define COLUMNS                                                                                    \
     "calls|total|self|min|max|p50|p99|unwound|cut|paused|avg|stdev|share|function|module|tier|"    \
     "line|process"
+#define DIFF_COLUMN_NAMES "diff|change|calls|total|self|p50|p99|function|module"
 #define REPLAY_COLUMNS "duration|elapsed|delta|tid|thread|process|module|depth|address|line"
 
 const struct option_spec option_table[] = {
@@ -252,8 +255,22 @@ const struct option_spec option_table[] = {
      "min, max, p50, p99, function; and cut if calls were cut. On a terminal where names have no "
      "room, min, p50, p99 and max are left out in this order.",
      AT(report.columns), COLUMNS},
-    {ONLY(REPORT), 0, OPTION_NUMBER, "limit", "N", "Print the first N rows only.", AT(report.limit),
+    {ONLY(REPORT) | ONLY(DIFF), 0, OPTION_NUMBER, "limit", "N", "Print the first N rows only.",
+     AT(report.limit), NULL},
+    {ONLY(DIFF), 0, OPTION_SET, "by-path", NULL,
+     "Compare paths of calls: a function has a row for each chain of callers.", AT(diff.by_path),
      NULL},
+    {ONLY(DIFF), 0, OPTION_CHOICE, "sort", "NUMBER",
+     "Sort by the difference of NUMBER, the largest first, whatever its sign: calls, total, self, "
+     "p50 or p99; function sorts by name. Default: total.",
+     AT(diff.sort), "calls|total|self|p50|p99|function"},
+    {ONLY(DIFF), 0, OPTION_CHOICES, "columns", "COLUMN,...",
+     "Print these columns in this order: diff (the difference that rows are sorted by), change "
+     "(the same as a share of the old number), calls, total, self, p50 and p99 (old and new), "
+     "function, module. Default: diff, change, total, self, calls, p50, p99, function. On a "
+     "terminal where names have no room, p50, p99, self, change and calls are left out in this "
+     "order.",
+     AT(diff.columns), DIFF_COLUMN_NAMES},
     {ONLY(REPORT), 0, OPTION_SET, "by-module", NULL, "Print one table for each module.",
      AT(report.by_module), NULL},
     {ONLY(REPORT), 0, OPTION_SET, "by-process", NULL, "Print one table for each process.",

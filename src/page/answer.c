@@ -16,20 +16,13 @@ static const struct endpoint {
     int (*write)(struct writing *w, struct err *err);
     bool reads; /* events, or names */
 } endpoints[] = {
-    {"/api/trace", JSON, answer_trace, false},
-    {"/api/names", JSON, answer_names, true},
-    {"/api/info", JSON, answer_info, true},
-    {"/api/functions", JSON, answer_functions, true},
-    {"/api/graph", JSON, answer_graph, true},
-    {"/api/histogram", JSON, answer_histogram, true},
-    {"/api/calls", JSON, answer_calls, true},
-    {"/api/next", JSON, answer_next, true},
-    {"/api/marks", JSON, answer_marks, false},
-    {"/api/source", JSON, answer_source, true},
-    {"/api/density", BINARY, answer_density, false},
-    {"/api/spans", BINARY, answer_spans, false},
-    {"/api/spans?exact", BINARY, answer_exact_spans, true},
-    {"/api/frames", BINARY, answer_frames, true},
+    {"/api/trace", JSON, answer_trace, false},   {"/api/names", JSON, answer_names, true},
+    {"/api/info", JSON, answer_info, true},      {"/api/functions", JSON, answer_functions, true},
+    {"/api/graph", JSON, answer_graph, true},    {"/api/histogram", JSON, answer_histogram, true},
+    {"/api/calls", JSON, answer_calls, true},    {"/api/next", JSON, answer_next, true},
+    {"/api/marks", JSON, answer_marks, false},   {"/api/source", JSON, answer_source, true},
+    {"/api/diff", JSON, answer_diff, true},      {"/api/density", BINARY, answer_density, false},
+    {"/api/spans", BINARY, answer_spans, false}, {"/api/frames", BINARY, answer_frames, true},
 };
 
 static const struct endpoint *find(const char *path) {
@@ -52,7 +45,8 @@ static int status_of(const struct err *err) {
 /* 0: *RET is the answer. -ECANCELED: nobody waits for it. Else *ERR tells why there is none. */
 static int write_answer(struct writing *w, const struct endpoint *e, struct answer *ret,
                         struct err *err) {
-    if (e->reads && !(w->desk = shown_desk(w->request->shown, &w->client)))
+    bool reads = e->reads || w->request->parameter(w->request->ctx, "exact");
+    if (reads && !(w->desk = shown_desk(w->request->shown, &w->client)))
         return -ECANCELED;
     if (w->desk)
         desk_show(w->desk, &w->range);
@@ -67,9 +61,7 @@ static int write_answer(struct writing *w, const struct endpoint *e, struct answ
 
 static int try_answer(struct writing *w, const char *path, struct answer *ret, struct err *err) {
     const struct request *r = w->request;
-    const struct endpoint *e =
-        find(r->parameter(r->ctx, "exact") && strcmp(path, "/api/spans") == 0 ? "/api/spans?exact"
-                                                                              : path);
+    const struct endpoint *e = find(path);
     AUTO_FREE uint8_t *streams = NULL;
     if (!e)
         return err_set(err, ENOENT, "no-request", "there is no such request");

@@ -64,7 +64,9 @@ void write_boxes(struct writing *w, const summary_span_list *list) {
     WRITE_COLUMN(uint16_t, span->flags);
 }
 
-static int answer_boxes(struct writing *w, bool exact, struct err *err) {
+/* With the parameter `exact`, no box is inexact. */
+int answer_spans(struct writing *w, struct err *err) {
+    bool exact = w->request->parameter(w->request->ctx, "exact");
     summary_span_list list = {0};
     unsigned columns;
     int rc = read_columns(w->request, &columns, err);
@@ -76,9 +78,6 @@ static int answer_boxes(struct writing *w, bool exact, struct err *err) {
     ARRAY_FREE(&list);
     return 0;
 }
-
-int answer_spans(struct writing *w, struct err *err) { return answer_boxes(w, false, err); }
-int answer_exact_spans(struct writing *w, struct err *err) { return answer_boxes(w, true, err); }
 
 int answer_frames(struct writing *w, struct err *err) {
     summary_span_list list = {0};

@@ -23,9 +23,9 @@ int answer_calls(struct writing *w, struct err *err);
 int answer_next(struct writing *w, struct err *err);
 int answer_marks(struct writing *w, struct err *err);
 int answer_source(struct writing *w, struct err *err);
+int answer_diff(struct writing *w, struct err *err);
 int answer_density(struct writing *w, struct err *err);
 int answer_spans(struct writing *w, struct err *err);
-int answer_exact_spans(struct writing *w, struct err *err);
 int answer_frames(struct writing *w, struct err *err);
 
 /* Parts of these, for files. */

@@ -36,14 +36,10 @@ static void tell_ssh(unsigned port) {
              known ? server : host);
 }
 
-/* The child of a child: nobody has to wait for it. */
 static void run(const char *program, const char *url) {
     pid_t pid = fork();
     if (pid != 0)
         return;
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGCHLD, SIG_DFL);
     setsid();

@@ -130,7 +130,7 @@ static int fill_histograms(struct page *p) {
 }
 
 static int fill_calls(struct page *p) {
-    html_write_calls(p->writing.out, p->writing.desk, p->stats);
+    html_write_calls(p->writing.out, &p->writing, p->stats);
     return 0;
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "cmd/options.h"
-#include "page/shown.h"
+#include "page/answers.h"
 
 /* Writes options->page.html, of the times and threads that OPTIONS choose. Prints errors. Returns
  * spoor's exit status. */
@@ -19,6 +19,6 @@ char *html_page_rest(const char *nonce);
 /* ---- html_calls.c ---- */
 enum { LISTED_FUNCTIONS = 500, LISTED_CALLS = 20 };
 /* Objects by number of a function: its histogram, and its slowest calls, as the answers for it. Of
- * the functions of STATS that take the most time. RANGE is D's. */
+ * the functions of STATS, W's range, that take the most time. */
 void html_write_histograms(FILE *out, const struct stats *stats);
-void html_write_calls(FILE *out, struct desk *d, const struct stats *stats);
+void html_write_calls(FILE *out, struct writing *w, const struct stats *stats);

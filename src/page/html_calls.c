@@ -122,10 +122,10 @@ static void write_list(FILE *out, struct listed *l) {
     fprintf(out, "], \"more\": %s}", l->found > l->count ? "true" : "false");
 }
 
-void html_write_calls(FILE *out, struct desk *d, const struct stats *stats) {
+void html_write_calls(FILE *out, struct writing *w, const struct stats *stats) {
     struct list list = list_new(stats);
-    struct source source = d->view.source;
-    source.forks = forks_new(source.reader, source.stream_groups);
+    struct source source;
+    shown_source(w->request->shown, &w->range, &w->client, &source);
     list.names = source.names;
     list.by_function = mem_alloc(names_count(source.names) * sizeof *list.by_function + 1);
     for (size_t i = 0; i < list.count; i++) {
@@ -139,7 +139,7 @@ void html_write_calls(FILE *out, struct desk *d, const struct stats *stats) {
         free(list.at[i].calls);
     }
     fputs(list.count ? "}\n" : "{}\n", out);
-    forks_free(source.forks);
+    shown_source_done(&source);
     free(list.by_function);
     free(list.at);
 }

@@ -5,11 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Blocks the signals that end the server; to be called before there are threads. */
+/* From now on SIGINT, SIGTERM and SIGHUP end the program at once, with status 0. */
 void life_init(void);
 /* A page has come, or gone. Any thread. */
 void life_page_opened(void);
 void life_page_closed(void);
-/* Returns when the server must end. LINGER_NS: so long after the last page was closed, if there was
- * one; STAY: never by that. */
+/* Returns LINGER_NS after the last page was closed, if there was one; STAY: never. */
 void life_wait(uint64_t linger_ns, bool stay);

@@ -65,10 +65,9 @@ static void desk_done(struct desk *d) {
     names_free(d->view.source.names);
 }
 
-/* All functions are shown, so there is nothing that could fail. */
-void desk_show(struct desk *d, const struct summary_range *range) {
+/* The filter of RANGE. All functions are shown, so there is nothing that could fail. */
+static void set_filter(struct source *source, const struct summary_range *range) {
     struct view_spec spec = {.since_ns = range->since_ns, .until_ns = range->until_ns};
-    struct source *source = &d->view.source;
     size_t count = trace_reader_stream_count(source->reader);
     view_filter_free(source->filter);
     view_filter_new(&spec, source->reader, source->names, &source->filter, NULL);
@@ -76,6 +75,28 @@ void desk_show(struct desk *d, const struct summary_range *range) {
         source->filter->streams = mem_alloc(count + 1);
         memcpy(source->filter->streams, range->streams, count);
     }
+}
+
+void desk_show(struct desk *d, const struct summary_range *range) {
+    set_filter(&d->view.source, range);
+}
+
+void shown_source(struct shown *s, const struct summary_range *range, struct client *client,
+                  struct source *ret) {
+    *ret = (struct source){.reader = s->reader,
+                           .stream_groups = s->stream_groups,
+                           .forks = forks_new(s->reader, s->stream_groups),
+                           .names = names_new(s->reader),
+                           .ctx = client,
+                           .on_progress = on_progress,
+                           .stop = &client->stop};
+    set_filter(ret, range);
+}
+
+void shown_source_done(struct source *source) {
+    view_filter_free(source->filter);
+    names_free(source->names);
+    forks_free(source->forks);
 }
 
 static struct desk *find_desk(struct shown *s) {

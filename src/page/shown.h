@@ -36,6 +36,10 @@ struct client {
 /* All of the trace, for CLIENT: reading ends when it is gone. */
 struct summary_range client_range(struct client *client);
 struct summary *shown_summary(const struct shown *s);
+/* What one thread needs to read RANGE of the trace, with names of its own, for CLIENT. */
+void shown_source(struct shown *s, const struct summary_range *range, struct client *client,
+                  struct source *ret);
+void shown_source_done(struct source *source);
 
 /* What one thread needs to name functions, and to print what views print. */
 struct desk {

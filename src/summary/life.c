@@ -22,7 +22,7 @@ struct summary *summary_start(struct trace_reader *reader, const struct summary_
     s->duration_ns = trace_reader_duration_ns(reader);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->has_ended, NULL);
-    pass_init(&s->pass, reader, s->sessions, options->most_spans);
+    pass_init(&s->pass, reader, s->sessions, options);
     s->has_thread = pthread_create(&s->thread, NULL, run, s) == 0;
     if (!s->has_thread)
         run(s);

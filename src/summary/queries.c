@@ -1,168 +1,235 @@
-/* Statistics of a range, and single calls (summary.h). */
+/* Single calls (summary.h). */
 #include <errno.h>
 
-#include "summary/state.h"
+#include "summary/search.h"
 #include "summary/walks.h"
 
-int summary_functions(struct summary *s, const struct summary_range *range, struct stats **ret) {
-    struct session *session = session_take(s->sessions, range);
-    int rc = walks_functions(session, ret);
-    session_give(s->sessions, session);
-    return rc;
-}
+/* ---- blocks, the most promising ones first ---- */
 
-int summary_graph(struct summary *s, const struct summary_range *range, struct tree *ret) {
-    struct session *session = session_take(s->sessions, range);
-    int rc = walks_graph(session, ret);
-    session_give(s->sessions, session);
-    return rc;
-}
-
-int summary_graph_quick(struct summary *s, const struct summary_range *range, struct tree *ret,
-                        double *ret_share) {
-    *ret_share = 1;
-    return summary_graph(s, range, ret);
-}
-
-/* ---- single calls ---- */
-
-struct search {
-    const struct summary_calls_query *query;
-    struct names *names;
-    summary_call_list list; /* a heap, the last one of the order first */
-    size_t room;
-    uint64_t found;
-    /* For summary_next(): */
-    uint64_t at_ns;
-    uint32_t function;
-    bool forward, has_next;
-    struct summary_call next;
+struct candidate {
+    struct plan_block block;
+    uint64_t key_ns; /* no call in it and in all behind it is before this in the order */
 };
 
-static struct summary_call call_of(struct names *names, const struct walk_call *c) {
-    bool known = c->caller_id != UINT32_MAX;
-    return (struct summary_call){.start_ns = c->start_ns,
-                                 .end_ns = c->end_ns,
-                                 .duration_ns = c->duration_ns,
-                                 .self_ns = c->self_ns,
-                                 .function = c->function,
-                                 .stream = c->stream,
-                                 .depth = c->depth,
-                                 .caller = known ? names_index(names, c->caller_id) : WALK_NONE,
-                                 .how = c->how,
-                                 .before = c->before,
-                                 .inferred = c->inferred};
+static uint64_t block_ns(const struct summary *s, uint32_t block, bool end) {
+    struct trace_block_facts facts = trace_reader_block(s->reader, block);
+    return trace_reader_ns(s->reader, end ? facts.last : facts.first);
 }
 
-static int by_start(const struct summary_call *x, const struct summary_call *y) {
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    if (x->stream != y->stream)
-        return x->stream < y->stream ? -1 : 1;
-    return (x->depth > y->depth) - (x->depth < y->depth);
+static int by_falling_key(const void *a, const void *b) {
+    const struct candidate *x = a, *y = b;
+    if (x->key_ns != y->key_ns)
+        return x->key_ns > y->key_ns ? -1 : 1;
+    return (x->block.block > y->block.block) - (x->block.block < y->block.block);
 }
 
-/* < 0: X comes first. */
-static int compare(const void *a, const void *b, void *ctx) {
-    const struct summary_call *x = a, *y = b;
-    const struct summary_calls_query *q = ctx;
-    if (q->order == SUMMARY_SLOWEST && x->duration_ns != y->duration_ns)
-        return x->duration_ns > y->duration_ns ? -1 : 1;
-    return by_start(x, y);
+static int by_rising_key(const void *a, const void *b) {
+    const struct candidate *x = a, *y = b;
+    if (x->key_ns != y->key_ns)
+        return x->key_ns < y->key_ns ? -1 : 1;
+    return (x->block.block > y->block.block) - (x->block.block < y->block.block);
 }
 
-static bool is_worse(const struct search *s, size_t i, size_t k) {
-    return compare(&s->list.at[i], &s->list.at[k], (void *)s->query) > 0;
+typedef ARRAY(struct candidate) candidate_list;
+
+/* Calls of the function in LEAF, and the longest. */
+static uint64_t leaf_calls(const struct summary *s, size_t leaf, uint32_t function,
+                           uint64_t *ret_most_ns) {
+    const struct pass_node *n = &s->pass.levels[0].at[leaf];
+    uint64_t calls = 0;
+    *ret_most_ns = 0;
+    for (size_t i = 0; i < n->sums.count; i++) {
+        uint64_t most;
+        calls += node_calls(n->sums.at[i], function, &most);
+        *ret_most_ns = most > *ret_most_ns ? most : *ret_most_ns;
+    }
+    return calls;
 }
 
-static void swap(struct search *s, size_t i, size_t k) {
-    struct summary_call old = s->list.at[i];
-    s->list.at[i] = s->list.at[k];
-    s->list.at[k] = old;
+static candidate_list candidates_of(const struct summary *s, const struct summary_range *range,
+                                    const struct search *search) {
+    candidate_list list = {0};
+    replay_blocks blocks = replay_blocks_of(s, range);
+    uint64_t most = 0, calls = 0;
+    for (size_t i = 0; i < blocks.count; i++) {
+        const struct plan_block *b = &blocks.at[i];
+        if (!i || b->leaf != b[-1].leaf)
+            calls = leaf_calls(s, b->leaf, search->function, &most);
+        if (!calls || most < search->least_ns)
+            continue;
+        uint64_t key = search->order == SEARCH_SLOWEST
+                           ? most
+                           : block_ns(s, b->block, search->order == SEARCH_LAST);
+        ARRAY_PUSH(&list, ((struct candidate){*b, key}));
+    }
+    ARRAY_FREE(&blocks);
+    if (list.count > 1)
+        qsort(list.at, list.count, sizeof *list.at,
+              search->order == SEARCH_FIRST ? by_rising_key : by_falling_key);
+    return list;
 }
 
-static void sift_down(struct search *s) {
-    for (size_t i = 0, child; (child = 2 * i + 1) < s->list.count; i = child) {
-        if (child + 1 < s->list.count && is_worse(s, child + 1, child))
-            child++;
-        if (!is_worse(s, child, i))
+/* Searches COUNT blocks from FIRST on, at most SHARES. */
+enum { SHARES = 32 };
+static int search_some(struct summary *s, const struct summary_range *range, struct search *search,
+                       const struct candidate *first, size_t count) {
+    struct search parts[SHARES];
+    void *ctxs[SHARES];
+    size_t firsts[SHARES + 1];
+    replay_blocks blocks = {0};
+    for (size_t i = 0; i < count; i++) {
+        parts[i] = *search;
+        parts[i].list = (summary_call_list){0};
+        parts[i].found = 0;
+        ctxs[i] = &parts[i];
+        firsts[i] = i;
+        ARRAY_PUSH(&blocks, first[i].block);
+    }
+    firsts[count] = count;
+    int rc = replay_calls(s, range,
+                          &(struct replay_shares){.blocks = &blocks,
+                                                  .first = firsts,
+                                                  .count = count,
+                                                  .ctxs = ctxs,
+                                                  .each = search_replayed,
+                                                  .function = search->function});
+    for (size_t i = 0; i < count; i++)
+        search_join(search, &parts[i]);
+    ARRAY_FREE(&blocks);
+    return rc;
+}
+
+/* *RET_ALL: no block was left out. */
+static int search_blocks(struct summary *s, const struct summary_range *range,
+                         struct search *search, bool *ret_all) {
+    candidate_list list = candidates_of(s, range, search);
+    int rc = 0;
+    size_t i = 0;
+    for (size_t count = 2; i < list.count && !rc; i += count) {
+        if (search_is_over(search, list.at[i].key_ns))
             break;
-        swap(s, i, child);
+        count = count * 2 < SHARES ? count * 2 : SHARES;
+        count = list.count - i < count ? list.count - i : count;
+        rc = search_some(s, range, search, &list.at[i], count);
+    }
+    *ret_all = i >= list.count;
+    ARRAY_FREE(&list);
+    return rc;
+}
+
+/* ---- listed calls, and streams that are not regular ---- */
+
+static void search_listed(const struct summary *s, const struct summary_range *range,
+                          struct search *search) {
+    for (uint32_t stream = 0; stream < s->pass.store->stream_count; stream++) {
+        const struct listed_stream *list = &s->pass.listed[stream];
+        if (!s->pass.plan.regular[stream] || !summary_asks_for(range, stream))
+            continue;
+        size_t i = 0;
+        while ((i = listed_next(list, i, range->since_ns, range->until_ns)) < list->calls.count) {
+            struct replayed call = replay_listed(s, stream, (uint32_t)i++);
+            search_replayed(search, &call);
+        }
     }
 }
 
-static void offer(struct search *s, const struct summary_call *call) {
-    s->found++;
-    if (s->list.count < s->room) {
-        ARRAY_PUSH(&s->list, *call);
-        for (size_t i = s->list.count - 1; i && is_worse(s, i, (i - 1) / 2); i = (i - 1) / 2)
-            swap(s, i, (i - 1) / 2);
-    } else if (s->room && compare(call, &s->list.at[0], (void *)s->query) < 0) {
-        s->list.at[0] = *call;
-        sift_down(s);
+static int search_groups(struct summary *s, const struct summary_range *range,
+                         struct search *search) {
+    struct session *session = session_take(s->sessions, range);
+    struct visitor visitor = {.ctx = search, .close = search_walked};
+    search->names = session->source.names;
+    int rc = 0;
+    for (size_t i = 0; i < s->pass.plan.groups.count && !rc; i++) {
+        struct stream_group group =
+            stream_groups_at(session->source.stream_groups, s->pass.plan.groups.at[i]);
+        walk_stream_group(&session->source, group, &visitor);
+        rc = range->cancel && *range->cancel ? -ECANCELED : 0;
     }
+    session_give(s->sessions, session);
+    return rc;
 }
 
-static void on_call(void *ctx, const struct walk_call *call) {
-    struct search *s = ctx;
-    const struct summary_calls_query *q = s->query;
-    if (call->brief || call->function != q->function)
-        return;
-    bool has_length = !call->before && call->how != CALL_CUT;
-    bool any_length = q->order == SUMMARY_BY_TIME && !q->least_ns && q->most_ns == UINT64_MAX;
-    if (!any_length &&
-        (!has_length || call->duration_ns < q->least_ns || call->duration_ns > q->most_ns))
-        return;
-    struct summary_call found = call_of(s->names, call);
-    offer(s, &found);
+static int search_all(struct summary *s, const struct summary_range *range, struct search *search,
+                      bool *ret_all) {
+    *ret_all = true;
+    if (!summary_state(s).complete) {
+        struct session *session = session_take(s->sessions, range);
+        search->names = session->source.names;
+        int rc = walks_calls(session, search_walked, search);
+        session_give(s->sessions, session);
+        return rc;
+    }
+    search_listed(s, range, search);
+    int rc = search_groups(s, range, search);
+    return rc ? rc : search_blocks(s, range, search, ret_all);
+}
+
+/* ---- the slowest ones are known ---- */
+
+/* True: the calls that are asked for, and one more if there is one, are among those that were kept.
+ */
+static bool search_slow(struct summary *s, const struct summary_range *range,
+                        struct search *search) {
+    if (!summary_state(s).complete || search->order != SEARCH_SLOWEST ||
+        search->function >= s->pass.slow.functions)
+        return false;
+    const struct slow_heap *h = &s->pass.slow.heaps[search->function];
+    bool whole = h->count < s->pass.slow.most;
+    for (uint32_t i = 0; i < h->count; i++)
+        if ((whole || h->at[i].duration_ns > h->at[0].duration_ns) &&
+            h->at[i].start_ns <= range->until_ns && h->at[i].end_ns >= range->since_ns &&
+            summary_asks_for(range, h->at[i].stream))
+            search_offer(search, &h->at[i]);
+    if (whole || search->found > search->room)
+        return true;
+    search->list.count = search->found = 0;
+    return false;
 }
 
 int summary_calls(struct summary *s, const struct summary_range *range,
-                  const struct summary_calls_query *query, summary_call_list *ret, bool *ret_more) {
-    struct session *session = session_take(s->sessions, range);
-    struct search search = {
-        .query = query, .names = session->source.names, .room = query->first + query->limit};
-    int rc = walks_calls(session, on_call, &search);
-    session_give(s->sessions, session);
+                  const struct summary_calls_query *q, summary_call_list *ret, bool *ret_more) {
+    bool slowest = q->order == SUMMARY_SLOWEST, all = true;
+    struct search search = {.order = slowest ? SEARCH_SLOWEST : SEARCH_FIRST,
+                            .function = q->function,
+                            .least_ns = q->least_ns,
+                            .most_ns = q->most_ns,
+                            .most_start_ns = UINT64_MAX,
+                            .measured = slowest || q->least_ns || q->most_ns != UINT64_MAX,
+                            .room = q->first + q->limit};
+    int rc = 0;
+    if (!search_slow(s, range, &search))
+        rc = search_all(s, range, &search, &all);
     if (rc) {
         ARRAY_FREE(&search.list);
         return rc;
     }
-    if (search.list.count > 1)
-        qsort_r(search.list.at, search.list.count, sizeof *search.list.at, compare, (void *)query);
-    size_t first = query->first < search.list.count ? query->first : search.list.count;
+    search_sort(&search);
     *ret = (summary_call_list){0};
-    for (size_t i = first; i < search.list.count; i++)
+    for (size_t i = q->first; i < search.list.count; i++)
         ARRAY_PUSH(ret, search.list.at[i]);
-    *ret_more = search.found > search.room;
+    *ret_more = search.found > search.room || !all;
     ARRAY_FREE(&search.list);
     return 0;
-}
-
-static void on_candidate(void *ctx, const struct walk_call *call) {
-    struct search *s = ctx;
-    if (call->brief || call->function != s->function)
-        return;
-    if (s->forward ? call->start_ns <= s->at_ns : call->start_ns >= s->at_ns)
-        return;
-    struct summary_call found = call_of(s->names, call);
-    int order = s->has_next ? by_start(&found, &s->next) : 0;
-    if (!s->has_next || (s->forward ? order < 0 : order > 0))
-        s->next = found;
-    s->has_next = true;
 }
 
 int summary_next(struct summary *s, const struct summary_range *range, uint32_t function,
                  uint64_t at_ns, bool forward, struct summary_call *ret) {
     struct summary_range r = *range;
+    struct search search = {.order = forward ? SEARCH_FIRST : SEARCH_LAST,
+                            .function = function,
+                            .most_ns = UINT64_MAX,
+                            .least_start_ns = forward ? at_ns + 1 : 0,
+                            .most_start_ns = forward ? UINT64_MAX : at_ns - 1,
+                            .room = 1};
+    bool all;
+    if (forward ? at_ns == UINT64_MAX : !at_ns)
+        return 0;
     r.since_ns = forward ? at_ns : 0;
     r.until_ns = forward ? UINT64_MAX : at_ns;
-    struct session *session = session_take(s->sessions, &r);
-    struct search search = {
-        .names = session->source.names, .function = function, .at_ns = at_ns, .forward = forward};
-    int rc = walks_calls(session, on_candidate, &search);
-    session_give(s->sessions, session);
-    if (!rc && search.has_next)
-        *ret = search.next;
-    return rc ? rc : search.has_next;
+    int rc = search_all(s, &r, &search, &all);
+    int found = !rc && search.list.count;
+    if (found)
+        *ret = search.list.at[0];
+    ARRAY_FREE(&search.list);
+    return rc ? rc : found;
 }

@@ -25,6 +25,7 @@ struct summary_options {
     bool keep;           /* the summary is read from a file, or written to one */
     unsigned workers;    /* threads that read the trace; 0: one for each processor */
     uint64_t most_spans; /* calls that are kept one by one; 0: 4 Mi */
+    size_t leaf_blocks;  /* the least blocks with statistics of their own; 0: 8 */
 };
 
 /* Begins the pass. READER is borrowed, and must not change. */
@@ -48,7 +49,7 @@ struct summary_range {
     uint64_t since_ns, until_ns;                  /* both included */
     const uint8_t *streams;                       /* by stream: 1 if it is asked for; NULL: all */
     const atomic_bool *cancel;                    /* or NULL */
-    void (*on_progress)(void *ctx, size_t items); /* so many more were read; or NULL */
+    void (*on_progress)(void *ctx, size_t items); /* so many more were read; any thread; or NULL */
     void *ctx;
 };
 

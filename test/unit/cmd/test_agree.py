@@ -278,6 +278,37 @@ def check_slowest(trace, calls):
         assert any((o["kind"], o["function"], o["t_ns"]) == ("entry", "f3", call["t_ns"]) for o in lines), call
 
 
+def paths(node, above=()):
+    """(path, node) of all below NODE, without nodes of processes."""
+    for child in node["children"]:
+        path = above if "pid" in child else above + (child["name"],)
+        if "pid" not in child:
+            yield path, child
+        yield from paths(child, path)
+
+
+def check_diff(trace, *options):
+    """Both sides have the figures of report, and paths those of graph. A trace does not differ from itself."""
+    keys = ("calls", "total_ns", "self_ns", "p50_ns", "p99_ns", "inferred", "before", "cut", "clipped")
+    rows = {row["function"]: row for row in json.loads(view(trace, "report", "--json", *options))}
+    compared = json.loads(view(trace, "diff", "--json", *options, trace))
+    assert len(compared) == len(rows) > 0
+    for row in compared:
+        assert all(row[key] == [rows[row["function"]][key]] * 2 for key in keys), (row, options)
+        assert "only" not in row
+    sums = collections.defaultdict(collections.Counter)
+    for path, node in paths(json.loads(view(trace, "graph", "--json", *options))):
+        sums[path].update({key: node[key] for key in keys if key in node})
+    compared = json.loads(view(trace, "diff", "--json", "--by-path", *options, trace))
+    assert len(compared) == len({tuple(row["path"]) for row in compared}) > 0
+    for row in compared:
+        figures = sums.pop(tuple(row["path"]))
+        assert all(row[key] == [value] * 2 for key, value in figures.items()), (row, figures, options)
+        assert row["path"][-1] == row["function"]
+    assert not any(figures["calls"] + figures["before"] for figures in sums.values())
+    assert view(trace, "diff", *options, trace).startswith(("nothing differs: ", "«", "¦", "↔", "≈"))
+
+
 def flat(calls):
     return sorted(c._replace(depth=0) for c in calls)
 
@@ -292,8 +323,10 @@ def check(trace):
         check_json(trace, *options)
         check_text(trace, *options)
         check_graph(trace, *options)
+        check_diff(trace, *options)
     check_text(trace)
     check_graph(trace)
+    check_diff(trace)
     check_exports(trace)
     check_subtrees(trace, calls)
     check_slowest(trace, calls)
@@ -312,6 +345,8 @@ def check_real(directory):
     calls = check_json(trace)
     assert len(calls) > 1000
     check_json(trace, "-t", "10us")
+    for row in json.loads(view(trace, "diff", "--json", trace)):
+        assert all(pair[0] == pair[1] for pair in row.values() if isinstance(pair, list)), row
     assert calls_of_csv(trace, "-t", "10us") == [c for c in calls if c.duration >= 10000]
     events = json.loads(view(trace, "export", "--format=chrome"))["traceEvents"]
     assert sum(e["ph"] in "Xb" and e["cat"] != "spoor" for e in events) == len(calls)

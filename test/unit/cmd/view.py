@@ -1,6 +1,6 @@
 """Compares what a view prints with a file: view.py WRITER SPOOR CASES EXPECTED CASE ARGUMENT...
 
-WRITER makes the trace t from CASES/CASE.events. The first line of EXPECTED is the exit status if it is not 0
+WRITER makes the trace t from CASES/CASE.events; with OLD+CASE also the trace t.old from CASES/OLD.events. The first line of EXPECTED is the exit status if it is not 0
 ("status 1"). Standard error follows the output. With UPDATE=1 in the environment EXPECTED is written instead. "t" is
 added as last argument if it is not among the ARGUMENTs. The trace's size depends on zstd's version, so it is written
 as 0.
@@ -16,11 +16,12 @@ arguments += [] if "t" in arguments else ["t"]
 spoor, expected = os.path.abspath(spoor), os.path.join(cases, expected)
 
 with tempfile.TemporaryDirectory() as directory:
-    trace = os.path.join(directory, "t")
-    with open(os.path.join(cases, case + ".events"), encoding="utf-8") as events:
-        subprocess.run([writer, trace], stdin=events, check=True)
-    if not os.path.exists(trace):
-        os.rename(trace + ".part", trace)
+    for name, described in zip(("t", "t.old"), reversed(case.split("+"))):
+        trace = os.path.join(directory, name)
+        with open(os.path.join(cases, described + ".events"), encoding="utf-8") as events:
+            subprocess.run([writer, trace], stdin=events, check=True)
+        if not os.path.exists(trace):
+            os.rename(trace + ".part", trace)
     done = subprocess.run([spoor, *arguments], cwd=directory, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False,
                           env={**os.environ, "COLUMNS": "", "NO_COLOR": ""})

@@ -19,10 +19,12 @@ int tear_down(void **state) {
     return 0;
 }
 
-void run_all(const struct program *p) {
+void run_all(const struct program *p) { run_in_blocks(p, BLOCK); }
+
+void run_in_blocks(const struct program *p, unsigned block) {
     for (uint32_t stream = 0; stream < STREAMS; stream++) {
         machine.now = 1000 + 777 * stream;
-        machine_run(&machine, stream, EVENTS, BLOCK, p);
+        machine_run(&machine, stream, EVENTS, block, p);
     }
 }
 

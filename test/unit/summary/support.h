@@ -13,14 +13,12 @@ extern struct machine machine;
 
 int set_up(void **state);
 int tear_down(void **state);
-/* Runs P in all streams at the same time. */
+/* Runs P in all streams at the same time, in blocks of BLOCK steps. */
 void run_all(const struct program *p);
+void run_in_blocks(const struct program *p, unsigned block);
 /* Opens the trace, and starts its summary. OPTIONS may be NULL. */
 struct summary *must_start(const struct summary_options *options);
 /* All calls that a walk shows in the range, by the order of their ends. */
-struct walked {
-    struct walk_call call;
-};
 typedef ARRAY(struct walk_call) walk_call_list;
 walk_call_list walked_calls(uint64_t since_ns, uint64_t until_ns);
 /* A random range of the trace, some of them at times of events, some empty or all. */

@@ -8,6 +8,7 @@
 
 #define TESTS                                                                                      \
     TEST(ranges_of_plain_threads)                                                                  \
+    TEST(ranges_of_many_blocks)                                                                    \
     TEST(ranges_with_exceptions_gaps_and_pauses)                                                   \
     TEST(ranges_with_signal_stacks)                                                                \
     TEST(ranges_of_some_threads)                                                                   \
@@ -89,17 +90,30 @@ static char *summarized(struct summary *s, const struct summary_range *range) {
     return text;
 }
 
+/* The line of TEXT in which it differs from OTHER; to be freed. */
+static char *differing(const char *text, const char *other) {
+    size_t at = 0;
+    while (text[at] && text[at] == other[at])
+        at++;
+    while (at && text[at - 1] != '\n')
+        at--;
+    return mem_printf("%.*s", (int)strcspn(text + at, "\n"), text + at);
+}
+
 static void expect_range(struct summary *s, const struct summary_range *range) {
     AUTO_FREE char *expected = viewed(range);
     AUTO_FREE char *text = summarized(s, range);
-    if (strcmp(text, expected) != 0)
-        fail_msg("range %ju … %ju:\n%s\nexpected:\n%s", range->since_ns, range->until_ns, text,
-                 expected);
+    if (strcmp(text, expected) == 0)
+        return;
+    AUTO_FREE char *have = differing(text, expected);
+    AUTO_FREE char *want = differing(expected, text);
+    fail_msg("range %ju … %ju:\n%.200s\ninstead of\n%.200s", range->since_ns, range->until_ns, have,
+             want);
 }
 
 /* WORKERS: threads that read. */
 static void expect_ranges(unsigned workers, const uint8_t *streams) {
-    struct summary *s = must_start(&(struct summary_options){.workers = workers});
+    struct summary *s = must_start(&(struct summary_options){.workers = workers, .leaf_blocks = 1});
     uint64_t dice = 99;
     struct summary_range all = {.until_ns = UINT64_MAX, .streams = streams};
     expect_range(s, &all); /* most likely before the pass has ended */
@@ -120,6 +134,12 @@ static void ranges_of_plain_threads(void **state) {
     run_all(&(struct program){0});
     expect_ranges(1, NULL);
     expect_ranges(8, NULL);
+}
+
+static void ranges_of_many_blocks(void **state) {
+    (void)state;
+    run_in_blocks(&(struct program){.exceptions = 1}, 70);
+    expect_ranges(2, NULL);
 }
 
 static void ranges_with_exceptions_gaps_and_pauses(void **state) {
