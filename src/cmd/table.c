@@ -145,7 +145,7 @@ const struct option_spec option_table[] = {
     {RECORDERS, 't', OPTION_TIME, "threshold", "TIME",
      "Write only calls that lasted TIME or longer: 10us, 1.5ms, 2s; a plain number is nanoseconds.",
      AT(record.threshold_ns), NULL},
-    {CALL_VIEWS | ONLY(VIEW), 't', OPTION_TIME, "threshold", "TIME",
+    {CALL_VIEWS, 't', OPTION_TIME, "threshold", "TIME",
      "Show only calls that lasted TIME or longer: 10us, 1.5ms, 2s; a plain number is nanoseconds.",
      AT(shown.threshold_ns), NULL},
 
@@ -291,7 +291,8 @@ const struct option_spec option_table[] = {
      NULL},
     {CALL_VIEWS | ONLY(VIEW), 0, OPTION_NUMBER, "tid", "TID", "Show only the thread TID.",
      AT(shown.tid), NULL},
-    {CALL_VIEWS, 0, OPTION_NUMBER, "pid", "PID", "Show only the process PID.", AT(shown.pid), NULL},
+    {CALL_VIEWS | ONLY(VIEW), 0, OPTION_NUMBER, "pid", "PID", "Show only the process PID.",
+     AT(shown.pid), NULL},
     {CALL_VIEWS | ONLY(VIEW), 0, OPTION_STRINGS, "process", "NAME",
      "Show only processes whose executable's file name matches NAME, a glob. Repeatable.",
      AT(shown.processes), NULL},
