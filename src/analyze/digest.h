@@ -28,6 +28,22 @@ struct digest_sum { /* of ended calls of one function */
     uint64_t calls, self_ns, unwound; /* call graph only */
 };
 
+struct digest_call { /* an ended call that is told by itself */
+    uint64_t start_ns, end_ns, self_ns;
+    uint32_t function;
+    uint32_t caller; /* function; UINT32_MAX: the call around the step */
+    uint32_t depth;  /* calls of the step around it */
+    uint8_t how;     /* enum call_end */
+    uint8_t told;    /* why: for hooks */
+};
+
+struct digest_level {          /* other ended calls of a step that have the same depth */
+    uint64_t start_ns, end_ns; /* of the first one, of the last one */
+    uint64_t weight;           /* of `function`, above the sum of all others' */
+    uint32_t function, calls;
+    uint32_t depth;
+};
+
 enum step_kind {
     STEP_ITEM, /* `item`, as it was */
     STEP_OPEN, /* `item` is an entry whose call stays open */
@@ -43,6 +59,7 @@ struct digest_step {
         struct {
             uint64_t sp;       /* no call of the step was entered above it */
             size_t first, end; /* sums */
+            uint32_t first_call, end_call, first_level, end_level;
         };
     };
 };
@@ -53,4 +70,7 @@ struct digest {
     uint64_t last_ns; /* of the last item */
     ARRAY(struct digest_step) steps;
     ARRAY(struct digest_sum) sums;
+    /* For hooks that make them: */
+    ARRAY(struct digest_call) calls;
+    ARRAY(struct digest_level) levels;
 };

@@ -35,6 +35,7 @@ struct digest_reader {
 
 /* F is a frame whose call has ended. */
 struct digest_hooks {
+    void (*exits)(void *ctx, enum event_kind kind); /* the next close() is by this event; or NULL */
     uint32_t (*open)(void *ctx, uint32_t function, const struct digest_frame *caller);
     void (*close)(void *ctx, uint32_t function, const struct digest_frame *f, uint64_t ns);
     void (*unwind)(void *ctx, uint32_t function, const struct digest_frame *f); /* after close() */
@@ -60,6 +61,13 @@ DIGEST_INLINE void digest_pop(struct digest_reader *r, const struct digest_hooks
     hooks->close(ctx, r->functions.at[f->number], f, duration);
 }
 
+DIGEST_INLINE void digest_exit(struct digest_reader *r, const struct digest_hooks *hooks, void *ctx,
+                               enum event_kind kind, uint64_t ns) {
+    if (hooks->exits)
+        hooks->exits(ctx, kind);
+    digest_pop(r, hooks, ctx, ns);
+}
+
 /* ---- what is rare ---- */
 
 DIGEST_INLINE void digest_end_calls(struct digest_reader *r, const struct digest_hooks *hooks,
@@ -69,8 +77,12 @@ DIGEST_INLINE void digest_end_calls(struct digest_reader *r, const struct digest
         return;
     struct digest_step *step = &d->steps.at[d->steps.count - 1];
     step->first = d->sums.count;
+    step->first_call = step->end_call;
+    step->first_level = step->end_level;
     hooks->sum_up(ctx, d);
     step->end = d->sums.count;
+    step->end_call = (uint32_t)d->calls.count;
+    step->end_level = (uint32_t)d->levels.count;
     step->callees_ns = r->frames->callees_ns;
     r->frames->sp = 0;
     r->in_calls = false;
@@ -80,7 +92,11 @@ DIGEST_INLINE void digest_end_calls(struct digest_reader *r, const struct digest
 DIGEST_INLINE void digest_begin_calls(struct digest_reader *r, const struct digest_hooks *hooks,
                                       void *ctx, uint64_t ns, uint64_t sp) {
     digest_end_calls(r, hooks, ctx);
-    ARRAY_PUSH(&r->to->steps, ((struct digest_step){.kind = STEP_CALLS, .ns = ns, .sp = sp}));
+    ARRAY_PUSH(&r->to->steps, ((struct digest_step){.kind = STEP_CALLS,
+                                                    .ns = ns,
+                                                    .sp = sp,
+                                                    .end_call = (uint32_t)r->to->calls.count,
+                                                    .end_level = (uint32_t)r->to->levels.count}));
     *r->frames = (struct digest_frame){.sp = sp + 1};
     r->in_calls = true;
 }
@@ -132,7 +148,7 @@ DIGEST_INLINE bool digest_rare(struct digest_reader *r, const struct digest_hook
     if (r->top == r->frames)
         return false;
     if (r->top->sp == item->sp)
-        digest_pop(r, hooks, ctx, ns);
+        digest_exit(r, hooks, ctx, item->event, ns);
     return true;
 }
 
@@ -164,7 +180,7 @@ DIGEST_INLINE const struct trace_item *digest_usual(struct digest_reader *r,
         if (item->event == EVENT_ENTRY && item->sp < l.top->sp)
             digest_push(&l, hooks, ctx, item, ns);
         else if (item->event - 1u < 2 && item->sp == l.top->sp && l.top != l.frames)
-            digest_pop(&l, hooks, ctx, ns);
+            digest_exit(&l, hooks, ctx, item->event, ns);
         else
             break;
         l.ticks = item->ticks;

@@ -5,7 +5,7 @@ enum { LEAST_ITEMS = 512 }; /* a smaller block is not worth the trouble */
 
 struct plan {
     const struct source *source;
-    ARRAY(struct digest_job) jobs;
+    digest_job_list jobs;
 };
 
 /* Whether all calls that begin in a thread are shown, whatever they are. */
@@ -15,8 +15,7 @@ static bool shows_all(const struct view_filter *f) {
            s->until_ns == UINT64_MAX && f->recorded_depth == UINT32_MAX && !f->recorded_ns;
 }
 
-/* Whether events on the thread's own stack are known as such. */
-static bool has_plain_stack(const struct trace_reader *r, uint32_t stream) {
+bool digest_has_plain_stack(const struct trace_reader *r, uint32_t stream) {
     const struct trace_thread *t = trace_reader_thread(r, stream);
     return t->stack_high > t->stack_low + 1 && trace_reader_extent(r, stream) &&
            !trace_reader_has_stack_events(r, stream);
@@ -39,8 +38,9 @@ static bool is_disturbed(const struct source *s, uint32_t stream,
     return false;
 }
 
-static void plan_stream(struct plan *p, size_t group, uint32_t stream) {
-    const struct trace_reader *r = p->source->reader;
+void digest_plan_stream(const struct source *source, size_t group, uint32_t stream,
+                        uint32_t least_items, digest_job_list *jobs) {
+    const struct trace_reader *r = source->reader;
     const struct trace_thread *t = trace_reader_thread(r, stream);
     size_t first = trace_reader_first_block(r, stream), end = trace_reader_end_block(r, stream);
     uint64_t now = t->maker ? t->start : 0; /* ticks; times do not step back in calls */
@@ -48,9 +48,9 @@ static void plan_stream(struct plan *p, size_t group, uint32_t stream) {
     for (size_t i = first; i < end; i++) {
         struct trace_block_facts b = trace_reader_block(r, i);
         bool in_order = b.first >= now && b.last >= b.first;
-        if (b.items >= LEAST_ITEMS && in_order &&
-            !is_disturbed(p->source, stream, i == first ? NULL : &before, &b))
-            ARRAY_PUSH(&p->jobs, ((struct digest_job){i, stream, group}));
+        if (b.items >= least_items && in_order &&
+            !is_disturbed(source, stream, i == first ? NULL : &before, &b))
+            ARRAY_PUSH(jobs, ((struct digest_job){i, stream, group}));
         now = b.last > now ? b.last : now;
         before = b;
     }
@@ -59,16 +59,20 @@ static void plan_stream(struct plan *p, size_t group, uint32_t stream) {
 static void plan_groups(struct plan *p, size_t first, size_t end) {
     for (size_t i = first; i < end; i++) {
         struct stream_group group = stream_groups_at(p->source->stream_groups, i);
-        if (group.count == 1 && has_plain_stack(p->source->reader, group.streams[0]) &&
+        if (group.count == 1 && digest_has_plain_stack(p->source->reader, group.streams[0]) &&
             walk_shows(p->source, group))
-            plan_stream(p, i, group.streams[0]);
+            digest_plan_stream(p->source, i, group.streams[0], LEAST_ITEMS, &p->jobs);
     }
+}
+
+bool digest_is_possible(const struct source *source) {
+    return shows_all(source->filter) && !names_grow_stacks(source->names);
 }
 
 struct digests *digest_plan(const struct source *source, size_t first, size_t end,
                             const struct digest_ops *ops, void *ctx) {
     struct plan p = {.source = source};
-    if (!shows_all(source->filter) || names_grow_stacks(source->names))
+    if (!digest_is_possible(source))
         return NULL;
     plan_groups(&p, first, end);
     if (!p.jobs.count)

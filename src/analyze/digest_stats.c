@@ -34,8 +34,8 @@ static inline uint32_t on_open(void *ctx, uint32_t function, const struct digest
     return 0;
 }
 
-static __attribute__((noinline)) void widen(struct digest_stats *s, uint32_t function,
-                                            uint64_t duration) {
+__attribute__((noinline)) void digest_stats_widen(struct digest_stats *s, uint32_t function,
+                                                  uint64_t duration) {
     struct digest_function *f = &s->functions[function];
     if (!f->durations.groups) {
         ARRAY_PUSH(&s->called, function);
@@ -46,28 +46,12 @@ static __attribute__((noinline)) void widen(struct digest_stats *s, uint32_t fun
 
 static inline void on_close(void *ctx, uint32_t function, const struct digest_frame *frame,
                             uint64_t duration) {
-    struct digest_stats *s = ctx;
-    struct digest_function *f = &s->functions[function];
-    uint64_t *slot = histogram_slot(&f->durations, duration);
-    if (!slot) {
-        widen(s, function, duration);
-        slot = histogram_slot(&f->durations, duration);
-    }
-    ++*slot;
-    f->self_ns += duration - frame->callees_ns;
-    f->min_ns = duration < f->min_ns ? duration : f->min_ns;
-    f->max_ns = duration > f->max_ns ? duration : f->max_ns;
-    if (--f->open || !duration)
-        return;
-    if (!f->total_ns)
-        ARRAY_PUSH(&s->ended, function);
-    f->total_ns += duration;
+    digest_stats_add_plain(ctx, function, frame, duration);
 }
 
 static inline void on_close_spread(void *ctx, uint32_t function, const struct digest_frame *frame,
                                    uint64_t duration) {
-    on_close(ctx, function, frame, duration);
-    spread_add(&((struct digest_stats *)ctx)->functions[function].spread, duration);
+    digest_stats_add(ctx, function, frame, duration);
 }
 
 static inline void on_unwind(void *ctx, uint32_t function, const struct digest_frame *frame) {
@@ -80,8 +64,7 @@ static inline void on_leave(void *ctx, uint32_t function, const struct digest_fr
     ((struct digest_stats *)ctx)->functions[function].open--;
 }
 
-static inline void sum_up(void *ctx, struct digest *to) {
-    struct digest_stats *s = ctx;
+void digest_stats_sum_up(struct digest_stats *s, struct digest *to) {
     for (size_t i = 0; i < s->ended.count; i++) {
         struct digest_function *f = &s->functions[s->ended.at[i]];
         ARRAY_PUSH(&to->sums,
@@ -91,14 +74,16 @@ static inline void sum_up(void *ctx, struct digest *to) {
     s->ended.count = 0;
 }
 
+static inline void sum_up(void *ctx, struct digest *to) { digest_stats_sum_up(ctx, to); }
+
 static void read_plain(struct digest_stats *s, struct digest_reader *r, struct digest *to) {
-    static const struct digest_hooks hooks = {on_open, on_close, on_unwind, on_leave, sum_up};
+    static const struct digest_hooks hooks = {NULL, on_open, on_close, on_unwind, on_leave, sum_up};
     digest_read(r, &hooks, s, to);
 }
 
 static void read_with_spreads(struct digest_stats *s, struct digest_reader *r, struct digest *to) {
-    static const struct digest_hooks hooks = {on_open, on_close_spread, on_unwind, on_leave,
-                                              sum_up};
+    static const struct digest_hooks hooks = {NULL,      on_open,  on_close_spread,
+                                              on_unwind, on_leave, sum_up};
     digest_read(r, &hooks, s, to);
 }
 

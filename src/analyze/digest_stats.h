@@ -13,6 +13,7 @@ struct digest_function {
     uint64_t total_ns; /* private: of the present STEP_CALLS */
     uint32_t open;     /* private */
     uint64_t unwound;
+    uint64_t clipped; /* as in stats.h; 0 where whole blocks are summed up */
 };
 
 struct digest_stats {                  /* a part */
@@ -25,6 +26,38 @@ struct digest_stats {                  /* a part */
 /* COUNT functions. SPREADS: they have struct spread. */
 struct digest_stats *digest_stats_new(uint32_t count, bool spreads);
 void digest_stats_clear(struct digest_stats *s);
+/* Makes room for DURATION in the histogram of FUNCTION. */
+void digest_stats_widen(struct digest_stats *s, uint32_t function, uint64_t duration);
+
+/* For hooks: FUNCTION's call in FRAME ends. Its `open` counts the calls that are open in the block.
+ */
+static inline void digest_stats_add_plain(struct digest_stats *s, uint32_t function,
+                                          const struct digest_frame *frame, uint64_t duration) {
+    struct digest_function *f = &s->functions[function];
+    uint64_t *slot = histogram_slot(&f->durations, duration);
+    if (!slot) {
+        digest_stats_widen(s, function, duration);
+        slot = histogram_slot(&f->durations, duration);
+    }
+    ++*slot;
+    f->self_ns += duration - frame->callees_ns;
+    f->min_ns = duration < f->min_ns ? duration : f->min_ns;
+    f->max_ns = duration > f->max_ns ? duration : f->max_ns;
+    if (--f->open || !duration)
+        return;
+    if (!f->total_ns)
+        ARRAY_PUSH(&s->ended, function);
+    f->total_ns += duration;
+}
+/* The same with spreads. */
+static inline void digest_stats_add(struct digest_stats *s, uint32_t function,
+                                    const struct digest_frame *frame, uint64_t duration) {
+    digest_stats_add_plain(s, function, frame, duration);
+    spread_add(&s->functions[function].spread, duration);
+}
+/* Moves the total times of a STEP_CALLS to TO. */
+void digest_stats_sum_up(struct digest_stats *s, struct digest *to);
+
 /* For struct digest_ops. */
 void digest_stats_free(void *part);
 void digest_stats_read(void *part, struct digest_reader *r, struct digest *to);

@@ -48,7 +48,7 @@ static inline void sum_up(void *ctx, struct digest *to) {
 }
 
 static void read_block(void *part, struct digest_reader *r, struct digest *to) {
-    static const struct digest_hooks hooks = {on_open, on_close, on_unwind, on_leave, sum_up};
+    static const struct digest_hooks hooks = {NULL, on_open, on_close, on_unwind, on_leave, sum_up};
     digest_read(r, &hooks, part, to);
 }
 

@@ -50,7 +50,7 @@ struct digests {
 
 static void empty(struct digest *to) {
     to->items = to->damaged = 0;
-    to->steps.count = to->sums.count = 0;
+    to->steps.count = to->sums.count = to->calls.count = to->levels.count = 0;
 }
 
 static void set_functions(struct digest_reader *r) {
@@ -61,16 +61,15 @@ static void set_functions(struct digest_reader *r) {
         ARRAY_PUSH(&r->functions, names_number(r->names, r->ids[i]));
 }
 
-static void make(struct worker *w, const struct digest_job *job, struct digest *to) {
-    const struct digests *d = w->digests;
-    const struct trace_thread *t = trace_reader_thread(d->work.reader, job->stream);
-    struct digest_reader *r = &w->reader;
-    struct trace_block_facts facts = trace_reader_block(d->work.reader, job->block);
+bool digest_reader_open(struct digest_reader *r, struct trace_reader *reader, size_t block,
+                        uint32_t stream, struct digest *to) {
+    const struct trace_thread *t = trace_reader_thread(reader, stream);
+    struct trace_block_facts facts = trace_reader_block(reader, block);
     empty(to);
     to->last_ns = trace_scale_ns(&r->scale, facts.first);
     to->damaged = facts.items;
-    if (!trace_block_open(r->block, job->block))
-        return;
+    if (!trace_block_open(r->block, block))
+        return false;
     set_functions(r);
     r->low = t->stack_low + 1; /* walk_digests.c needs an address below each call */
     r->bytes = t->stack_high - t->stack_low - 1;
@@ -80,7 +79,13 @@ static void make(struct worker *w, const struct digest_job *job, struct digest *
     r->top = r->frames;
     *r->top = (struct digest_frame){0};
     r->to = to;
-    d->work.ops->read(w->part, r, to);
+    return true;
+}
+
+static void make(struct worker *w, const struct digest_job *job, struct digest *to) {
+    const struct digests *d = w->digests;
+    if (digest_reader_open(&w->reader, d->work.reader, job->block, job->stream, to))
+        d->work.ops->read(w->part, &w->reader, to);
 }
 
 static bool is_refused(const struct digests *d, const struct digest_job *job) {
@@ -127,20 +132,35 @@ static void *run(void *ctx) {
     return NULL;
 }
 
+void digest_reader_init(struct digest_reader *r, struct trace_reader *reader,
+                        const struct names *names) {
+    *r = (struct digest_reader){
+        .names = names, .block = trace_block_new(reader), .scale = trace_reader_scale(reader)};
+    r->frames = mem_map((DISK_BLOCK_ITEMS + 1) * sizeof *r->frames);
+}
+
+void digest_reader_done(struct digest_reader *r) {
+    trace_block_free(r->block);
+    ARRAY_FREE(&r->functions);
+    mem_unmap(r->frames, (DISK_BLOCK_ITEMS + 1) * sizeof *r->frames);
+}
+
+void digest_done(struct digest *d) {
+    ARRAY_FREE(&d->steps);
+    ARRAY_FREE(&d->sums);
+    ARRAY_FREE(&d->calls);
+    ARRAY_FREE(&d->levels);
+}
+
 static void worker_init(struct digests *d, struct worker *w) {
-    struct trace_reader *r = d->work.reader;
     w->digests = d;
-    w->reader = (struct digest_reader){
-        .names = d->work.names, .block = trace_block_new(r), .scale = trace_reader_scale(r)};
-    w->reader.frames = mem_map((DISK_BLOCK_ITEMS + 1) * sizeof *w->reader.frames);
+    digest_reader_init(&w->reader, d->work.reader, d->work.names);
 }
 
 static void worker_done(struct worker *w) {
     if (w->part)
         w->digests->work.ops->part_free(w->part);
-    trace_block_free(w->reader.block);
-    ARRAY_FREE(&w->reader.functions);
-    mem_unmap(w->reader.frames, (DISK_BLOCK_ITEMS + 1) * sizeof *w->reader.frames);
+    digest_reader_done(&w->reader);
 }
 
 static unsigned workers_for(const struct digests *d) {
@@ -192,10 +212,8 @@ void digests_free(struct digests *d) {
     join(d);
     for (unsigned i = 0; i < d->worker_count; i++)
         worker_done(&d->workers[i]);
-    for (size_t i = 0; i < d->slot_count; i++) {
-        ARRAY_FREE(&d->slots[i].digest.steps);
-        ARRAY_FREE(&d->slots[i].digest.sums);
-    }
+    for (size_t i = 0; i < d->slot_count; i++)
+        digest_done(&d->slots[i].digest);
     for (size_t i = 0; i < d->old.count; i++)
         d->work.ops->part_free(d->old.at[i].part);
     for (size_t i = 0; i < d->unused.count; i++)
@@ -259,9 +277,14 @@ static void merge(struct digests *d, void *part) {
     ARRAY_PUSH(&d->unused, part);
 }
 
-/* All its digests were taken, so no worker uses its parts any more. */
+/* Whether the walk of the present group has ended before all of the group's digests were taken. */
+static bool is_stopped(const struct digests *d) {
+    return d->next < d->work.job_count && d->work.jobs[d->next].group == d->present->group;
+}
+
+/* If all its digests were taken, no worker uses its parts any more. */
 void digests_end_group(struct digests *d) {
-    if (!d || !d->present)
+    if (!d || !d->present || is_stopped(d))
         return;
     pthread_mutex_lock(&d->lock);
     for (unsigned i = 0; i < d->worker_count; i++)

@@ -6,6 +6,16 @@
 
 #include "analyze/digest_loop.h"
 
+/* Of READER; NAMES are borrowed. */
+void digest_reader_init(struct digest_reader *r, struct trace_reader *reader,
+                        const struct names *names);
+void digest_reader_done(struct digest_reader *r);
+/* Opens BLOCK of STREAM for digest_read() and empties *TO. False: it is damaged, and *TO is whole.
+ */
+bool digest_reader_open(struct digest_reader *r, struct trace_reader *reader, size_t block,
+                        uint32_t stream, struct digest *to);
+void digest_done(struct digest *d);
+
 /* What a visitor sums up. A *part* is the state of one thread, for one stream group at a time. */
 struct digest_ops {
     void *(*part_new)(void *ctx);
@@ -43,5 +53,6 @@ const struct digest *digests_take(struct digests *d, size_t block);
 /* STREAM has stacks inside its own stack after all: its digests are wrong, and are dropped. No one
  * was taken so far. */
 void digests_refuse(struct digests *d, uint32_t stream);
-/* The walk of the present group has ended: merges its parts. D may be NULL. */
+/* The walk of the present group has ended: merges its parts, unless it was stopped. D may be NULL.
+ */
 void digests_end_group(struct digests *d);

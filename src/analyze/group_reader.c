@@ -77,12 +77,23 @@ static void open_cursor(struct group_reader *r, struct input *input) {
         trace_cursor_open(r->reader, input->stream, &input->cursor, NULL);
 }
 
-size_t group_reader_block(struct group_reader *r) {
+/* The cursor, if all that it has returned was passed on; else NULL. */
+static struct trace_cursor *idle_cursor(struct group_reader *r) {
     struct input *only = r->inputs;
     if (r->count != 1 || r->input_count != 1 || only->next != only->count)
-        return NO_BLOCK;
+        return NULL;
     open_cursor(r, only);
-    return trace_cursor_block(only->cursor);
+    return only->cursor;
+}
+
+size_t group_reader_block(struct group_reader *r) {
+    struct trace_cursor *cursor = idle_cursor(r);
+    return cursor ? trace_cursor_block(cursor) : NO_BLOCK;
+}
+
+size_t group_reader_next_block(struct group_reader *r) {
+    struct trace_cursor *cursor = idle_cursor(r);
+    return cursor ? trace_cursor_next_block(cursor) : NO_BLOCK;
 }
 
 void group_reader_skip_block(struct group_reader *r, uint32_t damaged) {

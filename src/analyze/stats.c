@@ -82,12 +82,8 @@ static inline void add_measured(struct stats *s, struct function_stats *f,
     add_duration(s, &f->durations, duration);
 }
 
-static inline void end_call(struct stats *s, struct period *p, uint32_t number,
-                            const struct walk_call *call) {
+static inline void add_call(struct stats *s, uint32_t number, const struct walk_call *call) {
     struct function_stats *f = &s->functions[number];
-    end_period(f, p, call);
-    if (call->brief)
-        return;
     if (!f->calls && !f->before)
         ARRAY_PUSH(&s->called, number);
     f->self_ns += call->self_ns;
@@ -104,6 +100,21 @@ static inline void end_call(struct stats *s, struct period *p, uint32_t number,
         f->cut++;
     else
         add_measured(s, f, call);
+}
+
+static inline void end_call(struct stats *s, struct period *p, uint32_t number,
+                            const struct walk_call *call) {
+    end_period(&s->functions[number], p, call);
+    if (!call->brief)
+        add_call(s, number, call);
+}
+
+void stats_add_call(struct stats *s, const struct walk_call *call, bool is_outermost) {
+    struct function_stats *f = &s->functions[call->function];
+    add_call(s, call->function, call);
+    f->total_ns += is_outermost ? call->duration_ns : 0;
+    f->paused_ns += is_outermost ? call->paused_ns : 0;
+    count_pending(s);
 }
 
 /* For groups of one stream. */
@@ -132,6 +143,8 @@ static void on_ended(void *ctx, const struct digest_sum *sums, size_t count, uin
 static void add_function(struct stats *s, uint32_t number, const struct digest_function *from) {
     struct function_stats *f = &s->functions[number];
     bool first = f->calls == f->cut; /* of calls that were not cut */
+    if (!from->durations.groups)
+        return;
     if (!f->calls && !f->before)
         ARRAY_PUSH(&s->called, number);
     f->min_ns = first || from->min_ns < f->min_ns ? from->min_ns : f->min_ns;
@@ -140,8 +153,16 @@ static void add_function(struct stats *s, uint32_t number, const struct digest_f
     f->self_ns += from->self_ns;
     spread_join(&f->spread, &from->spread);
     f->unwound += from->unwound;
+    f->clipped += from->clipped;
     f->inferred += names_exact(s->source->names, number) ? 0 : from->unwound;
     histogram_add(&f->durations, &from->durations);
+}
+
+void stats_add_digest(struct stats *s, uint32_t function, const struct digest_function *from,
+                      uint64_t total_ns) {
+    count_pending(s); /* histograms may move */
+    add_function(s, function, from);
+    s->functions[function].total_ns += total_ns;
 }
 
 static void *new_part(void *ctx) {

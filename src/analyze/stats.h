@@ -38,6 +38,12 @@ void stats_add_stream_group(struct stats *const *each, size_t index);
 /* Adds those of the stream group INDEX, whatever its streams. */
 void stats_add_group(struct stats *s, size_t index);
 void stats_add_all(struct stats *s);
+/* Adds calls that ended elsewhere: a call of FUNCTION that is over, whose total time is *CALL's, if
+ * it counts (IS_OUTERMOST); and calls of digests, with their total time. */
+struct digest_function;
+void stats_add_call(struct stats *s, const struct walk_call *call, bool is_outermost);
+void stats_add_digest(struct stats *s, uint32_t function, const struct digest_function *from,
+                      uint64_t total_ns);
 /* Removes all that was added. */
 void stats_clear(struct stats *s);
 

@@ -139,7 +139,7 @@ static void on_ended(void *ctx, const struct digest_sum *sums, size_t count, uin
 }
 
 /* True if several processes are shown. */
-static bool has_processes(const struct source *source) {
+bool tree_has_processes(const struct source *source) {
     uint32_t first = PROCESS_NONE;
     for (size_t i = 0; i < stream_groups_count(source->stream_groups); i++) {
         struct stream_group group = stream_groups_at(source->stream_groups, i);
@@ -153,13 +153,17 @@ static bool has_processes(const struct source *source) {
     return false;
 }
 
+uint32_t tree_root(struct tree *t, const struct source *source, bool several, uint32_t stream) {
+    uint32_t process = several ? process_of(source->reader, stream) : PROCESS_NONE;
+    return process == PROCESS_NONE ? 0 : tree_child(t, 0, TREE_PROCESS | process);
+}
+
 static void read_groups(struct reading *r, const struct source *source,
                         const struct visitor *visitor) {
-    bool several = has_processes(source);
+    bool several = tree_has_processes(source);
     for (size_t i = 0; i < stream_groups_count(source->stream_groups); i++) {
         struct stream_group group = stream_groups_at(source->stream_groups, i);
-        uint32_t process = several ? process_of(source->reader, group.streams[0]) : PROCESS_NONE;
-        r->root = process == PROCESS_NONE ? 0 : tree_child(r->tree, 0, TREE_PROCESS | process);
+        r->root = tree_root(r->tree, source, several, group.streams[0]);
         walk_stream_group(source, group, visitor);
     }
 }
@@ -185,6 +189,21 @@ void tree_read(struct tree *t, const struct source *source) {
     ARRAY_FREE(&r.nodes);
     sum_children(t, 0);
 }
+
+void tree_add_group(struct tree *t, const struct source *source, size_t index) {
+    struct stream_group group = stream_groups_at(source->stream_groups, index);
+    struct reading r = {.tree = t, .names = source->names};
+    struct visitor visitor = {.ctx = &r, .open = on_open, .close = on_close, .ended = on_ended};
+    if (!walk_shows(source, group))
+        return;
+    r.root = tree_root(t, source, tree_has_processes(source), group.streams[0]);
+    visitor.digests = digest_plan(source, index, index + 1, &digest_tree_ops, NULL);
+    walk_stream_group(source, group, &visitor);
+    digests_free(visitor.digests);
+    ARRAY_FREE(&r.nodes);
+}
+
+void tree_sum_roots(struct tree *t) { sum_children(t, 0); }
 
 /* ---- order ---- */
 

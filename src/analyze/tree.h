@@ -44,6 +44,13 @@ static inline bool tree_is_process(uint32_t function) {
 /* Adds the calls of all streams. The root gets the sum of its children's times, and no calls. If
  * calls of several processes are shown, each has a node below the root, which is like the root. */
 void tree_read(struct tree *t, const struct source *source);
+/* The same in parts: the calls of one stream group, … */
+void tree_add_group(struct tree *t, const struct source *source, size_t index);
+/* … the node in which calls of STREAM begin; SEVERAL: tree_has_processes() … */
+uint32_t tree_root(struct tree *t, const struct source *source, bool several, uint32_t stream);
+bool tree_has_processes(const struct source *source);
+/* … and at the end the times of the roots. */
+void tree_sum_roots(struct tree *t);
 /* Removes paths without calls (too brief ones), and such processes. Sorts children by falling total
  * time, then name. */
 void tree_sort(struct tree *t, struct names *names);

@@ -389,7 +389,7 @@ static bool take_run(struct walk *w, const struct item_run *run) {
 bool walk_step(struct walk *w) {
     struct item_run run;
     struct err err;
-    if (w->over)
+    if (w->over || (w->source->stop && *w->source->stop))
         return false;
     if (w->visitor->digests && walk_take_digest(w))
         return true;
@@ -415,6 +415,7 @@ bool walk_step(struct walk *w) {
     return take_run(w, &run);
 }
 
+size_t walk_next_block(struct walk *w) { return group_reader_next_block(w->reader); }
 uint64_t walk_now_ns(const struct walk *w) { return w->now_ns; }
 uint64_t walk_paused_ns(const struct walk *w) { return w->paused_ns; }
 

@@ -3,6 +3,8 @@
  * the trace's start, so that sums agree with what replay prints, to the nanosecond. */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "analyze/digest.h"
 #include "analyze/forks.h"
 #include "analyze/stream_groups.h"
@@ -19,7 +21,8 @@ struct source {
     void *ctx;
     void (*on_progress)(void *ctx, size_t items);        /* so many more were read; or NULL */
     void (*on_damage)(void *ctx, const struct err *err); /* a block was skipped; or NULL */
-    unsigned workers; /* threads that read blocks ahead; 0: one for each processor */
+    unsigned workers;        /* threads that read blocks ahead; 0: one for each processor */
+    const atomic_bool *stop; /* set by another thread: walks end at once; or NULL */
 };
 
 enum { WALK_NONE = UINT32_MAX };
@@ -70,6 +73,10 @@ struct visitor {
      * inexact, and none is clipped or paused. */
     void (*ended)(void *ctx, const struct digest_sum *sums, size_t count, uint32_t caller_value);
     struct digests *digests; /* or NULL */
+    /* A digest is taken in place of a BLOCK; and, after ended(), each STEP_CALLS of it. */
+    void (*digest)(void *ctx, const struct digest *d, size_t block);
+    void (*step)(void *ctx, const struct digest *d, const struct digest_step *step,
+                 uint32_t caller_value);
 };
 
 struct walk;
@@ -77,8 +84,11 @@ struct walk;
 struct walk *walk_new(const struct source *source, struct stream_group group,
                       const struct visitor *visitor);
 /* Reads on, at most some hundred events. False: the group has ended, or the span has and so have
- * all calls in it; all calls are closed. */
+ * all calls in it; all calls are closed. Or source.stop is set. */
 bool walk_step(struct walk *w);
+/* The block to be read next, if all of the blocks before was passed on; else NO_BLOCK. For groups
+ * of one stream. */
+size_t walk_next_block(struct walk *w);
 /* The time of the event that was read last. */
 uint64_t walk_now_ns(const struct walk *w);
 /* Pauses so far, of all threads of the group. */

@@ -22,6 +22,8 @@ static void take_calls(struct walk *w, const struct digest *d, const struct dige
         value = (union state){.user = around->user}.value;
     }
     w->visitor->ended(w->visitor->ctx, d->sums.at + step->first, step->end - step->first, value);
+    if (w->visitor->step)
+        w->visitor->step(w->visitor->ctx, d, step, value);
 }
 
 static void take_step(struct walk *w, const struct digest *d, const struct digest_step *step) {
@@ -45,6 +47,8 @@ bool walk_take_digest(struct walk *w) {
         return false;
     if (w->source->on_progress)
         w->source->on_progress(w->source->ctx, d->items);
+    if (w->visitor->digest)
+        w->visitor->digest(w->visitor->ctx, d, block);
     if (d->steps.count)
         walk_advance(w, d->steps.at[0].ns);
     walk_note_forks(w, trace_reader_block(w->source->reader, block).first);

@@ -16,6 +16,7 @@ enum command_id {
     COMMAND_GRAPH,
     COMMAND_DIFF,
     COMMAND_INFO,
+    COMMAND_VIEW,
     COMMAND_EXPORT,
     COMMAND_EXPLAIN,
     COMMAND_SYMBOLIZE,
@@ -110,3 +111,4 @@ int cmd_replay(struct options *options, int argc, char **argv);
 int cmd_report(struct options *options, int argc, char **argv);
 int cmd_symbolize(struct options *options, int argc, char **argv);
 int cmd_unwind(struct options *options, int argc, char **argv);
+int cmd_view(struct options *options, int argc, char **argv);

@@ -44,7 +44,7 @@ static char *place_text(const struct trace_death_frame *f) {
 
 /* "process 12 (prog): killed by SIGSEGV at address 0x8, thread 13 (worker), in f at f.c:3". To be
  * freed. */
-static char *head_text(const struct trace_death *d) {
+char *death_text(const struct trace_death *d) {
     AUTO_FREE char *name = signal_name(d->signal);
     AUTO_FREE char *process = d->process[0] ? mem_printf("process %u (%s)", d->pid, d->process)
                                             : mem_printf("process %u", d->pid);
@@ -93,7 +93,7 @@ static bool is_crash(const struct trace_death *d) {
 
 /* The end, and the innermost calls if it is a crash. */
 static void note(const struct trace_death *d) {
-    AUTO_FREE char *head = head_text(d);
+    AUTO_FREE char *head = death_text(d);
     say_note("%s", head);
     if (!is_crash(d))
         return;
@@ -125,7 +125,7 @@ static void print_line(const char *text) {
 }
 
 static void print_death(const struct trace_death *d) {
-    AUTO_FREE char *head = head_text(d);
+    AUTO_FREE char *head = death_text(d);
     text_print(stdout, head);
     puts(d->core ? ", core dumped" : "");
     each_frame(d, d->count, print_line);
@@ -133,62 +133,62 @@ static void print_death(const struct trace_death *d) {
         printf("  … %u calls in all\n", d->calls);
 }
 
-static void json_text(const char *name, const char *text) {
-    printf("\"%s\": ", name);
+static void json_text(FILE *out, const char *name, const char *text) {
+    fprintf(out, "\"%s\": ", name);
     if (text[0])
-        json_print_string(stdout, text);
+        json_print_string(out, text);
     else
-        printf("null");
+        fprintf(out, "null");
 }
 
-static void json_frame(const struct trace_death_frame *f) {
-    printf("{\"address\": \"0x%" PRIx64 "\", ", f->pc);
-    json_text("function", f->function);
-    printf(", ");
-    json_text("module", f->module);
-    printf(", ");
-    json_text("file", f->file);
+static void json_frame(FILE *out, const struct trace_death_frame *f) {
+    fprintf(out, "{\"address\": \"0x%" PRIx64 "\", ", f->pc);
+    json_text(out, "function", f->function);
+    fprintf(out, ", ");
+    json_text(out, "module", f->module);
+    fprintf(out, ", ");
+    json_text(out, "file", f->file);
     if (f->line)
-        printf(", \"line\": %u", f->line);
+        fprintf(out, ", \"line\": %u", f->line);
     else
-        printf(", \"line\": null");
-    printf(", \"inlined\": %s, \"interrupted\": %s}", f->inlined ? "true" : "false",
-           f->interrupted ? "true" : "false");
+        fprintf(out, ", \"line\": null");
+    fprintf(out, ", \"inlined\": %s, \"interrupted\": %s}", f->inlined ? "true" : "false",
+            f->interrupted ? "true" : "false");
 }
 
-static void json_death(const struct trace_death *d) {
+static void json_death(FILE *out, const struct trace_death *d) {
     AUTO_FREE char *name = signal_name(d->signal);
-    printf("{\"pid\": %u, ", d->pid);
-    json_text("process", d->process);
+    fprintf(out, "{\"pid\": %u, ", d->pid);
+    json_text(out, "process", d->process);
     if (d->tid)
-        printf(", \"tid\": %u, ", d->tid);
+        fprintf(out, ", \"tid\": %u, ", d->tid);
     else
-        printf(", \"tid\": null, ");
-    json_text("thread", d->thread);
-    printf(", \"signal\": \"%s\", \"number\": %u, \"code\": %d, \"sender\": %u, \"core\": %s", name,
-           d->signal, d->code, d->sender, d->core ? "true" : "false");
+        fprintf(out, ", \"tid\": null, ");
+    json_text(out, "thread", d->thread);
+    fprintf(out, ", \"signal\": \"%s\", \"number\": %u, \"code\": %d, \"sender\": %u, \"core\": %s",
+            name, d->signal, d->code, d->sender, d->core ? "true" : "false");
     if (d->fault)
-        printf(", \"address\": \"0x%" PRIx64 "\"", d->address);
-    printf(", \"place\": ");
+        fprintf(out, ", \"address\": \"0x%" PRIx64 "\"", d->address);
+    fprintf(out, ", \"place\": ");
     if (d->place < d->count)
-        printf("%u", d->place);
+        fprintf(out, "%u", d->place);
     else
-        printf("null");
-    printf(", \"calls\": %u, \"stack\": [", d->calls);
+        fprintf(out, "null");
+    fprintf(out, ", \"calls\": %u, \"stack\": [", d->calls);
     for (uint32_t i = 0; i < d->count; i++) {
-        printf(i ? ",\n    " : "\n    ");
-        json_frame(&d->frames[i]);
+        fprintf(out, i ? ",\n    " : "\n    ");
+        json_frame(out, &d->frames[i]);
     }
-    printf("]}");
+    fprintf(out, "]}");
 }
 
-void deaths_print_json(const struct trace_reader *r) {
-    printf("\"deaths\": [");
+void deaths_print_json(FILE *out, const struct trace_reader *r) {
+    fprintf(out, "\"deaths\": [");
     for (size_t i = 0; i < trace_reader_death_count(r); i++) {
-        printf(i ? ",\n  " : "\n  ");
-        json_death(trace_reader_death(r, i));
+        fprintf(out, i ? ",\n  " : "\n  ");
+        json_death(out, trace_reader_death(r, i));
     }
-    printf("],\n");
+    fprintf(out, "],\n");
 }
 
 void deaths_print(const struct trace_reader *r) {

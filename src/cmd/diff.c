@@ -51,27 +51,26 @@ static bool open_both(struct diff *d, const char *const paths[2]) {
 /* ---- programs ---- */
 
 /* The name of the program that was traced first; NULL: not known. */
-static const char *program_of(const struct view *view) {
-    const struct trace_reader *r = view->source.reader;
+static const char *program_of(const struct source *s) {
+    const struct trace_reader *r = s->reader;
     return r && trace_reader_process_count(r) ? process_name(r, 0) : NULL;
 }
 
-static bool has_module(const struct view *view, const char *name) {
-    struct names *names = view->source.names;
+static bool has_module(const struct source *s, const char *name) {
+    struct names *names = s->names;
     for (uint32_t i = 0; i + 1 < names_module_count(names); i++)
         if (strcmp(names_module_name(names, i), name) == 0)
             return true;
     return false;
 }
 
-/* Two programs are compared, whatever their names, unless a trace has modules of both names. */
-static bool find_programs(const struct diff *d, const char *ret[2]) {
+bool diff_programs(const struct source *const sides[2], const char *ret[2]) {
     for (int i = 0; i < 2; i++) {
-        ret[i] = d->is_empty[i] ? NULL : program_of(&d->views[i]);
-        if (!ret[i] || !has_module(&d->views[i], ret[i]))
+        ret[i] = sides[i] ? program_of(sides[i]) : NULL;
+        if (!ret[i] || !has_module(sides[i], ret[i]))
             return false;
     }
-    return !has_module(&d->views[0], ret[1]) && !has_module(&d->views[1], ret[0]);
+    return !has_module(sides[0], ret[1]) && !has_module(sides[1], ret[0]);
 }
 
 /* ---- comparing ---- */
@@ -90,9 +89,18 @@ static void read_side(struct diff *d, int index) {
     view_end_progress(&d->views[index]);
 }
 
+static void print_json(const struct diff *d) {
+    uint32_t limit = d->options->report.limit;
+    uint32_t count = limit && limit < d->count ? limit : d->count;
+    diff_json(stdout, d->comparison, d->order, count, d->options->diff.by_path);
+}
+
 static int diff(struct diff *d) {
+    const struct source *sides[2];
     const char *programs[2];
-    bool alike = find_programs(d, programs);
+    for (int i = 0; i < 2; i++)
+        sides[i] = d->is_empty[i] ? NULL : &d->views[i].source;
+    bool alike = diff_programs(sides, programs);
     d->comparison = comparison_new(alike ? programs : NULL);
     for (int i = 0; i < 2; i++)
         if (!d->is_empty[i])
@@ -101,7 +109,7 @@ static int diff(struct diff *d) {
     d->order = compare_order(d->comparison, d->options->diff.sort, &d->count);
     pager_start(&d->term, &d->options->view);
     if (d->options->view.json)
-        diff_print_json(d);
+        print_json(d);
     else
         diff_print_text(d);
     pager_finish();

@@ -2,13 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/processes.h"
 #include "analyze/tree.h"
 #include "cmd/changed.h"
 #include "cmd/command.h"
 #include "cmd/figures.h"
+#include "cmd/graph_json.h"
 #include "cmd/indent.h"
-#include "cmd/json.h"
 #include "cmd/labels.h"
 #include "cmd/say.h"
 #include "cmd/term.h"
@@ -27,57 +26,6 @@ struct graph {
     char *own_title;   /* to be freed; NULL: title is borrowed */
 };
 
-static const struct trace_process *process_at(const struct graph *g, uint32_t function) {
-    return trace_reader_process(g->view.source.reader, function & ~(uint32_t)TREE_PROCESS);
-}
-
-static const char *node_name(const struct graph *g, const struct tree *t, uint32_t node) {
-    uint32_t function = t->nodes[node].function;
-    if (node && tree_is_process(function))
-        return process_at(g, function)->command;
-    return node ? names_function(g->view.source.names, function) : g->title;
-}
-
-/* ---- JSON ---- */
-
-/* The module of a function, or the number of a process. */
-static void json_place(const struct graph *g, uint32_t function) {
-    struct names *names = g->view.source.names;
-    if (tree_is_process(function)) {
-        printf(", \"pid\": %u", process_at(g, function)->pid);
-    } else if (function != WALK_NONE) {
-        printf(", \"module\": ");
-        json_print_string(stdout, names_module_name(names, names_module(names, function)));
-    }
-}
-
-static void json_head(const struct graph *g, const struct tree *t, uint32_t node) {
-    const struct tree_node *n = &t->nodes[node];
-    printf("{\"name\": ");
-    json_print_string(stdout, node_name(g, t, node));
-    json_place(g, node ? n->function : WALK_NONE);
-    printf(", \"calls\": %ju, \"total_ns\": %ju, \"self_ns\": %ju, \"inferred\": %ju, "
-           "\"before\": %ju, \"cut\": %ju, \"clipped\": %ju, \"paused_ns\": %ju",
-           n->calls, n->total_ns, n->self_ns, n->inferred, n->before, n->cut, n->clipped,
-           n->paused_ns);
-}
-
-/* The nodes under the root, each with its children. */
-static void json_children(const struct graph *g, const struct tree *t, const char *label) {
-    uint32_t depth = 0, before = 0;
-    printf(",\n\"%s\": [", label);
-    for (uint32_t node = 0; (node = tree_next(t, node, &depth)) != TREE_NONE; before = depth) {
-        for (uint32_t i = depth; i <= before && before; i++)
-            printf("]}");
-        printf("%s\n", depth > before ? "" : ",");
-        json_head(g, t, node);
-        printf(", \"children\": [");
-    }
-    for (uint32_t i = 0; i < before; i++)
-        printf("]}");
-    printf("]");
-}
-
 /* ---- text ---- */
 
 static void print_head(const struct graph *g, const char *title) {
@@ -89,8 +37,8 @@ static void print_head(const struct graph *g, const char *title) {
 
 /* "name (process PID)"; to be freed. */
 static char *process_label(const struct graph *g, const struct tree *t, uint32_t node) {
-    return mem_printf("%s (process %u)", node_name(g, t, node),
-                      process_at(g, t->nodes[node].function)->pid);
+    return mem_printf("%s (process %u)", graph_node_name(&g->view.source, t, node, g->title),
+                      graph_process(&g->view.source, t->nodes[node].function)->pid);
 }
 
 static void print_node(const struct graph *g, const struct tree *t, uint32_t node, uint32_t depth) {
@@ -147,13 +95,8 @@ static void print_end(const struct graph *g) {
 
 /* ---- both ---- */
 
-/* Ends the root, with the time during which the recording was paused. */
-static void json_end(const struct graph *g) {
-    struct changes changes;
-    changes_read(g->view.source.reader, &changes);
-    changes_show(&changes, g->view.source.filter, g->view.source.reader);
-    printf(",\n\"recording_paused_ns\": %ju}\n", changes_paused_ns(&changes));
-    changes_done(&changes);
+static struct graph_json json_of(const struct graph *g) {
+    return (struct graph_json){stdout, &g->view.source, g->title};
 }
 
 static void show_focus(struct graph *g) {
@@ -162,10 +105,11 @@ static void show_focus(struct graph *g) {
     tree_sort(&callees, g->view.source.names);
     tree_sort(&callers, g->view.source.names);
     if (g->json) {
-        json_head(g, &callees, 0);
-        json_children(g, &callees, "children");
-        json_children(g, &callers, "callers");
-        json_end(g);
+        struct graph_json json = json_of(g);
+        graph_json_head(&json, &callees, 0);
+        graph_json_children(&json, &callees, "children");
+        graph_json_children(&json, &callers, "callers");
+        graph_json_end(&json);
     } else {
         print_tree(g, &callers, "callers, the nearest first");
         printf("\n");
@@ -179,9 +123,8 @@ static void show_focus(struct graph *g) {
 static void show_whole(struct graph *g) {
     tree_sort(&g->tree, g->view.source.names);
     if (g->json) {
-        json_head(g, &g->tree, 0);
-        json_children(g, &g->tree, "children");
-        json_end(g);
+        struct graph_json json = json_of(g);
+        graph_json_whole(&json, &g->tree);
     } else {
         print_tree(g, &g->tree, NULL);
         print_end(g);
@@ -215,27 +158,12 @@ static int choose(struct graph *g, const char *text, struct err *err) {
     return rc;
 }
 
-static const char *program_name(const struct trace_reader *r) {
-    const char *path = trace_reader_session(r)->command[0];
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path ? path : "";
-}
-
-/* The program, or with --pid, --process or --tid the first process that is shown. */
-static const char *root_name(const struct graph *g) {
-    const struct source *s = &g->view.source;
-    for (uint32_t i = 0; s->filter->streams && i < trace_reader_stream_count(s->reader); i++)
-        if (s->filter->streams[i])
-            return process_name(s->reader, process_of(s->reader, i));
-    return program_name(s->reader);
-}
-
 static int show(struct graph *g, struct options *options, int argc, char **argv) {
     struct err err;
     int rc = view_open(&g->view, options, argc, argv, &err);
     if (rc == 0) {
         g->labels = labels_new(g->view.source.names, &g->term);
-        g->title = root_name(g);
+        g->title = graph_title(&g->view.source);
         rc = argc > 1 ? choose(g, argv[1], &err) : 0;
     }
     if (rc < 0) {

@@ -59,7 +59,8 @@ void help_print(FILE *out) {
     }
     fputs("\nBegin with:\n"
           "  spoor record -- PROGRAM [ARGUMENT...]    writes spoor.trace\n"
-          "  spoor report                             reads it\n\n"
+          "  spoor report                             reads it\n"
+          "  spoor view                               shows it in the browser\n\n"
           "spoor COMMAND --help lists a command's options, spoor --version the version.\n"
           "More: man spoor\n",
           out);

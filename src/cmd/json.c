@@ -60,15 +60,3 @@ char *json_string(const char *text) {
     memcpy(end, "\"", sizeof "\"");
     return string;
 }
-
-char *json_utf8(const char *text) {
-    static const char replacement[] = "\xef\xbf\xbd";
-    char *valid = mem_resize(NULL, strlen(text) + 1, sizeof replacement - 1), *end = valid;
-    for (const uint8_t *p = (const uint8_t *)text; *p;) {
-        size_t n = sequence_length(p);
-        end = n ? mempcpy(end, p, n) : mempcpy(end, replacement, sizeof replacement - 1);
-        p += n ? n : 1;
-    }
-    *end = '\0';
-    return valid;
-}

@@ -7,5 +7,3 @@
 void json_print_string(FILE *out, const char *text);
 /* The same as text; to be freed. */
 char *json_string(const char *text);
-/* TEXT as UTF-8, without quotes and escapes: only what is not becomes U+FFFD. To be freed. */
-char *json_utf8(const char *text);

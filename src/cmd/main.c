@@ -21,7 +21,7 @@ static command_run *const runs[COMMAND_COUNT] = {
     [COMMAND_GRAPH] = cmd_graph,     [COMMAND_INFO] = cmd_info,
     [COMMAND_RECORD] = cmd_record,   [COMMAND_REPLAY] = cmd_replay,
     [COMMAND_REPORT] = cmd_report,   [COMMAND_SYMBOLIZE] = cmd_symbolize,
-    [COMMAND_UNWIND] = cmd_unwind,
+    [COMMAND_UNWIND] = cmd_unwind,   [COMMAND_VIEW] = cmd_view,
 };
 
 static const struct command *find_command(const char *name) {
@@ -119,6 +119,15 @@ static int print_help(const char *topic) {
     return finish_output(STATUS_OK);
 }
 
+/* The parser moves operands in the list. */
+static char **copy_list(char **list) {
+    size_t count = 0;
+    while (list[count])
+        count++;
+    char **copy = mem_resize(NULL, count + 1, sizeof *copy);
+    return memcpy(copy, list, (count + 1) * sizeof *copy);
+}
+
 int main(int argc, char **argv) {
     if (argc < 2) {
         help_print(stderr);
@@ -136,6 +145,7 @@ int main(int argc, char **argv) {
         return unknown_command(name);
     struct options options;
     options_init(&options);
+    AUTO_FREE char **given = options.given = copy_list(argv + 1);
     int status = run_command(command, argv + 1, &options);
     options_done(&options);
     return status;

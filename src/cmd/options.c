@@ -13,6 +13,7 @@
 enum { MEMORY_LEAST = 1 << 20 };
 enum { RING_LEAST = 4 << 10, RING_MOST = 1 << 30, TRAP_LIMIT = 5000, SNAPSHOTS = 100 };
 static const uint64_t CACHE_BYTES = 512 << 20;
+static const uint64_t LINGER_NS = 60000000000;
 static const uint64_t SNAPSHOT_GAP_NS = 100 * 1000 * 1000;
 static const char DEFAULT_TRACE[] = "spoor.trace";
 static const enum overflow NOT_GIVEN = (enum overflow)7; /* there was no --overflow */
@@ -30,6 +31,7 @@ void options_init(struct options *options) {
     options->diff.sort = COMPARE_TOTAL;
     options->shown.until_ns = UINT64_MAX;
     options->view.names = NAMES_DEFAULT;
+    options->page.linger_ns = LINGER_NS;
     options->image.base = options->image.stack_base = NO_BASE;
 }
 

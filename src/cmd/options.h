@@ -133,6 +133,14 @@ struct image_options {
 };
 #define NO_BASE UINT64_MAX
 
+/* Options of view. */
+struct page_options {
+    uint32_t port; /* 0: any free one */
+    bool no_open, stay;
+    const char *html;   /* write this file, and do not serve; or NULL */
+    uint64_t linger_ns; /* the server ends so long after the last page was closed */
+};
+
 /* A time that was given without a unit, and what it was taken for. */
 struct plain_time {
     const char *option, *value;
@@ -148,6 +156,8 @@ struct options {
     struct diff_options diff; /* its --limit is that of report */
     struct export_options export;
     struct image_options image;
+    struct page_options page;
+    char **given;      /* the arguments as they were typed */
     string_array pids; /* attach -p */
     bool tree;         /* attach --tree */
     uint32_t verbose;  /* how often -v was given */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cmd/json.h"
+#include "base/utf8.h"
 
 void bytes_add(byte_array *to, const void *bytes, size_t size) {
     ARRAY_RESERVE(to, to->count + size);
@@ -116,7 +116,7 @@ void encode_deltas(byte_array *to, const uint64_t *values, size_t count) {
 /* ---- texts ---- */
 
 void encode_text(byte_array *to, const char *text) {
-    AUTO_FREE char *valid = json_utf8(text);
+    AUTO_FREE char *valid = utf8_repair(text);
     uint32_t length = (uint32_t)strlen(valid);
     bytes_add(to, &length, sizeof length);
     bytes_add(to, valid, length);

@@ -9,7 +9,6 @@
 #include "cmd/callers.h"
 #include "cmd/command.h"
 #include "cmd/follow.h"
-#include "cmd/json.h"
 #include "cmd/labels.h"
 #include "cmd/report.h"
 #include "cmd/say.h"
@@ -40,105 +39,6 @@ static const unsigned char default_columns[] = {REPORT_CALLS, REPORT_TOTAL,   RE
 static const unsigned char columns_with_cut[] = {REPORT_CALLS, REPORT_CUT, REPORT_TOTAL,
                                                  REPORT_SELF,  REPORT_MIN, REPORT_MAX,
                                                  REPORT_P50,   REPORT_P99, REPORT_FUNCTION};
-
-static bool same_group(const struct report_table *r, const struct row *a, const struct row *b) {
-    return a->stream == b->stream && (!r->options->by_process || a->process == b->process) &&
-           (!r->options->by_module || a->module == b->module);
-}
-
-/* The row after the last one of the group that begins at FIRST. */
-static size_t group_end(const struct report_table *r, size_t first) {
-    size_t i = first;
-    while (i < r->rows.count && same_group(r, &r->rows.at[first], &r->rows.at[i]))
-        i++;
-    return i;
-}
-
-static size_t shown_end(const struct report_table *r, size_t first, size_t end) {
-    uint32_t limit = r->options->limit;
-    return limit && end - first > limit ? first + limit : end;
-}
-
-/* ---- JSON ---- */
-
-static void json_aliases(struct names *n, uint32_t function) {
-    const char *const *alias = names_aliases(n, function);
-    if (!alias)
-        return;
-    printf(", \"aliases\": [");
-    for (size_t i = 0; alias[i]; i++) {
-        printf("%s", i ? ", " : "");
-        json_print_string(stdout, alias[i]);
-    }
-    printf("]");
-}
-
-/* Whether a column is shown, or sorted by. */
-static bool wants(const struct report_options *o, enum report_column column) {
-    return o->sort == column ||
-           (o->columns.count && memchr(o->columns.at, column, o->columns.count));
-}
-
-/* The process, if rows are of single ones, and the source line, if a column wants it. */
-static void json_place(const struct report_table *r, const struct row *row) {
-    const struct trace_reader *reader = r->view->source.reader;
-    if (report_has_processes(r->options) && row->process != PROCESS_NONE) {
-        printf(", \"pid\": %u, \"process\": ", trace_reader_process(reader, row->process)->pid);
-        json_print_string(stdout, process_name(reader, row->process));
-    }
-    if (!wants(r->options, REPORT_LINE))
-        return;
-    struct source_line line = names_source(r->view->source.names, row->function);
-    printf(", \"file\": ");
-    if (line.file) {
-        json_print_string(stdout, line.file);
-        printf(", \"line\": %u", line.line);
-    } else {
-        printf("null, \"line\": null");
-    }
-}
-
-static void json_row(const struct report_table *r, const struct row *row) {
-    struct names *n = r->view->source.names;
-    const uint64_t *v = row->numbers;
-    printf("{\"function\": ");
-    json_print_string(stdout, names_function(n, row->function));
-    printf(", \"module\": ");
-    json_print_string(stdout, names_module_name(n, row->module));
-    printf(", \"calls\": %ju, \"total_ns\": %ju, \"self_ns\": %ju, \"min_ns\": %ju, "
-           "\"max_ns\": %ju, \"p50_ns\": %ju, \"p99_ns\": %ju, \"avg_ns\": %ju, "
-           "\"stdev_ns\": %ju, \"unwound\": %ju, "
-           "\"inferred\": %ju, \"before\": %ju, \"cut\": %ju, \"clipped\": %ju, "
-           "\"paused_ns\": %ju, \"tier\": \"%s\"",
-           v[REPORT_CALLS], v[REPORT_TOTAL], v[REPORT_SELF], v[REPORT_MIN], v[REPORT_MAX],
-           v[REPORT_P50], v[REPORT_P99], v[REPORT_AVG], v[REPORT_STDEV], v[REPORT_UNWOUND],
-           row->marks.inferred, row->marks.before, row->marks.cut, row->marks.clipped,
-           row->paused_ns, tier_name(names_tier(n, row->function)));
-    if (names_partly(n, row->function))
-        printf(", \"partly\": true");
-    json_place(r, row);
-    if (r->options->by_thread)
-        printf(", \"tid\": %u", trace_reader_thread(r->view->source.reader, row->stream)->tid);
-    json_aliases(n, row->function);
-    if (r->places) {
-        AUTO_FREE char *callers = callers_json(r->places, row->chain, false);
-        printf("%s", callers);
-    }
-    printf("}");
-}
-
-static void print_json(const struct report_table *r) {
-    const char *separator = "[\n";
-    for (size_t i = 0, end; i < r->rows.count; i = end) {
-        end = group_end(r, i);
-        for (size_t k = i; k < shown_end(r, i, end); k++) {
-            printf("%s", separator);
-            json_row(r, &r->rows.at[k]);
-            separator = ",\n";
-        }
-    }
-    printf("%s]\n", r->rows.count ? "\n" : "[");
-}
 
 /* ---- text ---- */
 
@@ -367,11 +267,11 @@ static void print_tables(struct report_table *r) {
     if (!r->rows.count)
         print_head(r, &shape);
     for (size_t i = 0, end; i < r->rows.count; i = end) {
-        end = group_end(r, i);
+        end = report_group_end(r, i);
         if (grouped)
             print_group_name(r, i, end);
         print_head(r, &shape);
-        size_t last = shown_end(r, i, end);
+        size_t last = report_shown_end(r, i, end);
         for (size_t k = i; k < last; k++) {
             print_row(r, &shape, &r->rows.at[k]);
             if (r->places)
@@ -386,8 +286,8 @@ static void print_tables(struct report_table *r) {
 /* Reads the trace of r->view, and prints the table. False: it has no row. */
 static bool report(struct report_table *r, const struct options *options) {
     r->labels = labels_new(r->view->source.names, &r->term);
-    r->spreads =
-        options->view.json || wants(r->options, REPORT_AVG) || wants(r->options, REPORT_STDEV);
+    r->spreads = options->view.json || report_wants(r->options, REPORT_AVG) ||
+                 report_wants(r->options, REPORT_STDEV);
     struct slowest *slowest = r->options->slowest ? report_slowest_read(r) : NULL;
     if (!slowest)
         report_read(r);
@@ -396,7 +296,7 @@ static bool report(struct report_table *r, const struct options *options) {
     if (slowest)
         report_slowest_print(slowest, options->view.json);
     else if (options->view.json)
-        print_json(r);
+        report_print_json(stdout, r);
     else
         print_tables(r);
     pager_finish();

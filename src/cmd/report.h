@@ -1,6 +1,8 @@
 /* The rows of a report. Private to its files. */
 #pragma once
 
+#include <stdio.h>
+
 #include "analyze/stats.h"
 #include "cmd/figures.h"
 #include "cmd/labels.h"
@@ -39,12 +41,26 @@ struct report_table {
     struct places *places;        /* with --stack, else NULL */
 };
 
+/* Whether a column is shown, or sorted by. */
+bool report_wants(const struct report_options *o, enum report_column column);
 /* True if each process has its own rows. */
 bool report_has_processes(const struct report_options *o);
 
 /* Reads the trace, and sorts the rows. */
 void report_read(struct report_table *r);
+/* The same with STATS of all threads that are shown. */
+void report_take(struct report_table *r, const struct stats *stats);
 void report_done(struct report_table *r);
+
+/* The row after the last one of the group that begins at FIRST. */
+size_t report_group_end(const struct report_table *r, size_t first);
+/* The row after the last one that is shown of the group from FIRST to END. */
+size_t report_shown_end(const struct report_table *r, size_t first, size_t end);
+
+/* Prints the rows as an array of objects. */
+void report_print_json(FILE *out, const struct report_table *r);
+/* Prints what `spoor report --json` does, of STATS that were read elsewhere, with spreads. */
+void report_json(FILE *out, struct view *view, const struct stats *stats);
 
 /* Remarks about the rows, and then the totals: the last lines of a report. */
 void report_print_end(const struct report_table *r);

@@ -93,6 +93,11 @@ static void read_by_thread(struct report_table *r, struct stats *stats, size_t i
     }
 }
 
+bool report_wants(const struct report_options *o, enum report_column column) {
+    return o->sort == column ||
+           (o->columns.count && memchr(o->columns.at, column, o->columns.count));
+}
+
 bool report_has_processes(const struct report_options *o) {
     bool column = o->sort == REPORT_PROCESS;
     for (size_t i = 0; i < o->columns.count; i++)
@@ -199,10 +204,20 @@ static int compare_rows(const void *a, const void *b, void *ctx) {
     return rc ? rc : compare_numbers(y->chain, x->chain);
 }
 
-void report_read(struct report_table *r) {
-    read_trace(r);
+static void sort(struct report_table *r) {
     if (r->rows.count)
         qsort_r(r->rows.at, r->rows.count, sizeof *r->rows.at, compare_rows, r);
+}
+
+void report_read(struct report_table *r) {
+    read_trace(r);
+    sort(r);
+}
+
+void report_take(struct report_table *r, const struct stats *stats) {
+    r->called = mem_alloc(names_count(r->view->source.names));
+    add_rows(r, stats, (struct owner){0, PROCESS_NONE});
+    sort(r);
 }
 
 void report_done(struct report_table *r) {
@@ -210,4 +225,23 @@ void report_done(struct report_table *r) {
     free(r->called);
     caller_groups_free(r->groups);
     places_free(r->places);
+}
+
+/* ---- groups of rows ---- */
+
+static bool same_group(const struct report_table *r, const struct row *a, const struct row *b) {
+    return a->stream == b->stream && (!r->options->by_process || a->process == b->process) &&
+           (!r->options->by_module || a->module == b->module);
+}
+
+size_t report_group_end(const struct report_table *r, size_t first) {
+    size_t i = first;
+    while (i < r->rows.count && same_group(r, &r->rows.at[first], &r->rows.at[i]))
+        i++;
+    return i;
+}
+
+size_t report_shown_end(const struct report_table *r, size_t first, size_t end) {
+    uint32_t limit = r->options->limit;
+    return limit && end - first > limit ? first + limit : end;
 }

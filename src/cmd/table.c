@@ -29,6 +29,9 @@ const struct command commands[COMMAND_COUNT] = {
                       STATUS_USAGE, NULL, 2},
     [COMMAND_INFO] = {"info", "[TRACE]", "show what was traced, how, and what was lost",
                       STATUS_USAGE, NULL, 1},
+    [COMMAND_VIEW] = {"view", "[TRACE [OTHER]]",
+                      "show a trace in the browser: timeline, flame graph, tables", STATUS_USAGE,
+                      NULL, 2},
     [COMMAND_EXPORT] = {"export", "[TRACE]", "convert a trace for other programs", STATUS_USAGE,
                         NULL, 1},
     [COMMAND_EXPLAIN] = {"explain", "BINARY|PID",
@@ -291,16 +294,18 @@ const struct option_spec option_table[] = {
      "Print a row for each function and each chain of callers that record --stack has found.",
      AT(report.by_stack), NULL},
 
-    {CALL_VIEWS, 0, OPTION_TIME, "since", "TIME",
+    {CALL_VIEWS | ONLY(VIEW), 0, OPTION_TIME, "since", "TIME",
      "Show calls that lasted until TIME or later, counted from the trace's start, as replay --time "
      "prints it. Their whole durations count.",
      AT(shown.since_ns), NULL},
-    {CALL_VIEWS, 0, OPTION_TIME, "until", "TIME",
+    {CALL_VIEWS | ONLY(VIEW), 0, OPTION_TIME, "until", "TIME",
      "Show calls that began at TIME or earlier. Their whole durations count.", AT(shown.until_ns),
      NULL},
-    {CALL_VIEWS, 0, OPTION_NUMBER, "tid", "TID", "Show only the thread TID.", AT(shown.tid), NULL},
-    {CALL_VIEWS, 0, OPTION_NUMBER, "pid", "PID", "Show only the process PID.", AT(shown.pid), NULL},
-    {CALL_VIEWS, 0, OPTION_STRINGS, "process", "NAME",
+    {CALL_VIEWS | ONLY(VIEW), 0, OPTION_NUMBER, "tid", "TID", "Show only the thread TID.",
+     AT(shown.tid), NULL},
+    {CALL_VIEWS | ONLY(VIEW), 0, OPTION_NUMBER, "pid", "PID", "Show only the process PID.",
+     AT(shown.pid), NULL},
+    {CALL_VIEWS | ONLY(VIEW), 0, OPTION_STRINGS, "process", "NAME",
      "Show only processes whose executable's file name matches NAME, a glob. Repeatable.",
      AT(shown.processes), NULL},
     {ONLY(UNWIND), 0, OPTION_STRING, "regs", "NAME=VALUE,...",
@@ -322,6 +327,19 @@ const struct option_spec option_table[] = {
      "Take all addresses for return addresses: show the calls, not the code after them. In a log, "
      "addresses behind #1, #2 and so on, and behind lr, x30 and r14, are return addresses anyway.",
      AT(image.returns), NULL},
+
+    {ONLY(VIEW), 0, OPTION_NUMBER, "port", "N",
+     "Serve the page at port N of 127.0.0.1. Default: any free port.", AT(page.port), NULL},
+    {ONLY(VIEW), 0, OPTION_SET, "no-open", NULL, "Open no browser: only print the page's address.",
+     AT(page.no_open), NULL},
+    {ONLY(VIEW), 0, OPTION_SET, "stay", NULL,
+     "Serve until interrupted. Default: end also a minute after the last page was closed.",
+     AT(page.stay), NULL},
+    {ONLY(VIEW), 0, OPTION_STRING, "html", "FILE",
+     "Write the page with its data to FILE, which any browser opens, without spoor and without a "
+     "network; and do not serve. It has all calls if they fit into 20 MB, else the longer ones.",
+     AT(page.html), NULL},
+    {ONLY(VIEW), 0, OPTION_WAIT, "linger", NULL, NULL, AT(page.linger_ns), NULL},
 
     {ONLY(REPLAY) | ONLY(REPORT), 0, OPTION_SET, "follow", NULL,
      "Show a recording while it goes on: what is new, or the whole table again and again. Ends "

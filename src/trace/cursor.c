@@ -139,9 +139,13 @@ int trace_cursor_next(struct trace_cursor *c, struct trace_item *ret, struct err
     return 1;
 }
 
+size_t trace_cursor_next_block(const struct trace_cursor *c) {
+    bool inside = c->first_pending != c->pending_end || c->decoder.items_left || c->report_loss;
+    return inside ? NO_BLOCK : c->block;
+}
+
 size_t trace_cursor_block(const struct trace_cursor *c) {
-    if (c->block == c->end || c->first_pending != c->pending_end || c->decoder.items_left ||
-        c->report_loss)
+    if (c->block == c->end || trace_cursor_next_block(c) == NO_BLOCK)
         return NO_BLOCK;
     bool frames =
         c->frames != c->frames_end && c->frames->ticks <= c->reader->blocks.at[c->block].block.last;

@@ -135,7 +135,10 @@ ptrdiff_t trace_cursor_batch(struct trace_cursor *c, const struct trace_item **r
  * and no TRACE_FRAMES comes before its end; else NO_BLOCK. */
 #define NO_BLOCK SIZE_MAX
 size_t trace_cursor_block(const struct trace_cursor *c);
-/* Leaves out that block, which was read otherwise, except for its last DAMAGED items: these cannot
+/* The block whose items come next; NO_BLOCK: the cursor stands inside a block. Behind the stream's
+ * last block: trace_reader_end_block(). */
+size_t trace_cursor_next_block(const struct trace_cursor *c);
+/* Leaves out the block of trace_cursor_block(), which was read otherwise, except for its last DAMAGED items: these cannot
  * be read, and the next batch tells so. */
 void trace_cursor_skip_block(struct trace_cursor *c, uint32_t damaged);
 void trace_cursor_free(struct trace_cursor *c);

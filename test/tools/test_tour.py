@@ -1,6 +1,7 @@
 """The README's tour works as it is printed."""
 import os
 import re
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -28,12 +29,26 @@ class Tour(unittest.TestCase):
                 os.symlink(path, os.path.join(folder, name))
             self.run_all(commands, folder)
 
+    def serve(self, command, lines, folder, environment):
+        """A server prints one address; ^C ends it."""
+        environment = {**environment, "SSH_CONNECTION": "::1 1 ::1 22"}  # no browser
+        with subprocess.Popen(command.split(), cwd=folder, env=environment, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as server:
+            address = server.stdout.readline().rstrip()
+            server.send_signal(signal.SIGINT)
+            self.assertEqual(server.communicate(timeout=60)[0], "")
+        self.assertEqual(server.returncode, 0)
+        self.assertEqual([re.sub(r":\d+/#[0-9a-f]{32}$", "", line) for line in (address, *lines)], 2 * ["http://127.0.0.1"])
+
     def run_all(self, commands, folder):
         """Lines that have no figures must be printed, in this order."""
         environment = dict(os.environ)
         for command, lines in commands:
             if command.startswith("PATH="):
                 environment["PATH"] = f"{folder}/build:{environment['PATH']}"
+                continue
+            if command == "spoor view":
+                self.serve(command, lines, folder, environment)
                 continue
             done = subprocess.run(command, shell=True, cwd=folder, env=environment, text=True, check=False,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

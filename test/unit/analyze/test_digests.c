@@ -1,4 +1,5 @@
 /* src/analyze/digests.h: blocks that are summed up in threads give what walks of all items give. */
+#include "programs.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -26,16 +27,23 @@
     TEST(bounds_of_a_stack_inside_a_stack)                                                         \
     TEST(few_steps)
 
-enum { EVENTS = 20000, BLOCK = 1500, MOST_DEPTH = 40, OTHER_STACK = 0x50000 };
+enum { EVENTS = 20000, BLOCK = 1500 };
 
 static struct lab lab;
-static uint64_t dice, now;
+static struct machine machine;
+
+static void emit(uint32_t stream, uint32_t id, enum event_kind kind, uint64_t sp) {
+    machine_emit(&machine, stream, id, kind, sp);
+}
+
+static void run(uint32_t stream, const struct program *p) {
+    machine_run(&machine, stream, EVENTS, BLOCK, p);
+}
 
 static int set_up(void **state) {
     (void)state;
     lab_init(&lab);
-    dice = 7;
-    now = 1000;
+    machine = (struct machine){.writer = lab.writer, .dice = 7, .now = 1000};
     return 0;
 }
 
@@ -44,102 +52,6 @@ static int tear_down(void **state) {
     forks_free(lab.source.forks);
     lab_done(&lab);
     return 0;
-}
-
-/* ---- programs ---- */
-
-struct program {
-    unsigned exceptions, oddities, signals; /* per thousand events */
-};
-
-struct frame {
-    uint32_t id, sp;
-};
-
-static bool happens(unsigned per_thousand) { return random_below(&dice, 1000) < per_thousand; }
-
-static void emit(uint32_t stream, uint32_t id, enum event_kind kind, uint64_t sp) {
-    struct trace_event event = {now, id << 2 | kind, sp};
-    now += random_below(&dice, 100);
-    trace_writer_events(lab.writer, stream, &event, 1);
-}
-
-/* The outer half of the open calls, as if the others had ended without an event. */
-static void write_frames(uint32_t stream, const struct frame *frames, unsigned depth) {
-    struct trace_frame open[MOST_DEPTH];
-    for (unsigned i = 0; i < depth / 2; i++)
-        open[i] = (struct trace_frame){frames[i].id, frames[i].sp};
-    trace_writer_frames(lab.writer, &(struct trace_frames){stream, now, depth / 2, open});
-}
-
-/* A pause, a loss, a landing, a chain of callers, or frames. */
-static void disturb(uint32_t stream, const struct frame *frames, unsigned depth) {
-    uint32_t sp = depth ? frames[depth - 1].sp : TOP - 16;
-    switch (random_below(&dice, 7)) {
-    case 0:
-        emit(stream, PAUSE_EVENT + PAUSE_RING, EVENT_CONTROL, random_below(&dice, 500));
-        break;
-    case 1:
-        trace_writer_lost(lab.writer, stream, now, 5);
-        break;
-    case 2:
-        emit(stream, MAIN, EVENT_CONTROL, sp - 8); /* nothing ends */
-        break;
-    case 3:
-        emit(stream, CHAIN_EVENT, EVENT_CONTROL, CHAIN_FIRST);
-        break;
-    case 4:
-        emit(stream, LEAF, EVENT_RETURN, sp - 4); /* of no call */
-        break;
-    case 5:
-        if (happens(100)) /* a block with frames has no digest */
-            write_frames(stream, frames, depth);
-        break;
-    default:
-        emit(stream, MAIN, EVENT_CONTROL, sp + 8); /* the innermost call has ended */
-    }
-}
-
-static void signal_handler(uint32_t stream) {
-    emit(stream, LEAF, EVENT_ENTRY, OTHER_STACK);
-    emit(stream, FIB, EVENT_ENTRY, OTHER_STACK - 64);
-    emit(stream, FIB, EVENT_RETURN, OTHER_STACK - 64);
-    emit(stream, LEAF, EVENT_RETURN, OTHER_STACK);
-}
-
-/* Enters or leaves a call. Returns the new depth. */
-static unsigned call_or_return(uint32_t stream, struct frame *frames, unsigned depth) {
-    if (!depth || (depth < MOST_DEPTH && random_below(&dice, 2))) {
-        uint32_t sp = (depth ? frames[depth - 1].sp : TOP) - 16 * (1 + random_below(&dice, 8));
-        frames[depth] = (struct frame){MAIN + random_below(&dice, MAKE), sp};
-        emit(stream, frames[depth].id, EVENT_ENTRY, sp);
-        return depth + 1;
-    }
-    struct frame top = frames[depth - 1];
-    bool tail = happens(50);
-    emit(stream, top.id, tail ? EVENT_TAIL : EVENT_RETURN, top.sp);
-    if (!tail)
-        return depth - 1;
-    frames[depth - 1].id = MAIN + random_below(&dice, MAKE);
-    emit(stream, frames[depth - 1].id, EVENT_ENTRY, top.sp);
-    return depth;
-}
-
-static void run(uint32_t stream, const struct program *p) {
-    struct frame frames[MOST_DEPTH];
-    unsigned depth = 0;
-    for (unsigned i = 0; i < EVENTS; i++) {
-        if (happens(p->exceptions))
-            depth -= random_below(&dice, depth + 1);
-        if (happens(p->oddities))
-            disturb(stream, frames, depth);
-        if (happens(p->signals))
-            signal_handler(stream);
-        depth = call_or_return(stream, frames, depth);
-        if (i % BLOCK == BLOCK - 1)
-            trace_writer_flush(lab.writer);
-    }
-    trace_writer_thread_end(lab.writer, stream, now);
 }
 
 /* ---- comparison ---- */
@@ -279,9 +191,9 @@ static void stack_inside_a_stack(void **state) {
 
 static void children_of_forks(void **state) {
     (void)state;
-    uint64_t begin = now;
+    uint64_t begin = machine.now;
     run(0, &(struct program){.exceptions = 2});
-    uint64_t middle = begin + (now - begin) / 2;
+    uint64_t middle = begin + (machine.now - begin) / 2;
     struct trace_thread child = {.stream = 2,
                                  .pid = 200,
                                  .tid = 200,
@@ -291,7 +203,7 @@ static void children_of_forks(void **state) {
                                  .stack_high = TOP,
                                  .name = "child"};
     trace_writer_thread(lab.writer, &child);
-    now = middle + 1;
+    machine.now = middle + 1;
     run(2, &(struct program){.exceptions = 2});
     expect_the_same();
     expect_digests(2 * EVENTS / BLOCK - 1);
@@ -334,13 +246,13 @@ static void write_calls(unsigned frames_behind) {
         for (unsigned i = 0; i < BLOCK; i++)
             emit(0, LEAF, i % 2 ? EVENT_RETURN : EVENT_ENTRY, TOP - 64);
         trace_writer_flush(lab.writer);
-        now += 1000;
+        machine.now += 1000;
         if (block == frames_behind)
-            trace_writer_frames(lab.writer, &(struct trace_frames){0, now, 1, &open});
-        now += 1000;
+            trace_writer_frames(lab.writer, &(struct trace_frames){0, machine.now, 1, &open});
+        machine.now += 1000;
     }
     emit(0, MAIN, EVENT_RETURN, TOP - 16);
-    trace_writer_thread_end(lab.writer, 0, now);
+    trace_writer_thread_end(lab.writer, 0, machine.now);
     lab_open(&lab, "");
 }
 
@@ -410,7 +322,7 @@ static void bounds_of_a_stack_inside_a_stack(void **state) {
     emit(0, FIB, EVENT_ENTRY, LOW);
     for (unsigned i = 0; i < BLOCK; i++)
         emit(0, LEAF, i % 2 ? EVENT_RETURN : EVENT_ENTRY, LOW - 64);
-    trace_writer_thread_end(lab.writer, 0, now);
+    trace_writer_thread_end(lab.writer, 0, machine.now);
     lab_open(&lab, "");
     deny_other_stacks();
     expect_digests(1);

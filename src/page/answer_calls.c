@@ -1,0 +1,217 @@
+/* Answers about single calls, and about what stands beside them. */
+#include <errno.h>
+#include <string.h>
+
+#include "cmd/changed.h"
+#include "cmd/deaths.h"
+#include "cmd/figures.h"
+#include "cmd/json.h"
+#include "page/answers.h"
+
+enum { CALLS_MOST = 10000, MARKS_MOST = 100000 };
+
+/* ---- histogram ---- */
+
+enum { BARS_MOST = 100 };
+
+struct bars {
+    struct bar {
+        uint64_t from_ns, to_ns, calls;
+    } at[BARS_MOST];
+    size_t count;
+};
+
+/* The end of the bar that VALUE is in: the next power of two, in STEPS equal steps from the last.
+ */
+static struct bar bar_of(uint64_t value, unsigned steps) {
+    if (value < steps)
+        return (struct bar){value, value + 1, 0};
+    uint64_t low = (uint64_t)1 << (63 - __builtin_clzll(value));
+    uint64_t width = low < steps ? 1 : low / steps;
+    uint64_t from = low + (value - low) / width * width;
+    return (struct bar){from, from + width, 0};
+}
+
+/* The buckets of HISTOGRAM (histogram.h) are narrower than bars, and do not cross their ends.
+ * False: there are too many bars. */
+static bool fill_bars(struct bars *b, const struct histogram *h, unsigned steps) {
+    b->count = 0;
+    uint64_t total = histogram_count(h), rank = 1;
+    while (rank <= total) {
+        struct bar bar = bar_of(histogram_value(h, rank), steps);
+        uint64_t low = rank, high = total + 1; /* the first rank behind the bar */
+        while (low + 1 < high) {
+            uint64_t middle = low + (high - low) / 2;
+            if (histogram_value(h, middle) < bar.to_ns)
+                low = middle;
+            else
+                high = middle;
+        }
+        if (b->count == BARS_MOST)
+            return false;
+        bar.calls = high - rank;
+        b->at[b->count++] = bar;
+        rank = high;
+    }
+    return true;
+}
+
+void write_histogram(FILE *out, const struct histogram *durations) {
+    struct bars bars = {0};
+    unsigned steps = 4;
+    while (!fill_bars(&bars, durations, steps) && steps > 1)
+        steps /= 2;
+    fputs("[", out);
+    for (size_t i = 0; i < bars.count; i++)
+        fprintf(out, "%s{\"from_ns\": %ju, \"to_ns\": %ju, \"calls\": %ju}", i ? ", " : "",
+                bars.at[i].from_ns, bars.at[i].to_ns, bars.at[i].calls);
+    fputs("]", out);
+}
+
+int answer_histogram(struct writing *w, struct err *err) {
+    struct stats *stats;
+    uint32_t function;
+    int rc = parameter_function(w->request, &function, err);
+    if (rc == 0)
+        rc = summary_functions(w->summary, &w->range, &stats);
+    if (rc < 0)
+        return rc;
+    write_histogram(w->out, &stats_of(stats, function)->durations);
+    fputs("\n", w->out);
+    stats_free(stats);
+    return 0;
+}
+
+/* ---- calls ---- */
+
+static const char *how_word(const struct summary_call *c) {
+    static const char *const words[] = {[CALL_RETURNED] = "returned",
+                                        [CALL_TAIL] = "tail",
+                                        [CALL_UNWOUND] = "unwound",
+                                        [CALL_MISSED] = "unwound",
+                                        [CALL_THREAD_ENDED] = "open",
+                                        [CALL_OPEN] = "open",
+                                        [CALL_CUT] = "cut"};
+    return c->before ? "before" : c->inferred ? "inferred" : words[c->how];
+}
+
+void write_call(FILE *out, const struct summary_call *c) {
+    fprintf(out,
+            "{\"stream\": %u, \"t_ns\": %ju, \"end_ns\": %ju, \"duration_ns\": %ju, "
+            "\"self_ns\": %ju, \"depth\": %u, \"caller\": ",
+            c->stream, c->start_ns, c->end_ns, c->duration_ns, c->self_ns, c->depth);
+    fprintf(out, c->caller == WALK_NONE ? "null" : "%u", c->caller);
+    fprintf(out, ", \"how\": \"%s\"}", how_word(c));
+}
+
+/* Durations are from from_ns on, and below to_ns. */
+static int read_query(const struct request *r, struct summary_calls_query *q, struct err *err) {
+    uint64_t first, limit, to;
+    unsigned order;
+    int rc = parameter_function(r, &q->function, err);
+    rc = rc ? rc : parameter_choice(r, "order", "slowest|time", &order, err);
+    rc = rc ? rc : parameter_number(r, "from_ns", 0, &q->least_ns, err);
+    rc = rc ? rc : parameter_number(r, "to_ns", UINT64_MAX, &to, err);
+    rc = rc ? rc : parameter_number(r, "after", 0, &first, err);
+    rc = rc ? rc : parameter_number(r, "limit", 100, &limit, err);
+    if (rc < 0)
+        return rc;
+    q->order = order ? SUMMARY_BY_TIME : SUMMARY_SLOWEST;
+    q->most_ns = to == UINT64_MAX || !to ? to : to - 1;
+    q->first = first;
+    q->limit = limit < CALLS_MOST ? limit : CALLS_MOST;
+    return 0;
+}
+
+int answer_calls(struct writing *w, struct err *err) {
+    struct summary_calls_query query = {0};
+    summary_call_list list;
+    bool more;
+    int rc = read_query(w->request, &query, err);
+    if (rc == 0)
+        rc = summary_calls(w->summary, &w->range, &query, &list, &more);
+    if (rc < 0)
+        return rc;
+    fputs("{\"calls\": [", w->out);
+    for (size_t i = 0; i < list.count; i++) {
+        fputs(i ? ",\n" : "\n", w->out);
+        write_call(w->out, &list.at[i]);
+    }
+    fprintf(w->out, "],\n\"more\": %s}\n", more ? "true" : "false");
+    ARRAY_FREE(&list);
+    return 0;
+}
+
+int answer_next(struct writing *w, struct err *err) {
+    struct summary_call call;
+    uint64_t at;
+    uint32_t function;
+    unsigned back;
+    int rc = parameter_function(w->request, &function, err);
+    rc = rc ? rc : parameter_number(w->request, "t", 0, &at, err);
+    rc = rc ? rc : parameter_choice(w->request, "direction", "1|-1", &back, err);
+    if (rc == 0)
+        rc = summary_next(w->summary, &w->range, function, at, !back, &call);
+    if (rc < 0)
+        return rc;
+    if (rc)
+        write_call(w->out, &call);
+    fputs(rc ? "\n" : "null\n", w->out);
+    return 0;
+}
+
+/* ---- marks ---- */
+
+/* To be freed. */
+static char *mark_text(const struct summary_mark *m) {
+    switch (m->kind) {
+    case MARK_LOST:
+        return mem_printf("%ju event%s lost", m->count, m->count == 1 ? "" : "s");
+    case MARK_CUT:
+        return mem_printf("%ju call%s cut", m->count, m->count == 1 ? "" : "s");
+    case MARK_PAUSE:
+        return mem_printf("the thread stood still because spoor worked: %s", pause_cause(m->cause));
+    case MARK_CHANGE:
+        return changed_text(&(struct change){.kind = m->change->kind,
+                                             .pid = m->change->pid,
+                                             .ns = m->start_ns,
+                                             .end_ns = m->end_ns,
+                                             .record = m->change});
+    case MARK_DEATH:
+        return death_text(m->death);
+    }
+    return mem_strdup("");
+}
+
+static void write_mark(FILE *out, const struct summary_mark *m) {
+    static const char *const kinds[] = {[MARK_LOST] = "lost",
+                                        [MARK_PAUSE] = "pause",
+                                        [MARK_CUT] = "cut",
+                                        [MARK_CHANGE] = "change",
+                                        [MARK_DEATH] = "death"};
+    AUTO_FREE char *text = mark_text(m);
+    fputs("{\"stream\": ", out);
+    fprintf(out, m->stream == WALK_NONE ? "null" : "%u", m->stream);
+    fprintf(out, ", \"t_ns\": %ju, \"length_ns\": %ju, \"kind\": \"%s\", \"text\": ", m->start_ns,
+            m->end_ns - m->start_ns, kinds[m->kind]);
+    json_print_string(out, text);
+    fputs("}", out);
+}
+
+int answer_marks(struct writing *w, struct err *err) {
+    summary_mark_list list;
+    uint64_t limit;
+    size_t count;
+    int rc = parameter_number(w->request, "limit", 1000, &limit, err);
+    if (rc < 0)
+        return rc;
+    summary_marks(w->summary, &w->range, limit < MARKS_MOST ? limit : MARKS_MOST, &list, &count);
+    fputs("[", w->out);
+    for (size_t i = 0; i < list.count; i++) {
+        fputs(i ? ",\n" : "\n", w->out);
+        write_mark(w->out, &list.at[i]);
+    }
+    fputs("]\n", w->out);
+    ARRAY_FREE(&list);
+    return 0;
+}

@@ -1,0 +1,36 @@
+/* Each answer of the interface. Private to the files that write them. */
+#pragma once
+
+#include "page/parameters.h"
+
+struct writing {
+    const struct request *request;
+    struct summary *summary;    /* of request->shown */
+    struct summary_range range; /* of the parameters */
+    struct client client;
+    FILE *out;
+    struct desk *desk; /* NULL: the answer reads no events, and names nothing */
+};
+
+/* Each writes one answer. Errors: -EINVAL "bad-value"; -ECANCELED: the client is gone. */
+int answer_trace(struct writing *w, struct err *err);
+int answer_names(struct writing *w, struct err *err);
+int answer_info(struct writing *w, struct err *err);
+int answer_functions(struct writing *w, struct err *err);
+int answer_graph(struct writing *w, struct err *err);
+int answer_histogram(struct writing *w, struct err *err);
+int answer_calls(struct writing *w, struct err *err);
+int answer_next(struct writing *w, struct err *err);
+int answer_marks(struct writing *w, struct err *err);
+int answer_source(struct writing *w, struct err *err);
+int answer_diff(struct writing *w, struct err *err);
+int answer_density(struct writing *w, struct err *err);
+int answer_spans(struct writing *w, struct err *err);
+int answer_frames(struct writing *w, struct err *err);
+
+/* Parts of these, for files. */
+void write_call(FILE *out, const struct summary_call *call);
+/* The buckets of answer_histogram(). */
+void write_histogram(FILE *out, const struct histogram *durations);
+/* answer_spans() of LIST. */
+void write_boxes(struct writing *w, const summary_span_list *list);

@@ -1,0 +1,209 @@
+/*
+ * The tab "Compare": two ranges of this trace, or an older trace and this one, by function or by
+ * path, the largest difference first. A is the older side.
+ */
+import { state, change } from './state.js';
+import { model, numberOfRow, plainRows } from './model.js';
+import { cssColour } from './colours.js';
+import { newTable } from './table.js';
+import { wantedStreams } from './lanes.js';
+import { treeOfGraph, comparedPaths } from './paths.js';
+import { refreshTab } from './panel.js';
+import { element, formatNs, formatCount } from './format.js';
+
+const compareTab = { functions: null, paths: null, by: 'function', other: false, note: null, sides: null };
+
+function signedNs(ns) {
+  return `${ns > 0 ? '+' : ns < 0 ? '−' : ''}${formatNs(Math.abs(ns))}`;
+}
+
+function ratioText(before, after) {
+  if (before === null) return 'only in B';
+  if (after === null) return 'only in A';
+  if (before === 0) return after === 0 ? '' : 'new';
+  const percent = 100 * (after - before) / before;
+  return `${percent > 0 ? '+' : percent < 0 ? '−' : ''}${Math.abs(percent).toFixed(1)} %`;
+}
+
+function pairColumn(key, label, side, format) {
+  return { key: `${key}${side}`, label: `${label} ${side ? 'B' : 'A'}`, value: (row) => row[key]?.[side] ?? null,
+    text: (row) => (row[key]?.[side] === null || row[key]?.[side] === undefined ? '—' : format(row[key][side])) };
+}
+
+const timeOf = (row, key) => (row[key]?.[1] ?? 0) - (row[key]?.[0] ?? 0);
+
+function differenceColumn(key, label) {
+  return { key: `${key}d`, label, value: (row) => Math.abs(timeOf(row, key)),
+    cell: (row) => {
+      const difference = timeOf(row, key);
+      const style = difference > 0 ? 'worse' : difference < 0 ? 'better' : '';
+      return [element('span', { class: style }, signedNs(difference))];
+    } };
+}
+
+function compareColumns(nameColumn, keys) {
+  return [
+    nameColumn,
+    ...['calls', 'total_ns', 'self_ns', 'p50_ns', 'p99_ns'].filter((key) => keys.has(key)).flatMap((key) => {
+      const label = key.replace('_ns', '');
+      const format = key === 'calls' ? formatCount : formatNs;
+      return [pairColumn(key, label, 0, format), pairColumn(key, label, 1, format),
+        ...(key === 'total_ns' || key === 'self_ns' ? [differenceColumn(key, `${label} B−A`)] : [])];
+    }),
+    { key: 'change', label: 'change', value: (row) => Math.abs(timeOf(row, 'total_ns')),
+      text: (row) => ratioText(row.total_ns[0], row.total_ns[1]) },
+  ];
+}
+
+function swatchOf(row) {
+  const swatch = element('span', { class: 'swatch' });
+  swatch.style.background = cssColour(row.module ?? '', row.function ?? row.name);
+  return swatch;
+}
+
+const FUNCTION_NAME = { key: 'function', label: 'function', left: true, wide: true,
+  value: (row) => row.function, cell: (row) => [swatchOf(row), row.function], cellTitle: (row) =>
+    `${row.function} (${row.module})` };
+const PATH_NAME = { key: 'path', label: 'path', left: true, wide: true, value: (row) => row.path.join(' › '),
+  cell: (row) => [swatchOf(row), row.path.slice(-4).reverse().join(' ‹ ')],
+  cellTitle: (row) => row.path.join(' › ') };
+
+function openCompared(row) {
+  const number = row.number ?? numberOfRow(row);
+  if (number !== null && number !== undefined) change({ function: number });
+}
+
+function timesWords(range) {
+  return range ? `${formatNs(range.since)} to ${formatNs(range.until)}` : 'not set';
+}
+
+function setSide(key) {
+  if (!state.range) {
+    compareTab.note.textContent = 'Drag a range in the timeline first.';
+    return;
+  }
+  change(key === 'a' ? { rangeA: state.range } : { rangeB: state.range });
+}
+
+const PAIRED = ['calls', 'total_ns', 'self_ns', 'p50_ns', 'p99_ns'];
+
+/* Rows of both sides as pairs. Of functions that are called the same in one module, and have no
+ * number, calls and times are summed; their percentiles are not known. */
+function pairedRows(sides) {
+  const found = new Map();
+  sides.forEach((rows, side) => rows.forEach((row) => {
+    const key = `${row.module}\0${row.function}\0${row.number ?? ''}`;
+    if (!found.has(key)) {
+      const pairs = Object.fromEntries(PAIRED.map((name) => [name, [null, null]]));
+      found.set(key, { function: row.function, module: row.module, number: row.number, ...pairs });
+    }
+    const pair = found.get(key);
+    const again = pair.calls[side] !== null;
+    for (const name of PAIRED) {
+      if (!again) pair[name][side] = row[name];
+      else pair[name][side] = name.startsWith('p') ? null : pair[name][side] + row[name];
+    }
+  }));
+  return [...found.values()];
+}
+
+async function showByFunction(signal) {
+  const streams = wantedStreams();
+  let rows;
+  if (compareTab.other) {
+    const range = { since: state.range?.since, until: state.range?.until };
+    rows = await model.source.fetchJson('/api/diff', { other: 1, ...range, streams }, signal);
+    if (!Array.isArray(rows)) rows = rows.functions ?? [];
+  } else {
+    const ask = (range) => model.source.fetchJson('/api/functions', { ...range, streams, numbers: 1 }, signal);
+    rows = pairedRows(await Promise.all([ask(state.rangeA), ask(state.rangeB)]));
+  }
+  compareTab.functions.setRows(plainRows(rows));
+  return rows.length;
+}
+
+/* All paths of both ranges: leaving small ones out would make differences that are none. */
+async function showByPath(signal) {
+  const streams = wantedStreams();
+  const ask = (range) => model.source.fetchJson('/api/graph', { ...range, streams, least: 0 }, signal);
+  const [before, after] = (await Promise.all([ask(state.rangeA), ask(state.rangeB)])).map(treeOfGraph);
+  const pair = (sides, key) => sides.map((side) => side?.[key] ?? null);
+  const rows = comparedPaths(before, after).map((one) => ({
+    ...one, calls: pair(one.sides, 'calls'), total_ns: pair(one.sides, 'total'),
+    self_ns: pair(one.sides, 'self'),
+  }));
+  compareTab.paths.setRows(rows);
+  return rows.length;
+}
+
+function newCompareTable(caption, nameColumn, keys, keyOf) {
+  return newTable({ caption, columns: compareColumns(nameColumn, new Set(keys)),
+    sort: { key: 'total_nsd', descending: true }, open: openCompared, keyOf });
+}
+
+function choose(by, button) {
+  compareTab.by = by;
+  for (const other of button.parentElement.querySelectorAll('[data-by]')) {
+    other.setAttribute('aria-pressed', String(other === button));
+  }
+  refreshTab();
+}
+
+/** The tab "Compare". */
+export const compareView = {
+  id: 'compare', label: 'Compare', needs: ['rangeA', 'rangeB'],
+  build() {
+    const tab = compareTab;
+    tab.note = element('span', { class: 'note grow', role: 'status' });
+    tab.sides = [element('span', {}), element('span', {})];
+    tab.functions = newCompareTable('Functions of both sides, the largest difference first', FUNCTION_NAME,
+      ['calls', 'total_ns', 'self_ns', 'p50_ns', 'p99_ns'], (row) => `${row.module}\0${row.function}`);
+    tab.paths = newCompareTable('Paths of both sides, the largest difference first', PATH_NAME,
+      ['calls', 'total_ns', 'self_ns'], (row) => row.key);
+    tab.functions.root.id = 'compare-table';
+    tab.paths.root.id = 'compare-paths';
+    const way = (by, label, pressed) => element('button', { 'data-by': by, 'aria-pressed': pressed,
+      onclick: (event) => choose(by, event.currentTarget) }, label);
+    const bar = element('div', { class: 'bar' },
+      element('button', { id: 'set-a', onclick: () => setSide('a') }, 'A = range'), tab.sides[0],
+      element('button', { id: 'set-b', onclick: () => setSide('b') }, 'B = range'), tab.sides[1],
+      way('function', 'by function', 'true'), way('path', 'by path', 'false'), tab.note);
+    if (model.trace.other) bar.prepend(otherButton());
+    tab.empty = element('div', { class: 'empty' },
+      'Compare two ranges: drag one in the timeline and press “A = range”, then another and “B = range”.');
+    return [bar, tab.empty, tab.functions.root, tab.paths.root];
+  },
+  async show(signal) {
+    const tab = compareTab;
+    const ready = tab.other || (state.rangeA && state.rangeB);
+    tab.sides[0].textContent = tab.other ? model.trace.other : timesWords(state.rangeA);
+    tab.sides[1].textContent = tab.other ? 'this trace' : timesWords(state.rangeB);
+    const byPath = tab.by === 'path';
+    tab.empty.hidden = Boolean(ready);
+    tab.functions.root.hidden = !ready || byPath;
+    tab.paths.root.hidden = !ready || !byPath || tab.other;
+    tab.note.textContent = '';
+    if (model.source.embedded) {
+      tab.note.textContent = 'A recorded file holds one range: nothing can be compared in it.';
+      tab.empty.hidden = true;
+      return;
+    }
+    if (!ready) return;
+    if (byPath && tab.other) {
+      tab.note.textContent = 'By path, only ranges of one trace are compared here; spoor diff does it for two.';
+      return;
+    }
+    const count = byPath ? await showByPath(signal) : await showByFunction(signal);
+    tab.note.textContent = `${formatCount(count)} ${byPath ? 'paths' : 'functions'}`;
+  },
+};
+
+function otherButton() {
+  const button = element('button', { 'aria-pressed': 'false', id: 'other' }, `with ${model.trace.other}`);
+  button.addEventListener('click', () => {
+    compareTab.other = !compareTab.other;
+    button.setAttribute('aria-pressed', String(compareTab.other));
+    refreshTab();
+  });
+  return button;
+}

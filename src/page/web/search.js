@@ -1,0 +1,160 @@
+/*
+ * The search: functions whose names contain the text are lit up everywhere, and their calls are
+ * stepped through.
+ */
+import { state, change, onChange } from './state.js';
+import { model, nameOf, functionsMatching, threadText } from './model.js';
+import { timeline, redraw, showCall } from './timeline.js';
+import { wantedStreams } from './lanes.js';
+import { selectEntry, tell } from './callinfo.js';
+import { element, formatNs, formatCount } from './format.js';
+import { isAbort } from './source.js';
+import { showIfGeneral } from './trouble.js';
+
+const MOST_LISTED = 40;
+const MOST_STEPPED = 24;
+
+const search = { input: null, list: null, found: [], chosen: -1, stepping: null };
+
+function updateMatches() {
+  const text = state.search.trim();
+  search.found = functionsMatching(text, Infinity);
+  timeline.matches = text ? new Set(search.found.map((known) => known.number)) : null;
+  redraw();
+}
+
+function drawList() {
+  const { list, input } = search;
+  const rows = search.found.slice(0, MOST_LISTED).map((known, i) => {
+    const row = element('li', { role: 'option', id: `match-${i}`, title: known.name,
+      'aria-selected': String(i === search.chosen) }, known.name, ' ', element('small', {}, known.module));
+    row.addEventListener('pointerdown', (event) => {
+      event.preventDefault();
+      chooseMatch(i);
+    });
+    return row;
+  });
+  if (search.found.length > MOST_LISTED) {
+    rows.push(element('li', { class: 'note' }, `${formatCount(search.found.length)} functions match`));
+  }
+  if (state.search && rows.length === 0) rows.push(element('li', { class: 'note' }, 'no function matches'));
+  list.replaceChildren(...rows);
+  list.hidden = rows.length === 0;
+  input.setAttribute('aria-expanded', String(!list.hidden));
+  if (search.chosen >= 0) input.setAttribute('aria-activedescendant', `match-${search.chosen}`);
+  else input.removeAttribute('aria-activedescendant');
+  list.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
+}
+
+function closeList() {
+  search.list.hidden = true;
+  search.chosen = -1;
+  search.input.setAttribute('aria-expanded', 'false');
+}
+
+function chooseMatch(i) {
+  const known = search.found[i];
+  search.input.value = known.name;
+  change({ search: known.name, function: known.number });
+  closeList();
+  stepMatch(1);
+}
+
+/* The functions that are stepped through: the chosen one if its name is the text, else the best. */
+function steppedFunctions() {
+  const exact = search.found.filter((known) => known.name === state.search.trim());
+  return (exact.length > 0 ? exact : search.found).slice(0, MOST_STEPPED);
+}
+
+/** Selects the next (1) or previous (-1) call of a function that matches. */
+export async function stepMatch(direction) {
+  if (search.found.length === 0) {
+    const number = state.function;
+    if (state.search || number === null) {
+      tell(state.search ? 'No function matches.' : 'Nothing is searched for: press / and type.');
+      return;
+    }
+  }
+  const functions = search.found.length > 0 ? steppedFunctions().map((known) => known.number)
+    : [state.function];
+  const from = state.call && functions.includes(state.call.function) ? state.call.start
+    : direction > 0 ? state.view.since - 1 : state.view.until;
+  search.stepping?.abort();
+  search.stepping = new AbortController();
+  const { signal } = search.stepping;
+  const ask = (number) => model.source.fetchJson('/api/next',
+    { function: number, t: Math.floor(from), direction, streams: wantedStreams() }, signal)
+    .then((call) => (call ? { number, call } : null));
+  try {
+    const answers = (await Promise.all(functions.map(ask))).filter((answer) => answer);
+    answers.sort((a, b) => direction * (a.call.t_ns - b.call.t_ns));
+    goTo(answers[0], functions, direction);
+  } catch (error) {
+    if (isAbort(error)) return;
+    tell(error.message);
+    showIfGeneral(error);
+  }
+}
+
+function goTo(answer, functions, direction) {
+  if (!answer) {
+    tell(`No ${direction > 0 ? 'later' : 'earlier'} call of ${functions.map(nameOf).join(', ')}.`);
+    return;
+  }
+  selectEntry(answer.number, answer.call);
+  showCall(state.call, false);
+  tell(`${nameOf(answer.number)} at ${formatNs(answer.call.t_ns)} in ${threadText(answer.call.stream)}`);
+}
+
+function onSearchKey(event) {
+  const last = Math.min(search.found.length, MOST_LISTED) - 1;
+  if (event.key === 'ArrowDown') search.chosen = Math.min(last, search.chosen + 1);
+  else if (event.key === 'ArrowUp') search.chosen = Math.max(-1, search.chosen - 1);
+  else if (event.key === 'Enter') {
+    if (search.chosen >= 0) chooseMatch(search.chosen);
+    else stepMatch(event.shiftKey ? -1 : 1);
+    closeList();
+    event.preventDefault();
+    return;
+  } else if (event.key === 'Escape') {
+    if (search.list.hidden) {
+      search.input.value = '';
+      change({ search: '' });
+      search.input.blur();
+    }
+    closeList();
+    event.stopPropagation();
+    return;
+  } else return;
+  event.preventDefault();
+  drawList();
+}
+
+/** Puts the cursor into the search. */
+export function focusSearch() {
+  search.input.focus();
+  search.input.select();
+}
+
+/** Joins the search's elements. */
+export function startSearch() {
+  search.input = document.getElementById('search');
+  search.list = document.getElementById('matches');
+  search.input.value = state.search;
+  search.input.addEventListener('input', () => {
+    search.chosen = -1;
+    change({ search: search.input.value });
+    drawList();
+  });
+  search.input.addEventListener('keydown', onSearchKey);
+  search.input.addEventListener('blur', closeList);
+  document.getElementById('next').addEventListener('click', () => stepMatch(1));
+  document.getElementById('previous').addEventListener('click', () => stepMatch(-1));
+  onChange(['search'], updateMatches);
+  updateMatches();
+}
+
+/** The names are there now: what matches is looked for again. */
+export function searchAgain() {
+  updateMatches();
+}

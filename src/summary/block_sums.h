@@ -1,0 +1,39 @@
+/*
+ * What the pass makes of a block (analyze/digest.h): statistics of functions, calls that are told
+ * one by one because they are long or among the slowest of their function, and for each depth the
+ * number of all others.
+ */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "analyze/digest_stats.h"
+
+enum block_told {
+    TOLD_LONG = 1, /* longer than the threshold */
+    TOLD_SLOW = 2  /* not faster than the function's limit */
+};
+
+/* Limits of the calls that are told; they only rise. */
+struct block_limits {
+    atomic_ullong threshold_ns;
+    atomic_ullong *slow_ns; /* by function */
+};
+
+struct block_sums { /* a part (digests.h) */
+    const struct block_limits *limits;
+    struct digest_stats *stats;
+    const struct digest_frame *frames; /* of the reader */
+    const uint32_t *functions;         /* the same, by id's number in the block */
+    ARRAY(struct digest_level) levels; /* of the present step, by depth; without calls: none */
+    ARRAY(struct digest_call) calls;   /* of the present step */
+    uint64_t threshold_ns;
+    uint32_t depth_count; /* levels in use */
+    enum event_kind exit;
+    enum block_told told; /* the last call that ended was */
+};
+
+struct block_sums *block_sums_new(uint32_t function_count, const struct block_limits *limits);
+/* For struct digest_ops. */
+void block_sums_free(void *part);
+void block_sums_read(void *part, struct digest_reader *r, struct digest *to);

@@ -1,0 +1,21 @@
+/* Pauses, losses, and calls that were cut, as the pass finds them; at most MARKS_ROOM of each
+ * kind. Others come from the trace's records. */
+#pragma once
+
+#include "summary/summary.h"
+
+enum { MARKS_ROOM = 100000 };
+
+struct marks {
+    summary_mark_list list; /* in no order */
+    uint64_t counts[MARK_DEATH + 1];
+};
+
+void marks_add(struct marks *m, const struct summary_mark *mark);
+/* CALL was cut: it counts for the loss in its stream at that time, which has a mark. */
+void marks_pause(struct marks *m, const struct walk_pause *pause);
+void marks_lost(struct marks *m, uint32_t stream, uint64_t ns, uint64_t count);
+void marks_close(struct marks *m, const struct walk_call *call);
+/* As of summary_marks(), R's records included. */
+size_t marks_find(const struct marks *m, const struct trace_reader *r,
+                  const struct summary_range *range, size_t limit, summary_mark_list *ret);

@@ -1,0 +1,182 @@
+/* See nodes.h. Bytes of a file may be damaged in spite of checksums: no number is trusted. */
+#include "summary/nodes.h"
+
+#include "base/mem.h"
+#include "trace/varint.h"
+
+static void put_histogram(struct bytes *to, const struct histogram *h) {
+    uint32_t last = 0, first = h->first * (uint32_t)HISTOGRAM_GROUP;
+    for (uint32_t i = 0; i < h->groups * (uint32_t)HISTOGRAM_GROUP; i++) {
+        if (!h->counts[i])
+            continue;
+        bytes_put_varint(to, first + i - last);
+        bytes_put_varint(to, h->counts[i]);
+        last = first + i;
+    }
+}
+
+static void put_function(struct bytes *to, const struct digest_function *f) {
+    bytes_put_varint(to, f->self_ns);
+    bytes_put_varint(to, f->min_ns);
+    bytes_put_varint(to, f->max_ns - f->min_ns);
+    bytes_put_varint(to, f->unwound);
+    bytes_put_varint(to, f->spread.sum_ns);
+    bytes_put_varint(to, f->spread.squares.low);
+    bytes_put_varint(to, f->spread.squares.high);
+    put_histogram(to, &f->durations);
+}
+
+void node_put_sums(struct bytes *to, const struct digest_stats *from) {
+    struct bytes entry = {0};
+    for (size_t i = 0; i < from->called.count; i++) {
+        uint32_t function = from->called.at[i];
+        entry.count = 0;
+        put_function(&entry, &from->functions[function]);
+        bytes_put_varint(to, function);
+        bytes_put_varint(to, entry.count);
+        bytes_put(to, entry.at, entry.count);
+    }
+    free(entry.at);
+}
+
+void node_put_totals(struct bytes *to, const uint64_t *totals, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (!totals[i])
+            continue;
+        bytes_put_varint(to, i);
+        bytes_put_varint(to, totals[i]);
+    }
+}
+
+struct node node_end(struct bytes *to) {
+    static const uint8_t zeros[VARINT_MAX_BYTES];
+    size_t size = to->count;
+    bytes_put(to, zeros, sizeof zeros);
+    struct node node = {mem_resize(to->at, to->count, 1), size};
+    *to = (struct bytes){0};
+    return node;
+}
+
+/* The next entry's function; false: there is none. *P is behind the head, *END at the entry's end.
+ */
+static bool next_entry(const uint8_t **p, const uint8_t *end, uint32_t *ret_function,
+                       const uint8_t **ret_end) {
+    if (*p >= end)
+        return false;
+    uint64_t function = varint_get(p);
+    uint64_t size = *p < end ? varint_get(p) : 0;
+    if (*p > end || size > (uint64_t)(end - *p) || function > UINT32_MAX)
+        return false;
+    *ret_function = (uint32_t)function;
+    *ret_end = *p + size;
+    return true;
+}
+
+static const uint8_t *get_head(const uint8_t *p, const uint8_t *end, struct digest_function *f) {
+    uint64_t values[7] = {0};
+    for (size_t i = 0; i < 7 && p < end; i++)
+        values[i] = varint_get(&p);
+    f->self_ns = values[0];
+    f->min_ns = values[1];
+    f->max_ns = values[1] + values[2];
+    f->unwound = values[3];
+    f->spread.sum_ns = values[4];
+    f->spread.squares = (struct wide){.low = values[5], .high = values[6]};
+    return p;
+}
+
+enum { MOST_BUCKETS = 59 * 64 };
+
+uint64_t node_calls(struct node sums, uint32_t function, uint64_t *ret_most_ns) {
+    const uint8_t *p = sums.at, *end = sums.at + sums.size, *next;
+    uint64_t calls = 0;
+    uint32_t found;
+    *ret_most_ns = 0;
+    for (; next_entry(&p, end, &found, &next); p = next) {
+        if (found != function)
+            continue;
+        struct digest_function f;
+        for (p = get_head(p, next, &f); p < next;) {
+            varint_get(&p);
+            calls += p < next ? varint_get(&p) : 0;
+        }
+        *ret_most_ns = f.max_ns > *ret_most_ns ? f.max_ns : *ret_most_ns;
+    }
+    return calls;
+}
+
+/* The least value of BUCKET (histogram.h). */
+static uint64_t value_of(uint32_t bucket) {
+    if (bucket < 128)
+        return bucket;
+    unsigned shift = (bucket >> 6) - 1;
+    return (uint64_t)((bucket & 63) + 64) << shift;
+}
+
+static void get_histogram(const uint8_t *p, const uint8_t *end, struct histogram *h) {
+    uint64_t bucket = 0;
+    while (p < end) {
+        bucket += varint_get(&p);
+        uint64_t calls = p < end ? varint_get(&p) : 0;
+        if (bucket >= MOST_BUCKETS || !calls)
+            return;
+        uint64_t value = value_of((uint32_t)bucket), *slot = histogram_slot(h, value);
+        if (!slot) {
+            histogram_widen(h, value);
+            slot = histogram_slot(h, value);
+        }
+        *slot += calls;
+    }
+}
+
+/* Adds to A's own sums. */
+static void add_own(struct node_adder *a, uint32_t function, const struct digest_function *head,
+                    const uint8_t *p, const uint8_t *end) {
+    struct digest_function *f = &a->sums->functions[function];
+    if (!f->durations.groups) {
+        ARRAY_PUSH(&a->sums->called, function);
+        f->min_ns = UINT64_MAX;
+    }
+    f->min_ns = head->min_ns < f->min_ns ? head->min_ns : f->min_ns;
+    f->max_ns = head->max_ns > f->max_ns ? head->max_ns : f->max_ns;
+    f->self_ns += head->self_ns;
+    f->unwound += head->unwound;
+    spread_join(&f->spread, &head->spread);
+    get_histogram(p, end, &f->durations);
+}
+
+void node_add_sums(struct node_adder *a, struct node sums) {
+    const uint8_t *p = sums.at, *end = sums.at + sums.size, *next;
+    uint32_t function;
+    for (; next_entry(&p, end, &function, &next); p = next) {
+        struct digest_function *f = &a->scratch;
+        if (function >= a->count)
+            continue;
+        p = get_head(p, next, f);
+        if (a->sums) {
+            add_own(a, function, f, p, next);
+            continue;
+        }
+        get_histogram(p, next, &f->durations);
+        stats_add_digest(a->stats, function, f, 0);
+        if (f->durations.groups)
+            memset(f->durations.counts, 0,
+                   f->durations.groups * HISTOGRAM_GROUP * sizeof *f->durations.counts);
+    }
+}
+
+void node_add_totals(struct node_adder *a, struct node totals) {
+    const uint8_t *p = totals.at, *end = totals.at + totals.size;
+    static const struct digest_function none;
+    while (p < end) {
+        uint64_t function = varint_get(&p), ns = p < end ? varint_get(&p) : 0;
+        if (function >= a->count)
+            return;
+        if (a->sums)
+            a->totals[function] += ns;
+        else
+            stats_add_digest(a->stats, (uint32_t)function, &none, ns);
+    }
+}
+
+void node_adder_done(struct node_adder *a) { histogram_done(&a->scratch.durations); }

@@ -1,0 +1,150 @@
+/* See pass.h: begins and ends, and the stream groups that are not regular. */
+#include "summary/pass.h"
+
+#include "base/workers.h"
+#include "summary/pass_regular.h"
+
+static void init_limits(struct pass *p) {
+    p->limits.slow_ns = mem_alloc(p->functions * sizeof *p->limits.slow_ns);
+}
+
+static void init_levels(struct pass *p) {
+    size_t count = p->plan.leaves.count;
+    for (int i = 0; i < PASS_LEVELS; i++) {
+        p->levels[i].count = count;
+        p->levels[i].at = mem_alloc(count * sizeof *p->levels[i].at + 1);
+        count /= PASS_FANOUT; /* nodes above are whole */
+    }
+}
+
+void pass_init(struct pass *p, struct trace_reader *reader, struct session_pool *sessions,
+               const struct summary_options *options) {
+    size_t streams = trace_reader_stream_count(reader);
+    *p = (struct pass){.reader = reader, .sessions = sessions};
+    pthread_rwlock_init(&p->lock, NULL);
+    struct session *s = session_take(sessions, NULL);
+    p->functions = names_count(s->source.names);
+    plan_make(&p->plan, &s->source, options->leaf_blocks);
+    session_give(sessions, s);
+    p->store = store_new(reader, options->most_spans ? options->most_spans : STORE_SPANS);
+    slow_init(&p->slow, p->functions);
+    p->listed = mem_alloc(streams * sizeof *p->listed + 1);
+    p->arounds = mem_alloc(p->store->block_count * sizeof *p->arounds + 1);
+    init_limits(p);
+    init_levels(p);
+}
+
+static void free_node(struct pass_node *n) {
+    for (size_t i = 0; i < n->sums.count && !n->is_mapped; i++)
+        free((void *)n->sums.at[i].at);
+    if (!n->is_mapped)
+        free((void *)n->totals.at);
+    ARRAY_FREE(&n->sums);
+}
+
+void pass_done(struct pass *p) {
+    for (int i = 0; i < PASS_LEVELS; i++) {
+        for (size_t k = 0; k < p->levels[i].count; k++)
+            free_node(&p->levels[i].at[k]);
+        free(p->levels[i].at);
+    }
+    for (size_t i = 0; i < p->store->stream_count; i++)
+        listed_done(&p->listed[i]);
+    for (size_t i = 0; i < p->store->block_count; i++)
+        if (p->arounds[i].room)
+            free(p->arounds[i].at);
+    free(p->listed);
+    free(p->arounds);
+    free(p->limits.slow_ns);
+    slow_done(&p->slow);
+    store_free(p->store);
+    plan_done(&p->plan);
+    ARRAY_FREE(&p->marks.list);
+    pthread_rwlock_destroy(&p->lock);
+}
+
+/* ---- groups that are not regular ---- */
+
+static void on_close(void *ctx, const struct walk_call *call) { pass_take_call(ctx, call); }
+
+static void on_lost(void *ctx, uint32_t stream, uint64_t ns, uint64_t count) {
+    marks_lost(&((struct pass *)ctx)->marks, stream, ns, count);
+}
+
+static void on_pause(void *ctx, const struct walk_pause *pause) {
+    marks_pause(&((struct pass *)ctx)->marks, pause);
+}
+
+static void on_progress(void *ctx, size_t items) { ((struct pass *)ctx)->items += items; }
+
+static bool step(struct pass *p, struct walk *w) {
+    bool more = true;
+    pthread_rwlock_wrlock(&p->lock);
+    for (int i = 0; i < 16 && more; i++)
+        more = walk_step(w);
+    pthread_rwlock_unlock(&p->lock);
+    return more;
+}
+
+static void read_groups(struct pass *p, struct source *source) {
+    struct visitor visitor = {.ctx = p, .close = on_close, .lost = on_lost, .pause = on_pause};
+    for (size_t i = 0; i < p->plan.groups.count && !p->stop; i++) {
+        struct stream_group group = stream_groups_at(source->stream_groups, p->plan.groups.at[i]);
+        struct walk *w = walk_new(source, group, &visitor);
+        while (step(p, w))
+            continue;
+        walk_free(w);
+    }
+}
+
+/* ---- nodes above leaves ---- */
+
+struct sum_job {
+    struct pass *pass;
+    int level;
+};
+
+static void sum_node(void *arg, size_t index) {
+    const struct sum_job *job = arg;
+    struct pass *p = job->pass;
+    struct pass_node *to = &p->levels[job->level].at[index];
+    struct node_adder a = {.count = p->functions,
+                           .sums = digest_stats_new(p->functions, true),
+                           .totals = mem_alloc(p->functions * sizeof(uint64_t))};
+    for (size_t i = index * PASS_FANOUT; i < (index + 1) * PASS_FANOUT; i++) {
+        const struct pass_node *from = &p->levels[job->level - 1].at[i];
+        for (size_t k = 0; k < from->sums.count; k++)
+            node_add_sums(&a, from->sums.at[k]);
+        node_add_totals(&a, from->totals);
+    }
+    struct bytes sums = {0}, totals = {0};
+    node_put_sums(&sums, a.sums);
+    node_put_totals(&totals, a.totals, p->functions);
+    ARRAY_PUSH(&to->sums, node_end(&sums));
+    to->totals = node_end(&totals);
+    digest_stats_free(a.sums);
+    free(a.totals);
+    node_adder_done(&a);
+}
+
+static void sum_nodes(struct pass *p) {
+    for (int i = 1; i < PASS_LEVELS && !p->stop; i++)
+        workers_run(p->levels[i].count, sum_node, &(struct sum_job){p, i});
+}
+
+void pass_run(struct pass *p) {
+    struct summary_range all = {.until_ns = UINT64_MAX, .cancel = &p->stop};
+    struct session *session = session_take(p->sessions, &all);
+    session->source.ctx = p;
+    p->names = session->source.names;
+    session->source.on_progress = on_progress;
+    pass_read_regular(p, &session->source);
+    read_groups(p, &session->source);
+    sum_nodes(p);
+    for (size_t i = 0; i < p->store->stream_count && !p->stop; i++)
+        listed_end(&p->listed[i]);
+    pthread_rwlock_wrlock(&p->lock);
+    p->complete = !p->stop;
+    pthread_rwlock_unlock(&p->lock);
+    session_give(p->sessions, session);
+}

@@ -1,0 +1,51 @@
+/* The pass over the trace that makes a summary. */
+#pragma once
+
+#include <pthread.h>
+
+#include "summary/block_sums.h"
+#include "summary/listed.h"
+#include "summary/marks.h"
+#include "summary/nodes.h"
+#include "summary/plan.h"
+#include "summary/session.h"
+#include "summary/slow.h"
+#include "summary/store.h"
+
+enum { PASS_FANOUT = 16, PASS_LEVELS = 3 };
+
+/* The sums of a leaf: parts of several threads; or of PASS_FANOUT nodes of the level below. */
+struct pass_node {
+    ARRAY(struct node) sums;
+    struct node totals;
+    bool is_mapped; /* its bytes are in a file */
+};
+
+/* What the pass makes. With LOCK, written by the pass alone until it has ended. */
+struct pass {
+    struct trace_reader *reader;
+    struct session_pool *sessions;
+    struct names *names; /* while it runs */
+    pthread_rwlock_t lock;
+    uint32_t functions;
+    struct plan plan;
+    struct store *store;
+    struct slow slow;
+    struct marks marks;
+    struct listed_stream *listed; /* by stream */
+    struct around_list *arounds;  /* by block */
+    struct {
+        struct pass_node *at;
+        size_t count;
+    } levels[PASS_LEVELS]; /* the leaves, the nodes above them, … */
+    struct block_limits limits;
+    atomic_ullong items; /* read so far */
+    atomic_bool stop;
+    bool complete; /* all was read */
+};
+
+void pass_init(struct pass *p, struct trace_reader *reader, struct session_pool *sessions,
+               const struct summary_options *options);
+/* Reads the trace, unless it is stopped. */
+void pass_run(struct pass *p);
+void pass_done(struct pass *p);

@@ -1,0 +1,22 @@
+/* The summary itself, for the files that answer queries. */
+#pragma once
+
+#include "summary/pass.h"
+
+struct summary {
+    struct trace_reader *reader;
+    char *path;
+    struct session_pool *sessions;
+    struct pass pass;
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock; /* of `ended` */
+    pthread_cond_t has_ended;
+    bool ended;
+    bool keep, from_file;
+    uint64_t duration_ns;
+};
+
+static inline bool summary_asks_for(const struct summary_range *range, uint32_t stream) {
+    return !range->streams || range->streams[stream];
+}

@@ -1,0 +1,57 @@
+/*
+ * Calls to draw. Calls longer than the threshold are kept one by one, by stream, in the order of
+ * their ends. All others are counted: each block of events has, for each depth, the time from the
+ * first to the last of its calls (by their ends), and a function that takes most of it. The
+ * threshold starts at 0, and doubles while more than STORE_SPANS calls are kept.
+ *
+ * Not for several threads at once.
+ */
+#pragma once
+
+#include "summary/draw.h"
+
+enum { STORE_SPANS = 4 << 20, STORE_CHUNK = 256 };
+
+struct kept_span {
+    uint64_t start_ns, end_ns;
+    uint32_t function;
+    uint16_t depth, flags;
+};
+
+struct dense { /* counted calls of one depth in one block */
+    uint64_t start_ns, end_ns;
+    uint64_t weight; /* of `function`, above that of all others (draw.c) */
+    uint32_t function, calls;
+    uint32_t depth, unused;
+};
+
+/* Arrays without room are in a file. */
+struct dense_list {
+    struct dense *at; /* by depth, ascending */
+    uint32_t count, room;
+};
+
+struct stream_store {
+    ARRAY(struct kept_span) spans;
+    ARRAY(uint64_t) least_starts; /* of each STORE_CHUNK spans */
+    uint32_t depth;               /* the most open calls */
+    size_t block;                 /* the present one */
+};
+
+struct store {
+    const struct trace_reader *reader;
+    struct stream_store *streams;
+    struct dense_list *dense; /* by block */
+    size_t stream_count, block_count;
+    uint64_t threshold_ns;
+    uint64_t spans, most_spans; /* in all streams; the limit */
+};
+
+/* MOST_SPANS: STORE_SPANS, or less in tests. */
+struct store *store_new(const struct trace_reader *reader, uint64_t most_spans);
+void store_free(struct store *s);
+/* Adds a call of STREAM, or several (SUMMARY_DENSE) that end in one block. In order of their ends.
+ */
+void store_add(struct store *s, uint32_t stream, const struct draw_box *box);
+/* Draws STREAM's calls; D has the range. */
+void store_draw(const struct store *s, uint32_t stream, struct draw *d);
