@@ -262,12 +262,16 @@ static void write_exit(struct perfetto *p, const struct line *line) {
     end_event(p, begun);
 }
 
-static void write_instant(struct perfetto *p, uint64_t track, uint64_t ns, const char *name,
-                          uint64_t count) {
+static void write_lost(struct perfetto *p, const struct line *line) {
+    struct begun begun = begin_event(p, TYPE_INSTANT, thread_track(p, line->stream), line->ns);
+    proto_text(&p->packet, EVENT_NAME, "events lost");
+    annotate(p, COUNT, ANNOTATION_UINT, line->lost);
+    end_event(p, begun);
+}
+
+static void write_instant(struct perfetto *p, uint64_t track, uint64_t ns, const char *name) {
     struct begun begun = begin_event(p, TYPE_INSTANT, track, ns);
     proto_text(&p->packet, EVENT_NAME, name);
-    if (count)
-        annotate(p, COUNT, ANNOTATION_UINT, count);
     end_event(p, begun);
 }
 
@@ -293,7 +297,7 @@ static void write_change(struct perfetto *p, const struct change *change) {
     if (change->kind == TRACE_PAUSED)
         write_span(p, track, (uint64_t[]){change->ns, change->end_ns}, name);
     else
-        write_instant(p, track, change->ns, name, 0);
+        write_instant(p, track, change->ns, name);
 }
 
 static void write_line(struct perfetto *p, const struct line *line) {
@@ -305,7 +309,7 @@ static void write_line(struct perfetto *p, const struct line *line) {
         write_exit(p, line);
         break;
     case LINE_LOST:
-        write_instant(p, thread_track(p, line->stream), line->ns, "events lost", line->lost);
+        write_lost(p, line);
         break;
     case LINE_PAUSE:
         write_pause(p, line);

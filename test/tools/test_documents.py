@@ -95,7 +95,7 @@ class Documents(unittest.TestCase):
             self.assertEqual(offered, set(help_options(command)), command)
         self.assertEqual(complete("spoor", "record", "--overflow", "=", "d"), ["drop"])
         self.assertEqual(complete("spoor", "record", "--overflow", "="), ["wait", "drop", "overwrite"])
-        self.assertEqual(complete("spoor", "export", "-f", "c"), ["chrome", "csv"])
+        self.assertEqual(complete("spoor", "export", "-f", "c"), ["chrome", "csv", "callgrind", "ctf"])
         self.assertEqual(complete("spoor", "report", os.path.join(SOURCE, "READ")),
                          [os.path.join(SOURCE, "README.md")])
 

@@ -30,7 +30,7 @@ def self_times(path):
 
 def callers(path):
     """{(caller, callee): [calls, ns]}, by functions' names."""
-    edges, before = {}, []
+    edges, before = collections.defaultdict(lambda: [0, 0]), []
     for line in annotate(path, "--tree=caller", "--inclusive=yes").split("file:function", 1)[1].splitlines():
         found = re.match(NUMBER + r"([<*]) +(?:\?\?\?|[^:]*/[^:]*):(.*?)(?: \(([\d,]+)x\))? \[[^\[]*\]$", line)
         if not found:
@@ -39,7 +39,8 @@ def callers(path):
             before.append((found[3], number(found[4]), number(found[1])))
         else:
             for caller, calls, ns in before:
-                edges[caller, found[3]] = [calls, ns]
+                edges[caller, found[3]][0] += calls
+                edges[caller, found[3]][1] += ns
     return edges
 
 

@@ -151,7 +151,7 @@ def random_description(seed):
             base = rng.choice(list(stacks)) if rng.random() < 0.1 else 0x1f000
             frames = stacks[base]
             if rng.random() < 0.003:
-                events.append((ticks, f"{stream} lost {rng.randrange(1, 9)}"))
+                events.append((ticks, f"{stream} lost {rng.randrange(9)}"))
             elif rng.random() < 0.01:
                 events.append((ticks + 60, f"{stream} pause {rng.randrange(5)} {rng.randrange(60):x}"))
                 ticks += 60
