@@ -110,6 +110,9 @@ function onlyCall(name) {
   return [events.find((event) => event.kind === 'entry'), events.find((event) => event.kind === 'exit')];
 }
 
+const workerTid = () =>
+  json('info', '--json').thread_list.find((thread) => thread.name === 'worker two').tid;
+
 const tests = {
   async 'the table of functions equals report --json'() {
     const page = await opened(url, { viewport: { width: 1280, height: 1600 } });
@@ -138,8 +141,7 @@ const tests = {
     const page = await opened(url, { viewport: { width: 1280, height: 1600 } });
     await page.fill('#threads', 'worker two');
     await settled(page);
-    const { tid } = json('info', '--json').thread_list.find((thread) => thread.name === 'worker two');
-    assertRows(await rowsOf(page, 'functions-table'), report('--tid', String(tid)));
+    assertRows(await rowsOf(page, 'functions-table'), report('--tid', String(workerTid())));
     assert.equal(await page.locator('.lane').count(), 1);
     await page.close();
   },
@@ -174,7 +176,8 @@ const tests = {
       const [entry, exit] = onlyCall('long_one');
       const place = await placeOf(page, { ...entry, t_ns: entry.t_ns + exit.duration_ns * 0.9 });
       assert.deepEqual(await pixelAt(page, place), await colourOf(page, 'hostile', 'long_one', theme));
-      const beside = await placeOf(page, { ...entry, t_ns: (await viewOf(page)).since });
+      const [main] = onlyCall('main');
+      const beside = await placeOf(page, { tid: workerTid(), depth: 0, t_ns: main.t_ns });
       const ground = await pixelAt(page, beside);
       assert.ok(theme === 'light' ? ground.every((part) => part > 200) : ground.every((part) => part < 60));
       await page.keyboard.press('t');

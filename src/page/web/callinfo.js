@@ -67,21 +67,21 @@ export function describeThing({ span, mark }) {
     mark ? markLine(mark) : ''];
 }
 
-let asked = null;
+let tellingCall = null;
 
 /* The exact answer about the selected call. */
 async function tellCall() {
   const { call } = state;
-  asked?.abort();
+  tellingCall?.abort();
   if (!call) return;
   const length = call.end - call.start;
   tell(`${nameOf(call.function)}  ${formatNs(length)}  ${threadText(call.stream)}`);
   if (model.source.embedded) return;
-  asked = new AbortController();
+  tellingCall = new AbortController();
   try {
     const query = { function: call.function, since: Math.floor(call.start),
       until: Math.floor(call.start) + 1, order: 'time', limit: 20, streams: call.stream };
-    const answer = await model.source.fetchJson('/api/calls', query, asked.signal);
+    const answer = await model.source.fetchJson('/api/calls', query, tellingCall.signal);
     const exact = answer.calls.find((one) => one.stream === call.stream && one.t_ns === call.start &&
       one.depth === call.depth);
     if (exact) tell(exactText(call.function, exact));

@@ -10,6 +10,7 @@ import { howText, selectEntry } from './callinfo.js';
 import { showCall } from './timeline.js';
 import { element, formatNs, formatExact, formatCount, formatCalls } from './format.js';
 import { isAbort } from './source.js';
+import { showIfGeneral } from './trouble.js';
 
 const PAGE = 100;
 
@@ -165,6 +166,8 @@ async function listFrom(after) {
   try {
     await askCalls(after, listing.signal);
   } catch (error) {
-    if (!isAbort(error)) callsPart.note.textContent = error.message;
+    if (isAbort(error)) return;
+    callsPart.note.textContent = error.message;
+    showIfGeneral(error);
   }
 }

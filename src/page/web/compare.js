@@ -85,23 +85,47 @@ function setSide(key) {
   change(key === 'a' ? { rangeA: state.range } : { rangeB: state.range });
 }
 
-function queryOfSides() {
-  const streams = wantedStreams();
-  if (compareTab.other) return { other: 1, since: state.range?.since, until: state.range?.until, streams };
-  const { rangeA: a, rangeB: b } = state;
-  return { since: a.since, until: a.until, since2: b.since, until2: b.until, streams };
+const PAIRED = ['calls', 'total_ns', 'self_ns', 'p50_ns', 'p99_ns'];
+
+/* Rows of both sides as pairs. Of functions that are called the same in one module, and have no
+ * number, calls and times are summed; their percentiles are not known. */
+function pairedRows(sides) {
+  const found = new Map();
+  sides.forEach((rows, side) => rows.forEach((row) => {
+    const key = `${row.module}\0${row.function}\0${row.number ?? ''}`;
+    if (!found.has(key)) {
+      const pairs = Object.fromEntries(PAIRED.map((name) => [name, [null, null]]));
+      found.set(key, { function: row.function, module: row.module, number: row.number, ...pairs });
+    }
+    const pair = found.get(key);
+    const again = pair.calls[side] !== null;
+    for (const name of PAIRED) {
+      if (!again) pair[name][side] = row[name];
+      else pair[name][side] = name.startsWith('p') ? null : pair[name][side] + row[name];
+    }
+  }));
+  return [...found.values()];
 }
 
 async function showByFunction(signal) {
-  const rows = plainRows(await model.source.fetchJson('/api/diff', queryOfSides(), signal));
-  compareTab.functions.setRows(rows);
+  const streams = wantedStreams();
+  let rows;
+  if (compareTab.other) {
+    const range = { since: state.range?.since, until: state.range?.until };
+    rows = await model.source.fetchJson('/api/diff', { other: 1, ...range, streams }, signal);
+    if (!Array.isArray(rows)) rows = rows.functions ?? [];
+  } else {
+    const ask = (range) => model.source.fetchJson('/api/functions', { ...range, streams, numbers: 1 }, signal);
+    rows = pairedRows(await Promise.all([ask(state.rangeA), ask(state.rangeB)]));
+  }
+  compareTab.functions.setRows(plainRows(rows));
   return rows.length;
 }
 
 /* All paths of both ranges: leaving small ones out would make differences that are none. */
 async function showByPath(signal) {
   const streams = wantedStreams();
-  const ask = (range) => model.source.fetchJson('/api/graph', { ...range, streams }, signal);
+  const ask = (range) => model.source.fetchJson('/api/graph', { ...range, streams, least: 0 }, signal);
   const [before, after] = (await Promise.all([ask(state.rangeA), ask(state.rangeB)])).map(treeOfGraph);
   const pair = (sides, key) => sides.map((side) => side?.[key] ?? null);
   const rows = comparedPaths(before, after).map((one) => ({

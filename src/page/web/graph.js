@@ -17,7 +17,7 @@ const watchers = [];
 export async function graphOfRange(signal) {
   const version = `${rangeVersion()} ${graph.all}`;
   if (graph.version === version && graph.tree) return graph.tree;
-  const query = graph.all ? {} : { least: LEAST_SHARE };
+  const query = { least: graph.all ? 0 : LEAST_SHARE };
   const top = treeOfGraph(await askRange('/api/graph', query, signal));
   graph.tree = { top, rest: hasRest(top) };
   graph.version = version;
@@ -40,7 +40,9 @@ export function allPathsButton(again) {
 
 /** What a tree is, in words. */
 export function treeWords({ top, rest }) {
-  const calls = top.children.reduce((sum, node) => sum + node.calls, 0);
-  const counted = `counted, not sampled; ${formatCount(calls)} outermost calls`;
+  const isProcess = (node) => node.number === null && !node.rest && node.module === '';
+  const outer = top.children.flatMap((node) => (isProcess(node) ? node.children : [node]));
+  const calls = outer.reduce((sum, node) => sum + node.calls, 0);
+  const counted = `counted, not sampled; ${formatCount(calls)} outermost ${calls === 1 ? 'call' : 'calls'}`;
   return rest ? `${counted}; paths below 0.1 % are drawn together` : counted;
 }

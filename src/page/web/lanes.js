@@ -100,5 +100,6 @@ export function heightOfLanes(lanes) {
 /** A height of rows with which LANES threads fit well into HEIGHT, once depths are known. */
 export function fittingRowHeight(height) {
   const rows = model.trace.threads.reduce((sum, thread) => sum + Math.max(1, depthOf(thread)), 0);
-  return [16, 12, 8, 5].find((size) => rows * size <= 3.5 * height) ?? 5;
+  const least = model.trace.threads.length <= 4 ? 12 : 5;
+  return [16, 12, 8, 5].find((size) => rows * size <= 3.5 * height || size === least);
 }

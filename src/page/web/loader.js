@@ -22,6 +22,15 @@ export const loaded = {
 const hooks = { onLoaded: () => {}, onError: () => {} };
 const running = new Map();
 const timers = new Map();
+const asked = new Map();
+
+/* True if NAME was asked for with the same KEY before; notes the KEY. */
+function isSame(name, ...key) {
+  const text = JSON.stringify([loaded.generation, ...key]);
+  if (asked.get(name) === text) return true;
+  asked.set(name, text);
+  return false;
+}
 
 /** ON_LOADED is called when something came, ON_ERROR with what went wrong. */
 export function startLoader(onLoaded, onError) {
@@ -40,7 +49,9 @@ async function runOnly(name, work) {
     if (running.get(name) === controller) running.delete(name);
     hooks.onLoaded();
   } catch (error) {
-    if (!isAbort(error)) hooks.onError(error);
+    if (isAbort(error)) return;
+    asked.delete(name);
+    hooks.onError(error);
   } finally {
     loaded.waiting--;
   }
@@ -119,6 +130,7 @@ export function wantView(width, streams) {
   const view = { ...state.view };
   const nsPerPixel = (view.until - view.since) / width;
   if (streams.length === 0 || suffices(loaded.part, view, nsPerPixel, streams)) return;
+  if (isSame('part', view, width, streams)) return;
   clearTimeout(timers.get('exact'));
   timers.delete('exact');
   later('part', REST_MS, () => loadPart(view, nsPerPixel, streams, false));
@@ -127,6 +139,7 @@ export function wantView(width, streams) {
 /** Marks of the view. */
 export function wantMarks() {
   const view = model.source.embedded ? null : widened(state.view);
+  if (isSame('marks', view)) return;
   later('marks', REST_MS, () => runOnly('marks', async (signal) => {
     const marks = await model.source.fetchJson('/api/marks', { ...view, limit: MOST_MARKS }, signal);
     loaded.marks = marks;
@@ -136,16 +149,17 @@ export function wantMarks() {
 
 /** The calls of the function of the row "frames", in the view. */
 export function wantFrames(columns) {
-  if (state.frames === null) {
+  const number = state.frames;
+  const wide = widened(state.view);
+  if (isSame('frames', number, wide, columns)) return;
+  if (number === null) {
     loaded.frames = null;
     return;
   }
-  const number = state.frames;
-  const wide = widened(state.view);
   later('frames', REST_MS, () => runOnly('frames', async (signal) => {
     const query = { function: number, ...wide, columns: 2 * columns };
     const spans = spansOfBytes(await model.source.fetchBinary('/api/frames', query, signal));
     spans.isFrames = true;
-    loaded.frames = spans;
+    if (state.frames === number) loaded.frames = spans;
   }));
 }

@@ -1,7 +1,8 @@
 /*
  * Starts the page: finds the data, shows the first picture, and joins the parts.
  */
-import { dataSource, isAbort } from './source.js';
+import { dataSource } from './source.js';
+import { showTrouble } from './trouble.js';
 import { state, change, onChange, tokenOfFragment, stateOfFragment } from './state.js';
 import { model, learnTrace, learnNames } from './model.js';
 import { forgetColours } from './colours.js';
@@ -24,14 +25,6 @@ const DENSITY_COLUMNS = 1200;
 const REFRESH_MS = 2000;
 
 const part = (id) => document.getElementById(id);
-
-/** Shows an error as a sentence at the top. */
-export function showTrouble(error) {
-  if (isAbort(error)) return;
-  part('trouble').hidden = false;
-  part('trouble').firstElementChild.textContent = error.message;
-  if (error.kind === undefined) console.error(error);
-}
 
 function drawHead() {
   const { trace, source } = model;

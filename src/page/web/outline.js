@@ -123,5 +123,6 @@ export const topDownView = newOutlineTab('topdown', 'Top-down', {
 export const bottomUpView = newOutlineTab('bottomup', 'Bottom-up', {
   caption: 'Functions by their own time, and the paths that call them', share: 'self %',
   total: 'self', self: false,
-  least: ', so a row may hold less than all of a function’s own time', title: 'own time of the outermost row when called by this path',
+  least: ', so a row may hold less than all of a function’s own time',
+  title: 'own time of the outermost row when called by this path',
 }, bottomUpTree);

@@ -57,7 +57,7 @@ function paintRow(scene, spans, row, pixels, area, labels) {
     const to = Math.min(area.to, x1);
     if (to <= from) continue;
     pixels.fill(colourOfBox(scene, spans, i), from, to);
-    if (labels && to - from > 24 * scene.ratio) labels.push({ spans, i, from, to, y: area.y });
+    if (labels && to - from > 24 * scene.ratio) labels.push({ spans, i, from, to, ...area.place });
   }
 }
 
@@ -93,8 +93,9 @@ function paintLaneRows(scene, lane, image, firstRow, labels) {
     for (let depth = 0; depth < lane.rows; depth++) {
       const streams = lane.kind === 'frames' ? scene.framesStreams : [lane.stream];
       const pixels = all.subarray((firstRow + depth) * width, (firstRow + depth + 1) * width);
-      const rowHeight = lane.rowHeight * scene.ratio;
-      const area = { from: piece.from, to: piece.to, y: lane.y + depth * rowHeight };
+      const { rowHeight } = lane;
+      const area = { from: piece.from, to: piece.to,
+        place: { y: lane.y + depth * rowHeight * scene.ratio, rowHeight } };
       for (const stream of streams) {
         const row = spanRow(piece.spans, stream, depth);
         if (row) paintRow(scene, piece.spans, row, pixels, area, lane.rowHeight > 10 ? labels : null);
@@ -158,13 +159,13 @@ function labelOf(spans, i) {
 function paintLabels(painter, scene, labels) {
   const { context } = painter;
   const { ratio } = scene;
-  context.font = `${11 * ratio}px system-ui, sans-serif`;
   context.textBaseline = 'alphabetic';
-  for (const { spans, i, from, to, y } of labels) {
+  for (const { spans, i, from, to, y, rowHeight } of labels) {
+    context.font = `${(rowHeight < 14 ? 10 : 11) * ratio}px system-ui, sans-serif`;
     const faded = scene.matches && !scene.matches.has(spans.function[i]);
     context.fillStyle = styleColour(faded ? '--faint' : '--on-colour');
     const text = textThatFits(context, labelOf(spans, i), to - from - 6 * ratio);
-    if (text) context.fillText(text, from + 3 * ratio, y + 11.5 * ratio);
+    if (text) context.fillText(text, from + 3 * ratio, y + (rowHeight / 2 + 3.5) * ratio);
   }
 }
 

@@ -10,6 +10,7 @@ import { model } from './model.js';
 import { wantedStreams, wantedThreads } from './lanes.js';
 import { element, formatNs } from './format.js';
 import { hideTip } from './tip.js';
+import { showIfGeneral } from './trouble.js';
 import { isAbort, DataError } from './source.js';
 
 const panel = { tabs: [], built: new Map(), current: null, controller: null, timer: 0, note: null, generation: 0 };
@@ -133,6 +134,7 @@ async function runTab(tab, built) {
     if (isAbort(error)) return;
     built.version = '';
     panel.note.textContent = error.message;
+    showIfGeneral(error);
     if (!(error instanceof DataError)) console.error(error);
   }
   if (panel.controller.signal === signal) built.root.removeAttribute('aria-busy');

@@ -9,6 +9,7 @@ import { wantedStreams } from './lanes.js';
 import { selectEntry, tell } from './callinfo.js';
 import { element, formatNs, formatCount } from './format.js';
 import { isAbort } from './source.js';
+import { showIfGeneral } from './trouble.js';
 
 const MOST_LISTED = 40;
 const MOST_STEPPED = 24;
@@ -89,7 +90,9 @@ export async function stepMatch(direction) {
     answers.sort((a, b) => direction * (a.call.t_ns - b.call.t_ns));
     goTo(answers[0], functions, direction);
   } catch (error) {
-    if (!isAbort(error)) tell(error.message);
+    if (isAbort(error)) return;
+    tell(error.message);
+    showIfGeneral(error);
   }
 }
 

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""page.py BUILD_FOLDER WEB_FOLDER HOSTILE.C COMPILER...: the page of `spoor view`.
+
+Each module of the page keeps the rule that lets --html join them: imports of one line at its top,
+and names that no other module has. Then page.js opens the page in Chromium, with a recording of
+HOSTILE.C, in which functions have hostile names. Exits with 77 if Chromium, node or its package
+playwright-core is missing.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SPOOR, BUILD, WEB, SOURCE, COMPILER = os.environ["SPOOR"], *sys.argv[1:4], sys.argv[4:]
+HERE = os.path.dirname(os.path.realpath(__file__))
+# Replaces a name in the program's file by one of the same length.
+NAMES = {
+    b"name_with_markup_xxxxxxxxxxxxxxxxxxxx": b"<img src=x onerror=window.harm=1><b>x",
+    b"name_with_quotes_xxxxxxxxxxxxx": b"say \"it's\" `${1}` & </script>",
+    b"name_with_newline_xxxxxxxxxxxx": b"two\nlines\tand\x1b[31m tabs <!-- ",
+    b"name_with_bytes_xxxxxxxxxxxxxx": b"bad \xff\xfe\xc3 bytes \xe2\x80\xae right",
+}
+IMPORT = re.compile(r"import \{[^}\n]*\} from '\./\w+\.js';")
+TOP_NAME = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) +(\w+)", re.M)
+
+
+def skip(why):
+    print(why)
+    sys.exit(77)
+
+
+def check_modules():
+    """Fails if the modules could not be joined into one script."""
+    owners = {}
+    for name in sorted(os.listdir(WEB)):
+        if not name.endswith(".js"):
+            continue
+        with open(os.path.join(WEB, name), encoding="utf-8") as file:
+            text = file.read()
+        assert text.count("\n") <= 400, f"{name} has more than 400 lines"
+        for line in text.splitlines():
+            assert not line.startswith("import") or IMPORT.fullmatch(line), f"{name}: {line}"
+            assert not re.match(r"export (?!(async )?(function|const|class) )", line), f"{name}: {line}"
+        for made in TOP_NAME.findall(text):
+            assert made not in owners, f"{name} and {owners.get(made)} both have {made}"
+            owners[made] = name
+
+
+def install(folder):
+    """Puts playwright-core into FOLDER, in the version of package-lock.json; kept for the next time."""
+    os.makedirs(folder, exist_ok=True)
+    old = os.path.join(folder, "package-lock.json")
+    new = os.path.join(HERE, "package-lock.json")
+    same = os.path.exists(old) and open(old, "rb").read() == open(new, "rb").read()
+    if not same or not os.path.isdir(os.path.join(folder, "node_modules/playwright-core")):
+        shutil.copy(os.path.join(HERE, "package.json"), folder)
+        shutil.copy(new, folder)
+        command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+        done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              check=False)
+        if done.returncode != 0:
+            if os.path.exists(old):
+                os.unlink(old)
+            skip(f"playwright-core cannot be installed: {done.stdout.strip().splitlines()[-1:]}")
+    shutil.copy(os.path.join(HERE, "page.js"), folder)
+
+
+def build_hostile(folder):
+    program = os.path.join(folder, "hostile")
+    subprocess.run([*COMPILER, "-O2", "-pthread", SOURCE, "-o", program], check=True)
+    with open(program, "rb") as file:
+        code = file.read()
+    for plain, hostile in NAMES.items():
+        assert code.count(plain) == 1 and len(hostile) <= len(plain), plain
+        code = code.replace(plain, hostile.ljust(len(plain), b"_"))
+    with open(program, "wb") as file:
+        file.write(code)
+    return program
+
+
+def main():
+    check_modules()
+    for needed in ("node", "npm", "chromium"):
+        if not shutil.which(needed):
+            skip(f"{needed} is missing")
+    folder = os.path.join(BUILD, "test-page")
+    install(folder)
+    with tempfile.TemporaryDirectory() as temporary:
+        trace = os.path.join(temporary, "hostile.trace")
+        subprocess.run([SPOOR, "record", "-q", "-o", trace, "--", build_hostile(temporary)], check=True)
+        server = subprocess.Popen([SPOOR, "view", "--no-open", "--stay", trace], stdout=subprocess.PIPE, text=True)
+        try:
+            url = server.stdout.readline().strip()
+            assert url.startswith("http://127.0.0.1:"), url
+            done = subprocess.run(["node", os.path.join(folder, "page.js"), url, SPOOR, trace], check=False)
+        finally:
+            server.terminate()
+            server.wait()
+    sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    main()
