@@ -138,6 +138,8 @@ size_t trace_cursor_block(const struct trace_cursor *c);
 /* Leaves out that block, which was read otherwise, except for its last DAMAGED items: these cannot
  * be read, and the next batch tells so. */
 void trace_cursor_skip_block(struct trace_cursor *c, uint32_t damaged);
+/* Goes on with BLOCK of the same stream, which is not its first one. */
+void trace_cursor_seek(struct trace_cursor *c, size_t block);
 void trace_cursor_free(struct trace_cursor *c);
 
 /* Blocks have numbers; a stream's are consecutive. */
@@ -201,7 +203,7 @@ bool trace_seeker_before(struct trace_seeker *s, uint32_t stream, uint64_t ticks
  * DEPTH (0: outermost), is open. False: none has. */
 struct open_call_key {
     uint32_t depth, id;
-    uint64_t sp, start;
+    uint64_t sp, start_ns;
 };
 bool trace_seeker_last_open(struct trace_seeker *s, uint32_t stream, size_t from,
                             const struct open_call_key *call, struct trace_checkpoint *ret);

@@ -116,11 +116,12 @@ static uint64_t first_of(const struct trace_seeker *s, size_t block) {
     return s->reader->blocks.at[block].block.first;
 }
 
-/* A checkpoint's ticks tell its block only if no other one of the stream begins then. */
+/* A checkpoint's ticks tell its block, and which pauses came before it, only if no other block of
+ * the stream has items of that time. */
 static bool is_ambiguous(const struct trace_seeker *s, uint32_t stream, size_t block) {
     const struct trace_reader *r = s->reader;
     uint64_t ticks = first_of(s, block);
-    return first_of(s, block - 1) >= ticks ||
+    return r->blocks.at[block - 1].block.last >= ticks ||
            (block + 1 < r->stream_first[stream + 1] && first_of(s, block + 1) <= ticks);
 }
 
@@ -182,32 +183,35 @@ bool trace_seeker_before(struct trace_seeker *s, uint32_t stream, uint64_t ticks
     return trace_seeker_at(s, stream, good, ret);
 }
 
-static bool is_open(const struct trace_checkpoint *at, const struct open_call_key *call) {
-    const struct trace_open_call *found = &at->calls[call->depth];
-    return call->depth < at->count && found->id == call->id && found->sp == call->sp &&
-           found->start == call->start;
-}
+enum answer { NO, YES, UNKNOWN /* there is no checkpoint */ };
 
-static bool find_open(struct trace_seeker *s, uint32_t stream, size_t least, size_t block,
-                      const struct open_call_key *call, struct trace_checkpoint *ret) {
-    return find_near(s, stream, least, block, ret) && is_open(ret, call);
+/* Whether CALL is open at the last checkpoint of the blocks LEAST … BLOCK. */
+static enum answer find_open(struct trace_seeker *s, uint32_t stream, size_t least, size_t block,
+                             const struct open_call_key *call, struct trace_checkpoint *ret) {
+    if (!find_near(s, stream, least, block, ret))
+        return UNKNOWN;
+    if (call->depth >= ret->count)
+        return NO;
+    const struct trace_open_call *found = &ret->calls[call->depth];
+    bool same = found->id == call->id && found->sp == call->sp &&
+                trace_scale_ns(&s->reader->scale, found->start) == call->start_ns;
+    return same ? YES : NO;
 }
 
 bool trace_seeker_last_open(struct trace_seeker *s, uint32_t stream, size_t from,
                             const struct open_call_key *call, struct trace_checkpoint *ret) {
     size_t end = s->reader->stream_first[stream + 1], step = 1;
     size_t good = from, bad = end; /* it is open at the blocks before GOOD, as far as known */
-    for (size_t block = from; block < end; block = block + step < end ? block + step : end) {
-        if (!find_open(s, stream, good, block, call, ret)) {
+    for (size_t block = from; block < bad; block += step, step *= 2) {
+        enum answer open = find_open(s, stream, good, block, call, ret);
+        if (open == YES)
+            good = ret->block + 1;
+        if (open == NO)
             bad = block;
-            break;
-        }
-        good = ret->block + 1;
-        step *= 2;
     }
     while (good < bad) {
         size_t middle = good + (bad - good) / 2;
-        if (find_open(s, stream, good, middle, call, ret))
+        if (find_open(s, stream, good, middle, call, ret) == YES)
             good = ret->block + 1;
         else
             bad = middle;
