@@ -189,13 +189,9 @@ void plan_cache_store(const struct plan_cache *cache, struct module *module,
 
 /* ---- code ---- */
 
-/* Off: node -M '*' crashed once in some starts with kept code, at an address whose upper half was
- * that of a negative displacement. */
-enum { CODE_IS_KEPT = false };
-
 struct plan_cache_key plan_cache_code_key(const struct plan_cache_key *key, enum tier only,
                                           const struct plan *plan, const struct plan_request *r) {
-    struct plan_cache_key ret = {.known = CODE_IS_KEPT && key->known && key->trusted &&
+    struct plan_cache_key ret = {.known = key->known && key->trusted &&
                                           plan_request_may_be_kept(plan, r)};
     const uint64_t tier = only;
     struct digest d;

@@ -44,7 +44,7 @@ void plan_cache_store(const struct plan_cache *cache, struct module *module,
  * found by the plan's key and by the request, but for what plan_code_adapt() changes. There may be
  * several cases of one request, as puns depend on what else a process has mapped.
  */
-enum { CODE_CASES = 4 };
+enum { CODE_CASES = 8 };
 
 struct code_case {
     const struct plan *plan;

@@ -98,7 +98,7 @@ void code_file_keep(struct patched *p) {
     const struct kept_code kept = {.code = code->emitted,
                                    .need = code->need,
                                    .bias = code->bias,
-                                   .area = p->area,
+                                   .area = p->area - patched_moved(p),
                                    .area_size = p->room - undolog_bytes(),
                                    .first_id = m->first_id,
                                    .text = code->looked.at,

@@ -1,6 +1,7 @@
 /* Patches and trampolines, as bytes for one load address. */
 #pragma once
 
+#include "base/mem.h"
 #include "base/types.h"
 #include "plan/tier.h"
 #include "wire/ring.h"
@@ -14,6 +15,26 @@ struct patch { /* bytes to be written over the module's text */
     bool yields;    /* the program may overwrite the patch, and its bytes then stay */
     uint8_t before[PATCH_MAX_BYTES]; /* the file's bytes */
     uint8_t after[PATCH_MAX_BYTES];
+};
+
+/* The puns of all rounds of plan_emit(), in that order, and what the decision on them depends on.
+ * Another process decides anew (puns.h). In files, so without padding. */
+struct pun_site {
+    vaddr_t at;
+    vaddr_t trampoline;
+    uint32_t function; /* the site's function */
+    uint32_t exits;    /* exits in its window */
+    bool entry;
+    bool lost; /* no pun could be written */
+    uint8_t unused[6];
+};
+struct pun_round {
+    size_t puns, patches; /* how many of the next two arrays are of this round */
+};
+struct pun_log {
+    ARRAY(struct pun_round) rounds;
+    ARRAY(struct pun_site) puns;
+    ARRAY(struct patch) patches; /* near puns: as they were before puns were written */
 };
 
 /* Pages outside the module and its area that puns jump to. Each holds jumps into the area. */
@@ -102,13 +123,15 @@ struct plan_code {
     uint32_t *displaced; /* offsets in the area of 32-bit displacements to places outside it … */
     size_t displaced_count; /* … ascending; none if arch.displacement_at is 0 */
     bool far;               /* it has far jumps, which hold run-time addresses */
-    struct span *lost;      /* where puns could be that have no place: link-time addresses. Some are
-                                   occupied in this process only */
+    bool lacks_sites;       /* some are out of the area's reach */
+    struct pun_log pun_log;
+    struct span *lost; /* where puns could be that have no place: link-time addresses. Some are
+                              occupied in this process only */
     size_t lost_count;
     size_t sites;
     enum overflow overflow; /* as in the request: stubs depend on it */
     struct span caller;     /* as in the request */
     uint64_t farther;  /* to be added to the area's distance from the module: plan_code_copy() */
-    void *pages;       /* memory that has all arrays but patches and islands … */
+    void *pages;       /* memory that has all arrays but patches, ways, islands and lost … */
     size_t pages_size; /* … for mem_unmap(); NULL: each is allocated */
 };

@@ -147,8 +147,8 @@ void plan_code_done(struct plan_code *code);
 /*
  * CODE was emitted for a load address, and REQUEST is for one that is MOVED bytes (modulo 2^64)
  * above, with an area that is as far above: whether CODE serves there, too, with all islands moved
- * likewise. plan_code_copy() then corrects the area: it copies its bytes from FROM on, MOST at most
- * (16 or more), to RET, and returns their number.
+ * likewise, and new code would have no more functions. plan_code_copy() then corrects the area: it
+ * copies its bytes from FROM on, MOST at most (16 or more), to RET, and returns their number.
  */
 bool plan_code_serves(const struct plan *plan, const struct plan_code *code,
                       const struct plan_request *request, uint64_t moved);
@@ -162,6 +162,7 @@ struct kept_code {
     taddr_t bias, area; /* of the request, like the next two */
     size_t area_size;
     uint32_t first_id;
+    struct span targets;     /* link-time addresses within reach of the area: set by reading */
     const struct span *text; /* the caller's: link-time addresses, ascending */
     size_t text_count;
 };
@@ -179,8 +180,8 @@ void plan_code_write_outline(const struct plan *plan, const struct kept_code *ke
 /* Reads such code of the same plan; it uses R's memory in place, and leaves `pages` to the caller.
  * False: R has none. */
 bool plan_code_read_flat(const struct plan *plan, struct flat_reader *r, struct kept_code *ret);
-/* Whether KEPT's code can become that of R, which may differ in addresses and the first id. New
- * code would have no more functions. */
+/* Whether KEPT's code can become that of R, which may differ in addresses and the first id: the
+ * result is, byte for byte, what plan_emit() makes. */
 bool plan_code_fits(const struct plan *plan, const struct plan_request *r,
                     const struct kept_code *kept);
 /* Makes KEPT's code that of R. It is then for kept->bias, as after plan_code_serves(). False: it

@@ -243,14 +243,15 @@ taddr_t maps_find_room(const struct maps *maps, struct span near, uint64_t size,
     taddr_t top = low + reach < highest ? low + reach : highest;
     const struct span heap = {break_start, break_start ? break_start + BREAK_ROOM : 0};
     /* First below the module, far enough away to leave the near room to the program. Then above it:
-     * below the program break, which the kernel may place up to a gigabyte off
+     * before the program break, which the kernel may place up to a gigabyte off
      * (arch_randomize_brk() in arch/x86/kernel/process.c), or far enough up for a break that starts
-     * behind the module. Last wherever there is room. */
+     * behind the module. Last wherever there is room. Kept code serves most processes if their
+     * areas are equally far away: so not next to the break. */
     taddr_t at = 0;
     if (low > bottom + 256 * MIB + size)
         at = room_down(maps, (struct span){bottom, low - 256 * MIB}, size, heap);
     if (!at && high + 1024 * MIB + size < top && heap.start > high + size && heap.start <= top)
-        at = room_below(maps, high, heap.start, size);
+        at = room_above(maps, high, heap.start, size);
     if (!at && high + 1024 * MIB + size < top)
         at = room_up(maps, (struct span){high + 1024 * MIB, top}, size, heap);
     if (!at && low > bottom + size)

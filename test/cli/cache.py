@@ -204,7 +204,6 @@ class Cache(unittest.TestCase):
         self.assertGreater(len(done.stdout.splitlines()), 6)
         return done.stdout
 
-    @unittest.skip("emitted code is not kept: plan_cache.c, CODE_IS_KEPT")
     def test_code_from_the_cache_is_that_without_a_cache(self):
         for options in ((), ("-no-pie",)):
             program = self.compile("program", many_functions(100) + TEXT, *options)
@@ -220,7 +219,6 @@ class Cache(unittest.TestCase):
             used = [e for e in entries if os.stat(e).st_mtime > LONG_AGO]
             self.assertGreaterEqual(len(used), 2)
 
-    @unittest.skip("emitted code is not kept: plan_cache.c, CODE_IS_KEPT")
     def test_code_of_libraries_serves_other_programs(self):
         first, second = (self.compile(f"program{count}", many_functions(count) + TEXT) for count in (70, 90))
         self.text(first)
@@ -251,7 +249,6 @@ class Cache(unittest.TestCase):
                         self.assertEqual(contents(entry), good)
         self.assertEqual(self.entries("code"), entries)
 
-    @unittest.skip("emitted code is not kept: plan_cache.c, CODE_IS_KEPT")
     def test_addresses_by_chance_give_the_same_functions(self):
         program = self.compile("program", many_functions(100) + TEXT, "-no-pie")
         info = set()

@@ -143,8 +143,11 @@ static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampol
     }
     if (site->tier == TIER_PUN) {
         new_patch(e, site->start, site->owned, window);
-        ARRAY_PUSH(&e->pending, ((struct pending){site->start, trampoline, site->function,
-                                                  exit_count(e->plan, site), site->entry}));
+        ARRAY_PUSH(&e->puns, ((struct pun_site){.at = site->start,
+                                                .trampoline = trampoline,
+                                                .function = site->function,
+                                                .exits = exit_count(e->plan, site),
+                                                .entry = site->entry}));
         return 0;
     }
     return put_jump(e, site, trampoline);
@@ -245,7 +248,7 @@ static bool hook_exists(const struct plan *plan, vaddr_t hook) {
 static void finish(struct emitter *e) {
     struct plan_code *c = e->code;
     sort_by_address(c->patches, c->patch_count, sizeof *c->patches);
-    puns_write(e->plan, e->request, c, &e->pending);
+    puns_write(e->plan, e->request, c, e->puns.at, e->puns.count);
     size_t kept = 0;
     for (size_t i = 0; i < c->patch_count; i++) {
         if (c->patches[i].size)
@@ -257,7 +260,7 @@ static void finish(struct emitter *e) {
 }
 
 static void emitter_done(struct emitter *e) {
-    ARRAY_FREE(&e->pending);
+    ARRAY_FREE(&e->puns);
     free(e->wanted);
     free(e->first_traced);
     free(e->unfiltered);
@@ -403,12 +406,25 @@ static int emit_reachable(const struct plan *plan, const struct plan_request *re
 
 typedef ARRAY(struct span) span_array;
 
-/* Moves CODE's lost puns to the end of RET. */
-static void join_lost(span_array *ret, struct plan_code *code) {
+struct rounds { /* what is known of the puns of all rounds: the last one lacks missed functions */
+    span_array lost;
+    struct pun_log log;
+};
+
+/* Moves what CODE's round says to the end of RET. */
+static void join_round(struct rounds *ret, struct plan_code *code) {
     span_array lost = {code->lost, code->lost_count, code->lost_count};
-    ARRAY_MOVE(ret, &lost);
+    ARRAY_MOVE(&ret->lost, &lost);
+    ARRAY_MOVE(&ret->log.rounds, &code->pun_log.rounds);
+    ARRAY_MOVE(&ret->log.puns, &code->pun_log.puns);
+    ARRAY_MOVE(&ret->log.patches, &code->pun_log.patches);
     code->lost = NULL;
     code->lost_count = 0;
+}
+
+static void free_rounds(struct rounds *rounds) {
+    ARRAY_FREE(&rounds->lost);
+    pun_log_done(&rounds->log);
 }
 
 /* Exits of a function whose entry cannot be patched must not be patched. So code is emitted again
@@ -429,20 +445,22 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
     fit(plan, &reduced, selected, missed);
     memcpy(beyond, missed, bytes);
     struct plan_code code = {.area = NULL};
-    span_array lost_puns = {0}; /* of all rounds: the last one lacks functions that are missed */
+    struct rounds rounds = {0};
     for (int i = 0;; i++) {
         int r = emit_reachable(plan, &reduced, &losses, &code, err);
         if (r || !code.missed) {
-            ARRAY_FREE(&lost_puns);
+            free_rounds(&rounds);
             return r;
         }
-        join_lost(&lost_puns, &code);
+        join_round(&rounds, &code);
         if (!deselect(&code, selected, missed, beyond, bytes) || i == TRIES)
             break;
         plan_code_done(&code);
     }
-    code.lost = lost_puns.at;
-    code.lost_count = lost_puns.count;
+    code.lost = rounds.lost.at;
+    code.lost_count = rounds.lost.count;
+    code.pun_log = rounds.log;
+    code.lacks_sites = losses.any;
     if (losses.any && !code.patch_count) {
         plan_code_done(&code);
         return out_of_reach(plan, err);
@@ -457,27 +475,26 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
 bool plan_code_serves(const struct plan *plan, const struct plan_code *code,
                       const struct plan_request *request, uint64_t moved) {
     return !code->far && code->island_count <= request->most_islands &&
-           puns_serve(plan, request, code, moved);
+           puns_serve(plan, request, code, moved) && !puns_have_places(plan, request, code);
 }
 
 void plan_code_done(struct plan_code *code) {
+    free(code->patches);
+    free(code->ways);
+    for (size_t i = 0; i < code->island_count; i++)
+        free(code->islands[i].bytes);
+    free(code->islands);
+    free(code->lost);
     if (code->pages) {
-        free(code->patches);
-        free(code->islands);
         mem_unmap(code->pages, code->pages_size);
         *code = (struct plan_code){0};
         return;
     }
     free(code->area);
-    free(code->patches);
     free(code->marks);
-    for (size_t i = 0; i < code->island_count; i++)
-        free(code->islands[i].bytes);
-    free(code->islands);
-    free(code->ways);
     free(code->addresses);
     free(code->displaced);
-    free(code->lost);
+    pun_log_done(&code->pun_log);
     free(code->missed);
     free(code->beyond);
     free(code->inexact);

@@ -26,7 +26,7 @@ struct emitter {
     struct losses *losses;  /* NULL: nothing is emitted */
     struct plan_code *code;
     size_t patch_room, mark_room, way_room, trap_room, address_room, displaced_room;
-    pending_array pending;
+    ARRAY(struct pun_site) puns; /* that are not written yet */
 };
 
 static inline bool emitter_is_call(uint8_t kind) {

@@ -2,7 +2,8 @@
  * Emitted code in flat form, and its way into another process. Code depends on the place of module
  * and area by their distance, and on the event id of the module's first function. Where the
  * machine's code has both in words at known offsets, it is corrected there; elsewhere it serves at
- * the same distance, for the same ids.
+ * the same distance, for the same ids. Puns are written anew (puns_again.c). So the code is, byte
+ * for byte, that of a new emission.
  */
 #include <string.h>
 
@@ -23,7 +24,7 @@ bool plan_code_may_be_kept(const struct plan *plan, const struct plan_code *code
     bool beyond = false;
     for (size_t i = 0; i < plan->functions.count / 8 + 1 && !beyond; i++)
         beyond = code->beyond[i];
-    return !code->far && !code->pages && !beyond;
+    return !code->far && !code->pages && !code->lacks_sites && !beyond;
 }
 
 /* ---- the request ---- */
@@ -50,9 +51,11 @@ void plan_request_digest(const struct plan *plan, const struct plan_request *r, 
 /* ---- writing ---- */
 
 struct head { /* what follows: the numbers of elements of the arrays, in this order */
-    uint64_t area_used, patches, marks, islands, ways, addresses, displaced, traps, lost, text;
+    uint64_t area_used, patches, marks, ways, addresses, displaced, traps, text;
+    uint64_t pun_rounds, puns, pun_patches;
     struct plan_need need;
     taddr_t bias, area;
+    struct span targets;
     uint64_t area_size, sites;
     uint64_t missed_exits[TIER_COUNT], trapped_exits[TIER_COUNT];
     uint32_t first_id;
@@ -77,16 +80,29 @@ static void put_traps(struct flat_writer *w, const struct plan_code *c) {
     flat_align(w);
 }
 
-static void put_islands(struct flat_writer *w, const struct plan_code *c) {
-    for (size_t i = 0; i < c->island_count; i++)
-        flat_put(w, &c->islands[i].at, sizeof c->islands[i].at);
-    flat_align(w);
-    for (size_t i = 0; i < c->island_count; i++)
-        flat_put(w, c->islands[i].bytes, ISLAND_BYTES);
+/* The module, and all places outside AREA (a link-time address) that the code has displacements to:
+ * what must be within reach. A few bytes of an instruction may follow its displacement. */
+static struct span targets_of(const struct plan *plan, const struct plan_code *c, vaddr_t area) {
+    struct span ret = {plan->module->low, plan->module->high};
+    for (size_t i = 0; i < c->displaced_count; i++) {
+        int32_t displacement;
+        memcpy(&displacement, c->area + c->displaced[i], sizeof displacement);
+        const vaddr_t end = area + c->displaced[i] + sizeof displacement;
+        const vaddr_t target = end + (uint64_t)(int64_t)displacement;
+        ret.start = target < ret.start ? target : ret.start;
+        ret.end = target > ret.end ? target : ret.end;
+    }
+    return ret;
 }
 
-void plan_code_write_flat(const struct plan *plan, const struct kept_code *kept,
-                          struct flat_writer *w) {
+static void put_puns(struct flat_writer *w, const struct pun_log *log) {
+    put(w, log->rounds.at, log->rounds.count * sizeof *log->rounds.at);
+    put(w, log->puns.at, log->puns.count * sizeof *log->puns.at);
+    put(w, log->patches.at, log->patches.count * sizeof *log->patches.at);
+}
+
+static void write_flat(const struct plan *plan, const struct kept_code *kept, struct span targets,
+                       struct flat_writer *w) {
     const struct plan_code *c = &kept->code;
     const size_t bytes = plan->functions.count / 8 + 1;
     struct head head;
@@ -94,12 +110,13 @@ void plan_code_write_flat(const struct plan *plan, const struct kept_code *kept,
     head.area_used = c->area_used;
     head.patches = c->patch_count;
     head.marks = c->mark_count;
-    head.islands = c->island_count;
     head.ways = c->way_count;
     head.addresses = c->address_count;
     head.displaced = c->displaced_count;
     head.traps = c->trap_count;
-    head.lost = c->lost_count;
+    head.pun_rounds = c->pun_log.rounds.count;
+    head.puns = c->pun_log.puns.count;
+    head.pun_patches = c->pun_log.patches.count;
     head.text = kept->text_count;
     head.need.bytes = kept->need.bytes;
     head.need.sites = kept->need.sites;
@@ -107,6 +124,7 @@ void plan_code_write_flat(const struct plan *plan, const struct kept_code *kept,
     head.need.near = kept->need.near;
     head.bias = kept->bias;
     head.area = kept->area;
+    head.targets = targets;
     head.area_size = kept->area_size;
     head.sites = c->sites;
     for (int t = 0; t < TIER_COUNT; t++) {
@@ -119,12 +137,11 @@ void plan_code_write_flat(const struct plan *plan, const struct kept_code *kept,
     put(w, c->area, c->area_used);
     put(w, c->patches, c->patch_count * sizeof *c->patches);
     put(w, c->marks, c->mark_count * sizeof *c->marks);
-    put_islands(w, c);
     put(w, c->ways, c->way_count * sizeof *c->ways);
     put(w, c->addresses, c->address_count * sizeof *c->addresses);
     put(w, c->displaced, c->displaced_count * sizeof *c->displaced);
     put_traps(w, c);
-    put(w, c->lost, c->lost_count * sizeof *c->lost);
+    put_puns(w, &c->pun_log);
     put(w, kept->text, kept->text_count * sizeof *kept->text);
     put(w, c->missed, bytes);
     put(w, c->inexact, bytes);
@@ -132,53 +149,48 @@ void plan_code_write_flat(const struct plan *plan, const struct kept_code *kept,
     put(w, c->trapped, bytes);
 }
 
+void plan_code_write_flat(const struct plan *plan, const struct kept_code *kept,
+                          struct flat_writer *w) {
+    write_flat(plan, kept, targets_of(plan, &kept->code, kept->area - kept->bias), w);
+}
+
 void plan_code_write_outline(const struct plan *plan, const struct kept_code *kept,
                              struct flat_writer *w) {
     const struct plan_code *c = &kept->code;
     struct kept_code outline = *kept;
     outline.text_count = 0;
-    outline.code = (struct plan_code){.islands = c->islands,
-                                      .island_count = c->island_count,
-                                      .lost = c->lost,
-                                      .lost_count = c->lost_count,
+    outline.code = (struct plan_code){.pun_log = c->pun_log,
                                       .missed = c->missed,
                                       .inexact = c->inexact,
                                       .beyond = c->beyond,
                                       .trapped = c->trapped};
-    plan_code_write_flat(plan, &outline, w);
+    write_flat(plan, &outline, targets_of(plan, c, kept->area - kept->bias), w);
 }
 
 /* ---- reading ---- */
 
 #define TAKE(r, array, n) (((array) = flat_take((r), (n), sizeof *(array))) || (n) == 0)
 
-static bool read_islands(struct flat_reader *r, size_t count, struct plan_code *c) {
-    const taddr_t *at;
-    uint8_t *bytes;
-    if (!TAKE(r, at, count) || !TAKE(r, bytes, count * ISLAND_BYTES))
-        return false;
-    c->islands = mem_alloc(count * sizeof *c->islands + 1);
-    c->island_count = count;
-    for (size_t i = 0; i < count; i++)
-        c->islands[i] = (struct island){at[i], bytes + i * ISLAND_BYTES};
-    return true;
+static bool read_puns(const struct head *h, struct flat_reader *r, struct pun_log *log) {
+    log->rounds.count = (size_t)h->pun_rounds;
+    log->puns.count = (size_t)h->puns;
+    log->patches.count = (size_t)h->pun_patches;
+    return TAKE(r, log->rounds.at, h->pun_rounds) && TAKE(r, log->puns.at, h->puns) &&
+           TAKE(r, log->patches.at, h->pun_patches);
 }
 
-static bool read_patches(struct flat_reader *r, size_t count, struct plan_code *c) {
-    c->patches = flat_take_copy(r, count, sizeof *c->patches);
-    return c->patches || !count;
-}
+#define TAKE_COPY(r, array, n) (((array) = flat_take_copy((r), (n), sizeof *(array))) || (n) == 0)
 
 static bool read_arrays(const struct plan *plan, const struct head *h, struct flat_reader *r,
                         struct kept_code *ret) {
     struct plan_code *c = &ret->code;
     const size_t bytes = plan->functions.count / 8 + 1;
-    return TAKE(r, c->area, h->area_used) && read_patches(r, (size_t)h->patches, c) &&
-           TAKE(r, c->marks, h->marks) && read_islands(r, (size_t)h->islands, c) &&
-           TAKE(r, c->ways, h->ways) && TAKE(r, c->addresses, h->addresses) &&
-           TAKE(r, c->displaced, h->displaced) && TAKE(r, c->traps, h->traps) &&
-           TAKE(r, c->lost, h->lost) && TAKE(r, ret->text, h->text) && TAKE(r, c->missed, bytes) &&
-           TAKE(r, c->inexact, bytes) && TAKE(r, c->beyond, bytes) && TAKE(r, c->trapped, bytes);
+    return TAKE(r, c->area, h->area_used) && TAKE_COPY(r, c->patches, h->patches) &&
+           TAKE(r, c->marks, h->marks) && TAKE_COPY(r, c->ways, h->ways) &&
+           TAKE(r, c->addresses, h->addresses) && TAKE(r, c->displaced, h->displaced) &&
+           TAKE(r, c->traps, h->traps) && read_puns(h, r, &c->pun_log) &&
+           TAKE(r, ret->text, h->text) && TAKE(r, c->missed, bytes) && TAKE(r, c->inexact, bytes) &&
+           TAKE(r, c->beyond, bytes) && TAKE(r, c->trapped, bytes);
 }
 
 bool plan_code_read_flat(const struct plan *plan, struct flat_reader *r, struct kept_code *ret) {
@@ -188,6 +200,7 @@ bool plan_code_read_flat(const struct plan *plan, struct flat_reader *r, struct 
     *ret = (struct kept_code){.need = h->need,
                               .bias = h->bias,
                               .area = h->area,
+                              .targets = h->targets,
                               .area_size = (size_t)h->area_size,
                               .first_id = h->first_id,
                               .text_count = (size_t)h->text};
@@ -199,7 +212,6 @@ bool plan_code_read_flat(const struct plan *plan, struct flat_reader *r, struct 
                             .address_count = (size_t)h->addresses,
                             .displaced_count = (size_t)h->displaced,
                             .trap_count = (size_t)h->traps,
-                            .lost_count = (size_t)h->lost,
                             .word_bytes = plan->arch->word_bytes,
                             .sites = (size_t)h->sites,
                             .overflow = h->overflow};
@@ -210,7 +222,7 @@ bool plan_code_read_flat(const struct plan *plan, struct flat_reader *r, struct 
     if (read_arrays(plan, h, r, ret))
         return true;
     free(c->patches);
-    free(c->islands);
+    free(c->ways);
     return false;
 }
 
@@ -226,45 +238,18 @@ static bool displace(uint8_t *bytes, int64_t change) {
     return true;
 }
 
-/* The target of the jump at AT, whose bytes are JUMP. */
-static vaddr_t target_of(const struct arch *arch, vaddr_t at, const uint8_t *jump) {
-    int32_t displacement;
-    memcpy(&displacement, jump + arch->displacement_at, sizeof displacement);
-    return at + arch->jump_bytes + (uint64_t)(int64_t)displacement;
-}
-
-/* The jumps from text into the area, which was at AREA (a link-time address). Puns are shorter. */
-static bool displace_patches(const struct arch *arch, struct plan_code *c, vaddr_t area,
-                             int64_t change) {
-    bool done = true;
-    for (struct patch *q = c->patches; q < c->patches + c->patch_count && done; q++)
-        if (q->size == arch->jump_bytes && target_of(arch, q->at, q->after) - area < c->area_used)
-            done = displace(q->after + arch->displacement_at, change);
-    return done;
-}
-
-/* The jumps from islands into the area. BIAS: with which the islands have their addresses. */
-static bool displace_islands(const struct arch *arch, struct plan_code *c, taddr_t bias,
-                             int64_t change) {
-    bool done = true;
-    for (size_t i = 0; i < c->way_count && done; i++) {
-        const taddr_t at = c->ways[i].at + bias;
-        size_t k = SEARCH(n, c->island_count, c->islands[n].at + ISLAND_BYTES <= at);
-        if (k < c->island_count && c->islands[k].at <= at)
-            done = displace(c->islands[k].bytes + (at - c->islands[k].at) + arch->displacement_at,
-                            change);
-    }
-    return done;
+bool kept_move_jump(const struct arch *arch, struct patch *patch, uint64_t farther) {
+    return patch->size != arch->jump_bytes || !arch->displacement_at ||
+           displace(patch->after + arch->displacement_at, (int64_t)farther);
 }
 
 /* The area is FARTHER bytes (modulo 2^64) above the module than before. */
-static bool set_distance(const struct plan *plan, struct kept_code *kept, uint64_t farther) {
-    struct plan_code *c = &kept->code;
-    const struct arch *arch = plan->arch;
-    const int64_t change = (int64_t)farther;
+static bool set_distance(const struct plan *plan, struct plan_code *c, uint64_t farther) {
+    bool done = true;
     c->farther = farther;
-    return displace_patches(arch, c, kept->area - kept->bias, change) &&
-           displace_islands(arch, c, kept->bias, change);
+    for (struct patch *q = c->patches; q < c->patches + c->patch_count && done; q++)
+        done = kept_move_jump(plan->arch, q, farther);
+    return done;
 }
 
 /* The end of the piece [FROM, END) of the area, such that none of WORDS, ascending offsets of SIZE
@@ -319,36 +304,40 @@ static uint64_t farther_by(const struct plan_request *r, const struct kept_code 
     return (r->area - r->bias) - (kept->area - kept->bias);
 }
 
-/* Whether all of KEPT's module and islands, and the area of R, reach each other. */
+/* Whether the area of R and all places that KEPT's code leads to reach each other. */
 static bool is_reached(const struct plan *plan, const struct plan_request *r,
                        const struct kept_code *kept) {
-    taddr_t low = plan->module->low + r->bias, high = plan->module->high + r->bias;
-    for (size_t i = 0; i < kept->code.island_count; i++) {
-        const taddr_t at = kept->code.islands[i].at + r->bias - kept->bias;
-        low = at < low ? at : low;
-        high = at + ISLAND_BYTES > high ? at + ISLAND_BYTES : high;
-    }
+    const taddr_t low = kept->targets.start + r->bias, high = kept->targets.end + r->bias;
     const taddr_t end = r->area + r->area_size;
     const uint64_t down = end > low ? end - low : 0, up = high > r->area ? high - r->area : 0;
     return down <= plan->arch->reach && up <= plan->arch->reach;
 }
 
-bool plan_code_fits(const struct plan *plan, const struct plan_request *r,
-                    const struct kept_code *kept) {
+/* Whether KEPT can become the code of R, but for its puns. */
+static bool may_be_moved(const struct plan *plan, const struct plan_request *r,
+                         const struct kept_code *kept) {
     return r->area_size == kept->area_size &&
            (!farther_by(r, kept) || (plan->arch->displacement_at && is_reached(plan, r, kept))) &&
-           (r->first_id == kept->first_id || plan->arch->stub_site_at) &&
-           plan_code_serves(plan, &kept->code, r, r->bias - kept->bias) &&
-           !puns_have_places(plan, r, &kept->code);
+           (r->first_id == kept->first_id || plan->arch->stub_site_at);
+}
+
+bool plan_code_fits(const struct plan *plan, const struct plan_request *r,
+                    const struct kept_code *kept) {
+    return may_be_moved(plan, r, kept) &&
+           puns_write_again(plan, r, &kept->code.pun_log, farther_by(r, kept), NULL);
 }
 
 bool plan_code_adapt(const struct plan *plan, const struct plan_request *r,
                      struct kept_code *kept) {
     const uint64_t farther = farther_by(r, kept);
-    if (!plan_code_fits(plan, r, kept) || (farther && !set_distance(plan, kept, farther)))
+    struct plan_code *c = &kept->code;
+    if (!may_be_moved(plan, r, kept) || (farther && !set_distance(plan, c, farther)) ||
+        !puns_write_again(plan, r, &c->pun_log, farther, c))
         return false;
+    for (size_t i = 0; i < c->island_count; i++)
+        c->islands[i].at -= r->bias - kept->bias;
     if (r->first_id != kept->first_id)
         set_ids(plan, kept, r->first_id);
-    kept->code.caller = r->caller;
+    c->caller = r->caller;
     return true;
 }

@@ -165,6 +165,11 @@ bool go_stacks_step(const struct plan *plan, const struct step *s);
 /* The address that the veneer at ADDR leads to; 0: no veneer. */
 vaddr_t veneer_target(const struct plan *plan, vaddr_t addr);
 
+/* ---- kept.c ---- */
+/* Corrects PATCH for an area that is FARTHER bytes (modulo 2^64) above the module. Only jumps to
+ * the area have the size of a jump. False: it does not reach the area. */
+bool kept_move_jump(const struct arch *arch, struct patch *patch, uint64_t farther);
+
 /* ---- carried.c: functions whose exits end calls of others ---- */
 /* Returns a bitmap by function; the caller frees it. */
 uint8_t *carried_find(const struct plan *plan, const struct plan_request *request);

@@ -219,7 +219,7 @@ static void finish(struct writer *s) {
 }
 
 /* A function that the user has named gets a trap where its pun cannot be written. */
-static bool make_trap(struct writer *s, struct patch *p, const struct pending *pun) {
+static bool make_trap(struct writer *s, struct patch *p, const struct pun_site *pun) {
     const struct arch *arch = s->plan->arch;
     struct plan_code *c = s->code;
     bool permitted = pun->entry ? trap_permits_entry(s->plan, pun->function)
@@ -238,14 +238,35 @@ static bool make_trap(struct writer *s, struct patch *p, const struct pending *p
     return true;
 }
 
+/* Logs the puns, and the patches among the bytes that each may borrow. */
+static void add_round(struct plan_code *c, const struct pun_site *puns, size_t count) {
+    struct pun_log *log = &c->pun_log;
+    struct pun_round round = {.puns = count};
+    size_t next = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t k = patch_from(c, puns[i].at);
+        for (k = k < next ? next : k;
+             k < c->patch_count && c->patches[k].at < puns[i].at + PUN_MAX_BYTES; k++) {
+            ARRAY_PUSH(&log->patches, c->patches[k]);
+            round.patches++;
+        }
+        next = k;
+        ARRAY_PUSH(&log->puns, puns[i]);
+    }
+    ARRAY_PUSH(&log->rounds, round);
+}
+
 void puns_write(const struct plan *plan, const struct plan_request *request, struct plan_code *code,
-                const pending_array *pending) {
+                const struct pun_site *puns, size_t count) {
     struct writer writer = {.plan = plan, .request = request, .code = code};
-    for (size_t i = pending->count; i-- > 0;) { /* sorted by address */
-        const struct pending *p = &pending->at[i];
+    add_round(code, puns, count);
+    struct pun_site *logged = code->pun_log.puns.at + code->pun_log.puns.count - count;
+    for (size_t i = count; i-- > 0;) { /* sorted by address */
+        const struct pun_site *p = &puns[i];
         struct patch *patch = &code->patches[patch_from(code, p->at)];
         const size_t lost = writer.lost.count;
-        if (write_pun(&writer, patch, p->trampoline)) {
+        logged[i].lost = !write_pun(&writer, patch, p->trampoline);
+        if (!logged[i].lost) {
             writer.lost.count = lost;
             continue;
         }

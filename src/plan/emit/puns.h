@@ -3,18 +3,17 @@
 
 #include "plan/emit/planned.h"
 
-struct pending { /* a pun that is not written yet */
-    vaddr_t at;
-    vaddr_t trampoline;
-    uint32_t function; /* the site's function */
-    uint32_t exits;    /* exits in its window */
-    bool entry;
-};
-typedef ARRAY(struct pending) pending_array;
-/* Writes the puns PENDING into the sorted patches of CODE, and makes their islands. If no island
- * can be mapped for a pun, its patch gets size 0, and its function goes into missed or inexact. */
+/* Writes the COUNT puns at PUNS, ascending, into the sorted patches of CODE, and makes their
+ * islands. If no island can be mapped for a pun, its patch gets size 0, and its function goes into
+ * missed or inexact. Adds a round to the log. */
 void puns_write(const struct plan *plan, const struct plan_request *request, struct plan_code *code,
-                const pending_array *pending);
+                const struct pun_site *puns, size_t count);
+void pun_log_done(struct pun_log *log);
+/* CODE has the patches of a module whose area is now FARTHER bytes (modulo 2^64) above it. Decides
+ * on all puns as for a new emission, and if the same ones are lost, corrects CODE's puns and ways,
+ * and gives it their islands, of which it has none. False: others are lost. CODE may be NULL. */
+bool puns_write_again(const struct plan *plan, const struct plan_request *request,
+                      const struct pun_log *log, uint64_t farther, struct plan_code *code);
 /* Whether a pun that has no place in CODE could have one now. */
 bool puns_have_places(const struct plan *plan, const struct plan_request *request,
                       const struct plan_code *code);

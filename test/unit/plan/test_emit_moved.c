@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "base/digest.h"
-#include "base/flat.h"
 #include "fixture.h"
+#include "kept.h"
 
 #define TESTS                                                                                      \
     TEST(code_serves_at_another_address)                                                           \
@@ -76,16 +76,6 @@ static void assert_same_but_moved(const struct plan_code *a, const struct plan_c
     }
 }
 
-/* C's area, which is MOVED bytes higher, made from small pieces. */
-static uint8_t *moved_area(const struct plan_code *c, uint64_t moved) {
-    uint8_t *area = mem_alloc(c->area_used + ISLAND_BYTES);
-    for (size_t at = 0, size; at < c->area_used; at += size) {
-        size = plan_code_copy(c, moved, at, 64, area + at);
-        assert_in_range(size, 1, 64);
-    }
-    return area;
-}
-
 static void code_serves_at_another_address(void **state) {
     (void)state;
     const struct plan_request q = moved_request();
@@ -94,7 +84,7 @@ static void code_serves_at_another_address(void **state) {
     assert_true(code.island_count > 0);
     assert_true(plan_code_serves(fixture->named_plan, &code, &q, MOVED));
     assert_int_equal(plan_emit(fixture->named_plan, &q, &fresh, NULL), 0);
-    uint8_t *area = moved_area(&code, MOVED);
+    uint8_t *area = kept_area(&code, MOVED);
     memcpy(code.area, area, code.area_used);
     free(area);
     assert_same_but_moved(&code, &fresh);
@@ -117,77 +107,8 @@ static void code_does_not_serve_where_its_islands_cannot_be(void **state) {
 
 /* ---- code in flat form ---- */
 
-static struct {
-    _Alignas(FLAT_ALIGN) uint8_t bytes[4 << 20];
-    size_t size;
-} file;
-
-static int append(void *ctx, const void *bytes, size_t count) {
-    (void)ctx;
-    assert_true(file.size + count <= sizeof file.bytes);
-    memcpy(file.bytes + file.size, bytes, count);
-    file.size += count;
-    return 0;
-}
-
-typedef void write_flat(const struct plan *, const struct kept_code *, struct flat_writer *);
-
-/* Writes `code` by WRITE, and reads that. The result lies in `file`. */
-static struct kept_code keep(write_flat *write) {
-    static const struct span text = {17, 34};
-    const struct kept_code kept = {.code = code,
-                                   .need = plan_need(fixture->named_plan, &request),
-                                   .bias = request.bias,
-                                   .area = request.area,
-                                   .area_size = request.area_size,
-                                   .first_id = request.first_id,
-                                   .text = &text,
-                                   .text_count = 1};
-    struct kept_code ret;
-    struct flat_writer w;
-    assert_true(plan_code_may_be_kept(fixture->named_plan, &code));
-    file.size = 0;
-    flat_writer_init(&w, append, NULL);
-    write(fixture->named_plan, &kept, &w);
-    assert_int_equal(flat_writer_done(&w), 0);
-    struct flat_reader r = {file.bytes, file.bytes + file.size};
-    assert_true(plan_code_read_flat(fixture->named_plan, &r, &ret));
-    assert_memory_equal(&ret.need, &kept.need, sizeof kept.need);
-    return ret;
-}
-
-static void free_kept(struct kept_code *kept) {
-    free(kept->code.patches);
-    free(kept->code.islands);
-}
-
-static void assert_equal_bitmaps(const uint8_t *a, const uint8_t *b) {
-    assert_memory_equal(a, b, plan_function_count(fixture->named_plan) / 8 + 1);
-}
-
-/* Kept code A, emitted for another request and adapted, is like B, emitted for Q. */
-static void assert_same_code(const struct kept_code *kept, const struct plan_request *q,
-                             const struct plan_code *b) {
-    const struct plan_code *a = &kept->code;
-    assert_int_equal(a->area_used, b->area_used);
-    assert_memory_equal(a->area, b->area, a->area_used);
-    assert_int_equal(a->patch_count, b->patch_count);
-    assert_memory_equal(a->patches, b->patches, a->patch_count * sizeof *a->patches);
-    assert_int_equal(a->mark_count, b->mark_count);
-    assert_memory_equal(a->marks, b->marks, a->mark_count * sizeof *a->marks);
-    assert_int_equal(a->way_count, b->way_count);
-    assert_memory_equal(a->ways, b->ways, a->way_count * sizeof *a->ways);
-    assert_int_equal(a->island_count, b->island_count);
-    for (size_t i = 0; i < a->island_count; i++) {
-        assert_int_equal(a->islands[i].at - kept->bias, b->islands[i].at - q->bias);
-        assert_memory_equal(a->islands[i].bytes, b->islands[i].bytes, ISLAND_BYTES);
-    }
-    assert_int_equal(a->sites, b->sites);
-    assert_memory_equal(a->missed_exits, b->missed_exits, sizeof a->missed_exits);
-    assert_equal_bitmaps(a->missed, b->missed);
-    assert_equal_bitmaps(a->inexact, b->inexact);
-    assert_equal_bitmaps(a->beyond, b->beyond);
-    assert_equal_bitmaps(a->trapped, b->trapped);
+static struct kept_code keep(kept_write *write) {
+    return kept_make(fixture->named_plan, &request, &code, write);
 }
 
 static void check_kept_for(const struct plan_request *q) {
@@ -199,10 +120,8 @@ static void check_kept_for(const struct plan_request *q) {
     assert_true(plan_code_adapt(fixture->named_plan, q, &kept));
     assert_int_equal(plan_emit(fixture->named_plan, q, &fresh, NULL), 0);
     assert_true(fresh.island_count > 0);
-    kept.code.area = moved_area(&kept.code, q->bias - kept.bias);
-    assert_same_code(&kept, q, &fresh);
-    free(kept.code.area);
-    free_kept(&kept);
+    kept_assert_as_new(fixture->named_plan, &kept, q, &fresh);
+    kept_free(&kept);
     plan_code_done(&fresh);
 }
 
@@ -238,7 +157,7 @@ static void kept_code_that_would_reach_too_far_is_refused(void **state) {
         struct kept_code kept = keep(plan_code_write_flat);
         assert_false(plan_code_fits(fixture->named_plan, &q, &kept));
         assert_false(plan_code_adapt(fixture->named_plan, &q, &kept));
-        free_kept(&kept);
+        kept_free(&kept);
     }
 }
 
@@ -255,7 +174,7 @@ static void an_outline_tells_where_kept_code_fits(void **state) {
     q.taken_count = 0;
     q.area_size -= 4096;
     assert_false(plan_code_fits(fixture->named_plan, &q, &outline));
-    free_kept(&outline);
+    kept_free(&outline);
 }
 
 /* The first island's whole neighbourhood is taken when the code is emitted. */
@@ -274,7 +193,7 @@ static void a_lost_pun_stays_lost_where_kept_code_fits(void **state) {
     assert_true(plan_code_fits(fixture->named_plan, &request, &kept));
     request.taken_count = 0;
     assert_false(plan_code_fits(fixture->named_plan, &request, &kept));
-    free_kept(&kept);
+    kept_free(&kept);
 }
 
 static void digest_of(const struct plan_request *q, uint8_t ret[DIGEST_BYTES]) {
