@@ -292,6 +292,8 @@ class View(unittest.TestCase):
         answer = server.json(f"/api/source?function={names['marked']}")
         self.assertEqual((answer["file"], answer["line"], answer["same_build"]), (source, 3, True))
         self.assertIn("void marked(void)", answer["lines"][3 - answer["first"]])
+        sites = json.loads(run("explain", "--json", program).stdout)
+        self.assertEqual(answer["sites"], next(one for one in sites if one["function"].startswith("marked")))
         os.utime(source)
         self.assertIs(server.json(f"/api/source?function={names['marked']}")["same_build"], False)
 
@@ -586,8 +588,8 @@ class View(unittest.TestCase):
         self.assertRegex(first, r"^<!-- .*\btrace\b.*from 0 to \d+ ns, all threads; with command lines.*without values.*-->$")
         self.assertEqual(text.count("-->"), 1 + text.count("<!--") - 1)
         self.assertLess(len(text), 20e6)
-        for name in ("functions", "marks"):
-            self.assertEqual(parts["/api/" + name], self.server.json("/api/" + name), name)
+        self.assertEqual(parts["/api/functions"], self.server.json("/api/functions?numbers=1"))
+        self.assertEqual(parts["/api/marks"], self.server.json("/api/marks"))
         self.assertEqual(parts["/api/graph"], self.server.json("/api/graph?least=0.0005"))
         trace = self.server.json("/api/trace")
         self.assertEqual(parts["/api/trace"], {**trace, "path": None})
@@ -618,7 +620,7 @@ class View(unittest.TestCase):
         text, parts = self.write_html(f"--since={since}ns", f"--until={until}ns", f"--tid={thread['tid']}")
         query = f"since={since}&until={until}&streams={thread['stream']}"
         self.assertIn(f"from {since} to {until} ns, chosen threads", text.partition("\n")[0])
-        self.assertEqual(parts["/api/functions"], self.server.json(f"/api/functions?{query}"))
+        self.assertEqual(parts["/api/functions"], self.server.json(f"/api/functions?{query}&numbers=1"))
         self.assertEqual(parts["/api/graph"], self.server.json(f"/api/graph?{query}&least=0.0005"))
         self.assertEqual([t["stream"] for t in parts["/api/trace"]["threads"]], [thread["stream"]])
         self.assertEqual({box[0] for box in boxes_of(parts["/api/spans"])}, {thread["stream"]})
