@@ -11,7 +11,8 @@ from terminal import on_terminal
 BYTES_OF_CALL = 250
 VIEWS = (("replay",), ("replay", "--json"), ("graph",), ("graph", "--json"), ("report",),
          ("diff", "--by-path", "trace"), ("diff", "--json", "--by-path", "--limit=10", "trace"),
-         ("export", "--format=folded"), ("export", "--format=csv"), ("export", "--format=chrome"))
+         ("export", "--format=folded"), ("export", "--format=csv"), ("export", "--format=chrome"),
+         ("export", "--format=speedscope"), ("export", "--format=firefox"), ("export", "--format=parquet"))
 
 
 def check_sizes(spoor, calls):
