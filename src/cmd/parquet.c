@@ -49,6 +49,8 @@ struct parquet {
 };
 
 static void emit(struct parquet *p, const void *bytes, size_t size) {
+    if (!size)
+        return;
     out_text(p->out, bytes, size);
     p->at += size;
 }

@@ -8,11 +8,12 @@ import sys
 from harness import Spoor, check, main
 from terminal import on_terminal
 
-BYTES_OF_CALL = 250
+BYTES_OF_CALL = 270  # a line of JSON for its entry and its end, with long numbers
 VIEWS = (("replay",), ("replay", "--json"), ("graph",), ("graph", "--json"), ("report",),
          ("diff", "--by-path", "trace"), ("diff", "--json", "--by-path", "--limit=10", "trace"),
          ("export", "--format=folded"), ("export", "--format=csv"), ("export", "--format=chrome"),
-         ("export", "--format=perfetto"), ("export", "--format=callgrind"), ("export", "--format=pprof"))
+         ("export", "--format=perfetto"), ("export", "--format=callgrind"), ("export", "--format=pprof"),
+         ("export", "--format=speedscope"), ("export", "--format=firefox"), ("export", "--format=parquet"))
 
 
 def check_sizes(spoor, calls):
