@@ -43,7 +43,8 @@ static void choose_functions(struct explain *e, struct subject *s) {
 static void print_subject(struct explain *e, const struct subject *s) {
     bool filtered = !filter_is_empty(filter_of(e));
     if (e->options->view.json) {
-        explain_json(s, &e->any);
+        explain_json(stdout, s, e->any ? ",\n" : "[\n");
+        e->any |= s->shown.count != 0;
         return;
     }
     if (!s->shown.count)

@@ -1,6 +1,8 @@
 /* The parts of spoor explain. Private to explain.c and explain_*.c. */
 #pragma once
 
+#include <stdio.h>
+
 #include "cmd/options.h"
 #include "cmd/term.h"
 #include "plan/plan.h"
@@ -17,8 +19,8 @@ struct subject {
 char *subject_name(const struct subject *s, size_t i);
 
 /* ---- explain_json.c ---- */
-/* Prints the shown functions as elements of an array. *ANY: the array has elements already. */
-void explain_json(const struct subject *s, bool *any);
+/* Prints the shown functions as objects: SEPARATOR before the first one, commas between. */
+void explain_json(FILE *out, const struct subject *s, const char *separator);
 
 /* ---- explain_table.c ---- */
 /* Prints a line for each shown function. */

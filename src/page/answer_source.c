@@ -5,6 +5,7 @@
 
 #include "cmd/json.h"
 #include "page/answers.h"
+#include "page/sites.h"
 
 enum {
     TEXT_MOST = 16 << 20, /* bytes of a file that is read */
@@ -81,6 +82,9 @@ int answer_source(struct writing *w, struct err *err) {
     } else {
         fputs("\"first\": 1, \"lines\": [], \"same_build\": null", w->out);
     }
-    fputs(", \"sites\": null}\n", w->out);
+    fputs(", \"sites\": ", w->out);
+    if (!m || !sites_write(w->out, m, names_address(names, function)))
+        fputs("null", w->out);
+    fputs("}\n", w->out);
     return 0;
 }

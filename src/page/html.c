@@ -217,7 +217,7 @@ static void put_description(struct page *p) {
     const struct summary_range *range = &p->writing.range;
     AUTO_FREE char *json = mem_printf(
         "{\"version\": \"%s\", \"since_ns\": %ju, \"until_ns\": %ju, \"all_threads\": %s, "
-        "\"narrow_ns\": %ju, \"functions\": %d, \"calls\": %d}",
+        "\"threshold_ns\": %ju, \"functions\": %d, \"calls\": %d}",
         SPOOR_VERSION, range->since_ns, range->until_ns, range->streams ? "false" : "true",
         p->width_ns, LISTED_FUNCTIONS, LISTED_CALLS);
     put_element(p, "embedded", false, json, strlen(json));

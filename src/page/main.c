@@ -93,6 +93,11 @@ static int view(const struct options *options, int argc, char **argv) {
     return options->page.html ? html_write(options, shown) : serve(&options->page, shown, other);
 }
 
+static void note_waiting(void *ctx, const char *text) {
+    (void)ctx;
+    say_note("%s", text);
+}
+
 /* Answers of threads may still be under way: they and all memory end with the process. */
 int main(int argc, char **argv) {
     const struct command *command = &commands[COMMAND_VIEW];
@@ -102,7 +107,7 @@ int main(int argc, char **argv) {
     options_init(&options);
     if (options_parse(command, argv, &options, &argc, &err) < 0)
         return wrong_usage(err.text);
-    debuginfod_use(true, NULL);
+    debuginfod_use(true, &(struct report){.warn = note_waiting});
     int status = view(&options, argc, argv + 1);
     fflush(stdout);
     _exit(status);
