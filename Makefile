@@ -128,6 +128,7 @@ cost: set-up-with-tests
 
 bench: packages-bench
 	$(MAKE) all
+	ninja -C $(BUILD) bench/make-trace
 	python3 bench/bench.py $(BUILD)/spoor $(BUILD)/bench.json
 
 bench-pauses: packages-bench

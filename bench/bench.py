@@ -23,7 +23,8 @@ import page
 import plot
 from measure import Bench, Failed
 
-GROUPS = ["price", "programs", "minute", "threads", "start", "attach", "exec", "planning", "views", "callers",
+GROUPS = ["price", "programs", "minute", "threads", "start", "attach", "exec", "planning", "views", "pictures",
+          "callers",
           "uprobes"]
 ROUNDS = 5
 
