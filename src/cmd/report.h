@@ -25,7 +25,8 @@ struct row {
 
 struct report_table {
     const struct report_options *options;
-    bool spreads; /* averages and deviations are wanted */
+    bool spreads;  /* averages and deviations are wanted */
+    bool numbered; /* JSON has functions' numbers */
     struct view *view;
     struct term term;
     struct labels *labels;
@@ -59,8 +60,9 @@ size_t report_shown_end(const struct report_table *r, size_t first, size_t end);
 
 /* Prints the rows as an array of objects. */
 void report_print_json(FILE *out, const struct report_table *r);
-/* Prints what `spoor report --json` does, of STATS that were read elsewhere, with spreads. */
-void report_json(FILE *out, struct view *view, const struct stats *stats);
+/* Prints what `spoor report --json` does, of STATS that were read elsewhere, with spreads. NUMBERED
+ * rows have their functions' numbers, too: names may be the same. */
+void report_json(FILE *out, struct view *view, const struct stats *stats, bool numbered);
 
 /* Remarks about the rows, and then the totals: the last lines of a report. */
 void report_print_end(const struct report_table *r);

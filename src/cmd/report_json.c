@@ -63,6 +63,8 @@ static void json_row(FILE *out, const struct report_table *r, const struct row *
         fprintf(out, ", \"tid\": %u",
                 trace_reader_thread(r->view->source.reader, row->stream)->tid);
     json_aliases(out, n, row->function);
+    if (r->numbered)
+        fprintf(out, ", \"number\": %u", row->function);
     if (r->places) {
         AUTO_FREE char *callers = callers_json(r->places, row->chain, false);
         fprintf(out, "%s", callers);
@@ -83,9 +85,10 @@ void report_print_json(FILE *out, const struct report_table *r) {
     fprintf(out, "%s]\n", r->rows.count ? "\n" : "[");
 }
 
-void report_json(FILE *out, struct view *view, const struct stats *stats) {
+void report_json(FILE *out, struct view *view, const struct stats *stats, bool numbered) {
     static const struct report_options options = {.sort = REPORT_TOTAL};
-    struct report_table r = {.options = &options, .view = view, .spreads = true};
+    struct report_table r = {
+        .options = &options, .view = view, .spreads = true, .numbered = numbered};
     report_take(&r, stats);
     report_print_json(out, &r);
     report_done(&r);

@@ -12,7 +12,8 @@ int answer_functions(struct writing *w, struct err *err) {
     (void)err;
     if (rc < 0)
         return rc;
-    report_json(w->out, &w->desk->view, stats);
+    bool numbered = w->request->parameter(w->request->ctx, "numbers") != NULL;
+    report_json(w->out, &w->desk->view, stats, numbered);
     stats_free(stats);
     return 0;
 }

@@ -120,7 +120,7 @@ static int fill_marks(struct page *p) { return answer_marks(&p->writing, NULL); 
 static int fill_density(struct page *p) { return answer_density(&p->writing, NULL); }
 
 static int fill_functions(struct page *p) {
-    report_json(p->writing.out, &p->writing.desk->view, p->stats);
+    report_json(p->writing.out, &p->writing.desk->view, p->stats, true);
     return 0;
 }
 

@@ -64,7 +64,9 @@ def install(folder):
             if os.path.exists(old):
                 os.unlink(old)
             skip(f"playwright-core cannot be installed: {done.stdout.strip().splitlines()[-1:]}")
-    shutil.copy(os.path.join(HERE, "page.js"), folder)
+    for name in os.listdir(HERE):
+        if name.endswith(".js"):
+            shutil.copy(os.path.join(HERE, name), folder)
 
 
 def build_hostile(folder):
@@ -90,11 +92,13 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         trace = os.path.join(temporary, "hostile.trace")
         subprocess.run([SPOOR, "record", "-q", "-o", trace, "--", build_hostile(temporary)], check=True)
+        page = os.path.join(temporary, "page.html")
+        subprocess.run([SPOOR, "view", f"--html={page}", trace], stderr=subprocess.DEVNULL, check=True)
         server = subprocess.Popen([SPOOR, "view", "--no-open", "--stay", trace], stdout=subprocess.PIPE, text=True)
         try:
             url = server.stdout.readline().strip()
             assert url.startswith("http://127.0.0.1:"), url
-            done = subprocess.run(["node", os.path.join(folder, "page.js"), url, SPOOR, trace], check=False)
+            done = subprocess.run(["node", os.path.join(folder, "page.js"), url, SPOOR, trace, page], check=False)
         finally:
             server.terminate()
             server.wait()

@@ -45,8 +45,14 @@ function markLine(mark) {
 function selfLine(span) {
   const set = spansFor(span.stream, span.start);
   const inner = set ? timeOfChildren(set, span) : null;
-  if (inner === null) return 'self: zoom in until its calls are single boxes';
+  if (inner === null) return model.source.embedded ? '' : 'self: zoom in until its calls are single boxes';
   return `self ${formatNs(span.end - span.start - inner)}`;
+}
+
+/* What to do about calls that are drawn together. */
+function denseAdvice() {
+  const shortest = model.source.embedded?.threshold_ns ?? 0;
+  return shortest > 0 ? `calls below ${formatNs(shortest)} are only together in this file` : 'zoom in to see them';
 }
 
 /** The lines of the tooltip about what is at a place (timeline.js: thingAt). */
@@ -54,9 +60,9 @@ export function describeThing({ span, mark }) {
   if (!span) return [markLine(mark), threadText(mark.stream)];
   const where = `${threadText(span.stream)}, starts at ${formatNs(span.start)}`;
   if (span.flags & SPAN.DENSE) {
-    return [`${formatCalls(span.calls)}, each narrower than a pixel`,
+    return [`${formatCalls(span.calls)}, drawn as one`,
       `most time here: ${nameOf(span.function)} (${moduleOf(span.function)})`,
-      `within ${formatNs(span.end - span.start)}; zoom in to see them`, where,
+      `within ${formatNs(span.end - span.start)}; ${denseAdvice()}`, where,
       mark ? markLine(mark) : ''];
   }
   const rough = span.flags & SPAN.ROUGH ? 'approximate: the exact picture is being made' : '';

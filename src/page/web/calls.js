@@ -57,6 +57,8 @@ export function buildCalls() {
   part.empty = element('div', { class: 'empty' }, 'A row of the table opens the durations of its calls.');
   part.root = element('div', { class: 'column detail', id: 'calls' },
     element('div', { class: 'bar' }, part.title, frames), part.empty, part.body);
+  part.body.hidden = true;
+  frames.hidden = true;
   return part.root;
 }
 
@@ -73,7 +75,7 @@ export async function showCalls(signal) {
   const known = number !== null;
   part.empty.hidden = known;
   part.body.hidden = !known;
-  document.getElementById('frames').hidden = !known || model.source.embedded !== null;
+  document.getElementById('frames').hidden = !known;
   part.title.textContent = known ? nameOf(number) : 'Calls';
   part.title.title = known ? `${nameOf(number)} (${moduleOf(number)})` : '';
   if (!known) return;

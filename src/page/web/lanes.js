@@ -6,6 +6,7 @@
  */
 import { state } from './state.js';
 import { model, nameOf, threadText } from './model.js';
+import { formatNs } from './format.js';
 
 const HEADING_HEIGHT = 18;
 const LANE_GAP = 5;
@@ -61,9 +62,11 @@ function threadLane(thread) {
 
 function framesLanes() {
   if (state.frames === null) return [];
+  const shortest = model.source.embedded?.threshold_ns ?? 0;
+  const which = shortest > 0 ? ` of ${formatNs(shortest)} and more` : '';
   return [{
     kind: 'frames', stream: -1, key: 'frames', rows: 1, rowHeight: 18, height: 18 + LANE_GAP,
-    label: `frames of ${nameOf(state.frames)}`, folded: false,
+    label: `frames of ${nameOf(state.frames)}${which}`, folded: false,
   }];
 }
 

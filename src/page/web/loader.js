@@ -5,7 +5,7 @@
  */
 import { state } from './state.js';
 import { model } from './model.js';
-import { spansOfBytes, densityOfBytes } from './spans.js';
+import { spansOfBytes, densityOfBytes, spansOfFunction } from './spans.js';
 import { learnDepths } from './lanes.js';
 import { isAbort } from './source.js';
 
@@ -13,10 +13,11 @@ const REST_MS = 60;
 const EXACT_REST_MS = 400;
 const MOST_MARKS = 2000;
 
-/** What was loaded; `rough`: some boxes in view are not exact yet. */
+/** What was loaded; `rough`: some boxes in view are not exact yet; until `summaryComplete`, boxes of
+ * later times are missing. */
 export const loaded = {
   density: null, whole: null, part: null, frames: null, marks: [], moreMarks: false, rough: false,
-  generation: 0, waiting: 0,
+  generation: 0, waiting: 0, summaryComplete: false,
 };
 
 const hooks = { onLoaded: () => {}, onError: () => {} };
@@ -78,16 +79,25 @@ export function loadDensity(columns) {
   });
 }
 
-/** Boxes of the whole trace; `isNew`: the summary has grown, so older answers are out of date. */
-export function loadWhole(columns, isNew) {
-  return runOnly('whole', async (signal) => {
-    const query = { since: 0, until: model.trace.duration_ns, columns };
+/* Boxes of the whole trace, of the threads in sight: what is drawn until those of the view come. */
+function wantWhole(columns, streams) {
+  const { embedded } = model.source;
+  if (embedded ? loaded.whole : streams.length === 0) return;
+  if (isSame('whole', columns, embedded ? null : streams)) return;
+  const query = { since: 0, until: model.trace.duration_ns, columns, streams: streams.join(',') };
+  later('whole', loaded.whole ? REST_MS : 0, () => runOnly('whole', async (signal) => {
+    const { generation } = loaded;
     const spans = spansOfBytes(await model.source.fetchBinary('/api/spans', query, signal));
-    spans.streams = null;
+    Object.assign(spans, { streams: embedded ? null : new Set(streams), generation,
+      nsPerPixel: model.trace.duration_ns / columns });
     learnDepths(spans);
     loaded.whole = spans;
-    if (isNew) loaded.generation++;
-  });
+  }));
+}
+
+/** All boxes are asked for again: the summary has grown. */
+export function forgetBoxes() {
+  loaded.generation++;
 }
 
 /* The view with half of it again on each side, within the trace. */
@@ -126,10 +136,16 @@ async function loadPart(view, nsPerPixel, streams, exact) {
 
 /** Sees to it that the boxes of the view come, after a short rest. WIDTH: pixels of the canvas. */
 export function wantView(width, streams) {
+  wantWhole(width, streams);
   if (model.source.embedded) return;
   const view = { ...state.view };
   const nsPerPixel = (view.until - view.since) / width;
   if (streams.length === 0 || suffices(loaded.part, view, nsPerPixel, streams)) return;
+  if (nsPerPixel * 1.01 >= model.trace.duration_ns / width) {
+    asked.delete('part');
+    loaded.part = null; // what comes of the whole trace is as fine
+    return;
+  }
   if (isSame('part', view, width, streams)) return;
   clearTimeout(timers.get('exact'));
   timers.delete('exact');
@@ -154,6 +170,11 @@ export function wantFrames(columns) {
   if (isSame('frames', number, wide, columns)) return;
   if (number === null) {
     loaded.frames = null;
+    return;
+  }
+  if (model.source.embedded) {
+    loaded.frames = loaded.whole ? Object.assign(spansOfFunction(loaded.whole, number), { isFrames: true }) : null;
+    if (!loaded.whole) asked.delete('frames');
     return;
   }
   later('frames', REST_MS, () => runOnly('frames', async (signal) => {

@@ -7,7 +7,7 @@ import { state, change, onChange, tokenOfFragment, stateOfFragment } from './sta
 import { model, learnTrace, learnNames } from './model.js';
 import { forgetColours } from './colours.js';
 import { startTimeline, relayout, redraw, timeline, showView } from './timeline.js';
-import { startLoader, loadDensity, loadWhole, loaded } from './loader.js';
+import { startLoader, loadDensity, forgetBoxes, loaderIsBusy, loaded } from './loader.js';
 import { startPointer } from './pointer.js';
 import { startCallInfo, tell } from './callinfo.js';
 import { fittingRowHeight } from './lanes.js';
@@ -102,16 +102,18 @@ function joinSplitter() {
 
 /* The times between which there are calls, with some room. */
 function busyView() {
-  const { trace } = model;
+  const { trace, source } = model;
   const busy = trace.threads.filter((thread) => thread.events > 0 && Number.isFinite(thread.last_ns));
   if (busy.length === 0) return { since: 0, until: Math.max(1, trace.duration_ns) };
   const first = Math.min(...busy.map((thread) => thread.first_ns));
   const last = Math.max(...busy.map((thread) => thread.last_ns));
   const room = (last - first) * 0.01;
-  return { since: Math.max(0, first - room), until: Math.min(trace.duration_ns, last + room) || 1 };
+  const { since, until } = source.embedded ?? { since: 0, until: trace.duration_ns };
+  return { since: Math.max(since, first - room), until: Math.min(until, last + room) || 1 };
 }
 
 let refreshed = 0;
+let progressed = false; // the summary was not complete when the page was opened
 
 function onProgress({ items, all, complete }) {
   const bar = part('progress');
@@ -119,14 +121,17 @@ function onProgress({ items, all, complete }) {
   bar.value = all > 0 ? items / all : 0;
   bar.title = `summary: ${formatCount(items)} of ${formatCount(all)}`;
   const due = performance.now() - refreshed > REFRESH_MS;
-  if (complete && loaded.summaryComplete !== false) {
+  if (complete && !progressed) {
     loaded.summaryComplete = true;
+    redraw();
     return;
   }
-  loaded.summaryComplete = Boolean(complete);
-  if (!complete && !due) return;
+  progressed = true;
+  if (!complete && (!due || loaderIsBusy())) return;
   refreshed = performance.now();
-  loadWhole(timeline.painter.canvas.width, true).then(relayout);
+  forgetBoxes();
+  loaded.summaryComplete = Boolean(complete);
+  relayout();
   if (complete) relearn().then(refreshPanel, showTrouble);
 }
 
@@ -156,7 +161,7 @@ async function followProgress() {
 
 function startParts(kept) {
   startTimeline();
-  startLoader(relayout, showTrouble);
+  startLoader(fitRows(kept), showTrouble);
   startPointer();
   startSearch();
   startKeys();
@@ -166,11 +171,19 @@ function startParts(kept) {
   drawHead();
   drawRangeText();
   startPanel([functionsView, flameView, topDownView, bottomUpView, sandwichView, sourceView, compareView]);
-  if (kept.rowHeight === undefined) {
-    const fit = () => change({ rowHeight: fittingRowHeight(timeline.height) });
-    fit();
-    loadWhole(timeline.painter.canvas.width, false).then(fit);
-  } else loadWhole(timeline.painter.canvas.width, false);
+  if (kept.rowHeight === undefined) change({ rowHeight: fittingRowHeight(timeline.height) });
+}
+
+/* The rows' height follows the depths until they are known, or the user sets it. */
+function fitRows(kept) {
+  let fitted = state.rowHeight;
+  return () => {
+    if (kept.rowHeight === undefined && state.rowHeight === fitted && !loaded.summaryComplete) {
+      change({ rowHeight: fittingRowHeight(timeline.height) });
+      fitted = state.rowHeight;
+    }
+    relayout();
+  };
 }
 
 async function start() {

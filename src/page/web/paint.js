@@ -20,7 +20,7 @@ export function newPainter(canvas) {
 }
 
 /* `scene`: {view, ratio, lanes (visible ones), scroll, sets (sets of spans, the last is the best),
- * frames (set or null), density, duration, matches (Set or null), hideBelow, marks}. */
+ * frames (set or null), density, duration, matches (Set or null), hideBelow, incomplete (boxes may be missing)}. */
 
 function colourOfBox(scene, spans, i) {
   const { background, matches } = scene;
@@ -68,14 +68,19 @@ function coverOf(scene, spans, width) {
   return { from: Math.max(0, from), to: Math.min(width, to) };
 }
 
+/* True if what was loaded tells about all of a lane. */
+function hasBoxes(scene, lane) {
+  const [whole] = scene.sets;
+  return Boolean(whole) && whole.streams?.has(lane.stream) !== false;
+}
+
 /* The pieces of [0, width) and the set that is the best for each. */
 function piecesOf(scene, lane, width) {
   if (lane.kind === 'frames') {
     return scene.frames ? [{ spans: scene.frames, from: 0, to: width }] : [];
   }
-  const [rough, fine] = scene.sets;
-  const covered = fine && (fine.streams === null || fine.streams.has(lane.stream))
-    ? coverOf(scene, fine, width) : null;
+  const [rough, fine] = scene.sets.map((set) => (set?.streams?.has(lane.stream) === false ? null : set));
+  const covered = fine ? coverOf(scene, fine, width) : null;
   if (!covered || covered.to <= covered.from) {
     return rough ? [{ spans: rough, from: 0, to: width }] : [];
   }
@@ -112,6 +117,7 @@ function paintDensity(painter, scene, lane) {
   const { width } = painter.canvas;
   const most = counts.reduce((a, b) => Math.max(a, b), 1);
   const height = lane.height * scene.ratio - 5 * scene.ratio;
+  context.globalAlpha = 0.4;
   context.fillStyle = styleColour('--quiet');
   for (let x = 0; x < width; x++) {
     const time = scene.view.since + (x + 0.5) * scene.nsPerPixel;
@@ -120,6 +126,7 @@ function paintDensity(painter, scene, lane) {
     const bar = Math.max(1, height * Math.log1p(count) / Math.log1p(most));
     context.fillRect(x, lane.y + height - bar, 1, bar);
   }
+  context.globalAlpha = 1;
 }
 
 function paintSeparators(painter, scene, lane) {
@@ -204,7 +211,7 @@ function paintLane(painter, scene, lane) {
     context.fillRect(0, lane.y, canvas.width, lane.height * scene.ratio);
     return;
   }
-  if (lane.kind === 'thread' && scene.sets.length === 0) paintDensity(painter, scene, lane);
+  if (lane.kind === 'thread' && (scene.incomplete || !hasBoxes(scene, lane))) paintDensity(painter, scene, lane);
   if (lane.rows > 0) {
     context.drawImage(rowsCanvas, 0, lane.firstRow, canvas.width, lane.rows,
       0, lane.y, canvas.width, Math.round(lane.rows * lane.rowHeight * scene.ratio));

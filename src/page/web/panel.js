@@ -29,7 +29,11 @@ export function rangeVersion() {
 /** What tables are about, in words. A recorded file can say it only of all of itself. */
 export function rangeWords() {
   const { embedded } = model.source;
-  if (embedded) return 'the whole recorded range, all threads';
+  if (embedded) {
+    const chosen = state.range || wantedStreams() !== undefined;
+    const recorded = embedded.allThreads ? 'the whole recorded range, all threads' : 'the whole recorded range';
+    return chosen ? `still ${recorded}: the file holds no other tables` : recorded;
+  }
   const shown = wantedThreads().length;
   const all = model.trace.threads.length;
   const threads = shown === all ? 'all threads' : `${shown} of ${all} threads`;
@@ -107,8 +111,12 @@ function showTab() {
     page.replaceChildren(built.root);
     hideTip();
   }
-  panel.note.textContent = rangeWords();
-  if (built.version === versionOf(tab)) return;
+  if (built.version === versionOf(tab)) {
+    if (panel.current === built) return;
+    panel.note.textContent = rangeWords();
+    return;
+  }
+  panel.note.textContent = `working… ${rangeWords()}`;
   built.version = versionOf(tab);
   clearTimeout(panel.timer);
   if (panel.current && panel.current !== built) giveUp(panel.current);
@@ -130,6 +138,7 @@ async function runTab(tab, built) {
   const { signal } = panel.controller;
   try {
     await tab.show(signal);
+    if (!signal.aborted) panel.note.textContent = rangeWords();
   } catch (error) {
     if (isAbort(error)) return;
     built.version = '';

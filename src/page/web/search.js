@@ -5,6 +5,8 @@
 import { state, change, onChange } from './state.js';
 import { model, nameOf, functionsMatching, threadText } from './model.js';
 import { timeline, redraw, showCall } from './timeline.js';
+import { loaded } from './loader.js';
+import { nextOfFunction } from './spans.js';
 import { wantedStreams } from './lanes.js';
 import { selectEntry, tell } from './callinfo.js';
 import { element, formatNs, formatCount } from './format.js';
@@ -66,6 +68,16 @@ function steppedFunctions() {
   return (exact.length > 0 ? exact : search.found).slice(0, MOST_STEPPED);
 }
 
+/* A recorded file is searched itself: it knows calls that are boxes of their own. */
+async function nextCall(number, time, direction, signal) {
+  if (!model.source.embedded) {
+    const query = { function: number, t: time, direction, streams: wantedStreams() };
+    return model.source.fetchJson('/api/next', query, signal);
+  }
+  const span = nextOfFunction(loaded.whole, number, time, direction);
+  return span && { stream: span.stream, t_ns: span.start, duration_ns: span.end - span.start, depth: span.depth };
+}
+
 /** Selects the next (1) or previous (-1) call of a function that matches. */
 export async function stepMatch(direction) {
   if (search.found.length === 0) {
@@ -82,8 +94,7 @@ export async function stepMatch(direction) {
   search.stepping?.abort();
   search.stepping = new AbortController();
   const { signal } = search.stepping;
-  const ask = (number) => model.source.fetchJson('/api/next',
-    { function: number, t: Math.floor(from), direction, streams: wantedStreams() }, signal)
+  const ask = (number) => nextCall(number, Math.floor(from), direction, signal)
     .then((call) => (call ? { number, call } : null));
   try {
     const answers = (await Promise.all(functions.map(ask))).filter((answer) => answer);

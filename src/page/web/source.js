@@ -4,7 +4,8 @@
  * not know which of both it is.
  *
  * A source has
- *   embedded                              null, or the object that describes a recorded file
+ *   embedded        null, or what a recorded file holds: {since, until, allThreads, threshold_ns};
+ *                   calls shorter than threshold_ns are drawn together
  *   fetchJson(path, query, signal)        a promise of an object
  *   fetchBinary(path, query, signal)      a promise of an ArrayBuffer
  *   follow(path, onObject)                calls onObject for each JSON line; resolves at the end
@@ -93,7 +94,11 @@ function bytesOfBase64(text) {
 
 /* A recorded answer is that of the recorded range. Whoever shows it for another range must say so:
  * see `embedded`. */
-function embeddedSource(embedded) {
+function embeddedSource(description) {
+  const embedded = {
+    since: description.since_ns, until: description.until_ns, threshold_ns: description.narrow_ns ?? 0,
+    allThreads: description.all_threads !== false,
+  };
   const parsed = new Map();
   function element(path) {
     const found = document.querySelector(`script[data-path="${path}"]`);

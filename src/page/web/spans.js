@@ -9,6 +9,8 @@ export const SPAN = { DENSE: 1, BEFORE: 2, CUT: 4, INFERRED: 8, OPEN: 16, ROUGH:
 const SPAN_MAGIC = 0x73705631;
 const DENSITY_MAGIC = 0x73705644;
 
+const COLUMNS = ['start', 'end', 'function', 'calls', 'stream', 'depth', 'flags'];
+
 const rowKey = (stream, depth) => stream * 65536 + depth;
 
 function columnsOf(buffer, count) {
@@ -52,9 +54,13 @@ export function spansOfBytes(buffer) {
   const [magic, count] = new Uint32Array(buffer, 0, 2);
   if (magic !== SPAN_MAGIC) throw new Error('The server sent no boxes.');
   const [since, until] = new Float64Array(buffer, 8, 2);
-  let columns = columnsOf(buffer, count);
-  const order = sortedOrder(columns, count);
-  if (order) columns = reordered(columns, order);
+  return indexed(columnsOf(buffer, count), count, since, until);
+}
+
+/* A set of spans of COLUMNS in any order. */
+function indexed(given, count, since, until) {
+  const order = sortedOrder(given, count);
+  const columns = order ? reordered(given, order) : given;
   const rows = new Map();
   const depths = new Map();
   let rough = false;
@@ -145,4 +151,27 @@ export function neighbourSpan(spans, span, direction) {
   const found = i < row.to && spans.start[i] === span.start ? i + direction
     : direction > 0 ? i : i - 1;
   return found >= row.from && found < row.to ? spanAt(spans, found) : null;
+}
+
+/** The next (1) or previous (-1) single call of the function NUMBER that starts after or before TIME. */
+export function nextOfFunction(spans, number, time, direction) {
+  let best = -1;
+  for (let i = 0; i < spans.count; i++) {
+    if (spans.function[i] !== number || spans.flags[i] & SPAN.DENSE) continue;
+    const away = direction * (spans.start[i] - time);
+    if (away > 0 && (best < 0 || away < direction * (spans.start[best] - time))) best = i;
+  }
+  return best < 0 ? null : spanAt(spans, best);
+}
+
+/** The single calls of the function NUMBER as a set of their own, at depth 0 of their threads. */
+export function spansOfFunction(spans, number) {
+  const kept = [];
+  for (let i = 0; i < spans.count; i++) {
+    if (spans.function[i] === number && !(spans.flags[i] & SPAN.DENSE)) kept.push(i);
+  }
+  const columns = Object.fromEntries(COLUMNS.map((name) => [name, spans[name]]));
+  const own = reordered(columns, kept);
+  own.depth.fill(0);
+  return indexed(own, kept.length, spans.since, spans.until);
 }

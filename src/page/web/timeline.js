@@ -93,10 +93,10 @@ function drawTimeline() {
   const lanes = visibleLanes();
   paintScene(timeline.painter, {
     view: state.view, ratio, lanes, scroll: timeline.parts.scroll.scrollTop,
-    sets: [loaded.whole, loaded.part].filter((set, i) => set || (i === 0 && loaded.part)),
+    sets: [loaded.whole, loaded.part],
     frames: loaded.frames, framesStreams: loaded.frames ? [...loaded.frames.depths.keys()] : [],
     density: loaded.density, duration: model.trace.duration_ns, matches: timeline.matches,
-    hideBelow: state.hideBelow,
+    hideBelow: state.hideBelow, incomplete: !loaded.summaryComplete && !model.source.embedded,
   });
   drawMarks(lanes, ratio);
   const context = timeline.parts.ruler.getContext('2d');
@@ -260,7 +260,7 @@ export function spansFor(stream, time) {
   const { part, whole } = loaded;
   const good = part && part.since <= time && part.until >= time &&
     (part.streams === null || part.streams.has(stream));
-  return good ? part : whole;
+  return good ? part : whole?.streams?.has(stream) === false ? null : whole;
 }
 
 /** What is at a place of the lanes: {lane, depth, time, span, mark}; null outside of lanes. */

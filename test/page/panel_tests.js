@@ -1,0 +1,213 @@
+/*
+ * Tests of the page: tables, pictures, comparison, links, sizes, the page in one file.
+ */
+import assert from 'node:assert/strict';
+import { url, file, browser, troubles, json, report, plain, open, opened, settled, rowsOf,
+  exactNs, number, assertRows, viewOf, onlyCall } from './shown.js';
+
+export const panelTests = {
+  async 'tables have labels, and are sorted by each column'() {
+    const page = await opened();
+    assert.ok((await page.textContent('#functions-table caption')).length > 10);
+    const heads = page.locator('#functions-table th');
+    for (let i = 0; i < await heads.count(); i++) {
+      await heads.nth(i).locator('button').click();
+      const first = await heads.nth(i).getAttribute('aria-sort');
+      await heads.nth(i).locator('button').click();
+      const second = await heads.nth(i).getAttribute('aria-sort');
+      assert.deepEqual([first, second].sort(), ['ascending', 'descending']);
+    }
+    await page.click('#functions-table th:nth-child(2) button');
+    const calls = (await rowsOf(page, 'functions-table')).map((row) => number(row.calls));
+    assert.deepEqual(calls, [...calls].sort((a, b) => b - a));
+    await page.fill('#functions-filter', 'recurs');
+    assert.deepEqual((await rowsOf(page, 'functions-table')).map((row) => row.function), ['recursive']);
+    await page.close();
+  },
+
+  async 'a row opens the durations and the calls'() {
+    const page = await opened();
+    await page.fill('#functions-filter', 'recursive');
+    await page.click('#functions-table tbody tr');
+    await settled(page);
+    const bars = await page.$$eval('.histogram button:not(.none)', (all) => all.map((bar) => bar.title));
+    const known = report().find((row) => row.function === 'recursive');
+    assert.equal(bars.reduce((sum, title) => sum + number(/: (.*) call/.exec(title)[1]), 0), known.calls);
+    const rows = await rowsOf(page, 'calls-table');
+    assert.equal(exactNs(rows[0]['duration title']), known.max_ns);
+    await page.locator('.histogram button:not(.none)').last().click();
+    await settled(page);
+    const slow = await rowsOf(page, 'calls-table');
+    assert.equal(slow.length, Math.min(slow.length, number(/: (.*) call/.exec(bars[bars.length - 1])[1])));
+    await page.click('#calls-table tbody tr');
+    const call = await page.evaluate(async () => (await import('/state.js')).state.call);
+    assert.equal(call.end - call.start, known.max_ns);
+    await page.close();
+  },
+
+  async 'pictures equal graph --json'() {
+    const page = await opened();
+    const top = json('graph', '--json');
+    const worker = top.children.find((child) => child.name === 'worker');
+    await page.keyboard.press('2');
+    await settled(page);
+    await page.focus('#flame-picture');
+    await page.keyboard.press('ArrowDown');
+    const sorted = [...top.children].sort((a, b) => b.total_ns - a.total_ns);
+    assert.ok((await page.textContent('#status')).startsWith(sorted[0].name));
+    const tree = await page.evaluate(async () => {
+      const { graph } = await import('/graph.js');
+      const { callersTree, calleesTree, bottomUpTree } = await import('/paths.js');
+      const { model } = await import('/model.js');
+      const leaf = [...model.functions.values()].find((one) => one.name === 'leaf').number;
+      const own = [...model.functions.values()].find((one) => one.name === 'recursive').number;
+      graph.all = true;
+      const { graphOfRange } = await import('/graph.js');
+      const { top: all } = await graphOfRange(new AbortController().signal);
+      const short = (node) => [node.name, node.calls, node.total];
+      return { total: all.total, callers: callersTree(all, leaf).children.map(short),
+        recursive: callersTree(all, own).children.map(short),
+        callees: calleesTree(all, own).children.map(short),
+        bottom: bottomUpTree(all).children.map((node) => [node.name, node.calls, node.total]) };
+    });
+    assert.equal(tree.total, top.total_ns);
+    assert.ok(worker);
+    const row = (name) => report().find((one) => one.function === name);
+    assert.deepEqual(tree.callers, [['leaf', row('leaf').calls, row('leaf').total_ns]]);
+    assert.deepEqual(tree.recursive, [['recursive', row('recursive').calls, row('recursive').total_ns]]);
+    assert.equal(tree.callees[0][2], row('recursive').total_ns);
+    const byName = new Map(tree.bottom.map(([name, calls, self]) => [name, [calls, self]]));
+    for (const one of report()) assert.deepEqual(byName.get(plain(one.function)), [one.calls, one.self_ns]);
+    await page.close();
+  },
+
+  async 'frames of a function are its calls'() {
+    const page = await opened();
+    await page.fill('#functions-filter', 'many');
+    await page.click('#functions-table tbody tr');
+    await settled(page);
+    await page.click('#frames');
+    await settled(page);
+    const frames = await page.evaluate(async () => (await import('/loader.js')).loaded.frames.count);
+    assert.equal(frames, report().find((row) => row.function === 'many').calls);
+    assert.match(await page.textContent('#names'), /frames of many/);
+    await page.close();
+  },
+
+  async 'two ranges are compared by function and by path'() {
+    const page = await opened();
+    const { since, until } = await viewOf(page);
+    const middle = Math.round((since + until) / 2);
+    const ranges = [{ since: Math.round(since), until: middle }, { since: middle, until: Math.round(until) }];
+    await page.evaluate(async ([a, b]) => {
+      (await import('/state.js')).change({ rangeA: a, rangeB: b, tab: 'compare' });
+    }, ranges);
+    await settled(page);
+    const [before, after] = ranges.map((range) => new Map(
+      report('--since', `${range.since}ns`, '--until', `${range.until}ns`).map((row) => [plain(row.function), row])));
+    const rows = await rowsOf(page, 'compare-table');
+    assert.ok(rows.length > 3);
+    for (const row of rows) {
+      assert.equal(number(row['calls A']) || 0, before.get(row.function)?.calls ?? 0, row.function);
+      assert.equal(number(row['calls B']) || 0, after.get(row.function)?.calls ?? 0, row.function);
+    }
+    await page.click('[data-by=path]');
+    await settled(page);
+    const paths = await rowsOf(page, 'compare-paths');
+    assert.ok(paths.length > 3);
+    await page.close();
+  },
+
+  async 'a link keeps the view'() {
+    const page = await opened();
+    await page.keyboard.press('w');
+    await page.keyboard.press('v');
+    await page.keyboard.press('3');
+    await page.fill('#search', 'leaf');
+    await page.waitForTimeout(400);
+    const state = () => page.evaluate(async () => {
+      const { state: now, fragmentOf } = await import('/state.js');
+      return { fragment: fragmentOf(), tab: now.tab, range: now.range, search: now.search };
+    });
+    const before = await state();
+    const address = page.url();
+    assert.ok(!address.split('#')[0].includes('t='), 'the state is in the fragment');
+    await page.goto('about:blank');
+    await page.goto(address);
+    await page.waitForSelector('html[data-ready]');
+    await settled(page);
+    assert.deepEqual(await state(), before);
+    await page.close();
+  },
+
+  async '1280 by 720 shows data on four fifths of the width'() {
+    const page = await opened();
+    const sizes = await page.evaluate(() => {
+      const box = (id) => document.getElementById(id).getBoundingClientRect();
+      const header = [...document.querySelectorAll('header > *')].map((one) => one.getBoundingClientRect())
+        .filter((one) => one.width > 0);
+      return {
+        lanes: box('lanes').width, scroll: box('scroll').right, panel: box('panel').width,
+        wide: document.documentElement.scrollWidth, high: document.documentElement.scrollHeight,
+        overlap: header.some((one, i) => i > 0 && one.left < header[i - 1].right - 0.5),
+        right: Math.max(...header.map((one) => one.right)), bottom: box('status').bottom,
+      };
+    });
+    assert.ok(sizes.lanes >= 0.8 * 1280, `${sizes.lanes} pixels`);
+    assert.ok(sizes.panel >= 0.8 * 1280);
+    assert.deepEqual([sizes.wide, sizes.high], [1280, 720]);
+    assert.ok(sizes.scroll <= 1280 && sizes.right <= 1280 && sizes.bottom <= 720);
+    assert.ok(!sizes.overlap, 'parts of the bar overlap');
+    await page.close();
+  },
+
+  async '100 000 rows scroll'() {
+    const page = await open('about:blank');
+    const one = report()[0];
+    await page.addInitScript((like) => {
+      const real = window.fetch;
+      const rows = Array.from({ length: 100000 }, (_, i) => ({ ...like, function: `f${i}`, total_ns: i, number: 1 }));
+      window.fetch = (path, options) => (path.startsWith('/api/functions')
+        ? Promise.resolve({ ok: true, json: async () => rows }) : real(path, options));
+    }, one);
+    await page.goto(url);
+    await page.waitForSelector('html[data-ready]');
+    await settled(page);
+    await page.focus('#functions-table');
+    await page.keyboard.press('End');
+    const shown = await rowsOf(page, 'functions-table');
+    assert.equal(shown[shown.length - 1].function, 'f0');
+    assert.ok(shown.length < 100);
+    assert.ok(await page.locator('#functions-table tr.active').isVisible());
+    await page.close();
+  },
+
+  async 'the page in one file has the same numbers'() {
+    const requests = [];
+    const page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
+    page.on('pageerror', (error) => troubles.push(`${error.stack}`));
+    page.on('request', (request) => requests.push(request.url()));
+    await page.goto(`file://${file}`);
+    await page.waitForSelector('html[data-ready]');
+    await page.waitForSelector('#functions-table tbody tr:nth-child(5)');
+    assertRows(await rowsOf(page, 'functions-table'), report());
+    assert.equal(await page.evaluate(() => window.harm), undefined);
+    await page.keyboard.press('/');
+    await page.keyboard.type('long_one');
+    await page.keyboard.press('Enter');
+    const [entry] = onlyCall('long_one');
+    await page.waitForFunction(() => /long_one at/.test(document.getElementById('status').textContent));
+    await page.waitForFunction((start) => decodeURIComponent(location.hash).includes(`:${start}:`), entry.t_ns);
+    assert.deepEqual(requests.filter((one) => !one.startsWith('file:') && !one.startsWith('data:')), []);
+    await page.close();
+  },
+
+  async 'a server that is gone is told in words'() {
+    const page = await opened();
+    await page.context().setOffline(true);
+    await page.keyboard.press('2');
+    await page.waitForSelector('#trouble:not([hidden])');
+    assert.match(await page.textContent('#trouble'), /spoor view (does not answer|has ended)/);
+    await page.close();
+  },
+};
