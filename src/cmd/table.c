@@ -327,7 +327,7 @@ const struct option_spec option_table[] = {
      "Write the page with its data to FILE, which any browser opens, without spoor and without a "
      "network; and do not serve. It has all calls if they fit into 20 MB, else the longer ones.",
      AT(page.html), NULL},
-    {ONLY(VIEW), 0, OPTION_WAIT, "linger", NULL, NULL, AT(page.linger_ns), NULL},
+    {ONLY(VIEW), 0, OPTION_WAIT, "linger", "TIME", NULL, AT(page.linger_ns), NULL},
 
     {ONLY(REPLAY) | ONLY(REPORT), 0, OPTION_SET, "follow", NULL,
      "Show a recording while it goes on: what is new, or the whole table again and again. Ends "
