@@ -42,7 +42,7 @@ const pictures = {
   async python3() {
     const timeline = await open('light', '');
     await openRow(timeline, '_PyEval_EvalFrameDefault');
-    await timeline.mouse.move(420, 200);
+    await timeline.mouse.move(900, 155);
     await rest(timeline);
     await save(timeline, 'timeline');
     await save(await open('dark', '&tab=flame'), 'flame');

@@ -34,8 +34,8 @@ static const struct endpoint *find(const char *path) {
 
 void answer_error(struct answer *ret, int status, const char *text) {
     AUTO_FREE char *string = json_string(text);
-    *ret = (struct answer){status, JSON, mem_printf("{\"error\": %s}\n", string), 0};
-    ret->size = strlen(ret->body);
+    char *body = mem_printf("{\"error\": %s}\n", string);
+    *ret = (struct answer){status, JSON, body, strlen(body)};
 }
 
 static int status_of(const struct err *err) {

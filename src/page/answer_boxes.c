@@ -8,6 +8,7 @@
  * Density: u32 magic, columns, streams, 0; u32 events[streams][columns].
  */
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "page/answers.h"
@@ -34,16 +35,25 @@ static void write_padded(FILE *out, const void *column, size_t size) {
     fwrite(zeros, 1, -size & 7, out);
 }
 
-/* Writes COUNT values of TYPE: EXPRESSION, of SPAN. */
-#define WRITE_COLUMN(type, expression)                                                             \
-    do {                                                                                           \
-        type *column_ = buffer;                                                                    \
-        for (size_t i = 0; i < list->count; i++) {                                                 \
-            const struct summary_span *span = &list->at[i];                                        \
-            column_[i] = (type)(expression);                                                       \
-        }                                                                                          \
-        write_padded(out, column_, list->count * sizeof *column_);                                 \
-    } while (0)
+/* Writes the member at OFFSET, of SIZE bytes, of all boxes. BUFFER has room for it. */
+static void write_column(FILE *out, const summary_span_list *list, size_t offset, size_t size,
+                         char *buffer) {
+    for (size_t i = 0; i < list->count; i++)
+        memcpy(buffer + i * size, (const char *)&list->at[i] + offset, size);
+    write_padded(out, buffer, list->count * size);
+}
+
+static void write_times(FILE *out, const summary_span_list *list, size_t offset, double *buffer) {
+    for (size_t i = 0; i < list->count; i++) {
+        uint64_t ns;
+        memcpy(&ns, (const char *)&list->at[i] + offset, sizeof ns);
+        buffer[i] = (double)ns;
+    }
+    write_padded(out, buffer, list->count * sizeof *buffer);
+}
+
+#define WRITE_COLUMN(member)                                                                       \
+    write_column(out, list, offsetof(struct summary_span, member), sizeof list->at->member, buffer)
 
 void write_boxes(struct writing *w, const summary_span_list *list) {
     uint64_t all_ns = trace_reader_duration_ns(shown_reader(w->request->shown));
@@ -55,13 +65,13 @@ void write_boxes(struct writing *w, const summary_span_list *list) {
     AUTO_FREE void *buffer = mem_alloc(list->count * sizeof(double) + 1);
     FILE *out = w->out;
     fwrite(&head, sizeof head, 1, out);
-    WRITE_COLUMN(double, span->start_ns);
-    WRITE_COLUMN(double, span->end_ns);
-    WRITE_COLUMN(uint32_t, span->function);
-    WRITE_COLUMN(uint32_t, span->calls);
-    WRITE_COLUMN(uint32_t, span->stream);
-    WRITE_COLUMN(uint16_t, span->depth);
-    WRITE_COLUMN(uint16_t, span->flags);
+    write_times(out, list, offsetof(struct summary_span, start_ns), buffer);
+    write_times(out, list, offsetof(struct summary_span, end_ns), buffer);
+    WRITE_COLUMN(function);
+    WRITE_COLUMN(calls);
+    WRITE_COLUMN(stream);
+    WRITE_COLUMN(depth);
+    WRITE_COLUMN(flags);
 }
 
 /* With the parameter `exact`, no box is inexact. */
@@ -103,7 +113,7 @@ int answer_density(struct writing *w, struct err *err) {
     int rc = read_columns(w->request, &columns, err);
     if (rc < 0)
         return rc;
-    if (streams * columns > DENSITY_MOST / sizeof(uint32_t))
+    if ((uint64_t)streams * columns > DENSITY_MOST / sizeof(uint32_t))
         return err_set(err, EINVAL, "bad-value", "columns: %u are too many for %zu threads",
                        columns, streams);
     const uint32_t head[4] = {DENSITY_MAGIC, columns, (uint32_t)streams, 0};

@@ -262,9 +262,28 @@ static int choose(struct page *p, const struct options *options, struct err *err
     return 0;
 }
 
+/* Waits for the summary, and shows its progress on a terminal, as views do. */
+static void await_summary(struct summary *s) {
+    enum { LOOK_NS = 200 * 1000 * 1000, PATIENCE = 5 };
+    bool shows = false;
+    for (unsigned looks = 0; isatty(STDERR_FILENO); looks++) {
+        struct summary_state state = summary_state(s);
+        if (state.complete)
+            break;
+        if (looks >= PATIENCE && state.all_items)
+            fprintf(stderr, "\rspoor: reading: %.0f %%\033[K",
+                    (double)state.items * 100 / (double)state.all_items);
+        shows |= looks >= PATIENCE;
+        clock_sleep_ns(LOOK_NS);
+    }
+    if (shows)
+        fputs("\r\033[K", stderr);
+    summary_wait(s);
+}
+
 /* Reads the trace: numbers of functions, and boxes. */
 static void read_trace(struct page *p) {
-    summary_wait(p->writing.summary);
+    await_summary(p->writing.summary);
     summary_functions(p->writing.summary, &p->writing.range, &p->stats);
     p->functions = mem_alloc(shown_functions(p->shown) + 1);
     for (size_t i = 0; i < stats_function_count(p->stats); i++)

@@ -206,6 +206,7 @@ class Answers(ViewTest):
         self.assertNotRegex(script, r"(?m)^(import|export) ")
         declared = re.findall(r"(?m)^(?:async )?(?:function\*?|const|let|class) +([\w$]+)", script)
         self.assertEqual(sorted(declared), sorted(set(declared)))
+        self.assertEqual(text.count("</script>"), len(parts) + 1)  # names end no element
         self.assertNotRegex(text, r"(?:src|href)=\"(?!data:)")
 
     def test_html_of_a_part(self):

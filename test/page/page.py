@@ -94,7 +94,8 @@ def main():
         subprocess.run([SPOOR, "record", "-q", "-o", trace, "--", build_hostile(temporary)], check=True)
         page = os.path.join(temporary, "page.html")
         subprocess.run([SPOOR, "view", f"--html={page}", trace], stderr=subprocess.DEVNULL, check=True)
-        server = subprocess.Popen([SPOOR, "view", "--no-open", "--stay", trace], stdout=subprocess.PIPE, text=True)
+        command = [SPOOR, "view", "--no-open", "--stay", trace, trace]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             url = server.stdout.readline().strip()
             assert url.startswith("http://127.0.0.1:"), url

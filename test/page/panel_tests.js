@@ -118,6 +118,22 @@ export const panelTests = {
     await page.close();
   },
 
+  async 'the trace compared with itself is all zero'() {
+    const page = await opened();
+    await page.keyboard.press('7');
+    await page.click('#other');
+    await settled(page);
+    const rows = await rowsOf(page, 'compare-table');
+    assert.equal(number(rows[0]['calls A']), number(rows[0]['calls B']));
+    await page.click('[data-by=path]');
+    await settled(page);
+    for (const row of [...rows, ...await rowsOf(page, 'compare-paths')]) {
+      assert.deepEqual([row['total B−A'], row['self B−A']], ['0 ns', '0 ns'], row.function ?? row.path);
+    }
+    assert.ok(rows.length > 3);
+    await page.close();
+  },
+
   async 'a link keeps the view'() {
     const page = await opened();
     await page.keyboard.press('w');

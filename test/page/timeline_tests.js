@@ -177,6 +177,17 @@ export const timelineTests = {
     await page.close();
   },
 
+  async 'marks are reached by keys'() {
+    const page = await opened();
+    await page.keyboard.press('0');
+    await page.keyboard.press('X');
+    await page.waitForFunction(() => /^pause of the recording/.test(document.getElementById('status').textContent));
+    const pause = replayed().find((event) => event.kind === 'pause');
+    const view = await viewOf(page);
+    assert.ok(view.since <= pause.t_ns && view.until >= pause.t_ns);
+    await page.close();
+  },
+
   async 'focus is seen and reaches all parts'() {
     const page = await opened();
     const reached = new Set();

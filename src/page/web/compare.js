@@ -9,7 +9,7 @@ import { newTable } from './table.js';
 import { wantedStreams } from './lanes.js';
 import { treeOfGraph, comparedPaths } from './paths.js';
 import { refreshTab } from './panel.js';
-import { element, formatNs, formatCount } from './format.js';
+import { element, formatNs, formatCount, plainText } from './format.js';
 
 const compareTab = { functions: null, paths: null, by: 'function', other: false, note: null, sides: null };
 
@@ -107,23 +107,32 @@ function pairedRows(sides) {
   return [...found.values()];
 }
 
+function askOther(paths, signal) {
+  const query = { other: 1, since: state.range?.since, until: state.range?.until, streams: wantedStreams(), paths };
+  return model.source.fetchJson('/api/diff', query, signal);
+}
+
 async function showByFunction(signal) {
   const streams = wantedStreams();
-  let rows;
-  if (compareTab.other) {
-    const range = { since: state.range?.since, until: state.range?.until };
-    rows = await model.source.fetchJson('/api/diff', { other: 1, ...range, streams }, signal);
-    if (!Array.isArray(rows)) rows = rows.functions ?? [];
-  } else {
-    const ask = (range) => model.source.fetchJson('/api/functions', { ...range, streams, numbers: 1 }, signal);
-    rows = pairedRows(await Promise.all([ask(state.rangeA), ask(state.rangeB)]));
-  }
+  const ask = (range) => model.source.fetchJson('/api/functions', { ...range, streams, numbers: 1 }, signal);
+  const rows = compareTab.other ? await askOther(undefined, signal)
+    : pairedRows(await Promise.all([ask(state.rangeA), ask(state.rangeB)]));
   compareTab.functions.setRows(plainRows(rows));
+  return rows.length;
+}
+
+async function showOtherByPath(signal) {
+  const rows = plainRows(await askOther(1, signal)).map((row) => {
+    const path = row.path.map(plainText);
+    return { ...row, path, name: row.function, key: path.join('\x01') };
+  });
+  compareTab.paths.setRows(rows);
   return rows.length;
 }
 
 /* All paths of both ranges: leaving small ones out would make differences that are none. */
 async function showByPath(signal) {
+  if (compareTab.other) return showOtherByPath(signal);
   const streams = wantedStreams();
   const ask = (range) => model.source.fetchJson('/api/graph', { ...range, streams, least: 0 }, signal);
   const [before, after] = (await Promise.all([ask(state.rangeA), ask(state.rangeB)])).map(treeOfGraph);
@@ -181,7 +190,7 @@ export const compareView = {
     const byPath = tab.by === 'path';
     tab.empty.hidden = Boolean(ready);
     tab.functions.root.hidden = !ready || byPath;
-    tab.paths.root.hidden = !ready || !byPath || tab.other;
+    tab.paths.root.hidden = !ready || !byPath;
     tab.note.textContent = '';
     if (model.source.embedded) {
       tab.note.textContent = 'A recorded file holds one range: nothing can be compared in it.';
@@ -189,10 +198,6 @@ export const compareView = {
       return;
     }
     if (!ready) return;
-    if (byPath && tab.other) {
-      tab.note.textContent = 'By path, only ranges of one trace are compared here; spoor diff does it for two.';
-      return;
-    }
     const count = byPath ? await showByPath(signal) : await showByFunction(signal);
     tab.note.textContent = `${formatCount(count)} ${byPath ? 'paths' : 'functions'}`;
   },

@@ -6,7 +6,8 @@ import { model, nameOf } from './model.js';
 import { timeline, zoomAround, panBy, showView, showCall, toggleIn, spansFor } from './timeline.js';
 import { SPAN, spanNear, neighbourSpan } from './spans.js';
 import { stepMatch, focusSearch } from './search.js';
-import { tell } from './callinfo.js';
+import { tell, describeThing } from './callinfo.js';
+import { showIfGeneral } from './trouble.js';
 import { themeInForce } from './colours.js';
 import { element, formatNs } from './format.js';
 
@@ -35,6 +36,8 @@ const KEYS = [
   { keys: ['p'], does: 'pin the thread of the selected call',
     act: () => withCall((call) => toggleIn('pinned', call.stream)) },
   { keys: ['c'], does: 'fold that thread', act: () => withCall((call) => toggleIn('collapsed', call.stream)) },
+  { keys: ['x'], does: 'next mark: pause, lost events, signal, …', act: () => stepMark(1) },
+  { keys: ['X'], does: 'previous mark', act: () => stepMark(-1) },
   { group: 'Range' },
   { keys: ['i'], does: 'the range begins with the selected call, else where the view begins',
     act: () => setEdge('since') },
@@ -127,6 +130,37 @@ function moveDepth(step) {
   else tell(step < 0 ? 'It has no caller here.' : 'It calls nothing that is traced.');
 }
 
+const marks = { at: null, most: 2000 };
+
+/* The next or previous mark of the trace, seen from the last one, or from the view's middle. */
+async function stepMark(direction) {
+  const from = marks.at ?? middle();
+  const range = direction > 0 ? { since: Math.floor(from) + 1 } : { until: Math.max(0, Math.ceil(from) - 1) };
+  try {
+    const answer = await model.source.fetchJson('/api/marks', { ...range, limit: marks.most });
+    const beyond = answer.filter((mark) => direction * (mark.t_ns - from) > 0)
+      .sort((a, b) => direction * (a.t_ns - b.t_ns));
+    const far = direction < 0 && answer.length >= marks.most;
+    if (beyond.length === 0 || far) tell(far ? 'Too many marks: zoom in.' : 'No more marks there.');
+    else showMark(beyond[0]);
+  } catch (error) {
+    tell(error.message);
+    showIfGeneral(error);
+  }
+}
+
+function showMark(mark) {
+  marks.at = mark.t_ns;
+  const { since, until } = state.view;
+  const end = mark.t_ns + (mark.length_ns ?? 0);
+  if (mark.t_ns < since || end > until) {
+    const width = Math.max(until - since, 1.5 * (end - mark.t_ns));
+    const centre = (mark.t_ns + end) / 2;
+    showView(centre - width / 2, centre + width / 2);
+  }
+  tell(describeThing({ span: null, mark }).join(', '));
+}
+
 function zoomToChosen() {
   if (state.call) showCall(state.call, true);
   else if (state.range) showView(state.range.since, state.range.until);
@@ -215,7 +249,7 @@ export function startKeys() {
       return;
     }
     if (isTyping(event.target) || isTaken(event)) return;
-    const caps = event.key.length === 1 && event.key !== 'N' ? event.key.toLowerCase() : event.key;
+    const caps = event.key.length === 1 && !actions.has(event.key) ? event.key.toLowerCase() : event.key;
     const act = actions.get(caps);
     if (!act || !model.trace) return;
     event.preventDefault();

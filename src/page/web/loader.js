@@ -89,7 +89,7 @@ function wantWhole(columns, streams) {
     const { generation } = loaded;
     const spans = spansOfBytes(await model.source.fetchBinary('/api/spans', query, signal));
     Object.assign(spans, { streams: embedded ? null : new Set(streams), generation,
-      nsPerPixel: model.trace.duration_ns / columns });
+      nsPerPixel: embedded ? embedded.threshold_ns : model.trace.duration_ns / columns });
     learnDepths(spans);
     loaded.whole = spans;
   }));

@@ -182,6 +182,7 @@ function fitRows(kept) {
       change({ rowHeight: fittingRowHeight(timeline.height) });
       fitted = state.rowHeight;
     }
+    if (loaded.moreMarks) tell('This view has more marks than are drawn: zoom in to see all.');
     relayout();
   };
 }

@@ -37,7 +37,7 @@ function colourOfBox(scene, spans, i) {
 
 function isHidden(scene, spans, i) {
   if (scene.hideBelow === 0) return false;
-  if (spans.flags[i] & SPAN.DENSE) return scene.hideBelow > scene.nsPerPixel;
+  if (spans.flags[i] & SPAN.DENSE) return scene.hideBelow > (spans.nsPerPixel ?? scene.nsPerPixel);
   return spans.end[i] - spans.start[i] < scene.hideBelow;
 }
 

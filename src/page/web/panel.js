@@ -122,7 +122,10 @@ function showTab() {
   if (panel.current && panel.current !== built) giveUp(panel.current);
   panel.current = built;
   built.root.setAttribute('aria-busy', 'true');
-  panel.timer = setTimeout(() => runTab(tab, built), 30);
+  panel.controller?.abort();
+  panel.controller = new AbortController();
+  const { signal } = panel.controller;
+  panel.timer = setTimeout(() => runTab(tab, built, signal), 30);
 }
 
 /* A tab whose answers were not waited for asks again when it is seen the next time. */
@@ -132,10 +135,7 @@ function giveUp(built) {
   built.root.removeAttribute('aria-busy');
 }
 
-async function runTab(tab, built) {
-  panel.controller?.abort();
-  panel.controller = new AbortController();
-  const { signal } = panel.controller;
+async function runTab(tab, built, signal) {
   try {
     await tab.show(signal);
     if (!signal.aborted) panel.note.textContent = rangeWords();

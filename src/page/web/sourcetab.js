@@ -23,13 +23,16 @@ function fillCode(answer) {
   sourceTab.code.querySelector('.here')?.scrollIntoView({ block: 'center' });
 }
 
+const valueText = (key, value) =>
+  (key === 'address' && Number.isInteger(value) ? `0x${value.toString(16)}` : String(value));
+
 /* Any object of explain, as lines "key: value"; lists of objects get one line each. */
 function linesOfSites(value, indent = '') {
   if (value === null || typeof value !== 'object') return [`${indent}${value}`];
   const lines = [];
   for (const [key, inner] of Object.entries(value)) {
     const label = Array.isArray(value) ? '-' : `${key}:`;
-    if (inner === null || typeof inner !== 'object') lines.push(`${indent}${label} ${inner}`);
+    if (inner === null || typeof inner !== 'object') lines.push(`${indent}${label} ${valueText(key, inner)}`);
     else if (Object.values(inner).every((one) => one === null || typeof one !== 'object')) {
       const words = Array.isArray(inner) ? inner.join(', ')
         : Object.entries(inner).map(([name, one]) => `${name} ${one}`).join(', ');
