@@ -1,8 +1,8 @@
-/* See walk_seek.h. */
-#include "analyze/walk_seek.h"
-
+/* See walk_state.h. Leaves out blocks by checkpoints (trace/reader.h): those before the span, and
+ * behind it those in which the shown open calls go on. */
 #include "analyze/group_reader.h"
 #include "analyze/walk.h"
+#include "analyze/walk_state.h"
 #include "base/wide.h"
 
 /* Whether all that callees take is known in ticks, or not needed. */
@@ -92,14 +92,23 @@ static void go_to(struct walk *w, const struct trace_checkpoint *c, uint32_t kep
     free(list);
 }
 
+/* Whether a call of C may be shown. */
+static bool shows_any(const struct walk *w, const struct trace_checkpoint *c) {
+    bool shows = false;
+    for (uint32_t i = 0; i < c->count && !shows; i++)
+        shows = view_filter_verdict(w->filter, names_index(w->names, c->calls[i].id)) & VIEW_SHOWS;
+    return shows;
+}
+
 void walk_seek_begin(struct walk *w, uint64_t ticks) {
     struct trace_checkpoint c;
     uint32_t stream = w->group.streams[0];
     if (!walk_may_seek(w->source, w->group))
         return;
     w->seeker = trace_seeker_new(w->source->reader);
-    if (!ticks || !knows_callees(w) || !trace_seeker_before(w->seeker, stream, ticks - 1, &c) ||
-        c.block == trace_reader_first_block(w->source->reader, stream))
+    if (!ticks || !trace_seeker_before(w->seeker, stream, ticks - 1, &c) ||
+        c.block == trace_reader_first_block(w->source->reader, stream) ||
+        (!knows_callees(w) && shows_any(w, &c)))
         return;
     w->thread->begun = true;
     go_to(w, &c, 0, 0);
