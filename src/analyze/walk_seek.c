@@ -35,23 +35,21 @@ static uint64_t pause_ns(const struct walk *w, const struct trace_pause *p) {
 /* Pauses that end behind FROM, and at UNTIL or earlier (ticks). */
 static uint64_t paused_between(const struct walk *w, uint64_t from, uint64_t until) {
     uint64_t sum = 0;
-    uint32_t stream = w->group.streams[0];
-    size_t count = trace_reader_pause_count(w->source->reader, stream);
-    const struct trace_pause *p;
-    for (size_t i = 0; i < count; i++) {
-        p = trace_reader_pause(w->source->reader, stream, i);
+    size_t count;
+    const struct trace_pause *p =
+        trace_reader_pauses(w->source->reader, w->group.streams[0], &count);
+    for (const struct trace_pause *end = p + count; p < end; p++)
         if (p->ticks > from && p->ticks <= until)
             sum += pause_ns(w, p);
-    }
     return sum;
 }
 
 /* Sets the pauses of CALL, which began at START, until UNTIL (ticks). */
 static void set_paused(const struct walk *w, uint64_t start, uint64_t until, struct call *call) {
-    uint32_t stream = w->group.streams[0];
-    size_t count = trace_reader_pause_count(w->source->reader, stream);
-    for (size_t i = 0; i < count; i++) {
-        const struct trace_pause *p = trace_reader_pause(w->source->reader, stream, i);
+    size_t count;
+    const struct trace_pause *p =
+        trace_reader_pauses(w->source->reader, w->group.streams[0], &count);
+    for (const struct trace_pause *end_pause = p + count; p < end_pause; p++) {
         if (p->ticks <= start || p->ticks > until)
             continue;
         uint64_t length = pause_ns(w, p), end = ns_of(w, p->ticks);

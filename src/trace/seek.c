@@ -257,19 +257,24 @@ static size_t pauses_begin(struct trace_reader *r, uint64_t stream) {
     return SEARCH(i, r->pauses.count, r->pauses.at[i].stream < stream);
 }
 
-size_t trace_reader_pause_count(struct trace_reader *r, uint32_t stream) {
-    pthread_mutex_lock(&r->pauses_lock);
-    if (!r->has_pauses) {
-        for (size_t i = 0; i < r->pause_blocks.count; i++)
-            read_pauses(r, &r->pause_blocks.at[i]);
-        if (r->pauses.count)
-            qsort(r->pauses.at, r->pauses.count, sizeof *r->pauses.at, compare_pauses);
-        r->has_pauses = true;
-    }
-    pthread_mutex_unlock(&r->pauses_lock);
-    return pauses_begin(r, stream + (uint64_t)1) - pauses_begin(r, stream);
+static void load_pauses(struct trace_reader *r) {
+    for (size_t i = 0; i < r->pause_blocks.count; i++)
+        read_pauses(r, &r->pause_blocks.at[i]);
+    if (r->pauses.count)
+        qsort(r->pauses.at, r->pauses.count, sizeof *r->pauses.at, compare_pauses);
+    r->pause_list = mem_alloc(r->pauses.count * sizeof *r->pause_list + 1);
+    for (size_t i = 0; i < r->pauses.count; i++)
+        r->pause_list[i] = r->pauses.at[i].pause;
+    r->has_pauses = true;
 }
 
-const struct trace_pause *trace_reader_pause(struct trace_reader *r, uint32_t stream, size_t i) {
-    return &r->pauses.at[pauses_begin(r, stream) + i].pause;
+const struct trace_pause *trace_reader_pauses(struct trace_reader *r, uint32_t stream,
+                                              size_t *ret_count) {
+    pthread_mutex_lock(&r->pauses_lock);
+    if (!r->has_pauses)
+        load_pauses(r);
+    pthread_mutex_unlock(&r->pauses_lock);
+    size_t first = pauses_begin(r, stream);
+    *ret_count = pauses_begin(r, stream + (uint64_t)1) - first;
+    return r->pause_list + first;
 }
