@@ -5,7 +5,7 @@
 #include "analyze/gaps.h"
 #include "analyze/group_reader.h"
 #include "analyze/inner_starts.h"
-#include "analyze/walk_seek.h"
+#include "analyze/walk_state.h"
 #include "trace/plain_calls.h"
 
 static inline uint32_t function_of(struct walk *w, uint32_t id) {

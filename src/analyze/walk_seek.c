@@ -1,8 +1,8 @@
-/* See walk_seek.h. */
-#include "analyze/walk_seek.h"
-
+/* See walk_state.h. Leaves out blocks by checkpoints (trace/reader.h): those before the span, and
+ * behind it those in which the shown open calls go on. */
 #include "analyze/group_reader.h"
 #include "analyze/walk.h"
+#include "analyze/walk_state.h"
 #include "base/wide.h"
 
 /* Whether all that callees take is known in ticks, or not needed. */
@@ -35,23 +35,21 @@ static uint64_t pause_ns(const struct walk *w, const struct trace_pause *p) {
 /* Pauses that end behind FROM, and at UNTIL or earlier (ticks). */
 static uint64_t paused_between(const struct walk *w, uint64_t from, uint64_t until) {
     uint64_t sum = 0;
-    uint32_t stream = w->group.streams[0];
-    size_t count = trace_reader_pause_count(w->source->reader, stream);
-    const struct trace_pause *p;
-    for (size_t i = 0; i < count; i++) {
-        p = trace_reader_pause(w->source->reader, stream, i);
+    size_t count;
+    const struct trace_pause *p =
+        trace_reader_pauses(w->source->reader, w->group.streams[0], &count);
+    for (const struct trace_pause *end = p + count; p < end; p++)
         if (p->ticks > from && p->ticks <= until)
             sum += pause_ns(w, p);
-    }
     return sum;
 }
 
 /* Sets the pauses of CALL, which began at START, until UNTIL (ticks). */
 static void set_paused(const struct walk *w, uint64_t start, uint64_t until, struct call *call) {
-    uint32_t stream = w->group.streams[0];
-    size_t count = trace_reader_pause_count(w->source->reader, stream);
-    for (size_t i = 0; i < count; i++) {
-        const struct trace_pause *p = trace_reader_pause(w->source->reader, stream, i);
+    size_t count;
+    const struct trace_pause *p =
+        trace_reader_pauses(w->source->reader, w->group.streams[0], &count);
+    for (const struct trace_pause *end_pause = p + count; p < end_pause; p++) {
         if (p->ticks <= start || p->ticks > until)
             continue;
         uint64_t length = pause_ns(w, p), end = ns_of(w, p->ticks);
@@ -92,14 +90,23 @@ static void go_to(struct walk *w, const struct trace_checkpoint *c, uint32_t kep
     free(list);
 }
 
+/* Whether a call of C may be shown. */
+static bool shows_any(const struct walk *w, const struct trace_checkpoint *c) {
+    bool shows = false;
+    for (uint32_t i = 0; i < c->count && !shows; i++)
+        shows = view_filter_verdict(w->filter, names_index(w->names, c->calls[i].id)) & VIEW_SHOWS;
+    return shows;
+}
+
 void walk_seek_begin(struct walk *w, uint64_t ticks) {
     struct trace_checkpoint c;
     uint32_t stream = w->group.streams[0];
     if (!walk_may_seek(w->source, w->group))
         return;
     w->seeker = trace_seeker_new(w->source->reader);
-    if (!ticks || !knows_callees(w) || !trace_seeker_before(w->seeker, stream, ticks - 1, &c) ||
-        c.block == trace_reader_first_block(w->source->reader, stream))
+    if (!ticks || !trace_seeker_before(w->seeker, stream, ticks - 1, &c) ||
+        c.block == trace_reader_first_block(w->source->reader, stream) ||
+        (!knows_callees(w) && shows_any(w, &c)))
         return;
     w->thread->begun = true;
     go_to(w, &c, 0, 0);

@@ -88,5 +88,10 @@ void walk_begin_thread(struct walk *w);
 /* At the time to which the walk was moved. */
 void walk_take_item(struct walk *w, const struct trace_item *item);
 
+/* Begins at the last checkpoint before TICKS, if that is possible. No item was read so far. */
+void walk_seek_begin(struct walk *w, uint64_t ticks);
+/* Behind the span: goes on with the block in which the innermost shown call ends. */
+void walk_seek_end(struct walk *w);
+
 /* Takes a block as digest. False: the next one, if any, has none. */
 bool walk_take_digest(struct walk *w);

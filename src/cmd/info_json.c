@@ -125,6 +125,13 @@ static void json_tasks(FILE *out, const struct trace_reader *r) {
     fprintf(out, "]");
 }
 
+static size_t count_seekable(const struct trace_reader *r) {
+    size_t count = 0;
+    for (size_t i = 0; i < trace_reader_stream_count(r); i++)
+        count += trace_reader_has_checkpoints(r, i);
+    return count;
+}
+
 static void print_json(FILE *out, const struct trace_reader *r, const struct info_functions *f,
                        const struct changes *c, const struct trace_pauses *pauses) {
     const struct trace_session *s = trace_reader_session(r);
@@ -148,8 +155,8 @@ static void print_json(FILE *out, const struct trace_reader *r, const struct inf
     fprintf(out, "\"complete\": %s,\n\"start_unix_ns\": %ju,\n\"duration_ns\": %ju,\n",
             trace_reader_complete(r) ? "true" : "false", s->start_unix_ns,
             trace_reader_duration_ns(r));
-    fprintf(out, "\"processes\": %zu,\n\"threads\": %zu,\n", info_processes(r),
-            trace_reader_stream_count(r));
+    fprintf(out, "\"processes\": %zu,\n\"threads\": %zu,\n\"seekable_threads\": %zu,\n",
+            info_processes(r), trace_reader_stream_count(r), count_seekable(r));
     json_functions(out, f);
     size_t threads_before;
     fprintf(out, "\"events\": {\"entry\": %ju, \"exit\": %ju, \"lost\": %ju, \"before\": %ju},\n",

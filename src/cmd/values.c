@@ -94,8 +94,11 @@ bool value_percent(const char *text, uint64_t *ret_millionths) {
         end = read_digits(end + 1, 10, &part, &digits);
     for (; digits < PLACES && part; digits++)
         part *= 10;
-    *ret_millionths = whole * MILLION + part;
-    return end[0] == '%' && !end[1] && digits <= PLACES && *ret_millionths <= 100 * MILLION;
+    whole = whole * MILLION + part;
+    if (end[0] != '%' || end[1] || digits > PLACES || whole > 100 * MILLION)
+        return false;
+    *ret_millionths = whole;
+    return true;
 }
 
 bool value_is_plain(const char *text) { return !text[strspn(text, "0123456789.")]; }

@@ -48,9 +48,10 @@ struct trace_reader {
     size_t *stream_first;                  /* [stream]: index into blocks, and the end of all */
     ARRAY(struct disk_index_entry) checkpoints; /* their blocks, in file order */
     ARRAY(struct disk_index_entry) pause_blocks;
-    pthread_mutex_t pauses_lock;       /* guards the next two */
+    pthread_mutex_t pauses_lock;       /* guards the next three */
     bool has_pauses;                   /* they were read */
     ARRAY(struct stream_pause) pauses; /* by stream, then time */
+    struct trace_pause *pause_list;    /* the same without streams */
 
     struct trace_session session;
     struct trace_end end;

@@ -216,6 +216,7 @@ void trace_reader_free(struct trace_reader *r) {
     ARRAY_FREE(&r->checkpoints);
     ARRAY_FREE(&r->pause_blocks);
     ARRAY_FREE(&r->pauses);
+    free(r->pause_list);
     pthread_mutex_destroy(&r->pauses_lock);
     ARRAY_FREE(&r->clocks);
     ARRAY_FREE(&r->processes);

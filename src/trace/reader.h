@@ -213,9 +213,8 @@ bool trace_seeker_last_open(struct trace_seeker *s, uint32_t stream, size_t from
 void trace_seeker_free(struct trace_seeker *s);
 /* The pauses of the stream that are subtracted, in order of time: those up to its last checkpoint,
  * at least. The list lives as long as R. */
-struct trace_pause;
-size_t trace_reader_pause_count(struct trace_reader *r, uint32_t stream);
-const struct trace_pause *trace_reader_pause(struct trace_reader *r, uint32_t stream, size_t i);
+const struct trace_pause *trace_reader_pauses(struct trace_reader *r, uint32_t stream,
+                                              size_t *ret_count);
 
 /* All streams merged by time (ties by stream). Memory: one block per stream. */
 struct trace_merge;

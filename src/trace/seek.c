@@ -185,10 +185,18 @@ bool trace_seeker_before(struct trace_seeker *s, uint32_t stream, uint64_t ticks
 
 enum answer { NO, YES, UNKNOWN /* there is no checkpoint */ };
 
-/* Whether CALL is open at the last checkpoint of the blocks LEAST … BLOCK. */
-static enum answer find_open(struct trace_seeker *s, uint32_t stream, size_t least, size_t block,
-                             const struct open_call_key *call, struct trace_checkpoint *ret) {
-    if (!find_near(s, stream, least, block, ret))
+struct search { /* for the end of a call */
+    struct trace_seeker *seeker;
+    uint32_t stream;
+    const struct open_call_key *call;
+};
+
+/* Whether the call is open at the last checkpoint of the blocks LEAST … BLOCK. */
+static enum answer find_open(const struct search *search, size_t least, size_t block,
+                             struct trace_checkpoint *ret) {
+    const struct trace_seeker *s = search->seeker;
+    const struct open_call_key *call = search->call;
+    if (!find_near(search->seeker, search->stream, least, block, ret))
         return UNKNOWN;
     if (call->depth >= ret->count)
         return NO;
@@ -200,10 +208,11 @@ static enum answer find_open(struct trace_seeker *s, uint32_t stream, size_t lea
 
 bool trace_seeker_last_open(struct trace_seeker *s, uint32_t stream, size_t from,
                             const struct open_call_key *call, struct trace_checkpoint *ret) {
+    const struct search search = {s, stream, call};
     size_t end = s->reader->stream_first[stream + 1], step = 1;
     size_t good = from, bad = end; /* it is open at the blocks before GOOD, as far as known */
     for (size_t block = from; block < bad; block += step, step *= 2) {
-        enum answer open = find_open(s, stream, good, block, call, ret);
+        enum answer open = find_open(&search, good, block, ret);
         if (open == YES)
             good = ret->block + 1;
         if (open == NO)
@@ -211,7 +220,7 @@ bool trace_seeker_last_open(struct trace_seeker *s, uint32_t stream, size_t from
     }
     while (good < bad) {
         size_t middle = good + (bad - good) / 2;
-        if (find_open(s, stream, good, middle, call, ret) == YES)
+        if (find_open(&search, good, middle, ret) == YES)
             good = ret->block + 1;
         else
             bad = middle;
@@ -248,19 +257,24 @@ static size_t pauses_begin(struct trace_reader *r, uint64_t stream) {
     return SEARCH(i, r->pauses.count, r->pauses.at[i].stream < stream);
 }
 
-size_t trace_reader_pause_count(struct trace_reader *r, uint32_t stream) {
-    pthread_mutex_lock(&r->pauses_lock);
-    if (!r->has_pauses) {
-        for (size_t i = 0; i < r->pause_blocks.count; i++)
-            read_pauses(r, &r->pause_blocks.at[i]);
-        if (r->pauses.count)
-            qsort(r->pauses.at, r->pauses.count, sizeof *r->pauses.at, compare_pauses);
-        r->has_pauses = true;
-    }
-    pthread_mutex_unlock(&r->pauses_lock);
-    return pauses_begin(r, stream + (uint64_t)1) - pauses_begin(r, stream);
+static void load_pauses(struct trace_reader *r) {
+    for (size_t i = 0; i < r->pause_blocks.count; i++)
+        read_pauses(r, &r->pause_blocks.at[i]);
+    if (r->pauses.count)
+        qsort(r->pauses.at, r->pauses.count, sizeof *r->pauses.at, compare_pauses);
+    r->pause_list = mem_alloc(r->pauses.count * sizeof *r->pause_list + 1);
+    for (size_t i = 0; i < r->pauses.count; i++)
+        r->pause_list[i] = r->pauses.at[i].pause;
+    r->has_pauses = true;
 }
 
-const struct trace_pause *trace_reader_pause(struct trace_reader *r, uint32_t stream, size_t i) {
-    return &r->pauses.at[pauses_begin(r, stream) + i].pause;
+const struct trace_pause *trace_reader_pauses(struct trace_reader *r, uint32_t stream,
+                                              size_t *ret_count) {
+    pthread_mutex_lock(&r->pauses_lock);
+    if (!r->has_pauses)
+        load_pauses(r);
+    pthread_mutex_unlock(&r->pauses_lock);
+    size_t first = pauses_begin(r, stream);
+    *ret_count = pauses_begin(r, stream + (uint64_t)1) - first;
+    return r->pause_list + first;
 }
