@@ -120,11 +120,13 @@ static size_t count_processes(const struct trace_reader *r) {
  * threads have such calls. */
 static uint64_t count_before(const struct trace_reader *r, size_t *ret_threads) {
     uint64_t sum = 0;
+    const struct trace_end *end = trace_reader_end(r); /* a part ends with what is open then */
     *ret_threads = 0;
     for (uint32_t i = 0; i < trace_reader_stream_count(r); i++) {
         size_t records;
         const struct trace_frames *first = trace_reader_frames(r, i, &records);
-        uint32_t count = records ? first->count : 0;
+        bool at_end = end && end->goes_on && records && first->ticks >= end->ticks;
+        uint32_t count = records && !at_end ? first->count : 0;
         sum += count;
         *ret_threads += count > 0;
     }
@@ -252,7 +254,8 @@ static void print_json(const struct trace_reader *r, const struct functions *f,
     json_print_string(stdout, s->arch);
     printf(",\n");
     json_command(s->command);
-    if (end && !end->snapshot)
+    struct trace_part_range parts = trace_reader_parts(r);
+    if (end && !end->snapshot && !end->goes_on)
         printf("\"status\": %d,\n", end->status);
     else
         printf("\"status\": null,\n");
@@ -261,6 +264,9 @@ static void print_json(const struct trace_reader *r, const struct functions *f,
         json_print_string(stdout, end->reason);
         printf(",\n\"overwritten\": %ju,\n", end->overwritten);
     }
+    if (parts.last)
+        printf("\"parts\": {\"first\": %u, \"last\": %u, \"newest\": %s},\n", parts.first,
+               parts.last, parts.newest ? "true" : "false");
     printf("\"complete\": %s,\n\"start_unix_ns\": %ju,\n\"duration_ns\": %ju,\n",
            trace_reader_complete(r) ? "true" : "false", s->start_unix_ns,
            trace_reader_duration_ns(r));
@@ -300,6 +306,16 @@ static void print_limits(const struct trace_session *s) {
     printf("%s%s\n", s->threshold_ns ? text : "", s->threshold_ns ? " or longer" : "");
 }
 
+/* Of a recording that is cut into parts. */
+static void print_parts(const struct trace_reader *r) {
+    struct trace_part_range parts = trace_reader_parts(r);
+    const char *newest = parts.newest ? ", the newest" : "";
+    if (parts.last && parts.first == parts.last)
+        printf("%-11s%u of the recording%s\n", "part", parts.last, newest);
+    else if (parts.last)
+        printf("%-11s%u to %u of the recording%s\n", "parts", parts.first, parts.last, newest);
+}
+
 static void print_recording(const struct trace_reader *r) {
     const struct trace_session *s = trace_reader_session(r);
     const struct trace_end *end = trace_reader_end(r);
@@ -313,6 +329,7 @@ static void print_recording(const struct trace_reader *r) {
     }
     if (seconds && localtime_r(&seconds, &tm) && strftime(when, sizeof when, "%F %T %z", &tm))
         printf("%-11s%s\n", "started", when);
+    print_parts(r);
     figure_time(text, trace_reader_duration_ns(r));
     printf("%-11s%s\n", "duration", text);
     if (end && end->snapshot) {
@@ -322,7 +339,9 @@ static void print_recording(const struct trace_reader *r) {
         if (end->overwritten)
             printf("%-11s%ju older events; calls that were open then are in the snapshot\n",
                    "overwritten", end->overwritten);
-    } else if (end)
+    } else if (end && end->goes_on)
+        printf("%-11sunknown: a later part of the recording follows\n", "status");
+    else if (end)
         printf("%-11s%d\n", "status", end->status);
     else
         printf("%-11sunknown: the recording did not end\n", "status");

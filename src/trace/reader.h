@@ -20,6 +20,13 @@ bool trace_reader_complete(const struct trace_reader *r); /* false: crashed or s
 /* If incomplete or damaged: one sentence for the user. Else NULL. */
 const char *trace_reader_warning(const struct trace_reader *r);
 const struct trace_end *trace_reader_end(const struct trace_reader *r); /* NULL if absent */
+/* Which parts of a recording (format.h) these are: a file that is named as the whole recording is
+ * read with the parts before it that follow one another. 0, 0: it is not cut into parts. */
+struct trace_part_range {
+    uint32_t first, last;
+    bool newest; /* LAST is the recording's newest, or newest so far */
+};
+struct trace_part_range trace_reader_parts(const struct trace_reader *r);
 uint64_t trace_reader_file_bytes(const struct trace_reader *r);
 size_t trace_reader_process_count(const struct trace_reader *r);
 const struct trace_process *trace_reader_process(const struct trace_reader *r, size_t i);
