@@ -388,8 +388,9 @@ static void print_events(const struct trace_reader *r) {
     size_t threads;
     uint64_t before = count_before(r, &threads);
     if (before)
-        printf("%-11s%ju call%s of %zu thread%s when tracing began\n", "open", before,
-               before == 1 ? "" : "s", threads, threads == 1 ? "" : "s");
+        printf("%-11s%ju call%s of %zu thread%s when %s began\n", "open", before,
+               before == 1 ? "" : "s", threads, threads == 1 ? "" : "s",
+               trace_reader_parts(r).first > 1 ? "the part" : "tracing");
     print_callers(r);
     figure_bytes(text, trace_reader_file_bytes(r));
     printf("%-11s%s", "file", text);
