@@ -28,6 +28,11 @@ def calls(spoor, trace):
     return {row["function"]: row for row in spoor.report(trace)}
 
 
+def leaves(spoor, trace):
+    """How many calls of leaf the trace has."""
+    return sum(row["calls"] for row in spoor.report(trace) if row["function"] == "leaf")
+
+
 def check_rights(trace):
     for name in [trace, *parts_of(trace)]:
         mode = stat.S_IMODE(os.stat(name).st_mode)
@@ -52,7 +57,7 @@ def check_whole(spoor, program):
             break
     parts = [*parts_of("trace"), "trace"]
     check(len(parts) >= 3, f"only {len(parts)} parts")
-    each = [calls(spoor, part)["leaf"]["calls"] for part in parts[:-1]]
+    each = [leaves(spoor, part) for part in parts[:-1]]
     all_calls = calls(spoor, "trace")
     check(all_calls["leaf"]["calls"] == LEAVES, f"{all_calls['leaf']['calls']} calls of leaf, not {LEAVES}")
     check(sum(each) <= LEAVES, f"the parts have {each} calls")
@@ -64,7 +69,7 @@ def check_whole(spoor, program):
     check(info["parts"] == {"first": 1, "last": len(parts), "newest": True}, info["parts"])
     check(info["events"]["lost"] == 0 and info["status"] == 0, f"{info['events']}")
     os.rename("trace", "alone.1000")
-    each.append(calls(spoor, "alone.1000")["leaf"]["calls"])
+    each.append(leaves(spoor, "alone.1000"))
     check(sum(each) == LEAVES, f"the parts have {each} calls, together {sum(each)}, not {LEAVES}")
     os.rename("alone.1000", "trace")
 
@@ -93,7 +98,7 @@ def check_removed(spoor, program):
     check(re.search(r"parts? 1( to \d+)? (is|are) removed", errors), errors)
     taken = sum(os.path.getsize(part) for part in parts)
     check(taken <= SIZE or "larger than --max-size" in errors, f"{len(parts)} parts take {taken} bytes: {errors}")
-    kept = calls(spoor, "trace")["leaf"]["calls"]
+    kept = leaves(spoor, "trace")
     check(0 < kept < LEAVES, f"{kept} calls are left")
 
 
@@ -118,4 +123,5 @@ def run(path, program):
 
 
 if __name__ == "__main__":
-    main(lambda path=os.path.realpath(sys.argv[1]), program=os.path.realpath(sys.argv[2]): run(path, program))
+    SPOOR, PROGRAM = (os.path.realpath(path) for path in sys.argv[1:])
+    main(lambda: run(SPOOR, PROGRAM))
