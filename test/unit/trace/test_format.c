@@ -105,12 +105,13 @@ static size_t check_type(const char *line) {
         [DISK_CHAINS] = "chains",     [DISK_CHECKPOINT] = "checkpoint",
         [DISK_TYPES] = "types",       [DISK_EVENTS] = "events",
         [DISK_CAPTURES] = "captures", [DISK_VALUES] = "values",
-        [DISK_DEATH] = "death",       [DISK_PAUSES] = "pauses"};
+        [DISK_DEATH] = "death",       [DISK_PAUSES] = "pauses",
+        [DISK_PART] = "part"};
     char name[64];
     unsigned type, rest = 0;
     if (sscanf(line, "| %u | %63[a-z] |%n", &type, name, &rest) != 2 || rest != strlen(line))
         return 0;
-    assert_true(type <= DISK_PAUSES && types[type]);
+    assert_true(type <= DISK_PART && types[type]);
     assert_string_equal(types[type], name);
     return 1;
 }
