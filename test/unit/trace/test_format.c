@@ -118,7 +118,7 @@ static size_t check_type(const char *line) {
 
 static void documented_block_types(void **state) {
     (void)state;
-    assert_int_equal(each_line(check_type), 20);
+    assert_int_equal(each_line(check_type), 21);
 }
 
 static void documented_magics_and_version(void **state) {
