@@ -139,9 +139,9 @@ static void parts_together_are_the_whole(void **state) {
 
 /* ---- what is open ---- */
 
-static void put(struct trace_writer *w, uint32_t stream, uint64_t ticks, uint32_t id,
-                enum event_kind kind, uint64_t sp) {
-    trace_writer_events(w, stream, &(struct trace_event){ticks, id << 2 | kind, sp}, 1);
+static void put(struct trace_writer *w, uint32_t stream, uint64_t ticks, uint32_t site,
+                uint64_t sp) {
+    trace_writer_events(w, stream, &(struct trace_event){ticks, site, sp}, 1);
 }
 
 /* Calls and returns of function 99, with no regularity, until the part is full: begins a new one.
@@ -150,8 +150,8 @@ static uint64_t fill_part(struct trace_writer *w, uint32_t stream, uint64_t tick
     uint64_t random = ticks + 1;
     for (int i = 0; i < 30000; i++) {
         uint64_t at = sp - 16 * (1 + random_below(&random, 500));
-        put(w, stream, ticks += 1 + random_below(&random, 100000), 99, EVENT_ENTRY, at);
-        put(w, stream, ticks += 1 + random_below(&random, 100000), 99, EVENT_RETURN, at);
+        put(w, stream, ticks += 1 + random_below(&random, 100000), 99 << 2 | EVENT_ENTRY, at);
+        put(w, stream, ticks += 1 + random_below(&random, 100000), 99 << 2 | EVENT_RETURN, at);
     }
     trace_writer_flush(w);
     trace_writer_sync(w);
@@ -186,15 +186,15 @@ static void add_thread(struct trace_writer *w, struct trace_thread thread) {
 static void part_begins_with_open_calls(void **state) {
     struct trace_writer *w = open_cut(*state, 1500 * 1000);
     add_thread(w, thread_of(0));
-    put(w, 0, 10, 1, EVENT_ENTRY, 0x1ff00);
-    put(w, 0, 20, 2, EVENT_ENTRY, 0x1fe00);
+    put(w, 0, 10, 1 << 2 | EVENT_ENTRY, 0x1ff00);
+    put(w, 0, 20, 2 << 2 | EVENT_ENTRY, 0x1fe00);
     uint64_t ticks = fill_part(w, 0, 30, 0x1fd00);
-    put(w, 0, ++ticks, 2, EVENT_TAIL, 0x1fe00);
-    put(w, 0, ++ticks, 3, EVENT_ENTRY, 0x1fe00);
-    put(w, 0, ++ticks, 4, EVENT_ENTRY, 0x1fc00);
-    put(w, 0, ++ticks, 5, EVENT_ENTRY, 0x1fd80); /* call 4 was unwound */
+    put(w, 0, ++ticks, 2 << 2 | EVENT_TAIL, 0x1fe00);
+    put(w, 0, ++ticks, 3 << 2 | EVENT_ENTRY, 0x1fe00);
+    put(w, 0, ++ticks, 4 << 2 | EVENT_ENTRY, 0x1fc00);
+    put(w, 0, ++ticks, 5 << 2 | EVENT_ENTRY, 0x1fd80); /* call 4 was unwound */
     ticks = fill_part(w, 0, ticks, 0x1fc00);
-    put(w, 0, ++ticks, 1, EVENT_RETURN, 0x1ff00);
+    put(w, 0, ++ticks, 1 << 2 | EVENT_RETURN, 0x1ff00);
     fill_part(w, 0, ticks, 0x1fc00);
     must_finish(w);
     struct trace_reader *second = open_part(*state, 2), *third = open_part(*state, 3);
@@ -209,16 +209,16 @@ static void child_begins_with_calls_of_its_maker(void **state) {
     struct trace_writer *w = open_cut(*state, 1500 * 1000);
     struct trace_thread child = thread_of(1);
     add_thread(w, thread_of(0));
-    put(w, 0, 10, 1, EVENT_ENTRY, 0x1ff00);
-    put(w, 0, 20, 2, EVENT_ENTRY, 0x1fe00);
-    put(w, 0, 30, 3, EVENT_ENTRY, 0x1fd00);
+    put(w, 0, 10, 1 << 2 | EVENT_ENTRY, 0x1ff00);
+    put(w, 0, 20, 2 << 2 | EVENT_ENTRY, 0x1fe00);
+    put(w, 0, 30, 3 << 2 | EVENT_ENTRY, 0x1fd00);
     child.start = 40;
     child.maker = 1;
     add_thread(w, child);
-    put(w, 0, 50, 3, EVENT_RETURN, 0x1fd00);
-    put(w, 0, 60, 2, EVENT_RETURN, 0x1fe00);
-    put(w, 1, 50, 3, EVENT_RETURN, 0x1fd00);
-    put(w, 1, 60, 4, EVENT_ENTRY, 0x1fd80);
+    put(w, 0, 50, 3 << 2 | EVENT_RETURN, 0x1fd00);
+    put(w, 0, 60, 2 << 2 | EVENT_RETURN, 0x1fe00);
+    put(w, 1, 50, 3 << 2 | EVENT_RETURN, 0x1fd00);
+    put(w, 1, 60, 4 << 2 | EVENT_ENTRY, 0x1fd80);
     fill_part(w, 0, 70, 0x1fc00);
     must_finish(w);
     AUTO_FREE char *alone = mem_printf("%s.9", (char *)*state);
@@ -235,10 +235,10 @@ static void ended_processes_are_not_repeated(void **state) {
     struct trace_writer *w = open_cut(*state, 1500 * 1000);
     for (uint32_t i = 0; i < 3; i++)
         add_thread(w, thread_of(i));
-    put(w, 2, 10, 7, EVENT_ENTRY, 0x1ff00);
+    put(w, 2, 10, 7 << 2 | EVENT_ENTRY, 0x1ff00);
     trace_writer_thread_end(w, 1, 20);
     uint64_t ticks = fill_part(w, 0, 30, 0x1fc00);
-    put(w, 2, ticks + 1, 7, EVENT_RETURN, 0x1ff00);
+    put(w, 2, ticks + 1, 7 << 2 | EVENT_RETURN, 0x1ff00);
     fill_part(w, 0, ticks, 0x1fc00);
     must_finish(w);
     struct trace_reader *part = open_part(*state, 2), *all = must_open_reader(*state);
