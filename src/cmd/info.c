@@ -33,6 +33,16 @@ static void print_limits(const struct trace_session *s) {
     printf("%s%s\n", s->threshold_ns ? text : "", s->threshold_ns ? " or longer" : "");
 }
 
+/* Of a recording that is cut into parts. */
+static void print_parts(const struct trace_reader *r) {
+    struct trace_part_range parts = trace_reader_parts(r);
+    const char *newest = parts.newest ? ", the newest" : "";
+    if (parts.last && parts.first == parts.last)
+        printf("%-11s%u of the recording%s\n", "part", parts.last, newest);
+    else if (parts.last)
+        printf("%-11s%u to %u of the recording%s\n", "parts", parts.first, parts.last, newest);
+}
+
 static void print_recording(const struct trace_reader *r) {
     const struct trace_session *s = trace_reader_session(r);
     const struct trace_end *end = trace_reader_end(r);
@@ -46,6 +56,7 @@ static void print_recording(const struct trace_reader *r) {
     }
     if (seconds && localtime_r(&seconds, &tm) && strftime(when, sizeof when, "%F %T %z", &tm))
         printf("%-11s%s\n", "started", when);
+    print_parts(r);
     figure_time(text, trace_reader_duration_ns(r));
     printf("%-11s%s\n", "duration", text);
     if (end && end->snapshot) {
@@ -55,7 +66,9 @@ static void print_recording(const struct trace_reader *r) {
         if (end->overwritten)
             printf("%-11s%ju older events; calls that were open then are in the snapshot\n",
                    "overwritten", end->overwritten);
-    } else if (end)
+    } else if (end && end->goes_on)
+        printf("%-11sunknown: a later part of the recording follows\n", "status");
+    else if (end)
         printf("%-11s%d\n", "status", end->status);
     else
         printf("%-11sunknown: the recording did not end\n", "status");
@@ -102,8 +115,9 @@ static void print_events(const struct trace_reader *r) {
     size_t threads;
     uint64_t before = info_before(r, &threads);
     if (before)
-        printf("%-11s%ju call%s of %zu thread%s when tracing began\n", "open", before,
-               before == 1 ? "" : "s", threads, threads == 1 ? "" : "s");
+        printf("%-11s%ju call%s of %zu thread%s when %s began\n", "open", before,
+               before == 1 ? "" : "s", threads, threads == 1 ? "" : "s",
+               trace_reader_parts(r).first > 1 ? "the part" : "tracing");
     print_callers(r);
     figure_bytes(text, trace_reader_file_bytes(r));
     printf("%-11s%s", "file", text);

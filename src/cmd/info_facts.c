@@ -51,11 +51,13 @@ size_t info_processes(const struct trace_reader *r) {
 
 uint64_t info_before(const struct trace_reader *r, size_t *ret_threads) {
     uint64_t sum = 0;
+    const struct trace_end *end = trace_reader_end(r); /* a part ends with what is open then */
     *ret_threads = 0;
     for (uint32_t i = 0; i < trace_reader_stream_count(r); i++) {
         size_t records;
         const struct trace_frames *first = trace_reader_frames(r, i, &records);
-        uint32_t count = records ? first->count : 0;
+        bool at_end = end && end->goes_on && records && first->ticks >= end->ticks;
+        uint32_t count = records && !at_end ? first->count : 0;
         sum += count;
         *ret_threads += count > 0;
     }

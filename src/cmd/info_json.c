@@ -143,7 +143,8 @@ static void print_json(FILE *out, const struct trace_reader *r, const struct inf
     json_print_string(out, s->arch);
     fprintf(out, ",\n");
     json_command(out, s->command);
-    if (end && !end->snapshot)
+    struct trace_part_range parts = trace_reader_parts(r);
+    if (end && !end->snapshot && !end->goes_on)
         fprintf(out, "\"status\": %d,\n", end->status);
     else
         fprintf(out, "\"status\": null,\n");
@@ -152,6 +153,9 @@ static void print_json(FILE *out, const struct trace_reader *r, const struct inf
         json_print_string(out, end->reason);
         fprintf(out, ",\n\"overwritten\": %ju,\n", end->overwritten);
     }
+    if (parts.last)
+        fprintf(out, "\"parts\": {\"first\": %u, \"last\": %u, \"newest\": %s},\n", parts.first,
+                parts.last, parts.newest ? "true" : "false");
     fprintf(out, "\"complete\": %s,\n\"start_unix_ns\": %ju,\n\"duration_ns\": %ju,\n",
             trace_reader_complete(r) ? "true" : "false", s->start_unix_ns,
             trace_reader_duration_ns(r));

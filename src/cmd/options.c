@@ -338,6 +338,10 @@ static int choose_overflow(const struct command *command, struct record_options 
                        "option '--trigger' goes with --overflow=overwrite, and not with "
                        "--overflow=%s, which writes all events anyway",
                        names[o->overflow]);
+    if (o->max_bytes && o->overflow == OVERFLOW_OVERWRITE)
+        return err_set(err, EINVAL, "contradiction",
+                       "option '--max-size' does not go with --overflow=overwrite, which keeps "
+                       "the newest events in memory: --buffer is its limit");
     return check_during(o, err);
 }
 

@@ -83,6 +83,27 @@ struct record_options *recorder_options(struct recorder *r, struct options *opti
     return o;
 }
 
+/* What has become of a trace that was cut into parts. */
+static void show_parts(const struct record_result *r, const struct record_options *session) {
+    const struct trace_parts *p = &r->totals.parts;
+    uint32_t earlier = p->last ? p->last - 1 - p->removed : 0;
+    AUTO_FREE char *removed = p->removed == 1 ? mem_strdup("; part 1 is removed")
+                              : p->removed ? mem_printf("; parts 1 to %u are removed", p->removed)
+                                           : mem_strdup("");
+    if (earlier == 1)
+        say_note("%s and %s.%u are parts of one recording%s", r->output, r->output, p->last - 1,
+                 removed);
+    else if (earlier)
+        say_note("%s and %s.%u to %s.%u are parts of one recording%s", r->output, r->output,
+                 p->removed + 1, r->output, p->last - 1, removed);
+    else if (p->removed)
+        say_note("%s is the newest part of the recording%s", r->output, removed);
+    if (p->too_large)
+        say_note("the trace is larger than --max-size=%ju: what describes the functions takes most "
+                 "of that",
+                 session->max_bytes);
+}
+
 void recorder_summary(const struct record_options *session, const struct record_result *result) {
     AUTO_FREE char *part = mem_printf("%s.part", result->output);
     deaths_show(result->deaths.at, result->deaths.count, (uint32_t)result->pid);
@@ -90,4 +111,5 @@ void recorder_summary(const struct record_options *session, const struct record_
         say_err(&result->trace_why);
     bool partial = result->trace_error < 0 && access(part, F_OK) == 0;
     show_totals(result, session, partial ? part : result->output);
+    show_parts(result, session);
 }

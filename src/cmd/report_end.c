@@ -27,6 +27,19 @@ static void print_remarks(const struct report_table *r) {
                r->hidden == 1 ? " is" : "s are", r->hidden == 1 ? "it" : "them");
 }
 
+/* LENGTH: up to the end of what is shown of the recording. */
+static void print_length(struct trace_part_range parts, const char *length) {
+    if (parts.first == parts.last && parts.last && !(parts.last == 1 && parts.newest))
+        printf("part %u of the recording", parts.last);
+    else if (parts.first > 1)
+        printf("parts %u to %u of the recording", parts.first, parts.last);
+    else {
+        printf("the recording lasted %s", length);
+        return;
+    }
+    printf(", which %s %s", parts.newest ? "lasted" : "had lasted", length);
+}
+
 void report_print_end(const struct report_table *r) {
     const char *losses = view_losses(r->view);
     uint32_t threads = count_threads(&r->view->source);
@@ -41,5 +54,6 @@ void report_print_end(const struct report_table *r) {
         printf("in one thread\n");
     else
         printf("summed over %u threads\n", threads);
-    printf("the recording lasted %s; %s\n", whole, losses ? losses : "no events lost");
+    print_length(trace_reader_parts(r->view->source.reader), whole);
+    printf("; %s\n", losses ? losses : "no events lost");
 }

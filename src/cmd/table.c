@@ -195,6 +195,12 @@ const struct option_spec option_table[] = {
      "1M. Beyond it they are written uncompressed. Default: 1G, or a quarter of the machine's "
      "memory if that is less.",
      AT(record.memory_bytes), NULL},
+    {RECORDERS, 0, OPTION_MEMORY, "max-size", "SIZE",
+     "Let the trace take at most SIZE on disk: 500M, 10G; at least 1M. It is cut into parts of an "
+     "eighth of SIZE or less: FILE.1, FILE.2 and so on, and the newest is FILE. The oldest are "
+     "removed. Each part is a trace of its own; views of FILE show all of them. Default: one file "
+     "of any size.",
+     AT(record.max_bytes), NULL},
     {RECORDERS, 0, OPTION_NUMBER, "trap-limit", "N",
      "Remove the breakpoint of a function that hits it more than N times within a second. Only "
      "functions without room for another patch, and that -F names in full, have breakpoints. "

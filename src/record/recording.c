@@ -182,6 +182,8 @@ static int open_trace(struct recording *r, const char *const *command, struct er
                                     .depth = r->options->depth,
                                     .threshold_ns = r->options->threshold_ns};
     int rc = open_named(r, &session, err);
+    if (rc == 0 && r->options->max_bytes)
+        rc = trace_writer_cut(r->writer, r->options->max_bytes, err);
     if (rc == 0)
         trace_writer_limit(r->writer, waiting_memory(r->options));
     return rc;
@@ -214,6 +216,7 @@ int recording_open(struct recording *r, const char *const *command, struct err *
     module_table_set_triggers(r->module_table, flight_triggers(r->flight));
     struct drain_options drain = {.writer = r->writer,
                                   .overflow = r->options->overflow,
+                                  .cut = r->options->max_bytes,
                                   .hook_event = r->hook_event,
                                   .flight = r->flight};
     rc = drain_start(&drain, &r->drain, err);

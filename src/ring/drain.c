@@ -211,6 +211,11 @@ static void write_clock(const struct drainer *d) {
     trace_writer_flush(d->options->writer);
 }
 
+static void begin_parts(const struct drainer *d) {
+    struct timing until = read_until(d);
+    trace_writer_turn(d->options->writer, &(struct trace_clock){until.ticks, until.ns});
+}
+
 static void *run(void *arg) {
     struct drainer *d = arg;
     bool writes_clock = d->writes_clock;
@@ -227,6 +232,8 @@ static void *run(void *arg) {
             write_clock(d);
             next_clock = d->pace.look_ns + CLOCK_EVERY_NS;
         }
+        if (writes_clock && d->options->cut)
+            begin_parts(d);
         if (!finish)
             pace_rest(&d->pace, d->fullest, d->percent, longest_rest(d));
     }

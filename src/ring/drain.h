@@ -15,6 +15,7 @@ struct drain_options {
     enum overflow overflow;
     int hook_event;        /* eventfd, written when a lane's hook flag is seen */
     struct flight *flight; /* NULL: no snapshots */
+    bool cut;              /* the trace is cut into parts */
     unsigned most;         /* drainers; 0: by the number of processors */
 };
 

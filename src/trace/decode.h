@@ -8,8 +8,6 @@
 #include "trace/layout.h"
 #include "trace/reader.h"
 
-enum { DECODE_PADDING = 16 };
-
 struct decode_frame {
     uint32_t number, sp; /* sp: bits 0 … 31 */
 };

@@ -172,6 +172,8 @@ bool fields_end(struct fields *f, struct trace_end *ret) {
         ret->waiting_bytes = fields_number(f);
     if (f->at < f->end && !f->bad)
         ret->overwritten = fields_number(f);
+    if (f->at < f->end && !f->bad)
+        ret->goes_on = fields_number(f);
     return !f->bad;
 }
 
@@ -286,4 +288,15 @@ bool fields_function(struct fields *f, uint64_t *end, struct trace_function *ret
     ret->aliases = fields_text(f);
     *end = ret->address + ret->size;
     return !f->bad;
+}
+
+bool fields_part(struct fields *f, struct trace_part *ret) {
+    *ret = (struct trace_part){.number = fields_bounded(f, UINT32_MAX)};
+    ret->repeated = fields_bounded(f, 1);
+    ret->count = fields_bounded(f, (uint32_t)(f->end - f->at));
+    uint32_t *before = mem_alloc(ret->count * sizeof *before + 1);
+    for (uint32_t i = 0; i < ret->count && !f->bad; i++)
+        before[i] = fields_bounded(f, UINT32_MAX);
+    ret->before = before;
+    return !f->bad && ret->number;
 }

@@ -205,10 +205,31 @@ struct trace_death {
 };
 enum { DEATH_FRAMES = 1024 };
 
+struct trace_parts {  /* of a recording that is cut into parts */
+    uint32_t last;    /* number of the newest part, which has the trace's name; 0: it is not cut */
+    uint32_t removed; /* the first ones */
+    bool too_large;   /* they take more than was asked for: few tables fit into that */
+};
+
+/* The memory in which blocks wait for a processor or the disk, unless another is asked for. */
+#define TRACE_MEMORY_BYTES ((uint64_t)1 << 30)
+
 struct trace_totals {
     uint64_t entries, exits, lost, bytes;
-    uint64_t unpacked_bytes; /* of the file: payloads that nobody had the time to compress */
-    uint64_t waiting_bytes;  /* the most memory that blocks have taken; 0: less than 8 MiB */
+    uint64_t unpacked_bytes;  /* of the file: payloads that nobody had the time to compress */
+    uint64_t waiting_bytes;   /* the most memory that blocks have taken; 0: less than 8 MiB */
+    struct trace_parts parts; /* of trace_writer_finish() */
+};
+
+/*
+ * A recording in several files (--max-size): each part is a trace of its own. It begins with what
+ * the parts before have said about processes and modules, and with the calls that are open.
+ */
+struct trace_part {
+    uint32_t number;        /* from 1; 0: the trace is no part */
+    bool repeated;          /* what stands before this record repeats the parts before */
+    uint32_t count;         /* if repeated: streams that go on from the part before */
+    const uint32_t *before; /* [stream]: its number there, + 1; 0: it was not there */
 };
 
 struct trace_end {  /* written last; absent after a crash */
@@ -221,5 +242,6 @@ struct trace_end {  /* written last; absent after a crash */
     struct trace_pauses pauses;
     uint64_t waiting_bytes; /* the most memory that blocks took before they were written; 0: less
                                than 8 MiB, or not known */
+    bool goes_on;           /* a later part of the recording follows; `status` is meaningless */
     uint64_t overwritten;   /* of a snapshot: older events, of which nothing is missing here */
 };

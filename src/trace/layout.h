@@ -30,6 +30,8 @@ enum {
     DISK_ID_MAX = 0x3fffffff        /* event ids have 30 bits */
 };
 
+enum { DECODE_PADDING = 16 }; /* readable bytes behind a payload in memory (decode.h) */
+
 enum disk_type {
     DISK_SESSION = 1,
     DISK_CLOCK = 2,
@@ -50,7 +52,8 @@ enum disk_type {
     DISK_CAPTURES = 17, /* to come */
     DISK_VALUES = 18,   /* to come */
     DISK_DEATH = 19,
-    DISK_PAUSES = 20
+    DISK_PAUSES = 20,
+    DISK_PART = 21
 };
 
 enum disk_coding { DISK_PLAIN = 0, DISK_ZSTD = 1 };

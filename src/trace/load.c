@@ -4,6 +4,7 @@
 #include "trace/decode.h"
 #include "trace/file.h"
 #include "trace/records.h"
+#include "trace/set.h"
 
 /* Limits decompressed metadata, so that a malicious file cannot exhaust memory. */
 static bool payload_fits(const struct trace_reader *r, size_t size) {
@@ -27,6 +28,9 @@ static bool load_thread(struct trace_reader *r, struct fields *f) {
     struct trace_thread thread;
     if (!fields_thread(f, &thread) || thread.stream >= file_blocks_max(r))
         return false;
+    thread.stream = set_stream(r, thread.stream);
+    if (thread.maker && thread.maker <= file_blocks_max(r))
+        thread.maker = set_stream(r, thread.maker - 1) + 1;
     while (r->threads.count <= thread.stream)
         ARRAY_PUSH(&r->threads,
                    ((struct trace_thread){.stream = (uint32_t)r->threads.count, .name = ""}));
@@ -101,7 +105,13 @@ static bool load_functions(struct trace_reader *r, struct fields *f) {
 static bool load_frames(struct trace_reader *r, struct fields *f) {
     struct trace_frames frames;
     bool ok = fields_frames(f, &frames) && frames.stream < file_blocks_max(r);
+    if (ok && set_repeats_frames(r)) {
+        free((void *)frames.frames);
+        return true;
+    }
     r->payload_bytes += frames.count * sizeof *frames.frames;
+    if (ok)
+        frames.stream = set_stream(r, frames.stream);
     if (ok)
         ARRAY_PUSH(&r->frames, frames);
     else
@@ -130,20 +140,28 @@ static bool load_chains(struct trace_reader *r, struct fields *f) {
     return !f->bad;
 }
 
+/* In a set, streams have no events in files whose records do not have them. */
+static struct trace_extent unknown_extent(const struct trace_reader *r) {
+    bool any = !r->set;
+    return (struct trace_extent){(uint32_t)r->extents.count, 0, any ? UINT64_MAX : 0, any};
+}
+
 static bool load_extents(struct trace_reader *r, struct fields *f) {
     uint32_t count = fields_bounded(f, DISK_EXTENTS_MAX);
     struct trace_extent extent;
     for (uint32_t i = 0; i < count; i++) {
         if (!fields_extent(f, &extent) || extent.stream >= file_blocks_max(r))
             return false;
+        extent.stream = set_stream(r, extent.stream);
         while (r->extents.count <= extent.stream)
-            ARRAY_PUSH(&r->extents,
-                       ((struct trace_extent){(uint32_t)r->extents.count, 0, UINT64_MAX, true}));
+            ARRAY_PUSH(&r->extents, unknown_extent(r));
+        set_add_extent(r, &extent);
         r->extents.at[extent.stream] = extent;
     }
     count = f->at < f->end ? fields_bounded(f, count) : 0;
     for (uint32_t i = 0; i < count && !f->bad; i++) {
-        uint32_t stream = fields_bounded(f, UINT32_MAX);
+        uint32_t stream = fields_bounded(f, (uint32_t)file_blocks_max(r));
+        stream = set_stream(r, stream);
         if (stream >= r->extents.count)
             return false;
         r->extents.at[stream].inner_stacks = true;
@@ -158,6 +176,23 @@ static bool load_death(struct trace_reader *r, struct fields *f) {
         ARRAY_PUSH(&r->deaths, death);
     else
         free((void *)death.frames);
+    return ok;
+}
+
+static bool load_end(struct trace_reader *r, struct fields *f) {
+    struct trace_end end;
+    bool ok = fields_end(f, &end);
+    if (ok)
+        set_add_end(r, &end);
+    return ok;
+}
+
+static bool load_part(struct trace_reader *r, struct fields *f) {
+    struct trace_part part;
+    bool ok = fields_part(f, &part);
+    if (ok)
+        set_continue(r, &part);
+    free((void *)part.before);
     return ok;
 }
 
@@ -196,7 +231,9 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
         ARRAY_PUSH(&r->changes, change);
         return true;
     case DISK_END:
-        return r->has_end = fields_end(f, &r->end);
+        return load_end(r, f);
+    case DISK_PART:
+        return load_part(r, f);
     case DISK_FRAMES:
         return load_frames(r, f);
     case DISK_EXTENTS:
@@ -214,8 +251,10 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
 static bool load_block(struct trace_reader *r, const struct disk_index_entry *entry) {
     struct bytes payload = {0};
     if (entry->block.type < DISK_SESSION ||
-        (entry->block.type > DISK_CHAINS && entry->block.type != DISK_DEATH))
+        (entry->block.type > DISK_CHAINS && entry->block.type != DISK_DEATH &&
+         entry->block.type != DISK_PART))
         return true;
+    set_load(r, entry);
     if (!payload_fits(r, entry->block.raw) || !unpack(r, entry, &payload)) {
         free(payload.at);
         return false;

@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "trace/old_parts.h"
 
-enum { WRITE_TIMEOUT_MS = 10000 };
+enum { WRITE_TIMEOUT_MS = 10000, PRIVATE_MODE = S_IRUSR | S_IWUSR };
 
 static int fail(struct err *err, int code, const char *tag, const char *path, const char *failure) {
     return err_set(err, code, tag, "%s: %s: %s", path, failure, strerror(code));
@@ -31,7 +32,8 @@ static int open_stream(struct output *o, struct err *err) {
 /* Opens and locks o->part. 1: it was renamed or removed in between; try again. */
 static int lock_part(struct output *o, struct err *err) {
     struct stat opened, by_name;
-    o->fd = open(o->part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    o->fd = open(o->part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                 o->is_private ? PRIVATE_MODE : 0666);
     if (o->fd < 0)
         return fail(err, errno, "open", o->part, "cannot create");
     if (fstat(o->fd, &opened) || !S_ISREG(opened.st_mode))
@@ -43,6 +45,12 @@ static int lock_part(struct output *o, struct err *err) {
            by_name.st_dev != opened.st_dev;
 }
 
+/* A file of that name may have been there with other rights. File systems without rights refuse. */
+static void restrict_rights(const struct output *o) {
+    int rc = o->is_private ? fchmod(o->fd, PRIVATE_MODE) : 0;
+    (void)rc;
+}
+
 /* The lock is held until the rename. It keeps another spoor from writing the same trace. A file
  * system without locks has no such protection. */
 static int open_part(struct output *o, struct err *err) {
@@ -52,12 +60,14 @@ static int open_part(struct output *o, struct err *err) {
         close(o->fd);
     if (!rc && ftruncate(o->fd, 0))
         return fail(err, errno, "open", o->part, "cannot truncate");
+    if (!rc)
+        restrict_rights(o);
     return rc;
 }
 
 int output_open(struct output *o, const char *path, struct err *err) {
     struct stat st;
-    *o = (struct output){.fd = -1, .regular = true};
+    *o = (struct output){.fd = -1, .regular = true, .is_private = o->is_private};
     if (stat(path, &st)) {
         o->path = mem_strdup(path);
         return open_part(o, err);
@@ -127,13 +137,36 @@ int output_write(struct output *o, struct iovec *parts, int count, struct err *e
 
 /* Renames a file with contents that already has the name. A failure shows in the rename that
  * follows, or the file is replaced as it would be otherwise. */
-static void keep_old(const struct output *o) {
+void output_keep_old(const struct output *o) {
     struct stat st;
     AUTO_FREE char *old = mem_printf("%s.old", o->path);
+    old_parts_keep(o->path, old);
     if (stat(o->path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size) {
         int rc = rename(o->path, old);
         (void)rc;
     }
+}
+
+/* File systems without RENAME_EXCHANGE have a moment in which A's name is free. */
+static int exchange(const char *a, const char *b) {
+    AUTO_FREE char *free_name = mem_printf("%s.new", b);
+    if (!renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE))
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
+        return errno;
+    return rename(b, free_name) || rename(a, b) || rename(free_name, a) ? errno : 0;
+}
+
+int output_exchange_names(struct output *a, struct output *b, struct err *err) {
+    bool keeps_old = a->keeps_old;
+    int code = exchange(a->part, b->part);
+    if (code)
+        return fail(err, code, "rename", a->part, "cannot rename");
+    a->part = atomic_exchange(&b->part, a->part);
+    a->path = atomic_exchange(&b->path, a->path);
+    a->keeps_old = b->keeps_old;
+    b->keeps_old = keeps_old;
+    return 0;
 }
 
 int output_commit(struct output *o, struct err *err) {
@@ -141,7 +174,7 @@ int output_commit(struct output *o, struct err *err) {
     if (copy >= 0 && close(copy) && errno != EINTR)
         return fail(err, errno, "write", o->part, "cannot write the trace");
     if (o->regular && o->keeps_old)
-        keep_old(o);
+        output_keep_old(o);
     if (o->regular && rename(o->part, o->path))
         return err_set(err, errno, "rename", "%s: cannot rename to %s: %s", o->part, o->path,
                        strerror(errno));

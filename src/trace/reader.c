@@ -9,6 +9,7 @@
 #include "base/search.h"
 #include "base/wide.h"
 #include "trace/file.h"
+#include "trace/set.h"
 
 static int open_file(struct trace_reader *r, struct err *err) {
     struct stat st;
@@ -23,7 +24,10 @@ static int open_file(struct trace_reader *r, struct err *err) {
     return 0;
 }
 
+/* Streams' numbers in them are those of their file: a set of parts has other ones. */
 static void group_checkpoints(struct trace_reader *r) {
+    if (r->set)
+        return;
     for (size_t i = 0; i < r->blocks.count; i++) {
         if (r->blocks.at[i].block.type == DISK_CHECKPOINT)
             ARRAY_PUSH(&r->checkpoints, r->blocks.at[i]);
@@ -142,6 +146,9 @@ static void set_warning(struct trace_reader *r) {
                                 r->has_end ? "" : " and ", incomplete);
     else if (!r->has_end)
         r->warning = mem_printf("%s: is %s", r->path, incomplete);
+    else if (r->missing_part)
+        r->warning = mem_printf("%s: part %u is missing: only what came after it is shown", r->path,
+                                r->missing_part);
     else if (!r->indexed)
         r->warning = mem_printf("%s: its index is missing or damaged; all blocks were found "
                                 "without it",
@@ -160,7 +167,9 @@ static int read_all(struct trace_reader *r, struct err *err) {
         rc = scan_file(r, err);
     if (rc)
         return rc;
+    set_join(r);
     load_metadata(r);
+    set_number_blocks(r);
     if (!r->has_session && (r->damaged_blocks || r->skipped_bytes || r->indexed))
         return err_set(err, EILSEQ, "corrupt-trace",
                        "%s: is damaged: its session record cannot be read", r->path);
@@ -201,6 +210,7 @@ void trace_reader_free(struct trace_reader *r) {
         return;
     if (r->fd >= 0)
         close(r->fd);
+    set_free(r->set);
     for (size_t i = 0; i < r->modules.count; i++) {
         free((void *)r->modules.at[i].refused);
         ARRAY_FREE(&r->tables.at[i]);
@@ -249,6 +259,10 @@ const char *trace_reader_warning(const struct trace_reader *r) { return r->warni
 
 const struct trace_end *trace_reader_end(const struct trace_reader *r) {
     return r->has_end ? &r->end : NULL;
+}
+
+struct trace_part_range trace_reader_parts(const struct trace_reader *r) {
+    return (struct trace_part_range){r->first_part, r->part, !r->has_end || !r->end.goes_on};
 }
 
 uint64_t trace_reader_file_bytes(const struct trace_reader *r) { return r->size; }

@@ -20,6 +20,13 @@ bool trace_reader_complete(const struct trace_reader *r); /* false: crashed or s
 /* If incomplete or damaged: one sentence for the user. Else NULL. */
 const char *trace_reader_warning(const struct trace_reader *r);
 const struct trace_end *trace_reader_end(const struct trace_reader *r); /* NULL if absent */
+/* Which parts of a recording (format.h) these are: a file that is named as the whole recording is
+ * read with the parts before it that follow one another. 0, 0: it is not cut into parts. */
+struct trace_part_range {
+    uint32_t first, last;
+    bool newest; /* LAST is the recording's newest, or newest so far */
+};
+struct trace_part_range trace_reader_parts(const struct trace_reader *r);
 uint64_t trace_reader_file_bytes(const struct trace_reader *r);
 size_t trace_reader_process_count(const struct trace_reader *r);
 const struct trace_process *trace_reader_process(const struct trace_reader *r, size_t i);
@@ -138,8 +145,8 @@ size_t trace_cursor_block(const struct trace_cursor *c);
 /* The block whose items come next; NO_BLOCK: the cursor stands inside a block. Behind the stream's
  * last block: trace_reader_end_block(). */
 size_t trace_cursor_next_block(const struct trace_cursor *c);
-/* Leaves out the block of trace_cursor_block(), which was read otherwise, except for its last DAMAGED items: these cannot
- * be read, and the next batch tells so. */
+/* Leaves out the block of trace_cursor_block(), which was read otherwise, except for its last
+ * DAMAGED items: these cannot be read, and the next batch tells so. */
 void trace_cursor_skip_block(struct trace_cursor *c, uint32_t damaged);
 /* Goes on with BLOCK of the same stream, which is not its first one. */
 void trace_cursor_seek(struct trace_cursor *c, size_t block);

@@ -192,6 +192,15 @@ struct block *record_death(const struct trace_death *d) {
     return block;
 }
 
+struct block *record_part(const struct trace_part *part) {
+    struct block *block = block_new(DISK_PART);
+    struct bytes *b = payload(block);
+    put_numbers(b, (uint64_t[]){part->number, part->repeated, part->count}, 3);
+    for (uint32_t i = 0; i < part->count; i++)
+        bytes_put_varint(b, part->before[i]);
+    return block;
+}
+
 struct block *record_end(const struct trace_end *end) {
     struct block *block = block_new(DISK_END);
     struct bytes *b = payload(block);
@@ -200,7 +209,9 @@ struct block *record_end(const struct trace_end *end) {
     put_numbers(b, (uint64_t[]){end->missed, end->pauses.count, PAUSE_CAUSES}, 3);
     put_numbers(b, end->pauses.ticks, PAUSE_CAUSES);
     bytes_put_varint(b, end->waiting_bytes);
-    if (end->overwritten)
+    if (end->overwritten || end->goes_on)
         bytes_put_varint(b, end->overwritten);
+    if (end->goes_on)
+        bytes_put_varint(b, 1);
     return block;
 }

@@ -23,6 +23,7 @@ struct block *record_change(const struct trace_change *change);
 struct block *record_chains(const struct trace_chains *chains);
 struct block *record_extents(const struct trace_extent *extents, size_t count);
 struct block *record_death(const struct trace_death *death);
+struct block *record_part(const struct trace_part *part);
 struct block *record_end(const struct trace_end *end);
 
 /* A payload being read. A read past its end or a malformed string sets `bad`; then all reads give 0
@@ -53,6 +54,7 @@ bool fields_session(struct fields *f, struct trace_session *ret); /* free ret->c
 bool fields_module(struct fields *f, struct trace_module *ret);   /* free ret->refused */
 bool fields_frames(struct fields *f, struct trace_frames *ret);   /* free ret->frames */
 bool fields_death(struct fields *f, struct trace_death *ret);     /* free ret->frames */
+bool fields_part(struct fields *f, struct trace_part *ret);       /* free ret->before */
 /* The head of a DISK_FUNCTIONS block. */
 struct functions_head {
     uint32_t first_id; /* names the module */

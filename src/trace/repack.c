@@ -1,4 +1,5 @@
 /* Writes the blocks of a trace anew. */
+#include <errno.h>
 #include <string.h>
 
 #include "trace/encode.h"
@@ -69,10 +70,14 @@ int trace_repack(const struct trace_reader *r, const char *path, uint64_t *ret_d
     /* R has sorted its blocks: here they are in the order of the file. */
     struct trace_reader blocks = {.fd = r->fd, .path = r->path, .size = r->size};
     struct sink *sink;
+    if (r->set)
+        return err_set(err, EINVAL, "parts",
+                       "%s: is cut into parts: copy the file of one part elsewhere, and give that",
+                       r->path);
     unpack_pool_init(&blocks.pool);
     int rc = scan_file(&blocks, err);
     if (rc == 0)
-        rc = sink_open(path, &sink, err);
+        rc = sink_open(path, false, &sink, err);
     if (rc == 0) {
         sink_be_patient(sink);
         *ret_damaged = push_all(&blocks, sink);

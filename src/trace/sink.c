@@ -33,7 +33,9 @@ struct sink {
     uint64_t wanted;            /* memory that sink_push() waits for */
     bool hurry;                 /* memory is short: blocks are written unpacked */
     uint64_t pushed, done;      /* blocks */
+    uint64_t pushed_events;     /* entries and exits in them */
     uint64_t deadline_ns;       /* from then on nothing waits to be packed; 0: not closing */
+    uint64_t close_ns;          /* sink_close_within() */
     bool complete, patient;
     struct packers *packers;
     struct stash_chunk *chunk; /* takes blocks that wait to be offered */
@@ -46,6 +48,8 @@ struct sink {
     struct output output;
     struct packer *packer;
     struct bytes payload;
+    void (*before)(void *ctx, uint64_t bytes); /* sink_announce() */
+    void *before_ctx;
     unsigned hurried; /* blocks that nobody had packed when their turn came */
     ARRAY(struct disk_index_entry) index;
 };
@@ -124,6 +128,8 @@ static int write_block(struct sink *s, struct block *block, struct err *err) {
     head->payload_check = checksum(payload.at, payload.count);
     head->check = checksum(head, offsetof(struct disk_block, check));
     struct iovec parts[] = {{head, sizeof *head}, {payload.at, payload.count}};
+    if (s->before)
+        s->before(s->before_ctx, sizeof *head + payload.count);
     uint64_t offset = s->output.offset;
     if (output_write(&s->output, parts, 2, err))
         return -err->code;
@@ -286,6 +292,7 @@ void sink_push(struct sink *s, struct block *block) {
         wait_for_room(s, size);
     recount(s, block, size);
     s->pushed++;
+    s->pushed_events += (uint64_t)block->head.entries + block->head.exits;
     *s->end = block;
     s->end = &block->next;
     if (!s->unoffered)
@@ -305,6 +312,40 @@ void sink_limit(struct sink *s, uint64_t bytes) {
     pthread_mutex_lock(&s->lock);
     s->limit = bytes;
     pthread_mutex_unlock(&s->lock);
+}
+
+/* What waits is taken to be packed to an eighth. */
+uint64_t sink_size(struct sink *s) {
+    enum { EVENT_RAW_BYTES = 4, PACKED = 8 };
+    pthread_mutex_lock(&s->lock);
+    struct trace_totals totals = sink_totals(s);
+    uint64_t events = totals.entries + totals.exits,
+             rest = events > s->pushed_events ? events - s->pushed_events : 0;
+    uint64_t waits = s->held - s->packed_bytes + rest * EVENT_RAW_BYTES;
+    uint64_t bytes = totals.bytes + s->packed_bytes + waits / PACKED +
+                     s->pushed * sizeof(struct disk_index_entry);
+    pthread_mutex_unlock(&s->lock);
+    return bytes;
+}
+
+void sink_announce(struct sink *s, void (*before)(void *ctx, uint64_t bytes), void *ctx) {
+    pthread_mutex_lock(&s->lock);
+    s->before = before;
+    s->before_ctx = ctx;
+    pthread_mutex_unlock(&s->lock);
+}
+
+int sink_exchange_names(struct sink *old, struct sink *new, struct err *err) {
+    return output_exchange_names(&old->output, &new->output, err);
+}
+
+void sink_fail(struct sink *s, const struct err *error) { set_error(s, error); }
+
+const char *sink_name(const struct sink *s) { return s->output.regular ? s->output.path : NULL; }
+
+void sink_keep_old_now(struct sink *s) {
+    output_keep_old(&s->output);
+    s->output.keeps_old = false;
 }
 
 void sink_keep_old(struct sink *s) { s->output.keeps_old = true; }
@@ -350,12 +391,14 @@ static void write_header(struct sink *s) {
     s->bytes = s->output.offset;
 }
 
-int sink_open(const char *path, struct sink **ret, struct err *err) {
+int sink_open(const char *path, bool is_private, struct sink **ret, struct err *err) {
     struct sink *s = mem_alloc(sizeof *s);
+    s->output.is_private = is_private;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->shrunk, NULL);
     s->end = &s->first;
     s->limit = TRACE_MEMORY_BYTES;
+    s->close_ns = CLOSE_NS;
     s->packers = packers_new();
     s->packer = packer_new();
     int rc = output_open(&s->output, path, err);
@@ -378,10 +421,12 @@ static size_t count_waiting(const struct sink *s) {
     return n;
 }
 
+void sink_close_within(struct sink *s, uint64_t ns) { s->close_ns = ns; }
+
 int sink_close(struct sink *s, bool complete, struct err *err) {
     pthread_mutex_lock(&s->lock);
     s->complete = complete;
-    s->deadline_ns = clock_monotonic_ns() + CLOSE_NS;
+    s->deadline_ns = clock_monotonic_ns() + s->close_ns;
     if (!sink_failed(s) && !s->patient)
         packers_hurry(s->packers, count_waiting(s));
     pthread_mutex_unlock(&s->lock);

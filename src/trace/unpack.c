@@ -5,6 +5,7 @@
 #include "base/checksum.h"
 #include "trace/decode.h"
 #include "trace/file.h"
+#include "trace/set.h"
 
 struct unpacker {
     ZSTD_DCtx *zstd;
@@ -48,8 +49,11 @@ static bool read_stored(struct trace_reader *r, const struct disk_index_entry *e
     size_t size = sizeof entry->block + entry->block.stored;
     u->stored.count = 0;
     bytes_reserve(&u->stored, size);
-    if (file_read(r->fd, u->stored.at, size, entry->offset) != size ||
-        memcmp(u->stored.at, &entry->block, sizeof entry->block))
+    struct set_place place = set_place(r, entry->offset);
+    struct disk_block head = entry->block;
+    head.stream = set_stream_in_file(r, entry);
+    if (file_read(place.fd, u->stored.at, size, place.offset) != size ||
+        memcmp(u->stored.at, &head, sizeof head))
         return false;
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
     const uint8_t *payload = u->stored.at + sizeof entry->block;

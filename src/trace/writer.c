@@ -1,63 +1,39 @@
 /* Encodes events by stream and pushes blocks of events and metadata to the sink. */
-#include "trace/writer.h"
-
-#include <pthread.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "trace/checkpoints.h"
-#include "trace/encode.h"
 #include "trace/records.h"
-#include "trace/sink.h"
+#include "trace/writer_state.h"
 
-struct stream {
-    pthread_mutex_t lock;
-    uint64_t own_low, own_bytes; /* the thread's own stack; 0: unknown */
-    bool begun;                  /* it has a thread, frames or events */
-    struct open_calls calls;
-    struct encoder_facts facts; /* of encoders that are freed */
-    struct encoder *encoder;    /* NULL before the first and after the last event */
-};
-
-struct trace_writer {
-    struct sink *sink;
-    struct checkpoints *checkpoints;
-    pthread_mutex_t lock;           /* guards all fields below */
-    ARRAY(struct stream *) streams; /* streams are freed with the writer only */
-    _Atomic bool early_frames;      /* there were some of an unknown stream */
-    bool keep_metadata;             /* trace_writer_keep() was called */
-    ARRAY(struct block *) kept;     /* copies; the session and the first clock are always kept */
-    bool clock_kept;
-    uint64_t memory; /* trace_writer_limit(); 0: the default */
-};
-
-/* Whether a branch of W begins with BLOCK. */
-static bool must_keep(struct trace_writer *w, const struct block *block) {
-    bool first_clock = block->head.type == DISK_CLOCK && !w->clock_kept;
-    w->clock_kept |= first_clock;
-    return first_clock || block->head.type == DISK_SESSION ||
-           (w->keep_metadata && block->head.type != DISK_CLOCK);
+/* Pushes a block of metadata that belongs to no stream. KEY as in kept.h. */
+static void push_metadata(struct trace_writer *w, struct block *block, uint32_t key) {
+    pthread_mutex_lock(&w->lock);
+    kept_add(&w->kept, block, key);
+    sink_push(w->sink, block);
+    pthread_mutex_unlock(&w->lock);
 }
 
-/* Pushes a block of metadata that belongs to no stream. */
-static void push_metadata(struct trace_writer *w, struct block *block) {
-    pthread_mutex_lock(&w->lock);
-    if (must_keep(w, block))
-        ARRAY_PUSH(&w->kept, block_copy(block));
-    pthread_mutex_unlock(&w->lock);
-    sink_push(w->sink, block);
+static struct stream *stream_new(uint32_t number) {
+    struct stream *new = mem_alloc(sizeof *new);
+    pthread_mutex_init(&new->lock, NULL);
+    new->number = number;
+    new->facts.low = UINT64_MAX;
+    return new;
+}
+
+struct stream *writer_stream(struct trace_writer *w, uint32_t number) {
+    while (w->streams.count <= number)
+        ARRAY_PUSH(&w->streams, stream_new(w->next++));
+    if (!w->streams.at[number])
+        w->streams.at[number] = stream_new(w->next++);
+    return w->streams.at[number];
 }
 
 /* Returns stream NUMBER, new if necessary, with its lock held. */
 static struct stream *stream_find(struct trace_writer *w, uint32_t number) {
     pthread_mutex_lock(&w->lock);
-    while (w->streams.count <= number) {
-        struct stream *new = mem_alloc(sizeof *new);
-        pthread_mutex_init(&new->lock, NULL);
-        new->facts.low = UINT64_MAX;
-        ARRAY_PUSH(&w->streams, new);
-    }
-    struct stream *stream = w->streams.at[number];
+    struct stream *stream = writer_stream(w, number);
     pthread_mutex_unlock(&w->lock);
     pthread_mutex_lock(&stream->lock);
     return stream;
@@ -75,24 +51,23 @@ static struct stream *stream_lock(struct trace_writer *w, uint32_t number) {
     return stream;
 }
 
-static void push_if(struct trace_writer *w, struct block *block) {
+static void push_if(const struct trace_writer *w, struct block *block) {
     if (block)
         sink_push(w->sink, block);
 }
 
-/* Pushes the current block of STREAM, which is locked. */
-static void stream_push(struct trace_writer *w, struct stream *stream, uint32_t number) {
+void stream_push(const struct trace_writer *w, struct stream *stream) {
     if (!stream->encoder || encoder_empty(stream->encoder))
         return;
     uint64_t first = encoder_first(stream->encoder);
-    struct block *before = checkpoints_add(w->checkpoints, number, first, &stream->calls);
-    sink_push(w->sink, encoder_take(stream->encoder, number));
+    struct block *before = checkpoints_add(w->checkpoints, stream->number, first, &stream->calls);
+    sink_push(w->sink, encoder_take(stream->encoder, stream->number));
     push_if(w, before);
-    push_if(w, checkpoints_add_pauses(w->checkpoints, number, &stream->calls));
+    push_if(w, checkpoints_add_pauses(w->checkpoints, stream->number, &stream->calls));
 }
 
 /* Adds to the totals what STREAM's encoder has encoded since BEFORE. */
-static void count_since(struct trace_writer *w, const struct stream *stream,
+static void count_since(const struct trace_writer *w, const struct stream *stream,
                         struct trace_totals before) {
     struct trace_totals now = encoder_totals(stream->encoder);
     sink_count(w->sink, now.entries - before.entries, now.exits - before.exits,
@@ -101,24 +76,26 @@ static void count_since(struct trace_writer *w, const struct stream *stream,
 
 /* Pushes the block of STREAM, which is locked, if it is full. Adds to the totals what was encoded
  * since BEFORE; the sink may discard the block later. */
-static void end_piece(struct trace_writer *w, struct stream *stream, uint32_t number,
+static void end_piece(const struct trace_writer *w, struct stream *stream,
                       struct trace_totals before) {
     count_since(w, stream, before);
     if (encoder_full(stream->encoder))
-        stream_push(w, stream, number);
+        stream_push(w, stream);
 }
 
 void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct trace_event *events,
                          size_t count) {
+    struct stream *s = stream_lock(w, stream);
     if (sink_failed(w->sink)) {
         sink_count(w->sink, 0, 0, count);
-        return;
+        count = 0;
     }
-    struct stream *s = stream_lock(w, stream);
+    if (s->open)
+        stream_follow(s, events, count);
     while (count) {
         struct trace_totals before = encoder_totals(s->encoder);
         size_t n = encoder_events(s->encoder, events, count);
-        end_piece(w, s, stream, before);
+        end_piece(w, s, before);
         events += n;
         count -= n;
     }
@@ -132,8 +109,10 @@ size_t trace_writer_ring(struct trace_writer *w, uint32_t stream, const struct e
     for (bool more = true; more && done < count;) {
         struct trace_totals before = encoder_totals(s->encoder);
         size_t n = encoder_ring(s->encoder, at + done, count - done, *latest);
+        if (s->open)
+            stream_follow_ring(s, at + done, n, *latest);
         more = encoder_full(s->encoder);
-        end_piece(w, s, stream, before);
+        end_piece(w, s, before);
         done += n;
     }
     *latest = encoder_last(s->encoder);
@@ -142,13 +121,15 @@ size_t trace_writer_ring(struct trace_writer *w, uint32_t stream, const struct e
 }
 
 void trace_writer_lost(struct trace_writer *w, uint32_t stream, uint64_t ticks, uint64_t count) {
-    sink_count(w->sink, 0, 0, count);
-    if (sink_failed(w->sink))
-        return;
     struct stream *s = stream_lock(w, stream);
-    encoder_lost(s->encoder, ticks, count);
-    if (encoder_full(s->encoder))
-        stream_push(w, s, stream);
+    sink_count(w->sink, 0, 0, count);
+    if (!sink_failed(w->sink)) {
+        encoder_lost(s->encoder, ticks, count);
+        if (s->open)
+            part_calls_lost(s->open, ticks);
+        if (encoder_full(s->encoder))
+            stream_push(w, s);
+    }
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -171,7 +152,9 @@ static struct encoder_facts stream_facts(const struct stream *s) {
 void trace_writer_thread_end(struct trace_writer *w, uint32_t stream, uint64_t ticks) {
     struct stream *s = stream_lock(w, stream);
     encoder_thread_end(s->encoder, ticks);
-    stream_push(w, s, stream);
+    stream_push(w, s);
+    stream_follow_end(s);
+    s->ended = true;
     s->facts = stream_facts(s);
     encoder_free(s->encoder);
     s->encoder = NULL;
@@ -182,51 +165,79 @@ void trace_writer_thread_end(struct trace_writer *w, uint32_t stream, uint64_t t
 void trace_writer_flush(struct trace_writer *w) {
     for (uint32_t i = 0;; i++) {
         pthread_mutex_lock(&w->lock);
-        struct stream *stream = i < w->streams.count ? w->streams.at[i] : NULL;
+        bool last = i >= w->streams.count;
+        struct stream *stream = last ? NULL : w->streams.at[i];
         pthread_mutex_unlock(&w->lock);
-        if (!stream)
+        if (last)
             return;
+        if (!stream)
+            continue;
         pthread_mutex_lock(&stream->lock);
-        stream_push(w, stream, i);
+        stream_push(w, stream);
         pthread_mutex_unlock(&stream->lock);
     }
 }
 
-void trace_writer_sync(struct trace_writer *w) { sink_sync(w->sink); }
+void trace_writer_sync(struct trace_writer *w) {
+    pthread_mutex_lock(&w->lock);
+    struct sink *sink = w->sink;
+    pthread_mutex_unlock(&w->lock);
+    sink_sync(sink);
+}
 
 void trace_writer_clock(struct trace_writer *w, const struct trace_clock *clock) {
-    push_metadata(w, record_clock(clock));
+    push_metadata(w, record_clock(clock), 0);
+    pthread_mutex_lock(&w->lock);
+    w->clock = clock->ticks;
+    pthread_mutex_unlock(&w->lock);
 }
 
 void trace_writer_process(struct trace_writer *w, const struct trace_process *process) {
-    push_metadata(w, record_process(process));
+    push_metadata(w, record_process(process), process->pid);
 }
 
-void trace_writer_thread(struct trace_writer *w, const struct trace_thread *thread) {
-    struct stream *s = stream_find(w, thread->stream);
+/* Takes the stack of S's thread. Recordings in parts have no checkpoints: a reader would have to
+ * carry them from part to part. */
+static void set_stack(const struct trace_writer *w, struct stream *s,
+                      const struct trace_thread *thread) {
     uint64_t bytes = thread->stack_high - thread->stack_low;
-    if (!s->begun && !w->early_frames)
+    if (!s->begun && !w->early_frames && !w->parts)
         open_calls_init(&s->calls, thread->stack_low, thread->stack_high);
     if (thread->maker || (s->begun && (s->own_low != thread->stack_low || s->own_bytes != bytes)))
         open_calls_forget(&s->calls);
     s->begun = true;
     s->own_low = thread->stack_low;
     s->own_bytes = bytes;
+}
+
+void trace_writer_thread(struct trace_writer *w, const struct trace_thread *thread) {
+    struct trace_thread in_file = *thread;
+    pthread_mutex_lock(&w->lock);
+    if (w->parts && thread->maker)
+        in_file.maker = writer_add_fork(w, thread);
+    struct stream *s = writer_stream(w, thread->stream);
+    pthread_mutex_lock(&s->lock);
+    set_stack(w, s, thread);
+    in_file.stream = s->number;
+    if (w->parts)
+        stream_set_thread(s, thread);
+    sink_push(w->sink, record_thread(&in_file));
     pthread_mutex_unlock(&s->lock);
-    sink_push(w->sink, record_thread(thread));
+    pthread_mutex_unlock(&w->lock);
 }
 
 void trace_writer_module(struct trace_writer *w, const struct trace_module *module) {
-    push_metadata(w, record_module(module));
+    uint32_t key = module->function_count ? module->first_id + 1 : 0;
+    push_metadata(w, record_module(module), key);
     for (uint32_t next = 0; next < module->function_count;)
-        push_metadata(w, record_functions(module, &next));
+        push_metadata(w, record_functions(module, &next), key);
 }
 
 void trace_writer_map(struct trace_writer *w, const struct trace_map *map) {
-    push_metadata(w, record_map(map));
+    push_metadata(w, record_map(map), map->pid);
 }
 
-void trace_writer_frames(struct trace_writer *w, const struct trace_frames *frames) {
+static void push_frames(struct trace_writer *w, const struct trace_frames *frames) {
     pthread_mutex_lock(&w->lock);
     bool has_stream = frames->stream < w->streams.count;
     w->early_frames |= !has_stream;
@@ -240,27 +251,52 @@ void trace_writer_frames(struct trace_writer *w, const struct trace_frames *fram
     sink_push(w->sink, record_frames(frames));
 }
 
+void trace_writer_frames(struct trace_writer *w, const struct trace_frames *frames) {
+    if (!w->parts) {
+        push_frames(w, frames);
+        return;
+    }
+    struct trace_frames in_file = *frames;
+    struct stream *s = stream_find(w, frames->stream);
+    in_file.stream = s->number;
+    if (s->open)
+        part_calls_frames(s->open, frames);
+    sink_push(w->sink, record_frames(&in_file));
+    pthread_mutex_unlock(&s->lock);
+}
+
 void trace_writer_chains(struct trace_writer *w, const struct trace_chains *chains) {
-    sink_push(w->sink, record_chains(chains));
+    if (w->parts)
+        push_metadata(w, record_chains(chains), 0);
+    else
+        sink_push(w->sink, record_chains(chains));
 }
 
 void trace_writer_change(struct trace_writer *w, const struct trace_change *change) {
-    push_metadata(w, record_change(change));
+    push_metadata(w, record_change(change), change->pid);
 }
 
 void trace_writer_death(struct trace_writer *w, const struct trace_death *death) {
     sink_push(w->sink, record_death(death));
 }
 
-int trace_writer_error(struct trace_writer *w, struct err *err) { return sink_error(w->sink, err); }
+int trace_writer_error(struct trace_writer *w, struct err *err) {
+    pthread_mutex_lock(&w->lock);
+    int rc = sink_error(w->sink, err);
+    pthread_mutex_unlock(&w->lock);
+    return rc;
+}
 
 struct trace_totals trace_writer_totals(struct trace_writer *w) {
-    return sink_totals(w->sink);
+    pthread_mutex_lock(&w->lock);
+    struct trace_totals sum = sink_totals(w->sink);
+    pthread_mutex_unlock(&w->lock);
+    return w->parts ? parts_add_totals(w->parts, sum) : sum;
 }
 
 static int writer_new(const char *path, struct trace_writer **ret, struct err *err) {
     struct sink *sink;
-    int rc = sink_open(path, &sink, err);
+    int rc = sink_open(path, true, &sink, err);
     if (rc)
         return rc;
     *ret = mem_alloc(sizeof **ret);
@@ -275,21 +311,22 @@ int trace_writer_open(const char *path, const struct trace_session *session,
     int rc = writer_new(path, ret, err);
     if (rc == 0) {
         sink_keep_old((*ret)->sink);
-        push_metadata(*ret, record_session(session));
+        (*ret)->late = session->depth || session->threshold_ns;
+        push_metadata(*ret, record_session(session), 0);
     }
     return rc;
 }
 
 void trace_writer_limit(struct trace_writer *w, uint64_t bytes) {
-    sink_limit(w->sink, bytes);
     pthread_mutex_lock(&w->lock);
     w->memory = bytes;
+    sink_limit(w->sink, w->parts ? parts_memory(w->parts, bytes) : bytes);
     pthread_mutex_unlock(&w->lock);
 }
 
 void trace_writer_keep(struct trace_writer *w) {
     pthread_mutex_lock(&w->lock);
-    w->keep_metadata = true;
+    w->kept.all = true;
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -301,36 +338,50 @@ int trace_writer_branch(struct trace_writer *w, const char *path, struct trace_w
     pthread_mutex_lock(&w->lock);
     if (w->memory)
         sink_limit((*ret)->sink, w->memory);
-    for (size_t i = 0; i < w->kept.count; i++)
-        sink_push((*ret)->sink, block_copy(w->kept.at[i]));
+    for (size_t i = 0; i < w->kept.blocks.count; i++)
+        sink_push((*ret)->sink, block_copy(w->kept.blocks.at[i].block));
     pthread_mutex_unlock(&w->lock);
     return 0;
 }
 
+void stream_restart(struct stream *s) {
+    encoder_free(s->encoder);
+    s->encoder = NULL;
+    s->facts = (struct encoder_facts){.low = UINT64_MAX};
+}
+
+void stream_free(struct stream *s) {
+    if (!s)
+        return;
+    stream_forget(s);
+    encoder_free(s->encoder);
+    open_calls_done(&s->calls);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
 static void writer_free(struct trace_writer *w) {
-    for (size_t i = 0; i < w->streams.count; i++) {
-        encoder_free(w->streams.at[i]->encoder);
-        open_calls_done(&w->streams.at[i]->calls);
-        pthread_mutex_destroy(&w->streams.at[i]->lock);
-        free(w->streams.at[i]);
-    }
+    for (size_t i = 0; i < w->streams.count; i++)
+        stream_free(w->streams.at[i]);
     ARRAY_FREE(&w->streams);
-    for (size_t i = 0; i < w->kept.count; i++)
-        block_free(w->kept.at[i]);
-    ARRAY_FREE(&w->kept);
+    kept_done(&w->kept);
+    parts_free(w->parts);
     pthread_mutex_destroy(&w->lock);
     checkpoints_free(w->checkpoints);
     sink_free(w->sink);
     free(w);
 }
 
-static void push_extents(struct trace_writer *w) {
+void writer_push_extents(const struct trace_writer *w) {
     ARRAY(struct trace_extent) list = {0};
     for (uint32_t i = 0; i < w->streams.count; i++) {
-        struct encoder_facts facts = stream_facts(w->streams.at[i]);
+        const struct stream *s = w->streams.at[i];
+        if (!s)
+            continue;
+        struct encoder_facts facts = stream_facts(s);
         bool any = facts.low <= facts.high;
-        ARRAY_PUSH(&list, ((struct trace_extent){i, any ? facts.low : 0, any ? facts.high : 0,
-                                                 facts.met_inner}));
+        ARRAY_PUSH(&list, ((struct trace_extent){s->number, any ? facts.low : 0,
+                                                 any ? facts.high : 0, facts.met_inner}));
     }
     for (size_t at = 0, n; at < list.count; at += n) {
         n = list.count - at < DISK_EXTENTS_MAX ? list.count - at : DISK_EXTENTS_MAX;
@@ -339,14 +390,11 @@ static void push_extents(struct trace_writer *w) {
     ARRAY_FREE(&list);
 }
 
-int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
-                        struct trace_totals *ret_totals, struct err *err) {
+void writer_push_end(const struct trace_writer *w, const struct trace_end *end) {
     struct trace_end complete = *end;
-    trace_writer_flush(w);
-    push_if(w, checkpoints_take(w->checkpoints));
-    push_if(w, checkpoints_take_pauses(w->checkpoints));
-    push_extents(w);
     for (size_t i = 0; i < w->streams.count; i++) {
+        if (!w->streams.at[i])
+            continue;
         struct encoder_facts facts = stream_facts(w->streams.at[i]);
         complete.missed += facts.missed;
         complete.pauses.count += facts.pauses.count;
@@ -355,9 +403,21 @@ int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
     }
     complete.waiting_bytes = sink_totals(w->sink).waiting_bytes;
     sink_push(w->sink, record_end(&complete));
+}
+
+int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
+                        struct trace_totals *ret_totals, struct err *err) {
+    trace_writer_flush(w);
+    push_if(w, checkpoints_take(w->checkpoints));
+    push_if(w, checkpoints_take_pauses(w->checkpoints));
+    writer_push_extents(w);
+    writer_push_end(w, end);
     int rc = sink_close(w->sink, true, err);
+    struct trace_totals totals = sink_totals(w->sink);
+    if (w->parts)
+        rc = writer_finish_parts(w, rc, &totals, err);
     if (ret_totals)
-        *ret_totals = sink_totals(w->sink);
+        *ret_totals = totals;
     writer_free(w);
     return rc;
 }

@@ -18,8 +18,15 @@ int trace_writer_open(const char *path, const struct trace_session *session,
 
 /* The memory in which blocks wait for a processor or the disk (sink.h), of W and of its later
  * branches. Default: TRACE_MEMORY_BYTES. */
-#define TRACE_MEMORY_BYTES ((uint64_t)1 << 30)
 void trace_writer_limit(struct trace_writer *w, uint64_t bytes);
+
+/* Cuts the trace, just opened and before trace_writer_limit(), into parts: files that take
+ * MOST_BYTES together (parts.h). Each is a trace of its own. Errors: "no-parts" (the output is not
+ * a file). */
+int trace_writer_cut(struct trace_writer *w, uint64_t most_bytes, struct err *err);
+/* Begins a new part, if the present one is large enough. CLOCK: events before it were all given to
+ * the writer, unless their threads stood between two steps. */
+void trace_writer_turn(struct trace_writer *w, const struct trace_clock *clock);
 
 /* From now on keeps copies of processes, modules, maps and changes for trace_writer_branch(). */
 void trace_writer_keep(struct trace_writer *w);
@@ -67,7 +74,6 @@ void trace_writer_sync(struct trace_writer *w);
 int trace_writer_error(struct trace_writer *w, struct err *err);
 
 struct trace_totals trace_writer_totals(struct trace_writer *w);
-
 /* Writes index and end, renames PATH.part to PATH, frees W. On error ("write",
  * "rename") the .part stays. */
 int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,

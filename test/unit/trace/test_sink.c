@@ -48,7 +48,7 @@ static int teardown(void **state) {
 static struct sink *must_open_sink(const char *path, uint64_t limit) {
     struct sink *s = NULL;
     struct err err = {0};
-    if (sink_open(path, &s, &err))
+    if (sink_open(path, true, &s, &err))
         fail_msg("%s: %s", err.tag, err.text);
     sink_limit(s, limit);
     return s;
