@@ -62,7 +62,7 @@ const struct option_spec option_table[] = {
      "%. "
      "Default: spoor.trace, or spoor-2.trace and so on while another spoor writes that.",
      AT(record.output), NULL},
-    {ONLY(EXPORT), 'f', OPTION_CHOICE, "format", NULL,
+    {ONLY(EXPORT), 'f', OPTION_CHOICE, "format", "FORMAT",
      "The format: chrome (trace events, for Perfetto and chrome://tracing), folded (stacks for "
      "flame graphs), csv (one line a call), json (as replay --json), spoor (the whole trace, "
      "compressed), "
