@@ -45,7 +45,7 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
 
 struct caller_groups *caller_groups_new(const struct source *source, const struct places *places) {
     struct caller_groups *g = mem_alloc(sizeof *g);
-    struct visitor visitor = {.ctx = g, .open = on_open};
+    struct visitor visitor = {.ctx = g, .no_self = true, .open = on_open};
     g->places = places;
     g->room = FIRST_TABLE_SIZE;
     g->table = mem_alloc(g->room * sizeof *g->table);

@@ -11,8 +11,15 @@ struct plan {
 /* Whether all calls that begin in a thread are shown, whatever they are. */
 static bool shows_all(const struct view_filter *f) {
     const struct view_spec *s = &f->spec;
-    return !f->verdicts && !s->depth && !s->threshold_ns && !s->since_ns &&
-           s->until_ns == UINT64_MAX && f->recorded_depth == UINT32_MAX && !f->recorded_ns;
+    return !f->verdicts && !s->depth && !s->threshold_ns && f->recorded_depth == UINT32_MAX &&
+           !f->recorded_ns;
+}
+
+/* Whether all calls that begin and end in block B are in the shown span. */
+static bool is_in_span(const struct source *s, const struct trace_block_facts *b) {
+    const struct view_spec *spec = &s->filter->spec;
+    return trace_reader_ns(s->reader, b->first) >= spec->since_ns &&
+           trace_reader_ns(s->reader, b->last) <= spec->until_ns;
 }
 
 bool digest_has_plain_stack(const struct trace_reader *r, uint32_t stream) {
@@ -48,7 +55,7 @@ void digest_plan_stream(const struct source *source, size_t group, uint32_t stre
     for (size_t i = first; i < end; i++) {
         struct trace_block_facts b = trace_reader_block(r, i);
         bool in_order = b.first >= now && b.last >= b.first;
-        if (b.items >= least_items && in_order &&
+        if (b.items >= least_items && in_order && is_in_span(source, &b) &&
             !is_disturbed(source, stream, i == first ? NULL : &before, &b))
             ARRAY_PUSH(jobs, ((struct digest_job){i, stream, group}));
         now = b.last > now ? b.last : now;

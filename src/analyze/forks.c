@@ -109,11 +109,19 @@ static bool all_known(const struct forks *f, const struct makers *m) {
 /* Sends the scout of FORK's maker to FORK. A damaged trace may have processes that have made one
  * another: they begin without calls. */
 static void find_calls(struct forks *f, struct fork *fork) {
-    static const struct visitor nobody = {0};
+    static const struct visitor nobody = {.no_self = true};
     struct makers *m = &f->makers.at[fork->makers];
     if (m->over || m->walking)
         return;
     m->walking = true;
+    if (walk_may_seek(&f->quiet, m->group)) {
+        struct walk *scout = walk_new_at(&f->quiet, m->group, &nobody, fork->ticks);
+        while (!fork->known && walk_step(scout))
+            continue;
+        walk_free(scout);
+        m->walking = false;
+        return;
+    }
     if (!m->scout)
         m->scout = walk_new(&f->quiet, m->group, &nobody);
     while (!fork->known && !m->over)

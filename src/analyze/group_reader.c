@@ -96,6 +96,14 @@ size_t group_reader_next_block(struct group_reader *r) {
     return cursor ? trace_cursor_next_block(cursor) : NO_BLOCK;
 }
 
+void group_reader_seek(struct group_reader *r, size_t block) {
+    struct input *only = r->inputs;
+    open_cursor(r, only);
+    trace_cursor_seek(only->cursor, block);
+    only->next = only->count = 0;
+    only->ticks = trace_reader_block(r->reader, block).first;
+}
+
 void group_reader_skip_block(struct group_reader *r, uint32_t damaged) {
     trace_cursor_skip_block(r->inputs->cursor, damaged);
 }

@@ -23,6 +23,8 @@ int group_reader_next(struct group_reader *r, struct item_run *ret, struct err *
 /* For groups of one stream: see trace_cursor_block() and trace_cursor_next_block(). */
 size_t group_reader_block(struct group_reader *r);
 size_t group_reader_next_block(struct group_reader *r);
+/* Goes on with BLOCK, whichever was next. */
+void group_reader_seek(struct group_reader *r, size_t block);
 void group_reader_skip_block(struct group_reader *r, uint32_t damaged);
 
 /* The calls of the group's threads, which have their indices in the group as numbers. */

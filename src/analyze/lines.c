@@ -265,8 +265,12 @@ struct lines *lines_new(const struct source *source, bool fold_leaves) {
         struct queue *t = mem_alloc(sizeof *t);
         t->lines = l;
         t->group = group;
-        t->visitor = (struct visitor){
-            .ctx = t, .open = on_open, .close = on_close, .lost = on_lost, .pause = on_pause};
+        t->visitor = (struct visitor){.ctx = t,
+                                      .no_self = true,
+                                      .open = on_open,
+                                      .close = on_close,
+                                      .lost = on_lost,
+                                      .pause = on_pause};
         t->ns = start_of(source, group);
         l->heap[l->count++] = t;
     }

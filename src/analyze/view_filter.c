@@ -7,6 +7,7 @@
 #include "analyze/suggest.h"
 #include "analyze/view_streams.h"
 #include "base/mem.h"
+#include "base/wide.h"
 
 /* What -F, -N, -C and --hide say of a function of a shown module. */
 static uint8_t decide(const struct view_filter *v, const char *module,
@@ -118,6 +119,15 @@ static struct filter copy_noted(const struct filter *filter, struct names *names
     return copy;
 }
 
+/* A part of R's duration, rounded down, as nanoseconds. */
+static uint64_t moment(const struct trace_reader *r, uint64_t ns) {
+    static const uint64_t whole = 100000000;
+    if (ns < VIEW_PERCENT || ns - VIEW_PERCENT > whole)
+        return ns;
+    struct wide product = wide_product(trace_reader_duration_ns(r), ns - VIEW_PERCENT);
+    return wide_quotient(product, whole, NULL).low;
+}
+
 int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, struct names *names,
                     struct view_filter **ret, struct err *err) {
     const struct filter *filter = &spec->filter;
@@ -136,6 +146,8 @@ int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, 
     }
     struct view_filter *f = mem_alloc(sizeof *f);
     f->spec = *spec;
+    f->spec.since_ns = moment(r, spec->since_ns);
+    f->spec.until_ns = moment(r, spec->until_ns);
     f->names = names;
     f->streams = streams;
     f->filter = copy_noted(filter, names);

@@ -17,15 +17,16 @@
 #include "analyze/names.h"
 #include "base/filter.h"
 
+#define VIEW_PERCENT ((uint64_t)1 << 63)
 /* The options of a view. */
 struct view_spec {
-    struct filter filter;  /* without -M: all modules */
-    pattern_list ways;     /* -C: only these functions, and calls that lead to them */
-    pattern_list hidden;   /* --hide */
-    bool callees;          /* --callees: also what is called in calls of -F */
-    uint32_t depth;        /* most nested shown calls; 0: any number */
-    uint64_t threshold_ns; /* duration */
-    uint64_t since_ns, until_ns;
+    struct filter filter;          /* without -M: all modules */
+    pattern_list ways;             /* -C: only these functions, and calls that lead to them */
+    pattern_list hidden;           /* --hide */
+    bool callees;                  /* --callees: also what is called in calls of -F */
+    uint32_t depth;                /* most nested shown calls; 0: any number */
+    uint64_t threshold_ns;         /* duration */
+    uint64_t since_ns, until_ns;   /* or VIEW_PERCENT + millionths of a percent of the duration */
     uint32_t tid, pid;             /* 0: all threads, all processes */
     ARRAY(const char *) processes; /* --process: globs on their names; none: all */
 };
@@ -41,7 +42,7 @@ enum view_verdict { /* bits; 0: not decided */
 };
 
 struct view_filter {
-    struct view_spec spec;              /* the filter in it is borrowed */
+    struct view_spec spec;              /* the filter in it is borrowed; times are nanoseconds */
     struct filter filter, ways, hidden; /* for this trace; of ways and hidden the functions */
     struct names *names;
     uint8_t *verdicts;       /* enum view_verdict, by function; NULL: all are shown */

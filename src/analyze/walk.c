@@ -206,6 +206,11 @@ static void note_fork(struct walk *w, struct fork *fork) {
     fork->known = true;
 }
 
+void walk_skip_fork(struct walk *w) {
+    w->next_fork++;
+    await_fork(w);
+}
+
 void walk_note_forks(struct walk *w, uint64_t ticks) {
     for (; w->fork_ticks < ticks; await_fork(w))
         note_fork(w, &w->forks[w->next_fork++]);
@@ -239,9 +244,16 @@ void walk_begin_thread(struct walk *w) {
     calls_frames(w->calls, w->now_ns, calls);
 }
 
-/* No block is read here. */
 struct walk *walk_new(const struct source *source, struct stream_group group,
                       const struct visitor *visitor) {
+    uint64_t since_ns = source->filter->spec.since_ns;
+    return walk_new_at(source, group, visitor,
+                       since_ns ? trace_reader_ticks(source->reader, since_ns) : 0);
+}
+
+/* No block of events is read here. */
+struct walk *walk_new_at(const struct source *source, struct stream_group group,
+                         const struct visitor *visitor, uint64_t ticks) {
     static const struct calls_ops ops = {.on_open = on_open, .on_close = on_close};
     const struct view_spec *spec = &source->filter->spec;
     struct walk *w = mem_alloc(sizeof *w);
@@ -266,6 +278,7 @@ struct walk *walk_new(const struct source *source, struct stream_group group,
     w->calls = group_calls_new(source->reader, source->names, group, &ops, w);
     w->forks = forks_by(source->forks, group.streams[0], &w->fork_count);
     await_fork(w);
+    walk_seek_begin(w, ticks);
     return w;
 }
 
@@ -391,6 +404,7 @@ bool walk_step(struct walk *w) {
     struct err err;
     if (w->over || (w->source->stop && *w->source->stop))
         return false;
+    walk_seek_end(w);
     if (w->visitor->digests && walk_take_digest(w))
         return true;
     int rc = group_reader_next(w->reader, &run, &err);
@@ -424,6 +438,7 @@ void walk_free(struct walk *w) {
         return;
     group_reader_free(w->reader);
     gaps_free(w->gaps);
+    trace_seeker_free(w->seeker);
     calls_free(w->calls);
     for (uint32_t i = 0; i < w->group.count; i++)
         free(w->threads[i].inner_starts);

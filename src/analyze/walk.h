@@ -23,6 +23,7 @@ struct source {
     void (*on_damage)(void *ctx, const struct err *err); /* a block was skipped; or NULL */
     unsigned workers;        /* threads that read blocks ahead; 0: one for each processor */
     const atomic_bool *stop; /* set by another thread: walks end at once; or NULL */
+    bool reads_all;          /* for tests: no block is left out */
 };
 
 enum { WALK_NONE = UINT32_MAX };
@@ -64,6 +65,7 @@ struct digests;
 struct visitor {
     void *ctx;
     bool wants_silent; /* show calls of functions that are hidden with their time (--hide) */
+    bool no_self;      /* walk_call.self_ns is not used: fewer blocks have to be read */
     uint32_t (*open)(void *ctx, const struct walk_call *call);
     void (*close)(void *ctx, const struct walk_call *call);
     void (*lost)(void *ctx, uint32_t stream, uint64_t ns, uint64_t count);
@@ -83,6 +85,11 @@ struct walk;
 /* SOURCE and VISITOR are borrowed. */
 struct walk *walk_new(const struct source *source, struct stream_group group,
                       const struct visitor *visitor);
+/* The same, for what happens from TICKS on: earlier blocks may be left out. */
+struct walk *walk_new_at(const struct source *source, struct stream_group group,
+                         const struct visitor *visitor, uint64_t ticks);
+/* Whether GROUP has checkpoints, so that walks may leave out blocks. */
+bool walk_may_seek(const struct source *source, struct stream_group group);
 /* Reads on, at most some hundred events. False: the group has ended, or the span has and so have
  * all calls in it; all calls are closed. Or source.stop is set. */
 bool walk_step(struct walk *w);

@@ -1,6 +1,7 @@
 /* The state of a walk (walk.h), for the files that implement it:
  *   walk.c          items, and the calls that they open and close
- *   walk_digests.c  digests in place of items */
+ *   walk_digests.c  digests in place of items
+ *   walk_seek.c     blocks that are left out */
 #pragma once
 
 #include "analyze/stream_groups.h"
@@ -33,7 +34,9 @@ struct walk {
     struct stream_group group;
     struct group_reader *reader;
     struct calls *calls;
-    struct gaps *gaps; /* NULL: no gap so far */
+    struct gaps *gaps;              /* NULL: no gap so far */
+    struct trace_seeker *seeker;    /* NULL: all blocks are read */
+    struct open_call_key innermost; /* walk_seek.c: the innermost shown call */
     uint32_t gap_count;
     struct walk_thread *threads; /* by index in the group */
     struct walk_thread *thread;  /* the present one */
@@ -74,6 +77,8 @@ _Static_assert(sizeof(union state) == sizeof(uint64_t), "is call.user");
 
 /* Moves the walk's time on to NS. A damaged file may step back. */
 void walk_advance(struct walk *w, uint64_t ns);
+/* Leaves out the next fork. */
+void walk_skip_fork(struct walk *w);
 /* The items before TICKS were taken. */
 void walk_note_forks(struct walk *w, uint64_t ticks);
 /* Opens the calls that go on behind the present thread's latest gap. */
@@ -82,6 +87,11 @@ void walk_open_behind_gap(struct walk *w);
 void walk_begin_thread(struct walk *w);
 /* At the time to which the walk was moved. */
 void walk_take_item(struct walk *w, const struct trace_item *item);
+
+/* Begins at the last checkpoint before TICKS, if that is possible. No item was read so far. */
+void walk_seek_begin(struct walk *w, uint64_t ticks);
+/* Behind the span: goes on with the block in which the innermost shown call ends. */
+void walk_seek_end(struct walk *w);
 
 /* Takes a block as digest. False: the next one, if any, has none. */
 bool walk_take_digest(struct walk *w);

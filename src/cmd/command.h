@@ -54,6 +54,7 @@ enum option_type {                  /* the first three take no value */
                    OPTION_MEMORY,   /* uint64_t bytes, from 1M: 64M, 2G */
                    OPTION_BYTES,    /* uint64_t bytes: 64K, 1M; as they are */
                    OPTION_TIME,     /* uint64_t ns: 10us, 1.5ms, 2s */
+                   OPTION_MOMENT,   /* the same, or 12.5%: VIEW_PERCENT + millionths of a percent */
                    OPTION_WAIT,     /* uint64_t ns, not 0: 500ms, 2s; 2 is 2s */
                    OPTION_CHOICE,   /* an enum, numbered as in choices */
                    OPTION_CHOICES,  /* ARRAY(unsigned char) of such numbers; typed with commas */

@@ -334,8 +334,12 @@ static void write_thread_names(struct chrome *c, const struct trace_reader *read
 
 void export_chrome(const struct view *view, struct out *out) {
     struct chrome c = {.view = view, .out = out, .free = WALK_NONE};
-    struct visitor visitor = {
-        .ctx = &c, .open = on_open, .close = on_close, .lost = on_lost, .pause = on_pause};
+    struct visitor visitor = {.ctx = &c,
+                              .no_self = true,
+                              .open = on_open,
+                              .close = on_close,
+                              .lost = on_lost,
+                              .pause = on_pause};
     speller_init(&c.speller, view->source.names, compose);
     out_words(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     write_process_names(&c, view->source.reader);

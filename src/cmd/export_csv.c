@@ -62,7 +62,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
 
 void export_csv(const struct view *view, struct out *out) {
     struct csv csv = {.view = view, .out = out};
-    struct visitor visitor = {.ctx = &csv, .close = on_close};
+    struct visitor visitor = {.ctx = &csv, .no_self = true, .close = on_close};
     speller_init(&csv.speller, view->source.names, compose);
     out_words(out,
               "start_ns,duration_ns,pid,tid,depth,function,module,how,before,paused_ns,clipped\n");

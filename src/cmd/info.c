@@ -241,6 +241,13 @@ static void json_tasks(const struct trace_reader *r) {
     printf("]");
 }
 
+static size_t count_seekable(const struct trace_reader *r) {
+    size_t count = 0;
+    for (size_t i = 0; i < trace_reader_stream_count(r); i++)
+        count += trace_reader_has_checkpoints(r, i);
+    return count;
+}
+
 static void print_json(const struct trace_reader *r, const struct functions *f,
                        const struct changes *c, const struct trace_pauses *pauses) {
     const struct trace_session *s = trace_reader_session(r);
@@ -264,8 +271,8 @@ static void print_json(const struct trace_reader *r, const struct functions *f,
     printf("\"complete\": %s,\n\"start_unix_ns\": %ju,\n\"duration_ns\": %ju,\n",
            trace_reader_complete(r) ? "true" : "false", s->start_unix_ns,
            trace_reader_duration_ns(r));
-    printf("\"processes\": %zu,\n\"threads\": %zu,\n", count_processes(r),
-           trace_reader_stream_count(r));
+    printf("\"processes\": %zu,\n\"threads\": %zu,\n\"seekable_threads\": %zu,\n",
+           count_processes(r), trace_reader_stream_count(r), count_seekable(r));
     json_functions(f);
     size_t threads_before;
     printf("\"events\": {\"entry\": %ju, \"exit\": %ju, \"lost\": %ju, \"before\": %ju},\n",

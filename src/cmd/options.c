@@ -151,6 +151,12 @@ static int store_time(struct options *options, const struct option_spec *o, cons
     uint64_t *at = (uint64_t *)((char *)options + o->offset);
     if (o->type == OPTION_TIME && !value_time(value, at))
         return bad_value(o, value, "a time, like 10us, 1.5ms or 2s", err);
+    if (o->type == OPTION_MOMENT && value_percent(value, at)) {
+        *at += VIEW_PERCENT;
+        return 0;
+    }
+    if (o->type == OPTION_MOMENT && !value_time(value, at))
+        return bad_value(o, value, "a time, like 10us, 1.5ms or 2s, or a part, like 99%", err);
     if (o->type == OPTION_WAIT && !value_wait(value, at))
         return bad_value(o, value, "a time to wait, like 500ms or 2s", err);
     if (value_is_plain(value) && *at)
@@ -176,6 +182,7 @@ static int store_value(struct options *options, const struct option_spec *o, con
         return value_address(value, at) ? 0
                                         : bad_value(o, value, "an address, like 0x8000000", err);
     case OPTION_TIME:
+    case OPTION_MOMENT:
     case OPTION_WAIT:
         return store_time(options, o, value, err);
     case OPTION_STRING:

@@ -262,13 +262,13 @@ const struct option_spec option_table[] = {
      "Print a row for each function and each chain of callers that record --stack has found.",
      AT(report.by_stack), NULL},
 
-    {CALL_VIEWS, 0, OPTION_TIME, "since", "TIME",
+    {CALL_VIEWS, 0, OPTION_MOMENT, "since", "TIME",
      "Show calls that lasted until TIME or later, counted from the trace's start, as replay --time "
-     "prints it. Their whole durations count.",
+     "prints it; or N%: a part of the trace's duration. Their whole durations count.",
      AT(shown.since_ns), NULL},
-    {CALL_VIEWS, 0, OPTION_TIME, "until", "TIME",
-     "Show calls that began at TIME or earlier. Their whole durations count.", AT(shown.until_ns),
-     NULL},
+    {CALL_VIEWS, 0, OPTION_MOMENT, "until", "TIME",
+     "Show calls that began at TIME, or N%, or earlier. Their whole durations count.",
+     AT(shown.until_ns), NULL},
     {CALL_VIEWS, 0, OPTION_NUMBER, "tid", "TID", "Show only the thread TID.", AT(shown.tid), NULL},
     {CALL_VIEWS, 0, OPTION_NUMBER, "pid", "PID", "Show only the process PID.", AT(shown.pid), NULL},
     {CALL_VIEWS, 0, OPTION_STRINGS, "process", "NAME",

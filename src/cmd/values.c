@@ -82,6 +82,25 @@ bool value_time(const char *text, uint64_t *ret_ns) {
     return read_quantity(text, time_units, ret_ns);
 }
 
+bool value_percent(const char *text, uint64_t *ret_millionths) {
+    enum { MILLION = 1000000, PLACES = 6 };
+    uint64_t whole, part = 0;
+    unsigned digits = 0;
+    const char *end = read_digits(text, 10, &whole, &digits);
+    if (!digits || whole > 100)
+        return false;
+    digits = 0;
+    if (*end == '.')
+        end = read_digits(end + 1, 10, &part, &digits);
+    for (; digits < PLACES && part; digits++)
+        part *= 10;
+    whole = whole * MILLION + part;
+    if (end[0] != '%' || end[1] || digits > PLACES || whole > 100 * MILLION)
+        return false;
+    *ret_millionths = whole;
+    return true;
+}
+
 bool value_is_plain(const char *text) { return !text[strspn(text, "0123456789.")]; }
 
 bool value_wait(const char *text, uint64_t *ret_ns) {

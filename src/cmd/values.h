@@ -14,6 +14,8 @@ bool value_time(const char *text, uint64_t *ret_ns);
 /* Like value_time(), but a plain number is seconds, as for sleep(1) and timeout(1). False also: 0.
  */
 bool value_wait(const char *text, uint64_t *ret_ns);
+/* "99%", "12.5%": up to 100, and 6 digits behind the point. False: not such a part. */
+bool value_percent(const char *text, uint64_t *ret_millionths);
 /* True if TEXT has no unit. */
 bool value_is_plain(const char *text);
 /* A decimal number from 1 to UINT32_MAX. */

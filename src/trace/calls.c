@@ -466,6 +466,28 @@ void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *fr
     await_plain(c);
 }
 
+void calls_resume(struct calls *c, uint32_t kept, uint64_t paused, const struct call *calls,
+                  uint32_t count) {
+    uint32_t i = c->stacks.native;
+    if (i == NO_STACK)
+        return;
+    take_plain(c);
+    c->plain.chain = CHAIN_NONE;
+    stacks_make_current(&c->stacks, i);
+    struct stack *stack = &c->stacks.at[i];
+    stack->count = kept;
+    stack->paused += paused;
+    if (kept) {
+        stack->frames[kept - 1].child_ticks = calls[kept - 1].child_ticks;
+        c->stacks.top[i] = stack->frames[kept - 1].sp;
+    }
+    for (const struct call *call = calls + kept; call < calls + count; call++) {
+        open_frame(c, call);
+        stack->frames[stack->count - 1].paused -= call->paused;
+    }
+    await_plain(c);
+}
+
 uint32_t calls_copied(struct calls *c, uint32_t thread, bool all, struct trace_frame **ret) {
     call_list list = {0};
     take_plain(c);

@@ -105,6 +105,13 @@ void calls_pause(struct calls *c, uint64_t ticks, uint64_t length);
 /* The program's stacks consist of segments (-fsplit-stack). When a call is unwound, so are its
  * callees on other segments. Call it before the first event. */
 void calls_expect_split_stacks(struct calls *c);
+/* Leaves out events of the present thread, which has a known range and was on its own stack only:
+ * CALLS, the outermost first, are open there now. The first KEPT of them are open here, too, and
+ * stay; the others that are open are forgotten, without on_close. PAUSED: ticks of pauses
+ * meanwhile. Of a new call `paused` says how long it has been paused so far; of the kept ones only
+ * child_ticks of the innermost is used. */
+void calls_resume(struct calls *c, uint32_t kept, uint64_t paused, const struct call *calls,
+                  uint32_t count);
 /* The open calls with which a thread begins that goes on with a copy of THREAD's stack; ALL: its
  * memory is a copy, so that suspended coroutines are in it, too. The caller frees *ret. */
 uint32_t calls_copied(struct calls *c, uint32_t thread, bool all, struct trace_frame **ret);

@@ -160,6 +160,18 @@ void trace_cursor_skip_block(struct trace_cursor *c, uint32_t damaged) {
     c->decoder.damaged = true;
 }
 
+void trace_cursor_seek(struct trace_cursor *c, size_t block) {
+    uint64_t before = c->reader->blocks.at[block - 1].block.last;
+    if (!c->items)
+        c->items = mem_resize(NULL, BATCH, sizeof *c->items);
+    c->block = block;
+    c->decoder.items_left = 0;
+    c->first_pending = c->pending_end = c->next = c->count = 0;
+    c->report_loss = false;
+    while (c->frames != c->frames_end && c->frames->ticks <= before)
+        c->frames++;
+}
+
 void trace_cursor_free(struct trace_cursor *c) {
     if (!c)
         return;

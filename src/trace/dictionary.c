@@ -32,7 +32,7 @@ static uint32_t append(struct dictionary *d, uint32_t id) {
         d->step = mem_resize(d->step, d->room, sizeof *d->step);
     }
     d->id[d->count] = id;
-    d->step[d->count] = 0;
+    d->step[d->count] = d->count ? DICTIONARY_NO_STEP : 0;
     return d->count++;
 }
 

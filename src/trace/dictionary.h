@@ -2,6 +2,10 @@
  * The functions of one block, numbered from 1 in order of appearance. For each: the step from its
  * frame to the last callee's, which predicts the next callee's stack pointer. Number 0 is the
  * unknown caller below all frames.
+ *
+ * A callee's stack pointer is below its caller's. If it is not, the caller has ended. So a step of
+ * 0, as all functions have at first, predicts no callee: it is kept as a value that no difference
+ * of stack pointers has. Only number 0 may have callees at a step of 0.
  */
 #pragma once
 
@@ -15,9 +19,11 @@ struct dictionary_slot {
 struct dictionary {
     struct dictionary_slot *slots; /* open addressing */
     uint32_t mask;                 /* number of slots − 1 */
-    uint32_t *id, *step;           /* by number */
+    uint32_t *id;                  /* by number */
+    uint64_t *step;                /* by number; DICTIONARY_NO_STEP: 0 */
     uint32_t count, room;
 };
+#define DICTIONARY_NO_STEP UINT64_MAX
 
 /* Empties D for the next block. D may be zeroed. */
 void dictionary_clear(struct dictionary *d);

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "trace/encoder.h"
+#include "trace/open_calls.h"
 #include "trace/varint.h"
 
 enum { AHEAD = 32 }; /* events between the present one and the one that is fetched from memory */
@@ -24,7 +25,9 @@ struct columns {
     uint64_t expected; /* clock_sp of the latest event; bits 32 … 47 of the stack pointer are the
                           shadow's */
     uint32_t low, extent; /* `extent` stack pointers from `low` on (bits 0 … 31) are noted */
-    uint32_t ends, rare;  /* numbers of events: predicted ends of calls; rare events */
+    uint32_t rare;        /* number of rare events */
+    ptrdiff_t climbed;    /* predicted entries minus predicted ends until TOP was at FROM */
+    struct frame *from;
     const struct dictionary *dictionary;
 };
 
@@ -54,6 +57,7 @@ static struct columns columns_begin(const struct encoder *e) {
     struct columns c = {.code = e->code.at + e->code.count,
                         .time = e->time.at + e->time.count,
                         .top = shadow->frames + shadow->top,
+                        .from = shadow->frames + shadow->top,
                         .last = e->last,
                         .dictionary = &e->dictionary};
     columns_take(&c, e);
@@ -68,12 +72,14 @@ static uint64_t columns_last(const struct columns *c) {
 /* N events were encoded. */
 static void columns_end(struct encoder *e, const struct columns *c, uint32_t n) {
     struct shadow *shadow = &e->shadows[e->current];
+    ptrdiff_t predicted = n - c->rare;
+    uint32_t ends = (uint32_t)((predicted - c->climbed - (c->top - c->from)) / 2);
     e->code.count = (size_t)(c->code - e->code.at);
     e->time.count = (size_t)(c->time - e->time.at);
     shadow->top = (size_t)(c->top - shadow->frames);
     e->last = columns_last(c);
-    e->entries += n - c->ends - c->rare;
-    e->exits += c->ends;
+    e->entries += (uint32_t)predicted - ends;
+    e->exits += ends;
     e->items += n;
 }
 
@@ -81,13 +87,17 @@ static void columns_end(struct encoder *e, const struct columns *c, uint32_t n) 
 static __attribute__((noinline)) struct columns
 encode_rare(struct encoder *e, struct columns c, const struct event *event, uint64_t latest) {
     uint64_t ticks = event_ticks(event, latest), last = columns_last(&c);
-    struct run run = {c.code, e->extra.at + e->extra.count, c.top};
     c.last = ticks > last ? ticks : last;
+    c.climbed += c.top - c.from;
+    if (ticks < last)
+        e->block.complex = true;
+    uint32_t high = (uint32_t)(event->clock_sp & 0xffff);
+    struct run run = {c.code, e->extra.at + e->extra.count, c.top, c.last, c.last << 16 | high};
     c.time = varint_put(c.time, c.last - last);
-    encode_unpredicted(e, &run, event_key(event), (uint32_t)(event->clock_sp & 0xffff));
+    encode_unpredicted(e, &run, event_key(event), high);
     e->extra.count = (size_t)(run.extra - e->extra.at);
     c.code = run.code;
-    c.top = run.top;
+    c.top = c.from = run.top;
     c.rare++;
     columns_take(&c, e);
     return c;
@@ -98,30 +108,36 @@ static inline bool is_of_ring(uint64_t key) {
     return (key & 3) == EVENT_CONTROL && (key_id(key) == WAIT_EVENT || is_slice_event(key_id(key)));
 }
 
-/* Pushes the call whose entry has KEY if it is predicted. */
-static inline bool push_predicted(struct columns *c, uint64_t key) {
+/* Pushes the call whose entry is AT if it is predicted. */
+static inline bool push_predicted(struct columns *c, const struct event *at) {
     const struct dictionary *d = c->dictionary;
-    uint32_t sp = key_sp(key), tag = (uint32_t)key | 1;
+    uint32_t tag = at->site | 1;
     const struct dictionary_slot *slot = &d->slots[dictionary_place(tag, d->mask)];
     if (!varint_likely(slot->tag == tag) && !(slot = dictionary_find(d, tag)))
         return false;
-    bool predicted = key_sp(c->top->key) - d->step[c->top->number] == sp;
-    if (!varint_likely(predicted) || !varint_likely(sp - c->low < c->extent))
-        return false;
     uint32_t number = slot->number;
+    bool predicted = (uint32_t)(key_sp(c->top->key) - at->sp_low) == d->step[c->top->number];
+    if (!varint_likely(predicted) || !varint_likely(at->sp_low - c->low < c->extent))
+        return false;
     c->code = varint_put(c->code, CODE_ENTRY - 2 + 2 * (uint64_t)number);
-    *++c->top = (struct frame){.key = key, .number = number};
+    uint64_t clock = at->clock_sp;
+    c->top->callees -= clock;
+    struct frame *frame = ++c->top;
+    frame->key = event_key(at);
+    frame->number = number;
+    frame->start = clock;
+    frame->callees = 0;
     return true;
 }
 
 /* Pops the top call if KEY is of its end. */
-static inline bool pop_predicted(struct columns *c, uint64_t key) {
+static inline bool pop_predicted(struct columns *c, uint64_t key, uint64_t clock) {
     uint64_t kind = key - c->top->key; /* both have the same site but for the kind */
     if (kind - EVENT_RETURN > EVENT_TAIL - EVENT_RETURN || c->top == c->bottom)
         return false;
     *c->code++ = (uint8_t)(kind - 1);
     c->top--;
-    c->ends++;
+    c->top->callees += clock;
     return true;
 }
 
@@ -138,7 +154,7 @@ static size_t encode(struct encoder *e, const struct event *at, size_t count,
         uint64_t key = event_key(at), step = at->clock_sp - c.expected;
         __builtin_prefetch(at + AHEAD);
         if (varint_likely(!(step & unusual)) &&
-            (pop_predicted(&c, key) || (!(key & 3) && push_predicted(&c, key)))) {
+            (pop_predicted(&c, key, at->clock_sp) || (!(key & 3) && push_predicted(&c, at)))) {
             c.expected = at->clock_sp;
             c.time = varint_put(c.time, step >> 16);
             continue;
@@ -222,9 +238,12 @@ void encoder_lost(struct encoder *e, uint64_t ticks, uint64_t count) {
     item(e, ticks, CODE_LOST);
     bytes_put_varint(&e->extra, count);
     e->lost += count;
+    e->block.lost = true;
 }
 
 void encoder_thread_end(struct encoder *e, uint64_t ticks) { item(e, ticks, CODE_THREAD_END); }
+
+bool encoder_empty(const struct encoder *e) { return !e->items; }
 
 bool encoder_full(const struct encoder *e) {
     size_t raw = e->code.count + e->time.count + e->extra.count;
@@ -243,11 +262,14 @@ struct trace_totals encoder_totals(const struct encoder *e) {
 static void restart(struct encoder *e) {
     e->code = e->time = e->extra = (struct bytes){0};
     dictionary_clear(&e->dictionary);
-    e->shadow_count = e->current = 0;
+    e->shadow_count = e->current = e->bottom_step = 0;
     shadow_add(e);
     e->taken = encoder_totals(e);
     e->items = e->entries = e->exits = 0;
     e->lost = 0;
+    e->block.raises.count = e->block.pauses.count = 0;
+    e->block.reach = 0;
+    e->block.complex = e->block.lost = false;
 }
 
 struct block *encoder_take(struct encoder *e, uint32_t stream) {
@@ -276,13 +298,18 @@ struct block *encoder_take(struct encoder *e, uint32_t stream) {
     block->head.entries = e->entries;
     block->head.exits = e->exits;
     block->head.lost = e->lost;
+    if (e->calls)
+        open_calls_take(e->calls, e, block);
     restart(e);
     return block;
 }
 
 const struct encoder_facts *encoder_facts(const struct encoder *e) { return &e->facts; }
 
+uint64_t encoder_first(const struct encoder *e) { return e->first; }
 uint64_t encoder_last(const struct encoder *e) { return e->last; }
+
+void encoder_follow(struct encoder *e, struct open_calls *calls) { e->calls = calls; }
 
 struct encoder *encoder_new(uint64_t own_low, uint64_t own_bytes) {
     struct encoder *e = mem_alloc(sizeof *e);
@@ -302,6 +329,8 @@ void encoder_free(struct encoder *e) {
     for (uint32_t i = 0; i < e->shadow_room; i++)
         free(e->shadows[i].frames);
     free(e->shadows);
+    ARRAY_FREE(&e->block.raises);
+    ARRAY_FREE(&e->block.pauses);
     dictionary_done(&e->dictionary);
     free(e);
 }

@@ -43,8 +43,15 @@ struct encoder_facts {
                        block ends is not followed. */
 };
 const struct encoder_facts *encoder_facts(const struct encoder *e);
+/* Ticks of the present block's first item, which must exist. */
+uint64_t encoder_first(const struct encoder *e);
 /* Ticks of the last item. */
 uint64_t encoder_last(const struct encoder *e);
+/* From the present block on, which is empty, CALLS gets each block that is taken
+ * (open_calls_take()). */
+struct open_calls;
+void encoder_follow(struct encoder *e, struct open_calls *calls);
 bool encoder_full(const struct encoder *e);
+bool encoder_empty(const struct encoder *e); /* the present block has no items */
 /* Returns the current block and begins a new one. NULL: it is empty. */
 struct block *encoder_take(struct encoder *e, uint32_t stream);

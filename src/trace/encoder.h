@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "trace/block.h"
 #include "trace/dictionary.h"
 #include "trace/encode.h"
@@ -22,6 +23,9 @@ enum {
 struct frame {
     uint64_t key; /* of the entry */
     uint32_t number;
+    uint64_t start;   /* of the call, as in event.clock_sp: a clock of 48 bits above other bits */
+    uint64_t callees; /* in the same unit, modulo 2^64: ends of ended callees, minus starts of all;
+                         of the frame at the bottom: since the latest raise */
 };
 
 struct shadow {
@@ -30,11 +34,31 @@ struct shadow {
     uint32_t high; /* bits 32 … 47 of the stack pointer written last */
 };
 
+/* Of the calls that were open before the block, those at stack pointers up to SP had ended at
+ * TICKS. */
+struct raise {
+    uint64_t sp, ticks;
+    uint64_t callees; /* ticks of ended calls, since the raise before, that the innermost call of
+                         before had called */
+    size_t pauses;    /* so many of the block's pauses came earlier */
+};
+
+/* What a block tells about open calls, apart from the shadow of the stack. */
+struct block_calls {
+    ARRAY(struct raise) raises;
+    ARRAY(struct trace_pause) pauses; /* those that are subtracted */
+    uint64_t reach;                   /* of the last raise; 0: none */
+    bool complex; /* this is not all: several shadows, chains, or clocks that step back */
+    bool lost;    /* a gap */
+};
+
 struct encoder {
     struct bytes code, time, extra;
     struct dictionary dictionary;
     struct shadow *shadows;
     uint32_t shadow_count, shadow_room, current, victim;
+    uint32_t bottom_step; /* the step of number 0. The dictionary has none where an entry in the
+                             fast path could end calls of before the block without a note. */
     uint64_t first, last; /* ticks */
     uint32_t items, entries, exits;
     uint64_t lost;
@@ -42,12 +66,16 @@ struct encoder {
     uint64_t own_low, own_bytes; /* the thread's own stack; 0: unknown */
     uint64_t left[ENCODE_LEFT];  /* keys of such frames, by their stack pointers */
     struct encoder_facts facts;
+    struct block_calls block; /* the present one */
+    struct open_calls *calls; /* gets what blocks tell about open calls; or NULL */
 };
 
 /* The state inside a run, which the fast path keeps in registers. */
 struct run {
     uint8_t *code, *extra;
     struct frame *top;
+    uint64_t ticks; /* of the event */
+    uint64_t clock; /* the same in the unit of struct frame */
 };
 
 static inline uint64_t event_key(const struct event *event) {

@@ -7,6 +7,7 @@
  *   cursor.c  one stream's items
  *   block_reader.c  one block's items
  *   merge.c   all streams' items by time
+ *   seek.c    checkpoints and pauses
  */
 #pragma once
 
@@ -27,6 +28,11 @@ struct unpack_pool {
 
 typedef ARRAY(struct trace_function) function_table;
 
+struct stream_pause {
+    uint32_t stream;
+    struct trace_pause pause;
+};
+
 struct former_name {
     uint32_t stream;
     const char *name;
@@ -40,6 +46,12 @@ struct trace_reader {
 
     ARRAY(struct disk_index_entry) blocks; /* in file order; later only events, by stream */
     size_t *stream_first;                  /* [stream]: index into blocks, and the end of all */
+    ARRAY(struct disk_index_entry) checkpoints; /* their blocks, in file order */
+    ARRAY(struct disk_index_entry) pause_blocks;
+    pthread_mutex_t pauses_lock;       /* guards the next three */
+    bool has_pauses;                   /* they were read */
+    ARRAY(struct stream_pause) pauses; /* by stream, then time */
+    struct trace_pause *pause_list;    /* the same without streams */
 
     struct trace_session session;
     struct trace_end end;

@@ -156,6 +156,12 @@ struct trace_change {
     const char *filter;      /* TRACE_CHOSEN: the options of the request, or NULL; TRACE_NAMED */
 };
 
+/* A pause that is subtracted from the calls of its thread. */
+struct trace_pause {
+    uint64_t ticks; /* of its end */
+    uint64_t length;
+};
+
 /* Pauses of all threads (PAUSE_EVENT). */
 struct trace_pauses {
     uint64_t count;               /* those in blocking system calls included */

@@ -44,12 +44,13 @@ enum disk_type {
     DISK_CHANGE = 11,
     DISK_EXTENTS = 12,
     DISK_CHAINS = 13,
-    DISK_CHECKPOINT = 14, /* to come, as are the other types marked so: readers skip them */
-    DISK_TYPES = 15,      /* to come */
+    DISK_CHECKPOINT = 14,
+    DISK_TYPES = 15, /* to come, as are the other types marked so: readers skip them */
     DISK_EVENTS = 16,
     DISK_CAPTURES = 17, /* to come */
     DISK_VALUES = 18,   /* to come */
-    DISK_DEATH = 19
+    DISK_DEATH = 19,
+    DISK_PAUSES = 20
 };
 
 enum disk_coding { DISK_PLAIN = 0, DISK_ZSTD = 1 };

@@ -23,6 +23,15 @@ static int open_file(struct trace_reader *r, struct err *err) {
     return 0;
 }
 
+static void group_checkpoints(struct trace_reader *r) {
+    for (size_t i = 0; i < r->blocks.count; i++) {
+        if (r->blocks.at[i].block.type == DISK_CHECKPOINT)
+            ARRAY_PUSH(&r->checkpoints, r->blocks.at[i]);
+        if (r->blocks.at[i].block.type == DISK_PAUSES)
+            ARRAY_PUSH(&r->pause_blocks, r->blocks.at[i]);
+    }
+}
+
 /* Keeps only blocks with events, sorted by stream and then by place in the file. */
 static void group_streams(struct trace_reader *r) {
     size_t events = 0, streams = r->threads.count;
@@ -164,6 +173,7 @@ static int read_all(struct trace_reader *r, struct err *err) {
         qsort(r->changes.at, r->changes.count, sizeof *r->changes.at, compare_changes);
     name_threads(r);
     group_frames(r);
+    group_checkpoints(r);
     group_streams(r);
     sum_blocks(r);
     compute_scale(r);
@@ -176,6 +186,7 @@ int trace_reader_open(const char *path, struct trace_reader **ret, struct err *e
     r->path = mem_strdup(path);
     r->fd = -1;
     unpack_pool_init(&r->pool);
+    pthread_mutex_init(&r->pauses_lock, NULL);
     int rc = read_all(r, err);
     if (rc) {
         trace_reader_free(r);
@@ -202,6 +213,11 @@ void trace_reader_free(struct trace_reader *r) {
         free(r->payloads.at[i]);
     free((void *)r->session.command);
     ARRAY_FREE(&r->blocks);
+    ARRAY_FREE(&r->checkpoints);
+    ARRAY_FREE(&r->pause_blocks);
+    ARRAY_FREE(&r->pauses);
+    free(r->pause_list);
+    pthread_mutex_destroy(&r->pauses_lock);
     ARRAY_FREE(&r->clocks);
     ARRAY_FREE(&r->processes);
     ARRAY_FREE(&r->threads);
@@ -265,7 +281,7 @@ size_t trace_reader_end_block(const struct trace_reader *r, size_t stream) {
 
 struct trace_block_facts trace_reader_block(const struct trace_reader *r, size_t block) {
     const struct disk_block *b = &r->blocks.at[block].block;
-    return (struct trace_block_facts){b->first, b->last, b->items};
+    return (struct trace_block_facts){b->first, b->last, b->items, b->entries, b->exits};
 }
 
 const struct trace_extent *trace_reader_extent(const struct trace_reader *r, size_t stream) {

@@ -141,12 +141,14 @@ size_t trace_cursor_next_block(const struct trace_cursor *c);
 /* Leaves out the block of trace_cursor_block(), which was read otherwise, except for its last DAMAGED items: these cannot
  * be read, and the next batch tells so. */
 void trace_cursor_skip_block(struct trace_cursor *c, uint32_t damaged);
+/* Goes on with BLOCK of the same stream, which is not its first one. */
+void trace_cursor_seek(struct trace_cursor *c, size_t block);
 void trace_cursor_free(struct trace_cursor *c);
 
 /* Blocks have numbers; a stream's are consecutive. */
 struct trace_block_facts {
     uint64_t first, last; /* ticks */
-    uint32_t items;
+    uint32_t items, entries, exits;
 };
 size_t trace_reader_first_block(const struct trace_reader *r, size_t stream);
 /* Behind the stream's last block. */
@@ -165,6 +167,54 @@ size_t trace_block_batch(struct trace_block *b, const struct trace_item **ret_it
 /* The number of items of the open block that were not read so far. */
 uint32_t trace_block_left(const struct trace_block *b);
 void trace_block_free(struct trace_block *b);
+
+/*
+ * Checkpoints: what was open where a block begins, so that reading can begin there. Some blocks
+ * have none, and streams have none at all
+ *   - whose calls may be on other stacks than the thread's own, or on stacks inside that,
+ *   - that begin with calls of their makers (trace_thread.maker),
+ *   - behind a gap,
+ *   - of a trace that did not end, or that an earlier version has written.
+ */
+struct trace_open_call {
+    uint64_t sp, start;   /* ticks */
+    uint64_t child_ticks; /* of callees that have ended, without pauses */
+    uint32_t id, chain;
+    bool before; /* it was not traced when it began: it was found open at `start` */
+};
+struct trace_checkpoint {
+    size_t block;
+    uint32_t count;
+    const struct trace_open_call
+        *calls; /* the outermost first; all are on the thread's own stack */
+};
+/* Whether the stream may have checkpoints. */
+bool trace_reader_has_checkpoints(const struct trace_reader *r, size_t stream);
+/* Finds checkpoints, and keeps what it has read last. For one thread; several may exist. */
+struct trace_seeker;
+struct trace_seeker *trace_seeker_new(struct trace_reader *r);
+/* The checkpoint of BLOCK of STREAM. False: there is none. The calls are valid until the next call
+ * of a function with S. A stream's first block has one without calls. */
+bool trace_seeker_at(struct trace_seeker *s, uint32_t stream, size_t block,
+                     struct trace_checkpoint *ret);
+/* The last checkpoint of a block that begins at TICKS or earlier, as far as a search finds it: the
+ * block that reading may begin with, to see all from TICKS on. False: the stream has no blocks, or
+ * all begin later. */
+bool trace_seeker_before(struct trace_seeker *s, uint32_t stream, uint64_t ticks,
+                         struct trace_checkpoint *ret);
+/* The last of the blocks FROM … END − 1 of STREAM that has a checkpoint in which CALL, which is at
+ * DEPTH (0: outermost), is open. False: none has. */
+struct open_call_key {
+    uint32_t depth, id;
+    uint64_t sp, start_ns;
+};
+bool trace_seeker_last_open(struct trace_seeker *s, uint32_t stream, size_t from,
+                            const struct open_call_key *call, struct trace_checkpoint *ret);
+void trace_seeker_free(struct trace_seeker *s);
+/* The pauses of the stream that are subtracted, in order of time: those up to its last checkpoint,
+ * at least. The list lives as long as R. */
+const struct trace_pause *trace_reader_pauses(struct trace_reader *r, uint32_t stream,
+                                              size_t *ret_count);
 
 /* All streams merged by time (ties by stream). Memory: one block per stream. */
 struct trace_merge;

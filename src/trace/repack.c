@@ -44,14 +44,14 @@ static struct block *gap(const struct disk_block *head) {
 }
 
 /* Pushes all blocks but the index, which is made anew, and returns how many are damaged. Bytes that
- * a walk has skipped count as one block. */
+ * a walk has skipped count as one block. Behind damage checkpoints would be wrong. */
 static uint64_t push_all(struct trace_reader *blocks, struct sink *sink) {
     struct bytes payload = {0};
     uint64_t damaged = blocks->damaged_blocks + (blocks->skipped_bytes != 0);
     for (size_t i = 0; i < blocks->blocks.count && !sink_failed(sink); i++) {
         const struct disk_index_entry *entry = &blocks->blocks.at[i];
         struct block *block = NULL;
-        if (entry->block.type == DISK_INDEX)
+        if (entry->block.type == DISK_INDEX || (damaged && entry->block.type == DISK_CHECKPOINT))
             continue;
         block = load(blocks, entry, &payload);
         damaged += !block;

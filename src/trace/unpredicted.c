@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "trace/encoder.h"
+#include "trace/open_calls.h"
 #include "trace/varint.h"
 
 enum { NEAR = 64 * 1024 }; /* a stack pointer this close to a shadow's top belongs to it */
@@ -63,6 +64,7 @@ static void pop(struct encoder *e, struct run *run, uint32_t sp, bool inclusive)
     while (run->top > bottom && (int32_t)(key_sp(run->top->key) - sp) < (inclusive ? 1 : 0)) {
         e->left[left_place(run->top->key)] = run->top->key;
         run->top--;
+        run->top->callees += run->clock;
     }
     if (run->top == old)
         return;
@@ -72,6 +74,7 @@ static void pop(struct encoder *e, struct run *run, uint32_t sp, bool inclusive)
 
 static void shadow_switch(struct encoder *e, struct run *run, uint32_t to) {
     e->current = to;
+    e->block.complex = true;
     run->top = shadow_reserve(&e->shadows[to]);
     *run->code++ = CODE_SWITCH;
     run->extra = varint_put(run->extra, to);
@@ -109,20 +112,82 @@ static void shadow_select(struct encoder *e, struct run *run, uint64_t sp) {
     pop(e, run, key_sp(run->top->key) + 0x7fffffff, true);
 }
 
+/* ---- calls from before the block ---- */
+
+static uint64_t whole_sp(const struct encoder *e, uint32_t sp) {
+    return (uint64_t)e->shadows[e->current].high << 32 | sp;
+}
+
+/* If no call of the block is open: those of before at SP and below have ended. */
+static __attribute__((noinline)) void add_raise(struct encoder *e, const struct run *run,
+                                                uint64_t sp) {
+    struct block_calls *b = &e->block;
+    ARRAY_PUSH(&b->raises,
+               ((struct raise){sp, run->ticks, run->top->callees >> 16, b->pauses.count}));
+    b->reach = sp;
+    run->top->callees = 0;
+}
+
+static inline void note_reach(struct encoder *e, const struct run *run, uint64_t sp) {
+    if (!run->top->number && sp > e->block.reach)
+        add_raise(e, run, sp);
+}
+
+/* Whether function ID has a call at SP that was open before the block, and still is. */
+static bool is_older_call(const struct encoder *e, const struct run *run, uint64_t sp,
+                          uint32_t id) {
+    return !run->top->number && sp > e->block.reach && e->calls && open_calls_has(e->calls, sp, id);
+}
+
+/* Lets the fast path predict entries from the bottom, or not. */
+static void predict_at_bottom(struct encoder *e, bool may) {
+    e->dictionary.step[0] = may ? e->bottom_step : DICTIONARY_NO_STEP;
+}
+
+/* All open calls stood still for LENGTH ticks. */
+static void note_pause(struct encoder *e, const struct run *run, uint64_t length) {
+    for (struct frame *f = shadow_bottom(e); f < run->top; f++) {
+        uint64_t lasted = (run->ticks - (f[1].start >> 16)) & EVENT_CLOCK_MASK;
+        f->callees -= (lasted < length ? lasted : length) << 16;
+    }
+    ARRAY_PUSH(&e->block.pauses, ((struct trace_pause){run->ticks, length}));
+}
+
+/* ---- events ---- */
+
+static uint32_t step_of(const struct encoder *e, uint32_t number) {
+    uint64_t step = e->dictionary.step[number];
+    return !number ? e->bottom_step : step == DICTIONARY_NO_STEP ? 0 : (uint32_t)step;
+}
+
+static void set_step(struct encoder *e, uint32_t number, uint32_t step) {
+    e->dictionary.step[number] = step;
+    if (!number)
+        e->bottom_step = step;
+}
+
 static void unpredicted_entry(struct encoder *e, struct run *run, uint64_t key) {
     uint32_t sp = key_sp(key), number = dictionary_number(&e->dictionary, key_id(key));
     e->entries++;
     pop(e, run, sp, true);
-    uint32_t *step = &e->dictionary.step[run->top->number];
-    uint32_t top_sp = key_sp(run->top->key), predicted = top_sp - *step;
+    note_reach(e, run, whole_sp(e, sp));
+    uint32_t top_sp = key_sp(run->top->key), predicted = top_sp - step_of(e, run->top->number);
     uint64_t code = CODE_ENTRY + 2 * (uint64_t)(number - 1);
     if (predicted != sp) {
         code++;
         run->extra = varint_put(run->extra, zigzag((int32_t)(sp - predicted)));
-        *step = top_sp - sp;
+        set_step(e, run->top->number, top_sp - sp);
     }
+    if (!run->top->number) /* now it was noted where such entries are */
+        predict_at_bottom(e, true);
     run->code = varint_put(run->code, code);
-    *++run->top = (struct frame){.key = key, .number = number};
+    run->top->callees -= run->clock;
+    *++run->top = (struct frame){.key = key, .number = number, .start = run->clock};
+}
+
+static void pop_ended(struct run *run) {
+    run->top--;
+    run->top->callees += run->clock;
 }
 
 static void unpredicted_exit(struct encoder *e, struct run *run, uint64_t key) {
@@ -131,24 +196,29 @@ static void unpredicted_exit(struct encoder *e, struct run *run, uint64_t key) {
     pop(e, run, sp, false);
     if (run->top->key == (key & ~(uint64_t)3)) {
         *run->code++ = kind == EVENT_TAIL ? CODE_TAIL : CODE_RETURN;
-        run->top--;
+        pop_ended(run);
         return;
     }
-    if (e->left[left_place(key)] == (key & ~(uint64_t)3))
-        e->facts.met_inner |= is_own(e, (uint64_t)e->shadows[e->current].high << 32 | sp);
+    bool is_older = is_older_call(e, run, whole_sp(e, sp), key_id(key));
+    note_reach(e, run, whole_sp(e, sp));
+    if (!is_older && e->left[left_place(key)] == (key & ~(uint64_t)3))
+        e->facts.met_inner |= is_own(e, whole_sp(e, sp));
     uint32_t top_sp = key_sp(run->top->key);
     *run->code++ = kind == EVENT_TAIL ? CODE_OTHER_TAIL : CODE_OTHER_RETURN;
     run->extra = varint_put(run->extra, dictionary_number(&e->dictionary, key_id(key)) - 1);
     run->extra = varint_put(run->extra, zigzag((int32_t)(sp - top_sp)));
-    if (run->top == shadow_bottom(e))
+    if (run->top == shadow_bottom(e)) {
         run->top->key = (uint64_t)sp << 32 | ENCODE_NO_FRAME;
-    else if (sp == top_sp)
-        run->top--;
+        predict_at_bottom(e, (int32_t)e->bottom_step >= 0);
+    } else if (sp == top_sp) {
+        pop_ended(run);
+    }
 }
 
 static void encode_control(struct encoder *e, struct run *run, uint64_t key) {
     uint32_t sp = key_sp(key);
     pop(e, run, sp, false);
+    note_reach(e, run, whole_sp(e, sp) - 1);
     *run->code++ = CODE_CONTROL;
     run->extra = varint_put(run->extra, dictionary_number(&e->dictionary, key_id(key)) - 1);
     run->extra = varint_put(run->extra, zigzag((int32_t)(sp - key_sp(run->top->key))));
@@ -160,8 +230,12 @@ static void encode_value(struct encoder *e, struct run *run, uint32_t id, uint64
     run->extra = varint_put(run->extra, dictionary_number(&e->dictionary, id) - 1);
     run->extra = varint_put(run->extra, zigzag((int64_t)value));
     e->facts.missed += id == CHAIN_EVENT && value == CHAIN_MISSED;
-    if (is_pause_event(id))
-        trace_pauses_add(&e->facts.pauses, id, value);
+    e->block.complex |= id == CHAIN_EVENT;
+    if (!is_pause_event(id))
+        return;
+    trace_pauses_add(&e->facts.pauses, id, value);
+    if (!(id & PAUSE_IN_CALL))
+        note_pause(e, run, value);
 }
 
 /* Events that describe stacks tell of stack pointers that other events do not have. */
@@ -182,6 +256,7 @@ void encode_unpredicted(struct encoder *e, struct run *run, uint64_t key, uint32
     note_extent(&e->facts, key_id(key), sp);
     shadow_select(e, run, sp);
     if (e->shadows[e->current].high != high) {
+        e->block.complex |= run->top->key != ENCODE_NO_FRAME;
         e->shadows[e->current].high = high;
         *run->code++ = CODE_HIGH;
         run->extra = varint_put(run->extra, high);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "trace/checkpoints.h"
 #include "trace/encode.h"
 #include "trace/records.h"
 #include "trace/sink.h"
@@ -12,14 +13,18 @@
 struct stream {
     pthread_mutex_t lock;
     uint64_t own_low, own_bytes; /* the thread's own stack; 0: unknown */
-    struct encoder_facts facts;  /* of encoders that are freed */
-    struct encoder *encoder;     /* NULL before the first and after the last event */
+    bool begun;                  /* it has a thread, frames or events */
+    struct open_calls calls;
+    struct encoder_facts facts; /* of encoders that are freed */
+    struct encoder *encoder;    /* NULL before the first and after the last event */
 };
 
 struct trace_writer {
     struct sink *sink;
+    struct checkpoints *checkpoints;
     pthread_mutex_t lock;           /* guards all fields below */
     ARRAY(struct stream *) streams; /* streams are freed with the writer only */
+    _Atomic bool early_frames;      /* there were some of an unknown stream */
     bool keep_metadata;             /* trace_writer_keep() was called */
     ARRAY(struct block *) kept;     /* copies; the session and the first clock are always kept */
     bool clock_kept;
@@ -61,16 +66,29 @@ static struct stream *stream_find(struct trace_writer *w, uint32_t number) {
 /* The same, with an encoder. */
 static struct stream *stream_lock(struct trace_writer *w, uint32_t number) {
     struct stream *stream = stream_find(w, number);
-    if (!stream->encoder)
-        stream->encoder = encoder_new(stream->own_low, stream->own_bytes);
+    if (stream->encoder)
+        return stream;
+    stream->begun = true;
+    stream->encoder = encoder_new(stream->own_low, stream->own_bytes);
+    if (stream->calls.known)
+        encoder_follow(stream->encoder, &stream->calls);
     return stream;
+}
+
+static void push_if(struct trace_writer *w, struct block *block) {
+    if (block)
+        sink_push(w->sink, block);
 }
 
 /* Pushes the current block of STREAM, which is locked. */
 static void stream_push(struct trace_writer *w, struct stream *stream, uint32_t number) {
-    struct block *block = stream->encoder ? encoder_take(stream->encoder, number) : NULL;
-    if (block)
-        sink_push(w->sink, block);
+    if (!stream->encoder || encoder_empty(stream->encoder))
+        return;
+    uint64_t first = encoder_first(stream->encoder);
+    struct block *before = checkpoints_add(w->checkpoints, number, first, &stream->calls);
+    sink_push(w->sink, encoder_take(stream->encoder, number));
+    push_if(w, before);
+    push_if(w, checkpoints_add_pauses(w->checkpoints, number, &stream->calls));
 }
 
 /* Adds to the totals what STREAM's encoder has encoded since BEFORE. */
@@ -157,6 +175,7 @@ void trace_writer_thread_end(struct trace_writer *w, uint32_t stream, uint64_t t
     s->facts = stream_facts(s);
     encoder_free(s->encoder);
     s->encoder = NULL;
+    open_calls_forget(&s->calls);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -185,8 +204,14 @@ void trace_writer_process(struct trace_writer *w, const struct trace_process *pr
 
 void trace_writer_thread(struct trace_writer *w, const struct trace_thread *thread) {
     struct stream *s = stream_find(w, thread->stream);
+    uint64_t bytes = thread->stack_high - thread->stack_low;
+    if (!s->begun && !w->early_frames)
+        open_calls_init(&s->calls, thread->stack_low, thread->stack_high);
+    if (thread->maker || (s->begun && (s->own_low != thread->stack_low || s->own_bytes != bytes)))
+        open_calls_forget(&s->calls);
+    s->begun = true;
     s->own_low = thread->stack_low;
-    s->own_bytes = thread->stack_high - thread->stack_low;
+    s->own_bytes = bytes;
     pthread_mutex_unlock(&s->lock);
     sink_push(w->sink, record_thread(thread));
 }
@@ -202,6 +227,16 @@ void trace_writer_map(struct trace_writer *w, const struct trace_map *map) {
 }
 
 void trace_writer_frames(struct trace_writer *w, const struct trace_frames *frames) {
+    pthread_mutex_lock(&w->lock);
+    bool has_stream = frames->stream < w->streams.count;
+    w->early_frames |= !has_stream;
+    pthread_mutex_unlock(&w->lock);
+    if (has_stream) {
+        struct stream *s = stream_find(w, frames->stream);
+        s->begun = true;
+        open_calls_frames(&s->calls, frames);
+        pthread_mutex_unlock(&s->lock);
+    }
     sink_push(w->sink, record_frames(frames));
 }
 
@@ -230,6 +265,7 @@ static int writer_new(const char *path, struct trace_writer **ret, struct err *e
         return rc;
     *ret = mem_alloc(sizeof **ret);
     (*ret)->sink = sink;
+    (*ret)->checkpoints = checkpoints_new();
     pthread_mutex_init(&(*ret)->lock, NULL);
     return 0;
 }
@@ -274,6 +310,7 @@ int trace_writer_branch(struct trace_writer *w, const char *path, struct trace_w
 static void writer_free(struct trace_writer *w) {
     for (size_t i = 0; i < w->streams.count; i++) {
         encoder_free(w->streams.at[i]->encoder);
+        open_calls_done(&w->streams.at[i]->calls);
         pthread_mutex_destroy(&w->streams.at[i]->lock);
         free(w->streams.at[i]);
     }
@@ -282,6 +319,7 @@ static void writer_free(struct trace_writer *w) {
         block_free(w->kept.at[i]);
     ARRAY_FREE(&w->kept);
     pthread_mutex_destroy(&w->lock);
+    checkpoints_free(w->checkpoints);
     sink_free(w->sink);
     free(w);
 }
@@ -305,6 +343,8 @@ int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
                         struct trace_totals *ret_totals, struct err *err) {
     struct trace_end complete = *end;
     trace_writer_flush(w);
+    push_if(w, checkpoints_take(w->checkpoints));
+    push_if(w, checkpoints_take_pauses(w->checkpoints));
     push_extents(w);
     for (size_t i = 0; i < w->streams.count; i++) {
         struct encoder_facts facts = stream_facts(w->streams.at[i]);

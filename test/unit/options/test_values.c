@@ -15,6 +15,7 @@
     TEST(times_with_units)                                                                         \
     TEST(waits_in_seconds)                                                                         \
     TEST(invalid_quantities_refused)                                                               \
+    TEST(parts_in_percent)                                                                         \
     TEST(whole_positive_numbers)                                                                   \
     TEST(choices_of_words)                                                                         \
     TEST(edit_distance_one)                                                                        \
@@ -111,6 +112,24 @@ static void invalid_quantities_refused(void **state) {
         assert_false(value_time(bad[i], &value));
         assert_int_equal(value, 42);
     }
+}
+
+static void parts_in_percent(void **state) {
+    (void)state;
+    uint64_t n = 42;
+    assert_true(value_percent("99%", &n));
+    assert_int_equal(n, 99000000);
+    assert_true(value_percent("0.000001%", &n));
+    assert_int_equal(n, 1);
+    assert_true(value_percent("12.5%", &n));
+    assert_int_equal(n, 12500000);
+    assert_true(value_percent("100%", &n));
+    assert_int_equal(n, 100000000);
+    static const char *const bad[] = {"",    "%",    "100.1%", "101%",       "-1%",
+                                      "5",   "5%%",  "5 %",    "1.0000001%", ".5%",
+                                      "5%x", "1.%2", "5.5.5%", "1e1%"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(value_percent(bad[i], &n));
 }
 
 static void whole_positive_numbers(void **state) {
