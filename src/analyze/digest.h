@@ -28,13 +28,13 @@ struct digest_sum { /* of ended calls of one function */
     uint64_t calls, self_ns, unwound; /* call graph only */
 };
 
-struct digest_call { /* an ended call that is told by itself */
+struct digest_call { /* an ended call that is passed on by itself */
     uint64_t start_ns, end_ns, self_ns;
     uint32_t function;
     uint32_t caller; /* function; UINT32_MAX: the call around the step */
     uint32_t depth;  /* calls of the step around it */
     uint8_t how;     /* enum call_end */
-    uint8_t told;    /* why: for hooks */
+    uint8_t why;    /* why: for hooks */
 };
 
 struct digest_level {          /* other ended calls of a step that have the same depth */

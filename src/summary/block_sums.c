@@ -66,7 +66,7 @@ static __attribute__((noinline)) void tell(struct block_sums *s, uint32_t functi
                                                                    : s->functions[caller->number],
                                      .depth = (uint32_t)(caller - s->frames),
                                      .how = s->exit == EVENT_TAIL ? CALL_TAIL : CALL_RETURNED,
-                                     .told = (uint8_t)s->told}));
+                                     .why = (uint8_t)s->why}));
 }
 
 static inline void on_close(void *ctx, uint32_t function, const struct digest_frame *f,
@@ -75,10 +75,10 @@ static inline void on_close(void *ctx, uint32_t function, const struct digest_fr
     digest_stats_add(s->stats, function, f, duration);
     uint64_t slow = atomic_load_explicit(&s->limits->slow_ns[function], memory_order_relaxed);
     bool is_long = duration > s->threshold_ns || !s->threshold_ns;
-    s->told = (is_long ? TOLD_LONG : 0) | (duration >= slow ? TOLD_SLOW : 0);
+    s->why = (is_long ? SINGLE_LONG : 0) | (duration >= slow ? SINGLE_SLOW : 0);
     if (!is_long)
         count_call(s, function, (uint32_t)(f - s->frames) - 1, f->start_ns, duration);
-    if (s->told)
+    if (s->why)
         tell(s, function, f, duration);
 }
 
@@ -86,7 +86,7 @@ static inline void on_unwind(void *ctx, uint32_t function, const struct digest_f
     struct block_sums *s = ctx;
     (void)f;
     s->stats->functions[function].unwound++;
-    if (s->told)
+    if (s->why)
         s->calls.at[s->calls.count - 1].how = CALL_UNWOUND;
 }
 

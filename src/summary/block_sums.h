@@ -1,5 +1,5 @@
 /*
- * What the pass makes of a block (analyze/digest.h): statistics of functions, calls that are told
+ * What the pass makes of a block (analyze/digest.h): statistics of functions, calls that are passed on
  * one by one because they are long or among the slowest of their function, and for each depth the
  * number of all others.
  */
@@ -9,12 +9,12 @@
 
 #include "analyze/digest_stats.h"
 
-enum block_told {
-    TOLD_LONG = 1, /* longer than the threshold */
-    TOLD_SLOW = 2  /* not faster than the function's limit */
+enum block_single {
+    SINGLE_LONG = 1, /* longer than the threshold */
+    SINGLE_SLOW = 2  /* not faster than the function's limit */
 };
 
-/* Limits of the calls that are told; they only rise. */
+/* Limits of the calls that are why; they only rise. */
 struct block_limits {
     atomic_ullong threshold_ns;
     atomic_ullong *slow_ns; /* by function */
@@ -30,7 +30,7 @@ struct block_sums { /* a part (digests.h) */
     uint64_t threshold_ns;
     uint32_t depth_count; /* levels in use */
     enum event_kind exit;
-    enum block_told told; /* the last call that ended was */
+    enum block_single why; /* the last call that ended was */
 };
 
 struct block_sums *block_sums_new(uint32_t function_count, const struct block_limits *limits);

@@ -122,8 +122,8 @@ static void on_ended(void *ctx, const struct digest_sum *sums, size_t count, uin
             t->reading->totals[sums[i].function] += sums[i].total_ns;
 }
 
-static void take_told(struct stream_reading *t, const struct digest_call *c, uint32_t depth,
-                      uint32_t around) {
+static void take_single(struct stream_reading *t, const struct digest_call *c, uint32_t depth,
+                        uint32_t around) {
     struct pass *p = t->reading->pass;
     bool inferred = c->how == CALL_UNWOUND && !names_exact(t->reading->names, c->function);
     struct summary_call call = {.start_ns = c->start_ns,
@@ -136,7 +136,7 @@ static void take_told(struct stream_reading *t, const struct digest_call *c, uin
                                 .caller = c->caller != UINT32_MAX ? c->caller : around,
                                 .how = c->how,
                                 .inferred = inferred};
-    if (c->told & TOLD_LONG)
+    if (c->why & SINGLE_LONG)
         add_box(p, t->stream,
                 &(struct draw_box){c->start_ns, c->end_ns, call.duration_ns + 1, c->function, 1,
                                    call.depth, c->how == CALL_UNWOUND ? SUMMARY_UNWOUND : 0});
@@ -162,7 +162,7 @@ static void on_step(void *ctx, const struct digest *d, const struct digest_step 
     uint32_t function = around ? around->function : WALK_NONE;
     add_around(&p->arounds[t->reading->block], around ? caller : LISTED_NONE);
     for (uint32_t i = step->first_call; i < step->end_call; i++)
-        take_told(t, &d->calls.at[i], depth, function);
+        take_single(t, &d->calls.at[i], depth, function);
     for (uint32_t i = step->first_level; i < step->end_level; i++) {
         const struct digest_level *l = &d->levels.at[i];
         add_box(p, t->stream,
