@@ -87,7 +87,12 @@ uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function) {
     struct tree_node *p = &t->nodes[parent];
     if (p->recent_child && t->nodes[p->recent_child].function == function)
         return p->recent_child;
+    if (p->function == TREE_REST)
+        return parent;
     uint32_t node = *entry_of(t, parent, function);
+    bool is_path = function != TREE_REST && !tree_is_process(function);
+    if (!node && is_path && t->most && t->count >= t->most)
+        return tree_child(t, parent, TREE_REST);
     if (!node)
         node = add(t, parent, function);
     return t->nodes[parent].recent_child = node;
@@ -119,7 +124,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
     node->cut += call->how == CALL_CUT && !call->before;
     node->clipped += call->clipped;
     node->paused_ns += call->paused_ns;
-    node->total_ns += call->duration_ns;
+    node->total_ns += call->value == call->caller_value ? 0 : call->duration_ns;
     node->self_ns += call->self_ns;
 }
 
@@ -131,7 +136,7 @@ static void on_ended(void *ctx, const struct digest_sum *sums, size_t count, uin
         uint32_t at = tree_child(r->tree, r->nodes.at[sums[i].parent], sums[i].function);
         struct tree_node *node = &r->tree->nodes[at];
         node->calls += sums[i].calls;
-        node->total_ns += sums[i].total_ns;
+        node->total_ns += at == r->nodes.at[sums[i].parent] ? 0 : sums[i].total_ns;
         node->self_ns += sums[i].self_ns;
         node->inferred += names_exact(r->names, sums[i].function) ? 0 : sums[i].unwound;
         ARRAY_PUSH(&r->nodes, at);
@@ -216,6 +221,8 @@ static int compare(const void *a, const void *b, void *ctx) {
     const struct ordering *o = ctx;
     const struct tree_node *x = &o->tree->nodes[*(const uint32_t *)a];
     const struct tree_node *y = &o->tree->nodes[*(const uint32_t *)b];
+    if (x->function == TREE_REST || y->function == TREE_REST)
+        return x->function == TREE_REST ? 1 : -1; /* one of them */
     if (x->total_ns != y->total_ns)
         return x->total_ns > y->total_ns ? -1 : 1;
     bool named = !tree_is_process(x->function) && !tree_is_process(y->function);

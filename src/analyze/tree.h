@@ -7,8 +7,10 @@
 
 enum {
     TREE_NONE = UINT32_MAX,
-    TREE_PROCESS = (uint32_t)1 << 31 /* with the number of a process (processes.h): a node below the
-                                        root that stands for it, and is no function */
+    TREE_PROCESS = (uint32_t)1 << 31, /* with the number of a process (processes.h): a node below
+                                        the root that stands for it, and is no function */
+    TREE_REST = (uint32_t)1 << 30 /* a node for further paths of a limited tree; no function. Its
+                                     total time is that of the outermost calls in it. */
 };
 
 struct tree_node {
@@ -28,13 +30,15 @@ struct tree {
     uint32_t count, room;
     uint32_t *table; /* hash table of nodes by parent and function; 0: a free entry */
     uint32_t table_size;
+    uint32_t most; /* then paths that are new are joined in nodes TREE_REST; 0: no limit */
 };
 
 void tree_init(struct tree *t);
 void tree_done(struct tree *t);
 /* Removes all nodes but the root, in time that depends on their number. */
 void tree_clear(struct tree *t);
-/* The callee FUNCTION of PARENT. Adds it if it is new. */
+/* The callee FUNCTION of PARENT. Adds it if it is new. That of a TREE_REST is that node itself:
+ * then the callee's total time is in that of its caller. */
 uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function);
 
 static inline bool tree_is_process(uint32_t function) {
@@ -52,7 +56,7 @@ bool tree_has_processes(const struct source *source);
 /* … and at the end the times of the roots. */
 void tree_sum_roots(struct tree *t);
 /* Removes paths without calls (too brief ones), and such processes. Sorts children by falling total
- * time, then name. */
+ * time, then name; TREE_REST is the last. */
 void tree_sort(struct tree *t, struct names *names);
 /* The node after NODE, callers before callees; TREE_NONE: the end. Updates *DEPTH (root: 0). */
 uint32_t tree_next(const struct tree *t, uint32_t node, uint32_t *depth);

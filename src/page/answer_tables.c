@@ -26,10 +26,11 @@ struct pruned { /* a graph that is written without its smallest paths */
     uint64_t least_ns;
 };
 
-/* Children are sorted by total time: the first one that is too small. */
+/* Children are sorted by total time: the first one that is too small, or no path. */
 static uint32_t first_small(const struct pruned *p, uint32_t child) {
     const struct tree_node *nodes = p->tree->nodes;
-    while (child != TREE_NONE && nodes[child].total_ns >= p->least_ns)
+    while (child != TREE_NONE && nodes[child].function != TREE_REST &&
+           nodes[child].total_ns >= p->least_ns)
         child = nodes[child].next_sibling;
     return child;
 }
@@ -38,8 +39,10 @@ static uint32_t first_small(const struct pruned *p, uint32_t child) {
 static void write_rest(const struct pruned *p, uint32_t child, bool first) {
     struct tree_node sum = {0};
     uint32_t count = 0;
+    bool more = false; /* than are counted */
     for (; child != TREE_NONE; child = p->tree->nodes[child].next_sibling, count++) {
         const struct tree_node *n = &p->tree->nodes[child];
+        more |= n->function == TREE_REST;
         sum.calls += n->calls;
         sum.total_ns += n->total_ns;
         sum.self_ns += n->self_ns;
@@ -49,13 +52,15 @@ static void write_rest(const struct pruned *p, uint32_t child, bool first) {
         sum.clipped += n->clipped;
         sum.paused_ns += n->paused_ns;
     }
+    AUTO_FREE char *name = more ? mem_strdup("further paths")
+                                : mem_printf("%u smaller path%s", count, count == 1 ? "" : "s");
     if (count)
         fprintf(p->json.out,
-                "%s\n{\"name\": \"(%u smaller path%s)\", \"rest\": true, \"calls\": %ju, "
+                "%s\n{\"name\": \"(%s)\", \"rest\": true, \"calls\": %ju, "
                 "\"total_ns\": %ju, \"self_ns\": %ju, \"inferred\": %ju, \"before\": %ju, "
                 "\"cut\": %ju, \"clipped\": %ju, \"paused_ns\": %ju, \"children\": []}",
-                first ? "" : ",", count, count == 1 ? "" : "s", sum.calls, sum.total_ns,
-                sum.self_ns, sum.inferred, sum.before, sum.cut, sum.clipped, sum.paused_ns);
+                first ? "" : ",", name, sum.calls, sum.total_ns, sum.self_ns, sum.inferred,
+                sum.before, sum.cut, sum.clipped, sum.paused_ns);
 }
 
 /* What follows NODE, whose children were written: a sibling, or the end of its caller. */
@@ -94,9 +99,13 @@ static void write_nodes(const struct pruned *p) {
     }
 }
 
-static void write_pruned(const struct graph_json *json, const struct tree *tree, double least) {
+/* SHARE: of the events that were read. */
+static void write_pruned(const struct graph_json *json, const struct tree *tree, double least,
+                         double share) {
     struct pruned p = {*json, tree, (uint64_t)(least * (double)tree->nodes[0].total_ns)};
     graph_json_head(json, tree, 0);
+    if (share < 1)
+        fprintf(json->out, ", \"share\": %.6f", share);
     fputs(",\n\"children\": [", json->out);
     write_nodes(&p);
     fputs("]", json->out);
@@ -116,21 +125,33 @@ static int read_least(const struct request *r, double *ret, struct err *err) {
     return err_set(err, EINVAL, "bad-value", "least: '%.40s' is not a number from 0 to 1", value);
 }
 
+/* With `least` the number of paths is limited, and with `quick` the time. */
+static int find_graph(struct writing *w, double least, struct tree *ret, double *ret_share) {
+    enum { MOST_LARGE = 1 << 19, MOST = 1 << 22 };
+    struct summary_range range = w->range;
+    *ret_share = 1;
+    if (least >= 0)
+        range.most_paths = least > 0 ? MOST_LARGE : MOST;
+    if (least >= 0 && w->request->parameter(w->request->ctx, "quick"))
+        return summary_graph_quick(w->summary, &range, ret, ret_share);
+    return summary_graph(w->summary, &range, ret);
+}
+
 int answer_graph(struct writing *w, struct err *err) {
     const struct source *source = &w->desk->view.source;
     struct graph_json json = {w->out, source, graph_title(source)};
     struct tree tree;
-    double least;
+    double least, share;
     int rc = read_least(w->request, &least, err);
     if (rc == 0)
-        rc = summary_graph(w->summary, &w->range, &tree);
+        rc = find_graph(w, least, &tree, &share);
     if (rc < 0)
         return rc;
     tree_sort(&tree, source->names);
     if (least < 0)
         graph_json_whole(&json, &tree);
     else
-        write_pruned(&json, &tree, least);
+        write_pruned(&json, &tree, least, share);
     tree_done(&tree);
     return 0;
 }

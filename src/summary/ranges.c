@@ -153,6 +153,8 @@ static void add_listed_paths(const struct listed_stream *list, const struct summ
         uint32_t parent = l->parent < i ? nodes[l->parent] : root;
         nodes[i] = tree_child(tree, parent, l->function);
         add_listed_call(&tree->nodes[nodes[i]], l, range);
+        if (nodes[i] == parent)
+            tree->nodes[parent].total_ns -= l->duration_ns;
         i++;
     }
 }
@@ -178,6 +180,7 @@ static int find_graph(struct summary *s, const struct summary_range *range,
     struct session *session = session_take(s->sessions, range);
     struct tree tree;
     tree_init(&tree);
+    tree.most = range->most_paths;
     int rc = read_graph(s, range, blocks, session, &tree);
     session_give(s->sessions, session);
     if (rc)
@@ -190,7 +193,7 @@ static int find_graph(struct summary *s, const struct summary_range *range,
 int summary_graph(struct summary *s, const struct summary_range *range, struct tree *ret) {
     if (!summary_state(s).complete) {
         struct session *session = session_take(s->sessions, range);
-        int rc = walks_graph(session, ret);
+        int rc = walks_graph(session, range->most_paths, ret);
         session_give(s->sessions, session);
         return rc;
     }

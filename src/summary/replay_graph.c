@@ -10,6 +10,11 @@ static inline uint32_t on_open(void *ctx, uint32_t function, const struct digest
     return tree_child(&r->tree, parent, function);
 }
 
+/* The node of F's caller. */
+static inline uint32_t caller_of(const struct replayer *r, const struct digest_frame *f) {
+    return f - 1 == r->reader.frames ? r->base : f[-1].value;
+}
+
 static inline void on_close(void *ctx, uint32_t function, const struct digest_frame *f,
                             uint64_t duration) {
     struct replayer *r = ctx;
@@ -19,7 +24,8 @@ static inline void on_close(void *ctx, uint32_t function, const struct digest_fr
     if (!r->holds)
         return;
     n->calls++;
-    n->total_ns += duration;
+    if (n->function != TREE_REST || f->value != caller_of(r, f))
+        n->total_ns += duration;
     n->self_ns += duration - f->callees_ns;
     n->clipped += replayer_clips(r, f->start_ns, f->start_ns + duration);
 }
@@ -77,6 +83,7 @@ struct job {
 static void init(struct replayer *r, void *ctx) {
     const struct job *job = ctx;
     tree_init(&r->tree);
+    r->tree.most = job->tree->most / 2;
     r->session = job->session;
     r->several = job->several;
     r->enter = enter;
@@ -101,7 +108,7 @@ static void done(struct replayer *r, void *ctx) {
         to[i] = tree_child(t, to[from->parent], from->function);
         struct tree_node *n = &t->nodes[to[i]];
         n->calls += from->calls;
-        n->total_ns += from->total_ns;
+        n->total_ns += to[i] == to[from->parent] ? 0 : from->total_ns;
         n->self_ns += from->self_ns;
         n->inferred += from->inferred;
         n->clipped += from->clipped;

@@ -46,9 +46,10 @@ void summary_wait(struct summary *s);
 
 /* What a query is about. It returns -ECANCELED soon after *cancel is set. */
 struct summary_range {
-    uint64_t since_ns, until_ns;                  /* both included */
-    const uint8_t *streams;                       /* by stream: 1 if it is asked for; NULL: all */
-    const atomic_bool *cancel;                    /* or NULL */
+    uint64_t since_ns, until_ns; /* both included */
+    const uint8_t *streams;      /* by stream: 1 if it is asked for; NULL: all */
+    const atomic_bool *cancel;   /* or NULL */
+    uint32_t most_paths; /* of a call graph; further ones are joined (TREE_REST). 0: no limit */
     void (*on_progress)(void *ctx, size_t items); /* so many more were read; any thread; or NULL */
     void *ctx;
 };

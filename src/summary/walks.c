@@ -19,9 +19,10 @@ int walks_functions(struct session *s, struct stats **ret) {
     return rc;
 }
 
-int walks_graph(struct session *s, struct tree *ret) {
+int walks_graph(struct session *s, uint32_t most_paths, struct tree *ret) {
     struct tree tree;
     tree_init(&tree);
+    tree.most = most_paths;
     tree_read(&tree, &s->source);
     int rc = result(s);
     if (rc)

@@ -18,7 +18,8 @@
     TEST(focus_on_a_function)                                                                      \
     TEST(focus_on_recursion)                                                                       \
     TEST(focus_on_an_uncalled_function)                                                            \
-    TEST(own_times_sum_to_the_total)
+    TEST(own_times_sum_to_the_total)                                                               \
+    TEST(further_paths_are_joined)
 
 static struct lab lab;
 
@@ -153,16 +154,16 @@ static void focus_on_an_uncalled_function(void **state) {
     expect_focus(DRAW, "root 0/0/0", "root 0/0/0");
 }
 
-/* The nodes' own times add up to the total, for any shape. */
-static void own_times_sum_to_the_total(void **state) {
-    struct trace_event *events = generate(SHAPE_TREE, 200000, 5, MAIN);
+/* Reads the trace with at most MOST paths (0: any number). The nodes' own times add up to the
+ * total. */
+static void expect_sums(uint32_t most, uint64_t *ret_total, uint64_t *ret_calls) {
     struct tree t;
     uint64_t self = 0;
-    (void)state;
-    trace_writer_events(lab.writer, 0, events, 200000);
-    lab_open(&lab, "");
     tree_init(&t);
+    t.most = most;
     tree_read(&t, &lab.source);
+    tree_sort(&t, lab.source.names);
+    *ret_calls = 0;
     for (uint32_t i = 1; i < t.count; i++) {
         const struct tree_node *n = &t.nodes[i];
         uint64_t inner = 0;
@@ -171,11 +172,38 @@ static void own_times_sum_to_the_total(void **state) {
         assert_int_equal(n->total_ns, n->self_ns + inner);
         assert_true(n->parent < i);
         self += n->self_ns;
+        *ret_calls += n->calls;
     }
     assert_int_equal(t.nodes[0].total_ns, self);
-    assert_true(t.count > 1000);
+    assert_true(most ? t.count <= 2 * most : t.count > 1000);
+    *ret_total = self;
     tree_done(&t);
+}
+
+static void write_tree(void) {
+    struct trace_event *events = generate(SHAPE_TREE, 200000, 5, MAIN);
+    trace_writer_events(lab.writer, 0, events, 200000);
     free(events);
+    lab_open(&lab, "");
+}
+
+static void own_times_sum_to_the_total(void **state) {
+    uint64_t total, calls;
+    (void)state;
+    write_tree();
+    expect_sums(0, &total, &calls);
+}
+
+static void further_paths_are_joined(void **state) {
+    uint64_t total, calls, limited, limited_calls;
+    (void)state;
+    write_tree();
+    expect_sums(0, &total, &calls);
+    for (uint32_t most = 2; most < 1000; most *= 7) {
+        expect_sums(most, &limited, &limited_calls);
+        assert_int_equal(limited, total);
+        assert_int_equal(limited_calls, calls);
+    }
 }
 
 int main(void) {
