@@ -162,7 +162,7 @@ static void measure_calls(struct summary *s, struct trace_reader *r, unsigned ra
         add(&some, ms(since));
         ARRAY_FREE(&list);
         since = clock_monotonic_ns();
-        summary_next(s, &range, query.function, range.since_ns, i % 2, &call);
+        (i % 2 ? summary_next : summary_previous)(s, &range, query.function, range.since_ns, &call);
         add(&next, ms(since));
     }
     print("slowest of all", &all);

@@ -151,7 +151,7 @@ int answer_next(struct writing *w, struct err *err) {
     rc = rc ? rc : parameter_number(w->request, "t", 0, &at, err);
     rc = rc ? rc : parameter_choice(w->request, "direction", "1|-1", &back, err);
     if (rc == 0)
-        rc = summary_next(w->summary, &w->range, function, at, !back, &call);
+        rc = (back ? summary_previous : summary_next)(w->summary, &w->range, function, at, &call);
     if (rc < 0)
         return rc;
     if (rc)

@@ -212,24 +212,34 @@ int summary_calls(struct summary *s, const struct summary_range *range,
     return 0;
 }
 
-int summary_next(struct summary *s, const struct summary_range *range, uint32_t function,
-                 uint64_t at_ns, bool forward, struct summary_call *ret) {
+/* The one call that SEARCH finds, in the streams of RANGE. */
+static int find_one(struct summary *s, const struct summary_range *range, struct search *search,
+                    struct summary_call *ret) {
     struct summary_range r = *range;
-    struct search search = {.order = forward ? SEARCH_FIRST : SEARCH_LAST,
-                            .function = function,
-                            .most_ns = UINT64_MAX,
-                            .least_start_ns = forward ? at_ns + 1 : 0,
-                            .most_start_ns = forward ? UINT64_MAX : at_ns - 1,
-                            .room = 1};
     bool all;
-    if (forward ? at_ns == UINT64_MAX : !at_ns)
-        return 0;
-    r.since_ns = forward ? at_ns : 0;
-    r.until_ns = forward ? UINT64_MAX : at_ns;
-    int rc = search_all(s, &r, &search, &all);
-    int found = !rc && search.list.count;
+    r.since_ns = search->order == SEARCH_FIRST ? search->least_start_ns - 1 : 0;
+    r.until_ns = search->order == SEARCH_FIRST ? UINT64_MAX : search->most_start_ns + 1;
+    search->room = 1;
+    search->most_ns = UINT64_MAX;
+    int rc = search_all(s, &r, search, &all);
+    int found = !rc && search->list.count;
     if (found)
-        *ret = search.list.at[0];
-    ARRAY_FREE(&search.list);
+        *ret = search->list.at[0];
+    ARRAY_FREE(&search->list);
     return rc ? rc : found;
+}
+
+int summary_next(struct summary *s, const struct summary_range *range, uint32_t function,
+                 uint64_t at_ns, struct summary_call *ret) {
+    struct search search = {.order = SEARCH_FIRST,
+                            .function = function,
+                            .least_start_ns = at_ns + 1,
+                            .most_start_ns = UINT64_MAX};
+    return at_ns == UINT64_MAX ? 0 : find_one(s, range, &search, ret);
+}
+
+int summary_previous(struct summary *s, const struct summary_range *range, uint32_t function,
+                     uint64_t at_ns, struct summary_call *ret) {
+    struct search search = {.order = SEARCH_LAST, .function = function, .most_start_ns = at_ns - 1};
+    return at_ns ? find_one(s, range, &search, ret) : 0;
 }

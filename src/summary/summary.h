@@ -122,10 +122,12 @@ struct summary_calls_query {
  * are more. */
 int summary_calls(struct summary *s, const struct summary_range *range,
                   const struct summary_calls_query *query, summary_call_list *ret, bool *ret_more);
-/* The first call of FUNCTION that starts after AT (FORWARD), or the last one before. 1: *RET is
+/* The first call of FUNCTION that starts after AT, and the last one that starts before. 1: *RET is
  * set; 0: there is none. RANGE has the streams. */
 int summary_next(struct summary *s, const struct summary_range *range, uint32_t function,
-                 uint64_t at_ns, bool forward, struct summary_call *ret);
+                 uint64_t at_ns, struct summary_call *ret);
+int summary_previous(struct summary *s, const struct summary_range *range, uint32_t function,
+                     uint64_t at_ns, struct summary_call *ret);
 
 /* ---- marks ---- */
 

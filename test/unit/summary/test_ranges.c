@@ -249,7 +249,8 @@ static void next_call(void **state) {
             found = true;
         }
         struct summary_call call;
-        assert_int_equal(summary_next(s, &range, function, at, forward, &call), found);
+        assert_int_equal(
+            (forward ? summary_next : summary_previous)(s, &range, function, at, &call), found);
         if (found)
             assert_int_equal(call.start_ns, best);
     }
