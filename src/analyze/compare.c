@@ -105,9 +105,7 @@ uint32_t compare_function(struct comparison *c, int index, const char *name, con
     return (uint32_t)c->functions.count - 1;
 }
 
-uint32_t compare_function_count(const struct comparison *c) {
-    return (uint32_t)c->functions.count;
-}
+uint32_t compare_function_count(const struct comparison *c) { return (uint32_t)c->functions.count; }
 
 const char *compare_name(const struct comparison *c, uint32_t function) {
     return c->functions.at[function].name;

@@ -34,7 +34,7 @@ struct digest_call { /* an ended call that is passed on by itself */
     uint32_t caller; /* function; UINT32_MAX: the call around the step */
     uint32_t depth;  /* calls of the step around it */
     uint8_t how;     /* enum call_end */
-    uint8_t why;    /* why: for hooks */
+    uint8_t why;     /* why: for hooks */
 };
 
 struct digest_level {          /* other ended calls of a step that have the same depth */
