@@ -50,18 +50,8 @@ void summary_wait(struct summary *s) {
     pthread_mutex_unlock(&s->lock);
 }
 
-/* The number of items in all blocks. */
-static uint64_t all_items(const struct trace_reader *r) {
-    uint64_t sum = 0;
-    size_t streams = trace_reader_stream_count(r);
-    size_t end = streams ? trace_reader_end_block(r, streams - 1) : 0;
-    for (size_t i = 0; i < end; i++)
-        sum += trace_reader_block(r, i).items;
-    return sum;
-}
-
 struct summary_state summary_state(struct summary *s) {
-    struct summary_state state = {.all_items = all_items(s->reader)};
+    struct summary_state state = {.all_items = s->pass.all_items};
     pthread_rwlock_rdlock(&s->pass.lock);
     state.complete = s->pass.complete;
     state.items = state.complete ? state.all_items : s->pass.items; /* these have frames, too */

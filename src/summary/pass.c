@@ -3,6 +3,16 @@
 
 #include "base/workers.h"
 #include "summary/pass_regular.h"
+#include <stdio.h>
+
+static uint64_t count_items(const struct trace_reader *r) {
+    uint64_t sum = 0;
+    size_t streams = trace_reader_stream_count(r);
+    size_t end = streams ? trace_reader_end_block(r, streams - 1) : 0;
+    for (size_t i = 0; i < end; i++)
+        sum += trace_reader_block(r, i).items;
+    return sum;
+}
 
 static void init_limits(struct pass *p) {
     p->limits.slow_ns = mem_alloc(p->functions * sizeof *p->limits.slow_ns);
@@ -30,6 +40,7 @@ void pass_init(struct pass *p, struct trace_reader *reader, struct session_pool 
     slow_init(&p->slow, p->functions);
     p->listed = mem_alloc(streams * sizeof *p->listed + 1);
     p->arounds = mem_alloc(p->store->block_count * sizeof *p->arounds + 1);
+    p->all_items = count_items(reader);
     init_limits(p);
     init_levels(p);
 }
@@ -120,8 +131,10 @@ static void sum_node(void *arg, size_t index) {
     struct bytes sums = {0}, totals = {0};
     node_put_sums(&sums, a.sums);
     node_put_totals(&totals, a.totals, p->functions);
-    ARRAY_PUSH(&to->sums, node_end(&sums));
-    to->totals = node_end(&totals);
+    ARRAY_PUSH(&to->sums, node_make(&sums));
+    to->totals = node_make(&totals);
+    free(sums.at);
+    free(totals.at);
     digest_stats_free(a.sums);
     free(a.totals);
     node_adder_done(&a);
@@ -144,6 +157,28 @@ void pass_run(struct pass *p) {
     for (size_t i = 0; i < p->store->stream_count && !p->stop; i++)
         listed_end(&p->listed[i]);
     pthread_rwlock_wrlock(&p->lock);
+    { /*DBG*/
+        size_t n = 0, l = 0, d = 0, dr = 0, sp = 0, ar = 0;
+        for (int i = 0; i < PASS_LEVELS; i++)
+            for (size_t k = 0; k < p->levels[i].count; k++) {
+                for (size_t j = 0; j < p->levels[i].at[k].sums.count; j++)
+                    n += p->levels[i].at[k].sums.at[j].size;
+                n += p->levels[i].at[k].totals.size;
+            }
+        for (size_t i = 0; i < p->store->stream_count; i++) {
+            l += p->listed[i].calls.room * sizeof(struct listed);
+            sp += p->store->streams[i].spans * 24;
+        }
+        for (size_t i = 0; i < p->store->block_count; i++) {
+            d += p->store->dense[i].count * 48;
+            dr += p->store->dense[i].room * 48;
+            ar += p->arounds[i].room * 4;
+        }
+        fprintf(
+            stderr,
+            "nodes %zu listed %zu spans %zu dense %zu room %zu around %zu leaves %zu blocks %zu\n",
+            n, l, sp, d, dr, ar, p->plan.leaves.count, p->store->block_count);
+    } /*DBG*/
     p->complete = !p->stop;
     pthread_rwlock_unlock(&p->lock);
     session_give(p->sessions, session);

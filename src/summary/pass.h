@@ -12,7 +12,7 @@
 #include "summary/slow.h"
 #include "summary/store.h"
 
-enum { PASS_FANOUT = 16, PASS_LEVELS = 3 };
+enum { PASS_FANOUT = 8, PASS_LEVELS = 3 };
 
 /* The sums of a leaf: parts of several threads; or of PASS_FANOUT nodes of the level below. */
 struct pass_node {
@@ -39,6 +39,7 @@ struct pass {
         size_t count;
     } levels[PASS_LEVELS]; /* the leaves, the nodes above them, … */
     struct block_limits limits;
+    uint64_t all_items;
     atomic_ullong items; /* read so far */
     atomic_bool stop;
     bool complete; /* all was read */
