@@ -56,7 +56,7 @@ void pass_take_call(struct pass *p, const struct walk_call *c) {
     uint64_t length = c->end_ns - c->start_ns;
     add_box(p, c->stream,
             &(struct draw_box){c->start_ns, c->end_ns, length + 1, c->function, 1, c->depth,
-                               draw_flags(c)});
+                               draw_flags(c->how, c->before, c->inferred)});
     if (c->before || c->how == CALL_CUT || c->duration_ns < p->limits.slow_ns[c->function])
         return;
     bool known = c->caller_id != UINT32_MAX;
@@ -241,6 +241,7 @@ static struct digests *new_digests(struct reading *r) {
     return digests_new(&(struct digest_work){.reader = r->source->reader,
                                              .names = r->source->names,
                                              .workers = r->source->workers,
+                                             .ahead = 6,
                                              .jobs = jobs.at,
                                              .job_count = jobs.count,
                                              .ops = &ops,

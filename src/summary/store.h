@@ -11,7 +11,7 @@
 
 #include "summary/draw.h"
 
-enum { STORE_SPANS = 4 << 20, STORE_CHUNK = 256 };
+enum { STORE_SPANS = 4 << 20, STORE_CHUNK = 1024 };
 
 struct kept_span {
     uint64_t start_ns, end_ns;
