@@ -62,9 +62,9 @@ void node_put_totals(struct bytes *to, const uint64_t *totals, uint32_t count) {
 }
 
 struct node node_make(struct bytes *from) {
-    uint8_t *at = mem_resize(NULL, from->count + VARINT_MAX_BYTES, 1);
+    uint8_t *at = mem_resize(NULL, from->count + NODE_MARGIN, 1);
     memcpy(at, from->at ? from->at : at, from->count);
-    memset(at + from->count, 0, VARINT_MAX_BYTES);
+    memset(at + from->count, 0, NODE_MARGIN);
     struct node node = {at, from->count};
     from->count = 0;
     return node;

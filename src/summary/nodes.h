@@ -15,8 +15,9 @@
 #include "analyze/stats.h"
 #include "trace/block.h"
 
+enum { NODE_MARGIN = 16 }; /* bytes that can be read behind a node */
 struct node {
-    const uint8_t *at; /* VARINT_MAX_BYTES can be read behind the end */
+    const uint8_t *at; /* NULL: none */
     size_t size;
 };
 

@@ -3,7 +3,6 @@
 
 #include "base/workers.h"
 #include "summary/pass_regular.h"
-#include <stdio.h>
 
 static uint64_t count_items(const struct trace_reader *r) {
     uint64_t sum = 0;
@@ -27,22 +26,28 @@ static void init_levels(struct pass *p) {
     }
 }
 
+/* All that reading fills, empty. */
+static void init_results(struct pass *p) {
+    size_t streams = trace_reader_stream_count(p->reader);
+    p->store = store_new(p->reader, p->most_spans);
+    slow_init(&p->slow, p->functions);
+    p->listed = mem_alloc(streams * sizeof *p->listed + 1);
+    p->arounds = mem_alloc(p->store->block_count * sizeof *p->arounds + 1);
+    init_levels(p);
+}
+
 void pass_init(struct pass *p, struct trace_reader *reader, struct session_pool *sessions,
                const struct summary_options *options) {
-    size_t streams = trace_reader_stream_count(reader);
     *p = (struct pass){.reader = reader, .sessions = sessions};
     pthread_rwlock_init(&p->lock, NULL);
     struct session *s = session_take(sessions, NULL);
     p->functions = names_count(s->source.names);
     plan_make(&p->plan, &s->source, options->leaf_blocks);
     session_give(sessions, s);
-    p->store = store_new(reader, options->most_spans ? options->most_spans : STORE_SPANS);
-    slow_init(&p->slow, p->functions);
-    p->listed = mem_alloc(streams * sizeof *p->listed + 1);
-    p->arounds = mem_alloc(p->store->block_count * sizeof *p->arounds + 1);
+    p->most_spans = options->most_spans ? options->most_spans : STORE_SPANS;
     p->all_items = count_items(reader);
     init_limits(p);
-    init_levels(p);
+    init_results(p);
 }
 
 static void free_node(struct pass_node *n) {
@@ -53,7 +58,7 @@ static void free_node(struct pass_node *n) {
     ARRAY_FREE(&n->sums);
 }
 
-void pass_done(struct pass *p) {
+static void done_results(struct pass *p) {
     for (int i = 0; i < PASS_LEVELS; i++) {
         for (size_t k = 0; k < p->levels[i].count; k++)
             free_node(&p->levels[i].at[k]);
@@ -66,11 +71,21 @@ void pass_done(struct pass *p) {
             free(p->arounds[i].at);
     free(p->listed);
     free(p->arounds);
-    free(p->limits.slow_ns);
     slow_done(&p->slow);
     store_free(p->store);
-    plan_done(&p->plan);
     ARRAY_FREE(&p->marks.list);
+    p->marks = (struct marks){0};
+}
+
+void pass_reset(struct pass *p) {
+    done_results(p);
+    init_results(p);
+}
+
+void pass_done(struct pass *p) {
+    done_results(p);
+    free(p->limits.slow_ns);
+    plan_done(&p->plan);
     pthread_rwlock_destroy(&p->lock);
 }
 
@@ -157,28 +172,6 @@ void pass_run(struct pass *p) {
     for (size_t i = 0; i < p->store->stream_count && !p->stop; i++)
         listed_end(&p->listed[i]);
     pthread_rwlock_wrlock(&p->lock);
-    { /*DBG*/
-        size_t n = 0, l = 0, d = 0, dr = 0, sp = 0, ar = 0;
-        for (int i = 0; i < PASS_LEVELS; i++)
-            for (size_t k = 0; k < p->levels[i].count; k++) {
-                for (size_t j = 0; j < p->levels[i].at[k].sums.count; j++)
-                    n += p->levels[i].at[k].sums.at[j].size;
-                n += p->levels[i].at[k].totals.size;
-            }
-        for (size_t i = 0; i < p->store->stream_count; i++) {
-            l += p->listed[i].calls.room * sizeof(struct listed);
-            sp += p->store->streams[i].spans * 24;
-        }
-        for (size_t i = 0; i < p->store->block_count; i++) {
-            d += p->store->dense[i].count * 48;
-            dr += p->store->dense[i].room * 48;
-            ar += p->arounds[i].room * 4;
-        }
-        fprintf(
-            stderr,
-            "nodes %zu listed %zu spans %zu dense %zu room %zu around %zu leaves %zu blocks %zu\n",
-            n, l, sp, d, dr, ar, p->plan.leaves.count, p->store->block_count);
-    } /*DBG*/
     p->complete = !p->stop;
     pthread_rwlock_unlock(&p->lock);
     session_give(p->sessions, session);
