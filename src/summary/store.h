@@ -45,6 +45,12 @@ struct stream_store {
     size_t block;   /* the present one */
 };
 
+/* The number of spans in chunk K. */
+static inline size_t store_chunk_spans(const struct stream_store *t, size_t k) {
+    size_t left = t->spans - k * STORE_CHUNK;
+    return left < STORE_CHUNK ? left : STORE_CHUNK;
+}
+
 struct store {
     const struct trace_reader *reader;
     struct stream_store *streams;
