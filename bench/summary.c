@@ -1,7 +1,7 @@
 /*
  * Measures the summary of a trace (src/summary), and queries of it:
  *
- *     summary FILE [--keep] [--ranges=N] [--check]
+ *     summary FILE [--keep] [--ranges=N] [--check] [--graphs]
  *
  * --keep: reads and writes the summary's file. --check: compares the statistics of each range with
  * a walk.
@@ -27,6 +27,13 @@ static uint64_t roll(uint64_t limit) {
 
 static double ms(uint64_t since) { return (double)(clock_monotonic_ns() - since) / 1e6; }
 
+/* Processor time so far, in ms. */
+static double used(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
 /* The highest resident size so far. */
 static void print_memory(const char *when) {
     FILE *f = fopen("/proc/self/status", "r");
@@ -46,19 +53,29 @@ static struct summary_range random_range(struct trace_reader *r, uint64_t least)
 }
 
 struct times {
-    double sum, most;
+    double sum, most, used; /* ms; `used`: of processors */
     unsigned count;
+    uint64_t since;
+    double used_since;
 };
 
-static void add(struct times *t, double value) {
+static void begin(struct times *t) {
+    t->since = clock_monotonic_ns();
+    t->used_since = used();
+}
+
+static void end(struct times *t) {
+    double value = ms(t->since);
     t->sum += value;
+    t->used += used() - t->used_since;
     t->most = value > t->most ? value : t->most;
     t->count++;
 }
 
 static void print(const char *what, const struct times *t) {
-    printf("%-28s mean %8.1f ms, most %8.1f ms of %u\n", what, t->count ? t->sum / t->count : 0,
-           t->most, t->count);
+    double count = t->count ? t->count : 1;
+    printf("%-28s mean %8.1f ms, most %8.1f ms of %u; processors %8.1f ms\n", what, t->sum / count,
+           t->most, t->count, t->used / count);
 }
 
 static void measure_boxes(struct summary *s, struct trace_reader *r, unsigned ranges) {
@@ -66,14 +83,14 @@ static void measure_boxes(struct summary *s, struct trace_reader *r, unsigned ra
     summary_span_list list;
     for (unsigned i = 0; i < ranges; i++) {
         struct summary_range range = random_range(r, 1000);
-        uint64_t since = clock_monotonic_ns();
+        begin(&quick);
         summary_spans(s, &range, COLUMNS, false, &list);
-        add(&quick, ms(since));
+        end(&quick);
         ARRAY_FREE(&list);
         range.until_ns = range.since_ns + 1000000;
-        since = clock_monotonic_ns();
+        begin(&exact);
         summary_spans(s, &range, COLUMNS, true, &list);
-        add(&exact, ms(since));
+        end(&exact);
         ARRAY_FREE(&list);
     }
     print("boxes", &quick);
@@ -119,9 +136,9 @@ static void measure_functions(struct summary *s, struct trace_reader *r, unsigne
     for (unsigned i = 0; i < ranges; i++) {
         struct summary_range range = random_range(r, 1000);
         struct stats *stats;
-        uint64_t since = clock_monotonic_ns();
+        begin(&times);
         summary_functions(s, &range, &stats);
-        add(&times, ms(since));
+        end(&times);
         if (checks)
             check(r, &range, stats);
         stats_free(stats);
@@ -152,25 +169,25 @@ static void measure_calls(struct summary *s, struct trace_reader *r, unsigned ra
         summary_call_list list;
         struct summary_call call;
         bool more;
-        uint64_t since = clock_monotonic_ns();
+        begin(&all);
         summary_calls(s, &range, &query, &list, &more);
-        add(&all, ms(since));
+        end(&all);
         ARRAY_FREE(&list);
         range = random_range(r, 1000);
-        since = clock_monotonic_ns();
+        begin(&some);
         summary_calls(s, &range, &query, &list, &more);
-        add(&some, ms(since));
+        end(&some);
         ARRAY_FREE(&list);
-        since = clock_monotonic_ns();
+        begin(&next);
         (i % 2 ? summary_next : summary_previous)(s, &range, query.function, range.since_ns, &call);
-        add(&next, ms(since));
+        end(&next);
     }
     print("slowest of all", &all);
     print("slowest of a range", &some);
     print("next call", &next);
 }
 
-static void measure(const char *path, bool keep, unsigned ranges, bool checks) {
+static void measure(const char *path, bool keep, unsigned ranges, bool checks, bool graphs) {
     struct trace_reader *r;
     struct err err;
     uint64_t since = clock_monotonic_ns();
@@ -182,12 +199,14 @@ static void measure(const char *path, bool keep, unsigned ranges, bool checks) {
     printf("%-28s %8.1f ms\n", "open", ms(since));
     summary_wait(s);
     struct summary_state state = summary_state(s);
-    printf("%-28s %8.1f ms: %ju items, %ju calls kept above %ju ns%s\n", "summary", ms(since),
-           state.items, state.spans, state.threshold_ns, state.from_file ? ", from its file" : "");
+    printf("%-28s %8.1f ms, processors %8.1f ms: %ju items, %ju calls kept above %ju ns%s\n",
+           "summary", ms(since), used(), state.items, state.spans, state.threshold_ns,
+           state.from_file ? ", from its file" : "");
     print_memory("memory");
     measure_boxes(s, r, ranges);
     measure_functions(s, r, ranges, checks);
-    measure_graphs(s, r);
+    if (graphs)
+        measure_graphs(s, r);
     measure_calls(s, r, ranges);
     print_memory("memory");
     summary_free(s);
@@ -198,14 +217,17 @@ int main(int argc, char **argv) {
     static const struct option options[] = {{"keep", no_argument, NULL, 'k'},
                                             {"ranges", required_argument, NULL, 'r'},
                                             {"check", no_argument, NULL, 'c'},
+                                            {"graphs", no_argument, NULL, 'g'},
                                             {0}};
-    bool keep = false, checks = false;
+    bool keep = false, checks = false, graphs = false;
     unsigned ranges = 20;
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) >= 0;) {
         if (c == 'k')
             keep = true;
         else if (c == 'c')
             checks = true;
+        else if (c == 'g')
+            graphs = true;
         else if (c == 'r')
             ranges = (unsigned)strtoul(optarg, NULL, 10);
         else
@@ -213,6 +235,6 @@ int main(int argc, char **argv) {
     }
     if (optind + 1 != argc)
         return 2;
-    measure(argv[optind], keep, ranges, checks);
+    measure(argv[optind], keep, ranges, checks, graphs);
     return 0;
 }

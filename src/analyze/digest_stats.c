@@ -5,7 +5,16 @@ struct digest_stats *digest_stats_new(uint32_t count, bool spreads) {
     struct digest_stats *s = mem_alloc(sizeof *s);
     s->spreads = spreads;
     s->functions = mem_alloc(count * sizeof *s->functions);
+    for (int i = 0; i < DIGEST_PENDING; i++)
+        s->pending[i] = &s->no_counter;
     return s;
+}
+
+void digest_stats_settle(struct digest_stats *s) {
+    for (int i = 0; i < DIGEST_PENDING; i++) {
+        ++*s->pending[i];
+        s->pending[i] = &s->no_counter;
+    }
 }
 
 void digest_stats_clear(struct digest_stats *s) {
@@ -41,6 +50,7 @@ __attribute__((noinline)) void digest_stats_widen(struct digest_stats *s, uint32
         ARRAY_PUSH(&s->called, function);
         f->min_ns = UINT64_MAX;
     }
+    digest_stats_settle(s); /* histograms move */
     histogram_widen(&f->durations, duration);
 }
 
@@ -93,4 +103,5 @@ void digest_stats_read(void *part, struct digest_reader *r, struct digest *to) {
         read_with_spreads(s, r, to);
     else
         read_plain(s, r, to);
+    digest_stats_settle(s);
 }

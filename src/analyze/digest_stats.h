@@ -16,16 +16,23 @@ struct digest_function {
     uint64_t clipped; /* as in stats.h; 0 where whole blocks are summed up */
 };
 
+enum { DIGEST_PENDING = 8 };
 struct digest_stats {                  /* a part */
     bool spreads;                      /* are summed up */
     struct digest_function *functions; /* by number */
     ARRAY(uint32_t) called;            /* those with calls */
     ARRAY(uint32_t) ended;             /* in the present STEP_CALLS, with total_ns */
+    /* Histogram counters to be incremented, which are being fetched into a near cache meanwhile. */
+    uint64_t *pending[DIGEST_PENDING];
+    uint32_t next_pending;
+    uint64_t no_counter; /* free entries of pending[] point here */
 };
 
 /* COUNT functions. SPREADS: they have struct spread. */
 struct digest_stats *digest_stats_new(uint32_t count, bool spreads);
 void digest_stats_clear(struct digest_stats *s);
+/* Counts what is pending: after each block. */
+void digest_stats_settle(struct digest_stats *s);
 /* Makes room for DURATION in the histogram of FUNCTION. */
 void digest_stats_widen(struct digest_stats *s, uint32_t function, uint64_t duration);
 
@@ -39,7 +46,10 @@ static inline void digest_stats_add_plain(struct digest_stats *s, uint32_t funct
         digest_stats_widen(s, function, duration);
         slot = histogram_slot(&f->durations, duration);
     }
-    ++*slot;
+    __builtin_prefetch(slot, 1);
+    uint64_t **turn = &s->pending[s->next_pending++ % DIGEST_PENDING];
+    ++**turn;
+    *turn = slot;
     f->self_ns += duration - frame->callees_ns;
     f->min_ns = duration < f->min_ns ? duration : f->min_ns;
     f->max_ns = duration > f->max_ns ? duration : f->max_ns;

@@ -7,7 +7,7 @@
 enum {
     LEAST_JOBS = 4, /* fewer are not worth a thread */
     MOST_WORKERS = 64,
-    AHEAD = 2 /* digests for each worker that may wait for the walk */
+    AHEAD = 2 /* digest_work.ahead */
 };
 
 struct worker {
@@ -173,10 +173,12 @@ static unsigned workers_for(const struct digests *d) {
     return d->work.job_count < LEAST_JOBS || !count ? 1 : count;
 }
 
+static unsigned work_ahead(const struct digest_work *w) { return w->ahead ? w->ahead : AHEAD; }
+
 static void start(struct digests *d) {
     d->worker_count = workers_for(d);
     d->workers = mem_alloc(d->worker_count * sizeof *d->workers);
-    d->slot_count = AHEAD * (size_t)d->worker_count;
+    d->slot_count = (size_t)(work_ahead(&d->work)) * d->worker_count;
     d->slots = mem_alloc(d->slot_count * sizeof *d->slots);
     for (unsigned i = 0; i < d->worker_count; i++)
         worker_init(d, &d->workers[i]);

@@ -37,6 +37,7 @@ struct digest_work {
     struct trace_reader *reader;
     const struct names *names;
     unsigned workers;        /* threads; 0: one for each processor */
+    unsigned ahead;          /* digests for each worker that may wait for the walk; 0: a few */
     struct digest_job *jobs; /* in the order in which walks take blocks, not none; freed by
                                 digests_free() */
     size_t job_count;

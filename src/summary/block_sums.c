@@ -121,4 +121,5 @@ void block_sums_read(void *part, struct digest_reader *r, struct digest *to) {
     s->functions = r->functions.at;
     s->threshold_ns = s->limits->threshold_ns;
     digest_read(r, &hooks, s, to);
+    digest_stats_settle(s->stats);
 }

@@ -1,7 +1,7 @@
 /*
- * What the pass makes of a block (analyze/digest.h): statistics of functions, calls that are passed on
- * one by one because they are long or among the slowest of their function, and for each depth the
- * number of all others.
+ * What the pass makes of a block (analyze/digest.h): statistics of functions, calls that are passed
+ * on one by one because they are long or among the slowest of their function, and for each depth
+ * the number of all others.
  */
 #pragma once
 

@@ -3,20 +3,20 @@
 
 #include "summary/summary.h"
 
-struct draw_cell { /* narrow calls of one depth and column */
+struct draw_row { /* one depth */
+    /* Narrow calls of one column; without calls: there is none. */
     uint64_t column;
     uint64_t start_ns, end_ns;
     uint64_t weight; /* of `function`, above that of all others */
     uint32_t function, calls;
     uint16_t flags;
+    summary_span_list inexact, boxes; /* wide inexact ones; all others */
 };
 
 struct draw {
     uint64_t since_ns, until_ns, width_ns; /* of a column */
     uint32_t stream;
-    ARRAY(struct draw_cell) cells; /* by depth; without calls: none is begun */
-    summary_span_list *to;
-    size_t first; /* the stream's in TO */
+    ARRAY(struct draw_row) rows; /* by depth */
 };
 
 /* What is drawn: a call, or several that are narrow (SUMMARY_DENSE). */
@@ -30,13 +30,11 @@ struct draw_box {
 
 /* RANGE ends at or before the trace. */
 void draw_begin(struct draw *d, const struct summary_range *range, unsigned columns,
-                summary_span_list *to);
-void draw_stream(struct draw *d, uint32_t stream);
-/* Those of a depth come in order of time. A box outside the range is ignored. */
+                uint32_t stream);
+/* Those of a depth come about in the order of their ends. A box outside the range is ignored. */
 void draw_add(struct draw *d, const struct draw_box *box);
-/* Ends the stream: sorts its boxes. */
-void draw_end_stream(struct draw *d);
-void draw_done(struct draw *d);
+/* Appends the boxes to TO, and frees D's memory. */
+void draw_end(struct draw *d, summary_span_list *to);
 
 /* The flags of a call that has ended. */
-uint16_t draw_flags(const struct walk_call *call);
+uint16_t draw_flags(enum call_end how, bool before, bool inferred);

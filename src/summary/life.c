@@ -3,9 +3,19 @@
 
 #include "summary/state.h"
 
+/* A kept summary is there before the first query. */
+static void read_kept(struct summary *s) {
+    s->keep = s->keep && trace_reader_complete(s->reader) && kept_key_of(s->path, &s->key);
+    s->from_file = s->keep && kept_load(s->path, &s->key, &s->pass, &s->file);
+    s->pass.complete = s->from_file;
+}
+
 static void *run(void *ctx) {
     struct summary *s = ctx;
-    pass_run(&s->pass);
+    if (!s->from_file)
+        pass_run(&s->pass);
+    if (!s->from_file && s->keep && !s->pass.stop)
+        kept_save(s->path, &s->key, &s->pass);
     pthread_mutex_lock(&s->lock);
     s->ended = true;
     pthread_cond_broadcast(&s->has_ended);
@@ -23,6 +33,7 @@ struct summary *summary_start(struct trace_reader *reader, const struct summary_
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->has_ended, NULL);
     pass_init(&s->pass, reader, s->sessions, options);
+    read_kept(s);
     s->has_thread = pthread_create(&s->thread, NULL, run, s) == 0;
     if (!s->has_thread)
         run(s);
@@ -36,6 +47,7 @@ void summary_free(struct summary *s) {
     if (s->has_thread)
         pthread_join(s->thread, NULL);
     pass_done(&s->pass);
+    kept_unmap(&s->file);
     session_pool_free(s->sessions);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->has_ended);
@@ -50,18 +62,8 @@ void summary_wait(struct summary *s) {
     pthread_mutex_unlock(&s->lock);
 }
 
-/* The number of items in all blocks. */
-static uint64_t all_items(const struct trace_reader *r) {
-    uint64_t sum = 0;
-    size_t streams = trace_reader_stream_count(r);
-    size_t end = streams ? trace_reader_end_block(r, streams - 1) : 0;
-    for (size_t i = 0; i < end; i++)
-        sum += trace_reader_block(r, i).items;
-    return sum;
-}
-
 struct summary_state summary_state(struct summary *s) {
-    struct summary_state state = {.all_items = all_items(s->reader)};
+    struct summary_state state = {.all_items = s->pass.all_items};
     pthread_rwlock_rdlock(&s->pass.lock);
     state.complete = s->pass.complete;
     state.items = state.complete ? state.all_items : s->pass.items; /* these have frames, too */

@@ -4,26 +4,39 @@
 #include "base/mem.h"
 #include "trace/varint.h"
 
-static void put_histogram(struct bytes *to, const struct histogram *h) {
+enum { HEAD = 7 /* numbers before the histogram */, ONE_BYTE = 240, LONG_BUCKET = 0xff };
+
+static uint8_t *put_histogram(uint8_t *p, const struct histogram *h) {
     uint32_t last = 0, first = h->first * (uint32_t)HISTOGRAM_GROUP;
     for (uint32_t i = 0; i < h->groups * (uint32_t)HISTOGRAM_GROUP; i++) {
         if (!h->counts[i])
             continue;
-        bytes_put_varint(to, first + i - last);
-        bytes_put_varint(to, h->counts[i]);
+        uint32_t steps = first + i - last;
         last = first + i;
+        if (steps < 16 && h->counts[i] <= ONE_BYTE / 16) {
+            *p++ = (uint8_t)(steps + 16 * (h->counts[i] - 1));
+            continue;
+        }
+        *p++ = LONG_BUCKET;
+        p = varint_put(p, steps);
+        p = varint_put(p, h->counts[i]);
     }
+    return p;
 }
 
 static void put_function(struct bytes *to, const struct digest_function *f) {
-    bytes_put_varint(to, f->self_ns);
-    bytes_put_varint(to, f->min_ns);
-    bytes_put_varint(to, f->max_ns - f->min_ns);
-    bytes_put_varint(to, f->unwound);
-    bytes_put_varint(to, f->spread.sum_ns);
-    bytes_put_varint(to, f->spread.squares.low);
-    bytes_put_varint(to, f->spread.squares.high);
-    put_histogram(to, &f->durations);
+    const uint64_t head[HEAD] = {f->self_ns,
+                                 f->min_ns,
+                                 f->max_ns - f->min_ns,
+                                 f->unwound,
+                                 f->spread.sum_ns,
+                                 f->spread.squares.low,
+                                 f->spread.squares.high};
+    size_t most = HEAD + 2 * (size_t)f->durations.groups * HISTOGRAM_GROUP; /* of numbers */
+    uint8_t *p = bytes_reserve(to, most * (VARINT_MAX_BYTES + 1)), *first = p;
+    for (int i = 0; i < HEAD; i++)
+        p = varint_put(p, head[i]);
+    to->count += (size_t)(put_histogram(p, &f->durations) - first);
 }
 
 void node_put_sums(struct bytes *to, const struct digest_stats *from) {
@@ -48,12 +61,12 @@ void node_put_totals(struct bytes *to, const uint64_t *totals, uint32_t count) {
     }
 }
 
-struct node node_end(struct bytes *to) {
-    static const uint8_t zeros[VARINT_MAX_BYTES];
-    size_t size = to->count;
-    bytes_put(to, zeros, sizeof zeros);
-    struct node node = {mem_resize(to->at, to->count, 1), size};
-    *to = (struct bytes){0};
+struct node node_make(struct bytes *from) {
+    uint8_t *at = mem_resize(NULL, from->count + NODE_MARGIN, 1);
+    memcpy(at, from->at ? from->at : at, from->count);
+    memset(at + from->count, 0, NODE_MARGIN);
+    struct node node = {at, from->count};
+    from->count = 0;
     return node;
 }
 
@@ -73,8 +86,8 @@ static bool next_entry(const uint8_t **p, const uint8_t *end, uint32_t *ret_func
 }
 
 static const uint8_t *get_head(const uint8_t *p, const uint8_t *end, struct digest_function *f) {
-    uint64_t values[7] = {0};
-    for (size_t i = 0; i < 7 && p < end; i++)
+    uint64_t values[HEAD] = {0};
+    for (size_t i = 0; i < HEAD && p < end; i++)
         values[i] = varint_get(&p);
     f->self_ns = values[0];
     f->min_ns = values[1];
@@ -87,6 +100,17 @@ static const uint8_t *get_head(const uint8_t *p, const uint8_t *end, struct dige
 
 enum { MOST_BUCKETS = 59 * 64 };
 
+/* The next bucket's calls; *BUCKET is the one before, and becomes this one. */
+static inline uint64_t next_bucket(const uint8_t **p, const uint8_t *end, uint64_t *bucket) {
+    uint8_t both = *(*p)++;
+    if (both < ONE_BYTE) {
+        *bucket += both % 16;
+        return 1 + both / 16;
+    }
+    *bucket += *p < end ? varint_get(p) : 0;
+    return *p < end ? varint_get(p) : 0;
+}
+
 uint64_t node_calls(struct node sums, uint32_t function, uint64_t *ret_most_ns) {
     const uint8_t *p = sums.at, *end = sums.at + sums.size, *next;
     uint64_t calls = 0;
@@ -96,10 +120,9 @@ uint64_t node_calls(struct node sums, uint32_t function, uint64_t *ret_most_ns) 
         if (found != function)
             continue;
         struct digest_function f;
-        for (p = get_head(p, next, &f); p < next;) {
-            varint_get(&p);
-            calls += p < next ? varint_get(&p) : 0;
-        }
+        uint64_t bucket = 0;
+        for (p = get_head(p, next, &f); p < next;)
+            calls += next_bucket(&p, next, &bucket);
         *ret_most_ns = f.max_ns > *ret_most_ns ? f.max_ns : *ret_most_ns;
     }
     return calls;
@@ -116,16 +139,15 @@ static uint64_t value_of(uint32_t bucket) {
 static void get_histogram(const uint8_t *p, const uint8_t *end, struct histogram *h) {
     uint64_t bucket = 0;
     while (p < end) {
-        bucket += varint_get(&p);
-        uint64_t calls = p < end ? varint_get(&p) : 0;
+        uint64_t calls = next_bucket(&p, end, &bucket);
         if (bucket >= MOST_BUCKETS || !calls)
             return;
-        uint64_t value = value_of((uint32_t)bucket), *slot = histogram_slot(h, value);
-        if (!slot) {
-            histogram_widen(h, value);
-            slot = histogram_slot(h, value);
+        uint32_t group = (uint32_t)bucket / HISTOGRAM_GROUP - h->first;
+        if (group >= h->groups) {
+            histogram_widen(h, value_of((uint32_t)bucket));
+            group = (uint32_t)bucket / HISTOGRAM_GROUP - h->first;
         }
-        *slot += calls;
+        h->counts[group * HISTOGRAM_GROUP + (uint32_t)bucket % HISTOGRAM_GROUP] += calls;
     }
 }
 

@@ -4,6 +4,15 @@
 #include "base/workers.h"
 #include "summary/pass_regular.h"
 
+static uint64_t count_items(const struct trace_reader *r) {
+    uint64_t sum = 0;
+    size_t streams = trace_reader_stream_count(r);
+    size_t end = streams ? trace_reader_end_block(r, streams - 1) : 0;
+    for (size_t i = 0; i < end; i++)
+        sum += trace_reader_block(r, i).items;
+    return sum;
+}
+
 static void init_limits(struct pass *p) {
     p->limits.slow_ns = mem_alloc(p->functions * sizeof *p->limits.slow_ns);
 }
@@ -17,21 +26,28 @@ static void init_levels(struct pass *p) {
     }
 }
 
+/* All that reading fills, empty. */
+static void init_results(struct pass *p) {
+    size_t streams = trace_reader_stream_count(p->reader);
+    p->store = store_new(p->reader, p->most_spans);
+    slow_init(&p->slow, p->functions);
+    p->listed = mem_alloc(streams * sizeof *p->listed + 1);
+    p->arounds = mem_alloc(p->store->block_count * sizeof *p->arounds + 1);
+    init_levels(p);
+}
+
 void pass_init(struct pass *p, struct trace_reader *reader, struct session_pool *sessions,
                const struct summary_options *options) {
-    size_t streams = trace_reader_stream_count(reader);
     *p = (struct pass){.reader = reader, .sessions = sessions};
     pthread_rwlock_init(&p->lock, NULL);
     struct session *s = session_take(sessions, NULL);
     p->functions = names_count(s->source.names);
     plan_make(&p->plan, &s->source, options->leaf_blocks);
     session_give(sessions, s);
-    p->store = store_new(reader, options->most_spans ? options->most_spans : STORE_SPANS);
-    slow_init(&p->slow, p->functions);
-    p->listed = mem_alloc(streams * sizeof *p->listed + 1);
-    p->arounds = mem_alloc(p->store->block_count * sizeof *p->arounds + 1);
+    p->most_spans = options->most_spans ? options->most_spans : STORE_SPANS;
+    p->all_items = count_items(reader);
     init_limits(p);
-    init_levels(p);
+    init_results(p);
 }
 
 static void free_node(struct pass_node *n) {
@@ -42,7 +58,7 @@ static void free_node(struct pass_node *n) {
     ARRAY_FREE(&n->sums);
 }
 
-void pass_done(struct pass *p) {
+static void done_results(struct pass *p) {
     for (int i = 0; i < PASS_LEVELS; i++) {
         for (size_t k = 0; k < p->levels[i].count; k++)
             free_node(&p->levels[i].at[k]);
@@ -55,11 +71,21 @@ void pass_done(struct pass *p) {
             free(p->arounds[i].at);
     free(p->listed);
     free(p->arounds);
-    free(p->limits.slow_ns);
     slow_done(&p->slow);
     store_free(p->store);
-    plan_done(&p->plan);
     ARRAY_FREE(&p->marks.list);
+    p->marks = (struct marks){0};
+}
+
+void pass_reset(struct pass *p) {
+    done_results(p);
+    init_results(p);
+}
+
+void pass_done(struct pass *p) {
+    done_results(p);
+    free(p->limits.slow_ns);
+    plan_done(&p->plan);
     pthread_rwlock_destroy(&p->lock);
 }
 
@@ -120,8 +146,10 @@ static void sum_node(void *arg, size_t index) {
     struct bytes sums = {0}, totals = {0};
     node_put_sums(&sums, a.sums);
     node_put_totals(&totals, a.totals, p->functions);
-    ARRAY_PUSH(&to->sums, node_end(&sums));
-    to->totals = node_end(&totals);
+    ARRAY_PUSH(&to->sums, node_make(&sums));
+    to->totals = node_make(&totals);
+    free(sums.at);
+    free(totals.at);
     digest_stats_free(a.sums);
     free(a.totals);
     node_adder_done(&a);

@@ -12,7 +12,7 @@
 #include "summary/slow.h"
 #include "summary/store.h"
 
-enum { PASS_FANOUT = 16, PASS_LEVELS = 3 };
+enum { PASS_FANOUT = 8, PASS_LEVELS = 3 };
 
 /* The sums of a leaf: parts of several threads; or of PASS_FANOUT nodes of the level below. */
 struct pass_node {
@@ -39,6 +39,7 @@ struct pass {
         size_t count;
     } levels[PASS_LEVELS]; /* the leaves, the nodes above them, … */
     struct block_limits limits;
+    uint64_t all_items, most_spans;
     atomic_ullong items; /* read so far */
     atomic_bool stop;
     bool complete; /* all was read */
@@ -48,4 +49,6 @@ void pass_init(struct pass *p, struct trace_reader *reader, struct session_pool 
                const struct summary_options *options);
 /* Reads the trace, unless it is stopped. */
 void pass_run(struct pass *p);
+/* Forgets what was read. */
+void pass_reset(struct pass *p);
 void pass_done(struct pass *p);

@@ -21,6 +21,7 @@ struct reading {
     size_t leaf;
     size_t block; /* the digest that is taken */
     bool locked;
+    struct bytes bytes; /* of a node */
 };
 
 /* Queries may run while the next digest is waited for. */
@@ -43,6 +44,7 @@ static void add_slow(struct pass *p, const struct summary_call *call) {
 }
 
 static void add_box(struct pass *p, uint32_t stream, const struct draw_box *box) {
+    p->store->share = p->all_items ? (double)p->items / (double)p->all_items : 1;
     store_add(p->store, stream, box);
     p->limits.threshold_ns = p->store->threshold_ns;
 }
@@ -54,7 +56,7 @@ void pass_take_call(struct pass *p, const struct walk_call *c) {
     uint64_t length = c->end_ns - c->start_ns;
     add_box(p, c->stream,
             &(struct draw_box){c->start_ns, c->end_ns, length + 1, c->function, 1, c->depth,
-                               draw_flags(c)});
+                               draw_flags(c->how, c->before, c->inferred)});
     if (c->before || c->how == CALL_CUT || c->duration_ns < p->limits.slow_ns[c->function])
         return;
     bool known = c->caller_id != UINT32_MAX;
@@ -180,11 +182,10 @@ static void *new_part(void *ctx) {
 static void merge_part(void *ctx, void *part) {
     struct reading *r = ctx;
     struct block_sums *from = part;
-    struct bytes bytes = {0};
-    node_put_sums(&bytes, from->stats);
+    node_put_sums(&r->bytes, from->stats);
     digest_stats_clear(from->stats);
     lock(r);
-    ARRAY_PUSH(&r->pass->levels[0].at[r->leaf].sums, node_end(&bytes));
+    ARRAY_PUSH(&r->pass->levels[0].at[r->leaf].sums, node_make(&r->bytes));
 }
 
 /* ---- the order ---- */
@@ -224,12 +225,11 @@ static void read_block(struct reading *r, uint32_t stream, size_t block) {
 }
 
 static void end_leaf(struct reading *r) {
-    struct bytes totals = {0};
     digests_end_group(r->digests);
-    node_put_totals(&totals, r->totals, r->pass->functions);
+    node_put_totals(&r->bytes, r->totals, r->pass->functions);
     memset(r->totals, 0, r->pass->functions * sizeof *r->totals);
     lock(r);
-    r->pass->levels[0].at[r->leaf].totals = node_end(&totals);
+    r->pass->levels[0].at[r->leaf].totals = node_make(&r->bytes);
     unlock(r);
 }
 
@@ -241,6 +241,7 @@ static struct digests *new_digests(struct reading *r) {
     return digests_new(&(struct digest_work){.reader = r->source->reader,
                                              .names = r->source->names,
                                              .workers = r->source->workers,
+                                             .ahead = 6,
                                              .jobs = jobs.at,
                                              .job_count = jobs.count,
                                              .ops = &ops,
@@ -281,4 +282,5 @@ void pass_read_regular(struct pass *p, const struct source *source) {
     digests_free(r.digests);
     free(r.streams);
     free(r.totals);
+    free(r.bytes.at);
 }

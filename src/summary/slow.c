@@ -15,29 +15,24 @@ void slow_done(struct slow *s) {
     free(s->heaps);
 }
 
-static bool is_less(const struct slow_heap *h, uint32_t i, uint32_t k) {
-    return h->at[i].duration_ns < h->at[k].duration_ns;
+/* Puts CALL at I, or nearer to the root. */
+static void sift_up(struct slow_heap *h, uint32_t i, const struct summary_call *call) {
+    for (; i && call->duration_ns < h->at[(i - 1) / 2].duration_ns; i = (i - 1) / 2)
+        h->at[i] = h->at[(i - 1) / 2];
+    h->at[i] = *call;
 }
 
-static void swap(struct slow_heap *h, uint32_t i, uint32_t k) {
-    struct summary_call old = h->at[i];
-    h->at[i] = h->at[k];
-    h->at[k] = old;
-}
-
-static void sift_up(struct slow_heap *h) {
-    for (uint32_t i = h->count - 1; i && is_less(h, i, (i - 1) / 2); i = (i - 1) / 2)
-        swap(h, i, (i - 1) / 2);
-}
-
-static void sift_down(struct slow_heap *h) {
-    for (uint32_t i = 0, child; (child = 2 * i + 1) < h->count; i = child) {
-        if (child + 1 < h->count && is_less(h, child + 1, child))
+/* Puts CALL in place of the root, or farther from it. */
+static void sift_down(struct slow_heap *h, const struct summary_call *call) {
+    uint32_t i = 0;
+    for (uint32_t child; (child = 2 * i + 1) < h->count; i = child) {
+        if (child + 1 < h->count && h->at[child + 1].duration_ns < h->at[child].duration_ns)
             child++;
-        if (!is_less(h, child, i))
+        if (h->at[child].duration_ns >= call->duration_ns)
             break;
-        swap(h, i, child);
+        h->at[i] = h->at[child];
     }
+    h->at[i] = *call;
 }
 
 uint64_t slow_add(struct slow *s, const struct summary_call *call) {
@@ -47,11 +42,9 @@ uint64_t slow_add(struct slow *s, const struct summary_call *call) {
             h->room = h->room ? h->room * 2 : 4;
             h->at = mem_resize(h->at, h->room, sizeof *h->at);
         }
-        h->at[h->count++] = *call;
-        sift_up(h);
+        sift_up(h, h->count++, call);
     } else if (call->duration_ns > h->at[0].duration_ns) {
-        h->at[0] = *call;
-        sift_down(h);
+        sift_down(h, call);
     }
     return h->count < s->most ? 0 : h->at[0].duration_ns + 1;
 }

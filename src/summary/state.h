@@ -1,7 +1,7 @@
 /* The summary itself, for the files that answer queries. */
 #pragma once
 
-#include "summary/pass.h"
+#include "summary/kept.h"
 
 struct summary {
     struct trace_reader *reader;
@@ -14,6 +14,8 @@ struct summary {
     pthread_cond_t has_ended;
     bool ended;
     bool keep, from_file;
+    struct kept_file file;
+    struct kept_key key;
     uint64_t duration_ns;
 };
 

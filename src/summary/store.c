@@ -7,6 +7,7 @@ struct store *store_new(const struct trace_reader *reader, uint64_t most_spans) 
     struct store *s = mem_alloc(sizeof *s);
     s->reader = reader;
     s->most_spans = most_spans;
+    s->share = 1;
     s->stream_count = trace_reader_stream_count(reader);
     s->block_count = s->stream_count ? trace_reader_end_block(reader, s->stream_count - 1) : 0;
     s->streams = mem_alloc((s->stream_count + 1) * sizeof *s->streams);
@@ -20,10 +21,11 @@ void store_free(struct store *s) {
     if (!s)
         return;
     for (size_t i = 0; i < s->stream_count; i++) {
-        if (s->streams[i].spans.room)
-            ARRAY_FREE(&s->streams[i].spans);
-        if (s->streams[i].least_starts.room)
-            ARRAY_FREE(&s->streams[i].least_starts);
+        struct stream_store *t = &s->streams[i];
+        for (size_t k = 0; k < t->chunks.count; k++)
+            if (!t->chunks.at[k].is_mapped)
+                free(t->chunks.at[k].at);
+        ARRAY_FREE(&t->chunks);
     }
     for (size_t i = 0; i < s->block_count; i++)
         if (s->dense[i].room)
@@ -84,22 +86,37 @@ static void count_box(struct dense_list *l, const struct draw_box *b) {
 
 /* ---- kept calls ---- */
 
+static struct kept_span *span_at(const struct stream_store *t, size_t i) {
+    return &t->chunks.at[i / STORE_CHUNK].at[i % STORE_CHUNK];
+}
+
 static void keep(struct store *s, struct stream_store *t, const struct kept_span *span) {
-    if (t->spans.count % STORE_CHUNK == 0)
-        ARRAY_PUSH(&t->least_starts, UINT64_MAX);
-    uint64_t *least = &t->least_starts.at[t->least_starts.count - 1];
-    *least = span->start_ns < *least ? span->start_ns : *least;
-    ARRAY_PUSH(&t->spans, *span);
+    size_t chunk = t->spans / STORE_CHUNK;
+    if (chunk == t->chunks.count)
+        ARRAY_PUSH(&t->chunks, ((struct span_chunk){
+                                   .at = mem_resize(NULL, STORE_CHUNK, sizeof(struct kept_span))}));
+    struct span_chunk *c = &t->chunks.at[chunk];
+    if (t->spans % STORE_CHUNK == 0)
+        c->least_start_ns = UINT64_MAX;
+    c->least_start_ns = span->start_ns < c->least_start_ns ? span->start_ns : c->least_start_ns;
+    c->at[t->spans++ % STORE_CHUNK] = *span;
     s->spans++;
+}
+
+/* Frees chunks without spans. */
+static void drop_chunks(struct stream_store *t) {
+    size_t used = (t->spans + STORE_CHUNK - 1) / STORE_CHUNK;
+    while (t->chunks.count > used)
+        free(t->chunks.at[--t->chunks.count].at);
 }
 
 /* Keeps what is longer than the threshold, and counts the rest. */
 static void sift(struct store *s, uint32_t stream) {
     struct stream_store *t = &s->streams[stream];
-    size_t count = t->spans.count, block = trace_reader_first_block(s->reader, stream);
-    t->spans.count = t->least_starts.count = 0;
+    size_t count = t->spans, block = trace_reader_first_block(s->reader, stream);
+    t->spans = 0;
     for (size_t i = 0; i < count; i++) {
-        struct kept_span k = t->spans.at[i];
+        struct kept_span k = *span_at(t, i);
         uint64_t length = k.end_ns - k.start_ns;
         if (length > s->threshold_ns) {
             keep(s, t, &k);
@@ -109,10 +126,31 @@ static void sift(struct store *s, uint32_t stream) {
         count_box(&s->dense[block],
                   &(struct draw_box){k.start_ns, k.end_ns, length + 1, k.function, 1, k.depth, 0});
     }
+    drop_chunks(t);
 }
 
+/* The least power of two, above the present threshold, above which at most MOST spans are. */
+static uint64_t next_threshold(const struct store *s, uint64_t most) {
+    uint64_t counts[65] = {0}; /* by the highest bit of the length */
+    for (size_t i = 0; i < s->stream_count; i++)
+        for (size_t k = 0; k < s->streams[i].spans; k++) {
+            const struct kept_span *span = span_at(&s->streams[i], k);
+            uint64_t length = span->end_ns - span->start_ns;
+            counts[length > 1 ? 64 - __builtin_clzll(length - 1) : 0]++; /* > 2^(i − 1) */
+        }
+    uint64_t above = 0;
+    int bits = 63;
+    while (bits > 6 && above + counts[bits] <= most)
+        above += counts[bits--];
+    uint64_t next = (uint64_t)1 << bits;
+    return next > s->threshold_ns ? next : s->threshold_ns * 2;
+}
+
+/* Far from the end of a long trace the threshold goes up faster, if it would have to anyway. */
 static void raise_threshold(struct store *s) {
-    s->threshold_ns = s->threshold_ns ? s->threshold_ns * 2 : 64;
+    double most = (double)s->most_spans * 4 * s->share;
+    most = most < (double)s->most_spans ? most : (double)s->most_spans;
+    s->threshold_ns = next_threshold(s, (uint64_t)most);
     s->spans = 0;
     for (uint32_t i = 0; i < s->stream_count; i++)
         sift(s, i);
@@ -153,11 +191,11 @@ static void draw_kept(const struct kept_span *k, struct draw *d) {
 
 /* Draws the calls from I on that end before NS. Returns the next one. */
 static size_t draw_until(const struct stream_store *t, size_t i, uint64_t ns, struct draw *d) {
-    for (; i < t->spans.count && t->spans.at[i].end_ns < ns; i++) {
-        if (i % STORE_CHUNK == 0 && t->least_starts.at[i / STORE_CHUNK] > d->until_ns)
+    for (; i < t->spans && span_at(t, i)->end_ns < ns; i++) {
+        if (i % STORE_CHUNK == 0 && t->chunks.at[i / STORE_CHUNK].least_start_ns > d->until_ns)
             i += STORE_CHUNK - 1;
         else
-            draw_kept(&t->spans.at[i], d);
+            draw_kept(span_at(t, i), d);
     }
     return i;
 }
@@ -166,7 +204,7 @@ void store_draw(const struct store *s, uint32_t stream, struct draw *d) {
     const struct stream_store *t = &s->streams[stream];
     size_t block = trace_reader_first_block(s->reader, stream);
     size_t end = trace_reader_end_block(s->reader, stream);
-    size_t i = SEARCH(n, t->spans.count, t->spans.at[n].end_ns < d->since_ns);
+    size_t i = SEARCH(n, t->spans, span_at(t, n)->end_ns < d->since_ns);
     block = end > block ? block_at(s, stream, block, d->since_ns) : end;
     for (; block < end && first_ns(s, block) <= d->until_ns + s->threshold_ns; block++) {
         i = draw_until(t, i, block + 1 < end ? first_ns(s, block + 1) : UINT64_MAX, d);

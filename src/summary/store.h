@@ -2,7 +2,8 @@
  * Calls to draw. Calls longer than the threshold are kept one by one, by stream, in the order of
  * their ends. All others are counted: each block of events has, for each depth, the time from the
  * first to the last of its calls (by their ends), and a function that takes most of it. The
- * threshold starts at 0, and doubles while more than STORE_SPANS calls are kept.
+ * threshold starts at 0, and is the least power of two for which at most STORE_SPANS calls are
+ * kept, unless a trace's beginning has many more long calls than the rest.
  *
  * Not for several threads at once.
  */
@@ -10,7 +11,7 @@
 
 #include "summary/draw.h"
 
-enum { STORE_SPANS = 4 << 20, STORE_CHUNK = 256 };
+enum { STORE_SPANS = 4 << 20, STORE_CHUNK = 1024 };
 
 struct kept_span {
     uint64_t start_ns, end_ns;
@@ -25,18 +26,30 @@ struct dense { /* counted calls of one depth in one block */
     uint32_t depth, unused;
 };
 
-/* Arrays without room are in a file. */
+struct span_chunk {
+    struct kept_span *at; /* STORE_CHUNK spans; all chunks but the last one are full */
+    uint64_t least_start_ns;
+    bool is_mapped; /* in a file */
+};
+
+/* Without room: in a file. */
 struct dense_list {
     struct dense *at; /* by depth, ascending */
     uint32_t count, room;
 };
 
 struct stream_store {
-    ARRAY(struct kept_span) spans;
-    ARRAY(uint64_t) least_starts; /* of each STORE_CHUNK spans */
-    uint32_t depth;               /* the most open calls */
-    size_t block;                 /* the present one */
+    ARRAY(struct span_chunk) chunks;
+    size_t spans;
+    uint32_t depth; /* the most open calls */
+    size_t block;   /* the present one */
 };
+
+/* The number of spans in chunk K. */
+static inline size_t store_chunk_spans(const struct stream_store *t, size_t k) {
+    size_t left = t->spans - k * STORE_CHUNK;
+    return left < STORE_CHUNK ? left : STORE_CHUNK;
+}
 
 struct store {
     const struct trace_reader *reader;
@@ -45,6 +58,7 @@ struct store {
     size_t stream_count, block_count;
     uint64_t threshold_ns;
     uint64_t spans, most_spans; /* in all streams; the limit */
+    double share;               /* of the trace that was read; 1: not known */
 };
 
 /* MOST_SPANS: STORE_SPANS, or less in tests. */

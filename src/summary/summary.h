@@ -25,7 +25,7 @@ struct summary_options {
     bool keep;           /* the summary is read from a file, or written to one */
     unsigned workers;    /* threads that read the trace; 0: one for each processor */
     uint64_t most_spans; /* calls that are kept one by one; 0: 4 Mi */
-    size_t leaf_blocks;  /* the least blocks with statistics of their own; 0: 8 */
+    size_t leaf_blocks;  /* the least blocks with statistics of their own; 0: 16 */
 };
 
 /* Begins the pass. READER is borrowed, and must not change. */
