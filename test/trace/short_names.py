@@ -84,7 +84,7 @@ def check_forms(spoor, program):
     for view in "report", "replay", "graph":
         check(spoor.view(view, "--names=full", "trace") == spoor.view(view, "trace"), f"{view}: full in a pipe")
     folded = spoor.view("export", "--format=folded", "--names=short", "trace").decode()
-    check("std::map<…>::operator[]" in folded, "folded stacks with short names")
+    check("std::map<std::string, int>::operator[](std::string&&)" in folded, "folded stacks with short names")
 
 
 def test(spoor, program):
