@@ -3,6 +3,8 @@
 
 #include "trace/calls.h"
 
+enum { MOST_CALLS = 4096 }; /* that a block passes on, usually */
+
 struct block_sums *block_sums_new(uint32_t function_count, const struct block_limits *limits) {
     struct block_sums *s = mem_alloc(sizeof *s);
     s->limits = limits;
@@ -120,6 +122,10 @@ void block_sums_read(void *part, struct digest_reader *r, struct digest *to) {
     s->frames = r->frames;
     s->functions = r->functions.at;
     s->threshold_ns = s->limits->threshold_ns;
+    if (s->threshold_ns && to->calls.room > MOST_CALLS)
+        ARRAY_FREE(&to->calls); /* a remainder of the trace's beginning, where all are passed on */
+    if (s->threshold_ns && s->calls.room > MOST_CALLS)
+        ARRAY_FREE(&s->calls);
     digest_read(r, &hooks, s, to);
     digest_stats_settle(s->stats);
 }

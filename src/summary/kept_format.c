@@ -80,54 +80,41 @@ static void get_listed(struct kept_reader *r, struct pass *p) {
 
 /* ---- nodes ---- */
 
-static void put_sizes(struct kept_writer *w, const struct pass_node *n) {
-    kept_put_number(w, n->sums.count);
-    for (size_t i = 0; i < n->sums.count; i++)
-        kept_put_number(w, n->sums.at[i].size);
-    kept_put_number(w, n->totals.size);
-}
-
-static void put_bytes(struct kept_writer *w, struct node node) {
-    static const uint8_t none[NODE_MARGIN];
-    kept_put(w, node.at ? node.at : none, node.size + NODE_MARGIN);
-}
-
 static void put_nodes(struct kept_writer *w, const struct pass *p) {
     for (int i = 0; i < PASS_LEVELS; i++)
-        for (size_t k = 0; k < p->levels[i].count; k++)
-            put_sizes(w, &p->levels[i].at[k]);
+        for (size_t k = 0; k < p->levels[i].count; k++) {
+            const struct node *n = &p->levels[i].at[k];
+            kept_put_number(w, n->sums_size);
+            kept_put_number(w, n->raw_size);
+            kept_put_number(w, n->totals_size);
+        }
     for (int i = 0; i < PASS_LEVELS; i++)
         for (size_t k = 0; k < p->levels[i].count; k++) {
-            const struct pass_node *n = &p->levels[i].at[k];
-            for (size_t m = 0; m < n->sums.count; m++)
-                put_bytes(w, n->sums.at[m]);
-            put_bytes(w, n->totals);
+            const struct node *n = &p->levels[i].at[k];
+            kept_put(w, n->sums, n->sums_size);
+            kept_put(w, n->totals, n->totals ? n->totals_size + NODE_MARGIN : 0);
         }
 }
 
-static void get_sizes(struct kept_reader *r, struct pass_node *n) {
-    n->is_mapped = true;
-    for (uint64_t left = kept_get_number(r); left && !r->failed; left--)
-        ARRAY_PUSH(&n->sums, ((struct node){.size = kept_get_number(r)}));
-    n->totals.size = kept_get_number(r);
-}
-
-static void get_bytes(struct kept_reader *r, struct node *node) {
-    node->at = node->size < SIZE_MAX / 2 ? kept_get(r, node->size + NODE_MARGIN, 1) : NULL;
-    node->size = node->at ? node->size : 0;
+static void get_bytes(struct kept_reader *r, struct node *n) {
+    n->sums = kept_get(r, n->sums_size, 1);
+    if (n->totals_size < SIZE_MAX / 2)
+        n->totals = kept_get(r, n->totals_size + NODE_MARGIN, 1);
+    r->failed = r->failed || !n->totals;
 }
 
 static void get_nodes(struct kept_reader *r, struct pass *p) {
-    for (int i = 0; i < PASS_LEVELS; i++)
-        for (size_t k = 0; k < p->levels[i].count && !r->failed; k++)
-            get_sizes(r, &p->levels[i].at[k]);
+    p->has_mapped_nodes = true;
     for (int i = 0; i < PASS_LEVELS; i++)
         for (size_t k = 0; k < p->levels[i].count && !r->failed; k++) {
-            struct pass_node *n = &p->levels[i].at[k];
-            for (size_t m = 0; m < n->sums.count; m++)
-                get_bytes(r, &n->sums.at[m]);
-            get_bytes(r, &n->totals);
+            struct node *n = &p->levels[i].at[k];
+            n->sums_size = kept_get_number(r);
+            n->raw_size = kept_get_number(r);
+            n->totals_size = kept_get_number(r);
         }
+    for (int i = 0; i < PASS_LEVELS; i++)
+        for (size_t k = 0; k < p->levels[i].count && !r->failed; k++)
+            get_bytes(r, &p->levels[i].at[k]);
 }
 
 /* ---- the rest ---- */

@@ -1,6 +1,8 @@
 /* See nodes.h. Bytes of a file may be damaged in spite of checksums: no number is trusted. */
 #include "summary/nodes.h"
 
+#include <zstd.h>
+
 #include "base/mem.h"
 #include "trace/varint.h"
 
@@ -52,23 +54,7 @@ void node_put_sums(struct bytes *to, const struct digest_stats *from) {
     free(entry.at);
 }
 
-void node_put_totals(struct bytes *to, const uint64_t *totals, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        if (!totals[i])
-            continue;
-        bytes_put_varint(to, i);
-        bytes_put_varint(to, totals[i]);
-    }
-}
-
-struct node node_make(struct bytes *from) {
-    uint8_t *at = mem_resize(NULL, from->count + NODE_MARGIN, 1);
-    memcpy(at, from->at ? from->at : at, from->count);
-    memset(at + from->count, 0, NODE_MARGIN);
-    struct node node = {at, from->count};
-    from->count = 0;
-    return node;
-}
+/* ---- reading sums ---- */
 
 /* The next entry's function; false: there is none. *P is behind the head, *END at the entry's end.
  */
@@ -111,23 +97,6 @@ static inline uint64_t next_bucket(const uint8_t **p, const uint8_t *end, uint64
     return *p < end ? varint_get(p) : 0;
 }
 
-uint64_t node_calls(struct node sums, uint32_t function, uint64_t *ret_most_ns) {
-    const uint8_t *p = sums.at, *end = sums.at + sums.size, *next;
-    uint64_t calls = 0;
-    uint32_t found;
-    *ret_most_ns = 0;
-    for (; next_entry(&p, end, &found, &next); p = next) {
-        if (found != function)
-            continue;
-        struct digest_function f;
-        uint64_t bucket = 0;
-        for (p = get_head(p, next, &f); p < next;)
-            calls += next_bucket(&p, next, &bucket);
-        *ret_most_ns = f.max_ns > *ret_most_ns ? f.max_ns : *ret_most_ns;
-    }
-    return calls;
-}
-
 /* The least value of BUCKET (histogram.h). */
 static uint64_t value_of(uint32_t bucket) {
     if (bucket < 128)
@@ -167,8 +136,8 @@ static void add_own(struct node_adder *a, uint32_t function, const struct digest
     get_histogram(p, end, &f->durations);
 }
 
-void node_add_sums(struct node_adder *a, struct node sums) {
-    const uint8_t *p = sums.at, *end = sums.at + sums.size, *next;
+void node_add_sums(struct node_adder *a, const struct bytes *sums) {
+    const uint8_t *p = sums->at, *end = sums->at + sums->count, *next;
     uint32_t function;
     for (; next_entry(&p, end, &function, &next); p = next) {
         struct digest_function *f = &a->scratch;
@@ -187,18 +156,95 @@ void node_add_sums(struct node_adder *a, struct node sums) {
     }
 }
 
-void node_add_totals(struct node_adder *a, struct node totals) {
-    const uint8_t *p = totals.at, *end = totals.at + totals.size;
-    static const struct digest_function none;
-    while (p < end) {
-        uint64_t function = varint_get(&p), ns = p < end ? varint_get(&p) : 0;
-        if (function >= a->count)
-            return;
-        if (a->sums)
-            a->totals[function] += ns;
-        else
-            stats_add_digest(a->stats, (uint32_t)function, &none, ns);
+void node_adder_done(struct node_adder *a) { histogram_done(&a->scratch.durations); }
+
+/* ---- totals ---- */
+
+struct total {
+    uint64_t function, ns, calls, most_ns;
+};
+
+static void put_totals(struct bytes *to, const struct bytes *sums, const uint64_t *totals,
+                       uint32_t count) {
+    const uint8_t *p = sums->at, *end = sums->at + sums->count, *next;
+    uint32_t function;
+    for (; next_entry(&p, end, &function, &next); p = next) {
+        struct digest_function f;
+        uint64_t calls = 0, bucket = 0;
+        for (p = get_head(p, next, &f); p < next;)
+            calls += next_bucket(&p, next, &bucket);
+        bytes_put_varint(to, function);
+        bytes_put_varint(to, function < count ? totals[function] : 0);
+        bytes_put_varint(to, calls);
+        bytes_put_varint(to, f.max_ns);
     }
 }
 
-void node_adder_done(struct node_adder *a) { histogram_done(&a->scratch.durations); }
+static bool next_total(const uint8_t **p, const uint8_t *end, struct total *ret) {
+    uint64_t values[4] = {0};
+    if (*p >= end)
+        return false;
+    for (int i = 0; i < 4 && *p < end; i++)
+        values[i] = varint_get(p);
+    *ret = (struct total){values[0], values[1], values[2], values[3]};
+    return true;
+}
+
+static void add_totals(struct node_adder *a, const struct node *node) {
+    const uint8_t *p = node->totals, *end = node->totals + node->totals_size;
+    static const struct digest_function none;
+    for (struct total t; next_total(&p, end, &t);) {
+        if (t.function >= a->count)
+            return;
+        if (a->totals)
+            a->totals[t.function] += t.ns;
+        else if (a->stats)
+            stats_add_digest(a->stats, (uint32_t)t.function, &none, t.ns);
+    }
+}
+
+uint64_t node_calls(const struct node *node, uint32_t function, uint64_t *ret_most_ns) {
+    const uint8_t *p = node->totals, *end = node->totals + node->totals_size;
+    *ret_most_ns = 0;
+    for (struct total t; next_total(&p, end, &t);)
+        if (t.function == function) {
+            *ret_most_ns = t.most_ns;
+            return t.calls;
+        }
+    return 0;
+}
+
+/* ---- nodes ---- */
+
+struct node node_make(struct bytes *sums, const uint64_t *totals, uint32_t count) {
+    static const uint8_t zeros[NODE_MARGIN];
+    struct bytes list = {0};
+    put_totals(&list, sums, totals, count);
+    struct node node = {.raw_size = sums->count, .totals_size = list.count};
+    bytes_put(&list, zeros, sizeof zeros);
+    node.totals = mem_resize(list.at, list.count, 1);
+    size_t room = ZSTD_compressBound(sums->count);
+    uint8_t *packed = mem_resize(NULL, room + 1, 1);
+    size_t size = ZSTD_compress(packed, room, sums->at ? sums->at : zeros, sums->count, 1);
+    node.sums_size = ZSTD_isError(size) ? 0 : size;
+    node.sums = mem_resize(packed, node.sums_size + 1, 1);
+    sums->count = 0;
+    return node;
+}
+
+void node_free(struct node *n) {
+    free((void *)n->sums);
+    free((void *)n->totals);
+    *n = (struct node){0};
+}
+
+void node_add(struct node_adder *a, const struct node *node) {
+    if (!node->sums || ZSTD_getFrameContentSize(node->sums, node->sums_size) != node->raw_size)
+        return;
+    uint8_t *raw = mem_alloc(node->raw_size + NODE_MARGIN);
+    size_t size = ZSTD_decompress(raw, node->raw_size, node->sums, node->sums_size);
+    if (!ZSTD_isError(size))
+        node_add_sums(a, &(struct bytes){.at = raw, .count = size});
+    free(raw);
+    add_totals(a, node);
+}

@@ -1,13 +1,12 @@
 /*
- * Statistics of functions as bytes, of the calls that begin and end in one block, of some blocks. A
- * node has two parts: sums, and total times (which are known later).
+ * Statistics of functions as bytes, of the calls that begin and end in one block, of some blocks.
+ * All are numbers as of trace/varint.h:
  *
  *     sums     { function, bytes of the entry, self, min, max − min, unwound, sum, squares (2),
- *                { bucket } … }
+ *                { bucket } … }, compressed
  *     bucket   steps from the one before and calls: steps + 16 · (calls − 1) in one byte, if that
- * is less than 240 and steps are less than 16; else 0xff, steps, calls totals   { function, ns }
- *
- * All are numbers as of trace/varint.h.
+ * is less than 240 and steps are less than 16; else 0xff, steps, calls totals   { function, total
+ * time, calls, max }
  */
 #pragma once
 
@@ -15,30 +14,30 @@
 #include "analyze/stats.h"
 #include "trace/block.h"
 
-enum { NODE_MARGIN = 16 }; /* bytes that can be read behind a node */
-struct node {
-    const uint8_t *at; /* NULL: none */
-    size_t size;
+enum { NODE_MARGIN = 16 }; /* bytes that can be read behind totals */
+struct node {              /* zeroed: none */
+    const uint8_t *sums, *totals;
+    size_t sums_size, raw_size, totals_size; /* bytes; RAW_SIZE: of sums that are not compressed */
 };
 
-/* Appends what FROM has. */
+/* Appends the sums of FROM. */
 void node_put_sums(struct bytes *to, const struct digest_stats *from);
-/* Appends those of TOTALS[0 … COUNT − 1], by function, that are not 0. */
-void node_put_totals(struct bytes *to, const uint64_t *totals, uint32_t count);
-/* Makes a node of what FROM has, and empties it. The node is freed by free(). */
-struct node node_make(struct bytes *from);
+/* A node of sums, which become empty, and the total times of COUNT functions. */
+struct node node_make(struct bytes *sums, const uint64_t *totals, uint32_t count);
+void node_free(struct node *node);
 
-/* The number of calls of FUNCTION in SUMS, and the longest. */
-uint64_t node_calls(struct node sums, uint32_t function, uint64_t *ret_most_ns);
+/* The number of calls of FUNCTION, and the longest. */
+uint64_t node_calls(const struct node *node, uint32_t function, uint64_t *ret_most_ns);
 
 /* Adds nodes to statistics of COUNT functions. */
 struct node_adder {
     uint32_t count;
     struct stats *stats;       /* or: */
-    struct digest_stats *sums; /* and their totals */
+    struct digest_stats *sums; /* and, if it is not NULL: */
     uint64_t *totals;
     struct digest_function scratch;
 };
-void node_add_sums(struct node_adder *a, struct node sums);
-void node_add_totals(struct node_adder *a, struct node totals);
+void node_add(struct node_adder *a, const struct node *node);
+/* Adds sums that are not compressed. */
+void node_add_sums(struct node_adder *a, const struct bytes *sums);
 void node_adder_done(struct node_adder *a);

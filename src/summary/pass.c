@@ -50,18 +50,10 @@ void pass_init(struct pass *p, struct trace_reader *reader, struct session_pool 
     init_results(p);
 }
 
-static void free_node(struct pass_node *n) {
-    for (size_t i = 0; i < n->sums.count && !n->is_mapped; i++)
-        free((void *)n->sums.at[i].at);
-    if (!n->is_mapped)
-        free((void *)n->totals.at);
-    ARRAY_FREE(&n->sums);
-}
-
 static void done_results(struct pass *p) {
     for (int i = 0; i < PASS_LEVELS; i++) {
-        for (size_t k = 0; k < p->levels[i].count; k++)
-            free_node(&p->levels[i].at[k]);
+        for (size_t k = 0; k < p->levels[i].count && !p->has_mapped_nodes; k++)
+            node_free(&p->levels[i].at[k]);
         free(p->levels[i].at);
     }
     for (size_t i = 0; i < p->store->stream_count; i++)
@@ -75,6 +67,7 @@ static void done_results(struct pass *p) {
     store_free(p->store);
     ARRAY_FREE(&p->marks.list);
     p->marks = (struct marks){0};
+    p->has_mapped_nodes = false;
 }
 
 void pass_reset(struct pass *p) {
@@ -133,25 +126,17 @@ struct sum_job {
 static void sum_node(void *arg, size_t index) {
     const struct sum_job *job = arg;
     struct pass *p = job->pass;
-    struct pass_node *to = &p->levels[job->level].at[index];
     struct node_adder a = {.count = p->functions,
                            .sums = digest_stats_new(p->functions, true),
                            .totals = mem_alloc(p->functions * sizeof(uint64_t))};
-    for (size_t i = index * PASS_FANOUT; i < (index + 1) * PASS_FANOUT; i++) {
-        const struct pass_node *from = &p->levels[job->level - 1].at[i];
-        for (size_t k = 0; k < from->sums.count; k++)
-            node_add_sums(&a, from->sums.at[k]);
-        node_add_totals(&a, from->totals);
-    }
-    struct bytes sums = {0}, totals = {0};
+    struct bytes sums = {0};
+    for (size_t i = index * PASS_FANOUT; i < (index + 1) * PASS_FANOUT; i++)
+        node_add(&a, &p->levels[job->level - 1].at[i]);
     node_put_sums(&sums, a.sums);
-    node_put_totals(&totals, a.totals, p->functions);
-    ARRAY_PUSH(&to->sums, node_make(&sums));
-    to->totals = node_make(&totals);
-    free(sums.at);
-    free(totals.at);
+    p->levels[job->level].at[index] = node_make(&sums, a.totals, p->functions);
     digest_stats_free(a.sums);
     free(a.totals);
+    free(sums.at);
     node_adder_done(&a);
 }
 

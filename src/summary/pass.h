@@ -14,13 +14,6 @@
 
 enum { PASS_FANOUT = 8, PASS_LEVELS = 3 };
 
-/* The sums of a leaf: parts of several threads; or of PASS_FANOUT nodes of the level below. */
-struct pass_node {
-    ARRAY(struct node) sums;
-    struct node totals;
-    bool is_mapped; /* its bytes are in a file */
-};
-
 /* What the pass makes. With LOCK, written by the pass alone until it has ended. */
 struct pass {
     struct trace_reader *reader;
@@ -35,9 +28,10 @@ struct pass {
     struct listed_stream *listed; /* by stream */
     struct around_list *arounds;  /* by block */
     struct {
-        struct pass_node *at;
+        struct node *at;
         size_t count;
-    } levels[PASS_LEVELS]; /* the leaves, the nodes above them, … */
+    } levels[PASS_LEVELS]; /* the leaves; of PASS_FANOUT nodes each of the level below; … */
+    bool has_mapped_nodes; /* their bytes are in a file */
     struct block_limits limits;
     uint64_t all_items, most_spans;
     atomic_ullong items; /* read so far */

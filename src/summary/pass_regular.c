@@ -21,7 +21,7 @@ struct reading {
     size_t leaf;
     size_t block; /* the digest that is taken */
     bool locked;
-    struct bytes bytes; /* of a node */
+    struct bytes bytes; /* sums of the present leaf */
 };
 
 /* Queries may run while the next digest is waited for. */
@@ -182,10 +182,11 @@ static void *new_part(void *ctx) {
 static void merge_part(void *ctx, void *part) {
     struct reading *r = ctx;
     struct block_sums *from = part;
+    struct node_adder a = {.count = r->pass->functions, .sums = from->stats};
+    node_add_sums(&a, &r->bytes); /* of other threads */
+    r->bytes.count = 0;
     node_put_sums(&r->bytes, from->stats);
     digest_stats_clear(from->stats);
-    lock(r);
-    ARRAY_PUSH(&r->pass->levels[0].at[r->leaf].sums, node_make(&r->bytes));
 }
 
 /* ---- the order ---- */
@@ -226,10 +227,10 @@ static void read_block(struct reading *r, uint32_t stream, size_t block) {
 
 static void end_leaf(struct reading *r) {
     digests_end_group(r->digests);
-    node_put_totals(&r->bytes, r->totals, r->pass->functions);
+    struct node node = node_make(&r->bytes, r->totals, r->pass->functions);
     memset(r->totals, 0, r->pass->functions * sizeof *r->totals);
     lock(r);
-    r->pass->levels[0].at[r->leaf].totals = node_make(&r->bytes);
+    r->pass->levels[0].at[r->leaf] = node;
     unlock(r);
 }
 
@@ -241,7 +242,7 @@ static struct digests *new_digests(struct reading *r) {
     return digests_new(&(struct digest_work){.reader = r->source->reader,
                                              .names = r->source->names,
                                              .workers = r->source->workers,
-                                             .ahead = 6,
+                                             .ahead = 4,
                                              .jobs = jobs.at,
                                              .job_count = jobs.count,
                                              .ops = &ops,

@@ -9,7 +9,7 @@
 #include "analyze/walk.h"
 #include "base/mem.h"
 
-enum { PLAN_LEAVES = 64, PLAN_LEAST_BLOCKS = 16 /* of a leaf, but the last one */ };
+enum { PLAN_LEAVES = 48, PLAN_LEAST_BLOCKS = 16 /* of a leaf, but the last one */ };
 
 struct plan_leaf {
     size_t first, end;          /* in plan.blocks */

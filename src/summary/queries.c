@@ -32,20 +32,6 @@ static int by_rising_key(const void *a, const void *b) {
 
 typedef ARRAY(struct candidate) candidate_list;
 
-/* Calls of the function in LEAF, and the longest. */
-static uint64_t leaf_calls(const struct summary *s, size_t leaf, uint32_t function,
-                           uint64_t *ret_most_ns) {
-    const struct pass_node *n = &s->pass.levels[0].at[leaf];
-    uint64_t calls = 0;
-    *ret_most_ns = 0;
-    for (size_t i = 0; i < n->sums.count; i++) {
-        uint64_t most;
-        calls += node_calls(n->sums.at[i], function, &most);
-        *ret_most_ns = most > *ret_most_ns ? most : *ret_most_ns;
-    }
-    return calls;
-}
-
 static candidate_list candidates_of(const struct summary *s, const struct summary_range *range,
                                     const struct search *search) {
     candidate_list list = {0};
@@ -54,7 +40,7 @@ static candidate_list candidates_of(const struct summary *s, const struct summar
     for (size_t i = 0; i < blocks.count; i++) {
         const struct plan_block *b = &blocks.at[i];
         if (!i || b->leaf != b[-1].leaf)
-            calls = leaf_calls(s, b->leaf, search->function, &most);
+            calls = node_calls(&s->pass.levels[0].at[b->leaf], search->function, &most);
         if (!calls || most < search->least_ns)
             continue;
         uint64_t key = search->order == SEARCH_SLOWEST

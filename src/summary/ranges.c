@@ -25,12 +25,6 @@ static bool is_inside(const struct choice *c, size_t first, size_t end) {
     return true;
 }
 
-static void add_node(struct choice *c, const struct pass_node *n) {
-    for (size_t i = 0; i < n->sums.count; i++)
-        node_add_sums(&c->adder, n->sums.at[i]);
-    node_add_totals(&c->adder, n->totals);
-}
-
 static void add_blocks(struct choice *c, size_t leaf) {
     const struct plan *plan = &c->summary->pass.plan;
     for (size_t i = plan->leaves.at[leaf].first; i < plan->leaves.at[leaf].end; i++) {
@@ -53,7 +47,7 @@ static void add_nodes(struct choice *c) {
                 break;
         size = size ? size : 1;
         if (level >= 0)
-            add_node(c, &p->levels[level].at[i / size]);
+            node_add(&c->adder, &p->levels[level].at[i / size]);
         else
             add_blocks(c, i);
     }

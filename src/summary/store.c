@@ -59,7 +59,7 @@ static struct dense *insert(struct dense_list *l, uint32_t at) {
     return &l->at[at];
 }
 
-static void vote(struct dense *d, uint32_t function, uint64_t weight) {
+static void vote(struct dense *d, uint32_t function, float weight) {
     if (d->function == function) {
         d->weight += weight;
     } else if (d->weight >= weight) {
@@ -73,15 +73,15 @@ static void vote(struct dense *d, uint32_t function, uint64_t weight) {
 static void count_box(struct dense_list *l, const struct draw_box *b) {
     uint32_t at = (uint32_t)SEARCH(i, l->count, l->at[i].depth < b->depth);
     if (at == l->count || l->at[at].depth != b->depth) {
-        *insert(l, at) =
-            (struct dense){b->start_ns, b->end_ns, b->weight, b->function, b->calls, b->depth, 0};
+        *insert(l, at) = (struct dense){b->start_ns, b->end_ns, (float)b->weight,
+                                        b->function, b->calls,  b->depth};
         return;
     }
     struct dense *d = &l->at[at];
     d->start_ns = b->start_ns < d->start_ns ? b->start_ns : d->start_ns;
     d->end_ns = b->end_ns > d->end_ns ? b->end_ns : d->end_ns;
     d->calls = d->calls > UINT32_MAX - b->calls ? UINT32_MAX : d->calls + b->calls;
-    vote(d, b->function, b->weight);
+    vote(d, b->function, (float)b->weight);
 }
 
 /* ---- kept calls ---- */
@@ -179,8 +179,8 @@ static void draw_dense(const struct dense_list *l, struct draw *d) {
     for (uint32_t i = 0; i < l->count; i++) {
         const struct dense *n = &l->at[i];
         uint16_t flags = SUMMARY_INEXACT | SUMMARY_DENSE;
-        draw_add(d, &(struct draw_box){n->start_ns, n->end_ns, n->weight, n->function, n->calls,
-                                       n->depth, flags});
+        draw_add(d, &(struct draw_box){n->start_ns, n->end_ns, (uint64_t)n->weight, n->function,
+                                       n->calls, n->depth, flags});
     }
 }
 

@@ -11,7 +11,7 @@
 
 #include "summary/draw.h"
 
-enum { STORE_SPANS = 4 << 20, STORE_CHUNK = 1024 };
+enum { STORE_SPANS = 5 << 19, STORE_CHUNK = 1024 };
 
 struct kept_span {
     uint64_t start_ns, end_ns;
@@ -21,9 +21,9 @@ struct kept_span {
 
 struct dense { /* counted calls of one depth in one block */
     uint64_t start_ns, end_ns;
-    uint64_t weight; /* of `function`, above that of all others (draw.c) */
+    float weight; /* ns of `function`, above those of all others (draw.c) */
     uint32_t function, calls;
-    uint32_t depth, unused;
+    uint32_t depth;
 };
 
 struct span_chunk {
