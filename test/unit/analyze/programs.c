@@ -2,6 +2,8 @@
 #include "programs.h"
 
 #include "../trace/support.h"
+#include "base/mem.h"
+#include "trace/layout.h"
 
 enum { MOST_DEPTH = 40, OTHER_STACK = 0x50000 };
 
@@ -101,4 +103,20 @@ void machine_run(struct machine *m, uint32_t stream, unsigned events, unsigned b
             trace_writer_flush(m->writer);
     }
     trace_writer_thread_end(m->writer, stream, m->now);
+}
+
+void damage_blocks(const char *path) {
+    size_t size, blocks = 0;
+    AUTO_FREE uint8_t *bytes = must_load(path, &size);
+    for (size_t at = sizeof(struct disk_header); at + sizeof(struct disk_block) < size;) {
+        struct disk_block head;
+        memcpy(&head, bytes + at, sizeof head);
+        if (head.magic != DISK_BLOCK_MAGIC)
+            break;
+        if (head.type == DISK_EVENTS && blocks++ % 5 == 2)
+            bytes[at + sizeof head + head.stored / 2] ^= 1;
+        at += sizeof head + head.stored;
+    }
+    assert_true(blocks > 10);
+    must_store(path, bytes, size);
 }

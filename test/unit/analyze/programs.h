@@ -17,3 +17,5 @@ void machine_emit(struct machine *m, uint32_t stream, uint32_t id, enum event_ki
 /* Runs EVENTS steps of P in STREAM, and ends the thread. A block ends after BLOCK steps. */
 void machine_run(struct machine *m, uint32_t stream, unsigned events, unsigned block,
                  const struct program *p);
+/* Flips a byte in the payload of each fifth block of events. */
+void damage_blocks(const char *path);

@@ -209,29 +209,12 @@ static void children_of_forks(void **state) {
     expect_digests(2 * EVENTS / BLOCK - 1);
 }
 
-/* Flips a byte in the payload of each fifth block of events. */
-static void damage(void) {
-    size_t size, blocks = 0;
-    AUTO_FREE uint8_t *bytes = must_load(lab.path, &size);
-    for (size_t at = sizeof(struct disk_header); at + sizeof(struct disk_block) < size;) {
-        struct disk_block head;
-        memcpy(&head, bytes + at, sizeof head);
-        if (head.magic != DISK_BLOCK_MAGIC)
-            break;
-        if (head.type == DISK_EVENTS && blocks++ % 5 == 2)
-            bytes[at + sizeof head + head.stored / 2] ^= 1;
-        at += sizeof head + head.stored;
-    }
-    assert_true(blocks > 10);
-    must_store(lab.path, bytes, size);
-}
-
 static void damaged_blocks(void **state) {
     (void)state;
     for (uint32_t stream = 0; stream < STREAMS; stream++)
         run(stream, &(struct program){.exceptions = 2, .oddities = 1});
     lab_open(&lab, "");
-    damage();
+    damage_blocks(lab.path);
     AUTO_FREE char *text = describe("", 2);
     assert_non_null(strstr(text, "is damaged at byte"));
     expect_the_same();

@@ -11,6 +11,10 @@
     TEST(ranges_of_many_blocks)                                                                    \
     TEST(ranges_with_exceptions_gaps_and_pauses)                                                   \
     TEST(ranges_with_signal_stacks)                                                                \
+    TEST(ranges_with_some_signal_stacks)                                                           \
+    TEST(ranges_of_forks)                                                                          \
+    TEST(ranges_of_a_damaged_trace)                                                                \
+    TEST(ranges_of_a_recording_with_limits)                                                        \
     TEST(ranges_of_some_threads)                                                                   \
     TEST(calls_of_a_function)                                                                      \
     TEST(next_call)                                                                                \
@@ -39,6 +43,9 @@ static void print_tree(FILE *out, struct tree *tree, struct names *names) {
     }
 }
 
+/* Views leave out blocks before a range, damaged ones, too; the pass has met these. */
+static bool reads_all;
+
 /* What report and graph show of RANGE. */
 static char *viewed(const struct summary_range *range) {
     char *text = NULL;
@@ -46,7 +53,7 @@ static char *viewed(const struct summary_range *range) {
     FILE *out = open_memstream(&text, &size);
     struct names *names = names_new(lab.source.reader);
     struct view_spec spec = {.since_ns = range->since_ns, .until_ns = range->until_ns};
-    struct source source = {.reader = lab.source.reader, .names = names};
+    struct source source = {.reader = lab.source.reader, .names = names, .reads_all = reads_all};
     source.stream_groups = stream_groups_new(source.reader);
     source.forks = forks_new(source.reader, source.stream_groups);
     assert_int_equal(view_filter_new(&spec, source.reader, names, &source.filter, NULL), 0);
@@ -151,6 +158,55 @@ static void ranges_with_exceptions_gaps_and_pauses(void **state) {
 static void ranges_with_signal_stacks(void **state) {
     (void)state;
     run_all(&(struct program){.exceptions = 2, .signals = 10});
+    expect_ranges(2, NULL);
+}
+
+static void ranges_with_some_signal_stacks(void **state) {
+    (void)state;
+    for (uint32_t stream = 0; stream < STREAMS; stream++) {
+        machine.now = 1000;
+        machine_run(&machine, stream, EVENTS, BLOCK,
+                    &(struct program){.exceptions = 2, .signals = stream == 1 ? 10 : 0});
+    }
+    expect_ranges(2, NULL);
+}
+
+/* Stream 2 is a process that stream 1 has made. */
+static void ranges_of_forks(void **state) {
+    (void)state;
+    run_all(&(struct program){0});
+    uint64_t length = machine.now;
+    struct trace_thread child = {.stream = STREAMS,
+                                 .pid = 200,
+                                 .tid = 200,
+                                 .start = length / 2,
+                                 .maker = 2,
+                                 .stack_low = 0x10000,
+                                 .stack_high = TOP,
+                                 .name = "child"};
+    trace_writer_thread(lab.writer, &child);
+    machine.now = length / 2 + 1;
+    machine_run(&machine, STREAMS, EVENTS / 2, BLOCK, &(struct program){.exceptions = 2});
+    expect_ranges(2, NULL);
+}
+
+static void ranges_of_a_damaged_trace(void **state) {
+    (void)state;
+    run_all(&(struct program){.exceptions = 2});
+    lab_open(&lab, "");
+    damage_blocks(lab.path);
+    reads_all = true;
+    expect_ranges(2, NULL);
+    reads_all = false;
+}
+
+/* Calls that are left out by views are no callers of digests. */
+static void ranges_of_a_recording_with_limits(void **state) {
+    (void)state;
+    lab_done(&lab);
+    lab_init_limited(&lab, 12, 40);
+    machine.writer = lab.writer;
+    run_all(&(struct program){.exceptions = 2});
     expect_ranges(2, NULL);
 }
 
