@@ -179,7 +179,8 @@ static void measure_calls(struct summary *s, struct trace_reader *r, unsigned ra
         end(&some);
         ARRAY_FREE(&list);
         begin(&next);
-        summary_next(s, &range, query.function, range.since_ns, i % 2, &call);
+        summary_next(s, &range, &(struct summary_next_query){query.function, range.since_ns, i % 2},
+                     &call);
         end(&next);
     }
     print("slowest of all", &all);

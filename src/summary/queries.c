@@ -198,11 +198,13 @@ int summary_calls(struct summary *s, const struct summary_range *range,
     return 0;
 }
 
-int summary_next(struct summary *s, const struct summary_range *range, uint32_t function,
-                 uint64_t at_ns, bool forward, struct summary_call *ret) {
+int summary_next(struct summary *s, const struct summary_range *range,
+                 const struct summary_next_query *query, struct summary_call *ret) {
+    const bool forward = query->forward;
+    const uint64_t at_ns = query->at_ns;
     struct summary_range r = *range;
     struct search search = {.order = forward ? SEARCH_FIRST : SEARCH_LAST,
-                            .function = function,
+                            .function = query->function,
                             .most_ns = UINT64_MAX,
                             .least_start_ns = forward ? at_ns + 1 : 0,
                             .most_start_ns = forward ? UINT64_MAX : at_ns - 1,

@@ -121,10 +121,15 @@ struct summary_calls_query {
  * are more. */
 int summary_calls(struct summary *s, const struct summary_range *range,
                   const struct summary_calls_query *query, summary_call_list *ret, bool *ret_more);
-/* The first call of FUNCTION that starts after AT (FORWARD), or the last one before. 1: *RET is
- * set; 0: there is none. RANGE has the streams. */
-int summary_next(struct summary *s, const struct summary_range *range, uint32_t function,
-                 uint64_t at_ns, bool forward, struct summary_call *ret);
+/* The first call of a function that starts after a time (`forward`), or the last one before. 1:
+ * *RET is set; 0: there is none. RANGE has the streams. */
+struct summary_next_query {
+    uint32_t function;
+    uint64_t at_ns;
+    bool forward;
+};
+int summary_next(struct summary *s, const struct summary_range *range,
+                 const struct summary_next_query *query, struct summary_call *ret);
 
 /* ---- marks ---- */
 

@@ -305,7 +305,8 @@ static void next_call(void **state) {
             found = true;
         }
         struct summary_call call;
-        assert_int_equal(summary_next(s, &range, function, at, forward, &call), found);
+        struct summary_next_query query = {function, at, forward};
+        assert_int_equal(summary_next(s, &range, &query, &call), found);
         if (found)
             assert_int_equal(call.start_ns, best);
     }
