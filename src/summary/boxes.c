@@ -9,11 +9,10 @@
 struct drawing {
     struct summary *summary;
     const struct summary_range *range;
-    uint32_t function;                /* WALK_NONE: all; else all have depth 0 */
-    struct draw *draws;               /* by stream */
-    summary_span_list *lists;         /* the same */
-    ARRAY(uint32_t) streams;          /* that are asked for */
-    struct listed_drawing *of_listed; /* by share */
+    uint32_t function;        /* WALK_NONE: all; else all have depth 0 */
+    struct draw *draws;       /* by stream */
+    summary_span_list *lists; /* the same */
+    ARRAY(uint32_t) streams;  /* that are asked for */
 };
 
 static struct summary_range clamp(const struct summary *s, const struct summary_range *range) {
