@@ -4,7 +4,7 @@
  *     summary FILE [--keep] [--ranges=N] [--check] [--graphs]
  *
  * --keep: reads and writes the summary's file. --check: compares the statistics of each range with
- * a walk.
+ * those of a walk of the whole trace.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -107,10 +107,21 @@ static bool is_same(const struct function_stats *a, const struct function_stats 
            stats_percentile(a, 99) == stats_percentile(b, 99);
 }
 
+static void print_difference(const struct summary_range *range, uint32_t function,
+                             const struct function_stats *a, const struct function_stats *b) {
+    printf("function %u of %ju … %ju:\n", function, range->since_ns, range->until_ns);
+    for (const struct function_stats *f = a; f; f = f == a ? b : NULL)
+        printf(
+            "    calls %ju total %ju self %ju paused %ju min %ju max %ju unwound %ju inferred %ju "
+            "cut %ju clipped %ju before %ju\n",
+            f->calls, f->total_ns, f->self_ns, f->paused_ns, f->min_ns, f->max_ns, f->unwound,
+            f->inferred, f->cut, f->clipped, f->before);
+}
+
 static void check(struct trace_reader *r, const struct summary_range *range,
                   const struct stats *stats) {
     struct view_spec spec = {.since_ns = range->since_ns, .until_ns = range->until_ns};
-    struct source source = {.reader = r, .names = names_new(r)};
+    struct source source = {.reader = r, .names = names_new(r), .reads_all = true};
     source.stream_groups = stream_groups_new(r);
     source.forks = forks_new(r, source.stream_groups);
     view_filter_new(&spec, r, source.names, &source.filter, NULL);
@@ -119,10 +130,7 @@ static void check(struct trace_reader *r, const struct summary_range *range,
     stats_add_all(expected);
     for (uint32_t i = 0; i < names_count(source.names); i++)
         if (!is_same(stats_of(stats, i), stats_of(expected, i)))
-            printf("function %u of %ju … %ju: %ju calls instead of %ju, total %ju, %ju\n", i,
-                   range->since_ns, range->until_ns, stats_of(stats, i)->calls,
-                   stats_of(expected, i)->calls, stats_of(stats, i)->total_ns,
-                   stats_of(expected, i)->total_ns);
+            print_difference(range, i, stats_of(stats, i), stats_of(expected, i));
     stats_free(expected);
     view_filter_free(source.filter);
     forks_free(source.forks);

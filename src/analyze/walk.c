@@ -97,10 +97,10 @@ static void open_early(struct walk *w, const struct early_call *e) {
     own.shown = own.passes && e->call->start <= w->filter->spec.until_ns;
     own.leads = own.shown && own.way_end;
     w->open_shown += own.shown;
-    uint64_t paused = w->threads[e->call->thread].paused_ns;
+    uint64_t paused = w->threads[e->call->thread].paused_ns, in_call = e->paused + e->call->late;
     if (own.shown && w->visitor->open)
         own.value =
-            pass_opened(w, e->call, &own, own.value, paused > e->paused ? paused - e->paused : 0);
+            pass_opened(w, e->call, &own, own.value, paused > in_call ? paused - in_call : 0);
     e->call->user = own.user;
 }
 

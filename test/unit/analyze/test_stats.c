@@ -20,6 +20,7 @@
     TEST(returns_of_unseen_calls)                                                                  \
     TEST(pauses_are_no_time_of_calls)                                                              \
     TEST(pause_on_another_stack)                                                                   \
+    TEST(pause_in_which_a_call_was_found)                                                          \
     TEST(coroutine_trees)                                                                          \
     TEST(time_of_hidden_functions)                                                                 \
     TEST(depth_of_shown_calls)                                                                     \
@@ -281,6 +282,23 @@ static void pause_on_another_stack(void **state) {
     expect(MAIN, 1, 900, 900);
     assert_int_equal(of(FIB)->max_ns, 500);
     assert_int_equal(of(LEAF)->max_ns, 200);
+}
+
+/* In the pause from 700 to 1200, MAIN is found open at 1000. It is open when a span begins. */
+static void pause_in_which_a_call_was_found(void **state) {
+    (void)state;
+    struct trace_frame open = {MAIN, 0x1ff00};
+    trace_writer_frames(lab.writer, &(struct trace_frames){0, 1000, 1, &open});
+    stand_still(0, 1200, PAUSE_EVENT + PAUSE_DLOPEN, 500);
+    lab_enter(&lab, 0, 2000, LEAF, 0x1fe00);
+    lab_return(&lab, 0, 2100, LEAF, 0x1fe00);
+    lab_return(&lab, 0, 3000, MAIN, 0x1ff00);
+    analyse("");
+    expect(MAIN, 0, 1800, 1700);
+    assert_int_equal(of(MAIN)->paused_ns, 200);
+    analyse("-s 1500");
+    expect(MAIN, 0, 1800, 1700);
+    assert_int_equal(of(MAIN)->paused_ns, 200);
 }
 
 static void coroutine_trees(void **state) {
