@@ -38,10 +38,20 @@ export async function opened(address = url, options = {}) {
   return page;
 }
 
+/* Waits until WANTED(ARGUMENT) is true in the page; at most a minute. WANTED may be async:
+ * waitForFunction() would take its promise for true. */
+export async function until(page, wanted, argument) {
+  const end = performance.now() + 60000;
+  while (!await page.evaluate(wanted, argument)) {
+    assert.ok(performance.now() < end, `a minute passed: ${wanted}`);
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}
+
 /* Waits until requests are answered and drawn, and the panel is not busy. */
 export async function settled(page) {
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-  await page.waitForFunction(async () => {
+  await until(page, async () => {
     const { loaded, loaderIsBusy } = await import('/loader.js');
     return !loaderIsBusy() && loaded.whole && !document.querySelector('[aria-busy]');
   });

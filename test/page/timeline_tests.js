@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { url, json, report, replayed, open, opened, settled, rowsOf, number, assertRows,
-  viewOf, placeOf, pixelAt, colourOf, onlyCall } from './shown.js';
+  viewOf, placeOf, pixelAt, colourOf, onlyCall, until } from './shown.js';
 
 const workerTid = () =>
   json('info', '--json').thread_list.find((thread) => thread.name === 'worker two').tid;
@@ -143,7 +143,7 @@ export const timelineTests = {
     await page.keyboard.type('recurs');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
-    await page.waitForFunction(async () => (await import('/state.js')).state.call !== null);
+    await until(page, async () => (await import('/state.js')).state.call !== null);
     await settled(page);
     const starts = replayed().filter((event) => event.kind === 'entry' && event.function === 'recursive')
       .map((event) => event.t_ns).sort((a, b) => a - b);
@@ -151,7 +151,7 @@ export const timelineTests = {
     assert.equal((await callOf()).start, starts[0]);
     await page.evaluate(() => document.activeElement.blur());
     await page.keyboard.press('n');
-    await page.waitForFunction(async (start) => (await import('/state.js')).state.call.start === start, starts[1]);
+    await until(page, async (start) => (await import('/state.js')).state.call.start === start, starts[1]);
     await page.keyboard.press('z');
     await settled(page);
     const inner = await callOf();
