@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/types.h"
-#include "cmd/out_dir.h"
+#include "export/out_dir.h"
 
 struct ctf_packet { /* of one stream; empty: no packet is open */
     uint8_t *bytes;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyze/names.h"
-#include "cmd/ctf_stream.h"
+#include "export/ctf_stream.h"
 
 /* Types of events. Functions are LTTng-UST's (lttng-ust-cyg-profile(3)), with further fields. */
 enum ctf_event_id {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "cmd/export_paths.h"
+#include "export/paths.h"
 
 /* Calls of a function by another, or one path (a node) with these two. */
 struct edge {

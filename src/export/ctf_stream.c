@@ -1,5 +1,5 @@
 /* See ctf_stream.h. */
-#include "cmd/ctf_stream.h"
+#include "export/ctf_stream.h"
 
 #include "base/mem.h"
 

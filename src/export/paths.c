@@ -1,5 +1,5 @@
 /* See export_paths.h. */
-#include "cmd/export_paths.h"
+#include "export/paths.h"
 
 #include "analyze/digest_plan.h"
 #include "analyze/digest_tree.h"

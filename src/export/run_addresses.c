@@ -1,5 +1,5 @@
 /* See run_addresses.h. */
-#include "cmd/run_addresses.h"
+#include "export/run_addresses.h"
 
 #include "base/mem.h"
 #include "base/search.h"

@@ -5,8 +5,8 @@
  */
 #include "analyze/processes.h"
 #include "base/mem.h"
-#include "cmd/export.h"
-#include "cmd/parquet.h"
+#include "export/export.h"
+#include "export/parquet_file.h"
 
 enum column {
     HOST,

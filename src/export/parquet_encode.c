@@ -1,5 +1,5 @@
 /* See parquet_encode.h. */
-#include "cmd/parquet_encode.h"
+#include "export/parquet_encode.h"
 
 #include <string.h>
 

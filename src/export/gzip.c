@@ -1,5 +1,5 @@
 /* See gzip.h. */
-#include "cmd/gzip.h"
+#include "export/gzip.h"
 
 #include <errno.h>
 

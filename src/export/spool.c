@@ -1,5 +1,5 @@
 /* See spool.h. */
-#include "cmd/spool.h"
+#include "export/spool.h"
 
 #include <errno.h>
 #include <stdio.h>

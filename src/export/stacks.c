@@ -1,5 +1,5 @@
 /* See export_stacks.h. */
-#include "cmd/export_stacks.h"
+#include "export/stacks.h"
 
 void export_stacks_init(struct export_stacks *s, const struct trace_reader *r,
                         const struct stream_groups *groups) {

@@ -15,7 +15,7 @@
 #include "analyze/tree.h"
 #include "base/mem.h"
 #include "cmd/json.h"
-#include "cmd/tracks.h"
+#include "export/tracks.h"
 
 enum column { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT };
 

@@ -12,11 +12,11 @@
 #include "base/utf8.h"
 #include "cmd/changed.h"
 #include "cmd/command.h"
-#include "cmd/ctf_metadata.h"
-#include "cmd/export.h"
-#include "cmd/export_stacks.h"
-#include "cmd/run_addresses.h"
 #include "cmd/say.h"
+#include "export/ctf_metadata.h"
+#include "export/export.h"
+#include "export/run_addresses.h"
+#include "export/stacks.h"
 
 enum { FIRST_STACK_TID = 1 << 22 }; /* Linux' PID_MAX_LIMIT: above all threads */
 

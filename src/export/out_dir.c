@@ -1,5 +1,5 @@
 /* See out_dir.h. */
-#include "cmd/out_dir.h"
+#include "export/out_dir.h"
 
 #include <dirent.h>
 #include <errno.h>

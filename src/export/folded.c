@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/export_paths.h"
 #include "cmd/labels.h"
+#include "export/paths.h"
 
 struct folded {
     struct export_paths paths;

@@ -3,11 +3,11 @@
  * shown may be known only when it ends: those that are not are then noted by their number within
  * the track, and left out when the track is read.
  */
-#include "cmd/tracks.h"
+#include "export/tracks.h"
 
 #include "analyze/tree.h"
 #include "base/mem.h"
-#include "cmd/spool.h"
+#include "export/spool.h"
 
 struct record {
     uint64_t ns;

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "cmd/json.h"
-#include "cmd/tracks.h"
+#include "export/tracks.h"
 
 struct speedscope {
     const struct view *view;

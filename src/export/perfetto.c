@@ -12,10 +12,10 @@
 #include "analyze/lines.h"
 #include "analyze/processes.h"
 #include "cmd/changed.h"
-#include "cmd/export.h"
-#include "cmd/export_stacks.h"
-#include "cmd/perfetto.h"
-#include "cmd/protobuf.h"
+#include "export/export.h"
+#include "export/perfetto_fields.h"
+#include "export/protobuf.h"
+#include "export/stacks.h"
 
 /* Names of annotations; their interned number is 1 more. */
 enum annotation { END, PAUSED_NS, BEFORE, CLIPPED, COUNT, ANNOTATIONS };

@@ -1,6 +1,6 @@
 /* See ctf_metadata.h. Trace Compass shows call stacks if the environment is LTTng-UST's, events
  * have its names, and their context has vtid and procname. */
-#include "cmd/ctf_metadata.h"
+#include "export/ctf_metadata.h"
 
 #include <stdio.h>
 

@@ -8,9 +8,9 @@
  */
 #include <stdio.h>
 
-#include "cmd/export_paths.h"
-#include "cmd/gzip.h"
-#include "cmd/protobuf.h"
+#include "export/gzip.h"
+#include "export/paths.h"
+#include "export/protobuf.h"
 
 /* Fields, after the name of their message. */
 enum {

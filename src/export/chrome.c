@@ -15,9 +15,9 @@
 
 #include "base/mem.h"
 #include "cmd/changed.h"
-#include "cmd/export.h"
 #include "cmd/json.h"
 #include "cmd/spell.h"
+#include "export/export.h"
 
 struct held { /* a call whose event waits */
     struct walk_call call;

@@ -1,11 +1,11 @@
 /* See parquet.h. Pages are encoded and compressed as rows come; a row group waits in memory, as a
  * column's dictionary comes before its pages. */
-#include "cmd/parquet.h"
+#include "export/parquet_file.h"
 
 #include <errno.h>
 #include <zstd.h>
 
-#include "cmd/parquet_encode.h"
+#include "export/parquet_encode.h"
 
 enum { ZSTD_LEVEL = 3 };
 /* parquet.thrift: Type, Encoding, CompressionCodec, PageType, FieldRepetitionType, ConvertedType.

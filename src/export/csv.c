@@ -1,8 +1,8 @@
 /* Comma-separated values (RFC 4180, but lines end with \n): a header, then one line for each call,
  * thread by thread, in the order of the ends of calls. */
 #include "base/mem.h"
-#include "cmd/export.h"
 #include "cmd/spell.h"
+#include "export/export.h"
 
 struct csv {
     const struct view *view;

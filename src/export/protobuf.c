@@ -1,5 +1,5 @@
 /* See protobuf.h. */
-#include "cmd/protobuf.h"
+#include "export/protobuf.h"
 
 #include "base/utf8.h"
 

@@ -1,5 +1,5 @@
 /* spoor export: writes a trace in a format that other programs read. */
-#include "cmd/export.h"
+#include "export/export.h"
 
 #include <sys/stat.h>
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "cmd/export.h"
+#include "export/export.h"
 
 enum { TRACK_END = UINT32_MAX }; /* in place of a function: the innermost call ends */
 

@@ -10,7 +10,7 @@
 #include "analyze/places.h"
 #include "analyze/tree.h"
 #include "base/mem.h"
-#include "cmd/export.h"
+#include "export/export.h"
 
 /* All threads of processes that run the same program. */
 struct export_program {
