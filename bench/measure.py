@@ -1,4 +1,5 @@
 """What the groups of figures share: running commands in turn, and tables of medians."""
+import contextlib
 import json
 import os
 import resource
@@ -112,7 +113,7 @@ class Observed:
             if alive:
                 self.ended = time.perf_counter()
             for path in (trace, trace + ".part"):
-                if os.path.exists(path):
+                with contextlib.suppress(FileNotFoundError):  # the file is renamed meanwhile
                     self.disk = max(self.disk, os.path.getsize(path))
             time.sleep(LOOK_SECONDS)
 
