@@ -54,7 +54,10 @@ enum type_flag {
     TYPE_BY_REFERENCE = 1 << 15,
     TYPE_VARIANTS = 1 << 16,   /* structs: an enum of Rust, see MEMBER_DISCRIMINANT */
     TYPE_ENUM_CLASS = 1 << 17, /* enums of C++ whose values have their scope */
-    TYPE_OPEN = 1 << 18        /* arrays: the number of elements is not known; `elements` is 0 */
+    TYPE_OPEN = 1 << 18,       /* arrays: the number of elements is not known; `elements` is 0 */
+    TYPE_TAG = 1 << 19,        /* C's struct, union, enum, forward: spelled with that word */
+    TYPE_OF_UNION = 1 << 20,   /* forwards: of a union; of an enum; else of a struct */
+    TYPE_OF_ENUM = 1 << 21
 };
 
 enum type_member_flag {
@@ -117,8 +120,8 @@ type_id types_definition(struct types *graph, type_id id);
 /* The member NAME of a struct or union, also within its bases and its members without names; then
  * the offset is from ID's begin. False: there is none. */
 bool types_member(struct types *graph, type_id id, const char *name, struct type_member *ret);
-/* As C writes it: "struct item *", "char [8]", "int (*)(char)"; of C++, Rust and Go, types of
- * structs are without `struct`. To be freed. */
+/* As C writes it: "struct item *", "char [8]", "int (*)(char)", "void"; types that have a name of
+ * their own by that, as Rust's "&str". To be freed. */
 char *types_spell(struct types *graph, type_id id);
 /* A type of that kind and name that was read; 0: none. Not those a lazy graph has not read. */
 type_id types_find(const struct types *graph, enum type_kind kind, const char *name);
@@ -136,7 +139,6 @@ struct type_source {
     /* The definition of a forward with that name and HANDLE, or 0. May be NULL. */
     type_id (*define)(void *ctx, uint64_t handle, const char *name);
     void *ctx; /* lives as long as the graph, or until types_detach() */
-    bool c;    /* structs are spelled with `struct` */
 };
 type_id types_reserve(struct types *graph, const struct type_source *source, uint64_t handle);
 void types_set(struct types *graph, type_id id, const struct type *type);
