@@ -22,9 +22,9 @@ enum {
     CTF_SORTED = 4,        /* names of objects and functions are in order */
     CTF_DYNAMIC_STRINGS = 8,
     CTF_MOST_TYPES = 0x7ffffffe,
-    CTF_MOST_PARTS = 0xffffff,      /* members, values, parameters of a type */
-    CTF_SIZE_LARGE = -1,            /* as a word: two words with the size follow */
-    CTF_LARGE_STRUCT = 0x20000000   /* from this size on, offsets of members take two words */
+    CTF_MOST_PARTS = 0xffffff,    /* members, values, parameters of a type */
+    CTF_SIZE_LARGE = -1,          /* as a word: two words with the size follow */
+    CTF_LARGE_STRUCT = 0x20000000 /* from this size on, offsets of members take two words */
 };
 #define CTF_CHILD 0x80000000u    /* in numbers of types: a child's own */
 #define CTF_EXTERNAL 0x80000000u /* in places of names: in the string table of the ELF file */
@@ -59,8 +59,14 @@ enum ctf_kind {
 
 /* Of integers and floats: a word that is encoding << 24 | offset << 16 | bits. */
 enum ctf_integer { CTF_SIGNED = 1, CTF_CHAR = 2, CTF_BOOL = 4, CTF_VARARGS = 8 };
-enum ctf_float { CTF_SINGLE = 1, CTF_DOUBLE, CTF_COMPLEX, CTF_DOUBLE_COMPLEX, CTF_LONG_COMPLEX,
-                 CTF_LONG_DOUBLE };
+enum ctf_float {
+    CTF_SINGLE = 1,
+    CTF_DOUBLE,
+    CTF_COMPLEX,
+    CTF_DOUBLE_COMPLEX,
+    CTF_LONG_COMPLEX,
+    CTF_LONG_DOUBLE
+};
 
 struct ctf_archive {
     uint64_t magic, model, count, names, dictionaries;

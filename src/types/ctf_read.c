@@ -194,6 +194,7 @@ static void read_members(const struct dictionary *d, const struct record *r, str
         take_slice_off(d, number, &members[i]);
     }
     ret->kind = r->kind == CTF_UNION ? TYPE_UNION : TYPE_STRUCT;
+    ret->flags = TYPE_TAG;
     ret->count = r->parts;
     ret->members = members;
     *ret_free = members;
@@ -209,7 +210,7 @@ static void read_enum(const struct dictionary *d, const struct record *r, struct
         negative |= values[i].value < 0;
     }
     ret->kind = TYPE_ENUM;
-    ret->flags = negative ? TYPE_SIGNED : 0;
+    ret->flags = TYPE_TAG | (negative ? TYPE_SIGNED : 0u);
     ret->count = r->parts;
     ret->values = values;
     *ret_free = values;
@@ -227,6 +228,7 @@ static void read_function(const struct dictionary *d, const struct record *r, st
         parameters[i] =
             (struct type_member){.name = "", .type = type_of(d, word_at(r->rest + 4 * (size_t)i))};
     ret->kind = TYPE_FUNCTION;
+    ret->name = ""; /* compilers give it the name of a function of this type */
     ret->of = type_of(d, r->type);
     ret->count = count;
     ret->members = parameters;
@@ -286,6 +288,9 @@ static bool read_type(void *ctx, uint64_t place, struct type *ret, void **ret_fr
         return true;
     case CTF_FORWARD:
         ret->kind = TYPE_FORWARD;
+        ret->flags = TYPE_TAG | (r.type == CTF_UNION  ? TYPE_OF_UNION
+                                 : r.type == CTF_ENUM ? TYPE_OF_ENUM
+                                                      : 0u);
         return true;
     case CTF_SLICE:
         read_slice(d, &r, ret);
@@ -347,8 +352,7 @@ static int find_records(struct dictionary *d, struct err *err) {
         at = (size_t)(r.rest - d->bytes) + r.rest_bytes;
     }
     for (size_t i = 0; i < d->records.count; i++)
-        ARRAY_PUSH(&d->numbers,
-                   types_reserve(d->reader->graph, &d->source, d->records.at[i]));
+        ARRAY_PUSH(&d->numbers, types_reserve(d->reader->graph, &d->source, d->records.at[i]));
     return 0;
 }
 
@@ -379,7 +383,7 @@ static int add_dictionary(struct ctf_reader *reader, const uint8_t *bytes, size_
                           const struct dictionary *parent, struct err *err) {
     struct dictionary *d = mem_alloc(sizeof *d);
     d->reader = reader;
-    d->source = (struct type_source){.read = read_type, .ctx = d, .c = true};
+    d->source = (struct type_source){.read = read_type, .ctx = d};
     ARRAY_PUSH(&reader->dictionaries, d);
     int rc = open_dictionary(d, bytes, size, err);
     if (rc == 0 && parent && d->header.parent)
@@ -414,9 +418,8 @@ static bool entry_at(const struct ctf_file *f, const struct ctf_archive *a, uint
 /* Of an archive with COUNT entries, those that are parents, or those that are not. */
 static int add_entries(struct ctf_reader *reader, const struct ctf_archive *a, bool parents,
                        struct err *err) {
-    const struct dictionary *parent = parents || !reader->dictionaries.count
-                                          ? NULL
-                                          : reader->dictionaries.at[0];
+    const struct dictionary *parent =
+        parents || !reader->dictionaries.count ? NULL : reader->dictionaries.at[0];
     struct entry e;
     for (uint64_t i = 0; i < a->count; i++) {
         if (!entry_at(&reader->file, a, i, &e))
@@ -497,12 +500,18 @@ bool ctf_is(const uint8_t *bytes, size_t size) {
     return magic == CTF_MAGIC || wide_at(bytes) == CTF_ARCHIVE_MAGIC;
 }
 
+/* Slices are parts of members. */
+static bool is_slice(const struct dictionary *d, size_t i) {
+    return word_at(d->bytes + d->records.at[i] + 4) >> 26 == CTF_SLICE;
+}
+
 static void give_all(const struct ctf_reader *reader, type_id **ret_all, size_t *ret_count) {
     ARRAY(type_id) all = {0};
     for (size_t i = 0; i < reader->dictionaries.count; i++) {
         const struct dictionary *d = reader->dictionaries.at[i];
         for (size_t k = 0; k < d->numbers.count; k++)
-            ARRAY_PUSH(&all, d->numbers.at[k]);
+            if (!is_slice(d, k))
+                ARRAY_PUSH(&all, d->numbers.at[k]);
     }
     *ret_all = all.at;
     *ret_count = all.count;

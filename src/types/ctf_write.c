@@ -23,11 +23,11 @@ struct waiting {
 
 struct writer {
     struct types *graph;
-    struct ctf_bytes bytes; /* of records, in any order */
-    ARRAY(struct record) records; /* by number, from 1 */
+    struct ctf_bytes bytes;        /* of records, in any order */
+    ARRAY(struct record) records;  /* by number, from 1 */
     ARRAY(struct waiting) structs; /* have numbers, but no records yet */
-    struct ctf_words words; /* strings; numbers by text */
-    uint32_t *numbers;      /* by the graph's; 0: not known yet */
+    struct ctf_words words;        /* strings; numbers by text */
+    uint32_t *numbers;             /* by the graph's; 0: not known yet */
     size_t number_count;
     unsigned depth;
     bool full;
@@ -41,7 +41,10 @@ static uint32_t number_of(struct writer *w, type_id id);
 static bool is_root(struct writer *w, enum ctf_kind kind, const char *name) {
     if (!*name)
         return true;
-    char space = kind == CTF_STRUCT || kind == CTF_FORWARD ? 's' : kind == CTF_UNION ? 'u' : kind == CTF_ENUM ? 'e' : 't';
+    char space = kind == CTF_STRUCT || kind == CTF_FORWARD ? 's'
+                 : kind == CTF_UNION                       ? 'u'
+                 : kind == CTF_ENUM                        ? 'e'
+                                                           : 't';
     AUTO_FREE char *key = mem_printf("root %c %s", space, name);
     uint32_t *seen = ctf_number(&w->words, key);
     return !(*seen)++;
@@ -109,8 +112,8 @@ static uint32_t write_number(struct writer *w, const struct type *t) {
     if (!has_form)
         return write_unknown(w, t);
     enum ctf_kind kind = t->kind == TYPE_INTEGER ? CTF_INTEGER : CTF_FLOAT;
-    AUTO_FREE char *key = mem_printf("%d %s %llu %u", kind, t->name,
-                                     (unsigned long long)t->bytes, encoding_of(t));
+    AUTO_FREE char *key =
+        mem_printf("%d %s %llu %u", kind, t->name, (unsigned long long)t->bytes, encoding_of(t));
     uint32_t number, old = known(w, key, &number);
     if (old)
         return old;
@@ -306,12 +309,15 @@ static uint32_t write_forward(struct writer *w, type_id id, const struct type *t
     type_id definition = types_definition(w->graph, id);
     if (definition && definition != id)
         return number_of(w, definition);
-    AUTO_FREE char *key = mem_printf("forward %s", t->name);
+    enum ctf_kind kind = t->flags & TYPE_OF_UNION  ? CTF_UNION
+                         : t->flags & TYPE_OF_ENUM ? CTF_ENUM
+                                                   : CTF_STRUCT;
+    AUTO_FREE char *key = mem_printf("forward %d %s", kind, t->name);
     uint32_t number, old = known(w, key, &number);
     if (old)
         return old;
     head(w, number, CTF_FORWARD, 0, t->name);
-    ctf_put(&w->bytes, CTF_STRUCT);
+    ctf_put(&w->bytes, kind);
     return end(w, number);
 }
 
@@ -414,7 +420,8 @@ static void gather_symbols(struct writer *w, const struct type_symbols *symbols,
 static void order_records(const struct writer *w, struct ctf_bytes *to) {
     for (size_t i = 0; i < w->records.count; i++) {
         const struct record *r = &w->records.at[i];
-        ctf_append(to, &(struct ctf_bytes){.at = w->bytes.at + r->start, .size = r->end - r->start});
+        ctf_append(to,
+                   &(struct ctf_bytes){.at = w->bytes.at + r->start, .size = r->end - r->start});
     }
 }
 
