@@ -7,13 +7,14 @@
 struct btf_reader;
 
 /*
- * Reads BTF data into GRAPH: *RET_ALL gets the numbers of its types, in their order, to be freed;
- * SYMBOLS its functions and variables. BASE, or NULL: data that the numbers of BYTES go on from, as
- * those of a kernel module from the kernel's. Types are read when they are asked for. The reader
- * must outlive GRAPH's questions; BYTES and BASE are copied. NULL: ERR says why ("btf-corrupt").
+ * Adds the types of BTF data to SET. Types are read when they are asked for. The reader must
+ * outlive the graph's questions; BYTES are copied. NULL: ERR says why ("btf-corrupt").
  */
-struct btf_reader *btf_read(struct types *graph, const uint8_t *bytes, size_t size,
-                            const uint8_t *base, size_t base_size, type_id **ret_all,
-                            size_t *ret_count, struct type_symbols *symbols, struct err *err);
+struct btf_reader *btf_read(const uint8_t *bytes, size_t size, struct type_set *set,
+                            struct err *err);
+/* The same for the file PATH, ELF or raw, whose numbers go on from those of the file BASE, as a
+ * kernel module's from the kernel's. */
+struct btf_reader *btf_read_split(const char *path, const char *base, struct type_set *set,
+                                  struct err *err);
 void btf_reader_free(struct btf_reader *reader);
 bool btf_is(const uint8_t *bytes, size_t size);

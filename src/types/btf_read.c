@@ -104,7 +104,6 @@ static void read_array(const struct btf_reader *r, const struct btf_type *t, str
     ret->kind = TYPE_ARRAY;
     ret->of = type_of(r, a->type);
     ret->elements = a->nelems;
-    ret->flags = a->nelems ? 0 : TYPE_OPEN;
 }
 
 static void read_reference(const struct btf_reader *r, const struct btf_type *t, struct type *ret) {
@@ -186,26 +185,23 @@ static bool is_type(const struct btf_type *t) {
     }
 }
 
-static void add_symbols(const struct btf_reader *r, struct type_symbols *to) {
+static void add_symbols(const struct btf_reader *r, struct type_set *to) {
     for (uint32_t i = 1; i < r->count; i++) {
         const struct btf_type *t = btf__type_by_id(r->btf, i);
         bool function = btf_is_func(t);
         const char *name = name_of(r, t->name_off);
         if ((function || btf_is_var(t)) && *name && type_of(r, t->type))
-            ARRAY_PUSH(&to->list, ((struct type_symbol){name, type_of(r, t->type), function}));
+            ARRAY_PUSH(&to->symbols, ((struct type_symbol){name, type_of(r, t->type), function}));
     }
 }
 
-static void reserve(struct btf_reader *r, type_id **ret_all, size_t *ret_count) {
-    ARRAY(type_id) all = {0};
+static void reserve(struct btf_reader *r, struct type_set *set) {
     r->numbers = mem_alloc(r->count * sizeof *r->numbers);
     for (uint32_t i = 1; i < r->count; i++)
         if (is_type(btf__type_by_id(r->btf, i))) {
             r->numbers[i] = types_reserve(r->graph, &r->source, i);
-            ARRAY_PUSH(&all, r->numbers[i]);
+            ARRAY_PUSH(&set->all, r->numbers[i]);
         }
-    *ret_all = all.at;
-    *ret_count = all.count;
 }
 
 /* libbpf says on standard error what it does not like; ERR says it. */
@@ -214,33 +210,45 @@ static int be_silent(enum libbpf_print_level level, const char *fmt, va_list arg
     return 0;
 }
 
-static int open_data(struct btf_reader *r, const uint8_t *bytes, size_t size, const uint8_t *base,
-                     size_t base_size) {
-    libbpf_print_fn_t before = libbpf_set_print(be_silent);
-    if (base)
-        r->base = btf__new(base, (uint32_t)base_size);
-    if (!base || r->base)
-        r->btf = btf__new_split(bytes, (uint32_t)size, r->base);
-    libbpf_set_print(before);
-    return r->btf ? 0 : -EINVAL;
-}
-
-struct btf_reader *btf_read(struct types *graph, const uint8_t *bytes, size_t size,
-                            const uint8_t *base, size_t base_size, type_id **ret_all,
-                            size_t *ret_count, struct type_symbols *symbols, struct err *err) {
+static struct btf_reader *reader_new(struct types *graph) {
     struct btf_reader *r = mem_alloc(sizeof *r);
     r->graph = graph;
     r->source = (struct type_source){.read = read_type, .ctx = r};
-    if (size > UINT32_MAX || open_data(r, bytes, size, base, base_size) < 0) {
+    return r;
+}
+
+/* R, which has its data; NULL, if it has none. */
+static struct btf_reader *begin(struct btf_reader *r, struct type_set *set, struct err *err) {
+    if (!r->btf) {
         err_set(err, EINVAL, "btf-corrupt", "the BTF data is damaged, or of a newer kernel");
         btf_reader_free(r);
         return NULL;
     }
     r->count = btf__type_cnt(r->btf);
-    reserve(r, ret_all, ret_count);
-    if (symbols)
-        add_symbols(r, symbols);
+    reserve(r, set);
+    add_symbols(r, set);
     return r;
+}
+
+struct btf_reader *btf_read(const uint8_t *bytes, size_t size, struct type_set *set,
+                            struct err *err) {
+    struct btf_reader *r = reader_new(set->graph);
+    libbpf_print_fn_t before = libbpf_set_print(be_silent);
+    if (size <= UINT32_MAX)
+        r->btf = btf__new(bytes, (uint32_t)size);
+    libbpf_set_print(before);
+    return begin(r, set, err);
+}
+
+struct btf_reader *btf_read_split(const char *path, const char *base, struct type_set *set,
+                                  struct err *err) {
+    struct btf_reader *r = reader_new(set->graph);
+    libbpf_print_fn_t before = libbpf_set_print(be_silent);
+    r->base = btf__parse(base, NULL);
+    if (r->base)
+        r->btf = btf__parse_split(path, r->base);
+    libbpf_set_print(before);
+    return begin(r, set, err);
 }
 
 void btf_reader_free(struct btf_reader *r) {

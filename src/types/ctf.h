@@ -11,9 +11,15 @@ struct type_symbol {
     type_id type;
     bool function;
 };
-struct type_symbols {
-    ARRAY(struct type_symbol) list;
+
+/* The types of a file. */
+struct type_set {
+    struct types *graph;
+    ARRAY(type_id) all; /* in the file's order */
+    ARRAY(struct type_symbol) symbols;
 };
+/* Frees all but the graph. */
+void type_set_done(struct type_set *set);
 
 /* What the file tells besides the section. */
 struct ctf_file {
@@ -31,21 +37,18 @@ struct ctf_reader;
 
 bool ctf_is(const uint8_t *bytes, size_t size);
 /*
- * Reads FILE, whose memory must live as long as the reader, into GRAPH: ALL gets the numbers of its
- * types, in their order, and SYMBOLS (may be NULL) its functions and variables. Types are read when
- * they are asked for. The reader must outlive GRAPH's questions. NULL: ERR says why ("not-ctf",
+ * Adds the types of FILE, whose memory must live as long as the reader, to SET. Types are read when
+ * they are asked for. The reader must outlive the graph's questions. NULL: ERR says why ("not-ctf",
  * "ctf-version", "ctf-corrupt").
  */
-struct ctf_reader *ctf_read(struct types *graph, const struct ctf_file *file, type_id **ret_all,
-                            size_t *ret_count, struct type_symbols *symbols, struct err *err);
+struct ctf_reader *ctf_read(const struct ctf_file *file, struct type_set *set, struct err *err);
 void ctf_reader_free(struct ctf_reader *reader);
 
 /*
- * Writes GRAPH's types ALL and all that they need, and SYMBOLS, as one dictionary. *RET, from
- * malloc(), has *RET_SIZE bytes. UNIT names the file that was compiled, "" if there are several.
- * Types that CTF has no form for become unknown or opaque: vectors of SIMD, decimal floats, members
- * of C++ that are not fixed. -EFBIG "ctf-large": more than the format's numbers hold.
+ * Writes SET, and all that its types need, as one dictionary. *RET, from malloc(), has *RET_SIZE
+ * bytes. UNIT names the file that was compiled, "" if there are several. Types that CTF has no form
+ * for become unknown or opaque: vectors of SIMD, decimal floats, members of C++ that are not fixed.
+ * -EFBIG "ctf-large": more than the format's numbers hold.
  */
-int ctf_write(struct types *graph, const type_id *all, size_t count,
-              const struct type_symbols *symbols, const char *unit, uint8_t **ret, size_t *ret_size,
+int ctf_write(const struct type_set *set, const char *unit, uint8_t **ret, size_t *ret_size,
               struct err *err);

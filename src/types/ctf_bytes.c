@@ -32,7 +32,7 @@ void ctf_append(struct ctf_bytes *to, const struct ctf_bytes *from) {
     to->size += from->size;
 }
 
-void ctf_text(struct ctf_bytes *to, const char *fmt, ...) {
+void ctf_bytes_printf(struct ctf_bytes *to, const char *fmt, ...) {
     va_list args, again;
     va_start(args, fmt);
     va_copy(again, args);
@@ -46,7 +46,7 @@ void ctf_text(struct ctf_bytes *to, const char *fmt, ...) {
     va_end(again);
 }
 
-char *ctf_text_of(struct ctf_bytes *text) {
+char *ctf_bytes_text(struct ctf_bytes *text) {
     reserve(text, 1);
     text->at[text->size] = '\0';
     return (char *)text->at;

@@ -11,8 +11,9 @@ struct ctf_bytes {
 void ctf_put(struct ctf_bytes *to, uint32_t word);
 void ctf_append(struct ctf_bytes *to, const struct ctf_bytes *from);
 /* Text at the end, without a NUL. */
-void ctf_text(struct ctf_bytes *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-char *ctf_text_of(struct ctf_bytes *text); /* its bytes with a NUL behind them; still TEXT's */
+void ctf_bytes_printf(struct ctf_bytes *to, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+char *ctf_bytes_text(struct ctf_bytes *text); /* its bytes with a NUL behind them; still TEXT's */
 void ctf_bytes_done(struct ctf_bytes *bytes);
 
 /* A table of strings, each once, and numbers that are found by a text. */

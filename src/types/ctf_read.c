@@ -240,7 +240,6 @@ static void read_array(const struct dictionary *d, const struct record *r, struc
     ret->bytes = 0; /* types_bytes() tells */
     ret->of = type_of(d, word_at(r->rest));
     ret->elements = word_at(r->rest + 8);
-    ret->flags = ret->elements ? 0 : TYPE_OPEN;
 }
 
 static void read_reference(const struct dictionary *d, const struct record *r, struct type *ret) {
@@ -447,13 +446,13 @@ static int read_archive(struct ctf_reader *reader, struct err *err) {
 
 /* ---- names of functions and variables ---- */
 
-static void add_symbol(struct type_symbols *to, const char *name, type_id type, bool function) {
+static void add_symbol(struct type_set *to, const char *name, type_id type, bool function) {
     if (*name && type)
-        ARRAY_PUSH(&to->list, ((struct type_symbol){name, type, function}));
+        ARRAY_PUSH(&to->symbols, ((struct type_symbol){name, type, function}));
 }
 
 static void add_named(const struct dictionary *d, struct section types, struct section names,
-                      bool function, struct type_symbols *to) {
+                      bool function, struct type_set *to) {
     size_t count = (types.end - types.start) / 4;
     if (count > (names.end - names.start) / 4)
         count = (names.end - names.start) / 4;
@@ -469,16 +468,18 @@ static int by_name(const void *a, const void *b) {
 }
 
 /* A variable that is an object, too, is named twice. */
-static void leave_out_doubles(struct type_symbols *s) {
+static void leave_out_doubles(struct type_set *set) {
+    struct type_symbol *at = set->symbols.at;
     size_t kept = 0;
-    qsort(s->list.at, s->list.count, sizeof *s->list.at, by_name);
-    for (size_t i = 0; i < s->list.count; i++)
-        if (!kept || by_name(&s->list.at[kept - 1], &s->list.at[i]) != 0)
-            s->list.at[kept++] = s->list.at[i];
-    s->list.count = kept;
+    if (set->symbols.count)
+        qsort(at, set->symbols.count, sizeof *at, by_name);
+    for (size_t i = 0; i < set->symbols.count; i++)
+        if (!kept || by_name(&at[kept - 1], &at[i]) != 0)
+            at[kept++] = at[i];
+    set->symbols.count = kept;
 }
 
-static void read_symbols(const struct dictionary *d, struct type_symbols *to) {
+static void read_symbols(const struct dictionary *d, struct type_set *to) {
     const struct ctf_header *h = &d->header;
     const struct section objects = {h->objects, h->functions};
     const struct section functions = {h->functions, h->object_names};
@@ -505,22 +506,20 @@ static bool is_slice(const struct dictionary *d, size_t i) {
     return word_at(d->bytes + d->records.at[i] + 4) >> 26 == CTF_SLICE;
 }
 
-static void give_all(const struct ctf_reader *reader, type_id **ret_all, size_t *ret_count) {
-    ARRAY(type_id) all = {0};
+static void give_all(const struct ctf_reader *reader, struct type_set *set) {
     for (size_t i = 0; i < reader->dictionaries.count; i++) {
         const struct dictionary *d = reader->dictionaries.at[i];
         for (size_t k = 0; k < d->numbers.count; k++)
             if (!is_slice(d, k))
-                ARRAY_PUSH(&all, d->numbers.at[k]);
+                ARRAY_PUSH(&set->all, d->numbers.at[k]);
+        read_symbols(d, set);
     }
-    *ret_all = all.at;
-    *ret_count = all.count;
+    leave_out_doubles(set);
 }
 
-struct ctf_reader *ctf_read(struct types *graph, const struct ctf_file *file, type_id **ret_all,
-                            size_t *ret_count, struct type_symbols *symbols, struct err *err) {
+struct ctf_reader *ctf_read(const struct ctf_file *file, struct type_set *set, struct err *err) {
     struct ctf_reader *reader = mem_alloc(sizeof *reader);
-    reader->graph = graph;
+    reader->graph = set->graph;
     reader->file = *file;
     if (!reader->file.pointer_bytes)
         reader->file.pointer_bytes = 8;
@@ -531,11 +530,7 @@ struct ctf_reader *ctf_read(struct types *graph, const struct ctf_file *file, ty
         ctf_reader_free(reader);
         return NULL;
     }
-    give_all(reader, ret_all, ret_count);
-    for (size_t i = 0; symbols && i < reader->dictionaries.count; i++)
-        read_symbols(reader->dictionaries.at[i], symbols);
-    if (symbols)
-        leave_out_doubles(symbols);
+    give_all(reader, set);
     return reader;
 }
 
@@ -546,4 +541,9 @@ void ctf_reader_free(struct ctf_reader *reader) {
         dictionary_free(reader->dictionaries.at[i]);
     ARRAY_FREE(&reader->dictionaries);
     free(reader);
+}
+
+void type_set_done(struct type_set *set) {
+    ARRAY_FREE(&set->all);
+    ARRAY_FREE(&set->symbols);
 }

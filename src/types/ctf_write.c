@@ -171,17 +171,16 @@ static uint32_t write_array(struct writer *w, const struct type *t) {
 static uint32_t write_function(struct writer *w, const struct type *t) {
     struct ctf_bytes parameters = {0}, key = {0};
     uint32_t result = number_of(w, t->of), number;
-    ctf_text(&key, "function %u", result);
+    ctf_bytes_printf(&key, "function %u", result);
     for (uint32_t i = 0; i < t->count; i++) {
-        uint32_t n = number_of(w, t->members[i].type);
-        ctf_put(&parameters, n ? n : write_unknown(w, &(struct type){.name = ""}));
+        ctf_put(&parameters, number_of(w, t->members[i].type));
     }
     if (t->flags & TYPE_VARARGS)
         ctf_put(&parameters, 0);
     size_t count = parameters.size / 4;
     for (size_t i = 0; i < count; i++)
-        ctf_text(&key, " %u", ((uint32_t *)parameters.at)[i]);
-    uint32_t old = known(w, ctf_text_of(&key), &number);
+        ctf_bytes_printf(&key, " %u", ((uint32_t *)parameters.at)[i]);
+    uint32_t old = known(w, ctf_bytes_text(&key), &number);
     if (!old) {
         head(w, number, CTF_FUNCTION, (uint32_t)count, "");
         ctf_put(&w->bytes, result);
@@ -204,14 +203,14 @@ static bool fits(const struct type_value *v) {
 static uint32_t write_enum(struct writer *w, const struct type *t) {
     struct ctf_bytes key = {0}, values = {0};
     uint32_t number;
-    ctf_text(&key, "enum %s %llu", t->name, (unsigned long long)t->bytes);
+    ctf_bytes_printf(&key, "enum %s %llu", t->name, (unsigned long long)t->bytes);
     for (uint32_t i = 0; i < t->count; i++)
         if (fits(&t->values[i])) {
-            ctf_text(&key, " %s=%lld", t->values[i].name, (long long)t->values[i].value);
+            ctf_bytes_printf(&key, " %s=%lld", t->values[i].name, (long long)t->values[i].value);
             ctf_put(&values, ctf_name(&w->words, t->values[i].name));
             ctf_put(&values, (uint32_t)t->values[i].value);
         }
-    uint32_t old = known(w, ctf_text_of(&key), &number);
+    uint32_t old = known(w, ctf_bytes_text(&key), &number);
     if (!old) {
         head(w, number, CTF_ENUM, (uint32_t)(values.size / 8), t->name);
         size_word(w, t->bytes);
@@ -249,18 +248,19 @@ static uint32_t member_number(struct writer *w, const struct type_member *m) {
 /* What makes the struct different from others of its name. */
 static char *struct_key(struct writer *w, const struct type *t) {
     struct ctf_bytes key = {0};
-    ctf_text(&key, "%s %s %llu", t->kind == TYPE_UNION ? "union" : "struct", t->name,
-             (unsigned long long)t->bytes);
+    ctf_bytes_printf(&key, "%s %s %llu", t->kind == TYPE_UNION ? "union" : "struct", t->name,
+                     (unsigned long long)t->bytes);
     for (uint32_t i = 0; i < t->count; i++) {
         const struct type_member *m = &t->members[i];
-        ctf_text(&key, " %s@%llu:%u", m->name, (unsigned long long)m->bit_offset, m->bit_size);
+        ctf_bytes_printf(&key, " %s@%llu:%u", m->name, (unsigned long long)m->bit_offset,
+                         m->bit_size);
         AUTO_FREE char *spelling = *t->name ? types_spell(w->graph, m->type) : NULL;
         if (spelling)
-            ctf_text(&key, " %s", spelling);
+            ctf_bytes_printf(&key, " %s", spelling);
         else
-            ctf_text(&key, " %u", number_of(w, m->type));
+            ctf_bytes_printf(&key, " %u", number_of(w, m->type));
     }
-    return ctf_text_of(&key);
+    return ctf_bytes_text(&key);
 }
 
 static void put_member(struct writer *w, struct ctf_bytes *to, const struct type_member *m,
@@ -362,8 +362,16 @@ static void reserve_numbers(struct writer *w) {
     w->number_count = count;
 }
 
+/* As compilers write it, so that other readers know its name. */
+static uint32_t write_void(struct writer *w) {
+    return write_number(w,
+                        &(struct type){.kind = TYPE_INTEGER, .name = "void", .flags = TYPE_SIGNED});
+}
+
 static uint32_t number_of(struct writer *w, type_id id) {
-    if (!id || id >= types_count(w->graph))
+    if (!id)
+        return write_void(w);
+    if (id >= types_count(w->graph))
         return 0;
     types_get(w->graph, id); /* may add types */
     reserve_numbers(w);
@@ -383,38 +391,35 @@ static int by_name(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-/* Of S, functions or variables: types to TYPES, names to NAMES; PAIRS, if not NULL, has both. */
-static void put_symbols(struct writer *w, const struct type_symbols *s, bool functions,
-                        struct ctf_bytes *types, struct ctf_bytes *names, struct ctf_bytes *pairs) {
-    const char *last = "";
-    for (size_t i = 0; i < s->list.count; i++) {
-        const struct type_symbol *symbol = &s->list.at[i];
-        if (symbol->function != functions || strcmp(symbol->name, last) == 0)
-            continue;
-        last = symbol->name;
-        uint32_t name = ctf_name(&w->words, symbol->name), type = number_of(w, symbol->type);
-        ctf_put(types, type);
-        ctf_put(names, name);
-        if (pairs) {
-            ctf_put(pairs, name);
-            ctf_put(pairs, type);
-        }
-    }
-}
-
 struct parts {
     struct ctf_bytes objects, functions, object_names, function_names, variables, types;
 };
 
-static void gather_symbols(struct writer *w, const struct type_symbols *symbols, struct parts *p) {
-    struct type_symbols sorted = {0};
-    for (size_t i = 0; symbols && i < symbols->list.count; i++)
-        ARRAY_PUSH(&sorted.list, symbols->list.at[i]);
-    if (sorted.list.count)
-        qsort(sorted.list.at, sorted.list.count, sizeof *sorted.list.at, by_name);
-    put_symbols(w, &sorted, false, &p->objects, &p->object_names, &p->variables);
-    put_symbols(w, &sorted, true, &p->functions, &p->function_names, NULL);
-    ARRAY_FREE(&sorted.list);
+static void put_symbol(struct writer *w, const struct type_symbol *symbol, struct parts *p) {
+    uint32_t name = ctf_name(&w->words, symbol->name), type = number_of(w, symbol->type);
+    ctf_put(symbol->function ? &p->functions : &p->objects, type);
+    ctf_put(symbol->function ? &p->function_names : &p->object_names, name);
+    if (symbol->function)
+        return;
+    ctf_put(&p->variables, name);
+    ctf_put(&p->variables, type);
+}
+
+/* In order of names, of two equal ones the first. */
+static void put_symbols(struct writer *w, const struct type_set *set, struct parts *p) {
+    size_t count = set->symbols.count;
+    AUTO_FREE struct type_symbol *sorted = mem_alloc((count + 1) * sizeof *sorted);
+    const char *last[2] = {"", ""};
+    if (count) {
+        memcpy(sorted, set->symbols.at, count * sizeof *sorted);
+        qsort(sorted, count, sizeof *sorted, by_name);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(sorted[i].name, last[sorted[i].function]) == 0)
+            continue;
+        last[sorted[i].function] = sorted[i].name;
+        put_symbol(w, &sorted[i], p);
+    }
 }
 
 static void order_records(const struct writer *w, struct ctf_bytes *to) {
@@ -461,10 +466,9 @@ static void writer_done(struct writer *w) {
     free(w->numbers);
 }
 
-int ctf_write(struct types *graph, const type_id *all, size_t count,
-              const struct type_symbols *symbols, const char *unit, uint8_t **ret, size_t *ret_size,
+int ctf_write(const struct type_set *set, const char *unit, uint8_t **ret, size_t *ret_size,
               struct err *err) {
-    struct writer w = {.graph = graph};
+    struct writer w = {.graph = set->graph};
     struct parts p = {0};
     struct ctf_bytes out;
     ctf_words_start(&w.words);
@@ -472,11 +476,11 @@ int ctf_write(struct types *graph, const type_id *all, size_t count,
                            .version = CTF_VERSION,
                            .flags = CTF_NEW_FUNCTIONS | CTF_SORTED,
                            .unit = ctf_name(&w.words, unit)};
-    for (size_t i = 0; i < count; i++) {
-        number_of(&w, all[i]);
+    for (size_t i = 0; i < set->all.count; i++) {
+        number_of(&w, set->all.at[i]);
         write_waiting(&w);
     }
-    gather_symbols(&w, symbols, &p);
+    put_symbols(&w, set, &p);
     write_waiting(&w);
     order_records(&w, &p.types);
     join(&w, &p, &h, &out);

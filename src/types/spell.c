@@ -118,4 +118,8 @@ static char *spell(struct types *graph, type_id id, char *inner, int depth) {
     }
 }
 
+char *types_declare(struct types *graph, type_id id, const char *name) {
+    return spell(graph, id, mem_strdup(name), 0);
+}
+
 char *types_spell(struct types *graph, type_id id) { return spell(graph, id, mem_strdup(""), 0); }

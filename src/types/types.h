@@ -123,6 +123,8 @@ bool types_member(struct types *graph, type_id id, const char *name, struct type
 /* As C writes it: "struct item *", "char [8]", "int (*)(char)", "void"; types that have a name of
  * their own by that, as Rust's "&str". To be freed. */
 char *types_spell(struct types *graph, type_id id);
+/* The same as a declaration of NAME: "int (*NAME)(char)". */
+char *types_declare(struct types *graph, type_id id, const char *name);
 /* A type of that kind and name that was read; 0: none. Not those a lazy graph has not read. */
 type_id types_find(const struct types *graph, enum type_kind kind, const char *name);
 
