@@ -122,3 +122,5 @@ bool dwarf_read_struct(struct debug_types *d, Dwarf_Die *die, enum source_langua
 /* Where PARAMETER of FUNCTION is at LOW_PC. */
 struct place dwarf_place_of(struct debug_types *d, Dwarf_Die *function, Dwarf_Die *parameter,
                             vaddr_t low_pc, bool changed);
+/* LOCATION is a list with ranges of addresses. */
+bool dwarf_is_list(Dwarf_Attribute *location);
