@@ -72,14 +72,12 @@ static void need(struct c_text *c, type_id id, bool whole) {
     c->depth++;
     if (t->kind == TYPE_POINTER || t->kind == TYPE_FUNCTION)
         whole = false;
-    if (record && *t->name && (whole || t->kind == TYPE_ENUM))
+    if (t->kind == TYPE_TYPEDEF || (record && *t->name && (whole || t->kind == TYPE_ENUM)))
         define(c, id, t);
     else if (*t->name && (record || t->kind == TYPE_FORWARD))
         name(c, id, t);
     else if (record && !*t->name)
         need_parts(c, t, whole);
-    else if (t->kind == TYPE_TYPEDEF)
-        define(c, id, t);
     else if (t->kind == TYPE_FUNCTION)
         need_parts(c, t, false);
     if (t->kind == TYPE_POINTER || t->kind == TYPE_ARRAY || t->kind == TYPE_QUALIFIER ||

@@ -10,7 +10,7 @@
 
 struct c_text;
 struct c_text *c_text_new(struct types *graph, FILE *to);
-void c_text_free(struct c_text *text);
+void c_text_free(struct c_text *c);
 /* Writes the type ID, and before it what it needs and was not written yet. */
-void c_text_type(struct c_text *text, type_id id);
-void c_text_symbol(struct c_text *text, const struct type_symbol *symbol);
+void c_text_type(struct c_text *c, type_id id);
+void c_text_symbol(struct c_text *c, const struct type_symbol *symbol);

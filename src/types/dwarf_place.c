@@ -255,7 +255,7 @@ static bool constant_attribute(Dwarf_Die *parameter, struct place *ret) {
     return true;
 }
 
-static bool is_list(Dwarf_Attribute *location) {
+bool dwarf_is_list(Dwarf_Attribute *location) {
     unsigned form = dwarf_whatform(location);
     return form == DW_FORM_sec_offset || form == DW_FORM_loclistx || form == DW_FORM_data4 ||
            form == DW_FORM_data8;
@@ -271,7 +271,7 @@ struct place dwarf_place_of(struct debug_types *d, Dwarf_Die *function, Dwarf_Di
         return place;
     if (!dwarf_attr(parameter, DW_AT_location, &location))
         return MISSING;
-    struct placing p = {d, function, low_pc, !is_list(&location), changed};
+    struct placing p = {d, function, low_pc, !dwarf_is_list(&location), changed};
     if (dwarf_getlocation_addr(&location, low_pc, &ops, &count, 1) != 1 || !count)
         return MISSING;
     return has_pieces(ops, count) ? in_pieces(&p, &location, ops, count)

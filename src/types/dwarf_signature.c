@@ -14,6 +14,7 @@ struct reading {
     ARRAY(struct parameter) parameters;
     ARRAY(const void *) seen; /* the abstract origins of these parameters */
     bool has_list;
+    bool plain; /* surely compiled without optimisation */
 };
 
 /* ---- the function ---- */
@@ -64,12 +65,16 @@ static bool is_clone(const struct module *m, vaddr_t low_pc) {
     return any;
 }
 
-/* LLVM changes what functions take that nobody else can call, and gives them no other name. */
-static bool may_be_changed_by_llvm(Dwarf_Die *function, const char *producer) {
-    bool optimized = dwarf_hasattr(function, DW_AT_call_all_calls) ||
-                     dwarf_hasattr(function, DW_AT_GNU_all_call_sites);
-    return optimized && !dwarf_hasattr_integrate(function, DW_AT_external) &&
-           (strstr(producer, "clang") || strstr(producer, "LLVM"));
+/* LLVM describes all calls of functions that it optimises, from DWARF 4 on. */
+static bool is_optimized_by_llvm(Dwarf_Die *function) {
+    Dwarf_Half version = 0;
+    dwarf_cu_info(function->cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
+    return version < 4 || dwarf_hasattr(function, DW_AT_call_all_calls) ||
+           dwarf_hasattr(function, DW_AT_GNU_all_call_sites);
+}
+
+static bool is_by_llvm(const char *producer) {
+    return strstr(producer, "clang") || strstr(producer, "LLVM");
 }
 
 static const char *producer_of(struct debug_types *d, Dwarf_Die *die) {
@@ -103,9 +108,11 @@ static void add_own(struct reading *r, Dwarf_Die *die) {
     Dwarf_Attribute found;
     Dwarf_Die origin = origin_of(die);
     struct place place = dwarf_place_of(r->d, r->function, die, r->low_pc, r->ret->changed);
-    if (dwarf_attr(die, DW_AT_location, &found) && (dwarf_whatform(&found) == DW_FORM_sec_offset ||
-                                                    dwarf_whatform(&found) == DW_FORM_loclistx))
-        r->has_list = true;
+    bool has_list = dwarf_attr(die, DW_AT_location, &found) && dwarf_is_list(&found);
+    r->has_list |= has_list;
+    /* Without optimisation, a list may begin behind the prologue. */
+    if (has_list && r->plain && place.kind == PLACE_MISSING)
+        place.kind = PLACE_BY_ABI;
     add_parameter(r, die, &place);
     ARRAY_PUSH(&r->seen, (const void *)origin.addr);
 }
@@ -128,7 +135,9 @@ static size_t instance_of(const struct reading *r, const void *origin) {
     return i;
 }
 
-/* Puts the parameters in the order of ORIGIN's; those that the instance has lost are missing. */
+/* Puts the parameters in the order of ORIGIN's; those that the instance has lost are missing. (The
+ * artificial ones of constructors, VTT and __in_chrg, are those of other instances: this one takes
+ * none.) */
 static void read_origin(struct reading *r, Dwarf_Die *origin) {
     const struct place missing = {.kind = PLACE_MISSING};
     struct reading whole = *r;
@@ -141,9 +150,9 @@ static void read_origin(struct reading *r, Dwarf_Die *origin) {
         if (dwarf_tag(&child) != DW_TAG_formal_parameter)
             continue;
         size_t i = instance_of(r, child.addr);
-        if (i == r->seen.count)
+        if (i == r->seen.count && !dwarf_flag(&child, DW_AT_artificial))
             add_parameter(&whole, &child, &missing);
-        else if (whole.parameters.count < DWARF_MOST_MEMBERS)
+        else if (i < r->seen.count && whole.parameters.count < DWARF_MOST_MEMBERS)
             ARRAY_PUSH(&whole.parameters, r->parameters.at[i]);
     }
     if (whole.parameters.count < r->parameters.count) { /* not those of this origin */
@@ -163,15 +172,20 @@ static void read_head(struct reading *r, Dwarf_Die *origin) {
     const char *name = dwarf_formstring(dwarf_attr_integrate(r->function, DW_AT_name, &found));
     uint64_t convention = 0;
     *s = (struct signature){.machine = r->d->module->machine, .has_places = true};
-    s->language = dwarf_language_of(origin, SOURCE_OTHER);
+    s->language = dwarf_language_of(origin, dwarf_language_of(r->function, SOURCE_OTHER));
     s->producer = producer_of(r->d, origin);
     s->name = types_name(r->d->graph, name ? name : "");
     s->result = dwarf_type_at(r->d, r->function, DW_AT_type, s->language);
     s->prototyped =
         s->language != SOURCE_C || dwarf_hasattr_integrate(r->function, DW_AT_prototyped);
     dwarf_number(r->function, DW_AT_calling_convention, &convention);
+    bool llvm = is_by_llvm(s->producer);
+    s->optimized = llvm && is_optimized_by_llvm(r->function);
+    r->plain = llvm && !s->optimized;
     s->changed = convention == DW_CC_nocall || is_clone(r->d->module, r->low_pc) ||
-                 may_be_changed_by_llvm(r->function, s->producer);
+                 /* LLVM gives functions that nobody else can call other parameters, but no other
+                  * name. */
+                 (llvm && s->optimized && !dwarf_hasattr_integrate(r->function, DW_AT_external));
 }
 
 bool debug_types_signature(struct debug_types *d, vaddr_t low_pc, struct signature *ret) {
@@ -184,7 +198,7 @@ bool debug_types_signature(struct debug_types *d, vaddr_t low_pc, struct signatu
     read_own(&r);
     if (origin.addr != function.addr)
         read_origin(&r, &origin);
-    ret->optimized = r.has_list;
+    ret->optimized = r.plain ? false : ret->optimized || r.has_list;
     ret->parameters = r.parameters.at;
     ret->count = r.parameters.count;
     ret->member = dwarf_hasattr_integrate(&function, DW_AT_object_pointer) ||

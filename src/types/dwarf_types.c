@@ -219,6 +219,13 @@ static void read_dimensions(Dwarf_Die *die, dimensions *ret) {
     } while (dwarf_siblingof(&child, &child) == 0);
 }
 
+/* As Rust writes it, with what DWARF tells. */
+static const char *rust_array_name(const struct reading *r, const struct type *t) {
+    AUTO_FREE char *of = types_spell(r->d->graph, t->of);
+    AUTO_FREE char *name = mem_printf("[%s; %ju]", of, t->elements);
+    return types_name(r->d->graph, name);
+}
+
 static bool read_array(const struct reading *r) {
     dimensions all = {0};
     struct type *t = r->ret;
@@ -236,6 +243,8 @@ static bool read_array(const struct reading *r) {
         t->elements = all.at[0].elements;
     else
         t->flags |= TYPE_OPEN;
+    if (r->language == SOURCE_RUST && all.count == 1 && !*t->name)
+        t->name = rust_array_name(r, t);
     ARRAY_FREE(&all);
     /* Elements that do not lie one behind the other: no such array is shown. */
     return !dwarf_hasattr(r->die, DW_AT_bit_stride) && !dwarf_hasattr(r->die, DW_AT_byte_stride);
