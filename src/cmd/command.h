@@ -21,6 +21,7 @@ enum command_id {
     COMMAND_EXPLAIN,
     COMMAND_SYMBOLIZE,
     COMMAND_UNWIND,
+    COMMAND_CTF,
     COMMAND_COUNT
 };
 
@@ -101,6 +102,7 @@ static inline bool option_takes_value(const struct option_spec *o) {
  * their number. Returns spoor's exit status. */
 int cmd_attach(struct options *options, int argc, char **argv);
 int cmd_ctl(struct options *options, int argc, char **argv);
+int cmd_ctf(struct options *options, int argc, char **argv);
 int cmd_diff(struct options *options, int argc, char **argv);
 int cmd_detach(struct options *options, int argc, char **argv);
 int cmd_explain(struct options *options, int argc, char **argv);

@@ -21,7 +21,8 @@ static command_run *const runs[COMMAND_COUNT] = {
     [COMMAND_GRAPH] = cmd_graph,     [COMMAND_INFO] = cmd_info,
     [COMMAND_RECORD] = cmd_record,   [COMMAND_REPLAY] = cmd_replay,
     [COMMAND_REPORT] = cmd_report,   [COMMAND_SYMBOLIZE] = cmd_symbolize,
-    [COMMAND_UNWIND] = cmd_unwind,   [COMMAND_VIEW] = cmd_view,
+    [COMMAND_UNWIND] = cmd_unwind,   [COMMAND_CTF] = cmd_ctf,
+    [COMMAND_VIEW] = cmd_view,
 };
 
 static const struct command *find_command(const char *name) {

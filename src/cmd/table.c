@@ -42,6 +42,9 @@ const struct command commands[COMMAND_COUNT] = {
                            "IMAGE", INT_MAX},
     [COMMAND_UNWIND] = {"unwind", "IMAGE", "show the calls that a dump of a stack holds",
                         STATUS_USAGE, "IMAGE", 1},
+    [COMMAND_CTF] = {"ctf", "convert|dump FILE [TYPE]",
+                     "convert the types of a program to CTF, or show them", STATUS_USAGE,
+                     "convert|dump", 3},
 };
 
 #define ONLY(name) (1u << COMMAND_##name)
@@ -77,6 +80,9 @@ const struct option_spec option_table[] = {
      "|callgrind|perfetto|pprof|ctf|speedscope|firefox|parquet"},
     {ONLY(EXPORT), 'o', OPTION_STRING, "output", "FILE",
      "Write to FILE; ctf: to a folder of that name, new or empty. Default: standard output.",
+     AT(export.output), NULL},
+    {ONLY(CTF), 'o', OPTION_STRING, "output", "OUT",
+     "convert: write to OUT. Default: the name of FILE without its folder, with .ctf behind it.",
      AT(export.output), NULL},
     {ONLY(EXPORT), 0, OPTION_STRING, "host", "NAME",
      "With parquet: the name of the recorded machine, for the column host. Default: none.",
@@ -352,8 +358,8 @@ const struct option_spec option_table[] = {
      "with "
      "the recording.",
      AT(view.follow), NULL},
-    {TABLES | ONLY(SYMBOLIZE) | ONLY(UNWIND), 0, OPTION_SET, "json", NULL, "Print JSON.",
-     AT(view.json), NULL},
+    {TABLES | ONLY(SYMBOLIZE) | ONLY(UNWIND) | ONLY(CTF), 0, OPTION_SET, "json", NULL,
+     "Print JSON.", AT(view.json), NULL},
     {TABLES, 0, OPTION_CHOICE, "color", NULL,
      "Use colour. Default: auto, that is on a terminal unless NO_COLOR is set.", AT(view.color),
      "auto|always|never"},

@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "base/log.h"
+#include "elf/debugfile.h"
 #include "elf/internal.h"
 #include "elf/unpack.h"
 
@@ -128,4 +129,107 @@ void debugfile_unpack(struct module *module) {
     module->has_debug_file = try_debugdata(module);
     priv->unsettled = !module->has_debug_file && try_debuginfod(module);
     module->has_debug_file |= priv->unsettled;
+}
+
+/* ---- DWARF ---- */
+
+static bool has_dwarf(const struct image *image) {
+    return image_find_section(image, ".debug_info", SHT_PROGBITS) ||
+           image_find_section(image, ".zdebug_info", SHT_PROGBITS);
+}
+
+const struct image *debugfile_own_image(const struct module *module) {
+    return has_dwarf(&module->priv->file) ? &module->priv->file : NULL;
+}
+
+/* FD, if it has the DWARF of MODULE; else closes it and returns −1. */
+static int check_dwarf(const struct module *module, int fd, const struct link *link) {
+    struct image image;
+    if (fd < 0)
+        return -1;
+    bool good = image_open(&image, fd, module->name, NULL) == 0;
+    if (good) {
+        good = has_dwarf(&image) && belongs(module, &image, link);
+        image_close(&image);
+    }
+    if (good)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Frees PATH. */
+static int open_dwarf(const struct module *module, char *path, const struct link *link) {
+    AUTO_FREE char *owned = path;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return check_dwarf(module, fd, link);
+}
+
+static int open_linked_dwarf(const struct module *module) {
+    struct link link;
+    AUTO_FREE char *real = realpath(module->path, NULL);
+    if (!real || !read_link(&module->priv->file, &link))
+        return -1;
+    *strrchr(real, '/') = '\0'; /* the directory; "" for the root */
+    int fd = open_dwarf(module, mem_printf("%s/%s", real, link.name), &link);
+    if (fd < 0)
+        fd = open_dwarf(module, mem_printf("%s/.debug/%s", real, link.name), &link);
+    if (fd < 0)
+        fd = open_dwarf(module, mem_printf(DEBUG_ROOT "%s/%s", real, link.name), &link);
+    return fd;
+}
+
+/* The path below DEBUG_ROOT that files with the build ID have. */
+static char *id_path(const uint8_t *id, size_t size) {
+    char hex[2 * 32 + 1] = "";
+    for (size_t i = 0; i < size && i < 32; i++)
+        snprintf(hex + 2 * i, 3, "%02x", id[i]);
+    return mem_printf(DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2);
+}
+
+int debugfile_open_dwarf(const struct module *module) {
+    int fd = -1;
+    if (module->build_id_size > 1)
+        fd = open_dwarf(module, id_path(module->build_id, module->build_id_size), NULL);
+    if (fd < 0)
+        fd = open_linked_dwarf(module);
+    if (fd < 0 && module->build_id_size)
+        fd = check_dwarf(
+            module, debuginfod_open(module->build_id, module->build_id_size, module->name), NULL);
+    return fd;
+}
+
+/* ---- supplementary files ---- */
+
+/* Frees PATH. */
+static int open_with_id(char *path, const uint8_t *id, size_t size) {
+    AUTO_FREE char *owned = path;
+    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct image image;
+    uint8_t own[32];
+    if (fd < 0 || image_open_data(&image, fd, owned, NULL) < 0)
+        return -1;
+    bool same = layout_build_id(&image, own) == size && memcmp(own, id, size) == 0;
+    image_close(&image);
+    if (!same)
+        return -1;
+    int kept = fd;
+    fd = -1;
+    return kept;
+}
+
+int debugfile_open_alt(const struct module *module, const char *beside, const char *name,
+                       const uint8_t *id, size_t id_size) {
+    AUTO_FREE char *real = realpath(beside, NULL);
+    char *slash = real ? strrchr(real, '/') : NULL;
+    if (id_size < 2 || id_size > 32)
+        return -1;
+    int fd = open_with_id(id_path(id, id_size), id, id_size);
+    if (slash)
+        *slash = '\0';
+    if (fd < 0 && name[0] == '/')
+        fd = open_with_id(mem_strdup(name), id, id_size);
+    else if (fd < 0 && slash)
+        fd = open_with_id(mem_printf("%s/%s", real, name), id, id_size);
+    return fd < 0 ? debuginfod_open(id, id_size, module->name) : fd;
 }
