@@ -32,7 +32,8 @@ SANITIZE = build-sanitize
 PREFIX = /usr/local
 
 .PHONY: all demo check check-fast check-long check-arm cost bench bench-pauses bench-servers lint sanitize install clean \
-	setup set-up-with-tests set-up-with-sanitizers built-for-aarch64 built-for-arm set-up-for-arm generated units-for-arm
+	setup set-up-with-tests set-up-with-sanitizers built-for-aarch64 built-for-arm spoor-for-aarch64 set-up-for-arm \
+	only-spoor generated units-for-arm
 
 all: setup
 	ninja -C $(BUILD) product
@@ -61,13 +62,14 @@ enable-tests = { meson configure $(BUILD) | grep -Eq '^ *tests +enabled ' && \
 	test ! /var/lib/dpkg/status -nt $(BUILD)/build.ninja; } || meson setup --reconfigure -Dtests=enabled $(BUILD)
 
 # Builds nothing: tools/run-tests builds what its tests need.
-set-up-with-tests: setup
+set-up-with-tests:
+	@$(call set-up,$(BUILD),-Dtests=enabled)
 	@$(enable-tests)
 
 sanitizers = -Db_sanitize=address$(comma)undefined
 comma = ,
 set-up-with-sanitizers:
-	@$(call set-up,$(SANITIZE),-Dtests=enabled -Dbuildtype=debugoptimized $(sanitizers))
+	@$(call set-up,$(SANITIZE),-Dtests=enabled -Doptimization=1 -Dc_args=-g1 $(sanitizers))
 
 # For the tests of another processor. If Debian's libraries cannot be fetched, these tests count as skipped.
 # Without an exe_wrapper line, an earlier "make ARCH=" found no emulator: then meson.ini is made again.
@@ -77,6 +79,13 @@ for-processor = grep -qs '^exe_wrapper' build-$(1)/sysroot/meson.ini || rm -f bu
 
 built-for-aarch64 built-for-arm: built-for-%:
 	@$(call for-processor,$*,all)
+
+# Enough for its tests in make check.
+spoor-for-aarch64:
+	@$(call for-processor,aarch64,only-spoor)
+
+only-spoor: setup
+	ninja -C $(BUILD) spoor
 
 # Enough for the check that its sources compile.
 set-up-for-arm:
@@ -98,7 +107,7 @@ demo: packages-demo
 
 # -j3: other work goes on while one of them waits for the network.
 check: packages-check
-	$(MAKE) -j3 set-up-with-tests set-up-with-sanitizers built-for-aarch64 set-up-for-arm
+	$(MAKE) -j3 set-up-with-tests set-up-with-sanitizers spoor-for-aarch64 set-up-for-arm
 	tools/run-tests $(BUILD) --suite=fast --suite=check -- $(SANITIZE) --setup=sanitize --suite=parsers
 
 check-fast: packages-check

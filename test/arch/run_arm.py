@@ -38,17 +38,31 @@ def embed_agent(source, folder):
                     os.path.join(folder, "agent-arm.inc"), "arm_agent", built + ".bin"], check=True)
 
 
-def build(source, state, name, folder):
-    """Builds FOLDER/NAME, with the include file of embed_agent()."""
-    here, program = os.path.join(source, "test/arch", state), os.path.join(folder, name)
+def compile_to(output, source, state, folder, *words):
+    subprocess.run([COMPILER, *(["-march=armv6", "-DARMV6"] if ARMV6 else []), "-static", STATES[state], "-O1",
+                    "-D_GNU_SOURCE", "-I", os.path.join(source, "src"), "-I", os.path.join(source, "test/arch", state),
+                    "-I", folder, *words, "-o", output], check=True)
+    return output
+
+
+def backend(source, state, folder):
+    """FOLDER/backend.o, which all programs of STATE share."""
+    built = os.path.join(folder, "backend.o")
+    if os.path.exists(built):
+        return built
+    here = os.path.join(source, "test/arch", state)
     shared = [os.path.join(here, name) for name in SHARED]
     of_arch = ("disasm.c", "remainder.c", "arm_hosts.c") if state == "stopped" else ("disasm.c",)
-    common = [*glob.glob(os.path.join(here, "*.S")), *filter(os.path.exists, shared), *(os.path.join(source, "src/arch", name) for name in of_arch),
+    common = [*glob.glob(os.path.join(here, "*.S")), *filter(os.path.exists, shared),
+              *(os.path.join(source, "src/arch", name) for name in of_arch),
               *sorted(backend_files(os.path.join(source, "src/arch/arm"), state == "stopped"))]
-    subprocess.run([COMPILER, *(["-march=armv6", "-DARMV6"] if ARMV6 else []), "-static", STATES[state], "-O1", "-D_GNU_SOURCE",
-                    "-I", os.path.join(source, "src"), "-I", here, "-I", folder,
-                    os.path.join(here, name + ".c"), *common, "-o", program], check=True)
-    return program
+    return compile_to(built, source, state, folder, "-r", *common)
+
+
+def build(source, state, name, folder):
+    """Builds FOLDER/NAME, with the include file of embed_agent()."""
+    return compile_to(os.path.join(folder, name), source, state, folder,
+                      os.path.join(source, "test/arch", state, name + ".c"), backend(source, state, folder))
 
 
 def failing_on(program):

@@ -36,7 +36,7 @@ KEEP static int recursive(int depth) {
 }
 
 KEEP static void many(void) {
-    for (int i = 0; i < 3000; i++)
+    for (int i = 0; i < 1000; i++)
         leaf(i);
 }
 

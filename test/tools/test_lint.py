@@ -24,7 +24,7 @@ class Syntax(unittest.TestCase):
     def test_error(self):
         result = self.check("int f(void) { return x; }\n")
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn("a.c:1:", result.stderr)
+        self.assertIn("a.c:1:", result.stdout + result.stderr)
 
     def test_warning_that_is_an_error(self):
         self.assertNotEqual(self.check("int f(long x) { return __builtin_printf(\"%d\", x); }\n").returncode, 0)

@@ -28,15 +28,28 @@ def embed_agent(source, folder):
                     os.path.join(folder, "agent-aarch64.inc"), "a64_agent", built + ".bin"], check=True)
 
 
-def build(source, name, folder):
-    """Builds FOLDER/NAME, with the include file of embed_agent()."""
-    here, program = os.path.join(source, "test/arch/a64"), os.path.join(folder, name)
+def compile_to(output, source, folder, *words):
+    subprocess.run([COMPILER, "-static", "-O1", "-D_GNU_SOURCE", "-I", os.path.join(source, "src"),
+                    "-I", os.path.join(source, "test/arch/a64"), "-I", folder, *words, "-o", output], check=True)
+    return output
+
+
+def backend(source, folder):
+    """FOLDER/backend.o, which all programs share."""
+    built = os.path.join(folder, "backend.o")
+    if os.path.exists(built):
+        return built
+    here = os.path.join(source, "test/arch/a64")
     common = [os.path.join(here, "code_memory.c"), os.path.join(here, "state.S"),
               *(os.path.join(source, "src/arch", name) for name in ("disasm.c", "remainder.c", "arm_hosts.c")),
               *sorted(glob.glob(os.path.join(source, "src/arch/aarch64/*.c")))]
-    subprocess.run([COMPILER, "-static", "-O1", "-D_GNU_SOURCE", "-I", os.path.join(source, "src"),
-                    "-I", here, "-I", folder, os.path.join(here, name + ".c"), *common, "-o", program], check=True)
-    return program
+    return compile_to(built, source, folder, "-r", *common)
+
+
+def build(source, name, folder):
+    """Builds FOLDER/NAME, with the include file of embed_agent()."""
+    return compile_to(os.path.join(folder, name), source, folder, os.path.join(source, "test/arch/a64", name + ".c"),
+                      backend(source, folder))
 
 
 def failing_on(program):

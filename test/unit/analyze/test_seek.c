@@ -12,7 +12,7 @@
 #include "analyze/stats.h"
 #include "base/mem.h"
 
-enum { THREADS = 6, CHILD = 5, MAKER = 1, BLOCKS = 40, SPANS = 200, KINDS = 6 };
+enum { THREADS = 6, CHILD = 5, MAKER = 1, BLOCKS = 40, SPANS = 80, KINDS = 6 };
 
 static void write_module(struct trace_writer *w) {
     static struct trace_function functions[RANDOM_FUNCTIONS];

@@ -1,4 +1,4 @@
-"""All views of a trace agree: test_agree.py WRITER SPOOR [real]
+"""All views of a trace agree: test_agree.py WRITER SPOOR [real | SEED...]
 
 Traces of random programs with four threads, exceptions, tail calls, lost events and a second stack for each thread.
 Their streams are longer than one read of the reader. Some have calls that were open at attach, and pauses. In some the
@@ -19,7 +19,7 @@ import tempfile
 import parquet_reader
 
 writer, spoor = (os.path.abspath(path) for path in sys.argv[1:3])
-POOLS = 3  # seeds from here on make threads that share stacks
+POOLS = 3  # this seed, and larger ones, make threads that share stacks
 FUNCTIONS, THREADS, NATIVE, SECOND = 12, 4, 0x1f000, 0x80f000
 
 Call = collections.namedtuple("Call", "start duration tid depth function how before")
@@ -465,7 +465,7 @@ if sys.argv[3:] == ["real"]:
     with tempfile.TemporaryDirectory() as scratch:
         check_real(scratch)
         sys.exit()
-for seed in range(POOLS + 1):
+for seed in map(int, sys.argv[3:]):
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "t")
         subprocess.run([writer, path], input=describe(seed), text=True, check=True)

@@ -20,7 +20,7 @@
     TEST(next_call)                                                                                \
     TEST(cancelled_queries)
 
-enum { RANGES = 100 };
+enum { RANGES = 40 };
 
 static void print_stats(FILE *out, const struct stats *stats, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
