@@ -199,6 +199,15 @@ void lineinfo_close(struct lineinfo *info) {
     free(info);
 }
 
+bool lineinfo_has_id(const struct lineinfo *info, const uint8_t *id, size_t size) {
+    const unsigned char *found;
+    GElf_Addr at;
+    if (!size)
+        return true;
+    int found_size = dwfl_module_build_id(info->module, &found, &at);
+    return found_size == (int)size && memcmp(found, id, size) == 0;
+}
+
 uint16_t lineinfo_machine(const struct lineinfo *info) { return info->machine; }
 bool lineinfo_is_64bit(const struct lineinfo *info) { return info->is_64bit; }
 vaddr_t lineinfo_lowest_page(const struct lineinfo *info) { return info->low; }

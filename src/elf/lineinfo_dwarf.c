@@ -53,8 +53,7 @@ void lineinfo_read_units(struct lineinfo *info) {
         qsort(info->units.at, info->units.count, sizeof *info->units.at, compare);
 }
 
-/* The innermost unit with code at ADDR: one unit's code may lie within another's. */
-static bool unit_at(const struct lineinfo *info, vaddr_t addr, Dwarf_Die *ret) {
+bool lineinfo_unit(const struct lineinfo *info, vaddr_t addr, Dwarf_Die *ret) {
     enum { NESTED = 64 };
     size_t above = SEARCH(k, info->units.count, info->units.at[k].start <= addr);
     for (size_t i = above, looked = 0; i-- > 0 && looked < NESTED; looked++)
@@ -232,7 +231,7 @@ static void locate(const struct lineinfo *info, Dwarf_Die *unit, vaddr_t addr,
 bool lineinfo_dwarf_line(const struct lineinfo *info, vaddr_t addr, struct line_cache *cache,
                          const char **ret_file, unsigned *ret_line) {
     Dwarf_Die unit;
-    if (!info->dwarf || !unit_at(info, addr, &unit))
+    if (!info->dwarf || !lineinfo_unit(info, addr, &unit))
         return false;
     Dwarf_Line *line = find_line(info, &unit, addr, cache, ret_file);
     if (line)
@@ -247,7 +246,7 @@ void lineinfo_dwarf_frames(const struct lineinfo *info, vaddr_t addr, line_frame
     struct path p = {.info = info, .addr = addr};
     struct line_frame at = {0};
     Dwarf_Die unit;
-    if (!info->dwarf || !unit_at(info, addr, &unit))
+    if (!info->dwarf || !lineinfo_unit(info, addr, &unit))
         return;
     locate(info, &unit, addr, &at);
     find_functions(&p, &unit);

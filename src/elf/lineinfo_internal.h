@@ -53,6 +53,10 @@ const struct named *lineinfo_symbol(const struct lineinfo *info, vaddr_t addr);
 /* Whether the linker discarded the code that debugging information says begins at START. */
 bool lineinfo_is_discarded(const struct lineinfo *info, vaddr_t start);
 void lineinfo_read_units(struct lineinfo *info);
+/* The innermost unit with code at ADDR: one unit's code may lie within another's. */
+bool lineinfo_unit(const struct lineinfo *info, vaddr_t addr, Dwarf_Die *ret);
+/* Whether it has this build ID. SIZE 0: any will do. */
+bool lineinfo_has_id(const struct lineinfo *info, const uint8_t *id, size_t size);
 struct line_cache { /* zeroed at first; for one lineinfo */
     Dwarf_Off unit;
     vaddr_t discarded_end; /* of that unit */

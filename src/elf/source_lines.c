@@ -11,13 +11,6 @@ struct source_lines {
     struct arena *arena; /* of the files' names */
 };
 
-static bool has_id(const struct lineinfo *info, const uint8_t *id, size_t size) {
-    const unsigned char *found;
-    GElf_Addr at;
-    int found_size = dwfl_module_build_id(info->module, &found, &at);
-    return found_size == (int)size && memcmp(found, id, size) == 0;
-}
-
 static void read_lines(struct source_lines *s, const struct lineinfo *info, const vaddr_t *starts) {
     const char *last = NULL, *kept = NULL; /* the name before, and its copy */
     struct line_cache cache = {0};
@@ -38,7 +31,7 @@ struct source_lines *source_lines_new(const char *path, const uint8_t *id, size_
     struct source_lines *s = NULL;
     if (lineinfo_open_local(path, &info, NULL) < 0)
         return NULL;
-    if (info->units.count && (!id_size || has_id(info, id, id_size))) {
+    if (info->units.count && lineinfo_has_id(info, id, id_size)) {
         s = mem_alloc(sizeof *s);
         s->lines = mem_alloc(count * sizeof *s->lines);
         s->count = count;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "cmd/json.h"
+#include "elf/source_md5.h"
 #include "page/answers.h"
 #include "page/sites.h"
 
@@ -37,15 +38,26 @@ static bool is_later(struct timespec a, struct timespec b) {
     return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
-/* "true" if the text was last changed before the module was built; else lines may differ. */
-static const char *same_build(const char *module, const struct text *text) {
+/* Writes whether the text is the one that the module M was built from, and how that is known: by
+ * the MD5 in its debugging information, else by whether the text was changed after the module's
+ * file. That file has the recorded build ID, if there is one (names_source()). */
+static void write_same_build(FILE *out, const struct trace_module *m, uint64_t address,
+                             const char *file, const struct text *text) {
+    uint8_t recorded[MD5_BYTES], found[MD5_BYTES];
+    const char *same = "null", *by = "null";
     struct stat st;
-    if (stat(module, &st) < 0)
-        return "null";
-    return is_later(text->changed, st.st_mtim) ? "false" : "true";
+    if (source_md5(m->path, m->build_id, m->build_id_size, address, file, recorded)) {
+        md5(text->bytes, text->size, found);
+        same = memcmp(recorded, found, MD5_BYTES) == 0 ? "true" : "false";
+        by = "\"md5\"";
+    } else if (stat(m->path, &st) == 0) {
+        same = is_later(text->changed, st.st_mtim) ? "false" : "true";
+        by = m->build_id_size ? "\"build-id and time\"" : "\"time\"";
+    }
+    fprintf(out, "\"same_build\": %s, \"judged_by\": %s", same, by);
 }
 
-/* Writes the lines around LINE, as "first" and "lines". */
+/* Writes the lines around LINE, as "first" and "lines". Changes BYTES. */
 static void write_lines(FILE *out, char *bytes, unsigned line) {
     unsigned first = line > LINES_BEFORE ? line - LINES_BEFORE : 1, number = 1;
     char *rest = bytes;
@@ -76,11 +88,12 @@ int answer_source(struct writing *w, struct err *err) {
         fputs("null", w->out);
     fprintf(w->out, line.file ? ", \"line\": %u, " : ", \"line\": null, ", line.line);
     if (line.file && read_text(line.file, &text)) {
+        write_same_build(w->out, m, names_address(names, function), line.file, &text);
+        fputs(", ", w->out);
         write_lines(w->out, text.bytes, line.line);
-        fprintf(w->out, ", \"same_build\": %s", m ? same_build(m->path, &text) : "null");
         free(text.bytes);
     } else {
-        fputs("\"first\": 1, \"lines\": [], \"same_build\": null", w->out);
+        fputs("\"same_build\": null, \"judged_by\": null, \"first\": 1, \"lines\": []", w->out);
     }
     fputs(", \"sites\": ", w->out);
     if (!m || !sites_write(w->out, m, names_address(names, function)))

@@ -113,23 +113,33 @@ int answer_info(struct writing *w, struct err *err) {
     return 0;
 }
 
-/* The source line is told by the answer for one function: reading all of them takes long. */
-static void write_function(struct writing *w, uint32_t function) {
+/* WITH_LINE: where it begins in the source, too. The first one of a module takes long. */
+static void write_function(struct writing *w, uint32_t function, bool with_line) {
     struct names *names = w->desk->view.source.names;
+    struct source_line line = with_line ? names_source(names, function) : (struct source_line){0};
     fprintf(w->out, "[%u, ", function);
     json_print_string(w->out, names_function(names, function));
-    fprintf(w->out, ", %u, null, null]", names_module(names, function));
+    fprintf(w->out, ", %u, ", names_module(names, function));
+    if (line.file)
+        json_print_string(w->out, line.file);
+    else
+        fputs("null", w->out);
+    fprintf(w->out, line.file ? ", %u]" : ", null]", line.line);
 }
 
-static bool is_wanted(const struct writing *w, uint32_t function) {
+/* CALLED: by function, whether it has calls; NULL: that is not known yet. */
+static bool is_wanted(const struct writing *w, const uint8_t *called, uint32_t function) {
     const struct names *names = w->desk->view.source.names;
-    if (w->request->functions)
-        return w->request->functions[function];
+    if (called)
+        return called[function];
     return names_instrumented(names, function) || function + 1 == names_count(names);
 }
 
 int answer_names(struct writing *w, struct err *err) {
+    const struct request *r = w->request;
     struct names *names = w->desk->view.source.names;
+    const uint8_t *called = r->functions ? r->functions : shown_called(r->shown);
+    bool with_lines = r->parameter(r->ctx, "lines");
     const char *separator = "";
     (void)err;
     fputs("{\"modules\": [", w->out);
@@ -139,10 +149,10 @@ int answer_names(struct writing *w, struct err *err) {
     }
     fputs("],\n\"functions\": [", w->out);
     for (uint32_t i = 0; i < names_count(names); i++) {
-        if (!is_wanted(w, i))
+        if (!is_wanted(w, called, i))
             continue;
         fprintf(w->out, "%s\n  ", separator);
-        write_function(w, i);
+        write_function(w, i, with_lines);
         separator = ",";
     }
     fputs("]}\n", w->out);

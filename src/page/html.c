@@ -98,6 +98,8 @@ static const char *parameter(void *ctx, const char *name) {
         return p->density_columns;
     if (strcmp(name, "least") == 0)
         return LEAST_PATH;
+    if (strcmp(name, "lines") == 0)
+        return "1";
     return strcmp(name, "limit") == 0 ? MARKS_MOST : NULL;
 }
 
@@ -206,8 +208,8 @@ static void put_first_line(struct page *p) {
     AUTO_FREE char *command = comment_text(all);
     AUTO_FREE char *line = mem_printf(
         "<!-- spoor view: the trace %s of the command: %s; from %ju to %ju ns, %s; with command "
-        "lines, names of processes, threads, modules and functions, and times of calls; without "
-        "values and source text -->\n",
+        "lines, names of processes, threads, modules, functions and source files, and times of "
+        "calls; without values and source text -->\n",
         name, command, range->since_ns, range->until_ns,
         range->streams ? "chosen threads" : "all threads");
     put_string(p, line);

@@ -22,6 +22,8 @@ struct shown {
     struct desk desks[DESKS];
     pthread_mutex_t lock; /* of desk.busy */
     pthread_cond_t returned;
+    pthread_mutex_t called_lock; /* of what follows */
+    uint8_t *called;             /* by function; NULL: not known yet */
 };
 
 /* ---- clients ---- */
@@ -147,6 +149,7 @@ int shown_open(const char *path, struct shown **ret, struct err *err) {
     }
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->returned, NULL);
+    pthread_mutex_init(&s->called_lock, NULL);
     late_names_find(s->reader);
     s->stream_groups = stream_groups_new(s->reader);
     desk_init(&s->desks[0], s);
@@ -165,6 +168,7 @@ void shown_free(struct shown *s) {
     summary_free(s->summary);
     stream_groups_free(s->stream_groups);
     trace_reader_free(s->reader);
+    free(s->called);
     close(s->fd);
     free(s);
 }
@@ -175,6 +179,29 @@ struct trace_reader *shown_reader(const struct shown *s) {
 }
 uint32_t shown_functions(const struct shown *s) { return s->functions; }
 const char *shown_warning(const struct shown *s) { return trace_reader_warning(s->reader); }
+
+/* Reads no events, but those of streams that are not regular. */
+static uint8_t *read_called(struct shown *s) {
+    struct summary_range all = {.until_ns = UINT64_MAX};
+    struct stats *stats;
+    if (summary_functions(s->summary, &all, &stats) < 0)
+        return NULL;
+    uint8_t *called = mem_alloc(s->functions + 1);
+    for (size_t i = 0; i < stats_function_count(stats); i++)
+        called[stats_function(stats, i)] = 1;
+    stats_free(stats);
+    return called;
+}
+
+const uint8_t *shown_called(struct shown *s) {
+    if (!summary_state(s->summary).complete)
+        return NULL;
+    pthread_mutex_lock(&s->called_lock);
+    if (!s->called)
+        s->called = read_called(s);
+    pthread_mutex_unlock(&s->called_lock);
+    return s->called;
+}
 
 /* A recording that goes on only appends. */
 int shown_check(const struct shown *s, struct err *err) {

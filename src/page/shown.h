@@ -22,6 +22,8 @@ struct trace_reader *shown_reader(const struct shown *s);
 const char *shown_warning(const struct shown *s);
 /* The number of functions (names.h). */
 uint32_t shown_functions(const struct shown *s);
+/* By function: 1 if it has calls. NULL: that is not known before the summary is complete. */
+const uint8_t *shown_called(struct shown *s);
 /* -ESTALE "changed": the file is not any more what was opened, and its events cannot be read. */
 int shown_check(const struct shown *s, struct err *err);
 

@@ -12,6 +12,8 @@ NOINLINE void hostile_quotes_and_markup(unsigned i) { leaf(i); }
 NOINLINE void hostile_newline_and_bytes(unsigned i) { leaf(i); }
 NOINLINE void LONG_NAME(unsigned i) { leaf(i); }
 
+__attribute__((used)) NOINLINE void never_called(unsigned i) { leaf(i); }
+
 NOINLINE unsigned fib(unsigned n) {
     sum = sum + n;
     return n < 2 ? n : fib(n - 1) + fib(n - 2);

@@ -5,13 +5,15 @@ import json
 import os
 import random
 import re
+import shutil
 import stat
 import struct
 import subprocess
 import sys
+import time
 import unittest
 
-from viewing import DENSITY_MAGIC, LONG_NAME, ROUNDS, SPOOR, COMPILER, ViewTest, boxes_of, read, run
+from viewing import DENSITY_MAGIC, LONG_NAME, PATIENCE, ROUNDS, SPOOR, COMPILER, ViewTest, boxes_of, read, run
 
 
 class Answers(ViewTest):
@@ -150,11 +152,51 @@ class Answers(ViewTest):
         names = {name: number for number, name, *_ in server.json("/api/names")["functions"]}
         answer = server.json(f"/api/source?function={names['marked']}")
         self.assertEqual((answer["file"], answer["line"], answer["same_build"]), (source, 3, True))
+        self.assertEqual(answer["judged_by"], "build-id and time")
         self.assertIn("void marked(void)", answer["lines"][3 - answer["first"]])
         sites = json.loads(run("explain", "--json", program).stdout)
         self.assertEqual(answer["sites"], next(one for one in sites if one["function"].startswith("marked")))
         os.utime(source)
         self.assertIs(server.json(f"/api/source?function={names['marked']}")["same_build"], False)
+        lines = {name: (file, line) for _, name, _, file, line in server.json("/api/names?lines=1")["functions"]}
+        self.assertEqual(lines["marked"], (source, 3))
+        self.assertIn(lines["main"], ((source, 4), (source, 5)))  # compilers give its first address to both
+
+    @unittest.skipUnless(shutil.which("clang"), "clang writes the MD5")
+    def test_sources_by_md5(self):
+        """A file that was only touched is that of the build; one whose bytes changed is not, whatever its time."""
+        source = os.path.join(self.folder, "with_md5.c")
+        # 119 bytes and more: the MD5 has a block of its own for the length
+        text = f"/*{'x' * 40}*/\n__attribute__((noinline)) int marked(int n) {{ return n + 1; }}\nint main(void) {{ return marked(-1); }}\n"
+        with open(source, "w", encoding="utf-8") as out:
+            out.write(text)
+        for options in (["-gdwarf-5"], ["-gdwarf-5", "-gz"], ["-gdwarf-5", "-gdwarf64"]):
+            program, trace = source[:-2], source + ".trace"
+            subprocess.run(["clang", *options, "-O1", source, "-o", program], check=True)
+            subprocess.run([SPOOR, "record", "-q", "-o", trace, "--", program], check=True)
+            server = self.serve(trace)
+            number = next(number for number, name, *_ in server.json("/api/names")["functions"] if name == "marked")
+            def judged():
+                answer = server.json(f"/api/source?function={number}")
+                return answer["same_build"], answer["judged_by"]
+            os.utime(source)
+            self.assertEqual(judged(), (True, "md5"), options)
+            with open(source, "w", encoding="utf-8") as out:
+                out.write(text.replace("n + 1", "n + 2"))
+            os.utime(source, (0, 0))
+            self.assertEqual(judged(), (False, "md5"), options)
+            with open(source, "w", encoding="utf-8") as out:
+                out.write(text)
+
+    def test_names_of_functions_with_calls(self):
+        """Once the summary is complete; before, all functions that were instrumented are there."""
+        called = sorted(row["function"] for row in json.loads(run("report", "--json", self.trace).stdout))
+        instrumented = json.loads(run("info", "--json", self.trace).stdout)["functions"]["instrumented"]
+        self.assertLess(len(called), instrumented)  # some have no calls
+        names, deadline = [], time.monotonic() + PATIENCE
+        while names != called and time.monotonic() < deadline:
+            names = sorted(name for _, name, *_ in self.server.json("/api/names")["functions"])
+        self.assertEqual(names, called)
 
     def test_hostile_names(self):
         rows = {row["function"] for row in self.server.json("/api/functions")}

@@ -2,7 +2,7 @@
  * Calls and marks in words: for the tooltip from what is drawn, for the status line exactly.
  */
 import { state, change, onChange } from './state.js';
-import { model, nameOf, moduleOf, threadText } from './model.js';
+import { model, nameOf, moduleOf, placeOf, threadText } from './model.js';
 import { SPAN, timeOfChildren } from './spans.js';
 import { spansFor, timeline } from './timeline.js';
 import { loaded } from './loader.js';
@@ -67,7 +67,8 @@ export function describeThing({ span, mark }) {
   }
   const rough = span.flags & SPAN.ROUGH ? 'approximate: the exact picture is being made' : '';
   const length = formatNs(span.end - span.start);
-  return [nameOf(span.function), moduleOf(span.function),
+  const place = placeOf(span.function, true);
+  return [nameOf(span.function), `${moduleOf(span.function)}${place ? `  ${place}` : ''}`,
     hasPause(span) ? `${length} from start to end, pauses included` : length,
     span.isFrame ? '' : hasPause(span) ? '' : selfLine(span), where, endOfSpan(span.flags), rough,
     mark ? markLine(mark) : ''];

@@ -2,7 +2,7 @@
  * The tab "Functions": the report's table of the range. A row opens the durations of its calls.
  */
 import { change } from './state.js';
-import { numberOfRow, plainRows } from './model.js';
+import { numberOfRow, placeOf, plainRows } from './model.js';
 import { cssColour } from './colours.js';
 import { newTable } from './table.js';
 import { askRange, rangeVersion } from './panel.js';
@@ -49,6 +49,8 @@ const FUNCTION_COLUMNS = [
   timeColumn('stdev_ns', 'deviation', 'standard deviation'),
   { key: 'module', label: 'module', left: true, value: (row) => row.module,
     text: (row) => row.module },
+  { key: 'place', label: 'source', left: true, value: (row) => placeOf(numberOfRow(row), true),
+    text: (row) => placeOf(numberOfRow(row), true), cellTitle: (row) => placeOf(numberOfRow(row)) },
   { key: 'remarks', label: 'remarks', left: true, value: (row) => remarksOf(row),
     text: (row) => remarksOf(row) },
 ];
@@ -73,6 +75,11 @@ function filterRows() {
   const calls = rows.reduce((sum, row) => sum + row.calls, 0);
   functionsTab.count.textContent = `${formatCount(rows.length)} of ` +
     `${formatCount(functionsTab.rows.length)} functions, ${formatCalls(calls)}`;
+}
+
+/** Draws the table again: more is known of its functions. */
+export function redrawFunctions() {
+  if (functionsTab.table) filterRows();
 }
 
 /** The tab "Functions". */

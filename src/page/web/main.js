@@ -12,7 +12,7 @@ import { startPointer } from './pointer.js';
 import { startCallInfo, tell } from './callinfo.js';
 import { fittingRowHeight } from './lanes.js';
 import { startPanel, refreshPanel } from './panel.js';
-import { functionsView } from './functions.js';
+import { functionsView, redrawFunctions } from './functions.js';
 import { flameView, sandwichView } from './pictures.js';
 import { topDownView, bottomUpView } from './outline.js';
 import { sourceView } from './sourcetab.js';
@@ -124,6 +124,7 @@ function onProgress({ items, all, complete }) {
   if (complete && !progressed) {
     loaded.summaryComplete = true;
     redraw();
+    loadLines();
     return;
   }
   progressed = true;
@@ -132,7 +133,17 @@ function onProgress({ items, all, complete }) {
   forgetBoxes();
   loaded.summaryComplete = Boolean(complete);
   relayout();
-  if (complete) relearn().then(refreshPanel, showTrouble);
+  if (complete) relearn().then(refreshPanel).then(loadLines, showTrouble);
+}
+
+/* In the background, when all else is there. */
+async function loadLines() {
+  try {
+    await loadNames(1);
+    redrawFunctions();
+  } catch (error) {
+    showTrouble(error);
+  }
 }
 
 async function relearn() {
@@ -141,8 +152,9 @@ async function relearn() {
   relayout();
 }
 
-async function loadNames() {
-  learnNames(await model.source.fetchJson('/api/names'));
+/* LINES: with files and lines, which takes longer. */
+async function loadNames(lines) {
+  learnNames(await model.source.fetchJson('/api/names', { lines }));
   forgetColours();
   searchAgain();
   redraw();

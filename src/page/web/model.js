@@ -28,7 +28,8 @@ export function learnNames({ modules, functions }) {
   model.functions = new Map();
   model.byName = new Map();
   for (const [number, name, module, file, line] of functions) {
-    const known = { number, name: plainText(name), module: model.modules[module] ?? '', file, line };
+    const known = { number, name: plainText(name), module: model.modules[module] ?? '',
+      file: file ? plainText(file) : null, line };
     model.functions.set(number, known);
     const key = nameKey(known.module, known.name);
     model.byName.set(key, model.byName.has(key) ? null : number);
@@ -43,6 +44,14 @@ export function nameOf(number) {
 /** The name of a function's module. */
 export function moduleOf(number) {
   return model.functions.get(number)?.module ?? '';
+}
+
+/** The file and line in which a function begins, or "" while that is not known. SHORT: without the
+ * folders. */
+export function placeOf(number, short) {
+  const { file, line } = model.functions.get(number) ?? {};
+  if (!file) return '';
+  return `${short ? file.slice(file.lastIndexOf('/') + 1) : file}${line ? `:${line}` : ''}`;
 }
 
 /** The number of a table's row: its own, else that of the only function of this name, else null. */

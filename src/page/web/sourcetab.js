@@ -7,10 +7,18 @@ import { element } from './format.js';
 
 const sourceTab = { title: null, note: null, code: null, sites: null };
 
+/* Whether the file is that of this build, and how that is known. */
 const BUILD_WORDS = {
-  true: 'the file is that of this build', false: 'the file is newer than this build: lines may differ',
-  null: 'whether the file is that of this build is not known',
+  md5: { true: 'the file is that of this build: its MD5 is in the debugging information',
+    false: 'the file was changed since this build (its MD5 is another one): lines may differ' },
+  'build-id and time': { true: 'the file is that of this build, by its time: it is older than the program',
+    false: 'the file is newer than this build: lines may differ' },
+  time: { true: 'the file is older than the program, which has no build ID: lines may differ',
+    false: 'the file is newer than the program: lines may differ' },
 };
+
+const buildWords = (answer) => BUILD_WORDS[answer.judged_by]?.[answer.same_build] ??
+  'whether the file is that of this build is not known';
 
 function fillCode(answer) {
   const first = answer.first ?? 1;
@@ -82,7 +90,7 @@ export const sourceView = {
     const place = answer.file ? `${answer.file}${answer.line ? `:${answer.line}` : ''}` :
       'no debugging information: its file is not known';
     const hasText = answer.lines?.length > 0;
-    const build = hasText ? BUILD_WORDS[answer.same_build ?? null] :
+    const build = hasText ? buildWords(answer) :
       answer.file ? 'its text is not on this machine' : '';
     sourceTab.note.textContent = [place, build].filter((part) => part).join('; ');
     fillCode(answer);

@@ -1,9 +1,11 @@
-/* Bitmaps, binary search and waiting. */
+/* Bitmaps, binary search, waiting, MD5. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -11,6 +13,7 @@
 #include "base/bitmap.h"
 #include "base/clock.h"
 #include "base/file_id.h"
+#include "base/md5.h"
 #include "base/search.h"
 
 static void bytes_of_a_bitmap(void **state) {
@@ -84,6 +87,34 @@ static void whole_seconds_are_fresh_for_two(void **state) {
     assert_false(is_fresh(4, 0));
 }
 
+/* RFC 1321, A.5; and `md5sum` of as many letters as leave no room, and just room, for the length.
+ */
+static void md5_of_known_texts(void **state) {
+    static const struct {
+        const char *text, *digest;
+    } known[] = {
+        {"", "d41d8cd98f00b204e9800998ecf8427e"},
+        {"abc", "900150983cd24fb0d6963f7d28e17f72"},
+        {"12345678901234567890123456789012345678901234567890123456789012345678901234567890",
+         "57edf4a22be3c955ac49da2e2107b67a"},
+        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+         "ef1772b6dff9a122358552954ad0df65"},
+        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+         "3b0c8ac703f828b04c6c197006d17218"},
+        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+         "014842d480b571495a4a0363793f7367"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        uint8_t digest[MD5_BYTES];
+        char text[2 * MD5_BYTES + 1];
+        md5(known[i].text, strlen(known[i].text), digest);
+        for (size_t k = 0; k < MD5_BYTES; k++)
+            snprintf(text + 2 * k, 3, "%02x", digest[k]);
+        assert_string_equal(text, known[i].digest);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_of_a_bitmap),
@@ -92,6 +123,7 @@ int main(void) {
         cmocka_unit_test(sleep_takes_its_time),
         cmocka_unit_test(wait_takes_the_signal),
         cmocka_unit_test(whole_seconds_are_fresh_for_two),
+        cmocka_unit_test(md5_of_known_texts),
     };
     return cmocka_run_group_tests_name("bitmaps, searches, waiting", tests, NULL, NULL);
 }
