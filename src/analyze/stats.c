@@ -15,6 +15,8 @@ struct stats {
     bool spreads;                       /* are wanted */
     struct function_stats *functions;   /* by number */
     ARRAY(uint32_t) called;
+    uint32_t threads;    /* that calls were added of */
+    uint64_t calls_then; /* calls_of() when the last thread was added */
     /* Histogram counters that are to be incremented. They are rarely in a near cache, so each one
      * is prefetched first, and incremented PENDING calls later. */
     uint64_t *pending[PENDING];
@@ -185,6 +187,23 @@ static struct digests *new_digests(struct stats *s, size_t first, size_t end) {
     return s->groups ? NULL : digest_plan(s->source, first, end, &ops, s);
 }
 
+/* All calls. This is asked once a thread, so that calls need not be counted one by one. */
+static uint64_t calls_of(const struct stats *s) {
+    uint64_t calls = 0;
+    for (size_t i = 0; i < s->called.count; i++) {
+        const struct function_stats *f = &s->functions[s->called.at[i]];
+        calls += f->calls + f->before;
+    }
+    return calls;
+}
+
+/* THREADS were added, whose calls may all be hidden. */
+static void count_threads(struct stats *s, uint32_t threads) {
+    uint64_t calls = calls_of(s);
+    s->threads += calls > s->calls_then ? threads : 0;
+    s->calls_then = calls;
+}
+
 /* Adds the calls of GROUP, which has one stream. */
 static void add_single(struct stats *s, struct stream_group group, struct digests *digests) {
     struct visitor visitor = {.ctx = s,
@@ -196,6 +215,7 @@ static void add_single(struct stats *s, struct stream_group group, struct digest
     walk_stream_group(s->source, group, &visitor);
     digests_end_group(digests);
     count_pending(s);
+    count_threads(s, 1);
 }
 
 /* For groups of several streams: each thread has its own periods. */
@@ -275,8 +295,10 @@ void stats_add_stream_group(struct stats *const *each, size_t index) {
     struct visitor visitor = {
         .ctx = &by_stream, .wants_silent = true, .open = by_stream_open, .close = by_stream_close};
     walk_stream_group(each[0]->source, group, &visitor);
-    for (uint32_t i = 0; i < group.count; i++)
+    for (uint32_t i = 0; i < group.count; i++) {
         count_pending(each[i]);
+        count_threads(each[i], 1);
+    }
 }
 
 static void add_merged(struct stats *s, struct stream_group group) {
@@ -284,9 +306,13 @@ static void add_merged(struct stats *s, struct stream_group group) {
         .ctx = s, .wants_silent = true, .open = on_merged_open, .close = on_merged_close};
     s->periods = mem_alloc(trace_reader_stream_count(s->source->reader) * sizeof *s->periods);
     walk_stream_group(s->source, group, &visitor);
-    for (uint32_t i = 0; i < group.count; i++)
+    uint32_t threads = 0;
+    for (uint32_t i = 0; i < group.count; i++) {
+        threads += s->periods[group.streams[i]] != NULL;
         free(s->periods[group.streams[i]]);
+    }
     free(s->periods);
+    count_threads(s, threads);
 }
 
 void stats_add_group(struct stats *s, size_t index) {
@@ -322,8 +348,11 @@ void stats_clear(struct stats *s) {
         *f = (struct function_stats){0};
     }
     s->called.count = 0;
+    s->threads = 0;
+    s->calls_then = 0;
 }
 
+uint32_t stats_thread_count(const struct stats *s) { return s->threads; }
 size_t stats_function_count(const struct stats *s) { return s->called.count; }
 uint32_t stats_function(const struct stats *s, size_t i) { return s->called.at[i]; }
 

@@ -47,6 +47,8 @@ void stats_add_digest(struct stats *s, uint32_t function, const struct digest_fu
 /* Removes all that was added. */
 void stats_clear(struct stats *s);
 
+/* The number of threads with calls, by the functions above that read streams. */
+uint32_t stats_thread_count(const struct stats *s);
 /* The functions with calls, also calls that began untraced. The order says nothing. */
 size_t stats_function_count(const struct stats *s);
 uint32_t stats_function(const struct stats *s, size_t i);

@@ -55,6 +55,8 @@ static size_t plain_at(const char *name, size_t at) {
     if (name[at] == '-' && name[at + 1] == '>')
         return 2;
     const char *end = spelling_operator_end(name, name + at);
+    if (!end)
+        end = spelling_literal_end(name + at);
     return end ? (size_t)(end - name) - at : 0;
 }
 
@@ -97,9 +99,13 @@ bool readable_is_type(const char *name, size_t at) {
 }
 
 size_t readable_argument_end(const char *name, const uint32_t *closing, size_t at, size_t end) {
-    for (; at < end && name[at] != ','; at++)
-        if (closing[at])
+    for (; at < end && name[at] != ','; at++) {
+        const char *literal_end = spelling_literal_end(name + at);
+        if (literal_end && literal_end <= name + end)
+            at = (size_t)(literal_end - name) - 1;
+        else if (closing[at])
             at = closing[at];
+    }
     return at;
 }
 

@@ -30,6 +30,19 @@ const char *spelling_operator_end(const char *text, const char *p) {
     return *end && strchr("<>=+-*/%^&|!~,", *end) ? end + 1 : end;
 }
 
+const char *spelling_literal_end(const char *text) {
+    if (*text == '"') {
+        const char *end = strchr(text + 1, '"');
+        return end ? end + 1 : NULL;
+    }
+    if (*text != '\'' || !text[1] || text[1] == '\'')
+        return NULL;
+    const char *end = text + 2;
+    if (text[1] == '\\')
+        end += *end ? 1 + strspn(end + 1, "0123456789abcdefABCDEF{}") : 0;
+    return *end == '\'' ? end + 1 : NULL;
+}
+
 static bool opens(char c) { return c == '(' || c == '[' || c == '{' || c == '<'; }
 static bool closes(char c) { return c == ')' || c == ']' || c == '}' || c == '>'; }
 
@@ -41,9 +54,11 @@ static bool in_arrow(const char *text, const char *p) {
 const char *spelling_group_end(const char *text) {
     size_t nesting = 0;
     for (const char *p = text; *p;) {
-        const char *operator_end = spelling_operator_end(text, p);
-        if (operator_end) {
-            p = operator_end;
+        const char *plain_end = spelling_operator_end(text, p);
+        if (!plain_end)
+            plain_end = spelling_literal_end(p);
+        if (plain_end) {
+            p = plain_end;
             continue;
         }
         nesting += opens(*p);
@@ -153,12 +168,65 @@ char *spelling_fold(const char *name) {
 
 static const char *skip_blanks(const char *p) { return p + strspn(p, " "); }
 
+/* Where the comparison goes on after a wildcard. */
+struct resume {
+    const char *text, *name;
+    bool balanced; /* the wildcard stands for balanced text */
+    size_t number; /* of the wildcard in the pattern */
+};
+
 struct comparison {
     const char *name; /* its begin */
+    size_t length;
     bool wild;
-    const char *resume_text, *resume_name; /* behind the last wildcard; NULL: there was none */
-    bool balanced;                         /* that wildcard is an ELLIPSIS */
+    bool cut; /* an ELLIPSIS may stand for a part of what is between brackets */
+    ARRAY(struct resume) resumes;
+    size_t wildcards;  /* passed so far on the way that is tried */
+    ARRAY(bool) tried; /* by number of the wildcard and position in the name: it failed there */
 };
+
+/* The end of what stands for itself at P of TEXT: of a literal, or of an operator. NULL: neither.
+ * Sets *RET_CUT if a part of a literal is missing. */
+static const char *skip_plain(const char *text, const char *p, bool *ret_cut) {
+    const char *end = spelling_literal_end(p), *mark = end ? strstr(p, ELLIPSIS) : NULL;
+    bool begun = *p == '"' || (*p == '\'' && starts(p + 1, ELLIPSIS));
+    *ret_cut = *ret_cut || (mark && mark < end) || (!end && begun);
+    return end ? end : spelling_operator_end(text, p);
+}
+
+/* Whether TEXT's brackets pair. Open '<' between others are comparisons. */
+static bool has_pairs(const char *text, text_array *open, bool *ret_cut) {
+    static const char openers[] = "([{<", closers[] = ")]}>";
+    for (const char *p = text, *next; *p; p = next) {
+        next = skip_plain(text, p, ret_cut);
+        if (next)
+            continue;
+        next = p + 1;
+        if (opens(*p))
+            ARRAY_PUSH(open, *p);
+        if (!closes(*p) || in_arrow(text, p))
+            continue;
+        char opener = openers[strchr(closers, *p) - closers];
+        while (opener != '<' && open->count && open->at[open->count - 1] == '<')
+            open->count--;
+        if (!open->count || open->at[--open->count] != opener)
+            return false;
+    }
+    return open->count == 0;
+}
+
+/* True if TEXT has been cut for a narrow terminal: it lacks counterparts of brackets, a part of a
+ * literal, or both ends. */
+static bool is_cut(const char *text) {
+    size_t mark_length = strlen(ELLIPSIS), length = strlen(text);
+    if (starts(text, ELLIPSIS) && length > mark_length &&
+        starts(text + length - mark_length, ELLIPSIS))
+        return true;
+    text_array open = {0};
+    bool cut = false, pairs = has_pairs(text, &open, &cut);
+    ARRAY_FREE(&open);
+    return cut || !pairs;
+}
 
 static size_t wildcard_length(const struct comparison *c, const char *text) {
     if (starts(text, ELLIPSIS))
@@ -166,38 +234,80 @@ static size_t wildcard_length(const struct comparison *c, const char *text) {
     return c->wild && *text == '*';
 }
 
-/* Lets the last wildcard stand for more of the name. */
-static bool extend(struct comparison *c) {
-    const char *at = c->resume_name;
-    if (!at || !*at || (c->balanced && closes(*at) && !in_arrow(c->name, at)))
+/* True if the way from R on has been tried before. */
+static bool is_tried(struct comparison *c, const struct resume *r) {
+    size_t at = r->number * (c->length + 1) + (size_t)(r->name - c->name);
+    while (c->tried.count <= at)
+        ARRAY_PUSH(&c->tried, false);
+    bool result = c->tried.at[at];
+    c->tried.at[at] = true;
+    return result;
+}
+
+/* Passes the wildcard at TEXT. What stands before one for any text never needs to be longer. */
+static void pass(struct comparison *c, const char *text, size_t wildcard, const char *name) {
+    bool balanced = wildcard > 1 && !c->cut;
+    if (!balanced)
+        c->resumes.count = 0;
+    struct resume r = {text + wildcard, name, balanced, c->wildcards++};
+    ARRAY_PUSH(&c->resumes, r);
+}
+
+/* Lets R's wildcard stand for more of the name. */
+static bool extend(const struct comparison *c, struct resume *r) {
+    const char *at = r->name;
+    if (!*at || (r->balanced && closes(*at) && !in_arrow(c->name, at)))
         return false;
-    c->resume_name = c->balanced && opens(*at) ? spelling_group_end(at) : at + 1;
+    const char *literal_end = r->balanced ? spelling_literal_end(at) : NULL;
+    if (literal_end)
+        r->name = literal_end;
+    else
+        r->name = r->balanced && opens(*at) ? spelling_group_end(at) : at + 1;
     return true;
 }
 
-bool spelling_match(const char *text, const char *name, bool wild) {
-    struct comparison c = {.name = name, .wild = wild};
-    for (;;) {
-        size_t wildcard = wildcard_length(&c, text);
-        if (wildcard) {
-            c.balanced = wildcard > 1;
-            c.resume_text = text += wildcard;
-            c.resume_name = name;
-            continue;
+/* The last wildcard that can stand for more of the name does. NULL: none can. */
+static const struct resume *retreat(struct comparison *c) {
+    while (c->resumes.count) {
+        struct resume *r = &c->resumes.at[c->resumes.count - 1];
+        bool alone = c->resumes.count == 1;
+        if (extend(c, r) && (alone || !is_tried(c, r))) {
+            c->wildcards = r->number + 1;
+            return r;
         }
+        c->resumes.count--;
+    }
+    return NULL;
+}
+
+static bool compare(struct comparison *c, const char *text) {
+    const char *name = c->name;
+    for (;;) {
         const char *t = skip_blanks(text), *n = skip_blanks(name);
-        if (!*t && !*n)
+        size_t wildcard = wildcard_length(c, t);
+        if (wildcard) {
+            pass(c, t, wildcard, text == t ? name : n);
+            text = t + wildcard;
+        } else if (!*t && !*n) {
             return true;
-        if (wildcard_length(&c, t)) {
-            text = t;
-        } else if (*t && *n && (*t == *n || (wild && *t == '?'))) {
+        } else if (*t && *n && (*t == *n || (c->wild && *t == '?'))) {
             text = t + 1;
             name = n + 1;
         } else {
-            if (!extend(&c))
+            const struct resume *r = retreat(c);
+            if (!r)
                 return false;
-            text = c.resume_text;
-            name = c.resume_name;
+            text = r->text;
+            name = r->name;
         }
     }
+}
+
+bool spelling_match(const char *text, const char *name, bool wild) {
+    struct comparison c = {.name = name, .length = strlen(name), .wild = wild};
+    c.cut = strstr(text, ELLIPSIS) && is_cut(text);
+    bool result = compare(&c, text);
+    ARRAY_FREE(&c.resumes);
+    ARRAY_FREE(&c.tried);
+    return result;
 }

@@ -13,6 +13,9 @@
 /* The end of the group in brackets that begins at TEXT, with '(', '[', '{' or '<'; behind its
  * closing bracket, or the end of the text. */
 const char *spelling_group_end(const char *text);
+/* The end of the literal that begins at TEXT, as D and Rust have them among arguments: "a < b",
+ * '('. NULL: none begins there; so for a lifetime of Rust. */
+const char *spelling_literal_end(const char *text);
 /* If the word operator of C++ begins at P: the end of the operator's sign, or of the word itself
  * before a type, new, delete or "". Otherwise NULL. TEXT: the begin of the whole name. */
 const char *spelling_operator_end(const char *text, const char *p);
@@ -22,5 +25,5 @@ const char *spelling_operator_end(const char *text, const char *p);
 char *spelling_fold(const char *name);
 
 /* True if NAME is TEXT. Blanks do not count, and an ELLIPSIS in TEXT stands for any text with
- * balanced brackets. WILD: '*' stands for any text, and '?' for any byte. */
+ * balanced brackets; for any text at all if TEXT lacks brackets, since it was cut. WILD: '*' stands for any text, and '?' for any byte. */
 bool spelling_match(const char *text, const char *name, bool wild);

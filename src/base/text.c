@@ -33,16 +33,23 @@ char *text_cut(const char *text, size_t columns) {
     return mem_printf("%.*s" ELLIPSIS, (int)byte_of(text, columns - 1), text);
 }
 
-/* Keeps two thirds of the beginning, and the end. */
-static char *without_middle(const char *name, size_t columns) {
+struct middle {
+    size_t at, end;
+};
+
+/* What is left out of NAME: two thirds of the rest are its beginning. */
+static struct middle find_middle(const char *name, size_t columns) {
     size_t all = text_columns(name), left = columns - 1, head = (left * 2 + 2) / 3;
-    size_t end = byte_of(name, head);
-    const char *tail = name + byte_of(name, all - (left - head));
-    if (end >= MARK && memcmp(name + end - MARK, ELLIPSIS, MARK) == 0)
-        end -= MARK;
-    if (strncmp(tail, ELLIPSIS, MARK) == 0)
-        tail += MARK;
-    return mem_printf("%.*s" ELLIPSIS "%s", (int)end, name, tail);
+    struct middle m = {byte_of(name, head), byte_of(name, all - (left - head))};
+    if (m.at >= MARK && memcmp(name + m.at - MARK, ELLIPSIS, MARK) == 0)
+        m.at -= MARK;
+    if (strncmp(name + m.end, ELLIPSIS, MARK) == 0)
+        m.end += MARK;
+    return m;
+}
+
+static char *without(const char *name, struct middle m) {
+    return mem_printf("%.*s" ELLIPSIS "%s", (int)m.at, name, name + m.end);
 }
 
 /* ---- brackets ---- */
@@ -91,10 +98,12 @@ static char *fit_content(const char *text, size_t columns) {
     AUTO_FREE char *brief = without_scopes(text);
     if (text_columns(brief) <= columns)
         return mem_strdup(brief);
-    AUTO_FREE char *cut = without_middle(brief, columns);
-    if (is_balanced(cut))
+    struct middle m = find_middle(brief, columns);
+    AUTO_FREE char *cut = without(brief, m);
+    AUTO_FREE char *middle = mem_printf("%.*s", (int)(m.end - m.at), brief + m.at);
+    if (is_balanced(cut) && is_balanced(middle))
         return steal(cut);
-    AUTO_FREE char *start = mem_printf("%.*s" ELLIPSIS, (int)strcspn(brief, "<>(){}"), brief);
+    AUTO_FREE char *start = mem_printf("%.*s" ELLIPSIS, (int)strcspn(brief, "<>(){}\"'"), brief);
     return text_cut(start, columns);
 }
 
@@ -180,17 +189,29 @@ static char *fit_brackets(const char *name, size_t columns) {
     return out.at;
 }
 
-/* The end of NAME behind the first "::" outside of brackets; NULL: there is none. */
+/* The length of what separates a scope from the next name at P: "::", or the dot of D before a
+ * function's parameters. A dot is not meant that begins the suffix of a copy. 0: nothing does. */
+static size_t separator_at(const char *p) {
+    if (strncmp(p, "::", 2) == 0)
+        return 2;
+    return *p == '.' && (isalpha((unsigned char)p[1]) || p[1] == '_') && strchr(p, '(');
+}
+
+/* The end of NAME behind the first separator outside of brackets; NULL: there is none. */
 static const char *next_part(const char *name) {
     AUTO_FREE uint32_t *closing = readable_brackets(name);
     for (size_t i = 0; name[i]; i++) {
         if (closing[i])
             i = closing[i];
-        if (strncmp(name + i, "::", 2) == 0)
-            return name + i + 2;
+        size_t length = separator_at(name + i);
+        if (length)
+            return name + i + length;
     }
     return NULL;
 }
+
+/* The separator that ends at PART. */
+static const char *separator_before(const char *part) { return part[-1] == '.' ? "." : "::"; }
 
 /* ---- a part of a name that must be seen ---- */
 
@@ -216,8 +237,8 @@ static char *head_of(const char *name, size_t bracket, size_t columns) {
         last = next;
     if (text_columns(head) + 1 <= columns)
         return mem_printf("%s%c", head, name[bracket]);
-    if (text_columns(last) + 4 <= columns)
-        return mem_printf(ELLIPSIS "::%s%c", last, name[bracket]);
+    if (last > head && text_columns(last) + 4 <= columns)
+        return mem_printf(ELLIPSIS "%s%s%c", separator_before(last), last, name[bracket]);
     return mem_printf(ELLIPSIS "%c", name[bracket]);
 }
 
@@ -253,8 +274,12 @@ char *text_fit(const char *name, size_t columns) {
     char *fitted = text_columns(name) <= columns ? mem_strdup(name) : fit_brackets(name, columns);
     for (const char *next; !fitted && columns > 4 && (next = next_part(part)); part = next) {
         char *text = fit_brackets(next, columns - 3);
-        fitted = text ? mem_printf(ELLIPSIS "::%s", text) : NULL;
+        fitted = text ? mem_printf(ELLIPSIS "%s%s", separator_before(next), text) : NULL;
         free(text);
     }
-    return fitted ? fitted : without_middle(part, columns);
+    if (fitted)
+        return fitted;
+    bool is_part = part != name && columns > 1;
+    AUTO_FREE char *text = without(part, find_middle(part, columns - is_part));
+    return is_part ? mem_printf(ELLIPSIS "%s", text) : steal(text);
 }

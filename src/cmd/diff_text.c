@@ -322,7 +322,13 @@ static void print_side(const struct diff *d, int index) {
     }
     const char *losses = view_losses(view);
     figure_time(text, trace_reader_duration_ns(view->source.reader));
-    printf(": the recording lasted %s; %s\n", text, losses ? losses : "no events lost");
+    AUTO_FREE char *end =
+        mem_printf("the recording lasted %s; %s", text, losses ? losses : "no events lost");
+    enum { INDENT = 4 };
+    bool fits = !d->term.columns ||
+                strlen("OLD : ") + text_columns(view->path) + text_columns(end) <= d->term.columns;
+    printf(":%s", fits ? " " : "\n    ");
+    text_print_wrapped(end, INDENT, fits ? 0 : d->term.columns);
     changed_print_end(view, d->term.columns);
 }
 
@@ -339,7 +345,8 @@ static void print_marks(const struct diff *d) {
     figure_print_marks(&sum, d->term.columns);
 }
 
-static void print_sums(const struct diff *d) {
+/* To be freed. */
+static char *sums_text(const struct diff *d) {
     uint64_t sums[COMPARE_NUMBERS][2] = {0};
     char old[FIGURE_ROOM], new[FIGURE_ROOM];
     for (uint32_t i = 0; i < d->count; i++)
@@ -348,8 +355,8 @@ static void print_sums(const struct diff *d) {
                 sums[n][k] += compare_row(d->comparison, d->order[i])->sides[k].numbers[n];
     figure_time(old, sums[COMPARE_SELF][0]);
     figure_time(new, sums[COMPARE_SELF][1]);
-    printf("in all %ju" ARROW "%ju calls, %s" ARROW "%s\n", sums[COMPARE_CALLS][0],
-           sums[COMPARE_CALLS][1], old, new);
+    return mem_printf("in all %ju" ARROW "%ju calls, %s" ARROW "%s", sums[COMPARE_CALLS][0],
+                      sums[COMPARE_CALLS][1], old, new);
 }
 
 static void print_end(const struct table *t) {
@@ -358,12 +365,14 @@ static void print_end(const struct table *t) {
     print_only(t, 0, ONLY_OLD);
     print_only(t, 1, ONLY_NEW);
     print_marks(t->d);
-    if (t->differing)
-        printf("%u %s%s differ%s, %u %s not; ", t->differing, what, plural(t->differing),
-               t->differing == 1 ? "s" : "", t->equal, t->equal == 1 ? "does" : "do");
-    else
-        printf("nothing differs: %u %s%s; ", t->equal, what, plural(t->equal));
-    print_sums(t->d);
+    AUTO_FREE char *sums = sums_text(t->d);
+    AUTO_FREE char *text =
+        t->differing
+            ? mem_printf("%u %s%s differ%s, %u %s not; %s", t->differing, what,
+                         plural(t->differing), t->differing == 1 ? "s" : "", t->equal,
+                         t->equal == 1 ? "does" : "do", sums)
+            : mem_printf("nothing differs: %u %s%s; %s", t->equal, what, plural(t->equal), sums);
+    text_print_wrapped(text, 0, t->d->term.columns);
     print_side(t->d, 0);
     print_side(t->d, 1);
 }

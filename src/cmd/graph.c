@@ -87,8 +87,11 @@ static void print_end(const struct graph *g) {
         marks.cut += n->cut;
         marks.clipped += n->clipped;
     }
-    printf("\n%u path%s, %ju call%s; %s\n", paths, paths == 1 ? "" : "s", calls,
-           calls == 1 ? "" : "s", losses ? losses : "no events lost");
+    AUTO_FREE char *end =
+        mem_printf("%u path%s, %ju call%s; %s", paths, paths == 1 ? "" : "s", calls,
+                   calls == 1 ? "" : "s", losses ? losses : "no events lost");
+    printf("\n");
+    text_print_wrapped(end, 0, g->term.columns);
     figure_print_marks(&marks, g->term.columns);
     changed_print_end(&g->view, g->term.columns);
 }

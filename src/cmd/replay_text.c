@@ -168,20 +168,24 @@ static void write_margin(struct text_view *t, const struct line *line) {
 
 enum { NOTE_ROOM = 80 };
 
-/* What is unusual about a call; "": nothing. */
-static void note_of(const struct line *line, char note[NOTE_ROOM]) {
-    static const char *const ends[] = {[CALL_RETURNED] = "",
-                                       [CALL_TAIL] = "tail call",
-                                       [CALL_UNWOUND] = "unwound",
-                                       [CALL_MISSED] = "unwound",
-                                       [CALL_THREAD_ENDED] = "open",
-                                       [CALL_OPEN] = "open",
-                                       [CALL_CUT] = (FIGURE_CUT " cut")};
-    bool ended = line->kind != LINE_ENTRY;
-    const char *end = !ended ? "" : line->inferred ? FIGURE_INFERRED " inferred" : ends[line->how];
-    const char *clipped = line->clipped ? FIGURE_CLIPPED " beyond the span" : "";
-    snprintf(note, NOTE_ROOM, "%s%s%s%s%s", line->before ? FIGURE_BEFORE " before" : "",
-             line->before && (*end || *clipped) ? ", " : "", end, *end && *clipped ? ", " : "",
+/* What is unusual about a call; "": nothing. BRIEF: with marks and words in few columns. */
+static void note_of(const struct line *line, bool brief, char note[NOTE_ROOM]) {
+    static const char *const ends[][2] = {[CALL_RETURNED] = {"", ""},
+                                          [CALL_TAIL] = {"tail call", "tail"},
+                                          [CALL_UNWOUND] = {"unwound", "unwound"},
+                                          [CALL_MISSED] = {"unwound", "unwound"},
+                                          [CALL_THREAD_ENDED] = {"open", "open"},
+                                          [CALL_OPEN] = {"open", "open"},
+                                          [CALL_CUT] = {FIGURE_CUT " cut", FIGURE_CUT}};
+    static const char *const inferred[] = {FIGURE_INFERRED " inferred", FIGURE_INFERRED};
+    static const char *const before[] = {FIGURE_BEFORE " before", FIGURE_BEFORE};
+    static const char *const beyond[] = {FIGURE_CLIPPED " beyond the span", FIGURE_CLIPPED};
+    const char *end = line->inferred ? inferred[brief] : ends[line->how][brief];
+    const char *gap = brief ? " " : ", ", *clipped = line->clipped ? beyond[brief] : "";
+    if (line->kind == LINE_ENTRY)
+        end = "";
+    snprintf(note, NOTE_ROOM, "%s%s%s%s%s", line->before ? before[brief] : "",
+             line->before && (*end || *clipped) ? gap : "", end, *end && *clipped ? gap : "",
              clipped);
 }
 
@@ -205,12 +209,27 @@ static void write_after_name(struct out *out, bool bare, const char *sign, const
     out_char(out, '\n');
 }
 
+/* The note on LINE, brief if the line would be too long. Returns the columns beside the name:
+ * OTHERS, and with a note AROUND and its own. */
+static size_t fit_note(const struct text_view *t, const struct line *line, size_t others,
+                       size_t around, char note[NOTE_ROOM]) {
+    struct indent indent = indent_of(line->depth, t->levels);
+    size_t width = t->look->term.width, name = label_of(t, line->function)->columns;
+    size_t least = t->margin + indent_columns(&indent) +
+                   (name < LEAST_NAME_COLUMNS ? name : LEAST_NAME_COLUMNS);
+    note_of(line, false, note);
+    if (width && *note && least + others + around + columns_of(note) > width)
+        note_of(line, true, note);
+    return others + (*note ? around + columns_of(note) : 0);
+}
+
 static void write_begun(const struct text_view *t, const struct line *line, const char *sign) {
+    enum { AROUND = sizeof " /*  */" - 1 };
     const struct label *label = label_of(t, line->function);
     char note[NOTE_ROOM];
-    note_of(line, note);
-    write_name(t, label, line->depth,
-               (label->bare ? 2 : 0) + strlen(sign) + (*note ? columns_of(note) + 7 : 0));
+    size_t others = (label->bare ? 2 : 0) + strlen(sign);
+    others = fit_note(t, line, others, AROUND, note);
+    write_name(t, label, line->depth, others);
     write_after_name(t->out, label->bare, sign, note);
 }
 
@@ -223,10 +242,11 @@ static void write_leaf(const struct text_view *t, const struct line *line) {
 }
 
 static void write_close(const struct text_view *t, const struct line *line) {
+    enum { OTHERS = sizeof "} /*  */" - 1, AROUND = sizeof ": " - 1 };
     char note[NOTE_ROOM];
-    note_of(line, note);
+    size_t others = fit_note(t, line, OTHERS, AROUND, note);
     out_words(t->out, "} /* ");
-    write_name(t, label_of(t, line->function), line->depth, 8 + (*note ? columns_of(note) + 2 : 0));
+    write_name(t, label_of(t, line->function), line->depth, others);
     if (*note) {
         out_words(t->out, ": ");
         write_words(t->out, note);
@@ -256,9 +276,13 @@ static void write_pause(const struct text_view *t, const struct line *line) {
 
 static void write_change(const struct text_view *t, const struct line *line) {
     AUTO_FREE char *text = changed_text(line->change);
+    struct indent indent = indent_of(line->depth, t->levels);
+    size_t used = t->margin + indent_columns(&indent) + strlen("/*  */");
+    size_t room = t->look->term.width > used ? t->look->term.width - used : 1;
+    AUTO_FREE char *shown = label_cut(&t->look->term, text, room);
     begin_color(t, YELLOW);
     out_words(t->out, "/* ");
-    write_words(t->out, text);
+    write_words(t->out, shown);
     out_words(t->out, " */");
     end_color(t);
     out_char(t->out, '\n');
@@ -287,13 +311,20 @@ static void write_line(struct text_view *t, const struct line *line) {
     replay_columns_note(&t->columns, line);
 }
 
-/* Writes "# 17 events lost" if events were lost. */
+/* Writes "# 17 events lost" if events were lost; each part for itself if the line is too long. */
 static void write_footer(const struct text_view *t) {
     const char *losses = view_losses(t->view);
     if (!losses)
         return;
     begin_color(t, RED);
+    size_t width = t->look->term.columns;
+    const char *gap = width && columns_of(losses) + 2 > width ? strstr(losses, "; ") : NULL;
     out_words(t->out, "# ");
+    if (gap) {
+        out_text(t->out, losses, (size_t)(gap - losses) + 1);
+        out_words(t->out, "\n# ");
+        losses = gap + 2;
+    }
     write_words(t->out, losses);
     end_color(t);
     out_char(t->out, '\n');

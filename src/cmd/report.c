@@ -57,6 +57,9 @@ static char *line_text(const struct report_table *r, const struct row *row, unsi
     return label_cut(&r->term, text, left);
 }
 
+/* Names have so many columns beside all that were asked for, and if lines are too long then. */
+enum { READABLE = 40 };
+
 /* "name (PID)", or "". To be freed. */
 static char *process_text(const struct report_table *r, const struct row *row, unsigned left) {
     const struct trace_reader *reader = r->view->source.reader;
@@ -91,7 +94,7 @@ static char *text_of(const struct report_table *r, const struct row *row, enum r
 /* Prints the text of column C; USED counts the terminal's columns. */
 static void print_text(const struct report_table *r, const struct row *row, enum report_column c,
                        bool is_last, unsigned *used) {
-    unsigned left = r->term.width > *used ? r->term.width - *used : 1;
+    unsigned left = *used + READABLE < r->term.width ? r->term.width - *used : READABLE;
     AUTO_FREE char *text = text_of(r, row, c, is_last ? left : TEXT_COLUMNS);
     if (is_last)
         text_print(stdout, text);
@@ -141,8 +144,7 @@ static void drop(struct shape *shape, enum report_column c) {
 
 /* The columns of the longest name, but not more than a readable name needs. */
 static size_t names_width(const struct report_table *r) {
-    enum { READABLE = 40 };
-    size_t widest = 0;
+    size_t widest = strlen(columns[REPORT_FUNCTION].head);
     for (size_t i = 0; i < r->rows.count && widest < READABLE; i++) {
         const struct row *row = &r->rows.at[i];
         AUTO_FREE char *marks = marks_of(r, row);
@@ -176,7 +178,7 @@ static void choose_shape(const struct report_table *r, struct shape *shape) {
 /* Fits the names of all rows if they are in the last column. */
 static void fit_names(struct report_table *r, const struct shape *shape) {
     size_t width = numbers_width(shape), marks = 0, count = r->rows.count;
-    bool last = shape->at[shape->count - 1] == REPORT_FUNCTION && r->term.width > width;
+    bool last = shape->at[shape->count - 1] == REPORT_FUNCTION && r->term.width;
     for (size_t i = 0; i + 1 < shape->count; i++)
         last = last && (unsigned)shape->at[i] < REPORT_NUMBERS;
     if (!last)
@@ -189,7 +191,7 @@ static void fit_names(struct report_table *r, const struct shape *shape) {
         list[i] = r->rows.at[i].function;
     }
     r->fitted = mem_alloc((count + 1) * sizeof *r->fitted);
-    size_t room = r->term.width - width;
+    size_t room = width + READABLE < r->term.width ? r->term.width - width : READABLE;
     labels_fit_all(r->labels, list, count, room > marks ? room - marks : 1, r->fitted);
 }
 

@@ -36,6 +36,7 @@ struct report_table {
     struct figure_marks marks;    /* likewise */
     uint8_t *called;              /* by function: 1 if it was called */
     uint32_t functions;           /* number of functions that have rows, or are hidden */
+    uint32_t threads;             /* number of threads with such calls */
     uint32_t hidden;              /* number of those that --hide leaves out */
     uint32_t partly;              /* number of those of which calls may be missing */
     struct caller_groups *groups; /* with --stack, else NULL */

@@ -7,15 +7,6 @@
 
 static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
 
-/* The number of threads that are shown and have events. */
-static uint32_t count_threads(const struct source *source) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < trace_reader_stream_count(source->reader); i++)
-        count += view_filter_shows_stream(source->filter, i) &&
-                 trace_reader_first_ticks(source->reader, i) != UINT64_MAX;
-    return count;
-}
-
 static void print_remarks(const struct report_table *r) {
     figure_print_marks(&r->marks, r->term.columns);
     if (r->partly)
@@ -27,33 +18,38 @@ static void print_remarks(const struct report_table *r) {
                r->hidden == 1 ? " is" : "s are", r->hidden == 1 ? "it" : "them");
 }
 
-/* LENGTH: up to the end of what is shown of the recording. */
-static void print_length(struct trace_part_range parts, const char *length) {
+/* What LENGTH, up to the end of what is shown, is the length of. To be freed. */
+static char *length_text(struct trace_part_range parts, const char *length) {
+    const char *lasted = parts.newest ? "lasted" : "had lasted";
     if (parts.first == parts.last && parts.last && !(parts.last == 1 && parts.newest))
-        printf("part %u of the recording", parts.last);
-    else if (parts.first > 1)
-        printf("parts %u to %u of the recording", parts.first, parts.last);
-    else {
-        printf("the recording lasted %s", length);
-        return;
-    }
-    printf(", which %s %s", parts.newest ? "lasted" : "had lasted", length);
+        return mem_printf("part %u of the recording, which %s %s", parts.last, lasted, length);
+    if (parts.first > 1)
+        return mem_printf("parts %u to %u of the recording, which %s %s", parts.first, parts.last,
+                          lasted, length);
+    return mem_printf("the recording lasted %s", length);
+}
+
+/* How many threads the times are sums over. To be freed. */
+static char *threads_text(uint32_t threads) {
+    if (threads > 1)
+        return mem_printf(", summed over %u threads", threads);
+    return mem_strdup(threads ? ", in one thread" : "");
 }
 
 void report_print_end(const struct report_table *r) {
     const char *losses = view_losses(r->view);
-    uint32_t threads = count_threads(&r->view->source);
+    const struct trace_reader *reader = r->view->source.reader;
     char time[FIGURE_ROOM], whole[FIGURE_ROOM];
     printf("\n");
     print_remarks(r);
     figure_time(time, r->self);
-    figure_time(whole, trace_reader_duration_ns(r->view->source.reader));
-    printf("%u function%s, %ju call%s: %s in all, ", r->functions, plural(r->functions), r->calls,
-           plural(r->calls), time);
-    if (threads == 1)
-        printf("in one thread\n");
-    else
-        printf("summed over %u threads\n", threads);
-    print_length(trace_reader_parts(r->view->source.reader), whole);
-    printf("; %s\n", losses ? losses : "no events lost");
+    figure_time(whole, trace_reader_duration_ns(reader));
+    AUTO_FREE char *threads = threads_text(r->threads);
+    AUTO_FREE char *totals =
+        mem_printf("%u function%s, %ju call%s: %s in all%s", r->functions, plural(r->functions),
+                   r->calls, plural(r->calls), time, threads);
+    AUTO_FREE char *length = length_text(trace_reader_parts(reader), whole);
+    AUTO_FREE char *end = mem_printf("%s; %s", length, losses ? losses : "no events lost");
+    text_print_wrapped(totals, 0, r->term.columns);
+    text_print_wrapped(end, 0, r->term.columns);
 }

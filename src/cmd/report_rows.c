@@ -63,6 +63,7 @@ static void add_module_self(struct report_table *r, size_t first) {
 
 static void add_rows(struct report_table *r, const struct stats *stats, struct owner owner) {
     size_t first = r->rows.count;
+    r->threads += stats_thread_count(stats);
     for (size_t i = 0; i < stats_function_count(stats); i++)
         add_row(r, stats, stats_function(stats, i), &owner);
     if (r->options->by_module)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/processes.h"
+#include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/json.h"
 #include "cmd/report.h"
@@ -22,6 +23,7 @@ struct slow_call {
 
 struct slowest {
     struct report_table *report;
+    uint8_t *threads;              /* by stream: 1 if it has calls */
     ARRAY(struct slow_call) calls; /* a heap, the least slow first; at the end the slowest first */
 };
 
@@ -87,6 +89,8 @@ static void on_close(void *ctx, const struct walk_call *call) {
     bool known = call->caller_id != UINT32_MAX;
     if (call->brief)
         return;
+    s->report->threads += !s->threads[call->stream];
+    s->threads[call->stream] = 1;
     if (call->before) {
         s->report->marks.before++;
         s->report->self += call->self_ns;
@@ -126,16 +130,63 @@ static char *quoted(const char *text) {
     return word;
 }
 
-/* Its two parts: the span, and what is shown in it. To be freed. */
+enum { WORDS = 7, INDENT = 4, HANG = 6 };
+
+/* Its words; FUNCTION is a pattern. Each is to be freed. */
 static void compose_command(const struct report_table *r, const struct slow_call *call,
-                            char **ret_span, char **ret_rest) {
-    const struct source *s = &r->view->source;
-    AUTO_FREE char *function = quoted(names_function(s->names, call->function));
-    AUTO_FREE char *path = quoted(r->view->path);
-    *ret_span =
-        mem_printf("spoor replay --tid=%u --since=%juns --until=%juns",
-                   trace_reader_thread(s->reader, call->stream)->tid, call->start_ns, call->end_ns);
-    *ret_rest = mem_printf("-F %s --callees %s", function, path);
+                            const char *function, char *ret[WORDS]) {
+    const struct trace_reader *reader = r->view->source.reader;
+    AUTO_FREE char *pattern = quoted(function);
+    ret[0] = mem_strdup("spoor replay");
+    ret[1] = mem_printf("--tid=%u", trace_reader_thread(reader, call->stream)->tid);
+    ret[2] = mem_printf("--since=%juns", call->start_ns);
+    ret[3] = mem_printf("--until=%juns", call->end_ns);
+    ret[4] = mem_printf("-F %s", pattern);
+    ret[5] = mem_strdup("--callees");
+    ret[6] = quoted(r->view->path);
+}
+
+static void free_words(char *words[WORDS]) {
+    for (int i = 0; i < WORDS; i++)
+        free(words[i]);
+}
+
+/* In a line. To be freed. */
+static char *join(char *const words[WORDS]) {
+    char *line = mem_strdup(words[0]);
+    for (int i = 1; i < WORDS; i++) {
+        AUTO_FREE char *before = line;
+        line = mem_printf("%s %s", before, words[i]);
+    }
+    return line;
+}
+
+/* True if PATTERN means FUNCTION only. */
+static bool is_only(struct names *names, uint32_t function, const char *pattern) {
+    struct pattern *p;
+    if (pattern_new(pattern, &p, NULL) < 0)
+        return false;
+    bool only = names_match(names, function, p);
+    for (uint32_t i = 0; only && i < names_count(names); i++)
+        only = i == function || !names_match(names, i, p);
+    pattern_free(p);
+    return only;
+}
+
+/* The name of CALL's function for the command: short if the long one does not fit, and means no
+ * other function. To be freed. */
+static char *command_name(const struct report_table *r, const struct slow_call *call) {
+    enum { AROUND = HANG + sizeof "-F '' \\" - 1 };
+    struct names *names = r->view->source.names;
+    unsigned width = r->term.width;
+    const char *full = names_function(names, call->function);
+    if (!width || text_columns(full) + AROUND <= width)
+        return mem_strdup(full);
+    AUTO_FREE char *fitted =
+        labels_fit(r->labels, call->function, width > 2 * AROUND ? width - AROUND : AROUND);
+    const char *label = labels_at(r->labels, call->function);
+    bool only = is_only(names, call->function, fitted);
+    return only ? steal(fitted) : mem_strdup(is_only(names, call->function, label) ? label : full);
 }
 
 /* ---- output ---- */
@@ -145,10 +196,10 @@ static void print_json(const struct slowest *s, const struct slow_call *call) {
     const struct trace_reader *reader = r->view->source.reader;
     const struct trace_thread *t = trace_reader_thread(reader, call->stream);
     struct names *n = r->view->source.names;
-    AUTO_FREE char *span = NULL;
-    AUTO_FREE char *rest = NULL;
-    compose_command(r, call, &span, &rest);
-    AUTO_FREE char *command = mem_printf("%s %s", span, rest);
+    char *words[WORDS];
+    compose_command(r, call, names_function(n, call->function), words);
+    AUTO_FREE char *command = join(words);
+    free_words(words);
     printf("{\"function\": ");
     json_print_string(stdout, names_function(n, call->function));
     printf(", \"module\": ");
@@ -170,15 +221,58 @@ static void print_json(const struct slowest *s, const struct slow_call *call) {
     printf("}");
 }
 
-/* The command, in two lines if it does not fit. */
+/* The command, in as many lines as it needs. */
 static void print_command(const struct report_table *r, const struct slow_call *call) {
-    enum { INDENT = 4 };
-    AUTO_FREE char *span = NULL;
-    AUTO_FREE char *rest = NULL;
-    compose_command(r, call, &span, &rest);
-    unsigned width = r->term.width;
-    bool fits = !width || INDENT + strlen(span) + 1 + strlen(rest) <= width;
-    printf("%*s%s%s%s\n", INDENT, "", span, fits ? " " : " \\\n      ", rest);
+    AUTO_FREE char *name = command_name(r, call);
+    char *words[WORDS];
+    compose_command(r, call, name, words);
+    size_t column = (size_t)printf("%*s%s", INDENT, "", words[0]);
+    for (int i = 1; i < WORDS; i++) {
+        size_t columns = text_columns(words[i]), behind = i + 1 < WORDS ? sizeof " \\" - 1 : 0;
+        if (r->term.width && column + 1 + columns + behind > r->term.width) {
+            printf(" \\\n%*s%s", HANG, "", words[i]);
+            column = HANG + columns;
+        } else {
+            printf(" %s", words[i]);
+            column += 1 + columns;
+        }
+    }
+    printf("\n");
+    free_words(words);
+}
+
+/* "function < caller" in LEFT columns, if lines are cut; a third of them is the caller's. To be
+ * freed. */
+static char *names_text(const struct report_table *r, const struct slow_call *call, unsigned left) {
+    const char *mark = call->inferred ? FIGURE_INFERRED " " : "";
+    const char *open = call->open ? " (open)" : "";
+    const char *caller = call->caller == WALK_NONE ? "?" : labels_at(r->labels, call->caller);
+    size_t wanted = text_columns(caller), third = left / 3;
+    size_t of_caller = wanted < third ? wanted : third;
+    size_t used = text_columns(mark) + strlen(open) + strlen(" < ") + of_caller;
+    AUTO_FREE char *function = labels_fit(r->labels, call->function, left > used ? left - used : 1);
+    used += text_columns(function) - of_caller;
+    AUTO_FREE char *shown =
+        call->caller == WALK_NONE || !third
+            ? mem_strdup(caller)
+            : labels_fit(r->labels, call->caller, left > used ? left - used : 1);
+    return mem_printf("%s%s%s < %s", mark, function, open, shown);
+}
+
+enum { THREAD_NAME = 15 };
+
+/* False: the terminal has no room for names of threads. */
+static bool shows_thread(const struct report_table *r) {
+    enum { WIDE = 80 };
+    return !r->term.width || r->term.width >= WIDE;
+}
+
+/* Returns the columns. */
+static unsigned print_thread(const char *name) {
+    AUTO_FREE char *cut = mem_printf("%.*s", THREAD_NAME, name);
+    text_print(stdout, cut);
+    printf("%*s", THREAD_NAME - ((int)strlen(cut) - figure_extra_bytes(cut)), "");
+    return THREAD_NAME;
 }
 
 static void print_call(const struct report_table *r, const struct slow_call *call) {
@@ -187,18 +281,11 @@ static void print_call(const struct report_table *r, const struct slow_call *cal
     figure_time(duration, call->duration_ns);
     figure_time(self, call->self_ns);
     figure_time(start, call->start_ns);
-    AUTO_FREE char *text =
-        mem_printf("%s%s%s < %s", call->inferred ? FIGURE_INFERRED " " : "",
-                   labels_at(r->labels, call->function), call->open ? " (open)" : "",
-                   call->caller == WALK_NONE ? "?" : labels_at(r->labels, call->caller));
-    int used = printf("%8s  %8s  %8s  %7u ", duration, self, start, t->tid);
-    enum { NAME = 15 };
-    AUTO_FREE char *name = mem_printf("%.*s", NAME, t->name);
-    text_print(stdout, name);
-    used += (int)printf("%*s  ", NAME - ((int)strlen(name) - figure_extra_bytes(name)), "") +
-            (int)strlen(name) - figure_extra_bytes(name);
-    unsigned left = r->term.width > (unsigned)used ? r->term.width - (unsigned)used : 1;
-    AUTO_FREE char *shown = label_cut(&r->term, text, left);
+    unsigned used = (unsigned)printf("%8s  %8s  %8s  %7u ", duration, self, start, t->tid);
+    used += shows_thread(r) ? print_thread(t->name) : 0;
+    used += (unsigned)printf("%s", shows_thread(r) ? "  " : " ");
+    unsigned left = r->term.width > used ? r->term.width - used : 1;
+    AUTO_FREE char *shown = names_text(r, call, left);
     text_print(stdout, shown);
     printf("\n");
     print_command(r, call);
@@ -206,8 +293,10 @@ static void print_call(const struct report_table *r, const struct slow_call *cal
 
 static void print_text(const struct slowest *s) {
     const struct report_table *r = s->report;
-    printf("%s%8s  %8s  %8s  %7s %-15s  FUNCTION < CALLER%s\n", r->term.color ? "\033[1m" : "",
-           "DURATION", "SELF", "START", "TID", "THREAD", r->term.color ? "\033[0m" : "");
+    bool thread = shows_thread(r);
+    printf("%s%8s  %8s  %8s  %7s %-*s%sFUNCTION < CALLER%s\n", r->term.color ? "\033[1m" : "",
+           "DURATION", "SELF", "START", "TID", thread ? THREAD_NAME : 0, thread ? "THREAD" : "",
+           thread ? "  " : " ", r->term.color ? "\033[0m" : "");
     for (size_t i = 0; i < s->calls.count; i++)
         print_call(r, &s->calls.at[i]);
     report_print_end(r);
@@ -217,6 +306,7 @@ struct slowest *report_slowest_read(struct report_table *r) {
     struct slowest *s = mem_alloc(sizeof *s);
     struct visitor visitor = {.ctx = s, .close = on_close};
     s->report = r;
+    s->threads = mem_alloc(trace_reader_stream_count(r->view->source.reader));
     r->called = mem_alloc(names_count(r->view->source.names));
     walk_all(&r->view->source, &visitor);
     view_end_progress(r->view);
@@ -235,5 +325,6 @@ void report_slowest_print(struct slowest *s, bool json) {
     if (json)
         printf("%s]\n", s->calls.count ? "\n" : "[");
     ARRAY_FREE(&s->calls);
+    free(s->threads);
     free(s);
 }

@@ -5,11 +5,13 @@ MANGLED has symbols of C++, Rust and D (programs/mangled.c). FOLDER has sources 
 compiler for is tried as well.
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
 
 from harness import Spoor, check, check_same, main, run
+from terminal import on_terminal
 
 MEMBERS = ["space::member() [clone .isra.0]", "space::member()::{lambda()#1}::operator()() const",
            "space::member(char const*)", "space::member(int)"]
@@ -108,7 +110,19 @@ def copied(spoor, program):
         check(name in rows, f"report -F {name}: {rows}")
         check(all(row == name or name in row for row in rows), f"report -F {name}: {rows}")
         check(not any(other == name for other in shown(spoor.json("report", "--json", "-N", name, "all"))), name)
+    shortened(spoor)
     return names
+
+
+def shortened(spoor):
+    """The same of names as a terminal shows them."""
+    for columns in (80, 64):
+        lines = on_terminal(columns, [spoor.path, "report", "--columns=calls,self,function", "all"])
+        rows = lines[1:lines.index("")]
+        for row in rows[::len(rows) // 12 + 1]:
+            calls, name = re.fullmatch(r" *(\d+) +[\d.]+ +\w+  (?:[^\w<(_\u2026] )*(.*)", row).groups()
+            found = [one["calls"] for one in spoor.json("report", "--json", "-F", name, "all")]
+            check(int(calls) in found, f"report -F {name}: {found}")
 
 
 def real(spoor, folder):

@@ -12,7 +12,8 @@ from terminal import on_terminal
 
 COLUMNS = 80
 LONGEST = 40  # columns between brackets
-VIEWS = (["report"], ["report", "--by-module"], ["report", "--stack"], ["replay"], ["replay", "--time"],
+VIEWS = (["report"], ["report", "--by-module"], ["report", "--stack"], ["report", "--slowest=9"], ["replay"],
+         ["replay", "--time"],
          ["replay", "--stack"], ["graph"], ["info"])
 
 

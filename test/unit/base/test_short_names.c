@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/glob.h"
 #include "base/mem.h"
 #include "base/short_names.h"
 #include "base/text.h"
@@ -19,7 +20,9 @@
     TEST(equal_names_show_where_they_differ)                                                       \
     TEST(equal_names_of_any_number_differ)                                                         \
     TEST(names_fit_any_width)                                                                      \
-    TEST(cut_names_show_where_they_differ)
+    TEST(cut_names_show_where_they_differ)                                                         \
+    TEST(brackets_in_literals_do_not_count)                                                        \
+    TEST(shown_names_are_patterns_of_their_functions)
 
 #define STRING "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
 #define LONG "a_type_with_a_name_of_more_than_forty_columns"
@@ -215,6 +218,43 @@ static void cut_names_show_where_they_differ(void **state) {
         free(texts[i]);
     }
     short_names_free(s);
+}
+
+static void brackets_in_literals_do_not_count(void **state) {
+    (void)state;
+    expect("a.b!(" LONG ", \"x < y\").b(int)", "a.b!(…).b(int)");
+    expect("a.b!(\"x (\", int).b(" LONG ")", "a.b!(\"x (\", int).b(…)");
+    expect("m::f::<'(', " LONG ">", "m::f::<…>");
+    expect("m::f::<'\\'', '\\u{3e}', '>'>::g::<" LONG ">", "m::f::<'\\'', '\\u{3e}', '>'>::g::<…>");
+    expect("<m::T<'a> as m::U<" LONG ">>::f", "<m::T<'a> as m::U<…>>::f");
+    expect("f()::'lambda'(" LONG ")::operator()() const", "f()::'lambda'(…)::operator()() const");
+    static const char *const names[] = {"f!(\"a, b\", " LONG ", first_argument_of_two)",
+                                        "f!(\"a, b\", " LONG ", other_argument_of_two)"};
+    static const char *const right[] = {"f!(\"a, b\", …, first_argument_of_two)",
+                                        "f!(\"a, b\", …, other_argument_of_two)"};
+    expect_all(names, right, 2);
+}
+
+static void shown_names_are_patterns_of_their_functions(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "std.algorithm.sorting.shortSort!(std.functional.binaryFun!(\"a < b\", \"a\", "
+        "\"b\").binaryFun, int[]).shortSort(int[])",
+        "m::parse::<'<', '\\u{28}'>::<'a, " LONG ">::run::<" LONG ">",
+        "<alloc::vec::Vec<" LONG "> as core::iter::FromIterator<u8>>::from_iter",
+        "C::operator<<(" LONG ") [clone .isra.0]",
+        "std::vector<std::string, ns::B<int, char> >::push_back(void (*)(int), " LONG "&&)",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t columns = 16; columns < 120; columns++) {
+            AUTO_FREE char *whole = short_name(names[i]);
+            AUTO_FREE char *shown = text_fit(whole, columns);
+            struct pattern *p;
+            assert_int_equal(pattern_new(shown, &p, NULL), 0);
+            if (!pattern_match(p, "module", names[i]))
+                fail_msg("%s does not match %s", shown, names[i]);
+            pattern_free(p);
+        }
 }
 
 int main(void) {
