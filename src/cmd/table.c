@@ -318,7 +318,7 @@ const struct option_spec option_table[] = {
     {CALL_VIEWS | ONLY(VIEW), 0, OPTION_NUMBER, "pid", "PID", "Show only the process PID.",
      AT(shown.pid), NULL},
     {CALL_VIEWS | ONLY(VIEW), 0, OPTION_STRINGS, "process", "NAME",
-     "Show only processes whose executable's file name matches NAME, a glob. Repeatable.",
+     "Show only processes whose program was started by the file name NAME, a glob. Repeatable.",
      AT(shown.processes), NULL},
     {ONLY(UNWIND), 0, OPTION_STRING, "regs", "NAME=VALUE,...",
      "The registers: at least pc and sp. Some stacks need more. Hexadecimal values begin with 0x.",

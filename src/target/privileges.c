@@ -1,7 +1,6 @@
 /* Detects withheld rights; lets a process exec its program again, untraced. */
 #include "target/privileges.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -12,11 +11,9 @@
 #include <sys/xattr.h>
 
 #include "base/mem.h"
-#include "target/auxv.h"
 #include "target/memory.h"
+#include "target/program_path.h"
 #include "target/status.h"
-
-enum { PATH_ROOM = 4096 };
 
 /* The capabilities that the file gives to every user; linux/capability.h, struct vfs_cap_data. */
 static uint64_t file_capabilities(const char *path) {
@@ -44,35 +41,13 @@ bool privileges_withheld(pid_t tid) {
            file_capabilities(path) & has.bounding & ~has.permitted;
 }
 
-/* Reads a string of at most SIZE bytes with its end. */
-static bool read_string(int fd, taddr_t at, char *out, size_t size) {
-    for (size_t n = 0; n < size; n++) {
-        if (memory_read(fd, at + n, out + n, 1, NULL) < 0)
-            return false;
-        if (!out[n])
-            return true;
-    }
-    return false;
-}
-
-/* True if PATH, as TID sees it, is the program that TID runs. */
-static bool leads_to_program(pid_t tid, const char *path) {
-    const char *from = path[0] == '/' ? "root" : "cwd";
-    AUTO_FREE char *there = mem_printf("/proc/%d/%s/%s", tid, from, path);
-    AUTO_FREE char *program = mem_printf("/proc/%d/exe", tid);
-    struct stat a, b;
-    return stat(there, &a) == 0 && stat(program, &b) == 0 && a.st_ino == b.st_ino &&
-           a.st_dev == b.st_dev;
-}
-
 /* Finds the address, in TID, of a path to its program: the one that it was started by, or
  * "/proc/self/exe", written below its stack pointer SP. */
 static int find_path(pid_t tid, int memory_fd, taddr_t sp, taddr_t *ret, struct err *err) {
     enum { BELOW = 64 }; /* in the red zone, which a frame for the call keeps clear of */
     static const char self[] = "/proc/self/exe";
-    char path[PATH_ROOM];
-    *ret = auxv_value(tid, AT_EXECFN);
-    if (*ret && read_string(memory_fd, *ret, path, sizeof path) && leads_to_program(tid, path))
+    char path[PROGRAM_PATH_ROOM];
+    if (program_path(tid, memory_fd, path, ret))
         return 0;
     *ret = sp - BELOW;
     return memory_write(memory_fd, *ret, self, sizeof self, err);

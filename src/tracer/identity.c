@@ -12,15 +12,42 @@
 #include "arch/clock.h"
 #include "target/maps.h"
 #include "target/memory.h"
+#include "target/program_path.h"
 #include "target/status.h"
 #include "target/thread.h"
 
-void identity_of_process(pid_t pid, struct identity *ret) {
-    char link[64], path[4096];
+/* The kernel's links to files that are open tell nothing of a program's name. */
+static bool is_of_kernel(const char *path) {
+    static const char *const folders[] = {"/proc/", "/dev/fd/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The path by which PID's program was started, a link perhaps. False: it is not known. */
+static bool started_by(pid_t pid, char path[PROGRAM_PATH_ROOM]) {
+    taddr_t at;
+    int fd;
+    if (memory_open(pid, &fd, NULL) < 0)
+        return false;
+    bool known = program_path(pid, fd, path, &at) && !is_of_kernel(path);
+    close(fd);
+    return known;
+}
+
+static void executed_file(pid_t pid, char path[PROGRAM_PATH_ROOM]) {
+    char link[64];
     snprintf(link, sizeof link, "/proc/%d/exe", pid);
-    ssize_t n = readlink(link, path, sizeof path - 1);
+    ssize_t n = readlink(link, path, PROGRAM_PATH_ROOM - 1);
     path[n > 0 ? n : 0] = '\0';
     maps_use_former_name(path);
+}
+
+void identity_of_process(pid_t pid, struct identity *ret) {
+    char path[PROGRAM_PATH_ROOM];
+    if (!started_by(pid, path))
+        executed_file(pid, path);
     const char *slash = strrchr(path, '/');
     snprintf(ret->command, sizeof ret->command, "%.255s", slash ? slash + 1 : path);
     ret->parent = status_parent_of(pid);

@@ -8,7 +8,7 @@
 
 struct identity {
     pid_t parent;
-    char command[256]; /* file name of the executable */
+    char command[256]; /* file name by which the executable was started: a link's, if it was one */
 };
 void identity_of_process(pid_t pid, struct identity *ret);
 

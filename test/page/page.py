@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-SPOOR, BUILD, WEB, SOURCE, COMPILER = os.environ["SPOOR"], *sys.argv[1:4], sys.argv[4:]
+SPOOR = os.environ["SPOOR"]
 HERE = os.path.dirname(os.path.realpath(__file__))
 # Replaces a name in the program's file by one of the same length.
 NAMES = {
@@ -31,13 +31,13 @@ def skip(why):
     sys.exit(77)
 
 
-def check_modules():
+def check_modules(web):
     """Fails if the modules could not be joined into one script."""
     owners = {}
-    for name in sorted(os.listdir(WEB)):
+    for name in sorted(os.listdir(web)):
         if not name.endswith(".js"):
             continue
-        with open(os.path.join(WEB, name), encoding="utf-8") as file:
+        with open(os.path.join(web, name), encoding="utf-8") as file:
             text = file.read()
         assert text.count("\n") <= 400, f"{name} has more than 400 lines"
         for line in text.splitlines():
@@ -69,9 +69,9 @@ def install(folder):
             shutil.copy(os.path.join(HERE, name), folder)
 
 
-def build_hostile(folder):
+def build_hostile(folder, source, compiler):
     program = os.path.join(folder, "hostile")
-    subprocess.run([*COMPILER, "-O2", "-pthread", SOURCE, "-o", program], check=True)
+    subprocess.run([*compiler, "-O2", "-pthread", source, "-o", program], check=True)
     with open(program, "rb") as file:
         code = file.read()
     for plain, hostile in NAMES.items():
@@ -83,15 +83,17 @@ def build_hostile(folder):
 
 
 def main():
-    check_modules()
+    build, web, source, compiler = *sys.argv[1:4], sys.argv[4:]
+    check_modules(web)
     for needed in ("node", "npm", "chromium"):
         if not shutil.which(needed):
             skip(f"{needed} is missing")
-    folder = os.path.join(BUILD, "test-page")
+    folder = os.path.join(build, "test-page")
     install(folder)
     with tempfile.TemporaryDirectory() as temporary:
         trace = os.path.join(temporary, "hostile.trace")
-        subprocess.run([SPOOR, "record", "-q", "-o", trace, "--", build_hostile(temporary)], check=True)
+        subprocess.run([SPOOR, "record", "-q", "-o", trace, "--",
+                        build_hostile(temporary, source, compiler)], check=True)
         page = os.path.join(temporary, "page.html")
         subprocess.run([SPOOR, "view", f"--html={page}", trace], stderr=subprocess.DEVNULL, check=True)
         command = [SPOOR, "view", "--no-open", "--stay", trace, trace]

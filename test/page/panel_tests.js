@@ -81,6 +81,51 @@ export const panelTests = {
     await page.close();
   },
 
+  async 'an estimate is drawn and told, and the exact picture takes its place'() {
+    const page = await open('about:blank');
+    const top = json('graph', '--json');
+    await page.addInitScript(() => {
+      const real = window.fetch;
+      window.asked = [];
+      window.fetch = (path, options) => {
+        if (!path.startsWith('/api/graph')) return real(path, options);
+        window.asked.push(path);
+        if (path.includes('quick=1')) {
+          const calls = { calls: 1, total_ns: 70, self_ns: 70, module: 'hostile', children: [] };
+          const answer = { name: 'top', share: 0.25, total_ns: 100, children: [{ ...calls, name: 'worker' },
+            { ...calls, name: 'main', total_ns: 30 }] };
+          return Promise.resolve({ ok: true, json: async () => answer });
+        }
+        return new Promise((done, fail) => {
+          window.goOn = () => done(real(path, options));
+          options.signal.addEventListener('abort', () => {
+            window.aborted = true;
+            fail(new DOMException('given up', 'AbortError'));
+          });
+        });
+      };
+    });
+    await page.goto(`${url}&tab=flame`);
+    const note = page.locator('[role=tabpanel] .note[role=status]');
+    await page.waitForFunction(() => /an estimate from 25.0 % of the events/.test(
+      document.querySelector('#page [role=status]').textContent));
+    const drawn = await page.evaluate(() => {
+      const canvas = document.querySelector('#flame-picture canvas');
+      return [...canvas.getContext('2d').getImageData(Math.floor(canvas.width / 2), 12, 1, 1).data].slice(0, 3);
+    });
+    assert.ok(Math.max(...drawn) - Math.min(...drawn) > 30, `the estimate is not drawn: ${drawn}`);
+    await page.keyboard.press('v'); // a range: what was asked for is given up
+    await page.waitForFunction(() => window.aborted);
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(() => window.asked.length === 6 && window.goOn);
+    await page.evaluate(() => window.goOn());
+    await settled(page);
+    assert.match(await note.textContent(), /^counted, not sampled/);
+    const total = await page.evaluate(async () => (await import('/graph.js')).graph.tree.top.total);
+    assert.equal(total, top.total_ns);
+    await page.close();
+  },
+
   async 'frames of a function are its calls'() {
     const page = await opened();
     await page.fill('#functions-filter', 'many');

@@ -13,7 +13,8 @@ import { element, formatNs, formatShare, formatCalls } from './format.js';
 const ROW = 18;
 
 /** A picture. OPTIONS: {label, pick(node), twice(node), upward}. Returns {root, show(top, all),
- * setUpward(bool), draw(), zoomOut()}; `all` is the time that is 100 %. */
+ * setUpward(bool), draw(), zoomOut(), zoomKeys(), zoomToKeys(keys)}; `all` is the time that is
+ * 100 %. Keys are those of the nodes from the outermost to the one that is zoomed to. */
 export function newFlame(options) {
   const flame = {
     options, top: null, zoom: null, focus: null, hover: null, upward: options.upward, all: 1, parents: null,
@@ -39,6 +40,8 @@ export function newFlame(options) {
     show: (top, all) => showFlame(flame, top, all),
     setUpward: (upward) => { flame.upward = upward; resizeFlame(flame); scrollToRoot(flame); },
     zoomOut: () => zoomTo(flame, null),
+    zoomKeys: () => pathTo(flame, flame.zoom).map((node) => node.key),
+    zoomToKeys: (keys) => zoomTo(flame, nodeOfKeys(flame, keys)),
   };
 }
 
@@ -176,6 +179,17 @@ function onFlameHover(flame, event) {
   if (node === flame.hover) return;
   flame.hover = node;
   drawFlame(flame);
+}
+
+/* The deepest node that KEYS lead to; null: none. */
+function nodeOfKeys(flame, keys) {
+  let found = null;
+  for (const key of keys) {
+    const next = (found ?? flame.top).children.find((child) => child.key === key);
+    if (!next) break;
+    found = next;
+  }
+  return found;
 }
 
 function zoomTo(flame, node) {

@@ -5,7 +5,7 @@
 import { rangeVersion, askRange } from './panel.js';
 import { treeOfGraph, hasRest } from './paths.js';
 import { model } from './model.js';
-import { element, formatCount } from './format.js';
+import { element, formatCount, formatShare } from './format.js';
 
 const LEAST_SHARE = 0.001;
 
@@ -13,13 +13,27 @@ const LEAST_SHARE = 0.001;
 export const graph = { all: false, version: '', promise: null };
 const watchers = [];
 
-/** The tree of the range: {top, rest}. `rest`: some paths are left out. */
-export async function graphOfRange(signal) {
+function treeOfAnswer(answer) {
+  const top = treeOfGraph(answer);
+  return { top, rest: hasRest(top), estimate: answer.share ?? (answer.estimated ? 0 : null) };
+}
+
+/**
+ * The tree of the range: {top, rest, estimate}. `rest`: some paths are left out. ON_FIRST(tree) is
+ * called before with an estimate, if the exact tree takes longer than a moment; `estimate` is the
+ * share of the events that it is made from, 0 if that is not known; null: the tree is exact.
+ */
+export async function graphOfRange(signal, onFirst) {
   const version = `${rangeVersion()} ${graph.all}`;
   if (graph.version === version && graph.tree) return graph.tree;
   const query = { least: graph.all ? 0 : LEAST_SHARE };
-  const top = treeOfGraph(await askRange('/api/graph', query, signal));
-  graph.tree = { top, rest: hasRest(top) };
+  const quick = onFirst && !model.source.embedded ? 1 : undefined;
+  let tree = treeOfAnswer(await askRange('/api/graph', { ...query, quick }, signal));
+  if (tree.estimate !== null && quick) {
+    onFirst(tree);
+    tree = treeOfAnswer(await askRange('/api/graph', query, signal));
+  }
+  graph.tree = tree;
   graph.version = version;
   return graph.tree;
 }
@@ -39,7 +53,11 @@ export function allPathsButton(again) {
 }
 
 /** What a tree is, in words. */
-export function treeWords({ top, rest }) {
+export function treeWords({ top, rest, estimate }) {
+  if (estimate !== null && !model.source.embedded) {
+    const part = estimate > 0 ? ` from ${formatShare(estimate, 1)} of the events` : '';
+    return `an estimate${part}; the exact picture is being made…`;
+  }
   const isProcess = (node) => node.number === null && !node.rest && node.module === '';
   const outer = top.children.flatMap((node) => (isProcess(node) ? node.children : [node]));
   const calls = outer.reduce((sum, node) => sum + node.calls, 0);

@@ -37,13 +37,23 @@ export const flameView = {
       flameTab.flame.root];
   },
   async show(signal) {
-    const tree = await graphOfRange(signal);
-    if (flameTab.tree !== tree) flameTab.flame.show(tree.top, tree.top.total);
-    flameTab.tree = tree;
-    flameTab.flame.draw();
-    flameTab.note.textContent = treeWords(tree) + matchWords(tree.top);
+    drawTree(await graphOfRange(signal, drawTree));
   },
 };
+
+/* What is zoomed to stays so when the exact picture takes the place of an estimate. */
+function drawTree(tree) {
+  const { flame, tree: before } = flameTab;
+  if (before === tree) {
+    flame.draw();
+  } else {
+    const keys = before && before.estimate !== null && tree.estimate === null ? flame.zoomKeys() : [];
+    flame.show(tree.top, tree.top.total);
+    flame.zoomToKeys(keys);
+  }
+  flameTab.tree = tree;
+  flameTab.note.textContent = treeWords(tree) + matchWords(tree.top);
+}
 
 function turnFlame() {
   const upward = flameTab.way.getAttribute('aria-pressed') !== 'true';
