@@ -119,8 +119,7 @@ static struct filter copy_noted(const struct filter *filter, struct names *names
     return copy;
 }
 
-/* A part of R's duration, rounded down, as nanoseconds. */
-static uint64_t moment(const struct trace_reader *r, uint64_t ns) {
+uint64_t view_moment_ns(const struct trace_reader *r, uint64_t ns) {
     static const uint64_t whole = 100000000;
     if (ns < VIEW_PERCENT || ns - VIEW_PERCENT > whole)
         return ns;
@@ -146,8 +145,8 @@ int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, 
     }
     struct view_filter *f = mem_alloc(sizeof *f);
     f->spec = *spec;
-    f->spec.since_ns = moment(r, spec->since_ns);
-    f->spec.until_ns = moment(r, spec->until_ns);
+    f->spec.since_ns = view_moment_ns(r, spec->since_ns);
+    f->spec.until_ns = view_moment_ns(r, spec->until_ns);
     f->names = names;
     f->streams = streams;
     f->filter = copy_noted(filter, names);

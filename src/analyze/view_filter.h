@@ -18,6 +18,8 @@
 #include "base/filter.h"
 
 #define VIEW_PERCENT ((uint64_t)1 << 63)
+/* NS, which may be a part of R's duration, rounded down, as nanoseconds. */
+uint64_t view_moment_ns(const struct trace_reader *r, uint64_t ns);
 /* The options of a view. */
 struct view_spec {
     struct filter filter;          /* without -M: all modules */

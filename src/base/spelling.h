@@ -25,5 +25,6 @@ const char *spelling_operator_end(const char *text, const char *p);
 char *spelling_fold(const char *name);
 
 /* True if NAME is TEXT. Blanks do not count, and an ELLIPSIS in TEXT stands for any text with
- * balanced brackets; for any text at all if TEXT lacks brackets, since it was cut. WILD: '*' stands for any text, and '?' for any byte. */
+ * balanced brackets; for any text at all if TEXT lacks brackets, since it was cut. WILD: '*' stands
+ * for any text, and '?' for any byte. */
 bool spelling_match(const char *text, const char *name, bool wild);

@@ -31,6 +31,10 @@ int cmd_view(struct options *options, int argc, char **argv) {
     if (beside)
         execv(beside, options->given);
     execv(SPOOR_LIBEXEC "/spoor-view", options->given);
-    say_error("view: " SPOOR_LIBEXEC "/spoor-view: %s", strerror(errno));
+    if (errno == ENOENT)
+        say_error("view: the program spoor-view is missing, here and in " SPOOR_LIBEXEC
+                  ": 'make' builds it, 'make install' installs it");
+    else
+        say_error("view: " SPOOR_LIBEXEC "/spoor-view: %s", strerror(errno));
     return STATUS_FAILED;
 }

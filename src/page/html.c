@@ -255,8 +255,9 @@ static int choose(struct page *p, const struct options *options, struct err *err
     if (rc < 0)
         return rc;
     *range = client_range(&p->writing.client);
-    range->since_ns = options->shown.since_ns;
-    range->until_ns = options->shown.until_ns < all_ns ? options->shown.until_ns : all_ns;
+    uint64_t until_ns = view_moment_ns(r, options->shown.until_ns);
+    range->since_ns = view_moment_ns(r, options->shown.since_ns);
+    range->until_ns = until_ns < all_ns ? until_ns : all_ns;
     range->streams = p->streams;
     if (range->since_ns > range->until_ns)
         return err_set(err, EINVAL, "bad-range", "%s: nothing is shown: it ends at %ju ns",

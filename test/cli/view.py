@@ -265,6 +265,13 @@ class Answers(ViewTest):
         self.assertEqual({box[0] for box in boxes_of(parts["/api/spans"])}, {thread["stream"]})
         self.assertEqual((parts["embedded"]["since_ns"], parts["embedded"]["until_ns"]), (since, until))
 
+    def test_html_of_percents(self):
+        duration = self.server.json("/api/trace")["duration_ns"]
+        text, parts = self.write_html("--since=25%", "--until=75%")
+        since, until = duration // 4, duration * 3 // 4
+        self.assertIn(f"from {since} to {until} ns", text.partition("\n")[0])
+        self.assertEqual((parts["embedded"]["since_ns"], parts["embedded"]["until_ns"]), (since, until))
+
     def test_html_refusals(self):
         path = os.path.join(self.folder, "refused.html")
         for options, message in ((["--since=1h"], "nothing is shown"), (["--tid=1"], "thread")):
