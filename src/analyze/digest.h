@@ -30,6 +30,7 @@ struct digest_sum { /* of ended calls of one function */
 
 struct digest_call { /* an ended call that is passed on by itself */
     uint64_t start_ns, end_ns, self_ns;
+    uint64_t clipped_self_ns; /* as in walk.h */
     uint32_t function;
     uint32_t caller; /* function; UINT32_MAX: the call around the step */
     uint32_t depth;  /* calls of the step around it */
@@ -52,8 +53,9 @@ enum step_kind {
 
 struct digest_step {
     enum step_kind kind;
-    uint64_t ns;         /* STEP_CALLS: the first call's entry */
+    uint64_t ns, ticks;  /* STEP_CALLS: the first call's entry */
     uint64_t callees_ns; /* STEP_OPEN: of its ended callees; STEP_CALLS: of all these calls */
+    uint64_t callees;    /* the same in ticks */
     union {
         struct trace_item item;
         struct {
@@ -65,9 +67,9 @@ struct digest_step {
 };
 
 struct digest {
-    uint32_t items;   /* all that could be read */
-    uint32_t damaged; /* items behind these */
-    uint64_t last_ns; /* of the last item */
+    uint32_t items;         /* all that could be read */
+    uint32_t damaged;       /* items behind these */
+    uint64_t last, last_ns; /* of the last item, in ticks and in nanoseconds */
     ARRAY(struct digest_step) steps;
     ARRAY(struct digest_sum) sums;
     /* For hooks that make them: */

@@ -13,9 +13,10 @@
 
 struct digest_frame {
     uint64_t sp, start_ns;
-    uint64_t callees_ns; /* of ended callees */
-    uint32_t number;     /* of its id in the block */
-    uint32_t value;      /* for hooks */
+    uint64_t callees_ns;     /* of ended callees */
+    uint64_t start, callees; /* the same in ticks */
+    uint32_t number;         /* of its id in the block */
+    uint32_t value;          /* for hooks */
 };
 
 struct digest_reader {
@@ -27,7 +28,7 @@ struct digest_reader {
     ARRAY(uint32_t) functions;   /* the same, as names.h numbers them */
     struct digest_frame *frames; /* room for a block of entries */
     struct digest_frame *top;
-    uint64_t ticks; /* of the last item */
+    uint64_t ticks; /* of the last item, or the present one */
     bool plain;     /* false: all further items are steps */
     bool in_calls;  /* the last step is a STEP_CALLS that goes on */
     struct digest *to;
@@ -49,7 +50,7 @@ struct digest_hooks {
 DIGEST_INLINE void digest_push(struct digest_reader *r, const struct digest_hooks *hooks, void *ctx,
                                const struct trace_item *item, uint64_t ns) {
     struct digest_frame *caller = r->top++;
-    *r->top = (struct digest_frame){item->sp, ns, 0, item->number, 0};
+    *r->top = (struct digest_frame){item->sp, ns, 0, r->ticks, 0, item->number, 0};
     r->top->value = hooks->open(ctx, r->functions.at[item->number], caller);
 }
 
@@ -58,6 +59,7 @@ DIGEST_INLINE void digest_pop(struct digest_reader *r, const struct digest_hooks
     struct digest_frame *f = r->top--;
     uint64_t duration = ns - f->start_ns;
     r->top->callees_ns += duration;
+    r->top->callees += r->ticks - f->start;
     hooks->close(ctx, r->functions.at[f->number], f, duration);
 }
 
@@ -84,6 +86,7 @@ DIGEST_INLINE void digest_end_calls(struct digest_reader *r, const struct digest
     step->end_call = (uint32_t)d->calls.count;
     step->end_level = (uint32_t)d->levels.count;
     step->callees_ns = r->frames->callees_ns;
+    step->callees = r->frames->callees;
     r->frames->sp = 0;
     r->in_calls = false;
 }
@@ -94,6 +97,7 @@ DIGEST_INLINE void digest_begin_calls(struct digest_reader *r, const struct dige
     digest_end_calls(r, hooks, ctx);
     ARRAY_PUSH(&r->to->steps, ((struct digest_step){.kind = STEP_CALLS,
                                                     .ns = ns,
+                                                    .ticks = r->ticks,
                                                     .sp = sp,
                                                     .end_call = (uint32_t)r->to->calls.count,
                                                     .end_level = (uint32_t)r->to->levels.count}));
@@ -108,8 +112,8 @@ DIGEST_INLINE void digest_flush(struct digest_reader *r, const struct digest_hoo
     for (const struct digest_frame *f = r->frames + 1; f <= r->top; f++) {
         struct trace_item item = {
             .kind = TRACE_EVENT, .event = EVENT_ENTRY, .id = r->ids[f->number], .sp = f->sp};
-        ARRAY_PUSH(&r->to->steps,
-                   ((struct digest_step){STEP_OPEN, f->start_ns, f->callees_ns, .item = item}));
+        ARRAY_PUSH(&r->to->steps, ((struct digest_step){STEP_OPEN, f->start_ns, f->start,
+                                                        f->callees_ns, f->callees, .item = item}));
         hooks->leave(ctx, r->functions.at[f->number], f);
     }
     r->top = r->frames;
@@ -162,7 +166,7 @@ DIGEST_INLINE void digest_rest(struct digest_reader *r, const struct digest_hook
     if (digest_rare(r, hooks, ctx, item, ns))
         return;
     digest_flush(r, hooks, ctx);
-    ARRAY_PUSH(&r->to->steps, ((struct digest_step){STEP_ITEM, ns, 0, .item = *item}));
+    ARRAY_PUSH(&r->to->steps, ((struct digest_step){STEP_ITEM, ns, item->ticks, .item = *item}));
 }
 
 /* ---- the loop ---- */
@@ -176,14 +180,16 @@ DIGEST_INLINE const struct trace_item *digest_usual(struct digest_reader *r,
     for (; item < end; item++) {
         if (item->ticks < l.ticks || item->sp - l.low - 1 >= l.bytes || item->kind != TRACE_EVENT)
             break;
-        uint64_t ns = trace_scale_ns(&l.scale, item->ticks);
+        uint64_t ns = trace_scale_ns(&l.scale, item->ticks), before = l.ticks;
+        l.ticks = item->ticks;
         if (item->event == EVENT_ENTRY && item->sp < l.top->sp)
             digest_push(&l, hooks, ctx, item, ns);
         else if (item->event - 1u < 2 && item->sp == l.top->sp && l.top != l.frames)
             digest_exit(&l, hooks, ctx, item->event, ns);
-        else
+        else {
+            l.ticks = before;
             break;
-        l.ticks = item->ticks;
+        }
     }
     r->top = l.top;
     r->ticks = l.ticks;
@@ -204,5 +210,6 @@ DIGEST_INLINE void digest_read(struct digest_reader *r, const struct digest_hook
         }
     digest_flush(r, hooks, ctx);
     to->damaged = trace_block_left(r->block);
+    to->last = r->ticks;
     to->last_ns = trace_scale_ns(&r->scale, r->ticks);
 }

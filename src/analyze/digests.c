@@ -66,6 +66,7 @@ bool digest_reader_open(struct digest_reader *r, struct trace_reader *reader, si
     const struct trace_thread *t = trace_reader_thread(reader, stream);
     struct trace_block_facts facts = trace_reader_block(reader, block);
     empty(to);
+    to->last = facts.first;
     to->last_ns = trace_scale_ns(&r->scale, facts.first);
     to->damaged = facts.items;
     if (!trace_block_open(r->block, block))

@@ -21,11 +21,17 @@ struct stack_state {
     uint32_t gap;
 };
 
+struct gap_place {
+    uint32_t thread;
+    uint64_t ticks;
+};
+
 struct gaps {
     struct calls *calls;
     struct thread_state *threads;
     ARRAY(struct stack_state) stacks; /* by number */
     uint32_t thread, count;           /* the present thread; gaps so far */
+    ARRAY(struct gap_place) places;   /* of gap 1 and so on */
     ARRAY(struct open_range) ranges;  /* later sorted by their first gap */
     size_t next;                      /* the first range that is not active yet */
     ARRAY(struct open_range) active;
@@ -93,6 +99,7 @@ static void take_item(struct gaps *g, const struct trace_item *item) {
         calls_frames(g->calls, item->ticks, item->frames);
     } else if (item->kind == TRACE_LOST) {
         t->gap = ++g->count;
+        ARRAY_PUSH(&g->places, ((struct gap_place){g->thread, item->ticks}));
         t->followed = false;
         calls_doubt(g->calls);
     }
@@ -148,6 +155,13 @@ struct gaps *gaps_find(const struct source *source, struct stream_group group) {
     return g;
 }
 
+uint32_t gaps_number(const struct gaps *g, uint32_t after, uint32_t thread, uint64_t ticks) {
+    for (size_t i = after; i < g->places.count; i++)
+        if (g->places.at[i].thread == thread && g->places.at[i].ticks == ticks)
+            return (uint32_t)i + 1;
+    return after + 1;
+}
+
 static int compare_frames(const void *a, const void *b) {
     const struct trace_frame *x = a, *y = b;
     return (x->sp < y->sp) - (x->sp > y->sp);
@@ -175,6 +189,7 @@ void gaps_free(struct gaps *g) {
     if (!g)
         return;
     free(g->threads);
+    ARRAY_FREE(&g->places);
     ARRAY_FREE(&g->stacks);
     ARRAY_FREE(&g->ranges);
     ARRAY_FREE(&g->active);

@@ -15,6 +15,8 @@ struct source;
 /* Reads the whole group. */
 struct gaps *gaps_find(const struct source *source, struct stream_group group);
 void gaps_free(struct gaps *g);
+/* The first gap behind gap AFTER that is THREAD's, at TICKS; walks may leave out items. */
+uint32_t gaps_number(const struct gaps *g, uint32_t after, uint32_t thread, uint64_t ticks);
 /* The calls that go on behind gap NUMBER of THREAD, an index in the group; the outermost first.
  * Numbers must not fall. The list is valid until the next call; `stream` and `ticks` are not set.
  */

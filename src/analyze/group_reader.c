@@ -96,6 +96,11 @@ size_t group_reader_next_block(struct group_reader *r) {
     return cursor ? trace_cursor_next_block(cursor) : NO_BLOCK;
 }
 
+size_t group_reader_damaged_block(struct group_reader *r, uint32_t *ret_lost) {
+    struct trace_cursor *cursor = idle_cursor(r);
+    return cursor ? trace_cursor_damaged_block(cursor, ret_lost) : NO_BLOCK;
+}
+
 void group_reader_seek(struct group_reader *r, size_t block) {
     struct input *only = r->inputs;
     open_cursor(r, only);

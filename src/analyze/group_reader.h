@@ -20,9 +20,11 @@ void group_reader_free(struct group_reader *r);
 /* 1: *RET is filled; 0: all streams have ended; < 0: an error as of trace_cursor_batch(). After it
  * call again: a TRACE_LOST item follows. */
 int group_reader_next(struct group_reader *r, struct item_run *ret, struct err *err);
-/* For groups of one stream: see trace_cursor_block() and trace_cursor_next_block(). */
+/* For groups of one stream: see trace_cursor_block(), trace_cursor_next_block() and
+ * trace_cursor_damaged_block(). */
 size_t group_reader_block(struct group_reader *r);
 size_t group_reader_next_block(struct group_reader *r);
+size_t group_reader_damaged_block(struct group_reader *r, uint32_t *ret_lost);
 /* Goes on with BLOCK, whichever was next. */
 void group_reader_seek(struct group_reader *r, size_t block);
 void group_reader_skip_block(struct group_reader *r, uint32_t damaged);

@@ -6,6 +6,7 @@
 #include "analyze/group_reader.h"
 #include "analyze/inner_starts.h"
 #include "analyze/walk_state.h"
+#include "analyze/walk_ticks.h"
 #include "trace/plain_calls.h"
 
 static inline uint32_t function_of(struct walk *w, uint32_t id) {
@@ -58,6 +59,8 @@ static inline void apply_filter(struct walk *w, const struct call *call, const u
 static void on_open(void *ctx, struct call *call, struct call *parent) {
     struct walk *w = ctx;
     union state up = {.user = parent ? parent->user : 0}, own = {0};
+    if (w->counts_ticks)
+        walk_ticks_open(w, call->depth);
     if (!parent)
         up.value = WALK_NONE;
     own.above = (up.above + up.passes) & STATE_ABOVE;
@@ -136,8 +139,13 @@ static __attribute__((noinline)) bool pass_way_on(const union state *own, struct
     return true;
 }
 
+struct closing {
+    bool brief;
+    uint64_t callees; /* ticks, if the walk counts them */
+};
+
 static void pass_closed(struct walk *w, const struct call *call, const struct call *parent,
-                        bool brief) {
+                        const struct closing *closing) {
     const struct view_spec *spec = &w->filter->spec;
     union state own = {.user = call->user}, up = {.user = parent ? parent->user : 0};
     uint32_t function = function_of(w, call->id);
@@ -166,7 +174,11 @@ static void pass_closed(struct walk *w, const struct call *call, const struct ca
                               .paused_ns = call->paused,
                               .how = call->how,
                               .inferred = missed || (unseen && !names_exact(w->names, function)),
-                              .brief = brief};
+                              .brief = closing->brief};
+    shown.clipped_self_ns =
+        w->counts_ticks ? walk_ticks_self(&w->scale, duration, closing->callees) : shown.self_ns;
+    if (shown.clipped)
+        shown.self_ns = shown.clipped_self_ns;
     w->visitor->close(w->visitor->ctx, &shown);
 }
 
@@ -178,11 +190,13 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
         brief |= !pass_way_on(&own, parent);
     uint64_t self = call_ticks(call);
     self = self > call->child_ticks ? self - call->child_ticks : 0;
-    if (((!own.passes && !own.silent) || brief) && parent)
+    bool hidden = (!own.passes && !own.silent) || brief;
+    if (hidden && parent)
         parent->child_ticks -= self; /* now the parent's own time */
+    uint64_t callees = w->counts_ticks ? walk_ticks_close(w, call->depth, hidden) : 0;
     w->open_shown -= own.shown;
     if (own.shown && w->visitor->close)
-        pass_closed(w, call, parent, brief);
+        pass_closed(w, call, parent, &(struct closing){brief, callees});
 }
 
 /* ---- forks ---- */
@@ -225,8 +239,9 @@ static void note_last_forks(struct walk *w) {
 
 /* ---- items ---- */
 
-void walk_advance(struct walk *w, uint64_t ns) {
+void walk_advance(struct walk *w, uint64_t ns, uint64_t ticks) {
     w->now_ns = ns > w->now_ns ? ns : w->now_ns;
+    w->ticks = ticks > w->ticks ? ticks : w->ticks;
     if (w->early && w->now_ns >= w->filter->spec.since_ns)
         begin_span(w);
 }
@@ -240,7 +255,7 @@ void walk_begin_thread(struct walk *w) {
         digests_refuse(w->visitor->digests, t->stream);
     if (!calls || !calls->count)
         return;
-    walk_advance(w, trace_reader_ns(w->source->reader, calls->ticks));
+    walk_advance(w, trace_reader_ns(w->source->reader, calls->ticks), calls->ticks);
     calls_frames(w->calls, w->now_ns, calls);
 }
 
@@ -272,6 +287,8 @@ struct walk *walk_new_at(const struct source *source, struct stream_group group,
         w->threads[i].stream = group.streams[i];
     w->thread = w->threads;
     w->scale = trace_reader_scale(source->reader);
+    bool clips = spec->since_ns || spec->until_ns != UINT64_MAX || visitor->wants_clipped;
+    w->counts_ticks = clips && !visitor->no_self && walk_keeps_its_stack(source, group);
     for (int i = 0; i < WALK_RECENT; i++)
         w->recent[i].id = UINT32_MAX; /* no event has it */
     w->reader = group_reader_new(source->reader, group);
@@ -294,18 +311,26 @@ static void take_pause(struct walk *w, const struct trace_item *item) {
         calls_pause(w->calls, pause.end_ns, pause.length_ns);
         w->thread->paused_ns += pause.length_ns;
         w->paused_ns += pause.length_ns;
+        if (w->counts_ticks)
+            walk_ticks_pause(w, item->ticks, item->sp);
     }
     if (w->visitor->pause && !w->early && w->now_ns <= spec->until_ns)
         w->visitor->pause(w->visitor->ctx, &pause);
 }
 
+static void pass_lost(struct walk *w, uint64_t count) {
+    if (w->visitor->lost && !w->early && w->now_ns <= w->filter->spec.until_ns)
+        w->visitor->lost(w->visitor->ctx, w->thread->stream, w->now_ns, count);
+}
+
 static void take_gap(struct walk *w, const struct trace_item *item) {
     calls_gap(w->calls, w->now_ns);
-    w->thread->gap = ++w->gap_count;
     if (!w->gaps)
         w->gaps = gaps_find(w->source, w->group);
-    if (w->visitor->lost && !w->early && w->now_ns <= w->filter->spec.until_ns)
-        w->visitor->lost(w->visitor->ctx, w->thread->stream, w->now_ns, item->lost);
+    w->gap_count =
+        gaps_number(w->gaps, w->gap_count, (uint32_t)(w->thread - w->threads), item->ticks);
+    w->thread->gap = w->gap_count;
+    pass_lost(w, item->lost);
 }
 
 void walk_open_behind_gap(struct walk *w) {
@@ -372,6 +397,7 @@ static const struct trace_item *take_plain(struct walk *w, const struct trace_it
         if (!call)
             break;
         w->now_ns = ns;
+        w->ticks = item->ticks > w->ticks ? item->ticks : w->ticks;
         if (item->event == EVENT_ENTRY)
             on_open(w, call, calls_plain_parent(call));
         else
@@ -389,7 +415,7 @@ static bool take_run(struct walk *w, const struct item_run *run) {
         if (item == end)
             break;
         uint64_t ns = trace_scale_ns(&w->scale, item->ticks);
-        walk_advance(w, ns);
+        walk_advance(w, ns, item->ticks);
         if (item->ticks > w->fork_ticks)
             walk_note_forks(w, item->ticks);
         if (ns > spec->until_ns && !w->open_shown)
@@ -397,6 +423,15 @@ static bool take_run(struct walk *w, const struct item_run *run) {
         walk_take_item(w, item);
     }
     return true;
+}
+
+/* A block cannot be read on. */
+static void take_damage(struct walk *w, const struct err *err) {
+    if (w->source->on_damage)
+        w->source->on_damage(w->source->ctx, err);
+    uint64_t lost = walk_seek_damage(w);
+    if (lost)
+        pass_lost(w, lost);
 }
 
 bool walk_step(struct walk *w) {
@@ -411,8 +446,7 @@ bool walk_step(struct walk *w) {
     if (!rc)
         return finish(w);
     if (rc < 0) {
-        if (w->source->on_damage)
-            w->source->on_damage(w->source->ctx, &err);
+        take_damage(w, &err);
         return true;
     }
     if (w->group.count > 1)
@@ -442,6 +476,7 @@ void walk_free(struct walk *w) {
     calls_free(w->calls);
     for (uint32_t i = 0; i < w->group.count; i++)
         free(w->threads[i].inner_starts);
+    ARRAY_FREE(&w->lengths);
     free(w->threads);
     free(w);
 }

@@ -44,8 +44,9 @@ struct walk_call {
     uint32_t caller_id;  /* event id of its nearest caller, shown or not; UINT32_MAX: none */
     uint32_t end_stream; /* where it ended: a stack may continue in another thread */
     uint64_t end_ns;
-    uint64_t duration_ns; /* without pauses */
-    uint64_t self_ns;     /* the same without its shown callees */
+    uint64_t duration_ns;     /* without pauses */
+    uint64_t self_ns;         /* the same without its shown callees */
+    uint64_t clipped_self_ns; /* what self_ns is if the span clips the call (walk_ticks.h) */
     uint64_t paused_ns;
     enum call_end how;
     bool inferred; /* it counts as unwound, but may have left by an exit that is not patched */
@@ -64,8 +65,9 @@ struct walk_pause { /* a thread stood still because of the recorder */
 struct digests;
 struct visitor {
     void *ctx;
-    bool wants_silent; /* show calls of functions that are hidden with their time (--hide) */
-    bool no_self;      /* walk_call.self_ns is not used: fewer blocks have to be read */
+    bool wants_silent;  /* show calls of functions that are hidden with their time (--hide) */
+    bool no_self;       /* walk_call.self_ns is not used: fewer blocks have to be read */
+    bool wants_clipped; /* walk_call.clipped_self_ns is used */
     uint32_t (*open)(void *ctx, const struct walk_call *call);
     void (*close)(void *ctx, const struct walk_call *call);
     void (*lost)(void *ctx, uint32_t stream, uint64_t ns, uint64_t count);
@@ -88,6 +90,8 @@ struct walk *walk_new(const struct source *source, struct stream_group group,
 /* The same, for what happens from TICKS on: earlier blocks may be left out. */
 struct walk *walk_new_at(const struct source *source, struct stream_group group,
                          const struct visitor *visitor, uint64_t ticks);
+/* Whether GROUP is one thread that keeps to its own stack, whose range is known. */
+bool walk_keeps_its_stack(const struct source *s, struct stream_group group);
 /* Whether GROUP has checkpoints, so that walks may leave out blocks. */
 bool walk_may_seek(const struct source *source, struct stream_group group);
 /* Reads on, at most some hundred events. False: the group has ended, or the span has and so have

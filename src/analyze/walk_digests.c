@@ -4,12 +4,18 @@
 #include "analyze/digests.h"
 #include "analyze/group_reader.h"
 #include "analyze/walk.h"
+#include "analyze/walk_ticks.h"
+
+static void add_callees(struct walk *w, struct call *call, const struct digest_step *step) {
+    call->child_ticks += step->callees_ns;
+    walk_ticks_add(w, call->depth, step->callees);
+}
 
 static void take_open(struct walk *w, const struct digest_step *step) {
     walk_take_item(w, &step->item);
     struct call *call = calls_reach(w->calls, step->ns, step->item.sp - 1);
     if (call) /* else a crafted trace has the bounds of another stack inside the thread's own */
-        call->child_ticks += step->callees_ns;
+        add_callees(w, call, step);
 }
 
 static void take_calls(struct walk *w, const struct digest *d, const struct digest_step *step) {
@@ -18,7 +24,7 @@ static void take_calls(struct walk *w, const struct digest *d, const struct dige
     struct call *around = calls_reach(w->calls, w->now_ns, step->sp);
     uint32_t value = WALK_NONE;
     if (around) {
-        around->child_ticks += step->callees_ns;
+        add_callees(w, around, step);
         value = (union state){.user = around->user}.value;
     }
     w->visitor->ended(w->visitor->ctx, d->sums.at + step->first, step->end - step->first, value);
@@ -27,7 +33,7 @@ static void take_calls(struct walk *w, const struct digest *d, const struct dige
 }
 
 static void take_step(struct walk *w, const struct digest *d, const struct digest_step *step) {
-    walk_advance(w, step->ns);
+    walk_advance(w, step->ns, step->ticks);
     if (step->kind == STEP_CALLS)
         take_calls(w, d, step);
     else if (step->kind == STEP_OPEN)
@@ -50,11 +56,12 @@ bool walk_take_digest(struct walk *w) {
     if (w->visitor->digest)
         w->visitor->digest(w->visitor->ctx, d, block);
     if (d->steps.count)
-        walk_advance(w, d->steps.at[0].ns);
+        walk_advance(w, d->steps.at[0].ns, d->steps.at[0].ticks);
     walk_note_forks(w, trace_reader_block(w->source->reader, block).first);
     for (size_t i = 0; i < d->steps.count; i++)
         take_step(w, d, &d->steps.at[i]);
-    walk_advance(w, d->last_ns);
+    if (d->items)
+        walk_advance(w, d->last_ns, d->last);
     group_reader_skip_block(w->reader, d->damaged);
     return true;
 }

@@ -24,6 +24,12 @@ struct early_call { /* open when the span begins */
     uint64_t paused; /* during it */
 };
 
+struct call_ticks {   /* of an open call (walk_ticks.h) */
+    uint64_t start;   /* where it began */
+    uint64_t paused;  /* walk.paused_ticks then */
+    uint64_t callees; /* of ended callees, without pauses */
+};
+
 enum { WALK_RECENT = 256 };
 
 struct walk {
@@ -43,8 +49,11 @@ struct walk {
     struct fork *forks;          /* by threads of the group, in order of time */
     size_t fork_count, next_fork;
     uint64_t fork_ticks; /* of the next fork, which is not noted yet; UINT64_MAX: there is none */
-    uint64_t now_ns;
-    uint64_t paused_ns; /* of all threads */
+    uint64_t now_ns, ticks;           /* the present time */
+    uint64_t paused_ns;               /* of all threads */
+    uint64_t paused_ticks;            /* the same */
+    bool counts_ticks;                /* clipped calls follow walk_ticks.h */
+    ARRAY(struct call_ticks) lengths; /* then: by depth */
     uint64_t threshold_ns;
     uint64_t settled_ns; /* calls that seem open were so until then, at least */
     uint32_t depth;      /* limit */
@@ -75,8 +84,8 @@ union state {
 };
 _Static_assert(sizeof(union state) == sizeof(uint64_t), "is call.user");
 
-/* Moves the walk's time on to NS. A damaged file may step back. */
-void walk_advance(struct walk *w, uint64_t ns);
+/* Moves the walk's time on to NS, which is TICKS. A damaged file may step back. */
+void walk_advance(struct walk *w, uint64_t ns, uint64_t ticks);
 /* Leaves out the next fork. */
 void walk_skip_fork(struct walk *w);
 /* The items before TICKS were taken. */
@@ -92,6 +101,10 @@ void walk_take_item(struct walk *w, const struct trace_item *item);
 void walk_seek_begin(struct walk *w, uint64_t ticks);
 /* Behind the span: goes on with the block in which the innermost shown call ends. */
 void walk_seek_end(struct walk *w);
+
+/* Behind damage: goes on with the next block, and the calls that its checkpoint has. Returns the
+ * number of lost events; 0: there is none, and the next item tells of the loss. */
+uint64_t walk_seek_damage(struct walk *w);
 
 /* Takes a block as digest. False: the next one, if any, has none. */
 bool walk_take_digest(struct walk *w);

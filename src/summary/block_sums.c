@@ -1,6 +1,7 @@
 /* See block_sums.h: hooks of the loop in digest_loop.h. */
 #include "summary/block_sums.h"
 
+#include "analyze/walk_ticks.h"
 #include "trace/calls.h"
 
 enum { MOST_CALLS = 4096 }; /* that a block passes on, usually */
@@ -60,15 +61,16 @@ static __attribute__((noinline)) void tell(struct block_sums *s, uint32_t functi
                                            const struct digest_frame *f, uint64_t duration) {
     const struct digest_frame *caller = f - 1;
     ARRAY_PUSH(&s->calls,
-               ((struct digest_call){.start_ns = f->start_ns,
-                                     .end_ns = f->start_ns + duration,
-                                     .self_ns = duration - f->callees_ns,
-                                     .function = function,
-                                     .caller = caller == s->frames ? UINT32_MAX
-                                                                   : s->functions[caller->number],
-                                     .depth = (uint32_t)(caller - s->frames),
-                                     .how = s->exit == EVENT_TAIL ? CALL_TAIL : CALL_RETURNED,
-                                     .why = (uint8_t)s->why}));
+               ((struct digest_call){
+                   .start_ns = f->start_ns,
+                   .end_ns = f->start_ns + duration,
+                   .self_ns = duration - f->callees_ns,
+                   .clipped_self_ns = walk_ticks_self(&s->scale, duration, f->callees),
+                   .function = function,
+                   .caller = caller == s->frames ? UINT32_MAX : s->functions[caller->number],
+                   .depth = (uint32_t)(caller - s->frames),
+                   .how = s->exit == EVENT_TAIL ? CALL_TAIL : CALL_RETURNED,
+                   .why = (uint8_t)s->why}));
 }
 
 static inline void on_close(void *ctx, uint32_t function, const struct digest_frame *f,
@@ -121,6 +123,7 @@ void block_sums_read(void *part, struct digest_reader *r, struct digest *to) {
     struct block_sums *s = part;
     s->frames = r->frames;
     s->functions = r->functions.at;
+    s->scale = r->scale;
     s->threshold_ns = s->limits->threshold_ns;
     if (s->threshold_ns && to->calls.room > MOST_CALLS)
         ARRAY_FREE(&to->calls); /* a remainder of the trace's beginning, where all are passed on */

@@ -24,6 +24,7 @@ struct block_sums { /* a part (digests.h) */
     const struct block_limits *limits;
     struct digest_stats *stats;
     const struct digest_frame *frames; /* of the reader */
+    struct trace_scale scale;
     const uint32_t *functions;         /* the same, by id's number in the block */
     ARRAY(struct digest_level) levels; /* of the present step, by depth; without calls: none */
     ARRAY(struct digest_call) calls;   /* of the present step */

@@ -27,7 +27,7 @@ void listed_close(struct listed_stream *s, const struct walk_call *call) {
     l->end_ns = call->end_ns;
     l->duration_ns = call->duration_ns;
     l->self_ns = call->self_ns;
-    l->paused_ns = call->paused_ns;
+    l->clipped_self_ns = call->clipped_self_ns;
     l->how = (uint8_t)call->how;
     l->flags |= (uint8_t)(LISTED_ENDED | (call->inferred ? LISTED_INFERRED : 0));
 }

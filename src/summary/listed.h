@@ -13,7 +13,8 @@ enum listed_flag { LISTED_OUTERMOST = 1, LISTED_BEFORE = 2, LISTED_INFERRED = 4,
 enum { LISTED_CHUNK = 256, LISTED_NONE = UINT32_MAX };
 
 struct listed {
-    uint64_t start_ns, end_ns, duration_ns, self_ns, paused_ns;
+    uint64_t start_ns, end_ns, duration_ns, self_ns;
+    uint64_t clipped_self_ns; /* of walk_call */
     uint32_t function;
     uint32_t parent; /* number in the same stream; LISTED_NONE */
     uint32_t depth;
@@ -37,6 +38,10 @@ void listed_close(struct listed_stream *s, const struct walk_call *call);
 void listed_end(struct listed_stream *s); /* all calls were added */
 void listed_done(struct listed_stream *s);
 
+static inline uint64_t listed_paused_ns(const struct listed *l) {
+    return l->flags & LISTED_ENDED ? l->end_ns - l->start_ns - l->duration_ns : 0;
+}
+
 static inline struct walk_call listed_walk_call(const struct listed_stream *s, uint32_t stream,
                                                 const struct listed *l) {
     (void)s;
@@ -50,7 +55,8 @@ static inline struct walk_call listed_walk_call(const struct listed_stream *s, u
                               .end_ns = l->end_ns,
                               .duration_ns = l->duration_ns,
                               .self_ns = l->self_ns,
-                              .paused_ns = l->paused_ns,
+                              .clipped_self_ns = l->clipped_self_ns,
+                              .paused_ns = listed_paused_ns(l),
                               .caller_id = UINT32_MAX,
                               .how = l->how};
 }

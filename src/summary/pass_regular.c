@@ -64,6 +64,7 @@ void pass_take_call(struct pass *p, const struct walk_call *c) {
                                 .end_ns = c->end_ns,
                                 .duration_ns = c->duration_ns,
                                 .self_ns = c->self_ns,
+                                .clipped_self_ns = c->clipped_self_ns,
                                 .function = c->function,
                                 .stream = c->stream,
                                 .depth = c->depth,
@@ -132,6 +133,7 @@ static void take_single(struct stream_reading *t, const struct digest_call *c, u
                                 .end_ns = c->end_ns,
                                 .duration_ns = c->end_ns - c->start_ns,
                                 .self_ns = c->self_ns,
+                                .clipped_self_ns = c->clipped_self_ns,
                                 .function = c->function,
                                 .stream = t->stream,
                                 .depth = depth + c->depth,
@@ -197,6 +199,7 @@ static void begin_stream(struct reading *r, uint32_t stream) {
     t->stream = stream;
     t->begun = true;
     t->visitor = (struct visitor){.ctx = t,
+                                  .wants_clipped = true,
                                   .open = on_open,
                                   .close = on_close,
                                   .lost = on_lost,

@@ -113,7 +113,7 @@ static void search_listed(const struct summary *s, const struct summary_range *r
             continue;
         size_t i = 0;
         while ((i = listed_next(list, i, range->since_ns, range->until_ns)) < list->calls.count) {
-            struct replayed call = replay_listed(s, stream, (uint32_t)i++);
+            struct replayed call = replay_listed(s, range, stream, (uint32_t)i++);
             search_replayed(search, &call);
         }
     }
@@ -152,6 +152,14 @@ static int search_all(struct summary *s, const struct summary_range *range, stru
 
 /* ---- the slowest ones are known ---- */
 
+static void offer_slow(struct search *search, const struct summary_range *range,
+                       const struct summary_call *slow) {
+    struct summary_call call = *slow;
+    if (summary_clips(range, call.start_ns, call.end_ns))
+        call.self_ns = call.clipped_self_ns;
+    search_offer(search, &call);
+}
+
 /* True: the calls that are asked for, and one more if there is one, are among those that were kept.
  */
 static bool search_slow(struct summary *s, const struct summary_range *range,
@@ -165,7 +173,7 @@ static bool search_slow(struct summary *s, const struct summary_range *range,
         if ((whole || h->at[i].duration_ns > h->at[0].duration_ns) &&
             h->at[i].start_ns <= range->until_ns && h->at[i].end_ns >= range->since_ns &&
             summary_asks_for(range, h->at[i].stream))
-            search_offer(search, &h->at[i]);
+            offer_slow(search, range, &h->at[i]);
     if (whole || search->found > search->room)
         return true;
     search->list.count = search->found = 0;

@@ -69,7 +69,8 @@ static void add_listed(const struct summary *s, const struct summary_range *rang
     while ((i = listed_next(list, i, range->since_ns, range->until_ns)) < list->calls.count) {
         const struct listed *l = &list->calls.at[i++];
         struct walk_call call = listed_walk_call(list, stream, l);
-        call.clipped = l->start_ns < range->since_ns || l->end_ns > range->until_ns;
+        call.clipped = summary_clips(range, l->start_ns, l->end_ns);
+        call.self_ns = call.clipped ? l->clipped_self_ns : l->self_ns;
         stats_add_call(stats, &call, l->flags & LISTED_OUTERMOST);
     }
 }
@@ -131,10 +132,10 @@ static void add_listed_call(struct tree_node *n, const struct listed *l,
     n->calls += !before;
     n->inferred += l->flags & LISTED_INFERRED && !before;
     n->cut += l->how == CALL_CUT && !before;
-    n->clipped += l->start_ns < range->since_ns || l->end_ns > range->until_ns;
-    n->paused_ns += l->paused_ns;
+    n->clipped += summary_clips(range, l->start_ns, l->end_ns);
+    n->paused_ns += listed_paused_ns(l);
     n->total_ns += l->duration_ns;
-    n->self_ns += l->self_ns;
+    n->self_ns += summary_clips(range, l->start_ns, l->end_ns) ? l->clipped_self_ns : l->self_ns;
 }
 
 /* A caller of a call that overlaps the range does so, too, and has a smaller number. */

@@ -16,6 +16,8 @@ static inline void on_close(void *ctx, uint32_t function, const struct digest_fr
         return;
     }
     digest_stats_add(r->sums, function, f, duration);
+    r->sums->functions[function].self_ns +=
+        replayer_self(r, f, duration) - (duration - f->callees_ns);
     r->sums->functions[function].clipped += replayer_clips(r, f->start_ns, f->start_ns + duration);
 }
 

@@ -26,7 +26,7 @@ static inline void on_close(void *ctx, uint32_t function, const struct digest_fr
     n->calls++;
     if (n->function != TREE_REST || f->value != caller_of(r, f))
         n->total_ns += duration;
-    n->self_ns += duration - f->callees_ns;
+    n->self_ns += replayer_self(r, f, duration);
     n->clipped += replayer_clips(r, f->start_ns, f->start_ns + duration);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyze/digest_stats.h"
+#include "analyze/walk_ticks.h"
 #include "summary/replay.h"
 
 struct replayer {
@@ -42,6 +43,14 @@ struct replayer {
 /* Whether a call that has begun or ended outside of the range is clipped there. */
 static inline bool replayer_clips(const struct replayer *r, uint64_t start_ns, uint64_t end_ns) {
     return start_ns < r->since_ns || end_ns > r->until_ns;
+}
+
+/* The own time of F's call, which took DURATION. */
+static inline uint64_t replayer_self(const struct replayer *r, const struct digest_frame *f,
+                                     uint64_t duration) {
+    return replayer_clips(r, f->start_ns, f->start_ns + duration)
+               ? walk_ticks_self(&r->reader.scale, duration, f->callees)
+               : duration - f->callees_ns;
 }
 
 /* The call around the present step; NULL: none. */

@@ -19,6 +19,12 @@ struct summary {
     uint64_t duration_ns;
 };
 
+/* Whether RANGE does not contain all of a call. */
+static inline bool summary_clips(const struct summary_range *range, uint64_t start_ns,
+                                 uint64_t end_ns) {
+    return start_ns < range->since_ns || end_ns > range->until_ns;
+}
+
 static inline bool summary_asks_for(const struct summary_range *range, uint32_t stream) {
     return !range->streams || range->streams[stream];
 }

@@ -181,12 +181,17 @@ static void leave(struct calls *c, uint64_t ticks, enum event_kind kind,
         stray(c, f);
 }
 
-/* Closes all frames of stack INDEX. */
-static void close_all(struct calls *c, uint32_t index, uint64_t ticks, enum call_end how) {
-    while (c->stacks.at[index].count) {
+/* Closes the frames of stack INDEX but the outermost KEPT. */
+static void close_down_to(struct calls *c, uint32_t index, uint32_t kept, uint64_t ticks,
+                          enum call_end how) {
+    while (c->stacks.at[index].count > kept) {
         close_segments(c, index, ticks, how);
         close_frame(c, index, ticks, how);
     }
+}
+
+static void close_all(struct calls *c, uint32_t index, uint64_t ticks, enum call_end how) {
+    close_down_to(c, index, 0, ticks, how);
 }
 
 /* Makes the stack of SP current; an entry may add it. False: any other event on a new stack. */
@@ -267,14 +272,16 @@ static void stack_event(struct calls *c, uint64_t ticks, uint32_t id, uint64_t a
 
 /* ---- events ---- */
 
-void calls_gap(struct calls *c, uint64_t ticks) {
+void calls_cut(struct calls *c, uint64_t ticks, uint32_t kept) {
     take_plain(c);
     c->plain.chain = CHAIN_NONE;
     for (uint32_t i = 0; i < c->stacks.count; i++)
         if (c->stacks.at[i].thread == c->stacks.thread)
-            close_all(c, i, ticks, CALL_CUT);
+            close_down_to(c, i, i == c->stacks.native ? kept : 0, ticks, CALL_CUT);
     await_plain(c);
 }
+
+void calls_gap(struct calls *c, uint64_t ticks) { calls_cut(c, ticks, 0); }
 
 void calls_doubt(struct calls *c) {
     take_plain(c);

@@ -96,7 +96,9 @@ void calls_split(struct calls *c, uint32_t count, const struct trace_frame *kept
 /* Events of the present thread were lost here: ends the calls on the stacks that it was the last to
  * run on (how = CALL_CUT). */
 void calls_gap(struct calls *c, uint64_t ticks);
-/* The same, but the calls stay open and are doubtful: on_doubt gets each of them. A doubtful call
+/* The same, but the outermost KEPT calls of the thread's own stack go on. */
+void calls_cut(struct calls *c, uint64_t ticks, uint32_t kept);
+/* The same, but all calls stay open and are doubtful: on_doubt gets each of them. A doubtful call
  * is unwound when another function returns on its stack pointer. */
 void calls_doubt(struct calls *c);
 /* The thread stood still for LENGTH ticks until TICKS, for the tool's sake. Calls that began in

@@ -152,6 +152,11 @@ size_t trace_cursor_block(const struct trace_cursor *c) {
     return frames ? NO_BLOCK : c->block;
 }
 
+size_t trace_cursor_damaged_block(const struct trace_cursor *c, uint32_t *ret_lost) {
+    *ret_lost = (uint32_t)c->decoder.items_left;
+    return c->report_loss ? c->block - 1 : NO_BLOCK;
+}
+
 void trace_cursor_skip_block(struct trace_cursor *c, uint32_t damaged) {
     if (!c->items)
         c->items = mem_resize(NULL, BATCH, sizeof *c->items);

@@ -148,6 +148,9 @@ size_t trace_cursor_next_block(const struct trace_cursor *c);
 /* Leaves out the block of trace_cursor_block(), which was read otherwise, except for its last
  * DAMAGED items: these cannot be read, and the next batch tells so. */
 void trace_cursor_skip_block(struct trace_cursor *c, uint32_t damaged);
+/* The block of which an error has told, if its loss is the next item, of *RET_LOST events; else
+ * NO_BLOCK. */
+size_t trace_cursor_damaged_block(const struct trace_cursor *c, uint32_t *ret_lost);
 /* Goes on with BLOCK of the same stream, which is not its first one. */
 void trace_cursor_seek(struct trace_cursor *c, size_t block);
 void trace_cursor_free(struct trace_cursor *c);

@@ -79,7 +79,8 @@ void lab_tail(struct lab *lab, uint32_t stream, uint64_t ns, uint32_t id, uint32
 static void finish(struct lab *lab) {
     if (!lab->writer)
         return;
-    trace_writer_clock(lab->writer, &(struct trace_clock){1000000, 1000000});
+    trace_writer_clock(lab->writer,
+                       &(struct trace_clock){1000000, lab->million_ns ? lab->million_ns : 1000000});
     must_finish(lab->writer);
     lab->writer = NULL;
 }

@@ -23,7 +23,8 @@ struct lab {
     struct trace_writer *writer;
     struct source source; /* set by lab_open() */
     uint64_t last;
-    int damages; /* the number of unreadable blocks */
+    uint64_t million_ns; /* what a million ticks take; 0: as many nanoseconds */
+    int damages;         /* the number of unreadable blocks */
 };
 
 void lab_init(struct lab *lab);

@@ -11,6 +11,7 @@
 #include "analyze/lines.h"
 #include "analyze/stats.h"
 #include "base/mem.h"
+#include "trace/layout.h"
 
 enum { THREADS = 6, CHILD = 5, MAKER = 1, BLOCKS = 40, SPANS = 80, KINDS = 6 };
 
@@ -50,8 +51,9 @@ static void fork_child(struct random_calls *threads) {
     write_thread(threads[MAKER].w, CHILD, MAKER + 1, threads[MAKER].ticks);
 }
 
-/* A tick is a nanosecond, so that nothing is rounded. Returns the last one. */
-static uint64_t write_trace(const char *path, uint64_t seed) {
+/* All times are rounded: a tick is less than a nanosecond. SHALLOW: as in random_calls.h; blocks
+ * are MORE times as long. Returns the last time. */
+static uint64_t write_trace(const char *path, uint64_t seed, unsigned shallow, unsigned more) {
     struct trace_writer *w = must_open_writer(path);
     struct random_calls *threads = mem_alloc(THREADS * sizeof *threads);
     uint64_t last = 0;
@@ -63,7 +65,7 @@ static uint64_t write_trace(const char *path, uint64_t seed) {
                                            .random = seed * 64 + i + 1,
                                            .ticks = 1000 + i,
                                            .enters = 100000,
-                                           .shallow = 5000,
+                                           .shallow = shallow,
                                            .pauses = i != 0,
                                            .chains = i == 2,
                                            .frames = i == 3,
@@ -75,7 +77,7 @@ static uint64_t write_trace(const char *path, uint64_t seed) {
         if (block == BLOCKS / 3)
             fork_child(threads);
         for (uint32_t i = 0; i < THREADS; i++)
-            for (uint32_t n = 500 + random_below(&threads[i].random, 3000);
+            for (uint32_t n = (500 + random_below(&threads[i].random, 3000)) * more;
                  n && (i != CHILD || block >= BLOCKS / 3); n--)
                 random_calls_step(&threads[i]);
         trace_writer_flush(w);
@@ -84,10 +86,10 @@ static uint64_t write_trace(const char *path, uint64_t seed) {
         last = threads[i].ticks > last ? threads[i].ticks : last;
     for (uint32_t i = 0; i < THREADS; i += 2)
         trace_writer_thread_end(w, i, threads[i].ticks);
-    trace_writer_clock(w, &(struct trace_clock){last, last});
+    trace_writer_clock(w, &(struct trace_clock){last, last * 345 / 1000});
     must_finish(w);
     free(threads);
-    return last;
+    return last * 345 / 1000;
 }
 
 /* ---- views ---- */
@@ -172,14 +174,13 @@ static uint64_t show(struct trace_reader *r, const struct view_spec *spec, int k
     return result;
 }
 
-static void views_of_spans_are_the_same(void **state) {
-    (void)state;
-    char *path = scratch_new();
-    uint64_t last = write_trace(path, 1), random = 5, all = 0, some = 0;
+/* Returns the share of items that seeking reads. */
+static double expect_same_views(const char *path, uint64_t last, int spans) {
+    uint64_t random = 5, all = 0, some = 0;
     struct trace_reader *r = must_open_reader(path);
     struct filter leaves = {0};
     assert_int_equal(filter_add(&leaves, 'F', "function_*7", NULL), 0);
-    for (int i = 0; i < SPANS; i++) {
+    for (int i = 0; i < spans; i++) {
         int kind = i % KINDS;
         uint64_t since = random_next(&random) % last, length = last >> random_below(&random, 16);
         struct view_spec spec = {.since_ns = i % 7 ? since : 0, .until_ns = UINT64_MAX};
@@ -199,13 +200,63 @@ static void views_of_spans_are_the_same(void **state) {
                      spec.until_ns, spec.tid);
     }
     print_message("%ju items, without seeking %ju\n", some, all);
-    assert_true(some < all / 2);
     filter_done(&leaves);
     trace_reader_free(r);
+    return (double)some / (double)all;
+}
+
+static void views_of_spans_are_the_same(void **state) {
+    (void)state;
+    char *path = scratch_new();
+    uint64_t last = write_trace(path, 1, 5000, 1);
+    assert_true(expect_same_views(path, last, SPANS) < 0.5);
+    scratch_free(path);
+}
+
+/* Whether the block behind the one with HEAD has a checkpoint. */
+static bool has_checkpoint_behind(struct trace_reader *r, const struct disk_block *head) {
+    struct trace_seeker *seeker = trace_seeker_new(r);
+    struct trace_checkpoint c;
+    size_t i = trace_reader_first_block(r, head->stream);
+    size_t end = trace_reader_end_block(r, head->stream);
+    while (i < end && trace_reader_block(r, i).first != head->first)
+        i++;
+    bool found = i + 1 < end && trace_seeker_at(seeker, head->stream, i + 1, &c);
+    trace_seeker_free(seeker);
+    return found;
+}
+
+/* Damages each third block that has a checkpoint behind it. */
+static void damage_some(const char *path) {
+    size_t size, blocks = 0;
+    AUTO_FREE uint8_t *bytes = must_load(path, &size);
+    struct trace_reader *r = must_open_reader(path);
+    for (size_t at = sizeof(struct disk_header); at + sizeof(struct disk_block) < size;) {
+        struct disk_block head;
+        memcpy(&head, bytes + at, sizeof head);
+        if (head.magic != DISK_BLOCK_MAGIC)
+            break;
+        if (head.type == DISK_EVENTS && has_checkpoint_behind(r, &head) && blocks++ % 3 == 2)
+            bytes[at + sizeof head + head.stored / 2] ^= 1;
+        at += sizeof head + head.stored;
+    }
+    trace_reader_free(r);
+    assert_true(blocks > 30);
+    must_store(path, bytes, size);
+}
+
+/* Reading goes on with the checkpoint behind a damaged block, wherever it has begun. */
+static void views_of_damaged_spans_are_the_same(void **state) {
+    (void)state;
+    char *path = scratch_new();
+    uint64_t last = write_trace(path, 2, 9000, 4);
+    damage_some(path);
+    assert_true(expect_same_views(path, last, SPANS / 2) < 1);
     scratch_free(path);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(views_of_spans_are_the_same)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(views_of_spans_are_the_same),
+                                       cmocka_unit_test(views_of_damaged_spans_are_the_same)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
