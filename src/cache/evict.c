@@ -26,7 +26,8 @@ static int compare_use(const void *a, const void *b) {
 
 /* Whether the cache has made the file NAME. */
 static bool is_entry(const char *name) {
-    static const char *const kinds[] = {"file-", "plan-", "code-", "outline-", "answer-", "part-"};
+    static const char *const kinds[] = {"file-",   "plan-",  "code-", "outline-",
+                                        "answer-", "debug-", "part-"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strncmp(name, kinds[i], strlen(kinds[i])) == 0)
             return true;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/file_id.h"
@@ -45,9 +46,21 @@ static bool open_image(struct debug_types *d, struct dwarf_file *f, const struct
         bytes = f->unpacked;
         size = f->unpacked_size;
     }
+    bool mapped = f->unpacked ? f->handle != NULL : image->mapped;
+    f->mapped = mapped ? bytes : NULL;
+    f->mapped_size = size;
     f->elf = bytes ? elf_memory((char *)bytes, size) : NULL;
     f->dwarf = f->elf ? dwarf_begin_elf(f->elf, DWARF_C_READ, NULL) : NULL;
     return f->dwarf;
+}
+
+void dwarf_pass_unit(const struct dwarf_file *f, size_t number) {
+    enum { UNITS = 32 };
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t start = ((uintptr_t)f->mapped + page - 1) & ~(page - 1);
+    uintptr_t end = ((uintptr_t)f->mapped + f->mapped_size) & ~(page - 1);
+    if (f->mapped && number % UNITS == UNITS - 1 && end > start)
+        madvise((void *)start, end - start, MADV_DONTNEED);
 }
 
 static void close_file(struct debug_types *d, struct dwarf_file *f) {

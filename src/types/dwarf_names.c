@@ -160,7 +160,8 @@ static void add_definitions(struct debug_types *d, Dwarf_Die *die, unsigned dept
         int tag = dwarf_tag(&child);
         const char *name = defines_type(&child, tag) ? name_of(&child) : "";
         if (*name)
-            ARRAY_PUSH(&d->definitions, ((struct dwarf_definition){hash_of(name), child}));
+            ARRAY_PUSH(&d->definitions,
+                       ((struct dwarf_definition){hash_of(name), child.addr, child.cu}));
         if (is_scope(tag) && tag != DW_TAG_enumeration_type)
             add_definitions(d, &child, depth + 1);
     } while (dwarf_siblingof(&child, &child) == 0);
@@ -171,13 +172,14 @@ static int compare_definitions(const void *a, const void *b) {
     const struct dwarf_definition *x = a, *y = b;
     if (x->hash != y->hash)
         return x->hash < y->hash ? -1 : 1;
-    return (x->die.addr > y->die.addr) - (x->die.addr < y->die.addr);
+    return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-static void add_units(struct debug_types *d, Dwarf *dwarf) {
+static void add_units(struct debug_types *d, const struct dwarf_file *f) {
     Dwarf_CU *unit = NULL;
     Dwarf_Die die, whole;
-    while (dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+    for (size_t n = 0; dwarf_get_units(f->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0; n++) {
+        dwarf_pass_unit(f, n);
         dwarf_whole_unit(&die, &whole);
         add_definitions(d, &whole, 0);
     }
@@ -185,9 +187,9 @@ static void add_units(struct debug_types *d, Dwarf *dwarf) {
 
 static void read_definitions(struct debug_types *d) {
     d->has_definitions = true;
-    add_units(d, d->file.dwarf);
+    add_units(d, &d->file);
     if (d->alt.dwarf)
-        add_units(d, d->alt.dwarf);
+        add_units(d, &d->alt);
     if (d->definitions.count)
         qsort(d->definitions.at, d->definitions.count, sizeof *d->definitions.at,
               compare_definitions);
@@ -219,7 +221,7 @@ static type_id define_by(struct debug_types *d, const char *name, const char *la
     uint32_t hash = hash_of(last);
     size_t i = SEARCH(k, d->definitions.count, d->definitions.at[k].hash < hash);
     for (; i < d->definitions.count && d->definitions.at[i].hash == hash; i++) {
-        Dwarf_Die die = d->definitions.at[i].die;
+        Dwarf_Die die = {.addr = d->definitions.at[i].addr, .cu = d->definitions.at[i].cu};
         if (!same_kind(tag, dwarf_tag(&die)))
             continue;
         enum source_language language = dwarf_language_of(&die, d->language);
@@ -258,7 +260,7 @@ void debug_types_all(struct debug_types *d, bool (*see)(void *ctx, type_id id), 
     if (!d->has_definitions)
         read_definitions(d);
     for (size_t i = 0; i < d->definitions.count; i++) {
-        Dwarf_Die die = d->definitions.at[i].die;
+        Dwarf_Die die = {.addr = d->definitions.at[i].addr, .cu = d->definitions.at[i].cu};
         type_id id = dwarf_type_id(d, &die, dwarf_language_of(&die, d->language));
         if (id && !see(ctx, id))
             return;

@@ -54,17 +54,20 @@ struct dwarf_entry { /* a type that got a number */
     uint8_t language; /* enum source_language: of the unit that first referred to it */
 };
 
-struct dwarf_definition {
-    uint32_t hash; /* of its own name */
-    Dwarf_Die die;
+struct dwarf_definition { /* an entry without what libdw finds out again; there may be millions */
+    uint32_t hash;        /* of its own name */
+    void *addr;
+    Dwarf_CU *cu;
 };
 
 struct dwarf_file {
     struct image image;      /* empty: that of the module */
     const uint8_t *unpacked; /* another form of it; NULL: none */
     size_t unpacked_size;
-    uint8_t *own; /* `unpacked`, from malloc() */
-    void *handle; /* `unpacked`, of the files that are kept */
+    uint8_t *own;          /* `unpacked`, from malloc() */
+    void *handle;          /* `unpacked`, of the files that are kept */
+    const uint8_t *mapped; /* its bytes, if they are unchanged pages of a file; else NULL */
+    size_t mapped_size;
     Elf *elf;
     Dwarf *dwarf;
 };
@@ -86,6 +89,11 @@ struct debug_types {
     bool has_definitions;
     ARRAY(struct dwarf_definition) definitions; /* by hash */
 };
+
+/* ---- dwarf_file.c ---- */
+/* Called for each unit, by number, of those that are looked at one after the other: lets go of
+ * pages now and then, so that a file may be larger than memory. */
+void dwarf_pass_unit(const struct dwarf_file *f, size_t number);
 
 /* ---- dwarf_units.c ---- */
 /* Fills d->spans. */

@@ -23,11 +23,14 @@ void dwarf_read_spans(struct debug_types *d) {
     Dwarf_CU *unit = NULL;
     Dwarf_Die die;
     uint8_t type;
-    while (dwarf_get_units(d->file.dwarf, unit, &unit, NULL, &type, &die, NULL) == 0)
+    for (size_t n = 0; dwarf_get_units(d->file.dwarf, unit, &unit, NULL, &type, &die, NULL) == 0;
+         n++) {
+        dwarf_pass_unit(&d->file, n);
         if (type == DW_UT_compile || type == DW_UT_skeleton) {
             add_spans(d, &die);
             d->language = d->language ? d->language : dwarf_language_of(&die, SOURCE_OTHER);
         }
+    }
     if (d->spans.count)
         qsort(d->spans.at, d->spans.count, sizeof *d->spans.at, compare_spans);
 }
