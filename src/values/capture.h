@@ -93,6 +93,14 @@ struct capture {
     size_t name_count;
 };
 
+/* What was recorded of one value; for readers, and of the tracer itself. */
+struct captured {
+    enum capture_missing missing;
+    bool cut;             /* a text has more bytes than these */
+    uint32_t length;      /* in bytes; of a text without its final zero unit */
+    const uint8_t *bytes; /* little-endian; borrowed */
+};
+
 /* Frees what *C owns. */
 void capture_done(struct capture *c);
 /* A copy that shares nothing with FROM. */
