@@ -9,9 +9,9 @@ static bool in_vectors(struct types *types, type_id id, struct shape_homogeneous
     if (shape_homogeneous(types, id, ret))
         return true;
     bool vector = t->kind == TYPE_ARRAY && (t->flags & TYPE_VECTOR);
-    if ((t->kind != TYPE_FLOAT && !vector) || t->bytes > 16)
+    if ((t->kind != TYPE_FLOAT && !vector) || bytes > 16)
         return false;
-    *ret = (struct shape_homogeneous){.count = 1, .bytes = (uint32_t)t->bytes};
+    *ret = (struct shape_homogeneous){.count = 1, .bytes = bytes};
     return true;
 }
 
@@ -57,7 +57,7 @@ static void place_in_integers(struct abi_state *s, uint32_t bytes, uint32_t alig
 
 static bool is_known(const struct type *t, uint32_t align) {
     return t && align && t->kind != TYPE_FORWARD && t->kind != TYPE_STRING &&
-           !(t->kind == TYPE_ARRAY && (t->flags & TYPE_VECTOR) && t->bytes != 8 && t->bytes != 16);
+           !(t->kind == TYPE_ARRAY && (t->flags & TYPE_VECTOR) && bytes != 8 && bytes != 16);
 }
 
 void abi_aarch64_argument(struct abi_state *s, const struct abi_call *call, type_id type,
@@ -71,12 +71,12 @@ void abi_aarch64_argument(struct abi_state *s, const struct abi_call *call, type
         ret->indirect = true;
         place_in_integers(s, 8, 8, ret);
     } else if (in_vectors(call->types, type, &parts)) {
-        place_in_vectors(s, (uint32_t)t->bytes, align, &parts, ret);
-    } else if (t->bytes > MOST_IN_REGISTERS) {
+        place_in_vectors(s, bytes, align, &parts, ret);
+    } else if (bytes > MOST_IN_REGISTERS) {
         ret->indirect = true;
         place_in_integers(s, 8, 8, ret);
-    } else if (t->bytes) {
-        place_in_integers(s, (uint32_t)t->bytes, align, ret);
+    } else if (bytes) {
+        place_in_integers(s, bytes, align, ret);
     }
 }
 
@@ -90,8 +90,8 @@ void abi_aarch64_result(const struct abi_call *call, struct abi_place *ret) {
         ret->missing = VALUE_OPTIMIZED_OUT;
     else if (in_vectors(call->types, call->result, &parts))
         add_vectors(ret, 0, &parts);
-    else if (t->bytes > MOST_IN_REGISTERS)
+    else if (bytes > MOST_IN_REGISTERS)
         ret->missing = VALUE_OPTIMIZED_OUT;
     else
-        add_integers(ret, 0, (uint32_t)t->bytes);
+        add_integers(ret, 0, bytes);
 }

@@ -32,7 +32,7 @@ static void place_in_integers(struct abi_state *s, uint32_t bytes, uint32_t alig
 
 static bool is_known(const struct type *t, uint32_t align) {
     return t && align && t->kind != TYPE_FORWARD && t->kind != TYPE_STRING &&
-           !(t->kind == TYPE_ARRAY && (t->flags & TYPE_VECTOR) && t->bytes != 8 && t->bytes != 16);
+           !(t->kind == TYPE_ARRAY && (t->flags & TYPE_VECTOR) && bytes != 8 && bytes != 16);
 }
 
 void abi_arm_soft_argument(struct abi_state *s, const struct abi_call *call, type_id type,
@@ -44,8 +44,8 @@ void abi_arm_soft_argument(struct abi_state *s, const struct abi_call *call, typ
     } else if (t->flags & TYPE_BY_REFERENCE) {
         ret->indirect = true;
         place_in_integers(s, 4, 4, ret);
-    } else if (t->bytes) {
-        place_in_integers(s, (uint32_t)t->bytes, align, ret);
+    } else if (bytes) {
+        place_in_integers(s, bytes, align, ret);
     }
 }
 
@@ -56,9 +56,9 @@ static bool in_vectors(struct types *types, type_id id, struct shape_homogeneous
     if (!shape_homogeneous(types, id, ret)) {
         if (t->kind != TYPE_FLOAT && !vector)
             return false;
-        *ret = (struct shape_homogeneous){.count = 1, .bytes = (uint32_t)t->bytes};
+        *ret = (struct shape_homogeneous){.count = 1, .bytes = bytes};
     }
-    return ret->bytes == 4 || ret->bytes == 8 || ret->bytes == 16;
+    return rebytes == 4 || rebytes == 8 || rebytes == 16;
 }
 
 static void add_singles(struct abi_place *ret, unsigned single,
@@ -92,7 +92,7 @@ void abi_arm_hard_argument(struct abi_state *s, const struct abi_call *call, typ
         return;
     }
     s->vector_singles = (UINT32_C(1) << SINGLES) - 1;
-    abi_add_stack(s, ret, 4, align > 4 ? 8 : 4, (uint32_t)t->bytes);
+    abi_add_stack(s, ret, 4, align > 4 ? 8 : 4, bytes);
 }
 
 /* ---- results ---- */
@@ -101,7 +101,7 @@ static bool in_memory(const struct type *t) {
     if (t->flags & TYPE_BY_REFERENCE)
         return true;
     bool complex = t->kind == TYPE_FLOAT && (t->flags & TYPE_COMPLEX);
-    return t->bytes > 4 && (shape_is_composite(t) || complex);
+    return bytes > 4 && (shape_is_composite(t) || complex);
 }
 
 bool abi_arm_result_is_passed(const struct abi_call *call, bool hard) {
@@ -121,8 +121,8 @@ void abi_arm_soft_result(const struct abi_call *call, struct abi_place *ret) {
     else if (in_memory(t))
         ret->missing = VALUE_OPTIMIZED_OUT;
     else
-        for (uint32_t at = 0; at < t->bytes; at += 4)
-            abi_add_register(ret, at / 4, at, t->bytes - at < 4 ? (uint32_t)t->bytes - at : 4);
+        for (uint32_t at = 0; at < bytes; at += 4)
+            abi_add_register(ret, at / 4, at, bytes - at < 4 ? bytes - at : 4);
 }
 
 void abi_arm_hard_result(const struct abi_call *call, struct abi_place *ret) {

@@ -56,7 +56,7 @@ void abi_go_argument(struct abi_state *s, const struct abi_call *call, type_id t
         s->unsure = true;
         return;
     }
-    if (!t->bytes)
+    if (!bytes)
         return;
     struct abi_state trial = *s;
     struct abi_place place = {0};
@@ -66,5 +66,5 @@ void abi_go_argument(struct abi_state *s, const struct abi_call *call, type_id t
         *ret = place;
         return;
     }
-    abi_add_stack(s, ret, 1, align, (uint32_t)t->bytes);
+    abi_add_stack(s, ret, 1, align, bytes);
 }

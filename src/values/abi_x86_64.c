@@ -16,7 +16,7 @@ struct classes {
 };
 
 static bool is_x87(const struct type *t) {
-    return t->kind == TYPE_FLOAT && t->bytes == 16 && !(t->flags & TYPE_COMPLEX) && !shape_is_quad(t);
+    return t->kind == TYPE_FLOAT && bytes == 16 && !(t->flags & TYPE_COMPLEX) && !shape_is_quad(t);
 }
 
 static enum eightbyte class_of(const struct leaf *leaf) {
@@ -77,9 +77,9 @@ static struct classes classify(struct types *types, type_id id) {
         c.unsure = true;
         return c;
     }
-    if (t->kind == TYPE_ARRAY && t->bytes > MOST_IN_REGISTERS)
+    if (t->kind == TYPE_ARRAY && bytes > MOST_IN_REGISTERS)
         c.unsure = true;
-    if (t->bytes > MOST_IN_REGISTERS)
+    if (bytes > MOST_IN_REGISTERS)
         c.at[0] = CLASS_MEMORY;
     else if (!shape_leaves(types, id, add_leaf, &c) && c.at[0] != CLASS_MEMORY)
         c.unsure = true;
@@ -137,16 +137,16 @@ void abi_x86_64_argument(struct abi_state *s, const struct abi_call *call, type_
         s->unsure = true;
     } else if (c.at[0] == CLASS_MEMORY || c.at[0] == CLASS_X87 || !has_registers(s, &c)) {
         uint32_t align = shape_alignment(call->types, type);
-        abi_add_stack(s, ret, 8, align > 8 ? align : 8, (uint32_t)t->bytes);
+        abi_add_stack(s, ret, 8, align > 8 ? align : 8, bytes);
     } else {
-        add_registers(s, &c, (uint32_t)t->bytes, ret);
+        add_registers(s, &c, bytes, ret);
     }
 }
 
 /* ---- results ---- */
 
 static bool is_complex_x87(const struct type *t) {
-    return t->kind == TYPE_FLOAT && (t->flags & TYPE_COMPLEX) && t->bytes == 32;
+    return t->kind == TYPE_FLOAT && (t->flags & TYPE_COMPLEX) && bytes == 32;
 }
 
 
@@ -179,7 +179,7 @@ void abi_x86_64_result(const struct abi_call *call, struct abi_place *ret) {
         add_x87(ret, 0);
     } else {
         struct abi_state s = {0};
-        add_registers(&s, &c, (uint32_t)t->bytes, ret);
+        add_registers(&s, &c, bytes, ret);
         for (unsigned i = 0, next = 0; i < ret->count; i++)
             if (ret->piece[i].from == FROM_REGISTER)
                 ret->piece[i].reg = integers[next++];

@@ -22,9 +22,15 @@ struct object {
     uint64_t at;             /* in bytes */
     uint64_t bit_at, bits;   /* of a bit field, else bits is 0 */
     const struct type *seen; /* shape of its type, or NULL */
+    uint64_t size;           /* in bytes; 0: not known */
 };
 
 static void walk(struct walker *w, const struct object *o);
+
+static void look_at(const struct walker *w, struct object *o) {
+    o->seen = shape_get(w->printer->types, o->type);
+    o->size = o->seen ? shape_bytes(w->printer->types, o->type) : 0;
+}
 
 bool item_next(const struct capture *c, const struct captured *captured, size_t *at,
                struct item *ret) {
@@ -66,8 +72,8 @@ static void write_name(struct walker *w, const struct type_member *m) {
 
 static struct object member_of(const struct walker *w, const struct object *o,
                                const struct type_member *m) {
-    struct object inner = {m->type, o->at + m->bit_offset / 8, 0, 0, NULL};
-    inner.seen = shape_get(w->printer->types, m->type);
+    struct object inner = {.type = m->type, .at = o->at + m->bit_offset / 8};
+    look_at(w, &inner);
     if (m->bit_size) {
         inner.bit_at = o->at * 8 + m->bit_offset;
         inner.bits = m->bit_size;
@@ -78,12 +84,12 @@ static struct object member_of(const struct walker *w, const struct object *o,
 static bool was_asked(const struct walker *w, const struct object *o) {
     if (o->bits)
         return image_was_asked(&w->image, o->bit_at / 8, (o->bit_at % 8 + o->bits + 7) / 8);
-    return image_was_asked(&w->image, o->at, o->seen ? o->seen->bytes : 0);
+    return image_was_asked(&w->image, o->at, o->size);
 }
 
 static bool is_empty(const struct object *o) {
     return o->seen && !o->bits && o->seen->kind != TYPE_FORWARD &&
-           (o->seen->bytes == 0 || (o->seen->kind == TYPE_STRUCT && o->seen->count == 0));
+           (o->size == 0 || (o->seen->kind == TYPE_STRUCT && o->seen->count == 0));
 }
 
 static bool is_full(const struct walker *w) {
@@ -112,8 +118,8 @@ static void write_members(struct walker *w, const struct object *o) {
 
 static void write_elements(struct walker *w, const struct object *o) {
     struct object inner = {.type = o->seen->of, .at = o->at};
-    inner.seen = shape_get(w->printer->types, o->seen->of);
-    uint64_t size = inner.seen ? inner.seen->bytes : 0, i = 0;
+    look_at(w, &inner);
+    uint64_t size = inner.size, i = 0;
     begin_list(w, true);
     for (; size && i < o->seen->elements && i < MOST_ELEMENTS && !is_full(w); i++) {
         if (!was_asked(w, &inner))
@@ -143,19 +149,19 @@ static bool is_character(const struct type *t) {
 static bool write_array_text(struct walker *w, const struct object *o) {
     const struct type *element = shape_get(w->printer->types, o->seen->of);
     if (!is_character(element) || scalar_is_number(w->printer->types, o->seen->of) ||
-        !image_has(&w->image, o->at, o->seen->bytes))
+        !image_has(&w->image, o->at, o->size))
         return false;
     const uint8_t *text = w->image.bytes + o->at;
     static const uint8_t zero[4];
     uint64_t length = 0, unit = element->bytes;
-    while (length + unit <= o->seen->bytes && memcmp(text + length, zero, unit) != 0)
+    while (length + unit <= o->size && memcmp(text + length, zero, unit) != 0)
         length += unit;
     write_string(w, text, length, (unsigned)unit);
     return true;
 }
 
 static bool is_null(const struct walker *w, const struct object *o) {
-    uint64_t size = o->seen->bytes;
+    uint64_t size = o->size;
     return o->seen->kind == TYPE_POINTER && size <= 8 && image_has(&w->image, o->at, size) &&
            image_bits(&w->image, o->at * 8, size * 8) == 0;
 }
@@ -176,9 +182,9 @@ static bool write_text(struct walker *w, const struct object *o) {
         words_add(w->out, "null");
     } else if (is_null(w, o)) {
         words_add(w->out, "0x0");
-    } else if (o->seen->kind == TYPE_POINTER && image_has(&w->image, o->at, o->seen->bytes)) {
+    } else if (o->seen->kind == TYPE_POINTER && image_has(&w->image, o->at, o->size)) {
         words_printf(w->out, "0x%jx ?",
-                     (uintmax_t)image_bits(&w->image, o->at * 8, o->seen->bytes * 8));
+                     (uintmax_t)image_bits(&w->image, o->at * 8, o->size * 8));
     } else {
         write_unknown(w);
     }
@@ -191,7 +197,7 @@ static bool is_there(const struct walker *w, const struct object *o) {
     if (o->bits)
         return o->bits <= 64 &&
                image_has(&w->image, o->bit_at / 8, (o->bit_at % 8 + o->bits + 7) / 8);
-    return o->seen->bytes && image_has(&w->image, o->at, o->seen->bytes);
+    return o->size && image_has(&w->image, o->at, o->size);
 }
 
 static void write_scalar(struct walker *w, const struct object *o) {
@@ -199,7 +205,7 @@ static void write_scalar(struct walker *w, const struct object *o) {
         write_unknown(w);
         return;
     }
-    struct scalar s = {.type = o->type, .bytes = w->image.bytes + o->at, .size = o->seen->bytes};
+    struct scalar s = {.type = o->type, .bytes = w->image.bytes + o->at, .size = o->size};
     uint64_t bits = 0;
     if (o->bits) {
         bits = image_bits(&w->image, o->bit_at, o->bits);
@@ -240,7 +246,7 @@ static bool print(const struct printer *p, const struct item *item, bool json,
                   struct words *ret) {
     struct walker w = {.printer = p, .item = item, .out = ret, .json = json};
     struct object whole = {.type = item->values[0].type};
-    whole.seen = shape_get(p->types, whole.type);
+    look_at(&w, &whole);
     image_init(&w.image, item);
     if (print_missing(item) && !(item->count > 1 && whole.seen))
         write_unknown(&w);
