@@ -39,6 +39,8 @@ struct abi_call {
     size_t count;
     type_id result; /* 0: none */
     bool varargs;
+    bool splits_wide; /* x86-64: Clang before 18 treats an __int128 like two of 64 bits, of which
+                         one may be in the last register and the other on the stack */
 };
 /* Fills RET[call->count]. */
 void abi_arguments(enum abi abi, const struct abi_call *call, struct abi_place *ret);

@@ -9,6 +9,7 @@ static bool in_vectors(struct types *types, type_id id, struct shape_homogeneous
     if (shape_homogeneous(types, id, ret))
         return true;
     bool vector = t->kind == TYPE_ARRAY && (t->flags & TYPE_VECTOR);
+    uint32_t bytes = (uint32_t)shape_bytes(types, id);
     if ((t->kind != TYPE_FLOAT && !vector) || bytes > 16)
         return false;
     *ret = (struct shape_homogeneous){.count = 1, .bytes = bytes};
@@ -55,7 +56,7 @@ static void place_in_integers(struct abi_state *s, uint32_t bytes, uint32_t alig
     abi_add_stack(s, ret, 8, stack_alignment(align), bytes);
 }
 
-static bool is_known(const struct type *t, uint32_t align) {
+static bool is_known(const struct type *t, uint32_t align, uint32_t bytes) {
     return t && align && t->kind != TYPE_FORWARD && t->kind != TYPE_STRING &&
            !(t->kind == TYPE_ARRAY && (t->flags & TYPE_VECTOR) && bytes != 8 && bytes != 16);
 }
@@ -64,8 +65,9 @@ void abi_aarch64_argument(struct abi_state *s, const struct abi_call *call, type
                           struct abi_place *ret) {
     const struct type *t = shape_get(call->types, type);
     uint32_t align = shape_alignment(call->types, type);
+    uint32_t bytes = (uint32_t)shape_bytes(call->types, type);
     struct shape_homogeneous parts;
-    if (!is_known(t, align)) {
+    if (!is_known(t, align, bytes)) {
         s->unsure = true;
     } else if (t->flags & TYPE_BY_REFERENCE) {
         ret->indirect = true;
@@ -83,8 +85,10 @@ void abi_aarch64_argument(struct abi_state *s, const struct abi_call *call, type
 /* A result in memory is at the address that x8 had at the call; nothing keeps that. */
 void abi_aarch64_result(const struct abi_call *call, struct abi_place *ret) {
     const struct type *t = shape_get(call->types, call->result);
+    uint32_t align = shape_alignment(call->types, call->result);
+    uint32_t bytes = (uint32_t)shape_bytes(call->types, call->result);
     struct shape_homogeneous parts;
-    if (!is_known(t, shape_alignment(call->types, call->result)))
+    if (!is_known(t, align, bytes))
         ret->missing = VALUE_UNTYPED;
     else if (t->flags & TYPE_BY_REFERENCE)
         ret->missing = VALUE_OPTIMIZED_OUT;

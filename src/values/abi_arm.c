@@ -30,7 +30,7 @@ static void place_in_integers(struct abi_state *s, uint32_t bytes, uint32_t alig
     s->stack += abi_round(bytes - at, 4);
 }
 
-static bool is_known(const struct type *t, uint32_t align) {
+static bool is_known(const struct type *t, uint32_t align, uint32_t bytes) {
     return t && align && t->kind != TYPE_FORWARD && t->kind != TYPE_STRING &&
            !(t->kind == TYPE_ARRAY && (t->flags & TYPE_VECTOR) && bytes != 8 && bytes != 16);
 }
@@ -39,7 +39,8 @@ void abi_arm_soft_argument(struct abi_state *s, const struct abi_call *call, typ
                            struct abi_place *ret) {
     const struct type *t = shape_get(call->types, type);
     uint32_t align = shape_alignment(call->types, type);
-    if (!is_known(t, align)) {
+    uint32_t bytes = (uint32_t)shape_bytes(call->types, type);
+    if (!is_known(t, align, bytes)) {
         s->unsure = true;
     } else if (t->flags & TYPE_BY_REFERENCE) {
         ret->indirect = true;
@@ -56,9 +57,9 @@ static bool in_vectors(struct types *types, type_id id, struct shape_homogeneous
     if (!shape_homogeneous(types, id, ret)) {
         if (t->kind != TYPE_FLOAT && !vector)
             return false;
-        *ret = (struct shape_homogeneous){.count = 1, .bytes = bytes};
+        *ret = (struct shape_homogeneous){.count = 1, .bytes = (uint32_t)shape_bytes(types, id)};
     }
-    return rebytes == 4 || rebytes == 8 || rebytes == 16;
+    return ret->bytes == 4 || ret->bytes == 8 || ret->bytes == 16;
 }
 
 static void add_singles(struct abi_place *ret, unsigned single,
@@ -76,8 +77,9 @@ void abi_arm_hard_argument(struct abi_state *s, const struct abi_call *call, typ
                            struct abi_place *ret) {
     const struct type *t = shape_get(call->types, type);
     uint32_t align = shape_alignment(call->types, type);
+    uint32_t bytes = (uint32_t)shape_bytes(call->types, type);
     struct shape_homogeneous parts;
-    if (!is_known(t, align) || (t->flags & TYPE_BY_REFERENCE) ||
+    if (!is_known(t, align, bytes) || (t->flags & TYPE_BY_REFERENCE) ||
         !in_vectors(call->types, type, &parts)) {
         abi_arm_soft_argument(s, call, type, ret);
         return;
@@ -97,7 +99,7 @@ void abi_arm_hard_argument(struct abi_state *s, const struct abi_call *call, typ
 
 /* ---- results ---- */
 
-static bool in_memory(const struct type *t) {
+static bool in_memory(const struct type *t, uint32_t bytes) {
     if (t->flags & TYPE_BY_REFERENCE)
         return true;
     bool complex = t->kind == TYPE_FLOAT && (t->flags & TYPE_COMPLEX);
@@ -107,18 +109,19 @@ static bool in_memory(const struct type *t) {
 bool abi_arm_result_is_passed(const struct abi_call *call, bool hard) {
     const struct type *t = shape_get(call->types, call->result);
     struct shape_homogeneous parts;
-    if (!t || (hard && !(t->flags & TYPE_BY_REFERENCE) &&
-               in_vectors(call->types, call->result, &parts)))
+    if (!t ||
+        (hard && !(t->flags & TYPE_BY_REFERENCE) && in_vectors(call->types, call->result, &parts)))
         return false;
-    return in_memory(t);
+    return in_memory(t, (uint32_t)shape_bytes(call->types, call->result));
 }
 
 /* The address of a result in memory is not kept. */
 void abi_arm_soft_result(const struct abi_call *call, struct abi_place *ret) {
     const struct type *t = shape_get(call->types, call->result);
-    if (!is_known(t, shape_alignment(call->types, call->result)))
+    uint32_t bytes = (uint32_t)shape_bytes(call->types, call->result);
+    if (!is_known(t, shape_alignment(call->types, call->result), bytes))
         ret->missing = VALUE_UNTYPED;
-    else if (in_memory(t))
+    else if (in_memory(t, bytes))
         ret->missing = VALUE_OPTIMIZED_OUT;
     else
         for (uint32_t at = 0; at < bytes; at += 4)
@@ -127,8 +130,9 @@ void abi_arm_soft_result(const struct abi_call *call, struct abi_place *ret) {
 
 void abi_arm_hard_result(const struct abi_call *call, struct abi_place *ret) {
     const struct type *t = shape_get(call->types, call->result);
+    uint32_t bytes = (uint32_t)shape_bytes(call->types, call->result);
     struct shape_homogeneous parts;
-    if (is_known(t, shape_alignment(call->types, call->result)) &&
+    if (is_known(t, shape_alignment(call->types, call->result), bytes) &&
         !(t->flags & TYPE_BY_REFERENCE) && in_vectors(call->types, call->result, &parts))
         add_singles(ret, 0, &parts);
     else

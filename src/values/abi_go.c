@@ -52,6 +52,7 @@ void abi_go_argument(struct abi_state *s, const struct abi_call *call, type_id t
                      struct abi_place *ret) {
     const struct type *t = shape_get(call->types, type);
     uint32_t align = shape_alignment(call->types, type);
+    uint32_t bytes = (uint32_t)shape_bytes(call->types, type);
     if (!t || !align || t->kind == TYPE_FORWARD || t->kind == TYPE_STRING) {
         s->unsure = true;
         return;

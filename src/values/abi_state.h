@@ -20,8 +20,8 @@ static inline void abi_add(struct abi_place *place, struct abi_piece piece) {
 }
 static inline void abi_add_register(struct abi_place *place, unsigned reg, uint32_t at,
                                     uint32_t bytes) {
-    abi_add(place,
-            (struct abi_piece){.from = FROM_REGISTER, .reg = (uint8_t)reg, .at = at, .bytes = bytes});
+    abi_add(place, (struct abi_piece){
+                       .from = FROM_REGISTER, .reg = (uint8_t)reg, .at = at, .bytes = bytes});
 }
 static inline void abi_add_vector(struct abi_place *place, unsigned reg, unsigned part, uint32_t at,
                                   uint32_t bytes) {

@@ -16,7 +16,8 @@ struct classes {
 };
 
 static bool is_x87(const struct type *t) {
-    return t->kind == TYPE_FLOAT && bytes == 16 && !(t->flags & TYPE_COMPLEX) && !shape_is_quad(t);
+    return t->kind == TYPE_FLOAT && t->bytes == 16 && !(t->flags & TYPE_COMPLEX) &&
+           !shape_is_quad(t);
 }
 
 static enum eightbyte class_of(const struct leaf *leaf) {
@@ -73,6 +74,7 @@ static bool add_leaf(void *ctx, const struct leaf *leaf) {
 static struct classes classify(struct types *types, type_id id) {
     struct classes c = {0};
     const struct type *t = shape_get(types, id);
+    uint64_t bytes = shape_bytes(types, id);
     if (!t || t->kind == TYPE_FORWARD || t->kind == TYPE_STRING) {
         c.unsure = true;
         return c;
@@ -127,14 +129,27 @@ static void add_address(struct abi_state *s, struct abi_place *ret) {
         abi_add_stack(s, ret, 8, 8, 8);
 }
 
+static void add_halves(struct abi_state *s, struct abi_place *ret) {
+    for (uint32_t at = 0; at < 16; at += 8) {
+        if (s->integers < INTEGERS)
+            abi_add_register(ret, integer_registers[s->integers++], at, 8);
+        else
+            abi_add_stack(s, ret, 8, 8, 8);
+        ret->piece[ret->count - 1].at = at;
+    }
+}
+
 void abi_x86_64_argument(struct abi_state *s, const struct abi_call *call, type_id type,
                          struct abi_place *ret) {
     const struct type *t = shape_get(call->types, type);
     struct classes c = classify(call->types, type);
+    uint32_t bytes = (uint32_t)shape_bytes(call->types, type);
     if (t && (t->flags & TYPE_BY_REFERENCE)) {
         add_address(s, ret);
     } else if (c.unsure) {
         s->unsure = true;
+    } else if (call->splits_wide && t->kind == TYPE_INTEGER && bytes == 16) {
+        add_halves(s, ret);
     } else if (c.at[0] == CLASS_MEMORY || c.at[0] == CLASS_X87 || !has_registers(s, &c)) {
         uint32_t align = shape_alignment(call->types, type);
         abi_add_stack(s, ret, 8, align > 8 ? align : 8, bytes);
@@ -146,9 +161,8 @@ void abi_x86_64_argument(struct abi_state *s, const struct abi_call *call, type_
 /* ---- results ---- */
 
 static bool is_complex_x87(const struct type *t) {
-    return t->kind == TYPE_FLOAT && (t->flags & TYPE_COMPLEX) && bytes == 32;
+    return t->kind == TYPE_FLOAT && (t->flags & TYPE_COMPLEX) && t->bytes == 32;
 }
-
 
 bool abi_x86_64_result_is_passed(const struct abi_call *call) {
     const struct type *t = shape_get(call->types, call->result);
@@ -167,6 +181,7 @@ void abi_x86_64_result(const struct abi_call *call, struct abi_place *ret) {
     static const uint8_t integers[] = {0, 1}; /* rax, rdx */
     const struct type *t = shape_get(call->types, call->result);
     struct classes c = classify(call->types, call->result);
+    uint32_t bytes = (uint32_t)shape_bytes(call->types, call->result);
     if (!t || (c.unsure && !(t->flags & TYPE_BY_REFERENCE))) {
         ret->missing = VALUE_UNTYPED;
     } else if (is_complex_x87(t)) {

@@ -6,9 +6,9 @@
 
 enum access_kind {
     ACCESS_MISSING,
-    ACCESS_PIECES,   /* `size` bytes from byte `at` of `place` */
-    ACCESS_MEMORY,   /* at base's address + offset */
-    ACCESS_CONSTANT  /* base.constant */
+    ACCESS_PIECES,  /* `size` bytes from byte `at` of `place` */
+    ACCESS_MEMORY,  /* at base's address + offset */
+    ACCESS_CONSTANT /* base.constant */
 };
 struct access {
     enum access_kind kind;

@@ -40,7 +40,7 @@ static struct parts parts_of(const uint8_t *bytes, unsigned size, enum float_for
         p.low = p.is_nan || p.is_infinite ? p.low : low;
         return p;
     }
-    struct layout f = size == 2 ? (struct layout){5, 10}
+    struct layout f = size == 2   ? (struct layout){5, 10}
                       : size == 4 ? (struct layout){8, 23}
                                   : (struct layout){11, 52};
     return split(low >> f.mantissa_bits, 0, low & ((UINT64_C(1) << f.mantissa_bits) - 1), f);
@@ -99,5 +99,6 @@ void words_float(struct words *w, const uint8_t *bytes, unsigned size, enum floa
     }
     char text[NUMBER_ROOM];
     long double value = ldexpl(ldexpl((long double)p.high, 64) + (long double)p.low, p.exponent);
-    words_add(w, shortest(text, value, digits_that_suffice(size, form), &(struct same){size, form}));
+    words_add(w,
+              shortest(text, value, digits_that_suffice(size, form), &(struct same){size, form}));
 }

@@ -73,8 +73,8 @@ bool image_was_asked(const struct image *image, uint64_t at, uint64_t size) {
     return has_text_in(image, at, size);
 }
 
-const struct captured *image_text(const struct image *image, struct types *types,
-                                  uint64_t at, type_id type, const struct capture_value **ret) {
+const struct captured *image_text(const struct image *image, struct types *types, uint64_t at,
+                                  type_id type, const struct capture_value **ret) {
     for (size_t i = 0; i < image->item->count; i++) {
         const struct capture_value *v = &image->item->values[i];
         if (v->string && v->at == at && shape_id(types, v->type) == shape_id(types, type)) {

@@ -16,7 +16,7 @@ void image_done(struct image *image);
 bool image_has(const struct image *image, uint64_t at, uint64_t size);
 bool image_was_asked(const struct image *image, uint64_t at, uint64_t size);
 /* The text that stands for the object of TYPE at AT, or NULL; TYPES tell equal types. */
-const struct captured *image_text(const struct image *image, struct types *types,
-                                  uint64_t at, type_id type, const struct capture_value **ret);
+const struct captured *image_text(const struct image *image, struct types *types, uint64_t at,
+                                  type_id type, const struct capture_value **ret);
 /* BITS bits from bit AT on, at most 64. */
 uint64_t image_bits(const struct image *image, uint64_t at, uint64_t bits);

@@ -169,8 +169,7 @@ static bool is_null(const struct walker *w, const struct object *o) {
 /* A pointer whose text is not known is shown itself. */
 static bool write_text(struct walker *w, const struct object *o) {
     const struct capture_value *v;
-    const struct captured *text =
-        image_text(&w->image, w->printer->types, o->at, o->type, &v);
+    const struct captured *text = image_text(&w->image, w->printer->types, o->at, o->type, &v);
     if (!text)
         return false;
     if (text->missing == VALUE_THERE) {
@@ -183,8 +182,7 @@ static bool write_text(struct walker *w, const struct object *o) {
     } else if (is_null(w, o)) {
         words_add(w->out, "0x0");
     } else if (o->seen->kind == TYPE_POINTER && image_has(&w->image, o->at, o->size)) {
-        words_printf(w->out, "0x%jx ?",
-                     (uintmax_t)image_bits(&w->image, o->at * 8, o->size * 8));
+        words_printf(w->out, "0x%jx ?", (uintmax_t)image_bits(&w->image, o->at * 8, o->size * 8));
     } else {
         write_unknown(w);
     }
@@ -209,7 +207,9 @@ static void write_scalar(struct walker *w, const struct object *o) {
     uint64_t bits = 0;
     if (o->bits) {
         bits = image_bits(&w->image, o->bit_at, o->bits);
-        s = (struct scalar){.type = o->type, .bytes = (const uint8_t *)&bits, .size = sizeof bits,
+        s = (struct scalar){.type = o->type,
+                            .bytes = (const uint8_t *)&bits,
+                            .size = sizeof bits,
                             .bits = (unsigned)o->bits};
     }
     s.format = w->item->values[0].format;
@@ -242,8 +242,7 @@ static void write_untyped(struct walker *w) {
                  (uintmax_t)image_bits(&w->image, 0, size * 8));
 }
 
-static bool print(const struct printer *p, const struct item *item, bool json,
-                  struct words *ret) {
+static bool print(const struct printer *p, const struct item *item, bool json, struct words *ret) {
     struct walker w = {.printer = p, .item = item, .out = ret, .json = json};
     struct object whole = {.type = item->values[0].type};
     look_at(&w, &whole);

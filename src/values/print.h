@@ -4,9 +4,9 @@
  */
 #pragma once
 
+#include "types/types.h"
 #include "values/capture.h"
 #include "values/words.h"
-#include "types/types.h"
 
 /* One item of a capture: its parts, and what was captured of each. */
 struct item {

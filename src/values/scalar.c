@@ -43,9 +43,7 @@ static void write_number(const struct number *n, bool json, struct words *out) {
 
 /* ---- characters ---- */
 
-static bool is_name(const struct type *t, const char *name) {
-    return strcmp(t->name, name) == 0;
-}
+static bool is_name(const struct type *t, const char *name) { return strcmp(t->name, name) == 0; }
 
 bool scalar_is_number(struct types *types, type_id type) {
     const struct type *t = shape_get(types, type);
@@ -71,7 +69,16 @@ static void write_character(const struct number *n, uint64_t size, bool json, st
 
 /* ---- enums ---- */
 
-static const char *enumerator(struct types *types, const struct type *t, int64_t value) {
+/* A name that a foreign file has chosen. */
+static void write_name(const char *name, bool json, struct words *out) {
+    struct words quoted = {0};
+    (json ? words_json : words_quote)(&quoted, (const uint8_t *)name, strlen(name), 1);
+    if (quoted.count && quoted.at[0] == '"')
+        words_add_bytes(out, quoted.at + 1, quoted.count - 2);
+    words_done(&quoted);
+}
+
+static const char *enumerator(const struct type *t, int64_t value) {
     const struct type_value *values = t->values;
     for (uint32_t i = 0; i < t->count; i++)
         if (values[i].value == value)
@@ -80,7 +87,7 @@ static const char *enumerator(struct types *types, const struct type *t, int64_t
 }
 
 /* True if all enumerators are single bits, or masks of those. At least two bits have a name. */
-static bool has_flags(struct types *types, const struct type *t) {
+static bool has_flags(const struct type *t) {
     const struct type_value *values = t->values;
     uint64_t single = 0, all = 0;
     unsigned bits = 0;
@@ -95,17 +102,17 @@ static bool has_flags(struct types *types, const struct type *t) {
     return bits >= 2 && all == single;
 }
 
-static bool write_flags(struct types *types, const struct type *t, uint64_t value,
-                        struct words *out) {
+static bool write_flags(const struct type *t, uint64_t value, bool json, struct words *out) {
     const struct type_value *values = t->values;
     bool first = true;
-    if (!value || !has_flags(types, t))
+    if (!value || !has_flags(t))
         return false;
     for (uint32_t i = 0; i < t->count; i++) {
         uint64_t v = (uint64_t)values[i].value;
         if (!v || (v & (v - 1)) || !(value & v))
             continue;
-        words_printf(out, "%s%s", first ? "" : "|", values[i].name);
+        words_add(out, first ? "" : "|");
+        write_name(values[i].name, json, out);
         value &= ~v;
         first = false;
     }
@@ -116,21 +123,18 @@ static bool write_flags(struct types *types, const struct type *t, uint64_t valu
     return true;
 }
 
-static void write_enum(struct types *types, const struct type *t, const struct number *n,
-                       bool json, struct words *out) {
-    const char *name = enumerator(types, t, (int64_t)n->low);
+static void write_enum(const struct type *t, const struct number *n, bool json, struct words *out) {
+    const char *name = enumerator(t, (int64_t)n->low);
     size_t before = out->count;
-    if (json)
-        words_char(out, '"');
+    words_add(out, json ? "\"" : "");
     if (name) {
-        words_add(out, name);
-    } else if (!write_flags(types, t, n->low, out)) {
+        write_name(name, json, out);
+    } else if (!write_flags(t, n->low, json, out)) {
         out->count = before;
         write_number(n, json, out);
         return;
     }
-    if (json)
-        words_char(out, '"');
+    words_add(out, json ? "\"" : "");
 }
 
 /* ---- the others ---- */
@@ -154,7 +158,9 @@ static void write_one_float(const struct printer *p, const struct type *t, const
     bool x87 = size >= 10 && !p->quads && !shape_is_quad(t);
     size_t before = out->count;
     words_float(out, bytes, x87 ? 10 : size,
-                x87 ? FLOAT_X87 : size == 16 ? FLOAT_QUAD : FLOAT_IEEE);
+                x87          ? FLOAT_X87
+                : size == 16 ? FLOAT_QUAD
+                             : FLOAT_IEEE);
     char last = out->at[out->count - 1];
     if (!json || (last >= '0' && last <= '9'))
         return;
@@ -164,8 +170,8 @@ static void write_one_float(const struct printer *p, const struct type *t, const
     words_char(out, '"');
 }
 
-static void write_float(const struct printer *p, const struct type *t, const struct scalar *s, bool json,
-                        struct words *out) {
+static void write_float(const struct printer *p, const struct type *t, const struct scalar *s,
+                        bool json, struct words *out) {
     bool complex = t->flags & TYPE_COMPLEX;
     unsigned size = (unsigned)s->size / (complex ? 2 : 1);
     if (complex && json)
@@ -205,13 +211,7 @@ static void write_integer(const struct printer *p, const struct scalar *s, bool 
 
 static bool enum_is_signed(struct types *types, const struct type *t) {
     const struct type *of = shape_get(types, t->of);
-    if (of)
-        return of->flags & TYPE_SIGNED;
-    const struct type_value *values = t->values;
-    for (uint32_t i = 0; i < t->count; i++)
-        if (values[i].value < 0)
-            return true;
-    return false;
+    return (t->flags | (of ? of->flags : 0)) & TYPE_SIGNED;
 }
 
 void scalar_write(const struct printer *p, const struct scalar *s, bool json, struct words *out) {
@@ -225,7 +225,7 @@ void scalar_write(const struct printer *p, const struct scalar *s, bool json, st
         write_format(s, json, out);
     } else if (t->kind == TYPE_ENUM) {
         n = number_of(s, enum_is_signed(p->types, t));
-        write_enum(p->types, t, &n, json, out);
+        write_enum(t, &n, json, out);
     } else if (t->kind == TYPE_POINTER) {
         write_pointer(p, t, n.low, json, out);
     } else {

@@ -1,4 +1,5 @@
-/* A number, a character, a truth value, an enum, a pointer, as text or JSON. Private to printers. */
+/* A number, a character, a truth value, an enum, a pointer, as text or JSON. Private to printers.
+ */
 #pragma once
 
 #include "values/print.h"

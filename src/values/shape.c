@@ -135,8 +135,7 @@ static bool equal_leaf(void *ctx, const struct leaf *leaf) {
     if (leaf->bits || (t->kind != TYPE_FLOAT && !vector) || (t->flags & TYPE_DECIMAL))
         return false;
     uint32_t bytes = (uint32_t)leaf->bytes / (complex ? 2 : 1);
-    return add_equal(ctx, leaf->at, bytes) &&
-           (!complex || add_equal(ctx, leaf->at + bytes, bytes));
+    return add_equal(ctx, leaf->at, bytes) && (!complex || add_equal(ctx, leaf->at + bytes, bytes));
 }
 
 bool shape_homogeneous(struct types *types, type_id type, struct shape_homogeneous *ret) {

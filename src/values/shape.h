@@ -6,13 +6,14 @@
 
 /* TYPE without typedefs and qualifiers; a forward declaration becomes its definition. */
 type_id shape_id(struct types *types, type_id type);
-const struct type *shape_get(struct types *types, type_id type); /* NULL for void and unknown ones */
+const struct type *shape_get(struct types *types,
+                             type_id type); /* NULL for void and unknown ones */
 
 /* A scalar inside an object: an integer, a float, a pointer, an enum, or a whole vector. */
 struct leaf {
     const struct type *type;
     type_id id;
-    uint64_t at, bytes; /* of a bit field: those of its declared type's bytes; at is unused */
+    uint64_t at, bytes;    /* of a bit field: those of its declared type's bytes; at is unused */
     uint64_t bit_at, bits; /* of a bit field; else bits is 0 */
 };
 /* False: no more, please. */

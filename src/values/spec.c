@@ -75,7 +75,8 @@ static struct spec_node *unary(struct parser *ps);
 static struct spec_node *named(struct parser *ps) {
     const char *at = ps->p, *text = name(ps);
     if (!text)
-        return fail(ps, at, *at ? "a parameter's name is expected" : "an expression ends too early");
+        return fail(ps, at,
+                    *at ? "a parameter's name is expected" : "an expression ends too early");
     struct spec_node *n = node(ps, SPEC_NAME, NULL, at);
     n->name = text;
     if (strcmp(text, "ret") == 0 || strcmp(text, "retval") == 0)
@@ -180,8 +181,11 @@ static struct spec_node *unary(struct parser *ps) {
     struct spec_node *of = unary(ps);
     if (!of)
         return NULL;
-    struct spec_node *n =
-        node(ps, end ? SPEC_CAST : *at == '*' ? SPEC_DEREF : SPEC_ADDRESS, of, at + (end != NULL));
+    struct spec_node *n = node(ps,
+                               end          ? SPEC_CAST
+                               : *at == '*' ? SPEC_DEREF
+                                            : SPEC_ADDRESS,
+                               of, at + (end != NULL));
     n->name = end ? copy(ps, at + 1, end) : NULL;
     return n;
 }

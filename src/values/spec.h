@@ -17,17 +17,17 @@
 #include "base/types.h"
 
 enum spec_op {
-    SPEC_NAME,      /* a parameter, or a member of *this */
-    SPEC_RESULT,    /* ret, retval */
-    SPEC_INTEGER,   /* argN: `number`, from 1 */
-    SPEC_FLOAT,     /* fpargN */
-    SPEC_REGISTER,  /* %name */
-    SPEC_MEMBER,    /* of.name */
-    SPEC_ARROW,     /* of->name */
-    SPEC_INDEX,     /* of[number] */
-    SPEC_DEREF,     /* *of */
-    SPEC_ADDRESS,   /* &of */
-    SPEC_CAST       /* (name)of */
+    SPEC_NAME,     /* a parameter, or a member of *this */
+    SPEC_RESULT,   /* ret, retval */
+    SPEC_INTEGER,  /* argN: `number`, from 1 */
+    SPEC_FLOAT,    /* fpargN */
+    SPEC_REGISTER, /* %name */
+    SPEC_MEMBER,   /* of.name */
+    SPEC_ARROW,    /* of->name */
+    SPEC_INDEX,    /* of[number] */
+    SPEC_DEREF,    /* *of */
+    SPEC_ADDRESS,  /* &of */
+    SPEC_CAST      /* (name)of */
 };
 struct spec_node {
     enum spec_op op;
@@ -37,7 +37,7 @@ struct spec_node {
     size_t at; /* in the SPEC: where the name, or the operator, is */
 };
 struct spec_format {
-    char letter; /* 0: none */
+    char letter;  /* 0: none */
     uint8_t bits; /* 0: by itself */
 };
 struct spec_term {
