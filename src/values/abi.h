@@ -20,10 +20,12 @@ enum { ABI_MOST_PIECES = 16 };
 
 /* BYTES of an object, from byte AT on. */
 struct abi_piece {
-    enum capture_from from; /* FROM_REGISTER, FROM_VECTOR, FROM_STACK or FROM_X87 */
+    enum capture_from from; /* FROM_REGISTER, _VECTOR, _STACK, _X87; in debugging information also
+                               FROM_CONSTANT */
     uint8_t reg, part;
     int32_t stack_offset;
     uint32_t at, bytes;
+    uint64_t constant;
 };
 struct abi_place {
     enum capture_missing missing; /* VALUE_THERE, or it is not known where the object is */

@@ -33,6 +33,7 @@ static const struct abi_piece *piece_of(const struct access *a, uint64_t at, uin
 
 static struct capture_value value_at(const struct abi_piece *p, uint64_t behind) {
     struct capture_value v = {.from = p->from, .reg = p->reg, .part = p->part, .length_of = -1};
+    v.constant = behind < 8 ? p->constant >> (behind * 8) : 0;
     v.stack_offset = p->stack_offset + (p->from == FROM_STACK ? (int32_t)behind : 0);
     return v;
 }
@@ -58,8 +59,6 @@ bool access_follow(const struct access_context *c, struct access *a, type_id to)
         a->address = false; /* *&x is x */
         a->type = to;
         return true;
-    } else if (a->kind == ACCESS_CONSTANT) {
-        a->base.from = FROM_CONSTANT;
     } else if (!follow_memory(a)) {
         return false;
     }
@@ -90,7 +89,7 @@ static bool add_piece(const struct abi_piece *p, const struct access *a,
     struct capture_value v = value_at(p, from - p->at);
     v.at = slice->image_at + (uint32_t)(from - a->at - slice->at);
     v.bytes = (uint16_t)(to - from);
-    if (p->from != FROM_STACK && from > p->at) {
+    if (p->from != FROM_STACK && p->from != FROM_CONSTANT && from > p->at) {
         v.bytes = (uint16_t)(to - p->at);
         v.shift = (uint8_t)((from - p->at) * 8);
         v.width = (uint8_t)((to - from) * 8);
@@ -145,13 +144,6 @@ bool access_values(const struct access_context *c, const struct access *a,
         return false;
     if (a->bits)
         return add_bits(c, a, ret);
-    if (a->kind == ACCESS_CONSTANT) {
-        struct capture_value v = {.from = FROM_CONSTANT, .length_of = -1};
-        v.constant = slice->at < 8 ? a->base.constant >> (slice->at * 8) : 0;
-        v.at = slice->image_at;
-        v.bytes = (uint16_t)slice->size;
-        return slice->at + slice->size <= 8 && add(ret, &v);
-    }
     if (a->kind == ACCESS_MEMORY)
         return add_memory(a, slice, ret);
     size_t before = ret->count;

@@ -6,9 +6,8 @@
 
 enum access_kind {
     ACCESS_MISSING,
-    ACCESS_PIECES,  /* `size` bytes from byte `at` of `place` */
-    ACCESS_MEMORY,  /* at base's address + offset */
-    ACCESS_CONSTANT /* base.constant */
+    ACCESS_PIECES, /* `size` bytes from byte `at` of `place` */
+    ACCESS_MEMORY  /* at base's address + offset */
 };
 struct access {
     enum access_kind kind;

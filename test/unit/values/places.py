@@ -340,26 +340,27 @@ def source(abi, count, rng):
         kind, varargs = g.any() if rng.random() < 0.5 else None, rng.random() < 0.1
         parameters = ", ".join(f"{t.c} a{j}" for j, t in enumerate(arguments)) + (", ..." if varargs else "")
         calls.append(f'{kind.c if kind else "void"} call{i}({parameters}) __asm__("probe");\n')
-        main.append("    {\n" + "".join(f"    {t.c} a{j};\n    memset(&a{j}, 0, sizeof a{j});\n"
+        main.append(f"static __attribute__((noinline)) void do_call{i}(void) {{\n" + "".join(f"    {t.c} a{j};\n    memset(&a{j}, 0, sizeof a{j});\n"
                                         for j, t in enumerate(arguments)))
         main += [fill(f"a{j}", t, rng) for j, t in enumerate(arguments)]
         main.append(f"    call{i}({', '.join(f'a{j}' for j in range(len(arguments)))}"
                     f"{', 1, 2.0' if varargs else ''});\n"
                     f'    printf("call {kind.number if kind else 0} {int(varargs)} {len(arguments)}\\n");\n')
         main += [f'    print("argument {t.number}", &a{j}, sizeof a{j});\n' for j, t in enumerate(arguments)]
-        main.append("    print_dump();\n    }\n")
+        main.append("    print_dump();\n}\n")
         t = g.any()
         results.append(f"{t.c} global{i};\n{t.c} return{i}(void) {{ return global{i}; }}\n")
         calls.append(f"extern {t.c} global{i};\n{t.c} return{i}(void);\n")
         x87 = x87_of(g, t) if abi == "x86_64" else 0
-        main.append("    {\n" + fill(f"global{i}", t, rng) +
+        main.append(f"static __attribute__((noinline)) void do_return{i}(void) {{\n" + fill(f"global{i}", t, rng) +
                     f"    static {t.c} memory; memset(&memory, 0, sizeof memory);\n"
                     f"    result((void *)return{i}, &memory, {x87});\n"
                     f'    print("result {t.number}", &global{i}, sizeof global{i});\n'
-                    "    print_dump();\n    }\n")
+                    "    print_dump();\n}\n")
     types = "\n".join(g.declared) + "\n"
     text = (types + PRELUDE + "".join(calls) + filler(g) + describe(g) +
-            "static __attribute__((noinline)) void call_all(void) {\n" + "".join(main) + "}\n"
+            "".join(main) + "static __attribute__((noinline)) void call_all(void) {\n" +
+            "".join(f"    do_call{i}();\n    do_return{i}();\n" for i in range(count)) + "}\n"
             "int main(void) {\n    char room[16384];\n    __asm__ volatile(\"\" : : \"r\"(room) : \"memory\");\n"
             "    describe();\n    call_all();\n    __asm__ volatile(\"\" : : \"r\"(room) : \"memory\");\n"
             "    return 0;\n}\n")
