@@ -101,6 +101,18 @@ static void collect_class_text(struct collecting *k, const struct part *p,
 
 /* ---- structs ---- */
 
+static void collect_member_texts(struct collecting *k, const struct part *p);
+
+static void collect_element_texts(struct collecting *k, const struct part *p,
+                                  const struct type *array) {
+    uint64_t bytes = shape_bytes(k->c->context.types, array->of);
+    struct part inner = *p;
+    inner.type = array->of;
+    inner.depth++;
+    for (uint64_t i = 0; bytes && i < array->elements && inner.at < k->end; i++, inner.at += bytes)
+        collect_member_texts(k, &inner);
+}
+
 /* Adds the texts of P's members; their bytes are captured already, up to k->end. */
 static void collect_member_texts(struct collecting *k, const struct part *p) {
     struct types *types = k->c->context.types;
@@ -115,6 +127,8 @@ static void collect_member_texts(struct collecting *k, const struct part *p) {
     }
     if (t->kind == TYPE_POINTER && unit)
         collect_pointer_text(k, p, unit);
+    if (t->kind == TYPE_ARRAY)
+        collect_element_texts(k, p, t);
     for (uint32_t i = 0; i < t->count && t->kind == TYPE_STRUCT; i++) {
         const struct type_member *m = &t->members[i];
         struct part inner = *p;

@@ -156,6 +156,7 @@ static int step_pointer(const struct evaluator *e, const struct spec_node *n, st
     const struct type *t = shape_get(e->request->types, a->type);
     if (a->address) {
         a->address = false;
+        a->type = t->of;
         return 0;
     }
     if (t && t->kind == TYPE_ARRAY) {
@@ -219,6 +220,7 @@ static int step_address(const struct evaluator *e, const struct spec_node *n, st
     if (a->kind != ACCESS_MISSING && (a->address || !access_address(a, &unused)))
         return fail(e, n, "this has no address: it is in a register");
     a->address = true;
+    a->type = name_pointer(e->request->types, a->type, e->context.word);
     return 0;
 }
 

@@ -6,8 +6,11 @@
 
 enum { MOST_IMAGE = 64 * 1024 }; /* parts behind this are ignored */
 
+/* Of a part that lies inside a register, only its own bytes count. */
 static uint32_t size_of(const struct item *item, size_t i) {
     const struct capture_value *v = &item->values[i];
+    if (image_is_shifted(v))
+        return v->width / 8;
     return v->string ? 0 : v->bytes;
 }
 
@@ -19,15 +22,11 @@ static void put(struct image *image, size_t i) {
     const struct capture_value *v = &image->item->values[i];
     const struct captured *c = &image->item->captured[i];
     bool there = c->missing == VALUE_THERE && c->length >= v->bytes;
-    memset(image->states + v->at, there ? IMAGE_THERE : IMAGE_MISSING, v->bytes);
+    uint32_t size = size_of(image->item, i), skip = image_is_shifted(v) ? v->shift / 8 : 0;
+    there = there && skip + size <= c->length;
+    memset(image->states + v->at, there ? IMAGE_THERE : IMAGE_MISSING, size);
     if (there)
-        memcpy(image->bytes + v->at, c->bytes, v->bytes);
-    if (there && v->width && v->bytes <= 8) {
-        uint64_t word = 0, mask = v->width < 64 ? (UINT64_C(1) << v->width) - 1 : UINT64_MAX;
-        memcpy(&word, c->bytes, v->bytes);
-        word = word >> v->shift & mask;
-        memcpy(image->bytes + v->at, &word, v->bytes);
-    }
+        memcpy(image->bytes + v->at, c->bytes + skip, size);
 }
 
 void image_init(struct image *image, const struct item *item) {

@@ -173,7 +173,10 @@ static bool write_text(struct walker *w, const struct object *o) {
     if (!text)
         return false;
     if (text->missing == VALUE_THERE) {
-        write_string(w, text->bytes, text->length, v->unit);
+        write_string(w, text->bytes,
+                     text->cut && v->unit == 1 ? words_whole(text->bytes, text->length)
+                                               : text->length,
+                     v->unit);
         if (text->cut && !w->json)
             words_add(w->out, "...");
         w->cut = w->cut || text->cut;
@@ -206,11 +209,13 @@ static void write_scalar(struct walker *w, const struct object *o) {
     struct scalar s = {.type = o->type, .bytes = w->image.bytes + o->at, .size = o->size};
     uint64_t bits = 0;
     if (o->bits) {
+        bool whole = o->bits == o->size * 8;
         bits = image_bits(&w->image, o->bit_at, o->bits);
         s = (struct scalar){.type = o->type,
                             .bytes = (const uint8_t *)&bits,
                             .size = sizeof bits,
-                            .bits = (unsigned)o->bits};
+                            .bits = whole ? 0 : (unsigned)o->bits};
+        s.size = whole ? o->size : sizeof bits;
     }
     s.format = w->item->values[0].format;
     scalar_write(w->printer, &s, w->json, w->out);
@@ -231,6 +236,14 @@ static void walk(struct walker *w, const struct object *o) {
         write_elements(w, o);
 }
 
+/* The part that is the whole item as text: its number, or 0. */
+static size_t text_of(const struct item *item) {
+    for (size_t i = 1; i < item->count; i++)
+        if (item->values[i].string && item->values[i].type == item->values[0].type)
+            return i;
+    return 0;
+}
+
 /* Bytes without a type: a number in hexadecimal. */
 static void write_untyped(struct walker *w) {
     size_t size = w->image.size;
@@ -246,8 +259,12 @@ static bool print(const struct printer *p, const struct item *item, bool json, s
     struct walker w = {.printer = p, .item = item, .out = ret, .json = json};
     struct object whole = {.type = item->values[0].type};
     look_at(&w, &whole);
+    if (item->values[0].width && whole.seen && !shape_is_composite(whole.seen)) {
+        whole.bits = item->values[0].width;
+        whole.bit_at = image_is_shifted(&item->values[0]) ? 0 : item->values[0].shift;
+    }
     image_init(&w.image, item);
-    if (print_missing(item) && !(item->count > 1 && whole.seen))
+    if (print_missing(item) && !(text_of(item) && whole.seen))
         write_unknown(&w);
     else if (whole.seen)
         walk(&w, &whole);
@@ -272,14 +289,6 @@ bool print_is_cut(const struct printer *p, const struct item *item) {
     return cut;
 }
 
-/* The part that is the whole item as text: its number, or 0. */
-static size_t text_of(const struct item *item) {
-    for (size_t i = 1; i < item->count; i++)
-        if (item->values[i].string && item->values[i].type == item->values[0].type)
-            return i;
-    return 0;
-}
-
 static bool is_all_zero(const struct captured *c) {
     for (uint32_t i = 0; i < c->length; i++)
         if (c->bytes[i])
@@ -301,4 +310,10 @@ const char *print_missing(const struct item *item) {
             return NULL;
     }
     return last <= VALUE_UNTYPED ? reasons[last] : reasons[VALUE_UNTYPED];
+}
+
+void print_type(struct types *types, const struct item *item, struct words *ret) {
+    AUTO_FREE char *name = item->values[0].type ? types_spell(types, item->values[0].type) : NULL;
+    AUTO_FREE char *referred = name && item->values[0].pointee ? mem_printf("%s &", name) : NULL;
+    words_json_text(ret, referred ? referred : name ? name : "");
 }

@@ -34,5 +34,5 @@ void print_json(const struct printer *p, const struct item *item, struct words *
 const char *print_missing(const struct item *item);
 /* True if a part of it was left out: the end of a text, members of a large struct. */
 bool print_is_cut(const struct printer *p, const struct item *item);
-/* The name of its type as C writes it; "" if there is none. */
-void print_type(struct types *types, type_id type, struct words *ret);
+/* The name of its type in quotes, as JSON; "" if there is none. */
+void print_type(struct types *types, const struct item *item, struct words *ret);

@@ -133,6 +133,22 @@ void words_quote(struct words *w, const uint8_t *text, size_t length, unsigned u
     words_char(w, '"');
 }
 
+size_t words_whole(const uint8_t *text, size_t length) {
+    size_t begin = length, bytes;
+    while (begin && length - begin < 3 && (text[begin - 1] & 0xc0) == 0x80)
+        begin--;
+    if (!begin || text[begin - 1] < 0xc0)
+        return length;
+    uint8_t whole[5] = {0};
+    memcpy(whole, text + begin - 1, length - begin + 1);
+    for (bytes = length - begin + 1; bytes < 4; bytes++) {
+        whole[bytes] = 0x80;
+        if (utf8_length(whole) == bytes + 1)
+            return begin - 1;
+    }
+    return length;
+}
+
 void words_quote_char(struct words *w, uint32_t c) {
     words_char(w, '\'');
     if (c < NO_CHARACTER && (c < 0xd800 || c > 0xdfff))

@@ -24,6 +24,8 @@ const char *words_text(struct words *w);
  * "\x{d800}").
  */
 void words_quote(struct words *w, const uint8_t *text, size_t length, unsigned unit);
+/* LENGTH without the beginning of a UTF-8 character that was cut. */
+size_t words_whole(const uint8_t *text, size_t length);
 /* A character in single quotes. */
 void words_quote_char(struct words *w, uint32_t c);
 /* The string as JSON; {"hex": "…"} of its bytes if it is not well-formed. */
