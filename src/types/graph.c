@@ -17,6 +17,7 @@ struct types {
     ARRAY(struct entry) entries;
     const char **names; /* open addressing; a power of two of places */
     size_t name_count, name_room;
+    unsigned depth; /* of types that are being read, each for another */
 };
 
 static const struct type UNKNOWN = {.name = "void"};
@@ -135,13 +136,17 @@ static void read_entry(struct types *graph, type_id id) {
     struct type type = {.name = ""};
     void *to_free = NULL;
     graph->entries.at[id].type = &UNKNOWN;
+    graph->depth++;
     if (entry.source && entry.source->read(entry.source->ctx, entry.handle, &type, &to_free))
         types_set(graph, id, &type);
+    graph->depth--;
     free(to_free);
 }
 
 const struct type *types_get(struct types *graph, type_id id) {
     if (id >= graph->entries.count)
+        return &UNKNOWN;
+    if (!graph->entries.at[id].type && graph->depth == DEEPEST)
         return &UNKNOWN;
     if (!graph->entries.at[id].type)
         read_entry(graph, id);

@@ -43,8 +43,8 @@ static char *spell_pointer(struct types *graph, const struct type *type, char *i
                        : type->flags & TYPE_MEMBER_POINTER ? "::*"
                                                            : "*";
     bool brackets = binds_behind(graph, type->of);
-    bool blank = *inner && *inner != '*' && *inner != '&' && *inner != '(' && *inner != '[';
-    char *outer = mem_printf(brackets ? "(%s%s%s)" : "%s%s%s", sign, blank ? " " : "", inner);
+    bool spaced = *inner && *inner != '*' && *inner != '&' && *inner != '(' && *inner != '[';
+    char *outer = mem_printf(brackets ? "(%s%s%s)" : "%s%s%s", sign, spaced ? " " : "", inner);
     free(inner);
     return spell(graph, type->of, outer, depth);
 }
