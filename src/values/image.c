@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "values/shape.h"
 
+/* Readers of x87's floats read their padding, too. */
+enum { IMAGE_SPARE = 32 };
 enum { MOST_IMAGE = 64 * 1024 }; /* parts behind this are ignored */
 
 /* Of a part that lies inside a register, only its own bytes count. */
@@ -34,8 +36,8 @@ void image_init(struct image *image, const struct item *item) {
     for (size_t i = 0; i < item->count; i++)
         if (fits(item, i) && item->values[i].at + size_of(item, i) > image->size)
             image->size = item->values[i].at + size_of(item, i);
-    image->bytes = mem_alloc(2 * image->size);
-    image->states = image->bytes + image->size;
+    image->bytes = mem_alloc(2 * image->size + IMAGE_SPARE);
+    image->states = image->bytes + image->size + IMAGE_SPARE;
     for (size_t i = 0; i < item->count; i++)
         if (size_of(item, i) && fits(item, i))
             put(image, i);

@@ -184,11 +184,17 @@ static void place_by_abi(struct places *ret, struct types *types, const struct s
     abi_result(abi, &call, &ret->result);
 }
 
+/* GCC drops parameters only in clones, which `changed` tells. So one that the function does not
+ * use, and that has no location, is passed nevertheless. Callers that Clang compiles leave it out. */
+static bool is_passed_unused(const struct signature *s, const struct parameter *p) {
+    return p->place.kind == PLACE_MISSING && !s->changed && strncmp(s->producer, "GNU ", 4) == 0;
+}
+
 static void place_parameter(struct places *ret, struct types *types, const struct signature *s,
                             enum abi abi, size_t i) {
     const struct parameter *p = &s->parameters[i];
     struct abi_place *place = &ret->parameters[i];
-    if (!s->has_places)
+    if (!s->has_places || is_passed_unused(s, p))
         return;
     if (p->place.kind == PLACE_REGISTER && p->place.whole && !s->changed) {
         if (!agrees(abi, &p->place, place))
@@ -196,7 +202,7 @@ static void place_parameter(struct places *ret, struct types *types, const struc
     } else {
         take_told(abi, &p->place, types_bytes(types, p->type), place);
     }
-    if (is_promoted(types, s, p->type) && p->place.kind == PLACE_BY_ABI)
+    if (is_promoted(types, s, p->type))
         *place = (struct abi_place){.missing = VALUE_UNTYPED};
 }
 

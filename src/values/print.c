@@ -140,23 +140,22 @@ static void write_string(struct walker *w, const uint8_t *text, size_t length, u
         words_quote(w->out, text, length, unit);
 }
 
-static bool is_character(const struct type *t) {
-    return t && t->kind == TYPE_INTEGER && (t->flags & TYPE_CHARACTER) &&
-           (t->bytes == 1 || t->bytes == 2 || t->bytes == 4);
-}
-
-/* An array of characters, up to its first zero, all bytes of which are there. */
+/* An array of characters: up to its first zero, or what is there of it. */
 static bool write_array_text(struct walker *w, const struct object *o) {
-    const struct type *element = shape_get(w->printer->types, o->seen->of);
-    if (!is_character(element) || scalar_is_number(w->printer->types, o->seen->of) ||
-        !image_has(&w->image, o->at, o->size))
+    unsigned unit = shape_character(w->printer->types, o->seen->of);
+    if (!unit || (o->seen->flags & TYPE_VECTOR) || !image_has(&w->image, o->at, unit))
         return false;
-    const uint8_t *text = w->image.bytes + o->at;
     static const uint8_t zero[4];
-    uint64_t length = 0, unit = element->bytes;
-    while (length + unit <= o->size && memcmp(text + length, zero, unit) != 0)
+    const uint8_t *text = w->image.bytes + o->at;
+    uint64_t length = 0;
+    while (length + unit <= o->size && image_has(&w->image, o->at + length, unit) &&
+           memcmp(text + length, zero, unit) != 0)
         length += unit;
-    write_string(w, text, length, (unsigned)unit);
+    bool cut = length + unit <= o->size && !image_has(&w->image, o->at + length, unit);
+    write_string(w, text, cut && unit == 1 ? words_whole(text, length) : length, unit);
+    if (cut && !w->json)
+        words_add(w->out, "...");
+    w->cut = w->cut || cut;
     return true;
 }
 
@@ -194,10 +193,21 @@ static bool write_text(struct walker *w, const struct object *o) {
 
 /* ---- anything ---- */
 
+/* Only ten bytes of x87's floats count. */
+static bool is_x87(const struct walker *w, const struct object *o) {
+    uint64_t each = o->seen->flags & TYPE_COMPLEX ? o->size / 2 : o->size;
+    return o->seen->kind == TYPE_FLOAT && each >= 10 && !w->printer->quads &&
+           !shape_is_quad(o->seen);
+}
+
 static bool is_there(const struct walker *w, const struct object *o) {
     if (o->bits)
         return o->bits <= 64 &&
                image_has(&w->image, o->bit_at / 8, (o->bit_at % 8 + o->bits + 7) / 8);
+    if (is_x87(w, o)) {
+        uint64_t each = o->seen->flags & TYPE_COMPLEX ? o->size / 2 : 0;
+        return image_has(&w->image, o->at, 10) && image_has(&w->image, o->at + each, 10);
+    }
     return o->size && image_has(&w->image, o->at, o->size);
 }
 

@@ -43,14 +43,6 @@ static void write_number(const struct number *n, bool json, struct words *out) {
 
 /* ---- characters ---- */
 
-static bool is_name(const struct type *t, const char *name) { return strcmp(t->name, name) == 0; }
-
-bool scalar_is_number(struct types *types, type_id type) {
-    const struct type *t = shape_get(types, type);
-    return t && (is_name(t, "unsigned char") || is_name(t, "signed char") || is_name(t, "uint8") ||
-                 is_name(t, "int8") || is_name(t, "u8") || is_name(t, "i8"));
-}
-
 static void write_character(const struct number *n, uint64_t size, bool json, struct words *out) {
     uint32_t c = (uint32_t)n->low;
     if (size == 1)
@@ -203,7 +195,7 @@ static void write_integer(const struct printer *p, const struct scalar *s, bool 
     struct number n = number_of(s, t->flags & TYPE_SIGNED);
     if ((t->flags & TYPE_BOOLEAN) && n.high == 0 && n.low <= 1)
         words_add(out, n.low ? "true" : "false");
-    else if ((t->flags & TYPE_CHARACTER) && !s->bits && !scalar_is_number(p->types, s->type))
+    else if (!s->bits && shape_character(p->types, s->type))
         write_character(&n, s->size, json, out);
     else
         write_number(&n, json, out);

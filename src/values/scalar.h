@@ -12,5 +12,3 @@ struct scalar {
     char format;   /* as in struct capture_value */
 };
 void scalar_write(const struct printer *p, const struct scalar *s, bool json, struct words *out);
-/* True if a character type of this name stands for numbers: "unsigned char", "int8_t". */
-bool scalar_is_number(struct types *types, type_id type);

@@ -26,6 +26,38 @@ bool shape_is_composite(const struct type *t) {
            (t->kind == TYPE_ARRAY && !(t->flags & TYPE_VECTOR));
 }
 
+static bool is_wide_name(const char *name) {
+    static const char *const names[] = {"wchar_t", "char8_t", "char16_t", "char32_t"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_number_name(const char *name) {
+    static const char *const names[] = {"unsigned char", "signed char", "uint8",
+                                        "int8",          "u8",          "i8"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+unsigned shape_character(struct types *types, type_id type) {
+    bool wide = false;
+    const struct type *t = types_get(types, type);
+    for (unsigned depth = 0; depth < MOST_DEPTH; depth++) {
+        if (t->kind == TYPE_TYPEDEF && is_wide_name(t->name))
+            wide = true;
+        if (t->kind != TYPE_TYPEDEF && t->kind != TYPE_QUALIFIER)
+            break;
+        t = types_get(types, t->of);
+    }
+    bool character = t->kind == TYPE_INTEGER && !(t->flags & (TYPE_BOOLEAN | TYPE_COMPLEX)) &&
+                     ((t->flags & TYPE_CHARACTER) || wide) && !is_number_name(t->name);
+    return character && (t->bytes == 1 || t->bytes == 2 || t->bytes == 4) ? (unsigned)t->bytes : 0;
+}
+
 bool shape_is_quad(const struct type *t) {
     return t->kind == TYPE_FLOAT && strstr(t->name, "128") != NULL;
 }

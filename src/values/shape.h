@@ -29,6 +29,9 @@ uint32_t shape_alignment(struct types *types, type_id type);
 bool shape_is_composite(const struct type *type);
 /* The bytes of an object; 0 if that is not known. */
 uint64_t shape_bytes(struct types *types, type_id type);
+/* Bytes of a character of that type: char, wchar_t and the like, through typedefs; 0: it is none.
+ * Types that are made for numbers, as int8_t and unsigned char, are none. */
+unsigned shape_character(struct types *types, type_id type);
 /* Floats of 128 bits. Of 16 bytes, "long double" is x87's on x86. */
 bool shape_is_quad(const struct type *type);
 /* Composite types and complex numbers of 1 to 4 floats, or vectors, of one size. */

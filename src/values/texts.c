@@ -46,11 +46,7 @@ unsigned text_unit(struct types *types, type_id pointer) {
     const struct type *p = shape_get(types, pointer);
     if (!p || p->kind != TYPE_POINTER || (p->flags & (TYPE_REFERENCE | TYPE_MEMBER_POINTER)))
         return 0;
-    const struct type *of = shape_get(types, p->of);
-    bool character = of && of->kind == TYPE_INTEGER && (of->flags & TYPE_CHARACTER) &&
-                     strcmp(of->name, "unsigned char") != 0 && strcmp(of->name, "signed char") != 0;
-    return character && (of->bytes == 1 || of->bytes == 2 || of->bytes == 4) ? (unsigned)of->bytes
-                                                                             : 0;
+    return shape_character(types, p->of);
 }
 
 /* Bytes of what the address member points to. */
