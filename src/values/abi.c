@@ -26,7 +26,7 @@ static argument_place *const argument_places[] = {[ABI_X86_64] = abi_x86_64_argu
 /* A result whose place in registers is not known may have taken the first of them. */
 static bool is_unsure(const struct abi_call *call) {
     struct abi_place result = {0};
-    if (!call->result)
+    if (!types_plain(call->types, call->result))
         return false;
     abi_x86_64_result(call, &result);
     return result.missing == VALUE_UNTYPED;

@@ -216,14 +216,6 @@ void collect_missing(struct collector *c, const char *name, type_id type,
     ARRAY_PUSH(&c->values, v);
 }
 
-/* An empty struct has no bytes, and is known. */
-static bool is_empty(struct types *types, type_id type) {
-    const struct type *t = shape_get(types, type);
-    uint32_t align = shape_alignment(types, type);
-    return t && shape_is_composite(t) && align == 1 &&
-           (shape_bytes(types, type) == 0 || (t->kind == TYPE_STRUCT && t->count == 0));
-}
-
 /* An item whose first part is a text gets its own bytes before it, so that a name is on them. */
 void collect_object(struct collector *c, const char *name, const struct access *from, char format) {
     struct access a = *from;
@@ -246,9 +238,9 @@ void collect_object(struct collector *c, const char *name, const struct access *
     }
     if (c->values.count == k.first)
         collect_missing(c, name, a.type,
-                        is_empty(c->context.types, a.type) ? VALUE_THERE
-                        : a.missing                        ? a.missing
-                                                           : VALUE_UNTYPED);
+                        shape_is_empty(c->context.types, a.type) ? VALUE_THERE
+                        : a.missing                              ? a.missing
+                                                                 : VALUE_UNTYPED);
     else
         name_item(&k, name, &a, format);
 }

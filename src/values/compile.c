@@ -48,7 +48,7 @@ static void add_results(struct collector *c, const struct signature *s,
     for (size_t i = 0; i < s->count; i++)
         if (s->parameters[i].flags & PARAMETER_RESULT)
             add_place(c, s->parameters[i].name, &places->parameters[i], s->parameters[i].type);
-    if (s->result)
+    if (types_plain(c->context.types, s->result))
         add_place(c, "ret", &places->result, s->result);
 }
 

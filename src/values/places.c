@@ -185,7 +185,8 @@ static void place_by_abi(struct places *ret, struct types *types, const struct s
 }
 
 /* GCC drops parameters only in clones, which `changed` tells. So one that the function does not
- * use, and that has no location, is passed nevertheless. Callers that Clang compiles leave it out. */
+ * use, and that has no location, is passed nevertheless. Callers that Clang compiles leave it out.
+ */
 static bool is_passed_unused(const struct signature *s, const struct parameter *p) {
     return p->place.kind == PLACE_MISSING && !s->changed && strncmp(s->producer, "GNU ", 4) == 0;
 }

@@ -87,9 +87,10 @@ static bool was_asked(const struct walker *w, const struct object *o) {
     return image_was_asked(&w->image, o->at, o->size);
 }
 
-static bool is_empty(const struct object *o) {
+/* True if there is nothing in it. */
+static bool is_empty(const struct walker *w, const struct object *o) {
     return o->seen && !o->bits && o->seen->kind != TYPE_FORWARD &&
-           (o->size == 0 || (o->seen->kind == TYPE_STRUCT && o->seen->count == 0));
+           shape_is_empty(w->printer->types, o->type);
 }
 
 static bool is_full(const struct walker *w) {
@@ -102,7 +103,7 @@ static void write_members(struct walker *w, const struct object *o) {
     begin_list(w, false);
     for (uint32_t i = 0; i < o->seen->count; i++) {
         struct object inner = member_of(w, o, &members[i]);
-        if (is_empty(&inner) && !inner.bits)
+        if (is_empty(w, &inner))
             continue;
         if (!was_asked(w, &inner) || is_full(w)) {
             left_out = true;
@@ -236,7 +237,7 @@ static void walk(struct walker *w, const struct object *o) {
         write_unknown(w);
     else if (write_text(w, o))
         return;
-    else if (!was_asked(w, o) && !is_empty(o))
+    else if (!was_asked(w, o) && !is_empty(w, o))
         write_unknown(w);
     else if (o->seen->kind == TYPE_STRUCT || o->seen->kind == TYPE_UNION)
         write_members(w, o);

@@ -119,6 +119,16 @@ bool shape_leaves(struct types *types, type_id type, leaf_visit *visit, void *ct
     return visit_object(&l, &(struct leaf){.id = type}, 0);
 }
 
+static bool stop(void *ctx, const struct leaf *leaf) {
+    (void)ctx, (void)leaf;
+    return false;
+}
+
+bool shape_is_empty(struct types *types, type_id type) {
+    const struct type *t = shape_get(types, type);
+    return t && shape_is_composite(t) && shape_leaves(types, type, stop, NULL);
+}
+
 /* ---- alignment ---- */
 
 static uint32_t scalar_alignment(const struct leaf *leaf) {

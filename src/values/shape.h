@@ -27,6 +27,8 @@ bool shape_leaves(struct types *types, type_id type, leaf_visit *visit, void *ct
 uint32_t shape_alignment(struct types *types, type_id type);
 /* Structs, unions, arrays that are no vectors. */
 bool shape_is_composite(const struct type *type);
+/* A struct or an array that holds nothing. */
+bool shape_is_empty(struct types *types, type_id type);
 /* The bytes of an object; 0 if that is not known. */
 uint64_t shape_bytes(struct types *types, type_id type);
 /* Bytes of a character of that type: char, wchar_t and the like, through typedefs; 0: it is none.

@@ -8,10 +8,10 @@
 
 static const struct text_type table[] = {
     /* libstdc++: with small texts inside (since GCC 5), and copied on write */
-    {"std::*basic_string<*>", "_M_dataplus._M_p", "_M_string_length"},
-    {"std::basic_string<*>", "_M_dataplus._M_p", NULL},
-    {"std::*basic_string_view<*>", "_M_str", "_M_len"},
-    {"std::*basic_string_view<*>", "__data_", "__size_"}, /* libc++ */
+    {"std::*string*", "_M_dataplus._M_p", "_M_string_length"},
+    {"std::*string*", "_M_dataplus._M_p", NULL},
+    {"std::*string_view*", "_M_str", "_M_len"},
+    {"std::*string_view*", "__data_", "__size_"}, /* libc++ */
     /* Rust */
     {"&str", "data_ptr", "length"},
     {"&mut str", "data_ptr", "length"},

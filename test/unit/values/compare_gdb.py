@@ -23,7 +23,7 @@ HERE, SKIPPED = Path(__file__).parent, 77
 class Comparison:
     def __init__(self):
         self.counts = {kind: collections.Counter() for kind in ("arguments", "results")}
-        self.wrong = []
+        self.wrong, self.less = [], []
 
     def add(self, kind, what, ours, theirs):
         counts = self.counts[kind]
@@ -32,6 +32,8 @@ class Comparison:
         counts["gdb unknown"] += unknown
         if "missing" in ours:
             counts[ours["missing"]] += 1
+            if not unknown:
+                self.less.append(f"{what}: {json.dumps(ours)[:200]}, gdb {json.dumps(theirs)[:200]}")
             counts["unknown, known to gdb"] += not unknown
         elif unknown:
             counts["unknown to gdb only"] += 1
@@ -92,13 +94,19 @@ def same_address(ours, theirs):
 def equal_members(value, members, cut):
     if not isinstance(value, dict):
         return False
-    named = dict(value)
+    named = {plain(name): inner for name, inner in value.items()}
+    members = [(plain(name), inner) for name, inner in members]
     return all(name in named and equal(named[name], inner, cut) if name in named or not cut else True
                for name, inner in members if not is_empty(inner))
 
 
+def plain(name):
+    """Template arguments are spelled differently."""
+    return name.split("<")[0]
+
+
 def is_empty(theirs):
-    return theirs.get("members") == [] or theirs.get("elements") == []
+    return theirs.get("elements") == [] or ("members" in theirs and all(is_empty(m) for _, m in theirs["members"]))
 
 
 def equal(value, theirs, cut):
@@ -207,7 +215,7 @@ def compare(calls, told, comparison, where):
 def main():
     stepper, most, cases = sys.argv[1], int(sys.argv[2]), sys.argv[3].split(",")
     split = sys.argv.index("--")
-    compilers, sources = sys.argv[4:split], [Path(s) for s in sys.argv[split + 1:]]
+    compilers, sources = sys.argv[4:split], [Path(s) for s in sys.argv[split + 1:] if s != "-v"]
     if missing := [tool for tool in ["gdb", *compilers] if not shutil.which(tool)]:
         print(f"{', '.join(missing)} is missing")
         return SKIPPED
@@ -232,6 +240,8 @@ def main():
                     print(f"{compiler} {options}: {kind}: " + ", ".join(f"{v} {k}" for k, v in counts.items() if v))
             for line in comparison.wrong[:40]:
                 print("wrong:", line)
+            for line in comparison.less if "-v" in sys.argv else []:
+                print("unknown:", line)
             failed = failed or bool(comparison.wrong) or not comparison.counts["arguments"]["all"]
     return int(failed)
 

@@ -54,7 +54,7 @@ def class_text(value, kind):
         start, length = value["_M_dataplus"]["_M_p"], int(value["_M_string_length"])
     else:
         return None
-    return {"text": text_at(int(start), start.type.target().sizeof, length), "pointer": int(start)}
+    return {"text": text_at(int(start), start.type.strip_typedefs().target().sizeof, length), "pointer": int(start)}
 
 
 def struct(value, kind, depth):
@@ -88,7 +88,7 @@ def convert(value, depth=0):
             return pointer(value, kind)
         if what == "reference":
             return convert(value.referenced_value(), depth)
-        if depth > 6:
+        if depth > 16:
             return {"deep": True}
         if what == "struct":
             return struct(value, kind, depth)
