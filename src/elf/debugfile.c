@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "base/log.h"
+#include "elf/debugfile.h"
 #include "elf/internal.h"
 #include "elf/unpack.h"
 
@@ -128,4 +129,72 @@ void debugfile_unpack(struct module *module) {
     module->has_debug_file = try_debugdata(module);
     priv->unsettled = !module->has_debug_file && try_debuginfod(module);
     module->has_debug_file |= priv->unsettled;
+}
+
+/* ---- DWARF ---- */
+
+static bool has_dwarf(const struct image *image) {
+    return image_find_section(image, ".debug_info", SHT_PROGBITS) ||
+           image_find_section(image, ".zdebug_info", SHT_PROGBITS);
+}
+
+const uint8_t *debugfile_own_bytes(const struct module *module, size_t *ret_size) {
+    const struct image *file = &module->priv->file;
+    if (!has_dwarf(file))
+        return NULL;
+    *ret_size = file->size;
+    return file->bytes;
+}
+
+/* FD, if it has the DWARF of MODULE; else closes it and returns −1. */
+static int check_dwarf(const struct module *module, int fd, const struct link *link) {
+    struct image image;
+    if (fd < 0)
+        return -1;
+    bool good = image_open(&image, fd, module->name, NULL) == 0;
+    if (good) {
+        good = has_dwarf(&image) && belongs(module, &image, link);
+        image_close(&image);
+    }
+    if (good)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Frees PATH. */
+static int open_dwarf(const struct module *module, char *path, const struct link *link) {
+    AUTO_FREE char *owned = path;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return check_dwarf(module, fd, link);
+}
+
+static int open_linked_dwarf(const struct module *module) {
+    struct link link;
+    AUTO_FREE char *real = realpath(module->path, NULL);
+    if (!real || !read_link(&module->priv->file, &link))
+        return -1;
+    *strrchr(real, '/') = '\0'; /* the directory; "" for the root */
+    int fd = open_dwarf(module, mem_printf("%s/%s", real, link.name), &link);
+    if (fd < 0)
+        fd = open_dwarf(module, mem_printf("%s/.debug/%s", real, link.name), &link);
+    if (fd < 0)
+        fd = open_dwarf(module, mem_printf(DEBUG_ROOT "%s/%s", real, link.name), &link);
+    return fd;
+}
+
+int debugfile_open_dwarf(const struct module *module) {
+    char hex[2 * sizeof module->build_id + 1] = "";
+    int fd = -1;
+    for (size_t i = 0; i < module->build_id_size; i++)
+        snprintf(hex + 2 * i, 3, "%02x", module->build_id[i]);
+    if (module->build_id_size > 1)
+        fd = open_dwarf(module, mem_printf(DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2),
+                        NULL);
+    if (fd < 0)
+        fd = open_linked_dwarf(module);
+    if (fd < 0 && module->build_id_size)
+        fd = check_dwarf(
+            module, debuginfod_open(module->build_id, module->build_id_size, module->name), NULL);
+    return fd;
 }

@@ -81,7 +81,7 @@ struct capture_value {
     uint8_t shift, width; /* a bit field: word >> shift, `width` bits (0: all bits) */
     char format;          /* 'x', 'o', 'c', 'd', 'u': as asked for; 0: by type */
     bool pointee;         /* the item is what a reference refers to */
-    enum capture_missing missing; /* of FROM_NOTHING */
+    enum capture_missing missing; /* of FROM_NOTHING. VALUE_THERE: it is an empty object */
 };
 
 struct capture {

@@ -1,0 +1,53 @@
+/*
+ * Types and signatures from the DWARF (2 to 5) of one module: in the file itself, or in a separate
+ * debug file, compressed or not, with a supplementary file (dwz) or split (.dwo) units.
+ *
+ * Reading is lazy: opening looks at the heads of the units only, and a function's signature reads
+ * its own unit. Bytes are untrusted.
+ */
+#pragma once
+
+#include "base/report.h"
+#include "elf/module.h"
+#include "types/signature.h"
+
+/* Where unpacked debug files are kept: compressed ones cost seconds, and more memory than they have
+ * bytes. */
+struct unpacked_files {
+    /* The bytes of the file KEY, which live until `release`. NULL: there is none. */
+    const uint8_t *(*find)(void *ctx, const char *key, size_t *ret_size, void **ret_handle);
+    /* Keeps SIZE bytes for the next find(). */
+    void (*keep)(void *ctx, const char *key, const uint8_t *bytes, size_t size);
+    void (*release)(void *ctx, void *handle);
+    void *ctx;
+};
+
+struct debug_options {
+    const struct report *report;           /* told of what takes long; may be NULL */
+    const struct unpacked_files *unpacked; /* NULL: files are unpacked into memory each time */
+};
+
+struct debug_types;
+/*
+ * MODULE and GRAPH must outlive the result. Errors: ENOENT "no-debug-info"; ENOEXEC
+ * "corrupt-debug-info". MODULE was loaded with MODULE_DEBUG_FILES, or only its own file counts.
+ */
+int debug_types_open(const struct module *module, struct types *graph,
+                     const struct debug_options *options, struct debug_types **ret,
+                     struct err *err);
+/* Types that were not read become unknown. D may be NULL. */
+void debug_types_close(struct debug_types *d);
+
+/* The signature of the function that begins at LOW_PC. False: there is none. The caller calls
+ * signature_done(). */
+bool debug_types_signature(struct debug_types *d, vaddr_t low_pc, struct signature *ret);
+
+/* A struct, union, enum or typedef NAME, as types_get() names it, or "struct NAME"; a definition,
+ * if there is one. 0: none. The first question takes as long as reading all units. */
+type_id debug_types_find(struct debug_types *d, const char *name);
+
+/* Calls SEE for each function, in the order of units; each type with a name. They stop when SEE
+ * returns false. For converters. */
+void debug_types_functions(struct debug_types *d, bool (*see)(void *ctx, vaddr_t low_pc),
+                           void *ctx);
+void debug_types_all(struct debug_types *d, bool (*see)(void *ctx, type_id id), void *ctx);

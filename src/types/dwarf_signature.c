@@ -1,0 +1,209 @@
+/*
+ * Signatures. A function's entry may be a concrete instance: then names, types and the order of the
+ * parameters are those of its abstract origin, some of which the instance may have lost.
+ */
+#include <string.h>
+
+#include "types/dwarf_reader.h"
+
+struct reading {
+    struct debug_types *d;
+    Dwarf_Die *function;
+    vaddr_t low_pc;
+    struct signature *ret;
+    ARRAY(struct parameter) parameters;
+    ARRAY(const void *) seen; /* the abstract origins of these parameters */
+    bool has_list;
+    bool plain; /* surely compiled without optimisation */
+};
+
+/* ---- the function ---- */
+
+/* The abstract instance, and its own; *DIE: the last of them. */
+static bool step_to_origin(Dwarf_Die *die) {
+    Dwarf_Attribute found;
+    Dwarf_Die origin;
+    if (!dwarf_formref_die(dwarf_attr(die, DW_AT_abstract_origin, &found), &origin))
+        return false;
+    *die = origin;
+    return true;
+}
+
+static Dwarf_Die origin_of(const Dwarf_Die *die) {
+    Dwarf_Die origin = *die;
+    for (int i = 0; i < 8 && step_to_origin(&origin); i++)
+        ;
+    return origin;
+}
+
+/* A clone's symbol tells what was done to it; its entry in DWARF has the original's name. */
+static bool is_clone_name(const char *name) {
+    return strstr(name, ".isra") || strstr(name, ".constprop") || strstr(name, ".part") ||
+           strstr(name, ".specialized");
+}
+
+static bool is_clone(const struct module *m, vaddr_t low_pc) {
+    size_t count = m->symbol_count;
+    const struct symbol *s = m->symbols;
+    size_t low = 0;
+    for (size_t high = count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (s[middle].addr < low_pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool any = false;
+    for (size_t i = low; i < count && s[i].addr == low_pc; i++) {
+        if (s[i].type != SYMBOL_FUNCTION)
+            continue;
+        /* A folded function has the names of both. */
+        if (!is_clone_name(s[i].name))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/* LLVM describes all calls of functions that it optimises, from DWARF 4 on. */
+static bool is_optimized_by_llvm(Dwarf_Die *function) {
+    Dwarf_Half version = 0;
+    dwarf_cu_info(function->cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
+    return version < 4 || dwarf_hasattr(function, DW_AT_call_all_calls) ||
+           dwarf_hasattr(function, DW_AT_GNU_all_call_sites);
+}
+
+static bool is_by_llvm(const char *producer) {
+    return strstr(producer, "clang") || strstr(producer, "LLVM");
+}
+
+static const char *producer_of(struct debug_types *d, Dwarf_Die *die) {
+    Dwarf_Die unit;
+    const char *text =
+        dwarf_diecu(die, &unit, NULL, NULL) ? dwarf_string_at(&unit, DW_AT_producer) : NULL;
+    return types_name(d->graph, text ? text : "");
+}
+
+/* ---- parameters ---- */
+
+static void add_parameter(struct reading *r, Dwarf_Die *die, const struct place *place) {
+    Dwarf_Attribute found;
+    const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &found));
+    bool is_result = false;
+    if (r->parameters.count == DWARF_MOST_MEMBERS)
+        return;
+    struct parameter p = {.name = types_name(r->d->graph, name ? name : ""), .place = *place};
+    p.type = dwarf_type_at(r->d, die, DW_AT_type, r->ret->language);
+    if (dwarf_hasattr_integrate(die, DW_AT_artificial))
+        p.flags |= PARAMETER_ARTIFICIAL;
+    if (r->ret->language == SOURCE_GO &&
+        dwarf_formflag(dwarf_attr_integrate(die, DW_AT_variable_parameter, &found), &is_result) ==
+            0 &&
+        is_result)
+        p.flags |= PARAMETER_RESULT;
+    ARRAY_PUSH(&r->parameters, p);
+}
+
+static void add_own(struct reading *r, Dwarf_Die *die) {
+    Dwarf_Attribute found;
+    Dwarf_Die origin = origin_of(die);
+    struct place place = dwarf_place_of(r->d, r->function, die, r->low_pc, r->ret->changed);
+    bool has_list = dwarf_attr(die, DW_AT_location, &found) && dwarf_is_list(&found);
+    r->has_list |= has_list;
+    /* Without optimisation, a list may begin behind the prologue. */
+    if (has_list && r->plain && place.kind == PLACE_MISSING)
+        place.kind = PLACE_BY_ABI;
+    add_parameter(r, die, &place);
+    ARRAY_PUSH(&r->seen, (const void *)origin.addr);
+}
+
+static void read_own(struct reading *r) {
+    Dwarf_Die child;
+    for (int rc = dwarf_child(r->function, &child); rc == 0; rc = dwarf_siblingof(&child, &child)) {
+        if (dwarf_tag(&child) == DW_TAG_formal_parameter)
+            add_own(r, &child);
+        if (dwarf_tag(&child) == DW_TAG_unspecified_parameters)
+            r->ret->varargs = true;
+    }
+}
+
+/* The index of the parameter that is an instance of ORIGIN; the count if there is none. */
+static size_t instance_of(const struct reading *r, const void *origin) {
+    size_t i = 0;
+    while (i < r->seen.count && r->seen.at[i] != origin)
+        i++;
+    return i;
+}
+
+/* Puts the parameters in the order of ORIGIN's; those that the instance has lost are missing. (The
+ * artificial ones of constructors, VTT and __in_chrg, are those of other instances: this one takes
+ * none.) */
+static void read_origin(struct reading *r, Dwarf_Die *origin) {
+    const struct place missing = {.kind = PLACE_MISSING};
+    struct reading whole = *r;
+    Dwarf_Die child;
+    whole.parameters.at = NULL;
+    whole.parameters.count = whole.parameters.room = 0;
+    for (int rc = dwarf_child(origin, &child); rc == 0; rc = dwarf_siblingof(&child, &child)) {
+        if (dwarf_tag(&child) == DW_TAG_unspecified_parameters)
+            r->ret->varargs = true;
+        if (dwarf_tag(&child) != DW_TAG_formal_parameter)
+            continue;
+        size_t i = instance_of(r, child.addr);
+        if (i == r->seen.count && !dwarf_flag(&child, DW_AT_artificial))
+            add_parameter(&whole, &child, &missing);
+        else if (i < r->seen.count && whole.parameters.count < DWARF_MOST_MEMBERS)
+            ARRAY_PUSH(&whole.parameters, r->parameters.at[i]);
+    }
+    if (whole.parameters.count < r->parameters.count) { /* not those of this origin */
+        ARRAY_FREE(&whole.parameters);
+        return;
+    }
+    ARRAY_FREE(&r->parameters);
+    r->parameters.at = whole.parameters.at;
+    r->parameters.count = whole.parameters.count;
+}
+
+/* ---- all of it ---- */
+
+static void read_head(struct reading *r, Dwarf_Die *origin) {
+    struct signature *s = r->ret;
+    Dwarf_Attribute found;
+    const char *name = dwarf_formstring(dwarf_attr_integrate(r->function, DW_AT_name, &found));
+    uint64_t convention = 0;
+    *s = (struct signature){.machine = r->d->module->machine, .has_places = true};
+    s->language = dwarf_language_of(origin, SOURCE_OTHER);
+    s->producer = producer_of(r->d, origin);
+    s->name = types_name(r->d->graph, name ? name : "");
+    s->result = dwarf_type_at(r->d, r->function, DW_AT_type, s->language);
+    s->prototyped =
+        s->language != SOURCE_C || dwarf_hasattr_integrate(r->function, DW_AT_prototyped);
+    dwarf_number(r->function, DW_AT_calling_convention, &convention);
+    bool llvm = is_by_llvm(s->producer);
+    s->optimized = llvm && is_optimized_by_llvm(r->function);
+    r->plain = llvm && !s->optimized;
+    s->changed = convention == DW_CC_nocall || is_clone(r->d->module, r->low_pc) ||
+                 /* LLVM gives functions that nobody else can call other parameters, but no other
+                  * name. */
+                 (llvm && s->optimized && !dwarf_hasattr_integrate(r->function, DW_AT_external));
+}
+
+bool debug_types_signature(struct debug_types *d, vaddr_t low_pc, struct signature *ret) {
+    Dwarf_Die function;
+    if (!dwarf_find_function(d, low_pc, &function))
+        return false;
+    Dwarf_Die origin = origin_of(&function);
+    struct reading r = {.d = d, .function = &function, .low_pc = low_pc, .ret = ret};
+    read_head(&r, &origin);
+    read_own(&r);
+    if (origin.addr != function.addr)
+        read_origin(&r, &origin);
+    ret->optimized = r.plain ? false : ret->optimized || r.has_list;
+    ret->parameters = r.parameters.at;
+    ret->count = r.parameters.count;
+    ret->member = dwarf_hasattr_integrate(&function, DW_AT_object_pointer) ||
+                  (ret->count && ret->parameters[0].flags & PARAMETER_ARTIFICIAL &&
+                   strcmp(ret->parameters[0].name, "this") == 0);
+    ARRAY_FREE(&r.seen);
+    return true;
+}
