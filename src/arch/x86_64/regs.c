@@ -231,7 +231,7 @@ taddr_t regs_stub_value(const struct regs *regs, uint8_t variant, uint32_t site)
 void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state *state,
                      const uint64_t *words) {
     struct user_regs_struct *r = &regs->raw;
-    unsigned long long *order[5];
+    unsigned long long *order[7];
     int n = 0;
     unsigned long long flags = r->eflags;
     if (variant & STUB_SAVE_FLAGS)
@@ -239,8 +239,12 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
     order[n++] = &r->rax;
     order[n++] = &r->rdx;
     order[n++] = &r->rcx;
-    if (variant & STUB_SLICE)
+    if (variant & STUB_SLICE || stub_captures(variant))
         order[n++] = &r->rsi;
+    if (stub_captures(variant)) {
+        order[n++] = &r->rdi;
+        order[n++] = &r->r8;
+    }
     for (int i = 0; i < state->pushed && i < n; i++)
         *order[i] = words[state->pushed - 1 - i];
     /* The trap flag belongs to the tracer that steps the thread now. */
