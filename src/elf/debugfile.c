@@ -138,12 +138,8 @@ static bool has_dwarf(const struct image *image) {
            image_find_section(image, ".zdebug_info", SHT_PROGBITS);
 }
 
-const uint8_t *debugfile_own_bytes(const struct module *module, size_t *ret_size) {
-    const struct image *file = &module->priv->file;
-    if (!has_dwarf(file))
-        return NULL;
-    *ret_size = file->size;
-    return file->bytes;
+const struct image *debugfile_own_image(const struct module *module) {
+    return has_dwarf(&module->priv->file) ? &module->priv->file : NULL;
 }
 
 /* FD, if it has the DWARF of MODULE; else closes it and returns −1. */
@@ -183,18 +179,57 @@ static int open_linked_dwarf(const struct module *module) {
     return fd;
 }
 
+/* The path below DEBUG_ROOT that files with the build ID have. */
+static char *id_path(const uint8_t *id, size_t size) {
+    char hex[2 * 32 + 1] = "";
+    for (size_t i = 0; i < size && i < 32; i++)
+        snprintf(hex + 2 * i, 3, "%02x", id[i]);
+    return mem_printf(DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2);
+}
+
 int debugfile_open_dwarf(const struct module *module) {
-    char hex[2 * sizeof module->build_id + 1] = "";
     int fd = -1;
-    for (size_t i = 0; i < module->build_id_size; i++)
-        snprintf(hex + 2 * i, 3, "%02x", module->build_id[i]);
     if (module->build_id_size > 1)
-        fd = open_dwarf(module, mem_printf(DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2),
-                        NULL);
+        fd = open_dwarf(module, id_path(module->build_id, module->build_id_size), NULL);
     if (fd < 0)
         fd = open_linked_dwarf(module);
     if (fd < 0 && module->build_id_size)
         fd = check_dwarf(
             module, debuginfod_open(module->build_id, module->build_id_size, module->name), NULL);
     return fd;
+}
+
+/* ---- supplementary files ---- */
+
+/* Frees PATH. */
+static int open_with_id(char *path, const uint8_t *id, size_t size) {
+    AUTO_FREE char *owned = path;
+    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct image image;
+    uint8_t own[32];
+    if (fd < 0 || image_open_data(&image, fd, owned, NULL) < 0)
+        return -1;
+    bool same = layout_build_id(&image, own) == size && memcmp(own, id, size) == 0;
+    image_close(&image);
+    if (!same)
+        return -1;
+    int kept = fd;
+    fd = -1;
+    return kept;
+}
+
+int debugfile_open_alt(const struct module *module, const char *beside, const char *name,
+                       const uint8_t *id, size_t id_size) {
+    AUTO_FREE char *real = realpath(beside, NULL);
+    char *slash = real ? strrchr(real, '/') : NULL;
+    if (id_size < 2 || id_size > 32)
+        return -1;
+    int fd = open_with_id(id_path(id, id_size), id, id_size);
+    if (slash)
+        *slash = '\0';
+    if (fd < 0 && name[0] == '/')
+        fd = open_with_id(mem_strdup(name), id, id_size);
+    else if (fd < 0 && slash)
+        fd = open_with_id(mem_printf("%s/%s", real, name), id, id_size);
+    return fd < 0 ? debuginfod_open(id, id_size, module->name) : fd;
 }

@@ -58,10 +58,6 @@ static int check_tables(struct image *image, const char *name, struct err *err) 
         return err_set(err, ENOEXEC, "truncated-elf", "%s: ends within its ELF header", name);
     image->header = image_header(image, image->bytes);
     const Elf64_Ehdr *header = &image->header;
-    if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
-        return err_set(err, ENOEXEC, "elf-type",
-                       "%s: is neither a program nor a shared library (an object or core file?)",
-                       name);
     find_sections(image);
     uint64_t count = header->e_phnum;
     if (count == PN_XNUM && image->section_count)
@@ -77,6 +73,13 @@ static int check_tables(struct image *image, const char *name, struct err *err) 
     return 0;
 }
 
+static int check_type(const struct image *image, const char *name, struct err *err) {
+    if (image->header.e_type == ET_EXEC || image->header.e_type == ET_DYN)
+        return 0;
+    return err_set(err, ENOEXEC, "elf-type",
+                   "%s: is neither a program nor a shared library (an object or core file?)", name);
+}
+
 static int validate(struct image *image, const char *name, struct err *err) {
     int r = check_ident(image, name, err);
     if (!r)
@@ -86,7 +89,19 @@ static int validate(struct image *image, const char *name, struct err *err) {
     return r;
 }
 
+static int validate_type(struct image *image, const char *name, struct err *err) {
+    int r = check_type(image, name, err);
+    if (r)
+        image_close(image);
+    return r;
+}
+
 int image_open(struct image *image, int fd, const char *name, struct err *err) {
+    int r = image_open_data(image, fd, name, err);
+    return r ? r : validate_type(image, name, err);
+}
+
+int image_open_data(struct image *image, int fd, const char *name, struct err *err) {
     *image = (struct image){0};
     struct stat st;
     if (fstat(fd, &st) < 0)
@@ -112,7 +127,8 @@ int image_open(struct image *image, int fd, const char *name, struct err *err) {
 int image_adopt(struct image *image, uint8_t *bytes, size_t size, const char *name,
                 struct err *err) {
     *image = (struct image){.bytes = bytes, .size = size};
-    return validate(image, name, err);
+    int r = validate(image, name, err);
+    return r ? r : validate_type(image, name, err);
 }
 
 void image_close(struct image *image) {

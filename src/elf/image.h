@@ -39,7 +39,9 @@ struct strings {
  * library); ENOTSUP "elf-class", "elf-byte-order"; "open" with errno. On failure IMAGE is empty.
  */
 int image_open(struct image *image, int fd, const char *name, struct err *err);
-/* The same for SIZE bytes from malloc(). IMAGE owns them and frees them, on failure too. */
+/* The same for ELF files of any type. */
+int image_open_data(struct image *image, int fd, const char *name, struct err *err);
+/* As image_open() for SIZE bytes from malloc(). IMAGE owns them and frees them, on failure too. */
 int image_adopt(struct image *image, uint8_t *bytes, size_t size, const char *name,
                 struct err *err);
 void image_close(struct image *image); /* IMAGE may be empty */

@@ -7,17 +7,18 @@
  */
 #pragma once
 
+#include "base/flat.h"
 #include "base/report.h"
 #include "elf/module.h"
 #include "types/signature.h"
 
-/* Where unpacked debug files are kept: compressed ones cost seconds, and more memory than they have
- * bytes. */
+/* Where the unpacked forms of compressed debug files are kept: making one takes seconds. */
 struct unpacked_files {
     /* The bytes of the file KEY, which live until `release`. NULL: there is none. */
     const uint8_t *(*find)(void *ctx, const char *key, size_t *ret_size, void **ret_handle);
-    /* Keeps SIZE bytes for the next find(). */
-    void (*keep)(void *ctx, const char *key, const uint8_t *bytes, size_t size);
+    /* Keeps what WRITE writes for the next find(). It may fail. */
+    void (*keep)(void *ctx, const char *key, void (*write)(struct flat_writer *w, void *ctx),
+                 void *write_ctx);
     void (*release)(void *ctx, void *handle);
     void *ctx;
 };

@@ -1,43 +1,157 @@
-/* Opens the file that has a module's DWARF. */
+/* Opens the file that has a module's DWARF, and its supplementary file (dwz: .gnu_debugaltlink). */
+#include <elfutils/libdwelf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
 
+#include "base/file_id.h"
+#include "base/log.h"
 #include "elf/debugfile.h"
 #include "types/dwarf_reader.h"
+#include "types/unpacked.h"
 
-static int open_elf(struct debug_types *d, struct err *err) {
-    const char *name = d->module->name;
-    size_t size;
-    const uint8_t *own = debugfile_own_bytes(d->module, &size);
-    elf_version(EV_CURRENT);
-    if (own) {
-        /* libelf does not write there: nothing is converted. */
-        d->elf = elf_memory((char *)own, size);
-    } else {
-        d->fd = debugfile_open_dwarf(d->module);
-        if (d->fd < 0)
-            return err_set(err, ENOENT, "no-debug-info", "%s: has no debugging information", name);
-        d->elf = elf_begin(d->fd, ELF_C_READ_MMAP, NULL);
+/* ---- one file ---- */
+
+static void write_unpacked(struct flat_writer *w, void *ctx) { unpacked_write(ctx, w); }
+
+/* From the files that are kept. KEY: the file's identity; NULL: it has none. */
+static bool find_unpacked(struct debug_types *d, struct dwarf_file *f, const struct image *image,
+                          const char *key) {
+    const struct unpacked_files *files = d->options.unpacked;
+    if (!files || !key)
+        return false;
+    f->unpacked = files->find(files->ctx, key, &f->unpacked_size, &f->handle);
+    if (f->unpacked)
+        return true;
+    if (d->options.report) {
+        AUTO_FREE char *text =
+            mem_printf("%s: unpacking its debugging information, once", d->module->name);
+        report_warn(d->options.report, text);
     }
-    d->dwarf = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
-    if (!d->dwarf)
-        return err_set(err, ENOEXEC, "corrupt-debug-info", "%s: its debugging information: %s",
-                       name, dwarf_errmsg(-1));
-    return 0;
+    files->keep(files->ctx, key, write_unpacked, (void *)image);
+    f->unpacked = files->find(files->ctx, key, &f->unpacked_size, &f->handle);
+    return f->unpacked;
 }
+
+/* Opens the DWARF of IMAGE. libelf does not write into memory that has no compressed sections. */
+static bool open_image(struct debug_types *d, struct dwarf_file *f, const struct image *image,
+                       const char *key) {
+    const uint8_t *bytes = image->bytes;
+    size_t size = image->size;
+    if (unpacked_is_needed(image)) {
+        if (!find_unpacked(d, f, image, key))
+            f->unpacked = f->own = unpacked_make(image, &f->unpacked_size);
+        bytes = f->unpacked;
+        size = f->unpacked_size;
+    }
+    f->elf = bytes ? elf_memory((char *)bytes, size) : NULL;
+    f->dwarf = f->elf ? dwarf_begin_elf(f->elf, DWARF_C_READ, NULL) : NULL;
+    return f->dwarf;
+}
+
+static void close_file(struct debug_types *d, struct dwarf_file *f) {
+    dwarf_end(f->dwarf);
+    elf_end(f->elf);
+    if (f->handle)
+        d->options.unpacked->release(d->options.unpacked->ctx, f->handle);
+    free(f->own);
+    image_close(&f->image);
+}
+
+/* A name for the contents of FD: its inode and its ctime, which no program can set. NULL: the file
+ * may change unseen. To be freed. */
+static char *key_of(int fd) {
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return NULL;
+    struct file_id id = file_id_of(&st);
+    return id.fresh ? NULL
+                    : mem_printf("%jx-%jx-%jx-%jx", id.device, id.inode, id.size,
+                                 (uintmax_t)id.changed_ns);
+}
+
+/* The path that FD was opened by; NULL: not known. To be freed. */
+static char *path_of(int fd) {
+    AUTO_FREE char *link = mem_printf("/proc/self/fd/%d", fd);
+    return realpath(link, NULL);
+}
+
+/* Takes FD over. */
+static bool open_fd(struct debug_types *d, struct dwarf_file *f, int fd) {
+    AUTO_FD int owned = fd;
+    AUTO_FREE char *key = key_of(owned);
+    return image_open_data(&f->image, owned, d->module->name, NULL) == 0 &&
+           open_image(d, f, &f->image, key);
+}
+
+/* Opens the module's own file again, if that is still what the module was loaded from: so it has an
+ * identity, by which its unpacked form is found. */
+static bool open_own_again(struct debug_types *d, const struct image *own) {
+    AUTO_FD int fd = open(d->module->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct image *again = &d->file.image;
+    if (fd < 0 || image_open(again, fd, d->module->name, NULL) < 0)
+        return false;
+    size_t head = own->size < 4096 ? own->size : 4096;
+    AUTO_FREE char *key = key_of(fd);
+    if (again->size == own->size && memcmp(again->bytes, own->bytes, head) == 0)
+        return open_image(d, &d->file, again, key);
+    image_close(again);
+    return false;
+}
+
+static int fail(const struct debug_types *d, struct err *err) {
+    return err_set(err, ENOEXEC, "corrupt-debug-info", "%s: its debugging information: %s",
+                   d->module->name, dwarf_errmsg(-1));
+}
+
+static int open_main(struct debug_types *d, struct err *err) {
+    const struct image *own = debugfile_own_image(d->module);
+    if (own && unpacked_is_needed(own) && open_own_again(d, own))
+        return 0;
+    if (own)
+        return open_image(d, &d->file, own, NULL) ? 0 : fail(d, err);
+    int fd = debugfile_open_dwarf(d->module);
+    if (fd < 0)
+        return err_set(err, ENOENT, "no-debug-info", "%s: has no debugging information",
+                       d->module->name);
+    d->path = path_of(fd);
+    return open_fd(d, &d->file, fd) ? 0 : fail(d, err);
+}
+
+/* ---- the supplementary file ---- */
+
+static void open_alt(struct debug_types *d) {
+    const char *name;
+    const void *id;
+    ssize_t size = dwelf_dwarf_gnu_debugaltlink(d->file.dwarf, &name, &id);
+    if (size <= 0)
+        return;
+    const char *beside = d->path ? d->path : d->module->path;
+    int fd = debugfile_open_alt(d->module, beside, name, id, (size_t)size);
+    if (fd >= 0 && open_fd(d, &d->alt, fd))
+        dwarf_setalt(d->file.dwarf, d->alt.dwarf);
+    else
+        log_print(1, "%s: %s is missing: some types are not known", d->module->name, name);
+}
+
+/* ---- all of it ---- */
 
 int debug_types_open(const struct module *module, struct types *graph,
                      const struct debug_options *options, struct debug_types **ret,
                      struct err *err) {
     struct debug_types *d = mem_alloc(sizeof *d);
-    *d = (struct debug_types){.module = module, .graph = graph, .fd = -1};
+    *d = (struct debug_types){.module = module, .graph = graph};
     d->source = (struct type_source){dwarf_read_type, dwarf_define_forward, d};
     if (options)
         d->options = *options;
-    int rc = open_elf(d, err);
+    elf_version(EV_CURRENT);
+    int rc = open_main(d, err);
     if (rc < 0) {
         debug_types_close(d);
         return rc;
     }
+    open_alt(d);
     dwarf_read_spans(d);
     *ret = d;
     return 0;
@@ -60,10 +174,8 @@ void debug_types_close(struct debug_types *d) {
     ARRAY_FREE(&d->entries);
     ARRAY_FREE(&d->definitions);
     free(d->by_die);
-    dwarf_end(d->dwarf);
-    elf_end(d->elf);
-    if (d->fd >= 0)
-        close(d->fd);
-    free(d->unpacked);
+    close_file(d, &d->file);
+    close_file(d, &d->alt);
+    free(d->path);
     free(d);
 }

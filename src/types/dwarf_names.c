@@ -77,16 +77,6 @@ static const char *name_of(Dwarf_Die *die) {
     return dwarf_tag(die) == DW_TAG_namespace ? "(anonymous namespace)" : "";
 }
 
-/* NAME behind SCOPE's own name. Frees NAME. */
-static char *qualify(Dwarf_Die *scope, char *name) {
-    const char *own = name_of(scope);
-    if (!*own)
-        return name;
-    char *longer = mem_printf("%s::%s", own, name);
-    free(name);
-    return longer;
-}
-
 /* The entry that says where DIE belongs: a definition outside its class refers to it. */
 static Dwarf_Die declaration_of(Dwarf_Die *die) {
     Dwarf_Attribute attribute;
@@ -96,15 +86,43 @@ static Dwarf_Die declaration_of(Dwarf_Die *die) {
     return *die;
 }
 
+/* The scope itself, if DIE only stands for one that is described in a type unit. */
+static bool follow_signature(Dwarf_Die *die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die type;
+    if (!dwarf_formref_die(dwarf_attr(die, DW_AT_signature, &attribute), &type))
+        return false;
+    *die = type;
+    return true;
+}
+
+/* NAME with the names of the scopes around DIE. Frees NAME. */
+static char *qualify(struct debug_types *d, Dwarf_Die *die, char *name) {
+    Dwarf_Die place = declaration_of(die);
+    for (unsigned depth = 0; depth < DWARF_DEEPEST; depth++) {
+        struct dwarf_unit *unit = unit_with_scopes(d, &place);
+        size_t scope = scope_around(unit, &place);
+        if (scope == NO_SCOPE)
+            break;
+        place = unit->scopes.at[scope].die;
+        const char *own = name_of(&place);
+        follow_signature(&place);
+        place = declaration_of(&place);
+        if (!*own)
+            continue;
+        char *longer = mem_printf("%s::%s", own, name);
+        free(name);
+        name = longer;
+    }
+    return name;
+}
+
 char *dwarf_full_name(struct debug_types *d, Dwarf_Die *die, enum source_language language) {
     char *name = mem_strdup(name_of(die));
     if (!*name || language == SOURCE_C || language == SOURCE_GO ||
         dwarf_tag(die) == DW_TAG_base_type)
         return name;
-    Dwarf_Die place = declaration_of(die);
-    struct dwarf_unit *unit = unit_with_scopes(d, &place);
-    for (size_t s = scope_around(unit, &place); s != NO_SCOPE; s = unit->scopes.at[s].parent)
-        name = qualify(&unit->scopes.at[s].die, name);
+    name = qualify(d, die, name);
     char *folded = language == SOURCE_CXX ? spelling_fold(name) : NULL;
     if (folded)
         free(name);
@@ -166,11 +184,10 @@ static void add_units(struct debug_types *d, Dwarf *dwarf) {
 }
 
 static void read_definitions(struct debug_types *d) {
-    Dwarf *alt = dwarf_getalt(d->dwarf);
     d->has_definitions = true;
-    add_units(d, d->dwarf);
-    if (alt)
-        add_units(d, alt);
+    add_units(d, d->file.dwarf);
+    if (d->alt.dwarf)
+        add_units(d, d->alt.dwarf);
     if (d->definitions.count)
         qsort(d->definitions.at, d->definitions.count, sizeof *d->definitions.at,
               compare_definitions);
@@ -205,7 +222,7 @@ static type_id define_by(struct debug_types *d, const char *name, const char *la
         Dwarf_Die die = d->definitions.at[i].die;
         if (!same_kind(tag, dwarf_tag(&die)))
             continue;
-        enum source_language language = dwarf_language_of(&die, SOURCE_OTHER);
+        enum source_language language = dwarf_language_of(&die, d->language);
         AUTO_FREE char *full = dwarf_full_name(d, &die, language);
         if (strcmp(full, name) == 0)
             return dwarf_type_id(d, &die, language);
@@ -242,7 +259,7 @@ void debug_types_all(struct debug_types *d, bool (*see)(void *ctx, type_id id), 
         read_definitions(d);
     for (size_t i = 0; i < d->definitions.count; i++) {
         Dwarf_Die die = d->definitions.at[i].die;
-        type_id id = dwarf_type_id(d, &die, dwarf_language_of(&die, SOURCE_OTHER));
+        type_id id = dwarf_type_id(d, &die, dwarf_language_of(&die, d->language));
         if (id && !see(ctx, id))
             return;
     }

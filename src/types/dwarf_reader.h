@@ -5,6 +5,7 @@
 #include <elfutils/libdw.h>
 
 #include "base/mem.h"
+#include "elf/image.h"
 #include "types/debug_types.h"
 
 #ifndef DW_LANG_C17
@@ -58,16 +59,24 @@ struct dwarf_definition {
     Dwarf_Die die;
 };
 
+struct dwarf_file {
+    struct image image;      /* empty: that of the module */
+    const uint8_t *unpacked; /* another form of it; NULL: none */
+    size_t unpacked_size;
+    uint8_t *own; /* `unpacked`, from malloc() */
+    void *handle; /* `unpacked`, of the files that are kept */
+    Elf *elf;
+    Dwarf *dwarf;
+};
+
 struct debug_types {
     const struct module *module;
     struct types *graph;
     struct type_source source;
     struct debug_options options;
-    int fd;                /* of a separate debug file; −1 */
-    uint8_t *unpacked;     /* from malloc() */
-    void *unpacked_handle; /* of options.unpacked */
-    Elf *elf;
-    Dwarf *dwarf, *alt;            /* `alt`: opened here */
+    char *path;                    /* of the separate debug file; NULL: none */
+    enum source_language language; /* of the first unit that says one; partial units do not */
+    struct dwarf_file file, alt;   /* `alt`: the supplementary one; empty: none */
     ARRAY(struct span_unit) spans; /* code of units, by start */
     ARRAY(struct dwarf_unit *) units;
     struct dwarf_unit *last_unit;      /* the one that was asked for last */
@@ -76,7 +85,6 @@ struct debug_types {
     size_t by_die_room;
     bool has_definitions;
     ARRAY(struct dwarf_definition) definitions; /* by hash */
-    bool in_lookup;                             /* of a definition */
 };
 
 /* ---- dwarf_units.c ---- */

@@ -172,7 +172,7 @@ static void read_head(struct reading *r, Dwarf_Die *origin) {
     const char *name = dwarf_formstring(dwarf_attr_integrate(r->function, DW_AT_name, &found));
     uint64_t convention = 0;
     *s = (struct signature){.machine = r->d->module->machine, .has_places = true};
-    s->language = dwarf_language_of(origin, SOURCE_OTHER);
+    s->language = dwarf_language_of(origin, dwarf_language_of(r->function, SOURCE_OTHER));
     s->producer = producer_of(r->d, origin);
     s->name = types_name(r->d->graph, name ? name : "");
     s->result = dwarf_type_at(r->d, r->function, DW_AT_type, s->language);

@@ -23,9 +23,11 @@ void dwarf_read_spans(struct debug_types *d) {
     Dwarf_CU *unit = NULL;
     Dwarf_Die die;
     uint8_t type;
-    while (dwarf_get_units(d->dwarf, unit, &unit, NULL, &type, &die, NULL) == 0)
-        if (type == DW_UT_compile || type == DW_UT_skeleton)
+    while (dwarf_get_units(d->file.dwarf, unit, &unit, NULL, &type, &die, NULL) == 0)
+        if (type == DW_UT_compile || type == DW_UT_skeleton) {
             add_spans(d, &die);
+            d->language = d->language ? d->language : dwarf_language_of(&die, SOURCE_OTHER);
+        }
     if (d->spans.count)
         qsort(d->spans.at, d->spans.count, sizeof *d->spans.at, compare_spans);
 }
@@ -142,7 +144,8 @@ bool dwarf_find_function(struct debug_types *d, vaddr_t low_pc, Dwarf_Die *ret) 
     size_t above = SEARCH(k, d->spans.count, d->spans.at[k].start <= low_pc);
     for (size_t i = above, looked = 0; i-- > 0 && looked < NESTED; looked++) {
         Dwarf_Die unit;
-        if (d->spans.at[i].end > low_pc && dwarf_offdie(d->dwarf, d->spans.at[i].unit, &unit) &&
+        if (d->spans.at[i].end > low_pc &&
+            dwarf_offdie(d->file.dwarf, d->spans.at[i].unit, &unit) &&
             find_in_unit(d, &unit, low_pc, ret))
             return true;
     }
@@ -154,7 +157,7 @@ void debug_types_functions(struct debug_types *d, bool (*see)(void *ctx, vaddr_t
     Dwarf_CU *unit = NULL;
     Dwarf_Die die, whole;
     uint8_t type;
-    while (dwarf_get_units(d->dwarf, unit, &unit, NULL, &type, &die, NULL) == 0) {
+    while (dwarf_get_units(d->file.dwarf, unit, &unit, NULL, &type, &die, NULL) == 0) {
         if (type != DW_UT_compile && type != DW_UT_skeleton)
             continue;
         dwarf_whole_unit(&die, &whole);
