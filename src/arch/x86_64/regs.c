@@ -191,6 +191,13 @@ taddr_t regs_agent_return(const struct regs *regs, taddr_t area, bool *ret_other
                                                                          : regs->raw.rdx;
 }
 
+bool regs_read_fault(const struct regs *regs, taddr_t area, taddr_t *ret_back) {
+    const struct agent_entries entries = agent_entries();
+    const uint64_t offset = regs->raw.rip - area;
+    *ret_back = regs->raw.rdx;
+    return offset >= entries.text && offset < entries.captures_end;
+}
+
 bool regs_skip_agent_clock(struct regs *regs, taddr_t area) {
     enum { RDTSC_BYTES = 2 };
     if (regs->raw.rip - area != agent_entries().hook_clock)
