@@ -343,6 +343,11 @@ struct arch {
     uint32_t (*stub_site)(const uint8_t *stub, uint8_t variant, enum overflow overflow);
     /* The offset in an event's stub of a 32-bit word, the site. NULL: it is in no such word. */
     uint32_t (*stub_site_at)(uint8_t variant, enum overflow overflow);
+    /* All above is said of stubs without a capture's code. The offset of that code in such a stub;
+     * and how long the code of C is, at most STUB_CAPTURE_BYTES; 0: a stub cannot have it. NULL:
+     * stubs have no captures. */
+    uint32_t (*stub_capture_at)(uint8_t variant, enum overflow overflow);
+    uint32_t (*stub_capture_bytes)(const struct capture *c);
     /* The first bytes of each trampoline area. Only the host's backend has them. */
     const uint8_t *agent;
     const size_t *agent_size;

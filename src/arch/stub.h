@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/types.h"
 #include "wire/ring.h"
 
@@ -16,10 +18,21 @@ enum {
     STUB_GO_FIRST = 16,     /* instead of the stack pointer the event has the first … */
     STUB_GO_SECOND = 32,    /* … or second word of a Go function's arguments or results */
     STUB_SLICE = 64,        /* no event: a slice of the stack (wire/ring.h) */
+    STUB_CAPTURE = 128,     /* without STUB_HOOK: values stand before the event (wire/ring.h) */
     STUB_GUARD = 128        /* a hook that waits only if the function's first two arguments, an
                                address and a size, overlap a guarded range (wire/ring.h) */
 };
-enum { STUB_MAX_BYTES = 256, STUB_MOST_PUSHED = 13 /* words */ };
+enum {
+    STUB_MAX_BYTES = 256,      /* without a capture's code */
+    STUB_CAPTURE_BYTES = 4096, /* most of that */
+    STUB_MOST_PUSHED = 13      /* words */
+};
+
+static inline bool stub_captures(uint8_t variant) {
+    return (variant & (STUB_HOOK | STUB_CAPTURE)) == STUB_CAPTURE;
+}
+
+struct capture;
 
 struct stub_spec {
     uint8_t variant;     /* STUB_* bits */
@@ -31,6 +44,8 @@ struct stub_spec {
     uint16_t pops;  /* bytes from the stack pointer at the site to that at the function's entry. One
                        of these words is the return address. 0: it is where calls store it */
     uint8_t behind; /* how many of these words stand above the return address */
+    const struct capture *capture; /* of STUB_CAPTURE; NULL: for the layout only */
+    uint32_t capture_number;
 };
 
 /* What a thread whose pc is in a stub has done so far. */

@@ -24,7 +24,7 @@
 
 enum {
     AGENT_BYTES = 4096, /* of the agent's page; the name for memfd_create() in the middle */
-    NAME_AT = 2048,
+    NAME_AT = 2240, /* before UNDO_AT, behind the code that runs in this page */
 };
 
 /* A hint for mmap(): room for SIZE bytes that may be anywhere; 0: none. */
@@ -51,7 +51,7 @@ static int map_agent(struct space *s, pid_t tid, struct err *err) {
     s->remote.code = s->agent + agent_call();
     uint8_t page[AGENT_BYTES] = {0};
     struct undo_head head = undolog_head(s);
-    memcpy(page, agent_code(), agent_code_size());
+    memcpy(page, agent_code(), agent_code_size() < NAME_AT ? agent_code_size() : NAME_AT);
     memcpy(page + NAME_AT, "spoor", sizeof "spoor");
     memcpy(page + UNDO_AT, &head, sizeof head);
     return memory_write(s->remote.memory_fd, s->agent, page, sizeof page, err);

@@ -39,6 +39,28 @@ static const struct arch *arch_of(const struct mark *m) {
     return m->other ? arch_host()->other : arch_host();
 }
 
+/* How long the code of a capture in the stub of M is. *RET_AT: its offset. */
+static uint32_t capture_bytes(const struct patched *p, const struct mark *m, uint32_t *ret_at) {
+    const struct plan_code *c = &p->code->emitted;
+    const struct arch *arch = arch_of(m);
+    *ret_at = UINT32_MAX;
+    if (!stub_captures(m->variant) || !arch->stub_capture_at)
+        return 0;
+    *ret_at = arch->stub_capture_at(m->variant, c->overflow);
+    return m[1].offset - m->offset - arch->stub_size(m->variant, c->overflow);
+}
+
+static uint32_t whole_stub_size(const struct patched *p, const struct mark *m) {
+    uint32_t at, more = capture_bytes(p, m, &at);
+    return arch_of(m)->stub_size(m->variant, p->code->emitted.overflow) + more;
+}
+
+/* OFFSET in the stub of M, as if that had no capture's code. What that has done is nothing. */
+static uint32_t plain_offset(const struct patched *p, const struct mark *m, uint32_t offset) {
+    uint32_t at, more = capture_bytes(p, m, &at);
+    return offset <= at ? offset : offset < at + more ? at : offset - more;
+}
+
 /* pc is OFFSET bytes into the stub of mark M: undoes what the stub did. A committed event stays;
  * then the thread goes on behind the stub. */
 static bool leave_stub(struct settling *w, const struct patched *p, const struct mark *m,
@@ -47,7 +69,7 @@ static bool leave_stub(struct settling *w, const struct patched *p, const struct
     uint64_t words[STUB_MOST_PUSHED];
     const struct arch *arch = arch_of(m);
     const enum overflow overflow = p->code->emitted.overflow;
-    if (!arch->stub_state(m->variant, overflow, offset, &state) ||
+    if (!arch->stub_state(m->variant, overflow, plain_offset(p, m, offset), &state) ||
         !read_words(w->space, regs_sp(&w->regs), state.pushed, words))
         return false;
     bool has_slot = state.unsure && regs_slot_is_reserved(&w->regs);
@@ -56,7 +78,7 @@ static bool leave_stub(struct settling *w, const struct patched *p, const struct
     state.committed |= has_slot && state.ahead;
     regs_leave_stub(&w->regs, m->variant, &state, words);
     taddr_t start = p->area + m->offset;
-    regs_set_pc(&w->regs, state.committed ? start + arch->stub_size(m->variant, overflow) : start);
+    regs_set_pc(&w->regs, state.committed ? start + whole_stub_size(p, m) : start);
     regs_set_state(&w->regs, m->other, 0);
     w->changed = true;
     return true;
@@ -215,15 +237,18 @@ static int skip_stub(const struct space *space, pid_t tid, struct lane_handle *h
         return 0;
     const struct arch *arch = arch_of(m);
     enum overflow overflow = p->code->emitted.overflow;
-    uint32_t size = arch->stub_size(m->variant, overflow);
+    uint32_t at, more = capture_bytes(p, m, &at), size = arch->stub_size(m->variant, overflow);
     uint8_t stub[STUB_MAX_BYTES];
+    if (!more)
+        at = size;
     if (handle && !(m->variant & (STUB_HOOK | STUB_SLICE)) && passes_filter(space, p, m, &regs) &&
-        memory_read(space->remote.memory_fd, pc, stub, size, NULL) == 0) {
+        memory_read(space->remote.memory_fd, pc, stub, at, NULL) == 0 &&
+        memory_read(space->remote.memory_fd, pc + at + more, stub + at, size - at, NULL) == 0) {
         uint32_t site = arch->stub_site(stub, m->variant, overflow);
         taddr_t sp = regs_stub_value(&regs, m->variant, site);
         lane_handle_put(handle, site, sp + (taddr_t)m->pops * arch->word_bytes, overflow);
     }
-    regs_set_pc(&regs, pc + size);
+    regs_set_pc(&regs, pc + size + more);
     return thread_set_regs(tid, &regs);
 }
 

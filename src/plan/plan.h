@@ -95,6 +95,16 @@ bool plan_is_past_exit(const struct plan *plan, vaddr_t addr);
 
 enum { PLAN_GUARDS = 2 };
 
+/* What is recorded beside events of KIND of a function. */
+struct capture;
+struct plan_capture {
+    uint32_t function; /* by index */
+    enum event_kind kind;
+    uint32_t number; /* of the capture, in events */
+    uint32_t bytes;  /* of its code: arch.stub_capture_bytes() */
+    const struct capture *capture;
+};
+
 struct plan_request {
     taddr_t bias;            /* taddr = vaddr + bias */
     taddr_t area;            /* where the trampoline area will be mapped (page aligned) */
@@ -103,10 +113,13 @@ struct plan_request {
     const uint8_t *selected; /* bitmap by function index, NULL: all */
     const uint8_t *filtered; /* a subset: only calls from `caller` are recorded; NULL: none */
     const uint8_t *sliced;   /* a subset: their entries record slices of the stack */
-    struct span caller;      /* run-time addresses, a range below 2 GiB */
-    bool controls;           /* emit control sites of all functions, selected or not */
-    uint32_t first_id;       /* event id of function 0; function i has first_id + i (< 2^30) */
-    uint32_t ring_bytes;     /* power of two */
+    const struct plan_capture *captures; /* ascending by function and kind; borrowed until the code
+                                            is emitted */
+    size_t capture_count;
+    struct span caller;  /* run-time addresses, a range below 2 GiB */
+    bool controls;       /* emit control sites of all functions, selected or not */
+    uint32_t first_id;   /* event id of function 0; function i has first_id + i (< 2^30) */
+    uint32_t ring_bytes; /* power of two */
     enum overflow overflow;
     const struct span *taken; /* ascending: no island can be mapped here, nor over the module, */
     size_t taken_count;       /* the area, and the lowest and highest addresses */
@@ -190,8 +203,8 @@ bool plan_code_adapt(const struct plan *plan, const struct plan_request *r, stru
 
 /* ---- the plan place by place, for display and checks ---- */
 
-enum place_kind { PLACE_ENTRY, PLACE_RETURN, PLACE_TAIL, PLACE_CONTROL, PLACE_LOOP };
-const char *place_name(enum place_kind kind); /* "entry" "return" "tail" "control" "loop" */
+enum plan_place_kind { PLACE_ENTRY, PLACE_RETURN, PLACE_TAIL, PLACE_CONTROL, PLACE_LOOP };
+const char *place_name(enum plan_place_kind kind); /* "entry" "return" "tail" "control" "loop" */
 
 enum { NO_FUNCTION = UINT32_MAX };
 
@@ -208,7 +221,7 @@ struct plan_window {
 /* A site, patched or not. */
 struct plan_place {
     vaddr_t at;
-    enum place_kind kind;
+    enum plan_place_kind kind;
     enum tier tier;       /* TIER_NONE: not patched */
     enum refusal refused; /* why */
     uint32_t function;

@@ -51,8 +51,21 @@ static void unpack_pauses(struct lane_reader *r, struct lane_handle *handle, uin
     }
 }
 
+/* Passes the values of EVENT on. True: EVENT is a part of values. */
+static bool take_values(struct lane_reader *r, struct lane_handle *handle,
+                        const struct trace_event *event) {
+    struct event_values values;
+    if (value_slots_take(&handle->values, event))
+        return true;
+    if (handle->values.capture && value_slots_end(&handle->values, event, &values))
+        trace_writer_values(r->writer, handle->stream, &values);
+    return false;
+}
+
 static inline void unpack(struct lane_reader *r, struct lane_handle *handle,
                           struct trace_event event) {
+    if (take_values(r, handle, &event))
+        return;
     reserve(r, handle);
     if (pauses_precede(&handle->pauses, event.site >> 2))
         unpack_pauses(r, handle, event.ticks);
@@ -90,7 +103,8 @@ static size_t unpack_plain(struct lane_reader *r, struct lane_handle *handle,
  * many of COUNT. */
 static size_t write_plain(struct lane_reader *r, struct lane_handle *handle, const struct event *at,
                           size_t count, uint64_t latest) {
-    if (handle->callers || handle->within || pauses_wait(&handle->pauses))
+    if (handle->callers || handle->within || value_slots_wanted(&handle->values) ||
+        pauses_wait(&handle->pauses))
         return 0;
     if (handle->thin)
         return unpack_plain(r, handle, at, count, latest);

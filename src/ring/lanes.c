@@ -184,6 +184,7 @@ void slab_unref(struct slab *s) {
 static void handle_done(struct lane_handle *handle) {
     ARRAY_FREE(&handle->epochs.notes);
     slice_done(&handle->slice);
+    value_slots_done(&handle->values);
     stalls_done(&handle->stalls);
     pauses_done(&handle->pauses);
     free((void *)handle->opened.frames);
@@ -261,6 +262,7 @@ struct lane_handle *slab_take(struct slab *s, uint32_t stream, bool limitless) {
         handle->tail = 0;
         stalls_begin(&handle->stalls);
         slice_forget(&handle->slice);
+        handle->values.capture = NULL;
         atomic_store(&handle->shared, false);
         handle->last_clock = clock_ticks(); /* old events in the ring are older */
         pauses_begin(&handle->pauses);

@@ -16,6 +16,7 @@
 #include "ring/pauses.h"
 #include "ring/slices.h"
 #include "ring/stalls.h"
+#include "ring/value_slots.h"
 #include "trace/format.h"
 #include "wire/ring.h"
 
@@ -53,6 +54,7 @@ struct lane_handle {   /* the tool's side of one lane */
     struct within *within;      /* drainer: --while, or NULL */
     _Atomic bool shared;        /* other threads share its thread's memory, or have */
     struct stack_slice slice;   /* drainer: the slice that is being read */
+    struct value_slots values;  /* drainer: the values that are being read */
     struct callers *callers;    /* drainer: of its process; NULL: no slices are recorded */
     struct watch *watch;        /* drainer: what triggers snapshots, or NULL */
     struct trace_thread thread; /* as in the trace; its name is `name` */

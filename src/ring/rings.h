@@ -20,9 +20,10 @@ static inline struct event *ring_of(const struct lane_handle *handle) {
 uint64_t ring_head(const struct lane_handle *handle, uint64_t tail, uint64_t last_clock);
 
 /* The first position that may be whole in a ring that is overwritten and was reserved up to HEAD.
- * The slot behind HEAD may have been reserved, begun, and released. */
+ * The slots behind HEAD may have been begun, and those of an event reserved and released. */
 static inline uint64_t ring_oldest(const struct lane_handle *handle, uint64_t head) {
-    uint64_t end = head + EVENT_BYTES;
+    const uint64_t slots = captures_longest(handle->values.captures);
+    uint64_t end = head + (slots ? slots : 1) * EVENT_BYTES;
     return end > handle->ring_bytes ? end - handle->ring_bytes : 0;
 }
 

@@ -89,7 +89,7 @@ uint64_t slice_slots_before(const struct event *at, size_t count, uint64_t slice
             slice_slots = event_sp(&at[i]);
             break;
         }
-        here += is_slice_event(at[i].site >> 2);
+        here += is_part_event(at[i].site >> 2);
     }
     return slice_slots > here ? slice_slots - here : 0;
 }

@@ -27,6 +27,6 @@ size_t slice_bytes(struct stack_slice *s, uint64_t sp);
 /* How many bytes of stack are copied for CALLERS callers, with a ring of RING_BYTES. */
 uint32_t slice_bytes_for(uint32_t callers, uint32_t ring_bytes);
 
-/* SLICE_SLOTS: how many slots of slices were written in all, up to the end of the COUNT slots at
- * AT. Returns how many were written before AT. */
+/* SLICE_SLOTS: how many slots of slices and values were written in all, up to the end of the COUNT
+ * slots at AT. Returns how many were written before AT. */
 uint64_t slice_slots_before(const struct event *at, size_t count, uint64_t slice_slots);

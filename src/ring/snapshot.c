@@ -65,6 +65,7 @@ struct ring_image ring_image_take(struct lane_handle *handle, uint64_t most_byte
     image.count = (head - image.at) / EVENT_BYTES;
     uint64_t before = slice_slots_before(image.first, image.count, slice_slots);
     image.lost = image.at / EVENT_BYTES - (before < image.at / EVENT_BYTES ? before : 0);
+    image.captures = handle->values.captures;
     image.callers = handle->callers ? callers_ref(handle->callers) : NULL;
     memcpy(image.name, handle->name, sizeof image.name);
     copy_epochs(&image.epochs, &handle->epochs);
@@ -79,7 +80,7 @@ struct ring_image ring_image_take(struct lane_handle *handle, uint64_t most_byte
 uint64_t ring_image_events(const struct ring_image *image) {
     uint64_t events = 0;
     for (size_t i = 0; i < image->count; i++)
-        events += !is_slice_event(image->first[i].site >> 2);
+        events += !is_part_event(image->first[i].site >> 2);
     return events;
 }
 
@@ -124,10 +125,26 @@ static void write_opened(struct writing *w, const struct ring_image *image, stru
         trace_writer_frames(w->writer, &frames);
 }
 
+struct parts_read { /* slots that are no events */
+    struct stack_slice slice;
+    struct value_slots values;
+};
+
+/* Passes the values of EVENT on. True: EVENT is a part of values. */
+static bool take_values(const struct writing *w, const struct ring_image *image,
+                        struct value_slots *slots, const struct trace_event *event) {
+    struct event_values values;
+    if (value_slots_take(slots, event))
+        return true;
+    if (value_slots_end(slots, event, &values))
+        trace_writer_values(w->writer, image->thread.stream, &values);
+    return false;
+}
+
 /* Unpacks events from *AT on, with the pauses between them, to OUT: UNPACK + CALLERS_EVENTS at
  * most. */
 static size_t unpack(const struct writing *w, struct ring_image *image, size_t *at,
-                     struct stack_slice *slice, struct trace_event *out) {
+                     struct parts_read *parts, struct trace_event *out) {
     size_t n = 0;
     while (*at < image->count && n < UNPACK) {
         struct trace_event event = unpacked(image, *at);
@@ -137,10 +154,12 @@ static size_t unpack(const struct writing *w, struct ring_image *image, size_t *
             continue;
         }
         ++*at;
+        if (take_values(w, image, &parts->values, &event))
+            continue;
         if (!pauses_follow(&image->pauses, &event))
             continue;
         if (image->callers)
-            n += callers_pass(image->callers, slice, w->chains, &event, out + n);
+            n += callers_pass(image->callers, &parts->slice, w->chains, &event, out + n);
         else
             out[n++] = event;
     }
@@ -158,16 +177,17 @@ static void put_events(const struct writing *w, uint32_t stream, struct thin *th
 
 static void write_events(struct writing *w, struct ring_image *image, struct thin *thin) {
     struct trace_event events[UNPACK + CALLERS_EVENTS];
-    struct stack_slice slice = {0};
+    struct parts_read parts = {.values.captures = image->captures};
     if ((image->lost || image->overwritten) && image->count)
         pauses_forget_before(&image->pauses, unpacked(image, 0).ticks);
     for (size_t at = 0; at < image->count;) {
-        size_t n = unpack(w, image, &at, &slice, events);
+        size_t n = unpack(w, image, &at, &parts, events);
         put_events(w, image->thread.stream, thin, events, n);
     }
     while (image->count && pauses_next_left(&image->pauses, events))
         put_events(w, image->thread.stream, thin, events, 1);
-    slice_done(&slice);
+    slice_done(&parts.slice);
+    value_slots_done(&parts.values);
 }
 
 static void note_span(struct writing *w, const struct ring_image *image) {

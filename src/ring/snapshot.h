@@ -20,7 +20,8 @@ struct ring_image { /* a copy of one thread's ring */
     uint64_t lost;              /* events before the first, unless `memory` makes up for them */
     uint64_t overwritten;       /* likewise, if it does */
     struct watch_memory memory; /* with --trigger: calls that the ring does not hold */
-    struct callers *callers;    /* lane_handle.callers; NULL: not recorded */
+    const struct captures *captures; /* lane_handle.values.captures */
+    struct callers *callers;         /* lane_handle.callers; NULL: not recorded */
     bool ended;
     uint64_t end_ticks; /* if ended */
 };

@@ -307,6 +307,7 @@ struct block *encoder_take(struct encoder *e, uint32_t stream) {
 const struct encoder_facts *encoder_facts(const struct encoder *e) { return &e->facts; }
 
 uint64_t encoder_first(const struct encoder *e) { return e->first; }
+uint32_t encoder_items(const struct encoder *e) { return e->items; }
 uint64_t encoder_last(const struct encoder *e) { return e->last; }
 
 void encoder_follow(struct encoder *e, struct open_calls *calls) { e->calls = calls; }

@@ -45,6 +45,8 @@ struct encoder_facts {
 const struct encoder_facts *encoder_facts(const struct encoder *e);
 /* Ticks of the present block's first item, which must exist. */
 uint64_t encoder_first(const struct encoder *e);
+/* How many items the present block has. */
+uint32_t encoder_items(const struct encoder *e);
 /* Ticks of the last item. */
 uint64_t encoder_last(const struct encoder *e);
 /* From the present block on, which is empty, CALLS gets each block that is taken

@@ -17,6 +17,7 @@
 #include "trace/block.h"
 #include "trace/format.h"
 #include "trace/reader.h"
+#include "values/capture.h"
 
 struct unpacker; /* a decompression context and its buffer */
 
@@ -31,6 +32,11 @@ typedef ARRAY(struct trace_function) function_table;
 struct stream_pause {
     uint32_t stream;
     struct trace_pause pause;
+};
+
+struct read_capture {
+    uint32_t number, id;
+    struct capture capture; /* names are in the payload */
 };
 
 struct former_name {
@@ -48,10 +54,12 @@ struct trace_reader {
     size_t *stream_first;                  /* [stream]: index into blocks, and the end of all */
     ARRAY(struct disk_index_entry) checkpoints; /* their blocks, in file order */
     ARRAY(struct disk_index_entry) pause_blocks;
-    pthread_mutex_t pauses_lock;       /* guards the next three */
-    bool has_pauses;                   /* they were read */
-    ARRAY(struct stream_pause) pauses; /* by stream, then time */
-    struct trace_pause *pause_list;    /* the same without streams */
+    ARRAY(struct disk_index_entry) value_blocks; /* by stream, then time */
+    ARRAY(struct read_capture) captures;         /* by number (captures_reader.h) */
+    pthread_mutex_t pauses_lock;                 /* guards the next three */
+    bool has_pauses;                             /* they were read */
+    ARRAY(struct stream_pause) pauses;           /* by stream, then time */
+    struct trace_pause *pause_list;              /* the same without streams */
 
     struct trace_session session;
     struct trace_end end;

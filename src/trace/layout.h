@@ -47,10 +47,10 @@ enum disk_type {
     DISK_EXTENTS = 12,
     DISK_CHAINS = 13,
     DISK_CHECKPOINT = 14,
-    DISK_TYPES = 15, /* to come, as are the other types marked so: readers skip them */
+    DISK_TYPES = 15,
     DISK_EVENTS = 16,
-    DISK_CAPTURES = 17, /* to come */
-    DISK_VALUES = 18,   /* to come */
+    DISK_CAPTURES = 17,
+    DISK_VALUES = 18,
     DISK_DEATH = 19,
     DISK_PAUSES = 20,
     DISK_PART = 21

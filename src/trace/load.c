@@ -1,6 +1,7 @@
 /* Fills a reader's tables from metadata blocks. */
 #include <string.h>
 
+#include "trace/captures_reader.h"
 #include "trace/decode.h"
 #include "trace/file.h"
 #include "trace/records.h"
@@ -242,6 +243,8 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
         return load_chains(r, f);
     case DISK_DEATH:
         return load_death(r, f);
+    case DISK_CAPTURES:
+        return captures_load(r, f);
     default:
         return true; /* of a later version */
     }
@@ -251,8 +254,8 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
 static bool load_block(struct trace_reader *r, const struct disk_index_entry *entry) {
     struct bytes payload = {0};
     if (entry->block.type < DISK_SESSION ||
-        (entry->block.type > DISK_CHAINS && entry->block.type != DISK_DEATH &&
-         entry->block.type != DISK_PART))
+        (entry->block.type > DISK_CHAINS && entry->block.type != DISK_CAPTURES &&
+         entry->block.type != DISK_DEATH && entry->block.type != DISK_PART))
         return true;
     set_load(r, entry);
     if (!payload_fits(r, entry->block.raw) || !unpack(r, entry, &payload)) {

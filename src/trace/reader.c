@@ -8,6 +8,7 @@
 
 #include "base/search.h"
 #include "base/wide.h"
+#include "trace/captures_reader.h"
 #include "trace/file.h"
 #include "trace/set.h"
 
@@ -183,6 +184,8 @@ static int read_all(struct trace_reader *r, struct err *err) {
     name_threads(r);
     group_frames(r);
     group_checkpoints(r);
+    captures_sort(r);
+    values_group(r);
     group_streams(r);
     sum_blocks(r);
     compute_scale(r);
@@ -225,6 +228,7 @@ void trace_reader_free(struct trace_reader *r) {
     ARRAY_FREE(&r->blocks);
     ARRAY_FREE(&r->checkpoints);
     ARRAY_FREE(&r->pause_blocks);
+    captures_done(r);
     ARRAY_FREE(&r->pauses);
     free(r->pause_list);
     pthread_mutex_destroy(&r->pauses_lock);

@@ -253,7 +253,7 @@ void set_number_blocks(struct trace_reader *r) {
         return;
     for (size_t i = 0; i < r->blocks.count; i++) {
         struct disk_index_entry *entry = &r->blocks.at[i];
-        if (entry->block.type == DISK_EVENTS)
+        if (entry->block.type == DISK_EVENTS || entry->block.type == DISK_VALUES)
             entry->block.stream =
                 stream_of(s, (uint32_t)(entry->offset >> SET_OFFSET_BITS), entry->block.stream);
     }

@@ -198,6 +198,7 @@ static int turn_to(struct trace_writer *w, struct sink *next, const struct trace
     w->sink = next;
     if (w->memory)
         sink_limit(next, parts_memory(w->parts, w->memory));
+    writer_forget_captures(w);
     begin_part(w, clock);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* Encodes events by stream and pushes blocks of events and metadata to the sink. */
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "base/mem.h"
 #include "trace/checkpoints.h"
 #include "trace/records.h"
@@ -56,12 +57,67 @@ static void push_if(const struct trace_writer *w, struct block *block) {
         sink_push(w->sink, block);
 }
 
-void stream_push(const struct trace_writer *w, struct stream *stream) {
+/* ---- values ---- */
+
+static void push_values(void *ctx, struct block *block) {
+    struct trace_writer *w = ctx;
+    sink_push(w->sink, block);
+}
+
+/* Pushes the record of a capture, if the file does not have it. */
+static void describe_capture(void *ctx, uint32_t number, const struct numbered_capture *capture) {
+    struct trace_writer *w = ctx;
+    pthread_mutex_lock(&w->described.lock);
+    if (number / 8 >= w->described.bytes) {
+        const size_t before = w->described.bytes;
+        w->described.bytes = number / 4 + 64;
+        w->described.bitmap = mem_resize(w->described.bitmap, w->described.bytes, 1);
+        memset(w->described.bitmap + before, 0, w->described.bytes - before);
+    }
+    const bool is_new = !bitmap_test(w->described.bitmap, number);
+    bitmap_set(w->described.bitmap, number);
+    pthread_mutex_unlock(&w->described.lock);
+    if (is_new)
+        sink_push(w->sink, record_capture(number, capture));
+}
+
+void writer_forget_captures(struct trace_writer *w) {
+    if (w->described.bytes)
+        memset(w->described.bitmap, 0, w->described.bytes);
+}
+
+static void stream_push_values(struct trace_writer *w, struct stream *stream, uint64_t first) {
+    const struct value_sink sink = {push_values, describe_capture, w};
+    value_log_take(stream->values, stream->number, first, &sink);
+}
+
+void trace_writer_values(struct trace_writer *w, uint32_t stream, const struct event_values *v) {
+    struct stream *s = stream_lock(w, stream);
+    if (!s->values)
+        s->values = value_log_new();
+    value_log_put(s->values, v);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Encodes the first of EVENTS, so few that their values fit into a block. Returns how many. */
+static size_t encode_with_values(struct stream *s, const struct trace_event *events, size_t count) {
+    enum { MOST = 256 };
+    const uint32_t first = encoder_items(s->encoder);
+    const size_t n = encoder_events(s->encoder, events, count < MOST ? count : MOST);
+    value_log_match(s->values, events, n, first);
+    return n;
+}
+
+/* ---- blocks of events ---- */
+
+void stream_push(struct trace_writer *w, struct stream *stream) {
     if (!stream->encoder || encoder_empty(stream->encoder))
         return;
     uint64_t first = encoder_first(stream->encoder);
     struct block *before = checkpoints_add(w->checkpoints, stream->number, first, &stream->calls);
     sink_push(w->sink, encoder_take(stream->encoder, stream->number));
+    if (stream->values)
+        stream_push_values(w, stream, first);
     push_if(w, before);
     push_if(w, checkpoints_add_pauses(w->checkpoints, stream->number, &stream->calls));
 }
@@ -76,10 +132,9 @@ static void count_since(const struct trace_writer *w, const struct stream *strea
 
 /* Pushes the block of STREAM, which is locked, if it is full. Adds to the totals what was encoded
  * since BEFORE; the sink may discard the block later. */
-static void end_piece(const struct trace_writer *w, struct stream *stream,
-                      struct trace_totals before) {
+static void end_piece(struct trace_writer *w, struct stream *stream, struct trace_totals before) {
     count_since(w, stream, before);
-    if (encoder_full(stream->encoder))
+    if (encoder_full(stream->encoder) || (stream->values && value_log_full(stream->values)))
         stream_push(w, stream);
 }
 
@@ -94,7 +149,8 @@ void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct t
         stream_follow(s, events, count);
     while (count) {
         struct trace_totals before = encoder_totals(s->encoder);
-        size_t n = encoder_events(s->encoder, events, count);
+        size_t n = s->values ? encode_with_values(s, events, count)
+                             : encoder_events(s->encoder, events, count);
         end_piece(w, s, before);
         events += n;
         count -= n;
@@ -303,6 +359,7 @@ static int writer_new(const char *path, struct trace_writer **ret, struct err *e
     (*ret)->sink = sink;
     (*ret)->checkpoints = checkpoints_new();
     pthread_mutex_init(&(*ret)->lock, NULL);
+    pthread_mutex_init(&(*ret)->described.lock, NULL);
     return 0;
 }
 
@@ -355,6 +412,7 @@ void stream_free(struct stream *s) {
         return;
     stream_forget(s);
     encoder_free(s->encoder);
+    value_log_free(s->values);
     open_calls_done(&s->calls);
     pthread_mutex_destroy(&s->lock);
     free(s);
@@ -366,6 +424,8 @@ static void writer_free(struct trace_writer *w) {
     ARRAY_FREE(&w->streams);
     kept_done(&w->kept);
     parts_free(w->parts);
+    free(w->described.bitmap);
+    pthread_mutex_destroy(&w->described.lock);
     pthread_mutex_destroy(&w->lock);
     checkpoints_free(w->checkpoints);
     sink_free(w->sink);

@@ -17,6 +17,7 @@
 #include "trace/part_calls.h"
 #include "trace/parts.h"
 #include "trace/sink.h"
+#include "trace/value_log.h"
 #include "trace/writer.h"
 
 struct forked { /* a stream that begins with the calls that are open here at `start` */
@@ -35,6 +36,7 @@ struct stream {
     struct open_calls calls;     /* for checkpoints; not known in a recording of several parts */
     struct encoder_facts facts;  /* of encoders that are freed */
     struct encoder *encoder;     /* NULL before the first and after the last event */
+    struct value_log *values;    /* NULL: there were none so far */
     _Atomic bool ended;
     /* In a recording of several parts: */
     struct trace_thread thread; /* if has_thread; its name is owned */
@@ -53,15 +55,22 @@ struct trace_writer {
     struct kept kept;
     uint64_t memory;     /* trace_writer_limit(); 0: the default */
     struct parts *parts; /* NULL: the trace is one file */
-    bool late;           /* entries may be written long after they happened (-D, -t) */
-    uint32_t next;       /* the next stream's number in the file */
-    uint64_t clock;      /* ticks of the latest clock record */
+    struct {
+        pthread_mutex_t lock; /* whoever locks a stream may take it */
+        uint8_t *bitmap;      /* captures by number, whose records are in the file */
+        size_t bytes;
+    } described;
+    bool late;      /* entries may be written long after they happened (-D, -t) */
+    uint32_t next;  /* the next stream's number in the file */
+    uint64_t clock; /* ticks of the latest clock record */
 };
 
 /* Stream NUMBER, new if necessary. W is locked. */
 struct stream *writer_stream(struct trace_writer *w, uint32_t number);
 /* Pushes the current block of STREAM, which is locked. */
-void stream_push(const struct trace_writer *w, struct stream *stream);
+void stream_push(struct trace_writer *w, struct stream *stream);
+/* The next file has no record of a capture yet. All streams are locked. */
+void writer_forget_captures(struct trace_writer *w);
 /* STREAM, which is locked, begins anew: nothing was encoded so far. */
 void stream_restart(struct stream *stream);
 void stream_free(struct stream *stream);

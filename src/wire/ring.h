@@ -33,6 +33,10 @@
  * So all slots below the head are committed. The one at the head may be half written; readers of
  * overwritten rings leave it out.
  *
+ * A stub with a capture writes several slots above the head, and then moves the head once: these
+ * slots are committed as on Arm. Readers of overwritten rings leave out as many slots behind the
+ * head as the longest capture has.
+ *
  * The clock has 48 bits: 26 hours at 3 GHz. The reader roughly knows when an event was written, and
  * so finds the higher bits.
  *
@@ -119,6 +123,26 @@ enum { SLICE_EVENTS = SLICE_WORD, SLICE_EVENTS_END = SLICE_REGISTER + 16 };
 enum { SLICE_TAGGED = 1 };
 enum { SLICE_WORDS_MOST = SLICE_BEGIN - SLICE_WORD };
 
+/*
+ * The *values* of a capture (values/capture.h) stand right before the event that they belong to:
+ *
+ *     CAPTURE_BEGIN  CAPTURE_HIGH + n  CAPTURE_WORD + n …   entry, return or tail call
+ *
+ * They are control events with a value of 48 bits, too. Words are numbered through all values of
+ * the capture. A word has its lower 48 bits in its slot; if their sign extension is not the word,
+ * a slot with the upper 16 bits stands before it. A text has six bytes in a word (units of 4 bytes:
+ * one unit). A word that could not be read is missing. All slots and the event have one clock and
+ * are reserved at once, when all are written. What has no event right behind it is ignored.
+ */
+enum capture_event {
+    CAPTURE_WORD = 0x3fffa000,  /* + n: the nth word */
+    CAPTURE_HIGH = 0x3fffc000,  /* + n: bits 48 … 63 of the nth word */
+    CAPTURE_BEGIN = 0x3fffe000, /* number of the capture */
+    CAPTURE_EVENTS = CAPTURE_WORD,
+    CAPTURE_EVENTS_END = CAPTURE_BEGIN + 1,
+    CAPTURE_MOST_WORDS = CAPTURE_HIGH - CAPTURE_WORD
+};
+
 /* In rings: the thread began to wait for room at this clock. The wait ends with the next event. */
 enum { WAIT_EVENT = 0x3fff8100 };
 
@@ -151,6 +175,13 @@ enum { OWN_EVENTS = SLICE_EVENTS }; /* ids from here on are not functions' */
 static inline int is_slice_event(uint32_t id) {
     return id - SLICE_EVENTS < SLICE_EVENTS_END - SLICE_EVENTS;
 }
+
+static inline int is_capture_event(uint32_t id) {
+    return id - CAPTURE_EVENTS < CAPTURE_EVENTS_END - CAPTURE_EVENTS;
+}
+
+/* Slots that are no events: parts of slices and values. */
+static inline int is_part_event(uint32_t id) { return is_slice_event(id) || is_capture_event(id); }
 
 static inline int is_value_event(uint32_t id) {
     return id - VALUE_EVENTS < VALUE_EVENTS_END - VALUE_EVENTS;

@@ -168,6 +168,8 @@ enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
     uint64_t offset = regs->raw.rip - area;
     if (offset >= entries.bridge && offset < entries.gate_end)
         return AGENT_BRIDGE;
+    if (offset >= entries.room && offset < entries.captures_end)
+        return AGENT_RELEASED;
     if (offset < entries.wait || offset >= entries.syscall)
         return AGENT_OUTSIDE;
     if (offset >= entries.hook)
@@ -187,6 +189,13 @@ taddr_t regs_agent_return(const struct regs *regs, taddr_t area, bool *ret_other
     *ret_other = false;
     return offset >= entries.hook_clock && offset < entries.hook_clocked ? regs->raw.rcx
                                                                          : regs->raw.rdx;
+}
+
+bool regs_read_fault(const struct regs *regs, taddr_t area, taddr_t *ret_back) {
+    const struct agent_entries entries = agent_entries();
+    const uint64_t offset = regs->raw.rip - area;
+    *ret_back = regs->raw.rdx;
+    return offset >= entries.text && offset < entries.captures_end;
 }
 
 bool regs_skip_agent_clock(struct regs *regs, taddr_t area) {
@@ -231,7 +240,7 @@ taddr_t regs_stub_value(const struct regs *regs, uint8_t variant, uint32_t site)
 void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state *state,
                      const uint64_t *words) {
     struct user_regs_struct *r = &regs->raw;
-    unsigned long long *order[5];
+    unsigned long long *order[7];
     int n = 0;
     unsigned long long flags = r->eflags;
     if (variant & STUB_SAVE_FLAGS)
@@ -239,8 +248,12 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
     order[n++] = &r->rax;
     order[n++] = &r->rdx;
     order[n++] = &r->rcx;
-    if (variant & STUB_SLICE)
+    if (variant & STUB_SLICE || stub_captures(variant))
         order[n++] = &r->rsi;
+    if (stub_captures(variant)) {
+        order[n++] = &r->rdi;
+        order[n++] = &r->r8;
+    }
     for (int i = 0; i < state->pushed && i < n; i++)
         *order[i] = words[state->pushed - 1 - i];
     /* The trap flag belongs to the tracer that steps the thread now. */

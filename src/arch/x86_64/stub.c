@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "agent-x86_64.inc"
+#include "arch/x86_64/capture.h"
 
-enum { MAX_STEPS = 40 };
+enum { MAX_STEPS = 48 };
 
 struct step {
     uint8_t offset; /* of the instruction that follows this state */
@@ -21,8 +22,8 @@ struct writer {
     struct stub_state state; /* after the instruction written last */
     struct step *steps;      /* NULL: not wanted */
     size_t step_count;
-    uint32_t retry, site_at; /* offsets */
-    size_t other;            /* end of the jump for calls from outside of S->caller; 0: no jump */
+    uint32_t retry, site_at, capture_at; /* offsets */
+    size_t other; /* end of the jump for calls from outside of S->caller; 0: no jump */
 };
 
 /* Ends an instruction: the next one starts in the writer's present state. */
@@ -66,6 +67,11 @@ static void check_caller(struct writer *w, const struct stub_spec *s) {
 
 static bool is_slice(const struct stub_spec *s) { return s->variant & STUB_SLICE; }
 
+/* How many registers the stub saves. */
+static int saved_count(const struct stub_spec *s) {
+    return stub_captures(s->variant) ? 6 : is_slice(s) ? 4 : 3;
+}
+
 static void save(struct writer *w, const struct stub_spec *s) {
     mark(w);
     if (s->variant & STUB_SKIP_RED_ZONE) {
@@ -76,21 +82,23 @@ static void save(struct writer *w, const struct stub_spec *s) {
         w->state.pushed++;
         INSN(w, "\x9c"); /* pushfq */
     }
-    static const char *const push[] = {"\x50", "\x52", "\x51", "\x56"}; /* rax rdx rcx rsi */
-    for (int i = 0; i < 3 + is_slice(s); i++) {
+    /* rax rdx rcx rsi rdi r8 */
+    static const char *const push[] = {"\x50", "\x52", "\x51", "\x56", "\x57", "\x41\x50"};
+    for (int i = 0; i < saved_count(s); i++) {
         w->state.pushed++;
-        insn(w, push[i], 1);
+        insn(w, push[i], strlen(push[i]));
         if (i == 1 && s->variant & STUB_CALLER)
             check_caller(w, s);
     }
 }
 
 static void restore(struct writer *w, const struct stub_spec *s) {
-    static const char *const pop[] = {"\x5e", "\x59", "\x5a", "\x58"}; /* rsi rcx rdx rax */
-    for (int i = !is_slice(s); i < 4; i++) {
+    /* rax rdx rcx rsi rdi r8 */
+    static const char *const pop[] = {"\x58", "\x5a", "\x59", "\x5e", "\x5f", "\x41\x58"};
+    for (int i = saved_count(s); i-- > 0;) {
         w->state.pushed--;
-        insn(w, pop[i], 1);
-        if (i == 1 && w->other) {
+        insn(w, pop[i], strlen(pop[i]));
+        if (i == 2 && w->other) {
             uint32_t skip = (uint32_t)(w->size - w->other);
             memcpy(w->out + w->other - 4, &skip, 4);
         }
@@ -158,6 +166,54 @@ static void event(struct writer *w, const struct stub_spec *s) {
 }
 _Static_assert(LANE_RING + EVENT_SITE == 0x1008, "spelt out in event()");
 
+/* The event, and with it the slots before it: what the agent skips if there is no room. */
+static void commit(struct writer *w, const struct stub_spec *s) {
+    uint32_t up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u);
+    mark(w);
+    INSN32(w, "\x48\x8d\xb4\x24", up);           /* lea up(%rsp),%rsi */
+    INSN(w, "\x89\xca");                         /* mov %ecx,%edx */
+    INSN32(w, "\x81\xe2", s->ring_bytes - 1);    /* and $ring-1,%edx */
+    bytes(w, "\x65\xc7\x82\x08\x10\x00\x00", 7); /* movl $site,%gs:RING+8(%rdx) */
+    w->site_at = (uint32_t)w->size;
+    INSN32(w, "", s->site);
+    INSN32(w, "\x65\x89\xb2", LANE_RING + EVENT_SP_LOW);       /* mov %esi,%gs:RING+12(%rdx) */
+    INSN(w, "\x48\xc1\xee\x20");                               /* shr $32,%rsi */
+    INSN(w, "\x48\x09\xf0");                                   /* or %rsi,%rax */
+    INSN32(w, "\x65\x48\x89\x82", LANE_RING + EVENT_CLOCK_SP); /* mov %rax,%gs:RING(%rdx) */
+    if (s->overflow == OVERFLOW_OVERWRITE) {
+        INSN(w, "\x48\x89\xca");                             /* mov %rcx,%rdx */
+        INSN32(w, "\x65\x48\x2b\x14\x25", LANE_HEAD);        /* sub %gs:HEAD,%rdx */
+        INSN(w, "\x48\xc1\xea\x04");                         /* shr $4,%rdx */
+        INSN32(w, "\x65\x48\x01\x14\x25", LANE_SLICE_SLOTS); /* add %rdx,%gs:SLICE_SLOTS */
+    }
+    INSN(w, "\x48\x83\xc1\x10"); /* add $16,%rcx */
+    w->state.committed = true;
+    INSN32(w, "\x65\x48\x89\x0c\x25", LANE_HEAD); /* mov %rcx,%gs:HEAD */
+}
+
+static size_t commit_bytes(const struct writer *now, const struct stub_spec *s) {
+    uint8_t scratch[STUB_MAX_BYTES];
+    struct writer w = {.out = scratch, .state = now->state};
+    commit(&w, s);
+    return w.size;
+}
+
+static void captured_event(struct writer *w, const struct stub_spec *s) {
+    w->retry = (uint32_t)w->size;
+    read_clock(w);
+    w->capture_at = (uint32_t)w->size;
+    if (s->capture) {
+        struct capture_code c = {.out = w->out + w->size,
+                                 .up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u),
+                                 .retry = (int64_t)w->retry - (int64_t)w->size,
+                                 .agent = s->agent - (int64_t)w->size,
+                                 .commit_bytes = (uint32_t)commit_bytes(w, s),
+                                 .stub = s};
+        w->size += capture_emit(&c);
+    }
+    commit(w, s);
+}
+
 static void hook(struct writer *w, const struct stub_spec *s) {
     w->retry = (uint32_t)w->size;
     INSN32(w, "\x48\x8d\x15", 5); /* lea done(%rip),%rdx */
@@ -186,6 +242,8 @@ static void write_stub(struct writer *w, const struct stub_spec *s) {
         hook(w, s);
     else if (is_slice(s))
         slice(w, s);
+    else if (stub_captures(s->variant))
+        captured_event(w, s);
     else
         event(w, s);
     restore(w, s);
@@ -219,6 +277,17 @@ uint32_t stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow)
     uint32_t site;
     memcpy(&site, stub + stub_site_offset(variant, overflow), sizeof site);
     return site;
+}
+
+uint32_t stub_capture_at(uint8_t variant, enum overflow overflow) {
+    return lay_out(variant, overflow, NULL).capture_at;
+}
+
+uint32_t stub_capture_bytes(const struct capture *c) {
+    uint8_t scratch[STUB_CAPTURE_BYTES];
+    struct stub_spec spec = {.capture = c, .ring_bytes = 4096, .overflow = OVERFLOW_WAIT};
+    struct capture_code code = {.out = scratch, .stub = &spec};
+    return (uint32_t)capture_emit(&code);
 }
 
 uint32_t stub_retry(uint8_t variant) { return lay_out(variant, OVERFLOW_WAIT, NULL).retry; }

@@ -41,6 +41,17 @@
  *  done:
  *     pop   %rsi
  *
+ * A STUB_CAPTURE stub also pushes rsi, rdi and r8. Behind the clock it has
+ *
+ *     the capture's code (capture.h)          rcx: where the next slot stands
+ *  event:
+ *     lea   N(%rsp),%rsi
+ *     mov   %ecx,%edx; and $ring-1,%edx
+ *     movl  $site,%gs:RING+8(%rdx); mov %esi,%gs:RING+12(%rdx)
+ *     shr   $32,%rsi; or %rsi,%rax; mov %rax,%gs:RING(%rdx)
+ *     add   $16,%rcx
+ *     mov   %rcx,%gs:HEAD                     reserve and commit
+ *
  * A STUB_HOOK stub has `lea done(%rip),%rdx; jmp agent_hook` between the pushes and `done`; with
  * STUB_GUARD it jumps to agent_guard.
  */
@@ -53,8 +64,9 @@
 size_t stub_emit(uint8_t *out, const struct stub_spec *spec);
 
 /* The state of a thread whose pc is OFFSET bytes into a stub. The pushed words are the flags (if
- * saved), rax, rdx, rcx, and in slices rsi, in this order. The skipped red zone has 128 bytes.
- * Returns false if no instruction begins at OFFSET. */
+ * saved), rax, rdx, rcx, in slices rsi, and in captures rsi, rdi, r8, in this order. The skipped
+ * red zone has 128 bytes. Sizes and offsets are those of stubs without a capture's code. Returns
+ * false if no instruction begins at OFFSET. */
 bool stub_state_at(uint8_t variant, enum overflow overflow, uint32_t offset,
                    struct stub_state *ret);
 
@@ -63,6 +75,9 @@ uint32_t stub_size(uint8_t variant, enum overflow overflow);
 uint32_t stub_site_offset(uint8_t variant, enum overflow overflow);
 uint32_t stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow);
 uint32_t stub_retry(uint8_t variant);
+/* Offset of a capture's code in the stub of VARIANT; and how long the code of C is, at most. */
+uint32_t stub_capture_at(uint8_t variant, enum overflow overflow);
+uint32_t stub_capture_bytes(const struct capture *c);
 
 /* The agent: position-independent code at the start of each trampoline area. */
 extern const uint8_t agent_bytes[];
@@ -74,5 +89,7 @@ struct agent_entries {
     uint16_t bridge, gate, gate_saving, gate_saved, gate_restored, gate_end, notes;
     uint16_t remainder, remainder_made, remainder_end;
     uint16_t guard, guarded;
+    uint16_t room, cramped, text, text_wide, text_long, text_counted, text_done;
+    uint16_t captures_end; /* `room` is where the code of captures begins */
 };
 struct agent_entries agent_entries(void);

@@ -196,12 +196,33 @@ static void mark_wanted(struct emitter *e) {
     }
 }
 
+/* What the capture of an EVENT for OWNER adds to a stub: its code, and that of more saved
+ * registers, which is in rooms of hooks. */
+static uint32_t capture_room(const struct emitter *e, uint32_t owner, uint8_t event) {
+    const struct plan_capture *c = owner == UINT32_MAX ? NULL : request_capture(e, owner, event);
+    return c ? c->bytes + STUB_MAX_BYTES : 0;
+}
+
+/* The bytes that captures add to SITE's trampoline, at most. */
+static uint32_t captures_room(const struct emitter *e, const struct site *site) {
+    uint32_t sum = 0;
+    if (!e->request->capture_count)
+        return 0;
+    if (site->entry && request_traces(e, site->function))
+        sum = capture_room(e, site->function, EVENT_ENTRY);
+    for (uint32_t i = 0; i < site->step_count; i++) {
+        const struct step *s = &e->plan->steps.at[site->first_step + i];
+        sum += capture_room(e, exit_owner(e, s), s->event);
+    }
+    return sum;
+}
+
 /* Upper bound of SITE's trampoline, in bytes. */
 static uint32_t room_of(const struct emitter *e, const struct site *site) {
     bool event = site->entry && request_traces(e, site->function);
     bool slice = event && request_slices(e, site->function);
     return site->room + (waiting_variant(e, site) ? e->plan->hook_room : 0) +
-           (slice ? e->plan->slice_room : 0);
+           (slice ? e->plan->slice_room : 0) + captures_room(e, site);
 }
 
 static int out_of_reach(const struct plan *plan, struct err *err) {
@@ -268,6 +289,16 @@ static void emitter_done(struct emitter *e) {
     free(e->behind_entry);
 }
 
+static void make_area(struct emitter *e) {
+    const struct plan *plan = e->plan;
+    size_t most = plan->area_size + (e->request->sliced ? plan_slices_size(plan) : 0);
+    for (size_t i = 0; i < plan->sites.count && e->request->capture_count; i++)
+        most += e->wanted[i] ? captures_room(e, &plan->sites.at[i]) : 0;
+    size_t room = most < e->request->area_size ? most : e->request->area_size;
+    e->code->area = mem_alloc(room);
+    mem_will_fill(e->code->area, room);
+}
+
 /* Emits all but the sites in LOSSES. If more sites are lost, *RET is of no use. */
 static int emit_once(const struct plan *plan, const struct plan_request *request,
                      struct losses *losses, struct plan_code *ret, struct err *err) {
@@ -284,18 +315,15 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
     if (request->hook && !hook_exists(plan, request->hook))
         return err_set(err, ENOENT, "no-hook", "%s: no patchable function at %#lx",
                        plan->module->name, (unsigned long)request->hook);
-    size_t most = plan->area_size + (request->sliced ? plan_slices_size(plan) : 0);
-    size_t room = most < request->area_size ? most : request->area_size;
     struct emitter e = {.plan = plan, .request = request, .losses = losses, .code = &code};
     e.area = request->area - request->bias;
-    code.area = mem_alloc(room);
-    mem_will_fill(code.area, room);
     code.missed = mem_alloc(plan->functions.count / 8 + 1);
     code.beyond = mem_alloc(plan->functions.count / 8 + 1);
     code.inexact = mem_alloc(plan->functions.count / 8 + 1);
     code.trapped = mem_alloc(plan->functions.count / 8 + 1);
     request_resolve(&e);
     mark_wanted(&e);
+    make_area(&e);
     trampoline_mark(&e, (struct mark){.kind = MARK_NONE});
     memcpy(code.area, plan->arch->agent, agent);
     code.area_used = agent;
@@ -348,8 +376,10 @@ static void select_first(uint8_t *selected, const uint8_t *all, size_t bytes, si
 }
 
 static bool fits(const struct plan *plan, const struct plan_request *request) {
-    size_t most = plan->area_size + plan_slices_size(plan) +
-                  plan->sites.count * (request->site_bytes + plan->hook_room);
+    size_t most = request->capture_count
+                      ? SIZE_MAX
+                      : plan->area_size + plan_slices_size(plan) +
+                            plan->sites.count * (request->site_bytes + plan->hook_room);
     if (most <= request->area_size)
         return true;
     struct plan_need need = plan_need(plan, request);

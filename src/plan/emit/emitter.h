@@ -40,6 +40,8 @@ void request_resolve(struct emitter *e);
 bool request_has_traps(const struct plan_request *r, uint32_t function);
 bool request_traces(const struct emitter *e, uint32_t function);
 bool request_slices(const struct emitter *e, uint32_t function);
+/* The capture of the EVENT that is recorded for OWNER; NULL: none. */
+const struct plan_capture *request_capture(const struct emitter *e, uint32_t owner, uint8_t event);
 /* The function for which an EVENT of FUNCTION's exit or control site is recorded: FUNCTION, or a
  * function that shares its code. UINT32_MAX: the event is not recorded. */
 uint32_t event_owner(const struct emitter *e, uint32_t function, uint8_t event);

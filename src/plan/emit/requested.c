@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bitmap.h"
+#include "base/search.h"
 #include "plan/emit/emitter.h"
 
 static bool is_selected(const struct plan_request *r, uint32_t function) {
@@ -31,6 +32,20 @@ bool request_slices(const struct emitter *e, uint32_t function) {
     return sliced && bitmap_test(sliced, function);
 }
 
+static bool is_before(const struct plan_capture *c, uint32_t function, uint8_t event) {
+    return c->function < function || (c->function == function && c->kind < event);
+}
+
+const struct plan_capture *request_capture(const struct emitter *e, uint32_t owner, uint8_t event) {
+    const struct plan_request *r = e->request;
+    const size_t i = r->capture_count
+                         ? SEARCH(k, r->capture_count, is_before(&r->captures[k], owner, event))
+                         : 0;
+    const bool has = i < r->capture_count && r->captures[i].function == owner &&
+                     (uint8_t)r->captures[i].kind == event && r->captures[i].bytes;
+    return has ? &r->captures[i] : NULL;
+}
+
 static bool is_carried(const struct emitter *e, uint32_t function) {
     return bitmap_test(e->carried, function);
 }
@@ -46,6 +61,8 @@ uint32_t event_owner(const struct emitter *e, uint32_t function, uint8_t event) 
 uint8_t event_variant(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event) {
     bool shared = event != EVENT_ENTRY && e->unfiltered[e->plan->groups.at[owner]];
     bool filtered = is_filtered(e->request, owner) || is_carried(e, owner);
+    if (request_capture(e, owner, event))
+        variant |= STUB_CAPTURE;
     return variant | (event != EVENT_CONTROL && filtered && !shared ? STUB_CALLER : 0);
 }
 

@@ -7,6 +7,7 @@ struct stub_event { /* what a stub records, and how */
     uint32_t id;
     uint16_t pops;
     uint8_t behind, variant;
+    const struct plan_capture *capture; /* NULL: none */
 };
 
 static vaddr_t here(const struct emitter *e) { return e->area + e->code->area_used; }
@@ -37,6 +38,8 @@ static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, struc
                              .caller = e->request->caller,
                              .pops = t.pops,
                              .behind = t.behind,
+                             .capture = t.capture ? t.capture->capture : NULL,
+                             .capture_number = t.capture ? t.capture->number : 0,
                              .agent = (int64_t)(e->area + e->arch->agent_code - at)};
     return e->arch->stub_emit(out, &spec);
 }
@@ -172,7 +175,7 @@ static int put_leave(struct emitter *e, const struct site *site, const struct st
  * return: after the stub, flags may be gone, and so the branch cannot run again. */
 static int put_conditional(struct emitter *e, const struct site *site, const struct step *s,
                            struct stub_event t) {
-    uint8_t stub[STUB_MAX_BYTES], skip[RELOCATED_MAX_BYTES];
+    uint8_t stub[STUB_MAX_BYTES + STUB_CAPTURE_BYTES], skip[RELOCATED_MAX_BYTES];
     const struct arch *arch = e->arch;
     const uint8_t *bytes = e->bytes + (s->insn.addr - site->start);
     struct exit_parts parts = {.last = s->insn};
@@ -249,7 +252,8 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
     struct stub_event t = {.id = event_id(e, owner, s->event),
                            .variant = event_variant(e, s->variant, owner, s->event),
                            .pops = s->pops,
-                           .behind = s->behind};
+                           .behind = s->behind,
+                           .capture = request_capture(e, owner, s->event)};
     e->code->sites++;
     if (is_conditional(s))
         return put_conditional(e, site, s, t);
@@ -287,7 +291,9 @@ static void put_entry(struct emitter *e, const struct site *site, uint8_t waits,
         return;
     struct stub_event t = {.variant = event_variant(e, site->variant, site->function, EVENT_ENTRY)};
     if (request_slices(e, site->function))
-        put_stub(e, (struct stub_event){.variant = t.variant | STUB_SLICE}, place);
+        put_stub(e, (struct stub_event){.variant = (t.variant & ~STUB_CAPTURE) | STUB_SLICE},
+                 place);
+    t.capture = request_capture(e, site->function, EVENT_ENTRY);
     t.id = event_id(e, site->function, EVENT_ENTRY);
     put_stub(e, t, place);
     e->behind_entry[site->function] = here(e);

@@ -1,0 +1,8 @@
+/* A thread whose stub reads what a pointer leads to (values/capture.h) may fault there. */
+#pragma once
+
+#include "patch/space.h"
+
+/* The thread has stopped for a fault. If it was such a read, lets it go on behind the value, which
+ * is then not recorded. False: it was not, and nothing was done. */
+bool value_fault_pass(const struct space *space, pid_t tid);

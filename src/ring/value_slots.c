@@ -1,0 +1,67 @@
+/* Collects the words of values. */
+#include "ring/value_slots.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { WORD_BITS = 64, UPPER = 48 };
+
+void value_slots_done(struct value_slots *s) {
+    free(s->words);
+    free(s->there);
+    *s = (struct value_slots){0};
+}
+
+static void begin(struct value_slots *s, uint32_t number) {
+    s->capture = captures_get(s->captures, number);
+    s->number = number;
+    if (!s->capture)
+        return;
+    const size_t words = s->capture->words;
+    if (words > s->room || !s->there) {
+        s->room = words;
+        s->words = mem_resize(s->words, words + 1, sizeof *s->words);
+        s->there = mem_resize(s->there, words / WORD_BITS + 1, sizeof *s->there);
+    }
+    memset(s->words, 0, words * sizeof *s->words);
+    memset(s->there, 0, (words / WORD_BITS + 1) * sizeof *s->there);
+}
+
+/* The upper bits of a word come first, if they are no sign extension. */
+static void put_high(struct value_slots *s, uint32_t word, uint64_t value) {
+    if (s->capture && word < s->capture->words)
+        s->words[word] = value << UPPER | 1;
+}
+
+static void put_low(struct value_slots *s, uint32_t word, uint64_t value) {
+    if (!s->capture || word >= s->capture->words)
+        return;
+    const uint64_t high = s->words[word]; /* 0: there was no slot for it */
+    const uint64_t sign =
+        (uint64_t)((int64_t)(value << (WORD_BITS - UPPER)) >> (WORD_BITS - UPPER));
+    s->words[word] = high ? (high & ~UINT64_C(1)) | value : sign;
+    s->there[word / WORD_BITS] |= UINT64_C(1) << word % WORD_BITS;
+}
+
+bool value_slots_take(struct value_slots *s, const struct trace_event *e) {
+    const uint32_t id = e->site >> 2;
+    if (!is_capture_event(id))
+        return false;
+    if (id == CAPTURE_BEGIN)
+        begin(s, (uint32_t)e->sp);
+    else if (id >= CAPTURE_HIGH)
+        put_high(s, id - CAPTURE_HIGH, e->sp);
+    else
+        put_low(s, id - CAPTURE_WORD, e->sp);
+    return true;
+}
+
+bool value_slots_end(struct value_slots *s, const struct trace_event *e, struct event_values *ret) {
+    const struct numbered_capture *c = s->capture;
+    s->capture = NULL;
+    if (!c || e->site != (c->id << 2 | c->capture.kind))
+        return false;
+    *ret = (struct event_values){e->ticks, s->number, c, s->words, s->there};
+    return true;
+}

@@ -1,0 +1,24 @@
+/*
+ * The captures of a recording, by the numbers that rings and traces have. The tracer adds them;
+ * drainers and writers look them up meanwhile without a lock.
+ */
+#pragma once
+
+#include "values/capture.h"
+
+struct captures;
+
+struct numbered_capture {
+    uint32_t id;            /* event id of the function */
+    struct capture capture; /* owned */
+    uint32_t words;         /* of all values */
+};
+
+struct captures *captures_new(void);
+void captures_free(struct captures *c); /* may be NULL */
+/* Adds a copy of CAPTURE of the function with event id ID. Returns its number. */
+uint32_t captures_add(struct captures *c, uint32_t id, const struct capture *capture);
+/* NULL: there is no such number. */
+const struct numbered_capture *captures_get(const struct captures *c, uint32_t number);
+/* Slots of the longest one, its event included. */
+unsigned captures_longest(const struct captures *c);

@@ -1,0 +1,36 @@
+/*
+ * The values of events: arguments, results. Reads blocks of values only when they are asked for.
+ */
+#pragma once
+
+#include "trace/reader.h"
+#include "values/capture.h"
+
+/* Whether the trace has values; how many captures it describes. */
+bool trace_reader_has_values(const struct trace_reader *r);
+size_t trace_reader_capture_count(const struct trace_reader *r);
+/* Capture I of those. *RET_ID: the event id of its function. Of its values only what a reader needs
+ * is set: name, type, at, shift, width, format, pointee, missing, bytes, string, unit, most,
+ * length_of; `from` is FROM_NOTHING, FROM_CONSTANT (with `constant`) or, if it was recorded,
+ * FROM_REGISTER. */
+const struct capture *trace_reader_capture(const struct trace_reader *r, size_t i,
+                                           uint32_t *ret_id);
+
+/* What was captured at one event. Valid until the next call with the same reader of values. */
+struct trace_occurrence {
+    const struct capture *capture;
+    const struct captured *values; /* capture->count of them */
+};
+
+/* Looks values up in one stream after the other; for one thread. Fast where ticks ascend. */
+struct trace_values;
+struct trace_values *trace_values_new(struct trace_reader *r);
+void trace_values_free(struct trace_values *v); /* may be NULL */
+/* The values of the event of STREAM at TICKS with ID and KIND. False: there are none. */
+struct trace_event_key {
+    uint32_t stream, id;
+    enum event_kind kind;
+    uint64_t ticks;
+};
+bool trace_values_find(struct trace_values *v, const struct trace_event_key *event,
+                       struct trace_occurrence *ret);

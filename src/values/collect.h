@@ -1,0 +1,23 @@
+/* Collects the values that record an object, whatever its type. Private to src/values. */
+#pragma once
+
+#include "base/mem.h"
+#include "values/access.h"
+
+struct collector {
+    struct access_context context;
+    enum abi abi;
+    uint32_t strings;
+    ARRAY(struct capture_value) values;
+    ARRAY(char *) names;
+};
+/* Appends an item NAME with the object at A: scalars, texts, members of structs up to 64 bytes, and
+ * what references refer to. */
+void collect_object(struct collector *c, const char *name, const struct access *a, char format);
+/* Appends an item NAME with the text that the pointer at A points to, of UNIT bytes a character. */
+void collect_text(struct collector *c, const char *name, const struct access *a, unsigned unit);
+/* Appends an item NAME without a value. */
+void collect_missing(struct collector *c, const char *name, type_id type,
+                     enum capture_missing missing);
+/* Moves all to RET. */
+void collect_end(struct collector *c, struct capture *ret);

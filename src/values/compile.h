@@ -1,0 +1,27 @@
+/*
+ * Makes captures: of what a user asks for, or of all arguments and the result by their types.
+ * Arguments are captured at entries, results at returns. Of a tail call nothing is: the function
+ * that it goes on to has the result.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "types/signature.h"
+#include "values/abi.h"
+
+struct values_request {
+    struct types *types;               /* of the signature; types that SPEC names are added */
+    const struct signature *signature; /* NULL: not known; only argN, fpargN, %REGISTER are */
+    enum abi abi;                      /* of the machine; values_abi() */
+    enum event_kind kind;
+    const char *spec; /* as in values/spec.h; NULL: by types */
+    uint32_t strings; /* most bytes of a text */
+};
+/*
+ * Fills RET, but for `function`. What has no known place is in it as FROM_NOTHING. A SPEC's results
+ * are only in captures of returns, its other terms only in those of entries; RET may be empty.
+ * Errors: "spec", about r->spec, with a caret before the place.
+ */
+int values_compile(const struct values_request *r, struct capture *ret, struct err *err);
+/* The convention of C on MACHINE (EM_*). HARD: Arm's VFP variant. False: not known. */
+bool values_abi(unsigned machine, bool hard, enum abi *ret);

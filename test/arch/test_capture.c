@@ -1,0 +1,414 @@
+/*
+ * Stubs with captures (x86_64/capture.h), run in this process. They change no register, and write
+ * the values that registers, stack and memory have.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <asm/prctl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "arch/host.h"
+#include "arch/x86_64/stub.h"
+#include "run_code.h"
+#include "values/slots.h"
+
+#define TESTS                                                                                      \
+    TEST(registers_flags_and_red_zone_preserved)                                                   \
+    TEST(words_of_registers_and_stack)                                                             \
+    TEST(values_behind_pointers)                                                                   \
+    TEST(texts_up_to_their_end)                                                                    \
+    TEST(texts_at_the_end_of_a_page)                                                               \
+    TEST(no_load_from_impossible_addresses)                                                        \
+    TEST(no_load_without_tool)                                                                     \
+    TEST(event_alone_where_values_have_no_room)                                                    \
+    TEST(full_ring_drops_and_counts)                                                               \
+    TEST(nothing_is_reserved_before_the_end)
+
+enum { RING_BYTES = 4096, CODE_BYTES = 16384, SITE = 0x2468ace0, NUMBER = 77, SLOT_AT = 32 };
+enum { VARIANTS = STUB_SAVE_FLAGS + STUB_SKIP_RED_ZONE + 1, OVERFLOWS = OVERFLOW_OVERWRITE + 1 };
+enum { ARITHMETIC_FLAGS = 0x8d5, ALWAYS_SET = 0x202, PAGE = 4096 };
+enum { RAX = 0, RDX = 1, RCX = 2, RBX = 3, RSI = 4, RDI = 5, R8 = 8, R15 = 15 }; /* DWARF */
+
+static struct lane *lane;
+static struct control control;
+static uint8_t *code;
+static const int16_t NO_LENGTH = -1;
+
+static int prepare(void **state) {
+    (void)state;
+    lane = mmap(NULL, LANE_RING + RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                -1, 0);
+    code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+                -1, 0);
+    memcpy(code, agent_bytes, agent_size);
+    return lane == MAP_FAILED || code == MAP_FAILED ||
+           syscall(SYS_arch_prctl, ARCH_SET_GS, (unsigned long)lane) != 0;
+}
+
+static int fresh_lane(void **state) {
+    (void)state;
+    memset(lane, 0, LANE_RING + RING_BYTES);
+    control = (struct control){0};
+    lane->control = (uint64_t)(uintptr_t)&control;
+    lane->head = SLOT_AT;
+    lane->limit = SLOT_AT + RING_BYTES;
+    lane->ring_mask = RING_BYTES - 1;
+    return 0;
+}
+
+struct made {
+    uint8_t *at;
+    size_t size;
+};
+
+static struct made make(uint8_t variant, enum overflow overflow, const struct capture *c) {
+    struct made m = {code + ((agent_size + 15) & ~(size_t)15), 0};
+    struct stub_spec spec = {.variant = variant | STUB_CAPTURE,
+                             .site = SITE,
+                             .ring_bytes = RING_BYTES,
+                             .overflow = overflow,
+                             .agent = code - m.at,
+                             .capture = c,
+                             .capture_number = NUMBER};
+    m.size = stub_emit(m.at, &spec);
+    assert_int_equal(m.size, stub_size(spec.variant, overflow) + stub_capture_bytes(c));
+    m.at[m.size] = 0xc3;
+    return m;
+}
+
+/* REGISTERS: values for general registers by their numbers in instructions; 0: any. */
+static struct cpu run_with(uint8_t variant, enum overflow overflow, const struct capture *c,
+                           const uint64_t registers[16]) {
+    struct cpu before, after;
+    for (int i = 0; i < 16; i++)
+        before.registers[i] =
+            registers && registers[i] ? registers[i] : 0x0123456789abcdef * (uint64_t)(2 * i + 1);
+    for (int i = 0; i < RED_ZONE_BYTES; i++)
+        before.red_zone[i] = (uint8_t)(i * 7 + 1);
+    before.flags = ARITHMETIC_FLAGS | ALWAYS_SET;
+    after = before;
+    run_code(&after, make(variant, overflow, c).at);
+    assert_memory_equal(after.registers, before.registers, sizeof before.registers);
+    if (variant & STUB_SAVE_FLAGS)
+        assert_int_equal(after.flags, before.flags);
+    if (variant & STUB_SKIP_RED_ZONE)
+        assert_memory_equal(after.red_zone, before.red_zone, RED_ZONE_BYTES);
+    return after;
+}
+
+static const struct event *slot(uint64_t position) {
+    return (const struct event *)((const char *)lane + LANE_RING) +
+           (position & (RING_BYTES - 1)) / EVENT_BYTES;
+}
+
+/* The word number WORD in *RET. False: there is none. */
+static bool find_word(uint32_t word, uint64_t *ret) {
+    uint64_t high = 0;
+    bool has_high = false;
+    for (uint64_t at = SLOT_AT; at < lane->head; at += EVENT_BYTES) {
+        const uint32_t id = slot(at)->site >> 2;
+        const uint64_t value = event_sp(slot(at));
+        if (id == CAPTURE_HIGH + word) {
+            high = value;
+            has_high = true;
+        }
+        if (id != CAPTURE_WORD + word)
+            continue;
+        *ret = has_high ? high << 48 | value : (uint64_t)((int64_t)(value << 16) >> 16);
+        return true;
+    }
+    return false;
+}
+
+static uint64_t word(uint32_t number) {
+    uint64_t found = 0;
+    assert_true(find_word(number, &found));
+    return found;
+}
+
+static struct capture_value of_register(uint8_t reg, uint16_t bytes) {
+    return (struct capture_value){
+        .from = FROM_REGISTER, .reg = reg, .bytes = bytes, .length_of = NO_LENGTH};
+}
+
+static struct capture_value text_at(uint8_t reg, uint8_t unit, uint16_t most) {
+    return (struct capture_value){.from = FROM_REGISTER,
+                                  .reg = reg,
+                                  .string = true,
+                                  .unit = unit,
+                                  .most = most,
+                                  .length_of = NO_LENGTH};
+}
+
+/* The return address of run_code()'s call. */
+static uint64_t return_address(void) {
+    enum { CALL_INDIRECT = 0xff };
+    static uint64_t found;
+    const uint8_t *p = (const uint8_t *)(uintptr_t)run_code;
+    while (!found && !(p[0] == CALL_INDIRECT && p[1] == 0x15))
+        p++;
+    if (!found)
+        found = (uint64_t)(uintptr_t)p + 6;
+    return found;
+}
+
+struct node {
+    int32_t id;
+    uint8_t odd[7];
+    struct node *next;
+    uint64_t words[3];
+};
+
+static void registers_flags_and_red_zone_preserved(void **state) {
+    struct node n = {.id = 5, .next = &n};
+    const uint64_t registers[16] = {[7] = (uintptr_t)&n, [6] = (uintptr_t) "a text of some length"};
+    struct capture_value values[] = {
+        of_register(RAX, 8),
+        of_register(R15, 4),
+        {.from = FROM_VECTOR, .reg = 3, .bytes = 8, .length_of = NO_LENGTH},
+        {.from = FROM_VECTOR, .reg = 12, .part = 8, .bytes = 8, .length_of = NO_LENGTH},
+        {.from = FROM_STACK, .stack_offset = 0, .bytes = 16, .length_of = NO_LENGTH},
+        {.from = FROM_REGISTER,
+         .reg = RDI,
+         .steps = 2,
+         .bytes = 7,
+         .length_of = NO_LENGTH,
+         .step = {{offsetof(struct node, next)}, {offsetof(struct node, odd)}}},
+        text_at(RSI, 1, 64)};
+    const struct capture c = {.values = values, .count = sizeof values / sizeof *values};
+    for (uint8_t v = 0; v < VARIANTS; v++)
+        for (int o = 0; o < OVERFLOWS; o++) {
+            fresh_lane(state);
+            struct cpu cpu = run_with(v, (enum overflow)o, &c, registers);
+            assert_int_equal(slot(SLOT_AT)->site >> 2, CAPTURE_BEGIN);
+            assert_int_equal(event_sp(slot(SLOT_AT)), NUMBER);
+            assert_int_equal(slot(lane->head - EVENT_BYTES)->site, SITE);
+            assert_int_equal(event_sp(slot(lane->head - EVENT_BYTES)), cpu.sp);
+            for (uint64_t at = SLOT_AT; at < lane->head; at += EVENT_BYTES)
+                assert_int_equal(slot(at)->clock_sp >> 16, slot(SLOT_AT)->clock_sp >> 16);
+            assert_true(lane->head - SLOT_AT <= capture_slots(&c) * EVENT_BYTES);
+            if (o == OVERFLOW_OVERWRITE)
+                assert_int_equal(lane->slice_slots, (lane->head - SLOT_AT) / EVENT_BYTES - 1);
+        }
+}
+
+static void words_of_registers_and_stack(void **state) {
+    static const uint8_t numbers[16] = {0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15};
+    (void)state;
+    for (uint8_t reg = 0; reg < 16; reg++) {
+        if (reg == 7) /* rsp */
+            continue;
+        static const uint64_t patterns[] = {1,          UINT64_MAX,    (uint64_t)INT64_MIN,
+                                            1ull << 47, ~(1ull << 47), 0x7fffffffffff};
+        for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+            uint64_t registers[16] = {[0] = 3};
+            struct capture_value values[] = {of_register(reg, 8), of_register(reg, 4)};
+            const struct capture c = {.values = values, .count = 2};
+            registers[numbers[reg]] = patterns[i];
+            fresh_lane(state);
+            run_with(STUB_SAVE_FLAGS, OVERFLOW_WAIT, &c, registers);
+            assert_int_equal(word(0), patterns[i]);
+            assert_int_equal((uint32_t)word(1), (uint32_t)patterns[i]);
+        }
+    }
+    struct capture_value values[] = {
+        {.from = FROM_STACK, .bytes = 8, .length_of = NO_LENGTH},
+        {.from = FROM_STACK_ADDRESS, .stack_offset = 8, .bytes = 8, .length_of = NO_LENGTH}};
+    const struct capture c = {.values = values, .count = 2};
+    for (uint8_t v = 0; v < VARIANTS; v++) {
+        fresh_lane(state);
+        struct cpu cpu = run_with(v, OVERFLOW_WAIT, &c, NULL);
+        assert_int_equal(word(0), return_address());
+        assert_int_equal(word(1), cpu.sp + 8);
+    }
+}
+
+static void values_behind_pointers(void **state) {
+    struct node second = {.id = -7, .odd = {1, 2, 3, 4, 5, 6, 7}, .words = {~0ull, 2, 3}};
+    struct node first = {.id = 9, .next = &second};
+    const uint64_t registers[16] = {[7] = (uintptr_t)&first};
+    (void)state;
+    for (uint16_t bytes = 1; bytes <= 7; bytes++) {
+        struct capture_value v = {
+            .from = FROM_REGISTER,
+            .reg = RDI,
+            .steps = 2,
+            .step = {{offsetof(struct node, next)}, {offsetof(struct node, odd)}},
+            .bytes = bytes,
+            .length_of = NO_LENGTH};
+        const struct capture c = {.values = &v, .count = 1};
+        fresh_lane(state);
+        run_with(0, OVERFLOW_WAIT, &c, registers);
+        uint64_t found = word(0);
+        assert_memory_equal(&found, second.odd, bytes);
+    }
+    struct capture_value v = {
+        .from = FROM_REGISTER,
+        .reg = RDI,
+        .steps = 2,
+        .step = {{offsetof(struct node, next)}, {offsetof(struct node, words)}},
+        .bytes = 24,
+        .length_of = NO_LENGTH};
+    const struct capture c = {.values = &v, .count = 1};
+    fresh_lane(state);
+    run_with(0, OVERFLOW_WAIT, &c, registers);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(word(i), second.words[i]);
+}
+
+/* Puts the text of words FIRST … together in OUT; returns its bytes. */
+static size_t text(uint32_t first, unsigned size, char *out) {
+    size_t n = 0;
+    uint64_t found;
+    while (find_word(first++, &found)) {
+        memcpy(out + n, &found, size);
+        n += size;
+    }
+    return n;
+}
+
+static void texts_up_to_their_end(void **state) {
+    static const char *const texts[] = {
+        "",       "a",       "12345",
+        "123456", "1234567", "\xff\xfe\x80 no UTF-8, and longer than sixteen bytes"};
+    char out[128];
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct capture_value v = text_at(RDI, 1, 64);
+        const struct capture c = {.values = &v, .count = 1};
+        const uint64_t registers[16] = {[7] = (uintptr_t)texts[i]};
+        fresh_lane(state);
+        run_with(0, OVERFLOW_WAIT, &c, registers);
+        size_t n = text(0, 6, out);
+        assert_true(n > strlen(texts[i]) && n <= strlen(texts[i]) + 6);
+        assert_string_equal(out, texts[i]);
+    }
+    struct capture_value values[] = {text_at(RDI, 4, 64), text_at(RDI, 1, 12)};
+    const struct capture c = {.values = values, .count = 2};
+    const uint64_t registers[16] = {[7] = (uintptr_t)L"wide \x10ffff"};
+    fresh_lane(state);
+    run_with(0, OVERFLOW_WAIT, &c, registers);
+    assert_int_equal(text(0, 4, out), sizeof L"wide \x10ffff");
+    assert_memory_equal(out, L"wide \x10ffff", sizeof L"wide \x10ffff");
+}
+
+static void texts_at_the_end_of_a_page(void **state) {
+    uint8_t *page =
+        mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char out[128];
+    (void)state;
+    assert_int_equal(munmap(page + PAGE, PAGE), 0);
+    for (size_t length = 0; length < 30; length++) {
+        char *at = (char *)page + PAGE - length - 1;
+        struct capture_value v = text_at(RDI, 1, 64);
+        const struct capture c = {.values = &v, .count = 1};
+        const uint64_t registers[16] = {[7] = (uintptr_t)at};
+        memset(at, 'x', length);
+        at[length] = '\0';
+        fresh_lane(state);
+        run_with(0, OVERFLOW_WAIT, &c, registers);
+        text(0, 6, out);
+        assert_string_equal(out, at);
+        struct capture_value counted[] = {of_register(RSI, 8), text_at(RDI, 1, 64)};
+        counted[1].length_of = 0;
+        const struct capture d = {.values = counted, .count = 2};
+        const uint64_t with_length[16] = {[7] = (uintptr_t)at, [6] = length + 1};
+        fresh_lane(state);
+        run_with(0, OVERFLOW_WAIT, &d, with_length);
+        text(1, 6, out);
+        assert_memory_equal(out, at, length + 1);
+    }
+    munmap(page, PAGE);
+}
+
+static void no_load_from_impossible_addresses(void **state) {
+    static const uint64_t addresses[] = {8, 4095, 1ull << 63, 0x8000000001000, UINT64_MAX};
+    (void)state;
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
+        struct capture_value values[] = {
+            {.from = FROM_REGISTER, .reg = RDI, .steps = 1, .bytes = 4, .length_of = NO_LENGTH},
+            text_at(RDI, 1, 12),
+            of_register(RDI, 8)};
+        const struct capture c = {.values = values, .count = 3};
+        const uint64_t registers[16] = {[7] = addresses[i]};
+        uint64_t ignored;
+        fresh_lane(state);
+        run_with(0, OVERFLOW_WAIT, &c, registers);
+        for (uint32_t k = 0; k < 3; k++)
+            assert_false(find_word(k, &ignored));
+        assert_int_equal(word(3), addresses[i]);
+    }
+}
+
+static void no_load_without_tool(void **state) {
+    struct capture_value values[] = {text_at(RDI, 1, 12), of_register(RDI, 8)};
+    const struct capture c = {.values = values, .count = 2};
+    const uint64_t registers[16] = {[7] = 0x123456789000}; /* would fault */
+    uint64_t ignored;
+    (void)state;
+    control.owner = CONTROL_OWNER_DIED;
+    run_with(0, OVERFLOW_WAIT, &c, registers);
+    assert_false(find_word(0, &ignored));
+    assert_int_equal(word(2), 0x123456789000);
+}
+
+static void event_alone_where_values_have_no_room(void **state) {
+    struct capture_value values[] = {of_register(RDI, 8), of_register(RSI, 8)};
+    const struct capture c = {.values = values, .count = 2};
+    (void)state;
+    lane->limit = SLOT_AT + (capture_slots(&c) - 1) * EVENT_BYTES;
+    run_with(STUB_SAVE_FLAGS, OVERFLOW_DROP, &c, NULL);
+    assert_int_equal(lane->head, SLOT_AT + EVENT_BYTES);
+    assert_int_equal(slot(SLOT_AT)->site, SITE);
+    assert_int_equal(lane->lost, 0);
+}
+
+static void full_ring_drops_and_counts(void **state) {
+    struct capture_value v = of_register(RDI, 8);
+    const struct capture c = {.values = &v, .count = 1};
+    (void)state;
+    lane->limit = SLOT_AT;
+    run_with(STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE, OVERFLOW_DROP, &c, NULL);
+    assert_int_equal(lane->head, SLOT_AT);
+    assert_int_equal(lane->lost, 1);
+}
+
+/* So a signal may come anywhere: the thread goes back to the site. */
+static void nothing_is_reserved_before_the_end(void **state) {
+    (void)state;
+    for (uint8_t v = 0; v < VARIANTS; v++)
+        for (int o = 0; o < OVERFLOWS; o++) {
+            const uint8_t variant = v | STUB_CAPTURE;
+            const uint32_t size = stub_size(variant, (enum overflow)o);
+            const uint32_t at = stub_capture_at(variant, (enum overflow)o);
+            struct stub_state s;
+            unsigned states = 0, committed = 0;
+            assert_true(stub_state_at(variant, (enum overflow)o, at, &s));
+            assert_int_equal(s.pushed, 6 + (v & STUB_SAVE_FLAGS));
+            for (uint32_t i = 0; i < size; i++) {
+                if (!stub_state_at(variant, (enum overflow)o, i, &s))
+                    continue;
+                states++;
+                assert_false(s.reserved);
+                assert_true(s.committed >= (committed > 0));
+                committed += s.committed;
+            }
+            /* The pops, and what restores flags and red zone. */
+            assert_int_equal(committed, 6 + (v & STUB_SAVE_FLAGS) + (v & STUB_SKIP_RED_ZONE) / 2);
+            assert_true(states > committed);
+        }
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, fresh_lane),
+int main(void) {
+    const struct CMUnitTest tests[] = {TESTS};
+    return cmocka_run_group_tests(tests, prepare, NULL);
+}

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Compares the arguments and results of each function with gdb's at the same calls.
+
+    compare_gdb.py STEPPER MOST CASES COMPILER... -- SOURCE...
+
+Each SOURCE is built and run twice: by STEPPER (stepper.c), and in gdb. CASES are options of the compiler, with ","
+between them: "-O0,-O2". A value that differs is an error. Values that are not known are counted by their reasons.
+"""
+import collections
+import json
+import math
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE, SKIPPED = Path(__file__).parent, 77
+
+
+class Comparison:
+    def __init__(self):
+        self.counts = {kind: collections.Counter() for kind in ("arguments", "results")}
+        self.wrong, self.less = [], []
+
+    def add(self, kind, what, ours, theirs):
+        counts = self.counts[kind]
+        counts["all"] += 1
+        unknown = theirs is None or "unknown" in theirs or "error" in theirs or "other" in theirs
+        counts["gdb unknown"] += unknown
+        if "missing" in ours:
+            counts[ours["missing"]] += 1
+            if not unknown:
+                self.less.append(f"{what}: {json.dumps(ours)[:200]}, gdb {json.dumps(theirs)[:200]}")
+            counts["unknown, known to gdb"] += not unknown
+        elif unknown:
+            counts["unknown to gdb only"] += 1
+        elif not equal(ours["value"], theirs, ours.get("cut", False)):
+            self.wrong.append(f"{what}: spoor {json.dumps(ours)[:300]}, gdb {json.dumps(theirs)[:300]}")
+
+
+def text_of(value):
+    """The bytes of a JSON text."""
+    if isinstance(value, dict) and list(value) == ["hex"]:
+        return bytes.fromhex(value["hex"])
+    return value.encode() if isinstance(value, str) else None
+
+
+def equal_text(value, theirs, cut):
+    told = text_of(value)
+    if value is None:
+        return theirs["text"] is None
+    if theirs["text"] is None or told is None:
+        return False
+    there = bytes.fromhex(theirs["text"])
+    wide = there[1:2] == b"\0" and len(there) > 1 and not isinstance(value, dict)
+    if wide:
+        there = there.decode("utf-32-le" if there[2:4] == b"\0\0" else "utf-16-le").encode()
+    return told == there or (cut and there.startswith(told))
+
+
+def equal_number(value, number):
+    if isinstance(value, bool):
+        return int(value) == number
+    if isinstance(value, str) and re.fullmatch(r"-?\d+", value) and number not in range(-2**53, 2**53):
+        return int(value) == number
+    if isinstance(value, str) or (isinstance(value, dict) and "hex" in value):
+        text = text_of(value)
+        return number & 0xff == text[0] if len(text) == 1 else ord(value) == number
+    return value == number
+
+
+def equal_float(value, text):
+    if "nan" in text or "inf" in text:
+        return str(value) == re.sub(r"^-?nan.*", "nan", text)
+    if struct.pack("f", float(value)) == struct.pack("f", float(text)) and abs(float(text)) < 1e-37:
+        return True
+    return math.isclose(float(value), float(text), rel_tol=1e-15, abs_tol=0) or float(text) == float(value)
+
+
+STACKS = set()
+
+
+def same_address(ours, theirs):
+    """Both programs have the same addresses, but gdb's environment is larger: its stack is a bit lower."""
+    if ours < 0x7fff00000000 or theirs < 0x7fff00000000:
+        return ours == theirs
+    STACKS.add(ours - theirs)
+    return len(STACKS) == 1
+
+
+def equal_members(value, members, cut):
+    if not isinstance(value, dict):
+        return False
+    named = {plain(name): inner for name, inner in value.items()}
+    members = [(plain(name), inner) for name, inner in members]
+    return all(name in named and equal(named[name], inner, cut) if name in named or not cut else True
+               for name, inner in members if not is_empty(inner))
+
+
+def plain(name):
+    """Template arguments are spelled differently."""
+    return name.split("<")[0]
+
+
+def is_empty(theirs):
+    return theirs.get("elements") == [] or ("members" in theirs and all(is_empty(m) for _, m in theirs["members"]))
+
+
+def equal(value, theirs, cut):
+    if "unknown" in theirs or "error" in theirs or "deep" in theirs or value is None and cut:
+        return True
+    if "text" in theirs and not (isinstance(value, str) and value.startswith("0x")):
+        return equal_text(value, theirs, cut)
+    if "pointer" in theirs:
+        if isinstance(value, str) and value.startswith("0x"):
+            return same_address(int(value, 16), theirs["pointer"])
+        return theirs.get("symbol", "").split(" ")[0].split("(")[0].endswith(str(value).split("(")[0])
+    if "enum" in theirs:
+        return value == theirs["integer"] or str(value).split("|")[0] in re.split(r"[^\w]+", theirs["enum"])
+    if "boolean" in theirs or "integer" in theirs:
+        return equal_number(value, theirs.get("boolean", theirs.get("integer")))
+    if "float" in theirs:
+        return equal_float(value, theirs["float"])
+    if "complex" in theirs:
+        parts = re.fullmatch(r"(.*) ([+-]) (.*)i", theirs["complex"])
+        return isinstance(value, list) and equal_float(value[0], parts[1]) and equal_float(
+            value[1], parts[3] if parts[2] == "+" else "-" + parts[3])
+    if "members" in theirs:
+        return equal_members(value, theirs["members"], cut)
+    if "elements" in theirs:
+        return equal_elements(value, theirs["elements"], cut)
+    return "other" in theirs
+
+
+def equal_elements(value, elements, cut):
+    if isinstance(value, list):
+        return (cut or len(value) >= min(len(elements), 200)) and all(
+            equal(a, b, cut) for a, b in zip(value, elements))
+    text = text_of(value)
+    if text is None:
+        return False
+    numbers = [element.get("integer", 0) for element in elements]
+    there = bytes(n & 0xff for n in numbers).split(b"\0")[0] if all(-129 < n < 256 for n in numbers) else \
+        "".join(map(chr, numbers)).split("\0")[0].encode()
+    return text == there or (cut and there.startswith(text))
+
+
+def run_stepper(stepper, most, program):
+    done = subprocess.run([stepper, str(most), program], capture_output=True, check=False, timeout=600)
+    if done.returncode > 1:
+        sys.exit(done.stderr.decode(errors="replace")[-2000:])
+    calls, counts = {}, collections.Counter()
+    order = collections.defaultdict(list)
+    for line in done.stdout.decode().splitlines():
+        entry = json.loads(line)
+        if "args" in entry:
+            key = (entry["pc"], counts[entry["pc"]])
+            counts[entry["pc"]] += 1
+            order[entry["pc"]].append(key)
+            calls[key] = entry
+        elif order[entry["pc"]]:
+            calls[order[entry["pc"]].pop()]["ret"] = entry["ret"]
+    return calls
+
+
+def run_gdb(work, most, program, calls, optimized):
+    places = work / "places"
+    pcs = sorted({pc for pc, _ in calls})
+    names = {pc: call["function"] for (pc, _), call in calls.items()}
+    places.write_text("".join(f"{pc} {most} {f'*{pc}' if optimized else behind_prologue(program, pc, names[pc])}\n"
+                              for pc in pcs))
+    output = work / "gdb.out"
+    done = subprocess.run(["gdb", "-nx", "-batch", "-ex", f'set $places = "{places}"', "-ex", f'set $output = "{output}"',
+                           "-x", HERE / "gdb_values.py", program], capture_output=True, text=True, check=False,
+                          timeout=600)
+    if not output.exists():
+        sys.exit(done.stdout + done.stderr)
+    told = {}
+    for line in output.read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        told.setdefault((entry["pc"], entry["call"]), {}).update(entry)
+    return told
+
+
+LINES = {}
+
+
+def behind_prologue(program, pc, _name):
+    """The address where gdb thinks that the prologue of the function at PC has ended."""
+    if program not in LINES:
+        LINES[program] = subprocess.run(["objdump", "--dwarf=decodedline", program], capture_output=True, text=True,
+                                        check=True).stdout
+        rows = [(int(m[1], 16)) for m in re.finditer(r"\s(0x[0-9a-f]+)\s", LINES[program])]
+        LINES[program] = sorted(set(rows))
+    after = [row for row in LINES[program] if row > pc]
+    return f"*{after[0]}" if after else f"*{pc}"
+
+
+def compare(calls, told, comparison, where):
+    for key, call in calls.items():
+        if key not in told:
+            continue
+        theirs = dict(told[key]["args"])
+        for argument in call["args"]:
+            if argument["name"] in theirs:
+                comparison.add("arguments", f"{where} {call['function']}#{key[1]} {argument['name']}", argument,
+                               theirs[argument["name"]])
+        if call.get("ret") and "ret" in told[key]:
+            comparison.add("results", f"{where} {call['function']}#{key[1]} result", call["ret"], told[key]["ret"])
+
+
+def main():
+    stepper, most, cases = sys.argv[1], int(sys.argv[2]), sys.argv[3].split(",")
+    split = sys.argv.index("--")
+    compilers, sources = sys.argv[4:split], [Path(s) for s in sys.argv[split + 1:] if s != "-v"]
+    if missing := [tool for tool in ["gdb", *compilers] if not shutil.which(tool)]:
+        print(f"{', '.join(missing)} is missing")
+        return SKIPPED
+    failed = False
+    for compiler in compilers:
+        for options in cases:
+            comparison = Comparison()
+            for source in sources:
+                if (source.suffix == ".cc") != ("++" in compiler):
+                    continue
+                with tempfile.TemporaryDirectory() as folder:
+                    work = Path(folder)
+                    program = work / "program"
+                    subprocess.run([compiler, "-g", "-w", "-no-pie", "-fno-pie", *options.split(), "-o", program, source,
+                                    "-lm"], check=True)
+                    calls = run_stepper(stepper, most, program)
+                    told = run_gdb(work, most, program, calls, "-O0" not in options)
+                    STACKS.clear()
+                    compare(calls, told, comparison, source.name)
+            for kind, counts in comparison.counts.items():
+                if counts["all"]:
+                    print(f"{compiler} {options}: {kind}: " + ", ".join(f"{v} {k}" for k, v in counts.items() if v))
+            for line in comparison.wrong[:40]:
+                print("wrong:", line)
+            for line in comparison.less if "-v" in sys.argv else []:
+                print("unknown:", line)
+            failed = failed or bool(comparison.wrong) or not comparison.counts["arguments"]["all"]
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
