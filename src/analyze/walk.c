@@ -26,6 +26,7 @@ static bool shows_thread(const struct walk *w) {
 static uint32_t pass_opened(struct walk *w, const struct call *call, const union state *own,
                             uint32_t caller_value, uint64_t paused_ns) {
     struct walk_call shown = {.function = function_of(w, call->id),
+                              .id = call->id,
                               .stream = w->threads[call->thread].stream,
                               .depth = own->above,
                               .stack = call->stack,
