@@ -23,7 +23,7 @@ start:
     .short remainder - start, remainder_made - start, remainder_end - start
     .short guard - start, guarded - start
     .short room - start, cramped - start, text - start, text_wide - start, text_long - start
-    .short text_counted - start, text_done - start
+    .short text_counted - start, text_done - start, captures_end - start
 
 /* The wait for room is over: writes the event that tells when it began. At the stub's next try it
  * ends. The slot is reserved after it is written. Changes AT. */
@@ -196,130 +196,6 @@ slice_done:
     notrack jmp *%rdx
 
     .balign 16
-/* A capture that waits for room: esi is what it needs, in bytes. Starts again at *rdx. */
-room:
-    incq %gs:LANE_WAITS
-    movq %rax, %gs:LANE_WAIT_SINCE
-room_wait:
-    leaq EVENT_BYTES(%rsi), %rdi
-    addq %gs:LANE_HEAD, %rdi
-    cmpq %gs:LANE_LIMIT, %rdi
-    jbe wait_over
-    movq %gs:LANE_CONTROL, %rdi
-    testl $CONTROL_OWNER_DIED, (%rdi)
-    jnz wait_without_tool
-    pause
-    jmp room_wait
-
-/* A capture without room, OVERFLOW_DROP: goes on at *rdx with the event alone, the head in rcx. If
- * there is no room for that either, counts it as lost and goes on esi bytes behind that. */
-cramped:
-    movq %gs:LANE_HEAD, %rcx
-    cmpq %gs:LANE_LIMIT, %rcx
-    jb text_done
-    addq %rsi, %rdx
-    jmp drop_released
-
-/*
- * Text of a capture, as words of six bytes (units of 4 bytes: one unit): from rsi on, at most edi
- * bytes, up to a zero unit if UNIT is not 0. rax: the clock, in an event's format. rcx: where the
- * next slot stands, which is not reserved; moves on. -8(%rsp): the site of the first word. Reads no
- * page that has no part of the text. Changes rsi, rdi, r8 and what is below rsp. If a read faults,
- * the tool moves the thread to text_done.
- */
-    .macro put_text unit
-    addq %rsi, %rdi
-    movq %rdi, -16(%rsp)
-1:
-    .if \unit == 4
-    movl (%rsi), %r8d
-    .else
-    movl %esi, %edi
-    andl $4095, %edi
-    cmpl $4088, %edi
-    ja 4f
-    movq (%rsi), %r8
-    .endif
-2:  movq %r8, -32(%rsp)
-    movl %ecx, %edi
-    andq %gs:LANE_RING_MASK, %rdi
-    movl %r8d, %gs:LANE_RING + EVENT_SP_LOW(%rdi)
-    movq %rax, %gs:LANE_RING + EVENT_CLOCK_SP(%rdi)
-    .if \unit != 4
-    shrq $32, %r8
-    movw %r8w, %gs:LANE_RING + EVENT_CLOCK_SP(%rdi)
-    .endif
-    movl -8(%rsp), %r8d
-    movl %r8d, %gs:LANE_RING + EVENT_SITE(%rdi)
-    addl $4, -8(%rsp)
-    addq $EVENT_BYTES, %rcx
-    .if \unit == 4
-    cmpl $0, -32(%rsp)
-    je text_done
-    addq $4, %rsi
-    .else
-    .if \unit
-    movq -32(%rsp), %r8
-    movq %r8, %rdi
-    subq text_lowest + 8 * (\unit - 1)(%rip), %rdi
-    notq %r8
-    andq %r8, %rdi
-    testq %rdi, text_highest + 8 * (\unit - 1)(%rip)
-    jnz text_done
-    .endif
-    addq $6, %rsi
-    .endif
-    cmpq -16(%rsp), %rsi
-    jb 1b
-    notrack jmp *%rdx
-    .if \unit != 4
-4:  movq $0, -32(%rsp) /* near the page's end: unit by unit */
-    xorl %edi, %edi
-5:
-    .if \unit == 2
-    movzwl (%rsi, %rdi), %r8d
-    movw %r8w, -32(%rsp, %rdi)
-    addl $2, %edi
-    .else
-    movzbl (%rsi, %rdi), %r8d
-    movb %r8b, -32(%rsp, %rdi)
-    incl %edi
-    .endif
-    .if \unit
-    testl %r8d, %r8d
-    jz 6f
-    .endif
-    leaq (%rsi, %rdi), %r8
-    cmpq -16(%rsp), %r8
-    jae 6f
-    cmpl $6, %edi
-    jb 5b
-6:  movq -32(%rsp), %r8
-    jmp 2b
-    .endif
-    .endm
-
-    .balign 16
-text:
-    put_text 1
-    .balign 16
-text_wide:
-    put_text 2
-    .balign 16
-text_long:
-    put_text 4
-    .balign 16
-text_counted:
-    put_text 0
-text_done:
-    notrack jmp *%rdx
-    .balign 8
-text_lowest: /* the lowest bit of each unit among six bytes, of units of one and two bytes */
-    .quad 0x010101010101, 0x000100010001
-text_highest:
-    .quad 0x808080808080, 0x800080008000
-
-    .balign 16
 /* Waits until the tool has looked at the modules (or is gone), then goes on at *rdx. In a lane that
  * no thread owns the control word says so from the start, and the tool is not asked. */
 hook:
@@ -452,4 +328,129 @@ remainder_repeat:
     movq %gs:LANE_REMAINDER + REMAINDER_NUMBER, %rax
     jmp remainder
 remainder_end:
+    .balign 16, 0xcc
+    .balign 16
+/* A capture that waits for room: esi is what it needs, in bytes. Starts again at *rdx. */
+room:
+    incq %gs:LANE_WAITS
+    movq %rax, %gs:LANE_WAIT_SINCE
+room_wait:
+    leaq EVENT_BYTES(%rsi), %rdi
+    addq %gs:LANE_HEAD, %rdi
+    cmpq %gs:LANE_LIMIT, %rdi
+    jbe wait_over
+    movq %gs:LANE_CONTROL, %rdi
+    testl $CONTROL_OWNER_DIED, (%rdi)
+    jnz wait_without_tool
+    pause
+    jmp room_wait
+
+/* A capture without room, OVERFLOW_DROP: goes on at *rdx with the event alone, the head in rcx. If
+ * there is no room for that either, counts it as lost and goes on esi bytes behind that. */
+cramped:
+    movq %gs:LANE_HEAD, %rcx
+    cmpq %gs:LANE_LIMIT, %rcx
+    jb text_done
+    addq %rsi, %rdx
+    jmp drop_released
+
+/*
+ * Text of a capture, as words of six bytes (units of 4 bytes: one unit): from rsi on, at most edi
+ * bytes, up to a zero unit if UNIT is not 0. rax: the clock, in an event's format. rcx: where the
+ * next slot stands, which is not reserved; moves on. -8(%rsp): the site of the first word. Reads no
+ * page that has no part of the text. Changes rsi, rdi, r8 and what is below rsp. If a read faults,
+ * the tool moves the thread to text_done.
+ */
+    .macro put_text unit
+    addq %rsi, %rdi
+    movq %rdi, -16(%rsp)
+1:
+    .if \unit == 4
+    movl (%rsi), %r8d
+    .else
+    movl %esi, %edi
+    andl $4095, %edi
+    cmpl $4088, %edi
+    ja 4f
+    movq (%rsi), %r8
+    .endif
+2:  movq %r8, -32(%rsp)
+    movl %ecx, %edi
+    andq %gs:LANE_RING_MASK, %rdi
+    movl %r8d, %gs:LANE_RING + EVENT_SP_LOW(%rdi)
+    movq %rax, %gs:LANE_RING + EVENT_CLOCK_SP(%rdi)
+    .if \unit != 4
+    shrq $32, %r8
+    movw %r8w, %gs:LANE_RING + EVENT_CLOCK_SP(%rdi)
+    .endif
+    movl -8(%rsp), %r8d
+    movl %r8d, %gs:LANE_RING + EVENT_SITE(%rdi)
+    addl $4, -8(%rsp)
+    addq $EVENT_BYTES, %rcx
+    .if \unit == 4
+    cmpl $0, -32(%rsp)
+    je text_done
+    addq $4, %rsi
+    .else
+    .if \unit
+    movq -32(%rsp), %r8
+    movq %r8, %rdi
+    subq text_lowest + 8 * (\unit - 1)(%rip), %rdi
+    notq %r8
+    andq %r8, %rdi
+    testq %rdi, text_highest + 8 * (\unit - 1)(%rip)
+    jnz text_done
+    .endif
+    addq $6, %rsi
+    .endif
+    cmpq -16(%rsp), %rsi
+    jb 1b
+    notrack jmp *%rdx
+    .if \unit != 4
+4:  movq $0, -32(%rsp) /* near the page's end: unit by unit */
+    xorl %edi, %edi
+5:
+    .if \unit == 2
+    movzwl (%rsi, %rdi), %r8d
+    movw %r8w, -32(%rsp, %rdi)
+    addl $2, %edi
+    .else
+    movzbl (%rsi, %rdi), %r8d
+    movb %r8b, -32(%rsp, %rdi)
+    incl %edi
+    .endif
+    .if \unit
+    testl %r8d, %r8d
+    jz 6f
+    .endif
+    leaq (%rsi, %rdi), %r8
+    cmpq -16(%rsp), %r8
+    jae 6f
+    cmpl $6, %edi
+    jb 5b
+6:  movq -32(%rsp), %r8
+    jmp 2b
+    .endif
+    .endm
+
+    .balign 16
+text:
+    put_text 1
+    .balign 16
+text_wide:
+    put_text 2
+    .balign 16
+text_long:
+    put_text 4
+    .balign 16
+text_counted:
+    put_text 0
+text_done:
+    notrack jmp *%rdx
+captures_end:
+    .balign 8
+text_lowest: /* the lowest bit of each unit among six bytes, of units of one and two bytes */
+    .quad 0x010101010101, 0x000100010001
+text_highest:
+    .quad 0x808080808080, 0x800080008000
     .balign 16, 0xcc

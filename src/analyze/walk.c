@@ -148,6 +148,7 @@ static void pass_closed(struct walk *w, const struct call *call, const struct ca
     bool stays = call->how == CALL_OPEN || call->how == CALL_THREAD_ENDED;
     uint64_t duration = call_ticks(call);
     struct walk_call shown = {.function = function,
+                              .id = call->id,
                               .stream = began->stream,
                               .end_stream = stays ? began->stream : w->thread->stream,
                               .depth = own.above,

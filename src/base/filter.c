@@ -12,7 +12,27 @@ int patterns_add(pattern_list *list, const char *text, struct err *err) {
     return rc;
 }
 
+/* PATTERN@SPEC is cut at its last "@"; braces around PATTERN are taken off. */
+static int add_capture(struct filter *f, char letter, const char *value, struct err *err) {
+    struct capture_option o = {.letter = letter, .text = mem_strdup(value)};
+    const char *at = strrchr(value, '@'), *end = at ? at : value + strlen(value);
+    const size_t length = (size_t)(end - value);
+    const bool braces = length >= 2 && value[0] == '{' && end[-1] == '}';
+    AUTO_FREE char *pattern = mem_printf("%.*s", (int)(length - 2 * braces), value + braces);
+    int rc = patterns_add(&f->functions, pattern, err);
+    if (rc < 0) {
+        free(o.text);
+        return rc;
+    }
+    o.spec = at ? o.text + (at - value) + 1 : NULL;
+    o.pattern = f->functions.at[f->functions.count - 1];
+    ARRAY_PUSH(&f->captures, o);
+    return 0;
+}
+
 int filter_add(struct filter *f, char letter, const char *value, struct err *err) {
+    if (letter == 'A' || letter == 'R')
+        return add_capture(f, letter, value, err);
     if (letter == 'L') {
         ARRAY_PUSH(&f->files, mem_strdup(value));
         return 0;
@@ -47,13 +67,36 @@ void filter_done(struct filter *f) {
     for (size_t i = 0; i < f->files.count; i++)
         free(f->files.at[i]);
     ARRAY_FREE(&f->files);
+    for (size_t i = 0; i < f->captures.count; i++)
+        free(f->captures.at[i].text);
+    ARRAY_FREE(&f->captures);
+}
+
+static bool is_of_capture(const struct filter *f, const struct pattern *p) {
+    for (size_t i = 0; i < f->captures.count; i++)
+        if (f->captures.at[i].pattern == p)
+            return true;
+    return false;
+}
+
+/* The Ith -F. Moves *I down by the number of those if there is none. */
+static const char *function_option(const struct filter *f, size_t *i) {
+    size_t count = 0;
+    for (size_t k = 0; k < f->functions.count; k++) {
+        if (is_of_capture(f, f->functions.at[k]))
+            continue;
+        if (count++ == *i)
+            return pattern_text(f->functions.at[k]);
+    }
+    *i -= count;
+    return NULL;
 }
 
 const char *filter_option(const struct filter *f, size_t i, char *ret_letter) {
+    const char *function = function_option(f, &i);
     *ret_letter = 'F';
-    if (i < f->functions.count)
-        return pattern_text(f->functions.at[i]);
-    i -= f->functions.count;
+    if (function)
+        return function;
     *ret_letter = 'N';
     if (i < f->excluded.count)
         return pattern_text(f->excluded.at[i]);
@@ -63,7 +106,13 @@ const char *filter_option(const struct filter *f, size_t i, char *ret_letter) {
         return f->modules.at[i];
     i -= f->modules.count;
     *ret_letter = 'L';
-    return i < f->files.count ? f->files.at[i] : NULL;
+    if (i < f->files.count)
+        return f->files.at[i];
+    i -= f->files.count;
+    if (i >= f->captures.count)
+        return NULL;
+    *ret_letter = f->captures.at[i].letter;
+    return f->captures.at[i].text;
 }
 
 char *filter_text(const struct filter *f) {

@@ -9,9 +9,16 @@
 #include "cmd/command.h"
 #include "cmd/trigger.h"
 #include "cmd/values.h"
+#include "values/spec.h"
 
 enum { MEMORY_LEAST = 1 << 20 };
-enum { RING_LEAST = 4 << 10, RING_MOST = 1 << 30, TRAP_LIMIT = 5000, SNAPSHOTS = 100 };
+enum {
+    RING_LEAST = 4 << 10,
+    RING_MOST = 1 << 30,
+    TRAP_LIMIT = 5000,
+    SNAPSHOTS = 100,
+    STRING_BYTES = 64
+};
 static const uint64_t CACHE_BYTES = 512 << 20;
 static const uint64_t LINGER_NS = 60000000000;
 static const uint64_t SNAPSHOT_GAP_NS = 100 * 1000 * 1000;
@@ -26,6 +33,7 @@ void options_init(struct options *options) {
     options->record.cache_bytes = CACHE_BYTES;
     options->record.trap_limit = TRAP_LIMIT;
     options->record.snapshot_limit = SNAPSHOTS;
+    options->record.strings = STRING_BYTES;
     options->record.snapshot_gap_ns = SNAPSHOT_GAP_NS;
     options->report.sort = REPORT_TOTAL;
     options->diff.sort = COMPARE_TOTAL;
@@ -168,6 +176,20 @@ static int store_time(struct options *options, const struct option_spec *o, cons
     return 0;
 }
 
+/* Of -A and -R the SPEC is checked as far as that takes no types. */
+static int add_to_filter(struct filter *filter, const struct option_spec *o, const char *value,
+                         struct err *err) {
+    const bool captures = o->letter == 'A' || o->letter == 'R';
+    const char *at = captures ? strrchr(value, '@') : NULL;
+    struct spec spec;
+    int rc = at ? spec_parse(at + 1, &spec, err) : 0;
+    if (rc < 0)
+        return rc;
+    if (at)
+        spec_done(&spec);
+    return filter_add(filter, o->letter, value, err);
+}
+
 static int store_value(struct options *options, const struct option_spec *o, const char *value,
                        struct err *err) {
     void *at = (char *)options + o->offset;
@@ -200,7 +222,7 @@ static int store_value(struct options *options, const struct option_spec *o, con
         ARRAY_PUSH((string_array *)at, value);
         return 0;
     case OPTION_FILTER:
-        return filter_add(at, o->letter, value, err);
+        return add_to_filter(at, o, value, err);
     case OPTION_PATTERNS:
         return patterns_add(at, value, err);
     case OPTION_TRIGGER:

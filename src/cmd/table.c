@@ -175,6 +175,30 @@ const struct option_spec option_table[] = {
      "traced function that matches FUNC (a pattern as for --filter); with >TIME, the end of a call "
      "that took longer than TIME. Repeatable; implies --overflow=overwrite.",
      AT(record.triggers), NULL},
+    {RECORDERS, 'a', OPTION_SET, "auto-args", NULL,
+     "Record arguments and results of all traced functions whose types are known (-g, or debug "
+     "packages).",
+     AT(record.auto_args), NULL},
+    {RECORDERS, 'A', OPTION_FILTER, "argument", "PATTERN[@SPEC,...]",
+     "Trace functions that match PATTERN, and record their arguments: those of SPEC, by default "
+     "all "
+     "whose types are known. SPEC is a C expression over parameters, as 'o->price' or '*out', or "
+     "arg1/i32, arg2/s, fparg1/64, %rdi/x. A PATTERN with , @ or / stands in braces. Repeatable.",
+     AT(record.filter), NULL},
+    {ONLY(CTL), 'A', OPTION_FILTER, "argument", "PATTERN[@SPEC,...]",
+     "With filter: from now on trace functions that match PATTERN, and record their arguments. "
+     "Repeatable.",
+     AT(record.filter), NULL},
+    {RECORDERS, 'R', OPTION_FILTER, "retval", "PATTERN[@SPEC,...]",
+     "Trace functions that match PATTERN, and record their results: by their types, or those of "
+     "SPEC, as 'ret->id' or retval/s. Repeatable.",
+     AT(record.filter), NULL},
+    {ONLY(CTL), 'R', OPTION_FILTER, "retval", "PATTERN[@SPEC,...]",
+     "With filter: from now on trace functions that match PATTERN, and record their results. "
+     "Repeatable.",
+     AT(record.filter), NULL},
+    {RECORDERS, 0, OPTION_NUMBER, "strings", "N",
+     "Record at most N bytes of a text, from 1 to 1024. Default: 64.", AT(record.strings), NULL},
     {RECORDERS, 0, OPTION_TRIGGER, "while", "FUNC",
      "Record a thread's calls only while a traced function that matches FUNC (a pattern as for "
      "--filter) is open there: its calls, and all below them. Repeatable.",

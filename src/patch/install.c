@@ -51,7 +51,7 @@ static int map_agent(struct space *s, pid_t tid, struct err *err) {
     s->remote.code = s->agent + agent_call();
     uint8_t page[AGENT_BYTES] = {0};
     struct undo_head head = undolog_head(s);
-    memcpy(page, agent_code(), agent_code_size());
+    memcpy(page, agent_code(), agent_code_size() < NAME_AT ? agent_code_size() : NAME_AT);
     memcpy(page + NAME_AT, "spoor", sizeof "spoor");
     memcpy(page + UNDO_AT, &head, sizeof head);
     return memory_write(s->remote.memory_fd, s->agent, page, sizeof page, err);

@@ -116,6 +116,9 @@ static struct plan_request request_of(const struct patched *p, const struct patc
                                  .selected = r->selected ? selected : none,
                                  .filtered = r->selected ? p->traced_module->choice.filtered : NULL,
                                  .sliced = p->traced_module->sliced,
+                                 .captures = p->traced_module->choice.captures.at,
+                                 .capture_count =
+                                     r->selected ? p->traced_module->choice.captures.count : 0,
                                  .caller = r->from,
                                  .controls = r->controls,
                                  .without_traps = p->traced_module->without_traps,

@@ -203,8 +203,8 @@ bool plan_code_adapt(const struct plan *plan, const struct plan_request *r, stru
 
 /* ---- the plan place by place, for display and checks ---- */
 
-enum place_kind { PLACE_ENTRY, PLACE_RETURN, PLACE_TAIL, PLACE_CONTROL, PLACE_LOOP };
-const char *place_name(enum place_kind kind); /* "entry" "return" "tail" "control" "loop" */
+enum plan_place_kind { PLACE_ENTRY, PLACE_RETURN, PLACE_TAIL, PLACE_CONTROL, PLACE_LOOP };
+const char *place_name(enum plan_place_kind kind); /* "entry" "return" "tail" "control" "loop" */
 
 enum { NO_FUNCTION = UINT32_MAX };
 
@@ -221,7 +221,7 @@ struct plan_window {
 /* A site, patched or not. */
 struct plan_place {
     vaddr_t at;
-    enum place_kind kind;
+    enum plan_place_kind kind;
     enum tier tier;       /* TIER_NONE: not patched */
     enum refusal refused; /* why */
     uint32_t function;

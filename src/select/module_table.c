@@ -10,6 +10,7 @@
 #include "base/bitmap.h"
 #include "base/log.h"
 #include "base/workers.h"
+#include "select/arguments.h"
 #include "select/libcalls.h"
 #include "select/mapped.h"
 #include "select/outcome.h"
@@ -18,6 +19,7 @@
 #include "select/trap_limit.h"
 #include "select/triggers.h"
 #include "select/unmatched.h"
+#include "trace/captures.h"
 
 /* The old choice, until the new one is kept or undone. */
 struct past_choice {
@@ -41,6 +43,8 @@ struct module_table {
     struct triggers *triggers;           /* borrowed; NULL: no --trigger */
     struct mapped_paths mapped;
     struct triggers *during; /* NULL: no --while */
+    struct captures *captures;
+    struct argument_types *types; /* of captures, of all modules */
 };
 
 struct module_table *module_table_new(const struct record_options *options,
@@ -54,6 +58,9 @@ struct module_table *module_table_new(const struct record_options *options,
     selection_init(&table->selection, &table->filter);
     selection_init(&table->stacks, &options->stacks.filter);
     table->during = triggers_new(&options->during, "while");
+    table->captures = captures_new();
+    table->types = argument_types_new();
+    captures_set_types(table->captures, argument_types_graph(table->types));
     if (options->stacks.frames)
         table->stack_functions = stack_functions_new();
     return table;
@@ -71,7 +78,13 @@ const struct stack_functions *module_table_stack_functions(const struct module_t
     return table->stack_functions;
 }
 
+const struct captures *module_table_captures(const struct module_table *table) {
+    return table->captures;
+}
+
 static void free_module(struct traced_module *m) {
+    signatures_free(m->signatures);
+    ARRAY_FREE(&m->choice.captures);
     plan_free(m->plan);
     module_free(m->module);
     libcalls_free(m->libcalls);
@@ -101,6 +114,8 @@ void module_table_free(struct module_table *table) {
     selection_done(&table->stacks);
     filter_done(&table->filter);
     triggers_free(table->during);
+    captures_free(table->captures);
+    argument_types_free(table->types);
     stack_functions_free(table->stack_functions);
     plan_cache_close(&table->cache);
     mapped_paths_done(&table->mapped);
@@ -292,6 +307,10 @@ bool module_table_prepare(struct module_table *table, struct traced_module *m, b
         changed = true;
         m->in_trace = false;
     }
+    if (changed)
+        arguments_choose(&(struct arguments_context){&table->filter, table->options,
+                                                     table->captures, table->types},
+                         m);
     if (changed && table->triggers)
         triggers_add_module(table->triggers, m);
     if (changed && table->during)
@@ -336,6 +355,7 @@ static size_t count_only(const struct traced_module *m, const uint8_t *a, const 
 }
 
 static void free_choice(struct module_choice *choice) {
+    ARRAY_FREE(&choice->captures);
     free(choice->selected);
     free(choice->filtered);
 }

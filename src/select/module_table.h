@@ -8,6 +8,7 @@
 #include "select/traced_module.h"
 #include "target/maps.h"
 
+struct captures;
 struct stack_functions;
 struct module_table;
 struct libcalls;
@@ -18,6 +19,8 @@ struct module_table *module_table_new(const struct record_options *options,
                                       struct trace_writer *writer);
 /* The functions whose callers are recorded; NULL without --stack. Lives as long as the table. */
 const struct stack_functions *module_table_stack_functions(const struct module_table *table);
+/* What stubs capture, by number. Lives as long as the table. */
+const struct captures *module_table_captures(const struct module_table *table);
 /* Adds all functions that will be selected to TRIGGERS. To be called before the first selection. */
 void module_table_set_triggers(struct module_table *table, struct triggers *triggers);
 /* The functions of --while; NULL without it. Lives as long as the table. */

@@ -35,6 +35,8 @@ struct record_options {
     uint64_t ring_bytes;      /* per thread, power of two, ≥ 4096; 0: the default */
     uint64_t memory_bytes;    /* in which blocks wait (trace_writer_limit()); 0: the default */
     uint64_t max_bytes;       /* of the trace: it is cut into parts (trace_writer_cut()); 0: any */
+    bool auto_args;           /* captures arguments and results of all traced functions */
+    uint32_t strings;         /* most bytes of a captured text */
     trigger_list triggers;    /* with OVERFLOW_OVERWRITE only */
     trigger_list during;      /* --while: functions; empty: always */
     uint32_t snapshot_limit;  /* snapshots that triggers may cause */

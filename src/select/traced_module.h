@@ -26,7 +26,8 @@ struct module_choice {
     uint8_t *filtered;          /* selected functions of which only library calls are recorded */
     size_t selected_count;      /* selected functions that have a tier */
     enum selectable selectable; /* YES: the filter may select a function */
-    bool any_caller;            /* functions are selected by -F and -N, for calls from anywhere */
+    ARRAY(struct plan_capture) captures; /* what their sites record besides, ascending */
+    bool any_caller; /* functions are selected by -F and -N, for calls from anywhere */
 };
 
 /* How often the traps of a function are hit, in all processes together. */
@@ -59,12 +60,13 @@ struct traced_module {
     struct file_id file;
     struct module *module;
     const struct plan_cache *cache;
-    struct plan_cache_key key; /* for the cache */
-    struct plan *plan;         /* NULL: not planned yet, or planning has failed */
-    struct err why;            /* why planning has failed; code 0: it has not */
-    bool warned;               /* the user has been warned of why */
-    uint32_t first_id;         /* 0: its functions have no numbers yet */
-    enum tier only;            /* the only tier to use; TIER_NONE: any */
+    struct plan_cache_key key;     /* for the cache */
+    struct plan *plan;             /* NULL: not planned yet, or planning has failed */
+    struct err why;                /* why planning has failed; code 0: it has not */
+    struct signatures *signatures; /* NULL: not asked for yet (select/arguments.h) */
+    bool warned;                   /* the user has been warned of why */
+    uint32_t first_id;             /* 0: its functions have no numbers yet */
+    enum tier only;                /* the only tier to use; TIER_NONE: any */
     struct module_choice choice;
     uint8_t *named;  /* bitmap: functions that a filter has named in full: they may have traps */
     uint8_t *sliced; /* bitmap: functions whose callers are recorded; NULL: none */

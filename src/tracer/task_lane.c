@@ -71,6 +71,7 @@ static void give_lane(struct tracer *t, struct task *task, struct trace_thread *
     if (task->lane->unread)
         return;
     lane_handle_assign(task->lane, thread);
+    task->lane->values.captures = module_table_captures(ctx->module_table);
     record_callers(ctx, task, running);
     const struct record_options *o = options_of(t);
     if (o->depth || o->threshold_ns) {

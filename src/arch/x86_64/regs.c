@@ -168,6 +168,8 @@ enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
     uint64_t offset = regs->raw.rip - area;
     if (offset >= entries.bridge && offset < entries.gate_end)
         return AGENT_BRIDGE;
+    if (offset >= entries.room && offset < entries.captures_end)
+        return AGENT_RELEASED;
     if (offset < entries.wait || offset >= entries.syscall)
         return AGENT_OUTSIDE;
     if (offset >= entries.hook)

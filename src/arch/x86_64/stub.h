@@ -90,5 +90,6 @@ struct agent_entries {
     uint16_t remainder, remainder_made, remainder_end;
     uint16_t guard, guarded;
     uint16_t room, cramped, text, text_wide, text_long, text_counted, text_done;
+    uint16_t captures_end; /* `room` is where the code of captures begins */
 };
 struct agent_entries agent_entries(void);

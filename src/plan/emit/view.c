@@ -3,18 +3,18 @@
 #include "plan/emit/planned.h"
 #include "plan/plan.h"
 
-const char *place_name(enum place_kind kind) {
+const char *place_name(enum plan_place_kind kind) {
     static const char *const names[] = {"entry", "return", "tail", "control", "loop"};
     return names[kind];
 }
 
-static enum place_kind kind_of(uint8_t event, bool loops) {
+static enum plan_place_kind kind_of(uint8_t event, bool loops) {
     if (loops)
         return PLACE_LOOP;
     return event == EVENT_RETURN ? PLACE_RETURN : event == EVENT_TAIL ? PLACE_TAIL : PLACE_CONTROL;
 }
 
-static void add(struct plan_view *v, const struct site *s, vaddr_t at, enum place_kind kind,
+static void add(struct plan_view *v, const struct site *s, vaddr_t at, enum plan_place_kind kind,
                 uint32_t function) {
     struct plan_place place = {.at = at,
                                .kind = kind,
