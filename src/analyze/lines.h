@@ -27,7 +27,9 @@ struct line {
     uint32_t function, stack; /* lines of calls */
     uint32_t chain;           /* LINE_ENTRY, LINE_LEAF: as in struct call */
     uint32_t depth;           /* LINE_LOST, LINE_PAUSE: number of shown calls that are open */
+    uint32_t id;              /* lines of calls: event id of the function */
     uint64_t ns;              /* LINE_LEAF: the entry's */
+    uint64_t end_ns;          /* LINE_EXIT, LINE_LEAF: when the call ended */
     uint64_t duration_ns;     /* LINE_EXIT, LINE_LEAF: without pauses; LINE_PAUSE */
     uint64_t paused_ns;       /* LINE_EXIT, LINE_LEAF: of pauses during the call */
     enum call_end how;        /* LINE_EXIT, LINE_LEAF */

@@ -27,6 +27,7 @@ static bool shows_thread(const struct walk *w) {
 static uint32_t pass_opened(struct walk *w, const struct call *call, const union state *own,
                             uint32_t caller_value, uint64_t paused_ns) {
     struct walk_call shown = {.function = function_of(w, call->id),
+                              .id = call->id,
                               .stream = w->threads[call->thread].stream,
                               .depth = own->above,
                               .stack = call->stack,
@@ -155,6 +156,7 @@ static void pass_closed(struct walk *w, const struct call *call, const struct ca
     bool stays = call->how == CALL_OPEN || call->how == CALL_THREAD_ENDED;
     uint64_t duration = call_ticks(call);
     struct walk_call shown = {.function = function,
+                              .id = call->id,
                               .stream = began->stream,
                               .end_stream = stays ? began->stream : w->thread->stream,
                               .depth = own.above,

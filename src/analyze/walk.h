@@ -30,6 +30,7 @@ enum { WALK_NONE = UINT32_MAX };
 
 struct walk_call {
     uint32_t function;     /* as in names.h */
+    uint32_t id;           /* event id of the function */
     uint32_t stream;       /* where it began */
     uint32_t depth;        /* among the shown calls of its stack */
     uint32_t stack, chain; /* as in struct call */

@@ -8,7 +8,14 @@
 #include "cmd/json.h"
 #include "cmd/line_part.h"
 #include "cmd/replay.h"
+#include "cmd/shown_values.h"
 #include "cmd/spell.h"
+
+/* What lines have besides: each may be NULL. */
+struct decor {
+    struct places *places;
+    struct call_values *values;
+};
 
 static char *compose(struct names *names, uint32_t function) {
     AUTO_FREE char *name = json_string(names_function(names, function));
@@ -86,9 +93,23 @@ static void write_change(struct out *out, const struct change *change) {
     out_words(out, "}\n");
 }
 
+static void write_values(struct out *out, struct call_values *values, const struct line *line) {
+    struct words text = {0};
+    if (line->kind == LINE_ENTRY)
+        shown_arguments_json(values, line, &text);
+    else
+        shown_result_json(values, line, &text);
+    if (text.count)
+        out_text(out, text.at, text.count);
+    words_done(&text);
+}
+
 /* PLACES names the callers; NULL: callers are not written. */
-static void write_entry(struct out *out, struct places *places, const struct line *line) {
+static void write_entry(struct out *out, const struct decor *decor, const struct line *line) {
+    struct places *places = decor->places;
     write_marks(out, line);
+    if (decor->values)
+        write_values(out, decor->values, line);
     if (!places)
         return;
     AUTO_FREE char *callers = callers_json(places, line->chain, true);
@@ -96,7 +117,7 @@ static void write_entry(struct out *out, struct places *places, const struct lin
 }
 
 static void write_line(struct out *out, const struct trace_reader *reader, struct speller *speller,
-                       struct places *places, const struct line *line) {
+                       const struct decor *decor, const struct line *line) {
     if (line->kind == LINE_EXIT && line->how == CALL_OPEN)
         return; /* it did not end in the trace */
     if (line->kind == LINE_CHANGE) {
@@ -107,9 +128,11 @@ static void write_line(struct out *out, const struct trace_reader *reader, struc
     if (line->kind == LINE_ENTRY) {
         out_words(out, ",\"kind\":\"entry");
         out_spelled(out, speller, line->function);
-        write_entry(out, places, line);
+        write_entry(out, decor, line);
     } else if (line->kind == LINE_EXIT) {
         write_exit(out, reader, speller, line);
+        if (decor->values)
+            write_values(out, decor->values, line);
     } else if (line->kind == LINE_PAUSE) {
         write_pause(out, line);
     } else {
@@ -121,11 +144,13 @@ static void write_line(struct out *out, const struct trace_reader *reader, struc
 
 static void write_lines(const struct view *view, struct places *places, struct out *out) {
     struct speller speller;
+    struct decor decor = {places, call_values_new(view->source.reader, view->source.names)};
     speller_init(&speller, view->source.names, compose);
     struct lines *lines = lines_new(&view->source, false);
     for (const struct line *line; !out->error && (line = lines_next(lines));)
-        write_line(out, view->source.reader, &speller, places, line);
+        write_line(out, view->source.reader, &speller, &decor, line);
     lines_free(lines);
+    call_values_free(decor.values);
     speller_done(&speller);
 }
 
@@ -141,13 +166,15 @@ void replay_json_part(const struct view *view, const struct replay_look *look, s
                       struct follow_part *part) {
     struct trace_reader *reader = view->source.reader;
     struct places *places = look->stacks ? places_new(reader, view->source.names) : NULL;
+    struct decor decor = {places, call_values_new(reader, view->source.names)};
     struct speller speller;
     struct line_part lines;
     speller_init(&speller, view->source.names, compose);
     line_part_read(&lines, &view->source, part, false);
     for (size_t i = 0; i < lines.list.count && !out->error; i++)
-        write_line(out, reader, &speller, places, &lines.list.at[i]);
+        write_line(out, reader, &speller, &decor, &lines.list.at[i]);
     line_part_done(&lines);
     speller_done(&speller);
+    call_values_free(decor.values);
     places_free(places);
 }

@@ -16,6 +16,7 @@
 #include "cmd/labels.h"
 #include "cmd/line_part.h"
 #include "cmd/replay_columns.h"
+#include "cmd/shown_values.h"
 
 enum { DURATION_COLUMNS = 10, LEAST_NAME_COLUMNS = 12 };
 
@@ -31,8 +32,9 @@ struct text_view {
     const struct view *view;
     const struct replay_look *look;
     struct labels *names;
-    struct label *labels;  /* by function */
-    struct places *places; /* NULL: callers are not shown */
+    struct label *labels;       /* by function */
+    struct places *places;      /* NULL: callers are not shown */
+    struct call_values *values; /* NULL: there are none */
     struct replay_columns columns;
     size_t margin;                 /* columns before a function of depth 0 */
     unsigned levels;               /* that are indented */
@@ -223,7 +225,8 @@ static size_t fit_note(const struct text_view *t, const struct line *line, size_
     return others + (*note ? around + columns_of(note) : 0);
 }
 
-static void write_begun(const struct text_view *t, const struct line *line, const char *sign) {
+static void write_plain_begun(const struct text_view *t, const struct line *line,
+                              const char *sign) {
     enum { AROUND = sizeof " /*  */" - 1 };
     const struct label *label = label_of(t, line->function);
     char note[NOTE_ROOM];
@@ -231,6 +234,70 @@ static void write_begun(const struct text_view *t, const struct line *line, cons
     others = fit_note(t, line, others, AROUND, note);
     write_name(t, label, line->depth, others);
     write_after_name(t->out, label->bare, sign, note);
+}
+
+/* As many columns of TEXT as are left on a terminal's line. */
+static void write_fitting(const struct text_view *t, struct words *text, size_t used) {
+    size_t width = t->look->term.width;
+    if (!width) {
+        out_text(t->out, text->at, text->count);
+        return;
+    }
+    AUTO_FREE char *cut = text_cut(words_text(text), width > used ? width - used : 1);
+    write_words(t->out, cut);
+}
+
+/* The length of a name without its parameters, which the arguments replace. */
+static size_t length_before_parameters(const struct label *label) {
+    int nesting = 0;
+    size_t length = label->length;
+    if (label->bare)
+        return length;
+    while (length > 0) {
+        char c = label->name[--length];
+        nesting += c == ')' ? 1 : c == '(' ? -1 : 0;
+        if (c == '(' && nesting == 0)
+            return length;
+    }
+    return label->length;
+}
+
+/* "make(i=3) = 5;" instead of "make();". */
+static void write_begun_with(const struct text_view *t, const struct line *line,
+                             struct words *arguments, const char *after) {
+    const struct label *label = label_of(t, line->function);
+    size_t length = length_before_parameters(label);
+    size_t used = t->margin + indent_of(line->depth, t->levels).columns;
+    struct words text = {0};
+    words_add_bytes(&text, label->name, length);
+    words_char(&text, '(');
+    words_add_bytes(&text, arguments->at, arguments->count);
+    words_add(&text, ")");
+    words_add(&text, after);
+    write_fitting(t, &text, used);
+    out_char(t->out, '\n');
+    words_done(&text);
+}
+
+static void write_begun(const struct text_view *t, const struct line *line, const char *sign) {
+    char note[NOTE_ROOM];
+    struct words arguments = {0}, result = {0};
+    note_of(line, false, note);
+    bool any = shown_arguments(t->values, line, &arguments);
+    bool ended = line->kind == LINE_LEAF && shown_result(t->values, line, &result);
+    if (any || ended) {
+        words_add(&result, sign);
+        if (*note) {
+            words_add(&result, " /* ");
+            words_add(&result, note);
+            words_add(&result, " */");
+        }
+        write_begun_with(t, line, &arguments, words_text(&result));
+    } else {
+        write_plain_begun(t, line, sign);
+    }
+    words_done(&arguments);
+    words_done(&result);
 }
 
 static void write_open(const struct text_view *t, const struct line *line) {
@@ -241,11 +308,25 @@ static void write_leaf(const struct text_view *t, const struct line *line) {
     write_begun(t, line, ";");
 }
 
+/* " = VALUE" behind the brace. Returns its columns. */
+static size_t write_result(const struct text_view *t, const struct line *line) {
+    struct words result = {0};
+    size_t columns = 0, used = t->margin + indent_of(line->depth, t->levels).columns + 1;
+    if (shown_result(t->values, line, &result)) {
+        columns = text_columns(words_text(&result));
+        write_fitting(t, &result, used);
+    }
+    words_done(&result);
+    return columns;
+}
+
 static void write_close(const struct text_view *t, const struct line *line) {
     enum { OTHERS = sizeof "} /*  */" - 1, AROUND = sizeof ": " - 1 };
     char note[NOTE_ROOM];
-    size_t others = fit_note(t, line, OTHERS, AROUND, note);
-    out_words(t->out, "} /* ");
+    out_char(t->out, '}');
+    size_t result = write_result(t, line);
+    size_t others = fit_note(t, line, OTHERS + result, AROUND, note);
+    out_words(t->out, " /* ");
     write_name(t, label_of(t, line->function), line->depth, others);
     if (*note) {
         out_words(t->out, ": ");
@@ -338,6 +419,7 @@ static void begin(struct text_view *t) {
     t->names = labels_new(t->view->source.names, &t->look->term);
     if (t->look->stacks)
         t->places = places_new(t->view->source.reader, t->view->source.names);
+    t->values = call_values_new(t->view->source.reader, t->view->source.names);
 }
 
 /* Writes LINE now or, if it is the exit of an open call, at the end. */
@@ -357,6 +439,7 @@ static void write_end(struct text_view *t) {
 static void done(struct text_view *t) {
     ARRAY_FREE(&t->still_open);
     places_free(t->places);
+    call_values_free(t->values);
     replay_columns_done(&t->columns);
     free(t->labels);
     labels_free(t->names);

@@ -43,6 +43,8 @@ struct argument_types *argument_types_new(void) {
     return t;
 }
 
+struct types *argument_types_graph(struct argument_types *t) { return t->graph; }
+
 void argument_types_free(struct argument_types *t) {
     if (!t)
         return;

@@ -11,6 +11,7 @@ struct captures;
 struct argument_types; /* the types of all captures of a recording */
 
 struct argument_types *argument_types_new(void);
+struct types *argument_types_graph(struct argument_types *t);
 void argument_types_free(struct argument_types *t); /* may be NULL; modules are freed before */
 
 struct arguments_context {

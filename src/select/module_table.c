@@ -60,6 +60,7 @@ struct module_table *module_table_new(const struct record_options *options,
     table->during = triggers_new(&options->during, "while");
     table->captures = captures_new();
     table->types = argument_types_new();
+    captures_set_types(table->captures, argument_types_graph(table->types));
     if (options->stacks.frames)
         table->stack_functions = stack_functions_new();
     return table;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "trace/type_table.h"
 #include "values/slots.h"
 
 enum { PIECE = 1024, PIECES = 16384 };
@@ -12,6 +13,11 @@ enum { PIECE = 1024, PIECES = 16384 };
 struct captures {
     atomic_uint count, longest;
     struct numbered_capture *_Atomic pieces[PIECES];
+    struct types *types; /* numbers of the trace */
+    struct types_copy *copy;
+    type_id described; /* types below are in records */
+    uint32_t record_count;
+    struct bytes *_Atomic records[PIECES]; /* each of PIECE, of types */
 };
 
 struct captures *captures_new(void) {
@@ -21,9 +27,45 @@ struct captures *captures_new(void) {
 void captures_free(struct captures *c) {
     for (unsigned i = 0; c && i < c->count; i++)
         capture_done(&c->pieces[i / PIECE][i % PIECE].capture);
-    for (unsigned i = 0; c && i < PIECES; i++)
+    for (uint32_t i = 0; c && i < c->record_count; i++)
+        free(c->records[i / PIECE][i % PIECE].at);
+    for (unsigned i = 0; c && i < PIECES; i++) {
         free(c->pieces[i]);
+        free(c->records[i]);
+    }
+    if (c) {
+        types_copy_free(c->copy);
+        types_free(c->types);
+    }
     free(c);
+}
+
+/* ---- types ---- */
+
+void captures_set_types(struct captures *c, struct types *graph) {
+    c->types = types_new();
+    c->copy = types_copy_new(graph, c->types, true);
+    c->described = types_count(c->types);
+}
+
+const struct bytes *captures_types(const struct captures *c, uint32_t i) {
+    return &c->records[i / PIECE][i % PIECE];
+}
+
+/* Gives N's types numbers of the trace, and describes those that are new. */
+static void take_types(struct captures *c, struct numbered_capture *n) {
+    for (size_t i = 0; c->copy && i < n->capture.count; i++)
+        n->capture.values[i].type = types_copy_add(c->copy, n->capture.values[i].type);
+    const type_id end = c->types ? types_count(c->types) : 0;
+    if (end > c->described && c->record_count < PIECE * PIECES) {
+        if (!c->records[c->record_count / PIECE])
+            c->records[c->record_count / PIECE] = mem_alloc(PIECE * sizeof(struct bytes));
+        type_table_put(&c->records[c->record_count / PIECE][c->record_count % PIECE], c->types,
+                       c->described, end);
+        c->record_count++;
+        c->described = end;
+    }
+    n->types = c->record_count;
 }
 
 uint32_t captures_add(struct captures *c, uint32_t id, const struct capture *capture) {
@@ -35,6 +77,8 @@ uint32_t captures_add(struct captures *c, uint32_t id, const struct capture *cap
     struct numbered_capture *n = &c->pieces[number / PIECE][number % PIECE];
     n->id = id;
     capture_copy(&n->capture, capture);
+    n->all = c;
+    take_types(c, n);
     for (size_t i = 0; i < capture->count; i++)
         n->words += capture_value_words(&capture->values[i]);
     if (slots > c->longest)

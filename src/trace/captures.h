@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "trace/block.h"
+#include "types/types.h"
 #include "values/capture.h"
 
 struct captures;
@@ -12,10 +14,16 @@ struct numbered_capture {
     uint32_t id;            /* event id of the function */
     struct capture capture; /* owned */
     uint32_t words;         /* of all values */
+    const struct captures *all;
+    uint32_t types; /* records of types that the trace needs before it, from the first on */
 };
 
 struct captures *captures_new(void);
 void captures_free(struct captures *c); /* may be NULL */
+/* The graph that types of captures that are added are numbers of. They get numbers of the trace. */
+void captures_set_types(struct captures *c, struct types *graph);
+/* Record I of types; the payload of a block. Lives as long as C. */
+const struct bytes *captures_types(const struct captures *c, uint32_t i);
 /* Adds a copy of CAPTURE of the function with event id ID. Returns its number. */
 uint32_t captures_add(struct captures *c, uint32_t id, const struct capture *capture);
 /* NULL: there is no such number. */

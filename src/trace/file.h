@@ -17,6 +17,7 @@
 #include "trace/block.h"
 #include "trace/format.h"
 #include "trace/reader.h"
+#include "types/types.h"
 #include "values/capture.h"
 
 struct unpacker; /* a decompression context and its buffer */
@@ -56,6 +57,7 @@ struct trace_reader {
     ARRAY(struct disk_index_entry) pause_blocks;
     ARRAY(struct disk_index_entry) value_blocks; /* by stream, then time */
     ARRAY(struct read_capture) captures;         /* by number (captures_reader.h) */
+    struct types *types;                         /* of captures */
     pthread_mutex_t pauses_lock;                 /* guards the next three */
     bool has_pauses;                             /* they were read */
     ARRAY(struct stream_pause) pauses;           /* by stream, then time */

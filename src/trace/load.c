@@ -6,6 +6,7 @@
 #include "trace/file.h"
 #include "trace/records.h"
 #include "trace/set.h"
+#include "trace/type_table.h"
 
 /* Limits decompressed metadata, so that a malicious file cannot exhaust memory. */
 static bool payload_fits(const struct trace_reader *r, size_t size) {
@@ -245,6 +246,8 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
         return load_death(r, f);
     case DISK_CAPTURES:
         return captures_load(r, f);
+    case DISK_TYPES:
+        return type_table_load(f, r->types);
     default:
         return true; /* of a later version */
     }
@@ -255,7 +258,8 @@ static bool load_block(struct trace_reader *r, const struct disk_index_entry *en
     struct bytes payload = {0};
     if (entry->block.type < DISK_SESSION ||
         (entry->block.type > DISK_CHAINS && entry->block.type != DISK_CAPTURES &&
-         entry->block.type != DISK_DEATH && entry->block.type != DISK_PART))
+         entry->block.type != DISK_TYPES && entry->block.type != DISK_DEATH &&
+         entry->block.type != DISK_PART))
         return true;
     set_load(r, entry);
     if (!payload_fits(r, entry->block.raw) || !unpack(r, entry, &payload)) {

@@ -195,6 +195,7 @@ static int read_all(struct trace_reader *r, struct err *err) {
 
 int trace_reader_open(const char *path, struct trace_reader **ret, struct err *err) {
     struct trace_reader *r = mem_alloc(sizeof *r);
+    r->types = types_new();
     r->path = mem_strdup(path);
     r->fd = -1;
     unpack_pool_init(&r->pool);
@@ -229,6 +230,7 @@ void trace_reader_free(struct trace_reader *r) {
     ARRAY_FREE(&r->checkpoints);
     ARRAY_FREE(&r->pause_blocks);
     captures_done(r);
+    types_free(r->types);
     ARRAY_FREE(&r->pauses);
     free(r->pause_list);
     pthread_mutex_destroy(&r->pauses_lock);

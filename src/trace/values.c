@@ -32,6 +32,10 @@ struct trace_values {
     ARRAY(uint8_t *) owned; /* payloads and numbers that values point to */
 };
 
+struct types *trace_reader_types(const struct trace_reader *r) {
+    return r->types;
+}
+
 struct trace_values *trace_values_new(struct trace_reader *r) {
     struct trace_values *v = mem_alloc(sizeof *v);
     v->reader = r;

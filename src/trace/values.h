@@ -4,11 +4,14 @@
 #pragma once
 
 #include "trace/reader.h"
+#include "types/types.h"
 #include "values/capture.h"
 
 /* Whether the trace has values; how many captures it describes. */
 bool trace_reader_has_values(const struct trace_reader *r);
 size_t trace_reader_capture_count(const struct trace_reader *r);
+/* Their types. The graph lives as long as R; one thread at a time uses it. */
+struct types *trace_reader_types(const struct trace_reader *r);
 /* Capture I of those. *RET_ID: the event id of its function. Of its values only what a reader needs
  * is set: name, type, at, shift, width, format, pointee, missing, bytes, string, unit, most,
  * length_of; `from` is FROM_NOTHING, FROM_CONSTANT (with `constant`) or, if it was recorded,

@@ -64,6 +64,12 @@ static void push_values(void *ctx, struct block *block) {
     sink_push(w->sink, block);
 }
 
+static void push_types(struct trace_writer *w, const struct bytes *record) {
+    struct block *block = block_new(DISK_TYPES);
+    bytes_put(&block->parts[0], record->at, record->count);
+    sink_push(w->sink, block);
+}
+
 /* Pushes the record of a capture, if the file does not have it. */
 static void describe_capture(void *ctx, uint32_t number, const struct numbered_capture *capture) {
     struct trace_writer *w = ctx;
@@ -76,12 +82,15 @@ static void describe_capture(void *ctx, uint32_t number, const struct numbered_c
     }
     const bool is_new = !bitmap_test(w->described.bitmap, number);
     bitmap_set(w->described.bitmap, number);
+    for (; w->described.types < capture->types; w->described.types++)
+        push_types(w, captures_types(capture->all, w->described.types));
     pthread_mutex_unlock(&w->described.lock);
     if (is_new)
         sink_push(w->sink, record_capture(number, capture));
 }
 
 void writer_forget_captures(struct trace_writer *w) {
+    w->described.types = 0;
     if (w->described.bytes)
         memset(w->described.bitmap, 0, w->described.bytes);
 }

@@ -58,6 +58,7 @@ struct trace_writer {
     struct {
         pthread_mutex_t lock; /* whoever locks a stream may take it */
         uint8_t *bitmap;      /* captures by number, whose records are in the file */
+        uint32_t types;       /* records of types that are in the file */
         size_t bytes;
     } described;
     bool late;      /* entries may be written long after they happened (-D, -t) */

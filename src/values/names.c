@@ -122,13 +122,13 @@ type_id name_type(struct types *types, const char *text, unsigned word) {
     for (const char *rest; (rest = without(text, "const")) || (rest = without(text, "volatile"));)
         text = rest;
     for (; *text; text++) {
-        bool blank = isspace((unsigned char)*text);
+        bool space = isspace((unsigned char)*text);
         if (*text == '*')
             stars++;
-        else if (stars && !blank)
+        else if (stars && !space)
             return 0;
-        else if ((!blank || (n && name[n - 1] != ' ')) && n < sizeof name - 1)
-            name[n++] = blank ? ' ' : *text;
+        else if ((!space || (n && name[n - 1] != ' ')) && n < sizeof name - 1)
+            name[n++] = space ? ' ' : *text;
     }
     while (n && name[n - 1] == ' ')
         n--;

@@ -1,7 +1,7 @@
 /*
  * Debugging information and the ABI, together.
  *
- * The ABI counts only where nothing contradicts it: if one parameter is told to be in another
+ * The ABI counts only where nothing contradicts it: if one parameter is given to be in another
  * register, the compiler has changed what the function takes, and perhaps what it returns. Clang
  * does so with functions that nothing outside of their file calls, and leaves their names.
  */
@@ -48,7 +48,7 @@ static bool is_above_frame(int64_t offset) { return offset >= 0 && offset < 1 <<
 
 /* ---- what debugging information says ---- */
 
-static struct abi_place told_pieces(enum abi abi, const struct place *p, uint64_t bytes) {
+static struct abi_place given_pieces(enum abi abi, const struct place *p, uint64_t bytes) {
     struct abi_place place = {0};
     uint64_t at = 0;
     for (unsigned i = 0; i < p->piece_count; i++) {
@@ -72,7 +72,7 @@ static bool is_in_one_register(const struct abi_piece *piece, enum abi abi, uint
     return piece->from == FROM_VECTOR ? bytes <= 16 : bytes <= abi_word(abi);
 }
 
-static struct abi_place told_register(enum abi abi, const struct place *p, uint64_t bytes) {
+static struct abi_place given_register(enum abi abi, const struct place *p, uint64_t bytes) {
     struct abi_place place = {.indirect = p->address, .count = 1};
     if (!register_piece(abi, p->reg, &place.piece[0]))
         return nowhere;
@@ -91,12 +91,12 @@ static struct abi_place told_register(enum abi abi, const struct place *p, uint6
 }
 
 /* RET is kept where P says nothing. */
-static void take_told(enum abi abi, const struct place *p, uint64_t bytes, struct abi_place *ret) {
+static void take_given(enum abi abi, const struct place *p, uint64_t bytes, struct abi_place *ret) {
     switch (p->kind) {
     case PLACE_BY_ABI:
         break;
     case PLACE_REGISTER:
-        *ret = told_register(abi, p, bytes);
+        *ret = given_register(abi, p, bytes);
         break;
     case PLACE_FRAME:
         *ret = nowhere;
@@ -107,7 +107,7 @@ static void take_told(enum abi abi, const struct place *p, uint64_t bytes, struc
         ret->piece[0].bytes = p->address ? abi_word(abi) : (uint32_t)bytes;
         break;
     case PLACE_PIECES:
-        *ret = told_pieces(abi, p, bytes);
+        *ret = given_pieces(abi, p, bytes);
         break;
     case PLACE_CONSTANT:
         *ret = (struct abi_place){.count = 1};
@@ -124,11 +124,11 @@ static void take_told(enum abi abi, const struct place *p, uint64_t bytes, struc
 /* ---- trust ---- */
 
 static bool agrees(enum abi abi, const struct place *p, const struct abi_place *by_abi) {
-    struct abi_piece told;
+    struct abi_piece given;
     if (p->kind != PLACE_REGISTER || by_abi->missing || by_abi->count != 1)
         return true;
-    return register_piece(abi, p->reg, &told) && told.from == by_abi->piece[0].from &&
-           told.reg == by_abi->piece[0].reg && p->address == by_abi->indirect;
+    return register_piece(abi, p->reg, &given) && given.from == by_abi->piece[0].from &&
+           given.reg == by_abi->piece[0].reg && p->address == by_abi->indirect;
 }
 
 static bool is_c(const struct signature *s) {
@@ -201,7 +201,7 @@ static void place_parameter(struct places *ret, struct types *types, const struc
         if (!agrees(abi, &p->place, place))
             *place = nowhere;
     } else {
-        take_told(abi, &p->place, types_bytes(types, p->type), place);
+        take_given(abi, &p->place, types_bytes(types, p->type), place);
     }
     if (is_promoted(types, s, p->type))
         *place = (struct abi_place){.missing = VALUE_UNTYPED};

@@ -49,16 +49,16 @@ def text_of(value):
 
 
 def equal_text(value, theirs, cut):
-    told = text_of(value)
+    shown = text_of(value)
     if value is None:
         return theirs["text"] is None
-    if theirs["text"] is None or told is None:
+    if theirs["text"] is None or shown is None:
         return False
     there = bytes.fromhex(theirs["text"])
     wide = there[1:2] == b"\0" and len(there) > 1 and not isinstance(value, dict)
     if wide:
         there = there.decode("utf-32-le" if there[2:4] == b"\0\0" else "utf-16-le").encode()
-    return told == there or (cut and there.startswith(told))
+    return shown == there or (cut and there.startswith(shown))
 
 
 def equal_number(value, number):
@@ -178,11 +178,11 @@ def run_gdb(work, most, program, calls, optimized):
                           timeout=600)
     if not output.exists():
         sys.exit(done.stdout + done.stderr)
-    told = {}
+    shown = {}
     for line in output.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
-        told.setdefault((entry["pc"], entry["call"]), {}).update(entry)
-    return told
+        shown.setdefault((entry["pc"], entry["call"]), {}).update(entry)
+    return shown
 
 
 LINES = {}
@@ -199,17 +199,17 @@ def behind_prologue(program, pc, _name):
     return f"*{after[0]}" if after else f"*{pc}"
 
 
-def compare(calls, told, comparison, where):
+def compare(calls, shown, comparison, where):
     for key, call in calls.items():
-        if key not in told:
+        if key not in shown:
             continue
-        theirs = dict(told[key]["args"])
+        theirs = dict(shown[key]["args"])
         for argument in call["args"]:
             if argument["name"] in theirs:
                 comparison.add("arguments", f"{where} {call['function']}#{key[1]} {argument['name']}", argument,
                                theirs[argument["name"]])
-        if call.get("ret") and "ret" in told[key]:
-            comparison.add("results", f"{where} {call['function']}#{key[1]} result", call["ret"], told[key]["ret"])
+        if call.get("ret") and "ret" in shown[key]:
+            comparison.add("results", f"{where} {call['function']}#{key[1]} result", call["ret"], shown[key]["ret"])
 
 
 def main():
@@ -232,9 +232,9 @@ def main():
                     subprocess.run([compiler, "-g", "-w", "-no-pie", "-fno-pie", *options.split(), "-o", program, source,
                                     "-lm"], check=True)
                     calls = run_stepper(stepper, most, program)
-                    told = run_gdb(work, most, program, calls, "-O0" not in options)
+                    shown = run_gdb(work, most, program, calls, "-O0" not in options)
                     STACKS.clear()
-                    compare(calls, told, comparison, source.name)
+                    compare(calls, shown, comparison, source.name)
             for kind, counts in comparison.counts.items():
                 if counts["all"]:
                     print(f"{compiler} {options}: {kind}: " + ", ".join(f"{v} {k}" for k, v in counts.items() if v))

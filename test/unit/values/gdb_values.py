@@ -35,14 +35,14 @@ def text_at(address, unit, length=None):
 
 def pointer(value, kind):
     address = int(value) & (2**64 - 1)
-    told = {"pointer": address}
+    shown = {"pointer": address}
     target = kind.target().strip_typedefs()
     if target.code == gdb.TYPE_CODE_FUNC:
         block = gdb.decode_line(f"*{address}") if address else None
-        told["symbol"] = gdb.execute(f"info symbol {address}", to_string=True) if block else ""
+        shown["symbol"] = gdb.execute(f"info symbol {address}", to_string=True) if block else ""
     elif target.code in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR) and target.sizeof in (1, 2, 4):
-        told["text"] = text_at(address, target.sizeof) if address else None
-    return told
+        shown["text"] = text_at(address, target.sizeof) if address else None
+    return shown
 
 
 def class_text(value, kind):

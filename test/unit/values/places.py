@@ -378,8 +378,8 @@ def is_old_clang(compiler):
     """Clang before 18 passes __int128 in a way of its own."""
     if "clang" not in compiler[0]:
         return False
-    told = subprocess.run([compiler[0], "-dumpversion"], check=True, capture_output=True, text=True).stdout
-    return int(told.split(".")[0]) < 18
+    shown = subprocess.run([compiler[0], "-dumpversion"], check=True, capture_output=True, text=True).stdout
+    return int(shown.split(".")[0]) < 18
 
 
 def run(test, abi, count, seed, compiler):
@@ -393,8 +393,8 @@ def run(test, abi, count, seed, compiler):
         level = rng.choice(("-O0", "-O1", "-O2"))
         subprocess.run([*compiler, level, "-w", "-Wno-psabi", "-static", "-o", work / "program", work / "main.c", work / "results.c",
                         work / "probe.s"], check=True)
-        told = subprocess.run([*EMULATORS[abi], work / "program"], check=True, capture_output=True, text=True).stdout
-    checked = subprocess.run([test, abi, *(["old-clang"] if is_old_clang(compiler) else [])], input=told, capture_output=True, text=True)
+        shown = subprocess.run([*EMULATORS[abi], work / "program"], check=True, capture_output=True, text=True).stdout
+    checked = subprocess.run([test, abi, *(["old-clang"] if is_old_clang(compiler) else [])], input=shown, capture_output=True, text=True)
     print(checked.stdout[-4000:], checked.stderr[-2000:], sep="", end="")
     if checked.returncode:
         print(f"seed {seed} {level}: {' '.join(compiler)}")

@@ -6,7 +6,7 @@
  *   results_by_type        in registers, in memory
  *   expressions            members, pointers, indexes, casts, addresses, formats
  *   uftrace_forms          arg1/i32, arg2/s, fparg1/64, %rdi/x, retval/s
- *   wrong_specs            the place is marked, near names are told
+ *   wrong_specs            the place is marked, near names are shown
  *   hostile_texts          bytes that are no UTF-8, control characters, long and wide texts
  *   extreme_numbers        UINT64_MAX, NaN, -0, denormals, __int128
  *   unreadable             null and wild pointers
@@ -364,7 +364,7 @@ static void wrong_specs(void **state) {
     takes(f, "o", f->item_pointer);
     takes(f, "count", f->int_);
     static const struct {
-        const char *spec, *told;
+        const char *spec, *shown;
     } cases[] = {{"o->prize", "o->^prize: item has no member of this name; near: price"},
                  {"o.price", "o.^price: \".\" is behind a pointer: use \"->\""},
                  {"cuont", "^cuont: the function has no parameter of this name; near: count"},
@@ -385,10 +385,10 @@ static void wrong_specs(void **state) {
                  {"(((((((((((((((((((((((((((((((((((((((o", NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *shown = at_entry(f, cases[i].spec);
-        if (cases[i].told && strcmp(cases[i].spec, "o[x]") == 0)
+        if (cases[i].shown && strcmp(cases[i].spec, "o[x]") == 0)
             assert_string_equal(shown, "o[^x]: an index is a number");
-        else if (cases[i].told)
-            assert_string_equal(shown, cases[i].told);
+        else if (cases[i].shown)
+            assert_string_equal(shown, cases[i].shown);
         else
             assert_non_null(strstr(shown, "nested too deeply"));
     }
