@@ -166,13 +166,13 @@ static bool find(const struct lineinfo *info, Dwarf_Die *unit, const char *file,
     return false;
 }
 
-bool source_md5(const char *path, const uint8_t *id, size_t id_size, vaddr_t addr, const char *file,
+bool source_md5(const char *path, struct build_id id, vaddr_t addr, const char *file,
                 uint8_t ret[MD5_BYTES]) {
     struct lineinfo *info;
     Dwarf_Die unit;
     if (lineinfo_open_local(path, &info, NULL) < 0)
         return false;
-    bool found = info->dwarf && lineinfo_has_id(info, id, id_size) &&
+    bool found = info->dwarf && lineinfo_has_id(info, id.bytes, id.size) &&
                  lineinfo_unit(info, addr, &unit) && find(info, &unit, file, ret);
     lineinfo_close(info);
     return found;

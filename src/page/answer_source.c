@@ -46,7 +46,8 @@ static void write_same_build(FILE *out, const struct trace_module *m, uint64_t a
     uint8_t recorded[MD5_BYTES], found[MD5_BYTES];
     const char *same = "null", *by = "null";
     struct stat st;
-    if (source_md5(m->path, m->build_id, m->build_id_size, address, file, recorded)) {
+    struct build_id id = {m->build_id, m->build_id_size};
+    if (source_md5(m->path, id, address, file, recorded)) {
         md5(text->bytes, text->size, found);
         same = memcmp(recorded, found, MD5_BYTES) == 0 ? "true" : "false";
         by = "\"md5\"";

@@ -1,9 +1,10 @@
 /* Loads the records of captures. */
-#include "trace/captures_reader.h"
+#include "trace/file.h"
 
 #include <stdlib.h>
 
 #include "base/search.h"
+#include "trace/records.h"
 #include "trace/values.h"
 #include "values/slots.h"
 

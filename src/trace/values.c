@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/search.h"
-#include "trace/captures_reader.h"
+#include "trace/file.h"
 #include "trace/varint.h"
 #include "values/slots.h"
 

@@ -145,9 +145,8 @@ static void write_pointer(const struct printer *p, const struct type *t, uint64_
         words_printf(out, json ? "\"0x%jx\"" : "0x%jx", (uintmax_t)address);
 }
 
-static void write_one_float(const struct printer *p, const struct type *t, const uint8_t *bytes,
-                            unsigned size, bool json, struct words *out) {
-    bool x87 = size >= 10 && !p->quads && !shape_is_quad(t);
+static void write_one_float(const uint8_t *bytes, unsigned size, bool x87, bool json,
+                            struct words *out) {
     size_t before = out->count;
     words_float(out, bytes, x87 ? 10 : size,
                 x87          ? FLOAT_X87
@@ -166,13 +165,14 @@ static void write_float(const struct printer *p, const struct type *t, const str
                         bool json, struct words *out) {
     bool complex = t->flags & TYPE_COMPLEX;
     unsigned size = (unsigned)s->size / (complex ? 2 : 1);
+    bool x87 = size >= 10 && !p->quads && !shape_is_quad(t);
     if (complex && json)
         words_char(out, '[');
-    write_one_float(p, t, s->bytes, size, json, out);
+    write_one_float(s->bytes, size, x87, json, out);
     if (!complex)
         return;
     words_add(out, json ? "," : " + ");
-    write_one_float(p, t, s->bytes + size, size, json, out);
+    write_one_float(s->bytes + size, size, x87, json, out);
     words_char(out, json ? ']' : 'i');
 }
 

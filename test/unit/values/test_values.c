@@ -76,22 +76,18 @@ struct fixture {
     char shown[4096];
 };
 
-static type_id add(struct fixture *f, enum type_kind kind, const char *name, uint64_t bytes,
-                   uint32_t flags, type_id of) {
-    struct type t = {.kind = kind, .name = name, .bytes = bytes, .flags = flags, .of = of};
-    return types_add(f->types, &t);
-}
-
-static type_id add_struct(struct fixture *f, const char *name, uint64_t bytes, uint32_t flags,
-                          const struct type_member *members, uint32_t count) {
-    struct type t = {.kind = TYPE_STRUCT,
-                     .name = name,
-                     .bytes = bytes,
-                     .flags = flags,
-                     .members = members,
-                     .count = count};
-    return types_add(f->types, &t);
-}
+#define add(f, kind_, name_, bytes_, flags_, of_)                                                  \
+    types_add(                                                                                     \
+        (f)->types,                                                                                \
+        &(struct type){                                                                            \
+            .kind = (kind_), .name = (name_), .bytes = (bytes_), .flags = (flags_), .of = (of_)})
+#define add_struct(f, name_, bytes_, flags_, members_, count_)                                     \
+    types_add((f)->types, &(struct type){.kind = TYPE_STRUCT,                                      \
+                                         .name = (name_),                                          \
+                                         .bytes = (bytes_),                                        \
+                                         .flags = (flags_),                                        \
+                                         .members = (members_),                                    \
+                                         .count = (count_)})
 
 static void add_enums(struct fixture *f) {
     static const struct type_value colors[] = {{"RED", 0}, {"GREEN", 1}, {"BLUE", -5}};
