@@ -1,7 +1,6 @@
 /* Fills a reader's tables from metadata blocks. */
 #include <string.h>
 
-#include "trace/captures_reader.h"
 #include "trace/decode.h"
 #include "trace/file.h"
 #include "trace/records.h"

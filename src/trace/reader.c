@@ -8,7 +8,6 @@
 
 #include "base/search.h"
 #include "base/wide.h"
-#include "trace/captures_reader.h"
 #include "trace/file.h"
 #include "trace/set.h"
 
