@@ -5,7 +5,6 @@
 
 #include "base/search.h"
 #include "trace/records.h"
-#include "trace/values.h"
 #include "values/slots.h"
 
 /* The fields behind the flags: trace/value_log.c, put_value(). */
@@ -127,14 +126,4 @@ void values_group(struct trace_reader *r) {
     if (r->value_blocks.count)
         qsort(r->value_blocks.at, r->value_blocks.count, sizeof *r->value_blocks.at,
               compare_blocks);
-}
-
-bool trace_reader_has_values(const struct trace_reader *r) { return r->value_blocks.count > 0; }
-
-size_t trace_reader_capture_count(const struct trace_reader *r) { return r->captures.count; }
-
-const struct capture *trace_reader_capture(const struct trace_reader *r, size_t i,
-                                           uint32_t *ret_id) {
-    *ret_id = r->captures.at[i].id;
-    return &r->captures.at[i].capture;
 }

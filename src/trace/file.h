@@ -109,6 +109,18 @@ int scan_file(struct trace_reader *r, struct err *err);
 /* Fills the tables from the metadata among r->blocks. Counts damaged blocks. */
 void load_metadata(struct trace_reader *r);
 
+/* ---- captures_reader.c ---- */
+/* Reads the record at F. False: malformed. */
+struct fields;
+bool captures_load(struct trace_reader *r, struct fields *f);
+/* All are loaded: sorts them by number. */
+void captures_sort(struct trace_reader *r);
+/* NULL: there is none with NUMBER. */
+const struct read_capture *captures_find(const struct trace_reader *r, uint32_t number);
+void captures_done(struct trace_reader *r);
+/* Moves blocks of values to r->value_blocks, by stream and time. */
+void values_group(struct trace_reader *r);
+
 /* Decompresses the payload of ENTRY into *BUFFER and appends DECODE_PADDING zeros. False: damaged.
  */
 bool unpack(struct trace_reader *r, const struct disk_index_entry *entry, struct bytes *buffer);

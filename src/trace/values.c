@@ -6,6 +6,7 @@
 
 #include "base/search.h"
 #include "trace/file.h"
+#include "trace/records.h"
 #include "trace/varint.h"
 #include "values/slots.h"
 
@@ -308,4 +309,16 @@ bool trace_values_find(struct trace_values *v, const struct trace_event_key *e,
         if (block == first || r->blocks.at[block].block.first < e->ticks)
             return false;
     }
+}
+
+/* ---- captures ---- */
+
+bool trace_reader_has_values(const struct trace_reader *r) { return r->value_blocks.count > 0; }
+
+size_t trace_reader_capture_count(const struct trace_reader *r) { return r->captures.count; }
+
+const struct capture *trace_reader_capture(const struct trace_reader *r, size_t i,
+                                           uint32_t *ret_id) {
+    *ret_id = r->captures.at[i].id;
+    return &r->captures.at[i].capture;
 }
