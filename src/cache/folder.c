@@ -183,26 +183,28 @@ static bool map_file(int fd, const uint8_t key[DIGEST_BYTES], bool large, struct
     return false;
 }
 
+enum { FILE_USED = 1, FILE_LARGE = 2 };
+
 static bool read_file(const struct folder *f, const char *name, const uint8_t key[DIGEST_BYTES],
-                      bool used, bool large, struct folder_file *ret) {
+                      unsigned flags, struct folder_file *ret) {
     if (f->fd < 0)
         return false;
     AUTO_FD int fd = openat(f->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || !map_file(fd, key, large, ret))
+    if (fd < 0 || !map_file(fd, key, flags & FILE_LARGE, ret))
         return false;
-    if (used)
+    if (flags & FILE_USED)
         futimens(fd, NULL);
     return true;
 }
 
 bool folder_read(const struct folder *f, const char *name, const uint8_t key[DIGEST_BYTES],
                  bool used, struct folder_file *ret) {
-    return read_file(f, name, key, used, false, ret);
+    return read_file(f, name, key, used ? FILE_USED : 0, ret);
 }
 
 bool folder_read_large(const struct folder *f, const char *name, const uint8_t key[DIGEST_BYTES],
                        struct folder_file *ret) {
-    return read_file(f, name, key, true, true, ret);
+    return read_file(f, name, key, FILE_USED | FILE_LARGE, ret);
 }
 
 /* ---- writing ---- */

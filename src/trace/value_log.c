@@ -355,11 +355,10 @@ static struct block *make_block(struct piece *p, const struct occurrence *first,
     return block;
 }
 
-/* Makes a block of the COUNT occurrences from FIRST on. */
-static struct block *make_piece(const struct value_log *log, const struct occurrence *first,
-                                size_t count, const struct value_sink *sink, uint32_t stream,
-                                uint64_t ticks) {
-    struct piece p = {.log = log, .count = count};
+/* Makes a block of P's occurrences, from FIRST on. */
+static struct block *make_piece(struct piece p, const struct occurrence *first,
+                                const struct value_sink *sink, uint32_t stream, uint64_t ticks) {
+    const size_t count = p.count;
     p.order = mem_alloc(count * sizeof *p.order);
     for (size_t i = 0; i < count; i++)
         p.order[i] = &first[i];
@@ -383,7 +382,8 @@ void value_log_take(struct value_log *log, uint32_t stream, uint64_t ticks,
         const struct occurrence *first = &log->found.at[i];
         for (n = 1; i + n < log->found.count && first[n].at - first->at < MOST_OF_PIECE;)
             n++;
-        sink->push(sink->ctx, make_piece(log, first, n, sink, stream, ticks));
+        sink->push(sink->ctx,
+                   make_piece((struct piece){.log = log, .count = n}, first, sink, stream, ticks));
     }
     log->found.count = log->words.count = 0;
 }
