@@ -7,6 +7,9 @@ import { model, nameOf, moduleOf } from './model.js';
 /* Hues of modules, in degrees: easy to tell apart, and with dark text. */
 const HUES = [28, 205, 150, 265, 345, 45, 185, 310, 120, 235, 12, 168];
 
+/** `version` changes whenever colours may change. */
+export const colours = { version: 0 };
+
 const cache = { theme: '', packed: new Map(), css: new Map() };
 
 /** FNV-1a of a text's UTF-16 units, 32 bits. */
@@ -16,10 +19,11 @@ export function hashText(text) {
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
+const systemIsDark = matchMedia('(prefers-color-scheme: dark)');
+
 /** The theme in force: "light" or "dark". */
 export function themeInForce() {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+  return document.documentElement.dataset.theme || (systemIsDark.matches ? 'dark' : 'light');
 }
 
 /** [red, green, blue] of a function name in THEME. */
@@ -52,6 +56,7 @@ function freshCache() {
 
 /** Forgets all colours: the names or the theme are others. */
 export function forgetColours() {
+  colours.version++;
   cache.theme = '';
   cache.packed.clear();
   cache.css.clear();

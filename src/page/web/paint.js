@@ -6,7 +6,7 @@
  * boxes get text. All measures here are pixels of the canvas, not of the style sheet.
  */
 import { nameOf } from './model.js';
-import { packedColour, fadeColour, packedStyleColour, styleColour } from './colours.js';
+import { colours, packedColour, fadeColour, packedStyleColour, styleColour } from './colours.js';
 import { SPAN, spanRow, firstEndingFrom } from './spans.js';
 import { formatNs, formatCalls } from './format.js';
 
@@ -16,23 +16,47 @@ const UNMATCHED_SHARE = 0.22;
 /** A painter for CANVAS. */
 export function newPainter(canvas) {
   const rowsCanvas = document.createElement('canvas');
-  return { canvas, context: canvas.getContext('2d'), rowsCanvas, rows: rowsCanvas.getContext('2d') };
+  return { canvas, context: canvas.getContext('2d'), rowsCanvas, rows: rowsCanvas.getContext('2d'),
+    image: null };
 }
 
 /* `scene`: {view, ratio, lanes (visible ones), scroll, sets (sets of spans, the last is the best),
  * frames (set or null), density, duration, matches (Set or null), hideBelow, incomplete (boxes may be missing)}. */
 
-function colourOfBox(scene, spans, i) {
-  const { background, matches } = scene;
-  let colour = packedColour(spans.function[i]);
-  if (matches && !matches.has(spans.function[i])) {
-    colour = fadeColour(colour, background, UNMATCHED_SHARE);
-  } else if (spans.flags[i] & SPAN.DENSE) {
-    colour = fadeColour(colour, background, DENSE_SHARE);
-  } else if (spans.isFrames && i % 2 === 1) {
-    colour = fadeColour(colour, background, 0.8);
+/* Colours of boxes by function, of single calls and of dense boxes; 0: not made yet. */
+const shades = { single: new Uint32Array(1024), dense: new Uint32Array(1024), key: [] };
+
+function startShades(scene) {
+  const key = [colours.version, scene.background, scene.matches];
+  if (key.every((part, i) => part === shades.key[i])) return;
+  shades.key = key;
+  shades.single.fill(0);
+  shades.dense.fill(0);
+}
+
+function isFaded(scene, number) {
+  return scene.matches !== null && !scene.matches.has(number);
+}
+
+function makeShade(scene, number, name) {
+  if (number >= shades[name].length) {
+    const larger = new Uint32Array(2 * number);
+    larger.set(shades[name]);
+    shades[name] = larger;
   }
+  let colour = packedColour(number);
+  if (isFaded(scene, number)) colour = fadeColour(colour, scene.background, UNMATCHED_SHARE);
+  else if (name === 'dense') colour = fadeColour(colour, scene.background, DENSE_SHARE);
+  shades[name][number] = colour;
   return colour;
+}
+
+function colourOfBox(scene, spans, i) {
+  const number = spans.function[i];
+  if (spans.flags[i] & SPAN.DENSE) return shades.dense[number] || makeShade(scene, number, 'dense');
+  const colour = shades.single[number] || makeShade(scene, number, 'single');
+  const isOdd = spans.isFrames && i % 2 === 1;
+  return isOdd && !isFaded(scene, number) ? fadeColour(colour, scene.background, 0.8) : colour;
 }
 
 function isHidden(scene, spans, i) {
@@ -41,7 +65,14 @@ function isHidden(scene, spans, i) {
   return spans.end[i] - spans.start[i] < scene.hideBelow;
 }
 
-/* Writes one row of pixels from x=FROM to x=TO, and notes boxes that are wide enough for text. */
+/* Most boxes are a pixel or two wide: for these a loop is faster than fill(). */
+function fillPixels(pixels, colour, from, to) {
+  if (to - from > 8) pixels.fill(colour, from, to);
+  else for (let x = from; x < to; x++) pixels[x] = colour;
+}
+
+/* Writes one row of pixels, which begins at area.at in PIXELS, from x=FROM to x=TO, and notes boxes
+ * that are wide enough for text. */
 function paintRow(scene, spans, row, pixels, area, labels) {
   const { since } = scene.view;
   const scale = 1 / scene.nsPerPixel;
@@ -56,7 +87,7 @@ function paintRow(scene, spans, row, pixels, area, labels) {
     const from = Math.max(area.from, x0);
     const to = Math.min(area.to, x1);
     if (to <= from) continue;
-    pixels.fill(colourOfBox(scene, spans, i), from, to);
+    fillPixels(pixels, colourOfBox(scene, spans, i), area.at + from, area.at + to);
     if (labels && to - from > 24 * scene.ratio) labels.push({ spans, i, from, to, ...area.place });
   }
 }
@@ -93,13 +124,12 @@ function piecesOf(scene, lane, width) {
 
 function paintLaneRows(scene, lane, image, firstRow, labels) {
   const { width } = image;
-  const all = new Uint32Array(image.data.buffer);
+  const pixels = new Uint32Array(image.data.buffer);
   for (const piece of piecesOf(scene, lane, width)) {
     for (let depth = 0; depth < lane.rows; depth++) {
       const streams = lane.kind === 'frames' ? scene.framesStreams : [lane.stream];
-      const pixels = all.subarray((firstRow + depth) * width, (firstRow + depth + 1) * width);
       const { rowHeight } = lane;
-      const area = { from: piece.from, to: piece.to,
+      const area = { from: piece.from, to: piece.to, at: (firstRow + depth) * width,
         place: { y: lane.y + depth * rowHeight * scene.ratio, rowHeight } };
       for (const stream of streams) {
         const row = spanRow(piece.spans, stream, depth);
@@ -176,11 +206,20 @@ function paintLabels(painter, scene, labels) {
   }
 }
 
+/* An empty image of rows; the one before is taken again if it is as large. */
+function imageOf(painter, width, height) {
+  const { image } = painter;
+  if (image?.width === width && image.height === height) new Uint32Array(image.data.buffer).fill(0);
+  else painter.image = painter.rows.createImageData(width, height);
+  return painter.image;
+}
+
 /** Draws a scene. Its lanes get `y`, in pixels of the canvas. */
 export function paintScene(painter, scene) {
   const { canvas, context, rowsCanvas, rows } = painter;
   scene.nsPerPixel = (scene.view.until - scene.view.since) / canvas.width;
   scene.background = packedStyleColour('--ground');
+  startShades(scene);
   context.fillStyle = styleColour('--ground');
   context.fillRect(0, 0, canvas.width, canvas.height);
   const total = scene.lanes.reduce((sum, lane) => sum + lane.rows, 0);
@@ -188,7 +227,7 @@ export function paintScene(painter, scene) {
   if (total > 0) {
     if (rowsCanvas.width !== canvas.width) rowsCanvas.width = canvas.width;
     if (rowsCanvas.height < total) rowsCanvas.height = total;
-    const image = rows.createImageData(canvas.width, total);
+    const image = imageOf(painter, canvas.width, total);
     let first = 0;
     for (const lane of scene.lanes) {
       lane.y = Math.round((lane.top - scene.scroll) * scene.ratio);

@@ -45,11 +45,13 @@ export function drawMap(context, { width, duration, view, range, density }) {
   if (density) {
     const sums = sumsOf(density);
     context.fillStyle = styleColour('--quiet');
+    context.beginPath();
     for (let i = 0; i < sums.length; i++) {
       if (sums[i] === 0) continue;
       const bar = Math.max(1, (MAP_HEIGHT - 3) * Math.log1p(sums[i]) / Math.log1p(density.most));
-      context.fillRect(i / sums.length * width, MAP_HEIGHT - bar, Math.max(1, width / sums.length), bar);
+      context.rect(i / sums.length * width, MAP_HEIGHT - bar, Math.max(1, width / sums.length), bar);
     }
+    context.fill();
   }
   if (range) {
     context.fillStyle = styleColour('--range');

@@ -15,7 +15,7 @@ const LEAST_VIEW_NS = 20;
 
 export const timeline = {
   lanes: [], width: 1, height: 1, matches: null, hovered: null, measured: null, drawnMs: 0,
-  parts: null, painter: null, scheduled: false,
+  parts: null, painter: null, scheduled: false, overIsDrawn: false,
 };
 
 const byId = (id) => document.getElementById(id);
@@ -146,11 +146,14 @@ function placeOfCall(call) {
 /** Draws what moves with the pointer: range, measure, outlines. */
 export function drawOver() {
   const ratio = devicePixelRatio || 1;
+  const range = timeline.measured ?? state.range;
+  const isWanted = Boolean(range || timeline.hovered || state.call);
+  if (!isWanted && !timeline.overIsDrawn) return; // to clear a canvas is dear
+  timeline.overIsDrawn = isWanted;
   const context = timeline.parts.over.getContext('2d');
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, timeline.width, timeline.height);
   const area = { x: xOfTime, width: timeline.width, height: timeline.height };
-  const range = timeline.measured ?? state.range;
   if (range) drawRange(context, range, area);
   const hovered = timeline.hovered && placeOfCall(timeline.hovered);
   if (hovered) drawOutline(context, hovered, false);
