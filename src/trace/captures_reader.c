@@ -54,7 +54,10 @@ static bool load_value(struct fields *f, size_t index, struct capture_value *v) 
     v->most = (uint16_t)more[MOST];
     v->length_of = (int16_t)(more[LENGTH_OF] <= CAPTURE_MOST_VALUES ? more[LENGTH_OF] : 0) - 1;
     v->constant = more[CONSTANT];
-    v->from = more[IS_CONSTANT] ? FROM_CONSTANT : v->missing ? FROM_NOTHING : FROM_REGISTER;
+    const bool empty = !v->string && !v->bytes; /* an object without members */
+    v->from = more[IS_CONSTANT]     ? FROM_CONSTANT
+              : v->missing || empty ? FROM_NOTHING
+                                    : FROM_REGISTER;
     return !f->bad && is_sound(v, index);
 }
 
