@@ -14,6 +14,7 @@
 #include "cmd/term.h"
 #include "plan/plan.h"
 #include "trace/reader.h"
+#include "trace/values.h"
 
 /* ---- text ---- */
 
@@ -93,6 +94,14 @@ static void print_callers(const struct trace_reader *r) {
     printf("\n");
 }
 
+/* Arguments and results, of some entries and returns. */
+static void print_values(const struct trace_reader *r) {
+    size_t count = trace_reader_capture_count(r);
+    if (count)
+        printf("%-11sarguments or results at %zu kind%s of entries and returns: see replay\n",
+               "values", count, count == 1 ? "" : "s");
+}
+
 static void print_packing(const struct trace_reader *r, const struct trace_counts *c) {
     const struct trace_end *end = trace_reader_end(r);
     char text[FIGURE_ROOM];
@@ -119,6 +128,7 @@ static void print_events(const struct trace_reader *r) {
                before == 1 ? "" : "s", threads, threads == 1 ? "" : "s",
                trace_reader_parts(r).first > 1 ? "the part" : "tracing");
     print_callers(r);
+    print_values(r);
     figure_bytes(text, trace_reader_file_bytes(r));
     printf("%-11s%s", "file", text);
     if (c.entries)

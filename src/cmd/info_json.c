@@ -4,6 +4,7 @@
 #include "cmd/info.h"
 #include "cmd/json.h"
 #include "plan/plan.h"
+#include "trace/values.h"
 
 static void json_command(FILE *out, const char *const *command) {
     fprintf(out, "\"command\": [");
@@ -166,6 +167,7 @@ static void print_json(FILE *out, const struct trace_reader *r, const struct inf
     fprintf(out, "\"events\": {\"entry\": %ju, \"exit\": %ju, \"lost\": %ju, \"before\": %ju},\n",
             counts.entries, counts.exits, counts.lost, info_before(r, &threads_before));
     json_callers(out, r);
+    fprintf(out, "\"values\": %s,\n", trace_reader_has_values(r) ? "true" : "false");
     fprintf(out, "\"limits\": {\"depth\": %u, \"threshold_ns\": %ju},\n", s->depth,
             s->threshold_ns);
     fprintf(out, "\"bytes\": %ju,\n", trace_reader_file_bytes(r));
