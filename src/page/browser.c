@@ -1,6 +1,7 @@
 /* See browser.h. */
 #include "page/browser.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
@@ -36,10 +37,8 @@ static void tell_ssh(unsigned port) {
              known ? server : host);
 }
 
-static void run(const char *program, const char *url) {
-    pid_t pid = fork();
-    if (pid != 0)
-        return;
+/* In the new process. REPORT, which ends at exec, gets the reason if there is none. */
+static _Noreturn void execute(const char *program, const char *url, int report) {
     signal(SIGPIPE, SIG_DFL);
     signal(SIGCHLD, SIG_DFL);
     setsid();
@@ -47,7 +46,25 @@ static void run(const char *program, const char *url) {
     for (int fd = 0; null >= 0 && fd < 3; fd++)
         dup2(null, fd);
     execlp(program, program, url, (char *)NULL);
-    _exit(127);
+    int why = errno;
+    _exit(write(report, &why, sizeof why) < 0 ? 126 : 127);
+}
+
+/* 0, or an errno: PROGRAM could not be started. */
+static int run(const char *program, const char *url) {
+    int ends[2], why = 0;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return errno;
+    pid_t pid = fork();
+    if (pid == 0)
+        execute(program, url, ends[1]);
+    if (pid < 0)
+        why = errno;
+    close(ends[1]);
+    if (pid > 0 && read(ends[0], &why, sizeof why) != sizeof why)
+        why = 0;
+    close(ends[0]);
+    return why;
 }
 
 void browser_open(const char *url, unsigned port) {
@@ -56,5 +73,7 @@ void browser_open(const char *url, unsigned port) {
         return;
     }
     signal(SIGCHLD, SIG_IGN);
-    run("xdg-open", url);
+    int why = run("xdg-open", url);
+    if (why)
+        say_note("xdg-open: %s: no browser was opened: open the address in one", strerror(why));
 }

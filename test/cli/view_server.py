@@ -204,6 +204,7 @@ class Serving(ViewTest):
                  if key not in ("SSH_CONNECTION", "DISPLAY", "WAYLAND_DISPLAY")}
         plain["PATH"] = f"{folder}:{plain['PATH']}"
         for more, told in (({}, "ssh -N -L"), ({"DISPLAY": ":7", "SSH_CONNECTION": "10.0.0.1 5 10.0.0.2 2222"}, "-p 2222"),
+                           ({"WAYLAND_DISPLAY": "x", "PATH": os.path.dirname(SPOOR)}, "no browser was opened"),
                            ({"WAYLAND_DISPLAY": "x"}, None)):
             process = subprocess.Popen([SPOOR, "view", self.trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                        text=True, env={**plain, **more})
@@ -219,7 +220,7 @@ class Serving(ViewTest):
             self.assertEqual((rest, process.returncode), ("", 0))
             if told:
                 port = re.search(r":(\d+)/", line)[1]
-                self.assertRegex(errors, rf"^spoor: .*ssh -N -L {port}:127\.0\.0\.1:{port} .*\n$")
+                self.assertRegex(errors, rf"^spoor: .*(ssh -N -L {port}:127\.0\.0\.1:{port} .*|open the address in one)\n$")
                 self.assertIn(told, errors)
                 self.assertFalse(os.path.exists(log))
             else:

@@ -45,6 +45,30 @@ export const panelTests = {
     await page.close();
   },
 
+  async 'source files and lines follow in the table'() {
+    const page = await open('about:blank');
+    await page.addInitScript(() => {
+      const real = window.fetch;
+      window.fetch = async (path, options) => {
+        const response = await real(path, options);
+        if (!path.startsWith('/api/names') || !path.includes('lines=1')) return response;
+        const answer = await response.json();
+        for (const row of answer.functions) {
+          if (row[1] === 'leaf') row.splice(3, 2, '/folder/<b>of</b>/tree.c', 17);
+        }
+        return { ok: true, json: async () => answer };
+      };
+    });
+    await page.goto(url);
+    await page.waitForSelector('html[data-ready]');
+    await page.waitForFunction(() => document.querySelector('#functions-table')?.textContent.includes('tree.c:17'));
+    await settled(page);
+    const row = (await rowsOf(page, 'functions-table')).find((one) => one.function === 'leaf');
+    assert.deepEqual([row.source, row['source title']], ['tree.c:17', '/folder/<b>of</b>/tree.c:17']);
+    assert.equal(row['function title'], 'leaf\n/folder/<b>of</b>/tree.c:17');
+    await page.close();
+  },
+
   async 'pictures equal graph --json'() {
     const page = await opened();
     const top = json('graph', '--json');

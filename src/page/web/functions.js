@@ -38,7 +38,7 @@ function nameCell(row) {
 
 const FUNCTION_COLUMNS = [
   { key: 'function', label: 'function', left: true, wide: true, value: (row) => row.function,
-    cell: nameCell, cellTitle: (row) => row.function },
+    cell: nameCell, cellTitle: (row) => [row.function, placeOf(numberOfRow(row))].join('\n').trim() },
   { key: 'calls', label: 'calls', value: (row) => row.calls, text: (row) => formatCount(row.calls) },
   timeColumn('total_ns', 'total', 'time in its calls, recursive ones once'),
   timeColumn('self_ns', 'self', 'without what it calls'),

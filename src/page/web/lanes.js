@@ -11,6 +11,7 @@ import { formatNs } from './format.js';
 const HEADING_HEIGHT = 18;
 const LANE_GAP = 5;
 const LEAST_HEIGHT = 18;
+const FEW_THREADS = 16;
 
 const seenDepths = new Map();
 
@@ -100,9 +101,10 @@ export function heightOfLanes(lanes) {
   return last ? last.top + last.height : 0;
 }
 
-/** A height of rows with which LANES threads fit well into HEIGHT, once depths are known. */
+/** A height of rows with which the threads fit well into HEIGHT, once depths are known. A few threads
+ * rather scroll than lose the names in their boxes. */
 export function fittingRowHeight(height) {
   const rows = model.trace.threads.reduce((sum, thread) => sum + Math.max(1, depthOf(thread)), 0);
-  const least = model.trace.threads.length <= 4 ? 12 : 5;
+  const least = model.trace.threads.length <= FEW_THREADS ? 12 : 5;
   return [16, 12, 8, 5].find((size) => rows * size <= 3.5 * height || size === least);
 }
