@@ -198,15 +198,14 @@ int summary_graph(struct summary *s, const struct summary_range *range, struct t
     return rc;
 }
 
-/* Leaves out all but about MOST blocks, in equal distances. Returns the share that is left. */
-static double thin_out(replay_blocks *blocks, size_t most) {
+/* Leaves out all but about MOST blocks, in equal distances. */
+static void thin_out(replay_blocks *blocks, size_t most) {
     size_t step = (blocks->count + most - 1) / most, kept = 0;
     for (size_t i = 0; i < blocks->count; i++)
         if (i % step == step / 2)
             blocks->at[kept++] = blocks->at[i];
-    double share = blocks->count ? (double)kept / (double)blocks->count : 1;
+    blocks->share = (double)kept / (double)blocks->count;
     blocks->count = kept;
-    return share;
 }
 
 int summary_graph_quick(struct summary *s, const struct summary_range *range, struct tree *ret,
@@ -216,8 +215,10 @@ int summary_graph_quick(struct summary *s, const struct summary_range *range, st
     if (!summary_state(s).complete)
         return summary_graph(s, range, ret);
     replay_blocks blocks = replay_blocks_of(s, range);
-    if (blocks.count > QUICK_BLOCKS)
-        *ret_share = thin_out(&blocks, QUICK_BLOCKS);
+    if (blocks.count > QUICK_BLOCKS) {
+        thin_out(&blocks, QUICK_BLOCKS);
+        *ret_share = blocks.share;
+    }
     int rc = find_graph(s, range, &blocks, ret);
     ARRAY_FREE(&blocks);
     return rc;

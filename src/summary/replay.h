@@ -17,7 +17,12 @@ struct replayed {
 };
 
 /* The blocks that overlap RANGE in the streams that it asks for. */
-typedef ARRAY(struct plan_block) replay_blocks;
+/* An ARRAY of blocks to read. They are this share of those in a range; 0: all of them. */
+typedef struct {
+    struct plan_block *at;
+    size_t count, room;
+    double share;
+} replay_blocks;
 replay_blocks replay_blocks_of(const struct summary *s, const struct summary_range *range);
 
 /* Adds to STATS what the blocks' calls add to RANGE. */

@@ -99,19 +99,25 @@ static void body(struct replayer *r, void *ctx, size_t index) {
                                 trace_reader_block(r->summary->reader, b->block).items);
 }
 
+/* What was read of some blocks stands for all. */
+static uint64_t scaled(uint64_t number, double share) {
+    return share > 0 ? (uint64_t)((double)number / share + 0.5) : number;
+}
+
 static void done(struct replayer *r, void *ctx) {
     const struct job *job = ctx;
+    const double share = job->blocks->share;
     struct tree *t = job->tree;
     AUTO_FREE uint32_t *to = mem_alloc(r->tree.count * sizeof *to);
     for (uint32_t i = 1; i < r->tree.count; i++) {
         const struct tree_node *from = &r->tree.nodes[i];
         to[i] = tree_child(t, to[from->parent], from->function);
         struct tree_node *n = &t->nodes[to[i]];
-        n->calls += from->calls;
-        n->total_ns += to[i] == to[from->parent] ? 0 : from->total_ns;
-        n->self_ns += from->self_ns;
-        n->inferred += from->inferred;
-        n->clipped += from->clipped;
+        n->calls += scaled(from->calls, share);
+        n->total_ns += to[i] == to[from->parent] ? 0 : scaled(from->total_ns, share);
+        n->self_ns += scaled(from->self_ns, share);
+        n->inferred += scaled(from->inferred, share);
+        n->clipped += scaled(from->clipped, share);
     }
     tree_done(&r->tree);
     r->leave = NULL;

@@ -95,7 +95,8 @@ int summary_functions(struct summary *s, const struct summary_range *range, stru
 /* The call graph of `graph --since --until`, as of tree_read(). The caller ends RET by tree_done().
  */
 int summary_graph(struct summary *s, const struct summary_range *range, struct tree *ret);
-/* The same in half a second, of a part of the range: *RET_SHARE of its events were read. */
+/* An estimate of the same in half a second: long calls are exact, short ones are those of some
+ * blocks, scaled up. *RET_SHARE of the blocks were read; 1: it is exact. */
 int summary_graph_quick(struct summary *s, const struct summary_range *range, struct tree *ret,
                         double *ret_share);
 
