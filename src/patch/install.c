@@ -24,7 +24,7 @@
 
 enum {
     AGENT_BYTES = 4096, /* of the agent's page; the name for memfd_create() in the middle */
-    NAME_AT = 2240, /* before UNDO_AT, behind the code that runs in this page */
+    NAME_AT = 2240,     /* before UNDO_AT, behind the code that runs in this page */
 };
 
 /* A hint for mmap(): room for SIZE bytes that may be anywhere; 0: none. */

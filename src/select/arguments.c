@@ -43,7 +43,9 @@ struct argument_types *argument_types_new(void) {
     return t;
 }
 
-struct types *argument_types_graph(struct argument_types *t) { return t->graph; }
+struct types *argument_types_graph(struct argument_types *t) {
+    return t->graph;
+}
 
 void argument_types_free(struct argument_types *t) {
     if (!t)
