@@ -41,4 +41,4 @@ void value_log_take(struct value_log *log, uint32_t stream, uint64_t ticks,
                     const struct value_sink *sink);
 
 /* The record of a capture. */
-struct block *record_capture(uint32_t number, const struct numbered_capture *capture);
+struct block *record_capture(uint32_t number, const struct numbered_capture *n);

@@ -67,16 +67,15 @@ void abi_aarch64_argument(struct abi_state *s, const struct abi_call *call, type
     uint32_t align = shape_alignment(call->types, type);
     uint32_t bytes = (uint32_t)shape_bytes(call->types, type);
     struct shape_homogeneous parts;
-    if (!is_known(t, align, bytes)) {
+    bool known = is_known(t, align, bytes), by_reference = known && t->flags & TYPE_BY_REFERENCE;
+    bool vectors = known && !by_reference && in_vectors(call->types, type, &parts);
+    if (!known) {
         s->unsure = true;
-    } else if (t->flags & TYPE_BY_REFERENCE) {
+    } else if (by_reference || (!vectors && bytes > MOST_IN_REGISTERS)) {
         ret->indirect = true;
         place_in_integers(s, 8, 8, ret);
-    } else if (in_vectors(call->types, type, &parts)) {
+    } else if (vectors) {
         place_in_vectors(s, bytes, align, &parts, ret);
-    } else if (bytes > MOST_IN_REGISTERS) {
-        ret->indirect = true;
-        place_in_integers(s, 8, 8, ret);
     } else if (bytes) {
         place_in_integers(s, bytes, align, ret);
     }
@@ -88,14 +87,14 @@ void abi_aarch64_result(const struct abi_call *call, struct abi_place *ret) {
     uint32_t align = shape_alignment(call->types, call->result);
     uint32_t bytes = (uint32_t)shape_bytes(call->types, call->result);
     struct shape_homogeneous parts;
-    if (!is_known(t, align, bytes))
+    bool known = is_known(t, align, bytes), by_reference = known && t->flags & TYPE_BY_REFERENCE;
+    bool vectors = known && !by_reference && in_vectors(call->types, call->result, &parts);
+    if (!known)
         ret->missing = VALUE_UNTYPED;
-    else if (t->flags & TYPE_BY_REFERENCE)
+    else if (by_reference || (!vectors && bytes > MOST_IN_REGISTERS))
         ret->missing = VALUE_OPTIMIZED_OUT;
-    else if (in_vectors(call->types, call->result, &parts))
+    else if (vectors)
         add_vectors(ret, 0, &parts);
-    else if (bytes > MOST_IN_REGISTERS)
-        ret->missing = VALUE_OPTIMIZED_OUT;
     else
         add_integers(ret, 0, bytes);
 }

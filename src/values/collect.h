@@ -11,9 +11,9 @@ struct collector {
     ARRAY(struct capture_value) values;
     ARRAY(char *) names;
 };
-/* Appends an item NAME with the object at A: scalars, texts, members of structs up to 64 bytes, and
- * what references refer to. */
-void collect_object(struct collector *c, const char *name, const struct access *a, char format);
+/* Appends an item NAME with the object at FROM: scalars, texts, members of structs up to 64 bytes,
+ * and what references refer to. */
+void collect_object(struct collector *c, const char *name, const struct access *from, char format);
 /* Appends an item NAME with the text that the pointer at A points to, of UNIT bytes a character. */
 void collect_text(struct collector *c, const char *name, const struct access *a, unsigned unit);
 /* Appends an item NAME without a value. */

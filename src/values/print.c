@@ -233,11 +233,10 @@ static void write_scalar(struct walker *w, const struct object *o) {
 }
 
 static void walk(struct walker *w, const struct object *o) {
-    if (!o->seen || is_full(w))
-        write_unknown(w);
-    else if (write_text(w, o))
+    bool known = o->seen && !is_full(w);
+    if (known && write_text(w, o))
         return;
-    else if (!was_asked(w, o) && !is_empty(w, o))
+    if (!known || (!was_asked(w, o) && !is_empty(w, o)))
         write_unknown(w);
     else if (o->seen->kind == TYPE_STRUCT || o->seen->kind == TYPE_UNION)
         write_members(w, o);

@@ -33,7 +33,7 @@ FEATURES = {"amd64": {"la57", "pku"}, "arm64": {"paca", "bti", "sve2", "mte"},
             "armhf": {"neon", "idiva"}, "armhf-on-arm64": {"asimd"}}
 UNWINDER_NAME = "libgcc_s.so.1"  # loaded for pthread_cancel()
 UNWINDER = "/lib/x86_64-linux-gnu/" + UNWINDER_NAME
-LIBRARIES_OF_SPOOR = ["libdw1", "libzydis4.0", "libzstd1"]
+LIBRARIES_OF_SPOOR = ["libdw1", "libzydis4.0", "libzstd1", "libbpf1"]
 NAMES = ["default", "all"]  # of runner.WAYS
 SAMPLE_DIVISOR = 4  # with a seed, one job in so many runs
 REAL_SECONDS = 1200  # for a run of one of Debian's programs with all functions traced

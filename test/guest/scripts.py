@@ -23,7 +23,7 @@ import machine  # noqa: E402
 from harness import SEED, SKIP, check, main  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
-PACKAGES = ["python3", "util-linux", "libdw1", "libzydis4.0", "libzstd1"]
+PACKAGES = ["python3", "util-linux", "libdw1", "libzydis4.0", "libzstd1", "libbpf1"]
 # Time limits of a script and of a program that it runs: emulated machines are ten times slower.
 SECONDS, TIMEOUT = 2400, 1200
 HERE = os.path.dirname(os.path.realpath(__file__))
