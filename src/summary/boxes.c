@@ -86,7 +86,7 @@ static void draw_listed(struct listed_drawing *l, uint64_t ns) {
         uint32_t i = l->listed.at[l->next];
         if (list->calls.at[i].end_ns > ns)
             break;
-        struct replayed call = replay_listed(l->drawing->summary, l->drawing->range, l->stream, i);
+        struct replayed call = replay_listed(l->drawing->summary, l->stream, i);
         draw_call(l->drawing, &call);
     }
 }

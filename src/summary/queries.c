@@ -113,7 +113,7 @@ static void search_listed(const struct summary *s, const struct summary_range *r
             continue;
         size_t i = 0;
         while ((i = listed_next(list, i, range->since_ns, range->until_ns)) < list->calls.count) {
-            struct replayed call = replay_listed(s, range, stream, (uint32_t)i++);
+            struct replayed call = replay_listed(s, stream, (uint32_t)i++);
             search_replayed(search, &call);
         }
     }

@@ -44,6 +44,5 @@ struct replay_shares {
 };
 int replay_calls(struct summary *s, const struct summary_range *range,
                  const struct replay_shares *shares);
-/* A listed call of STREAM, as RANGE shows it. */
-struct replayed replay_listed(const struct summary *s, const struct summary_range *range,
-                              uint32_t stream, uint32_t number);
+/* A listed call of STREAM. */
+struct replayed replay_listed(const struct summary *s, uint32_t stream, uint32_t number);

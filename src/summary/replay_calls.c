@@ -33,7 +33,7 @@ static inline void on_close(void *ctx, uint32_t function, const struct digest_fr
         .start_ns = f->start_ns,
         .end_ns = f->start_ns + duration,
         .duration_ns = duration,
-        .self_ns = replayer_self(r, f, duration),
+        .self_ns = duration - f->callees_ns,
         .function = function,
         .stream = r->stream,
         .depth = (uint32_t)(caller - r->reader.frames) + (around ? around->depth + 1 : 0),
@@ -123,21 +123,19 @@ replay_blocks replay_blocks_of(const struct summary *s, const struct summary_ran
     return list;
 }
 
-struct replayed replay_listed(const struct summary *s, const struct summary_range *range,
-                              uint32_t stream, uint32_t number) {
+struct replayed replay_listed(const struct summary *s, uint32_t stream, uint32_t number) {
     const struct listed_stream *list = &s->pass.listed[stream];
     const struct listed *l = &list->calls.at[number];
     uint32_t caller = l->parent < number ? list->calls.at[l->parent].function : WALK_NONE;
-    return (struct replayed){
-        .start_ns = l->start_ns,
-        .end_ns = l->end_ns,
-        .duration_ns = l->duration_ns,
-        .self_ns = summary_clips(range, l->start_ns, l->end_ns) ? l->clipped_self_ns : l->self_ns,
-        .function = l->function,
-        .stream = stream,
-        .depth = l->depth,
-        .caller = caller,
-        .how = l->how,
-        .before = l->flags & LISTED_BEFORE,
-        .inferred = l->flags & LISTED_INFERRED};
+    return (struct replayed){.start_ns = l->start_ns,
+                             .end_ns = l->end_ns,
+                             .duration_ns = l->duration_ns,
+                             .self_ns = l->self_ns,
+                             .function = l->function,
+                             .stream = stream,
+                             .depth = l->depth,
+                             .caller = caller,
+                             .how = l->how,
+                             .before = l->flags & LISTED_BEFORE,
+                             .inferred = l->flags & LISTED_INFERRED};
 }

@@ -9,5 +9,5 @@ struct places {
     struct abi_place *parameters; /* signature->count of them */
     struct abi_place result;      /* at a return */
 };
-void places_init(struct places *ret, struct types *types, const struct signature *s, enum abi abi);
+void places_init(struct places *ret, struct types *types, const struct signature *s, enum abi of_c);
 void places_done(struct places *p);

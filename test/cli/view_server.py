@@ -127,7 +127,7 @@ class Serving(ViewTest):
         deadline = time.monotonic() + PATIENCE
         while server.threads() > idle and time.monotonic() < deadline:
             time.sleep(0.01)
-        self.assertEqual(server.threads(), idle)
+        self.assertLessEqual(server.threads(), idle)  # one of before may have ended meanwhile
         return used() - before
 
     def test_closed_connections(self):
