@@ -53,7 +53,7 @@ class Documents(unittest.TestCase):
                     self.assertEqual(options[name], letter, line)
 
     def test_options_of_manual_pages(self):
-        self.assertEqual(len(commands()), 14)
+        self.assertEqual(len(commands()), 15)
         for command in commands():
             self.assertEqual(man_options(command), help_options(command), command)
 
