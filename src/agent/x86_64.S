@@ -5,8 +5,8 @@
  *
  * A copy stands at the start of each trampoline area. It is position independent and calls nothing.
  * The code that stubs jump to makes no system call. It uses rax, rcx, rdx, flags, in slices rsi, and
- * in captures rsi, rdi and r8, which the stub has saved (or proven dead). It uses the stack below rsp as a leaf function
- * may. So a thread that is stopped here for a signal can be rolled back to its site like
+ * in captures rsi, rdi and r8, which the stub has saved (or proven dead). It uses the stack below
+ * rsp as a leaf function may. So a thread that is stopped here for a signal can be rolled back to its site like
  * one in a stub; rdx is an address in the stub. The agent begins with a table of its entry points
  * (struct agent_entries in arch/x86_64/stub.h), each an offset from the start.
  */

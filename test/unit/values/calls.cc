@@ -95,7 +95,7 @@ OUT std::unique_ptr<Point> give(int x) {
     KEEP;
     return std::make_unique<Point>(Point{x, 2});
 }
-OUT std::optional<int> maybe(const std::optional<int> &a, bool b) {
+OUT std::optional<int> maybe(std::optional<int> a, bool b) {
     KEEP;
     return b ? a : std::nullopt;
 }
