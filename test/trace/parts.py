@@ -51,12 +51,15 @@ def record(spoor, program, size, *options, trace="trace", rounds=ROUNDS):
 
 def check_whole(spoor, program):
     """Nothing is removed: the parts have all calls, each once."""
-    # A busy machine writes uncompressed blocks: the trace is larger, and needs more room.
-    for size in (8_000_000, 16_000_000, 32_000_000, 64_000_000):
-        if "removed" not in record(spoor, program, size):
+    # A busy machine writes uncompressed blocks, and not in each run: the trace's size is found by trying.
+    size, parts = 8_000_000, []
+    for _ in range(12):
+        removed = "removed" in record(spoor, program, size)
+        parts = [*parts_of("trace"), "trace"]
+        if not removed and len(parts) >= 3:
             break
-    parts = [*parts_of("trace"), "trace"]
-    check(len(parts) >= 3, f"only {len(parts)} parts")
+        size = size * 2 if removed else size // 2
+    check(not removed and len(parts) >= 3, f"of {size} bytes: {len(parts)} parts, removed: {removed}")
     each = [leaves(spoor, part) for part in parts[:-1]]
     all_calls = calls(spoor, "trace")
     check(all_calls["leaf"]["calls"] == LEAVES, f"{all_calls['leaf']['calls']} calls of leaf, not {LEAVES}")
@@ -80,7 +83,8 @@ def check_part_alone(spoor):
     os.mkdir("elsewhere")
     os.rename(middle, "elsewhere/part")
     rows = calls(spoor, "elsewhere/part")
-    check(rows["worker"]["calls"] == 0 and rows["worker"]["before"] >= 1, f"{rows['worker']}")
+    worker = rows["worker"]  # on a busy machine one may begin late
+    check(worker["before"] >= 1 and worker["calls"] + worker["before"] <= THREADS, f"{worker}")
     check(rows["main"]["before"] >= 1, f"{rows['main']}")
     depths = {row["function"]: row["depth"] for row in spoor.json_lines("replay", "--json", "elsewhere/part")
               if row["kind"] == "entry" and row["function"] in ("leaf", "round_of_calls")}
