@@ -2,6 +2,7 @@
 #include "values/print.h"
 
 #include "values/image.h"
+#include "values/parts.h"
 #include "values/scalar.h"
 #include "values/shape.h"
 
@@ -282,6 +283,32 @@ static bool print(const struct printer *p, const struct item *item, bool json, s
         write_untyped(&w);
     image_done(&w.image);
     return w.cut;
+}
+
+/* An object inside its item. */
+static void print_inner(const struct printer *p, const struct part *part, bool json,
+                        struct words *ret) {
+    struct walker w = {.printer = p, .item = &part->item, .out = ret, .json = json};
+    struct object o = {
+        .type = part->type, .at = part->at, .bit_at = part->bit_at, .bits = part->bits};
+    look_at(&w, &o);
+    image_init(&w.image, &part->item);
+    walk(&w, &o);
+    image_done(&w.image);
+}
+
+void part_text(const struct printer *p, const struct part *part, struct words *ret) {
+    if (part->whole)
+        print(p, &part->item, false, ret);
+    else
+        print_inner(p, part, false, ret);
+}
+
+void part_json(const struct printer *p, const struct part *part, struct words *ret) {
+    if (part->whole)
+        print(p, &part->item, true, ret);
+    else
+        print_inner(p, part, true, ret);
 }
 
 void print_text(const struct printer *p, const struct item *item, struct words *ret) {

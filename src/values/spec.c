@@ -1,5 +1,5 @@
 /* Parses SPECs by recursive descent. */
-#include "values/spec.h"
+#include "values/spec_parser.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -7,13 +7,6 @@
 #include <stdio.h>
 
 enum { MOST_NESTING = 32, MOST_TERMS = 32, MOST_TEXT = 1024, ERROR_ROOM = 200 };
-
-struct parser {
-    struct spec *spec;
-    const char *text, *p;
-    unsigned nesting;
-    struct err *err;
-};
 
 int spec_error(struct err *err, const char *text, size_t at, const char *fmt, ...) {
     char why[ERROR_ROOM];
@@ -24,25 +17,25 @@ int spec_error(struct err *err, const char *text, size_t at, const char *fmt, ..
     return err_set(err, EINVAL, "spec", "%.*s^%s: %s", (int)at, text, text + at, why);
 }
 
-static struct spec_node *fail(struct parser *ps, const char *at, const char *why) {
+void *spec_fail(struct spec_parser *ps, const char *at, const char *why) {
     spec_error(ps->err, ps->text, (size_t)(at - ps->text), "%s", why);
     return NULL;
 }
 
-static void skip_blanks(struct parser *ps) {
+void spec_skip_blanks(struct spec_parser *ps) {
     while (isspace((unsigned char)*ps->p))
         ps->p++;
 }
 
-static struct spec_node *node(struct parser *ps, enum spec_op op, const struct spec_node *of,
+static struct spec_node *node(struct spec_parser *ps, enum spec_op op, const struct spec_node *of,
                               const char *at) {
-    struct spec_node *n = arena_alloc(ps->spec->arena, sizeof *n);
+    struct spec_node *n = arena_alloc(ps->arena, sizeof *n);
     *n = (struct spec_node){.op = op, .of = of, .at = (size_t)(at - ps->text)};
     return n;
 }
 
-static char *copy(struct parser *ps, const char *from, const char *end) {
-    char *text = arena_alloc(ps->spec->arena, (size_t)(end - from) + 1);
+static char *copy(struct spec_parser *ps, const char *from, const char *end) {
+    char *text = arena_alloc(ps->arena, (size_t)(end - from) + 1);
     memcpy(text, from, (size_t)(end - from));
     return text;
 }
@@ -50,8 +43,8 @@ static char *copy(struct parser *ps, const char *from, const char *end) {
 static bool is_name(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$'; }
 
 /* A name; "A::b" too. NULL: none is here. */
-static const char *name(struct parser *ps) {
-    skip_blanks(ps);
+static const char *name(struct spec_parser *ps) {
+    spec_skip_blanks(ps);
     const char *from = ps->p;
     if (!is_name(*from) || isdigit((unsigned char)*from))
         return NULL;
@@ -70,13 +63,13 @@ static bool is_numbered(const char *text, const char *prefix, int64_t *ret) {
     return !*end && *ret <= 255;
 }
 
-static struct spec_node *unary(struct parser *ps);
+static struct spec_node *unary(struct spec_parser *ps);
 
-static struct spec_node *named(struct parser *ps) {
+static struct spec_node *named(struct spec_parser *ps) {
     const char *at = ps->p, *text = name(ps);
     if (!text)
-        return fail(ps, at,
-                    *at ? "a parameter's name is expected" : "an expression ends too early");
+        return spec_fail(ps, at,
+                         *at ? "a parameter's name is expected" : "an expression ends too early");
     struct spec_node *n = node(ps, SPEC_NAME, NULL, at);
     n->name = text;
     if (strcmp(text, "ret") == 0 || strcmp(text, "retval") == 0)
@@ -88,15 +81,15 @@ static struct spec_node *named(struct parser *ps) {
     return n;
 }
 
-static struct spec_node *primary(struct parser *ps) {
-    skip_blanks(ps);
+static struct spec_node *primary(struct spec_parser *ps) {
+    spec_skip_blanks(ps);
     const char *at = ps->p;
     if (*at == '(') {
         ps->p++;
         struct spec_node *n = unary(ps);
-        skip_blanks(ps);
+        spec_skip_blanks(ps);
         if (n && *ps->p != ')')
-            return fail(ps, ps->p, "\")\" is missing");
+            return spec_fail(ps, ps->p, "\")\" is missing");
         ps->p += n != NULL;
         return n;
     }
@@ -105,42 +98,42 @@ static struct spec_node *primary(struct parser *ps) {
     ps->p++;
     struct spec_node *n = node(ps, SPEC_REGISTER, NULL, at);
     n->name = name(ps);
-    return n->name ? n : fail(ps, at, "a register's name is expected behind %");
+    return n->name ? n : spec_fail(ps, at, "a register's name is expected behind %");
 }
 
-static struct spec_node *index_of(struct parser *ps, const struct spec_node *of) {
+static struct spec_node *index_of(struct spec_parser *ps, const struct spec_node *of) {
     const char *at = ps->p++;
     char *end;
-    skip_blanks(ps);
+    spec_skip_blanks(ps);
     errno = 0;
     long long number = strtoll(ps->p, &end, 0);
     if (end == ps->p || errno)
-        return fail(ps, ps->p, "an index is a number");
+        return spec_fail(ps, ps->p, "an index is a number");
     ps->p = end;
-    skip_blanks(ps);
+    spec_skip_blanks(ps);
     if (*ps->p != ']')
-        return fail(ps, ps->p, "\"]\" is missing");
+        return spec_fail(ps, ps->p, "\"]\" is missing");
     ps->p++;
     struct spec_node *n = node(ps, SPEC_INDEX, of, at);
     n->number = number;
     return n;
 }
 
-static struct spec_node *member_of(struct parser *ps, const struct spec_node *of, bool arrow) {
+static struct spec_node *member_of(struct spec_parser *ps, const struct spec_node *of, bool arrow) {
     ps->p += arrow ? 2 : 1;
-    skip_blanks(ps);
+    spec_skip_blanks(ps);
     struct spec_node *n = node(ps, arrow ? SPEC_ARROW : SPEC_MEMBER, of, ps->p);
     const char *at = ps->p;
     while (isdigit((unsigned char)*ps->p)) /* a tuple's */
         ps->p++;
     n->name = ps->p > at ? copy(ps, at, ps->p) : name(ps);
-    return n->name ? n : fail(ps, at, "a member's name is expected");
+    return n->name ? n : spec_fail(ps, at, "a member's name is expected");
 }
 
-static struct spec_node *postfix(struct parser *ps) {
+static struct spec_node *postfix(struct spec_parser *ps) {
     struct spec_node *n = primary(ps);
     while (n) {
-        skip_blanks(ps);
+        spec_skip_blanks(ps);
         if (*ps->p == '[')
             n = index_of(ps, n);
         else if (*ps->p == '.')
@@ -169,14 +162,14 @@ static const char *cast_end(const char *p) {
     return *p && value && p > begin + 1 && is_name(begin[1]) ? p : NULL;
 }
 
-static struct spec_node *unary(struct parser *ps) {
-    skip_blanks(ps);
+static struct spec_node *unary(struct spec_parser *ps) {
+    spec_skip_blanks(ps);
     const char *at = ps->p, *end = *at == '(' ? cast_end(at) : NULL;
     if (!end && *at != '*' && *at != '&')
-        return ++ps->nesting > MOST_NESTING ? fail(ps, at, "this is nested too deeply")
+        return ++ps->nesting > MOST_NESTING ? spec_fail(ps, at, "this is nested too deeply")
                                             : postfix(ps);
     if (++ps->nesting > MOST_NESTING)
-        return fail(ps, at, "this is nested too deeply");
+        return spec_fail(ps, at, "this is nested too deeply");
     ps->p = end ? end + 1 : at + 1;
     struct spec_node *of = unary(ps);
     if (!of)
@@ -198,7 +191,7 @@ static bool is_format(char letter, unsigned bits) {
     return bits == 0 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
 }
 
-static int format(struct parser *ps, struct spec_term *term) {
+static int format(struct spec_parser *ps, struct spec_term *term) {
     const char *at = ++ps->p;
     char letter = *ps->p && strchr("iduxocfps", *ps->p) ? *ps->p++ : 0;
     unsigned bits = 0;
@@ -206,23 +199,28 @@ static int format(struct parser *ps, struct spec_term *term) {
         bits = bits * 10 + (unsigned)(*ps->p++ - '0');
     if (!letter && bits)
         letter = term->root->op == SPEC_FLOAT ? 'f' : 'i';
-    skip_blanks(ps);
+    spec_skip_blanks(ps);
     if (!letter || !is_format(letter, bits) || (*ps->p && *ps->p != ','))
-        return fail(ps, at, "a format is one of i, d, u, x, o, c, f, p with 8, 16, 32 or 64, or s")
+        return spec_fail(ps, at,
+                         "a format is one of i, d, u, x, o, c, f, p with 8, 16, 32 or 64, or s")
                    ? 0
                    : -EINVAL;
     term->format = (struct spec_format){letter == 'd' ? 'i' : letter, (uint8_t)bits};
     return 0;
 }
 
-static int term(struct parser *ps) {
-    skip_blanks(ps);
-    const char *at = ps->p;
+struct spec_node *spec_operand(struct spec_parser *ps) {
     ps->nesting = 0;
-    struct spec_term t = {.root = unary(ps), .at = (size_t)(at - ps->text)};
+    return unary(ps);
+}
+
+static int term(struct spec_parser *ps, struct spec *spec) {
+    spec_skip_blanks(ps);
+    const char *at = ps->p;
+    struct spec_term t = {.root = spec_operand(ps), .at = (size_t)(at - ps->text)};
     if (!t.root)
         return -EINVAL;
-    skip_blanks(ps);
+    spec_skip_blanks(ps);
     const char *end = ps->p;
     while (end > at && isspace((unsigned char)end[-1]))
         end--;
@@ -230,25 +228,25 @@ static int term(struct parser *ps) {
     if (*ps->p == '/' && format(ps, &t) < 0)
         return -EINVAL;
     if (*ps->p && *ps->p != ',')
-        return fail(ps, ps->p, "only members, indexes, \"*\", \"&\" and casts are known here")
+        return spec_fail(ps, ps->p, "only members, indexes, \"*\", \"&\" and casts are known here")
                    ? 0
                    : -EINVAL;
-    ARRAY_PUSH(&ps->spec->terms, t);
+    ARRAY_PUSH(&spec->terms, t);
     return 0;
 }
 
 int spec_parse(const char *text, struct spec *ret, struct err *err) {
     *ret = (struct spec){.arena = arena_new()};
     ret->text = text = arena_strdup(ret->arena, text);
-    struct parser ps = {ret, text, text, 0, err};
+    struct spec_parser ps = {ret->arena, text, text, 0, err};
     int status = strlen(text) > MOST_TEXT
                      ? err_set(err, EINVAL, "spec", "this is longer than %d bytes", MOST_TEXT)
-                     : term(&ps);
+                     : term(&ps, ret);
     while (status == 0 && *ps.p == ',') {
         ps.p++;
-        status = term(&ps);
+        status = term(&ps, ret);
         if (status == 0 && ret->terms.count > MOST_TERMS)
-            status = fail(&ps, ps.p, "there are too many expressions") ? 0 : -EINVAL;
+            status = spec_fail(&ps, ps.p, "there are too many expressions") ? 0 : -EINVAL;
     }
     if (status < 0)
         spec_done(ret);

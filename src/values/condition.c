@@ -1,0 +1,468 @@
+/* Parses conditions by recursive descent, and tests them. */
+#include "values/condition.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "values/spec_parser.h"
+
+enum { MOST_TEXT = 4096, MOST_NESTING = 64 };
+
+enum condition_op {
+    IS_OR,
+    IS_AND,
+    IS_NOT,
+    IS_EQUAL,
+    IS_UNEQUAL,
+    IS_LESS,
+    IS_AT_MOST,
+    IS_MORE,
+    IS_AT_LEAST
+};
+
+struct operand {
+    const struct spec_node *node; /* NULL: a constant */
+    struct plain_value constant;
+    bool masked; /* "& mask" */
+    uint64_t mask;
+};
+
+struct node {
+    enum condition_op op;
+    const struct node *left, *right; /* of or, and; of not: left */
+    struct operand values[2];        /* of comparisons */
+};
+
+struct expression { /* an operand's text */
+    const char *text;
+    const struct spec_node *node;
+};
+
+struct condition {
+    struct arena *arena;
+    const struct node *root;
+    ARRAY(struct expression) expressions;
+};
+
+struct condition_parser {
+    struct spec_parser spec;
+    struct condition *condition;
+    unsigned nesting;
+};
+
+/* ---- operands ---- */
+
+static bool take_number(struct condition_parser *cp, struct plain_value *ret) {
+    const char *at = cp->spec.p, *digits = at + (*at == '-');
+    char *end, *real_end;
+    if (!isdigit((unsigned char)*digits) && !(*digits == '.' && isdigit((unsigned char)digits[1])))
+        return false;
+    errno = 0;
+    *ret = (struct plain_value){.kind = PLAIN_INTEGER, .negative = digits > at};
+    ret->magnitude = strtoull(digits, &end, 0);
+    bool too_large = errno != 0;
+    ret->real = strtod(digits, &real_end);
+    if (real_end > end || too_large) {
+        ret->kind = PLAIN_REAL;
+        ret->real = ret->negative ? -ret->real : ret->real;
+        end = real_end;
+    }
+    ret->negative = ret->negative && ret->magnitude;
+    while (*end && strchr("uUlLfF", *end))
+        end++;
+    cp->spec.p = end;
+    return true;
+}
+
+static int hex_digit(char c) {
+    return isdigit((unsigned char)c)    ? c - '0'
+           : isxdigit((unsigned char)c) ? (c | 32) - 'a' + 10
+                                        : -1;
+}
+
+/* The byte that an escape sequence of C stands for; *P is behind the backslash. */
+static char escaped(const char **p) {
+    static const char letters[] = "a\ab\bf\fn\nr\rt\tv\v0\0";
+    char c = *(*p)++;
+    if (c == 'x' && hex_digit(**p) >= 0) {
+        int value = hex_digit(*(*p)++);
+        if (hex_digit(**p) >= 0)
+            value = value * 16 + hex_digit(*(*p)++);
+        return (char)value;
+    }
+    for (size_t i = 0; i + 1 < sizeof letters; i += 2)
+        if (letters[i] == c)
+            return letters[i + 1];
+    return c;
+}
+
+/* What is in quotes, without them. False: the second quote is missing. */
+static bool take_quoted(struct condition_parser *cp, char quote, struct plain_value *ret) {
+    const char *p = cp->spec.p + 1;
+    uint8_t *bytes = arena_alloc(cp->spec.arena, strlen(p) + 1);
+    size_t length = 0;
+    while (*p && *p != quote) {
+        char c = *p++;
+        if (c == '\\' && *p)
+            c = escaped(&p);
+        bytes[length++] = (uint8_t)c;
+    }
+    *ret = (struct plain_value){.kind = PLAIN_TEXT, .bytes = bytes, .length = length};
+    if (!*p)
+        return false;
+    cp->spec.p = p + 1;
+    return true;
+}
+
+static bool take_character(struct condition_parser *cp, struct plain_value *ret) {
+    const char *at = cp->spec.p;
+    if (!take_quoted(cp, '\'', ret) || ret->length != 1)
+        return spec_fail(&cp->spec, at, "a character in '…' is one byte");
+    const uint8_t byte = ret->bytes[0];
+    *ret = (struct plain_value){.kind = PLAIN_INTEGER, .magnitude = byte};
+    return true;
+}
+
+/* "true", "NULL" and the like. */
+static bool take_word(struct condition_parser *cp, struct plain_value *ret) {
+    static const struct {
+        const char *word;
+        uint64_t value;
+    } words[] = {{"true", 1}, {"false", 0}, {"NULL", 0}, {"nullptr", 0}, {"nil", 0}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const size_t n = strlen(words[i].word);
+        const char behind = strncmp(cp->spec.p, words[i].word, n) == 0 ? cp->spec.p[n] : 'x';
+        if (isalnum((unsigned char)behind) || behind == '_')
+            continue;
+        cp->spec.p += n;
+        *ret = (struct plain_value){.kind = PLAIN_INTEGER, .magnitude = words[i].value};
+        return true;
+    }
+    return false;
+}
+
+static bool take_expression(struct condition_parser *cp, struct operand *ret) {
+    const char *at = cp->spec.p;
+    ret->node = spec_operand(&cp->spec);
+    if (!ret->node)
+        return false;
+    const char *end = cp->spec.p;
+    while (end > at && isspace((unsigned char)end[-1]))
+        end--;
+    char *text = arena_alloc(cp->spec.arena, (size_t)(end - at) + 1);
+    memcpy(text, at, (size_t)(end - at));
+    ARRAY_PUSH(&cp->condition->expressions, ((struct expression){text, ret->node}));
+    return true;
+}
+
+static bool take_mask(struct condition_parser *cp, struct operand *ret) {
+    struct plain_value mask;
+    spec_skip_blanks(&cp->spec);
+    if (cp->spec.p[0] != '&' || cp->spec.p[1] == '&')
+        return true;
+    cp->spec.p++;
+    spec_skip_blanks(&cp->spec);
+    const char *at = cp->spec.p;
+    if (!take_number(cp, &mask) || mask.kind != PLAIN_INTEGER || mask.negative)
+        return spec_fail(&cp->spec, at, "a number is expected behind \"&\"");
+    ret->masked = true;
+    ret->mask = mask.magnitude;
+    return true;
+}
+
+static bool take_operand(struct condition_parser *cp, struct operand *ret) {
+    spec_skip_blanks(&cp->spec);
+    const char *at = cp->spec.p;
+    bool taken;
+    *ret = (struct operand){0};
+    if (*at == '"')
+        taken = take_quoted(cp, '"', &ret->constant) ||
+                spec_fail(&cp->spec, at, "a string ends with a second quote");
+    else if (*at == '\'')
+        taken = take_character(cp, &ret->constant);
+    else
+        taken = take_number(cp, &ret->constant) || take_word(cp, &ret->constant) ||
+                take_expression(cp, ret);
+    return taken && take_mask(cp, ret);
+}
+
+/* ---- the whole ---- */
+
+static const struct node *disjunction(struct condition_parser *cp);
+
+static struct node *new_node(struct condition_parser *cp, enum condition_op op,
+                             const struct node *left, const struct node *right) {
+    struct node *n = arena_alloc(cp->spec.arena, sizeof *n);
+    n->op = op;
+    n->left = left;
+    n->right = right;
+    return n;
+}
+
+static bool take_sign(struct condition_parser *cp, const char *sign) {
+    spec_skip_blanks(&cp->spec);
+    const size_t n = strlen(sign);
+    if (strncmp(cp->spec.p, sign, n) != 0)
+        return false;
+    cp->spec.p += n;
+    return true;
+}
+
+static const struct node *comparison(struct condition_parser *cp) {
+    static const struct {
+        const char *sign;
+        enum condition_op op;
+    } signs[] = {{"==", IS_EQUAL},    {"!=", IS_UNEQUAL}, {"<=", IS_AT_MOST},
+                 {">=", IS_AT_LEAST}, {"<", IS_LESS},     {">", IS_MORE}};
+    struct node *n = new_node(cp, IS_UNEQUAL, NULL, NULL);
+    n->values[1].constant.kind = PLAIN_INTEGER;
+    if (!take_operand(cp, &n->values[0]))
+        return NULL;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        if (!take_sign(cp, signs[i].sign))
+            continue;
+        n->op = signs[i].op;
+        return take_operand(cp, &n->values[1]) ? n : NULL;
+    }
+    const char *rest = cp->spec.p;
+    if (*rest == '=')
+        return spec_fail(&cp->spec, rest, "equality is \"==\"");
+    return n;
+}
+
+/* "(" begins a condition, or an expression such as "(*p).x" and "(long)n". */
+static const struct node *parenthesis(struct condition_parser *cp) {
+    const char *at = cp->spec.p++;
+    const size_t expressions = cp->condition->expressions.count;
+    struct err *err = cp->spec.err, ignored;
+    cp->spec.err = &ignored;
+    const struct node *n = disjunction(cp);
+    cp->spec.err = err;
+    if (n && take_sign(cp, ")")) {
+        spec_skip_blanks(&cp->spec);
+        const char next = *cp->spec.p;
+        if (!next || (next == '&' && cp->spec.p[1] == '&') || next == '|' || next == ')')
+            return n;
+    }
+    const char *reached = cp->spec.p;
+    cp->spec.p = at;
+    cp->condition->expressions.count = expressions;
+    n = comparison(cp);
+    if (!n && reached > at + 1) { /* the error of the condition is the better one */
+        cp->spec.p = at + 1;
+        cp->condition->expressions.count = expressions;
+        if (disjunction(cp) && !take_sign(cp, ")"))
+            spec_fail(&cp->spec, cp->spec.p, "\")\" is missing");
+    }
+    return n;
+}
+
+static const struct node *negation(struct condition_parser *cp) {
+    spec_skip_blanks(&cp->spec);
+    if (++cp->nesting > MOST_NESTING)
+        return spec_fail(&cp->spec, cp->spec.p, "this is nested too deeply");
+    const struct node *n;
+    if (cp->spec.p[0] == '!' && cp->spec.p[1] != '=') {
+        cp->spec.p++;
+        n = negation(cp);
+        n = n ? new_node(cp, IS_NOT, n, NULL) : NULL;
+    } else {
+        n = *cp->spec.p == '(' ? parenthesis(cp) : comparison(cp);
+    }
+    cp->nesting--;
+    return n;
+}
+
+static const struct node *conjunction(struct condition_parser *cp) {
+    const struct node *n = negation(cp);
+    while (n && take_sign(cp, "&&")) {
+        const struct node *right = negation(cp);
+        n = right ? new_node(cp, IS_AND, n, right) : NULL;
+    }
+    return n;
+}
+
+static const struct node *disjunction(struct condition_parser *cp) {
+    const struct node *n = conjunction(cp);
+    while (n && take_sign(cp, "||")) {
+        const struct node *right = conjunction(cp);
+        n = right ? new_node(cp, IS_OR, n, right) : NULL;
+    }
+    return n;
+}
+
+int condition_parse(const char *text, struct condition **ret, struct err *err) {
+    if (strlen(text) > MOST_TEXT)
+        return err_set(err, EINVAL, "spec", "a condition is longer than %d bytes", MOST_TEXT);
+    struct condition *c = mem_alloc(sizeof *c);
+    c->arena = arena_new();
+    text = arena_strdup(c->arena, text);
+    struct condition_parser cp = {.spec = {c->arena, text, text, 0, err}, .condition = c};
+    c->root = disjunction(&cp);
+    spec_skip_blanks(&cp.spec);
+    if (c->root && *cp.spec.p)
+        c->root = spec_fail(
+            &cp.spec, cp.spec.p,
+            "only comparisons, \"&&\", \"||\", \"!\" and \"&\" with a number are known here");
+    if (!c->root) {
+        condition_free(c);
+        return -EINVAL;
+    }
+    *ret = c;
+    return 0;
+}
+
+void condition_free(struct condition *c) {
+    if (!c)
+        return;
+    ARRAY_FREE(&c->expressions);
+    arena_free(c->arena);
+    free(c);
+}
+
+const char *condition_operand(const struct condition *c, size_t i, bool *ret_may_be_enumerator) {
+    if (i >= c->expressions.count)
+        return NULL;
+    *ret_may_be_enumerator = c->expressions.at[i].node->op == SPEC_NAME;
+    return c->expressions.at[i].text;
+}
+
+bool condition_has_result(const struct condition *c) {
+    for (size_t i = 0; i < c->expressions.count; i++)
+        if (spec_has_result(c->expressions.at[i].node))
+            return true;
+    return false;
+}
+
+/* ---- tests ---- */
+
+static enum truth truth_of(bool is_true) { return is_true ? TRUTH_TRUE : TRUTH_FALSE; }
+
+/* Whether the order −1, 0, 1 of two values fits OP. */
+static enum truth fits(enum condition_op op, int order) {
+    switch (op) {
+    case IS_EQUAL:
+        return truth_of(order == 0);
+    case IS_UNEQUAL:
+        return truth_of(order != 0);
+    case IS_LESS:
+        return truth_of(order < 0);
+    case IS_AT_MOST:
+        return truth_of(order <= 0);
+    case IS_MORE:
+        return truth_of(order > 0);
+    default:
+        return truth_of(order >= 0);
+    }
+}
+
+static int order_of_integers(const struct plain_value *a, const struct plain_value *b) {
+    if (a->negative != b->negative)
+        return a->negative ? -1 : 1;
+    const int order = (a->magnitude > b->magnitude) - (a->magnitude < b->magnitude);
+    return a->negative ? -order : order;
+}
+
+static long double real_of(const struct plain_value *v) {
+    const long double magnitude = (long double)v->magnitude;
+    return v->kind == PLAIN_REAL ? (long double)v->real : v->negative ? -magnitude : magnitude;
+}
+
+static enum truth compare_reals(enum condition_op op, const struct plain_value *a,
+                                const struct plain_value *b) {
+    const long double x = real_of(a), y = real_of(b);
+    if (x != x || y != y) /* NaN */
+        return truth_of(op == IS_UNEQUAL);
+    return fits(op, (x > y) - (x < y));
+}
+
+/* Of a text that was cut, only the beginning is known. */
+static enum truth compare_texts(enum condition_op op, const struct plain_value *a,
+                                const struct plain_value *b) {
+    const size_t n = a->length < b->length ? a->length : b->length;
+    const int order = n ? memcmp(a->bytes, b->bytes, n) : 0;
+    if (order)
+        return fits(op, order < 0 ? -1 : 1);
+    if ((a->cut && a->length == n) || (b->cut && b->length == n)) {
+        const bool certain =
+            a->cut != b->cut && (a->cut ? a : b)->length == n && n > (a->cut ? b : a)->length;
+        return certain ? fits(op, a->cut ? 1 : -1) : TRUTH_UNKNOWN;
+    }
+    return fits(op, (a->length > b->length) - (a->length < b->length));
+}
+
+static enum truth compare(enum condition_op op, const struct plain_value *a,
+                          const struct plain_value *b) {
+    if (a->kind == PLAIN_NOTHING || b->kind == PLAIN_NOTHING)
+        return TRUTH_UNKNOWN;
+    if (a->kind == PLAIN_TEXT && b->kind == PLAIN_TEXT)
+        return compare_texts(op, a, b);
+    if (a->kind == PLAIN_TEXT || b->kind == PLAIN_TEXT) {
+        /* A pointer to a text, beside a number; a null pointer, beside a text. */
+        const bool equality = op == IS_EQUAL || op == IS_UNEQUAL;
+        const struct plain_value *text = a->kind == PLAIN_TEXT ? a : b, *other = text == a ? b : a;
+        if (!equality || other->kind == PLAIN_REAL)
+            return TRUTH_UNKNOWN;
+        return truth_of((op == IS_EQUAL) ==
+                        (text->magnitude && text->magnitude == other->magnitude));
+    }
+    if (a->kind == PLAIN_REAL || b->kind == PLAIN_REAL)
+        return compare_reals(op, a, b);
+    return fits(op, order_of_integers(a, b));
+}
+
+/* The value of V; an enumerator if it stands beside a value of its enum. */
+static void read_operand(const struct operand *v, const struct condition_source *source,
+                         struct plain_value *ret) {
+    if (!v->node) {
+        *ret = v->constant;
+    } else if (!source->find(source->ctx, v->node, ret)) {
+        *ret = (struct plain_value){.kind = PLAIN_NOTHING};
+    }
+}
+
+static void name_enumerator(const struct operand *v, const struct plain_value *other,
+                            struct plain_value *ret) {
+    if (ret->kind == PLAIN_NOTHING && v->node && v->node->op == SPEC_NAME && other->as_enum)
+        part_enumerator(other->as_enum, v->node->name, ret);
+}
+
+static void apply_mask(const struct operand *v, struct plain_value *value) {
+    if (!v->masked || value->kind == PLAIN_NOTHING)
+        return;
+    const uint64_t bits = value->negative ? -value->magnitude : value->magnitude;
+    const bool integer = value->kind == PLAIN_INTEGER;
+    *value = (struct plain_value){.kind = integer ? PLAIN_INTEGER : PLAIN_NOTHING,
+                                  .magnitude = bits & v->mask};
+}
+
+static enum truth test_comparison(const struct node *n, const struct condition_source *source) {
+    struct plain_value a, b;
+    read_operand(&n->values[0], source, &a);
+    read_operand(&n->values[1], source, &b);
+    name_enumerator(&n->values[0], &b, &a);
+    name_enumerator(&n->values[1], &a, &b);
+    apply_mask(&n->values[0], &a);
+    apply_mask(&n->values[1], &b);
+    return compare(n->op, &a, &b);
+}
+
+static enum truth test(const struct node *n, const struct condition_source *source) {
+    if (n->op == IS_NOT) {
+        const enum truth t = test(n->left, source);
+        return t == TRUTH_UNKNOWN ? t : truth_of(t == TRUTH_FALSE);
+    }
+    if (n->op != IS_OR && n->op != IS_AND)
+        return test_comparison(n, source);
+    const enum truth decides = n->op == IS_OR ? TRUTH_TRUE : TRUTH_FALSE;
+    const enum truth left = test(n->left, source);
+    if (left == decides)
+        return left;
+    const enum truth right = test(n->right, source);
+    return right == decides || left != TRUTH_UNKNOWN ? right : TRUTH_UNKNOWN;
+}
+
+enum truth condition_test(const struct condition *c, const struct condition_source *source) {
+    return test(c->root, source);
+}

@@ -1,0 +1,50 @@
+/*
+ * Parts of what was recorded: the objects that expressions mean, and their values, for those who
+ * compare and group calls.
+ */
+#pragma once
+
+#include "values/print.h"
+#include "values/spec.h"
+
+/* An object in an item. */
+struct part {
+    struct item item;
+    type_id type;
+    uint64_t at;           /* in bytes */
+    uint64_t bit_at, bits; /* of a bit field; else bits is 0 */
+    bool whole;            /* it is the item */
+};
+/*
+ * Looks in what C recorded for what NODE means: an item of that name, or members and elements of
+ * one that was recorded whole. What a pointer points to is there only as an item of its own. False:
+ * it was not recorded.
+ */
+bool part_find(struct types *types, const struct capture *c, const struct captured *captured,
+               const struct spec_node *node, struct part *ret);
+
+/* As print_text() and print_json() of an item. */
+void part_text(const struct printer *p, const struct part *part, struct words *ret);
+void part_json(const struct printer *p, const struct part *part, struct words *ret);
+
+enum plain_kind {
+    PLAIN_NOTHING, /* not known, or no scalar */
+    PLAIN_INTEGER, /* also truth values, characters, enums, pointers */
+    PLAIN_REAL,
+    PLAIN_TEXT /* of bytes */
+};
+struct plain_value {
+    enum plain_kind kind;
+    bool negative;      /* integers */
+    uint64_t magnitude; /* integers; of a text, the pointer to it, or 0 */
+    double real;
+    const uint8_t *bytes; /* texts; borrowed from what was captured, or from `store` */
+    size_t length;
+    bool cut;                   /* the text is longer */
+    const struct type *as_enum; /* NULL: it is none */
+    uint8_t store[CAPTURE_MOST_BYTES];
+};
+/* RET may not be moved. */
+void part_value(const struct printer *p, const struct part *part, struct plain_value *ret);
+/* The value of the enumerator NAME, with or without its scope. */
+bool part_enumerator(const struct type *type, const char *name, struct plain_value *ret);
