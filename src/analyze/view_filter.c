@@ -34,6 +34,8 @@ uint8_t view_filter_decide(struct view_filter *f, uint32_t function) {
     if (filter->files.count)
         names.file = names_source(f->names, function).file;
     f->verdicts[function] = decide(f, module, &names);
+    if (f->conditions && call_conditions_concern(f->conditions, function))
+        f->verdicts[function] |= VIEW_CONDITION;
     function_names_done(&names);
     return f->verdicts[function];
 }
@@ -139,6 +141,8 @@ int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, 
         rc = check_file(filter->files.at[i], names, err);
     rc = rc ? rc : check_patterns("callers", &spec->ways, names, err);
     rc = rc ? rc : check_patterns("hide", &spec->hidden, names, err);
+    struct call_conditions *conditions = NULL;
+    rc = rc ? rc : call_conditions_new(&spec->where, names, &conditions, err);
     if (rc) {
         free(streams);
         return rc;
@@ -149,13 +153,14 @@ int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, 
     f->spec.until_ns = view_moment_ns(r, spec->until_ns);
     f->names = names;
     f->streams = streams;
+    f->conditions = conditions;
     f->filter = copy_noted(filter, names);
     f->ways = copy_noted(&(struct filter){.functions = spec->ways}, names);
     f->hidden = copy_noted(&(struct filter){.functions = spec->hidden}, names);
     const struct trace_session *session = trace_reader_session(r);
     f->recorded_depth = session->depth ? session->depth : UINT32_MAX;
     f->recorded_ns = session->threshold_ns;
-    if (!filter_is_empty(filter) || spec->ways.count || spec->hidden.count)
+    if (!filter_is_empty(filter) || spec->ways.count || spec->hidden.count || conditions)
         f->verdicts = mem_alloc(names_count(names));
     *ret = f;
     return 0;
@@ -167,6 +172,7 @@ void view_filter_free(struct view_filter *f) {
     filter_done(&f->filter);
     filter_done(&f->ways);
     filter_done(&f->hidden);
+    call_conditions_free(f->conditions);
     free(f->verdicts);
     free(f->streams);
     free(f);

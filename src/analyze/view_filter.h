@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include "analyze/call_conditions.h"
 #include "analyze/names.h"
 #include "base/filter.h"
 
@@ -25,6 +26,7 @@ struct view_spec {
     struct filter filter;          /* without -M: all modules */
     pattern_list ways;             /* -C: only these functions, and calls that lead to them */
     pattern_list hidden;           /* --hide */
+    condition_texts where;         /* --where */
     bool callees;                  /* --callees: also what is called in calls of -F */
     uint32_t depth;                /* most nested shown calls; 0: any number */
     uint64_t threshold_ns;         /* duration */
@@ -40,12 +42,14 @@ enum view_verdict { /* bits; 0: not decided */
                     VIEW_ROOT = 8,     /* of -F, with --callees */
                     VIEW_WAY_END = 16, /* of -C */
                     VIEW_SILENT =
-                        32 /* if it would be shown: it is not, but its time is not its caller's */
+                        32, /* if it would be shown: it is not, but its time is not its caller's */
+                    VIEW_CONDITION = 64 /* of --where: it is shown if its condition holds */
 };
 
 struct view_filter {
     struct view_spec spec;              /* the filter in it is borrowed; times are nanoseconds */
     struct filter filter, ways, hidden; /* for this trace; of ways and hidden the functions */
+    struct call_conditions *conditions; /* NULL: there are none */
     struct names *names;
     uint8_t *verdicts;       /* enum view_verdict, by function; NULL: all are shown */
     uint8_t *streams;        /* by stream: 1 if it is shown; NULL: all are */
@@ -54,7 +58,8 @@ struct view_filter {
 };
 
 /* Errors, ENOENT: "no-match" (an -F matches no instrumented function of the trace), "no-module",
- * "no-thread", "no-process", "no-file". */
+ * "no-thread", "no-process", "no-file"; EINVAL "spec". Conditions are to be judged before calls are
+ * read (call_conditions_judge()). */
 int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, struct names *names,
                     struct view_filter **ret, struct err *err);
 void view_filter_free(struct view_filter *f);

@@ -45,6 +45,12 @@ static inline bool is_in_depth(const struct walk *w, const struct call *call, ui
     return above < w->depth && call->depth < w->filter->recorded_depth && shows_thread(w);
 }
 
+static __attribute__((noinline)) bool meets_condition(const struct walk *w,
+                                                      const struct call *call) {
+    return call_conditions_hold(w->filter->conditions, w->threads[call->thread].stream,
+                                call->start);
+}
+
 /* What the filter says of CALL, in the call with the state UP. */
 static inline void apply_filter(struct walk *w, const struct call *call, const union state *up,
                                 union state *own) {
@@ -52,6 +58,8 @@ static inline void apply_filter(struct walk *w, const struct call *call, const u
     own->within = up->within || verdict & VIEW_ROOT;
     bool chosen = verdict & VIEW_SHOWS || (verdict & VIEW_BELOW && own->within);
     chosen = chosen && is_in_depth(w, call, own->above);
+    if (chosen && verdict & VIEW_CONDITION)
+        chosen = meets_condition(w, call);
     own->silent = chosen && verdict & VIEW_SILENT && !w->visitor->wants_silent;
     own->way_end = (verdict & VIEW_WAY_END) != 0;
     own->passes = chosen && !own->silent;

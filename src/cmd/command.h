@@ -64,8 +64,9 @@ enum option_type {                  /* the first three take no value */
                    OPTION_STRINGS,  /* ARRAY(const char *); repeatable */
                    OPTION_FILTER,   /* struct filter; the letter says what is added: F, N, M */
                    OPTION_PATTERNS, /* pattern_list; repeatable */
-                   OPTION_TRIGGER,  /* trigger_list; repeatable */
-                   OPTION_STACKS,   /* struct stack_options; the value is optional */
+                   OPTION_CONDITION, /* condition_texts; repeatable */
+                   OPTION_TRIGGER,   /* trigger_list; repeatable */
+                   OPTION_STACKS,    /* struct stack_options; the value is optional */
 };
 
 struct option_spec {

@@ -9,7 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/trigger.h"
 #include "cmd/values.h"
-#include "values/spec.h"
+#include "values/condition.h"
 
 enum { MEMORY_LEAST = 1 << 20 };
 enum {
@@ -190,6 +190,19 @@ static int add_to_filter(struct filter *filter, const struct option_spec *o, con
     return filter_add(filter, o->letter, value, err);
 }
 
+/* The condition is checked as far as that takes no types. */
+static int add_condition(condition_texts *list, const char *value, struct err *err) {
+    AUTO_FREE char *pattern = NULL;
+    const char *text;
+    struct condition *condition = NULL;
+    int rc = condition_split(value, &pattern, &text, err);
+    rc = rc ? rc : condition_parse(text, &condition, err);
+    condition_free(condition);
+    if (rc == 0)
+        ARRAY_PUSH(list, value);
+    return rc;
+}
+
 static int store_value(struct options *options, const struct option_spec *o, const char *value,
                        struct err *err) {
     void *at = (char *)options + o->offset;
@@ -225,6 +238,8 @@ static int store_value(struct options *options, const struct option_spec *o, con
         return add_to_filter(at, o, value, err);
     case OPTION_PATTERNS:
         return patterns_add(at, value, err);
+    case OPTION_CONDITION:
+        return add_condition(at, value, err);
     case OPTION_TRIGGER:
         return add_trigger(options, o, value, err);
     case OPTION_STACKS:

@@ -153,6 +153,12 @@ const struct option_spec option_table[] = {
      "does "
      "not count as their callers' own. Repeatable.",
      AT(shown.hidden), NULL},
+    {CALL_VIEWS, 0, OPTION_CONDITION, "where", "'PATTERN/EXPR/'",
+     "Of functions that match PATTERN, show only calls for which EXPR holds: a C condition on "
+     "recorded values (record -a, -A, -R), as 'o->kind == PEN && n > 3', 'name == \"abc\"' or "
+     "'ret < 0'. What these calls call is shown all the same. A PATTERN with / stands in braces. "
+     "Repeatable; all conditions of a function must hold.",
+     AT(shown.where), NULL},
     {CALL_VIEWS, 'M', OPTION_FILTER, "module", "GLOB",
      "Show only functions of modules whose file name matches GLOB. Repeatable.", AT(shown.filter),
      NULL},

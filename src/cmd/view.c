@@ -43,6 +43,15 @@ static void on_damage(void *ctx, const struct err *err) {
     v->is_damaged = true;
 }
 
+static void judge(const struct source *s) {
+    call_conditions_judge(s->filter->conditions, s);
+    const uint64_t unknown = call_conditions_counts(s->filter->conditions).unknown;
+    if (unknown)
+        say_note("--where leaves out %ju call%s of which it needs values that are not known, or "
+                 "were not recorded (record -A 'PATTERN@EXPR' records them)",
+                 unknown, unknown == 1 ? "" : "s");
+}
+
 int view_open(struct view *v, const struct options *options, int argc, char **argv,
               struct err *err) {
     return view_open_growing(v, options, argc ? argv[0] : "spoor.trace", false, err);
@@ -64,6 +73,8 @@ int view_open_growing(struct view *v, const struct options *options, const char 
         view_close(v);
         return rc;
     }
+    if (s->filter->conditions)
+        judge(s);
     s->ctx = v;
     s->on_damage = on_damage;
     s->on_progress = isatty(STDERR_FILENO) ? on_progress : NULL;

@@ -102,27 +102,32 @@ static void end(struct choosing *c) {
     free(c->asked);
 }
 
-/* Whether values of FUNCTION are asked for at events of KIND. *RET_SPEC: those of all its SPECs, to
- * be freed; NULL: by types. */
+/* What is asked for of a function at events of a kind. */
+struct wishes {
+    bool by_types;
+    char *spec; /* of all its SPECs; NULL: none */
+};
+
+static void add_spec(struct wishes *w, const char *spec) {
+    AUTO_FREE char *before = w->spec;
+    w->spec = mem_printf("%s%s%s", before ? before : "", before ? "," : "", spec);
+}
+
+/* Whether values of FUNCTION are asked for at events of KIND. RET->spec is to be freed. */
 static bool is_asked(const struct choosing *c, uint32_t function, enum event_kind kind,
-                     char **ret_spec) {
-    bool asked = c->context->options->auto_args, by_types = asked;
-    *ret_spec = NULL;
+                     struct wishes *ret) {
+    bool asked = c->context->options->auto_args;
+    *ret = (struct wishes){.by_types = asked};
     for (size_t i = 0; i < c->count; i++) {
         const struct capture_option *o = c->asked[i].option;
         const bool of_kind = (o->letter == 'A') == (kind == EVENT_ENTRY) || o->spec;
         if (!of_kind || !bitmap_test(c->asked[i].matches, function))
             continue;
         asked = true;
-        by_types |= !o->spec;
-        char *before = *ret_spec;
+        ret->by_types |= !o->spec;
         if (o->spec)
-            *ret_spec = mem_printf("%s%s%s", before ? before : "", before ? "," : "", o->spec);
-        if (o->spec)
-            free(before);
+            add_spec(ret, o->spec);
     }
-    if (by_types)
-        free(steal(*ret_spec));
     return asked;
 }
 
@@ -184,23 +189,28 @@ static void add(const struct choosing *c, uint32_t function, const struct captur
 
 static void choose_kind(const struct choosing *c, uint32_t function, enum event_kind kind,
                         const struct signature *signature) {
-    AUTO_FREE char *spec = NULL;
+    struct wishes wishes;
     struct capture capture = {0};
     struct err err;
-    if (!is_asked(c, function, kind, &spec))
+    if (!is_asked(c, function, kind, &wishes))
         return;
-    const struct values_request request = {.types = c->context->types->graph,
-                                           .signature = signature,
-                                           .abi = c->abi,
-                                           .kind = kind,
-                                           .spec = spec,
-                                           .strings = c->context->options->strings};
+    AUTO_FREE char *spec = wishes.spec;
+    struct values_request request = {.types = c->context->types->graph,
+                                     .signature = signature,
+                                     .abi = c->abi,
+                                     .kind = kind,
+                                     .spec = spec,
+                                     .by_types = wishes.by_types,
+                                     .strings = c->context->options->strings};
     if (!spec && !signature)
         return;
-    if (values_compile(&request, &capture, &err) < 0) {
+    int rc = values_compile(&request, &capture, &err);
+    if (rc < 0) {
         report_spec(c, function, &err);
-        return;
+        request.spec = NULL;
     }
+    if (rc < 0 && (!signature || !wishes.by_types || values_compile(&request, &capture, &err) < 0))
+        return;
     add(c, function, &capture);
     capture_done(&capture);
 }

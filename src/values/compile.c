@@ -142,11 +142,18 @@ static int add_term(const struct evaluator *e, const struct spec_term *t, struct
     return 0;
 }
 
+static bool has_item(const struct collector *c, const char *name) {
+    for (size_t i = 0; i < c->values.count; i++)
+        if (c->values.at[i].name && strcmp(c->values.at[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 /* A result is not known before the return, a parameter no longer then. */
 static int add_terms(const struct evaluator *e, const struct spec *spec, struct collector *c) {
     for (size_t i = 0; i < spec->terms.count; i++) {
         const struct spec_term *t = &spec->terms.at[i];
-        if (spec_has_result(t->root) != (e->request->kind == EVENT_RETURN))
+        if (spec_has_result(t->root) != (e->request->kind == EVENT_RETURN) || has_item(c, t->text))
             continue;
         int status = add_term(e, t, c);
         if (status < 0)
@@ -157,13 +164,13 @@ static int add_terms(const struct evaluator *e, const struct spec *spec, struct 
 
 static int compile(const struct values_request *r, const struct places *places, struct collector *c,
                    struct err *err) {
-    if (!r->spec) {
-        if (r->signature && r->kind == EVENT_ENTRY)
-            add_parameters(c, r->signature, places);
-        else if (r->signature && r->kind == EVENT_RETURN)
-            add_results(c, r->signature, places);
+    const bool by_types = r->signature && (!r->spec || r->by_types);
+    if (by_types && r->kind == EVENT_ENTRY)
+        add_parameters(c, r->signature, places);
+    else if (by_types && r->kind == EVENT_RETURN)
+        add_results(c, r->signature, places);
+    if (!r->spec)
         return 0;
-    }
     struct evaluator e = {r, r->signature ? places : NULL, c->context, err};
     struct spec spec;
     int status = spec_parse(r->spec, &spec, err);

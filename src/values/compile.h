@@ -15,6 +15,7 @@ struct values_request {
     enum abi abi;                      /* of the machine; values_abi() */
     enum event_kind kind;
     const char *spec; /* as in values/spec.h; NULL: by types */
+    bool by_types;    /* with a spec: by types besides */
     uint32_t strings; /* most bytes of a text */
 };
 /*

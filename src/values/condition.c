@@ -34,15 +34,10 @@ struct node {
     struct operand values[2];        /* of comparisons */
 };
 
-struct expression { /* an operand's text */
-    const char *text;
-    const struct spec_node *node;
-};
-
 struct condition {
     struct arena *arena;
     const struct node *root;
-    ARRAY(struct expression) expressions;
+    ARRAY(struct condition_operand) expressions;
 };
 
 struct condition_parser {
@@ -152,7 +147,7 @@ static bool take_expression(struct condition_parser *cp, struct operand *ret) {
         end--;
     char *text = arena_alloc(cp->spec.arena, (size_t)(end - at) + 1);
     memcpy(text, at, (size_t)(end - at));
-    ARRAY_PUSH(&cp->condition->expressions, ((struct expression){text, ret->node}));
+    ARRAY_PUSH(&cp->condition->expressions, ((struct condition_operand){text, ret->node}));
     return true;
 }
 
@@ -321,11 +316,11 @@ void condition_free(struct condition *c) {
     free(c);
 }
 
-const char *condition_operand(const struct condition *c, size_t i, bool *ret_may_be_enumerator) {
+bool condition_operand(const struct condition *c, size_t i, struct condition_operand *ret) {
     if (i >= c->expressions.count)
-        return NULL;
-    *ret_may_be_enumerator = c->expressions.at[i].node->op == SPEC_NAME;
-    return c->expressions.at[i].text;
+        return false;
+    *ret = c->expressions.at[i];
+    return true;
 }
 
 bool condition_has_result(const struct condition *c) {
@@ -333,6 +328,23 @@ bool condition_has_result(const struct condition *c) {
         if (spec_has_result(c->expressions.at[i].node))
             return true;
     return false;
+}
+
+int condition_split(const char *text, char **ret_pattern, const char **ret_condition,
+                    struct err *err) {
+    const char *brace = *text == '{' ? strstr(text, "}/") : NULL;
+    const char *from = brace ? text + 1 : text, *to = brace ? brace : strchr(text, '/');
+    const size_t length = strlen(text);
+    const char *begin = to ? to + (brace ? 2 : 1) : NULL, *end = text + length - 1;
+    if (!to || to == from || end < begin || *end != '/' || end == begin)
+        return err_set(err, EINVAL, "spec", "%s: this is not PATTERN/CONDITION/, like 'work/n > 3/'",
+                       text);
+    char *pattern = mem_alloc(length + 1);
+    memcpy(pattern, from, (size_t)(to - from));
+    memcpy(pattern + (begin - text), begin, (size_t)(end - begin));
+    *ret_pattern = pattern;
+    *ret_condition = pattern + (begin - text);
+    return 0;
 }
 
 /* ---- tests ---- */

@@ -21,10 +21,17 @@ struct condition;
 int condition_parse(const char *text, struct condition **ret, struct err *err);
 void condition_free(struct condition *c); /* may be NULL */
 
-/* Expression I that occurs in it, as text, in the order of the text; NULL: there are no more.
- * *RET_MAY_BE_ENUMERATOR: it is a single name. */
-const char *condition_operand(const struct condition *c, size_t i, bool *ret_may_be_enumerator);
+/* Expression I that occurs in it, in the order of the text. False: there are no more. */
+struct condition_operand {
+    const char *text;
+    const struct spec_node *node; /* a single name may be an enumerator */
+};
+bool condition_operand(const struct condition *c, size_t i, struct condition_operand *ret);
 bool condition_has_result(const struct condition *c);
+/* PATTERN/CONDITION/: cuts TEXT, to be freed, at its first "/" and its last one. A PATTERN in
+ * braces loses them. *RET_CONDITION points into *ret_pattern's memory. */
+int condition_split(const char *text, char **ret_pattern, const char **ret_condition,
+                    struct err *err);
 
 enum truth { TRUTH_FALSE, TRUTH_TRUE, TRUTH_UNKNOWN };
 /* FIND fills *ret with the value of NODE; false: it was not recorded. */
