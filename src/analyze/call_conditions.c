@@ -10,10 +10,16 @@
 #include "base/search.h"
 #include "values/condition.h"
 
+struct binding {
+    const struct capture *capture; /* NULL: none so far */
+    struct operand_reader *readers;
+};
+
 struct asked {
     char *text; /* owns the condition's text, too */
     struct condition *condition;
-    uint8_t *functions; /* 1: they have it */
+    uint8_t *functions;                 /* 1: they have it */
+    struct binding at_entry, at_return; /* to the captures that were met last */
 };
 
 struct left_out {
@@ -33,6 +39,8 @@ void call_conditions_free(struct call_conditions *c) {
     for (size_t i = 0; i < c->asked.count; i++) {
         condition_free(c->asked.at[i].condition);
         free(c->asked.at[i].functions);
+        free(c->asked.at[i].at_entry.readers);
+        free(c->asked.at[i].at_return.readers);
         free(c->asked.at[i].text);
     }
     ARRAY_FREE(&c->asked);
@@ -89,10 +97,8 @@ bool call_conditions_concern(const struct call_conditions *c, uint32_t function)
 
 /* ---- values ---- */
 
-/* The values of expressions at the begin of an open call, with the bytes of texts. */
-struct begun {
-    size_t count;
-    struct plain_value *values; /* of all operands, condition after condition */
+struct begun {                   /* an open call */
+    struct plain_value **values; /* by condition; NULL: the function does not have it */
 };
 
 struct judge {
@@ -102,54 +108,36 @@ struct judge {
     ARRAY(uint32_t) unused;
 };
 
-static size_t operand_count(const struct call_conditions *c) {
-    struct condition_operand ignored;
-    size_t count = 0;
-    for (size_t i = 0; i < c->asked.count; i++)
-        for (size_t k = 0; condition_operand(c->asked.at[i].condition, k, &ignored); k++)
-            count++;
-    return count;
-}
-
-/* What NODE was at POINT. */
-static void value_at(struct call_values *values, const struct call_point *point,
-                     const struct spec_node *node, struct plain_value *ret) {
+/* Reads what A needs of what was recorded at POINT. */
+static void read_values(struct call_values *source, const struct call_point *point, struct asked *a,
+                        struct plain_value *values) {
+    struct binding *b = point->is_return ? &a->at_return : &a->at_entry;
     struct trace_occurrence o;
-    struct part part;
-    *ret = (struct plain_value){.kind = PLAIN_NOTHING};
-    if (values && call_values_find(values, point, &o) &&
-        part_find(call_values_printer(values)->types, o.capture, o.values, node, &part))
-        part_value(call_values_printer(values), &part, ret);
-}
-
-static void keep_text(struct plain_value *v) {
-    if (v->kind != PLAIN_TEXT)
+    if (!source || !call_values_find(source, point, &o))
         return;
-    uint8_t *copy = mem_alloc(v->length + 1);
-    memcpy(copy, v->bytes, v->length);
-    v->bytes = copy;
+    if (b->capture != o.capture) {
+        b->capture = o.capture;
+        if (!b->readers)
+            b->readers =
+                mem_alloc((condition_operand_count(a->condition) + 1) * sizeof *b->readers);
+        condition_bind(a->condition, call_values_printer(source)->types, o.capture, b->readers);
+    }
+    condition_read(a->condition, b->readers, o.capture, o.values, values);
 }
 
-static void read_begun(struct judge *j, const struct walk_call *call, struct begun *ret) {
+static void begin_call(struct judge *j, const struct walk_call *call, struct begun *ret) {
     const struct call_point point = {call->stream, call->id, false, call->start_ns};
     const struct call_conditions *c = j->conditions;
-    struct condition_operand operand;
-    struct plain_value *v = ret->values;
-    for (size_t i = 0; i < c->asked.count; i++)
-        for (size_t k = 0; condition_operand(c->asked.at[i].condition, k, &operand); k++, v++) {
-            *v = (struct plain_value){.kind = PLAIN_NOTHING};
-            if (call->before || !c->asked.at[i].functions[call->function] ||
-                spec_has_result(operand.node))
-                continue;
-            value_at(j->at_entry, &point, operand.node, v);
-            keep_text(v);
-        }
-}
-
-static void forget_begun(struct begun *b) {
-    for (size_t i = 0; i < b->count; i++)
-        if (b->values[i].kind == PLAIN_TEXT)
-            free((void *)b->values[i].bytes);
+    for (size_t i = 0; i < c->asked.count; i++) {
+        struct asked *a = &c->asked.at[i];
+        if (!a->functions[call->function])
+            continue;
+        const size_t count = condition_operand_count(a->condition) + 1;
+        ret->values[i] = mem_alloc(count * sizeof *ret->values[i]);
+        if (!call->before)
+            read_values(j->at_entry, &point, a, ret->values[i]);
+        condition_keep(a->condition, ret->values[i]);
+    }
 }
 
 /* ---- judging ---- */
@@ -159,64 +147,43 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
     if (!call_conditions_concern(j->conditions, call->function))
         return WALK_NONE;
     if (!j->unused.count) {
-        const size_t count = operand_count(j->conditions);
-        struct begun b = {count, mem_alloc((count + 1) * sizeof *b.values)};
+        struct begun b = {mem_alloc(j->conditions->asked.count * sizeof *b.values)};
         ARRAY_PUSH(&j->unused, (uint32_t)j->begun.count);
         ARRAY_PUSH(&j->begun, b);
     }
     const uint32_t value = j->unused.at[--j->unused.count];
-    read_begun(j, call, &j->begun.at[value]);
+    begin_call(j, call, &j->begun.at[value]);
     return value;
 }
 
-struct ended {
-    struct judge *judge;
-    const struct walk_call *call;
-    const struct condition *condition;
-    const struct plain_value *begun; /* of the condition's operands */
-};
-
-static bool find(void *ctx, const struct spec_node *node, struct plain_value *ret) {
-    const struct ended *e = ctx;
-    struct condition_operand operand;
-    if (spec_has_result(node)) {
-        const struct call_point point = {e->call->end_stream, e->call->id, true, e->call->end_ns};
-        *ret = (struct plain_value){.kind = PLAIN_NOTHING};
-        if (e->call->how == CALL_RETURNED)
-            value_at(e->judge->at_return, &point, node, ret);
-        return true;
-    }
-    for (size_t k = 0; condition_operand(e->condition, k, &operand); k++)
-        if (operand.node == node)
-            *ret = e->begun[k];
-    return true;
-}
-
-static enum truth judge(struct judge *j, const struct walk_call *call) {
+static enum truth judge(struct judge *j, const struct walk_call *call, struct begun *begun) {
+    const struct call_point point = {call->end_stream, call->id, true, call->end_ns};
     const struct call_conditions *c = j->conditions;
-    const struct plain_value *v = j->begun.at[call->value].values;
-    struct condition_operand ignored;
     enum truth all = TRUTH_TRUE;
     for (size_t i = 0; i < c->asked.count; i++) {
-        const struct condition *condition = c->asked.at[i].condition;
-        struct ended e = {j, call, condition, v};
-        for (size_t k = 0; condition_operand(condition, k, &ignored); k++)
-            v++;
-        if (!c->asked.at[i].functions[call->function] || all == TRUTH_FALSE)
+        struct asked *a = &c->asked.at[i];
+        struct plain_value *kept = begun->values[i];
+        if (!kept)
             continue;
-        const struct condition_source source = {find, &e};
-        const enum truth t = condition_test(condition, &source);
-        all = t == TRUTH_TRUE ? all : t;
+        const size_t count = condition_operand_count(a->condition) + 1;
+        struct plain_value *values = mem_alloc(count * sizeof *values);
+        memcpy(values, kept, count * sizeof *values);
+        if (call->how == CALL_RETURNED && condition_has_result(a->condition))
+            read_values(j->at_return, &point, a, values);
+        const enum truth t = condition_test(a->condition, values);
+        all = t == TRUTH_TRUE || all == TRUTH_FALSE ? all : t;
+        condition_forget(a->condition, kept);
+        free(values);
+        free(steal(begun->values[i]));
     }
     return all;
 }
 
 static void on_close(void *ctx, const struct walk_call *call) {
     struct judge *j = ctx;
-    if (call->value == WALK_NONE || !call_conditions_concern(j->conditions, call->function))
+    if (!call_conditions_concern(j->conditions, call->function))
         return;
-    const enum truth t = judge(j, call);
-    forget_begun(&j->begun.at[call->value]);
+    const enum truth t = judge(j, call, &j->begun.at[call->value]);
     ARRAY_PUSH(&j->unused, call->value);
     if (t == TRUTH_TRUE)
         return;

@@ -22,7 +22,8 @@ enum condition_op {
 };
 
 struct operand {
-    const struct spec_node *node; /* NULL: a constant */
+    bool is_expression;
+    size_t number; /* of the expression */
     struct plain_value constant;
     bool masked; /* "& mask" */
     uint64_t mask;
@@ -139,15 +140,17 @@ static bool take_word(struct condition_parser *cp, struct plain_value *ret) {
 
 static bool take_expression(struct condition_parser *cp, struct operand *ret) {
     const char *at = cp->spec.p;
-    ret->node = spec_operand(&cp->spec);
-    if (!ret->node)
+    const struct spec_node *node = spec_operand(&cp->spec);
+    if (!node)
         return false;
+    ret->is_expression = true;
+    ret->number = cp->condition->expressions.count;
     const char *end = cp->spec.p;
     while (end > at && isspace((unsigned char)end[-1]))
         end--;
     char *text = arena_alloc(cp->spec.arena, (size_t)(end - at) + 1);
     memcpy(text, at, (size_t)(end - at));
-    ARRAY_PUSH(&cp->condition->expressions, ((struct condition_operand){text, ret->node}));
+    ARRAY_PUSH(&cp->condition->expressions, ((struct condition_operand){text, node}));
     return true;
 }
 
@@ -316,6 +319,8 @@ void condition_free(struct condition *c) {
     free(c);
 }
 
+size_t condition_operand_count(const struct condition *c) { return c->expressions.count; }
+
 bool condition_operand(const struct condition *c, size_t i, struct condition_operand *ret) {
     if (i >= c->expressions.count)
         return false;
@@ -337,8 +342,8 @@ int condition_split(const char *text, char **ret_pattern, const char **ret_condi
     const size_t length = strlen(text);
     const char *begin = to ? to + (brace ? 2 : 1) : NULL, *end = text + length - 1;
     if (!to || to == from || end < begin || *end != '/' || end == begin)
-        return err_set(err, EINVAL, "spec", "%s: this is not PATTERN/CONDITION/, like 'work/n > 3/'",
-                       text);
+        return err_set(err, EINVAL, "spec",
+                       "%s: this is not PATTERN/CONDITION/, like 'work/n > 3/'", text);
     char *pattern = mem_alloc(length + 1);
     memcpy(pattern, from, (size_t)(to - from));
     memcpy(pattern + (begin - text), begin, (size_t)(end - begin));
@@ -424,22 +429,6 @@ static enum truth compare(enum condition_op op, const struct plain_value *a,
     return fits(op, order_of_integers(a, b));
 }
 
-/* The value of V; an enumerator if it stands beside a value of its enum. */
-static void read_operand(const struct operand *v, const struct condition_source *source,
-                         struct plain_value *ret) {
-    if (!v->node) {
-        *ret = v->constant;
-    } else if (!source->find(source->ctx, v->node, ret)) {
-        *ret = (struct plain_value){.kind = PLAIN_NOTHING};
-    }
-}
-
-static void name_enumerator(const struct operand *v, const struct plain_value *other,
-                            struct plain_value *ret) {
-    if (ret->kind == PLAIN_NOTHING && v->node && v->node->op == SPEC_NAME && other->as_enum)
-        part_enumerator(other->as_enum, v->node->name, ret);
-}
-
 static void apply_mask(const struct operand *v, struct plain_value *value) {
     if (!v->masked || value->kind == PLAIN_NOTHING)
         return;
@@ -449,32 +438,104 @@ static void apply_mask(const struct operand *v, struct plain_value *value) {
                                   .magnitude = bits & v->mask};
 }
 
-static enum truth test_comparison(const struct node *n, const struct condition_source *source) {
+static void read_operand(const struct operand *v, const struct plain_value *values,
+                         struct plain_value *ret) {
+    *ret = v->is_expression ? values[v->number] : v->constant;
+    apply_mask(v, ret);
+}
+
+static enum truth test_comparison(const struct node *n, const struct plain_value *values) {
     struct plain_value a, b;
-    read_operand(&n->values[0], source, &a);
-    read_operand(&n->values[1], source, &b);
-    name_enumerator(&n->values[0], &b, &a);
-    name_enumerator(&n->values[1], &a, &b);
-    apply_mask(&n->values[0], &a);
-    apply_mask(&n->values[1], &b);
+    read_operand(&n->values[0], values, &a);
+    read_operand(&n->values[1], values, &b);
     return compare(n->op, &a, &b);
 }
 
-static enum truth test(const struct node *n, const struct condition_source *source) {
-    if (n->op == IS_NOT) {
-        const enum truth t = test(n->left, source);
-        return t == TRUTH_UNKNOWN ? t : truth_of(t == TRUTH_FALSE);
-    }
-    if (n->op != IS_OR && n->op != IS_AND)
-        return test_comparison(n, source);
+static bool is_comparison(const struct node *n) {
+    return n->op != IS_OR && n->op != IS_AND && n->op != IS_NOT;
+}
+
+static enum truth test(const struct node *n, const struct plain_value *values) {
+    if (is_comparison(n))
+        return test_comparison(n, values);
+    const enum truth left = test(n->left, values);
+    if (n->op == IS_NOT)
+        return left == TRUTH_UNKNOWN ? left : truth_of(left == TRUTH_FALSE);
     const enum truth decides = n->op == IS_OR ? TRUTH_TRUE : TRUTH_FALSE;
-    const enum truth left = test(n->left, source);
     if (left == decides)
         return left;
-    const enum truth right = test(n->right, source);
+    const enum truth right = test(n->right, values);
     return right == decides || left != TRUTH_UNKNOWN ? right : TRUTH_UNKNOWN;
 }
 
-enum truth condition_test(const struct condition *c, const struct condition_source *source) {
-    return test(c->root, source);
+enum truth condition_test(const struct condition *c, const struct plain_value *values) {
+    return test(c->root, values);
+}
+
+/* ---- operands in what was recorded ---- */
+
+static void name_enumerator(const struct condition *c, const struct operand *v,
+                            const struct operand *other, struct operand_reader *ret) {
+    struct operand_reader *own = &ret[v->number];
+    const struct spec_node *node = c->expressions.at[v->number].node;
+    const struct operand_reader *beside = other->is_expression ? &ret[other->number] : NULL;
+    if (own->place == OPERAND_UNKNOWN && node->op == SPEC_NAME && beside &&
+        beside->place == OPERAND_RECORDED && beside->reader.as_enum &&
+        part_enumerator(beside->reader.as_enum, node->name, &own->constant))
+        own->place = OPERAND_CONSTANT;
+}
+
+static void name_enumerators(const struct condition *c, const struct node *n,
+                             struct operand_reader *ret) {
+    if (!is_comparison(n)) {
+        name_enumerators(c, n->left, ret);
+        if (n->right)
+            name_enumerators(c, n->right, ret);
+        return;
+    }
+    for (int i = 0; i < 2; i++)
+        if (n->values[i].is_expression)
+            name_enumerator(c, &n->values[i], &n->values[1 - i], ret);
+}
+
+void condition_bind(const struct condition *c, struct types *types, const struct capture *capture,
+                    struct operand_reader *ret) {
+    for (size_t i = 0; i < c->expressions.count; i++) {
+        const struct spec_node *node = c->expressions.at[i].node;
+        struct part_place place;
+        ret[i] = (struct operand_reader){.place = OPERAND_UNKNOWN};
+        if (spec_has_result(node) != (capture->kind == EVENT_RETURN) ||
+            !part_find(types, capture, node, &place))
+            continue;
+        ret[i].place = OPERAND_RECORDED;
+        part_reader_init(types, capture, &place, &ret[i].reader);
+    }
+    name_enumerators(c, c->root, ret);
+}
+
+void condition_read(const struct condition *c, const struct operand_reader *readers,
+                    const struct capture *capture, const struct captured *captured,
+                    struct plain_value *values) {
+    for (size_t i = 0; i < c->expressions.count; i++) {
+        if (readers[i].place == OPERAND_CONSTANT)
+            values[i] = readers[i].constant;
+        else if (readers[i].place == OPERAND_RECORDED)
+            part_read(&readers[i].reader, capture, captured, &values[i]);
+    }
+}
+
+void condition_keep(const struct condition *c, struct plain_value *values) {
+    for (size_t i = 0; i < c->expressions.count; i++) {
+        if (values[i].kind != PLAIN_TEXT)
+            continue;
+        uint8_t *copy = mem_alloc(values[i].length + 1);
+        memcpy(copy, values[i].bytes, values[i].length);
+        values[i].bytes = copy;
+    }
+}
+
+void condition_forget(const struct condition *c, struct plain_value *values) {
+    for (size_t i = 0; i < c->expressions.count; i++)
+        if (values[i].kind == PLAIN_TEXT)
+            free((void *)values[i].bytes);
 }

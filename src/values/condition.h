@@ -21,6 +21,7 @@ struct condition;
 int condition_parse(const char *text, struct condition **ret, struct err *err);
 void condition_free(struct condition *c); /* may be NULL */
 
+size_t condition_operand_count(const struct condition *c);
 /* Expression I that occurs in it, in the order of the text. False: there are no more. */
 struct condition_operand {
     const char *text;
@@ -33,10 +34,29 @@ bool condition_has_result(const struct condition *c);
 int condition_split(const char *text, char **ret_pattern, const char **ret_condition,
                     struct err *err);
 
-enum truth { TRUTH_FALSE, TRUTH_TRUE, TRUTH_UNKNOWN };
-/* FIND fills *ret with the value of NODE; false: it was not recorded. */
-struct condition_source {
-    bool (*find)(void *ctx, const struct spec_node *node, struct plain_value *ret);
-    void *ctx;
+/*
+ * Where the operands are in what was recorded at an event. An operand that is nowhere there and
+ * stands beside a value of an enum may be an enumerator.
+ */
+enum operand_place { OPERAND_UNKNOWN, OPERAND_RECORDED, OPERAND_CONSTANT };
+struct operand_reader {
+    enum operand_place place;
+    struct part_reader reader;
+    struct plain_value constant;
 };
-enum truth condition_test(const struct condition *c, const struct condition_source *source);
+/* For events that CAPTURE was made for, fills RET by the numbers of operands. */
+void condition_bind(const struct condition *c, struct types *types, const struct capture *capture,
+                    struct operand_reader *ret);
+/* Fills those of VALUES that were recorded or are constants; the others stay. Results are read from
+ * captures of returns only, all else from those of entries. VALUES may not be moved. */
+void condition_read(const struct condition *c, const struct operand_reader *readers,
+                    const struct capture *capture, const struct captured *captured,
+                    struct plain_value *values);
+
+/* For values that are kept longer than what was captured: copies their texts. */
+void condition_keep(const struct condition *c, struct plain_value *values);
+void condition_forget(const struct condition *c, struct plain_value *values);
+
+enum truth { TRUTH_FALSE, TRUTH_TRUE, TRUTH_UNKNOWN };
+/* VALUES are by the numbers of operands. */
+enum truth condition_test(const struct condition *c, const struct plain_value *values);

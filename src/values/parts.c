@@ -64,118 +64,185 @@ static bool is_spelled(const char *name, const char *spelled) {
     return same;
 }
 
-static bool find_item(const struct capture *c, const struct captured *captured, const char *spelled,
-                      struct item *ret) {
-    for (size_t at = 0; item_next(c, captured, &at, ret);)
-        if (is_spelled(ret->values[0].name, spelled))
-            return true;
+static bool find_item(const struct capture *c, const char *spelled, struct part_place *ret) {
+    for (size_t i = 0; i < c->count; i++) {
+        if (!c->values[i].name || !is_spelled(c->values[i].name, spelled))
+            continue;
+        *ret = (struct part_place){.first = i, .count = 1, .whole = true};
+        while (i + ret->count < c->count && !c->values[i + ret->count].name)
+            ret->count++;
+        return true;
+    }
     return false;
 }
 
-/* ---- parts ---- */
+/* ---- places ---- */
 
-static void begin(struct types *types, const struct item *item, struct part *ret) {
-    const struct capture_value *v = &item->values[0];
+static void begin(struct types *types, const struct capture_value *v, struct part_place *ret) {
     const struct type *type = shape_get(types, v->type);
-    *ret = (struct part){.item = *item, .type = v->type, .whole = true};
+    ret->type = v->type;
     if (v->width && type && !shape_is_composite(type)) {
         ret->bits = v->width;
         ret->bit_at = image_is_shifted(v) ? 0 : v->shift;
     }
 }
 
-static bool enter_member(struct types *types, const struct spec_node *n, struct part *part) {
+static bool enter_member(struct types *types, const struct spec_node *n, struct part_place *p) {
     struct type_member m;
-    if (part->bits || !types_member(types, shape_id(types, part->type), n->name, &m) ||
+    if (p->bits || !types_member(types, shape_id(types, p->type), n->name, &m) ||
         (m.flags & MEMBER_VIRTUAL))
         return false;
-    part->type = m.type;
+    p->type = m.type;
     if (m.bit_size) {
-        part->bit_at = part->at * 8 + m.bit_offset;
-        part->bits = m.bit_size;
+        p->bit_at = p->at * 8 + m.bit_offset;
+        p->bits = m.bit_size;
     }
-    part->at += m.bit_offset / 8;
+    p->at += m.bit_offset / 8;
     return true;
 }
 
-static bool enter_element(struct types *types, const struct spec_node *n, struct part *part) {
-    const struct type *type = shape_get(types, part->type);
+static bool enter_element(struct types *types, const struct spec_node *n, struct part_place *p) {
+    const struct type *type = shape_get(types, p->type);
     if (!type || type->kind != TYPE_ARRAY || n->number < 0 || (uint64_t)n->number >= type->elements)
         return false;
-    part->at += (uint64_t)n->number * shape_bytes(types, type->of);
-    part->type = type->of;
+    p->at += (uint64_t)n->number * shape_bytes(types, type->of);
+    p->type = type->of;
     return true;
 }
 
 /* "r.x" and "r->x" of an item that is what a reference refers to. */
-static bool enter(struct types *types, const struct spec_node *n, struct part *part) {
-    const bool refers = part->whole && part->item.values[0].pointee;
+static bool enter(struct types *types, const struct capture *c, const struct spec_node *n,
+                  struct part_place *p) {
+    const bool refers = p->whole && c->values[p->first].pointee;
     bool inside = false;
     if (n->op == SPEC_MEMBER || (n->op == SPEC_ARROW && refers))
-        inside = enter_member(types, n, part);
+        inside = enter_member(types, n, p);
     else if (n->op == SPEC_INDEX)
-        inside = enter_element(types, n, part);
-    part->whole = false;
+        inside = enter_element(types, n, p);
+    p->whole = false;
     return inside;
 }
 
-bool part_find(struct types *types, const struct capture *c, const struct captured *captured,
-               const struct spec_node *node, struct part *ret) {
+bool part_find(struct types *types, const struct capture *c, const struct spec_node *node,
+               struct part_place *ret) {
     struct words words = {0};
-    struct item item;
     spell(node, &words);
-    const bool here = find_item(c, captured, words_text(&words), &item);
+    const bool here = find_item(c, words_text(&words), ret);
     words_done(&words);
     if (here) {
-        begin(types, &item, ret);
+        begin(types, &c->values[ret->first], ret);
         return true;
     }
-    return node->of && node->op != SPEC_ADDRESS && part_find(types, c, captured, node->of, ret) &&
-           enter(types, node, ret);
+    return node->of && node->op != SPEC_ADDRESS && part_find(types, c, node->of, ret) &&
+           enter(types, c, node, ret);
+}
+
+struct part part_of(const struct part_place *place, const struct capture *c,
+                    const struct captured *captured) {
+    return (struct part){place, {c->values + place->first, captured + place->first, place->count}};
+}
+
+/* ---- how values are read ---- */
+
+static bool is_signed(struct types *types, const struct type *type) {
+    const struct type *of = type->kind == TYPE_ENUM ? shape_get(types, type->of) : NULL;
+    return (type->flags | (of ? of->flags : 0)) & TYPE_SIGNED;
+}
+
+/* The text that stands for the object; 0: none does. */
+static size_t text_of(struct types *types, const struct capture *c, const struct part_place *p) {
+    for (size_t i = 1; i < p->count && !p->bits; i++) {
+        const struct capture_value *v = &c->values[p->first + i];
+        if (v->string && v->at == p->at && shape_id(types, v->type) == shape_id(types, p->type))
+            return i;
+    }
+    return 0;
+}
+
+static enum part_form form_of(struct types *types, const struct type *type,
+                              const struct part_reader *r) {
+    const uint64_t bits = r->place.bits ? r->place.bits : r->size * 8;
+    if (r->text)
+        return PART_STRING;
+    if (type->kind == TYPE_ARRAY)
+        return shape_character(types, type->of) == 1 ? PART_CHARACTERS : PART_OPAQUE;
+    if (type->kind == TYPE_STRUCT || type->kind == TYPE_UNION || !bits)
+        return PART_OPAQUE;
+    if (type->kind == TYPE_FLOAT)
+        return !r->place.bits && !(type->flags & TYPE_COMPLEX) && (r->size == 4 || r->size == 8)
+                   ? PART_REAL
+                   : PART_OPAQUE;
+    return bits <= 64 ? PART_INTEGER : PART_OPAQUE;
+}
+
+void part_reader_init(struct types *types, const struct capture *c, const struct part_place *place,
+                      struct part_reader *ret) {
+    const struct type *type = shape_get(types, place->type);
+    *ret = (struct part_reader){.place = *place};
+    if (!type) { /* bytes without a type: a number */
+        ret->size = c->values[place->first].bytes;
+        ret->form = place->whole && place->count == 1 && ret->size && ret->size <= 8 ? PART_INTEGER
+                                                                                     : PART_OPAQUE;
+        return;
+    }
+    ret->size = shape_bytes(types, place->type);
+    ret->text = text_of(types, c, place);
+    ret->is_signed = is_signed(types, type);
+    ret->is_pointer = type->kind == TYPE_POINTER;
+    ret->as_enum = type->kind == TYPE_ENUM ? type : NULL;
+    ret->form = form_of(types, type, ret);
 }
 
 /* ---- values ---- */
 
-static void take_text(const struct image *image, const struct captured *text,
-                      const struct capture_value *v, struct plain_value *ret) {
-    const uint64_t pointer =
-        image_has(image, v->at, sizeof(uint64_t)) ? image_bits(image, (uint64_t)v->at * 8, 64) : 0;
-    if (text->missing == VALUE_THERE && v->unit == 1) {
+static uint64_t pointer_at(const struct image *image, const struct part_reader *r) {
+    return r->size <= 8 && image_has(image, r->place.at, r->size)
+               ? image_bits(image, r->place.at * 8, r->size * 8)
+               : 0;
+}
+
+static void take_text(const struct image *image, const struct part_reader *r,
+                      struct plain_value *ret) {
+    const struct captured *text = &image->item->captured[r->text];
+    const struct capture_value *v = &image->item->values[r->text];
+    const uint64_t pointer = r->is_pointer ? pointer_at(image, r) : 0;
+    if (text->missing == VALUE_THERE && v->unit == 1)
         *ret = (struct plain_value){.kind = PLAIN_TEXT,
                                     .magnitude = pointer,
                                     .bytes = text->bytes,
                                     .length = text->length,
                                     .cut = text->cut};
-    }
-}
-
-static bool is_null(const struct image *image, const struct part *part, uint64_t size) {
-    return size <= 8 && image_has(image, part->at, size) &&
-           image_bits(image, part->at * 8, size * 8) == 0;
+    else if (r->is_pointer && !pointer && image_has(image, r->place.at, r->size))
+        ret->kind = PLAIN_INTEGER; /* a null pointer */
 }
 
 /* An array of characters, up to its first zero. */
-static void take_array(const struct image *image, const struct part *part, uint64_t size,
-                       struct plain_value *ret) {
+static void take_characters(const struct image *image, const struct part_reader *r,
+                            struct plain_value *ret) {
+    const uint64_t at = r->place.at;
     size_t length = 0;
-    while (length < size && length < sizeof ret->store && image_has(image, part->at + length, 1) &&
-           image->bytes[part->at + length])
+    while (length < r->size && length < sizeof ret->store && image_has(image, at + length, 1) &&
+           image->bytes[at + length])
         length++;
-    if (!length && !image_has(image, part->at, 1))
+    if (!length && !image_has(image, at, 1))
         return;
     const bool ends =
-        length == size || (image_has(image, part->at + length, 1) && length < sizeof ret->store);
-    memcpy(ret->store, image->bytes + part->at, length);
+        length == r->size || (length < sizeof ret->store && image_has(image, at + length, 1));
+    memcpy(ret->store, image->bytes + at, length);
     ret->kind = PLAIN_TEXT;
     ret->bytes = ret->store;
     ret->length = length;
     ret->cut = !ends;
 }
 
-static void take_integer(uint64_t low, unsigned bits, bool is_signed, struct plain_value *ret) {
-    if (bits < 64)
-        low &= (UINT64_C(1) << bits) - 1;
-    const bool negative = is_signed && bits && low >> (bits - 1) & 1;
+static void take_integer(const struct image *image, const struct part_reader *r,
+                         struct plain_value *ret) {
+    const uint64_t bits = r->place.bits ? r->place.bits : r->size * 8;
+    const uint64_t at = r->place.bits ? r->place.bit_at : r->place.at * 8;
+    if (!image_has(image, at / 8, (at % 8 + bits + 7) / 8))
+        return;
+    uint64_t low = image_bits(image, at, bits);
+    const bool negative = r->is_signed && low >> (bits - 1) & 1;
     if (negative && bits < 64)
         low |= UINT64_MAX << bits;
     ret->kind = PLAIN_INTEGER;
@@ -183,67 +250,37 @@ static void take_integer(uint64_t low, unsigned bits, bool is_signed, struct pla
     ret->magnitude = negative ? -low : low;
 }
 
-static void take_float(const uint8_t *bytes, uint64_t size, struct plain_value *ret) {
+static void take_real(const struct image *image, const struct part_reader *r,
+                      struct plain_value *ret) {
+    const uint8_t *bytes = image->bytes + r->place.at;
     float single;
-    if (size != sizeof single && size != sizeof ret->real)
+    if (!image_has(image, r->place.at, r->size))
         return;
-    memcpy(size == sizeof single ? (void *)&single : (void *)&ret->real, bytes, size);
-    ret->real = size == sizeof single ? (double)single : ret->real;
+    if (r->size == sizeof single) {
+        memcpy(&single, bytes, sizeof single);
+        ret->real = (double)single;
+    } else {
+        memcpy(&ret->real, bytes, sizeof ret->real);
+    }
     ret->kind = PLAIN_REAL;
 }
 
-static bool is_signed(struct types *types, const struct type *type) {
-    const struct type *of = type->kind == TYPE_ENUM ? shape_get(types, type->of) : NULL;
-    return (type->flags | (of ? of->flags : 0)) & TYPE_SIGNED;
-}
-
-static void take_scalar(struct types *types, const struct image *image, const struct part *part,
-                        const struct type *type, struct plain_value *ret) {
-    const uint64_t size = shape_bytes(types, part->type);
-    const uint64_t bits = part->bits ? part->bits : size * 8;
-    const uint64_t bit_at = part->bits ? part->bit_at : part->at * 8;
-    if (!bits || !image_has(image, bit_at / 8, (bit_at % 8 + bits + 7) / 8))
-        return;
-    if (type->kind == TYPE_FLOAT && !part->bits && !(type->flags & TYPE_COMPLEX)) {
-        take_float(image->bytes + part->at, size, ret);
-    } else if (type->kind != TYPE_FLOAT && bits <= 64) {
-        take_integer(image_bits(image, bit_at, bits), (unsigned)bits, is_signed(types, type), ret);
-        ret->as_enum = type->kind == TYPE_ENUM ? type : NULL;
-    }
-}
-
-/* The text that is the whole item: the item's bytes may be those of its pointer and its length. */
-static const struct captured *text_at(const struct image *image, struct types *types,
-                                      const struct part *part, const struct capture_value **ret) {
-    return part->bits ? NULL : image_text(image, types, part->at, part->type, ret);
-}
-
-static void read_part(const struct printer *p, const struct image *image, const struct part *part,
-                      struct plain_value *ret) {
-    const struct type *type = shape_get(p->types, part->type);
-    const struct capture_value *v;
-    const struct captured *text = type ? text_at(image, p->types, part, &v) : NULL;
-    const uint64_t size = type ? shape_bytes(p->types, part->type) : 0;
-    if (!type) {
-        if (part->whole && image->size && image->size <= 8 && image_has(image, 0, image->size))
-            take_integer(image_bits(image, 0, image->size * 8), (unsigned)image->size * 8, false,
-                         ret);
-    } else if (text) {
-        take_text(image, text, v, ret);
-        if (ret->kind == PLAIN_NOTHING && type->kind == TYPE_POINTER && is_null(image, part, size))
-            ret->kind = PLAIN_INTEGER;
-    } else if (type->kind == TYPE_ARRAY && shape_character(p->types, type->of) == 1) {
-        take_array(image, part, size, ret);
-    } else if (type->kind != TYPE_STRUCT && type->kind != TYPE_UNION && type->kind != TYPE_ARRAY) {
-        take_scalar(p->types, image, part, type, ret);
-    }
-}
-
-void part_value(const struct printer *p, const struct part *part, struct plain_value *ret) {
+void part_read(const struct part_reader *r, const struct capture *c,
+               const struct captured *captured, struct plain_value *ret) {
+    const struct part part = part_of(&r->place, c, captured);
     struct image image;
     *ret = (struct plain_value){.kind = PLAIN_NOTHING};
-    image_init(&image, &part->item);
-    read_part(p, &image, part, ret);
+    if (r->form == PART_OPAQUE)
+        return;
+    image_init(&image, &part.item);
+    if (r->form == PART_STRING)
+        take_text(&image, r, ret);
+    else if (r->form == PART_CHARACTERS)
+        take_characters(&image, r, ret);
+    else if (r->form == PART_REAL)
+        take_real(&image, r, ret);
+    else
+        take_integer(&image, r, ret);
     image_done(&image);
 }
 

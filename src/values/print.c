@@ -289,8 +289,8 @@ static bool print(const struct printer *p, const struct item *item, bool json, s
 static void print_inner(const struct printer *p, const struct part *part, bool json,
                         struct words *ret) {
     struct walker w = {.printer = p, .item = &part->item, .out = ret, .json = json};
-    struct object o = {
-        .type = part->type, .at = part->at, .bit_at = part->bit_at, .bits = part->bits};
+    const struct part_place *at = part->place;
+    struct object o = {.type = at->type, .at = at->at, .bit_at = at->bit_at, .bits = at->bits};
     look_at(&w, &o);
     image_init(&w.image, &part->item);
     walk(&w, &o);
@@ -298,14 +298,14 @@ static void print_inner(const struct printer *p, const struct part *part, bool j
 }
 
 void part_text(const struct printer *p, const struct part *part, struct words *ret) {
-    if (part->whole)
+    if (part->place->whole)
         print(p, &part->item, false, ret);
     else
         print_inner(p, part, false, ret);
 }
 
 void part_json(const struct printer *p, const struct part *part, struct words *ret) {
-    if (part->whole)
+    if (part->place->whole)
         print(p, &part->item, true, ret);
     else
         print_inner(p, part, true, ret);
