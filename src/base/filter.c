@@ -12,26 +12,30 @@ int patterns_add(pattern_list *list, const char *text, struct err *err) {
     return rc;
 }
 
-/* PATTERN@SPEC is cut at its last "@"; braces around PATTERN are taken off. */
+/* Cuts VALUE, of -A and -R PATTERN@SPEC at its last "@", of --where PATTERN/CONDITION/ at its first
+ * "/". Braces around PATTERN are taken off. */
 static int add_capture(struct filter *f, char letter, const char *value, struct err *err) {
-    struct capture_option o = {.letter = letter, .text = mem_strdup(value)};
-    const char *at = strrchr(value, '@'), *end = at ? at : value + strlen(value);
+    const char *brace = letter == 'W' && *value == '{' ? strstr(value, "}/") : NULL;
+    const char *at = letter != 'W' ? strrchr(value, '@') : brace ? brace + 1 : strchr(value, '/');
+    const char *end = at ? at : value + strlen(value);
     const size_t length = (size_t)(end - value);
     const bool braces = length >= 2 && value[0] == '{' && end[-1] == '}';
     AUTO_FREE char *pattern = mem_printf("%.*s", (int)(length - 2 * braces), value + braces);
     int rc = patterns_add(&f->functions, pattern, err);
-    if (rc < 0) {
-        free(o.text);
+    if (rc < 0)
         return rc;
-    }
-    o.spec = at ? o.text + (at - value) + 1 : NULL;
-    o.pattern = f->functions.at[f->functions.count - 1];
+    struct capture_option o = {.letter = letter,
+                               .text = mem_strdup(value),
+                               .spec = at ? mem_strdup(at + 1) : NULL,
+                               .pattern = f->functions.at[f->functions.count - 1]};
+    if (letter == 'W' && o.spec && *o.spec)
+        o.spec[strlen(o.spec) - 1] = '\0';
     ARRAY_PUSH(&f->captures, o);
     return 0;
 }
 
 int filter_add(struct filter *f, char letter, const char *value, struct err *err) {
-    if (letter == 'A' || letter == 'R')
+    if (letter == 'A' || letter == 'R' || letter == 'W')
         return add_capture(f, letter, value, err);
     if (letter == 'L') {
         ARRAY_PUSH(&f->files, mem_strdup(value));
@@ -67,8 +71,10 @@ void filter_done(struct filter *f) {
     for (size_t i = 0; i < f->files.count; i++)
         free(f->files.at[i]);
     ARRAY_FREE(&f->files);
-    for (size_t i = 0; i < f->captures.count; i++)
+    for (size_t i = 0; i < f->captures.count; i++) {
         free(f->captures.at[i].text);
+        free(f->captures.at[i].spec);
+    }
     ARRAY_FREE(&f->captures);
 }
 
@@ -121,7 +127,8 @@ char *filter_text(const struct filter *f) {
     char letter;
     for (size_t i = 0; (value = filter_option(f, i, &letter)); i++) {
         AUTO_FREE char *before = text;
-        text = mem_printf("%s%s-%c %s", before, i ? " " : "", letter, value);
+        AUTO_FREE char *option = letter == 'W' ? mem_strdup("--where") : mem_printf("-%c", letter);
+        text = mem_printf("%s%s%s %s", before, i ? " " : "", option, value);
     }
     return text;
 }

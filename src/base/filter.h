@@ -8,12 +8,12 @@
 
 typedef ARRAY(struct pattern *) pattern_list;
 
-/* -A or -R: values are captured at entries or returns of functions. Its pattern is also among those
- * of -F. */
+/* -A, -R or --where: values are captured at entries or returns of functions. Its pattern is also
+ * among those of -F. */
 struct capture_option {
-    char letter;                   /* 'A' or 'R' */
-    char *text;                    /* as typed: PATTERN or PATTERN@SPEC */
-    const char *spec;              /* in TEXT; NULL: by the types */
+    char letter;                   /* 'A', 'R'; 'W': --where */
+    char *text;                    /* as typed: PATTERN, PATTERN@SPEC or PATTERN/CONDITION/ */
+    char *spec;                    /* SPEC or CONDITION; NULL: by the types */
     const struct pattern *pattern; /* borrowed from filter.functions */
 };
 
@@ -31,7 +31,8 @@ int patterns_add(pattern_list *list, const char *text, struct err *err);
 /* Frees the patterns. */
 void patterns_done(pattern_list *list);
 
-/* Adds the option -LETTER (F, N, M, L, A or R) with VALUE. Errors: EINVAL "bad-pattern". */
+/* Adds the option -LETTER (F, N, M, L, A or R; W is --where) with VALUE. Errors: EINVAL
+ * "bad-pattern". */
 int filter_add(struct filter *f, char letter, const char *value, struct err *err);
 /* A copy, which the caller frees with filter_done(). */
 struct filter filter_copy(const struct filter *f);
@@ -39,7 +40,8 @@ void filter_done(struct filter *f);
 static inline bool filter_is_empty(const struct filter *f) {
     return !f->functions.count && !f->excluded.count && !f->modules.count && !f->files.count;
 }
-/* The value of option I, in the order -F, -N, -M, -L, -A and -R; NULL: no more options. */
+/* The value of option I, in the order -F, -N, -M, -L, and those of captures; NULL: no more options.
+ */
 const char *filter_option(const struct filter *f, size_t i, char *ret_letter);
 /* The options as typed: "-F a -N b", or "". The caller frees the text. */
 char *filter_text(const struct filter *f);

@@ -72,6 +72,14 @@ static inline void mem_cleanup_fd(int *fd) {
             (a)->at = mem_resize((a)->at, (a)->room, sizeof *(a)->at);                             \
         }                                                                                          \
     } while (0)
+/* Removes the element I; those behind it move down. */
+#define ARRAY_REMOVE(a, i)                                                                         \
+    do {                                                                                           \
+        const size_t removed_ = (i);                                                               \
+        (a)->count--;                                                                              \
+        memmove((a)->at + removed_, (a)->at + removed_ + 1,                                        \
+                ((a)->count - removed_) * sizeof *(a)->at);                                        \
+    } while (0)
 /* Moves all elements of FROM, an array of the same type, to the end of A, and frees FROM. */
 #define ARRAY_MOVE(a, from)                                                                        \
     do {                                                                                           \

@@ -176,9 +176,32 @@ static int store_time(struct options *options, const struct option_spec *o, cons
     return 0;
 }
 
+/* A condition is checked as far as that takes no types. */
+static int check_condition(const char *value, struct err *err) {
+    AUTO_FREE char *pattern = NULL;
+    const char *text;
+    struct condition *condition = NULL;
+    int rc = condition_split(value, &pattern, &text, err);
+    rc = rc ? rc : condition_parse(text, &condition, err);
+    condition_free(condition);
+    return rc;
+}
+
+static int add_condition(condition_texts *list, const char *value, struct err *err) {
+    int rc = check_condition(value, err);
+    if (rc == 0)
+        ARRAY_PUSH(list, value);
+    return rc;
+}
+
 /* Of -A and -R the SPEC is checked as far as that takes no types. */
 static int add_to_filter(struct filter *filter, const struct option_spec *o, const char *value,
                          struct err *err) {
+    const bool where = strcmp(o->name, "where") == 0;
+    if (where) {
+        int rc = check_condition(value, err);
+        return rc ? rc : filter_add(filter, 'W', value, err);
+    }
     const bool captures = o->letter == 'A' || o->letter == 'R';
     const char *at = captures ? strrchr(value, '@') : NULL;
     struct spec spec;
@@ -188,19 +211,6 @@ static int add_to_filter(struct filter *filter, const struct option_spec *o, con
     if (at)
         spec_done(&spec);
     return filter_add(filter, o->letter, value, err);
-}
-
-/* The condition is checked as far as that takes no types. */
-static int add_condition(condition_texts *list, const char *value, struct err *err) {
-    AUTO_FREE char *pattern = NULL;
-    const char *text;
-    struct condition *condition = NULL;
-    int rc = condition_split(value, &pattern, &text, err);
-    rc = rc ? rc : condition_parse(text, &condition, err);
-    condition_free(condition);
-    if (rc == 0)
-        ARRAY_PUSH(list, value);
-    return rc;
 }
 
 static int store_value(struct options *options, const struct option_spec *o, const char *value,

@@ -209,6 +209,12 @@ const struct option_spec option_table[] = {
      "With filter: from now on trace functions that match PATTERN, and record their results. "
      "Repeatable.",
      AT(record.filter), NULL},
+    {RECORDERS | ONLY(CTL), 0, OPTION_FILTER, "where", "'PATTERN/EXPR/'",
+     "Trace functions that match PATTERN, and keep only calls for which EXPR holds: a C condition "
+     "over parameters and the result, as 'o->price > 100 && kind == PEN', 'name == \"abc\"' or "
+     "'ret < 0'. What these calls call is kept all the same. A PATTERN with / stands in braces. "
+     "Repeatable; all conditions of a function must hold. With ctl: for filter.",
+     AT(record.filter), NULL},
     {RECORDERS, 0, OPTION_NUMBER, "strings", "N",
      "Record at most N bytes of a text, from 1 to 1024. Default: 64.", AT(record.strings), NULL},
     {RECORDERS, 0, OPTION_TRIGGER, "while", "FUNC",

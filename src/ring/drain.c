@@ -10,6 +10,7 @@
 #include "arch/clock.h"
 #include "base/clock.h"
 #include "ring/callers.h"
+#include "ring/conditions.h"
 #include "ring/flight.h"
 #include "ring/lane_reader.h"
 #include "ring/pace.h"
@@ -91,6 +92,8 @@ static void retire(struct drainer *d, struct lane_handle *handle) {
     handle->thin = NULL;
     within_free(handle->within);
     handle->within = NULL;
+    call_judge_free(handle->judge);
+    handle->judge = NULL;
     trace_writer_thread_end(d->options->writer, handle->stream, handle->end_ticks);
     callers_unref(handle->callers);
     handle->callers = NULL;

@@ -4,6 +4,7 @@
 #include "arch/clock.h"
 #include "base/clock.h"
 #include "ring/callers.h"
+#include "ring/conditions.h"
 #include "ring/rings.h"
 #include "ring/thin.h"
 #include "ring/within.h"
@@ -51,21 +52,7 @@ static void unpack_pauses(struct lane_reader *r, struct lane_handle *handle, uin
     }
 }
 
-/* Passes the values of EVENT on. True: EVENT is a part of values. */
-static bool take_values(struct lane_reader *r, struct lane_handle *handle,
-                        const struct trace_event *event) {
-    struct event_values values;
-    if (value_slots_take(&handle->values, event))
-        return true;
-    if (handle->values.capture && value_slots_end(&handle->values, event, &values))
-        trace_writer_values(r->writer, handle->stream, &values);
-    return false;
-}
-
-static inline void unpack(struct lane_reader *r, struct lane_handle *handle,
-                          struct trace_event event) {
-    if (take_values(r, handle, &event))
-        return;
+static void pass(struct lane_reader *r, struct lane_handle *handle, struct trace_event event) {
     reserve(r, handle);
     if (pauses_precede(&handle->pauses, event.site >> 2))
         unpack_pauses(r, handle, event.ticks);
@@ -76,6 +63,31 @@ static inline void unpack(struct lane_reader *r, struct lane_handle *handle,
                                           r->unpacked + r->unpacked_count);
     else
         r->unpacked[r->unpacked_count++] = event;
+}
+
+static void pass_judged(struct lane_reader *r, struct lane_handle *handle) {
+    struct trace_event event;
+    while (call_judge_next(handle->judge, &event))
+        pass(r, handle, event);
+}
+
+static inline void unpack(struct lane_reader *r, struct lane_handle *handle,
+                          struct trace_event event) {
+    struct event_values values;
+    if (value_slots_take(&handle->values, &event))
+        return;
+    const bool has_values =
+        handle->values.capture && value_slots_end(&handle->values, &event, &values);
+    if (has_values && values.capture->condition && !handle->judge)
+        handle->judge = call_judge_new(&handle->thread);
+    const bool keeps_values =
+        !handle->judge || call_judge_take(handle->judge, &event, has_values ? &values : NULL);
+    if (has_values && keeps_values)
+        trace_writer_values(r->writer, handle->stream, &values);
+    if (handle->judge)
+        pass_judged(r, handle);
+    else
+        pass(r, handle, event);
 }
 
 /* Unpacks events for which there is nothing else to do, for handle->thin. Returns how many of
@@ -133,8 +145,18 @@ static void write_events(struct lane_reader *r, struct lane_handle *handle, cons
     handle->last_clock = event_ticks(&at[count - 1], latest);
 }
 
+/* What waits for the ends of calls is written. */
+static void release_judged(struct lane_reader *r, struct lane_handle *handle) {
+    if (!handle->judge)
+        return;
+    call_judge_release(handle->judge);
+    pass_judged(r, handle);
+    flush(r, handle);
+}
+
 static void write_lost(struct lane_reader *r, struct lane_handle *handle, uint64_t ticks,
                        uint64_t count) {
+    release_judged(r, handle);
     if (handle->thin)
         thin_lost(handle->thin, ticks, count);
     else
@@ -251,6 +273,7 @@ unsigned lane_reader_read(struct lane_reader *r, struct lane_handle *handle) {
 }
 
 static void write_pauses_left(struct lane_reader *r, struct lane_handle *handle) {
+    release_judged(r, handle);
     pauses_take(&handle->pauses);
     while (pauses_next_left(&handle->pauses, &r->unpacked[r->unpacked_count])) {
         r->unpacked_count++;

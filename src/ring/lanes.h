@@ -27,6 +27,7 @@ enum lane_state {
 };
 
 struct callers;
+struct call_judge;
 struct thin;
 struct watch;
 struct within;
@@ -54,6 +55,7 @@ struct lane_handle {   /* the tool's side of one lane */
     struct within *within;      /* drainer: --while, or NULL */
     _Atomic bool shared;        /* other threads share its thread's memory, or have */
     struct stack_slice slice;   /* drainer: the slice that is being read */
+    struct call_judge *judge;   /* drainer: the filter of --where, or NULL */
     struct value_slots values;  /* drainer: the values that are being read */
     struct callers *callers;    /* drainer: of its process; NULL: no slices are recorded */
     struct watch *watch;        /* drainer: what triggers snapshots, or NULL */

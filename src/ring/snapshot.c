@@ -5,6 +5,7 @@
 
 #include "arch/clock.h"
 #include "ring/callers.h"
+#include "ring/conditions.h"
 #include "ring/rings.h"
 #include "ring/thin.h"
 
@@ -128,17 +129,43 @@ static void write_opened(struct writing *w, const struct ring_image *image, stru
 struct parts_read { /* slots that are no events */
     struct stack_slice slice;
     struct value_slots values;
+    struct call_judge *judge;   /* NULL: no --where */
+    struct trace_event waiting; /* the next event; pauses may come before it */
+    bool waits, released;
 };
 
-/* Passes the values of EVENT on. True: EVENT is a part of values. */
-static bool take_values(const struct writing *w, const struct ring_image *image,
-                        struct value_slots *slots, const struct trace_event *event) {
+/* Takes the next slot. */
+static void take_slot(const struct writing *w, const struct ring_image *image,
+                      struct parts_read *parts, const struct trace_event *event) {
     struct event_values values;
-    if (value_slots_take(slots, event))
-        return true;
-    if (value_slots_end(slots, event, &values))
+    if (value_slots_take(&parts->values, event))
+        return;
+    const bool has_values = value_slots_end(&parts->values, event, &values);
+    const bool keeps_values =
+        !parts->judge || call_judge_take(parts->judge, event, has_values ? &values : NULL);
+    if (has_values && keeps_values)
         trace_writer_values(w->writer, image->thread.stream, &values);
-    return false;
+    parts->waits = !parts->judge;
+    parts->waiting = *event;
+}
+
+/* Makes the next event wait. False: there is none. */
+static bool find_event(const struct writing *w, struct ring_image *image, size_t *at,
+                       struct parts_read *parts) {
+    while (!parts->waits) {
+        if (parts->judge && call_judge_next(parts->judge, &parts->waiting)) {
+            parts->waits = true;
+        } else if (*at < image->count) {
+            const struct trace_event event = unpacked(image, (*at)++);
+            take_slot(w, image, parts, &event);
+        } else if (parts->judge && !parts->released) {
+            call_judge_release(parts->judge);
+            parts->released = true;
+        } else {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Unpacks events from *AT on, with the pauses between them, to OUT: UNPACK + CALLERS_EVENTS at
@@ -146,22 +173,20 @@ static bool take_values(const struct writing *w, const struct ring_image *image,
 static size_t unpack(const struct writing *w, struct ring_image *image, size_t *at,
                      struct parts_read *parts, struct trace_event *out) {
     size_t n = 0;
-    while (*at < image->count && n < UNPACK) {
-        struct trace_event event = unpacked(image, *at);
-        if (pauses_precede(&image->pauses, event.site >> 2) &&
-            pauses_next(&image->pauses, event.ticks, &out[n])) {
+    while (n < UNPACK && find_event(w, image, at, parts)) {
+        struct trace_event *event = &parts->waiting;
+        if (pauses_precede(&image->pauses, event->site >> 2) &&
+            pauses_next(&image->pauses, event->ticks, &out[n])) {
             n++;
             continue;
         }
-        ++*at;
-        if (take_values(w, image, &parts->values, &event))
-            continue;
-        if (!pauses_follow(&image->pauses, &event))
+        parts->waits = false;
+        if (!pauses_follow(&image->pauses, event))
             continue;
         if (image->callers)
-            n += callers_pass(image->callers, &parts->slice, w->chains, &event, out + n);
+            n += callers_pass(image->callers, &parts->slice, w->chains, event, out + n);
         else
-            out[n++] = event;
+            out[n++] = *event;
     }
     return n;
 }
@@ -180,14 +205,15 @@ static void write_events(struct writing *w, struct ring_image *image, struct thi
     struct parts_read parts = {.values.captures = image->captures};
     if ((image->lost || image->overwritten) && image->count)
         pauses_forget_before(&image->pauses, unpacked(image, 0).ticks);
-    for (size_t at = 0; at < image->count;) {
-        size_t n = unpack(w, image, &at, &parts, events);
+    if (captures_have_conditions(image->captures))
+        parts.judge = call_judge_new(&image->thread);
+    for (size_t at = 0, n; (n = unpack(w, image, &at, &parts, events)) > 0;)
         put_events(w, image->thread.stream, thin, events, n);
-    }
     while (image->count && pauses_next_left(&image->pauses, events))
         put_events(w, image->thread.stream, thin, events, 1);
     slice_done(&parts.slice);
     value_slots_done(&parts.values);
+    call_judge_free(parts.judge);
 }
 
 static void note_span(struct writing *w, const struct ring_image *image) {

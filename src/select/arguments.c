@@ -1,6 +1,7 @@
 /* Compiles what is asked for into captures, function by function. */
 #include "select/arguments.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +13,17 @@
 #include "values/compile.h"
 #include "values/slots.h"
 
+struct kept_condition {
+    char *text;
+    struct condition *condition; /* NULL: it cannot be read */
+};
+
 struct argument_types {
     struct types *graph;
     size_t too_long; /* captures without room */
     bool reported_long;
-    ARRAY(const char *) reported; /* SPECs whose error is known; the filter's, borrowed */
+    ARRAY(char *) reported; /* errors of SPECs that were told */
+    ARRAY(struct kept_condition) conditions;
 };
 
 struct signatures {
@@ -51,7 +58,14 @@ void argument_types_free(struct argument_types *t) {
     if (!t)
         return;
     types_free(t->graph);
+    for (size_t i = 0; i < t->reported.count; i++)
+        free(t->reported.at[i]);
     ARRAY_FREE(&t->reported);
+    for (size_t i = 0; i < t->conditions.count; i++) {
+        free(t->conditions.at[i].text);
+        condition_free(t->conditions.at[i].condition);
+    }
+    ARRAY_FREE(&t->conditions);
     free(t);
 }
 
@@ -102,18 +116,24 @@ static void end(struct choosing *c) {
     free(c->asked);
 }
 
-/* What is asked for of a function at events of a kind. */
+/* What is asked for of a function. */
 struct wishes {
     bool by_types;
-    char *spec; /* of all its SPECs; NULL: none */
+    char *spec;      /* of all its SPECs; NULL: none */
+    char *condition; /* all of its --where; NULL: none */
 };
+
+static void add_condition(struct wishes *w, const char *condition) {
+    AUTO_FREE char *before = w->condition;
+    w->condition = before ? mem_printf("(%s) && (%s)", before, condition) : mem_strdup(condition);
+}
 
 static void add_spec(struct wishes *w, const char *spec) {
     AUTO_FREE char *before = w->spec;
     w->spec = mem_printf("%s%s%s", before ? before : "", before ? "," : "", spec);
 }
 
-/* Whether values of FUNCTION are asked for at events of KIND. RET->spec is to be freed. */
+/* Whether values of FUNCTION are asked for at events of KIND. RET's texts are to be freed. */
 static bool is_asked(const struct choosing *c, uint32_t function, enum event_kind kind,
                      struct wishes *ret) {
     bool asked = c->context->options->auto_args;
@@ -124,6 +144,10 @@ static bool is_asked(const struct choosing *c, uint32_t function, enum event_kin
         if (!of_kind || !bitmap_test(c->asked[i].matches, function))
             continue;
         asked = true;
+        if (o->letter == 'W') {
+            add_condition(ret, o->spec);
+            continue;
+        }
         ret->by_types |= !o->spec;
         if (o->spec)
             add_spec(ret, o->spec);
@@ -133,13 +157,13 @@ static bool is_asked(const struct choosing *c, uint32_t function, enum event_kin
 
 /* ---- captures ---- */
 
+/* Each error is told for the first function only. */
 static void report_spec(const struct choosing *c, uint32_t function, const struct err *err) {
     struct argument_types *t = c->context->types;
-    const char *key = c->context->filter->captures.at[0].text;
     for (size_t i = 0; i < t->reported.count; i++)
-        if (t->reported.at[i] == key)
+        if (strcmp(t->reported.at[i], err->text) == 0)
             return;
-    ARRAY_PUSH(&t->reported, key);
+    ARRAY_PUSH(&t->reported, mem_strdup(err->text));
     AUTO_FREE char *name =
         plan_function_shown(plan_function(c->module->plan, function), c->module->module->name);
     AUTO_FREE char *text = mem_printf("%s: %s", name, err->text);
@@ -171,7 +195,8 @@ static bool fits(const struct choosing *c, const struct capture *capture) {
            words <= CAPTURE_MOST_WORDS;
 }
 
-static void add(const struct choosing *c, uint32_t function, const struct capture *capture) {
+static void add(const struct choosing *c, uint32_t function, const struct capture *capture,
+                const struct condition *condition) {
     struct traced_module *m = c->module;
     const struct arch *arch = plan_arch_at(m->plan, plan_function(m->plan, function)->addr);
     if (!capture->count || !arch || !arch->stub_capture_bytes)
@@ -182,37 +207,130 @@ static void add(const struct choosing *c, uint32_t function, const struct captur
         report_long(c, function);
         return;
     }
-    p.number = captures_add(c->context->captures, m->first_id + function, capture);
+    p.number = captures_add(c->context->captures, m->first_id + function, capture, condition);
     p.capture = &captures_get(c->context->captures, p.number)->capture;
     ARRAY_PUSH(&m->choice.captures, p);
 }
 
-static void choose_kind(const struct choosing *c, uint32_t function, enum event_kind kind,
-                        const struct signature *signature) {
+/* ---- conditions ---- */
+
+static const struct condition *condition_of(const struct choosing *c, const char *text) {
+    struct argument_types *t = c->context->types;
+    struct err ignored; /* the text was checked before */
+    for (size_t i = 0; i < t->conditions.count; i++)
+        if (strcmp(t->conditions.at[i].text, text) == 0)
+            return t->conditions.at[i].condition;
+    struct kept_condition k = {.text = mem_strdup(text)};
+    if (condition_parse(text, &k.condition, &ignored) < 0)
+        k.condition = NULL;
+    ARRAY_PUSH(&t->conditions, k);
+    return k.condition;
+}
+
+/* Adds the operands of CONDITION to what is captured. A name that is no parameter may be an
+ * enumerator. */
+static int add_operands(const struct values_request *request, const struct condition *condition,
+                        struct wishes *w, struct err *err) {
+    struct condition_operand o;
+    for (size_t i = 0; condition_operand(condition, i, &o); i++) {
+        struct values_request one = *request;
+        struct capture unused = {0};
+        one.spec = o.text;
+        one.by_types = false;
+        int rc = values_compile(&one, &unused, err);
+        capture_done(&unused);
+        if (rc == 0)
+            add_spec(w, o.text);
+        else if (o.node->op != SPEC_NAME)
+            return rc;
+    }
+    return 0;
+}
+
+/* The first operand of CONDITION that is neither in the captures nor an enumerator; NULL: none. */
+static const char *unknown_operand(const struct choosing *c, const struct condition *condition,
+                                   const struct capture *captures, size_t count) {
+    const size_t operands = condition_operand_count(condition);
+    AUTO_FREE struct operand_reader *readers = mem_alloc((operands + 1) * sizeof *readers);
+    AUTO_FREE bool *known = mem_alloc(operands + 1);
+    struct condition_operand o;
+    for (size_t k = 0; k < count; k++) {
+        condition_bind(condition, c->context->types->graph, &captures[k], readers);
+        for (size_t i = 0; i < operands; i++)
+            known[i] |= readers[i].place != OPERAND_UNKNOWN;
+    }
+    for (size_t i = 0; condition_operand(condition, i, &o); i++)
+        if (!known[i])
+            return o.text;
+    return NULL;
+}
+
+/* ---- functions ---- */
+
+struct subject {
+    uint32_t function;
+    const struct signature *signature; /* NULL: not known */
+    const struct condition *condition; /* NULL: none */
+};
+
+/* Makes the capture of events of KIND. False: there is none. */
+static bool compile(const struct choosing *c, struct subject *s, enum event_kind kind,
+                    struct capture *ret) {
     struct wishes wishes;
-    struct capture capture = {0};
     struct err err;
-    if (!is_asked(c, function, kind, &wishes))
-        return;
-    AUTO_FREE char *spec = wishes.spec;
+    *ret = (struct capture){.kind = kind};
+    if (!is_asked(c, s->function, kind, &wishes))
+        return false;
     struct values_request request = {.types = c->context->types->graph,
-                                     .signature = signature,
+                                     .signature = s->signature,
                                      .abi = c->abi,
                                      .kind = kind,
-                                     .spec = spec,
                                      .by_types = wishes.by_types,
                                      .strings = c->context->options->strings};
-    if (!spec && !signature)
-        return;
-    int rc = values_compile(&request, &capture, &err);
-    if (rc < 0) {
-        report_spec(c, function, &err);
-        request.spec = NULL;
+    s->condition = wishes.condition ? condition_of(c, wishes.condition) : NULL;
+    int rc = s->condition ? add_operands(&request, s->condition, &wishes, &err) : 0;
+    AUTO_FREE char *spec = wishes.spec, *condition = wishes.condition;
+    request.spec = spec;
+    const bool any = spec || (s->signature && wishes.by_types);
+    rc = rc == 0 && any ? values_compile(&request, ret, &err) : rc;
+    if (rc == 0)
+        return any;
+    report_spec(c, s->function, &err);
+    s->condition = NULL;
+    request.spec = NULL;
+    return s->signature && wishes.by_types && values_compile(&request, ret, &err) == 0;
+}
+
+/* NAME, of a condition, is neither a parameter nor an enumerator: tells names like it. */
+static void report_unknown(const struct choosing *c, const struct subject *s, const char *name) {
+    const struct values_request request = {.types = c->context->types->graph,
+                                           .signature = s->signature,
+                                           .abi = c->abi,
+                                           .kind = EVENT_ENTRY,
+                                           .spec = name};
+    struct capture unused = {0};
+    struct err err;
+    if (values_compile(&request, &unused, &err) == 0)
+        err_set(&err, EINVAL, "spec", "%s: its value is not captured", name);
+    capture_done(&unused);
+    report_spec(c, s->function, &err);
+}
+
+static void choose_events(const struct choosing *c, struct subject *s) {
+    struct capture captures[2];
+    const struct condition *conditions[2];
+    for (size_t i = 0; i < 2; i++) {
+        compile(c, s, i ? EVENT_RETURN : EVENT_ENTRY, &captures[i]);
+        conditions[i] = s->condition;
     }
-    if (rc < 0 && (!signature || !wishes.by_types || values_compile(&request, &capture, &err) < 0))
-        return;
-    add(c, function, &capture);
-    capture_done(&capture);
+    const struct condition *condition = conditions[0] == conditions[1] ? conditions[0] : NULL;
+    const char *unknown = condition ? unknown_operand(c, condition, captures, 2) : NULL;
+    if (unknown)
+        report_unknown(c, s, unknown);
+    for (size_t i = 0; i < 2; i++) {
+        add(c, s->function, &captures[i], unknown ? NULL : condition);
+        capture_done(&captures[i]);
+    }
 }
 
 static void choose_function(const struct choosing *c, uint32_t function) {
@@ -225,8 +343,7 @@ static void choose_function(const struct choosing *c, uint32_t function) {
     struct debug_types *debug = debug_of(c);
     const vaddr_t at = plan_function(c->module->plan, function)->addr;
     const bool known = debug && debug_types_signature(debug, at, &signature);
-    choose_kind(c, function, EVENT_ENTRY, known ? &signature : NULL);
-    choose_kind(c, function, EVENT_RETURN, known ? &signature : NULL);
+    choose_events(c, &(struct subject){function, known ? &signature : NULL, NULL});
     if (known)
         signature_done(&signature);
 }

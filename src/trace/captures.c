@@ -12,6 +12,7 @@ enum { PIECE = 1024, PIECES = 16384 };
 
 struct captures {
     atomic_uint count, longest;
+    atomic_bool has_conditions;
     struct numbered_capture *_Atomic pieces[PIECES];
     struct types *types; /* numbers of the trace */
     struct types_copy *copy;
@@ -25,8 +26,10 @@ struct captures *captures_new(void) {
 }
 
 void captures_free(struct captures *c) {
-    for (unsigned i = 0; c && i < c->count; i++)
+    for (unsigned i = 0; c && i < c->count; i++) {
         capture_done(&c->pieces[i / PIECE][i % PIECE].capture);
+        free(c->pieces[i / PIECE][i % PIECE].readers);
+    }
     for (uint32_t i = 0; c && i < c->record_count; i++)
         free(c->records[i / PIECE][i % PIECE].at);
     for (unsigned i = 0; c && i < PIECES; i++) {
@@ -68,7 +71,18 @@ static void take_types(struct captures *c, struct numbered_capture *n) {
     n->types = c->record_count;
 }
 
-uint32_t captures_add(struct captures *c, uint32_t id, const struct capture *capture) {
+static void bind(struct captures *c, struct numbered_capture *n,
+                 const struct condition *condition) {
+    if (!condition || !c->types)
+        return;
+    n->readers = mem_alloc((condition_operand_count(condition) + 1) * sizeof *n->readers);
+    condition_bind(condition, c->types, &n->capture, n->readers);
+    n->condition = condition;
+    atomic_store_explicit(&c->has_conditions, true, memory_order_relaxed);
+}
+
+uint32_t captures_add(struct captures *c, uint32_t id, const struct capture *capture,
+                      const struct condition *condition) {
     const unsigned number = c->count, slots = capture_slots(capture);
     if (number == PIECE * PIECES)
         return number - 1; /* it is not of the function, so readers ignore it */
@@ -79,6 +93,7 @@ uint32_t captures_add(struct captures *c, uint32_t id, const struct capture *cap
     capture_copy(&n->capture, capture);
     n->all = c;
     take_types(c, n);
+    bind(c, n, condition);
     for (size_t i = 0; i < capture->count; i++)
         n->words += capture_value_words(&capture->values[i]);
     if (slots > c->longest)
@@ -95,4 +110,8 @@ const struct numbered_capture *captures_get(const struct captures *c, uint32_t n
 
 unsigned captures_longest(const struct captures *c) {
     return c ? atomic_load_explicit(&c->longest, memory_order_relaxed) : 0;
+}
+
+bool captures_have_conditions(const struct captures *c) {
+    return c && atomic_load_explicit(&c->has_conditions, memory_order_relaxed);
 }

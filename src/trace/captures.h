@@ -6,7 +6,7 @@
 
 #include "trace/block.h"
 #include "types/types.h"
-#include "values/capture.h"
+#include "values/condition.h"
 
 struct captures;
 
@@ -15,6 +15,8 @@ struct numbered_capture {
     struct capture capture; /* owned */
     uint32_t words;         /* of all values */
     const struct captures *all;
+    const struct condition *condition; /* NULL: all calls of the function are kept */
+    struct operand_reader *readers;    /* of its operands, for this capture; owned */
     uint32_t types; /* records of types that the trace needs before it, from the first on */
 };
 
@@ -24,9 +26,13 @@ void captures_free(struct captures *c); /* may be NULL */
 void captures_set_types(struct captures *c, struct types *graph);
 /* Record I of types; the payload of a block. Lives as long as C. */
 const struct bytes *captures_types(const struct captures *c, uint32_t i);
-/* Adds a copy of CAPTURE of the function with event id ID. Returns its number. */
-uint32_t captures_add(struct captures *c, uint32_t id, const struct capture *capture);
+/* Adds a copy of CAPTURE of the function with event id ID. Only calls are kept for which CONDITION,
+ * which must live as long as C, holds; it may be NULL. Returns the capture's number. */
+uint32_t captures_add(struct captures *c, uint32_t id, const struct capture *capture,
+                      const struct condition *condition);
 /* NULL: there is no such number. */
 const struct numbered_capture *captures_get(const struct captures *c, uint32_t number);
 /* Slots of the longest one, its event included. */
 unsigned captures_longest(const struct captures *c);
+/* Whether one has a condition. */
+bool captures_have_conditions(const struct captures *c);

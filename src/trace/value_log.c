@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/recorded.h"
 #include "trace/varint.h"
 #include "values/slots.h"
 
@@ -198,70 +199,15 @@ static void texts_done(struct texts *t) {
     free(t->table);
 }
 
-static bool has_word(const struct piece *p, const struct occurrence *o, unsigned word) {
-    return p->log->words.at[o->at + word / WORD_BITS] >> word % WORD_BITS & 1;
+static struct recorded recorded_of(const struct piece *p, const struct occurrence *o) {
+    const uint64_t *there = p->log->words.at + o->at;
+    return (struct recorded){&o->capture->capture, there + bitmap_words(o->capture), there};
 }
 
-static uint64_t word_of(const struct piece *p, const struct occurrence *o, unsigned word) {
-    return p->log->words.at[o->at + bitmap_words(o->capture) + word];
-}
-
-/* The word number K of V, without what the register held above it. */
-static uint64_t masked(const struct capture_value *v, unsigned k, uint64_t word) {
-    const unsigned left = v->bytes - 8 * k;
-    return left < 8 ? word & ((UINT64_C(1) << left * 8) - 1) : word;
-}
-
-/* The length of a text that has its own; UINT32_MAX: it was not read. */
-static uint32_t own_length(const struct piece *p, const struct occurrence *o,
-                           const struct capture_value *text) {
-    const struct capture *c = &o->capture->capture;
-    unsigned word = 0;
-    for (int i = 0; i < text->length_of; i++)
-        word += capture_value_words(&c->values[i]);
-    const struct capture_value *v = &c->values[text->length_of];
-    if (!capture_value_words(v) || !has_word(p, o, word))
-        return UINT32_MAX;
-    const uint64_t length = masked(v, 0, word_of(p, o, word));
-    return length > text->most / text->unit ? UINT32_MAX - 1 : (uint32_t)length * text->unit;
-}
-
-struct text_value {
-    uint32_t length;
-    bool there, cut;
-};
-
-/* Puts the text V, whose first word is WORD, together in OUT[v->most + 8]. */
-static struct text_value text_of(const struct piece *p, const struct occurrence *o,
-                                 const struct capture_value *v, unsigned word, uint8_t *out) {
-    const unsigned size = capture_text_word(v), words = capture_value_words(v);
-    const uint32_t own = v->length_of < 0 ? v->most : own_length(p, o, v);
-    const uint32_t most = own < v->most ? own : v->most;
-    uint32_t n = 0;
-    for (unsigned i = 0; i < words && has_word(p, o, word + i) && n < most; i++, n += size) {
-        const uint64_t bytes = word_of(p, o, word + i);
-        memcpy(out + n, &bytes, size);
-    }
-    n = n < most ? n : most;
-    if (v->length_of >= 0)
-        return (struct text_value){n, own == 0 || n, n < own || own > v->most};
-    static const uint8_t zero[4];
-    for (uint32_t i = 0; i + v->unit <= n; i += v->unit)
-        if (memcmp(out + i, zero, v->unit) == 0)
-            return (struct text_value){i, true, false};
-    return (struct text_value){n / v->unit * v->unit, n > 0, true};
-}
-
-/* Whether the value with COUNT words from WORD on was read. */
 static bool is_there(const struct piece *p, const struct occurrence *o,
                      const struct capture_value *v, unsigned word) {
-    uint8_t text[CAPTURE_MOST_STRING + 8];
-    if (v->string)
-        return text_of(p, o, v, word, text).there;
-    for (unsigned i = 0; i < capture_value_words(v); i++)
-        if (!has_word(p, o, word + i))
-            return false;
-    return true;
+    const struct recorded r = recorded_of(p, o);
+    return recorded_is_there(&r, v, word);
 }
 
 /* The occurrences AT[count] of one capture that lack V. */
@@ -284,7 +230,8 @@ static void put_texts(struct piece *p, const struct occurrence *const *at, size_
                       const struct capture_value *v, unsigned word) {
     uint8_t text[CAPTURE_MOST_STRING + 8];
     for (size_t i = 0; i < count; i++) {
-        const struct text_value t = text_of(p, at[i], v, word, text);
+        const struct recorded r = recorded_of(p, at[i]);
+        const struct recorded_text t = recorded_text(&r, v, word, text);
         if (t.there)
             bytes_put_varint(&p->columns,
                              (uint64_t)text_number(&p->texts, text, t.length) << 1 | t.cut);
@@ -298,7 +245,8 @@ static void put_numbers(struct piece *p, const struct occurrence *const *at, siz
         for (size_t i = 0; i < count; i++) {
             if (!is_there(p, at[i], v, word))
                 continue;
-            const uint64_t now = masked(v, k, word_of(p, at[i], word + k));
+            const struct recorded r = recorded_of(p, at[i]);
+            const uint64_t now = recorded_number(&r, v, k, word + k);
             bytes_put_varint(&p->columns, zigzag((int64_t)(now - before)));
             before = now;
         }

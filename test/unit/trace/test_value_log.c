@@ -67,7 +67,7 @@ static void values_come_back(void **state) {
     struct err err;
     (void)state;
     close(mkstemp(path));
-    const uint32_t number = captures_add(captures, ID, &capture);
+    const uint32_t number = captures_add(captures, ID, &capture, NULL);
     assert_int_equal(trace_writer_open(path, &session, &w, &err), 0);
     trace_writer_thread(w, &(struct trace_thread){.pid = 1, .tid = 1, .name = "t"});
     for (uint32_t i = 0; i < CALLS; i++) {

@@ -1,0 +1,204 @@
+/* A call is known by its function and its stack pointer, from its entry to its exit. */
+#include "ring/conditions.h"
+
+#include <stdlib.h>
+
+#include "trace/recorded.h"
+
+enum { MOST_WAITING = 1 << 20, MOST_LEFT_OUT = 1 << 16 };
+
+struct key {
+    uint32_t id;
+    uint64_t sp;
+};
+
+struct open_call { /* whose condition has its result */
+    struct key key;
+    size_t entry; /* in `waiting` */
+    const struct condition *condition;
+    struct plain_value *values; /* as at its entry; owned */
+};
+
+struct waiting {
+    struct trace_event event;
+    bool left_out;
+};
+
+struct call_judge {
+    uint64_t stack_low, stack_high;
+    ARRAY(struct key) left_out; /* open calls whose entries were not written */
+    ARRAY(struct open_call) open;
+    ARRAY(struct waiting) waiting;
+    size_t next; /* of those */
+};
+
+struct call_judge *call_judge_new(const struct trace_thread *thread) {
+    struct call_judge *j = mem_alloc(sizeof *j);
+    j->stack_low = thread->stack_low;
+    j->stack_high = thread->stack_high;
+    return j;
+}
+
+static void forget_call(struct open_call *call) {
+    condition_forget(call->condition, call->values);
+    free(call->values);
+}
+
+void call_judge_release(struct call_judge *j) {
+    for (size_t i = 0; i < j->open.count; i++)
+        forget_call(&j->open.at[i]);
+    j->open.count = 0;
+}
+
+void call_judge_free(struct call_judge *j) {
+    if (!j)
+        return;
+    call_judge_release(j);
+    ARRAY_FREE(&j->left_out);
+    ARRAY_FREE(&j->open);
+    ARRAY_FREE(&j->waiting);
+    free(j);
+}
+
+/* ---- judging ---- */
+
+/* Reads what the condition of V's capture needs. */
+static void read_values(const struct event_values *v, struct plain_value *ret) {
+    const struct numbered_capture *n = v->capture;
+    const struct recorded recorded = {&n->capture, v->words, v->there};
+    AUTO_FREE struct captured *captured = mem_alloc((n->capture.count + 1) * sizeof *captured);
+    AUTO_FREE uint8_t *store = mem_alloc(recorded_store_bytes(&n->capture) + 1);
+    recorded_read(&recorded, captured, store);
+    condition_read(n->condition, n->readers, &n->capture, captured, ret);
+    condition_keep(n->condition, ret);
+}
+
+static struct plain_value *values_new(const struct condition *c) {
+    return mem_alloc((condition_operand_count(c) + 1) * sizeof(struct plain_value));
+}
+
+static bool holds_at_entry(const struct event_values *v) {
+    const struct condition *c = v->capture->condition;
+    AUTO_FREE struct plain_value *values = values_new(c);
+    read_values(v, values);
+    const bool holds = condition_test(c, values) == TRUTH_TRUE;
+    condition_forget(c, values);
+    return holds;
+}
+
+/* V: of the return; NULL: it has none. */
+static bool holds_at_end(const struct open_call *call, const struct event_values *v) {
+    const struct condition *c = call->condition;
+    const size_t count = condition_operand_count(c);
+    AUTO_FREE struct plain_value *values = values_new(c), *results = values_new(c);
+    if (v && v->capture->condition == c)
+        read_values(v, results);
+    for (size_t i = 0; i < count; i++)
+        values[i] = results[i].kind != PLAIN_NOTHING ? results[i] : call->values[i];
+    const bool holds = condition_test(c, values) == TRUTH_TRUE;
+    condition_forget(c, results);
+    return holds;
+}
+
+/* ---- open calls ---- */
+
+static bool is_same(const struct key *a, const struct key *b) {
+    return a->id == b->id && a->sp == b->sp;
+}
+
+static bool is_on_stack(const struct call_judge *j, uint64_t sp) {
+    return sp > j->stack_low && sp <= j->stack_high;
+}
+
+/* Whether the call A is over, as the call B begins. */
+static bool is_over(const struct call_judge *j, const struct key *a, const struct key *b) {
+    return is_same(a, b) || (is_on_stack(j, a->sp) && is_on_stack(j, b->sp) && a->sp < b->sp);
+}
+
+static void end_open(struct call_judge *j, size_t i, bool holds) {
+    struct open_call *call = &j->open.at[i];
+    j->waiting.at[call->entry].left_out = !holds;
+    forget_call(call);
+    ARRAY_REMOVE(&j->open, i);
+}
+
+/* Calls that have ended without an event are over when another one begins above them. Without a
+ * result they do not meet their conditions. */
+static void forget_over(struct call_judge *j, const struct key *key) {
+    while (j->left_out.count && is_over(j, &j->left_out.at[j->left_out.count - 1], key))
+        j->left_out.count--;
+    while (j->open.count && is_over(j, &j->open.at[j->open.count - 1].key, key))
+        end_open(j, j->open.count - 1, false);
+}
+
+static void put(struct call_judge *j, const struct trace_event *e) {
+    if (j->waiting.count - j->next > MOST_WAITING)
+        call_judge_release(j);
+    ARRAY_PUSH(&j->waiting, ((struct waiting){*e, false}));
+}
+
+static bool take_entry(struct call_judge *j, const struct trace_event *e, const struct key *key,
+                       const struct event_values *v) {
+    const struct condition *c = v ? v->capture->condition : NULL;
+    forget_over(j, key);
+    if (c && !condition_has_result(c) && !holds_at_entry(v)) {
+        if (j->left_out.count == MOST_LEFT_OUT)
+            ARRAY_REMOVE(&j->left_out, 0);
+        ARRAY_PUSH(&j->left_out, *key);
+        return false;
+    }
+    put(j, e);
+    if (c && condition_has_result(c)) {
+        struct open_call call = {*key, j->waiting.count - 1, c, values_new(c)};
+        read_values(v, call.values);
+        ARRAY_PUSH(&j->open, call);
+    }
+    return true;
+}
+
+static bool take_exit(struct call_judge *j, const struct trace_event *e, const struct key *key,
+                      const struct event_values *v) {
+    for (size_t i = j->left_out.count; i-- > 0;) {
+        if (!is_same(&j->left_out.at[i], key))
+            continue;
+        ARRAY_REMOVE(&j->left_out, i);
+        return false;
+    }
+    for (size_t i = j->open.count; i-- > 0;) {
+        if (!is_same(&j->open.at[i].key, key))
+            continue;
+        const bool holds = holds_at_end(&j->open.at[i], v);
+        end_open(j, i, holds);
+        if (holds)
+            put(j, e);
+        return holds;
+    }
+    put(j, e);
+    return true;
+}
+
+bool call_judge_take(struct call_judge *j, const struct trace_event *e,
+                     const struct event_values *v) {
+    const struct key key = {e->site >> 2, e->sp};
+    const enum event_kind kind = (enum event_kind)(e->site & 3);
+    if (key.id < OWN_EVENTS && kind == EVENT_ENTRY)
+        return take_entry(j, e, &key, v);
+    if (key.id < OWN_EVENTS && (kind == EVENT_RETURN || kind == EVENT_TAIL))
+        return take_exit(j, e, &key, v);
+    put(j, e);
+    return true;
+}
+
+bool call_judge_next(struct call_judge *j, struct trace_event *ret) {
+    if (j->open.count)
+        return false;
+    while (j->next < j->waiting.count) {
+        const struct waiting *w = &j->waiting.at[j->next++];
+        if (w->left_out)
+            continue;
+        *ret = w->event;
+        return true;
+    }
+    j->next = j->waiting.count = 0;
+    return false;
+}

@@ -1,0 +1,119 @@
+/* Puts values together from the words of their slots. */
+#include "trace/recorded.h"
+
+#include <string.h>
+
+#include "values/slots.h"
+
+enum { WORD_BITS = 64 };
+
+static bool has_word(const struct recorded *r, unsigned word) {
+    return r->there[word / WORD_BITS] >> word % WORD_BITS & 1;
+}
+
+/* The word number K of V, without what the register held above it. */
+static uint64_t masked(const struct capture_value *v, unsigned k, uint64_t word) {
+    const unsigned left = v->bytes - 8 * k;
+    return left < 8 ? word & ((UINT64_C(1) << left * 8) - 1) : word;
+}
+
+/* The length of a text that has its own; UINT32_MAX: it was not read. */
+static uint32_t own_length(const struct recorded *r, const struct capture_value *text) {
+    const struct capture *c = r->capture;
+    unsigned word = 0;
+    for (int i = 0; i < text->length_of; i++)
+        word += capture_value_words(&c->values[i]);
+    const struct capture_value *v = &c->values[text->length_of];
+    if (!capture_value_words(v) || !has_word(r, word))
+        return UINT32_MAX;
+    const uint64_t length = masked(v, 0, r->words[word]);
+    return length > text->most / text->unit ? UINT32_MAX - 1 : (uint32_t)length * text->unit;
+}
+
+/* Puts the text V, whose first word is WORD, together in OUT[v->most + 8]. */
+struct recorded_text recorded_text(const struct recorded *r, const struct capture_value *v,
+                                   unsigned word, uint8_t *out) {
+    const unsigned size = capture_text_word(v), words = capture_value_words(v);
+    const uint32_t own = v->length_of < 0 ? v->most : own_length(r, v);
+    const uint32_t most = own < v->most ? own : v->most;
+    uint32_t n = 0;
+    for (unsigned i = 0; i < words && has_word(r, word + i) && n < most; i++, n += size) {
+        const uint64_t bytes = r->words[word + i];
+        memcpy(out + n, &bytes, size);
+    }
+    n = n < most ? n : most;
+    if (v->length_of >= 0)
+        return (struct recorded_text){n, own == 0 || n, n < own || own > v->most};
+    static const uint8_t zero[4];
+    for (uint32_t i = 0; i + v->unit <= n; i += v->unit)
+        if (memcmp(out + i, zero, v->unit) == 0)
+            return (struct recorded_text){i, true, false};
+    return (struct recorded_text){n / v->unit * v->unit, n > 0, true};
+}
+
+/* Whether the value with COUNT words from WORD on was read. */
+bool recorded_is_there(const struct recorded *r, const struct capture_value *v, unsigned word) {
+    uint8_t text[CAPTURE_MOST_STRING + 8];
+    if (v->string)
+        return recorded_text(r, v, word, text).there;
+    for (unsigned i = 0; i < capture_value_words(v); i++)
+        if (!has_word(r, word + i))
+            return false;
+    return true;
+}
+
+uint64_t recorded_number(const struct recorded *r, const struct capture_value *v, unsigned k,
+                         unsigned word) {
+    return masked(v, k, r->words[word]);
+}
+
+size_t recorded_store_bytes(const struct capture *c) {
+    size_t sum = 0;
+    for (size_t i = 0; i < c->count; i++)
+        sum += (c->values[i].string ? c->values[i].most : c->values[i].bytes) + 16u;
+    return sum;
+}
+
+static void read_one(const struct recorded *r, size_t i, unsigned word, struct captured *ret,
+                     uint8_t *store) {
+    const struct capture_value *v = &r->capture->values[i];
+    *ret = (struct captured){.missing = VALUE_UNREADABLE, .bytes = store};
+    if (v->string) {
+        const struct recorded_text t = recorded_text(r, v, word, store);
+        ret->missing = t.there ? VALUE_THERE : VALUE_UNREADABLE;
+        ret->length = t.length;
+        ret->cut = t.cut;
+        return;
+    }
+    if (!recorded_is_there(r, v, word))
+        return;
+    for (unsigned k = 0; k < capture_value_words(v); k++) {
+        const uint64_t number = recorded_number(r, v, k, word + k);
+        memcpy(store + 8 * (size_t)k, &number, sizeof number);
+    }
+    ret->missing = VALUE_THERE;
+    ret->length = v->bytes;
+}
+
+static void read_constant(const struct capture_value *v, struct captured *ret, uint8_t *store) {
+    *ret = (struct captured){.missing = v->missing, .bytes = store};
+    if (v->from != FROM_CONSTANT)
+        return;
+    memcpy(store, &v->constant, sizeof v->constant);
+    ret->missing = VALUE_THERE;
+    ret->length = v->bytes;
+}
+
+void recorded_read(const struct recorded *r, struct captured *ret, uint8_t *store) {
+    unsigned word = 0;
+    for (size_t i = 0; i < r->capture->count; i++) {
+        const struct capture_value *v = &r->capture->values[i];
+        const unsigned words = capture_value_words(v);
+        if (words)
+            read_one(r, i, word, &ret[i], store);
+        else
+            read_constant(v, &ret[i], store);
+        word += words;
+        store += (v->string ? v->most : v->bytes) + 16u;
+    }
+}

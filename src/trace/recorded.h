@@ -1,0 +1,27 @@
+/* What a stub has recorded of one capture, as words by number (wire/ring.h). */
+#pragma once
+
+#include "values/capture.h"
+
+struct recorded {
+    const struct capture *capture;
+    const uint64_t *words;
+    const uint64_t *there; /* bitmap: words that were read */
+};
+
+struct recorded_text {
+    uint32_t length;
+    bool there, cut;
+};
+/* Puts the text V, whose first word is WORD, together in OUT[v->most + 8]. */
+struct recorded_text recorded_text(const struct recorded *r, const struct capture_value *v,
+                                   unsigned word, uint8_t *out);
+/* Whether the value V, whose first word is WORD, was read. */
+bool recorded_is_there(const struct recorded *r, const struct capture_value *v, unsigned word);
+/* Word number K of V, which is WORD, without what the register held above it. */
+uint64_t recorded_number(const struct recorded *r, const struct capture_value *v, unsigned k,
+                         unsigned word);
+
+/* All values: fills RET by number. Their bytes are in STORE, of recorded_store_bytes(). */
+size_t recorded_store_bytes(const struct capture *c);
+void recorded_read(const struct recorded *r, struct captured *ret, uint8_t *store);
