@@ -1,25 +1,16 @@
-/* Judges calls in a walk of its own: the result of a call is known at its end only, but views must
- * know at its begin whether it is shown. */
+/* The list of calls that do not meet their conditions. */
 #include "analyze/call_conditions.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "analyze/call_values.h"
-#include "analyze/walk.h"
+#include "analyze/view_filter.h"
 #include "base/search.h"
 #include "values/condition.h"
-
-struct binding {
-    const struct capture *capture; /* NULL: none so far */
-    struct operand_reader *readers;
-};
 
 struct asked {
     char *text; /* owns the condition's text, too */
     struct condition *condition;
-    uint8_t *functions;                 /* 1: they have it */
-    struct binding at_entry, at_return; /* to the captures that were met last */
+    uint8_t *functions; /* 1: they have it */
 };
 
 struct left_out {
@@ -30,7 +21,6 @@ struct left_out {
 struct call_conditions {
     ARRAY(struct asked) asked;
     ARRAY(struct left_out) left_out; /* ascending */
-    struct condition_counts counts;
 };
 
 void call_conditions_free(struct call_conditions *c) {
@@ -39,8 +29,6 @@ void call_conditions_free(struct call_conditions *c) {
     for (size_t i = 0; i < c->asked.count; i++) {
         condition_free(c->asked.at[i].condition);
         free(c->asked.at[i].functions);
-        free(c->asked.at[i].at_entry.readers);
-        free(c->asked.at[i].at_return.readers);
         free(c->asked.at[i].text);
     }
     ARRAY_FREE(&c->asked);
@@ -95,129 +83,25 @@ bool call_conditions_concern(const struct call_conditions *c, uint32_t function)
     return false;
 }
 
-/* ---- values ---- */
-
-struct begun {                   /* an open call */
-    struct plain_value **values; /* by condition; NULL: the function does not have it */
-};
-
-struct judge {
-    struct call_conditions *conditions;
-    struct call_values *at_entry, *at_return;
-    ARRAY(struct begun) begun; /* by value of walk_call */
-    ARRAY(uint32_t) unused;
-};
-
-/* Reads what A needs of what was recorded at POINT. */
-static void read_values(struct call_values *source, const struct call_point *point, struct asked *a,
-                        struct plain_value *values) {
-    struct binding *b = point->is_return ? &a->at_return : &a->at_entry;
-    struct trace_occurrence o;
-    if (!source || !call_values_find(source, point, &o))
-        return;
-    if (b->capture != o.capture) {
-        b->capture = o.capture;
-        if (!b->readers)
-            b->readers =
-                mem_alloc((condition_operand_count(a->condition) + 1) * sizeof *b->readers);
-        condition_bind(a->condition, call_values_printer(source)->types, o.capture, b->readers);
-    }
-    condition_read(a->condition, b->readers, o.capture, o.values, values);
-}
-
-static void begin_call(struct judge *j, const struct walk_call *call, struct begun *ret) {
-    const struct call_point point = {call->stream, call->id, false, call->start_ns};
-    const struct call_conditions *c = j->conditions;
-    for (size_t i = 0; i < c->asked.count; i++) {
-        struct asked *a = &c->asked.at[i];
-        if (!a->functions[call->function])
-            continue;
-        const size_t count = condition_operand_count(a->condition) + 1;
-        ret->values[i] = mem_alloc(count * sizeof *ret->values[i]);
-        if (!call->before)
-            read_values(j->at_entry, &point, a, ret->values[i]);
-        condition_keep(a->condition, ret->values[i]);
-    }
-}
-
-/* ---- judging ---- */
-
-static uint32_t on_open(void *ctx, const struct walk_call *call) {
-    struct judge *j = ctx;
-    if (!call_conditions_concern(j->conditions, call->function))
-        return WALK_NONE;
-    if (!j->unused.count) {
-        struct begun b = {mem_alloc(j->conditions->asked.count * sizeof *b.values)};
-        ARRAY_PUSH(&j->unused, (uint32_t)j->begun.count);
-        ARRAY_PUSH(&j->begun, b);
-    }
-    const uint32_t value = j->unused.at[--j->unused.count];
-    begin_call(j, call, &j->begun.at[value]);
-    return value;
-}
-
-static enum truth judge(struct judge *j, const struct walk_call *call, struct begun *begun) {
-    const struct call_point point = {call->end_stream, call->id, true, call->end_ns};
-    const struct call_conditions *c = j->conditions;
-    enum truth all = TRUTH_TRUE;
-    for (size_t i = 0; i < c->asked.count; i++) {
-        struct asked *a = &c->asked.at[i];
-        struct plain_value *kept = begun->values[i];
-        if (!kept)
-            continue;
-        const size_t count = condition_operand_count(a->condition) + 1;
-        struct plain_value *values = mem_alloc(count * sizeof *values);
-        memcpy(values, kept, count * sizeof *values);
-        if (call->how == CALL_RETURNED && condition_has_result(a->condition))
-            read_values(j->at_return, &point, a, values);
-        const enum truth t = condition_test(a->condition, values);
-        all = t == TRUTH_TRUE || all == TRUTH_FALSE ? all : t;
-        condition_forget(a->condition, kept);
-        free(values);
-        free(steal(begun->values[i]));
-    }
-    return all;
-}
-
-static void on_close(void *ctx, const struct walk_call *call) {
-    struct judge *j = ctx;
-    if (!call_conditions_concern(j->conditions, call->function))
-        return;
-    const enum truth t = judge(j, call, &j->begun.at[call->value]);
-    ARRAY_PUSH(&j->unused, call->value);
-    if (t == TRUTH_TRUE)
-        return;
-    j->conditions->counts.left_out++;
-    j->conditions->counts.unknown += t == TRUTH_UNKNOWN;
-    ARRAY_PUSH(&j->conditions->left_out, ((struct left_out){call->start_ns, call->stream}));
-}
-
 static int compare(const void *a, const void *b) {
     const struct left_out *x = a, *y = b;
     return x->stream != y->stream ? (x->stream > y->stream) - (x->stream < y->stream)
                                   : (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-void call_conditions_judge(struct call_conditions *c, const struct source *source) {
-    struct judge j = {.conditions = c};
-    const struct visitor visitor = {.ctx = &j, .no_self = true, .open = on_open, .close = on_close};
-    struct view_filter all = {.spec = {.until_ns = UINT64_MAX},
-                              .names = source->names,
-                              .recorded_depth = source->filter->recorded_depth,
-                              .recorded_ns = source->filter->recorded_ns};
-    struct source plain = *source;
-    plain.filter = &all;
-    plain.on_progress = NULL;
-    plain.on_damage = NULL;
-    j.at_entry = call_values_new(source->reader, source->names);
-    j.at_return = call_values_new(source->reader, source->names);
-    walk_all(&plain, &visitor);
-    call_values_free(j.at_entry);
-    call_values_free(j.at_return);
-    for (size_t i = 0; i < j.begun.count; i++)
-        free(j.begun.at[i].values);
-    ARRAY_FREE(&j.begun);
-    ARRAY_FREE(&j.unused);
+const struct condition *call_conditions_get(const struct call_conditions *c, size_t i) {
+    return i < c->asked.count ? c->asked.at[i].condition : NULL;
+}
+
+bool call_conditions_has(const struct call_conditions *c, size_t i, uint32_t function) {
+    return c->asked.at[i].functions[function];
+}
+
+void call_conditions_leave_out(struct call_conditions *c, uint32_t stream, uint64_t ns) {
+    ARRAY_PUSH(&c->left_out, ((struct left_out){ns, stream}));
+}
+
+void call_conditions_end(struct call_conditions *c) {
     if (c->left_out.count)
         qsort(c->left_out.at, c->left_out.count, sizeof *c->left_out.at, compare);
 }
@@ -226,8 +110,4 @@ bool call_conditions_hold(const struct call_conditions *c, uint32_t stream, uint
     const struct left_out key = {ns, stream};
     const size_t i = SEARCH(k, c->left_out.count, compare(&c->left_out.at[k], &key) < 0);
     return i == c->left_out.count || compare(&c->left_out.at[i], &key) != 0;
-}
-
-struct condition_counts call_conditions_counts(const struct call_conditions *c) {
-    return c->counts;
 }

@@ -10,7 +10,7 @@
 
 typedef ARRAY(const char *) condition_texts;
 
-struct source;
+struct condition;
 struct call_conditions;
 /* TEXTS are as typed: PATTERN/CONDITION/. Errors: EINVAL "spec", "bad-pattern"; ENOENT "no-match".
  * *RET is NULL if there are none. */
@@ -19,12 +19,15 @@ int call_conditions_new(const condition_texts *texts, struct names *names,
 void call_conditions_free(struct call_conditions *c); /* may be NULL */
 /* Whether calls of FUNCTION have conditions. */
 bool call_conditions_concern(const struct call_conditions *c, uint32_t function);
-/* Reads the whole trace, and judges all calls. Progress and damage are not told. */
-void call_conditions_judge(struct call_conditions *c, const struct source *source);
 /* Whether the call that began in STREAM at NS is to be shown. For any thread. */
 bool call_conditions_hold(const struct call_conditions *c, uint32_t stream, uint64_t ns);
-/* How many calls are not shown, and how many of them because a value is not known. */
-struct condition_counts {
-    uint64_t left_out, unknown;
-};
-struct condition_counts call_conditions_counts(const struct call_conditions *c);
+
+/* ---- for those who judge the calls (judge_calls.h) ---- */
+
+/* Condition I, and whether FUNCTION has it; NULL: there are no more. */
+const struct condition *call_conditions_get(const struct call_conditions *c, size_t i);
+bool call_conditions_has(const struct call_conditions *c, size_t i, uint32_t function);
+/* The call that began in STREAM at NS is not to be shown. After the last one:
+ * call_conditions_end(). */
+void call_conditions_leave_out(struct call_conditions *c, uint32_t stream, uint64_t ns);
+void call_conditions_end(struct call_conditions *c);

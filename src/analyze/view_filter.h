@@ -59,7 +59,7 @@ struct view_filter {
 
 /* Errors, ENOENT: "no-match" (an -F matches no instrumented function of the trace), "no-module",
  * "no-thread", "no-process", "no-file"; EINVAL "spec". Conditions are to be judged before calls are
- * read (call_conditions_judge()). */
+ * read (judge_calls()). */
 int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, struct names *names,
                     struct view_filter **ret, struct err *err);
 void view_filter_free(struct view_filter *f);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/judge_calls.h"
 #include "analyze/late_names.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -44,8 +45,7 @@ static void on_damage(void *ctx, const struct err *err) {
 }
 
 static void judge(const struct source *s) {
-    call_conditions_judge(s->filter->conditions, s);
-    const uint64_t unknown = call_conditions_counts(s->filter->conditions).unknown;
+    const uint64_t unknown = judge_calls(s);
     if (unknown)
         say_note("--where leaves out %ju call%s of which it needs values that are not known, or "
                  "were not recorded (record -A 'PATTERN@EXPR' records them)",

@@ -154,6 +154,40 @@ static bool take_expression(struct condition_parser *cp, struct operand *ret) {
     return true;
 }
 
+static bool take_operand(struct condition_parser *cp, struct operand *ret);
+
+/* What "(" begins; what follows its ")" tells. */
+enum group { GROUP_CONDITION, GROUP_VALUE, GROUP_EXPRESSION /* "(*p).x", "(long)n" */ };
+
+/* Behind the ")" of the "(" at P, or the end. */
+static const char *behind_group(const char *p) {
+    unsigned depth = 0;
+    for (char quote = 0; *p; p++) {
+        if (quote && *p == '\\' && p[1])
+            p++;
+        else if (quote)
+            quote = *p == quote ? 0 : quote;
+        else if (*p == '"' || *p == '\'')
+            quote = *p;
+        else if (*p == '(')
+            depth++;
+        else if (*p == ')' && --depth == 0)
+            return p + 1;
+    }
+    return p;
+}
+
+static enum group group_at(const char *p) {
+    p = behind_group(p);
+    while (isspace((unsigned char)*p))
+        p++;
+    if (isalnum((unsigned char)*p) || (*p && strchr("_$.[-(*%", *p)))
+        return GROUP_EXPRESSION;
+    const bool compared = *p == '<' || *p == '>' || *p == '=' || (*p == '!' && p[1] == '=') ||
+                          (*p == '&' && p[1] != '&');
+    return compared ? GROUP_VALUE : GROUP_CONDITION;
+}
+
 static bool take_mask(struct condition_parser *cp, struct operand *ret) {
     struct plain_value mask;
     spec_skip_blanks(&cp->spec);
@@ -169,6 +203,19 @@ static bool take_mask(struct condition_parser *cp, struct operand *ret) {
     return true;
 }
 
+static bool take_group(struct condition_parser *cp, struct operand *ret) {
+    const char *at = cp->spec.p++;
+    if (++cp->nesting > MOST_NESTING)
+        return spec_fail(&cp->spec, at, "this is nested too deeply");
+    const bool taken = take_operand(cp, ret);
+    cp->nesting--;
+    spec_skip_blanks(&cp->spec);
+    if (taken && *cp->spec.p != ')')
+        return spec_fail(&cp->spec, cp->spec.p, "\")\" is missing");
+    cp->spec.p += taken;
+    return taken;
+}
+
 static bool take_operand(struct condition_parser *cp, struct operand *ret) {
     spec_skip_blanks(&cp->spec);
     const char *at = cp->spec.p;
@@ -179,10 +226,12 @@ static bool take_operand(struct condition_parser *cp, struct operand *ret) {
                 spec_fail(&cp->spec, at, "a string ends with a second quote");
     else if (*at == '\'')
         taken = take_character(cp, &ret->constant);
+    else if (*at == '(' && group_at(at) != GROUP_EXPRESSION)
+        taken = take_group(cp, ret);
     else
         taken = take_number(cp, &ret->constant) || take_word(cp, &ret->constant) ||
                 take_expression(cp, ret);
-    return taken && take_mask(cp, ret);
+    return taken && (ret->masked || take_mask(cp, ret));
 }
 
 /* ---- the whole ---- */
@@ -229,31 +278,10 @@ static const struct node *comparison(struct condition_parser *cp) {
     return n;
 }
 
-/* "(" begins a condition, or an expression such as "(*p).x" and "(long)n". */
 static const struct node *parenthesis(struct condition_parser *cp) {
-    const char *at = cp->spec.p++;
-    const size_t expressions = cp->condition->expressions.count;
-    struct err *err = cp->spec.err, ignored;
-    cp->spec.err = &ignored;
+    cp->spec.p++;
     const struct node *n = disjunction(cp);
-    cp->spec.err = err;
-    if (n && take_sign(cp, ")")) {
-        spec_skip_blanks(&cp->spec);
-        const char next = *cp->spec.p;
-        if (!next || (next == '&' && cp->spec.p[1] == '&') || next == '|' || next == ')')
-            return n;
-    }
-    const char *reached = cp->spec.p;
-    cp->spec.p = at;
-    cp->condition->expressions.count = expressions;
-    n = comparison(cp);
-    if (!n && reached > at + 1) { /* the error of the condition is the better one */
-        cp->spec.p = at + 1;
-        cp->condition->expressions.count = expressions;
-        if (disjunction(cp) && !take_sign(cp, ")"))
-            spec_fail(&cp->spec, cp->spec.p, "\")\" is missing");
-    }
-    return n;
+    return n && !take_sign(cp, ")") ? spec_fail(&cp->spec, cp->spec.p, "\")\" is missing") : n;
 }
 
 static const struct node *negation(struct condition_parser *cp) {
@@ -266,7 +294,8 @@ static const struct node *negation(struct condition_parser *cp) {
         n = negation(cp);
         n = n ? new_node(cp, IS_NOT, n, NULL) : NULL;
     } else {
-        n = *cp->spec.p == '(' ? parenthesis(cp) : comparison(cp);
+        const bool condition = *cp->spec.p == '(' && group_at(cp->spec.p) == GROUP_CONDITION;
+        n = condition ? parenthesis(cp) : comparison(cp);
     }
     cp->nesting--;
     return n;

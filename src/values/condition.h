@@ -6,7 +6,7 @@
  *   AND       = NOT {"&&" NOT}
  *   NOT       = "!" NOT | "(" CONDITION ")" | VALUE [COMPARE VALUE]
  *   COMPARE   = "==" | "!=" | "<" | "<=" | ">" | ">="
- *   VALUE     = (UNARY | NUMBER | CHARACTER | STRING) ["&" NUMBER]
+ *   VALUE     = (UNARY | NUMBER | CHARACTER | STRING) ["&" NUMBER] | "(" VALUE ")"
  *
  * UNARY is that of values/spec.h; the name of an enumerator stands for its number beside a value of
  * its enum. A VALUE alone is compared with 0. Numbers are compared as in mathematics, whatever

@@ -142,6 +142,24 @@ struct part part_of(const struct part_place *place, const struct capture *c,
     return (struct part){place, {c->values + place->first, captured + place->first, place->count}};
 }
 
+static void print_part(const struct printer *p, const struct part *part, bool json,
+                       struct words *ret) {
+    const struct part_place *at = part->place;
+    const struct inner inner = {at->type, at->at, at->bit_at, at->bits};
+    if (at->whole)
+        (json ? print_json : print_text)(p, &part->item, ret);
+    else
+        print_inner(p, &part->item, &inner, json, ret);
+}
+
+void part_text(const struct printer *p, const struct part *part, struct words *ret) {
+    print_part(p, part, false, ret);
+}
+
+void part_json(const struct printer *p, const struct part *part, struct words *ret) {
+    print_part(p, part, true, ret);
+}
+
 /* ---- how values are read ---- */
 
 static bool is_signed(struct types *types, const struct type *type) {

@@ -2,7 +2,6 @@
 #include "values/print.h"
 
 #include "values/image.h"
-#include "values/parts.h"
 #include "values/scalar.h"
 #include "values/shape.h"
 
@@ -285,30 +284,15 @@ static bool print(const struct printer *p, const struct item *item, bool json, s
     return w.cut;
 }
 
-/* An object inside its item. */
-static void print_inner(const struct printer *p, const struct part *part, bool json,
-                        struct words *ret) {
-    struct walker w = {.printer = p, .item = &part->item, .out = ret, .json = json};
-    const struct part_place *at = part->place;
-    struct object o = {.type = at->type, .at = at->at, .bit_at = at->bit_at, .bits = at->bits};
+void print_inner(const struct printer *p, const struct item *item, const struct inner *inner,
+                 bool json, struct words *ret) {
+    struct walker w = {.printer = p, .item = item, .out = ret, .json = json};
+    struct object o = {
+        .type = inner->type, .at = inner->at, .bit_at = inner->bit_at, .bits = inner->bits};
     look_at(&w, &o);
-    image_init(&w.image, &part->item);
+    image_init(&w.image, item);
     walk(&w, &o);
     image_done(&w.image);
-}
-
-void part_text(const struct printer *p, const struct part *part, struct words *ret) {
-    if (part->place->whole)
-        print(p, &part->item, false, ret);
-    else
-        print_inner(p, part, false, ret);
-}
-
-void part_json(const struct printer *p, const struct part *part, struct words *ret) {
-    if (part->place->whole)
-        print(p, &part->item, true, ret);
-    else
-        print_inner(p, part, true, ret);
 }
 
 void print_text(const struct printer *p, const struct item *item, struct words *ret) {

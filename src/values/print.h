@@ -30,6 +30,14 @@ struct printer {
 void print_text(const struct printer *p, const struct item *item, struct words *ret);
 /* The JSON value alone; "null" if it is not known. */
 void print_json(const struct printer *p, const struct item *item, struct words *ret);
+/* The same of an object in an item. */
+struct inner {
+    type_id type;
+    uint64_t at;           /* in bytes */
+    uint64_t bit_at, bits; /* of a bit field; else bits is 0 */
+};
+void print_inner(const struct printer *p, const struct item *item, const struct inner *inner,
+                 bool json, struct words *ret);
 /* Why all of it is not known: "optimized-out", "unreadable", "untyped"; NULL: something is. */
 const char *print_missing(const struct item *item);
 /* True if a part of it was left out: the end of a text, members of a large struct. */
