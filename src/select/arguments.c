@@ -327,6 +327,9 @@ static void choose_events(const struct choosing *c, struct subject *s) {
     const char *unknown = condition ? unknown_operand(c, condition, captures, 2) : NULL;
     if (unknown)
         report_unknown(c, s, unknown);
+    /* The drainer knows the calls that it has to judge by the values of their entries. */
+    if (condition && !unknown && !capture_records(&captures[0]))
+        capture_add_hidden(&captures[0]);
     for (size_t i = 0; i < 2; i++) {
         add(c, s->function, &captures[i], unknown ? NULL : condition);
         capture_done(&captures[i]);
