@@ -28,8 +28,8 @@ void capture_copy(struct capture *ret, const struct capture *from) {
 
 void capture_add_hidden(struct capture *c) {
     c->values = mem_resize(c->values, c->count + 1, sizeof *c->values);
-    c->values[c->count++] = (struct capture_value){
-        .from = FROM_REGISTER, .bytes = 1, .name = "", .length_of = -1};
+    c->values[c->count++] =
+        (struct capture_value){.from = FROM_REGISTER, .bytes = 1, .name = "", .length_of = -1};
 }
 
 bool capture_records(const struct capture *c) {
