@@ -16,8 +16,8 @@
     TEST(other_scopes_are_not_near)
 
 static const char *const names[] = {
-    "frob",      "ns::Box::take", "ns::Box::give", "ns::Cls::frob",   "ns::Cls::draw",
-    "ns::f",     "other::Job::h", "other::paint",  "app.store.write", "app.stone.read",
+    "frob",  "ns::Box::take", "ns::Box::give", "ns::Cls::frob",   "ns::Cls::draw",
+    "ns::f", "other::Job::h", "other::paint",  "app.store.write", "app.stone.read",
 };
 
 static void expect(const char *typed, const char *right) {
