@@ -38,6 +38,17 @@ static void print_value_cases(const struct command *command) {
     }
 }
 
+/* Commands whose first operand is a process: processes, and the words of the second operand. */
+static void print_operand_cases(const struct command *command) {
+    if (strncmp(command->operands, "PID", 3) != 0)
+        return;
+    const char *words = strchr(command->operands, ' ');
+    printf("        %s) COMPREPLY=($(compgen -W \"$(cd /proc && echo [1-9]*)", command->name);
+    for (; words && *words; words++)
+        putchar(*words == '|' ? ' ' : *words);
+    puts("\" -- \"$word\")) ;;");
+}
+
 static void print_command_words(void) {
     fputs("    local commands='", stdout);
     for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
@@ -79,7 +90,11 @@ void completion_for_bash(void) {
          "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
          "        [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n"
          "    else\n"
-         "        _spoor_files\n"
+         "        case $command in");
+    for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
+        print_operand_cases(c);
+    puts("        *) _spoor_files ;;\n"
+         "        esac\n"
          "        [[ $command == record ]] && COMPREPLY+=($(compgen -c -- \"$word\"))\n"
          "    fi\n"
          "}\n"
@@ -164,7 +179,7 @@ static void print_operand_specs(const struct command *command) {
         print_quoted(p, repeats ? count - 3 : count, ":");
         if (count) {
             putchar(':');
-            print_action(p, count);
+            print_action(p, repeats ? count - 3 : count);
             putchar('\'');
         }
         p += count ? count : 1;

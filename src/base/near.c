@@ -3,15 +3,16 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/spelling.h"
 
 enum { NOT_NEAR = ~0u };
-/* What is added to the distance: names of other scopes come after those of the same scope, and
- * those that have only the scope in common come last. */
-enum { OTHER_SCOPE = 1000, SCOPE_ONLY = 2000 };
+/* What is added to the distance: names of other scopes come after those of the same scope. Those
+ * that have only the scope in common come last, and the nearest scope first. */
+enum { OTHER_SCOPE = 1000, SCOPE_ONLY = 2000, SCOPE_STEP = 256 };
 
 static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
 
@@ -79,21 +80,47 @@ void near_done(struct near_names *n) {
     *n = (struct near_names){0};
 }
 
-/* NOT_NEAR, if more than half of A is to be changed. */
-static unsigned near_enough(const char *a, const char *b) {
-    size_t m = strlen(a), n = strlen(b), most = m < 2 ? 1 : m / 2;
+/* NOT_NEAR, if more than one PART-th of A is to be changed. */
+static unsigned nearer_than(const char *a, const char *b, unsigned part) {
+    size_t m = strlen(a), n = strlen(b), most = m < part ? 1 : m / part;
     if ((n > m ? n - m : m - n) > most)
         return NOT_NEAR;
     unsigned distance = near_distance(a, b);
     return distance > most ? NOT_NEAR : distance;
 }
 
-/* True if the scope of NAME, which ends before LAST, is the one that was typed, or ends with it. */
-static bool in_scope(const struct near_names *n, const char *name, const char *last) {
-    size_t typed = (size_t)(n->last - n->typed), length = (size_t)(last - name);
-    if (length < typed || memcmp(last - typed, n->typed, typed) != 0)
-        return false;
-    return length == typed || strchr(":.", last[-(ptrdiff_t)typed - 1]);
+enum { HALF = 2, QUARTER = 4 };
+
+static unsigned near_enough(const char *a, const char *b) { return nearer_than(a, b, HALF); }
+
+/* Whether a part of NAME begins at P. */
+static bool begins_part(const char *name, const char *p) {
+    return p == name || p[-1] == '.' || (p - name > 1 && p[-2] == ':' && p[-1] == ':');
+}
+
+static unsigned parts_before(const char *name, const char *end) {
+    unsigned parts = 0;
+    for (const char *p = name; p < end; p++)
+        parts += begins_part(name, p);
+    return parts;
+}
+
+/* Where the last PARTS parts of NAME's scope begin. */
+static const char *end_of_scope(const char *name, const char *last, unsigned parts) {
+    const char *p = last;
+    while (parts && p > name)
+        parts -= begins_part(name, --p);
+    return p;
+}
+
+/* How near the scope of NAME, which ends before LAST, is to the one that was typed: of its parts,
+ * as many count as were typed. 0: it is that, or ends with it. */
+static unsigned scope_distance(const struct near_names *n, const char *name, const char *last) {
+    char typed[NEAR_LONGEST + 1], scope[NEAR_LONGEST + 1];
+    const char *end = end_of_scope(name, last, parts_before(n->typed, n->last));
+    snprintf(typed, sizeof typed, "%.*s", (int)(n->last - n->typed), n->typed);
+    snprintf(scope, sizeof scope, "%.*s", (int)(last - end), end);
+    return nearer_than(typed, scope, QUARTER);
 }
 
 static unsigned rank_of(const struct near_names *n, const char *name) {
@@ -106,10 +133,13 @@ static unsigned rank_of(const struct near_names *n, const char *name) {
             return 0;
         return least(part, whole);
     }
-    if (!in_scope(n, name, last))
+    unsigned scope = scope_distance(n, name, last);
+    if (scope == NOT_NEAR)
         return whole == NOT_NEAR ? NOT_NEAR : OTHER_SCOPE + whole;
     part = near_enough(n->last, last);
-    return part == NOT_NEAR ? SCOPE_ONLY + near_distance(n->last, last) : part;
+    if (part == NOT_NEAR)
+        return SCOPE_ONLY + SCOPE_STEP * scope + near_distance(n->last, last);
+    return scope ? OTHER_SCOPE + scope + part : part;
 }
 
 void near_consider(struct near_names *n, const char *name) {

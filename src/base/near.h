@@ -8,7 +8,7 @@
 enum { NEAR_LONGEST = 128, NEAR_MOST = 3 };
 unsigned near_distance(const char *a, const char *b);
 
-/* The names that are nearest to a typed one: first those of its own scope. */
+/* The names that are nearest to a typed one: first those of its own scope, then of similar ones. */
 struct near_names {
     char *typed;      /* without wildcards, parameters and template arguments */
     const char *last; /* in TYPED: behind its scope */

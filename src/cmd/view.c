@@ -1,6 +1,7 @@
 /* Opens traces for views, and shows the progress of reading after a second. */
 #include "cmd/view.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "analyze/late_names.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cmd/figures.h"
 #include "cmd/say.h"
 
 enum { NOTED_ITEMS = 1 << 20 }; /* about 20 ms of reading */
@@ -57,6 +59,23 @@ int view_open(struct view *v, const struct options *options, int argc, char **ar
     return view_open_growing(v, options, argc ? argv[0] : "spoor.trace", false, err);
 }
 
+/* That the range of SPEC ends before it begins. Where one end is a part of a duration that still
+ * grows, this is not known. */
+static int check_range(const struct view *v, const struct view_spec *spec, struct err *err) {
+    const struct trace_reader *r = v->source.reader;
+    uint64_t since = view_moment_ns(r, spec->since_ns), until = view_moment_ns(r, spec->until_ns);
+    bool same_unit = (spec->since_ns < VIEW_PERCENT) == (spec->until_ns < VIEW_PERCENT);
+    bool is_known = same_unit || !v->grows;
+    char from[FIGURE_ROOM], to[FIGURE_ROOM];
+    if (!is_known || (same_unit ? spec->since_ns <= spec->until_ns : since <= until))
+        return 0;
+    figure_time(from, since);
+    figure_time(to, until);
+    return err_set(err, EINVAL, "bad-range",
+                   "%s: nothing is shown: --since is %s, which is later than --until: %s", v->path,
+                   from, to);
+}
+
 int view_open_growing(struct view *v, const struct options *options, const char *path, bool grows,
                       struct err *err) {
     *v = (struct view){.path = path, .grows = grows, .start_ns = clock_monotonic_ns()};
@@ -68,7 +87,8 @@ int view_open_growing(struct view *v, const struct options *options, const char 
     s->stream_groups = stream_groups_new(s->reader);
     s->forks = forks_new(s->reader, s->stream_groups);
     s->names = names_new(s->reader);
-    rc = view_filter_new(&options->shown, s->reader, s->names, &s->filter, err);
+    rc = check_range(v, &options->shown, err);
+    rc = rc ? rc : view_filter_new(&options->shown, s->reader, s->names, &s->filter, err);
     if (rc < 0) {
         view_close(v);
         return rc;

@@ -1,7 +1,7 @@
 /* Notes deadly signals, unwinds the stacks of their threads, and confirms them at the ends. */
 #include "tracer/deaths.h"
 
-#include <string.h>
+#include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -43,9 +43,17 @@ static void free_frames(struct death *d) {
 /* Forgets D, which is in t->pending, but not its frames. */
 static void take_out(struct tracer *t, struct death *d) { *d = t->pending.at[--t->pending.count]; }
 
+/* When a process has ended, or its first thread alone, the kernel does not tell its program. */
+static void note_program(const struct tracer *t, struct death *d) {
+    const struct task *first = tasks_find(&t->tasks, d->pid);
+    struct identity id;
+    identity_of_process(d->pid, &id);
+    const char *program = !id.command[0] && first && first->program ? first->program : id.command;
+    snprintf(d->process, sizeof d->process, "%s", program);
+}
+
 static struct death *add(struct tracer *t, pid_t pid) {
     struct death *d = find(t, pid);
-    struct identity id;
     if (!d) {
         if (t->pending.count == MOST_DEATHS) { /* such as of a process that was left since */
             free_frames(&t->pending.at[0]);
@@ -53,8 +61,7 @@ static struct death *add(struct tracer *t, pid_t pid) {
         }
         ARRAY_PUSH(&t->pending, ((struct death){.pid = pid}));
         d = &t->pending.at[t->pending.count - 1];
-        identity_of_process(pid, &id);
-        memcpy(d->process, id.command, sizeof d->process);
+        note_program(t, d);
     }
     return d;
 }

@@ -54,7 +54,12 @@ void lifecycle_forget(struct tracer *t, struct task *task) {
 
 static void write_process(struct tracer *t, pid_t pid, uint64_t start) {
     struct identity id;
+    struct task *first = tasks_find(&t->tasks, pid);
     identity_of_process(pid, &id);
+    if (first) {
+        free(first->program);
+        first->program = mem_strdup(id.command);
+    }
     trace_writer_process(t->options.context.writer,
                          &(struct trace_process){.pid = (uint32_t)pid,
                                                  .parent = (uint32_t)id.parent,

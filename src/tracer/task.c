@@ -83,6 +83,7 @@ void tasks_remove(struct tasks *tasks, struct task *task) {
         at = &(*at)->next;
     *at = task->next;
     tasks->count--;
+    free(task->program);
     free(task);
 }
 

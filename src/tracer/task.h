@@ -105,6 +105,8 @@ struct task {
     struct span stack; /* given by its creator; empty: unknown */
     struct birth birth;         /* until it has its lane */
     char name[TASK_NAME_BYTES]; /* the last known; "": unknown */
+    char *program; /* the file name by which its process's program was started; NULL: unknown, or
+                      it is not the process's first thread */
     struct span readable; /* readable part of its stack (own_stack()); empty: unknown or unneeded */
     struct thread_past past;
     struct task_cut cut;

@@ -16,6 +16,7 @@ from fault import Spoor, check, main, run, stderr_of
 # way: (signal, text of a shell, thread, function, comment at its line, functions of the stack above it)
 WAYS = {
     "thread": ("SEGV", "Segmentation fault", "worker", "load", "loads", ["work"]),
+    "alone": ("SEGV", "Segmentation fault", "worker", "load", "loads", ["work"]),
     "again": ("SEGV", "Segmentation fault", "worker", "load", "loads", ["work"]),
     "abort": ("ABRT", "Aborted", "deaths", "give_up", "aborts", ["end", "main"]),
     "term": ("TERM", "Terminated", "deaths", "end", "terminates", ["main"]),
@@ -39,6 +40,7 @@ def only_death(spoor, what):
 def check_death(death, way, source):
     name, _, thread, function, comment, callers = WAYS[way]
     check(death["signal"] == f"SIG{name}", f"{way}: {death['signal']}")
+    check(death["process"] in ("deaths", "fault-deaths"), f"{way}: process {death['process']}")
     if thread is None:
         check(death["tid"] is None and death["stack"] == [], f"{way}: a thread got SIGKILL: {death}")
         return
@@ -56,7 +58,7 @@ def check_messages(text, way, pid):
     name, shell, _, function, _, _ = WAYS[way]
     lines = text.split("\n")
     check(re.fullmatch(re.escape(shell) + r"( \(core dumped\))?", lines[0]), f"{way}: {lines[0]}")
-    check(lines[1].startswith(f"spoor: process {pid}") and f"killed by SIG{name}" in lines[1], f"{way}: {lines[1]}")
+    check(lines[1].startswith(f"spoor: process {pid} (") and f"killed by SIG{name}" in lines[1], f"{way}: {lines[1]}")
     check(not function or f"in {function} at " in lines[1] and ".c:" in lines[1], f"{way}: {lines[1]}")
 
 

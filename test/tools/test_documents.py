@@ -98,15 +98,21 @@ class Documents(unittest.TestCase):
         self.assertEqual(complete("spoor", "export", "-f", "c"), ["chrome", "csv", "callgrind", "ctf"])
         self.assertEqual(complete("spoor", "report", os.path.join(SOURCE, "READ")),
                          [os.path.join(SOURCE, "README.md")])
+        for command in "attach", "detach", "ctl":
+            self.assertIn(str(os.getpid()), complete("spoor", command, str(os.getpid())[:2]), command)
+        self.assertEqual(complete("spoor", "ctl", "1", "s"), ["snapshot", "status", "stop"])
 
     @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
     def test_completion_in_zsh(self):
-        words, choices, actions, files = complete_in_zsh(
-            "spoor re", "spoor record --overflow=", "spoor ctl 1 pa", f"spoor report {SOURCE}/READ")
+        words, choices, actions, files, *processes = complete_in_zsh(
+            "spoor re", "spoor record --overflow=", "spoor ctl 1 pa", f"spoor report {SOURCE}/READ",
+            *(f"spoor {command} " for command in ("attach", "detach", "ctl")))
         self.assertEqual(words, ["record", "replay", "report"])
         self.assertEqual(choices, ["wait", "drop", "overwrite"])
         self.assertEqual(actions, ["pause"])
         self.assertIn("README.md", files)
+        for offered in processes:
+            self.assertTrue(offered and all(word.strip().isdigit() for word in offered), offered)
         for command, words in zip(commands(), complete_in_zsh(*(f"spoor {command} --" for command in commands()))):
             offered = {word.rstrip("=-").removeprefix("--") for word in words}
             self.assertEqual(offered, set(help_options(command)), command)

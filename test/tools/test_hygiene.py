@@ -13,7 +13,7 @@ HOSTS = re.compile(r"|".join([r"deb\.debian" + r"\.org", r"pypi" + r"\.org", r"n
                               r"proxy\.golang" + r"\.org", r"crates" + r"\.io"]))
 # Files that builds, editors and crashed programs leave behind.
 LEFT_OVER = re.compile(r"(?:^|/)(?:build[^/]*/.*|core(?:\.\d+)?|__pycache__/.*|a\.out|compile_commands\.json|nohup\.out|"
-                       r"\.DS_Store|vgcore\.\d+|#.*#|\.#.*|gmon\.out|"
+                       r"\.DS_Store|vgcore\.\d+|#.*#|\.#.*|gmon\.out|\d+|"
                        r"[^/]*(?:~|\.(?:pid|core|log|lock|sock|tmp|bak|orig|rej|sw[a-p]|o|a|so|d|gc[dn][ao]|pyc|trace|part)))$")
 D_SOURCES = {"test/trace/names/names.d"}  # elsewhere .d are files of dependencies
 UNDONE = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
@@ -63,7 +63,7 @@ class Hygiene(unittest.TestCase):
                               (UNDONE, "/* TO" + "DO: later */")):
             self.assertTrue(pattern.search(text))
         for name in ("x/y.pid", "core", "a/core.17", "x.log", "a/b.c~", ".a.c.swp", "x.c.orig", "build/spoor",
-                     "test/x.o", "build-arm/a", "#a.c#", "tools/__pycache__/a.pyc", "spoor.trace"):
+                     "test/x.o", "build-arm/a", "#a.c#", "tools/__pycache__/a.pyc", "spoor.trace", "0"):
             self.assertTrue(LEFT_OVER.search(name), name)
         for name in ("meson.build", "test/meson.build", "src/core/a.c", "src/elf/core.c", "test/unit/cmd/cases/a.info"):
             self.assertFalse(LEFT_OVER.search(name), name)

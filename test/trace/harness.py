@@ -8,6 +8,7 @@ must be right.
 SPOOR_TEST_TIMEOUT=SECONDS: how long a program may take, for slow machines.
 """
 import collections
+import itertools
 import json
 import os
 import random
@@ -89,6 +90,26 @@ def check_same_outcome(alone, traced, what):
     check(alone.status == traced.status,
           f"{what}: status {traced.status} instead of {alone.status}; stderr:\n"
           + traced.stderr.decode(errors="replace"))
+
+
+LINES_AT_ONCE = 4096
+
+
+def parsed(lines, first):
+    """The object of each of LINES. ValueError names the line that has none; FIRST is the number of the first one."""
+    try:  # in one go: a call for each line takes five times as long
+        objects = json.loads(b"[" + b",".join(lines) + b"]")
+        if len(objects) == len(lines):
+            return objects
+    except ValueError:
+        pass
+    objects = []
+    for number, line in enumerate(lines, first):
+        try:
+            objects.append(json.loads(line))
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from error
+    return objects
 
 
 class Spoor:
@@ -177,12 +198,14 @@ class Spoor:
     def all_json_lines(self, *words):
         """The same with pauses."""
         with subprocess.Popen([self.path, *words], stdout=subprocess.PIPE) as process:
-            for number, line in enumerate(process.stdout, 1):
+            first = 1
+            while lines := list(itertools.islice(process.stdout, LINES_AT_ONCE)):
                 try:
-                    yield json.loads(line)
+                    yield from parsed(lines, first)
                 except ValueError as error:
                     process.kill()
-                    raise Failure(f"{words[0]}: line {number}: {error}") from error
+                    raise Failure(f"{words[0]}: {error}") from error
+                first += len(lines)
         check(process.returncode == 0, f"spoor {words[0]}: status {process.returncode}")
 
 

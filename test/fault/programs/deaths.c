@@ -2,6 +2,7 @@
  * mark. */
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,13 @@ static volatile int zero; /* hides constants from the compiler */
 
 static int load(const int *at) { return *at + zero; /* loads */ }
 
+static bool alone; /* the worker waits until the first thread has ended */
+
 static void *work(void *at) {
+    char program[8];
     pthread_setname_np(pthread_self(), "worker");
+    while (alone && readlink("/proc/self/exe", program, sizeof program) > 0)
+        usleep(1000);
     printf("%d\n", load(at) + zero);
     return NULL;
 }
@@ -60,7 +66,10 @@ int main(int argc, char **argv) {
         return 3;
     }
     end(strcmp(how, "child") == 0 ? "abort" : how);
+    alone = strcmp(how, "alone") == 0;
     pthread_create(&thread, NULL, work, NULL);
+    if (alone)
+        pthread_exit(NULL);
     pthread_join(thread, NULL);
     return 0;
 }

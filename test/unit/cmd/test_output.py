@@ -84,18 +84,18 @@ def on_terminal(trace, *options, columns=50, **environment):
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 20, columns, 0, 0))
     clean = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "PAGER", "LESS")}
-    text = b""
+    chunks = []
     with subprocess.Popen([spoor, "replay", *options, trace], stdout=slave, stdin=slave,
                           env={**clean, "TERM": "xterm", **environment}) as process:
         os.close(slave)
         try:
             while chunk := os.read(master, 65536):
-                text += chunk
+                chunks.append(chunk)
         except OSError:  # the end of a terminal's output
             pass
     os.close(master)
     assert process.returncode == 0
-    return text.decode().replace("\r\n", "\n")
+    return b"".join(chunks).decode().replace("\r\n", "\n")
 
 
 def terminals_get_colour_width_and_pager(trace):

@@ -73,6 +73,19 @@ def terminals_are_told_units():
     assert messages("report", "-t", "5ns", "--since=0") == []
 
 
+def empty_ranges_are_refused():
+    begin, end = f"{STEP * 2}", f"{STEP}"
+    for words in ("report",), ("replay",), ("graph",), ("export", "--format=csv"), ("diff", "t"):
+        for since, until in (begin, end), ("90%", "10%"), ("90%", "1ms"), ("1h", "50%"), ("1h", "2%"):
+            done = subprocess.run([spoor, *words, f"--since={since}", f"--until={until}", "t"], check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            assert done.returncode == 1 and not done.stdout, (words, since, until, done)
+            assert re.fullmatch("spoor: t: nothing is shown: --since is .*, which is later than --until: .*\n",
+                                done.stderr), (words, done)
+    assert view("replay", f"--since={begin}", f"--until={begin}")
+    assert view("replay", "--since=50%", "--until=50%") and view("replay", "--since=1ms", "--until=50%")
+
+
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     write_trace()
@@ -80,3 +93,4 @@ with tempfile.TemporaryDirectory() as directory:
     durations_are_thresholds()
     changes_have_units()
     terminals_are_told_units()
+    empty_ranges_are_refused()
