@@ -143,7 +143,7 @@ class Guest:
         self.files = {}
         self.jobs = {}
         self.by_instructions = False
-        self.threads = "multi"
+        self.threads, self.processors = "multi", PROCESSORS
 
     def interrupt_at_every_instruction(self):
         """Lets interrupts, and with them signals and stops, come between any two instructions. Otherwise they
@@ -154,6 +154,10 @@ class Guest:
         """For programs that rewrite code which other threads run. Otherwise a processor of QEMU 7.2 may translate
         code while another one changes it, and keeps what it has read before."""
         self.threads = "single"
+
+    def has_one_processor(self):
+        """For programs that rewrite code, on 32-bit Arm: there a processor of QEMU 7.2 may run old code, also by turns."""
+        self.processors = "1"
 
     def add(self, path, to=None):
         self.files[to or path] = path
@@ -182,7 +186,7 @@ class Guest:
     def command(self):
         m = self.machine
         one = ["-singlestep"] if self.by_instructions else []
-        return [m.emulator, "-accel", f"tcg,thread={self.threads}", *one, *m.options, "-m", MEMORY, "-smp", PROCESSORS,
+        return [m.emulator, "-accel", f"tcg,thread={self.threads}", *one, *m.options, "-m", MEMORY, "-smp", self.processors,
                 "-display", "none", "-monitor", "none", "-no-reboot", "-nic", "none",
                 "-kernel", self.kernel, "-initrd", "initrd",
                 "-append", f"console={m.console} panic=-1 quiet {m.words} results=/dev/{m.results} "

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""scripts.py CACHE [--machine=NAME] [--package=NAME]... [--every-instruction | --by-turns] INSIDE
-           [--next SCRIPT WORD...]...
+"""scripts.py CACHE [--machine=NAME] [--package=NAME]... [--every-instruction | --by-turns | --one-processor]
+           INSIDE [--next SCRIPT WORD...]...
 
 Runs scripts of other tests in an emulated machine (machine.py). Each SCRIPT gets its WORDs. The word "SPOOR"
 stands for INSIDE, the spoor for that machine. Files that are named are copied into the guest.
 A script must exit with 0, or with 77 if it cannot run in the guest. If no script fails but one exits with
 77, this test exits with 77, too, and prints the reason last.
 --every-instruction: signals and stops come between any two instructions (machine.py).
---by-turns: of the two processors, one runs at a time.
+--by-turns: of the two processors, one runs at a time. --one-processor: there is no second one.
 
 SPOOR_TEST_SEED (harness.py) is passed on into the guest."""
 import argparse
@@ -76,6 +76,7 @@ def parse(words):
     parser.add_argument("--package", action="append", default=[])
     parser.add_argument("--every-instruction", action="store_true")
     parser.add_argument("--by-turns", action="store_true")
+    parser.add_argument("--one-processor", action="store_true")
     parser.add_argument("inside", type=os.path.realpath)
     arguments = parser.parse_args(words[:first])
     scripts = []
@@ -94,6 +95,8 @@ def prepare(arguments):
         guest.interrupt_at_every_instruction()
     if arguments.by_turns:
         guest.run_processors_by_turns()
+    if arguments.one_processor:
+        guest.has_one_processor()
     for path in {arguments.inside, os.path.realpath(SHARED)}.union(*(s.files() for s in arguments.scripts)):
         guest.add(path)
     for number, script in enumerate(arguments.scripts):
