@@ -31,6 +31,7 @@ struct digest_reader {
     uint64_t ticks; /* of the last item, or the present one */
     bool plain;     /* false: all further items are steps */
     bool in_calls;  /* the last step is a STEP_CALLS that goes on */
+    bool in_whole;  /* no call is clipped, so nobody asks for ticks of callees */
     struct digest *to;
 };
 
@@ -43,6 +44,7 @@ struct digest_hooks {
     /* F's call stays open: a step opens it. */
     void (*leave)(void *ctx, uint32_t function, const struct digest_frame *f);
     void (*sum_up)(void *ctx, struct digest *to); /* moves all sums of a STEP_CALLS there */
+    bool ticks; /* of callees are counted; else those of frames and steps are 0 */
 };
 
 #define DIGEST_INLINE static inline __attribute__((always_inline))
@@ -59,7 +61,8 @@ DIGEST_INLINE void digest_pop(struct digest_reader *r, const struct digest_hooks
     struct digest_frame *f = r->top--;
     uint64_t duration = ns - f->start_ns;
     r->top->callees_ns += duration;
-    r->top->callees += r->ticks - f->start;
+    if (hooks->ticks)
+        r->top->callees += r->ticks - f->start;
     hooks->close(ctx, r->functions.at[f->number], f, duration);
 }
 

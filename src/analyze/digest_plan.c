@@ -87,6 +87,7 @@ struct digests *digest_plan(const struct source *source, size_t first, size_t en
     return digests_new(&(struct digest_work){.reader = source->reader,
                                              .names = source->names,
                                              .workers = source->workers,
+                                             .in_whole = !view_has_span(&source->filter->spec),
                                              .jobs = p.jobs.at,
                                              .job_count = p.jobs.count,
                                              .ops = ops,

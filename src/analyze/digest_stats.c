@@ -87,21 +87,35 @@ void digest_stats_sum_up(struct digest_stats *s, struct digest *to) {
 static inline void sum_up(void *ctx, struct digest *to) { digest_stats_sum_up(ctx, to); }
 
 static void read_plain(struct digest_stats *s, struct digest_reader *r, struct digest *to) {
-    static const struct digest_hooks hooks = {NULL, on_open, on_close, on_unwind, on_leave, sum_up};
+    static const struct digest_hooks hooks = {NULL,     on_open, on_close, on_unwind,
+                                              on_leave, sum_up,  true};
     digest_read(r, &hooks, s, to);
 }
 
 static void read_with_spreads(struct digest_stats *s, struct digest_reader *r, struct digest *to) {
-    static const struct digest_hooks hooks = {NULL,      on_open,  on_close_spread,
-                                              on_unwind, on_leave, sum_up};
+    static const struct digest_hooks hooks = {NULL,   on_open, on_close_spread, on_unwind, on_leave,
+                                              sum_up, true};
+    digest_read(r, &hooks, s, to);
+}
+
+/* The same of a view without a span. */
+static void read_plain_whole(struct digest_stats *s, struct digest_reader *r, struct digest *to) {
+    static const struct digest_hooks hooks = {NULL,     on_open, on_close, on_unwind,
+                                              on_leave, sum_up,  false};
+    digest_read(r, &hooks, s, to);
+}
+
+static void read_whole(struct digest_stats *s, struct digest_reader *r, struct digest *to) {
+    static const struct digest_hooks hooks = {NULL,   on_open, on_close_spread, on_unwind, on_leave,
+                                              sum_up, false};
     digest_read(r, &hooks, s, to);
 }
 
 void digest_stats_read(void *part, struct digest_reader *r, struct digest *to) {
     struct digest_stats *s = part;
-    if (s->spreads)
-        read_with_spreads(s, r, to);
+    if (r->in_whole)
+        (s->spreads ? read_whole : read_plain_whole)(s, r, to);
     else
-        read_plain(s, r, to);
+        (s->spreads ? read_with_spreads : read_plain)(s, r, to);
     digest_stats_settle(s);
 }

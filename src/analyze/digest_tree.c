@@ -47,9 +47,19 @@ static inline void sum_up(void *ctx, struct digest *to) {
     tree_clear(t);
 }
 
-static void read_block(void *part, struct digest_reader *r, struct digest *to) {
-    static const struct digest_hooks hooks = {NULL, on_open, on_close, on_unwind, on_leave, sum_up};
+static void read_whole(void *part, struct digest_reader *r, struct digest *to) {
+    static const struct digest_hooks hooks = {NULL,     on_open, on_close, on_unwind,
+                                              on_leave, sum_up,  false};
     digest_read(r, &hooks, part, to);
+}
+
+static void read_block(void *part, struct digest_reader *r, struct digest *to) {
+    static const struct digest_hooks hooks = {NULL,     on_open, on_close, on_unwind,
+                                              on_leave, sum_up,  true};
+    if (r->in_whole)
+        read_whole(part, r, to);
+    else
+        digest_read(r, &hooks, part, to);
 }
 
 static void *new_part(void *ctx) {

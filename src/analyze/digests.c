@@ -156,6 +156,7 @@ void digest_done(struct digest *d) {
 static void worker_init(struct digests *d, struct worker *w) {
     w->digests = d;
     digest_reader_init(&w->reader, d->work.reader, d->work.names);
+    w->reader.in_whole = d->work.in_whole;
 }
 
 static void worker_done(struct worker *w) {

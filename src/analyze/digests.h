@@ -38,6 +38,7 @@ struct digest_work {
     const struct names *names;
     unsigned workers;        /* threads; 0: one for each processor */
     unsigned ahead;          /* digests for each worker that may wait for the walk; 0: a few */
+    bool in_whole;           /* digest_reader.in_whole */
     struct digest_job *jobs; /* in the order in which walks take blocks, not none; freed by
                                 digests_free() */
     size_t job_count;

@@ -34,6 +34,9 @@ struct view_spec {
     uint32_t tid, pid;             /* 0: all threads, all processes */
     ARRAY(const char *) processes; /* --process: globs on their names; none: all */
 };
+static inline bool view_has_span(const struct view_spec *spec) {
+    return spec->since_ns || spec->until_ns != UINT64_MAX;
+}
 
 enum view_verdict { /* bits; 0: not decided */
                     VIEW_DECIDED = 1,

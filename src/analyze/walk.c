@@ -297,7 +297,7 @@ struct walk *walk_new_at(const struct source *source, struct stream_group group,
         w->threads[i].stream = group.streams[i];
     w->thread = w->threads;
     w->scale = trace_reader_scale(source->reader);
-    bool clips = spec->since_ns || spec->until_ns != UINT64_MAX || visitor->wants_clipped;
+    bool clips = view_has_span(spec) || visitor->wants_clipped;
     w->counts_ticks = clips && !visitor->no_self && walk_keeps_its_stack(source, group);
     for (int i = 0; i < WALK_RECENT; i++)
         w->recent[i].id = UINT32_MAX; /* no event has it */

@@ -54,6 +54,11 @@ static int write_answer(struct writing *w, const struct endpoint *e, struct answ
     w->out = open_memstream(&ret->body, &ret->size);
     int rc = e->write(w, err);
     fclose(w->out);
+    if (w->body) {
+        free(ret->body);
+        ret->body = w->body;
+        ret->size = w->body_size;
+    }
     if (w->desk)
         desk_return(w->desk);
     return rc;

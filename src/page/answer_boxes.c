@@ -8,7 +8,6 @@
  * Density: u32 magic, columns, streams, 0; u32 events[streams][columns].
  */
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "page/answers.h"
@@ -29,49 +28,70 @@ static int read_columns(const struct request *r, unsigned *ret, struct err *err)
 
 /* ---- boxes ---- */
 
-static void write_padded(FILE *out, const void *column, size_t size) {
-    static const char zeros[8];
-    fwrite(column, 1, size, out);
-    fwrite(zeros, 1, -size & 7, out);
+struct boxes_head {
+    uint32_t magic, count;
+    double since, until;
+};
+
+struct columns { /* where they begin */
+    double *start, *end;
+    uint32_t *function, *calls, *stream;
+    uint16_t *depth, *flags;
+};
+
+static size_t column_bytes(size_t count, size_t size) { return (count * size + 7) & ~(size_t)7; }
+
+/* A column of COUNT values of SIZE bytes at *AT, which moves behind it. */
+static void *take_column(char **at, size_t count, size_t size) {
+    char *column = *at;
+    *at += column_bytes(count, size);
+    return column;
 }
 
-/* Writes the member at OFFSET, of SIZE bytes, of all boxes. BUFFER has room for it. */
-static void write_column(FILE *out, const summary_span_list *list, size_t offset, size_t size,
-                         char *buffer) {
-    for (size_t i = 0; i < list->count; i++)
-        memcpy(buffer + i * size, (const char *)&list->at[i] + offset, size);
-    write_padded(out, buffer, list->count * size);
+static size_t all_columns_bytes(size_t n) {
+    return 2 * column_bytes(n, sizeof(double)) + 3 * column_bytes(n, sizeof(uint32_t)) +
+           2 * column_bytes(n, sizeof(uint16_t));
 }
 
-static void write_times(FILE *out, const summary_span_list *list, size_t offset, double *buffer) {
-    for (size_t i = 0; i < list->count; i++) {
-        uint64_t ns;
-        memcpy(&ns, (const char *)&list->at[i] + offset, sizeof ns);
-        buffer[i] = (double)ns;
-    }
-    write_padded(out, buffer, list->count * sizeof *buffer);
+/* Lays out the columns of COUNT boxes from AT on. */
+static void lay_out(struct columns *c, char *at, size_t count) {
+    c->start = take_column(&at, count, sizeof *c->start);
+    c->end = take_column(&at, count, sizeof *c->end);
+    c->function = take_column(&at, count, sizeof *c->function);
+    c->calls = take_column(&at, count, sizeof *c->calls);
+    c->stream = take_column(&at, count, sizeof *c->stream);
+    c->depth = take_column(&at, count, sizeof *c->depth);
+    c->flags = take_column(&at, count, sizeof *c->flags);
 }
 
-#define WRITE_COLUMN(member)                                                                       \
-    write_column(out, list, offsetof(struct summary_span, member), sizeof list->at->member, buffer)
-
-void write_boxes(struct writing *w, const summary_span_list *list) {
+/* There may be millions: one pass, and one copy. */
+char *boxes_body(const struct writing *w, const summary_span_list *list, size_t *ret_size) {
     uint64_t all_ns = trace_reader_duration_ns(shown_reader(w->request->shown));
     uint64_t until_ns = w->range.until_ns < all_ns ? w->range.until_ns : all_ns;
-    struct {
-        uint32_t magic, count;
-        double since, until;
-    } head = {BOXES_MAGIC, (uint32_t)list->count, (double)w->range.since_ns, (double)until_ns};
-    AUTO_FREE void *buffer = mem_alloc(list->count * sizeof(double) + 1);
-    FILE *out = w->out;
-    fwrite(&head, sizeof head, 1, out);
-    write_times(out, list, offsetof(struct summary_span, start_ns), buffer);
-    write_times(out, list, offsetof(struct summary_span, end_ns), buffer);
-    WRITE_COLUMN(function);
-    WRITE_COLUMN(calls);
-    WRITE_COLUMN(stream);
-    WRITE_COLUMN(depth);
-    WRITE_COLUMN(flags);
+    const struct boxes_head head = {BOXES_MAGIC, (uint32_t)list->count, (double)w->range.since_ns,
+                                    (double)until_ns};
+    struct columns c;
+    *ret_size = sizeof head + all_columns_bytes(list->count);
+    char *body = mem_alloc(*ret_size);
+    memcpy(body, &head, sizeof head);
+    lay_out(&c, body + sizeof head, list->count);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct summary_span *s = &list->at[i];
+        c.start[i] = (double)s->start_ns;
+        c.end[i] = (double)s->end_ns;
+        c.function[i] = s->function;
+        c.calls[i] = s->calls;
+        c.stream[i] = s->stream;
+        c.depth[i] = s->depth;
+        c.flags[i] = s->flags;
+    }
+    return body;
+}
+
+/* Frees LIST. */
+static void answer_boxes(struct writing *w, summary_span_list *list) {
+    w->body = boxes_body(w, list, &w->body_size);
+    ARRAY_FREE(list);
 }
 
 /* With the parameter `exact`, no box is inexact. */
@@ -84,8 +104,7 @@ int answer_spans(struct writing *w, struct err *err) {
         rc = summary_spans(w->summary, &w->range, columns, exact, &list);
     if (rc < 0)
         return rc;
-    write_boxes(w, &list);
-    ARRAY_FREE(&list);
+    answer_boxes(w, &list);
     return 0;
 }
 
@@ -100,8 +119,7 @@ int answer_frames(struct writing *w, struct err *err) {
         rc = summary_frames(w->summary, &w->range, columns, function, &list);
     if (rc < 0)
         return rc;
-    write_boxes(w, &list);
-    ARRAY_FREE(&list);
+    answer_boxes(w, &list);
     return 0;
 }
 

@@ -9,6 +9,8 @@ struct writing {
     struct summary_range range; /* of the parameters */
     struct client client;
     FILE *out;
+    char *body; /* or the whole answer; to be freed */
+    size_t body_size;
     struct desk *desk; /* NULL: the answer reads no events, and names nothing */
 };
 
@@ -32,5 +34,5 @@ int answer_frames(struct writing *w, struct err *err);
 void write_call(FILE *out, const struct summary_call *call);
 /* The buckets of answer_histogram(). */
 void write_histogram(FILE *out, const struct histogram *durations);
-/* answer_spans() of LIST. */
-void write_boxes(struct writing *w, const summary_span_list *list);
+/* answer_spans() of LIST. To be freed. */
+char *boxes_body(const struct writing *w, const summary_span_list *list, size_t *ret_size);

@@ -168,7 +168,9 @@ static int fill_boxes(struct page *p) {
     }
     for (size_t i = 0; i < list.count && !p->width_ns; i++)
         p->width_ns = list.at[i].flags & SUMMARY_DENSE ? length_ns / columns + 1 : 0;
-    write_boxes(&p->writing, &list);
+    size_t size;
+    AUTO_FREE char *body = boxes_body(&p->writing, &list, &size);
+    fwrite(body, 1, size, p->writing.out);
     ARRAY_FREE(&list);
     return 0;
 }

@@ -11,8 +11,9 @@ struct drawing {
     const struct summary_range *range;
     uint32_t function;        /* WALK_NONE: all; else all have depth 0 */
     struct draw *draws;       /* by stream */
-    summary_span_list *lists; /* the same */
     ARRAY(uint32_t) streams;  /* that are asked for */
+    size_t *counts;           /* of their boxes */
+    struct summary_span **to; /* where these go */
 };
 
 static struct summary_range clamp(const struct summary *s, const struct summary_range *range) {
@@ -25,7 +26,6 @@ static struct summary_range clamp(const struct summary *s, const struct summary_
 static void begin(struct drawing *d, unsigned columns) {
     size_t count = trace_reader_stream_count(d->summary->reader);
     d->draws = mem_alloc(count * sizeof *d->draws + 1);
-    d->lists = mem_alloc(count * sizeof *d->lists + 1);
     for (uint32_t i = 0; i < count; i++) {
         draw_begin(&d->draws[i], d->range, columns, i);
         if (summary_asks_for(d->range, i))
@@ -35,21 +35,28 @@ static void begin(struct drawing *d, unsigned columns) {
 
 static void end_stream(void *arg, size_t i) {
     struct drawing *d = arg;
-    uint32_t stream = d->streams.at[i];
-    draw_end(&d->draws[stream], &d->lists[stream]);
+    d->counts[i] = draw_end(&d->draws[d->streams.at[i]]);
+}
+
+static void move_stream(void *arg, size_t i) {
+    struct drawing *d = arg;
+    draw_move(&d->draws[d->streams.at[i]], d->to[i]);
 }
 
 static void end(struct drawing *d, summary_span_list *ret) {
-    size_t count = 0;
+    AUTO_FREE size_t *counts = mem_alloc(d->streams.count * sizeof *counts + 1);
+    AUTO_FREE struct summary_span **to = mem_alloc(d->streams.count * sizeof *to + 1);
+    d->counts = counts;
+    d->to = to;
     workers_run(d->streams.count, end_stream, d);
     for (size_t i = 0; i < d->streams.count; i++)
-        count += d->lists[d->streams.at[i]].count;
-    ARRAY_RESERVE(ret, count + 1);
-    for (size_t i = 0; i < d->streams.count; i++)
-        ARRAY_MOVE(ret, &d->lists[d->streams.at[i]]);
+        ret->count += counts[i];
+    ARRAY_RESERVE(ret, ret->count + 1);
+    for (size_t i = 0, at = 0; i < d->streams.count; at += counts[i++])
+        to[i] = ret->at + at;
+    workers_run(d->streams.count, move_stream, d);
     ARRAY_FREE(&d->streams);
     free(d->draws);
-    free(d->lists);
 }
 
 /* ---- from the store ---- */

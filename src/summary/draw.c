@@ -100,27 +100,27 @@ void draw_add(struct draw *d, const struct draw_box *b) {
     c->flags = b->flags;
 }
 
-static void move(summary_span_list *to, summary_span_list *from) {
-    if (!to->count) {
-        ARRAY_FREE(to);
-        *to = *from;
-        *from = (summary_span_list){0};
-        return;
-    }
-    ARRAY_MOVE(to, from);
-}
-
-void draw_end(struct draw *d, summary_span_list *to) {
-    size_t count = to->count;
+size_t draw_end(struct draw *d) {
+    size_t count = 0;
     for (uint32_t i = 0; i < d->rows.count; i++) {
         put_narrow(d, &d->rows.at[i], i);
         count += d->rows.at[i].inexact.count + d->rows.at[i].boxes.count;
     }
+    return count;
+}
+
+static struct summary_span *move(struct summary_span *to, summary_span_list *from) {
+    size_t count = from->count;
+    if (count)
+        memcpy(to, from->at, count * sizeof *to);
+    ARRAY_FREE(from);
+    return to + count;
+}
+
+void draw_move(struct draw *d, struct summary_span *to) {
     for (uint32_t i = 0; i < d->rows.count; i++) {
-        if (i == 1)
-            ARRAY_RESERVE(to, count);
-        move(to, &d->rows.at[i].inexact);
-        move(to, &d->rows.at[i].boxes);
+        to = move(to, &d->rows.at[i].inexact);
+        to = move(to, &d->rows.at[i].boxes);
     }
     ARRAY_FREE(&d->rows);
 }

@@ -33,8 +33,10 @@ void draw_begin(struct draw *d, const struct summary_range *range, unsigned colu
                 uint32_t stream);
 /* Those of a depth come about in the order of their ends. A box outside the range is ignored. */
 void draw_add(struct draw *d, const struct draw_box *box);
-/* Appends the boxes to TO, and frees D's memory. */
-void draw_end(struct draw *d, summary_span_list *to);
+/* No box follows. Returns how many there are. */
+size_t draw_end(struct draw *d);
+/* Moves them to TO, and frees D's memory. */
+void draw_move(struct draw *d, struct summary_span *to);
 
 /* The flags of a call that has ended. */
 uint16_t draw_flags(enum call_end how, bool before, bool inferred);

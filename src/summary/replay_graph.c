@@ -65,7 +65,8 @@ static void sum_up(void *ctx, struct digest *to) {
 }
 
 static void read_block(struct replayer *r) {
-    static const struct digest_hooks hooks = {NULL, on_open, on_close, on_unwind, on_leave, sum_up};
+    static const struct digest_hooks hooks = {NULL,     on_open, on_close, on_unwind,
+                                              on_leave, sum_up,  true};
     if (!r->chain.count)
         r->root = tree_root(&r->tree, &r->session->source, r->several, r->stream);
     begin_step(r);

@@ -94,6 +94,14 @@ class Server:
         assert json.loads(response.readline())["stage"] == "summary"
         return connection, response
 
+    def wait_for_summary(self):
+        connection = self.connect()
+        connection.request("GET", "/api/progress", headers={"X-Spoor-Token": self.token})
+        response = connection.getresponse()
+        while not json.loads(response.readline())["complete"]:
+            pass
+        connection.close()
+
     def threads(self):
         return len(os.listdir(f"/proc/{self.process.pid}/task"))
 
@@ -124,9 +132,9 @@ class ViewTest(unittest.TestCase):
         cls.addClassCleanup(cls.server.end)
 
     @classmethod
-    def record(cls, name, rounds):
+    def record(cls, name, rounds, *options):
         trace = os.path.join(cls.folder, name)
-        subprocess.run([SPOOR, "record", "-q", "-o", trace, "--", cls.program, str(rounds)], check=True)
+        subprocess.run([SPOOR, "record", "-q", *options, "-o", trace, "--", cls.program, str(rounds)], check=True)
         return trace
 
     def setUp(self):

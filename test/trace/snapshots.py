@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -89,6 +90,8 @@ def snapshots():
 def check_numbers(wanted, stderr):
     check(snapshots() == wanted, f"snapshots {snapshots()} instead of {wanted}: {stderr}")
     check("trace.part" not in os.listdir("."), "the trace is not complete")
+    modes = {name: stat.S_IMODE(os.stat(name).st_mode) for name in ["trace", *(f"trace.{i}" for i in wanted)]}
+    check(set(modes.values()) == {0o600}, f"others may read a recording: {modes}")
 
 
 def calls_of(spoor, trace):
