@@ -80,6 +80,14 @@ static void begin_watch(struct tracer *t, const struct task *task) {
             task_interrupt(k);
 }
 
+/* Nothing is to be expected any more. Its tasks stop once more at a system call. */
+static void end_watch(const struct tracer *t, struct space *space) {
+    space->reads.watched = false;
+    for (struct task *k = NULL;
+         !kept_signals_watch(space) && (k = tasks_next_in(&t->tasks, k, space));)
+        kept_signals_forget(k);
+}
+
 /* TASK reports WHICH: sends it on if a read of a value has faulted. */
 static void handle_report(struct tracer *t, struct task *task, enum kept_signal which) {
     struct task_signals *s = &task->signals;
@@ -98,8 +106,11 @@ static void handle_report(struct tracer *t, struct task *task, enum kept_signal 
     if (s->must_stop_again)
         thread_interrupt(task->tid);
     s->must_stop_again = false;
-    if (!task->space->reads.watched)
+    const bool left = value_faults_are_left(task->space);
+    if (left && !task->space->reads.watched)
         begin_watch(t, task);
+    else if (!left && task->space->reads.watched)
+        end_watch(t, task->space);
 }
 
 /* Whether TASK, interrupted or in a group-stop, has made a fault that it has not reported. */

@@ -2,11 +2,13 @@
  * Passes pointers that lead nowhere to traced functions, while SIGSEGV and SIGBUS are ignored,
  * blocked, or being handled. Its actions and masks are always its own.
  *
- *     wild_reads all|ignored|handled
+ *     wild_reads all|ignored|handled|often|attached
  *
  * all: the first such pointer comes while nothing is set. ignored, handled: it comes a while after
- * an action was set.
+ * an action was set. often: so many come that spoor does not read there any more. attached: waits for
+ * a line, while such pointers come with SIGSEGV blocked.
  */
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -21,6 +23,11 @@ static volatile sig_atomic_t handled, sent;
 __attribute__((noinline)) int use(const char *text, int n) {
     __asm__ volatile("" : : "r"(text) : "memory");
     return n;
+}
+
+__attribute__((noinline)) int use_elsewhere(const char *text) {
+    __asm__ volatile("" : : "r"(text) : "memory");
+    return 0;
 }
 
 static int is_blocked(int sig) {
@@ -192,6 +199,31 @@ static void later(int ignored) {
         real_faults();
 }
 
+static void often(void) {
+    enum { TIMES = 5000 };
+    use("early", 0);
+    for (int i = 0; i < TIMES; i++)
+        use(nowhere, i);
+    use("late", 0);
+    use_elsewhere("elsewhere");
+    while_ignored(SIGSEGV, nowhere);
+    while_blocked(SIGSEGV, nowhere);
+}
+
+static void attached(void) {
+    struct pollfd input = {.fd = 0, .events = POLLIN};
+    handle(SIGSEGV);
+    set_blocked(SIGSEGV, 1);
+    check(write(1, "ready\n", 6) == 6, "output");
+    for (int i = 0; poll(&input, 1, 1) == 0; i++) {
+        use(nowhere, i);
+        check(is_blocked(SIGSEGV), "still blocked");
+        check_handled(SIGSEGV);
+    }
+    set_blocked(SIGSEGV, 0);
+    real_faults();
+}
+
 static char *map(int protection, int flags, int fd) {
     char *at = mmap(NULL, PAGE, protection, flags, fd, 0);
     check(at != MAP_FAILED, "mmap");
@@ -208,6 +240,10 @@ int main(int argc, char **argv) {
     beyond_file = map(PROT_READ, MAP_SHARED, fileno(file));
     if (strcmp(how, "all") == 0)
         all();
+    else if (strcmp(how, "often") == 0)
+        often();
+    else if (strcmp(how, "attached") == 0)
+        attached();
     else
         later(strcmp(how, "ignored") == 0);
     return right();
