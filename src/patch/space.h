@@ -74,10 +74,10 @@ struct space {
     struct program program;
     struct callers *callers; /* NULL: callers are not recorded, or not yet */
     struct {
-        size_t set;              /* breakpoints that are set now */
-        bool any;                /* some were set: threads may still report one */
-        bool armed;              /* the process's action at SIGTRAP is known (traps.c) */
-    } traps;                     /* breakpoints.h */
+        size_t set; /* breakpoints that are set now */
+        bool any;   /* some were set: threads may still report one */
+        bool armed; /* the process's action at SIGTRAP is known (traps.c) */
+    } traps;        /* breakpoints.h */
     struct {
         bool noted;   /* stubs read values; the actions at faults have been read (read_faults.c) */
         bool stale;   /* they may have changed since */

@@ -4,7 +4,7 @@
 #include "base/bitmap.h"
 #include "base/clock.h"
 
-enum { MOST_FAULTS = 500 }; /* within a second: some hundredths of a processor */
+enum { MOST_FAULTS = 100 }; /* within a second: less than a hundredth of a processor */
 
 static bool has_passed(const struct traced_module *m, uint32_t number) {
     return m->without_reads && bitmap_test(m->without_reads, number);

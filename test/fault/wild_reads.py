@@ -13,6 +13,7 @@ import time
 from fault import RIGHT, TIMEOUT, Spoor, check, check_right, main, run, stderr_of
 
 VALUES = ["-a", "-M", "*"]
+AT_WORK_S = 1
 
 
 def values_of(spoor, function, trace="trace"):
@@ -41,32 +42,49 @@ def test_withdrawal(spoor, program):
     check(elsewhere == ['text="elsewhere"'], f"values of use_elsewhere(): {elsewhere}")
 
 
-def await_unreadable(spoor, trace, tracer):
+def await_recording(spoor, pid, tracer):
+    """Until PID is recorded and reads that fault have been withdrawn: a kill at such a fault is a known limit."""
     deadline = time.monotonic() + TIMEOUT
-    while not (os.path.exists(trace) and values_of(spoor, "use", trace)):
-        check(tracer.poll() is None and time.monotonic() < deadline, "no call is seen")
+    while run([spoor.path, "ctl", str(pid), "status"]).status:
+        check(tracer.poll() is None and time.monotonic() < deadline, "attach cannot be controlled")
         time.sleep(0.05)
+    time.sleep(AT_WORK_S)
 
 
-def test_attach(spoor, program, kill):
+def change_filter(spoor, pid, *words):
+    done = run([spoor.path, "ctl", str(pid), "filter", *words])
+    check(done.status == 0, f"ctl filter {words}: {stderr_of(done)}")
+
+
+def test_attach(spoor, program):
+    """Pointers lead nowhere or into memory that comes and goes, while spoor comes, changes its filter, and is killed."""
     with subprocess.Popen([program, "attached"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        with subprocess.Popen([spoor.path, "attach", "-q", "-o", "attached", *VALUES, str(process.pid)]) as tracer:
-            await_unreadable(spoor, "attached", tracer)
-            if kill:
-                tracer.kill()
-                tracer.wait()
-            process.stdin.write(b"\n")
-            process.stdin.close()
-            output = process.stdout.read()
-        check(process.wait() == RIGHT and output == b"right\n", f"attached, kill {kill}: {process.returncode} {output}")
+        for number, end in enumerate(("terminate", "kill", "kill")):
+            trace = f"attached{number}"
+            with subprocess.Popen([spoor.path, "attach", "-q", "-o", trace, *VALUES, str(process.pid)]) as tracer:
+                await_recording(spoor, process.pid, tracer)
+                if end == "terminate":
+                    change_filter(spoor, process.pid, "-F", "main")
+                    change_filter(spoor, process.pid, "-M", "*")
+                    tracer.terminate()
+                else:
+                    tracer.kill()
+            check(process.poll() is None, f"{end}: the program has ended with {process.poll()}")
+            done = run([spoor.path, "detach", str(process.pid)])
+            check(done.status == 0, f"detach: {stderr_of(done)}")
+        texts = {text for text in values_of(spoor, "use_elsewhere", "attached0") if not text.endswith(" ?")}
+        check(texts and texts <= {'text="here"', 'text=""'}, f"texts of use_elsewhere(): {texts}")
+        process.stdin.write(b"\n")
+        process.stdin.close()
+        output = process.stdout.read()
+        check(process.wait() == RIGHT and output == b"right\n", f"attached: {process.returncode} {output}")
 
 
 def test(spoor, program):
     test_signals(spoor, program)
     test_withdrawal(spoor, program)
-    for kill in False, True:
-        test_attach(spoor, program, kill)
+    test_attach(spoor, program)
 
 
 if __name__ == "__main__":

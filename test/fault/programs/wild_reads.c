@@ -5,8 +5,9 @@
  *     wild_reads all|ignored|handled|often|attached
  *
  * all: the first such pointer comes while nothing is set. ignored, handled: it comes a while after
- * an action was set. often: so many come that spoor does not read there any more. attached: waits for
- * a line, while such pointers come with SIGSEGV blocked.
+ * an action was set. often: so many come that spoor does not read there any more. attached: waits
+ * for a line, while such pointers come with SIGSEGV blocked, and another thread unmaps memory that
+ * is read.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -210,13 +211,31 @@ static void often(void) {
     while_blocked(SIGSEGV, nowhere);
 }
 
+/* A page that comes and goes, with a text. */
+static void *come_and_go(void *at) {
+    for (;;) {
+        char *page =
+            mmap(at, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        check(page == at, "mmap");
+        memcpy(page, "here", sizeof "here");
+        usleep(100);
+        munmap(page, PAGE);
+    }
+    return NULL;
+}
+
 static void attached(void) {
     struct pollfd input = {.fd = 0, .events = POLLIN};
+    char *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_t thread;
+    check(pthread_create(&thread, NULL, come_and_go, page) == 0, "thread");
     handle(SIGSEGV);
     set_blocked(SIGSEGV, 1);
     check(write(1, "ready\n", 6) == 6, "output");
     for (int i = 0; poll(&input, 1, 1) == 0; i++) {
         use(nowhere, i);
+        for (int k = 0; k < 10; k++)
+            use_elsewhere(page);
         check(is_blocked(SIGSEGV), "still blocked");
         check_handled(SIGSEGV);
     }
