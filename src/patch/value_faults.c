@@ -50,9 +50,11 @@ bool value_fault_is_at(const struct space *space, const struct regs *regs) {
 static void withdraw(const struct read *r, int memory_fd) {
     uint8_t stub[STUB_MAX_BYTES + STUB_CAPTURE_BYTES], byte;
     const taddr_t start = r->patched->area + r->stub->offset;
-    if (r->at > sizeof stub || memory_read(memory_fd, start, stub, r->at, NULL) < 0)
+    const struct arch *arch = arch_of(r->stub);
+    if (!arch->stub_read_switch || r->at > sizeof stub ||
+        memory_read(memory_fd, start, stub, r->at, NULL) < 0)
         return;
-    const uint32_t at = arch_of(r->stub)->stub_read_switch(stub, r->at, &byte);
+    const uint32_t at = arch->stub_read_switch(stub, r->at, &byte);
     if (at)
         memory_write(memory_fd, start + at, &byte, 1, NULL);
 }

@@ -27,7 +27,8 @@
  *     UNKNOWN ─▶ NEWBORN or FORKED ─ first stop answered ─▶ READY ◀─▶ LATE
  *     STAYS ─▶ LEAVES or LEAVES_RESTORED
  *
- * Some situations have records of their own: task_cut.h, task_pause.h, task_signals.h, task_traps.h, task_nested.h.
+ * Some situations have records of their own: task_cut.h, task_pause.h, task_signals.h,
+ * task_traps.h, task_nested.h.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads of captured values that fault leave nothing in the program: its signals, and how it ends.
 
-    wild_reads.py SPOOR PROGRAM
+    wild_reads.py SPOOR PROGRAM record|attach
 
 PROGRAM is programs/wild_reads.c.
 """
@@ -81,12 +81,14 @@ def test_attach(spoor, program):
         check(process.wait() == RIGHT and output == b"right\n", f"attached: {process.returncode} {output}")
 
 
-def test(spoor, program):
+def test(spoor, program, how):
+    if how == "attach":
+        test_attach(spoor, program)
+        return
     test_signals(spoor, program)
     test_withdrawal(spoor, program)
-    test_attach(spoor, program)
 
 
 if __name__ == "__main__":
     subject, wild = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
-    main(lambda: test(subject, wild))
+    main(lambda: test(subject, wild, sys.argv[3]))
