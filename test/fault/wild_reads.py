@@ -65,7 +65,7 @@ def test_attach(spoor, program):
             with subprocess.Popen([spoor.path, "attach", "-q", "-o", trace, *VALUES, str(process.pid)]) as tracer:
                 await_recording(spoor, process.pid, tracer)
                 if end == "terminate":
-                    change_filter(spoor, process.pid, "-F", "main")
+                    change_filter(spoor, process.pid, "-M", "*", "-A", "use")
                     change_filter(spoor, process.pid, "-M", "*")
                     tracer.terminate()
                 else:
