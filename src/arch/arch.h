@@ -348,6 +348,10 @@ struct arch {
      * stubs have no captures. */
     uint32_t (*stub_capture_at)(uint8_t variant, enum overflow overflow);
     uint32_t (*stub_capture_bytes)(const struct capture *c);
+    /* In the code of such a stub, the offset of a byte that decides whether the value is read whose
+     * read is at offset AT; or that ends there. *RET_BYTE: it is not read. 0: there is none. NULL:
+     * reads stay. */
+    uint32_t (*stub_read_switch)(const uint8_t *stub, uint32_t at, uint8_t *ret_byte);
     /* The first bytes of each trampoline area. Only the host's backend has them. */
     const uint8_t *agent;
     const size_t *agent_size;

@@ -74,10 +74,15 @@ struct space {
     struct program program;
     struct callers *callers; /* NULL: callers are not recorded, or not yet */
     struct {
-        size_t set;              /* breakpoints that are set now */
-        bool any;                /* some were set: threads may still report one */
-        bool armed;              /* the process's action at SIGTRAP is known (traps.c) */
-    } traps;                     /* breakpoints.h */
+        size_t set; /* breakpoints that are set now */
+        bool any;   /* some were set: threads may still report one */
+        bool armed; /* the process's action at SIGTRAP is known (traps.c) */
+    } traps;        /* breakpoints.h */
+    struct {
+        bool noted;   /* stubs read values; the actions at faults have been read (read_faults.c) */
+        bool stale;   /* they may have changed since */
+        bool watched; /* a read has faulted: masks and actions are followed */
+    } reads;
     struct inherited *inherited; /* its lanes are a killed spoor's; NULL: it has none such */
     struct {
         uint64_t now, added;

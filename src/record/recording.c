@@ -299,7 +299,7 @@ void recording_finish(struct recording *r, int exit_status) {
         warn_of_nothing(r);
     warn_of_refused_calls(r);
     warn_of_deaths_left_out(r);
-    module_table_report_trap_losses(r->module_table);
+    module_table_report_losses(r->module_table);
     result->duration_ns = now.ns - timing_started().ns;
     control_answer_waiting(r->control, "the program is untraced, and the trace is complete");
     control_free(r->control);

@@ -14,6 +14,7 @@
 #include "select/libcalls.h"
 #include "select/mapped.h"
 #include "select/outcome.h"
+#include "select/read_limit.h"
 #include "select/select.h"
 #include "select/stack_functions.h"
 #include "select/trap_limit.h"
@@ -95,6 +96,8 @@ static void free_module(struct traced_module *m) {
     free(m->named);
     free(m->trap_loads);
     free(m->without_traps);
+    free(m->read_loads);
+    free(m->without_reads);
     free(m->outcome.ever_selected);
     free(m->outcome.ever_patched);
     free(m->outcome.ever_inexact);
@@ -398,9 +401,11 @@ size_t module_table_selected(const struct module_table *table) {
     return sum;
 }
 
-void module_table_report_trap_losses(const struct module_table *table) {
-    for (size_t i = 0; i < table->modules.count; i++)
+void module_table_report_losses(const struct module_table *table) {
+    for (size_t i = 0; i < table->modules.count; i++) {
         trap_limit_report(table->options, table->modules.at[i]);
+        read_limit_report(table->options, table->modules.at[i]);
+    }
 }
 
 struct module_table_counts module_table_counts(const struct module_table *table) {

@@ -72,7 +72,7 @@ const struct plan_cache *module_table_cache(const struct module_table *table);
 size_t module_table_selected(const struct module_table *table);
 
 /* Warns of all functions that have lost their breakpoints (--trap-limit). */
-void module_table_report_trap_losses(const struct module_table *table);
+void module_table_report_losses(const struct module_table *table);
 
 /* Numbers of functions of all modules that the trace describes. */
 struct module_table_counts {

@@ -30,12 +30,15 @@ struct module_choice {
     bool any_caller; /* functions are selected by -F and -N, for calls from anywhere */
 };
 
-/* How often the traps of a function are hit, in all processes together. */
-struct trap_load {
+/* How often something costly happens in a function, in all processes together. */
+struct function_load {
     int64_t since_ns;
     uint32_t hits; /* since since_ns */
     uint64_t all;  /* hits since the recording began */
 };
+
+/* Counts a hit. Returns whether there are more than MOST within a second now. */
+bool function_load_count(struct function_load *load, uint32_t most);
 
 /* Functions that are not patched now because of their text in memory: bitmaps. */
 struct left_out {
@@ -73,12 +76,15 @@ struct traced_module {
     ARRAY(struct called_name) called;
     struct libcalls *libcalls; /* its own library calls; NULL until a process executes it */
     struct load_outcome outcome;
-    size_t instrumented_count;    /* functions that the trace says were ever patched */
-    size_t missed_count;          /* functions that were selected, but patched at no place */
-    bool installed;               /* patches of it were written into some process */
-    bool in_trace;                /* the trace describes it as it is now */
-    bool traps_reported;          /* the user knows that it has traps */
-    bool change_reported;         /* the user knows that functions differ in memory */
-    struct trap_load *trap_loads; /* by function; NULL: no trap was hit yet */
-    uint8_t *without_traps;       /* bitmap: functions that have lost their traps; NULL: none */
+    size_t instrumented_count;        /* functions that the trace says were ever patched */
+    size_t missed_count;              /* functions that were selected, but patched at no place */
+    bool installed;                   /* patches of it were written into some process */
+    bool in_trace;                    /* the trace describes it as it is now */
+    bool traps_reported;              /* the user knows that it has traps */
+    bool change_reported;             /* the user knows that functions differ in memory */
+    struct function_load *trap_loads; /* by function; NULL: no trap was hit yet */
+    uint8_t *without_traps;           /* bitmap: functions that have lost their traps; NULL: none */
+    struct function_load *read_loads; /* of faults of reads; NULL: there was none yet */
+    size_t faulting;        /* functions whose reads have faulted, and that have not lost them */
+    uint8_t *without_reads; /* bitmap: functions that have lost reads; NULL: none */
 };

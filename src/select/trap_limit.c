@@ -8,19 +8,23 @@ bool trap_limit_passed(const struct traced_module *m, uint32_t number) {
     return m->without_traps && bitmap_test(m->without_traps, number);
 }
 
-bool trap_limit_count(const struct record_options *o, struct traced_module *m, uint32_t number) {
+bool function_load_count(struct function_load *load, uint32_t most) {
     enum { SECOND_NS = 1000000000 };
+    const int64_t now = (int64_t)clock_monotonic_ns();
+    if (now - load->since_ns >= SECOND_NS)
+        *load = (struct function_load){now, 0, load->all};
+    load->all++;
+    return ++load->hits > most;
+}
+
+bool trap_limit_count(const struct record_options *o, struct traced_module *m, uint32_t number) {
     size_t n = plan_function_count(m->plan);
     if (!m->trap_loads)
         m->trap_loads = mem_alloc(n * sizeof *m->trap_loads);
-    struct trap_load *load = &m->trap_loads[number];
-    load->all++;
+    const bool often = function_load_count(&m->trap_loads[number], o->trap_limit);
     if (trap_limit_passed(m, number))
         return true; /* the breakpoint is still in this process */
-    int64_t now = (int64_t)clock_monotonic_ns();
-    if (now - load->since_ns >= SECOND_NS)
-        *load = (struct trap_load){now, 0, load->all};
-    if (++load->hits <= o->trap_limit)
+    if (!often)
         return false;
     if (!m->without_traps)
         m->without_traps = mem_alloc(n / 8 + 1);

@@ -185,6 +185,13 @@ bool status_ignores(pid_t tid, int sig) {
     return value_in(text, "SigIgn:", 16, 0) >> (sig - 1) & 1 || (by_default && !caught);
 }
 
+bool status_actions(pid_t tid, uint64_t *ret_caught, uint64_t *ret_ignored) {
+    AUTO_FREE char *text = status_text(tid);
+    *ret_caught = value_in(text, "SigCgt:", 16, 0);
+    *ret_ignored = value_in(text, "SigIgn:", 16, 0);
+    return text != NULL;
+}
+
 /* A letter of proc(5); 'X' if TID is gone. */
 static char state_of(pid_t tid) {
     char line[256];

@@ -29,6 +29,8 @@ bool status_signal_pending(pid_t tid);
 bool status_catches(pid_t tid, int signal);
 /* True if SIGNAL would do nothing to TID's process. */
 bool status_ignores(pid_t tid, int signal);
+/* The signals that TID's process catches and ignores; bit n: signal n + 1. False: unreadable. */
+bool status_actions(pid_t tid, uint64_t *ret_caught, uint64_t *ret_ignored);
 /* True if TID is dead, even if wait() does not report it yet. */
 bool status_has_ended(pid_t tid);
 /* True if TID runs, or waits for a processor only. */

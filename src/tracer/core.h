@@ -48,6 +48,7 @@ struct tracer {
     uint32_t next_stream;
     struct maker_name maker_name;
     struct name_readings names;
+    uint64_t read_actions_ns;  /* CLOCK_MONOTONIC, when read_faults_poll() is to look */
     ARRAY(struct ended) ended; /* of adopted processes */
     death_array pending;       /* processes that have a deadly signal, but have not ended */
     death_array deaths;        /* ended by a signal */

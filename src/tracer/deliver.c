@@ -8,7 +8,6 @@
 
 #include "patch/patcher.h"
 #include "patch/settle.h"
-#include "patch/value_faults.h"
 #include "target/status.h"
 #include "tracer/stopping.h"
 #include "tracer/syscall_resume.h"
@@ -108,8 +107,6 @@ bool deliver_prepare(struct tracer *t, struct task *task, int sig) {
         return false;
     bool fault = deliver_is_fault(task->tid, sig);
     if (fault && sig == SIGSEGV && settle_clockless(task->space, task->tid, task->lane))
-        return false;
-    if (fault && (sig == SIGSEGV || sig == SIGBUS) && value_fault_pass(task->space, task->tid))
         return false;
     if (fault && (sig == SIGSEGV || sig == SIGBUS) && end_readable_stack(task))
         return false;

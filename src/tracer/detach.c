@@ -11,6 +11,7 @@
 #include "patch/space_lifecycle.h"
 #include "patch/unpatch.h"
 #include "target/status.h"
+#include "tracer/kept_signals.h"
 #include "tracer/lifecycle.h"
 #include "tracer/reports.h"
 #include "tracer/seizing.h"
@@ -18,7 +19,6 @@
 #include "tracer/task_lane.h"
 #include "tracer/thread_names.h"
 #include "tracer/trace_changes.h"
-#include "tracer/traps.h"
 
 /* If TASK is at a syscall-entry-stop, it stopped there in place of an interrupt. The kernel would
  * still cut the call short, and spoor, detached then, could not restart it: postpones the call. */
@@ -31,7 +31,7 @@ static void postpone_call(const struct task *task) {
 
 void detach_task(struct tracer *t, struct task *task, taddr_t lane) {
     thread_names_read(t, task);
-    traps_restore_ignore(task);
+    kept_signals_restore_ignore(task);
     postpone_call(task);
     if (!task->space || task->space->agent)
         lane_lookup_leave(task->space, task->tid, task->stop.kind == STOP_EXEC ? 0 : lane);

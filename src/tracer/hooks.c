@@ -9,6 +9,7 @@
 #include "target/status.h"
 #include "tracer/detach.h"
 #include "tracer/gs_conflict.h"
+#include "tracer/read_faults.h"
 #include "tracer/seizing.h"
 #include "tracer/stopping.h"
 #include "tracer/text_changes.h"
@@ -74,8 +75,10 @@ static bool handle_hook(struct tracer *t, pid_t tid) {
     bool gained = may_call && access_gain(space, caller), leave = false;
     if (may_call && space_update(&t->options.context, space, caller, &err) < 0)
         tracer_warn(t, tid, &err);
-    if (may_call)
+    if (may_call) {
         traps_read_action(t, space, caller);
+        read_faults_note(t, space, caller);
+    }
     if (may_call)
         look_for_gs_conflict(t, space, &leave);
     if (may_call)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "tracer/gs_conflict.h"
 #include "tracer/identity.h"
 #include "tracer/privileged_exec.h"
+#include "tracer/read_faults.h"
 #include "tracer/syscall_watch.h"
 #include "tracer/task_lane.h"
 #include "tracer/thread_names.h"
@@ -104,6 +106,7 @@ static int set_up(struct tracer *t, struct task *task, bool was_paused, bool run
     if (rc == 0 && gs_conflict_check_code(task->space, err) < 0)
         return remove_space(t, task, err);
     traps_read_action(t, task->space, task->tid);
+    read_faults_note(t, task->space, task->tid);
     return rc;
 }
 
@@ -263,7 +266,7 @@ void lifecycle_birth(struct tracer *t, struct task *parent) {
     child->creator = parent->tid;
     if (child->stage == TASK_NEWBORN || child->stage == TASK_FORKED)
         maker_name_inherit(&t->maker_name, parent->tid, child->name);
-    child->traps.action = parent->traps.action;
+    memcpy(child->signals.actions, parent->signals.actions, sizeof child->signals.actions);
     child->not_followed = parent->not_followed;
     child->watched = parent->watched;
     child->sink = child->sink ? child->sink : parent->sink;

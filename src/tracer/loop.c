@@ -11,9 +11,11 @@
 #include "tracer/deaths.h"
 #include "tracer/deliver.h"
 #include "tracer/detach.h"
+#include "tracer/kept_signals.h"
 #include "tracer/lifecycle.h"
 #include "tracer/nested_tracer.h"
 #include "tracer/orphans.h"
+#include "tracer/read_faults.h"
 #include "tracer/reports.h"
 #include "tracer/syscall_resume.h"
 #include "tracer/task_lane.h"
@@ -31,8 +33,8 @@ void loop_resume(struct tracer *t, pid_t tid, int sig) {
     task_pause_end(task);
     if (task->space && sig)
         parked_sigframes_note(task->space->parked, tid);
-    if (task->space && task->space->traps.set)
-        traps_resume(t, task, sig);
+    if (task->space && kept_signals_watch(task->space))
+        kept_signals_resume(t, task, sig);
     else if (task->watched)
         thread_continue_to_syscall(tid, sig);
     else
@@ -41,7 +43,7 @@ void loop_resume(struct tracer *t, pid_t tid, int sig) {
 
 /* TASK is at a syscall-stop. Returns false when it is gone. */
 static bool answer_syscall(struct tracer *t, struct task *task) {
-    if (task->space && task->space->traps.set && !traps_at_syscall(t, task))
+    if (task->space && kept_signals_watch(task->space) && !kept_signals_at_syscall(t, task))
         return false;
     return !task->watched || nested_tracer_at_syscall(t, task);
 }
@@ -157,11 +159,18 @@ static void note_stopped(struct task *task, const struct stop *stop) {
     task_pause_begin(task);
 }
 
+/* TASK has stopped. False: it runs on, as it is about to report a signal that spoor has caused. */
+static bool signals_on_stop(struct tracer *t, struct task *task) {
+    kept_signals_on_stop(task);
+    return (!task->space->traps.any || traps_on_stop(task)) &&
+           (!task->space->reads.noted || read_faults_on_stop(t, task));
+}
+
 static void on_stop(struct tracer *t, struct task *task, const struct stop *stop) {
     note_stopped(task, stop);
     if (stop->kind != STOP_SYSCALL)
         syscall_resume_end(task);
-    if (task->space && task->space->traps.any && !traps_on_stop(task)) {
+    if (task->space && !signals_on_stop(t, task)) {
         task_set_running(task);
         return;
     }

@@ -11,6 +11,8 @@
 #include "patch/unpatch.h"
 #include "target/timing.h"
 #include "tracer/goroutines.h"
+#include "tracer/kept_signals.h"
+#include "tracer/read_faults.h"
 #include "tracer/reports.h"
 #include "tracer/rt_priority.h"
 #include "tracer/seizing.h"
@@ -79,9 +81,8 @@ static bool move_out(const struct tracer *t, const struct space *space) {
         enum settled settled = SETTLED_OUTSIDE;
         int rc = settle_out(space, k->tid, k->lane, &settled);
         all &= rc == -ESRCH || (rc == 0 && settled == SETTLED_OUTSIDE);
-        traps_restore_ignore(k);
-        k->traps.sets_action = false;
-        k->traps.syscall = 0;
+        kept_signals_restore_ignore(k);
+        kept_signals_forget(k);
     }
     return all;
 }
@@ -181,6 +182,7 @@ static int patch_stopped(struct tracer *t, struct space *space, pid_t caller,
     write_goroutines(t, space, &positions);
     thread_positions_done(&positions);
     traps_read_action(t, space, caller);
+    read_faults_note(t, space, caller);
     repatch_set_streams(t, space, frames);
     return rc;
 }

@@ -27,7 +27,8 @@
  *     UNKNOWN ─▶ NEWBORN or FORKED ─ first stop answered ─▶ READY ◀─▶ LATE
  *     STAYS ─▶ LEAVES or LEAVES_RESTORED
  *
- * Some situations have records of their own: task_cut.h, task_pause.h, task_traps.h, task_nested.h.
+ * Some situations have records of their own: task_cut.h, task_pause.h, task_signals.h,
+ * task_traps.h, task_nested.h.
  */
 #pragma once
 
@@ -39,6 +40,7 @@
 #include "tracer/task_cut.h"
 #include "tracer/task_nested.h"
 #include "tracer/task_pause.h"
+#include "tracer/task_signals.h"
 #include "tracer/task_traps.h"
 
 enum task_state {
@@ -110,6 +112,7 @@ struct task {
     struct span readable; /* readable part of its stack (own_stack()); empty: unknown or unneeded */
     struct thread_past past;
     struct task_cut cut;
+    struct task_signals signals;
     struct task_traps traps;
     struct task_nested nested;
     struct task_pause pause;

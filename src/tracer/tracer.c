@@ -14,6 +14,10 @@
  *                     ╎       ▼
  *                     ╎   lifecycle.c  seizing.c  traps.c  task_lane.c  syscall_resume.c
  *                     ╎       ▼
+ *                     ╎   read_faults.c
+ *                     ╎       ▼
+ *                     ╎   kept_signals.c   masks and actions of tasks
+ *                     ╎       ▼
  *                     ╎   stopping.c    an all-stop of one space
  *                     ╎       ▼
  *                     └ ─ reports.c     waits for reports; calls the loop through t->loop
@@ -36,6 +40,7 @@
 #include "tracer/loop.h"
 #include "tracer/orphans.h"
 #include "tracer/privileged_exec.h"
+#include "tracer/read_faults.h"
 #include "tracer/reports.h"
 #include "tracer/syscall_watch.h"
 #include "tracer/thread_names.h"
@@ -82,6 +87,7 @@ void tracer_start(struct tracer *t, pid_t pid) { loop_resume(t, pid, 0); }
 
 bool tracer_handle_reports(struct tracer *t) {
     thread_names_poll(t);
+    read_faults_poll(t);
     return reports_handle(t);
 }
 

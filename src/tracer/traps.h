@@ -19,15 +19,7 @@ bool traps_on_stop(struct task *task);
 /* Counts the trap that TASK has hit, and removes a trap that is hit too often. TASK may be gone
  * afterwards. */
 void traps_count(struct tracer *t, struct task *task);
-/* TASK, whose space holds traps, is at a syscall-stop. Returns whether it still exists. */
-bool traps_at_syscall(struct tracer *t, struct task *task);
-/* If TASK's program ignores SIGTRAP, but a trap has made the kernel reset that: ignores it again.
- * All tasks of its space are stopped. */
-void traps_restore_ignore(struct task *task);
 /* Whether SIG, sent to TASK, is ignored, though the kernel may have reset that. */
 bool traps_is_ignored(const struct task *task, int sig);
-/* Resumes TASK, whose space holds traps, with signal SIG, so that spoor sees changes of its action
- * at SIGTRAP. */
-void traps_resume(struct tracer *t, struct task *task, int sig);
 /* SPACE may hold its first traps now: reads the action at SIGTRAP. CALLER is one of its tasks. */
 void traps_read_action(struct tracer *t, struct space *space, pid_t caller);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "arch/host.h"
+#include "arch/x86_64/capture.h"
 #include "arch/x86_64/stub.h"
 #include "run_code.h"
 #include "values/slots.h"
@@ -28,6 +29,7 @@
     TEST(texts_at_the_end_of_a_page)                                                               \
     TEST(no_load_from_impossible_addresses)                                                        \
     TEST(no_load_without_tool)                                                                     \
+    TEST(no_load_where_it_was_withdrawn)                                                           \
     TEST(event_alone_where_values_have_no_room)                                                    \
     TEST(full_ring_drops_and_counts)                                                               \
     TEST(nothing_is_reserved_before_the_end)
@@ -85,8 +87,7 @@ static struct made make(uint8_t variant, enum overflow overflow, const struct ca
 }
 
 /* REGISTERS: values for general registers by their numbers in instructions; 0: any. */
-static struct cpu run_with(uint8_t variant, enum overflow overflow, const struct capture *c,
-                           const uint64_t registers[16]) {
+static struct cpu run_made(uint8_t variant, const struct made *m, const uint64_t registers[16]) {
     struct cpu before, after;
     for (int i = 0; i < 16; i++)
         before.registers[i] =
@@ -95,13 +96,19 @@ static struct cpu run_with(uint8_t variant, enum overflow overflow, const struct
         before.red_zone[i] = (uint8_t)(i * 7 + 1);
     before.flags = ARITHMETIC_FLAGS | ALWAYS_SET;
     after = before;
-    run_code(&after, make(variant, overflow, c).at);
+    run_code(&after, m->at);
     assert_memory_equal(after.registers, before.registers, sizeof before.registers);
     if (variant & STUB_SAVE_FLAGS)
         assert_int_equal(after.flags, before.flags);
     if (variant & STUB_SKIP_RED_ZONE)
         assert_memory_equal(after.red_zone, before.red_zone, RED_ZONE_BYTES);
     return after;
+}
+
+static struct cpu run_with(uint8_t variant, enum overflow overflow, const struct capture *c,
+                           const uint64_t registers[16]) {
+    const struct made m = make(variant, overflow, c);
+    return run_made(variant, &m, registers);
 }
 
 static const struct event *slot(uint64_t position) {
@@ -358,6 +365,30 @@ static void no_load_without_tool(void **state) {
     run_with(0, OVERFLOW_WAIT, &c, registers);
     assert_false(find_word(0, &ignored));
     assert_int_equal(word(2), 0x123456789000);
+}
+
+static void no_load_where_it_was_withdrawn(void **state) {
+    static const char *const texts[] = {"first", "other"};
+    struct capture_value values[] = {text_at(RDI, 1, 6), text_at(RSI, 1, 6)};
+    const struct capture c = {.values = values, .count = 2};
+    (void)state;
+    for (uint8_t v = 0; v < VARIANTS; v++)
+        for (int withdrawn = 0; withdrawn < 2; withdrawn++) {
+            uint64_t registers[16] = {[7] = (uintptr_t)texts[0], [6] = (uintptr_t)texts[1]},
+                     ignored;
+            uint8_t byte, unused;
+            fresh_lane(state);
+            const struct made m = make(v, OVERFLOW_WAIT, &c);
+            const uint32_t last = capture_read_switch(m.at, (uint32_t)m.size, &byte);
+            const uint32_t first = capture_read_switch(m.at, last, &unused);
+            assert_true(first && last > first);
+            assert_int_equal(capture_read_switch(m.at, first, &unused), 0);
+            m.at[withdrawn ? last : first] = byte;
+            registers[withdrawn ? 6 : 7] = 0x123456789000; /* would fault */
+            run_made(v, &m, registers);
+            assert_int_equal(find_word(0, &ignored), withdrawn == 1);
+            assert_int_equal(find_word(1, &ignored), withdrawn == 0);
+        }
 }
 
 static void event_alone_where_values_have_no_room(void **state) {

@@ -356,3 +356,17 @@ size_t capture_emit(const struct capture_code *code) {
     }
     return c.size;
 }
+
+uint32_t capture_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte) {
+    enum { JAE = 0x83, JUMP_REST = 5 }; /* the second byte of the jump, and its displacement */
+    uint8_t check[64];
+    const struct capture_code code = {.out = check};
+    struct coder c = {.code = &code};
+    check_owner(&c);
+    const uint32_t size = (uint32_t)c.size - JUMP_REST;
+    *ret_byte = JAE;
+    for (uint32_t i = at; i-- > 0;)
+        if (i + size < at && memcmp(stub + i, check, size) == 0)
+            return i + size;
+    return 0;
+}

@@ -38,3 +38,6 @@ struct capture_code {
 
 /* Writes the code and returns its size, at most STUB_CAPTURE_BYTES. 0: it has no room for that. */
 size_t capture_emit(const struct capture_code *c);
+/* stub_read_switch of struct arch: the jnz behind the look at the tool becomes a jae, which always
+ * jumps, as a test clears the carry. One byte is changed, so threads may run there meanwhile. */
+uint32_t capture_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte);

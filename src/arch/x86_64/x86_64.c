@@ -3,6 +3,7 @@
 
 #include <elf.h>
 
+#include "arch/x86_64/capture.h"
 #include "arch/x86_64/stub.h"
 
 static bool restores_flags(const uint8_t *bytes, size_t size) {
@@ -54,6 +55,7 @@ const struct arch arch_x86_64 = {
     .stub_site_at = stub_site_offset,
     .stub_capture_at = stub_capture_at,
     .stub_capture_bytes = stub_capture_bytes,
+    .stub_read_switch = capture_read_switch,
     .agent = agent_bytes,
     .agent_size = &agent_size,
     .reach = 0x7fff0000, /* of a 32-bit displacement, less some slack */

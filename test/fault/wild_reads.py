@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Reads of captured values that fault leave nothing in the program: its signals, and how it ends.
+
+    wild_reads.py SPOOR PROGRAM record|attach
+
+PROGRAM is programs/wild_reads.c.
+"""
+import os
+import subprocess
+import sys
+import time
+
+from fault import RIGHT, TIMEOUT, Spoor, check, check_right, main, run, stderr_of
+
+VALUES = ["-a", "-M", "*"]
+AT_WORK_S = 1
+
+
+def values_of(spoor, function, trace="trace"):
+    """The first value of each call of FUNCTION, as replay shows it."""
+    calls = [line.split(f" {function}(", 1) for line in spoor.view("replay", trace).decode().splitlines()]
+    return [call[1].split(", n=")[0].split(") ")[0] for call in calls if len(call) == 2]
+
+
+def test_signals(spoor, program):
+    for how in "all", "ignored", "handled":
+        check_right(run([program, how]), f"{how} alone")
+        check_right(spoor.record(VALUES, [program, how]), how)
+        check(any(value.endswith(" ?") for value in values_of(spoor, "use")), f"{how}: no read has faulted")
+
+
+def test_withdrawal(spoor, program):
+    done = run([spoor.path, "record", "-o", "trace", *VALUES, "--overflow=wait", program, "often"])
+    check_right(done, "often")
+    lines = [line for line in stderr_of(done).splitlines() if "withdrawn" in line]
+    check(len(lines) == 1 and lines[0].startswith("spoor: use: reads of its values were withdrawn"), stderr_of(done))
+    values = values_of(spoor, "use")
+    readable = [value for value in values if not value.endswith(" ?")]
+    check(readable == ['text="early"'], f"readable texts of use(): {readable[:5]}")
+    check(len(values) > 5000, f"only {len(values)} calls of use()")
+    elsewhere = values_of(spoor, "use_elsewhere")
+    check(elsewhere == ['text="elsewhere"'], f"values of use_elsewhere(): {elsewhere}")
+
+
+def await_recording(spoor, pid, tracer):
+    """Until PID is recorded and reads that fault have been withdrawn: a kill at such a fault is a known limit."""
+    deadline = time.monotonic() + TIMEOUT
+    while run([spoor.path, "ctl", str(pid), "status"]).status:
+        check(tracer.poll() is None and time.monotonic() < deadline, "attach cannot be controlled")
+        time.sleep(0.05)
+    time.sleep(AT_WORK_S)
+
+
+def change_filter(spoor, pid, *words):
+    done = run([spoor.path, "ctl", str(pid), "filter", *words])
+    check(done.status == 0, f"ctl filter {words}: {stderr_of(done)}")
+
+
+def test_attach(spoor, program):
+    """Pointers lead nowhere or into memory that comes and goes, while spoor comes, changes its filter, and is killed."""
+    with subprocess.Popen([program, "attached"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        for number, end in enumerate(("terminate", "kill", "kill")):
+            trace = f"attached{number}"
+            with subprocess.Popen([spoor.path, "attach", "-q", "-o", trace, *VALUES, str(process.pid)]) as tracer:
+                await_recording(spoor, process.pid, tracer)
+                if end == "terminate":
+                    change_filter(spoor, process.pid, "-M", "*", "-A", "use")
+                    change_filter(spoor, process.pid, "-M", "*")
+                    tracer.terminate()
+                else:
+                    tracer.kill()
+            check(process.poll() is None, f"{end}: the program has ended with {process.poll()}")
+            done = run([spoor.path, "detach", str(process.pid)])
+            check(done.status == 0, f"detach: {stderr_of(done)}")
+        texts = {text for text in values_of(spoor, "use_elsewhere", "attached0") if not text.endswith(" ?")}
+        check(texts and texts <= {'text="here"', 'text=""'}, f"texts of use_elsewhere(): {texts}")
+        process.stdin.write(b"\n")
+        process.stdin.close()
+        output = process.stdout.read()
+        check(process.wait() == RIGHT and output == b"right\n", f"attached: {process.returncode} {output}")
+
+
+def test(spoor, program, how):
+    if how == "attach":
+        test_attach(spoor, program)
+        return
+    test_signals(spoor, program)
+    test_withdrawal(spoor, program)
+
+
+if __name__ == "__main__":
+    subject, wild = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
+    main(lambda: test(subject, wild, sys.argv[3]))
