@@ -75,7 +75,7 @@ static void fill_memory(struct state *in, uint64_t seed) {
         memset(pointer(GROUND_DATA + any(GROUND_PART - 4)), 0, 1 + any(4));
     for (int i = 0; i < 31; i++)
         if (any(2))
-            in->x[i] = any(4) ? some_address() : any(40);
+            in->x[i] = any(4) ? some_address() : any(20) | any(2) << 40;
     for (uint64_t at = 0; at < GROUND_PART; at += 8) {
         const uint64_t word = some_address();
         if (any(3) == 0)
@@ -190,7 +190,7 @@ static void check_text(uint64_t from, uint32_t number, const struct capture_valu
         ground_fail("a text", number, "has other bytes");
     if (v->length_of < 0 && (length != c->length || ends == c->cut))
         ground_fail("a text", number, "has another end");
-    if (n > v->most + size)
+    if (n > (v->length_of < 0 ? v->most : c->length) + size - 1)
         ground_fail("a text", number, "is too long");
 }
 
@@ -330,6 +330,25 @@ static void check_without_tool(void) {
         ground_fail("a stub without a tool", 0, "reads memory, or not the register");
 }
 
+/* The upper part of a register that holds a narrow argument is not its. */
+static void check_narrow_length(uint16_t bytes) {
+    enum { LENGTH = 12, WORDS = 2 };
+    struct capture_value values[] = {
+        {.from = FROM_REGISTER, .reg = 1, .bytes = bytes, .length_of = -1},
+        {.from = FROM_REGISTER, .reg = 2, .string = true, .unit = 1, .most = 18}};
+    const struct capture c = {.values = values, .count = 2};
+    struct state in;
+    uint64_t word;
+    ground_fill(&in, 1);
+    in.x[1] = UINT64_MAX << 8 * bytes | LENGTH;
+    in.x[2] = GROUND_DATA;
+    write_lane(0, RING);
+    write_stub(0, OVERFLOW_WAIT, 0, &c);
+    run_unchanged(&in);
+    if (!find_word(0, WORDS, &word) || find_word(0, WORDS + 1, &word))
+        ground_fail("a text with a narrow length", bytes, "has another length");
+}
+
 static void *make_room(void *unused) {
     while (!__atomic_load_n(&lane()->waits, __ATOMIC_ACQUIRE))
         ;
@@ -395,6 +414,8 @@ int main(void) {
     if (!faults)
         ground_fail("reads", 0, "never fault");
     check_without_tool();
+    for (uint16_t bytes = 1; bytes < 8; bytes *= 2)
+        check_narrow_length(bytes);
     for (enum overflow o = OVERFLOW_WAIT; o <= OVERFLOW_OVERWRITE; o++) {
         check_states(0, o);
         check_states(STUB_CALLER, o);
