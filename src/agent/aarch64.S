@@ -5,7 +5,7 @@
  *
  * A copy stands at the start of each trampoline area. It is position independent and calls nothing.
  * The code that stubs jump to makes no system call and changes no flag. It uses only x0 to x3 and,
- * in slices, x4 to x9, which the stub has saved. So a thread that is stopped here for a signal can
+ * in slices and captures, x4 to x9, which the stub has saved. So a thread that is stopped here for a signal can
  * be rolled back to its site like one in a stub; x0 is an address in the stub. (The `br` to it
  * needs no landing instruction: areas are not guarded.)
  *
@@ -30,6 +30,12 @@ stack_ranges:
     b slice
     b hook
     b guard
+    b room
+    b cramped
+    b text
+    b text_wide
+    b text_long
+    b text_counted
     .short seek - start, seek_end - start, wait - start, wait_released - start
     .short drop - start, drop_released - start, drop_counted - start
     .short slice - start, hook - start, hook_seek_end - start, call - start, end - start
@@ -37,6 +43,7 @@ stack_ranges:
     .short gate_restored - start, gate_end - start, notes - start, asks - start
     .short remainder - start, remainder_made - start, remainder_end - start
     .short guarded - start
+    .short room - start, text - start, captures_end - start
     .balign 16
 asks:
     .quad 0 /* lane_asks.control: is there a tool that finds lanes? */
@@ -451,4 +458,142 @@ remainder_repeat:
     mov x0, x10
     b remainder
 remainder_end:
+    .balign 16
+/* A capture that waits for room: x2 is what it needs, in bytes, and x4 the clock. Starts again at
+ * x0. */
+room:
+    ldr x1, [x3, #LANE_WAITS]
+    add x1, x1, #1
+    str x1, [x3, #LANE_WAITS]
+    str x4, [x3, #LANE_WAIT_SINCE]
+    add x6, x2, #EVENT_BYTES
+room_wait:
+    ldr x7, [x3, #LANE_HEAD]
+    add x7, x7, x6
+    ldr x8, [x3, #LANE_LIMIT]
+    sub x7, x8, x7
+    tbz x7, #63, room_found
+    ldr x7, [x3, #LANE_CONTROL]
+    ldr w7, [x7]
+    tbnz w7, #OWNER_DIED_BIT, room_without_tool
+    yield
+    b room_wait
+room_found:
+    b wait_over
+room_without_tool:
+    b wait_without_tool
+
+/* A capture without room, OVERFLOW_DROP: goes on at x0 with the event alone, the head in x5. If
+ * there is no room for that either, counts it as lost and goes on x2 bytes behind that. */
+cramped:
+    ldr x5, [x3, #LANE_HEAD]
+    ldr x6, [x3, #LANE_LIMIT]
+    sub x6, x5, x6
+    tbnz x6, #63, text_done
+    add x0, x0, x2
+    b drop_released
+
+/*
+ * Text of a capture, as words of six bytes (units of 4 bytes: one unit): from x7 on, at most x6
+ * bytes, up to a zero unit if UNIT is not 0. x2: the site of the first word. x4: the clock, in an
+ * event's format. x5: where the next slot stands, which is not reserved; moves on. Reads no page
+ * that has no part of the text and, by an address with a tag, no such granule (MTE): it may have
+ * another tag. Changes x1, x2 and x6 to x9. If a read faults, the tool moves the thread to x0.
+ */
+    .macro put_text unit
+    add x6, x6, x7
+1:
+    .if \unit == 4
+    ldr w8, [x7]
+    .else
+    lsr x8, x7, #56
+    orr x9, x7, #~0xfff
+    cbz x8, 2f
+    orr x9, x7, #~0xf
+2:  neg x9, x9 /* bytes to the end of page or granule */
+    sub x9, x9, #8
+    tbnz x9, #63, 4f
+    ldr x8, [x7]
+    .endif
+3:  ldr x9, [x3, #LANE_RING_MASK]
+    and x1, x5, x9
+    add x1, x1, x3
+    add x1, x1, #LANE_RING
+    stp w2, w8, [x1, #EVENT_SITE]
+    .if \unit == 4
+    str x4, [x1, #EVENT_CLOCK_SP]
+    .else
+    ubfx x9, x8, #32, #16
+    orr x9, x9, x4
+    str x9, [x1, #EVENT_CLOCK_SP]
+    .endif
+    add w2, w2, #4
+    add x5, x5, #EVENT_BYTES
+    .if \unit == 4
+    cbz w8, text_done
+    add x7, x7, #4
+    .else
+    .if \unit
+    ldr x9, text_lowest + 8 * (\unit - 1)
+    ldr x1, text_highest + 8 * (\unit - 1)
+    sub x9, x8, x9
+    bic x9, x9, x8
+    and x9, x9, x1
+    cbnz x9, text_done
+    .endif
+    add x7, x7, #6
+    .endif
+    sub x9, x7, x6
+    tbnz x9, #63, 1b
+    br x0
+    .if \unit != 4
+4:  mov x8, #0 /* unit by unit: x9 bytes are in the upper part of x8 */
+    mov x9, #0
+5:  add x1, x7, x9
+    .if \unit == 2
+    ldrh w1, [x1]
+    lsr x8, x8, #16
+    orr x8, x8, x1, lsl #48
+    add x9, x9, #2
+    .else
+    ldrb w1, [x1]
+    lsr x8, x8, #8
+    orr x8, x8, x1, lsl #56
+    add x9, x9, #1
+    .endif
+    .if \unit
+    cbz w1, 6f
+    .endif
+    add x1, x7, x9
+    sub x1, x1, x6
+    tbz x1, #63, 6f
+    sub x1, x9, #6
+    tbnz x1, #63, 5b
+6:  lsl x1, x9, #3
+    neg x1, x1
+    lsr x8, x8, x1 /* by 64 - 8 * x9 */
+    b 3b
+    .endif
+    .endm
+
+    .balign 16
+text:
+    put_text 1
+    .balign 16
+text_wide:
+    put_text 2
+    .balign 16
+text_long:
+    put_text 4
+    .balign 16
+text_counted:
+    put_text 0
+text_done:
+    br x0
+captures_end:
+    .balign 8
+text_lowest: /* the lowest bit of each unit among six bytes, of units of one and two bytes */
+    .quad 0x010101010101, 0x000100010001
+text_highest:
+    .quad 0x808080808080, 0x800080008000
     .balign 16

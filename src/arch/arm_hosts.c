@@ -87,10 +87,3 @@ bool remainder_end(struct regs *regs, taddr_t agent, const struct remainder *rem
     return_to_program(regs, remainder, ret->done);
     return is_left && !over;
 }
-
-/* Stubs have no captures here. */
-bool regs_read_fault(const struct regs *regs, taddr_t area, taddr_t *ret_back) {
-    (void)regs, (void)area;
-    *ret_back = 0;
-    return false;
-}

@@ -90,7 +90,7 @@ static bool is_without_marks(const struct patched *p) { return !p->code->emitted
 /* FROM is in a stub of P, of the OTHER state: the thread goes on where the stub restores
  * registers. */
 static bool skip_event(struct settling *w, const struct patched *p, taddr_t from, bool other) {
-    uint8_t code[STUB_MAX_BYTES];
+    uint8_t code[STUB_MAX_BYTES + STUB_CAPTURE_BYTES];
     size_t left = p->area + p->area_size - from, at;
     size_t size = left < sizeof code ? left : sizeof code;
     if (memory_read(w->space->remote.memory_fd, from, code, size, NULL) < 0 ||

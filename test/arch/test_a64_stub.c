@@ -19,10 +19,15 @@
     TEST(stub_only_instructions)                                                                   \
     TEST(program_instructions_are_not_stub_only)
 
-enum { WORD = 4, VARIANTS = 7, OVERFLOWS = OVERFLOW_OVERWRITE + 1 };
-static const uint8_t variants[VARIANTS] = {
-    0,         STUB_HOOK, STUB_CALLER, STUB_GO_FIRST, STUB_GO_SECOND, STUB_CALLER | STUB_SAVE_FLAGS,
-    STUB_SLICE};
+enum { WORD = 4, VARIANTS = 8, OVERFLOWS = OVERFLOW_OVERWRITE + 1 };
+static const uint8_t variants[VARIANTS] = {0,
+                                           STUB_HOOK,
+                                           STUB_CALLER,
+                                           STUB_GO_FIRST,
+                                           STUB_GO_SECOND,
+                                           STUB_CALLER | STUB_SAVE_FLAGS,
+                                           STUB_SLICE,
+                                           STUB_CAPTURE};
 
 /* Writes two stubs of one kind, one behind the other. Returns the size of one. */
 static size_t write_two(uint8_t variant, enum overflow overflow, uint8_t out[2 * STUB_MAX_BYTES]) {
@@ -41,7 +46,7 @@ static size_t write_two(uint8_t variant, enum overflow overflow, uint8_t out[2 *
 static void check_ends(uint8_t variant, enum overflow overflow) {
     uint8_t code[2 * STUB_MAX_BYTES];
     size_t size = write_two(variant, overflow, code), end = 0, at;
-    size_t last = a64_stub_frame(variant) / 16 * WORD; /* two registers each */
+    size_t last = a64_stub_saved(variant) / 2 * WORD; /* two registers each */
     assert_true(a64_find_stub_end(code, size, &end));
     assert_int_equal(end, size - last);
     for (size_t from = 0; from <= end; from += WORD) {
@@ -51,7 +56,7 @@ static void check_ends(uint8_t variant, enum overflow overflow) {
     }
     struct stub_state state;
     assert_true(a64_stub_state(variant, overflow, (uint32_t)end, &state));
-    assert_int_equal(state.pushed, a64_stub_frame(variant) / 8);
+    assert_int_equal(state.pushed, a64_stub_saved(variant));
     assert_true(a64_find_stub_end(code + end + WORD, 2 * size - end - WORD, &at));
     assert_int_equal(end + WORD + at, size + end);
 }

@@ -26,6 +26,7 @@
     TEST(words_of_registers_and_stack)                                                             \
     TEST(values_behind_pointers)                                                                   \
     TEST(texts_up_to_their_end)                                                                    \
+    TEST(lengths_of_few_bytes)                                                                     \
     TEST(texts_at_the_end_of_a_page)                                                               \
     TEST(no_load_from_impossible_addresses)                                                        \
     TEST(no_load_without_tool)                                                                     \
@@ -305,6 +306,25 @@ static void texts_up_to_their_end(void **state) {
     run_with(0, OVERFLOW_WAIT, &c, registers);
     assert_int_equal(text(0, 4, out), sizeof L"wide \x10ffff");
     assert_memory_equal(out, L"wide \x10ffff", sizeof L"wide \x10ffff");
+}
+
+/* The upper part of a register that holds a narrow argument is not its. */
+static void lengths_of_few_bytes(void **state) {
+    static const char long_text[] = "twelve bytes and more";
+    enum { LENGTH = 12 };
+    (void)state;
+    for (uint16_t bytes = 1; bytes <= 8; bytes *= 2) {
+        struct capture_value values[] = {of_register(RSI, bytes), text_at(RDI, 1, 18)};
+        values[1].length_of = 0;
+        const struct capture c = {.values = values, .count = 2};
+        const uint64_t above = bytes < 8 ? UINT64_MAX << 8 * bytes : 0;
+        const uint64_t registers[16] = {[7] = (uintptr_t)long_text, [6] = above | LENGTH};
+        char out[64] = {0};
+        fresh_lane(state);
+        run_with(0, OVERFLOW_WAIT, &c, registers);
+        assert_int_equal(text(1, 6, out), LENGTH);
+        assert_memory_equal(out, long_text, LENGTH);
+    }
 }
 
 static void texts_at_the_end_of_a_page(void **state) {

@@ -114,6 +114,9 @@ enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
     uint64_t offset = regs->raw.pc - area, code = LANES_BYTES;
     if (offset >= entries.bridge && offset < entries.gate_end)
         return AGENT_BRIDGE;
+    if ((offset >= entries.room && offset < entries.captures_end) ||
+        (offset >= code + A64_AGENT_ROOM && offset <= code + A64_AGENT_TEXT_COUNTED))
+        return AGENT_RELEASED;
     if (offset < code || offset >= entries.call)
         return AGENT_OUTSIDE;
     if (offset == code + A64_AGENT_SLICE || (offset >= entries.slice && offset < entries.hook))
@@ -148,6 +151,13 @@ taddr_t regs_agent_return(const struct regs *regs, taddr_t area, bool *ret_other
     (void)area;
     *ret_other = false;
     return regs->raw.regs[0];
+}
+
+bool regs_read_fault(const struct regs *regs, taddr_t area, taddr_t *ret_back) {
+    const struct a64_agent_entries entries = a64_agent_entries();
+    const uint64_t offset = regs->raw.pc - area;
+    *ret_back = regs->raw.regs[0];
+    return offset >= entries.text && offset < entries.captures_end;
 }
 
 /* Programs can always read the counter; if need be, the kernel reads it for them. */

@@ -2,16 +2,17 @@
 #include "arch/aarch64/stub.h"
 
 #include "arch/aarch64/aarch64.h"
+#include "arch/aarch64/capture.h"
 
 enum { SIGN = 63 };
 
 struct writer {
     uint8_t *out;
     size_t size;
-    int64_t agent;             /* relative to out */
-    struct stub_state state;   /* before the instruction that is written next */
-    struct stub_state *states; /* of all instructions; NULL: not wanted */
-    uint32_t retry, site_at;   /* offsets */
+    int64_t agent;                       /* relative to out */
+    struct stub_state state;             /* before the instruction that is written next */
+    struct stub_state *states;           /* of all instructions; NULL: not wanted */
+    uint32_t retry, site_at, capture_at; /* offsets */
 };
 
 static void put(struct writer *w, uint32_t word) {
@@ -76,18 +77,18 @@ static void put_agent(struct writer *w, int64_t entry) {
 static void save(struct writer *w, uint8_t variant) {
     int32_t frame = (int32_t)a64_stub_frame(variant);
     put(w, pair(0xa9800000, 0, 1, -frame)); /* stp x0, x1, [sp, #-frame]! */
-    for (uint32_t n = 2; n < (uint32_t)frame / 8; n += 2) {
+    for (uint32_t n = 2; n < a64_stub_saved(variant); n += 2) {
         w->state.pushed = (uint8_t)n;
         put(w, pair(0xa9000000, n, n + 1, (int32_t)n * 8));
     }
-    w->state.pushed = (uint8_t)(frame / 8);
+    w->state.pushed = (uint8_t)a64_stub_saved(variant);
 }
 
 enum { LOADS_MOST = 8 };
 /* The instructions that restore registers; returns their number. */
 static uint32_t loads(uint8_t variant, uint32_t ret[LOADS_MOST]) {
     uint32_t frame = a64_stub_frame(variant), count = 0;
-    for (uint32_t n = frame / 8 - 2; n > 0; n -= 2)
+    for (uint32_t n = a64_stub_saved(variant) - 2; n > 0; n -= 2)
         ret[count++] = pair(0xa9400000, n, n + 1, (int32_t)n * 8);
     ret[count++] = pair(0xa8c00000, 0, 1, (int32_t)frame);
     return count;
@@ -152,13 +153,13 @@ static void reserve(struct writer *w) {
 
 /* A control event has the stack pointer plus one; those of calls are even. Calls push nothing, so a
  * function called from there, which is gone now, had the same stack pointer at its entry. */
-static void put_value(struct writer *w, uint8_t variant, enum event_kind kind) {
+static void put_value(struct writer *w, uint8_t variant, enum event_kind kind, uint32_t to) {
     if (variant & STUB_GO_FIRST)
-        put(w, ldr(1, A64_SP, 0));
+        put(w, ldr(to, A64_SP, 0));
     else if (variant & STUB_GO_SECOND)
-        put(w, ldr(1, A64_SP, 8));
+        put(w, ldr(to, A64_SP, 8));
     else
-        put(w, add_constant(1, A64_SP, a64_stub_frame(variant) + (kind == EVENT_CONTROL)));
+        put(w, add_constant(to, A64_SP, a64_stub_frame(variant) + (kind == EVENT_CONTROL)));
 }
 
 static void event(struct writer *w, const struct stub_spec *s) {
@@ -180,7 +181,7 @@ static void event(struct writer *w, const struct stub_spec *s) {
     put(w, with_registers(0x92400000, 1, 1, 0) | (bits - 1) << 10); /* and x1, x1, #ring-1 */
     put(w, with_registers(0x8b000000, 3, 3, 1));                    /* add x3, x3, x1 */
     put(w, add_constant(3, 3, LANE_RING / A64_PAGE) | 1 << 22);     /* add x3, x3, #RING */
-    put_value(w, s->variant, s->site & 3);
+    put_value(w, s->variant, s->site & 3, 1);
     w->site_at = (uint32_t)w->size;
     put_constant(w, 2, s->site, 2);
     put(w, 0x29000000 | EVENT_SITE / 4 << 15 | 0x462);                 /* stp w2, w1, [x3, #8] */
@@ -199,6 +200,59 @@ _Static_assert(EVENT_SP_LOW == EVENT_SITE + 4, "spelt out in event()");
 _Static_assert(EVENT_CLOCK_SP == 0, "spelt out in event()");
 _Static_assert(LANE_HEAD == 0, "spelt out in reserve()");
 _Static_assert(LANE_RING % A64_PAGE == 0, "added at once");
+
+/* The event, and with it the slots before it: what the agent skips if there is no room. */
+static void commit(struct writer *w, const struct stub_spec *s) {
+    unsigned ring = (unsigned)__builtin_ctz(s->ring_bytes);
+    put(w, with_registers(0x92400000, 1, 5, 0) | (ring - 1) << 10); /* and x1, x5, #ring-1 */
+    put(w, with_registers(0x8b000000, 1, 3, 1));                    /* add x1, x3, x1 */
+    put(w, add_constant(1, 1, LANE_RING / A64_PAGE) | 1 << 22);     /* add x1, x1, #RING */
+    put_value(w, s->variant, s->site & 3, 6);
+    w->site_at = (uint32_t)w->size;
+    put_constant(w, 2, s->site, 2);
+    put(w, with_registers(0x29000000 | EVENT_SITE / 4 << 15 | 6 << 10, 2, 1, 0)); /* stp */
+    put(w, with_registers(0xd3400000, 6, 6, 0) | 32 << 16 | 47 << 10); /* ubfx x6, x6, #32, #16 */
+    put(w, with_registers(0xaa000000, 6, 6, 4));                       /* orr x6, x6, x4 */
+    put(w, with_registers(0xf9000000, 6, 1, 0));                       /* str x6, [x1] */
+    if (s->overflow == OVERFLOW_OVERWRITE) {
+        put(w, ldr(6, 3, LANE_HEAD));
+        put(w, sub(6, 5, 6));
+        put(w, ldr(2, 3, LANE_SLICE_SLOTS));
+        put(w, with_registers(0x8b400000, 2, 2, 6) | 4 << 10); /* add x2, x2, x6, lsr #4 */
+        put(w, with_registers(0xf9000000, 2, 3, 0) | LANE_SLICE_SLOTS / 8 << 10);
+    }
+    put(w, add_constant(5, 5, EVENT_BYTES));
+    put(w, 0xc89ffc65); /* stlr x5, [x3] */
+    w->state.committed = true;
+}
+
+static uint32_t commit_bytes(const struct stub_spec *s) {
+    uint8_t scratch[STUB_MAX_BYTES];
+    struct writer w = {.out = scratch};
+    commit(&w, s);
+    return (uint32_t)w.size;
+}
+
+static void captured_event(struct writer *w, const struct stub_spec *s) {
+    size_t retry = w->size;
+    w->retry = (uint32_t)retry;
+    find_lane(w, retry);
+    if (s->overflow == OVERFLOW_OVERWRITE)
+        put(w, 0xd5033abf); /* dmb ishst */
+    put(w, read_clock(4));
+    put(w, with_registers(0xd3400000, 4, 4, 0) | 48 << 16 | 47 << 10); /* lsl x4, x4, #16 */
+    w->capture_at = (uint32_t)w->size;
+    if (s->capture) {
+        const struct a64_capture_code code = {.out = w->out + w->size,
+                                              .frame = a64_stub_frame(s->variant),
+                                              .retry = (int64_t)retry - (int64_t)w->size,
+                                              .agent = w->agent - (int64_t)w->size,
+                                              .commit_bytes = commit_bytes(s),
+                                              .stub = s};
+        w->size += a64_capture_emit(&code);
+    }
+    commit(w, s);
+}
 
 static void hook(struct writer *w, uint8_t variant) {
     w->retry = (uint32_t)w->size;
@@ -229,6 +283,8 @@ static void write_stub(struct writer *w, const struct stub_spec *s) {
         hook(w, s->variant);
     else if (s->variant & STUB_SLICE)
         slice(w, s);
+    else if (stub_captures(s->variant))
+        captured_event(w, s);
     else
         event(w, s);
     for (int i = 0; i < 2 && leaves[i]; i++)
@@ -258,6 +314,19 @@ uint32_t a64_stub_size(uint8_t variant, enum overflow overflow) {
 
 uint32_t a64_stub_retry(uint8_t variant) { return lay_out(variant, OVERFLOW_WAIT, NULL).retry; }
 
+uint32_t a64_stub_capture_at(uint8_t variant, enum overflow overflow) {
+    return lay_out(variant, overflow, NULL).capture_at;
+}
+
+/* The code has the same size in all stubs. */
+uint32_t a64_stub_capture_bytes(const struct capture *c) {
+    uint8_t scratch[STUB_CAPTURE_BYTES];
+    const struct stub_spec spec = {.capture = c, .ring_bytes = 4096};
+    const struct a64_capture_code code = {
+        .out = scratch, .frame = a64_stub_frame(STUB_CAPTURE), .stub = &spec};
+    return (uint32_t)a64_capture_emit(&code);
+}
+
 uint32_t a64_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow) {
     uint32_t at = lay_out(variant, overflow, NULL).site_at, site = 0;
     for (uint32_t i = 0; i < 2; i++)
@@ -280,7 +349,8 @@ static bool restores_registers(const uint8_t *code, size_t size, uint8_t variant
 bool a64_find_stub_end(const uint8_t *code, size_t size, size_t *ret) {
     for (size_t at = 0; at + A64_BYTES <= size; at += A64_BYTES)
         if (restores_registers(code + at, size - at, 0) ||
-            restores_registers(code + at, size - at, STUB_SLICE)) {
+            restores_registers(code + at, size - at, STUB_SLICE) ||
+            restores_registers(code + at, size - at, STUB_CAPTURE)) {
             *ret = at;
             return true;
         }

@@ -37,6 +37,19 @@
  *     mrs   x4, cntvct_el0; lsl x4, x4, #16
  *     add   x1, sp, #80; mov x2, #wait; adr x0, done; b agent_slice
  *
+ * A STUB_CAPTURE stub pushes x0 to x9, and has room above them. From `reserve` on it has
+ *
+ *     [dmb ishst]                                          OVERFLOW_OVERWRITE
+ *     mrs   x4, cntvct_el0; lsl x4, x4, #16
+ *     the capture's code (capture.h)                       x5: where the next slot stands
+ *  event:
+ *     and   x1, x5, #ring-1; add x1, x3, x1; add x1, x1, #RING
+ *     add   x6, sp, #160
+ *     mov   w2, #site; stp w2, w6, [x1, #SITE]
+ *     ubfx  x6, x6, #32, #16; orr x6, x6, x4; str x6, [x1]
+ *     [number of slots before the event added to SLICE_SLOTS]     OVERFLOW_OVERWRITE
+ *     add   x5, x5, #16; stlr x5, [x3]                     reserve and commit
+ *
  * The head is stored with release: a reader that sees it sees all earlier events. With
  * OVERFLOW_OVERWRITE the barrier makes the slot's stores follow the head's.
  *
@@ -57,23 +70,40 @@ enum {
     A64_AGENT_DROP = 8,
     A64_AGENT_SLICE = 12,
     A64_AGENT_HOOK = 16,
-    A64_AGENT_GUARD = 20
+    A64_AGENT_GUARD = 20,
+    A64_AGENT_ROOM = 24,
+    A64_AGENT_CRAMPED = 28,
+    A64_AGENT_TEXT = 32,
+    A64_AGENT_TEXT_WIDE = 36,
+    A64_AGENT_TEXT_LONG = 40,
+    A64_AGENT_TEXT_COUNTED = 44
 };
+enum { A64_CAPTURE_SAVED = 10, A64_CAPTURE_LENGTHS = 10 }; /* words of a capture's frame */
+
+/* How many registers a stub saves, from x0 on. */
+static inline uint32_t a64_stub_saved(uint8_t variant) {
+    return variant & STUB_SLICE || stub_captures(variant) ? A64_CAPTURE_SAVED : 4;
+}
 /* What a stub takes of the stack. */
-static inline uint32_t a64_stub_frame(uint8_t variant) { return variant & STUB_SLICE ? 80 : 32; }
+static inline uint32_t a64_stub_frame(uint8_t variant) {
+    const uint32_t more = stub_captures(variant) ? A64_CAPTURE_LENGTHS : 0;
+    return 8 * (a64_stub_saved(variant) + more);
+}
 
 /* Writes the stub to OUT (room for STUB_MAX_BYTES) and returns its size in bytes, which depends on
  * variant and overflow only. It must run at the distance spec->agent from the agent, which begins a
  * page. The site's code follows its last instruction. */
 size_t a64_stub_emit(uint8_t *out, const struct stub_spec *spec);
 
-/* As in struct arch. The pushed words are x0, x1, x2, x3 and in slices x4 to x9, in this order; the
- * first push takes the room of all. Displaced: x1 holds x30's value. */
+/* As in struct arch. The pushed words are x0, x1, x2, x3 and, in slices and captures, x4 to x9, in
+ * this order; the first push takes the room of all. Displaced: x1 holds x30's value. */
 bool a64_stub_state(uint8_t variant, enum overflow overflow, uint32_t offset,
                     struct stub_state *ret);
 uint32_t a64_stub_size(uint8_t variant, enum overflow overflow);
 uint32_t a64_stub_retry(uint8_t variant);
 uint32_t a64_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow);
+uint32_t a64_stub_capture_at(uint8_t variant, enum overflow overflow);
+uint32_t a64_stub_capture_bytes(const struct capture *c);
 /* As in regs.h. An `adr` or an exclusive access is stub code: relocated code has neither. */
 bool a64_is_stub_code(const uint8_t *code, size_t size);
 bool a64_find_stub_end(const uint8_t *code, size_t size, size_t *ret);

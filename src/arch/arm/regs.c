@@ -223,6 +223,13 @@ void regs_pop(struct regs *regs, uint8_t number, uint64_t value) {
     regs->raw.uregs[ARM_SP] += (uint32_t)ARM_WORD;
 }
 
+/* Stubs have no captures here. */
+bool regs_read_fault(const struct regs *regs, taddr_t area, taddr_t *ret_back) {
+    (void)regs, (void)area;
+    *ret_back = 0;
+    return false;
+}
+
 /* ---- signal frames ---- */
 
 /* struct ucontext. struct rt_sigframe has a siginfo_t before it; handlers with SA_SIGINFO get this

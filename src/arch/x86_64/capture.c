@@ -241,12 +241,25 @@ static int lengths(const struct capture *capture, size_t count) {
 /* Where the length of the text number PLACE, of those that have one, is kept. */
 static int32_t length_at(int place) { return -48 - 8 * place; }
 
+/* Stores the lower SIZE bytes of rdi, or all of it, at AT(%rsp), where 0 is. What is above an
+ * argument in its register is not defined. */
+static void store_length(struct coder *c, unsigned size, int32_t at) {
+    if (size == 1)
+        INSN32(c, "\x40\x88\xbc\x24", at); /* mov %dil,at(%rsp) */
+    else if (size == 2)
+        INSN32(c, "\x66\x89\xbc\x24", at); /* mov %di,at(%rsp) */
+    else if (size == 4)
+        INSN32(c, "\x89\xbc\x24", at); /* mov %edi,at(%rsp) */
+    else
+        INSN32(c, "\x48\x89\xbc\x24", at); /* mov %rdi,at(%rsp) */
+}
+
 /* rdi is the word of VALUE: keeps it for the texts whose length it is. */
 static void keep_length(struct coder *c, const struct capture *capture, size_t value) {
     for (size_t i = value; i < capture->count; i++) {
         const struct capture_value *v = &capture->values[i];
-        if (has_length(v) && (size_t)v->length_of == value) /* mov %rdi,at(%rsp) */
-            INSN32(c, "\x48\x89\xbc\x24", length_at(lengths(capture, i)));
+        if (has_length(v) && (size_t)v->length_of == value)
+            store_length(c, capture->values[value].bytes, length_at(lengths(capture, i)));
     }
 }
 
