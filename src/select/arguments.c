@@ -8,9 +8,9 @@
 #include "arch/arch.h"
 #include "base/bitmap.h"
 #include "select/select.h"
+#include "select/signatures.h"
 #include "select/spec_uses.h"
 #include "trace/captures.h"
-#include "types/debug_types.h"
 #include "values/compile.h"
 #include "values/slots.h"
 
@@ -21,14 +21,11 @@ struct kept_condition {
 
 struct argument_types {
     struct types *graph;
+    struct signature_sources sources;
     size_t too_long; /* captures without room */
     bool reported_together;
     struct spec_uses *uses;
     ARRAY(struct kept_condition) conditions;
-};
-
-struct signatures {
-    struct debug_types *debug; /* NULL: there is no debugging information */
 };
 
 /* A -A, -R or --where, and the functions of the present module that it names. */
@@ -49,6 +46,7 @@ struct choosing {
 struct argument_types *argument_types_new(void) {
     struct argument_types *t = mem_alloc(sizeof *t);
     t->graph = types_new();
+    t->sources.graph = t->graph;
     t->uses = spec_uses_new();
     return t;
 }
@@ -64,6 +62,7 @@ struct types *argument_types_graph(struct argument_types *t) {
 void argument_types_free(struct argument_types *t) {
     if (!t)
         return;
+    signature_sources_done(&t->sources);
     types_free(t->graph);
     spec_uses_free(t->uses);
     for (size_t i = 0; i < t->conditions.count; i++) {
@@ -72,24 +71,6 @@ void argument_types_free(struct argument_types *t) {
     }
     ARRAY_FREE(&t->conditions);
     free(t);
-}
-
-void signatures_free(struct signatures *s) {
-    if (!s)
-        return;
-    debug_types_close(s->debug);
-    free(s);
-}
-
-static struct debug_types *debug_of(const struct choosing *c) {
-    struct traced_module *m = c->module;
-    const struct debug_options options = {.report = &c->context->options->report};
-    if (!m->signatures) {
-        m->signatures = mem_alloc(sizeof *m->signatures);
-        debug_types_open(m->module, c->context->types->graph, &options, &m->signatures->debug,
-                         NULL);
-    }
-    return m->signatures->debug;
 }
 
 /* ---- what is asked for ---- */
@@ -405,9 +386,8 @@ static void choose_function(const struct choosing *c, uint32_t function) {
         asked = bitmap_test(c->asked[i].matches, function);
     if (!asked)
         return;
-    struct debug_types *debug = debug_of(c);
-    const vaddr_t at = plan_function(c->module->plan, function)->addr;
-    const bool known = debug && debug_types_signature(debug, at, &signature);
+    const bool known = signature_of(&c->context->types->sources, c->module, function,
+                                    abi_word(c->abi), &c->context->options->report, &signature);
     struct subject s = {function, known ? &signature : NULL, NULL};
     try_options(c, &s);
     choose_events(c, &s);

@@ -25,5 +25,3 @@ struct arguments_context {
 /* Fills M's choice.captures for its selected functions. What cannot be captured is left out;
  * argument_types_uses() then know it. */
 void arguments_choose(const struct arguments_context *c, struct traced_module *m);
-/* What was read for M; may be NULL. */
-void signatures_free(struct signatures *s);

@@ -15,6 +15,7 @@
 #include "select/mapped.h"
 #include "select/outcome.h"
 #include "select/select.h"
+#include "select/signatures.h"
 #include "select/spec_uses.h"
 #include "select/stack_functions.h"
 #include "select/trap_limit.h"
