@@ -26,7 +26,6 @@ struct waiting {
 };
 
 struct call_judge {
-    const struct captures *captures;
     uint64_t stack_low, stack_high;
     ARRAY(struct key) left_out; /* open calls whose entries were not written */
     ARRAY(struct asked_call) open;
@@ -35,10 +34,8 @@ struct call_judge {
     struct open_stack written;
 };
 
-struct call_judge *call_judge_new(const struct trace_thread *thread,
-                                  const struct captures *captures) {
+struct call_judge *call_judge_new(const struct trace_thread *thread) {
     struct call_judge *j = mem_alloc(sizeof *j);
-    j->captures = captures;
     j->stack_low = thread->stack_low;
     j->stack_high = thread->stack_high;
     j->written.low = thread->stack_low + 1;
@@ -166,11 +163,10 @@ static void put(struct call_judge *j, const struct trace_event *e, bool left_out
 
 static bool take_entry(struct call_judge *j, const struct trace_event *e, const struct key *key,
                        const struct event_values *v) {
-    const struct condition *c =
-        v ? v->capture->condition : captures_judges_ends(j->captures, key->id);
-    const enum truth truth = v && c ? test_entry(v) : TRUTH_UNKNOWN;
+    const struct condition *c = v ? v->capture->condition : NULL;
+    const enum truth truth = c ? test_entry(v) : TRUTH_UNKNOWN;
     const bool waits = c && condition_has_result(c) && truth == TRUTH_UNKNOWN;
-    const bool left_out = v && c && !waits && truth != TRUTH_TRUE;
+    const bool left_out = c && !waits && truth != TRUTH_TRUE;
     forget_over(j, key);
     put(j, e, left_out);
     if (left_out) {
@@ -181,8 +177,7 @@ static bool take_entry(struct call_judge *j, const struct trace_event *e, const 
     }
     if (waits) {
         struct asked_call call = {*key, j->waiting.count - 1, c, values_new(c)};
-        if (v)
-            read_values(v, call.values);
+        read_values(v, call.values);
         ARRAY_PUSH(&j->open, call);
     }
     return true;

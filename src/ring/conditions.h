@@ -9,9 +9,7 @@
 #include "trace/value_log.h"
 
 struct call_judge;
-/* CAPTURES outlive the judge. */
-struct call_judge *call_judge_new(const struct trace_thread *thread,
-                                  const struct captures *captures);
+struct call_judge *call_judge_new(const struct trace_thread *thread);
 void call_judge_free(struct call_judge *j); /* may be NULL */
 /* Takes the next event of the thread with its VALUES, or NULL. False: VALUES are not needed any
  * more. */

@@ -78,8 +78,8 @@ static inline void unpack(struct lane_reader *r, struct lane_handle *handle,
         return;
     const bool has_values =
         handle->values.capture && value_slots_end(&handle->values, &event, &values);
-    if (!handle->judge && captures_have_conditions(handle->values.captures))
-        handle->judge = call_judge_new(&handle->thread, handle->values.captures);
+    if (has_values && values.capture->condition && !handle->judge)
+        handle->judge = call_judge_new(&handle->thread);
     const bool keeps_values =
         !handle->judge || call_judge_take(handle->judge, &event, has_values ? &values : NULL);
     if (has_values && keeps_values)

@@ -206,7 +206,7 @@ static void write_events(struct writing *w, struct ring_image *image, struct thi
     if ((image->lost || image->overwritten) && image->count)
         pauses_forget_before(&image->pauses, unpacked(image, 0).ticks);
     if (captures_have_conditions(image->captures))
-        parts.judge = call_judge_new(&image->thread, image->captures);
+        parts.judge = call_judge_new(&image->thread);
     for (size_t at = 0, n; (n = unpack(w, image, &at, &parts, events)) > 0;)
         put_events(w, image->thread.stream, thin, events, n);
     while (image->count && pauses_next_left(&image->pauses, events))

@@ -354,12 +354,9 @@ static bool compile(const struct choosing *c, struct subject *s, enum event_kind
 }
 
 static void choose_events(const struct choosing *c, struct subject *s) {
-    const uint32_t id = c->module->first_id + s->function;
     struct capture captures[2];
     for (size_t i = 0; i < 2; i++)
         compile(c, s, i ? EVENT_RETURN : EVENT_ENTRY, &captures[i]);
-    if (s->condition && condition_has_result(s->condition))
-        captures_judge_ends(c->context->captures, id, s->condition);
     for (size_t i = 0; i < 2; i++) {
         add(c, s->function, &captures[i], s->condition);
         capture_done(&captures[i]);
@@ -399,8 +396,6 @@ void arguments_choose(const struct arguments_context *context, struct traced_mod
     struct choosing c = {.context = context, .module = m};
     const size_t count = plan_function_count(m->plan);
     m->choice.captures.count = 0;
-    for (uint32_t i = 0; i < count && captures_have_conditions(context->captures); i++)
-        captures_judge_ends(context->captures, m->first_id + i, NULL);
     if ((!context->options->auto_args && !context->filter->captures.count) ||
         !values_abi(m->module->machine, true, &c.abi))
         return;

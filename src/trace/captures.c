@@ -13,7 +13,6 @@ enum { PIECE = 1024, PIECES = 16384 };
 struct captures {
     atomic_uint count, longest;
     atomic_bool has_conditions;
-    const struct condition *_Atomic *_Atomic judges[PIECES]; /* each of PIECE, by event id */
     struct numbered_capture *_Atomic pieces[PIECES];
     struct types *types; /* numbers of the trace */
     struct types_copy *copy;
@@ -36,7 +35,6 @@ void captures_free(struct captures *c) {
     for (unsigned i = 0; c && i < PIECES; i++) {
         free(c->pieces[i]);
         free(c->records[i]);
-        free((void *)c->judges[i]);
     }
     if (c) {
         types_copy_free(c->copy);
@@ -116,22 +114,4 @@ unsigned captures_longest(const struct captures *c) {
 
 bool captures_have_conditions(const struct captures *c) {
     return c && atomic_load_explicit(&c->has_conditions, memory_order_relaxed);
-}
-
-void captures_judge_ends(struct captures *c, uint32_t id, const struct condition *condition) {
-    const struct condition *_Atomic *piece = NULL;
-    if (id / PIECE >= PIECES || captures_judges_ends(c, id) == condition)
-        return;
-    piece = c->judges[id / PIECE];
-    if (!piece) {
-        piece = mem_alloc(PIECE * sizeof *piece);
-        c->judges[id / PIECE] = piece;
-    }
-    piece[id % PIECE] = condition;
-}
-
-const struct condition *captures_judges_ends(const struct captures *c, uint32_t id) {
-    const struct condition *_Atomic *piece =
-        c && id / PIECE < PIECES ? c->judges[id / PIECE] : NULL;
-    return piece ? piece[id % PIECE] : NULL;
 }

@@ -34,9 +34,5 @@ uint32_t captures_add(struct captures *c, uint32_t id, const struct capture *cap
 const struct numbered_capture *captures_get(const struct captures *c, uint32_t number);
 /* Slots of the longest one, its event included. */
 unsigned captures_longest(const struct captures *c);
-/* From now on calls of the function with event id ID are judged at their ends, by CONDITION, as
- * above; NULL: they are not. */
-void captures_judge_ends(struct captures *c, uint32_t id, const struct condition *condition);
-const struct condition *captures_judges_ends(const struct captures *c, uint32_t id);
 /* Whether one has a condition. */
 bool captures_have_conditions(const struct captures *c);
