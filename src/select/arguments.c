@@ -357,6 +357,9 @@ static void choose_events(const struct choosing *c, struct subject *s) {
     struct capture captures[2];
     for (size_t i = 0; i < 2; i++)
         compile(c, s, i ? EVENT_RETURN : EVENT_ENTRY, &captures[i]);
+    /* The drainer knows the calls that it has to judge by the values of their entries. */
+    if (s->condition && !capture_records(&captures[0]))
+        capture_add_hidden(&captures[0]);
     for (size_t i = 0; i < 2; i++) {
         add(c, s->function, &captures[i], s->condition);
         capture_done(&captures[i]);

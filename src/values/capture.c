@@ -26,6 +26,12 @@ void capture_copy(struct capture *ret, const struct capture *from) {
     *ret = copy;
 }
 
+void capture_add_hidden(struct capture *c) {
+    c->values = mem_resize(c->values, c->count + 1, sizeof *c->values);
+    c->values[c->count++] = (struct capture_value){
+        .from = FROM_REGISTER, .bytes = 1, .name = "", .length_of = -1};
+}
+
 bool capture_records(const struct capture *c) {
     for (size_t i = 0; i < c->count; i++)
         if (c->values[i].from != FROM_NOTHING && c->values[i].from != FROM_CONSTANT)

@@ -75,7 +75,7 @@ struct capture_value {
                           units; zeros are then part of the text */
 
     /* What a reader needs. */
-    const char *name;     /* NULL: a part of the item of the value before */
+    const char *name;     /* NULL: a part of the item of the value before; "": not to be shown */
     uint32_t type;        /* of the item's image (types/types.h); 0 if unknown, or of parts */
     uint32_t at;          /* of the value in the image, in bytes. A text: of its pointer */
     uint8_t shift, width; /* a bit field: word >> shift, `width` bits (0: all bits) */
@@ -105,5 +105,7 @@ struct captured {
 void capture_done(struct capture *c);
 /* A copy that shares nothing with FROM. */
 void capture_copy(struct capture *ret, const struct capture *from);
+/* Adds a byte that no view shows: C records something then. */
+void capture_add_hidden(struct capture *c);
 /* True if a stub has anything to do for it. */
 bool capture_records(const struct capture *c);

@@ -35,6 +35,8 @@ static void look_at(const struct walker *w, struct object *o) {
 
 bool item_next(const struct capture *c, const struct captured *captured, size_t *at,
                struct item *ret) {
+    while (*at < c->count && c->values[*at].name && !*c->values[*at].name)
+        ++*at;
     if (*at >= c->count)
         return false;
     size_t end = *at + 1;
