@@ -336,7 +336,8 @@ static bool compile(const struct choosing *c, struct subject *s, enum event_kind
     if (!is_asked(c, s->function, kind, &wishes))
         return false;
     struct values_request request = request_of(c, s, kind);
-    s->condition = wishes.condition ? condition_of(c, wishes.condition) : NULL;
+    if (kind == EVENT_ENTRY)
+        s->condition = wishes.condition ? condition_of(c, wishes.condition) : NULL;
     if (s->condition)
         add_operands(&request, s->condition, &wishes, &err);
     AUTO_FREE char *spec = wishes.spec, *condition = wishes.condition;
