@@ -16,7 +16,7 @@ struct use { /* of an option in a module */
 
 struct spec_uses {
     ARRAY(struct use) list;
-    ARRAY(char *) told; /* texts of options that were warned of */
+    ARRAY(char *) reported; /* texts of options that were warned of */
 };
 
 struct spec_uses *spec_uses_new(void) {
@@ -33,10 +33,10 @@ void spec_uses_free(struct spec_uses *u) {
         return;
     for (size_t i = 0; i < u->list.count; i++)
         done(&u->list.at[i]);
-    for (size_t i = 0; i < u->told.count; i++)
-        free(u->told.at[i]);
+    for (size_t i = 0; i < u->reported.count; i++)
+        free(u->reported.at[i]);
     ARRAY_FREE(&u->list);
-    ARRAY_FREE(&u->told);
+    ARRAY_FREE(&u->reported);
     free(u);
 }
 
@@ -110,12 +110,12 @@ int spec_uses_check(const struct spec_uses *u, const struct filter *filter,
     return rc;
 }
 
-/* Whether TEXT is told for the first time. */
+/* Whether TEXT is reported for the first time. */
 static bool is_new(struct spec_uses *u, const char *text) {
-    for (size_t i = 0; i < u->told.count; i++)
-        if (strcmp(u->told.at[i], text) == 0)
+    for (size_t i = 0; i < u->reported.count; i++)
+        if (strcmp(u->reported.at[i], text) == 0)
             return false;
-    ARRAY_PUSH(&u->told, mem_strdup(text));
+    ARRAY_PUSH(&u->reported, mem_strdup(text));
     return true;
 }
 
