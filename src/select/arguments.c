@@ -387,8 +387,9 @@ static void choose_function(const struct choosing *c, uint32_t function) {
         asked = bitmap_test(c->asked[i].matches, function);
     if (!asked)
         return;
-    const bool known = signature_of(&c->context->types->sources, c->module, function,
-                                    abi_word(c->abi), &c->context->options->report, &signature);
+    struct signature_sources *sources = &c->context->types->sources;
+    sources->report = &c->context->options->report;
+    const bool known = signature_of(sources, c->module, function, abi_word(c->abi), &signature);
     struct subject s = {function, known ? &signature : NULL, NULL};
     try_options(c, &s);
     choose_events(c, &s);

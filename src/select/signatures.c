@@ -23,9 +23,8 @@ void signature_sources_done(struct signature_sources *s) {
     *s = (struct signature_sources){0};
 }
 
-static struct debug_types *debug_of(const struct signature_sources *s, struct traced_module *m,
-                                    const struct report *report) {
-    const struct debug_options options = {.report = report};
+static struct debug_types *debug_of(const struct signature_sources *s, struct traced_module *m) {
+    const struct debug_options options = {.report = s->report};
     if (!m->signatures) {
         m->signatures = mem_alloc(sizeof *m->signatures);
         debug_types_open(m->module, s->graph, &options, &m->signatures->debug, NULL);
@@ -82,8 +81,8 @@ static bool find_prototype(struct signature_sources *s, const struct traced_modu
 }
 
 bool signature_of(struct signature_sources *s, struct traced_module *m, uint32_t i, unsigned word,
-                  const struct report *report, struct signature *ret) {
-    struct debug_types *debug = debug_of(s, m, report);
+                  struct signature *ret) {
+    struct debug_types *debug = debug_of(s, m);
     if (debug && debug_types_signature(debug, plan_function(m->plan, i)->addr, ret))
         return true;
     return word == sizeof(void *) && is_c_library(m->module) && prototypes_of(s) &&

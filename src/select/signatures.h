@@ -12,6 +12,7 @@ struct prototypes;
 
 struct signature_sources {
     struct types *graph;
+    const struct report *report;   /* told of what takes long */
     struct prototypes *prototypes; /* of C libraries; NULL: not read yet, or there are none */
     bool tried;
 };
@@ -20,6 +21,6 @@ void signature_sources_done(struct signature_sources *s);
 /* The signature of function I of M, whose pointers have WORD bytes. False: not known. The caller
  * calls signature_done(). */
 bool signature_of(struct signature_sources *s, struct traced_module *m, uint32_t i, unsigned word,
-                  const struct report *report, struct signature *ret);
+                  struct signature *ret);
 /* What was read for M; may be NULL. */
 void signatures_free(struct signatures *s);

@@ -31,8 +31,8 @@ def record(spoor, *words):
     return re.findall(r"\| *((?:open|read|write|strtol)\(.*);", shown), done.stderr.decode()
 
 
-def test():
-    spoor = Spoor(sys.argv[1])
+def test(path):
+    spoor = Spoor(path)
     nameless_library()
     with open("text", "w", encoding="utf-8") as text:
         text.write("0123456789\n")
@@ -48,4 +48,5 @@ def test():
     check("__read_chk: its types are not known" in errors, errors)
 
 
-main(test)
+spoor_path = os.path.realpath(sys.argv[1])
+main(lambda: test(spoor_path))

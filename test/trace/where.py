@@ -175,10 +175,11 @@ def forms(spoor, program):
     check_same("two SPECs", ['arg2="abc", o->price=50'], begun(spoor, "buy")[:1])
 
 
-def test():
-    spoor, program = Spoor(sys.argv[1]), sys.argv[2]
+def test(path, program):
+    spoor = Spoor(path)
     for part in (by_arguments, by_results, by_several, below_longjmp, snapshots, while_recording, refusals, forms):
         part(spoor, program)
 
 
-main(test)
+paths = [os.path.realpath(argument) for argument in sys.argv[1:3]]
+main(lambda: test(*paths))
