@@ -71,10 +71,10 @@ def by_several(spoor, program):
     check_same("all conditions", ["answer(n=3) = 3;"] * 2, calls(spoor))
 
 
-ROUND = ["outer(", "  catcher(", "    thrower(", "      leaf(", "  leaf("]
-WITHOUT_CATCHER = ["outer(", "  thrower(", "    leaf(", "  leaf("]
-WITHOUT_THROWER = ["outer(", "  catcher(", "    leaf(", "  leaf("]
-WITHOUT_OUTER = ["catcher(", "  thrower(", "    leaf(", "leaf("]
+ROUND = ["outer(", "  catcher(", "    thrower(", "      leaf(", "  leaf(", "leaf("]
+WITHOUT_CATCHER = ["outer(", "  thrower(", "    leaf(", "  leaf(", "leaf("]
+WITHOUT_THROWER = ["outer(", "  catcher(", "    leaf(", "  leaf(", "leaf("]
+WITHOUT_OUTER = ["catcher(", "  thrower(", "    leaf(", "leaf(", "leaf("]
 
 
 def below_longjmp(spoor, program):
@@ -86,6 +86,15 @@ def below_longjmp(spoor, program):
         lines = [line for line in lines if line.strip() != "counter("]
         start = lines.index(without[0])
         check_same(condition, (without * 2 + ROUND * 2), lines[start:start + len(without) * 2 + len(ROUND) * 2])
+
+
+def below_untraced_catcher(spoor, program):
+    """longjmp() goes to a function that is not traced, called by one whose calls are left out."""
+    record(spoor, program, *OTHERS, "-N", "catcher", "--where", "outer/n > 9/")
+    found = [line for line in calls(spoor) if "leaf" in line or "thrower" in line]
+    right = ["thrower() {", "  leaf();", "leaf();", "leaf();"] * 4
+    start = found.index(right[0])
+    check_same("thrower", right, found[start:start + len(right)])
 
 
 def snapshots(spoor, program):
@@ -156,7 +165,8 @@ FORMS = [
 
 RESULTS = [
     ("buy", "retval/f64", "retval=100"), ("buy", "ret", "100"), ("answer", "retval/i32", "retval=-4"),
-    ("answer", "retval/x", "retval=0xfffffffc"), ("answer", "retval", "retval=-4"), ("answer", "retval/u16", "retval=65532"),
+    ("answer", "retval/x", "retval=0xfffffffc"), ("answer", "retval", "retval=-4"),
+    ("answer", "retval/u16", "retval=65532"),
     ("first_name", "retval/s", 'retval="abc"'), ("half", "retval/f64", "retval=2"),
 ]
 
@@ -177,7 +187,8 @@ def forms(spoor, program):
 
 def test(path, program):
     spoor = Spoor(path)
-    for part in (by_arguments, by_results, by_several, below_longjmp, snapshots, while_recording, refusals, forms):
+    for part in (by_arguments, by_results, by_several, below_longjmp, below_untraced_catcher, snapshots,
+                 while_recording, refusals, forms):
         part(spoor, program)
 
 

@@ -40,6 +40,13 @@ CALLED static void outer(int n) {
     catcher(n);
     leaf(n);
 }
+/* Its leaf() begins below the place where thrower() was. */
+CALLED static void lowered(int n) {
+    outer(n);
+    volatile char *room = __builtin_alloca(4096U + (unsigned)n);
+    room[0] = 0;
+    leaf(n);
+}
 
 static int counted;
 CALLED static int counter(void) {
@@ -66,7 +73,7 @@ static void run(void) {
     first_name(orders);
     down(5);
     for (int i = 0; i < 4; i++)
-        outer(i);
+        lowered(i);
 }
 
 int main(int argc, char *argv[]) {
