@@ -51,6 +51,7 @@ enum option_type {                  /* the first three take no value */
                    OPTION_CLEAR,    /* bool: false */
                    OPTION_TALLY,    /* uint32_t: how often it was given */
                    OPTION_NUMBER,   /* uint32_t, from 1 */
+                   OPTION_LENGTH,   /* uint32_t, bytes of a text: from 1 to CAPTURE_MOST_STRING */
                    OPTION_STRING,   /* const char * */
                    OPTION_ADDRESS,  /* uint64_t: hexadecimal */
                    OPTION_SIZE,     /* uint64_t bytes: 64K, 1M; rounded up to a power of two */

@@ -219,6 +219,10 @@ static int store_value(struct options *options, const struct option_spec *o, con
     switch (o->type) {
     case OPTION_NUMBER:
         return value_number(value, at) ? 0 : bad_value(o, value, "a number from 1 on", err);
+    case OPTION_LENGTH:
+        return value_number(value, at) && *(uint32_t *)at <= CAPTURE_MOST_STRING
+                   ? 0
+                   : bad_value(o, value, "a number of bytes from 1 to 4096", err);
     case OPTION_SIZE:
         return ring_size(value, at) ? 0 : bad_value(o, value, "a size up to 1G, like 64K", err);
     case OPTION_MEMORY:

@@ -215,8 +215,8 @@ const struct option_spec option_table[] = {
      "'ret < 0'. What these calls call is kept all the same. A PATTERN with / stands in braces. "
      "Repeatable; all conditions of a function must hold. With ctl: for filter.",
      AT(record.filter), NULL},
-    {RECORDERS, 0, OPTION_NUMBER, "strings", "N",
-     "Record at most N bytes of a text, from 1 to 1024. Default: 64.", AT(record.strings), NULL},
+    {RECORDERS, 0, OPTION_LENGTH, "strings", "N",
+     "Record at most N bytes of a text, from 1 to 4096. Default: 64.", AT(record.strings), NULL},
     {RECORDERS, 0, OPTION_TRIGGER, "while", "FUNC",
      "Record a thread's calls only while a traced function that matches FUNC (a pattern as for "
      "--filter) is open there: its calls, and all below them. Repeatable.",

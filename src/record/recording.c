@@ -241,12 +241,17 @@ int recording_check(const struct recording *r, struct err *err) {
         rc = module_table_check_calls(r->module_table, err);
     if (rc == 0 && !module_table_wants_libraries(r->module_table))
         rc = check_functions(r, err);
+    if (rc == 0 && !module_table_wants_libraries(r->module_table))
+        rc = module_table_check_specs(r->module_table, err);
+    if (rc == 0)
+        module_table_report_specs(r->module_table);
     return rc;
 }
 
 void recording_report_unmatched(const struct recording *r) {
     struct err err = {0};
     module_table_report_unmatched(r->module_table);
+    module_table_report_specs(r->module_table);
     if (check_functions(r, &err) < 0)
         report_warn(&r->options->report, err.text);
 }

@@ -2,8 +2,9 @@
  * The packets on the socket by which a recording is controlled: one request, one answer. A packet
  * is a list of texts, each ended by a zero byte. The first is the version:
  *
- *     request   "spoor 1" COMMAND { OPTION VALUE }      options: -F, -N, -M, -L, -A, -R; only with
- * filter answer    "spoor 1" "0" or "1" (failed) TEXT      one line
+ *     request   "spoor 1" COMMAND { OPTION VALUE }      options: letters of filter_add(), only with
+ *                                                     filter
+ *     answer    "spoor 1" "0" or "1" (failed) TEXT      one line
  *
  * A request of another version is refused. No byte of a request is trusted.
  */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "ring/open_stack.h"
 #include "trace/recorded.h"
 
 enum { MOST_WAITING = 1 << 20, MOST_LEFT_OUT = 1 << 16 };
@@ -12,7 +13,7 @@ struct key {
     uint64_t sp;
 };
 
-struct open_call { /* whose condition has its result */
+struct asked_call { /* whose condition has its result */
     struct key key;
     size_t entry; /* in `waiting` */
     const struct condition *condition;
@@ -21,25 +22,28 @@ struct open_call { /* whose condition has its result */
 
 struct waiting {
     struct trace_event event;
-    bool left_out;
+    bool left_out, shows_end; /* shows_end: of another call, whose own exit never came */
 };
 
 struct call_judge {
     uint64_t stack_low, stack_high;
     ARRAY(struct key) left_out; /* open calls whose entries were not written */
-    ARRAY(struct open_call) open;
+    ARRAY(struct asked_call) open;
     ARRAY(struct waiting) waiting;
     size_t next; /* of those */
+    struct open_stack written;
 };
 
 struct call_judge *call_judge_new(const struct trace_thread *thread) {
     struct call_judge *j = mem_alloc(sizeof *j);
     j->stack_low = thread->stack_low;
     j->stack_high = thread->stack_high;
+    j->written.low = thread->stack_low + 1;
+    j->written.bytes = thread->stack_high - thread->stack_low;
     return j;
 }
 
-static void forget_call(struct open_call *call) {
+static void forget_call(struct asked_call *call) {
     condition_forget(call->condition, call->values);
     free(call->values);
 }
@@ -57,6 +61,7 @@ void call_judge_free(struct call_judge *j) {
     ARRAY_FREE(&j->left_out);
     ARRAY_FREE(&j->open);
     ARRAY_FREE(&j->waiting);
+    ARRAY_FREE(&j->written.calls);
     free(j);
 }
 
@@ -77,17 +82,17 @@ static struct plain_value *values_new(const struct condition *c) {
     return mem_alloc((condition_operand_count(c) + 1) * sizeof(struct plain_value));
 }
 
-static bool holds_at_entry(const struct event_values *v) {
+static enum truth test_entry(const struct event_values *v) {
     const struct condition *c = v->capture->condition;
     AUTO_FREE struct plain_value *values = values_new(c);
     read_values(v, values);
-    const bool holds = condition_test(c, values) == TRUTH_TRUE;
+    const enum truth truth = condition_test(c, values);
     condition_forget(c, values);
-    return holds;
+    return truth;
 }
 
 /* V: of the return; NULL: it has none. */
-static bool holds_at_end(const struct open_call *call, const struct event_values *v) {
+static bool holds_at_end(const struct asked_call *call, const struct event_values *v) {
     const struct condition *c = call->condition;
     const size_t count = condition_operand_count(c);
     AUTO_FREE struct plain_value *values = values_new(c), *results = values_new(c);
@@ -116,7 +121,7 @@ static bool is_over(const struct call_judge *j, const struct key *a, const struc
 }
 
 static void end_open(struct call_judge *j, size_t i, bool holds) {
-    struct open_call *call = &j->open.at[i];
+    struct asked_call *call = &j->open.at[i];
     j->waiting.at[call->entry].left_out = !holds;
     forget_call(call);
     ARRAY_REMOVE(&j->open, i);
@@ -131,25 +136,47 @@ static void forget_over(struct call_judge *j, const struct key *key) {
         end_open(j, j->open.count - 1, false);
 }
 
-static void put(struct call_judge *j, const struct trace_event *e) {
+/* Whether E shows that another call is over without an exit of its own (exception, longjmp). */
+static bool shows_end(const struct call_judge *j, const struct trace_event *e) {
+    const struct open_stack *s = &j->written;
+    if (e->site >> 2 >= OWN_EVENTS || !s->calls.count || e->sp - s->low >= s->bytes)
+        return false;
+    const struct open_call *top = &s->calls.at[s->calls.count - 1];
+    const bool ends_it =
+        (e->site & 3) != EVENT_ENTRY && top->sp == e->sp && top->id == e->site >> 2;
+    return top->sp <= e->sp && !ends_it;
+}
+
+static void put(struct call_judge *j, const struct trace_event *e, bool left_out) {
+    const bool shows = shows_end(j, e);
     if (j->waiting.count - j->next > MOST_WAITING)
         call_judge_release(j);
-    ARRAY_PUSH(&j->waiting, ((struct waiting){*e, false}));
+    if (!left_out || shows)
+        ARRAY_PUSH(&j->waiting, ((struct waiting){*e, left_out, shows}));
+    if (e->site >> 2 >= OWN_EVENTS)
+        return;
+    open_stack_event(&j->written, e);
+    const size_t top = j->written.calls.count;
+    if (left_out && (e->site & 3) == EVENT_ENTRY && top && j->written.calls.at[top - 1].sp == e->sp)
+        j->written.calls.count--;
 }
 
 static bool take_entry(struct call_judge *j, const struct trace_event *e, const struct key *key,
                        const struct event_values *v) {
     const struct condition *c = v ? v->capture->condition : NULL;
+    const enum truth truth = c ? test_entry(v) : TRUTH_UNKNOWN;
+    const bool waits = c && condition_has_result(c) && truth == TRUTH_UNKNOWN;
+    const bool left_out = c && !waits && truth != TRUTH_TRUE;
     forget_over(j, key);
-    if (c && !condition_has_result(c) && !holds_at_entry(v)) {
+    put(j, e, left_out);
+    if (left_out) {
         if (j->left_out.count == MOST_LEFT_OUT)
             ARRAY_REMOVE(&j->left_out, 0);
         ARRAY_PUSH(&j->left_out, *key);
         return false;
     }
-    put(j, e);
-    if (c && condition_has_result(c)) {
-        struct open_call call = {*key, j->waiting.count - 1, c, values_new(c)};
+    if (waits) {
+        struct asked_call call = {*key, j->waiting.count - 1, c, values_new(c)};
         read_values(v, call.values);
         ARRAY_PUSH(&j->open, call);
     }
@@ -162,18 +189,19 @@ static bool take_exit(struct call_judge *j, const struct trace_event *e, const s
         if (!is_same(&j->left_out.at[i], key))
             continue;
         ARRAY_REMOVE(&j->left_out, i);
+        put(j, e, true);
         return false;
     }
     for (size_t i = j->open.count; i-- > 0;) {
         if (!is_same(&j->open.at[i].key, key))
             continue;
-        const bool holds = holds_at_end(&j->open.at[i], v);
+        const bool without_values = !v && (e->site & 3) == EVENT_RETURN;
+        const bool holds = without_values || holds_at_end(&j->open.at[i], v);
         end_open(j, i, holds);
-        if (holds)
-            put(j, e);
+        put(j, e, !holds);
         return holds;
     }
-    put(j, e);
+    put(j, e, false);
     return true;
 }
 
@@ -185,7 +213,7 @@ bool call_judge_take(struct call_judge *j, const struct trace_event *e,
         return take_entry(j, e, &key, v);
     if (key.id < OWN_EVENTS && (kind == EVENT_RETURN || kind == EVENT_TAIL))
         return take_exit(j, e, &key, v);
-    put(j, e);
+    put(j, e, false);
     return true;
 }
 
@@ -194,9 +222,12 @@ bool call_judge_next(struct call_judge *j, struct trace_event *ret) {
         return false;
     while (j->next < j->waiting.count) {
         const struct waiting *w = &j->waiting.at[j->next++];
-        if (w->left_out)
+        if (w->left_out && !w->shows_end)
             continue;
         *ret = w->event;
+        if (w->left_out) /* control is above what was left */
+            *ret = (struct trace_event){w->event.ticks, w->event.site | EVENT_CONTROL,
+                                        w->event.sp + 1};
         return true;
     }
     j->next = j->waiting.count = 0;

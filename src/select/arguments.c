@@ -8,8 +8,9 @@
 #include "arch/arch.h"
 #include "base/bitmap.h"
 #include "select/select.h"
+#include "select/signatures.h"
+#include "select/spec_uses.h"
 #include "trace/captures.h"
-#include "types/debug_types.h"
 #include "values/compile.h"
 #include "values/slots.h"
 
@@ -20,20 +21,18 @@ struct kept_condition {
 
 struct argument_types {
     struct types *graph;
+    struct signature_sources sources;
     size_t too_long; /* captures without room */
-    bool reported_long;
-    ARRAY(char *) reported; /* errors of SPECs that were told */
+    bool reported_together;
+    struct spec_uses *uses;
     ARRAY(struct kept_condition) conditions;
 };
 
-struct signatures {
-    struct debug_types *debug; /* NULL: there is no debugging information */
-};
-
-/* A -A or -R, and the functions of the present module that it names. */
+/* A -A, -R or --where, and the functions of the present module that it names. */
 struct asked {
     const struct capture_option *option;
     uint8_t *matches;
+    bool fits; /* the present function, which it names */
 };
 
 struct choosing {
@@ -47,7 +46,13 @@ struct choosing {
 struct argument_types *argument_types_new(void) {
     struct argument_types *t = mem_alloc(sizeof *t);
     t->graph = types_new();
+    t->sources.graph = t->graph;
+    t->uses = spec_uses_new();
     return t;
+}
+
+struct spec_uses *argument_types_uses(struct argument_types *t) {
+    return t->uses;
 }
 
 struct types *argument_types_graph(struct argument_types *t) {
@@ -57,34 +62,15 @@ struct types *argument_types_graph(struct argument_types *t) {
 void argument_types_free(struct argument_types *t) {
     if (!t)
         return;
+    signature_sources_done(&t->sources);
     types_free(t->graph);
-    for (size_t i = 0; i < t->reported.count; i++)
-        free(t->reported.at[i]);
-    ARRAY_FREE(&t->reported);
+    spec_uses_free(t->uses);
     for (size_t i = 0; i < t->conditions.count; i++) {
         free(t->conditions.at[i].text);
         condition_free(t->conditions.at[i].condition);
     }
     ARRAY_FREE(&t->conditions);
     free(t);
-}
-
-void signatures_free(struct signatures *s) {
-    if (!s)
-        return;
-    debug_types_close(s->debug);
-    free(s);
-}
-
-static struct debug_types *debug_of(const struct choosing *c) {
-    struct traced_module *m = c->module;
-    const struct debug_options options = {.report = &c->context->options->report};
-    if (!m->signatures) {
-        m->signatures = mem_alloc(sizeof *m->signatures);
-        debug_types_open(m->module, c->context->types->graph, &options, &m->signatures->debug,
-                         NULL);
-    }
-    return m->signatures->debug;
 }
 
 /* ---- what is asked for ---- */
@@ -106,7 +92,7 @@ static void begin(struct choosing *c) {
     c->asked = mem_alloc((f->captures.count + 1) * sizeof *c->asked);
     for (; c->count < f->captures.count; c->count++) {
         const struct capture_option *o = &f->captures.at[c->count];
-        c->asked[c->count] = (struct asked){o, matches_of(c, o->pattern)};
+        c->asked[c->count] = (struct asked){o, matches_of(c, o->pattern), false};
     }
 }
 
@@ -141,7 +127,7 @@ static bool is_asked(const struct choosing *c, uint32_t function, enum event_kin
     for (size_t i = 0; i < c->count; i++) {
         const struct capture_option *o = c->asked[i].option;
         const bool of_kind = (o->letter == 'A') == (kind == EVENT_ENTRY) || o->spec;
-        if (!of_kind || !bitmap_test(c->asked[i].matches, function))
+        if (!of_kind || !bitmap_test(c->asked[i].matches, function) || !c->asked[i].fits)
             continue;
         asked = true;
         if (o->letter == 'W') {
@@ -157,16 +143,15 @@ static bool is_asked(const struct choosing *c, uint32_t function, enum event_kin
 
 /* ---- captures ---- */
 
-/* Each error is told for the first function only. */
-static void report_spec(const struct choosing *c, uint32_t function, const struct err *err) {
+/* Each SPEC fits, but all of them together do not. Told for the first function only. */
+static void report_together(const struct choosing *c, uint32_t function, const struct err *err) {
     struct argument_types *t = c->context->types;
-    for (size_t i = 0; i < t->reported.count; i++)
-        if (strcmp(t->reported.at[i], err->text) == 0)
-            return;
-    ARRAY_PUSH(&t->reported, mem_strdup(err->text));
+    if (t->reported_together)
+        return;
+    t->reported_together = true;
     AUTO_FREE char *name =
         plan_function_shown(plan_function(c->module->plan, function), c->module->module->name);
-    AUTO_FREE char *text = mem_printf("%s: %s", name, err->text);
+    AUTO_FREE char *text = mem_printf("%s: its SPECs together: %s", name, err->text);
     report_warn(&c->context->options->report, text);
 }
 
@@ -273,6 +258,75 @@ struct subject {
     const struct condition *condition; /* NULL: none */
 };
 
+static struct values_request request_of(const struct choosing *c, const struct subject *s,
+                                        enum event_kind kind) {
+    return (struct values_request){.types = c->context->types->graph,
+                                   .signature = s->signature,
+                                   .abi = c->abi,
+                                   .kind = kind,
+                                   .strings = c->context->options->strings};
+}
+
+/* Whether SPEC fits. Its results are known at returns only, all else at entries only. */
+static int try_spec(const struct choosing *c, const struct subject *s, const char *spec,
+                    struct err *err) {
+    int rc = 0;
+    for (int kind = EVENT_ENTRY; kind <= EVENT_RETURN && rc == 0; kind++) {
+        struct values_request request = request_of(c, s, (enum event_kind)kind);
+        struct capture unused = {0};
+        request.spec = spec;
+        rc = values_compile(&request, &unused, err);
+        capture_done(&unused);
+    }
+    return rc;
+}
+
+/* The captures of the operands of CONDITION alone: of entries, then of returns. */
+static int compile_operands(const struct choosing *c, const struct subject *s,
+                            const struct condition *condition, struct capture *ret,
+                            struct err *err) {
+    int rc = 0;
+    for (int kind = EVENT_ENTRY; kind <= EVENT_RETURN && rc == 0; kind++) {
+        struct values_request request = request_of(c, s, (enum event_kind)kind);
+        struct wishes wishes = {0};
+        rc = add_operands(&request, condition, &wishes, err);
+        AUTO_FREE char *spec = wishes.spec;
+        request.spec = spec;
+        ret[kind] = (struct capture){.kind = (enum event_kind)kind};
+        if (rc == 0 && spec)
+            rc = values_compile(&request, &ret[kind], err);
+    }
+    return rc;
+}
+
+/* Whether CONDITION, typed as TEXT, fits: each operand is a value or an enumerator. */
+static int try_condition(const struct choosing *c, const struct subject *s, const char *text,
+                         struct err *err) {
+    const struct condition *condition = condition_of(c, text);
+    struct capture captures[2] = {0};
+    if (!condition)
+        return err_set(err, EINVAL, "spec", "%s: this is no condition", text);
+    int rc = compile_operands(c, s, condition, captures, err);
+    const char *unknown = rc ? NULL : unknown_operand(c, condition, captures, 2);
+    if (unknown && (rc = try_spec(c, s, unknown, err)) == 0)
+        rc = err_set(err, EINVAL, "spec", "%s: its value cannot be compared", unknown);
+    for (size_t i = 0; i < 2; i++)
+        capture_done(&captures[i]);
+    return rc;
+}
+
+static int try_option(const struct choosing *c, const struct subject *s,
+                      const struct capture_option *o, struct err *err) {
+    if (o->letter == 'W')
+        return try_condition(c, s, o->spec, err);
+    if (o->spec)
+        return try_spec(c, s, o->spec, err);
+    return s->signature ? 0
+                        : err_set(err, EINVAL, "spec",
+                                  "its types are not known: compile with -g, install its debug "
+                                  "package, or name values as arg1, arg2/s, retval");
+}
+
 /* Makes the capture of events of KIND. False: there is none. */
 static bool compile(const struct choosing *c, struct subject *s, enum event_kind kind,
                     struct capture *ret) {
@@ -281,58 +335,48 @@ static bool compile(const struct choosing *c, struct subject *s, enum event_kind
     *ret = (struct capture){.kind = kind};
     if (!is_asked(c, s->function, kind, &wishes))
         return false;
-    struct values_request request = {.types = c->context->types->graph,
-                                     .signature = s->signature,
-                                     .abi = c->abi,
-                                     .kind = kind,
-                                     .by_types = wishes.by_types,
-                                     .strings = c->context->options->strings};
-    s->condition = wishes.condition ? condition_of(c, wishes.condition) : NULL;
-    int rc = s->condition ? add_operands(&request, s->condition, &wishes, &err) : 0;
+    struct values_request request = request_of(c, s, kind);
+    if (kind == EVENT_ENTRY)
+        s->condition = wishes.condition ? condition_of(c, wishes.condition) : NULL;
+    if (s->condition)
+        add_operands(&request, s->condition, &wishes, &err);
     AUTO_FREE char *spec = wishes.spec, *condition = wishes.condition;
     request.spec = spec;
-    const bool any = spec || (s->signature && wishes.by_types);
-    rc = rc == 0 && any ? values_compile(&request, ret, &err) : rc;
-    if (rc == 0)
-        return any;
-    report_spec(c, s->function, &err);
-    s->condition = NULL;
-    request.spec = NULL;
-    return s->signature && wishes.by_types && values_compile(&request, ret, &err) == 0;
-}
-
-/* NAME, of a condition, is neither a parameter nor an enumerator: tells names like it. */
-static void report_unknown(const struct choosing *c, const struct subject *s, const char *name) {
-    const struct values_request request = {.types = c->context->types->graph,
-                                           .signature = s->signature,
-                                           .abi = c->abi,
-                                           .kind = EVENT_ENTRY,
-                                           .spec = name};
-    struct capture unused = {0};
-    struct err err;
-    if (values_compile(&request, &unused, &err) == 0)
-        err_set(&err, EINVAL, "spec", "%s: its value is not captured", name);
-    capture_done(&unused);
-    report_spec(c, s->function, &err);
+    request.by_types = wishes.by_types;
+    const bool by_types = s->signature && wishes.by_types;
+    int rc = spec || by_types ? values_compile(&request, ret, &err) : -ENOENT;
+    if (rc < 0 && spec) {
+        report_together(c, s->function, &err);
+        request.spec = NULL;
+        s->condition = NULL;
+        rc = by_types ? values_compile(&request, ret, &err) : rc;
+    }
+    return rc == 0;
 }
 
 static void choose_events(const struct choosing *c, struct subject *s) {
     struct capture captures[2];
-    const struct condition *conditions[2];
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++)
         compile(c, s, i ? EVENT_RETURN : EVENT_ENTRY, &captures[i]);
-        conditions[i] = s->condition;
-    }
-    const struct condition *condition = conditions[0] == conditions[1] ? conditions[0] : NULL;
-    const char *unknown = condition ? unknown_operand(c, condition, captures, 2) : NULL;
-    if (unknown)
-        report_unknown(c, s, unknown);
     /* The drainer knows the calls that it has to judge by the values of their entries. */
-    if (condition && !unknown && !capture_records(&captures[0]))
+    if (s->condition && !capture_records(&captures[0]))
         capture_add_hidden(&captures[0]);
     for (size_t i = 0; i < 2; i++) {
-        add(c, s->function, &captures[i], unknown ? NULL : condition);
+        add(c, s->function, &captures[i], s->condition);
         capture_done(&captures[i]);
+    }
+}
+
+/* Tries each option that names the function of S. */
+static void try_options(const struct choosing *c, const struct subject *s) {
+    for (size_t i = 0; i < c->count; i++) {
+        struct asked *a = &c->asked[i];
+        struct err err;
+        if (!bitmap_test(a->matches, s->function))
+            continue;
+        a->fits = try_option(c, s, a->option, &err) == 0;
+        spec_uses_note(c->context->types->uses, c->module, s->function, a->option,
+                       a->fits ? NULL : &err);
     }
 }
 
@@ -343,10 +387,12 @@ static void choose_function(const struct choosing *c, uint32_t function) {
         asked = bitmap_test(c->asked[i].matches, function);
     if (!asked)
         return;
-    struct debug_types *debug = debug_of(c);
-    const vaddr_t at = plan_function(c->module->plan, function)->addr;
-    const bool known = debug && debug_types_signature(debug, at, &signature);
-    choose_events(c, &(struct subject){function, known ? &signature : NULL, NULL});
+    struct signature_sources *sources = &c->context->types->sources;
+    sources->report = &c->context->options->report;
+    const bool known = signature_of(sources, c->module, function, abi_word(c->abi), &signature);
+    struct subject s = {function, known ? &signature : NULL, NULL};
+    try_options(c, &s);
+    choose_events(c, &s);
     if (known)
         signature_done(&signature);
 }
@@ -358,6 +404,7 @@ void arguments_choose(const struct arguments_context *context, struct traced_mod
     if ((!context->options->auto_args && !context->filter->captures.count) ||
         !values_abi(m->module->machine, true, &c.abi))
         return;
+    spec_uses_forget(context->types->uses, m);
     begin(&c);
     for (uint32_t i = 0; i < count; i++)
         if (bitmap_test(m->choice.selected, i) && plan_function(m->plan, i)->entry != TIER_NONE)

@@ -16,6 +16,8 @@
 #include "select/outcome.h"
 #include "select/read_limit.h"
 #include "select/select.h"
+#include "select/signatures.h"
+#include "select/spec_uses.h"
 #include "select/stack_functions.h"
 #include "select/trap_limit.h"
 #include "select/triggers.h"
@@ -434,6 +436,15 @@ char *module_table_why_none(const struct module_table *table) {
             return why;
     }
     return NULL;
+}
+
+int module_table_check_specs(const struct module_table *table, struct err *err) {
+    return spec_uses_check(argument_types_uses(table->types), &table->filter,
+                           &table->options->report, err);
+}
+
+void module_table_report_specs(const struct module_table *table) {
+    spec_uses_report(argument_types_uses(table->types), &table->filter, &table->options->report);
 }
 
 int module_table_check_matches(const struct module_table *table, struct err *err) {

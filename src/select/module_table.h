@@ -81,6 +81,12 @@ struct module_table_counts {
 struct module_table_counts module_table_counts(const struct module_table *table);
 /* Returns −ENOENT "no-match", with similar names, if -F has matched no function so far. */
 int module_table_check_matches(const struct module_table *table, struct err *err);
+/* Returns −EINVAL "spec" if a SPEC or condition of -A, -R or --where fits no function that it
+ * names.
+ */
+int module_table_check_specs(const struct module_table *table, struct err *err);
+/* Warns, once, of those that do not fit all functions. */
+void module_table_report_specs(const struct module_table *table);
 /* Warns of each option -F, -N and -M, and of each pattern of --stack, that has matched nothing so
  * far, and of functions that cannot be traced if nothing else was chosen. */
 void module_table_report_unmatched(const struct module_table *table);

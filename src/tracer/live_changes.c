@@ -49,7 +49,7 @@ static int check_choice(const struct tracer *t, struct err *err) {
     int rc = module_table_check_matches(table, err);
     if (rc == 0 && !module_table_selected(table))
         return err_set(err, ENOENT, "no-match", "no function of what is loaded is chosen");
-    return rc;
+    return rc < 0 ? rc : module_table_check_specs(table, err);
 }
 
 enum { EXEC_NS = 20000000 };

@@ -1,0 +1,90 @@
+/* Reads debugging information of modules when it is first needed. */
+#include "select/signatures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "types/debug_types.h"
+#include "types/prototypes.h"
+
+struct signatures {
+    struct debug_types *debug; /* NULL: there is no debugging information */
+};
+
+void signatures_free(struct signatures *s) {
+    if (!s)
+        return;
+    debug_types_close(s->debug);
+    free(s);
+}
+
+void signature_sources_done(struct signature_sources *s) {
+    prototypes_close(s->prototypes);
+    *s = (struct signature_sources){0};
+}
+
+static struct debug_types *debug_of(const struct signature_sources *s, struct traced_module *m) {
+    const struct debug_options options = {.report = s->report};
+    if (!m->signatures) {
+        m->signatures = mem_alloc(sizeof *m->signatures);
+        debug_types_open(m->module, s->graph, &options, &m->signatures->debug, NULL);
+    }
+    return m->signatures->debug;
+}
+
+/* ---- C libraries ---- */
+
+/* Other modules may have functions of these names that take something else. */
+static bool is_c_library(const struct module *m) {
+    static const char *const names[] = {"libc.so.",  "libm.so.",    "libpthread.so.", "libdl.so.",
+                                        "librt.so.", "libutil.so.", "libc-2.",        "libm-2.",
+                                        "libc.musl", "ld-musl"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(m->name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool exports(const struct module *m, const char *name) {
+    for (size_t i = 0; i < m->symbol_count; i++)
+        if (m->symbols[i].global && strcmp(m->symbols[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static struct prototypes *prototypes_of(struct signature_sources *s) {
+    if (!s->tried) {
+        AUTO_FREE char *path = prototypes_path();
+        prototypes_open(path, s->graph, &s->prototypes, NULL);
+        s->tried = true;
+    }
+    return s->prototypes;
+}
+
+static bool find_by_name(struct signature_sources *s, const struct traced_module *m,
+                         const char *name, struct signature *ret) {
+    return name && exports(m->module, name) && prototypes_find(prototypes_of(s), name, ret);
+}
+
+/* By one of the names of function I, or one by which the program calls it (an implementation of
+ * memcpy has a name of its own). */
+static bool find_prototype(struct signature_sources *s, const struct traced_module *m, uint32_t i,
+                           struct signature *ret) {
+    const struct plan_function *f = plan_function(m->plan, i);
+    bool found = find_by_name(s, m, f->name, ret);
+    for (size_t k = 0; !found && f->aliases && f->aliases[k]; k++)
+        found = find_by_name(s, m, f->aliases[k], ret);
+    for (size_t k = 0; !found && k < m->called.count; k++)
+        if (m->called.at[k].function == i)
+            found = find_by_name(s, m, m->called.at[k].name, ret);
+    return found;
+}
+
+bool signature_of(struct signature_sources *s, struct traced_module *m, uint32_t i, unsigned word,
+                  struct signature *ret) {
+    struct debug_types *debug = debug_of(s, m);
+    if (debug && debug_types_signature(debug, plan_function(m->plan, i)->addr, ret))
+        return true;
+    return word == sizeof(void *) && is_c_library(m->module) && prototypes_of(s) &&
+           find_prototype(s, m, i, ret);
+}
