@@ -131,7 +131,7 @@ static void keep_text(struct plain_value *v) {
 }
 
 static void read_begun(struct judge *j, const struct walk_call *call, struct begun *ret) {
-    const struct call_point point = {call->stream, call->id, false, call->start_ns};
+    const struct call_point point = {call->stream, call->id, EVENT_ENTRY, call->start_ns};
     const struct call_conditions *c = j->conditions;
     struct condition_operand operand;
     struct plain_value *v = ret->values;
@@ -180,7 +180,7 @@ static bool find(void *ctx, const struct spec_node *node, struct plain_value *re
     const struct ended *e = ctx;
     struct condition_operand operand;
     if (spec_has_result(node)) {
-        const struct call_point point = {e->call->end_stream, e->call->id, true, e->call->end_ns};
+        const struct call_point point = {e->call->end_stream, e->call->id, EVENT_RETURN, e->call->end_ns};
         *ret = (struct plain_value){.kind = PLAIN_NOTHING};
         if (e->call->how == CALL_RETURNED)
             value_at(e->judge->at_return, &point, node, ret);

@@ -12,19 +12,39 @@ int patterns_add(pattern_list *list, const char *text, struct err *err) {
     return rc;
 }
 
-/* PATTERN@SPEC is cut at its last "@"; braces around PATTERN are taken off. */
-static int add_capture(struct filter *f, char letter, const char *value, struct err *err) {
-    struct capture_option o = {.letter = letter, .text = mem_strdup(value)};
+/* The pattern of PATTERN@SPEC, to be freed, which is cut at its last "@"; braces around PATTERN are
+ * taken off. *RET_SPEC: where SPEC begins, or 0. */
+static char *pattern_before_spec(const char *value, size_t *ret_spec) {
     const char *at = strrchr(value, '@'), *end = at ? at : value + strlen(value);
     const size_t length = (size_t)(end - value);
     const bool braces = length >= 2 && value[0] == '{' && end[-1] == '}';
-    AUTO_FREE char *pattern = mem_printf("%.*s", (int)(length - 2 * braces), value + braces);
+    *ret_spec = at ? length + 1 : 0;
+    return mem_printf("%.*s", (int)(length - 2 * braces), value + braces);
+}
+
+static int add_probe(struct filter *f, const char *value, struct err *err) {
+    size_t spec;
+    AUTO_FREE char *pattern = pattern_before_spec(value, &spec);
+    struct probe_option o = {.pattern = NULL};
+    int rc = pattern_new(pattern, &o.pattern, err);
+    if (rc < 0)
+        return rc;
+    o.text = mem_strdup(value);
+    o.spec = spec ? o.text + spec : NULL;
+    ARRAY_PUSH(&f->probes, o);
+    return 0;
+}
+
+static int add_capture(struct filter *f, char letter, const char *value, struct err *err) {
+    struct capture_option o = {.letter = letter, .text = mem_strdup(value)};
+    size_t spec;
+    AUTO_FREE char *pattern = pattern_before_spec(value, &spec);
     int rc = patterns_add(&f->functions, pattern, err);
     if (rc < 0) {
         free(o.text);
         return rc;
     }
-    o.spec = at ? o.text + (at - value) + 1 : NULL;
+    o.spec = spec ? o.text + spec : NULL;
     o.pattern = f->functions.at[f->functions.count - 1];
     ARRAY_PUSH(&f->captures, o);
     return 0;
@@ -33,6 +53,8 @@ static int add_capture(struct filter *f, char letter, const char *value, struct 
 int filter_add(struct filter *f, char letter, const char *value, struct err *err) {
     if (letter == 'A' || letter == 'R')
         return add_capture(f, letter, value, err);
+    if (letter == 'U')
+        return add_probe(f, value, err);
     if (letter == 'L') {
         ARRAY_PUSH(&f->files, mem_strdup(value));
         return 0;
@@ -70,6 +92,11 @@ void filter_done(struct filter *f) {
     for (size_t i = 0; i < f->captures.count; i++)
         free(f->captures.at[i].text);
     ARRAY_FREE(&f->captures);
+    for (size_t i = 0; i < f->probes.count; i++) {
+        free(f->probes.at[i].text);
+        pattern_free(f->probes.at[i].pattern);
+    }
+    ARRAY_FREE(&f->probes);
 }
 
 static bool is_of_capture(const struct filter *f, const struct pattern *p) {
@@ -109,10 +136,13 @@ const char *filter_option(const struct filter *f, size_t i, char *ret_letter) {
     if (i < f->files.count)
         return f->files.at[i];
     i -= f->files.count;
-    if (i >= f->captures.count)
-        return NULL;
-    *ret_letter = f->captures.at[i].letter;
-    return f->captures.at[i].text;
+    if (i < f->captures.count) {
+        *ret_letter = f->captures.at[i].letter;
+        return f->captures.at[i].text;
+    }
+    i -= f->captures.count;
+    *ret_letter = 'U';
+    return i < f->probes.count ? f->probes.at[i].text : NULL;
 }
 
 char *filter_text(const struct filter *f) {
@@ -121,7 +151,8 @@ char *filter_text(const struct filter *f) {
     char letter;
     for (size_t i = 0; (value = filter_option(f, i, &letter)); i++) {
         AUTO_FREE char *before = text;
-        text = mem_printf("%s%s-%c %s", before, i ? " " : "", letter, value);
+        text = letter == 'U' ? mem_printf("%s%s--usdt %s", before, i ? " " : "", value)
+                             : mem_printf("%s%s-%c %s", before, i ? " " : "", letter, value);
     }
     return text;
 }

@@ -64,6 +64,7 @@ struct trace_function {
     bool instrumented;
     bool exact;  /* all exits are patched, or none exist */
     bool partly; /* it was left out for a while, because of its text: calls may be missing */
+    bool mark;   /* it is no function but a place, whose events are marks: a USDT probe */
 };
 
 struct trace_refused {
