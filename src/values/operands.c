@@ -333,8 +333,6 @@ static bool set_text(const struct probe_request *r, struct capture_value *v) {
     v->unit = 1;
     v->most = (uint16_t)r->strings;
     v->name = NULL;
-    v->type = 0;
-    v->at = 0;
     return true;
 }
 
@@ -362,7 +360,7 @@ static void add(const struct probe_request *r, const struct operand *o, unsigned
     struct capture_value text = v;
     const bool is_text = format == 's' && set_text(r, &text);
     if (is_text)
-        v.type = name_pointer(r->types, name_char(r->types), abi_word(r->abi));
+        text.type = v.type = name_pointer(r->types, name_char(r->types), abi_word(r->abi));
     else
         v.format = format == 's' || format == 'i' ? 0 : format;
     push(ret, &v);
@@ -399,10 +397,7 @@ static int add_terms(const struct probe_request *r, const struct operand *all, u
     for (size_t i = 0; i < parsed.terms.count && rc == 0; i++) {
         const struct spec_term *t = &parsed.terms.at[i];
         rc = check_term(r->spec, t, err);
-        if (rc == 0 && t->root->number > count)
-            rc = spec_error(err, r->spec, t->at, "the probe has %u argument%s", count,
-                            count == 1 ? "" : "s");
-        if (rc == 0)
+        if (rc == 0 && t->root->number <= count)
             add(r, &all[t->root->number - 1], (unsigned)t->root->number, t->format.letter, ret);
     }
     spec_done(&parsed);

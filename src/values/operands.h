@@ -34,11 +34,12 @@ struct probe_request {
     struct types *types;
     enum abi abi;
     const char *arguments; /* of the note */
-    const char *spec;      /* "arg1/s,arg3/x"; NULL: all, by their sizes */
+    const char *spec;      /* "arg1/s,arg3/x"; NULL: all, by their sizes. Arguments that the probe
+                              lacks are left out: other probes of its pattern may have them */
     uint32_t strings;      /* most bytes of a text */
 };
 /* Fills RET, but for `function`, with what R asks for. Errors: "spec", with a caret: SPEC is
- * malformed, has other terms than argN, or the probe has fewer arguments. */
+ * malformed, or has other terms than argN. */
 int operands_compile(const struct probe_request *r, struct capture *ret, struct err *err);
 /* The same check of SPEC, as far as it takes no probe. */
 int operands_check_spec(const char *spec, struct err *err);

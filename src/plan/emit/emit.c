@@ -153,10 +153,18 @@ static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampol
     return put_jump(e, site, trampoline);
 }
 
+static bool has_wanted_probe(const struct emitter *e, const struct site *site) {
+    for (uint32_t i = 0; i < site->step_count; i++)
+        if (request_probe(e, &e->plan->steps.at[site->first_step + i]))
+            return true;
+    return false;
+}
+
 static bool is_wanted(const struct emitter *e, const struct site *site, bool start) {
-    if (site->tier == TIER_TRAP &&
-        (!trap_permits_site(e->plan, site) || !request_has_traps(e->request, site->function)))
+    if (site->tier == TIER_TRAP && !request_has_traps(e->request, site->function))
         return false;
+    if (site->tier == TIER_TRAP && !trap_permits_site(e->plan, site))
+        return has_wanted_probe(e, site);
     bool wanted =
         start || (site->control && event_owner(e, site->function, EVENT_CONTROL) != UINT32_MAX);
     for (uint32_t i = 0; !wanted && i < site->step_count; i++) {

@@ -128,7 +128,7 @@ enum tier plan_probe_tier(const struct plan *plan, vaddr_t addr) {
     const struct site *s = i ? &plan->sites.at[i - 1] : NULL;
     for (uint32_t k = 0; s && k < s->step_count; k++) {
         const struct step *step = &plan->steps.at[s->first_step + k];
-        if (step->probe && step->insn.addr == addr && trap_permits_site(plan, s))
+        if (step->probe && step->insn.addr == addr && s->function < plan->functions.count)
             return (enum tier)s->tier;
     }
     return TIER_NONE;

@@ -2,8 +2,7 @@
  * Windows for the nops of USDT probes. They come after those of entries and exits, which so stay as
  * they are without probes. A probe that is inside such a window needs none of its own: the
  * trampoline records it between the moved instructions. Other probes get a window with their
- * neighbours. Probes that get none are left out: most are asked for by patterns, so nobody has asked
- * for a trap.
+ * neighbours. Those that get none become traps (traps.c).
  */
 #include "base/search.h"
 #include "plan/window/placing.h"
