@@ -85,6 +85,11 @@ struct trace_module {  /* one ELF file as planned; shared by all processes that 
     uint32_t refused_count;
 };
 
+/* True if M is not the functions of a file but the places of its marks (USDT probes). */
+static inline bool trace_module_is_marks(const struct trace_module *m) {
+    return m->function_count && m->functions[0].mark;
+}
+
 struct trace_map { /* a module was mapped into a process */
     uint32_t pid;
     uint32_t first_id; /* names the module */

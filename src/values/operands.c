@@ -55,6 +55,7 @@ static int64_t take_number(struct parser *p) {
 struct named {
     enum capture_from from;
     uint8_t reg, part, shift;
+    bool narrow; /* a part of a register: no address */
 };
 
 /* "al", "ax", "ah", "sil", "r8d", "r8w", "r8b": parts of registers, as the whole ones. */
@@ -133,6 +134,7 @@ static bool find_register(enum abi abi, const char *name, struct named *ret) {
                                            : arm_part(name, ret);
     if (part) {
         ret->from = ret->from ? ret->from : FROM_REGISTER;
+        ret->narrow = is_x86(abi) || *name == 'w';
         return true;
     }
     if (!name_register(abi, name, &piece))
@@ -158,19 +160,21 @@ static bool take_register(struct parser *p, struct named *ret) {
     return true;
 }
 
-static void take_base(struct parser *p, struct operand *ret) {
+static uint8_t take_address(struct parser *p) {
     struct named r = {0};
-    p->failed |= !take_register(p, &r) || r.from != FROM_REGISTER || r.shift;
+    p->failed |= !take_register(p, &r) || r.from != FROM_REGISTER || r.narrow;
+    return r.reg;
+}
+
+static void take_base(struct parser *p, struct operand *ret) {
     ret->kind = OPERAND_MEMORY;
     ret->from = FROM_REGISTER;
-    ret->reg = r.reg;
+    ret->reg = take_address(p);
 }
 
 static void take_index(struct parser *p, struct operand *ret) {
-    struct named r = {0};
-    p->failed |= !take_register(p, &r) || r.from != FROM_REGISTER || r.shift;
     ret->indexed = true;
-    ret->index = r.reg;
+    ret->index = take_address(p);
 }
 
 /* ---- forms ---- */

@@ -111,7 +111,8 @@ static void unknown_forms(void **state) {
         {ABI_X86_64, "3@%rax", "0 ?"},          {ABI_X86_64, "x@%rax", "0 ?"},
         {ABI_X86_64, "8@$", "8 ?"},             {ABI_X86_64, "8@$99999999999999999999999", "8 ?"},
         {ABI_AARCH64, "8@[x0, x1, lsl 4]", "8 ?"}, {ABI_AARCH64, "8@[x0, w1, sxtw]", "8 ?"},
-        {ABI_AARCH64, "8@x31", "8 ?"},          {ABI_ARM_HARD, "4@[r0, #4", "4 ?"},
+        {ABI_AARCH64, "8@x31", "8 ?"},          {ABI_AARCH64, "8@[x0, w1]", "8 ?"},
+        {ABI_ARM_HARD, "4@[r0, #4", "4 ?"},
         {ABI_ARM_HARD, "4@s32", "4 ?"}};
     CHECK(list);
 }
