@@ -180,7 +180,8 @@ static bool find(void *ctx, const struct spec_node *node, struct plain_value *re
     const struct ended *e = ctx;
     struct condition_operand operand;
     if (spec_has_result(node)) {
-        const struct call_point point = {e->call->end_stream, e->call->id, EVENT_RETURN, e->call->end_ns};
+        const struct call_point point = {e->call->end_stream, e->call->id, EVENT_RETURN,
+                                         e->call->end_ns};
         *ret = (struct plain_value){.kind = PLAIN_NOTHING};
         if (e->call->how == CALL_RETURNED)
             value_at(e->judge->at_return, &point, node, ret);

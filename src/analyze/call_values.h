@@ -12,7 +12,7 @@ void call_values_free(struct call_values *v); /* may be NULL */
 
 /* An entry, or the return, of a call; or a mark. */
 struct call_point {
-    uint32_t stream, id; /* event id of the call's function */
+    uint32_t stream, id;  /* event id of the call's function */
     enum event_kind kind; /* EVENT_CONTROL: a mark */
     uint64_t ns;          /* since the trace's start */
 };

@@ -27,15 +27,15 @@ struct line {
     uint32_t began;           /* LINE_EXIT: the stream where the call began */
     uint32_t function, stack; /* lines of calls */
     uint32_t chain;           /* LINE_ENTRY, LINE_LEAF: as in struct call */
-    uint32_t depth; /* LINE_LOST, LINE_PAUSE, LINE_MARK: number of shown calls that are open */
-    uint32_t id;              /* lines of calls: event id of the function */
-    uint64_t ns;              /* LINE_LEAF: the entry's */
-    uint64_t end_ns;          /* LINE_EXIT, LINE_LEAF: when the call ended */
-    uint64_t duration_ns;     /* LINE_EXIT, LINE_LEAF: without pauses; LINE_PAUSE */
-    uint64_t paused_ns;       /* LINE_EXIT, LINE_LEAF: of pauses during the call */
-    enum call_end how;        /* LINE_EXIT, LINE_LEAF */
-    bool inferred;            /* likewise: as in struct walk_call */
-    bool before;              /* lines of calls: as in struct walk_call */
+    uint32_t depth;  /* LINE_LOST, LINE_PAUSE, LINE_MARK: number of shown calls that are open */
+    uint32_t id;     /* lines of calls: event id of the function */
+    uint64_t ns;     /* LINE_LEAF: the entry's */
+    uint64_t end_ns; /* LINE_EXIT, LINE_LEAF: when the call ended */
+    uint64_t duration_ns; /* LINE_EXIT, LINE_LEAF: without pauses; LINE_PAUSE */
+    uint64_t paused_ns;   /* LINE_EXIT, LINE_LEAF: of pauses during the call */
+    enum call_end how;    /* LINE_EXIT, LINE_LEAF */
+    bool inferred;        /* likewise: as in struct walk_call */
+    bool before;          /* lines of calls: as in struct walk_call */
     bool clipped; /* LINE_ENTRY: it began before the span; LINE_EXIT, LINE_LEAF: it goes beyond */
     bool in_call; /* LINE_PAUSE: in a blocking system call: it is part of durations */
     union {

@@ -355,8 +355,7 @@ void walk_open_behind_gap(struct walk *w) {
 static void pass_mark(struct walk *w, const struct trace_item *item) {
     struct walk_mark mark = {.stream = w->thread->stream, .id = item->id, .ns = w->now_ns};
     if (!w->visitor->mark || item->id >= OWN_EVENTS || w->early ||
-        w->now_ns > w->filter->spec.until_ns ||
-        !view_filter_shows_stream(w->filter, mark.stream))
+        w->now_ns > w->filter->spec.until_ns || !view_filter_shows_stream(w->filter, mark.stream))
         return;
     mark.function = function_of(w, item->id);
     if (names_is_mark(w->names, mark.function) &&

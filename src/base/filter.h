@@ -30,8 +30,8 @@ struct filter {
     ARRAY(struct capture_option) captures;
     ARRAY(struct probe_option) probes; /* without -F, -A and -R no function is meant then */
     pattern_list excluded;             /* -N: override -F */
-    ARRAY(char *) modules; /* -M: globs on a module's file name */
-    ARRAY(char *) files;   /* -L: globs on the source file of a function; none: any file */
+    ARRAY(char *) modules;             /* -M: globs on a module's file name */
+    ARRAY(char *) files; /* -L: globs on the source file of a function; none: any file */
 };
 
 /* Adds TEXT. Errors: EINVAL "bad-pattern". */
@@ -39,7 +39,8 @@ int patterns_add(pattern_list *list, const char *text, struct err *err);
 /* Frees the patterns. */
 void patterns_done(pattern_list *list);
 
-/* Adds the option -LETTER (F, N, M, L, A, R, or U for --usdt) with VALUE. Errors: EINVAL "bad-pattern". */
+/* Adds the option -LETTER (F, N, M, L, A, R, or U for --usdt) with VALUE. Errors: EINVAL
+ * "bad-pattern". */
 int filter_add(struct filter *f, char letter, const char *value, struct err *err);
 /* A copy, which the caller frees with filter_done(). */
 struct filter filter_copy(const struct filter *f);

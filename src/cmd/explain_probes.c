@@ -1,8 +1,8 @@
 /* The USDT probes of a file, in spoor explain. */
 #include <stdio.h>
 
-#include "base/text.h"
 #include "cmd/explain.h"
+#include "cmd/figures.h"
 #include "elf/probes.h"
 
 static void print_probe(const struct subject *s, const struct probe *p) {

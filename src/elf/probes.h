@@ -8,9 +8,9 @@
 #include "elf/module.h"
 
 struct probe {
-    vaddr_t addr;      /* of the nop; without the Thumb bit */
-    vaddr_t semaphore; /* of 16 bits in data that can be written; 0: none */
-    char *name;        /* "provider:name"; owned */
+    vaddr_t addr;          /* of the nop; without the Thumb bit */
+    vaddr_t semaphore;     /* of 16 bits in data that can be written; 0: none */
+    char *name;            /* "provider:name"; owned */
     const char *arguments; /* as in the note, "-4@$5 8@%rax"; may be "" */
 };
 

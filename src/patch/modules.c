@@ -250,9 +250,10 @@ static void add_newcomer(struct update *u, const struct map *m, newcomer_array *
         return;
     }
     n.wanted = n.wanted && module_table_may_select(u->ctx->module_table, n.patched.traced_module);
-    n.probes = may_have_probes &&
-               module_table_wants_probes(u->ctx->module_table, n.patched.traced_module);
-    if (!n.wanted && !n.calls && !n.probes && !n.patched.traced_module->plan) /* --tier is not about hooks */
+    n.probes =
+        may_have_probes && module_table_wants_probes(u->ctx->module_table, n.patched.traced_module);
+    if (!n.wanted && !n.calls && !n.probes &&
+        !n.patched.traced_module->plan) /* --tier is not about hooks */
         n.patched.traced_module->only = TIER_NONE;
     if (n.calls && !libcalls_defined_in(n.calls, n.patched.traced_module->module))
         n.calls = NULL;

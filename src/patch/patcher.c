@@ -111,28 +111,26 @@ static struct plan_request request_of(const struct patched *p, const struct patc
                                       const uint8_t *none) {
     const uint8_t *selected =
         p->first ? p->first->emitted.beyond : p->traced_module->choice.selected;
-    return (struct plan_request){.bias = p->bias,
-                                 .site_bytes = undolog_site_bytes(),
-                                 .keep_calls = cpu_guards_returns(),
-                                 .selected = r->selected ? selected : none,
-                                 .filtered = r->selected ? p->traced_module->choice.filtered : NULL,
-                                 .sliced = p->traced_module->sliced,
-                                 .captures = p->traced_module->choice.captures.at,
-                                 .capture_count =
-                                     r->selected ? p->traced_module->choice.captures.count : 0,
-                                 .probes = p->traced_module->choice.marks.at,
-                                 .probe_count = r->selected && !p->first
-                                                    ? p->traced_module->choice.marks.count
-                                                    : 0,
-                                 .caller = r->from,
-                                 .controls = r->controls,
-                                 .without_traps = p->traced_module->without_traps,
-                                 .first_id = p->traced_module->first_id,
-                                 .ring_bytes = r->ring_bytes,
-                                 .overflow = r->overflow,
-                                 .hook = r->hook,
-                                 .guards = {r->guards[0], r->guards[1]},
-                                 .first = p->first ? &p->first->emitted : NULL};
+    return (struct plan_request){
+        .bias = p->bias,
+        .site_bytes = undolog_site_bytes(),
+        .keep_calls = cpu_guards_returns(),
+        .selected = r->selected ? selected : none,
+        .filtered = r->selected ? p->traced_module->choice.filtered : NULL,
+        .sliced = p->traced_module->sliced,
+        .captures = p->traced_module->choice.captures.at,
+        .capture_count = r->selected ? p->traced_module->choice.captures.count : 0,
+        .probes = p->traced_module->choice.marks.at,
+        .probe_count = r->selected && !p->first ? p->traced_module->choice.marks.count : 0,
+        .caller = r->from,
+        .controls = r->controls,
+        .without_traps = p->traced_module->without_traps,
+        .first_id = p->traced_module->first_id,
+        .ring_bytes = r->ring_bytes,
+        .overflow = r->overflow,
+        .hook = r->hook,
+        .guards = {r->guards[0], r->guards[1]},
+        .first = p->first ? &p->first->emitted : NULL};
 }
 
 static uint8_t *select_nothing(const struct patched *p) {

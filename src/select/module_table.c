@@ -420,8 +420,8 @@ void module_table_undo_choice(struct module_table *table) {
 size_t module_table_selected(const struct module_table *table) {
     size_t sum = 0;
     for (size_t i = 0; i < table->modules.count; i++)
-        sum += table->modules.at[i]->choice.selected_count +
-               table->modules.at[i]->choice.marks.count;
+        sum +=
+            table->modules.at[i]->choice.selected_count + table->modules.at[i]->choice.marks.count;
     return sum;
 }
 

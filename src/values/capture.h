@@ -37,8 +37,8 @@ enum capture_from {
     FROM_STACK_ADDRESS, /* that address itself */
     FROM_INDEXED, /* x86-64, before a step: the sum of register `reg` and, shifted, that in `part`
                      (capture_index()) */
-    FROM_X87,           /* the ten bytes of st(part), without a change of the x87 stack */
-    FROM_CONSTANT       /* nothing is read: `constant` */
+    FROM_X87,     /* the ten bytes of st(part), without a change of the x87 stack */
+    FROM_CONSTANT /* nothing is read: `constant` */
 };
 
 /* Why a value is not known: the numbers of the trace. */

@@ -29,7 +29,7 @@ static bool take(struct parser *p, char c) {
 
 static void expect(struct parser *p, char c) { p->failed |= !take(p, c); }
 
-static void skip_blanks(struct parser *p) {
+static void skip_spaces(struct parser *p) {
     while (*p->at == ' ' || *p->at == '\t')
         p->at++;
 }
@@ -43,8 +43,7 @@ static int64_t take_number(struct parser *p) {
     char *end;
     errno = 0;
     const bool negative = *p->at == '-';
-    const int64_t value =
-        negative ? strtoll(p->at, &end, 0) : (int64_t)strtoull(p->at, &end, 0);
+    const int64_t value = negative ? strtoll(p->at, &end, 0) : (int64_t)strtoull(p->at, &end, 0);
     p->failed |= !is_number(p->at) || errno;
     p->at = end;
     return value;
@@ -65,8 +64,7 @@ static bool x86_part(const char *name, struct named *ret) {
     const size_t n = strlen(name);
     const char *letter = n == 2 ? strchr(letters, name[0]) : NULL;
     if (letter && *name && (name[1] == 'l' || name[1] == 'h')) {
-        *ret = (struct named){.reg = (uint8_t)(letter - letters),
-                              .shift = name[1] == 'h' ? 8 : 0};
+        *ret = (struct named){.reg = (uint8_t)(letter - letters), .shift = name[1] == 'h' ? 8 : 0};
         return true;
     }
     for (uint8_t i = 0; i < 8; i++) {
@@ -108,21 +106,20 @@ static bool arm_part(const char *name, struct named *ret) {
     static const struct {
         const char *name;
         uint8_t reg;
-    } others[] = {{"sp", STACK_ARM}, {"fp", 11}, {"ip", 12}, {"sl", 10}, {"sb", 9}, {"r13", STACK_ARM},
-                  {"r14", 14}};
+    } others[] = {{"sp", STACK_ARM}, {"fp", 11},         {"ip", 12}, {"sl", 10},
+                  {"sb", 9},         {"r13", STACK_ARM}, {"r14", 14}};
     char *end;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name, others[i].name) == 0) {
             *ret = (struct named){.reg = others[i].reg};
             return true;
         }
-    const unsigned long n = *name == 's' && isdigit((unsigned char)name[1])
-                                ? strtoul(name + 1, &end, 10)
-                                : 32;
+    const unsigned long n =
+        *name == 's' && isdigit((unsigned char)name[1]) ? strtoul(name + 1, &end, 10) : 32;
     if (n > 31 || *end)
         return false;
-    *ret = (struct named){
-        .from = FROM_VECTOR, .reg = (uint8_t)(n / 2), .part = (uint8_t)(n % 2 * 4)};
+    *ret =
+        (struct named){.from = FROM_VECTOR, .reg = (uint8_t)(n / 2), .part = (uint8_t)(n % 2 * 4)};
     return true;
 }
 
@@ -196,17 +193,17 @@ static void take_x86_memory(struct parser *p, struct operand *ret) {
 /* [sp, 16], [x0, x1, lsl 3], [fp, #-8] */
 static void take_arm_memory(struct parser *p, struct operand *ret) {
     expect(p, '[');
-    skip_blanks(p);
+    skip_spaces(p);
     take_base(p, ret);
-    skip_blanks(p);
+    skip_spaces(p);
     while (take(p, ',')) {
-        skip_blanks(p);
+        skip_spaces(p);
         take(p, '#');
         if (is_number(p->at)) {
             ret->number += take_number(p);
         } else if (strncmp(p->at, "lsl", 3) == 0 && ret->indexed) {
             p->at += 3;
-            skip_blanks(p);
+            skip_spaces(p);
             take(p, '#');
             const int64_t scale = take_number(p);
             p->failed |= scale < 0 || scale > 3;
@@ -215,7 +212,7 @@ static void take_arm_memory(struct parser *p, struct operand *ret) {
             p->failed |= ret->indexed;
             take_index(p, ret);
         }
-        skip_blanks(p);
+        skip_spaces(p);
     }
     expect(p, ']');
 }
@@ -244,7 +241,7 @@ static void take_operand(struct parser *p, struct operand *ret) {
     }
 }
 
-/* Goes to the end of an operand that has another form. A blank inside brackets belongs to it. */
+/* Goes to the end of an operand that has another form. A space inside brackets belongs to it. */
 static void skip_operand(struct parser *p) {
     for (int depth = 0; *p->at && (depth > 0 || *p->at != ' '); p->at++)
         depth += *p->at == '[' || *p->at == '(' ? 1 : *p->at == ']' || *p->at == ')' ? -1 : 0;
@@ -252,9 +249,9 @@ static void skip_operand(struct parser *p) {
 
 /* "-4@", "8f@". None: a word. */
 static void take_size(struct parser *p, struct operand *ret) {
-    const char *at = strchr(p->at, '@'), *blank = strpbrk(p->at, " \t");
+    const char *at = strchr(p->at, '@'), *space = strpbrk(p->at, " \t");
     ret->bytes = (uint8_t)abi_word(p->abi);
-    if (!at || (blank && blank < at))
+    if (!at || (space && space < at))
         return;
     const int64_t size = take_number(p);
     const int64_t bytes = size < 0 ? -size : size;
@@ -268,7 +265,7 @@ static void take_size(struct parser *p, struct operand *ret) {
 bool operand_next(enum abi abi, const char **text, struct operand *ret) {
     struct parser p = {.abi = abi, .at = *text};
     *ret = (struct operand){0};
-    skip_blanks(&p);
+    skip_spaces(&p);
     if (!*p.at)
         return false;
     take_size(&p, ret);

@@ -96,11 +96,6 @@ struct undo_counter {
 enum { UNDO_MOST_COUNTERS = 4096 };
 
 /* How far that is. In the two middle steps each counter is changed or not; `before` tells. */
-enum undo_counted {
-    UNDO_COUNTED_DOWN,
-    UNDO_COUNTING_UP,
-    UNDO_COUNTED_UP,
-    UNDO_COUNTING_DOWN
-};
+enum undo_counted { UNDO_COUNTED_DOWN, UNDO_COUNTING_UP, UNDO_COUNTED_UP, UNDO_COUNTING_DOWN };
 
 _Static_assert(UNDO_AT + sizeof(struct undo_head) <= 4096, "stands in the agent's page");

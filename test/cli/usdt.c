@@ -42,44 +42,46 @@ struct record {
 static __attribute__((noinline)) void registers(void) {
     __asm__ volatile("movabs $0x1122334455667788, %%rax\n"
                      "mov $-2, %%rbx\n mov $0xfffe, %%r12d\n mov $-3, %%r15\n"
-                     "xor %%ecx, %%ecx\n" NOTE("registers", "0",
-                                               "8@%%rax -4@%%eax 2@%%ax -1@%%al 1@%%ah 8@%%rbx "
-                                               "-8@%%rbx 2@%%r12w -1@%%r15b 4@%%r12d -4@$5 8@$-7")
-                     "xor %%ecx, %%ecx\n"
-                     "nop; nop; nop; nop"
+                     "xor %%ecx, %%ecx\n" NOTE(
+                         "registers", "0",
+                         "8@%%rax -4@%%eax 2@%%ax -1@%%al 1@%%ah 8@%%rbx "
+                         "-8@%%rbx 2@%%r12w -1@%%r15b 4@%%r12d -4@$5 8@$-7") "xor %%ecx, %%ecx\n"
+                                                                             "nop; nop; nop; nop"
                      :
                      :
                      : "rax", "rbx", "rcx", "r12", "r15");
 }
 
 static __attribute__((noinline)) void memory(struct record *r, int64_t *array) {
-    __asm__ volatile("mov %0, %%rbx\n mov %1, %%r8\n mov $2, %%r9\n"
-                     "sub $128, %%rsp\n push $77\n" NOTE(
-                         "memory", "0",
-                         "-4@(%%rbx) 4@4(%%rbx) 8f@8(%%rbx) -1@16(%%rbx) 8@24(%%rbx) "
-                         "8@(%%r8,%%r9,8) 8@-8(%%r8,%%r9,8) 8@(%%rsp) -8@no_such(%%rip)")
-                     "add $136, %%rsp\n"
-                     "xor %%r9d, %%r9d\n"
-                     :
-                     : "r"(r), "r"(array)
-                     : "rbx", "r8", "r9", "memory");
+    __asm__ volatile(
+        "mov %0, %%rbx\n mov %1, %%r8\n mov $2, %%r9\n"
+        "sub $128, %%rsp\n push $77\n" NOTE(
+            "memory", "0",
+            "-4@(%%rbx) 4@4(%%rbx) 8f@8(%%rbx) -1@16(%%rbx) 8@24(%%rbx) "
+            "8@(%%r8,%%r9,8) 8@-8(%%r8,%%r9,8) 8@(%%rsp) -8@no_such(%%rip)") "add $136, %%rsp\n"
+                                                                             "xor %%r9d, %%r9d\n"
+        :
+        : "r"(r), "r"(array)
+        : "rbx", "r8", "r9", "memory");
 }
 
 static __attribute__((noinline)) void floats(double d, float f) {
-    __asm__ volatile("movapd %0, %%xmm5\n movaps %1, %%xmm14\n"
-                     "xor %%ecx, %%ecx\n" NOTE("floats", "0", "8f@%%xmm5 4f@%%xmm14 8@%%xmm5")
-                     "xor %%ecx, %%ecx\n nop; nop; nop; nop"
-                     :
-                     : "x"(d), "x"(f)
-                     : "rcx", "xmm5", "xmm14");
+    __asm__ volatile(
+        "movapd %0, %%xmm5\n movaps %1, %%xmm14\n"
+        "xor %%ecx, %%ecx\n" NOTE(
+            "floats", "0", "8f@%%xmm5 4f@%%xmm14 8@%%xmm5") "xor %%ecx, %%ecx\n nop; nop; nop; nop"
+        :
+        : "x"(d), "x"(f)
+        : "rcx", "xmm5", "xmm14");
 }
 
 __attribute__((noinline)) long turn(long n) {
     long sum = n;
-    __asm__ volatile("mov %0, %%rdx\n" NOTE("turn", "shared_counter", "-8@%%rdx") "lea 1(%%rdx), %0\n"
-                     : "+r"(sum)
-                     :
-                     : "rdx");
+    __asm__ volatile(
+        "mov %0, %%rdx\n" NOTE("turn", "shared_counter", "-8@%%rdx") "lea 1(%%rdx), %0\n"
+        : "+r"(sum)
+        :
+        : "rdx");
     __asm__ volatile("mov %0, %%rdx\n" NOTE("again", "shared_counter", "") "lea 1(%%rdx), %0\n"
                      : "+r"(sum)
                      :

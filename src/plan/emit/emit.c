@@ -169,8 +169,8 @@ static bool is_wanted(const struct emitter *e, const struct site *site, bool sta
         start || (site->control && event_owner(e, site->function, EVENT_CONTROL) != UINT32_MAX);
     for (uint32_t i = 0; !wanted && i < site->step_count; i++) {
         const struct step *s = &e->plan->steps.at[site->first_step + i];
-        wanted = exit_owner(e, s) != UINT32_MAX || go_stacks_step(e->plan, s) ||
-                 request_probe(e, s);
+        wanted =
+            exit_owner(e, s) != UINT32_MAX || go_stacks_step(e->plan, s) || request_probe(e, s);
     }
     return wanted || go_stacks_entry(e->plan, site);
 }
