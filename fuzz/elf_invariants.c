@@ -2,10 +2,13 @@
 #include "elf_invariants.h"
 
 #include <elf.h>
+#include <errno.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "elf/probes.h"
 
 static void require(bool holds, const char *what) {
     if (holds)
@@ -24,6 +27,24 @@ static uint8_t sum_of(const uint8_t *bytes, uint64_t size) {
 static bool is_text(const struct module *module, vaddr_t addr) {
     const struct segment *segment = module_segment_at(module, addr);
     return segment && segment->executable;
+}
+
+static void check_probes(const struct module *module) {
+    struct probes probes;
+    struct err err = {0};
+    volatile uint8_t sum = 0;
+    int r = probes_read(module, &probes, &err);
+    require(r == 0 || (r == -ENOEXEC && err.text[0] && !probes.count), "result of probes");
+    for (size_t i = 0; i < probes.count; i++) {
+        const struct probe *p = &probes.at[i];
+        require(i == 0 || p[-1].addr < p->addr, "probes in order, each place once");
+        require(is_text(module, p->addr), "probe lies in code");
+        require(!p->semaphore || module_segment_at(module, p->semaphore)->writable, "counter");
+        require(strchr(p->name, ':') && probes_at(&probes, p->addr) == p, "probe is found");
+        sum += (uint8_t)strlen(p->arguments);
+    }
+    probes_done(&probes);
+    (void)sum;
 }
 
 static void check_layout(const struct module *module) {
@@ -131,6 +152,7 @@ void elf_check_invariants(const struct module *module) {
     require(strcmp(module->path + strlen(module->path) - strlen(module->name), module->name) == 0,
             "name is the path's end");
     check_layout(module);
+    check_probes(module);
     check_symbols(module);
     check_ranges(module);
     check_refs(module);

@@ -66,7 +66,7 @@ bool call_values_find(struct call_values *v, const struct call_point *point,
                       struct trace_occurrence *ret) {
     uint64_t first = trace_reader_ticks(v->reader, point->ns);
     struct trace_event_key key = {.stream = point->stream, .id = point->id, .ticks = first};
-    key.kind = point->is_return ? EVENT_RETURN : EVENT_ENTRY;
+    key.kind = point->kind;
     v->pid = trace_reader_thread(v->reader, point->stream)->pid;
     v->ns = point->ns;
     for (; key.ticks - first < MOST_TICKS && trace_reader_ns(v->reader, key.ticks) == point->ns;

@@ -10,11 +10,11 @@ struct call_values;
 struct call_values *call_values_new(struct trace_reader *r, struct names *names);
 void call_values_free(struct call_values *v); /* may be NULL */
 
-/* An entry, or the return, of a call. */
+/* An entry, or the return, of a call; or a mark. */
 struct call_point {
-    uint32_t stream, id; /* event id of the call's function */
-    bool is_return;
-    uint64_t ns; /* since the trace's start */
+    uint32_t stream, id;  /* event id of the call's function */
+    enum event_kind kind; /* EVENT_CONTROL: a mark */
+    uint64_t ns;          /* since the trace's start */
 };
 /* False: nothing was captured there. Valid until the next call. */
 bool call_values_find(struct call_values *v, const struct call_point *point,

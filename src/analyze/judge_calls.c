@@ -38,7 +38,7 @@ static struct plain_value *values_new(const struct condition *c) {
 /* Reads what A needs of what was recorded at POINT. */
 static void read_values(struct call_values *source, const struct call_point *point, struct asked *a,
                         struct plain_value *values) {
-    struct binding *b = point->is_return ? &a->at_return : &a->at_entry;
+    struct binding *b = point->kind == EVENT_RETURN ? &a->at_return : &a->at_entry;
     struct trace_occurrence o;
     if (!source || !call_values_find(source, point, &o))
         return;
@@ -53,7 +53,7 @@ static void read_values(struct call_values *source, const struct call_point *poi
 }
 
 static void begin_call(struct judge *j, const struct walk_call *call, struct begun *ret) {
-    const struct call_point point = {call->stream, call->id, false, call->start_ns};
+    const struct call_point point = {call->stream, call->id, EVENT_ENTRY, call->start_ns};
     for (size_t i = 0; i < j->asked.count; i++) {
         struct asked *a = &j->asked.at[i];
         if (!call_conditions_has(j->conditions, i, call->function))
@@ -81,7 +81,7 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
 
 static enum truth judge_one(struct judge *j, const struct walk_call *call, struct asked *a,
                             const struct plain_value *begun) {
-    const struct call_point point = {call->end_stream, call->id, true, call->end_ns};
+    const struct call_point point = {call->end_stream, call->id, EVENT_RETURN, call->end_ns};
     AUTO_FREE struct plain_value *values = values_new(a->condition);
     memcpy(values, begun, condition_operand_count(a->condition) * sizeof *values);
     if (call->how == CALL_RETURNED && condition_has_result(a->condition))

@@ -187,6 +187,15 @@ static void on_pause(void *ctx, const struct walk_pause *pause) {
     push_certain(ctx, &line);
 }
 
+static void on_mark(void *ctx, const struct walk_mark *mark) {
+    struct line line = {.kind = LINE_MARK,
+                        .stream = mark->stream,
+                        .function = mark->function,
+                        .id = mark->id,
+                        .ns = mark->ns};
+    push_certain(ctx, &line);
+}
+
 static bool is_certain(const struct queue *t, const struct queued *q) {
     if (q->line.kind != LINE_ENTRY || q->closed)
         return true;
@@ -284,6 +293,11 @@ struct lines *lines_new(const struct source *source, bool fold_leaves) {
     return l;
 }
 
+void lines_want_marks(struct lines *l) {
+    for (size_t i = 0; i < l->count; i++)
+        l->heap[i]->visitor.mark = on_mark;
+}
+
 /* Makes the first queue's front certain, which may move other queues before it. */
 static void settle(struct lines *l) {
     struct queue *t = l->heap[0];
@@ -298,7 +312,7 @@ static void settle(struct lines *l) {
 
 static void give_out(struct queue *t, struct line *line) {
     *line = front(t)->line;
-    if (line->kind == LINE_LOST || line->kind == LINE_PAUSE)
+    if (line->kind == LINE_LOST || line->kind == LINE_PAUSE || line->kind == LINE_MARK)
         line->depth = t->depth;
     t->depth = line->depth + (line->kind == LINE_ENTRY);
     t->ready = false;

@@ -17,6 +17,7 @@ enum line_kind {
     LINE_LEAF, /* entry and exit in one: a call without shown callees */
     LINE_LOST,
     LINE_PAUSE, /* a thread stood still because of the recorder; its time is the end */
+    LINE_MARK,  /* lines_want_marks(): a USDT probe; `function` and `id` name it */
     LINE_CHANGE /* of what is recorded: for a process or all; no thread's line */
 };
 
@@ -26,15 +27,15 @@ struct line {
     uint32_t began;           /* LINE_EXIT: the stream where the call began */
     uint32_t function, stack; /* lines of calls */
     uint32_t chain;           /* LINE_ENTRY, LINE_LEAF: as in struct call */
-    uint32_t depth;           /* LINE_LOST, LINE_PAUSE: number of shown calls that are open */
-    uint32_t id;              /* lines of calls: event id of the function */
-    uint64_t ns;              /* LINE_LEAF: the entry's */
-    uint64_t end_ns;          /* LINE_EXIT, LINE_LEAF: when the call ended */
-    uint64_t duration_ns;     /* LINE_EXIT, LINE_LEAF: without pauses; LINE_PAUSE */
-    uint64_t paused_ns;       /* LINE_EXIT, LINE_LEAF: of pauses during the call */
-    enum call_end how;        /* LINE_EXIT, LINE_LEAF */
-    bool inferred;            /* likewise: as in struct walk_call */
-    bool before;              /* lines of calls: as in struct walk_call */
+    uint32_t depth;  /* LINE_LOST, LINE_PAUSE, LINE_MARK: number of shown calls that are open */
+    uint32_t id;     /* lines of calls: event id of the function */
+    uint64_t ns;     /* LINE_LEAF: the entry's */
+    uint64_t end_ns; /* LINE_EXIT, LINE_LEAF: when the call ended */
+    uint64_t duration_ns; /* LINE_EXIT, LINE_LEAF: without pauses; LINE_PAUSE */
+    uint64_t paused_ns;   /* LINE_EXIT, LINE_LEAF: of pauses during the call */
+    enum call_end how;    /* LINE_EXIT, LINE_LEAF */
+    bool inferred;        /* likewise: as in struct walk_call */
+    bool before;          /* lines of calls: as in struct walk_call */
     bool clipped; /* LINE_ENTRY: it began before the span; LINE_EXIT, LINE_LEAF: it goes beyond */
     bool in_call; /* LINE_PAUSE: in a blocking system call: it is part of durations */
     union {
@@ -47,6 +48,8 @@ struct line {
 struct lines;
 /* SOURCE must outlive the lines. */
 struct lines *lines_new(const struct source *source, bool fold_leaves);
+/* Gives out marks, too. To be called before lines_next(). */
+void lines_want_marks(struct lines *l);
 /* NULL: no more lines. Valid until the next call. */
 const struct line *lines_next(struct lines *l);
 void lines_free(struct lines *l);

@@ -231,6 +231,18 @@ bool names_partly(const struct names *n, uint32_t function) {
     return f && f->partly;
 }
 
+bool names_is_mark(const struct names *n, uint32_t function) {
+    const struct trace_function *f = facts(n, function);
+    return f && f->mark;
+}
+
+bool names_has_marks(const struct names *n) {
+    for (uint32_t i = 0; i < names_count(n); i++)
+        if (names_is_mark(n, i))
+            return true;
+    return false;
+}
+
 uint64_t names_address(const struct names *n, uint32_t function) {
     const struct trace_function *f = facts(n, function);
     return f ? f->address : 0;

@@ -49,6 +49,9 @@ uint8_t names_tier(const struct names *n, uint32_t function);
 bool names_exact(const struct names *n, uint32_t function);
 /* True if it was left out for a while because of its code in memory: calls may be missing. */
 bool names_partly(const struct names *n, uint32_t function);
+/* True if it is no function but the place of marks; if the trace has such places. */
+bool names_is_mark(const struct names *n, uint32_t function);
+bool names_has_marks(const struct names *n);
 /* Its address in its file; 0 for the unknown function. */
 uint64_t names_address(const struct names *n, uint32_t function);
 /* The source file and line in which it begins. They come from the module's file, if that is still

@@ -351,6 +351,18 @@ void walk_open_behind_gap(struct walk *w) {
         calls_frames(w->calls, w->now_ns, &frames);
 }
 
+/* Calls that the mark shows to have ended are closed by now. */
+static void pass_mark(struct walk *w, const struct trace_item *item) {
+    struct walk_mark mark = {.stream = w->thread->stream, .id = item->id, .ns = w->now_ns};
+    if (!w->visitor->mark || item->id >= OWN_EVENTS || w->early ||
+        w->now_ns > w->filter->spec.until_ns || !view_filter_shows_stream(w->filter, mark.stream))
+        return;
+    mark.function = function_of(w, item->id);
+    if (names_is_mark(w->names, mark.function) &&
+        view_filter_verdict(w->filter, mark.function) & VIEW_SHOWS)
+        w->visitor->mark(w->visitor->ctx, &mark);
+}
+
 static void take_event(struct walk *w, const struct trace_item *item) {
     struct walk_thread *t = w->thread;
     t->events++; /* not those of take_plain(): no inner start follows them */
@@ -362,6 +374,8 @@ static void take_event(struct walk *w, const struct trace_item *item) {
         take_pause(w, item);
     else
         calls_event(w->calls, w->now_ns, item->id, item->event, item->sp);
+    if (item->event == EVENT_CONTROL)
+        pass_mark(w, item);
 }
 
 void walk_take_item(struct walk *w, const struct trace_item *item) {

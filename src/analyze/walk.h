@@ -61,6 +61,11 @@ struct walk_pause { /* a thread stood still because of the recorder */
     bool in_call; /* in a blocking system call: it is part of durations */
 };
 
+struct walk_mark { /* a mark: control has passed a place that was asked for, a USDT probe */
+    uint32_t stream, function, id; /* `function` and `id` name the place */
+    uint64_t ns;
+};
+
 /* Each member may be NULL. Calls that are open when the shown span begins are opened then, in the
  * order of their starts. Each opened call is closed, at the latest at the end of the group. */
 struct digests;
@@ -73,6 +78,7 @@ struct visitor {
     void (*close)(void *ctx, const struct walk_call *call);
     void (*lost)(void *ctx, uint32_t stream, uint64_t ns, uint64_t count);
     void (*pause)(void *ctx, const struct walk_pause *pause);
+    void (*mark)(void *ctx, const struct walk_mark *mark); /* without digests */
     /* With digests (digests.h): calls that are summed up come here instead, after they have ended.
      * CALLER_VALUE is open()'s of the call around them, or WALK_NONE. Nothing about these calls is
      * inexact, and none is clipped or paused. */

@@ -12,21 +12,41 @@ int patterns_add(pattern_list *list, const char *text, struct err *err) {
     return rc;
 }
 
-/* Cuts VALUE, of -A and -R PATTERN@SPEC at its last "@", of --where PATTERN/CONDITION/ at its first
- * "/". Braces around PATTERN are taken off. */
-static int add_capture(struct filter *f, char letter, const char *value, struct err *err) {
+/* The pattern of VALUE, to be freed. VALUE is PATTERN@SPEC, which is cut at its last "@", or of
+ * --where PATTERN/CONDITION/, cut at its first "/". Braces around PATTERN are taken off. *RET_SPEC:
+ * where SPEC or CONDITION begins, or 0. */
+static char *pattern_before_spec(char letter, const char *value, size_t *ret_spec) {
     const char *brace = letter == 'W' && *value == '{' ? strstr(value, "}/") : NULL;
     const char *at = letter != 'W' ? strrchr(value, '@') : brace ? brace + 1 : strchr(value, '/');
     const char *end = at ? at : value + strlen(value);
     const size_t length = (size_t)(end - value);
     const bool braces = length >= 2 && value[0] == '{' && end[-1] == '}';
-    AUTO_FREE char *pattern = mem_printf("%.*s", (int)(length - 2 * braces), value + braces);
+    *ret_spec = at ? length + 1 : 0;
+    return mem_printf("%.*s", (int)(length - 2 * braces), value + braces);
+}
+
+static int add_probe(struct filter *f, const char *value, struct err *err) {
+    size_t spec;
+    AUTO_FREE char *pattern = pattern_before_spec('U', value, &spec);
+    struct probe_option o = {.pattern = NULL};
+    int rc = pattern_new(pattern, &o.pattern, err);
+    if (rc < 0)
+        return rc;
+    o.text = mem_strdup(value);
+    o.spec = spec ? o.text + spec : NULL;
+    ARRAY_PUSH(&f->probes, o);
+    return 0;
+}
+
+static int add_capture(struct filter *f, char letter, const char *value, struct err *err) {
+    size_t spec;
+    AUTO_FREE char *pattern = pattern_before_spec(letter, value, &spec);
     int rc = patterns_add(&f->functions, pattern, err);
     if (rc < 0)
         return rc;
     struct capture_option o = {.letter = letter,
                                .text = mem_strdup(value),
-                               .spec = at ? mem_strdup(at + 1) : NULL,
+                               .spec = spec ? mem_strdup(value + spec) : NULL,
                                .pattern = f->functions.at[f->functions.count - 1]};
     if (letter == 'W' && o.spec && *o.spec)
         o.spec[strlen(o.spec) - 1] = '\0';
@@ -37,6 +57,8 @@ static int add_capture(struct filter *f, char letter, const char *value, struct 
 int filter_add(struct filter *f, char letter, const char *value, struct err *err) {
     if (letter == 'A' || letter == 'R' || letter == 'W')
         return add_capture(f, letter, value, err);
+    if (letter == 'U')
+        return add_probe(f, value, err);
     if (letter == 'L') {
         ARRAY_PUSH(&f->files, mem_strdup(value));
         return 0;
@@ -76,6 +98,11 @@ void filter_done(struct filter *f) {
         free(f->captures.at[i].spec);
     }
     ARRAY_FREE(&f->captures);
+    for (size_t i = 0; i < f->probes.count; i++) {
+        free(f->probes.at[i].text);
+        pattern_free(f->probes.at[i].pattern);
+    }
+    ARRAY_FREE(&f->probes);
 }
 
 static bool is_of_capture(const struct filter *f, const struct pattern *p) {
@@ -115,10 +142,13 @@ const char *filter_option(const struct filter *f, size_t i, char *ret_letter) {
     if (i < f->files.count)
         return f->files.at[i];
     i -= f->files.count;
-    if (i >= f->captures.count)
-        return NULL;
-    *ret_letter = f->captures.at[i].letter;
-    return f->captures.at[i].text;
+    if (i < f->captures.count) {
+        *ret_letter = f->captures.at[i].letter;
+        return f->captures.at[i].text;
+    }
+    i -= f->captures.count;
+    *ret_letter = 'U';
+    return i < f->probes.count ? f->probes.at[i].text : NULL;
 }
 
 char *filter_text(const struct filter *f) {
@@ -127,7 +157,9 @@ char *filter_text(const struct filter *f) {
     char letter;
     for (size_t i = 0; (value = filter_option(f, i, &letter)); i++) {
         AUTO_FREE char *before = text;
-        AUTO_FREE char *option = letter == 'W' ? mem_strdup("--where") : mem_printf("-%c", letter);
+        AUTO_FREE char *option = letter == 'W'   ? mem_strdup("--where")
+                                 : letter == 'U' ? mem_strdup("--usdt")
+                                                 : mem_printf("-%c", letter);
         text = mem_printf("%s%s%s %s", before, i ? " " : "", option, value);
     }
     return text;

@@ -17,13 +17,21 @@ struct capture_option {
     const struct pattern *pattern; /* borrowed from filter.functions */
 };
 
+/* --usdt: USDT probes that are recorded, by their names "provider:name". */
+struct probe_option {
+    char *text;       /* as typed: PATTERN or PATTERN@SPEC */
+    const char *spec; /* in TEXT; NULL: all arguments */
+    struct pattern *pattern;
+};
+
 /* All zero: no option was given. Owns its patterns and texts. */
 struct filter {
     pattern_list functions; /* -F; none: all functions */
     ARRAY(struct capture_option) captures;
-    pattern_list excluded; /* -N: override -F */
-    ARRAY(char *) modules; /* -M: globs on a module's file name */
-    ARRAY(char *) files;   /* -L: globs on the source file of a function; none: any file */
+    ARRAY(struct probe_option) probes; /* without -F, -A and -R no function is meant then */
+    pattern_list excluded;             /* -N: override -F */
+    ARRAY(char *) modules;             /* -M: globs on a module's file name */
+    ARRAY(char *) files; /* -L: globs on the source file of a function; none: any file */
 };
 
 /* Adds TEXT. Errors: EINVAL "bad-pattern". */
@@ -31,16 +39,21 @@ int patterns_add(pattern_list *list, const char *text, struct err *err);
 /* Frees the patterns. */
 void patterns_done(pattern_list *list);
 
-/* Adds the option -LETTER (F, N, M, L, A or R; W is --where) with VALUE. Errors: EINVAL
+/* Adds the option -LETTER (F, N, M, L, A or R; W is --where, U --usdt) with VALUE. Errors: EINVAL
  * "bad-pattern". */
 int filter_add(struct filter *f, char letter, const char *value, struct err *err);
 /* A copy, which the caller frees with filter_done(). */
 struct filter filter_copy(const struct filter *f);
 void filter_done(struct filter *f);
 static inline bool filter_is_empty(const struct filter *f) {
-    return !f->functions.count && !f->excluded.count && !f->modules.count && !f->files.count;
+    return !f->functions.count && !f->excluded.count && !f->modules.count && !f->files.count &&
+           !f->probes.count;
 }
-/* The value of option I, in the order -F, -N, -M, -L, and those of captures; NULL: no more options.
+/* True if probes are asked for, and no functions besides. */
+static inline bool filter_is_about_probes(const struct filter *f) {
+    return f->probes.count && !f->functions.count;
+}
+/* The value of option I, in the order -F, -N, -M, -L, those of captures, U; NULL: no more options.
  */
 const char *filter_option(const struct filter *f, size_t i, char *ret_letter);
 /* The options as typed: "-F a -N b", or "". The caller frees the text. */

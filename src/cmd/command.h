@@ -63,7 +63,8 @@ enum option_type {                  /* the first three take no value */
                    OPTION_CHOICE,   /* an enum, numbered as in choices */
                    OPTION_CHOICES,  /* ARRAY(unsigned char) of such numbers; typed with commas */
                    OPTION_STRINGS,  /* ARRAY(const char *); repeatable */
-                   OPTION_FILTER,   /* struct filter; the letter says what is added: F, N, M */
+                   OPTION_FILTER,   /* struct filter; the letter says what is added: F, N, M; none:
+                                       --usdt */
                    OPTION_PATTERNS, /* pattern_list; repeatable */
                    OPTION_CONDITION, /* condition_texts; repeatable */
                    OPTION_TRIGGER,   /* trigger_list; repeatable */

@@ -57,6 +57,8 @@ static void print_subject(struct explain *e, const struct subject *s) {
     } else if (filtered || e->options->verbose) {
         explain_list(s, &e->term);
     }
+    if (!filtered)
+        explain_probes(s);
     explain_totals(s, &e->term);
     e->shown = true;
 }

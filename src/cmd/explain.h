@@ -28,6 +28,10 @@ void explain_list(const struct subject *s, const struct term *term);
 /* Prints how many shown functions have each tier and refusal. */
 void explain_totals(const struct subject *s, const struct term *term);
 
+/* ---- explain_probes.c ---- */
+/* Prints a line for each USDT probe of the file, and an empty one; nothing if it has none. */
+void explain_probes(const struct subject *s);
+
 /* ---- explain_draw.c ---- */
 /* Draws the code of function NUMBER with windows, tiers and patches. */
 void explain_draw(const struct subject *s, uint32_t number, const struct term *term);

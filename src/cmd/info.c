@@ -171,11 +171,16 @@ static void print_functions(const struct info_functions *f) {
 }
 
 static void print_modules(const struct trace_reader *r) {
-    printf("\n%zu module%s\n", trace_reader_module_count(r),
-           trace_reader_module_count(r) == 1 ? "" : "s");
+    size_t count = 0;
+    for (size_t i = 0; i < trace_reader_module_count(r); i++)
+        count += !trace_module_is_marks(trace_reader_module(r, i));
+    printf("\n%zu module%s\n", count, count == 1 ? "" : "s");
     for (size_t i = 0; i < trace_reader_module_count(r); i++) {
         const struct trace_module *m = trace_reader_module(r, i);
-        printf("%8ju of %-8ju ", m->instrumented, m->seen);
+        if (trace_module_is_marks(m))
+            printf("%8ju of %-8u probes of ", info_probes(m), m->function_count);
+        else
+            printf("%8ju of %-8ju ", m->instrumented, m->seen);
         text_print(stdout, m->path);
         printf("\n");
     }

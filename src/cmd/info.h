@@ -14,6 +14,8 @@ struct info_functions { /* of all modules */
 
 /* The caller frees `refused`. */
 struct info_functions info_functions(const struct trace_reader *r);
+/* How many probes of M, a module of marks, are recorded. */
+uint64_t info_probes(const struct trace_module *m);
 /* The number of processes. The trace has a record of a process for each exec. */
 size_t info_processes(const struct trace_reader *r);
 /* The number of calls that were open when their thread was first traced; *RET_THREADS: how many

@@ -38,6 +38,13 @@ struct info_functions info_functions(const struct trace_reader *r) {
     return f;
 }
 
+uint64_t info_probes(const struct trace_module *m) {
+    uint64_t recorded = 0;
+    for (uint32_t i = 0; i < m->function_count; i++)
+        recorded += m->functions[i].instrumented;
+    return recorded;
+}
+
 size_t info_processes(const struct trace_reader *r) {
     size_t distinct = 0;
     for (size_t i = 0; i < trace_reader_process_count(r); i++) {

@@ -37,10 +37,14 @@ static void json_functions(FILE *out, const struct info_functions *f) {
 }
 
 static void json_modules(FILE *out, const struct trace_reader *r) {
+    const char *separator = "";
     fprintf(out, "\"modules\": [");
     for (size_t i = 0; i < trace_reader_module_count(r); i++) {
         const struct trace_module *m = trace_reader_module(r, i);
-        fprintf(out, "%s\n  {\"name\": ", i ? "," : "");
+        if (trace_module_is_marks(m))
+            continue;
+        fprintf(out, "%s\n  {\"name\": ", separator);
+        separator = ",";
         json_print_string(out, m->name);
         fprintf(out, ", \"path\": ");
         json_print_string(out, m->path);

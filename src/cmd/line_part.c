@@ -85,6 +85,7 @@ void line_part_read(struct line_part *p, const struct source *source, struct fol
     if (filter->recorded_ns > threshold_ns)
         threshold_ns = filter->recorded_ns;
     *p = (struct line_part){.lines = lines_new(source, false)};
+    lines_want_marks(p->lines);
     for (const struct line *line; (line = lines_next(p->lines)) && line->ns <= part->end_ns;) {
         if (!belongs(line, part, threshold_ns))
             continue;

@@ -10,6 +10,7 @@
 #include "cmd/trigger.h"
 #include "cmd/values.h"
 #include "values/condition.h"
+#include "values/operands.h"
 
 enum { MEMORY_LEAST = 1 << 20 };
 enum {
@@ -194,6 +195,12 @@ static int add_condition(condition_texts *list, const char *value, struct err *e
     return rc;
 }
 
+static int add_probe(struct filter *filter, const char *value, struct err *err) {
+    const char *at = strrchr(value, '@');
+    int rc = at ? operands_check_spec(at + 1, err) : 0;
+    return rc < 0 ? rc : filter_add(filter, 'U', value, err);
+}
+
 /* Of -A and -R the SPEC is checked as far as that takes no types. */
 static int add_to_filter(struct filter *filter, const struct option_spec *o, const char *value,
                          struct err *err) {
@@ -202,6 +209,8 @@ static int add_to_filter(struct filter *filter, const struct option_spec *o, con
         int rc = check_condition(value, err);
         return rc ? rc : filter_add(filter, 'W', value, err);
     }
+    if (strcmp(o->name, "usdt") == 0)
+        return add_probe(filter, value, err);
     const bool captures = o->letter == 'A' || o->letter == 'R';
     const char *at = captures ? strrchr(value, '@') : NULL;
     struct spec spec;

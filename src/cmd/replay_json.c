@@ -95,7 +95,7 @@ static void write_change(struct out *out, const struct change *change) {
 
 static void write_values(struct out *out, struct call_values *values, const struct line *line) {
     struct words text = {0};
-    if (line->kind == LINE_ENTRY)
+    if (line->kind == LINE_ENTRY || line->kind == LINE_MARK)
         shown_arguments_json(values, line, &text);
     else
         shown_result_json(values, line, &text);
@@ -133,6 +133,11 @@ static void write_line(struct out *out, const struct trace_reader *reader, struc
         write_exit(out, reader, speller, line);
         if (decor->values)
             write_values(out, decor->values, line);
+    } else if (line->kind == LINE_MARK) {
+        out_words(out, ",\"kind\":\"mark");
+        out_spelled(out, speller, line->function);
+        if (decor->values)
+            write_values(out, decor->values, line);
     } else if (line->kind == LINE_PAUSE) {
         write_pause(out, line);
     } else {
@@ -147,6 +152,7 @@ static void write_lines(const struct view *view, struct places *places, struct o
     struct decor decor = {places, call_values_new(view->source.reader, view->source.names)};
     speller_init(&speller, view->source.names, compose);
     struct lines *lines = lines_new(&view->source, false);
+    lines_want_marks(lines);
     for (const struct line *line; !out->error && (line = lines_next(lines));)
         write_line(out, view->source.reader, &speller, &decor, line);
     lines_free(lines);

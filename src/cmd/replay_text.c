@@ -355,6 +355,16 @@ static void write_pause(const struct text_view *t, const struct line *line) {
     out_char(t->out, '\n');
 }
 
+/* "python:line(arg1=…)". */
+static void write_mark(const struct text_view *t, const struct line *line) {
+    struct words arguments = {0};
+    shown_arguments(t->values, line, &arguments);
+    begin_color(t, YELLOW);
+    write_begun_with(t, line, &arguments, "");
+    end_color(t);
+    words_done(&arguments);
+}
+
 static void write_change(const struct text_view *t, const struct line *line) {
     AUTO_FREE char *text = changed_text(line->change);
     struct indent indent = indent_of(line->depth, t->levels);
@@ -384,7 +394,8 @@ static void write_callers(const struct text_view *t, const struct line *line) {
 static void write_line(struct text_view *t, const struct line *line) {
     static void (*const writers[])(const struct text_view *, const struct line *) = {
         [LINE_ENTRY] = write_open, [LINE_EXIT] = write_close,  [LINE_LEAF] = write_leaf,
-        [LINE_LOST] = write_lost,  [LINE_PAUSE] = write_pause, [LINE_CHANGE] = write_change};
+        [LINE_LOST] = write_lost,  [LINE_PAUSE] = write_pause, [LINE_CHANGE] = write_change,
+        [LINE_MARK] = write_mark};
     write_margin(t, line);
     writers[line->kind](t, line);
     if (t->places && (line->kind == LINE_ENTRY || line->kind == LINE_LEAF) && line->chain)
@@ -449,6 +460,7 @@ void replay_text(const struct view *view, const struct replay_look *look, struct
     struct text_view t = {.out = out, .view = view, .look = look};
     begin(&t);
     struct lines *lines = lines_new(&view->source, true);
+    lines_want_marks(lines);
     replay_columns_head(&t.columns, out);
     for (const struct line *line; !out->error && (line = lines_next(lines));)
         take_line(&t, line);

@@ -293,7 +293,8 @@ static bool report(struct report_table *r, const struct options *options) {
     struct slowest *slowest = r->options->slowest ? report_slowest_read(r) : NULL;
     if (!slowest)
         report_read(r);
-    bool any = slowest || r->rows.count;
+    r->mark_counts = slowest ? NULL : mark_counts_read(&r->view->source);
+    bool any = slowest || r->rows.count || r->mark_counts;
     pager_start(&r->term, &options->view);
     if (slowest)
         report_slowest_print(slowest, options->view.json);
@@ -306,6 +307,7 @@ static bool report(struct report_table *r, const struct options *options) {
         free(r->fitted[i]);
     free(r->fitted);
     labels_free(r->labels);
+    free(r->mark_counts);
     report_done(r);
     return any;
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "analyze/mark_counts.h"
 #include "analyze/stats.h"
 #include "cmd/figures.h"
 #include "cmd/labels.h"
@@ -39,6 +40,7 @@ struct report_table {
     uint32_t threads;             /* number of threads with such calls */
     uint32_t hidden;              /* number of those that --hide leaves out */
     uint32_t partly;              /* number of those of which calls may be missing */
+    uint64_t *mark_counts;        /* by function: of marks (mark_counts.h); NULL: there are none */
     struct caller_groups *groups; /* with --stack, else NULL */
     struct places *places;        /* with --stack, else NULL */
 };

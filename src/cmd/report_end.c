@@ -7,6 +7,19 @@
 
 static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
 
+/* The marks of USDT probes, by name: not calls, so they have no times. */
+static void print_mark_counts(const struct report_table *r) {
+    struct names *n = r->view->source.names;
+    for (uint32_t i = 0; r->mark_counts && i < names_count(n); i++) {
+        if (!r->mark_counts[i])
+            continue;
+        AUTO_FREE char *text = mem_printf("%9ju mark%s %s", (uintmax_t)r->mark_counts[i],
+                                          r->mark_counts[i] == 1 ? " " : "s", names_function(n, i));
+        text_print(stdout, text);
+        printf("\n");
+    }
+}
+
 static void print_remarks(const struct report_table *r) {
     figure_print_marks(&r->marks, r->term.columns);
     if (r->partly)
@@ -41,6 +54,7 @@ void report_print_end(const struct report_table *r) {
     const struct trace_reader *reader = r->view->source.reader;
     char time[FIGURE_ROOM], whole[FIGURE_ROOM];
     printf("\n");
+    print_mark_counts(r);
     print_remarks(r);
     figure_time(time, r->self);
     figure_time(whole, trace_reader_duration_ns(reader));

@@ -72,8 +72,19 @@ static void json_row(FILE *out, const struct report_table *r, const struct row *
     fprintf(out, "}");
 }
 
+/* A mark's row: no function, and no times. */
+static void json_mark(FILE *out, const struct report_table *r, uint32_t mark) {
+    struct names *n = r->view->source.names;
+    fprintf(out, "{\"mark\": ");
+    json_print_string(out, names_function(n, mark));
+    fprintf(out, ", \"module\": ");
+    json_print_string(out, names_module_name(n, names_module(n, mark)));
+    fprintf(out, ", \"count\": %ju}", (uintmax_t)r->mark_counts[mark]);
+}
+
 void report_print_json(FILE *out, const struct report_table *r) {
     const char *separator = "[\n";
+    bool any = r->rows.count;
     for (size_t i = 0, end; i < r->rows.count; i = end) {
         end = report_group_end(r, i);
         for (size_t k = i; k < report_shown_end(r, i, end); k++) {
@@ -82,7 +93,15 @@ void report_print_json(FILE *out, const struct report_table *r) {
             separator = ",\n";
         }
     }
-    fprintf(out, "%s]\n", r->rows.count ? "\n" : "[");
+    for (uint32_t i = 0; r->mark_counts && i < names_count(r->view->source.names); i++) {
+        if (!r->mark_counts[i])
+            continue;
+        fprintf(out, "%s", separator);
+        json_mark(out, r, i);
+        separator = ",\n";
+        any = true;
+    }
+    fprintf(out, "%s]\n", any ? "\n" : "[");
 }
 
 void report_json(FILE *out, struct view *view, const struct stats *stats, bool numbered) {

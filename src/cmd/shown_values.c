@@ -3,13 +3,14 @@
 
 static bool find_entry(struct call_values *v, const struct line *line,
                        struct trace_occurrence *ret) {
-    struct call_point point = {line->stream, line->id, false, line->ns};
+    const enum event_kind kind = line->kind == LINE_MARK ? EVENT_CONTROL : EVENT_ENTRY;
+    struct call_point point = {line->stream, line->id, kind, line->ns};
     return v && !line->before && call_values_find(v, &point, ret);
 }
 
 static bool find_return(struct call_values *v, const struct line *line,
                         struct trace_occurrence *ret) {
-    struct call_point point = {line->stream, line->id, true, line->end_ns};
+    struct call_point point = {line->stream, line->id, EVENT_RETURN, line->end_ns};
     return v && line->how == CALL_RETURNED && call_values_find(v, &point, ret);
 }
 

@@ -215,6 +215,14 @@ const struct option_spec option_table[] = {
      "'ret < 0'. What these calls call is kept all the same. A PATTERN with / stands in braces. "
      "Repeatable; all conditions of a function must hold. With ctl: for filter.",
      AT(record.filter), NULL},
+    {RECORDERS, 0, OPTION_FILTER, "usdt", "PATTERN[@SPEC,...]",
+     "Record marks at USDT probes (sys/sdt.h) whose names 'provider:name' match PATTERN, in the "
+     "program and all libraries, with their arguments: all of them as numbers, or those of SPEC, "
+     "as arg1/s (a text), arg3/x. Without --filter only that is recorded. Repeatable.",
+     AT(record.filter), NULL},
+    {ONLY(CTL), 0, OPTION_FILTER, "usdt", "PATTERN[@SPEC,...]",
+     "With filter: from now on record marks at USDT probes that match PATTERN. Repeatable.",
+     AT(record.filter), NULL},
     {RECORDERS, 0, OPTION_LENGTH, "strings", "N",
      "Record at most N bytes of a text, from 1 to 4096. Default: 64.", AT(record.strings), NULL},
     {RECORDERS, 0, OPTION_TRIGGER, "while", "FUNC",

@@ -223,6 +223,14 @@ static void on_pause(void *ctx, const struct walk_pause *pause) {
     }
 }
 
+static void on_mark(void *ctx, const struct walk_mark *mark) {
+    struct chrome *c = ctx;
+    begin_event(c, 'i', mark->stream, mark->ns);
+    out_words(c->out, ",\"s\":\"t\"");
+    out_spelled(c->out, &c->speller, mark->function);
+    out_char(c->out, '}');
+}
+
 /* Writes the name of a process (TID 0) or thread. Names precede all other events. */
 static void write_name(struct chrome *c, uint32_t pid, uint32_t tid, const char *name) {
     AUTO_FREE char *quoted = json_string(name);
@@ -331,7 +339,8 @@ void export_chrome(const struct view *view, struct out *out) {
                               .open = on_open,
                               .close = on_close,
                               .lost = on_lost,
-                              .pause = on_pause};
+                              .pause = on_pause,
+                              .mark = on_mark};
     speller_init(&c.speller, view->source.names, compose);
     out_words(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     write_process_names(&c, view->source.reader);

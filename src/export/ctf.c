@@ -138,6 +138,7 @@ static void write_line(struct ctf *c, const struct line *line) {
     case LINE_CHANGE:
         write_change(c, line->change);
         break;
+    case LINE_MARK: /* only if asked for */
     case LINE_LEAF: /* only with folded leaves */
         break;
     }

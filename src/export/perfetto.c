@@ -317,6 +317,7 @@ static void write_line(struct perfetto *p, const struct line *line) {
     case LINE_CHANGE:
         write_change(p, line->change);
         break;
+    case LINE_MARK: /* only if asked for */
     case LINE_LEAF: /* only with folded leaves */
         break;
     }

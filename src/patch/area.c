@@ -101,7 +101,7 @@ static taddr_t find_room(const struct patched *p, const struct patch_request *r,
  * of them. Takes the largest of either kind. */
 int area_choose(struct patched *p, const struct patch_request *r, struct plan_need need,
                 struct err *err) {
-    const size_t all = need.bytes + undolog_bytes() + need.sites * undolog_site_bytes();
+    const size_t all = need.bytes + undolog_bytes(p) + need.sites * undolog_site_bytes();
     unsigned parts = PARTS;
     p->area = 0;
     for (size_t bytes = all; !p->area && bytes >= all / 16; bytes -= bytes / 8 + 1) {

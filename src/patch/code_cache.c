@@ -60,7 +60,8 @@ static bool any_bit(const uint8_t *bitmap, size_t bytes) {
 /* Filtered functions' stubs hold their caller's addresses; a second area depends on the first;
  * captures change. */
 static bool may_be_kept(const struct plan_request *q, size_t function_bytes) {
-    return !q->first && !q->capture_count && !any_bit(q->filtered, function_bytes);
+    return !q->first && !q->capture_count && !q->probe_count &&
+           !any_bit(q->filtered, function_bytes);
 }
 
 static bool bitmaps_equal(const uint8_t *a, const uint8_t *b, size_t bytes) {

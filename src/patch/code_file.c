@@ -99,7 +99,7 @@ void code_file_keep(struct patched *p) {
                                    .need = code->need,
                                    .bias = code->bias,
                                    .area = p->area - patched_moved(p),
-                                   .area_size = p->room - undolog_bytes(),
+                                   .area_size = p->room - undolog_bytes(p),
                                    .first_id = m->first_id,
                                    .text = code->looked.at,
                                    .text_count = code->looked.count};

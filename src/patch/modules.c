@@ -218,6 +218,7 @@ struct newcomer { /* a mapped file that this space does not know yet */
     struct patched patched;
     struct map map;
     bool wanted, hook;
+    bool probes;                  /* --usdt chooses some of its probes */
     bool guard;                   /* it may hold guarded functions */
     const struct libcalls *calls; /* the program's calls of this library; NULL: none */
     bool program;                 /* it is the program itself */
@@ -241,18 +242,22 @@ static void add_newcomer(struct update *u, const struct map *m, newcomer_array *
     n.program = is_program(u, m);
     if (u->space->program.executable && !n.program)
         n.calls = u->space->program.executable->libcalls;
-    if (!n.wanted && !n.hook && !n.guard && !n.calls && !n.program)
+    const bool may_have_probes = module_table_has_probes(u->ctx->module_table);
+    if (!n.wanted && !n.hook && !n.guard && !n.calls && !n.program && !may_have_probes)
         return;
     if (module_table_find(u->ctx->module_table, u->caller, m, &n.patched.traced_module, &err) < 0) {
         warn_about(u, &err);
         return;
     }
     n.wanted = n.wanted && module_table_may_select(u->ctx->module_table, n.patched.traced_module);
-    if (!n.wanted && !n.calls && !n.patched.traced_module->plan) /* --tier is not about hooks */
+    n.probes =
+        may_have_probes && module_table_wants_probes(u->ctx->module_table, n.patched.traced_module);
+    if (!n.wanted && !n.calls && !n.probes &&
+        !n.patched.traced_module->plan) /* --tier is not about hooks */
         n.patched.traced_module->only = TIER_NONE;
     if (n.calls && !libcalls_defined_in(n.calls, n.patched.traced_module->module))
         n.calls = NULL;
-    if (n.wanted || n.hook || n.guard || n.calls || n.program)
+    if (n.wanted || n.hook || n.guard || n.calls || n.program || n.probes)
         ARRAY_PUSH(ret, n);
     else if (!u->ahead)
         ARRAY_PUSH(&u->space->modules, n.patched);
@@ -274,7 +279,7 @@ static void warn_untraced(const struct update *u, struct traced_module *traced) 
  * sites only. */
 static bool prepare(struct update *u, const struct newcomer *n) {
     struct traced_module *traced = n->patched.traced_module;
-    if (!n->wanted && !n->calls && !n->program)
+    if (!n->wanted && !n->calls && !n->program && !n->probes)
         return false;
     bool any = module_table_prepare(u->ctx->module_table, traced, n->wanted, n->calls);
     return any || (n->program && traced->plan && plan_has_controls(traced->plan));
@@ -285,7 +290,7 @@ static void patch_newcomer(struct update *u, struct newcomer *n) {
     if (mapped_bias(&n->map, p->traced_module->module, &p->bias) && !find_known(u->space, p) &&
         !(u->ahead && find_prepared(u->space, p, false))) {
         bool wanted = prepare(u, n);
-        if (n->wanted || n->calls || !p->traced_module->plan)
+        if (n->wanted || n->calls || n->probes || !p->traced_module->plan)
             warn_untraced(u, p->traced_module);
         u->space->writes_lane_register |=
             p->traced_module->plan && plan_lane_write(p->traced_module->plan);

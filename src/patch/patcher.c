@@ -10,6 +10,7 @@
 #include "patch/area.h"
 #include "patch/code_cache.h"
 #include "patch/code_file.h"
+#include "patch/counters.h"
 #include "patch/held.h"
 #include "patch/lane_lookup.h"
 #include "patch/limits.h"
@@ -110,24 +111,26 @@ static struct plan_request request_of(const struct patched *p, const struct patc
                                       const uint8_t *none) {
     const uint8_t *selected =
         p->first ? p->first->emitted.beyond : p->traced_module->choice.selected;
-    return (struct plan_request){.bias = p->bias,
-                                 .site_bytes = undolog_site_bytes(),
-                                 .keep_calls = cpu_guards_returns(),
-                                 .selected = r->selected ? selected : none,
-                                 .filtered = r->selected ? p->traced_module->choice.filtered : NULL,
-                                 .sliced = p->traced_module->sliced,
-                                 .captures = p->traced_module->choice.captures.at,
-                                 .capture_count =
-                                     r->selected ? p->traced_module->choice.captures.count : 0,
-                                 .caller = r->from,
-                                 .controls = r->controls,
-                                 .without_traps = p->traced_module->without_traps,
-                                 .first_id = p->traced_module->first_id,
-                                 .ring_bytes = r->ring_bytes,
-                                 .overflow = r->overflow,
-                                 .hook = r->hook,
-                                 .guards = {r->guards[0], r->guards[1]},
-                                 .first = p->first ? &p->first->emitted : NULL};
+    return (struct plan_request){
+        .bias = p->bias,
+        .site_bytes = undolog_site_bytes(),
+        .keep_calls = cpu_guards_returns(),
+        .selected = r->selected ? selected : none,
+        .filtered = r->selected ? p->traced_module->choice.filtered : NULL,
+        .sliced = p->traced_module->sliced,
+        .captures = p->traced_module->choice.captures.at,
+        .capture_count = r->selected ? p->traced_module->choice.captures.count : 0,
+        .probes = p->traced_module->choice.marks.at,
+        .probe_count = r->selected && !p->first ? p->traced_module->choice.marks.count : 0,
+        .caller = r->from,
+        .controls = r->controls,
+        .without_traps = p->traced_module->without_traps,
+        .first_id = p->traced_module->first_id,
+        .ring_bytes = r->ring_bytes,
+        .overflow = r->overflow,
+        .hook = r->hook,
+        .guards = {r->guards[0], r->guards[1]},
+        .first = p->first ? &p->first->emitted : NULL};
 }
 
 static uint8_t *select_nothing(const struct patched *p) {
@@ -153,7 +156,7 @@ static int emit(struct patched *p, const struct patch_request *r, size_t most_is
     AUTO_FREE uint8_t *none = select_nothing(p);
     struct plan_request q = request_of(p, r, none);
     q.area = p->area;
-    q.area_size = p->room - undolog_bytes();
+    q.area_size = p->room - undolog_bytes(p);
     q.most_islands = most_islands;
     AUTO_FREE struct span *taken = maps_taken(r->maps, r->break_start, &q.taken_count);
     q.taken = taken;
@@ -251,6 +254,8 @@ static int write_text(struct patched *p, const struct space *space, struct err *
     int rc = write_free_patches(p, space, &moved, err);
     if (rc == -ESTALE && early && rewrite_restore(p, fd, NULL, NULL) == 0)
         rc = write_free_patches(p, space, &moved, err);
+    if (rc == 0)
+        rc = counters_raise(p, fd, err);
     if (rc < 0) {
         rewrite_restore(p, fd, NULL, NULL);
         p->state = moved ? AREA_UNPATCHABLE : AREA_FILLED;
@@ -335,7 +340,10 @@ int patcher_apply(struct patched *p, const struct patch_request *r, struct err *
 }
 
 int patcher_undo(struct patched *p, int fd, struct pages *pages, struct err *err) {
-    return p->code ? rewrite_restore(p, fd, pages, err) : 0;
+    if (!p->code)
+        return 0;
+    int rc = counters_lower(p, fd, err), restored = rewrite_restore(p, fd, pages, err);
+    return restored < 0 ? restored : rc;
 }
 
 int patcher_redo(struct patched *p, const struct space *space, struct err *err) {

@@ -7,6 +7,7 @@
 #include "arch/agent.h"
 #include "arch/arch.h"
 #include "base/page.h"
+#include "patch/counters.h"
 #include "target/memory.h"
 #include "trace/varint.h"
 
@@ -106,7 +107,11 @@ int undolog_end(const struct space *s, struct err *err) {
 
 /* ---- writing the lists ---- */
 
-size_t undolog_bytes(void) { return sizeof(uint64_t) + sizeof(struct undo_log) + VARINT_MAX_BYTES; }
+size_t undolog_bytes(const struct patched *p) {
+    const size_t most = p->traced_module->choice.marks.count;
+    return sizeof(uint64_t) + sizeof(struct undo_log) + VARINT_MAX_BYTES +
+           (most < UNDO_MOST_COUNTERS ? most : UNDO_MOST_COUNTERS) * sizeof(struct undo_counter);
+}
 
 size_t undolog_site_bytes(void) { return 2 * (PATCH_BYTES + PAIR_BYTES); }
 
@@ -165,6 +170,19 @@ static uint8_t *write_ways(uint8_t *out, const struct plan_code *c) {
     return out;
 }
 
+/* Writes P's counters, all of them down. */
+static uint8_t *write_counters(uint8_t *out, const struct patched *p, uint32_t *ret_count) {
+    size_t count;
+    AUTO_FREE vaddr_t *list = counters_of(p, &count);
+    *ret_count = (uint32_t)(count < UNDO_MOST_COUNTERS ? count : UNDO_MOST_COUNTERS);
+    for (uint32_t i = 0; i < *ret_count; i++) {
+        const struct undo_counter c = {.at = list[i] + p->bias};
+        memcpy(out, &c, sizeof c);
+        out += sizeof c;
+    }
+    return out;
+}
+
 void undolog_make(struct patched *p) {
     const struct plan_code *c = &p->code->emitted;
     p->log = round_up(p->area + c->area_used, sizeof(uint64_t));
@@ -176,12 +194,13 @@ void undolog_make(struct patched *p) {
                            .inode = p->inode,
                            .patch_count = (uint32_t)c->patch_count,
                            .way_count = (uint32_t)c->way_count};
-    uint8_t *bytes = mem_alloc(sizeof log + VARINT_MAX_BYTES + c->patch_count * PATCH_BYTES +
+    uint8_t *bytes = mem_alloc(undolog_bytes(p) + c->patch_count * PATCH_BYTES +
                                (c->island_count + c->way_count) * PAIR_BYTES);
-    uint8_t *out = write_runs(bytes + sizeof log, p, &log.run_count);
+    uint8_t *lists = write_counters(bytes + sizeof log, p, &log.counter_count);
+    uint8_t *out = write_runs(lists, p, &log.run_count);
     out = write_ways(write_patches(out, c), c);
     size_t size = (size_t)(out - bytes);
-    log.bytes = (uint32_t)(size - sizeof log);
+    log.bytes = (uint32_t)(out - lists);
     p->area_size = page_up(p->log + size) - p->area;
     log.area = (struct undo_area){p->area, p->area_size};
     memcpy(bytes, &log, sizeof log);
@@ -264,7 +283,9 @@ static bool read_ways(struct source *s, uint32_t count, struct plan_code *c) {
 
 static bool read_lists(int fd, const struct undo_log *log, struct plan_code *c, struct err *err) {
     AUTO_FREE uint8_t *bytes = mem_alloc((size_t)log->bytes + PATCH_BYTES + PAIR_BYTES);
-    if (memory_read(fd, log->self + sizeof *log, bytes, log->bytes, err) < 0)
+    const taddr_t lists =
+        log->self + sizeof *log + log->counter_count * sizeof(struct undo_counter);
+    if (memory_read(fd, lists, bytes, log->bytes, err) < 0)
         return false;
     struct source s = {bytes, bytes + log->bytes};
     return read_runs(&s, log->run_count, c) && read_patches(&s, log->patch_count, c) &&
@@ -273,7 +294,7 @@ static bool read_lists(int fd, const struct undo_log *log, struct plan_code *c, 
 
 static bool is_log(const struct undo_log *log, taddr_t at) {
     return log->magic == UNDO_MAGIC && log->self == at && at > log->area.at &&
-           at - log->area.at < log->area.bytes &&
+           at - log->area.at < log->area.bytes && log->counter_count <= UNDO_MOST_COUNTERS &&
            log->bytes <= log->area.bytes - (at - log->area.at);
 }
 

@@ -10,7 +10,7 @@
 /* The log's head, for SPACE's agent's page, with an empty chain. */
 struct undo_head undolog_head(const struct space *space);
 /* The most bytes that a module's log takes: without sites, and for each site. */
-size_t undolog_bytes(void);
+size_t undolog_bytes(const struct patched *p);
 size_t undolog_site_bytes(void);
 /* P's code is emitted: makes its log, and sets its place and size in the area. */
 void undolog_make(struct patched *p);

@@ -62,6 +62,8 @@ char *plan_function_shown(const struct plan_function *f, const char *module);
 void plan_implementations(const struct plan *plan, vaddr_t resolver, uint8_t *ret);
 /* True if the plan has control sites (see plan_request.controls). */
 bool plan_has_controls(const struct plan *plan);
+/* The tier of the window with the USDT probe at ADDR; TIER_NONE: it cannot be recorded. */
+enum tier plan_probe_tier(const struct plan *plan, vaddr_t addr);
 /* Ranges of the functions of Go's runtime whose events report what becomes of goroutines' stacks
  * (enum stack_event). False: some are missing or cannot be patched; then none is patched. */
 enum { PLAN_STACK_FUNCTIONS = 3 };
@@ -105,6 +107,13 @@ struct plan_capture {
     const struct capture *capture;
 };
 
+/* A USDT probe that is recorded: a control event with an id of its own. */
+struct plan_probe {
+    vaddr_t at; /* of its nop */
+    uint32_t id;
+    struct plan_capture capture; /* `bytes` 0: none */
+};
+
 struct plan_request {
     taddr_t bias;            /* taddr = vaddr + bias */
     taddr_t area;            /* where the trampoline area will be mapped (page aligned) */
@@ -116,6 +125,8 @@ struct plan_request {
     const struct plan_capture *captures; /* ascending by function and kind; borrowed until the code
                                             is emitted */
     size_t capture_count;
+    const struct plan_probe *probes; /* by address; borrowed likewise */
+    size_t probe_count;
     struct span caller;  /* run-time addresses, a range below 2 GiB */
     bool controls;       /* emit control sites of all functions, selected or not */
     uint32_t first_id;   /* event id of function 0; function i has first_id + i (< 2^30) */

@@ -23,8 +23,8 @@ static struct plan *plan_windows(const struct code *code, enum tier only) {
     struct arrivals arrivals = arrivals_find(&exits);
     struct windows windows = windows_choose(&exits, &controls, &arrivals, only);
     arrivals_done(&arrivals);
-    controls_done(&controls);
     struct plan *plan = planned_new(&windows);
+    controls_done(&controls);
     windows_done(&windows);
     exits_done(&exits);
     groups_done(&groups);

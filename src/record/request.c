@@ -63,7 +63,7 @@ static int bad_request(const char *what, struct err *err) {
 }
 
 static bool is_option(const char *text) {
-    return text[0] == '-' && text[1] && strchr("FNMLARW", text[1]) && !text[2];
+    return text[0] == '-' && text[1] && strchr("FNMLARWU", text[1]) && !text[2];
 }
 
 /* Adds the options of [AT, END) to RET. */

@@ -242,7 +242,7 @@ static const char *unknown_operand(const struct choosing *c, const struct condit
     for (size_t k = 0; k < count; k++) {
         condition_bind(condition, c->context->types->graph, &captures[k], readers);
         for (size_t i = 0; i < operands; i++)
-            known[i] |= readers[i].place != OPERAND_UNKNOWN;
+            known[i] |= readers[i].place != READER_UNKNOWN;
     }
     for (size_t i = 0; condition_operand(condition, i, &o); i++)
         if (!known[i])

@@ -13,6 +13,7 @@
 #include "select/arguments.h"
 #include "select/libcalls.h"
 #include "select/mapped.h"
+#include "select/marks.h"
 #include "select/outcome.h"
 #include "select/read_limit.h"
 #include "select/select.h"
@@ -88,6 +89,7 @@ const struct captures *module_table_captures(const struct module_table *table) {
 static void free_module(struct traced_module *m) {
     signatures_free(m->signatures);
     ARRAY_FREE(&m->choice.captures);
+    marks_free(m);
     plan_free(m->plan);
     module_free(m->module);
     libcalls_free(m->libcalls);
@@ -133,12 +135,29 @@ const struct plan_cache *module_table_cache(const struct module_table *table) {
 
 bool module_table_wants(struct module_table *table, const char *path, bool is_main) {
     mapped_paths_add(&table->mapped, path);
+    if (filter_is_about_probes(&table->filter))
+        return false;
     return filter_has_module(&table->filter, path) || filter_reaches_module(&table->filter, path) ||
            (is_main && !table->filter.modules.count && !table->options->libcalls);
 }
 
 bool module_table_wants_libraries(const struct module_table *table) {
-    return table->options->libcalls || filter_is_about_modules(&table->filter);
+    return table->options->libcalls || filter_is_about_modules(&table->filter) ||
+           table->filter.probes.count;
+}
+
+static struct arguments_context context_of(struct module_table *table) {
+    return (struct arguments_context){&table->filter, table->options, table->captures,
+                                      table->types};
+}
+
+bool module_table_has_probes(const struct module_table *table) {
+    return table->filter.probes.count;
+}
+
+bool module_table_wants_probes(struct module_table *table, struct traced_module *m) {
+    const struct arguments_context context = context_of(table);
+    return marks_wanted(&context, m);
 }
 
 /* Whether M's file has only another name or mode by now: it has what the plan was made of. Its
@@ -252,6 +271,8 @@ static void assign_ids(struct module_table *table, struct traced_module *m) {
     size_t count = plan_function_count(m->plan);
     m->first_id = table->next_id;
     table->next_id += (uint32_t)count;
+    m->first_mark_id = table->next_id;
+    table->next_id += (uint32_t)marks_count(m, &table->options->report);
 }
 
 /* Functions that the filter names in full may have traps; all functions with --tier=trap. */
@@ -303,8 +324,12 @@ bool module_table_prepare(struct module_table *table, struct traced_module *m, b
     plan_module(m);
     if (!m->plan)
         return false;
-    if (!m->choice.selected)
+    const struct arguments_context context = context_of(table);
+    if (!m->choice.selected) {
         begin_to_choose(table, m);
+        marks_choose(&context, m);
+        m->in_trace &= !m->choice.marks.count;
+    }
     bool changed = wanted && !m->choice.any_caller;
     if (changed)
         select_by_filter(table, m);
@@ -313,21 +338,21 @@ bool module_table_prepare(struct module_table *table, struct traced_module *m, b
         m->in_trace = false;
     }
     if (changed)
-        arguments_choose(&(struct arguments_context){&table->filter, table->options,
-                                                     table->captures, table->types},
-                         m);
+        arguments_choose(&context, m);
     if (changed && table->triggers)
         triggers_add_module(table->triggers, m);
     if (changed && table->during)
         triggers_add_module(table->during, m);
-    return m->choice.selected_count > 0;
+    return m->choice.selected_count > 0 || m->choice.marks.count;
 }
 
 void module_table_write(struct module_table *table, struct traced_module *m,
                         const struct plan_code *code, const struct left_out *left_out) {
     bool changed = outcome_add_load(m, code, left_out);
-    if (changed || !m->in_trace)
+    if (changed || !m->in_trace) {
         outcome_write(table->writer, m);
+        marks_write(table->writer, m);
+    }
     m->in_trace = true;
 }
 
@@ -361,6 +386,7 @@ static size_t count_only(const struct traced_module *m, const uint8_t *a, const 
 
 static void free_choice(struct module_choice *choice) {
     ARRAY_FREE(&choice->captures);
+    ARRAY_FREE(&choice->marks);
     free(choice->selected);
     free(choice->filtered);
 }
@@ -399,7 +425,8 @@ void module_table_undo_choice(struct module_table *table) {
 size_t module_table_selected(const struct module_table *table) {
     size_t sum = 0;
     for (size_t i = 0; i < table->modules.count; i++)
-        sum += table->modules.at[i]->choice.selected_count;
+        sum +=
+            table->modules.at[i]->choice.selected_count + table->modules.at[i]->choice.marks.count;
     return sum;
 }
 
@@ -427,6 +454,7 @@ void module_table_report_unmatched(const struct module_table *table) {
     unmatched_patterns(&table->selection, "filter", &table->mapped, report);
     unmatched_patterns(&table->stacks, "stack", &table->mapped, report);
     unmatched_modules(&table->filter, &table->mapped, report);
+    marks_report_unmatched(&table->filter, table->modules.at, table->modules.count, report);
 }
 
 char *module_table_why_none(const struct module_table *table) {
@@ -448,7 +476,9 @@ void module_table_report_specs(const struct module_table *table) {
 }
 
 int module_table_check_matches(const struct module_table *table, struct err *err) {
-    int rc = selection_check(&table->selection, err);
+    int rc = marks_check(&table->filter, table->modules.at, table->modules.count, err);
+    if (rc == 0 && !filter_is_about_probes(&table->filter))
+        rc = selection_check(&table->selection, err);
     AUTO_FREE char *why = rc < 0 ? module_table_why_none(table) : NULL;
     if (why) {
         struct err plain = *err;

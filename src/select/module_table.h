@@ -33,6 +33,10 @@ bool module_table_wants(struct module_table *table, const char *path, bool is_ma
 /* True if the options choose functions of files other than main executables. */
 bool module_table_wants_libraries(const struct module_table *table);
 
+/* True if --usdt was given. The second: it chooses a probe of M. */
+bool module_table_has_probes(const struct module_table *table);
+bool module_table_wants_probes(struct module_table *table, struct traced_module *m);
+
 /* *RET: the file that MAP maps into process TID. Errors: "replaced" (neither the disk nor the
  * process's memory has its contents), those of module_load_fd(). */
 int module_table_find(struct module_table *table, pid_t tid, const struct map *map,

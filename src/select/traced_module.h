@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cache/plan_cache.h"
 #include "elf/module.h"
+#include "elf/probes.h"
 #include "plan/plan.h"
 
 struct libcalls;
@@ -27,6 +28,7 @@ struct module_choice {
     size_t selected_count;      /* selected functions that have a tier */
     enum selectable selectable; /* YES: the filter may select a function */
     ARRAY(struct plan_capture) captures; /* what their sites record besides, ascending */
+    ARRAY(struct plan_probe) marks;      /* USDT probes, by address */
     bool any_caller; /* functions are selected by -F and -N, for calls from anywhere */
 };
 
@@ -69,6 +71,9 @@ struct traced_module {
     struct signatures *signatures; /* NULL: not asked for yet (select/arguments.h) */
     bool warned;                   /* the user has been warned of why */
     uint32_t first_id;             /* 0: its functions have no numbers yet */
+    struct probes probes;          /* in its notes; read when they are asked for */
+    bool probes_known;             /* they were */
+    uint32_t first_mark_id;        /* event id of probe 0 */
     enum tier only;                /* the only tier to use; TIER_NONE: any */
     struct module_choice choice;
     uint8_t *named;  /* bitmap: functions that a filter has named in full: they may have traps */

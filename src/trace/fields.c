@@ -284,6 +284,7 @@ bool fields_function(struct fields *f, uint64_t *end, struct trace_function *ret
     ret->instrumented = flags & 0x10;
     ret->exact = flags & 0x20;
     ret->partly = flags & 0x40;
+    ret->mark = flags & 0x80;
     ret->name = fields_text(f);
     ret->aliases = fields_text(f);
     *end = ret->address + ret->size;

@@ -64,6 +64,7 @@ struct trace_function {
     bool instrumented;
     bool exact;  /* all exits are patched, or none exist */
     bool partly; /* it was left out for a while, because of its text: calls may be missing */
+    bool mark;   /* it is no function but a place, whose events are marks: a USDT probe */
 };
 
 struct trace_refused {
@@ -83,6 +84,11 @@ struct trace_module {  /* one ELF file as planned; shared by all processes that 
     const struct trace_refused *refused;
     uint32_t refused_count;
 };
+
+/* True if M is not the functions of a file but the places of its marks (USDT probes). */
+static inline bool trace_module_is_marks(const struct trace_module *m) {
+    return m->function_count && m->functions[0].mark;
+}
 
 struct trace_map { /* a module was mapped into a process */
     uint32_t pid;

@@ -86,7 +86,7 @@ static void put_function(struct bytes *b, uint64_t end, const struct trace_funct
     bytes_put_varint(b, zigzag((int64_t)(f->address - end)));
     bytes_put_varint(b, f->size);
     bytes_put_varint(b, f->entry_tier | (f->instrumented ? 0x10u : 0) | (f->exact ? 0x20u : 0) |
-                            (f->partly ? 0x40u : 0));
+                            (f->partly ? 0x40u : 0) | (f->mark ? 0x80u : 0));
     bytes_put_string(b, f->name);
     bytes_put_string(b, f->aliases);
 }

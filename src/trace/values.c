@@ -73,6 +73,14 @@ struct piece {
     uint32_t text_count;
 };
 
+/* What is known of V before a block is read: all of a constant. */
+static struct captured unread(const struct capture_value *v) {
+    const bool constant = v->from == FROM_CONSTANT && v->bytes <= sizeof v->constant;
+    return (struct captured){.missing = v->missing,
+                             .bytes = constant ? (const uint8_t *)&v->constant : NULL,
+                             .length = constant ? v->bytes : 0};
+}
+
 static bool read_occurrences(struct piece *p, const struct disk_block *events) {
     struct trace_values *v = p->to;
     fields_number(&p->f); /* the stream, as the file numbers it */
@@ -91,8 +99,7 @@ static bool read_occurrences(struct piece *p, const struct disk_block *events) {
             return false;
         o.item = (uint32_t)item;
         for (size_t k = 0; k < o.capture->capture.count; k++)
-            ARRAY_PUSH(&v->values,
-                       ((struct captured){.missing = o.capture->capture.values[k].missing}));
+            ARRAY_PUSH(&v->values, unread(&o.capture->capture.values[k]));
         ARRAY_PUSH(&v->found, o);
     }
     p->count = (size_t)count;

@@ -35,8 +35,10 @@ enum capture_from {
                     x86-64 the return address is at 0, the first argument at 8; on Arm that at 0.
                     The stub need not test this address */
     FROM_STACK_ADDRESS, /* that address itself */
-    FROM_X87,           /* the ten bytes of st(part), without a change of the x87 stack */
-    FROM_CONSTANT       /* nothing is read: `constant` */
+    FROM_INDEXED, /* x86-64, before a step: the sum of register `reg` and, shifted, that in `part`
+                     (capture_index()) */
+    FROM_X87,     /* the ten bytes of st(part), without a change of the x87 stack */
+    FROM_CONSTANT /* nothing is read: `constant` */
 };
 
 /* Why a value is not known: the numbers of the trace. */
@@ -48,6 +50,11 @@ enum {
     CAPTURE_MOST_VALUES = 64,  /* of one capture */
     CAPTURE_MOST_STRING = 4096 /* bytes of a text */
 };
+
+/* The `part` of FROM_INDEXED. */
+static inline uint8_t capture_index(uint8_t reg, uint8_t shift) {
+    return (uint8_t)(reg | shift << 6);
+}
 
 /* address = word + offset, then word = the pointer there: a safe load. */
 struct capture_step {

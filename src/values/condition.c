@@ -508,10 +508,10 @@ static void name_enumerator(const struct condition *c, const struct operand *v,
     struct operand_reader *own = &ret[v->number];
     const struct spec_node *node = c->expressions.at[v->number].node;
     const struct operand_reader *beside = other->is_expression ? &ret[other->number] : NULL;
-    if (own->place == OPERAND_UNKNOWN && node->op == SPEC_NAME && beside &&
-        beside->place == OPERAND_RECORDED && beside->reader.as_enum &&
+    if (own->place == READER_UNKNOWN && node->op == SPEC_NAME && beside &&
+        beside->place == READER_RECORDED && beside->reader.as_enum &&
         part_enumerator(beside->reader.as_enum, node->name, &own->constant))
-        own->place = OPERAND_CONSTANT;
+        own->place = READER_CONSTANT;
 }
 
 static void name_enumerators(const struct condition *c, const struct node *n,
@@ -532,11 +532,11 @@ void condition_bind(const struct condition *c, struct types *types, const struct
     for (size_t i = 0; i < c->expressions.count; i++) {
         const struct spec_node *node = c->expressions.at[i].node;
         struct part_place place;
-        ret[i] = (struct operand_reader){.place = OPERAND_UNKNOWN};
+        ret[i] = (struct operand_reader){.place = READER_UNKNOWN};
         if (spec_has_result(node) != (capture->kind == EVENT_RETURN) ||
             !part_find(types, capture, node, &place))
             continue;
-        ret[i].place = OPERAND_RECORDED;
+        ret[i].place = READER_RECORDED;
         part_reader_init(types, capture, &place, &ret[i].reader);
     }
     name_enumerators(c, c->root, ret);
@@ -546,9 +546,9 @@ void condition_read(const struct condition *c, const struct operand_reader *read
                     const struct capture *capture, const struct captured *captured,
                     struct plain_value *values) {
     for (size_t i = 0; i < c->expressions.count; i++) {
-        if (readers[i].place == OPERAND_CONSTANT)
+        if (readers[i].place == READER_CONSTANT)
             values[i] = readers[i].constant;
-        else if (readers[i].place == OPERAND_RECORDED)
+        else if (readers[i].place == READER_RECORDED)
             part_read(&readers[i].reader, capture, captured, &values[i]);
     }
 }

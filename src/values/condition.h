@@ -38,9 +38,9 @@ int condition_split(const char *text, char **ret_pattern, const char **ret_condi
  * Where the operands are in what was recorded at an event. An operand that is nowhere there and
  * stands beside a value of an enum may be an enumerator.
  */
-enum operand_place { OPERAND_UNKNOWN, OPERAND_RECORDED, OPERAND_CONSTANT };
+enum reader_place { READER_UNKNOWN, READER_RECORDED, READER_CONSTANT };
 struct operand_reader {
-    enum operand_place place;
+    enum reader_place place;
     struct part_reader reader;
     struct plain_value constant;
 };

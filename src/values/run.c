@@ -22,6 +22,7 @@ static bool begin(const struct runner *r, const struct capture_value *v, void *r
     switch (v->from) {
     case FROM_REGISTER:
     case FROM_VECTOR:
+    case FROM_INDEXED:
     case FROM_X87:
         return r->source->read_register(r->source->ctx, v, ret, size);
     case FROM_STACK:

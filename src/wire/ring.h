@@ -82,6 +82,7 @@ enum event_kind {
     EVENT_ENTRY = 0,
     EVENT_RETURN = 1, /* left by a return instruction */
     EVENT_TAIL = 2,   /* left by a tail jump: another function takes its place */
+    /* Or, with the id of a probe, it has passed that probe's place: a mark. */
     EVENT_CONTROL =
         3 /* control came here by neither call nor return; sp is the one with which it continues; on
              Arm 1 more, to be above the equal sp of a call that was made here and is left */

@@ -25,7 +25,8 @@
  * place. Therefore a log counts only where its `self` says that it is, text is restored only where
  * it equals the patch, and islands are unmapped only if they lead to the area.
  *
- * Behind struct undo_log are `bytes` bytes of numbers of variable length (trace/varint.h):
+ * Behind struct undo_log are its counters, and then `bytes` bytes of numbers of variable length
+ * (trace/varint.h):
  *
  *     runs of islands   pages from the end of the one before (the first: from address 0), pages
  *     patches           distance from the end of the one before (the first: from link-time
@@ -44,7 +45,7 @@
 #define UNDO_MAGIC UINT64_C(0x6f646e75726f7073) /* "sporundo" */
 
 enum {
-    UNDO_VERSION = 3,  /* of all structures below */
+    UNDO_VERSION = 4,  /* of all structures below */
     UNDO_AT = 2304,    /* offset of the head in the agent's page */
     UNDO_SIGN_AT = 16, /* offset of the sign in a slab */
     UNDO_YIELDS = 16,  /* the program may have written there; its bytes stay */
@@ -82,6 +83,19 @@ struct undo_log {
     uint64_t text;          /* start of the module's first executable map */
     uint64_t device, inode; /* of its file */
     uint32_t run_count, patch_count, way_count, bytes;
+    uint32_t counter_count, counted; /* enum undo_counted */
 };
+
+/* A counter of 16 bits in the program's data (a semaphore of USDT probes), to be 1 higher while the
+ * module is patched. The program does not change it; other tracers may, at other times. */
+struct undo_counter {
+    uint64_t at;
+    uint16_t before; /* its value before the change that `counted` tells */
+    uint16_t unused[3];
+};
+enum { UNDO_MOST_COUNTERS = 4096 };
+
+/* How far that is. In the two middle steps each counter is changed or not; `before` tells. */
+enum undo_counted { UNDO_COUNTED_DOWN, UNDO_COUNTING_UP, UNDO_COUNTED_UP, UNDO_COUNTING_DOWN };
 
 _Static_assert(UNDO_AT + sizeof(struct undo_head) <= 4096, "stands in the agent's page");

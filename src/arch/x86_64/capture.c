@@ -166,6 +166,16 @@ static void load_vector(struct coder *c, uint8_t to, const struct capture_value 
 /* Where the stack pointer at the function's entry was, from rsp. */
 static int64_t entry_sp(const struct coder *c) { return c->code->up + c->code->stub->pops; }
 
+/* rsi becomes a register and an index. */
+static void load_sum(struct coder *c, const struct capture_value *v) {
+    enum { RDX = 2, INDEX = 63 };
+    const uint8_t shl[] = {0x48, 0xc1, 0xe2, (uint8_t)(v->part >> 6)};
+    load_register(c, RDX, v->part & INDEX);
+    bytes(c, shl, sizeof shl); /* shl $…,%rdx */
+    load_register(c, RSI, v->reg);
+    INSN(c, "\x48\x01\xd6"); /* add %rdx,%rsi */
+}
+
 /* The word with which V's program begins. PART: of a value of several words. */
 static void load_first(struct coder *c, uint8_t to, const struct capture_value *v, unsigned part) {
     const int64_t at = entry_sp(c) + v->stack_offset + 8 * (int64_t)part;
@@ -179,6 +189,9 @@ static void load_first(struct coder *c, uint8_t to, const struct capture_value *
         break;
     case FROM_STACK:
         load_stack(c, to, at);
+        break;
+    case FROM_INDEXED:
+        load_sum(c, v);
         break;
     default: /* FROM_STACK_ADDRESS */
         bytes(c, lea, sizeof lea);

@@ -153,15 +153,24 @@ static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampol
     return put_jump(e, site, trampoline);
 }
 
+static bool has_wanted_probe(const struct emitter *e, const struct site *site) {
+    for (uint32_t i = 0; i < site->step_count; i++)
+        if (request_probe(e, &e->plan->steps.at[site->first_step + i]))
+            return true;
+    return false;
+}
+
 static bool is_wanted(const struct emitter *e, const struct site *site, bool start) {
-    if (site->tier == TIER_TRAP &&
-        (!trap_permits_site(e->plan, site) || !request_has_traps(e->request, site->function)))
+    if (site->tier == TIER_TRAP && !request_has_traps(e->request, site->function))
         return false;
+    if (site->tier == TIER_TRAP && !trap_permits_site(e->plan, site))
+        return has_wanted_probe(e, site);
     bool wanted =
         start || (site->control && event_owner(e, site->function, EVENT_CONTROL) != UINT32_MAX);
     for (uint32_t i = 0; !wanted && i < site->step_count; i++) {
         const struct step *s = &e->plan->steps.at[site->first_step + i];
-        wanted = exit_owner(e, s) != UINT32_MAX || go_stacks_step(e->plan, s);
+        wanted =
+            exit_owner(e, s) != UINT32_MAX || go_stacks_step(e->plan, s) || request_probe(e, s);
     }
     return wanted || go_stacks_entry(e->plan, site);
 }
@@ -206,13 +215,15 @@ static uint32_t capture_room(const struct emitter *e, uint32_t owner, uint8_t ev
 /* The bytes that captures add to SITE's trampoline, at most. */
 static uint32_t captures_room(const struct emitter *e, const struct site *site) {
     uint32_t sum = 0;
-    if (!e->request->capture_count)
+    if (!e->request->capture_count && !e->request->probe_count)
         return 0;
     if (site->entry && request_traces(e, site->function))
         sum = capture_room(e, site->function, EVENT_ENTRY);
     for (uint32_t i = 0; i < site->step_count; i++) {
         const struct step *s = &e->plan->steps.at[site->first_step + i];
-        sum += capture_room(e, exit_owner(e, s), s->event);
+        const struct plan_probe *probe = request_probe(e, s);
+        sum += capture_room(e, exit_owner(e, s), s->event) +
+               (probe && probe->capture.bytes ? probe->capture.bytes + STUB_MAX_BYTES : 0);
     }
     return sum;
 }
@@ -292,7 +303,8 @@ static void emitter_done(struct emitter *e) {
 static void make_area(struct emitter *e) {
     const struct plan *plan = e->plan;
     size_t most = plan->area_size + (e->request->sliced ? plan_slices_size(plan) : 0);
-    for (size_t i = 0; i < plan->sites.count && e->request->capture_count; i++)
+    const bool captures = e->request->capture_count || e->request->probe_count;
+    for (size_t i = 0; i < plan->sites.count && captures; i++)
         most += e->wanted[i] ? captures_room(e, &plan->sites.at[i]) : 0;
     size_t room = most < e->request->area_size ? most : e->request->area_size;
     e->code->area = mem_alloc(room);
@@ -376,7 +388,7 @@ static void select_first(uint8_t *selected, const uint8_t *all, size_t bytes, si
 }
 
 static bool fits(const struct plan *plan, const struct plan_request *request) {
-    size_t most = request->capture_count
+    size_t most = request->capture_count || request->probe_count
                       ? SIZE_MAX
                       : plan->area_size + plan_slices_size(plan) +
                             plan->sites.count * (request->site_bytes + plan->hook_room);

@@ -42,6 +42,8 @@ bool request_traces(const struct emitter *e, uint32_t function);
 bool request_slices(const struct emitter *e, uint32_t function);
 /* The capture of the EVENT that is recorded for OWNER; NULL: none. */
 const struct plan_capture *request_capture(const struct emitter *e, uint32_t owner, uint8_t event);
+/* The probe to be recorded before the step S; NULL: none. */
+const struct plan_probe *request_probe(const struct emitter *e, const struct step *s);
 /* The function for which an EVENT of FUNCTION's exit or control site is recorded: FUNCTION, or a
  * function that shares its code. UINT32_MAX: the event is not recorded. */
 uint32_t event_owner(const struct emitter *e, uint32_t function, uint8_t event);

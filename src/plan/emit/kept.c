@@ -17,7 +17,7 @@ bool plan_request_may_be_kept(const struct plan *plan, const struct plan_request
     bool filtered = false;
     for (size_t i = 0; r->filtered && i < plan->functions.count / 8 + 1 && !filtered; i++)
         filtered = r->filtered[i];
-    return !r->first && !filtered && !r->capture_count;
+    return !r->first && !filtered && !r->capture_count && !r->probe_count;
 }
 
 bool plan_code_may_be_kept(const struct plan *plan, const struct plan_code *code) {

@@ -123,6 +123,17 @@ bool plan_has_controls(const struct plan *plan) {
     return false;
 }
 
+enum tier plan_probe_tier(const struct plan *plan, vaddr_t addr) {
+    const size_t i = SEARCH(k, plan->sites.count, plan->sites.at[k].start <= addr);
+    const struct site *s = i ? &plan->sites.at[i - 1] : NULL;
+    for (uint32_t k = 0; s && k < s->step_count; k++) {
+        const struct step *step = &plan->steps.at[s->first_step + k];
+        if (step->probe && step->insn.addr == addr && s->function < plan->functions.count)
+            return (enum tier)s->tier;
+    }
+    return TIER_NONE;
+}
+
 uint32_t plan_index_at(const struct plan *plan, vaddr_t addr) {
     size_t low = SEARCH(i, plan->functions.count, plan->functions.at[i].addr < addr);
     bool found = low < plan->functions.count && plan->functions.at[low].addr == addr;

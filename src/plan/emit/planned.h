@@ -11,7 +11,8 @@
 enum { TRAMPOLINE_ALIGN = 16 };
 enum {
     HOOK_VARIANT = STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE,
-    GUARD_VARIANT = HOOK_VARIANT | STUB_GUARD
+    GUARD_VARIANT = HOOK_VARIANT | STUB_GUARD,
+    PROBE_VARIANT = STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE
 };
 
 struct step { /* one instruction of a window */
@@ -20,6 +21,7 @@ struct step { /* one instruction of a window */
     bool loops : 1;         /* an exit that jumps to the function's own entry */
     bool before_sled : 1;   /* the exit's instruction is in a sled behind the window: it stays */
     bool falls : 1;         /* an exit that leaves also where it does not branch */
+    bool probe : 1;         /* the nop of a USDT probe */
     uint8_t event, variant; /* of exits */
     uint8_t return_bytes; /* bytes of the return at insn.target that the trampoline runs; else 0 */
     uint16_t pops;        /* of returns; as in struct stub_spec */

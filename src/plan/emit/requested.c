@@ -46,6 +46,14 @@ const struct plan_capture *request_capture(const struct emitter *e, uint32_t own
     return has ? &r->captures[i] : NULL;
 }
 
+const struct plan_probe *request_probe(const struct emitter *e, const struct step *s) {
+    const struct plan_request *r = e->request;
+    if (!s->probe || !r->probe_count)
+        return NULL;
+    const size_t i = SEARCH(k, r->probe_count, r->probes[k].at < s->insn.addr);
+    return i < r->probe_count && r->probes[i].at == s->insn.addr ? &r->probes[i] : NULL;
+}
+
 static bool is_carried(const struct emitter *e, uint32_t function) {
     return bitmap_test(e->carried, function);
 }

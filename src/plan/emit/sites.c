@@ -90,12 +90,18 @@ static void add_return_behind(struct builder *b, const struct window *w) {
     ARRAY_PUSH(&b->plan->steps, s);
 }
 
+static bool is_probe(const struct controls *c, vaddr_t addr) {
+    const size_t i = SEARCH(k, c->probes.count, c->probes.at[k].addr < addr);
+    return i < c->probes.count && c->probes.at[i].addr == addr;
+}
+
 static void add_steps(struct builder *b, const struct window *w) {
     const struct text *text = b->code->funcs[w->func].text;
     for (vaddr_t at = w->start; at < w->end; at += insn_size(b->code, text, at)) {
         struct step s = {0};
         insn_read(b->code, text, at, &s.insn);
         const struct exit_site *x = next_exit(b, at);
+        s.probe = w->tier != TIER_PAD && is_probe(b->ws->controls, at);
         bool here = x && x->addr == at;
         if (here && (window_of(b, x)->tier != TIER_NONE || window_of(b, x)->trap))
             set_exit(b, x, &s);
@@ -120,7 +126,7 @@ static uint32_t site_room(const struct plan *plan, const struct site *site,
         room += rooms->stub[site->variant];
     for (uint32_t i = 0; i < site->step_count; i++) {
         const struct step *s = &plan->steps.at[site->first_step + i];
-        room += arch->relocated_bytes(&s->insn);
+        room += arch->relocated_bytes(&s->insn) + (s->probe ? rooms->stub[PROBE_VARIANT] : 0);
         if (s->exit)
             room += rooms->stub[s->variant] + RELOCATED_MAX_BYTES;
     }

@@ -238,9 +238,23 @@ static bool is_conditional(const struct step *s) {
     return !s->falls && (kind == INSN_BRANCH || kind == INSN_LOOP || s->insn.goes_on);
 }
 
+static void put_probe(struct emitter *e, const struct site *site, const struct step *s) {
+    const struct plan_probe *probe = request_probe(e, s);
+    if (!probe)
+        return;
+    const bool captures = probe->capture.bytes;
+    put_stub(e,
+             (struct stub_event){.id = probe->id << 2 | EVENT_CONTROL,
+                                 .variant = PROBE_VARIANT | (captures ? STUB_CAPTURE : 0),
+                                 .capture = captures ? &probe->capture : NULL},
+             place_of(site, s->insn.addr));
+    e->code->sites++;
+}
+
 static int put_step(struct emitter *e, const struct site *site, const struct step *s) {
     if (site->tier == TIER_PAD)
         return 0; /* only nops */
+    put_probe(e, site, s);
     uint32_t owner = exit_owner(e, s);
     struct mark place = place_of(site, s->insn.addr);
     if (go_stacks_step(e->plan, s))

@@ -1,6 +1,7 @@
 /* Collects landing pads and the places behind calls that return twice. */
 #include "plan/window/controls.h"
 
+#include "elf/probes.h"
 #include "elf/sort.h"
 
 /* Moves sites behind a landing instruction, and drops repeated ones. */
@@ -19,6 +20,18 @@ static void normalize(const struct code *code, struct controls *all) {
     all->count = kept;
 }
 
+static void find_probes(const struct code *code, struct controls *ret) {
+    struct probes probes;
+    if (probes_read(code->module, &probes, NULL) < 0)
+        return; /* whoever asks for probes is told */
+    for (size_t i = 0; i < probes.count; i++) {
+        const uint32_t func = code_func_at(code, probes.at[i].addr);
+        if (func != NO_FUNC)
+            ARRAY_PUSH(&ret->probes, ((struct control_site){probes.at[i].addr, func}));
+    }
+    probes_done(&probes);
+}
+
 struct controls controls_find(const struct code *code) {
     const struct module *m = code->module;
     struct controls ret = {0};
@@ -32,7 +45,11 @@ struct controls controls_find(const struct code *code) {
     }
     sort_by_address(ret.at, ret.count, sizeof *ret.at);
     normalize(code, &ret);
+    find_probes(code, &ret);
     return ret;
 }
 
-void controls_done(struct controls *controls) { ARRAY_FREE(controls); }
+void controls_done(struct controls *controls) {
+    ARRAY_FREE(&controls->probes);
+    ARRAY_FREE(controls);
+}

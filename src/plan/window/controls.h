@@ -5,6 +5,8 @@
  *  - landing pads: an exception is caught, or a frame is cleaned up
  *  - behind calls of functions that return twice: longjmp and setcontext arrive there
  *  - jumps with another stack pointer: longjmp itself, unwinders, coroutines (in exits.c)
+ *
+ * And the nops of USDT probes: a function goes on there after nothing at all.
  */
 #pragma once
 
@@ -13,6 +15,7 @@
 struct controls {
     struct control_site *at; /* unique, by address; without those of exits */
     size_t count, room;
+    ARRAY(struct control_site) probes; /* by address; in functions */
 };
 
 struct controls controls_find(const struct code *code);

@@ -69,6 +69,10 @@ vaddr_t hole_near(const struct placing *p, const struct window *w);
 /* RET becomes a window whose moved instructions make such a hole. False: none. */
 bool hole_make(const struct placing *p, const struct window *w, struct window *ret);
 
+/* ---- probes.c ---- */
+/* Makes windows for probes that no other window has. */
+void probes_choose(struct placing *p);
+
 /* ---- traps.c ---- */
 /* Makes one-instruction windows for sites without another tier. They are only offered: see
  * plan_permit_traps(). */

@@ -71,6 +71,16 @@ static void offer_control(struct placing *p, const struct control_site *site, si
     }
 }
 
+/* The nops of probes that no window has. Windows that were taken before are of other places. */
+static void offer_probes(struct placing *p) {
+    for (size_t i = 0; i < p->controls->probes.count; i++) {
+        const struct control_site *site = &p->controls->probes.at[i];
+        struct window w = {.start = site->addr, .func = site->func};
+        if (trap_window(p, &w))
+            window_take(p, &w);
+    }
+}
+
 void traps_offer(struct placing *p) {
     for (uint32_t i = 0; i < p->code->func_count; i++) {
         if (p->wanted[i] && !p->ws->by_func[i].tier)
@@ -88,5 +98,6 @@ void traps_offer(struct placing *p) {
         if (p->wanted_group[group_of(p->groups, p->controls->at[i].func)])
             offer_control(p, &p->controls->at[i], count);
     }
+    offer_probes(p);
     windows_sort(p->ws);
 }

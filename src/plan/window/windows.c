@@ -10,6 +10,7 @@
  *                                             the padding behind it
  *     branch   … | cmp  je out | mov …        backward, then forward
  *     control  | mov  mov |  …                forward
+ *     probe    … | mov  nop  mov | …          in another window, or backward, then forward
  *
  * Tiers are tried for all sites in this order: jumps; hops with existing holes; hops with holes
  * that are made. So room for a jump is not spent as a hole. Last come puns, which may not be
@@ -520,6 +521,8 @@ static void choose(struct placing *p) {
         if (p->wanted[i] && !f->tier && !f->refused)
             f->refused = REFUSED_SHORT; /* no wanted tier has looked at it */
     }
+    if (p->only == TIER_NONE)
+        probes_choose(p);
     if (p->only == TIER_NONE || p->only == TIER_TRAP)
         traps_offer(p);
 }
@@ -527,7 +530,8 @@ static void choose(struct placing *p) {
 struct windows windows_choose(const struct exits *exits, const struct controls *controls,
                               const struct arrivals *arrivals, enum tier only) {
     const struct code *code = exits->code;
-    struct windows ret = {.code = code, .groups = exits->groups, .exits = exits};
+    struct windows ret = {
+        .code = code, .groups = exits->groups, .exits = exits, .controls = controls};
     ret.by_func = mem_alloc((code->func_count + 1) * sizeof *ret.by_func);
     ret.by_exit = mem_alloc((exits->count + 1) * sizeof *ret.by_exit);
     ret.large = is_large(code);

@@ -35,6 +35,7 @@ struct windows {
     const struct code *code;
     const struct groups *groups;
     const struct exits *exits;
+    const struct controls *controls;
     struct window *at; /* by address, disjoint */
     size_t count, room;
     struct func_window *by_func;

@@ -1,0 +1,193 @@
+"""record --usdt: every form of operands, counters (semaphores) up and down, views, damaged notes.
+usdt.py SOURCE CC…"""
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+
+SPOOR = os.environ['SPOOR']
+
+
+def run(*args, **more):
+    return subprocess.run(args, capture_output=True, text=True, timeout=120, **more)
+
+
+def spoor(*args, fails=False):
+    done = run(SPOOR, *args)
+    assert fails == (done.returncode != 0), (args, done)
+    return done
+
+
+def record(folder, program, args, *options):
+    trace = os.path.join(folder, 't')
+    done = spoor('record', '-o', trace, *options, '--', program, *args)
+    return trace, done
+
+
+def marks(trace):
+    lines = [json.loads(line) for line in spoor('replay', '--json', trace).stdout.splitlines()]
+    return [line for line in lines if line['kind'] == 'mark']
+
+
+def number(value):
+    """Numbers beyond 2^53 are texts in JSON."""
+    return int(value) if isinstance(value, str) and value.lstrip('-').isdigit() else value
+
+
+def values(mark):
+    return [number(arg['value']) for arg in mark['args']]
+
+
+def check_forms(folder, program):
+    trace, done = record(folder, program, ['forms'], '--usdt', 'demo:*')
+    found = {mark['function']: mark for mark in marks(trace)}
+    name = int(done.stdout, 16)
+    wide = 0x1122334455667788
+    assert values(found['demo:registers']) == [
+        wide, 0x55667788, 0x7788, -0x78, 0x77, 2**64 - 2, -2, 0xfffe, -3, 0xfffe, 5, 2**64 - 7], found
+    assert values(found['demo:memory']) == [-12, 4000000000, 2.5, -3, name, 300, 200, 77, None], found
+    assert values(found['demo:floats'])[:2] == [1.25, -0.5], found
+    trace, done = record(folder, program, ['forms'], '--usdt', 'demo:memory@arg5/s,arg1,arg2/x,arg99')
+    assert values(marks(trace)[0]) == ['a name', -12, '0xee6b2800'], marks(trace)
+    text = spoor('replay', trace).stdout
+    assert 'demo:memory(arg5="a name", arg1=-12, arg2=0xee6b2800)' in text, text
+
+
+def check_views(folder, program):
+    plain = run(program, 'runs', '50').stdout
+    trace, done = record(folder, program, ['runs', '50'], '--usdt', 'demo:*', '-F', 'turn', '-N', 'demo:single')
+    assert done.stdout == plain, done
+    found = marks(trace)
+    turns = [mark for mark in found if mark['function'] == 'demo:turn']
+    assert [values(mark)[0] for mark in turns] == list(range(50)), turns
+    assert all(mark['depth'] == 1 for mark in found), found
+    assert len(found) == 100, len(found)
+    rows = json.loads(spoor('report', '--json', trace).stdout)
+    counts = {row['mark']: row['count'] for row in rows if 'mark' in row}
+    calls = {row['function']: row['calls'] for row in rows if 'function' in row}
+    assert counts == {'demo:turn': 50, 'demo:again': 50} and calls == {'turn': 50}, rows
+    assert '50 marks demo:turn' in spoor('report', trace).stdout
+    events = json.loads(spoor('export', '--format=chrome', trace).stdout)
+    events = events['traceEvents'] if isinstance(events, dict) else events
+    assert sum(e['ph'] == 'i' and e['name'] == 'demo:turn' for e in events) == 50, events[:9]
+    trace, done = record(folder, program, ['runs', '50'], '--usdt', 'demo:turn')
+    lines = [json.loads(line) for line in spoor('replay', '--json', trace).stdout.splitlines()]
+    assert sum(line['kind'] == 'entry' for line in lines) == 0, lines
+    assert len(marks(trace)) == 50
+
+
+class Waiting:
+    """The program that prints its counters at each line of its input."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen([program, 'waits'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.counters() == '0 0'
+
+    def counters(self):
+        self.process.stdin.write('\n')
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def end(self):
+        self.process.stdin.close()
+        assert self.process.wait(60) == 0, self.process.returncode
+
+
+def attach(folder, waiting, *options):
+    """Attaches a spoor, and returns it when it records."""
+    tool = subprocess.Popen([SPOOR, 'attach', '-o', os.path.join(folder, 'a'), *options, str(waiting.process.pid)],
+                            stderr=subprocess.PIPE, text=True)
+    while run(SPOOR, 'ctl', str(waiting.process.pid), 'status').returncode:
+        assert tool.poll() is None, tool.stderr.read()
+    return tool
+
+
+def check_counters(folder, program):
+    for chosen, expected in (('demo:turn', '1 0'), ('demo:*', '1 1'), ('demo:single', '0 1')):
+        waiting = Waiting(program)
+        tool = attach(folder, waiting, '--usdt', chosen)
+        assert waiting.counters() == expected, (chosen, expected)
+        spoor('ctl', str(waiting.process.pid), 'pause')
+        assert waiting.counters() == '0 0', chosen
+        spoor('ctl', str(waiting.process.pid), 'resume')
+        assert waiting.counters() == expected, chosen
+        spoor('ctl', str(waiting.process.pid), 'filter', '--usdt', 'demo:again')
+        assert waiting.counters() == '1 0', chosen
+        tool.send_signal(signal.SIGINT)
+        tool.communicate(timeout=60)
+        assert waiting.counters() == '0 0', chosen
+        waiting.end()
+
+
+def check_killed(folder, program):
+    waiting = Waiting(program)
+    tool = attach(folder, waiting, '--usdt', 'demo:*')
+    assert waiting.counters() == '1 1'
+    tool.kill()
+    tool.communicate()
+    assert waiting.counters() == '1 1'
+    spoor('detach', str(waiting.process.pid))
+    assert waiting.counters() == '0 0'
+    tool = attach(folder, waiting, '--usdt', 'demo:*')
+    assert waiting.counters() == '1 1'
+    tool.send_signal(signal.SIGINT)
+    tool.communicate(timeout=60)
+    assert waiting.counters() == '0 0'
+    waiting.end()
+
+
+def check_forks(folder, program):
+    trace, done = record(folder, program, ['forks'], '--usdt', 'demo:*')
+    assert done.stdout == '1 1\n1 1\n' and len(marks(trace)) == 3, done
+    trace, done = record(folder, program, ['forks'], '--usdt', 'demo:*', '--no-follow')
+    assert done.stdout == '0 0\n1 1\n' and not marks(trace), done
+
+
+def note_section(elf):
+    """Offset and size of .note.stapsdt."""
+    shoff, = struct.unpack_from('<Q', elf, 40)
+    size, count, names = struct.unpack_from('<HHH', elf, 58)
+    headers = [struct.unpack_from('<IIQQQQ', elf, shoff + i * size) for i in range(count)]
+    for name, _, _, _, offset, length in headers:
+        at = headers[names][4] + name
+        if elf[at:elf.index(b'\0', at)] == b'.note.stapsdt':
+            return offset, length
+    raise AssertionError('no notes')
+
+
+def check_damaged(folder, program):
+    elf = bytearray(open(program, 'rb').read())
+    offset, _ = note_section(elf)
+    damages = {'size': (offset + 4, b'\xff\xff\xff\x7f'), 'address': (offset + 20, b'\xff' * 8),
+               'counter': (offset + 36, b'\x40' + bytes(7))}
+    for what, (at, new) in damages.items():
+        broken = os.path.join(folder, 'broken-' + what)
+        with open(broken, 'wb') as file:
+            file.write(elf[:at] + new + elf[at + len(new):])
+        os.chmod(broken, 0o755)
+        done = run(SPOOR, 'record', '-o', os.path.join(folder, 'b'), '--usdt', 'demo:*', '--', broken, 'runs', '3')
+        assert done.stdout == run(program, 'runs', '3').stdout, (what, done)
+        assert done.stderr.count('damaged notes of USDT probes') == 1, (what, done)
+
+
+def check_messages(folder, program):
+    done = run(SPOOR, 'record', '-o', os.path.join(folder, 'm'), '--usdt', 'none:*', '--', program, 'runs', '3')
+    assert "--usdt 'none:*': matches no probe" in done.stderr, done
+    done = run(SPOOR, 'record', '--usdt', 'demo:*@x->y', '--', program)
+    assert done.returncode and 'probes have arg1' in done.stderr, done
+
+
+def main():
+    source, *compiler = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, 'usdt')
+        subprocess.run([*compiler, '-O1', '-o', program, source], check=True)
+        for check in (check_forms, check_views, check_counters, check_killed, check_forks, check_damaged,
+                      check_messages):
+            check(folder, program)
+
+
+main()
