@@ -80,17 +80,6 @@ def equal_float(value, text):
     return math.isclose(float(value), float(text), rel_tol=1e-15, abs_tol=0) or float(text) == float(value)
 
 
-STACKS = set()
-
-
-def same_address(ours, theirs):
-    """Both programs have the same addresses, but gdb's environment is larger: its stack is a bit lower."""
-    if ours < 0x7fff00000000 or theirs < 0x7fff00000000:
-        return ours == theirs
-    STACKS.add(ours - theirs)
-    return len(STACKS) == 1
-
-
 def equal_members(value, members, cut):
     if not isinstance(value, dict):
         return False
@@ -116,7 +105,7 @@ def equal(value, theirs, cut):
         return equal_text(value, theirs, cut)
     if "pointer" in theirs:
         if isinstance(value, str) and value.startswith("0x"):
-            return same_address(int(value, 16), theirs["pointer"])
+            return int(value, 16) == theirs["pointer"]
         return theirs.get("symbol", "").split(" ")[0].split("(")[0].endswith(str(value).split("(")[0])
     if "enum" in theirs:
         return value == theirs["integer"] or str(value).split("|")[0] in re.split(r"[^\w]+", theirs["enum"])
@@ -149,7 +138,8 @@ def equal_elements(value, elements, cut):
 
 
 def run_stepper(stepper, most, program):
-    done = subprocess.run([stepper, str(most), program], capture_output=True, check=False, timeout=600)
+    done = subprocess.run([stepper, str(most), program], capture_output=True, check=False, timeout=600,
+                          env={})
     if done.returncode > 1:
         sys.exit(done.stderr.decode(errors="replace")[-2000:])
     calls, counts = {}, collections.Counter()
@@ -166,44 +156,36 @@ def run_stepper(stepper, most, program):
     return calls
 
 
-def run_gdb(work, most, program, calls, optimized):
-    places = work / "places"
-    pcs = sorted({pc for pc, _ in calls})
-    names = {pc: call["function"] for (pc, _), call in calls.items()}
-    places.write_text("".join(f"{pc} {most} {f'*{pc}' if optimized else behind_prologue(program, pc, names[pc])}\n"
-                              for pc in pcs))
-    output = work / "gdb.out"
-    done = subprocess.run(["gdb", "-nx", "-batch", "-ex", f'set $places = "{places}"', "-ex", f'set $output = "{output}"',
-                           "-x", HERE / "gdb_values.py", program], capture_output=True, text=True, check=False,
-                          timeout=600)
-    if not output.exists():
-        sys.exit(done.stdout + done.stderr)
-    shown = {}
-    for line in output.read_text(encoding="utf-8").splitlines():
-        entry = json.loads(line)
-        shown.setdefault((entry["pc"], entry["call"]), {}).update(entry)
-    return shown
+def run_gdb(places, command, program, timeout=600):
+    """The values at PLACES, as gdb_values.py wants them, by module, place and call. COMMAND starts PROGRAM."""
+    with tempfile.TemporaryDirectory() as folder:
+        wanted, output = Path(folder) / "places", Path(folder) / "out"
+        wanted.write_text("".join(f"{line}\n" for line in places))
+        settings = (f'$places = "{wanted}"', f'$output = "{output}"', f'$run = "{command}"',
+                    "exec-wrapper env -i")  # what no one has written on the stack is then the same, too
+        done = subprocess.run(["gdb", "-nx", "-batch", *(word for s in settings for word in ("-ex", f"set {s}")), "-x",
+                               HERE / "gdb_values.py", program], capture_output=True, text=True, check=False,
+                              errors="replace", timeout=timeout)
+        if not output.exists():
+            sys.exit(done.stdout + done.stderr)
+        shown = {}
+        for line in output.read_text(encoding="utf-8").splitlines():
+            entry = json.loads(line)
+            shown.setdefault((entry["module"], entry["pc"], entry["call"]), {}).update(entry)
+        return shown
 
 
-LINES = {}
-
-
-def behind_prologue(program, pc, _name):
-    """The address where gdb thinks that the prologue of the function at PC has ended."""
-    if program not in LINES:
-        LINES[program] = subprocess.run(["objdump", "--dwarf=decodedline", program], capture_output=True, text=True,
-                                        check=True).stdout
-        rows = [(int(m[1], 16)) for m in re.finditer(r"\s(0x[0-9a-f]+)\s", LINES[program])]
-        LINES[program] = sorted(set(rows))
-    after = [row for row in LINES[program] if row > pc]
-    return f"*{after[0]}" if after else f"*{pc}"
+def at_same_places(calls, most, program, plain):
+    places = [f"{most} {int(plain)} {pc} -" for pc in sorted({pc for pc, _ in calls})]
+    shown = run_gdb(places, "run >/dev/null 2>&1", program)
+    return {(pc, call): values for (_, pc, call), values in shown.items()}
 
 
 def compare(calls, shown, comparison, where):
     for key, call in calls.items():
         if key not in shown:
             continue
-        theirs = dict(shown[key]["args"])
+        theirs = dict(shown[key].get("args", ()))
         for argument in call["args"]:
             if argument["name"] in theirs:
                 comparison.add("arguments", f"{where} {call['function']}#{key[1]} {argument['name']}", argument,
@@ -232,8 +214,7 @@ def main():
                     subprocess.run([compiler, "-g", "-w", "-no-pie", "-fno-pie", *options.split(), "-o", program, source,
                                     "-lm"], check=True)
                     calls = run_stepper(stepper, most, program)
-                    shown = run_gdb(work, most, program, calls, "-O0" not in options)
-                    STACKS.clear()
+                    shown = at_same_places(calls, most, program, "-O0" in options)
                     compare(calls, shown, comparison, source.name)
             for kind, counts in comparison.counts.items():
                 if counts["all"]:

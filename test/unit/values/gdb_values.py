@@ -1,6 +1,9 @@
 """Runs in gdb (-x): writes the arguments and results of functions, one JSON object a line.
 
-The variables set before: $places, a file with lines "ADDRESS MOST"; $output, a file.
+The variables set before: $places, a file with lines "MOST PLAIN OFFSET MODULE"; $output, a file; $run, the command that
+starts the program. MODULE is a file's path, or "-" if OFFSET is an address. Of a PLAIN function (1: not optimised) the
+arguments are where its prologue has put them, of another one where they are at its first instruction. Calls count from
+the beginning of main() on, those of the first thread.
 """
 import json
 
@@ -101,13 +104,13 @@ def convert(value, depth=0):
 
 
 class Result(gdb.FinishBreakpoint):
-    def __init__(self, frame, pc, output, call):
+    def __init__(self, frame, place, output, call):
         super().__init__(frame, internal=True)
-        self.silent, self.pc, self.output, self.call = True, pc, output, call
+        self.silent, self.place, self.output, self.call = True, place, output, call
 
     def stop(self):
         value = self.return_value
-        self.output.write(json.dumps({"pc": self.pc, "call": self.call,
+        self.output.write(json.dumps({**self.place, "call": self.call,
                                       "ret": None if value is None else convert(value)}) + "\n")
         return False
 
@@ -115,39 +118,108 @@ class Result(gdb.FinishBreakpoint):
         pass
 
 
-class Entry(gdb.Breakpoint):
-    def __init__(self, pc, where, most, output):
-        super().__init__(where, internal=True)
-        self.silent, self.pc, self.most, self.output, self.calls = True, pc, most, output, 0
+def is_unwritten(value, frame):
+    """At a function's first instruction nothing is below the stack pointer: there is the callee's own copy, which its
+    prologue has not written yet. (GCC describes such a copy for the whole function, DW_OP_fbreg, if its address is
+    taken.) Not the caller's argument, but what an earlier call has left."""
+    return value.address is not None and 0 < int(frame.read_register("rsp")) - int(value.address) < 1 << 20
+
+
+def behind_prologue(pc):
+    """The address of the second line of the function at PC."""
+    first = gdb.find_pc_line(pc)
+    return first.last + 1 if first.last else pc
+
+
+def arguments_of(frame):
+    block = frame.block()
+    while block and not block.function:
+        block = block.superblock
+    return [symbol for symbol in block or [] if symbol.is_argument]
+
+
+class Late(gdb.Breakpoint):
+    """Behind the prologue: the arguments that were not written at the function's first instruction."""
+
+    def __init__(self, entry):
+        super().__init__(f"*{behind_prologue(entry.address)}", internal=True)
+        self.silent, self.entry, self.waiting = True, entry, {}
 
     def stop(self):
-        if self.calls == self.most:
-            return False
         frame = gdb.newest_frame()
-        block = frame.block()
-        while block and not block.function:
-            block = block.superblock
-        arguments = [(s.name, convert(s.value(frame))) for s in block if s.is_argument]
-        self.output.write(json.dumps({"pc": self.pc, "call": self.calls, "args": arguments}) + "\n")
+        for symbol in arguments_of(frame):
+            if symbol.name in self.waiting.get("names", ()):
+                self.waiting["args"].append((symbol.name, convert(symbol.value(frame))))
+        if self.waiting:
+            self.entry.write(self.waiting.pop("args"), self.waiting.pop("call"))
+        self.waiting = {}
+        return False
+
+
+class Entry(gdb.Breakpoint):
+    def __init__(self, place, plain, address, most, output):
+        super().__init__(f"*{behind_prologue(address) if plain else address}", internal=True)
+        self.silent, self.place, self.plain, self.address, self.most = True, place, plain, address, most
+        self.output, self.calls, self.late = output, 0, None
+
+    def write(self, arguments, call):
+        self.output.write(json.dumps({**self.place, "call": call, "args": arguments}) + "\n")
+
+    def wait(self, arguments, names):
+        """Another breakpoint adds the arguments NAMES."""
+        self.late = self.late or Late(self)
+        self.late.waiting = {"args": arguments, "names": names, "call": self.calls}
+
+    def stop(self):
+        if gdb.selected_thread().num != 1:
+            return False
+        if self.calls == self.most:
+            self.enabled = False
+            return False
+        frame, known, unwritten = gdb.newest_frame(), [], []
+        for symbol in arguments_of(frame):
+            value = symbol.value(frame)
+            if not self.plain and is_unwritten(value, frame):
+                unwritten.append(symbol.name)
+            else:
+                known.append((symbol.name, convert(value)))
+        if unwritten:
+            self.wait(known, unwritten)
+        else:
+            self.write(known, self.calls)
         try:
-            Result(frame, self.pc, self.output, self.calls)
+            Result(frame, self.place, self.output, self.calls)
         except (gdb.error, ValueError, RuntimeError):
             pass
         self.calls += 1
         return False
 
 
+def bases():
+    """Where each file is loaded."""
+    found = {"-": 0}
+    with open(f"/proc/{gdb.selected_inferior().pid}/maps", encoding="utf-8") as maps:
+        for line in maps:
+            words = line.split()
+            if len(words) == 6 and int(words[2], 16) == 0:
+                found.setdefault(words[5], int(words[0].split("-")[0], 16))
+    return found
+
+
 def main():
-    gdb.execute("set pagination off")
-    gdb.execute("set confirm off")
-    gdb.execute("set print elements 200")
-    places = gdb.convenience_variable("places").string()
+    for setting in ("pagination off", "confirm off", "print elements 200"):
+        gdb.execute(f"set {setting}")
+    places, run = (gdb.convenience_variable(name).string() for name in ("places", "run"))
     with open(gdb.convenience_variable("output").string(), "w", encoding="utf-8") as output:
+        gdb.Breakpoint("main", internal=True, temporary=True)
+        gdb.execute(run)
+        at = bases()
         with open(places, encoding="utf-8") as lines:
             for line in lines:
-                pc, most, where = line.split(maxsplit=2)
-                Entry(int(pc), where.strip(), int(most), output)
-        gdb.execute("run >/dev/null 2>&1")
+                most, plain, offset, module = line.rstrip("\n").split(" ", 3)
+                if module in at:
+                    Entry({"pc": int(offset), "module": module}, int(plain), at[module] + int(offset), int(most), output)
+        gdb.execute("continue")
 
 
 main()
