@@ -73,6 +73,16 @@ struct piece {
     uint32_t text_count;
 };
 
+/* What the capture alone tells of the value V: that it is missing, or always the same. */
+static struct captured what_is_known(const struct capture_value *v) {
+    struct captured c = {.missing = v->missing};
+    if (v->from == FROM_CONSTANT) {
+        c.bytes = (const uint8_t *)&v->constant;
+        c.length = v->bytes < sizeof v->constant ? v->bytes : sizeof v->constant;
+    }
+    return c;
+}
+
 static bool read_occurrences(struct piece *p, const struct disk_block *events) {
     struct trace_values *v = p->to;
     fields_number(&p->f); /* the stream, as the file numbers it */
@@ -91,8 +101,7 @@ static bool read_occurrences(struct piece *p, const struct disk_block *events) {
             return false;
         o.item = (uint32_t)item;
         for (size_t k = 0; k < o.capture->capture.count; k++)
-            ARRAY_PUSH(&v->values,
-                       ((struct captured){.missing = o.capture->capture.values[k].missing}));
+            ARRAY_PUSH(&v->values, what_is_known(&o.capture->capture.values[k]));
         ARRAY_PUSH(&v->found, o);
     }
     p->count = (size_t)count;

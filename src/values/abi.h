@@ -29,7 +29,8 @@ struct abi_piece {
 };
 struct abi_place {
     enum capture_missing missing; /* VALUE_THERE, or it is not known where the object is */
-    bool indirect;                /* the one piece is not the object but its address */
+    bool indirect;                /* the one piece is not the object but an address */
+    int32_t behind;               /* then: the object is that many bytes behind the address */
     uint8_t count;                /* 0: nothing is passed, as for an empty struct */
     struct abi_piece piece[ABI_MOST_PIECES];
 };

@@ -73,8 +73,8 @@ static bool is_in_one_register(const struct abi_piece *piece, enum abi abi, uint
 }
 
 static struct abi_place given_register(enum abi abi, const struct place *p, uint64_t bytes) {
-    struct abi_place place = {.indirect = p->address, .count = 1};
-    if (!register_piece(abi, p->reg, &place.piece[0]))
+    struct abi_place place = {.indirect = p->address, .count = 1, .behind = (int32_t)p->offset};
+    if (p->offset != place.behind || !register_piece(abi, p->reg, &place.piece[0]))
         return nowhere;
     uint32_t whole = p->address ? abi_word(abi) : (uint32_t)bytes;
     if (!is_in_one_register(&place.piece[0], abi, whole))
@@ -128,7 +128,7 @@ static bool agrees(enum abi abi, const struct place *p, const struct abi_place *
     if (p->kind != PLACE_REGISTER || by_abi->missing || by_abi->count != 1)
         return true;
     return register_piece(abi, p->reg, &given) && given.from == by_abi->piece[0].from &&
-           given.reg == by_abi->piece[0].reg && p->address == by_abi->indirect;
+           given.reg == by_abi->piece[0].reg && p->address == by_abi->indirect && !p->offset;
 }
 
 static bool is_c(const struct signature *s) {

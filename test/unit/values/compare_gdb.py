@@ -156,12 +156,12 @@ def run_stepper(stepper, most, program):
     return calls
 
 
-def run_gdb(places, command, program, timeout=600):
+def run_gdb(places, command, program, timeout=600, spoil=0):
     """The values at PLACES, as gdb_values.py wants them, by module, place and call. COMMAND starts PROGRAM."""
     with tempfile.TemporaryDirectory() as folder:
         wanted, output = Path(folder) / "places", Path(folder) / "out"
         wanted.write_text("".join(f"{line}\n" for line in places))
-        settings = (f'$places = "{wanted}"', f'$output = "{output}"', f'$run = "{command}"',
+        settings = (f'$places = "{wanted}"', f'$output = "{output}"', f'$run = "{command}"', f"$spoil = {spoil}",
                     "exec-wrapper env -i")  # what no one has written on the stack is then the same, too
         done = subprocess.run(["gdb", "-nx", "-batch", *(word for s in settings for word in ("-ex", f"set {s}")), "-x",
                                HERE / "gdb_values.py", program], capture_output=True, text=True, check=False,

@@ -1,7 +1,7 @@
 """Runs in gdb (-x): writes the arguments and results of functions, one JSON object a line.
 
 The variables set before: $places, a file with lines "MOST PLAIN OFFSET MODULE"; $output, a file; $run, the command that
-starts the program. MODULE is a file's path, or "-" if OFFSET is an address. Of a PLAIN function (1: not optimised) the
+starts the program; $spoil, 1 to overwrite the stack below the stack pointer. MODULE is a file's path, or "-" if OFFSET is an address. Of a PLAIN function (1: not optimised) the
 arguments are where its prologue has put them, of another one where they are at its first instruction. Calls count from
 the beginning of main() on, those of the first thread.
 """
@@ -103,6 +103,13 @@ def convert(value, depth=0):
         return {"error": str(error)}
 
 
+def spoil_stack(red_zone=0):
+    """Overwrites what is free below the stack pointer, so that a second run shows what nobody has written."""
+    if gdb.convenience_variable("spoil"):
+        top = int(gdb.newest_frame().read_register("rsp")) - red_zone
+        gdb.selected_inferior().write_memory(top - 1024, b"\xa5" * 1024)
+
+
 class Result(gdb.FinishBreakpoint):
     def __init__(self, frame, place, output, call):
         super().__init__(frame, internal=True)
@@ -112,6 +119,7 @@ class Result(gdb.FinishBreakpoint):
         value = self.return_value
         self.output.write(json.dumps({**self.place, "call": self.call,
                                       "ret": None if value is None else convert(value)}) + "\n")
+        spoil_stack()
         return False
 
     def out_of_scope(self):
@@ -192,6 +200,7 @@ class Entry(gdb.Breakpoint):
         except (gdb.error, ValueError, RuntimeError):
             pass
         self.calls += 1
+        spoil_stack(128 if self.plain else 0)
         return False
 
 

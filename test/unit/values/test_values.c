@@ -11,6 +11,8 @@
  *   extreme_numbers        UINT64_MAX, NaN, -0, denormals, __int128
  *   unreadable             null and wild pointers
  *   contradicting_places   debugging information that contradicts the ABI
+ *   behind_an_address      an object that is some bytes behind what a register holds
+ *   constant_addresses     a pointer that the function always gets
  *   patterns               PATTERN@SPEC
  */
 #include <setjmp.h>
@@ -493,6 +495,38 @@ static void contradicting_places(void **state) {
     assert_string_equal(at_entry(f, "x"), "x=?");
 }
 
+static void behind_an_address(void **state) {
+    struct fixture *f = *state;
+    const int second = 77;
+    takes(f, "a", f->int_);
+    f->signature.changed = true;
+    f->thread.registers[RSI] = MEMORY + 16;
+    put(&f->thread, MEMORY + 24, &second, sizeof second);
+    f->parameters[0].place =
+        (struct place){.kind = PLACE_REGISTER, .reg = RSI, .address = true, .offset = 8};
+    assert_string_equal(at_entry(f, NULL), "a=77");
+    f->parameters[0].place.offset = INT64_C(1) << 40;
+    assert_string_equal(at_entry(f, NULL), "a=?");
+    f->signature.changed = false; /* the object, not its address, would be in the register */
+    f->parameters[0].place.reg = RDI;
+    f->parameters[0].place.offset = 8;
+    f->signature.result = f->int_;
+    assert_string_equal(at_return(f, NULL), "ret=?");
+}
+
+/* No stub reads where a constant points to. */
+static void constant_addresses(void **state) {
+    struct fixture *f = *state;
+    takes(f, "p", f->item_pointer);
+    takes(f, "s", f->text);
+    for (int i = 0; i < 2; i++)
+        f->parameters[i].place = (struct place){.kind = PLACE_CONSTANT, .constant = MEMORY};
+    assert_string_equal(at_entry(f, "p"), "p=0x10000");
+    assert_string_equal(at_entry(f, "p->id"), "p->id=?");
+    assert_string_equal(at_entry(f, "*p"), "*p=?");
+    assert_string_equal(at_entry(f, "s"), "s=0x10000");
+}
+
 static void patterns(void **state) {
     (void)state;
     static const struct {
@@ -522,8 +556,9 @@ static void patterns(void **state) {
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(arguments_by_type), T(flags_and_bits),       T(results_by_type), T(expressions),
-        T(uftrace_forms),     T(wrong_specs),          T(hostile_texts),   T(extreme_numbers),
-        T(unreadable),        T(contradicting_places), T(patterns)};
+        T(arguments_by_type), T(flags_and_bits),       T(results_by_type),   T(expressions),
+        T(uftrace_forms),     T(wrong_specs),          T(hostile_texts),     T(extreme_numbers),
+        T(unreadable),        T(contradicting_places), T(behind_an_address), T(constant_addresses),
+        T(patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
