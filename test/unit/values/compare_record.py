@@ -12,7 +12,8 @@
       --at-most A,R    an error if more than A % of the arguments, or R % of the results, are unknown to spoor
       -v               show each value that only gdb knows
 
-Both runs have the same addresses and the same environment (none). The calls from the beginning of main() on count,
+Both runs have the same addresses and the same environment; but libraries are lower under spoor by a fixed number
+of pages, which the arguments tell. The calls from the beginning of main() on count,
 those of the first thread. A value that differs is an error, unless two runs in gdb differ there, too: the second one
 overwrites the free stack at each call, so it differs in what nobody has written.
 """
@@ -96,7 +97,7 @@ def record(options, command):
         trace, source = Path(folder) / "trace", open(options.input, "rb")
         with source:
             subprocess.run(["setarch", "-R", options.spoor, "record", "-q", "-a", "--strings=64", *module_option(options),
-                            "-o", trace, *command], check=True, stdin=source, stdout=subprocess.DEVNULL, env={})
+                            "-o", trace, *command], check=False, stdin=source, stdout=subprocess.DEVNULL, env=compare_gdb.ENVIRONMENT)
         with subprocess.Popen([options.spoor, "replay", "--json", trace], stdout=subprocess.PIPE) as replay:
             return Recording(replay.stdout, options.most).calls
 
@@ -151,6 +152,17 @@ def compare(options, calls, places, shown, again, comparison):
                 comparison.add("results", f"{what} result", call["ret"], shown[key]["ret"])
 
 
+def pointers(options, calls, places, shown):
+    """(spoor's, gdb's) for each argument that is an address in mapped memory."""
+    for function, place in places.items():
+        for number, call in enumerate(calls[function][:options.most]):
+            theirs = dict(shown.get((*place, number), {}).get("args", ()))
+            for argument in call.get("args", ()):
+                address = (theirs.get(argument["name"]) or {}).get("pointer", 0)
+                if str(argument["value"]).startswith("0x") and compare_gdb.is_mapped(address):
+                    yield int(argument["value"], 16), address
+
+
 def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("--input", default="/dev/null")
@@ -192,6 +204,8 @@ def main():
     calls = record(options, command)
     places = dict(list(places_of(calls, files_of(command)).items())[:options.functions])
     shown, again = (show_in_gdb(options, command, places, spoil) for spoil in (0, 1))
+    shifts = collections.Counter(b - a for a, b in pointers(options, calls, places, shown) if (b - a) % 4096 == 0)
+    compare_gdb.SHIFT["pages"] = shifts.most_common(1)[0][0] if shifts else 0
     comparison = compare_gdb.Comparison()
     compare(options, calls, places, shown, again, comparison)
     return int(report(options, comparison, len(places)))

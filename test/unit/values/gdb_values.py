@@ -45,6 +45,7 @@ def pointer(value, kind):
         shown["symbol"] = gdb.execute(f"info symbol {address}", to_string=True) if block else ""
     elif target.code in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR) and target.sizeof in (1, 2, 4):
         shown["text"] = text_at(address, target.sizeof) if address else None
+        shown["unit"] = target.sizeof
     return shown
 
 
@@ -57,7 +58,8 @@ def class_text(value, kind):
         start, length = value["_M_dataplus"]["_M_p"], int(value["_M_string_length"])
     else:
         return None
-    return {"text": text_at(int(start), start.type.strip_typedefs().target().sizeof, length), "pointer": int(start)}
+    unit = start.type.strip_typedefs().target().sizeof
+    return {"text": text_at(int(start), unit, length), "unit": unit, "pointer": int(start)}
 
 
 def struct(value, kind, depth):
@@ -126,6 +128,47 @@ class Result(gdb.FinishBreakpoint):
         pass
 
 
+def returned(kind):
+    """A result of the type KIND, where the ABI puts it; None: an object of another kind."""
+    plain = kind.strip_typedefs()
+    if plain.code == gdb.TYPE_CODE_FLT:
+        value = gdb.parse_and_eval({4: "$xmm0.v4_float[0]", 8: "$xmm0.v2_double[0]"}.get(plain.sizeof, "$st0"))
+    elif plain.code in CODES and plain.sizeof <= 8 and CODES[plain.code] not in ("struct", "array", "complex"):
+        value = gdb.parse_and_eval("$rax")
+    else:
+        return None
+    return value.cast(kind)
+
+
+class InlineResult(gdb.Breakpoint):
+    """A FinishBreakpoint never stops in a caller that is inlined, or after a tail call: gdb compares its frame with
+    that of the whole function."""
+
+    def __init__(self, frame, place, output, call):
+        self.kind, self.pointer = frame.function().type.target(), int(frame.read_register("rsp"))
+        address = int(gdb.parse_and_eval(f"*(unsigned long *){self.pointer}"))
+        super().__init__(f"*{address}", internal=True)
+        self.silent, self.place, self.output, self.call = True, place, output, call
+
+    def stop(self):
+        pointer = int(gdb.newest_frame().read_register("rsp"))
+        if pointer == self.pointer + 8:
+            value = returned(self.kind)
+            if value is not None:
+                self.output.write(json.dumps({**self.place, "call": self.call, "ret": convert(value)}) + "\n")
+            spoil_stack()
+        self.enabled = pointer <= self.pointer
+        return False
+
+
+def watch_result(frame, plain, *place):
+    older = frame.older()
+    if older and older.type() in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME) and not plain:
+        InlineResult(frame, *place)
+    elif older:
+        Result(frame, *place)
+
+
 def is_unwritten(value, frame):
     """At a function's first instruction nothing is below the stack pointer: there is the callee's own copy, which its
     prologue has not written yet. (GCC describes such a copy for the whole function, DW_OP_fbreg, if its address is
@@ -140,7 +183,10 @@ def behind_prologue(pc):
 
 
 def arguments_of(frame):
-    block = frame.block()
+    try:
+        block = frame.block()
+    except RuntimeError:  # without debugging information
+        return []
     while block and not block.function:
         block = block.superblock
     return [symbol for symbol in block or [] if symbol.is_argument]
@@ -160,7 +206,7 @@ class Late(gdb.Breakpoint):
                 self.waiting["args"].append((symbol.name, convert(symbol.value(frame))))
         if self.waiting:
             self.entry.write(self.waiting.pop("args"), self.waiting.pop("call"))
-        self.waiting = {}
+        self.waiting, self.enabled = {}, False
         return False
 
 
@@ -177,12 +223,10 @@ class Entry(gdb.Breakpoint):
         """Another breakpoint adds the arguments NAMES."""
         self.late = self.late or Late(self)
         self.late.waiting = {"args": arguments, "names": names, "call": self.calls}
+        self.late.enabled = True
 
     def stop(self):
         if gdb.selected_thread().num != 1:
-            return False
-        if self.calls == self.most:
-            self.enabled = False
             return False
         frame, known, unwritten = gdb.newest_frame(), [], []
         for symbol in arguments_of(frame):
@@ -196,10 +240,11 @@ class Entry(gdb.Breakpoint):
         else:
             self.write(known, self.calls)
         try:
-            Result(frame, self.place, self.output, self.calls)
+            watch_result(frame, self.plain, self.place, self.output, self.calls)
         except (gdb.error, ValueError, RuntimeError):
             pass
         self.calls += 1
+        self.enabled = self.calls < self.most
         spoil_stack(128 if self.plain else 0)
         return False
 
@@ -216,8 +261,10 @@ def bases():
 
 
 def main():
-    for setting in ("pagination off", "confirm off", "print elements 200"):
+    for setting in ("pagination off", "confirm off", "print elements 200", "breakpoint always-inserted on"):
         gdb.execute(f"set {setting}")
+    gdb.execute("handle all nostop noprint pass")
+    gdb.execute("handle SIGTRAP SIGINT nopass")
     places, run = (gdb.convenience_variable(name).string() for name in ("places", "run"))
     with open(gdb.convenience_variable("output").string(), "w", encoding="utf-8") as output:
         gdb.Breakpoint("main", internal=True, temporary=True)
@@ -228,7 +275,8 @@ def main():
                 most, plain, offset, module = line.rstrip("\n").split(" ", 3)
                 if module in at:
                     Entry({"pc": int(offset), "module": module}, int(plain), at[module] + int(offset), int(most), output)
-        gdb.execute("continue")
+        while gdb.selected_inferior().pid:
+            gdb.execute("continue")
 
 
 main()
