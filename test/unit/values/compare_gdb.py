@@ -76,7 +76,8 @@ def equal_number(value, number):
 def equal_float(value, text):
     if "nan" in text or "inf" in text:
         return str(value) == re.sub(r"^-?nan.*", "nan", text)
-    if struct.pack("f", float(value)) == struct.pack("f", float(text)) and abs(float(text)) < 1e-37:
+    digits = len(re.sub(r"e.*|\D", "", text).lstrip("0"))  # gdb prints 9 of a float, spoor as many as it needs
+    if digits <= 9 and abs(float(text)) < 3e38 and struct.pack("f", float(value)) == struct.pack("f", float(text)):
         return True
     return math.isclose(float(value), float(text), rel_tol=1e-15, abs_tol=0) or float(text) == float(value)
 
@@ -174,7 +175,7 @@ def run_gdb(places, command, program, timeout=600, spoil=0):
     with tempfile.TemporaryDirectory() as folder:
         wanted, output = Path(folder) / "places", Path(folder) / "out"
         wanted.write_text("".join(f"{line}\n" for line in places))
-        settings = (f'$places = "{wanted}"', f'$output = "{output}"', f'$run = "{command}"', f"$spoil = {spoil}",
+        settings = ("language c", f'$places = "{wanted}"', f'$output = "{output}"', f'$run = "{command}"', f"$spoil = {spoil}",
                     f"exec-wrapper env -i {' '.join('='.join(pair) for pair in ENVIRONMENT.items())}")
         done = subprocess.run(["gdb", "-nx", "-batch", *(word for s in settings for word in ("-ex", f"set {s}")), "-x",
                                HERE / "gdb_values.py", program], capture_output=True, text=True, check=False,
