@@ -165,6 +165,15 @@ static enum abi abi_of(const struct signature *s, enum abi abi) {
     return s->language == SOURCE_GO && abi == ABI_X86_64 ? ABI_GO_X86_64 : abi;
 }
 
+/* DWARF does not list what a closure has captured, which is its first argument. */
+static void place_plain_rust(struct places *ret, const struct signature *s, struct abi_call *call) {
+    const bool is_closure = s->name[0] == '{';
+    if (abi_rust_knows_result(call))
+        abi_result(ABI_X86_64, call, &ret->result);
+    call->count = is_closure ? 0 : abi_rust_known_arguments(call);
+    abi_arguments(ABI_X86_64, call, ret->parameters);
+}
+
 /* All places by the ABI; Go's results are among the parameters, but in registers of their own. */
 static void place_by_abi(struct places *ret, struct types *types, const struct signature *s,
                          enum abi abi) {
@@ -178,6 +187,10 @@ static void place_by_abi(struct places *ret, struct types *types, const struct s
     for (size_t i = 0; i < s->count; i++)
         ret->parameters[i] = (struct abi_place){.missing = VALUE_UNTYPED};
     ret->result = (struct abi_place){.missing = VALUE_UNTYPED};
+    if (s->language == SOURCE_RUST && !s->optimized && !s->changed && abi == ABI_X86_64) {
+        place_plain_rust(ret, s, &call);
+        return;
+    }
     if (!is_c(s) && s->language != SOURCE_GO)
         return;
     abi_arguments(abi, &call, ret->parameters);

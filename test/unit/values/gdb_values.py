@@ -50,12 +50,16 @@ def pointer(value, kind):
 
 
 def class_text(value, kind):
-    """A std::string or string_view, or None."""
+    """A std::string or string_view, a text of Rust, or None."""
     name = kind.name or ""
     if "basic_string_view<" in name:
         start, length = value["_M_str"], int(value["_M_len"])
     elif "basic_string<" in name:
         start, length = value["_M_dataplus"]["_M_p"], int(value["_M_string_length"])
+    elif name == "&str":
+        start, length = value["data_ptr"], int(value["length"])
+    elif name == "alloc::string::String":
+        start, length = value["vec"]["buf"]["inner"]["ptr"]["pointer"]["pointer"], int(value["vec"]["len"])
     else:
         return None
     unit = start.type.strip_typedefs().target().sizeof

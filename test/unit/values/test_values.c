@@ -13,6 +13,7 @@
  *   contradicting_places   debugging information that contradicts the ABI
  *   behind_an_address      an object that is some bytes behind what a register holds
  *   constant_addresses     a pointer that the function always gets
+ *   plain_rust             Rust's own convention, as far as it is sure
  *   patterns               PATTERN@SPEC
  */
 #include <setjmp.h>
@@ -527,6 +528,42 @@ static void constant_addresses(void **state) {
     assert_string_equal(at_entry(f, "s"), "s=0x10000");
 }
 
+/* Of rustc without optimisation: scalars and wide pointers as in C, up to an object of another
+ * kind. */
+static void plain_rust(void **state) {
+    struct fixture *f = *state;
+    const struct type_member wide[] = {{"data_ptr", f->text, 0, 0, 0, 0},
+                                       {"length", f->uint64, 64, 0, 0, 0}};
+    type_id text = add_struct(f, "&str", 16, 0, wide, 2);
+    f->signature.language = SOURCE_RUST;
+    takes(f, "a", f->int_);
+    takes(f, "s", text);
+    takes(f, "d", f->double_);
+    takes(f, "o", f->bits);
+    takes(f, "b", f->int_);
+    f->signature.result = f->item;
+    f->thread.registers[RDI] = MEMORY; /* of the result */
+    f->thread.registers[RSI] = 5;
+    f->thread.registers[RDX] = MEMORY + 64;
+    f->thread.registers[RCX] = 2;
+    put(&f->thread, MEMORY + 64, "xyz", 3);
+    memcpy(f->thread.vectors[0], &(const double){2.5}, 8);
+    assert_string_equal(at_entry(f, NULL), "a=5, s=\"xy\", d=2.5, o=?, b=?");
+    f->thread.registers[RAX] = MEMORY;
+    put(&f->thread, MEMORY, &(const int){77}, 4);
+    assert_string_equal(at_return(f, NULL), "ret={id=77, price=0, name=0x0}");
+    f->signature.name = "{closure#0}";
+    assert_string_equal(at_entry(f, "a"), "a=?");
+    f->signature.name = "f";
+    f->signature.result = f->bits; /* versions of rustc differ */
+    assert_string_equal(at_entry(f, "a"), "a=?");
+    assert_string_equal(at_return(f, NULL), "ret=?");
+    f->signature.result = f->int_;
+    f->signature.optimized = true;
+    assert_string_equal(at_entry(f, "a"), "a=?");
+    assert_string_equal(at_return(f, NULL), "ret=?");
+}
+
 static void patterns(void **state) {
     (void)state;
     static const struct {
@@ -556,9 +593,10 @@ static void patterns(void **state) {
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(arguments_by_type), T(flags_and_bits),       T(results_by_type),   T(expressions),
-        T(uftrace_forms),     T(wrong_specs),          T(hostile_texts),     T(extreme_numbers),
-        T(unreadable),        T(contradicting_places), T(behind_an_address), T(constant_addresses),
-        T(patterns)};
+        T(arguments_by_type),    T(flags_and_bits),    T(results_by_type),
+        T(expressions),          T(uftrace_forms),     T(wrong_specs),
+        T(hostile_texts),        T(extreme_numbers),   T(unreadable),
+        T(contradicting_places), T(behind_an_address), T(constant_addresses),
+        T(plain_rust),           T(patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
