@@ -74,6 +74,8 @@ def equal_number(value, number):
 
 
 def equal_float(value, text):
+    if not re.fullmatch(r"-?[\d.e+-]+|-?inf|-?nan.*", text) or not re.fullmatch(r"-?[\d.e+-]+|-?inf|nan", str(value)):
+        return False
     if "nan" in text or "inf" in text:
         return str(value) == re.sub(r"^-?nan.*", "nan", text)
     digits = len(re.sub(r"e.*|\D", "", text).lstrip("0"))  # gdb prints 9 of a float, spoor as many as it needs

@@ -272,6 +272,7 @@ def main():
     places, run = (gdb.convenience_variable(name).string() for name in ("places", "run"))
     with open(gdb.convenience_variable("output").string(), "w", encoding="utf-8") as output:
         gdb.Breakpoint("main", internal=True, temporary=True)
+        gdb.execute("set language auto")  # which tells how classes are returned
         gdb.execute(run)
         at = bases()
         with open(places, encoding="utf-8") as lines:
