@@ -186,7 +186,9 @@ static void read_head(struct reading *r, Dwarf_Die *origin) {
     s->language = dwarf_language_of(origin, dwarf_language_of(r->function, SOURCE_OTHER));
     s->producer = producer_of(r->d, origin);
     s->name = types_name(r->d->graph, name ? name : "");
-    s->result = dwarf_type_at(r->d, r->function, DW_AT_type, s->language);
+    if (strncmp(s->producer, "GNU AS ", 7) !=
+        0) /* assembly's have no type, and may have no result */
+        s->result = dwarf_type_at(r->d, r->function, DW_AT_type, s->language);
     s->prototyped =
         s->language != SOURCE_C || dwarf_hasattr_integrate(r->function, DW_AT_prototyped);
     dwarf_number(r->function, DW_AT_calling_convention, &convention);

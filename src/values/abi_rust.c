@@ -1,6 +1,6 @@
 /*
  * What is sure of Rust's own convention on x86-64, which no document fixes: for code that is not
- * optimised. (Tests: values of Rust programs as gdb has them.)
+ * optimised. (Test: Rust values of record -a as gdb has them.)
  *
  * Scalars, and pointers with a length or a table beside them, are passed and returned as in C.
  * (One that is wide may be split between the last register and the stack: then its place counts as

@@ -2,7 +2,10 @@
 """Compares what `spoor record -a` and `spoor replay --json` show with gdb's values at the same calls.
 
     compare_record.py [OPTION...] SPOOR PROGRAM [ARGUMENT...]
+    compare_record.py [OPTION...] --build 'COMPILER OPTION...'... SPOOR SOURCE
 
+      --build COMMAND  make the program from SOURCE with that; repeatable, one program after the other. With -O0 in it,
+                       or without -O, gdb looks behind the prologue, as with --plain
       --input FILE     the program's standard input
       --module GLOB    as for spoor record, and repeatable; one must have main(). By default the program
       --most N         calls of each function
@@ -19,6 +22,7 @@ overwrites the free stack at each call, so it differs in what nobody has written
 """
 import argparse
 import collections
+import fnmatch
 import json
 import os
 import re
@@ -109,7 +113,7 @@ def module_option(options):
 def files_of(command):
     """The path of each file that COMMAND loads, by its name."""
     listed = subprocess.run(["ldd", command[0]], capture_output=True, text=True, check=False).stdout
-    paths = [command[0], *re.findall(r"=> (\S+)", listed), *re.findall(r"^\s*(/\S+)", listed, re.M)]
+    paths = [str(command[0]), *re.findall(r"=> (\S+)", listed), *re.findall(r"^\s*(/\S+)", listed, re.M)]
     return {Path(path).name: os.path.realpath(path) for path in paths}
 
 
@@ -165,6 +169,7 @@ def pointers(options, calls, places, shown):
 
 def parse():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--build", action="append", default=[])
     parser.add_argument("--input", default="/dev/null")
     parser.add_argument("--module", action="append", default=[])
     parser.add_argument("--most", type=int, default=3)
@@ -194,12 +199,11 @@ def report(options, comparison, functions):
     return failed or not comparison.counts["arguments"]["all"]
 
 
-def main():
-    options = parse()
-    found = shutil.which(options.command[0])
-    command = [found and os.path.realpath(found), *options.command[1:]]
-    if not found or not shutil.which("gdb"):
-        print(f"{options.command[0]} or gdb is missing")
+def compare_one(options, command):
+    libraries = [path for name, path in files_of(command).items()
+                 if path != str(command[0]) and any(fnmatch.fnmatch(name, glob) for glob in options.module)]
+    if missing := [path for path in libraries if debug_file(path) == path]:
+        print(f"{', '.join(missing)}: no debugging information (libc6-dbg)")
         return SKIPPED
     calls = record(options, command)
     places = dict(list(places_of(calls, files_of(command)).items())[:options.functions])
@@ -208,7 +212,29 @@ def main():
     compare_gdb.SHIFT["pages"] = shifts.most_common(1)[0][0] if shifts else 0
     comparison = compare_gdb.Comparison()
     compare(options, calls, places, shown, again, comparison)
-    return int(report(options, comparison, len(places)))
+    return report(options, comparison, len(places))
+
+
+def compare_built(options, build):
+    source, words = options.command[0], build.split()
+    options.plain = not re.search(r"-O[1-9s]?( |$)", build)
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "program"
+        warnings = ["-w", "-lm"] if "rustc" not in build else []
+        subprocess.run([*words, "-g", "-o", program, source, *warnings], check=True)
+        print(f"{build}: ", end="", flush=True)
+        return compare_one(options, [program])
+
+
+def main():
+    options = parse()
+    tools = ["gdb", *(build.split()[0] for build in options.build), *([] if options.build else options.command[:1])]
+    if missing := [tool for tool in tools if not shutil.which(tool)]:
+        print(f"{', '.join(missing)} is missing")
+        return SKIPPED
+    if options.build:
+        return int(max([compare_built(options, build) for build in options.build]))
+    return int(compare_one(options, [os.path.realpath(shutil.which(options.command[0])), *options.command[1:]]))
 
 
 if __name__ == "__main__":
