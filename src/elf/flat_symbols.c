@@ -20,6 +20,7 @@ static void write_symbols(const struct module *module, struct flat_writer *w,
         flat.size = s->size;
         flat.type = s->type;
         flat.global = s->global;
+        flat.hidden = s->hidden;
         flat.name = (const char *)(uintptr_t)places[i]; // NOLINT(performance-no-int-to-ptr)
         flat_put(w, &flat, sizeof flat);
     }

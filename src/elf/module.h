@@ -37,6 +37,7 @@ struct symbol {   /* of several names of one address the best comes first */
     const char *name; /* as in the file (mangled, version suffix removed) */
     enum symbol_type type;
     bool global;
+    bool hidden; /* seen in its own module only; the linker makes these local */
 };
 
 /* The canonical frame address from PC on: CFA = reg + offset. */

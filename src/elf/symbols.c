@@ -70,6 +70,7 @@ static void add_symbol(struct module *module, const struct symbol_table *table,
     if (!module_segment_at(module, symbol.addr))
         return;
     symbol.global = ELF64_ST_BIND(sym->st_info) != STB_LOCAL;
+    symbol.hidden = ELF64_ST_VISIBILITY(sym->st_other) != STV_DEFAULT;
     symbol.name = name;
     const char *version = strchr(name + 1, '@');
     if (version) {

@@ -261,6 +261,19 @@ bool dwarf_is_list(Dwarf_Attribute *location) {
            form == DW_FORM_data8;
 }
 
+/* The description that holds at LOW_PC. An empty range there is for the entry alone, before the
+ * first instruction's own statements (as gdb has it: dwarf2_find_location_expression()). */
+static bool description_at(Dwarf_Attribute *location, vaddr_t low_pc, Dwarf_Op **ret_ops,
+                           size_t *ret_count) {
+    Dwarf_Addr base, start, end;
+    ptrdiff_t next = 0;
+    while (dwarf_is_list(location) &&
+           (next = dwarf_getlocations(location, next, &base, &start, &end, ret_ops, ret_count)) > 0)
+        if (start == low_pc && end == low_pc)
+            return *ret_count > 0;
+    return dwarf_getlocation_addr(location, low_pc, ret_ops, ret_count, 1) == 1 && *ret_count;
+}
+
 struct place dwarf_place_of(struct debug_types *d, Dwarf_Die *function, Dwarf_Die *parameter,
                             vaddr_t low_pc, bool changed) {
     struct place place;
@@ -272,7 +285,7 @@ struct place dwarf_place_of(struct debug_types *d, Dwarf_Die *function, Dwarf_Di
     if (!dwarf_attr(parameter, DW_AT_location, &location))
         return MISSING;
     struct placing p = {d, function, low_pc, !dwarf_is_list(&location), changed};
-    if (dwarf_getlocation_addr(&location, low_pc, &ops, &count, 1) != 1 || !count)
+    if (!description_at(&location, low_pc, &ops, &count))
         return MISSING;
     return has_pieces(ops, count) ? in_pieces(&p, &location, ops, count)
                                   : simple(&p, &location, ops, count);

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/search.h"
 #include "types/dwarf_reader.h"
 
 struct reading {
@@ -42,23 +43,33 @@ static bool is_clone_name(const char *name) {
            strstr(name, ".specialized");
 }
 
+static size_t first_symbol(const struct module *m, vaddr_t low_pc) {
+    return SEARCH(k, m->symbol_count, m->symbols[k].addr < low_pc);
+}
+
 static bool is_clone(const struct module *m, vaddr_t low_pc) {
     size_t count = m->symbol_count;
     const struct symbol *s = m->symbols;
-    size_t low = 0;
-    for (size_t high = count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (s[middle].addr < low_pc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     bool any = false;
-    for (size_t i = low; i < count && s[i].addr == low_pc; i++) {
+    for (size_t i = first_symbol(m, low_pc); i < count && s[i].addr == low_pc; i++) {
         if (s[i].type != SYMBOL_FUNCTION)
             continue;
         /* A folded function has the names of both. */
         if (!is_clone_name(s[i].name))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/* LLVM makes functions local when it optimises a whole program; DWARF still calls them external. */
+static bool was_made_local(const struct module *m, vaddr_t low_pc) {
+    bool any = false;
+    for (size_t i = first_symbol(m, low_pc); i < m->symbol_count && m->symbols[i].addr == low_pc;
+         i++) {
+        if (m->symbols[i].type != SYMBOL_FUNCTION)
+            continue;
+        if (m->symbols[i].global || m->symbols[i].hidden)
             return false;
         any = true;
     }
@@ -175,7 +186,9 @@ static void read_head(struct reading *r, Dwarf_Die *origin) {
     s->language = dwarf_language_of(origin, dwarf_language_of(r->function, SOURCE_OTHER));
     s->producer = producer_of(r->d, origin);
     s->name = types_name(r->d->graph, name ? name : "");
-    s->result = dwarf_type_at(r->d, r->function, DW_AT_type, s->language);
+    if (strncmp(s->producer, "GNU AS ", 7) !=
+        0) /* assembly's have no type, and may have no result */
+        s->result = dwarf_type_at(r->d, r->function, DW_AT_type, s->language);
     s->prototyped =
         s->language != SOURCE_C || dwarf_hasattr_integrate(r->function, DW_AT_prototyped);
     dwarf_number(r->function, DW_AT_calling_convention, &convention);
@@ -185,7 +198,9 @@ static void read_head(struct reading *r, Dwarf_Die *origin) {
     s->changed = convention == DW_CC_nocall || is_clone(r->d->module, r->low_pc) ||
                  /* LLVM gives functions that nobody else can call other parameters, but no other
                   * name. */
-                 (llvm && s->optimized && !dwarf_hasattr_integrate(r->function, DW_AT_external));
+                 (llvm && s->optimized &&
+                  (!dwarf_hasattr_integrate(r->function, DW_AT_external) ||
+                   was_made_local(r->d->module, r->low_pc)));
 }
 
 bool debug_types_signature(struct debug_types *d, vaddr_t low_pc, struct signature *ret) {

@@ -29,7 +29,8 @@ struct abi_piece {
 };
 struct abi_place {
     enum capture_missing missing; /* VALUE_THERE, or it is not known where the object is */
-    bool indirect;                /* the one piece is not the object but its address */
+    bool indirect;                /* the one piece is not the object but an address */
+    int32_t behind;               /* then: the object is that many bytes behind the address */
     uint8_t count;                /* 0: nothing is passed, as for an empty struct */
     struct abi_piece piece[ABI_MOST_PIECES];
 };
@@ -44,6 +45,10 @@ struct abi_call {
     bool splits_wide; /* x86-64: Clang before 18 treats an __int128 like two of 64 bits, of which
                          one may be in the last register and the other on the stack */
 };
+/* Of code by rustc that is not optimised, on x86-64: how many of the first arguments have the
+ * places that abi_arguments() gives them, and whether the result has. */
+size_t abi_rust_known_arguments(const struct abi_call *call);
+bool abi_rust_knows_result(const struct abi_call *call);
 /* Fills RET[call->count]. */
 void abi_arguments(enum abi abi, const struct abi_call *call, struct abi_place *ret);
 /* The place at a return. */

@@ -11,6 +11,8 @@ struct access access_begin(const struct access_context *c, const struct abi_plac
         a.kind = ACCESS_MISSING;
     else if (place->indirect && !access_follow(c, &a, type))
         a = (struct access){.kind = ACCESS_MISSING, .type = type, .missing = VALUE_UNTYPED};
+    else if (place->indirect)
+        a.offset = place->behind;
     return a;
 }
 
@@ -54,6 +56,10 @@ bool access_follow(const struct access_context *c, struct access *a, type_id to)
         const struct abi_piece *p = piece_of(a, a->at, c->word);
         if (!p || (p->from != FROM_STACK && p->at != a->at))
             return false;
+        if (p->from == FROM_CONSTANT) { /* no stub loads from there */
+            *a = (struct access){ACCESS_MISSING, .type = to, .missing = VALUE_UNREADABLE};
+            return true;
+        }
         a->base = value_at(p, a->at - p->at);
     } else if (a->address) {
         a->address = false; /* *&x is x */

@@ -73,8 +73,8 @@ static bool is_in_one_register(const struct abi_piece *piece, enum abi abi, uint
 }
 
 static struct abi_place given_register(enum abi abi, const struct place *p, uint64_t bytes) {
-    struct abi_place place = {.indirect = p->address, .count = 1};
-    if (!register_piece(abi, p->reg, &place.piece[0]))
+    struct abi_place place = {.indirect = p->address, .count = 1, .behind = (int32_t)p->offset};
+    if (p->offset != place.behind || !register_piece(abi, p->reg, &place.piece[0]))
         return nowhere;
     uint32_t whole = p->address ? abi_word(abi) : (uint32_t)bytes;
     if (!is_in_one_register(&place.piece[0], abi, whole))
@@ -128,7 +128,7 @@ static bool agrees(enum abi abi, const struct place *p, const struct abi_place *
     if (p->kind != PLACE_REGISTER || by_abi->missing || by_abi->count != 1)
         return true;
     return register_piece(abi, p->reg, &given) && given.from == by_abi->piece[0].from &&
-           given.reg == by_abi->piece[0].reg && p->address == by_abi->indirect;
+           given.reg == by_abi->piece[0].reg && p->address == by_abi->indirect && !p->offset;
 }
 
 static bool is_c(const struct signature *s) {
@@ -165,6 +165,15 @@ static enum abi abi_of(const struct signature *s, enum abi abi) {
     return s->language == SOURCE_GO && abi == ABI_X86_64 ? ABI_GO_X86_64 : abi;
 }
 
+/* DWARF does not list what a closure has captured, which is its first argument. */
+static void place_plain_rust(struct places *ret, const struct signature *s, struct abi_call *call) {
+    const bool is_closure = s->name[0] == '{';
+    if (abi_rust_knows_result(call))
+        abi_result(ABI_X86_64, call, &ret->result);
+    call->count = is_closure ? 0 : abi_rust_known_arguments(call);
+    abi_arguments(ABI_X86_64, call, ret->parameters);
+}
+
 /* All places by the ABI; Go's results are among the parameters, but in registers of their own. */
 static void place_by_abi(struct places *ret, struct types *types, const struct signature *s,
                          enum abi abi) {
@@ -178,6 +187,10 @@ static void place_by_abi(struct places *ret, struct types *types, const struct s
     for (size_t i = 0; i < s->count; i++)
         ret->parameters[i] = (struct abi_place){.missing = VALUE_UNTYPED};
     ret->result = (struct abi_place){.missing = VALUE_UNTYPED};
+    if (s->language == SOURCE_RUST && !s->optimized && !s->changed && abi == ABI_X86_64) {
+        place_plain_rust(ret, s, &call);
+        return;
+    }
     if (!is_c(s) && s->language != SOURCE_GO)
         return;
     abi_arguments(abi, &call, ret->parameters);

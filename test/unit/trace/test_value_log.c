@@ -22,7 +22,8 @@ static struct capture_value values[] = {
     {.from = FROM_REGISTER, .bytes = 16, .name = "wide", .length_of = -1},
     {.from = FROM_REGISTER, .string = true, .unit = 1, .most = 8, .name = "text", .length_of = -1},
     {.from = FROM_NOTHING, .missing = VALUE_OPTIMIZED_OUT, .name = "gone", .length_of = -1},
-    {.from = FROM_NOTHING, .name = "empty", .length_of = -1} /* an object without members */};
+    {.from = FROM_NOTHING, .name = "empty", .length_of = -1}, /* an object without members */
+    {.from = FROM_CONSTANT, .constant = 42, .bytes = 4, .name = "constant", .length_of = -1}};
 
 /* Words: a, two of wide, two of the text. Every seventh call lacks wide's second one. */
 static void make(uint32_t i, uint64_t words[5], uint64_t *there) {
@@ -42,7 +43,7 @@ static void check(uint32_t i, const struct trace_occurrence *o) {
     char text[16] = {0};
     make(i, words, &there);
     snprintf(text, sizeof text, "%u", i * 1237);
-    assert_int_equal(o->capture->count, 5);
+    assert_int_equal(o->capture->count, 6);
     assert_string_equal(o->capture->values[0].name, "a");
     assert_int_equal(o->values[0].length, 4);
     assert_memory_equal(o->values[0].bytes, &words[0], 4);
@@ -55,12 +56,15 @@ static void check(uint32_t i, const struct trace_occurrence *o) {
     assert_int_equal(o->values[3].missing, VALUE_OPTIMIZED_OUT);
     assert_int_equal(o->values[4].missing, VALUE_THERE);
     assert_int_equal(o->values[4].length, 0);
+    assert_int_equal(o->values[5].missing, VALUE_THERE);
+    assert_int_equal(o->values[5].length, 4);
+    assert_memory_equal(o->values[5].bytes, &(const int){42}, 4);
 }
 
 static void values_come_back(void **state) {
     static const char *const command[] = {"program", NULL};
     const struct trace_session session = {.version = "1", .arch = "x86_64", .command = command};
-    const struct capture capture = {.kind = EVENT_ENTRY, .values = values, .count = 5};
+    const struct capture capture = {.kind = EVENT_ENTRY, .values = values, .count = 6};
     char path[] = "/tmp/value-log-XXXXXX";
     struct captures *captures = captures_new();
     struct trace_writer *w;

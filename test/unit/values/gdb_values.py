@@ -1,6 +1,9 @@
 """Runs in gdb (-x): writes the arguments and results of functions, one JSON object a line.
 
-The variables set before: $places, a file with lines "ADDRESS MOST"; $output, a file.
+The variables set before: $places, a file with lines "MOST PLAIN OFFSET MODULE"; $output, a file; $run, the command that
+starts the program; $spoil, 1 to overwrite the stack below the stack pointer. MODULE is a file's path, or "-" if OFFSET is an address. Of a PLAIN function (1: not optimised) the
+arguments are where its prologue has put them, of another one where they are at its first instruction. Calls count from
+the beginning of main() on, those of the first thread.
 """
 import json
 
@@ -42,19 +45,25 @@ def pointer(value, kind):
         shown["symbol"] = gdb.execute(f"info symbol {address}", to_string=True) if block else ""
     elif target.code in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR) and target.sizeof in (1, 2, 4):
         shown["text"] = text_at(address, target.sizeof) if address else None
+        shown["unit"] = target.sizeof
     return shown
 
 
 def class_text(value, kind):
-    """A std::string or string_view, or None."""
+    """A std::string or string_view, a text of Rust, or None."""
     name = kind.name or ""
     if "basic_string_view<" in name:
         start, length = value["_M_str"], int(value["_M_len"])
     elif "basic_string<" in name:
         start, length = value["_M_dataplus"]["_M_p"], int(value["_M_string_length"])
+    elif name == "&str":
+        start, length = value["data_ptr"], int(value["length"])
+    elif name == "alloc::string::String":
+        start, length = value["vec"]["buf"]["inner"]["ptr"]["pointer"]["pointer"], int(value["vec"]["len"])
     else:
         return None
-    return {"text": text_at(int(start), start.type.strip_typedefs().target().sizeof, length), "pointer": int(start)}
+    unit = start.type.strip_typedefs().target().sizeof
+    return {"text": text_at(int(start), unit, length), "unit": unit, "pointer": int(start)}
 
 
 def struct(value, kind, depth):
@@ -100,54 +109,179 @@ def convert(value, depth=0):
         return {"error": str(error)}
 
 
+def spoil_stack(red_zone=0):
+    """Overwrites what is free below the stack pointer, so that a second run shows what nobody has written."""
+    if gdb.convenience_variable("spoil"):
+        top = int(gdb.newest_frame().read_register("rsp")) - red_zone
+        gdb.selected_inferior().write_memory(top - 1024, b"\xa5" * 1024)
+
+
 class Result(gdb.FinishBreakpoint):
-    def __init__(self, frame, pc, output, call):
+    def __init__(self, frame, place, output, call):
         super().__init__(frame, internal=True)
-        self.silent, self.pc, self.output, self.call = True, pc, output, call
+        self.silent, self.place, self.output, self.call = True, place, output, call
 
     def stop(self):
         value = self.return_value
-        self.output.write(json.dumps({"pc": self.pc, "call": self.call,
+        self.output.write(json.dumps({**self.place, "call": self.call,
                                       "ret": None if value is None else convert(value)}) + "\n")
+        spoil_stack()
         return False
 
     def out_of_scope(self):
         pass
 
 
-class Entry(gdb.Breakpoint):
-    def __init__(self, pc, where, most, output):
-        super().__init__(where, internal=True)
-        self.silent, self.pc, self.most, self.output, self.calls = True, pc, most, output, 0
+def returned(kind):
+    """A result of the type KIND, where the ABI puts it; None: an object of another kind."""
+    plain = kind.strip_typedefs()
+    if plain.code == gdb.TYPE_CODE_FLT:
+        value = gdb.parse_and_eval({4: "$xmm0.v4_float[0]", 8: "$xmm0.v2_double[0]"}.get(plain.sizeof, "$st0"))
+    elif plain.code in CODES and plain.sizeof <= 8 and CODES[plain.code] not in ("struct", "array", "complex"):
+        value = gdb.parse_and_eval("$rax")
+    else:
+        return None
+    return value.cast(kind)
+
+
+class InlineResult(gdb.Breakpoint):
+    """A FinishBreakpoint never stops in a caller that is inlined, or after a tail call: gdb compares its frame with
+    that of the whole function."""
+
+    def __init__(self, frame, place, output, call):
+        self.kind, self.pointer = frame.function().type.target(), int(frame.read_register("rsp"))
+        address = int(gdb.parse_and_eval(f"*(unsigned long *){self.pointer}"))
+        super().__init__(f"*{address}", internal=True)
+        self.silent, self.place, self.output, self.call = True, place, output, call
 
     def stop(self):
-        if self.calls == self.most:
-            return False
-        frame = gdb.newest_frame()
-        block = frame.block()
-        while block and not block.function:
-            block = block.superblock
-        arguments = [(s.name, convert(s.value(frame))) for s in block if s.is_argument]
-        self.output.write(json.dumps({"pc": self.pc, "call": self.calls, "args": arguments}) + "\n")
-        try:
-            Result(frame, self.pc, self.output, self.calls)
-        except (gdb.error, ValueError, RuntimeError):
-            pass
-        self.calls += 1
+        pointer = int(gdb.newest_frame().read_register("rsp"))
+        if pointer == self.pointer + 8:
+            value = returned(self.kind)
+            if value is not None:
+                self.output.write(json.dumps({**self.place, "call": self.call, "ret": convert(value)}) + "\n")
+            spoil_stack()
+        self.enabled = pointer <= self.pointer
         return False
 
 
+def watch_result(frame, plain, *place):
+    older = frame.older()
+    if older and older.type() in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME) and not plain:
+        InlineResult(frame, *place)
+    elif older:
+        Result(frame, *place)
+
+
+def is_unwritten(value, frame):
+    """At a function's first instruction nothing is below the stack pointer: there is the callee's own copy, which its
+    prologue has not written yet. (GCC describes such a copy for the whole function, DW_OP_fbreg, if its address is
+    taken.) Not the caller's argument, but what an earlier call has left."""
+    return value.address is not None and 0 < int(frame.read_register("rsp")) - int(value.address) < 1 << 20
+
+
+def behind_prologue(pc):
+    """The address of the second line of the function at PC."""
+    first = gdb.find_pc_line(pc)
+    return first.last + 1 if first.last else pc
+
+
+def arguments_of(frame):
+    try:
+        block = frame.block()
+    except RuntimeError:  # without debugging information
+        return []
+    while block and not block.function:
+        block = block.superblock
+    return [symbol for symbol in block or [] if symbol.is_argument]
+
+
+class Late(gdb.Breakpoint):
+    """Behind the prologue: the arguments that were not written at the function's first instruction."""
+
+    def __init__(self, entry):
+        super().__init__(f"*{behind_prologue(entry.address)}", internal=True)
+        self.silent, self.entry, self.waiting = True, entry, {}
+
+    def stop(self):
+        frame = gdb.newest_frame()
+        for symbol in arguments_of(frame):
+            if symbol.name in self.waiting.get("names", ()):
+                self.waiting["args"].append((symbol.name, convert(symbol.value(frame))))
+        if self.waiting:
+            self.entry.write(self.waiting.pop("args"), self.waiting.pop("call"))
+        self.waiting, self.enabled = {}, False
+        return False
+
+
+class Entry(gdb.Breakpoint):
+    def __init__(self, place, plain, address, most, output):
+        super().__init__(f"*{behind_prologue(address) if plain else address}", internal=True)
+        self.silent, self.place, self.plain, self.address, self.most = True, place, plain, address, most
+        self.output, self.calls, self.late = output, 0, None
+
+    def write(self, arguments, call):
+        self.output.write(json.dumps({**self.place, "call": call, "args": arguments}) + "\n")
+
+    def wait(self, arguments, names):
+        """Another breakpoint adds the arguments NAMES."""
+        self.late = self.late or Late(self)
+        self.late.waiting = {"args": arguments, "names": names, "call": self.calls}
+        self.late.enabled = True
+
+    def stop(self):
+        if gdb.selected_thread().num != 1:
+            return False
+        frame, known, unwritten = gdb.newest_frame(), [], []
+        for symbol in arguments_of(frame):
+            value = symbol.value(frame)
+            if not self.plain and is_unwritten(value, frame):
+                unwritten.append(symbol.name)
+            else:
+                known.append((symbol.name, convert(value)))
+        if unwritten:
+            self.wait(known, unwritten)
+        else:
+            self.write(known, self.calls)
+        try:
+            watch_result(frame, self.plain, self.place, self.output, self.calls)
+        except (gdb.error, ValueError, RuntimeError):
+            pass
+        self.calls += 1
+        self.enabled = self.calls < self.most
+        spoil_stack(128 if self.plain else 0)
+        return False
+
+
+def bases():
+    """Where each file is loaded."""
+    found = {"-": 0}
+    with open(f"/proc/{gdb.selected_inferior().pid}/maps", encoding="utf-8") as maps:
+        for line in maps:
+            words = line.split()
+            if len(words) == 6 and int(words[2], 16) == 0:
+                found.setdefault(words[5], int(words[0].split("-")[0], 16))
+    return found
+
+
 def main():
-    gdb.execute("set pagination off")
-    gdb.execute("set confirm off")
-    gdb.execute("set print elements 200")
-    places = gdb.convenience_variable("places").string()
+    for setting in ("pagination off", "confirm off", "print elements 200", "breakpoint always-inserted on"):
+        gdb.execute(f"set {setting}")
+    gdb.execute("handle all nostop noprint pass")
+    gdb.execute("handle SIGTRAP SIGINT nopass")
+    places, run = (gdb.convenience_variable(name).string() for name in ("places", "run"))
     with open(gdb.convenience_variable("output").string(), "w", encoding="utf-8") as output:
+        gdb.Breakpoint("main", internal=True, temporary=True)
+        gdb.execute("set language auto")  # which tells how classes are returned
+        gdb.execute(run)
+        at = bases()
         with open(places, encoding="utf-8") as lines:
             for line in lines:
-                pc, most, where = line.split(maxsplit=2)
-                Entry(int(pc), where.strip(), int(most), output)
-        gdb.execute("run >/dev/null 2>&1")
+                most, plain, offset, module = line.rstrip("\n").split(" ", 3)
+                if module in at:
+                    Entry({"pc": int(offset), "module": module}, int(plain), at[module] + int(offset), int(most), output)
+        while gdb.selected_inferior().pid:
+            gdb.execute("continue")
 
 
 main()

@@ -11,6 +11,9 @@
  *   extreme_numbers        UINT64_MAX, NaN, -0, denormals, __int128
  *   unreadable             null and wild pointers
  *   contradicting_places   debugging information that contradicts the ABI
+ *   behind_an_address      an object that is some bytes behind what a register holds
+ *   constant_addresses     a pointer that the function always gets
+ *   plain_rust             Rust's own convention, as far as it is sure
  *   patterns               PATTERN@SPEC
  */
 #include <setjmp.h>
@@ -493,6 +496,74 @@ static void contradicting_places(void **state) {
     assert_string_equal(at_entry(f, "x"), "x=?");
 }
 
+static void behind_an_address(void **state) {
+    struct fixture *f = *state;
+    const int second = 77;
+    takes(f, "a", f->int_);
+    f->signature.changed = true;
+    f->thread.registers[RSI] = MEMORY + 16;
+    put(&f->thread, MEMORY + 24, &second, sizeof second);
+    f->parameters[0].place =
+        (struct place){.kind = PLACE_REGISTER, .reg = RSI, .address = true, .offset = 8};
+    assert_string_equal(at_entry(f, NULL), "a=77");
+    f->parameters[0].place.offset = INT64_C(1) << 40;
+    assert_string_equal(at_entry(f, NULL), "a=?");
+    f->signature.changed = false; /* the object, not its address, would be in the register */
+    f->parameters[0].place.reg = RDI;
+    f->parameters[0].place.offset = 8;
+    f->signature.result = f->int_;
+    assert_string_equal(at_return(f, NULL), "ret=?");
+}
+
+/* No stub reads where a constant points to. */
+static void constant_addresses(void **state) {
+    struct fixture *f = *state;
+    takes(f, "p", f->item_pointer);
+    takes(f, "s", f->text);
+    for (int i = 0; i < 2; i++)
+        f->parameters[i].place = (struct place){.kind = PLACE_CONSTANT, .constant = MEMORY};
+    assert_string_equal(at_entry(f, "p"), "p=0x10000");
+    assert_string_equal(at_entry(f, "p->id"), "p->id=?");
+    assert_string_equal(at_entry(f, "*p"), "*p=?");
+    assert_string_equal(at_entry(f, "s"), "s=0x10000");
+}
+
+/* Of rustc without optimisation: scalars and wide pointers as in C, up to an object of another
+ * kind. */
+static void plain_rust(void **state) {
+    struct fixture *f = *state;
+    const struct type_member wide[] = {{"data_ptr", f->text, 0, 0, 0, 0},
+                                       {"length", f->uint64, 64, 0, 0, 0}};
+    type_id text = add_struct(f, "&str", 16, 0, wide, 2);
+    f->signature.language = SOURCE_RUST;
+    takes(f, "a", f->int_);
+    takes(f, "s", text);
+    takes(f, "d", f->double_);
+    takes(f, "o", f->bits);
+    takes(f, "b", f->int_);
+    f->signature.result = f->item;
+    f->thread.registers[RDI] = MEMORY; /* of the result */
+    f->thread.registers[RSI] = 5;
+    f->thread.registers[RDX] = MEMORY + 64;
+    f->thread.registers[RCX] = 2;
+    put(&f->thread, MEMORY + 64, "xyz", 3);
+    memcpy(f->thread.vectors[0], &(const double){2.5}, 8);
+    assert_string_equal(at_entry(f, NULL), "a=5, s=\"xy\", d=2.5, o=?, b=?");
+    f->thread.registers[RAX] = MEMORY;
+    put(&f->thread, MEMORY, &(const int){77}, 4);
+    assert_string_equal(at_return(f, NULL), "ret={id=77, price=0, name=0x0}");
+    f->signature.name = "{closure#0}";
+    assert_string_equal(at_entry(f, "a"), "a=?");
+    f->signature.name = "f";
+    f->signature.result = f->bits; /* versions of rustc differ */
+    assert_string_equal(at_entry(f, "a"), "a=?");
+    assert_string_equal(at_return(f, NULL), "ret=?");
+    f->signature.result = f->int_;
+    f->signature.optimized = true;
+    assert_string_equal(at_entry(f, "a"), "a=?");
+    assert_string_equal(at_return(f, NULL), "ret=?");
+}
+
 static void patterns(void **state) {
     (void)state;
     static const struct {
@@ -522,8 +593,10 @@ static void patterns(void **state) {
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(arguments_by_type), T(flags_and_bits),       T(results_by_type), T(expressions),
-        T(uftrace_forms),     T(wrong_specs),          T(hostile_texts),   T(extreme_numbers),
-        T(unreadable),        T(contradicting_places), T(patterns)};
+        T(arguments_by_type),    T(flags_and_bits),    T(results_by_type),
+        T(expressions),          T(uftrace_forms),     T(wrong_specs),
+        T(hostile_texts),        T(extreme_numbers),   T(unreadable),
+        T(contradicting_places), T(behind_an_address), T(constant_addresses),
+        T(plain_rust),           T(patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
