@@ -204,7 +204,9 @@ static void take_scalar(struct types *types, const struct image *image, const st
     const uint64_t bit_at = part->bits ? part->bit_at : part->at * 8;
     if (!bits || !image_has(image, bit_at / 8, (bit_at % 8 + bits + 7) / 8))
         return;
-    if (type->kind == TYPE_FLOAT && !part->bits && !(type->flags & TYPE_COMPLEX)) {
+    if (type->flags & (TYPE_COMPLEX | TYPE_DECIMAL))
+        return;
+    if (type->kind == TYPE_FLOAT && !part->bits) {
         take_float(image->bytes + part->at, size, ret);
     } else if (type->kind != TYPE_FLOAT && bits <= 64) {
         take_integer(image_bits(image, bit_at, bits), (unsigned)bits, is_signed(types, type), ret);
@@ -245,6 +247,21 @@ void part_value(const struct printer *p, const struct part *part, struct plain_v
     image_init(&image, &part->item);
     read_part(p, &image, part, ret);
     image_done(&image);
+}
+
+bool part_number(const struct printer *p, const struct item *item, struct plain_value *ret) {
+    const struct capture_value *v = &item->values[0];
+    const struct type *type = shape_get(p->types, v->type);
+    struct part part;
+    const bool is_plain = type && !v->format &&
+                          (type->kind == TYPE_INTEGER || type->kind == TYPE_FLOAT) &&
+                          !(type->flags & (TYPE_BOOLEAN | TYPE_COMPLEX | TYPE_DECIMAL)) &&
+                          !shape_character(p->types, v->type);
+    if (!is_plain)
+        return false;
+    begin(p->types, item, &part);
+    part_value(p, &part, ret);
+    return ret->kind == PLAIN_INTEGER || ret->kind == PLAIN_REAL;
 }
 
 bool part_enumerator(const struct type *type, const char *name, struct plain_value *ret) {
