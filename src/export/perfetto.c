@@ -101,7 +101,7 @@ static void write_head(struct perfetto *p) {
     proto_uint(&p->packet, PACKET_CLOCK_ID, SEQUENCE_CLOCK);
     proto_end(&p->packet, begin);
     begin = proto_begin(&p->packet, PACKET_INTERNED_DATA);
-    for (unsigned i = 0; i < ANNOTATIONS; i++)
+    for (unsigned i = 0; i < (p->values ? ANNOTATIONS : ARGUMENTS); i++)
         write_interned(p, INTERNED_ANNOTATION_NAME, i + 1, annotation_names[i]);
     proto_end(&p->packet, begin);
     end_packet(p, packet);

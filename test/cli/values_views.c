@@ -1,4 +1,5 @@
-/* Values that are hard to pass on: beyond 2^53, not finite, not UTF-8, like HTML. values_views.py knows them. */
+/* Values that are hard to pass on: beyond 2^53, not finite, not UTF-8, like HTML. values_views.py
+ * knows them. */
 #include <math.h>
 #include <stdint.h>
 
