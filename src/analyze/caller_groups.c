@@ -6,7 +6,8 @@
 enum { FIRST_TABLE_SIZE = 256 };
 
 struct caller_groups {
-    const struct places *places;
+    const struct places *places; /* NULL: by value */
+    const struct value_groups *values;
     ARRAY(struct caller_group) list;
     uint32_t *table; /* number + 1, open addressing, at most half full; 0: a free entry */
     uint32_t room;
@@ -31,9 +32,13 @@ static void grow(struct caller_groups *g) {
         *entry_of(g, g->list.at[i].function, g->list.at[i].chain) = i + 1;
 }
 
+static uint32_t chain_of(const struct caller_groups *g, const struct walk_call *call) {
+    return g->values ? value_groups_of(g->values, call) : places_chain(g->places, call->chain);
+}
+
 static uint32_t on_open(void *ctx, const struct walk_call *call) {
     struct caller_groups *g = ctx;
-    uint32_t chain = places_chain(g->places, call->chain);
+    uint32_t chain = chain_of(g, call);
     if (*entry_of(g, call->function, chain))
         return 0;
     if (g->list.count + 1 > g->room / 2)
@@ -43,14 +48,26 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
     return 0;
 }
 
-struct caller_groups *caller_groups_new(const struct source *source, const struct places *places) {
-    struct caller_groups *g = mem_alloc(sizeof *g);
-    struct visitor visitor = {.ctx = g, .no_self = true, .open = on_open};
-    g->places = places;
+/* Also of functions that are hidden with their time: statistics count them. */
+static struct caller_groups *read_groups(struct caller_groups *g, const struct source *source) {
+    struct visitor visitor = {.ctx = g, .no_self = true, .wants_silent = true, .open = on_open};
     g->room = FIRST_TABLE_SIZE;
     g->table = mem_alloc(g->room * sizeof *g->table);
     walk_all(source, &visitor);
     return g;
+}
+
+struct caller_groups *caller_groups_new(const struct source *source, const struct places *places) {
+    struct caller_groups *g = mem_alloc(sizeof *g);
+    g->places = places;
+    return read_groups(g, source);
+}
+
+struct caller_groups *caller_groups_by_value(const struct source *source,
+                                             const struct value_groups *values) {
+    struct caller_groups *g = mem_alloc(sizeof *g);
+    g->values = values;
+    return read_groups(g, source);
 }
 
 void caller_groups_free(struct caller_groups *g) {
@@ -66,6 +83,6 @@ const struct caller_group *caller_groups_at(const struct caller_groups *g, uint3
     return &g->list.at[number];
 }
 
-uint32_t caller_groups_number(const struct caller_groups *g, uint32_t function, uint32_t chain) {
-    return *entry_of(g, function, places_chain(g->places, chain)) - 1;
+uint32_t caller_groups_number(const struct caller_groups *g, const struct walk_call *call) {
+    return *entry_of(g, call->function, chain_of(g, call)) - 1;
 }

@@ -46,8 +46,7 @@ static void add_duration(struct stats *s, struct histogram *h, uint64_t duration
 }
 
 static inline uint32_t number_of(const struct stats *s, const struct walk_call *call) {
-    return s->groups ? caller_groups_number(s->groups, call->function, call->chain)
-                     : call->function;
+    return s->groups ? caller_groups_number(s->groups, call) : call->function;
 }
 
 static inline uint32_t begin_call(struct period *p, const struct walk_call *call) {

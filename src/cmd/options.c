@@ -412,10 +412,13 @@ static int check_views(const struct options *o, struct err *err) {
         return err_set(err, EINVAL, "contradiction",
                        "option '--callees' goes with -F or -L, which choose the functions");
     if (report->slowest && (report->by_module || report->by_thread || report->by_process ||
-                            report->by_stack || report->columns.count))
+                            report->by_stack || report->columns.count || report->group))
         return err_set(err, EINVAL, "contradiction",
                        "option '--slowest' lists single calls: it goes with no --by-... option, "
-                       "--stack or --columns");
+                       "--stack, --group or --columns");
+    if (report->group && report->by_stack)
+        return err_set(err, EINVAL, "contradiction",
+                       "options '--group' and '--stack' make different rows: give one of them");
     return 0;
 }
 

@@ -46,6 +46,7 @@ enum report_column {
     REPORT_TIER,
     REPORT_LINE,
     REPORT_PROCESS,
+    REPORT_GROUP,
     REPORT_COLUMNS
 };
 
@@ -56,7 +57,8 @@ struct report_options {
     bool ascending;          /* the smallest number first */
     uint32_t slowest;        /* so many calls in place of the table; 0: the table */
     bool by_module, by_thread, by_process;
-    bool by_stack; /* a row for each function and chain of callers */
+    bool by_stack;     /* a row for each function and chain of callers */
+    const char *group; /* EXPR or PATTERN/EXPR/: a row for each value; NULL: not given */
 };
 
 /* Columns of diff, in the order of DIFF_COLUMN_NAMES in table.c. From DIFF_CALLS on, in that of
@@ -121,6 +123,7 @@ struct export_options {
     enum export_format format;
     const char *output; /* NULL: standard output */
     const char *host;   /* NULL: not given */
+    bool values;        /* recorded values are written, too */
 };
 
 /* Options of symbolize and unwind. */

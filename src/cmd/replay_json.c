@@ -94,11 +94,12 @@ static void write_change(struct out *out, const struct change *change) {
 }
 
 static void write_values(struct out *out, struct call_values *values, const struct line *line) {
+    const struct shown_call call = shown_line(line);
     struct words text = {0};
     if (line->kind == LINE_ENTRY || line->kind == LINE_MARK)
-        shown_arguments_json(values, line, &text);
+        shown_arguments_json(values, &call, &text);
     else
-        shown_result_json(values, line, &text);
+        shown_result_json(values, &call, &text);
     if (text.count)
         out_text(out, text.at, text.count);
     words_done(&text);
@@ -149,7 +150,9 @@ static void write_line(struct out *out, const struct trace_reader *reader, struc
 
 static void write_lines(const struct view *view, struct places *places, struct out *out) {
     struct speller speller;
-    struct decor decor = {places, call_values_new(view->source.reader, view->source.names)};
+    struct decor decor = {.places = places};
+    if (!view->hides_values)
+        decor.values = call_values_new(view->source.reader, view->source.names);
     speller_init(&speller, view->source.names, compose);
     struct lines *lines = lines_new(&view->source, false);
     lines_want_marks(lines);

@@ -279,12 +279,26 @@ static void write_begun_with(const struct text_view *t, const struct line *line,
     words_done(&text);
 }
 
+/* " = VALUE" */
+static bool add_result(const struct text_view *t, const struct line *line, struct words *ret) {
+    const struct shown_call call = shown_line(line);
+    struct words value = {0};
+    bool any = shown_result(t->values, &call, &value);
+    if (any) {
+        words_add(ret, " = ");
+        words_add_bytes(ret, value.at, value.count);
+    }
+    words_done(&value);
+    return any;
+}
+
 static void write_begun(const struct text_view *t, const struct line *line, const char *sign) {
     char note[NOTE_ROOM];
     struct words arguments = {0}, result = {0};
     note_of(line, false, note);
-    bool any = shown_arguments(t->values, line, &arguments);
-    bool ended = line->kind == LINE_LEAF && shown_result(t->values, line, &result);
+    const struct shown_call call = shown_line(line);
+    bool any = shown_arguments(t->values, &call, &arguments);
+    bool ended = line->kind == LINE_LEAF && add_result(t, line, &result);
     if (any || ended) {
         words_add(&result, sign);
         if (*note) {
@@ -312,7 +326,7 @@ static void write_leaf(const struct text_view *t, const struct line *line) {
 static size_t write_result(const struct text_view *t, const struct line *line) {
     struct words result = {0};
     size_t columns = 0, used = t->margin + indent_of(line->depth, t->levels).columns + 1;
-    if (shown_result(t->values, line, &result)) {
+    if (add_result(t, line, &result)) {
         columns = text_columns(words_text(&result));
         write_fitting(t, &result, used);
     }
@@ -358,7 +372,8 @@ static void write_pause(const struct text_view *t, const struct line *line) {
 /* "python:line(arg1=…)". */
 static void write_mark(const struct text_view *t, const struct line *line) {
     struct words arguments = {0};
-    shown_arguments(t->values, line, &arguments);
+    const struct shown_call call = shown_line(line);
+    shown_arguments(t->values, &call, &arguments);
     begin_color(t, YELLOW);
     write_begun_with(t, line, &arguments, "");
     end_color(t);

@@ -30,6 +30,7 @@ static const struct {
     [REPORT_SHARE] = {"SHARE", 8, false},   [REPORT_FUNCTION] = {"FUNCTION", 0, false},
     [REPORT_MODULE] = {"MODULE", 0, false}, [REPORT_TIER] = {"TIER", 0, false},
     [REPORT_LINE] = {"LINE", 0, false},     [REPORT_PROCESS] = {"PROCESS", 0, false},
+    [REPORT_GROUP] = {"GROUP", 0, false},
 };
 
 static const unsigned char default_columns[] = {REPORT_CALLS, REPORT_TOTAL,   REPORT_SELF,
@@ -39,6 +40,10 @@ static const unsigned char default_columns[] = {REPORT_CALLS, REPORT_TOTAL,   RE
 static const unsigned char columns_with_cut[] = {REPORT_CALLS, REPORT_CUT, REPORT_TOTAL,
                                                  REPORT_SELF,  REPORT_MIN, REPORT_MAX,
                                                  REPORT_P50,   REPORT_P99, REPORT_FUNCTION};
+/* The default with --group. */
+static const unsigned char columns_with_group[] = {REPORT_CALLS, REPORT_TOTAL, REPORT_SELF,
+                                                   REPORT_MIN,   REPORT_MAX,   REPORT_P50,
+                                                   REPORT_P99,   REPORT_GROUP, REPORT_FUNCTION};
 
 /* ---- text ---- */
 
@@ -70,6 +75,11 @@ static char *process_text(const struct report_table *r, const struct row *row, u
     return label_cut(&r->term, text, left);
 }
 
+/* The value of --group. To be freed. */
+static char *group_text(const struct report_table *r, const struct row *row, unsigned left) {
+    return label_cut(&r->term, r->values ? value_groups_text(r->values, row->chain) : "-", left);
+}
+
 /* The text of column C, the function's name with its marks, in LEFT columns if lines are cut. To be
  * freed. */
 static char *text_of(const struct report_table *r, const struct row *row, enum report_column c,
@@ -83,6 +93,8 @@ static char *text_of(const struct report_table *r, const struct row *row, enum r
         return line_text(r, row, left);
     if (c == REPORT_PROCESS)
         return process_text(r, row, left);
+    if (c == REPORT_GROUP)
+        return group_text(r, row, left);
     AUTO_FREE char *marks = marks_of(r, row);
     unsigned used = (unsigned)text_columns(marks);
     if (r->fitted)
@@ -166,11 +178,13 @@ static void make_room(const struct report_table *r, struct shape *shape) {
 
 static void choose_shape(const struct report_table *r, struct shape *shape) {
     const choice_array *given = &r->options->columns;
-    bool cut = r->marks.cut;
-    shape->at = given->count ? given->at : cut ? columns_with_cut : default_columns;
-    shape->count = given->count ? given->count
-                   : cut        ? sizeof columns_with_cut
-                                : sizeof default_columns;
+    *shape = (struct shape){.at = default_columns, .count = sizeof default_columns};
+    if (given->count)
+        *shape = (struct shape){.at = given->at, .count = given->count};
+    else if (r->values)
+        *shape = (struct shape){.at = columns_with_group, .count = sizeof columns_with_group};
+    else if (r->marks.cut)
+        *shape = (struct shape){.at = columns_with_cut, .count = sizeof columns_with_cut};
     if (!given->count && r->term.width)
         make_room(r, shape);
 }
@@ -318,6 +332,16 @@ static uint32_t rows_that_fit(const struct term *term) {
     return term->rows > OTHER_LINES + LEAST ? term->rows - OTHER_LINES : LEAST;
 }
 
+/* False: --group cannot be. */
+static bool make_groups(struct report_table *r) {
+    struct err err;
+    const char *group = r->options->group;
+    if (!group || value_groups_new(group, &r->view->source, &r->values, &err) == 0)
+        return true;
+    say_err(&err);
+    return false;
+}
+
 /* Prints the table over the last one, which a terminal may be too small to show whole; elsewhere
  * below it, behind an empty line. */
 static int show_again(void *ctx, struct view *view, struct follow_part *part) {
@@ -334,6 +358,8 @@ static int show_again(void *ctx, struct view *view, struct follow_part *part) {
     } else if (!part->first && !options->view.json) {
         putchar('\n');
     }
+    if (!make_groups(&r))
+        return STATUS_FAILED;
     report(&r, &whole);
     return fflush(stdout) ? STATUS_FAILED : STATUS_OK;
 }
@@ -349,6 +375,10 @@ int cmd_report(struct options *options, int argc, char **argv) {
     }
     struct report_table r = {
         .options = &options->report, .term = term_open(&options->view), .view = &view};
+    if (!make_groups(&r)) {
+        view_close(&view);
+        return STATUS_FAILED;
+    }
     bool is_lost = !report(&r, options) && trace_reader_warning(view.source.reader);
     int status = is_lost || view_has_failed(&view) ? STATUS_FAILED : STATUS_OK;
     view_close(&view);

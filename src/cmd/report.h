@@ -14,7 +14,8 @@ enum { REPORT_NUMBERS = REPORT_SHARE + 1 }; /* the first columns are numbers, la
 
 struct row {
     uint32_t function, module;
-    uint32_t chain;                   /* of callers; CHAIN_NONE without --stack */
+    uint32_t chain;                   /* of callers; CHAIN_NONE without --stack. With --group:
+                                         number of the value (value_groups.h) */
     uint32_t stream;                  /* 0 without --by-thread */
     uint32_t process;                 /* PROCESS_NONE if rows are not of single processes */
     uint64_t module_self;             /* of all rows of the thread and module; 0 without
@@ -41,7 +42,8 @@ struct report_table {
     uint32_t hidden;              /* number of those that --hide leaves out */
     uint32_t partly;              /* number of those of which calls may be missing */
     uint64_t *mark_counts;        /* by function: of marks (mark_counts.h); NULL: there are none */
-    struct caller_groups *groups; /* with --stack, else NULL */
+    struct caller_groups *groups; /* with --stack or --group, else NULL */
+    struct value_groups *values;  /* with --group, else NULL; read by the caller */
     struct places *places;        /* with --stack, else NULL */
 };
 

@@ -39,6 +39,16 @@ static void json_place(FILE *out, const struct report_table *r, const struct row
     }
 }
 
+static void json_group(FILE *out, const struct value_groups *values, uint32_t number) {
+    const char *value = value_groups_json(values, number);
+    fprintf(out, ", \"group\": {\"expression\": ");
+    json_print_string(out, value_groups_expression(values));
+    if (value)
+        fprintf(out, ", \"value\": %s}", value);
+    else
+        fprintf(out, ", \"others\": true}");
+}
+
 static void json_row(FILE *out, const struct report_table *r, const struct row *row) {
     struct names *n = r->view->source.names;
     const uint64_t *v = row->numbers;
@@ -65,6 +75,8 @@ static void json_row(FILE *out, const struct report_table *r, const struct row *
     json_aliases(out, n, row->function);
     if (r->numbered)
         fprintf(out, ", \"number\": %u", row->function);
+    if (r->values && row->chain != VALUE_GROUP_NONE)
+        json_group(out, r->values, row->chain);
     if (r->places) {
         AUTO_FREE char *callers = callers_json(r->places, row->chain, false);
         fprintf(out, "%s", callers);

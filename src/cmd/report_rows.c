@@ -137,6 +137,8 @@ static void read_trace(struct report_table *r) {
     if (r->options->by_stack) {
         r->places = places_new(source->reader, source->names);
         r->groups = caller_groups_new(source, r->places);
+    } else if (r->values) {
+        r->groups = caller_groups_by_value(source, r->values);
     }
     struct stats *stats = new_stats(r);
     r->called = mem_alloc(names_count(source->names));
@@ -165,11 +167,15 @@ static int compare_lines(struct source_line a, struct source_line b) {
     return rc ? rc : compare_numbers(b.line, a.line);
 }
 
-static int compare_texts(struct names *n, enum report_column by, const struct row *a,
-                         const struct row *b) {
+static int compare_texts(const struct report_table *r, const struct row *a, const struct row *b) {
+    struct names *n = r->view->source.names;
+    const enum report_column by = r->options->sort;
     if (by == REPORT_MODULE && a->module != b->module)
         return strcmp(names_module_name(n, a->module), names_module_name(n, b->module));
     int rc = 0;
+    if (by == REPORT_GROUP && r->values)
+        rc = strverscmp(value_groups_text(r->values, a->chain),
+                        value_groups_text(r->values, b->chain));
     if (by == REPORT_LINE)
         rc = compare_lines(names_source(n, a->function), names_source(n, b->function));
     if (by == REPORT_PROCESS)
@@ -185,7 +191,6 @@ static int compare_texts(struct names *n, enum report_column by, const struct ro
 static int compare_rows(const void *a, const void *b, void *ctx) {
     const struct report_table *r = ctx;
     const struct row *x = a, *y = b;
-    struct names *n = r->view->source.names;
     enum report_column by = r->options->sort;
     int rc = r->options->by_process ? compare_numbers(y->process, x->process) : 0;
     if (!rc)
@@ -197,7 +202,7 @@ static int compare_rows(const void *a, const void *b, void *ctx) {
     if (!rc && (unsigned)by < REPORT_NUMBERS)
         rc = compare_numbers(x->numbers[by], y->numbers[by]) * (r->options->ascending ? -1 : 1);
     if (!rc)
-        rc = compare_texts(n, by, x, y);
+        rc = compare_texts(r, x, y);
     if (!rc)
         rc = compare_numbers(y->function, x->function);
     if (!rc)
@@ -226,6 +231,7 @@ void report_done(struct report_table *r) {
     free(r->called);
     caller_groups_free(r->groups);
     places_free(r->places);
+    value_groups_free(r->values);
 }
 
 /* ---- groups of rows ---- */

@@ -54,7 +54,7 @@ const struct command commands[COMMAND_COUNT] = {
 #define AT(member) offsetof(struct options, member)
 #define COLUMNS                                                                                    \
     "calls|total|self|min|max|p50|p99|unwound|cut|paused|avg|stdev|share|function|module|tier|"    \
-    "line|process"
+    "line|process|group"
 #define DIFF_COLUMN_NAMES "diff|change|calls|total|self|p50|p99|function|module"
 #define REPLAY_COLUMNS "duration|elapsed|delta|tid|thread|process|module|depth|address|line"
 
@@ -87,6 +87,10 @@ const struct option_spec option_table[] = {
     {ONLY(EXPORT), 0, OPTION_STRING, "host", "NAME",
      "With parquet: the name of the recorded machine, for the column host. Default: none.",
      AT(export.host), NULL},
+    {ONLY(EXPORT), 0, OPTION_SET, "values", NULL,
+     "Write the arguments and results that were recorded (record -a, -A, -R), too: they may be "
+     "secret. With chrome, csv, json, perfetto and ctf.",
+     AT(export.values), NULL},
 
     {RECORDERS, 'F', OPTION_FILTER, "filter", "PATTERN",
      "Trace only functions that match PATTERN: a glob, or a regular expression between slashes; "
@@ -308,7 +312,8 @@ const struct option_spec option_table[] = {
      AT(replay.columns), REPLAY_COLUMNS},
     {ONLY(REPORT), 0, OPTION_CHOICE, "sort", "COLUMN",
      "Sort by COLUMN, largest first, names in alphabetical order: calls, total, self, min, max, "
-     "p50, p99, unwound, cut, paused, avg, stdev, share, function, module, tier, line or process. "
+     "p50, p99, unwound, cut, paused, avg, stdev, share, function, module, tier, line, process or "
+     "group (the value of --group). "
      "Default: total.",
      AT(report.sort), COLUMNS},
     {ONLY(REPORT), 0, OPTION_SET, "ascending", NULL, "Sort numbers by --sort, smallest first.",
@@ -320,7 +325,8 @@ const struct option_spec option_table[] = {
     {ONLY(REPORT), 0, OPTION_CHOICES, "columns", "COLUMN,...",
      "Print these columns in this order. Names are those of --sort. With process, each process has "
      "its own rows. Default: calls, total, self, "
-     "min, max, p50, p99, function; and cut if calls were cut. On a terminal where names have no "
+     "min, max, p50, p99, function; cut if calls were cut; group with --group. On a terminal where "
+     "names have no "
      "room, min, p50, p99 and max are left out in this order.",
      AT(report.columns), COLUMNS},
     {ONLY(REPORT) | ONLY(DIFF), 0, OPTION_NUMBER, "limit", "N", "Print the first N rows only.",
@@ -349,6 +355,11 @@ const struct option_spec option_table[] = {
     {ONLY(REPORT), 0, OPTION_SET, "stack", NULL,
      "Print a row for each function and each chain of callers that record --stack has found.",
      AT(report.by_stack), NULL},
+    {ONLY(REPORT), 0, OPTION_STRING, "group", "EXPR",
+     "Print a row for each function and each value of EXPR, an expression of C over recorded "
+     "arguments or the result (record -a, -A, -R), as o->kind or ret. PATTERN/EXPR/ does so for "
+     "functions that match PATTERN. Values beyond the first 1000 share the row 'others'.",
+     AT(report.group), NULL},
 
     {CALL_VIEWS | ONLY(VIEW), 0, OPTION_MOMENT, "since", "TIME",
      "Show calls that lasted until TIME or later, counted from the trace's start, as replay --time "

@@ -9,6 +9,7 @@ struct view {
     const char *path;
     struct term term;     /* export: how functions are named */
     const char *host;     /* export: of the machine that was recorded; NULL: not known */
+    bool hides_values;    /* export without --values: recorded values stay out */
     struct source source; /* its ctx is the view, which must stay in place */
     bool grows;           /* it is still being written */
     bool is_damaged;      /* some events could not be read; the user knows */

@@ -17,16 +17,18 @@
 #include "cmd/changed.h"
 #include "cmd/json.h"
 #include "cmd/spell.h"
+#include "export/call_texts.h"
 #include "export/export.h"
 
 struct held { /* a call whose event waits */
     struct walk_call call;
     uint32_t level; /* 0: the call that it waits for is its caller */
+    uint32_t texts;
 };
 
 struct open_call {
     uint64_t start_ns;
-    uint32_t next_free;
+    uint32_t next_free, texts;
     ARRAY(struct held) held; /* callees that began at the same time, with theirs, callers first */
 };
 
@@ -34,6 +36,7 @@ struct chrome {
     const struct view *view;
     struct out *out;
     struct speller speller;
+    struct call_texts *texts; /* NULL: without values */
     uint32_t group;  /* the first stream of the present group; with a number it names a stack */
     uint32_t stream; /* of head */
     char head[48];   /* the members after "ph" that all events of a stream share */
@@ -66,34 +69,57 @@ static void begin_event(struct chrome *c, char phase, uint32_t stream, uint64_t 
     out_micros(c->out, ns);
 }
 
-/* Times of day are not shifted: "dur" contains pauses, which "paused_ns" tells. */
-static void end_event(struct chrome *c, const struct walk_call *call) {
-    const char *end = export_end(call->how, call->inferred), *separator = ",\"args\":{";
-    out_spelled(c->out, &c->speller, call->function);
-    if (call->before) {
-        out_text(c->out, separator, strlen(separator));
-        out_words(c->out, "\"before\":true");
-        separator = ",";
-    }
-    if (call->paused_ns) {
-        out_text(c->out, separator, strlen(separator));
-        out_words(c->out, "\"paused_ns\":");
-        out_number(c->out, call->paused_ns);
-        separator = ",";
-    }
-    if (end) {
-        out_text(c->out, separator, strlen(separator));
-        out_words(c->out, "\"end\":\"");
-        out_text(c->out, end, strlen(end));
-        out_char(c->out, '"');
-        separator = ",";
-    }
-    if (*separator == ',' && !separator[1])
-        out_char(c->out, '}');
-    out_char(c->out, '}');
+/* Begins a member of "args", the first one or a further one. */
+static void begin_member(struct out *out, const char *name, bool *any) {
+    if (*any)
+        out_words(out, ",\"");
+    else
+        out_words(out, ",\"args\":{\"");
+    out_text(out, name, strlen(name));
+    out_words(out, "\":");
+    *any = true;
 }
 
-static void write_async(struct chrome *c, char phase, const struct walk_call *call) {
+static void write_member(struct chrome *c, const char *name, const struct words *text, bool *any) {
+    if (!text->count)
+        return;
+    begin_member(c->out, name, any);
+    out_text(c->out, text->at, text->count);
+}
+
+/* Times of day are not shifted: "dur" contains pauses, which "paused_ns" tells. */
+static void write_facts(struct chrome *c, const struct walk_call *call, bool *any) {
+    const char *end = export_end(call->how, call->inferred);
+    if (call->before) {
+        begin_member(c->out, "before", any);
+        out_words(c->out, "true");
+    }
+    if (call->paused_ns) {
+        begin_member(c->out, "paused_ns", any);
+        out_number(c->out, call->paused_ns);
+    }
+    if (end) {
+        begin_member(c->out, "end", any);
+        out_char(c->out, '"');
+        out_text(c->out, end, strlen(end));
+        out_char(c->out, '"');
+    }
+}
+
+/* TEXTS: of values; CALL_TEXTS_NONE: they are not written here. */
+static void end_event(struct chrome *c, const struct walk_call *call, uint32_t texts) {
+    bool any = false;
+    out_spelled(c->out, &c->speller, call->function);
+    write_facts(c, call, &any);
+    if (texts != CALL_TEXTS_NONE) {
+        write_member(c, "arguments", call_texts_arguments(c->texts, texts), &any);
+        write_member(c, "result", call_texts_result(c->texts, texts), &any);
+    }
+    out_text(c->out, "}}", any ? 2 : 1);
+}
+
+static void write_async(struct chrome *c, char phase, const struct walk_call *call,
+                        uint32_t texts) {
     if (phase == 'b')
         begin_event(c, phase, call->stream, call->start_ns);
     else
@@ -103,41 +129,43 @@ static void write_async(struct chrome *c, char phase, const struct walk_call *ca
     out_char(c->out, '.');
     out_number(c->out, call->stack);
     out_char(c->out, '"');
-    end_event(c, call);
+    end_event(c, call, texts);
 }
 
-/* The event of CALL, or its beginning. */
-static void write_begin(struct chrome *c, const struct walk_call *call) {
+/* The event of a call, or its beginning. */
+static void write_begin(struct chrome *c, const struct held *held) {
+    const struct walk_call *call = &held->call;
     if (call->stack) {
-        write_async(c, 'b', call);
-        return;
+        write_async(c, 'b', call, held->texts);
+    } else {
+        begin_event(c, 'X', call->stream, call->start_ns);
+        out_words(c->out, ",\"dur\":");
+        out_micros(c->out, call->end_ns - call->start_ns);
+        end_event(c, call, held->texts);
     }
-    begin_event(c, 'X', call->stream, call->start_ns);
-    out_words(c->out, ",\"dur\":");
-    out_micros(c->out, call->end_ns - call->start_ns);
-    end_event(c, call);
+    call_texts_forget(c->texts, held->texts);
 }
 
-static void write_end(struct chrome *c, const struct walk_call *call) {
-    if (call->stack)
-        write_async(c, 'e', call);
+static void write_end(struct chrome *c, const struct held *held) {
+    if (held->call.stack)
+        write_async(c, 'e', &held->call, CALL_TEXTS_NONE);
 }
 
-/* Writes CALL and the COUNT calls that wait for it. An asynchronous call ends behind its callees.
+/* Writes FIRST and the COUNT calls that wait for it. An asynchronous call ends behind its callees.
  */
-static void write_held(struct chrome *c, const struct walk_call *call, const struct held *held,
+static void write_held(struct chrome *c, const struct held *first, const struct held *held,
                        size_t count) {
     ARRAY(size_t) path = {0}; /* those of HELD whose end is not written, the outermost first */
-    write_begin(c, call);
+    write_begin(c, first);
     for (size_t i = 0; i < count; i++) {
         while (path.count > held[i].level)
-            write_end(c, &held[path.at[--path.count]].call);
-        write_begin(c, &held[i].call);
+            write_end(c, &held[path.at[--path.count]]);
+        write_begin(c, &held[i]);
         ARRAY_PUSH(&path, i);
     }
     while (path.count)
-        write_end(c, &held[path.at[--path.count]].call);
-    write_end(c, call);
+        write_end(c, &held[path.at[--path.count]]);
+    write_end(c, first);
     ARRAY_FREE(&path);
 }
 
@@ -153,6 +181,7 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
         c->free = c->open.at[number].next_free;
     }
     c->open.at[number].start_ns = call->start_ns;
+    c->open.at[number].texts = call_texts_begin(c->texts, call);
     return number;
 }
 
@@ -161,7 +190,7 @@ static void wait_for(struct open_call *caller, const struct walk_call *call,
                      const struct open_call *own) {
     uint32_t level = 0;
     if (!call->brief)
-        ARRAY_PUSH(&caller->held, ((struct held){*call, level++}));
+        ARRAY_PUSH(&caller->held, ((struct held){*call, level++, own->texts}));
     for (size_t i = 0; i < own->held.count; i++) {
         struct held held = own->held.at[i];
         held.level += level;
@@ -177,7 +206,7 @@ static void write_without(struct chrome *c, const struct open_call *own) {
         struct held *at = &own->held.at[i];
         for (size_t k = i + 1; k < end; k++)
             own->held.at[k].level--;
-        write_held(c, &at->call, at + 1, end - i - 1);
+        write_held(c, at, at + 1, end - i - 1);
     }
 }
 
@@ -186,12 +215,16 @@ static void on_close(void *ctx, const struct walk_call *call) {
     struct open_call *own = &c->open.at[call->value];
     struct open_call *caller =
         call->caller_value == WALK_NONE ? NULL : &c->open.at[call->caller_value];
+    if (call->brief)
+        call_texts_forget(c->texts, own->texts);
+    else
+        call_texts_end(c->texts, own->texts, call);
     if (caller && caller->start_ns == own->start_ns)
         wait_for(caller, call, own);
     else if (call->brief)
         write_without(c, own);
     else
-        write_held(c, call, own->held.at, own->held.count);
+        write_held(c, &(struct held){*call, 0, own->texts}, own->held.at, own->held.count);
     own->held.count = 0;
     own->next_free = c->free;
     c->free = call->value;
@@ -332,6 +365,15 @@ static void write_thread_names(struct chrome *c, const struct trace_reader *read
     }
 }
 
+/* The values of a call as an object. */
+static void write_value(struct call_values *v, const struct shown_call *call, bool is_result,
+                        struct words *ret) {
+    if (is_result)
+        shown_result_object(v, call, ret);
+    else
+        shown_arguments_object(v, call, ret);
+}
+
 void export_chrome(const struct view *view, struct out *out) {
     struct chrome c = {.view = view, .out = out, .free = WALK_NONE};
     struct visitor visitor = {.ctx = &c,
@@ -342,6 +384,7 @@ void export_chrome(const struct view *view, struct out *out) {
                               .pause = on_pause,
                               .mark = on_mark};
     speller_init(&c.speller, view->source.names, compose);
+    c.texts = call_texts_new(view, write_value);
     out_words(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     write_process_names(&c, view->source.reader);
     write_thread_names(&c, view->source.reader);
@@ -349,6 +392,7 @@ void export_chrome(const struct view *view, struct out *out) {
     export_walk(view, &visitor, on_stream_group, out);
     out_words(out, "\n]}\n");
     speller_done(&c.speller);
+    call_texts_free(c.texts);
     for (size_t i = 0; i < c.open.count; i++)
         ARRAY_FREE(&c.open.at[i].held);
     ARRAY_FREE(&c.open);

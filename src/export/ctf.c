@@ -13,6 +13,7 @@
 #include "cmd/changed.h"
 #include "cmd/command.h"
 #include "cmd/say.h"
+#include "cmd/shown_values.h"
 #include "export/ctf_metadata.h"
 #include "export/export.h"
 #include "export/run_addresses.h"
@@ -21,14 +22,16 @@
 enum { FIRST_STACK_TID = 1 << 22 }; /* Linux' PID_MAX_LIMIT: above all threads */
 
 struct ctf {
-    const struct trace_reader *reader;
+    struct trace_reader *reader;
     struct names *names;
     struct ctf_writer writer;
     struct run_addresses *addresses;
     struct export_stacks stacks; /* numbered from 1 */
     uint64_t stack_count;
-    char **thread_names; /* by stream; NULL: not needed yet */
-    uint8_t *used;       /* by function: 1 if it has events */
+    char **thread_names;        /* by stream; NULL: not needed yet */
+    uint8_t *used;              /* by function: 1 if it has events */
+    bool shows_values;          /* calls have a text of their values */
+    struct call_values *values; /* NULL: there are none */
 };
 
 /* ---- events ---- */
@@ -72,10 +75,26 @@ static void write_function(struct ctf *c, const struct line *line) {
     ctf_number(&c->writer, line->stream, line->function, 4);
 }
 
+/* The arguments of a call, or its result, as replay shows them; "": there are none. */
+static void write_values(struct ctf *c, const struct line *line, bool is_result) {
+    const struct shown_call call = shown_line(line);
+    struct words text = {0};
+    if (!c->shows_values)
+        return;
+    if (is_result)
+        shown_result(c->values, &call, &text);
+    else
+        shown_arguments(c->values, &call, &text);
+    AUTO_FREE char *repaired = utf8_repair(words_text(&text));
+    ctf_text(&c->writer, line->stream, repaired);
+    words_done(&text);
+}
+
 static void write_entry(struct ctf *c, const struct line *line) {
     begin_call(c, line, line->stream, CTF_ENTRY);
     write_function(c, line);
     ctf_number(&c->writer, line->stream, line->before, 1);
+    write_values(c, line, false);
 }
 
 static void write_exit(struct ctf *c, const struct line *line) {
@@ -93,6 +112,7 @@ static void write_exit(struct ctf *c, const struct line *line) {
     begin_call(c, line, line->began, CTF_EXIT);
     write_function(c, line);
     ctf_number(&c->writer, line->stream, line->inferred ? CTF_INFERRED : ends[line->how], 1);
+    write_values(c, line, true);
 }
 
 static void write_lost(struct ctf *c, const struct line *line) {
@@ -159,15 +179,18 @@ static void make_uuid(const struct trace_reader *r, uint8_t uuid[CTF_UUID]) {
     uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
 }
 
-static void init(struct ctf *c, const struct source *source, struct out_dir *dir) {
+static void init(struct ctf *c, const struct view *view, struct out_dir *dir) {
+    const struct source *source = &view->source;
     uint32_t streams = (uint32_t)trace_reader_stream_count(source->reader);
-    *c = (struct ctf){.reader = source->reader, .names = source->names};
+    *c = (struct ctf){
+        .reader = source->reader, .names = source->names, .shows_values = !view->hides_values};
     ctf_writer_init(&c->writer, dir, streams + 1);
     make_uuid(c->reader, c->writer.uuid);
     c->addresses = run_addresses_new(c->reader, c->names);
     export_stacks_init(&c->stacks, c->reader, source->stream_groups);
     c->thread_names = mem_alloc((streams + 1) * sizeof *c->thread_names);
     c->used = mem_alloc(names_count(c->names));
+    c->values = c->shows_values ? call_values_new(c->reader, c->names) : NULL;
 }
 
 static void done(struct ctf *c) {
@@ -175,6 +198,7 @@ static void done(struct ctf *c) {
         free(c->thread_names[i]);
     free(c->thread_names);
     free(c->used);
+    call_values_free(c->values);
     export_stacks_done(&c->stacks);
     run_addresses_free(c->addresses);
     ctf_writer_done(&c->writer);
@@ -190,7 +214,8 @@ static int write_all(struct ctf *c, const struct source *source) {
     ctf_writer_finish(w);
     if (w->error)
         return -w->error;
-    struct ctf_description d = {trace_reader_session(c->reader), c->names, c->used};
+    struct ctf_description d = {trace_reader_session(c->reader), c->names, c->used,
+                                c->shows_values};
     size_t length;
     AUTO_FREE char *text = ctf_metadata(&d, w->uuid, &length);
     return out_dir_write(w->dir, OUT_DIR_METADATA, text, length);
@@ -208,7 +233,7 @@ int export_ctf(struct view *view, const char *path) {
         say_err(&err);
         return STATUS_FAILED;
     }
-    init(&c, &view->source, &dir);
+    init(&c, view, &dir);
     int rc = write_all(&c, &view->source);
     view_end_progress(view);
     done(&c);

@@ -84,17 +84,19 @@ static void print_functions(FILE *f, const struct ctf_description *d) {
     fprintf(f, "\t\"[none]\" = %u\n};\n", UINT32_MAX);
 }
 
-static void print_events(FILE *f) {
+static void print_events(FILE *f, const struct ctf_description *d) {
     static const struct {
-        const char *name, *fields;
+        const char *name, *fields, *values;
     } events[] = {
         [CTF_ENTRY] = {"lttng_ust_cyg_profile:func_entry",
                        "address_t _addr; address_t _call_site; enum function _function; "
-                       "enum : uint8_t { traced = 0, before = 1 } _began;"},
+                       "enum : uint8_t { traced = 0, before = 1 } _began;",
+                       " string _args;"},
         [CTF_EXIT] = {"lttng_ust_cyg_profile:func_exit",
                       "address_t _addr; address_t _call_site; enum function _function; "
                       "enum : uint8_t { returned = 0, tail = 1, unwound = 2, inferred = 3, "
-                      "cut = 4, open = 5 } _how;"},
+                      "cut = 4, open = 5 } _how;",
+                      " string _ret;"},
         [CTF_CALL_PAUSED] = {"spoor:call_paused", "uint64_t _paused_ns;"},
         [CTF_PAUSE] = {"spoor:pause", "uint64_t _paused_ns; string _cause;"},
         [CTF_LOST] = {"spoor:lost", "uint64_t _count;"},
@@ -103,9 +105,10 @@ static void print_events(FILE *f) {
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         fprintf(
             f,
-            "\nevent {\n\tname = \"%s\";\n\tid = %zu;\n\tstream_id = 0;\n\tfields := struct { %s "
+            "\nevent {\n\tname = \"%s\";\n\tid = %zu;\n\tstream_id = 0;\n\tfields := struct { %s%s "
             "};\n};\n",
-            events[i].name, i, events[i].fields);
+            events[i].name, i, events[i].fields,
+            d->has_values && events[i].values ? events[i].values : "");
 }
 
 char *ctf_metadata(const struct ctf_description *d, const uint8_t uuid[CTF_UUID],
@@ -117,7 +120,7 @@ char *ctf_metadata(const struct ctf_description *d, const uint8_t uuid[CTF_UUID]
     print_environment(f, d->session);
     print_stream(f);
     print_functions(f, d);
-    print_events(f);
+    print_events(f, d);
     fclose(f);
     return text;
 }

@@ -19,6 +19,7 @@ struct ctf_description {
     const struct trace_session *session;
     struct names *names;
     const uint8_t *used; /* by function: 1 if it has events */
+    bool has_values;     /* behind the fields of calls: a text of their values */
 };
 
 /* The text; *RET_LENGTH its length. To be freed. */

@@ -93,6 +93,11 @@ static int export(const struct export_options *options, struct view *view) {
     return view_has_failed(view) ? STATUS_FAILED : status;
 }
 
+static bool has_room_for_values(enum export_format format) {
+    return format == EXPORT_CHROME || format == EXPORT_CSV || format == EXPORT_JSON ||
+           format == EXPORT_PERFETTO || format == EXPORT_CTF;
+}
+
 static bool is_restricted(const struct view_spec *s) {
     return !filter_is_empty(&s->filter) || s->depth || s->threshold_ns || s->since_ns ||
            s->until_ns != UINT64_MAX || s->tid || s->pid || s->processes.count || s->ways.count ||
@@ -139,12 +144,18 @@ int cmd_export(struct options *options, int argc, char **argv) {
     struct err err;
     if (options->export.format == EXPORT_SPOOR)
         return cmd_repack(options, argc ? argv[0] : "spoor.trace");
+    if (options->export.values && !has_room_for_values(options->export.format)) {
+        say_error("export: --values: this format has no place for them: take chrome, csv, json, "
+                  "perfetto or ctf");
+        return STATUS_USAGE;
+    }
     if (view_open(&view, options, argc, argv, &err) < 0) {
         say_err(&err);
         return STATUS_FAILED;
     }
     view.term = term_of(options);
     view.host = options->export.host;
+    view.hides_values = !options->export.values;
     int status = export(&options->export, &view);
     view_close(&view);
     return status;

@@ -12,15 +12,17 @@
 #include "analyze/lines.h"
 #include "analyze/processes.h"
 #include "cmd/changed.h"
+#include "cmd/shown_values.h"
 #include "export/export.h"
 #include "export/perfetto_fields.h"
 #include "export/protobuf.h"
 #include "export/stacks.h"
+#include "values/parts.h"
 
 /* Names of annotations; their interned number is 1 more. */
-enum annotation { END, PAUSED_NS, BEFORE, CLIPPED, COUNT, ANNOTATIONS };
-static const char *const annotation_names[ANNOTATIONS] = {"end", "paused_ns", "before", "clipped",
-                                                          "count"};
+enum annotation { END, PAUSED_NS, BEFORE, CLIPPED, COUNT, ARGUMENTS, RESULT, ANNOTATIONS };
+static const char *const annotation_names[ANNOTATIONS] = {"end",   "paused_ns", "before", "clipped",
+                                                          "count", "arguments", "result"};
 
 struct process_track {
     uint32_t pid, track;
@@ -28,7 +30,7 @@ struct process_track {
 
 struct perfetto {
     const struct view *view;
-    const struct trace_reader *reader;
+    struct trace_reader *reader;
     struct names *names;
     struct out *out;
     struct proto packet;
@@ -41,6 +43,7 @@ struct perfetto {
     uint64_t *threads, *pauses; /* by stream */
     ARRAY(struct process_track) processes;
     struct export_stacks stacks;
+    struct call_values *values; /* NULL: they are not written */
 };
 
 /* ---- packets ---- */
@@ -98,7 +101,7 @@ static void write_head(struct perfetto *p) {
     proto_uint(&p->packet, PACKET_CLOCK_ID, SEQUENCE_CLOCK);
     proto_end(&p->packet, begin);
     begin = proto_begin(&p->packet, PACKET_INTERNED_DATA);
-    for (unsigned i = 0; i < ANNOTATIONS; i++)
+    for (unsigned i = 0; i < (p->values ? ANNOTATIONS : ARGUMENTS); i++)
         write_interned(p, INTERNED_ANNOTATION_NAME, i + 1, annotation_names[i]);
     proto_end(&p->packet, begin);
     end_packet(p, packet);
@@ -224,6 +227,42 @@ static void annotate_end(struct perfetto *p, const char *text) {
     proto_end(&p->packet, begin);
 }
 
+/* Integers and floats are numbers; the rest is text, as of replay: "{id=3, name=\"o3\"}". */
+static void annotate_value(struct perfetto *p, const struct item *item) {
+    const struct printer *printer = call_values_printer(p->values);
+    struct plain_value number;
+    struct words text = {0};
+    if (!part_number(printer, item, &number)) {
+        print_text(printer, item, &text);
+        proto_text(&p->packet, ANNOTATION_TEXT, words_text(&text));
+    } else if (number.kind == PLAIN_REAL) {
+        proto_double(&p->packet, ANNOTATION_DOUBLE, number.real);
+    } else if (number.negative) {
+        proto_uint(&p->packet, ANNOTATION_INT, -number.magnitude);
+    } else {
+        proto_uint(&p->packet, ANNOTATION_UINT, number.magnitude);
+    }
+    words_done(&text);
+}
+
+/* A dictionary by the names of items. */
+static void annotate_values(struct perfetto *p, enum annotation name,
+                            const struct call_point *point) {
+    struct trace_occurrence o;
+    struct item item;
+    if (!p->values || !call_values_find(p->values, point, &o) || !o.capture->count)
+        return;
+    size_t begin = proto_begin(&p->packet, EVENT_ANNOTATION);
+    proto_uint(&p->packet, ANNOTATION_NAME_IID, name + 1);
+    for (size_t at = 0; item_next(o.capture, o.values, &at, &item);) {
+        size_t entry = proto_begin(&p->packet, ANNOTATION_ENTRY);
+        proto_text(&p->packet, ANNOTATION_NAME, item.values[0].name);
+        annotate_value(p, &item);
+        proto_end(&p->packet, entry);
+    }
+    proto_end(&p->packet, begin);
+}
+
 /* Writes the names of a function and its module, unless that was done. */
 static void intern(struct perfetto *p, uint32_t function, uint32_t module) {
     if (p->functions[function])
@@ -245,6 +284,9 @@ static void write_entry(struct perfetto *p, const struct line *line) {
     proto_uint(&p->packet, EVENT_NAME_IID, line->function + 1);
     if (line->before)
         annotate(p, BEFORE, ANNOTATION_BOOL, 1);
+    const struct shown_call call = shown_line(line);
+    if (call.has_entry)
+        annotate_values(p, ARGUMENTS, &call.entry);
     proto_end(&p->packet, begun.event);
     intern(p, line->function, module);
     end_packet(p, begun.packet);
@@ -259,6 +301,9 @@ static void write_exit(struct perfetto *p, const struct line *line) {
         annotate(p, PAUSED_NS, ANNOTATION_UINT, line->paused_ns);
     if (line->clipped)
         annotate(p, CLIPPED, ANNOTATION_BOOL, 1);
+    const struct shown_call call = shown_line(line);
+    if (call.has_end)
+        annotate_values(p, RESULT, &call.end);
     end_event(p, begun);
 }
 
@@ -349,10 +394,12 @@ static void done(struct perfetto *p) {
 void export_perfetto(const struct view *view, struct out *out) {
     struct perfetto p = {.view = view, .out = out};
     init(&p, &view->source);
+    p.values = view->hides_values ? NULL : call_values_new(p.reader, p.names);
     write_head(&p);
     struct lines *lines = lines_new(&view->source, false);
     for (const struct line *line; !out->error && (line = lines_next(lines));)
         write_line(&p, line);
     lines_free(lines);
+    call_values_free(p.values);
     done(&p);
 }

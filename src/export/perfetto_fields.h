@@ -34,7 +34,11 @@ enum {
     ANNOTATION_NAME_IID = 1,
     ANNOTATION_BOOL = 2,
     ANNOTATION_UINT = 3,
+    ANNOTATION_INT = 4,
+    ANNOTATION_DOUBLE = 5,
     ANNOTATION_TEXT = 6,
+    ANNOTATION_NAME = 10,
+    ANNOTATION_ENTRY = 11, /* of a dictionary: an annotation */
     TRACK_UUID = 1,
     TRACK_NAME = 2,
     TRACK_PROCESS = 3,

@@ -25,4 +25,12 @@ void proto_text(struct proto *p, unsigned field, const char *text) {
     p->bytes.count += length;
 }
 
+void proto_double(struct proto *p, unsigned field, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    proto_number(p, field << 3 | PROTO_FIXED64);
+    for (unsigned i = 0; i < sizeof bits; i++)
+        ARRAY_PUSH(&p->bytes, (uint8_t)(bits >> 8 * i));
+}
+
 void proto_done(struct proto *p) { ARRAY_FREE(&p->bytes); }

@@ -11,7 +11,7 @@ struct proto { /* zeroed: empty */
     ARRAY(uint8_t) bytes;
 };
 
-enum { PROTO_VARINT = 0, PROTO_BYTES = 2, PROTO_MOST = 10 };
+enum { PROTO_VARINT = 0, PROTO_FIXED64 = 1, PROTO_BYTES = 2, PROTO_MOST = 10 };
 
 /* Writes VALUE alone, as an element of a packed field. */
 static inline void proto_number(struct proto *p, uint64_t value) {
@@ -50,6 +50,8 @@ static inline void proto_end(struct proto *p, size_t begin) {
 
 /* A field of type string. Bytes that are not UTF-8 become U+FFFD: decoders refuse them. */
 void proto_text(struct proto *p, unsigned field, const char *text);
+
+void proto_double(struct proto *p, unsigned field, double value);
 
 /* Writes the bytes to OUT, and empties P. */
 static inline void proto_flush(struct proto *p, struct out *out) {

@@ -184,12 +184,11 @@ static enum part_form form_of(struct types *types, const struct type *type,
         return PART_STRING;
     if (type->kind == TYPE_ARRAY)
         return shape_character(types, type->of) == 1 ? PART_CHARACTERS : PART_OPAQUE;
-    if (type->kind == TYPE_STRUCT || type->kind == TYPE_UNION || !bits)
+    if (type->kind == TYPE_STRUCT || type->kind == TYPE_UNION || !bits ||
+        (type->flags & (TYPE_COMPLEX | TYPE_DECIMAL)))
         return PART_OPAQUE;
     if (type->kind == TYPE_FLOAT)
-        return !r->place.bits && !(type->flags & TYPE_COMPLEX) && (r->size == 4 || r->size == 8)
-                   ? PART_REAL
-                   : PART_OPAQUE;
+        return !r->place.bits && (r->size == 4 || r->size == 8) ? PART_REAL : PART_OPAQUE;
     return bits <= 64 ? PART_INTEGER : PART_OPAQUE;
 }
 
@@ -300,6 +299,23 @@ void part_read(const struct part_reader *r, const struct capture *c,
     else
         take_integer(&image, r, ret);
     image_done(&image);
+}
+
+bool part_number(const struct printer *p, const struct item *item, struct plain_value *ret) {
+    const struct capture_value *v = &item->values[0];
+    const struct type *type = shape_get(p->types, v->type);
+    const struct capture alone = {.values = (struct capture_value *)v, .count = item->count};
+    struct part_place place = {.count = item->count, .whole = true};
+    struct part_reader reader;
+    const bool is_plain = type && !v->format &&
+                          (type->kind == TYPE_INTEGER || type->kind == TYPE_FLOAT) &&
+                          !(type->flags & TYPE_BOOLEAN) && !shape_character(p->types, v->type);
+    if (!is_plain)
+        return false;
+    begin(p->types, v, &place);
+    part_reader_init(p->types, &alone, &place, &reader);
+    part_read(&reader, &alone, item->captured, ret);
+    return ret->kind == PLAIN_INTEGER || ret->kind == PLAIN_REAL;
 }
 
 bool part_enumerator(const struct type *type, const char *name, struct plain_value *ret) {

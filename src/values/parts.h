@@ -63,5 +63,8 @@ void part_reader_init(struct types *types, const struct capture *c, const struct
 /* RET may not be moved. */
 void part_read(const struct part_reader *reader, const struct capture *c,
                const struct captured *captured, struct plain_value *ret);
+/* The number that all of ITEM is, if its type is an integer or a float. False: it is none, or is
+ * shown as something else: a truth value, a character, with a format. RET may not be moved. */
+bool part_number(const struct printer *p, const struct item *item, struct plain_value *ret);
 /* The value of the enumerator NAME, with or without its scope. */
 bool part_enumerator(const struct type *type, const char *name, struct plain_value *ret);

@@ -1,7 +1,7 @@
 /* AArch64's agent (agent/aarch64.S), for src/arch/aarch64 and the code that fills its tables. */
 #pragma once
 
-#include "arch/aarch64/stub.h"
+#include "base/types.h"
 
 /* Labels of the agent, as offsets from the area's start, where the tables of lanes are. */
 struct a64_agent_entries {

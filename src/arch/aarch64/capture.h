@@ -32,6 +32,8 @@
 
 #include "arch/stub.h"
 
+enum { A64_CAPTURE_SAVED = 10, A64_CAPTURE_LENGTHS = 10 }; /* words of a capture's frame */
+
 struct a64_capture_code {
     uint8_t *out;
     uint32_t frame;        /* what the stub takes of the stack */

@@ -2,7 +2,7 @@
 #include "arch/aarch64/stub.h"
 
 #include "arch/aarch64/aarch64.h"
-#include "arch/aarch64/capture.h"
+#include "arch/aarch64/branches.h"
 
 enum { SIGN = 63 };
 

@@ -61,24 +61,8 @@
  */
 #pragma once
 
-#include "arch/stub.h"
+#include "arch/aarch64/capture.h"
 #include "wire/lane_lookup.h"
-
-enum {
-    A64_AGENT_SEEK = 0,
-    A64_AGENT_WAIT = 4,
-    A64_AGENT_DROP = 8,
-    A64_AGENT_SLICE = 12,
-    A64_AGENT_HOOK = 16,
-    A64_AGENT_GUARD = 20,
-    A64_AGENT_ROOM = 24,
-    A64_AGENT_CRAMPED = 28,
-    A64_AGENT_TEXT = 32,
-    A64_AGENT_TEXT_WIDE = 36,
-    A64_AGENT_TEXT_LONG = 40,
-    A64_AGENT_TEXT_COUNTED = 44
-};
-enum { A64_CAPTURE_SAVED = 10, A64_CAPTURE_LENGTHS = 10 }; /* words of a capture's frame */
 
 /* How many registers a stub saves, from x0 on. */
 static inline uint32_t a64_stub_saved(uint8_t variant) {

@@ -230,7 +230,7 @@ static void choices_match_their_enums(void **state) {
     parse(&l, COMMAND_GRAPH, "--color=never");
     assert_int_equal(l.options.view.color, COLOR_NEVER);
     done(&l);
-    parse(&l, COMMAND_REPORT, "--sort=process");
+    parse(&l, COMMAND_REPORT, "--sort=group");
     assert_int_equal(l.options.report.sort, REPORT_COLUMNS - 1);
     done(&l);
 }

@@ -10,11 +10,8 @@
  *   hostile_texts          bytes that are no UTF-8, control characters, long and wide texts
  *   extreme_numbers        UINT64_MAX, NaN, -0, denormals, __int128
  *   unreadable             null and wild pointers
- *   contradicting_places   debugging information that contradicts the ABI
  *   behind_an_address      an object that is some bytes behind what a register holds
  *   constant_addresses     a pointer that the function always gets
- *   plain_rust             Rust's own convention, as far as it is sure
- *   patterns               PATTERN@SPEC
  */
 #include <setjmp.h>
 #include <stdarg.h>

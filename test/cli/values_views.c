@@ -1,0 +1,46 @@
+/* Values that are hard to pass on: beyond 2^53, not finite, not UTF-8, like HTML. values_views.py
+ * knows them. */
+#include <math.h>
+#include <stdint.h>
+
+enum kind { PEN, BOOK };
+struct order {
+    int id;
+    enum kind kind;
+};
+#define KEPT __attribute__((noinline, noclone, used))
+
+KEPT uint64_t widest(uint64_t n) {
+    __asm__ volatile("");
+    return n;
+}
+KEPT int64_t lowest(int64_t n) {
+    __asm__ volatile("");
+    return n;
+}
+KEPT double real(double x) {
+    __asm__ volatile("");
+    return x;
+}
+KEPT int text(const char *s) {
+    __asm__ volatile("");
+    return *s;
+}
+KEPT int work(struct order o) {
+    __asm__ volatile("");
+    return o.id;
+}
+
+int main(void) {
+    widest(UINT64_MAX);
+    lowest(INT64_MIN);
+    real(NAN);
+    real(INFINITY);
+    real(-INFINITY);
+    real(-0.1);
+    text("\xff\xfe\"");
+    text("<b>'\"&,\n</b>");
+    for (int i = 0; i < 9; i++)
+        work((struct order){i % 3 ? 7 : 2000, i % 3 ? PEN : BOOK});
+    return 0;
+}

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Hard values through the views and back: replay, JSON, CSV, chrome; ctf and perfetto by babeltrace2 and protoc.
+
+    values_views.py SPOOR COMPILER SOURCE EXPORTS
+
+EXPORTS is the folder with perfetto.proto. Exports hide values unless --values is given. report --group makes rows.
+"""
+import csv
+import io
+import json
+import math
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SPOOR, COMPILER, SOURCE, EXPORTS = sys.argv[1:5]
+WIDEST, LOWEST = str(2 ** 64 - 1), str(-2 ** 63)
+HTML = "<b>'\"&,\n</b>"
+BYTES = {"hex": "fffe22"}
+# What the single argument of each call is, in JSON; ret is the same of all but text() and work().
+WANTED = [("widest", WIDEST), ("lowest", LOWEST), ("real", "nan"), ("real", "inf"), ("real", "-inf"),
+          ("real", -0.1), ("text", BYTES), ("text", HTML)] + [
+    ("work", {"id": 7, "kind": "PEN"} if i % 3 else {"id": 2000, "kind": "BOOK"}) for i in range(9)]
+
+
+def same(value):
+    """NaN and infinities are strings, whatever their case."""
+    return value.lower() if isinstance(value, str) and value.lower().strip("-+") in ("nan", "inf") else value
+
+
+class Views(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = Path(cls.folder.name)
+        program = cls.path / "program"
+        subprocess.run([COMPILER, "-g", "-O1", SOURCE, "-o", program], check=True)
+        cls.trace = cls.path / "t.spoor"
+        subprocess.run([SPOOR, "record", "-q", "-a", "-o", cls.trace, program], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def spoor(self, *args, status=0):
+        done = subprocess.run([SPOOR, args[0], self.trace, *args[1:]], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout if not status else done.stderr
+
+    def check(self, calls):
+        """CALLS: function, value of its argument, in the order of their ends."""
+        self.assertEqual([(f, same(v)) for f, v in calls if f != "main"], WANTED)
+
+    def test_replay_and_json(self):
+        for lines in self.spoor("replay", "--json"), self.spoor("export", "--format=json", "--values"):
+            entries = [json.loads(line) for line in lines.splitlines()]
+            begun = [e for e in entries if e["kind"] == "entry" and e.get("args")]
+            self.check([(e["function"], e["args"][0]["value"]) for e in begun])
+            results = [same(e["ret"]["value"]) for e in entries if e["kind"] == "exit" and "ret" in e]
+            self.assertEqual(results[:6], [v for _, v in WANTED[:6]])
+        shown = self.spoor("replay")
+        for part in WIDEST, LOWEST, r'"\377\376\""', "nan", "-inf", r"</b>":
+            self.assertIn(part, shown)
+
+    def test_csv(self):
+        rows = [*csv.DictReader(io.StringIO(self.spoor("export", "--format=csv", "--values")))]
+        begun = [r for r in rows if r["args"] not in ("", "[]")]
+        self.check([(r["function"], json.loads(r["args"])[0]["value"]) for r in begun])
+        self.assertEqual([json.loads(r["ret"])["value"] for r in rows if r["function"] == "widest"], [WIDEST])
+
+    def test_chrome(self):
+        events = json.loads(self.spoor("export", "--format=chrome", "--values"))["traceEvents"]
+        calls = [e for e in events if e["ph"] == "X" and "arguments" in e.get("args", {})]
+        calls.sort(key=lambda e: e["ts"])
+        self.check([(e["name"], [*e["args"]["arguments"].values()][0]) for e in calls])
+        self.assertEqual(calls[0]["args"]["result"], WIDEST)
+
+    def test_ctf(self):
+        if not shutil.which("babeltrace2"):
+            self.skipTest("no babeltrace2")
+        out = self.path / "ctf"
+        self.spoor("export", "--format=ctf", "--values", "-o", out)
+        lines = subprocess.run(["babeltrace2", out], capture_output=True, text=True, check=True).stdout
+        self.assertIn(f'args = "n={WIDEST}"', lines)
+        self.assertIn(f'ret = "{LOWEST}"', lines)
+        for part in "x=nan", "x=-inf", "</b>", "kind=BOOK":
+            self.assertIn(part, lines)
+
+    def test_perfetto(self):
+        if not shutil.which("protoc"):
+            self.skipTest("no protoc")
+        out = self.path / "perfetto"
+        self.spoor("export", "--format=perfetto", "--values", "-o", out)
+        subprocess.run(["protoc", f"--python_out={self.path}", f"--proto_path={EXPORTS}", f"{EXPORTS}/perfetto.proto"],
+                       check=True)
+        sys.path.insert(0, str(self.path))
+        import perfetto_pb2  # made by protoc
+        trace = perfetto_pb2.Whole()
+        trace.ParseFromString(out.read_bytes())
+        found = []
+        for packet in trace.packet:
+            for annotation in packet.track_event.debug_annotations:
+                for entry in annotation.dict_entries:
+                    field = next(f.name for f, _ in entry.ListFields() if f.name != "name")
+                    found.append((entry.name, field, getattr(entry, field)))
+        self.assertIn(("n", "uint_value", 2 ** 64 - 1), found)
+        self.assertIn(("n", "int_value", -2 ** 63), found)
+        reals = [v for n, f, v in found if n == "x" and f == "double_value"]
+        self.assertTrue(math.isnan(reals[0]))
+        self.assertEqual(reals[1:], [math.inf, -math.inf, -0.1])
+        self.assertIn(("s", "string_value", r'"\377\376\""'), found)
+        self.assertIn(("o", "string_value", "{id=2000, kind=BOOK}"), found)
+
+    def test_exports_hide_values(self):
+        for form in "json", "csv", "chrome", "perfetto", "ctf":
+            out = self.path / ("hidden-" + form)
+            self.spoor("export", "--format=" + form, "-o", out)
+            files = out.iterdir() if out.is_dir() else [out]
+            text = b"".join(f.read_bytes() for f in files)
+            for secret in b"</b>", WIDEST.encode(), b"BOOK":
+                self.assertNotIn(secret, text, form)
+        self.assertIn("no place", self.spoor("export", "--format=folded", "--values", status=2))
+
+    def rows(self, *args):
+        return {json.dumps(r["group"].get("value")): r["calls"]
+                for r in json.loads(self.spoor("report", "--json", *args)) if "group" in r}
+
+    def test_groups(self):
+        self.assertEqual(self.rows("--group", "o.kind"), {'"PEN"': 6, '"BOOK"': 3})
+        self.assertEqual(self.rows("--group", "work/ret/"), {"7": 6, "2000": 3})
+        self.assertEqual(self.rows("--group", "x"), {'"nan"': 1, '"inf"': 1, '"-inf"': 1, "-0.1": 1})
+        whole = json.loads(self.spoor("report", "--json"))
+        grouped = json.loads(self.spoor("report", "--json", "--group", "o.kind"))
+        for number in "calls", "self_ns", "total_ns":
+            self.assertEqual(sum(r[number] for r in whole), sum(r[number] for r in grouped))
+        text = self.spoor("report", "--group", "o.kind")
+        self.assertRegex(text, r"GROUP +FUNCTION\n(.*\n)* +6 .*PEN +work\n")
+        self.assertIn("was recorded of no function", self.spoor("report", "--group", "nothing", status=1))
+        self.assertIn("^", self.spoor("report", "--group", "o.(", status=1))
+        self.spoor("report", "--group", "o.kind", "--hide", "work", "--by-thread")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
