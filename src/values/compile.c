@@ -153,7 +153,8 @@ static bool has_item(const struct collector *c, const char *name) {
 static int add_terms(const struct evaluator *e, const struct spec *spec, struct collector *c) {
     for (size_t i = 0; i < spec->terms.count; i++) {
         const struct spec_term *t = &spec->terms.at[i];
-        if (spec_has_result(t->root) != (e->request->kind == EVENT_RETURN) || has_item(c, t->text))
+        if (spec_has_result(t->root) != (e->request->kind == EVENT_RETURN) ||
+            (!t->format.letter && has_item(c, t->text)))
             continue;
         int status = add_term(e, t, c);
         if (status < 0)
