@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arch/aarch64/agent.h"
+#include "wire/lane_lookup.h"
 
 enum { ENTRIES_AT = LANES_BYTES + 48 /* behind twelve branches */ };
 

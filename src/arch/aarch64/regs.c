@@ -10,8 +10,11 @@
 
 #include "arch/aarch64/aarch64.h"
 #include "arch/aarch64/agent.h"
+#include "arch/aarch64/branches.h"
+#include "arch/aarch64/stub.h"
 #include "arch/interrupted.h"
 #include "arch/remainder.h"
+#include "wire/lane_lookup.h"
 
 enum { CALL_NUMBER = 8, SVC = 0xd4000001 };
 enum { BTYPE = 3 << 10 }; /* of pstate */

@@ -9,6 +9,7 @@
 
 #include "arch/aarch64/aarch64.h"
 #include "arch/aarch64/agent.h"
+#include "arch/aarch64/stub.h"
 #include "arch/bridge.h"
 
 enum { AREA = 0x40000000, NEAR = AREA + 0x8000, FAR = AREA + 0x200000, MOST = 4 };

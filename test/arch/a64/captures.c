@@ -13,6 +13,7 @@
 #include <ucontext.h>
 
 #include "arch/aarch64/agent.h"
+#include "arch/aarch64/stub.h"
 #include "code_memory.h"
 #include "values/run.h"
 #include "values/slots.h"

@@ -15,6 +15,7 @@
 
 #include "arch/aarch64/aarch64.h"
 #include "arch/aarch64/agent.h"
+#include "arch/aarch64/stub.h"
 #include "arch/agent.h"
 #include "arch/remainder.h"
 

@@ -15,6 +15,7 @@
 
 #include "../guard_cases.h"
 #include "arch/aarch64/agent.h"
+#include "arch/aarch64/stub.h"
 #include "code_memory.h"
 
 enum { LANES = GROUND + 0x20000, AGENT = LANES + LANES_BYTES, STUB = AGENT + 0x12340 };
