@@ -73,7 +73,7 @@ static void read_values(const struct event_values *v, struct plain_value *ret) {
     const struct recorded recorded = {&n->capture, v->words, v->there};
     AUTO_FREE struct captured *captured = mem_alloc((n->capture.count + 1) * sizeof *captured);
     AUTO_FREE uint8_t *store = mem_alloc(recorded_store_bytes(&n->capture) + 1);
-    recorded_read(&recorded, captured, store);
+    recorded_values(&recorded, captured, store);
     condition_read(n->condition, n->readers, &n->capture, captured, ret);
     condition_keep(n->condition, ret);
 }

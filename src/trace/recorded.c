@@ -104,7 +104,7 @@ static void read_constant(const struct capture_value *v, struct captured *ret, u
     ret->length = v->bytes;
 }
 
-void recorded_read(const struct recorded *r, struct captured *ret, uint8_t *store) {
+void recorded_values(const struct recorded *r, struct captured *ret, uint8_t *store) {
     unsigned word = 0;
     for (size_t i = 0; i < r->capture->count; i++) {
         const struct capture_value *v = &r->capture->values[i];

@@ -24,4 +24,4 @@ uint64_t recorded_number(const struct recorded *r, const struct capture_value *v
 
 /* All values: fills RET by number. Their bytes are in STORE, of recorded_store_bytes(). */
 size_t recorded_store_bytes(const struct capture *c);
-void recorded_read(const struct recorded *r, struct captured *ret, uint8_t *store);
+void recorded_values(const struct recorded *r, struct captured *ret, uint8_t *store);
