@@ -206,11 +206,12 @@ static int by_tid(const void *a, const void *b) {
 }
 
 /* The names that a thread had before. */
-static void print_former_names(const struct trace_reader *r, size_t stream) {
-    const char *last = trace_reader_thread(r, stream)->name, *before = " (before: ";
+static void print_former_names(const struct trace_reader *r, const struct trace_thread *t) {
+    const char *before = " (before: ";
+    const size_t stream = t->stream;
     for (size_t i = 0; trace_reader_thread_name(r, stream, i); i++) {
         const char *name = trace_reader_thread_name(r, stream, i);
-        if (!info_is_new_name(r, stream, i) || strcmp(name, last) == 0)
+        if (!info_is_new_name(r, stream, i) || strcmp(name, t->name) == 0)
             continue;
         printf("%s", before);
         text_print(stdout, name);
@@ -231,7 +232,7 @@ static void print_threads(const struct trace_reader *r) {
         const struct trace_thread *t = threads[i];
         printf("%10u  ", t->tid);
         text_print(stdout, t->name);
-        print_former_names(r, t->stream);
+        print_former_names(r, t);
         if (t->tid != t->pid)
             printf(" (of process %u)", t->pid);
         printf("\n");

@@ -97,10 +97,10 @@ static void print_events(FILE *f, const struct ctf_description *d) {
                       "enum : uint8_t { returned = 0, tail = 1, unwound = 2, inferred = 3, "
                       "cut = 4, open = 5 } _how;",
                       " string _ret;"},
-        [CTF_CALL_PAUSED] = {"spoor:call_paused", "uint64_t _paused_ns;"},
-        [CTF_PAUSE] = {"spoor:pause", "uint64_t _paused_ns; string _cause;"},
-        [CTF_LOST] = {"spoor:lost", "uint64_t _count;"},
-        [CTF_CHANGE] = {"spoor:change", "uint64_t _duration_ns; string _what;"},
+        [CTF_CALL_PAUSED] = {"spoor:call_paused", "uint64_t _paused_ns;", NULL},
+        [CTF_PAUSE] = {"spoor:pause", "uint64_t _paused_ns; string _cause;", NULL},
+        [CTF_LOST] = {"spoor:lost", "uint64_t _count;", NULL},
+        [CTF_CHANGE] = {"spoor:change", "uint64_t _duration_ns; string _what;", NULL},
     };
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         fprintf(
