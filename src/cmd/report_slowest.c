@@ -132,17 +132,17 @@ static char *quoted(const char *text) {
 
 enum { WORDS = 7, INDENT = 4, HANG = 6 };
 
-/* Its words; FUNCTION is a pattern. Each is to be freed. */
+/* Its words; FUNCTION is a pattern, or NULL. Each is to be freed; NULL: it is left out. */
 static void compose_command(const struct report_table *r, const struct slow_call *call,
                             const char *function, char *ret[WORDS]) {
     const struct trace_reader *reader = r->view->source.reader;
-    AUTO_FREE char *pattern = quoted(function);
+    AUTO_FREE char *pattern = function ? quoted(function) : NULL;
     ret[0] = mem_strdup("spoor replay");
     ret[1] = mem_printf("--tid=%u", trace_reader_thread(reader, call->stream)->tid);
     ret[2] = mem_printf("--since=%juns", call->start_ns);
     ret[3] = mem_printf("--until=%juns", call->end_ns);
-    ret[4] = mem_printf("-F %s", pattern);
-    ret[5] = mem_strdup("--callees");
+    ret[4] = pattern ? mem_printf("-F %s", pattern) : NULL;
+    ret[5] = pattern ? mem_strdup("--callees") : NULL;
     ret[6] = quoted(r->view->path);
 }
 
@@ -155,6 +155,8 @@ static void free_words(char *words[WORDS]) {
 static char *join(char *const words[WORDS]) {
     char *line = mem_strdup(words[0]);
     for (int i = 1; i < WORDS; i++) {
+        if (!words[i])
+            continue;
         AUTO_FREE char *before = line;
         line = mem_printf("%s %s", before, words[i]);
     }
@@ -174,7 +176,7 @@ static bool is_only(struct names *names, uint32_t function, const char *pattern)
 }
 
 /* The name of CALL's function for the command: short if the long one does not fit, and means no
- * other function. To be freed. */
+ * other function. To be freed. NULL: none fits; thread and span show the call without it. */
 static char *command_name(const struct report_table *r, const struct slow_call *call) {
     enum { AROUND = HANG + sizeof "-F '' \\" - 1 };
     struct names *names = r->view->source.names;
@@ -186,7 +188,11 @@ static char *command_name(const struct report_table *r, const struct slow_call *
         labels_fit(r->labels, call->function, width > 2 * AROUND ? width - AROUND : AROUND);
     const char *label = labels_at(r->labels, call->function);
     bool only = is_only(names, call->function, fitted);
-    return only ? steal(fitted) : mem_strdup(is_only(names, call->function, label) ? label : full);
+    if (only)
+        return steal(fitted);
+    const bool fits =
+        text_columns(label) + AROUND <= width && is_only(names, call->function, label);
+    return fits ? mem_strdup(label) : NULL;
 }
 
 /* ---- output ---- */
@@ -228,6 +234,8 @@ static void print_command(const struct report_table *r, const struct slow_call *
     compose_command(r, call, name, words);
     size_t column = (size_t)printf("%*s%s", INDENT, "", words[0]);
     for (int i = 1; i < WORDS; i++) {
+        if (!words[i])
+            continue;
         size_t columns = text_columns(words[i]), behind = i + 1 < WORDS ? sizeof " \\" - 1 : 0;
         if (r->term.width && column + 1 + columns + behind > r->term.width) {
             printf(" \\\n%*s%s", HANG, "", words[i]);
