@@ -132,7 +132,7 @@ export const panelTests = {
     await page.goto(`${url}&tab=flame`);
     const note = page.locator('[role=tabpanel] .note[role=status]');
     await page.waitForFunction(() => /an estimate from 25.0 % of the events/.test(
-      document.querySelector('#page [role=status]').textContent));
+      document.querySelector('#page [role=status]')?.textContent));
     const drawn = await page.evaluate(() => {
       const canvas = document.querySelector('#flame-picture canvas');
       return [...canvas.getContext('2d').getImageData(Math.floor(canvas.width / 2), 12, 1, 1).data].slice(0, 3);
