@@ -171,6 +171,8 @@ static int write_index(struct sink *s, struct err *err) {
     trailer.check = checksum(&trailer, offsetof(struct disk_trailer, check));
     memcpy(trailer.magic, DISK_END_MAGIC, sizeof trailer.magic);
     struct iovec parts[] = {{&trailer, sizeof trailer}};
+    if (s->before)
+        s->before(s->before_ctx, sizeof trailer);
     return output_write(&s->output, parts, 1, err);
 }
 
@@ -333,6 +335,7 @@ void sink_announce(struct sink *s, void (*before)(void *ctx, uint64_t bytes), vo
     s->before = before;
     s->before_ctx = ctx;
     pthread_mutex_unlock(&s->lock);
+    before(ctx, sizeof(struct disk_header)); /* which is written already */
 }
 
 int sink_exchange_names(struct sink *old, struct sink *new, struct err *err) {
