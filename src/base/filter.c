@@ -12,12 +12,15 @@ int patterns_add(pattern_list *list, const char *text, struct err *err) {
     return rc;
 }
 
+bool filter_letter_has_condition(char letter) { return letter == 'W' || letter == 'T'; }
+
 /* The pattern of VALUE, to be freed. VALUE is PATTERN@SPEC, which is cut at its last "@", or of
- * --where PATTERN/CONDITION/, cut at its first "/". Braces around PATTERN are taken off. *RET_SPEC:
- * where SPEC or CONDITION begins, or 0. */
+ * --where and --trigger PATTERN/CONDITION/, cut at its first "/". Braces around PATTERN are taken
+ * off. *RET_SPEC: where SPEC or CONDITION begins, or 0. */
 static char *pattern_before_spec(char letter, const char *value, size_t *ret_spec) {
-    const char *brace = letter == 'W' && *value == '{' ? strstr(value, "}/") : NULL;
-    const char *at = letter != 'W' ? strrchr(value, '@') : brace ? brace + 1 : strchr(value, '/');
+    const bool condition = filter_letter_has_condition(letter);
+    const char *brace = condition && *value == '{' ? strstr(value, "}/") : NULL;
+    const char *at = !condition ? strrchr(value, '@') : brace ? brace + 1 : strchr(value, '/');
     const char *end = at ? at : value + strlen(value);
     const size_t length = (size_t)(end - value);
     const bool braces = length >= 2 && value[0] == '{' && end[-1] == '}';
@@ -41,21 +44,23 @@ static int add_probe(struct filter *f, const char *value, struct err *err) {
 static int add_capture(struct filter *f, char letter, const char *value, struct err *err) {
     size_t spec;
     AUTO_FREE char *pattern = pattern_before_spec(letter, value, &spec);
-    int rc = patterns_add(&f->functions, pattern, err);
+    struct pattern *made;
+    int rc = pattern_new(pattern, &made, err);
     if (rc < 0)
         return rc;
+    ARRAY_PUSH(&f->functions, made);
     struct capture_option o = {.letter = letter,
                                .text = mem_strdup(value),
                                .spec = spec ? mem_strdup(value + spec) : NULL,
-                               .pattern = f->functions.at[f->functions.count - 1]};
-    if (letter == 'W' && o.spec && *o.spec)
+                               .pattern = made};
+    if (filter_letter_has_condition(letter) && o.spec && *o.spec)
         o.spec[strlen(o.spec) - 1] = '\0';
     ARRAY_PUSH(&f->captures, o);
     return 0;
 }
 
 int filter_add(struct filter *f, char letter, const char *value, struct err *err) {
-    if (letter == 'A' || letter == 'R' || letter == 'W')
+    if (letter == 'A' || letter == 'R' || filter_letter_has_condition(letter))
         return add_capture(f, letter, value, err);
     if (letter == 'U')
         return add_probe(f, value, err);
@@ -158,6 +163,7 @@ char *filter_text(const struct filter *f) {
     for (size_t i = 0; (value = filter_option(f, i, &letter)); i++) {
         AUTO_FREE char *before = text;
         AUTO_FREE char *option = letter == 'W'   ? mem_strdup("--where")
+                                 : letter == 'T' ? mem_strdup("--trigger")
                                  : letter == 'U' ? mem_strdup("--usdt")
                                                  : mem_printf("-%c", letter);
         text = mem_printf("%s%s%s %s", before, i ? " " : "", option, value);

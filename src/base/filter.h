@@ -11,7 +11,7 @@ typedef ARRAY(struct pattern *) pattern_list;
 /* -A, -R or --where: values are captured at entries or returns of functions. Its pattern is also
  * among those of -F. */
 struct capture_option {
-    char letter;                   /* 'A', 'R'; 'W': --where */
+    char letter;                   /* 'A', 'R'; 'W': --where; 'T': --trigger */
     char *text;                    /* as typed: PATTERN, PATTERN@SPEC or PATTERN/CONDITION/ */
     char *spec;                    /* SPEC or CONDITION; NULL: by the types */
     const struct pattern *pattern; /* borrowed from filter.functions */
@@ -39,9 +39,11 @@ int patterns_add(pattern_list *list, const char *text, struct err *err);
 /* Frees the patterns. */
 void patterns_done(pattern_list *list);
 
-/* Adds the option -LETTER (F, N, M, L, A or R; W is --where, U --usdt) with VALUE. Errors: EINVAL
- * "bad-pattern". */
+/* Adds the option -LETTER (F, N, M, L, A or R; W is --where, T --trigger, U --usdt) with VALUE.
+ * Errors: EINVAL "bad-pattern". */
 int filter_add(struct filter *f, char letter, const char *value, struct err *err);
+/* Whether its VALUE is PATTERN/CONDITION/. */
+bool filter_letter_has_condition(char letter);
 /* A copy, which the caller frees with filter_done(). */
 struct filter filter_copy(const struct filter *f);
 void filter_done(struct filter *f);

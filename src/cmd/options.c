@@ -374,7 +374,7 @@ static int parse_letters(struct parser *parser, const char *arg, struct err *err
 
 static int check_during(const struct record_options *o, struct err *err) {
     for (size_t i = 0; i < o->during.count; i++)
-        if (o->during.at[i].at_exit)
+        if (o->during.at[i].at_exit || o->during.at[i].filter.captures.count)
             return err_set(err, EINVAL, "bad-value", "option '--while': '%s' is not a function",
                            o->during.at[i].text);
     if (o->during.count && o->overflow == OVERFLOW_OVERWRITE)

@@ -186,10 +186,11 @@ const struct option_spec option_table[] = {
      "What a thread with a full ring does: wait for spoor, drop the event and count it, or "
      "overwrite the oldest event. Default: wait for record, drop for attach.",
      AT(record.overflow), "wait|drop|overwrite"},
-    {RECORDERS, 0, OPTION_TRIGGER, "trigger", "FUNC[>TIME]",
+    {RECORDERS, 0, OPTION_TRIGGER, "trigger", "FUNC[/EXPR/][>TIME]",
      "Write a snapshot of what the rings hold to FILE.1 and so on. The trigger is the entry of a "
      "traced function that matches FUNC (a pattern as for --filter); with >TIME, the end of a call "
-     "that took longer than TIME. Repeatable; implies --overflow=overwrite.",
+     "that took longer than TIME. With /EXPR/ only calls count for which EXPR holds (as for "
+     "--where); with the result in EXPR, at their ends. Repeatable; implies --overflow=overwrite.",
      AT(record.triggers), NULL},
     {RECORDERS, 'a', OPTION_SET, "auto-args", NULL,
      "Record arguments and results of all traced functions whose types are known (-g, or debug "

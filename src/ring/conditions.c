@@ -1,10 +1,8 @@
 /* A call is known by its function and its stack pointer, from its entry to its exit. */
 #include "ring/conditions.h"
 
-#include <stdlib.h>
-
 #include "ring/open_stack.h"
-#include "trace/recorded.h"
+#include "ring/operand_values.h"
 
 enum { MOST_WAITING = 1 << 20, MOST_LEFT_OUT = 1 << 16 };
 
@@ -44,8 +42,7 @@ struct call_judge *call_judge_new(const struct trace_thread *thread) {
 }
 
 static void forget_call(struct asked_call *call) {
-    condition_forget(call->condition, call->values);
-    free(call->values);
+    operand_values_free(call->condition, call->values);
 }
 
 void call_judge_release(struct call_judge *j) {
@@ -69,39 +66,26 @@ void call_judge_free(struct call_judge *j) {
 
 /* Reads what the condition of V's capture needs. */
 static void read_values(const struct event_values *v, struct plain_value *ret) {
-    const struct numbered_capture *n = v->capture;
-    const struct recorded recorded = {&n->capture, v->words, v->there};
-    AUTO_FREE struct captured *captured = mem_alloc((n->capture.count + 1) * sizeof *captured);
-    AUTO_FREE uint8_t *store = mem_alloc(recorded_store_bytes(&n->capture) + 1);
-    recorded_values(&recorded, captured, store);
-    condition_read(n->condition, n->readers, &n->capture, captured, ret);
-    condition_keep(n->condition, ret);
-}
-
-static struct plain_value *values_new(const struct condition *c) {
-    return mem_alloc((condition_operand_count(c) + 1) * sizeof(struct plain_value));
+    operand_values_read(v->capture->condition, v->capture->readers, v, ret);
 }
 
 static enum truth test_entry(const struct event_values *v) {
     const struct condition *c = v->capture->condition;
-    AUTO_FREE struct plain_value *values = values_new(c);
+    struct plain_value *values = operand_values_new(c);
     read_values(v, values);
     const enum truth truth = condition_test(c, values);
-    condition_forget(c, values);
+    operand_values_free(c, values);
     return truth;
 }
 
 /* V: of the return; NULL: it has none. */
 static bool holds_at_end(const struct asked_call *call, const struct event_values *v) {
     const struct condition *c = call->condition;
-    const size_t count = condition_operand_count(c);
-    AUTO_FREE struct plain_value *values = values_new(c), *results = values_new(c);
+    struct plain_value *results = operand_values_new(c);
     if (v && v->capture->condition == c)
         read_values(v, results);
-    for (size_t i = 0; i < count; i++)
-        values[i] = results[i].kind != PLAIN_NOTHING ? results[i] : call->values[i];
-    const bool holds = condition_test(c, values) == TRUTH_TRUE;
-    condition_forget(c, results);
+    const bool holds = operand_values_test(c, call->values, results) == TRUTH_TRUE;
+    operand_values_free(c, results);
     return holds;
 }
 
@@ -176,7 +160,7 @@ static bool take_entry(struct call_judge *j, const struct trace_event *e, const 
         return false;
     }
     if (waits) {
-        struct asked_call call = {*key, j->waiting.count - 1, c, values_new(c)};
+        struct asked_call call = {*key, j->waiting.count - 1, c, operand_values_new(c)};
         read_values(v, call.values);
         ARRAY_PUSH(&j->open, call);
     }

@@ -111,14 +111,16 @@ static bool is_wanted(struct flight *f) {
     return wanted;
 }
 
-/* Triggers have fired HITS times in one look. Returns whether a snapshot is taken. */
+/* Triggers have fired HITS times in one look at a thread. Returns whether that asks for a
+ * snapshot. */
 static bool fire(struct flight *f, const char *why, unsigned hits) {
     const struct record_options *o = f->options.session;
-    if (f->triggered >= o->snapshot_limit) {
+    const bool wanted = is_wanted(f); /* what it is about to hold has these calls */
+    if (!wanted && f->triggered >= o->snapshot_limit) {
         f->too_many += hits;
         return false;
     }
-    bool soon = f->last_ns && timing_now().ns - f->last_ns < o->snapshot_gap_ns;
+    bool soon = wanted || (f->last_ns && timing_now().ns - f->last_ns < o->snapshot_gap_ns);
     pthread_mutex_lock(&f->lock);
     soon |= f->state == TAKEN;
     if (!soon) {
@@ -152,7 +154,7 @@ unsigned flight_look(struct flight *f, struct lane_handle *const *active, size_t
     if (!f || !f->possible)
         return 0;
     struct lane_handle *first = NULL;
-    for (size_t i = 0; i < count && !first; i++)
+    for (size_t i = 0; i < count; i++)
         if (watch(f, active[i], &fullest))
             first = active[i];
     if (first)

@@ -1,7 +1,10 @@
 /* Looks for triggers in one thread's ring. */
 #include "ring/watch.h"
 
+#include <stdlib.h>
+
 #include "arch/clock.h"
+#include "ring/operand_values.h"
 #include "ring/rings.h"
 #include "trace/calls.h"
 
@@ -23,10 +26,22 @@ struct watch {
         uint64_t at;                     /* position of the event that has fired */
         ARRAY(struct open_call) callers; /* open then, the outermost first */
     } fired;
-    uint64_t at; /* of the present event */
+    uint64_t at;                       /* of the present event */
+    struct value_slots slots;          /* values that are being read */
+    const struct event_values *values; /* of the present event: `found`, or NULL */
+    struct event_values found;
+    uint64_t sp; /* of the present event */
     struct watched *result;
     struct event events[BATCH];
 };
+
+/* The values of an open call's entry, for triggers that are judged at its end. */
+struct held {
+    const struct numbered_capture *capture; /* NULL: the entry had no values */
+    struct plain_value **values;            /* by the capture's triggers; NULL: not needed */
+};
+
+enum { MEASURED = 1 }; /* call.user: without values; else its struct held */
 
 /* CALL has fired at its entry, or at END. */
 static void fire(struct watch *w, const char *why, const struct open_call *call,
@@ -45,15 +60,124 @@ static void fire(struct watch *w, const char *why, const struct open_call *call,
         ARRAY_PUSH(&f->callers, w->stack.calls.at[i]);
 }
 
+static bool is_measured(const struct trigger_rule *rule) {
+    return rule && (rule->at_exit || rule->asks_at_exit);
+}
+
+/* ---- conditions ---- */
+
+static struct held *hold(const struct event_values *v) {
+    struct held *held = mem_alloc(sizeof *held);
+    held->capture = v ? v->capture : NULL;
+    const size_t count = v ? v->capture->triggers.count : 0;
+    held->values = mem_alloc((count + 1) * sizeof *held->values);
+    for (size_t i = 0; i < count; i++) {
+        const struct trigger_condition *t = &v->capture->triggers.at[i];
+        if (!t->at_exit)
+            continue;
+        held->values[i] = operand_values_new(t->condition);
+        operand_values_read(t->condition, t->readers, v, held->values[i]);
+    }
+    return held;
+}
+
+static struct held *held_of(const struct call *call) {
+    return call->user > MEASURED ? (struct held *)(uintptr_t)call->user : NULL;
+}
+
+static void let_go(struct held *held) {
+    for (size_t i = 0; held && held->capture && i < held->capture->triggers.count; i++)
+        if (held->values[i])
+            operand_values_free(held->capture->triggers.at[i].condition, held->values[i]);
+    if (held)
+        free(held->values);
+    free(held);
+}
+
+/* T's number in N, or −1. */
+static int trigger_in(const struct numbered_capture *n, const struct trigger_condition *t) {
+    for (size_t i = 0; n && i < n->triggers.count; i++)
+        if (n->triggers.at[i].text == t->text)
+            return (int)i;
+    return -1;
+}
+
+/* Whether T's condition holds for a call with the values ENTRY that ends with V, or without. */
+static bool holds_at_exit(const struct trigger_condition *t, const struct held *entry,
+                          const struct event_values *v) {
+    struct plain_value *none = operand_values_new(t->condition);
+    struct plain_value *results = operand_values_new(t->condition);
+    const int of_entry = trigger_in(entry->capture, t);
+    const int of_exit = v ? trigger_in(v->capture, t) : -1;
+    if (of_exit >= 0)
+        operand_values_read(t->condition, v->capture->triggers.at[of_exit].readers, v, results);
+    const struct plain_value *values = of_entry >= 0 ? entry->values[of_entry] : none;
+    const bool holds = operand_values_test(t->condition, values, results) == TRUTH_TRUE;
+    operand_values_free(t->condition, none);
+    operand_values_free(t->condition, results);
+    return holds;
+}
+
+/* The trigger that fires as CALL ends after TICKS; NULL: none. */
+static const char *why_at_exit(const struct watch *w, const struct call *call, uint64_t ticks) {
+    const struct held *entry = held_of(call);
+    const bool returns = call->how == CALL_RETURNED && w->sp == call->sp && w->values &&
+                         w->values->capture->id == call->id &&
+                         w->values->capture->capture.kind == EVENT_RETURN;
+    const struct event_values *v = returns ? w->values : NULL;
+    const struct numbered_capture *n = entry && entry->capture ? entry->capture
+                                       : v                     ? v->capture
+                                                               : NULL;
+    for (size_t i = 0; entry && n && i < n->triggers.count; i++) {
+        const struct trigger_condition *t = &n->triggers.at[i];
+        const bool long_enough = !t->longer_ticks || ticks > t->longer_ticks;
+        if (t->at_exit && long_enough && holds_at_exit(t, entry, v))
+            return t->text;
+    }
+    return NULL;
+}
+
+/* The trigger that fires at the present event, an entry with values; NULL: none. */
+static const char *why_at_entry(const struct watch *w) {
+    const struct numbered_capture *n = w->values->capture;
+    const char *why = NULL;
+    for (size_t i = 0; !why && i < n->triggers.count; i++) {
+        const struct trigger_condition *t = &n->triggers.at[i];
+        if (t->at_exit)
+            continue;
+        struct plain_value *values = operand_values_new(t->condition);
+        operand_values_read(t->condition, t->readers, w->values, values);
+        why = condition_test(t->condition, values) == TRUTH_TRUE ? t->text : NULL;
+        operand_values_free(t->condition, values);
+    }
+    return why;
+}
+
+/* ---- calls ---- */
+
 static void on_open(void *ctx, struct call *call, struct call *parent) {
     (void)parent;
     struct watch *w = ctx;
     const struct trigger_rule *rule = trigger_rule_of(w->table, call->id);
     w->met_other_stacks |= call->stack || !w->thread.stack_high;
-    if (!rule || !rule->at_exit)
+    if (!is_measured(rule))
         return;
-    call->user = 1;
+    call->user = rule->asks_at_exit ? (uint64_t)(uintptr_t)hold(w->values) : MEASURED;
     w->open++;
+}
+
+/* The trigger that fires as CALL ends; NULL: none. */
+static const char *why_at_end(const struct watch *w, const struct call *call) {
+    const bool over =
+        call->how == CALL_RETURNED || call->how == CALL_TAIL || call->how == CALL_UNWOUND;
+    const struct trigger_rule *rule = over ? trigger_rule_of(w->table, call->id) : NULL;
+    if (!rule)
+        return NULL;
+    const uint64_t paused = pauses_between(w->pauses, call->start, call->end);
+    const uint64_t length = call->end - call->start;
+    if (rule->at_exit && length > rule->longer_ticks + paused)
+        return rule->at_exit;
+    return why_at_exit(w, call, length > paused ? length - paused : 0);
 }
 
 static void on_close(void *ctx, struct call *call, struct call *parent) {
@@ -62,13 +186,12 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     if (!call->user)
         return;
     w->open--;
-    const struct trigger_rule *rule = trigger_rule_of(w->table, call->id);
-    bool over = call->how == CALL_RETURNED || call->how == CALL_TAIL || call->how == CALL_UNWOUND;
-    uint64_t paused = pauses_between(w->pauses, call->start, call->end);
-    if (!over || !rule || !rule->at_exit || call->end - call->start <= rule->longer_ticks + paused)
+    const char *why = why_at_end(w, call);
+    let_go(held_of(call));
+    if (!why)
         return;
     const struct trace_event end = {call->end, call->id << 2 | EVENT_RETURN, call->sp};
-    fire(w, rule->at_exit, &(struct open_call){call->sp, call->start, call->id}, &end);
+    fire(w, why, &(struct open_call){call->sp, call->start, call->id}, &end);
 }
 
 static void begin_calls(struct watch *w) {
@@ -103,26 +226,46 @@ struct watch *watch_new(const struct lane_handle *handle) {
 void watch_free(struct watch *w) {
     if (!w)
         return;
+    calls_finish(w->calls, 0, false);
     calls_free(w->calls);
+    value_slots_done(&w->slots);
     ARRAY_FREE(&w->stack.calls);
     ARRAY_FREE(&w->fired.callers);
     free(w);
 }
 
+/* Reads the values of E, or their slots. True: E is such a slot. */
+static bool take_values(struct watch *w, const struct trace_event *e) {
+    w->values = NULL;
+    w->sp = e->sp;
+    if (value_slots_take(&w->slots, e))
+        return true;
+    if (w->slots.capture && value_slots_end(&w->slots, e, &w->found))
+        w->values = &w->found;
+    return false;
+}
+
 static void take(struct watch *w, const struct event *e, uint64_t latest) {
-    uint32_t id = e->site >> 2;
-    enum event_kind kind = (enum event_kind)(e->site & 3);
+    const struct trace_event event = {event_ticks(e, latest), e->site, event_sp(e)};
+    const uint32_t id = e->site >> 2;
+    const enum event_kind kind = (enum event_kind)(e->site & 3);
     const struct trigger_rule *rule = NULL;
+    const char *why = NULL;
+    if (take_values(w, &event))
+        return;
     if (id < OWN_EVENTS)
-        open_stack_event(&w->stack,
-                         &(struct trace_event){event_ticks(e, latest), e->site, event_sp(e)});
+        open_stack_event(&w->stack, &event);
     if (kind == EVENT_ENTRY)
         rule = trigger_rule_of(w->table, id);
     if (rule && rule->at_entry)
-        fire(w, rule->at_entry, &(struct open_call){event_sp(e), event_ticks(e, latest), id}, NULL);
-    if (!w->open && !(rule && rule->at_exit))
+        why = rule->at_entry;
+    else if (kind == EVENT_ENTRY && w->values)
+        why = why_at_entry(w);
+    if (why)
+        fire(w, why, &(struct open_call){event.sp, event.ticks, id}, NULL);
+    if (!w->open && !is_measured(rule))
         return;
-    calls_event(w->calls, event_ticks(e, latest), id, kind, event_sp(e));
+    calls_event(w->calls, event.ticks, id, kind, event.sp);
     if (!w->open)
         forget_calls(w);
 }
@@ -132,6 +275,8 @@ static void skip(struct watch *w, uint64_t to) {
         return;
     w->result->skipped += (to - w->tail) / EVENT_BYTES;
     w->tail = to;
+    w->slots.capture = NULL;
+    w->values = NULL;
     open_stack_forget(&w->stack);
     forget_calls(w);
 }
@@ -141,6 +286,7 @@ void watch_look(struct watch *w, struct lane_handle *handle, const struct trigge
     *ret = (struct watched){0};
     w->result = ret;
     w->table = table;
+    w->slots.captures = handle->values.captures;
     uint64_t head = ring_head(handle, w->tail, w->last_clock), had = w->tail;
     uint64_t latest = clock_ticks() + SKEW_TICKS;
     pauses_take(&handle->pauses);

@@ -10,6 +10,7 @@
 #include "select/select.h"
 #include "select/signatures.h"
 #include "select/spec_uses.h"
+#include "target/timing.h"
 #include "trace/captures.h"
 #include "values/compile.h"
 #include "values/slots.h"
@@ -28,9 +29,10 @@ struct argument_types {
     ARRAY(struct kept_condition) conditions;
 };
 
-/* A -A, -R or --where, and the functions of the present module that it names. */
+/* A -A, -R, --where or --trigger, and the functions of the present module that it names. */
 struct asked {
     const struct capture_option *option;
+    const struct trigger *trigger; /* NULL: it is of no trigger */
     uint8_t *matches;
     bool fits; /* the present function, which it names */
 };
@@ -87,13 +89,27 @@ static uint8_t *matches_of(const struct choosing *c, const struct pattern *patte
     return matches;
 }
 
+static void ask(struct choosing *c, const struct capture_option *o, const struct trigger *trigger) {
+    c->asked[c->count++] = (struct asked){o, trigger, matches_of(c, o->pattern), false};
+}
+
+static bool asks_nothing(const struct arguments_context *context) {
+    const trigger_list *triggers = &context->options->triggers;
+    bool asks = context->options->auto_args || context->filter->captures.count;
+    for (size_t i = 0; i < triggers->count; i++)
+        asks |= triggers->at[i].filter.captures.count > 0;
+    return !asks;
+}
+
 static void begin(struct choosing *c) {
     const struct filter *f = c->context->filter;
-    c->asked = mem_alloc((f->captures.count + 1) * sizeof *c->asked);
-    for (; c->count < f->captures.count; c->count++) {
-        const struct capture_option *o = &f->captures.at[c->count];
-        c->asked[c->count] = (struct asked){o, matches_of(c, o->pattern), false};
-    }
+    const trigger_list *triggers = &c->context->options->triggers;
+    c->asked = mem_alloc((f->captures.count + triggers->count + 1) * sizeof *c->asked);
+    for (size_t i = 0; i < f->captures.count; i++)
+        ask(c, &f->captures.at[i], NULL);
+    for (size_t i = 0; i < triggers->count; i++)
+        if (triggers->at[i].filter.captures.count)
+            ask(c, &triggers->at[i].filter.captures.at[0], &triggers->at[i]);
 }
 
 static void end(struct choosing *c) {
@@ -130,6 +146,8 @@ static bool is_asked(const struct choosing *c, uint32_t function, enum event_kin
         if (!of_kind || !bitmap_test(c->asked[i].matches, function) || !c->asked[i].fits)
             continue;
         asked = true;
+        if (o->letter == 'T')
+            continue;
         if (o->letter == 'W') {
             add_condition(ret, o->spec);
             continue;
@@ -180,21 +198,23 @@ static bool fits(const struct choosing *c, const struct capture *capture) {
            words <= CAPTURE_MOST_WORDS;
 }
 
-static void add(const struct choosing *c, uint32_t function, const struct capture *capture,
+/* False: it has no place. */
+static bool add(const struct choosing *c, uint32_t function, const struct capture *capture,
                 const struct condition *condition) {
     struct traced_module *m = c->module;
     const struct arch *arch = plan_arch_at(m->plan, plan_function(m->plan, function)->addr);
     if (!capture->count || !arch || !arch->stub_capture_bytes)
-        return;
+        return false;
     struct plan_capture p = {.function = function, .kind = capture->kind};
     p.bytes = fits(c, capture) ? arch->stub_capture_bytes(capture) : 0;
     if (!p.bytes) {
         report_long(c, function);
-        return;
+        return false;
     }
     p.number = captures_add(c->context->captures, m->first_id + function, capture, condition);
     p.capture = &captures_get(c->context->captures, p.number)->capture;
     ARRAY_PUSH(&m->choice.captures, p);
+    return true;
 }
 
 /* ---- conditions ---- */
@@ -317,7 +337,7 @@ static int try_condition(const struct choosing *c, const struct subject *s, cons
 
 static int try_option(const struct choosing *c, const struct subject *s,
                       const struct capture_option *o, struct err *err) {
-    if (o->letter == 'W')
+    if (filter_letter_has_condition(o->letter))
         return try_condition(c, s, o->spec, err);
     if (o->spec)
         return try_spec(c, s, o->spec, err);
@@ -325,6 +345,10 @@ static int try_option(const struct choosing *c, const struct subject *s,
                         : err_set(err, EINVAL, "spec",
                                   "its types are not known: compile with -g, install its debug "
                                   "package, or name values as arg1, arg2/s, retval");
+}
+
+static bool is_triggered(const struct asked *a, uint32_t function) {
+    return a->trigger && a->fits && bitmap_test(a->matches, function);
 }
 
 /* Makes the capture of events of KIND. False: there is none. */
@@ -340,6 +364,9 @@ static bool compile(const struct choosing *c, struct subject *s, enum event_kind
         s->condition = wishes.condition ? condition_of(c, wishes.condition) : NULL;
     if (s->condition)
         add_operands(&request, s->condition, &wishes, &err);
+    for (size_t i = 0; i < c->count; i++)
+        if (is_triggered(&c->asked[i], s->function))
+            add_operands(&request, condition_of(c, c->asked[i].option->spec), &wishes, &err);
     AUTO_FREE char *spec = wishes.spec, *condition = wishes.condition;
     request.spec = spec;
     request.by_types = wishes.by_types;
@@ -354,6 +381,24 @@ static bool compile(const struct choosing *c, struct subject *s, enum event_kind
     return rc == 0;
 }
 
+/* Tells capture P, which is new, what triggers ask of it. */
+static void add_triggers(const struct choosing *c, const struct plan_capture *p) {
+    struct captures *captures = c->context->captures;
+    if (captures_get(captures, p->number)->id != c->module->first_id + p->function)
+        return;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct trigger *t = c->asked[i].trigger;
+        if (!is_triggered(&c->asked[i], p->function))
+            continue;
+        const struct trigger_condition asked = {
+            .condition = condition_of(c, c->asked[i].option->spec),
+            .text = t->text,
+            .at_exit = t->at_exit,
+            .longer_ticks = t->longer_ns ? timing_ticks(t->longer_ns) : 0};
+        captures_add_trigger(captures, p->number, &asked);
+    }
+}
+
 static void choose_events(const struct choosing *c, struct subject *s) {
     struct capture captures[2];
     for (size_t i = 0; i < 2; i++)
@@ -362,7 +407,8 @@ static void choose_events(const struct choosing *c, struct subject *s) {
     if (s->condition && !capture_records(&captures[0]))
         capture_add_hidden(&captures[0]);
     for (size_t i = 0; i < 2; i++) {
-        add(c, s->function, &captures[i], s->condition);
+        if (add(c, s->function, &captures[i], s->condition))
+            add_triggers(c, &c->module->choice.captures.at[c->module->choice.captures.count - 1]);
         capture_done(&captures[i]);
     }
 }
@@ -401,8 +447,7 @@ void arguments_choose(const struct arguments_context *context, struct traced_mod
     struct choosing c = {.context = context, .module = m};
     const size_t count = plan_function_count(m->plan);
     m->choice.captures.count = 0;
-    if ((!context->options->auto_args && !context->filter->captures.count) ||
-        !values_abi(m->module->machine, true, &c.abi))
+    if (asks_nothing(context) || !values_abi(m->module->machine, true, &c.abi))
         return;
     spec_uses_forget(context->types->uses, m);
     begin(&c);

@@ -467,12 +467,20 @@ char *module_table_why_none(const struct module_table *table) {
 }
 
 int module_table_check_specs(const struct module_table *table, struct err *err) {
-    return spec_uses_check(argument_types_uses(table->types), &table->filter,
-                           &table->options->report, err);
+    const struct spec_uses *uses = argument_types_uses(table->types);
+    const trigger_list *triggers = &table->options->triggers;
+    int rc = spec_uses_check(uses, &table->filter, &table->options->report, err);
+    for (size_t i = 0; rc == 0 && i < triggers->count; i++)
+        rc = spec_uses_check(uses, &triggers->at[i].filter, &table->options->report, err);
+    return rc;
 }
 
 void module_table_report_specs(const struct module_table *table) {
-    spec_uses_report(argument_types_uses(table->types), &table->filter, &table->options->report);
+    struct spec_uses *uses = argument_types_uses(table->types);
+    const trigger_list *triggers = &table->options->triggers;
+    spec_uses_report(uses, &table->filter, &table->options->report);
+    for (size_t i = 0; i < triggers->count; i++)
+        spec_uses_report(uses, &triggers->at[i].filter, &table->options->report);
 }
 
 int module_table_check_matches(const struct module_table *table, struct err *err) {

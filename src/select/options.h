@@ -8,7 +8,7 @@
 #include "wire/ring.h"
 
 struct trigger {          /* --trigger */
-    struct filter filter; /* one -F */
+    struct filter filter; /* one -F; captures: its condition, of letter T, if it has one */
     bool at_exit; /* fires when a call ends that took longer than longer_ns; else at each entry */
     uint64_t longer_ns;
     const char *text; /* as typed */

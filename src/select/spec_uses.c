@@ -90,6 +90,8 @@ static struct use sum_of(const struct spec_uses *u, const struct capture_option 
 
 /* "-A f@x". To be freed. */
 static char *option_text(const struct capture_option *o) {
+    if (o->letter == 'T')
+        return mem_printf("--trigger '%s'", o->text);
     return o->letter == 'W' ? mem_printf("--where '%s'", o->text)
                             : mem_printf("-%c '%s'", o->letter, o->text);
 }

@@ -24,8 +24,9 @@ struct triggers {
     struct trigger_table *newest;         /* atomic */
 };
 
-/* A rule has one of the triggers or none at entries, and likewise at exits. */
-static size_t most_rules(const struct triggers *t) { return (t->count + 1) * (t->count + 1); }
+/* A rule has one of the triggers or none at entries, and likewise at exits;
+ * conditions are judged at its exits or not. */
+static size_t most_rules(const struct triggers *t) { return 2 * (t->count + 1) * (t->count + 1); }
 
 /* A table of functions with ids below COUNT, with the rules of the newest table. */
 static struct trigger_table *table_new(const struct triggers *of, uint32_t count) {
@@ -90,7 +91,9 @@ static struct trigger_rule rule_of(struct triggers *t, size_t function) {
             continue;
         s->functions++;
         uint64_t ticks = s->trigger->at_exit ? timing_ticks(s->trigger->longer_ns) : 0;
-        if (!s->trigger->at_exit) {
+        if (s->trigger->filter.captures.count) {
+            rule.asks_at_exit |= s->trigger->at_exit;
+        } else if (!s->trigger->at_exit) {
             rule.at_entry = s->trigger->text;
         } else if (ticks < rule.longer_ticks) {
             rule.at_exit = s->trigger->text;
@@ -103,11 +106,12 @@ static struct trigger_rule rule_of(struct triggers *t, size_t function) {
 /* The number of RULE in TABLE, counted from 1. 0: RULE has no trigger. */
 static uint32_t number_of(struct trigger_table *table, const struct trigger_rule *rule) {
     struct trigger_rule *rules = (struct trigger_rule *)table->rules;
-    if (!rule->at_entry && !rule->at_exit)
+    if (!rule->at_entry && !rule->at_exit && !rule->asks_at_exit)
         return 0;
     uint32_t i = 0; /* two rules with the same texts are the same */
-    while ((rules[i].at_entry || rules[i].at_exit) &&
-           (rules[i].at_entry != rule->at_entry || rules[i].at_exit != rule->at_exit))
+    while ((rules[i].at_entry || rules[i].at_exit || rules[i].asks_at_exit) &&
+           (rules[i].at_entry != rule->at_entry || rules[i].at_exit != rule->at_exit ||
+            rules[i].asks_at_exit != rule->asks_at_exit))
         i++;
     rules[i] = *rule;
     return i + 1;

@@ -9,6 +9,7 @@
 
 /* The triggers of a function, as typed. NULL: none. */
 struct trigger_rule {
+    bool asks_at_exit;    /* conditions of triggers are judged at exits (trace/captures.h) */
     const char *at_entry; /* fires at each entry */
     const char *at_exit;  /* fires at the end of a call that took longer than longer_ticks */
     uint64_t longer_ticks;

@@ -25,10 +25,17 @@ struct captures *captures_new(void) {
     return mem_alloc(sizeof(struct captures));
 }
 
+static void forget_triggers(struct numbered_capture *n) {
+    for (size_t i = 0; i < n->triggers.count; i++)
+        free(n->triggers.at[i].readers);
+    ARRAY_FREE(&n->triggers);
+}
+
 void captures_free(struct captures *c) {
     for (unsigned i = 0; c && i < c->count; i++) {
         capture_done(&c->pieces[i / PIECE][i % PIECE].capture);
         free(c->pieces[i / PIECE][i % PIECE].readers);
+        forget_triggers(&c->pieces[i / PIECE][i % PIECE]);
     }
     for (uint32_t i = 0; c && i < c->record_count; i++)
         free(c->records[i / PIECE][i % PIECE].at);
@@ -71,12 +78,19 @@ static void take_types(struct captures *c, struct numbered_capture *n) {
     n->types = c->record_count;
 }
 
+static struct operand_reader *readers_new(struct captures *c, const struct numbered_capture *n,
+                                          const struct condition *condition) {
+    struct operand_reader *readers =
+        mem_alloc((condition_operand_count(condition) + 1) * sizeof *readers);
+    condition_bind(condition, c->types, &n->capture, readers);
+    return readers;
+}
+
 static void bind(struct captures *c, struct numbered_capture *n,
                  const struct condition *condition) {
     if (!condition || !c->types)
         return;
-    n->readers = mem_alloc((condition_operand_count(condition) + 1) * sizeof *n->readers);
-    condition_bind(condition, c->types, &n->capture, n->readers);
+    n->readers = readers_new(c, n, condition);
     n->condition = condition;
     atomic_store_explicit(&c->has_conditions, true, memory_order_relaxed);
 }
@@ -100,6 +114,16 @@ uint32_t captures_add(struct captures *c, uint32_t id, const struct capture *cap
         c->longest = slots;
     atomic_store_explicit(&c->count, number + 1, memory_order_release);
     return number;
+}
+
+void captures_add_trigger(struct captures *c, uint32_t number,
+                          const struct trigger_condition *trigger) {
+    struct numbered_capture *n = &c->pieces[number / PIECE][number % PIECE];
+    struct trigger_condition t = *trigger;
+    if (!c->types)
+        return;
+    t.readers = readers_new(c, n, t.condition);
+    ARRAY_PUSH(&n->triggers, t);
 }
 
 const struct numbered_capture *captures_get(const struct captures *c, uint32_t number) {

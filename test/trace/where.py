@@ -106,6 +106,39 @@ def snapshots(spoor, program):
     check_same("rings that are overwritten", ["answer(n=5) = -5;"] * 2, calls(spoor))
 
 
+# In each line: triggers, the calls that fire, as the snapshots show the newest one.
+TRIGGERS = [
+    (["answer/n == 4/"], "answer", "n=4", 2),
+    (["answer/n > 1 && ret == 3/"], "answer", "n=3", 2),
+    (["answer/ret < -4/"], "answer", "", 2),
+    (["buy/name == \"abcd\"/"], "buy", 'name="abcd"', None),
+    (["answer/n == 4/", "answer/n == 3/", "answer/ret == 77/"], "answer", "n=", 4),
+    (["answer/n > 2/>1h"], "answer", "", 0),
+    (["answer/n > 2/>1ns"], "answer", "n=", 6),
+    (["answer/n > 9/"], "answer", "", 0),
+    (["answer/ret == 77/"], "answer", "", 0),
+]
+
+
+def fired(spoor, program, triggers):
+    """How many calls fired, written or only counted."""
+    options = [f"--trigger={trigger}" for trigger in triggers]
+    for name in os.listdir("."):
+        if name.startswith("trace"):
+            os.unlink(name)
+    text = record(spoor, program, *options, "--snapshot-gap=60m", "-F", "answer", "-F", "buy")
+    more = re.search(r"(\d+) more triggers? came sooner", text)
+    return os.path.exists("trace.1") + int(more[1] if more else 0), text
+
+
+def triggers(spoor, program):
+    for conditions, name, shown, count in TRIGGERS:
+        found, text = fired(spoor, program, conditions)
+        check(found == count if count is not None else found > 0, f"{conditions}: fired {found} times: {text}")
+        done = run([spoor.path, "replay", "trace.1"]) if found else None
+        check(not found or f"{name}({shown}" in done.stdout.decode(), f"{conditions}: {done and done.stdout.decode()}")
+
+
 def while_recording(spoor, program):
     words = [spoor.path, "record", "-o", "trace", "-A", "answer", "--", program, "rounds"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
@@ -130,6 +163,10 @@ REFUSED = [
     (["--where", "buy/o->knd == PEN/"], ["o->^knd", "near: kind"]),
     (["--where", "buy/o->kind == PEM/"], ["^PEM"]),
     (["--where", "buy/o->kind = PEN/"], ["o->kind ^= PEN", '"=="']),
+    (["--trigger", "buy/o->knd == PEN/"], ["--trigger", "o->^knd", "near: kind"]),
+    (["--trigger", "buy/o->kind = PEN/"], ["o->kind ^= PEN"]),
+    (["--no-follow", "--trigger", "bux/o->kind == PEN/"], ["bux", "matches no function"]),
+    (["--while", "buy/o->kind == PEN/"], ["is not a function"]),
     (["--where", "buy"], ["PATTERN/CONDITION/"]),
     (["-A", "buy@o->"], ["^"]),
     (["-R", "buy@retval/s"], ["^retval/s: its type does not go with the format"]),
@@ -187,7 +224,7 @@ def forms(spoor, program):
 
 def test(path, program):
     spoor = Spoor(path)
-    for part in (by_arguments, by_results, by_several, below_longjmp, below_untraced_catcher, snapshots,
+    for part in (by_arguments, by_results, by_several, below_longjmp, below_untraced_catcher, snapshots, triggers,
                  while_recording, refusals, forms):
         part(spoor, program)
 
