@@ -7,6 +7,7 @@
 
 #include "arch/version.h"
 #include "base/log.h"
+#include "cache/packed.h"
 #include "cache/planner_version.h"
 #include "elf/files.h"
 
@@ -224,7 +225,9 @@ bool plan_cache_find_code(const struct plan_cache *cache, struct code_case which
     name_of(name, whole ? "code-" : "outline-", digest);
     if (!folder_read(&cache->folder, name, digest, true, &file))
         return false;
-    if (!plan_code_read_flat(which.plan, &file.contents, ret)) {
+    const uint64_t *packed = flat_take(&file.contents, 1, sizeof *packed);
+    if (!packed || (*packed && !packed_read(&file)) ||
+        !plan_code_read_flat(which.plan, &file.contents, ret)) {
         mem_unmap(file.pages, file.size);
         return false;
     }
@@ -238,13 +241,33 @@ struct code_entry {
     const struct kept_code *code;
 };
 
-static void write_code(struct flat_writer *w, void *ctx) {
+static void put_code(struct flat_writer *w, void *ctx) {
     const struct code_entry *e = ctx;
     plan_code_write_flat(e->plan, e->code, w);
 }
 
+static void put_is_packed(struct flat_writer *w, bool is_packed) {
+    const uint64_t packed = is_packed;
+    flat_put(w, &packed, sizeof packed);
+    flat_align(w);
+}
+
+/* Of a large module eight entries would fill the cache, and push each other out. Small ones are
+ * used as they are mapped. */
+static void write_code(struct flat_writer *w, void *ctx) {
+    enum { LARGE = 8 << 20 };
+    const struct code_entry *e = ctx;
+    const bool is_large = e->code->code.area_used >= LARGE;
+    put_is_packed(w, is_large);
+    if (is_large)
+        packed_write(w, put_code, ctx);
+    else
+        put_code(w, ctx);
+}
+
 static void write_outline(struct flat_writer *w, void *ctx) {
     const struct code_entry *e = ctx;
+    put_is_packed(w, false);
     plan_code_write_outline(e->plan, e->code, w);
 }
 

@@ -1,0 +1,123 @@
+/* Packed contents come back; damaged ones are refused. Code leaves a full folder before plans. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cache/packed.h"
+
+enum { MOST = 1 << 20 };
+static char home[] = "/tmp/packed-XXXXXX";
+static const uint8_t key[DIGEST_BYTES] = "key";
+
+struct numbers {
+    size_t count;
+    uint32_t *at;
+};
+
+static struct numbers make(size_t count) {
+    struct numbers n = {count, mem_alloc(count * sizeof *n.at)};
+    for (size_t i = 0; i < count; i++)
+        n.at[i] = (uint32_t)(i / 5);
+    return n;
+}
+
+static void put_numbers(struct flat_writer *w, void *ctx) {
+    const struct numbers *n = ctx;
+    flat_put(w, n->at, n->count * sizeof *n->at);
+    flat_align(w);
+}
+
+static void put_packed(struct flat_writer *w, void *ctx) { packed_write(w, put_numbers, ctx); }
+
+static void contents_come_back(void **state) {
+    static const size_t counts[] = {1, FLAT_BUFFER / sizeof(uint32_t), 1000000};
+    struct folder folder = folder_open(UINT64_MAX);
+    struct folder_file file;
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        struct numbers n = make(counts[i]);
+        folder_write(&folder, "code-a", key, put_packed, &n);
+        assert_true(folder_read(&folder, "code-a", key, true, &file));
+        const size_t packed = file.size;
+        assert_true(packed_read(&file));
+        assert_true(counts[i] < 1000 || packed < counts[i] * sizeof *n.at);
+        const uint32_t *got = flat_take(&file.contents, n.count, sizeof *got);
+        assert_memory_equal(got, n.at, n.count * sizeof *got);
+        mem_unmap(file.pages, file.size);
+        free(n.at);
+    }
+    folder_close(&folder);
+}
+
+static void damage_is_found(void **state) {
+    struct folder folder = folder_open(UINT64_MAX);
+    struct numbers n = make(200000);
+    struct folder_file file;
+    (void)state;
+    folder_write(&folder, "code-a", key, put_packed, &n);
+    assert_true(folder_read(&folder, "code-a", key, true, &file));
+    struct folder_file cut = file;
+    for (size_t left = (size_t)(file.contents.end - file.contents.at) - 1; left < SIZE_MAX / 2;
+         left -= 1000) { /* what is left out is its end */
+        cut.contents.end = file.contents.at + left;
+        assert_false(packed_read(&cut));
+    }
+    uint64_t *sizes = (uint64_t *)file.contents.at; /* of the first block */
+    sizes[0] -= 1;
+    assert_false(packed_read(&file));
+    sizes[0] = UINT64_MAX;
+    assert_false(packed_read(&file));
+    mem_unmap(file.pages, file.size);
+    free(n.at);
+    folder_close(&folder);
+}
+
+static bool is_there(const struct folder *folder, const char *name) {
+    return faccessat(folder->fd, name, F_OK, 0) == 0;
+}
+
+static void code_leaves_before_plans(void **state) {
+    struct folder folder = folder_open(MOST);
+    struct numbers n = make(MOST / 3 / sizeof *n.at);
+    (void)state;
+    folder_write(&folder, "plan-a", key, put_numbers, &n);
+    folder_write(&folder, "code-a", key, put_numbers, &n);
+    folder_write(&folder, "code-b", key, put_numbers, &n);
+    assert_true(is_there(&folder, "plan-a"));
+    assert_false(is_there(&folder, "code-a"));
+    assert_true(is_there(&folder, "code-b"));
+    folder_write(&folder, "plan-b", key, put_numbers, &n);
+    folder_write(&folder, "plan-c", key, put_numbers, &n);
+    assert_false(is_there(&folder, "plan-a"));
+    assert_false(is_there(&folder, "code-b"));
+    assert_true(is_there(&folder, "plan-c"));
+    free(n.at);
+    folder_close(&folder);
+}
+
+static int make_home(void **state) {
+    (void)state;
+    return mkdtemp(home) && setenv("XDG_CACHE_HOME", home, 1) == 0 ? 0 : -1;
+}
+
+static int remove_home(void **state) {
+    AUTO_FREE char *command = mem_printf("rm -r %s", home);
+    (void)state;
+    return system(command); // NOLINT(cert-env33-c): a folder of this test
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contents_come_back),
+        cmocka_unit_test(damage_is_found),
+        cmocka_unit_test(code_leaves_before_plans),
+    };
+    return cmocka_run_group_tests(tests, make_home, remove_home);
+}
