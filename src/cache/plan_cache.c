@@ -255,7 +255,7 @@ static void put_is_packed(struct flat_writer *w, bool is_packed) {
 /* Of a large module eight entries would fill the cache, and push each other out. Small ones are
  * used as they are mapped. */
 static void write_code(struct flat_writer *w, void *ctx) {
-    enum { LARGE = 8 << 20 };
+    enum { LARGE = 32 << 20 };
     const struct code_entry *e = ctx;
     const bool is_large = e->code->code.area_used >= LARGE;
     put_is_packed(w, is_large);
