@@ -68,9 +68,9 @@ set-up-with-tests:
 
 sanitizers = -Db_sanitize=address$(comma)undefined
 comma = ,
-# -O1 and lines only: half the time of -O2 -g. Warnings differ with the optimizer; the other builds show them.
+# -O0 and lines only: a third of the time of -O2 -g. Warnings differ with the optimizer; the other builds show them.
 set-up-with-sanitizers:
-	@$(call set-up,$(SANITIZE),-Dtests=enabled -Doptimization=1 '-Dc_args=-g1 -w' $(sanitizers))
+	@$(call set-up,$(SANITIZE),-Dtests=enabled -Doptimization=0 '-Dc_args=-g1 -w' $(sanitizers))
 
 # For the tests of another processor. If Debian's libraries cannot be fetched, these tests count as skipped.
 # Without an exe_wrapper line, an earlier "make ARCH=" found no emulator: then meson.ini is made again.
@@ -106,10 +106,11 @@ demo: packages-demo
 	$(MAKE) all
 	tools/demo $(BUILD)/spoor
 
-# -j3: other work goes on while one of them waits for the network.
+# -j3: other work goes on while one of them waits for the network. Many tests wait for programs that sleep: one more than
+# there are processors keeps all of these busy.
 check: packages-check
 	$(MAKE) -j3 set-up-with-tests set-up-with-sanitizers spoor-for-aarch64 set-up-for-arm
-	tools/run-tests $(BUILD) --suite=fast --suite=check -- $(SANITIZE) --setup=sanitize --suite=parsers
+	MESON_TESTTHREADS=$$(($$(nproc) + 1)) tools/run-tests $(BUILD) --suite=fast --suite=check -- $(SANITIZE) --setup=sanitize --suite=parsers
 
 check-fast: packages-check
 	$(MAKE) set-up-with-tests

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """births.py SPOOR PROGRAM: traced with the C library, the calls that make threads and processes return, and the first
 call of each new one is no call of theirs (programs/births.c)."""
+import json
 import os
 import sys
 
@@ -15,9 +16,18 @@ CALLS = {"clone": {CLONES} if os.uname().machine == "x86_64" else {CLONES, CLONE
 DEPTHS = {"body": 1, "child": 0}
 
 
+def is_refused(spoor, name):
+    """Whether spoor says that it cannot trace a function of the C library, as clone of Debian's for 32-bit Arm."""
+    info = spoor.info()
+    library = next(module["path"] for module in info["modules"] if module["name"].startswith("libc.so"))
+    done = run([spoor.path, "explain", "--json", "-F", name, library])
+    found = json.loads(done.stdout)
+    return info["arch"] == "arm" and len(found) == 1 and found[0]["refused"] == "unknown-depth"
+
+
 def check_calls(spoor):
     rows = {row["function"]: row for row in spoor.report() if row["module"].startswith("libc.so")}
-    check("clone" in rows, f"report: no clone: {sorted(rows)}")
+    check("clone" in rows or is_refused(spoor, "clone"), f"report: no clone: {sorted(rows)}")
     for name, calls in CALLS.items():
         row = rows.get(name)
         check(not row or row["calls"] in calls and row["unwound"] == row["inferred"] == 0, f"report: {row}")
