@@ -13,6 +13,7 @@
 #include "arch/clock.h"
 #include "base/clock.h"
 #include "base/page.h"
+#include "ring/kept_calls.h"
 #include "target/thread.h"
 #include "wire/undo.h"
 
@@ -93,7 +94,7 @@ static uint32_t clamp(uint32_t least, size_t n, uint32_t most) {
 }
 
 uint32_t slab_lane_count(uint32_t ring_bytes, size_t threads) {
-    const size_t lane = (size_t)ring_bytes + LANE_RING;
+    const size_t lane = LANE_RING + (size_t)ring_bytes + KEPT_BYTES;
     uint32_t usual = clamp(LEAST_LANES, USUAL_BYTES / lane, USUAL_LANES);
     return clamp(usual, threads, clamp(usual, MOST_BYTES / lane, MOST_LANES));
 }
@@ -101,7 +102,7 @@ uint32_t slab_lane_count(uint32_t ring_bytes, size_t threads) {
 /* Lane 0 is the sink. */
 static size_t lane_offset(uint32_t ring_bytes, uint32_t i) {
     return CONTROL_BYTES + HANDLER_ROOM + REMOTE_FRAME_BYTES +
-           (size_t)i * (LANE_RING + (size_t)ring_bytes);
+           (size_t)i * (LANE_RING + (size_t)ring_bytes + KEPT_BYTES);
 }
 
 size_t slab_bytes(uint32_t ring_bytes, uint32_t lanes) {
@@ -255,6 +256,7 @@ struct lane_handle *slab_take(struct slab *s, uint32_t stream, bool limitless) {
             continue;
         struct lane *lane = handle->lane;
         memset(lane, 0, sizeof *lane);
+        kept_calls_begin(handle);
         lane->limit = handle->limit = limitless ? INT64_MAX : s->ring_bytes;
         lane->control = s->at;
         lane->ring_mask = s->ring_bytes - 1;

@@ -180,6 +180,14 @@ static bool fits(const struct choosing *c, const struct capture *capture) {
            words <= CAPTURE_MOST_WORDS;
 }
 
+/* Whether stubs judge calls by PREDICATE. Triggers are looked for in all calls. The stacks of Go's
+ * functions move while these are open. */
+static bool judges(const struct choosing *c, const struct arch *arch,
+                   const struct predicate *predicate) {
+    return predicate->count && arch->stub_judge_bytes && !c->context->options->triggers.count &&
+           !module_is_go(c->module->module);
+}
+
 static void add(const struct choosing *c, uint32_t function, const struct capture *capture,
                 const struct condition *condition) {
     struct traced_module *m = c->module;
@@ -193,7 +201,9 @@ static void add(const struct choosing *c, uint32_t function, const struct captur
         return;
     }
     p.number = captures_add(c->context->captures, m->first_id + function, capture, condition);
-    p.capture = &captures_get(c->context->captures, p.number)->capture;
+    const struct numbered_capture *n = captures_get(c->context->captures, p.number);
+    p.capture = &n->capture;
+    p.predicate = judges(c, arch, &n->predicate) ? &n->predicate : NULL;
     ARRAY_PUSH(&m->choice.captures, p);
 }
 

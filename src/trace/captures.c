@@ -29,6 +29,7 @@ void captures_free(struct captures *c) {
     for (unsigned i = 0; c && i < c->count; i++) {
         capture_done(&c->pieces[i / PIECE][i % PIECE].capture);
         free(c->pieces[i / PIECE][i % PIECE].readers);
+        predicate_done(&c->pieces[i / PIECE][i % PIECE].predicate);
     }
     for (uint32_t i = 0; c && i < c->record_count; i++)
         free(c->records[i / PIECE][i % PIECE].at);
@@ -78,6 +79,8 @@ static void bind(struct captures *c, struct numbered_capture *n,
     n->readers = mem_alloc((condition_operand_count(condition) + 1) * sizeof *n->readers);
     condition_bind(condition, c->types, &n->capture, n->readers);
     n->condition = condition;
+    if (n->capture.kind == EVENT_ENTRY)
+        predicate_init(condition, n->readers, &n->capture, &n->predicate);
     atomic_store_explicit(&c->has_conditions, true, memory_order_relaxed);
 }
 
