@@ -224,8 +224,8 @@ static bool passes_filter(const struct space *space, const struct patched *p, co
     return from - caller->start < caller->end - caller->start;
 }
 
-/* The thread is before the stub of M, which judges the call with stack pointer SP: how many bytes of
- * stubs it skips. An entry whose values are not looked at meets no condition. */
+/* The thread is before the stub of M, which judges the call with stack pointer SP: how many bytes
+ * of stubs it skips. An entry whose values are not looked at meets no condition. */
 static uint32_t judge_call(const struct patched *p, const struct mark *m,
                            const struct lane_handle *handle, taddr_t sp) {
     uint32_t size = whole_stub_size(p, m);

@@ -208,7 +208,8 @@ static bool take_operand(struct condition_parser *cp, struct compared *ret) {
 static const struct condition_node *disjunction(struct condition_parser *cp);
 
 static struct condition_node *new_node(struct condition_parser *cp, enum condition_op op,
-                             const struct condition_node *left, const struct condition_node *right) {
+                                       const struct condition_node *left,
+                                       const struct condition_node *right) {
     struct condition_node *n = arena_alloc(cp->spec.arena, sizeof *n);
     n->op = op;
     n->left = left;
@@ -428,7 +429,8 @@ static void read_operand(const struct compared *v, const struct plain_value *val
     condition_mask(v, ret);
 }
 
-static enum truth test_comparison(const struct condition_node *n, const struct plain_value *values) {
+static enum truth test_comparison(const struct condition_node *n,
+                                  const struct plain_value *values) {
     struct plain_value a, b;
     read_operand(&n->values[0], values, &a);
     read_operand(&n->values[1], values, &b);

@@ -37,9 +37,8 @@ static bool is_integers(const struct capture_value *v) {
 }
 
 /* The value that has the COUNT bits from bit AT of the item of PLACE on; NULL: none, or several. */
-static const struct capture_value *value_with(const struct capture *c,
-                                              const struct part_place *place, uint64_t at,
-                                              uint64_t count) {
+static const struct capture_value *
+value_with(const struct capture *c, const struct part_place *place, uint64_t at, uint64_t count) {
     const struct capture_value *found = NULL;
     for (size_t i = place->first; i < place->first + place->count; i++) {
         const struct capture_value *v = &c->values[i];
@@ -129,9 +128,9 @@ static enum condition_op negated(enum condition_op op) {
 /* OP with its operands exchanged. */
 static enum condition_op turned(enum condition_op op) {
     static const enum condition_op other[] = {
-        [COMPARE_EQUAL] = COMPARE_EQUAL,  [COMPARE_UNEQUAL] = COMPARE_UNEQUAL,
-        [COMPARE_LESS] = COMPARE_MORE,    [COMPARE_AT_MOST] = COMPARE_AT_LEAST,
-        [COMPARE_MORE] = COMPARE_LESS,    [COMPARE_AT_LEAST] = COMPARE_AT_MOST};
+        [COMPARE_EQUAL] = COMPARE_EQUAL, [COMPARE_UNEQUAL] = COMPARE_UNEQUAL,
+        [COMPARE_LESS] = COMPARE_MORE,   [COMPARE_AT_MOST] = COMPARE_AT_LEAST,
+        [COMPARE_MORE] = COMPARE_LESS,   [COMPARE_AT_LEAST] = COMPARE_AT_MOST};
     return other[op];
 }
 
@@ -188,8 +187,7 @@ void predicate_init(const struct condition *c, const struct operand_reader *read
                     const struct capture *capture, struct predicate *ret) {
     struct maker m = {.readers = readers, .capture = capture, .predicate = ret};
     *ret = (struct predicate){0};
-    const int8_t first =
-        make(&m, c->root, false, (struct leads){PREDICATE_TRUE, PREDICATE_FALSE});
+    const int8_t first = make(&m, c->root, false, (struct leads){PREDICATE_TRUE, PREDICATE_FALSE});
     if (m.full || first < 0 || (size_t)first + 1 != ret->count)
         predicate_done(ret);
 }

@@ -266,7 +266,9 @@ struct kept_calls {
     uint64_t full;  /* 1: a set had no room, so all calls are recorded */
     uint64_t from;  /* the complement of the lowest stack pointer of calls that are all recorded;
                        written by the tool; 0: no calls */
-    uint64_t unused[KEPT_SETS * KEPT_WAYS - 3];
+    uint64_t newest; /* the complement of the stack pointer of the call added last. A call above shows
+                      that those below are over, so it is recorded, too */
+    uint64_t unused[KEPT_SETS * KEPT_WAYS - 4];
     uint64_t sets[KEPT_SETS][KEPT_WAYS]; /* 0: free */
 };
 
@@ -312,6 +314,7 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define KEPT_COUNT 0   /* from the end of the ring on */
 #define KEPT_FULL 8
 #define KEPT_FROM 16
+#define KEPT_NEWEST 24
 #define KEPT_IN_SETS 2048
 #define KEPT_BYTES 4096
 #define EVENT_CLOCK_SP 0
@@ -348,6 +351,7 @@ _Static_assert(sizeof(struct lane) <= LANE_RING, "");
 _Static_assert(__builtin_offsetof(struct kept_calls, count) == KEPT_COUNT, "");
 _Static_assert(__builtin_offsetof(struct kept_calls, full) == KEPT_FULL, "");
 _Static_assert(__builtin_offsetof(struct kept_calls, from) == KEPT_FROM, "");
+_Static_assert(__builtin_offsetof(struct kept_calls, newest) == KEPT_NEWEST, "");
 _Static_assert(__builtin_offsetof(struct kept_calls, sets) == KEPT_IN_SETS, "");
 _Static_assert(sizeof(struct kept_calls) == KEPT_BYTES, "");
 _Static_assert(__builtin_offsetof(struct remainder, done) == REMAINDER_DONE, "");

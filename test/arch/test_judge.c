@@ -32,16 +32,18 @@
     TEST(what_cannot_be_read_is_false)                                                             \
     TEST(tests_lead_to_others)                                                                     \
     TEST(exits_are_recorded_if_entries_were)                                                       \
+    TEST(calls_left_by_exceptions_are_shown)                                                       \
     TEST(calls_open_before_are_recorded)                                                           \
     TEST(all_is_recorded_when_a_set_is_full)                                                       \
     TEST(interrupted_anywhere)                                                                     \
+    TEST(what_is_left_out_takes_few_instructions)                                                  \
     TEST(nothing_is_committed)
 
 enum { RING_BYTES = 4096, CODE_BYTES = 32768, ENTRY = 0x2468ace0, EXIT, SLOT_AT = 32 };
 enum { VARIANTS = STUB_SAVE_FLAGS + STUB_SKIP_RED_ZONE + 1 };
 enum { ARITHMETIC_FLAGS = 0x8d5, ALWAYS_SET = 0x202, PAGE = 4096, TRAP_FLAG = 0x100 };
 enum { RAX = 0, RDX = 1, RCX = 2, RSI = 4, RDI = 5, RSP = 7, REGISTERS = 16 }; /* DWARF */
-static const uint8_t machine_numbers[REGISTERS] = {0, 2, 1, 3, 6, 7, 5, 4,
+static const uint8_t machine_numbers[REGISTERS] = {0, 2, 1,  3,  6,  7,  5,  4,
                                                    8, 9, 10, 11, 12, 13, 14, 15};
 
 static struct lane *lane;
@@ -144,9 +146,8 @@ static bool run(uint8_t variant, struct made m, const uint64_t registers[REGISTE
     struct cpu before, after;
     const uint64_t head = lane->head;
     for (int i = 0; i < REGISTERS; i++)
-        before.registers[machine_numbers[i]] = registers && registers[i]
-                                                   ? registers[i]
-                                                   : 0x0123456789abcdef * (uint64_t)(2 * i + 1);
+        before.registers[machine_numbers[i]] =
+            registers && registers[i] ? registers[i] : 0x0123456789abcdef * (uint64_t)(2 * i + 1);
     for (int i = 0; i < RED_ZONE_BYTES; i++)
         before.red_zone[i] = (uint8_t)(i * 7 + 1);
     before.flags = ARITHMETIC_FLAGS | ALWAYS_SET;
@@ -197,9 +198,11 @@ static void registers_flags_and_red_zone_preserved(void **state) {
 }
 
 static bool compares(enum predicate_op op, int order) {
-    const bool holds[] = {[TEST_EQUAL] = order == 0,  [TEST_UNEQUAL] = order != 0,
-                          [TEST_LESS] = order < 0,    [TEST_AT_MOST] = order <= 0,
-                          [TEST_MORE] = order > 0,    [TEST_AT_LEAST] = order >= 0};
+    const bool holds[] = {[TEST_EQUAL] = order == 0,
+                          [TEST_UNEQUAL] = order != 0,
+                          [TEST_LESS] =
+                              order<0, [TEST_AT_MOST] = order <= 0, [TEST_MORE] = order> 0,
+                          [TEST_AT_LEAST] = order >= 0};
     return holds[op];
 }
 
@@ -226,8 +229,10 @@ static uint64_t number_of(uint64_t whole, unsigned bits, bool is_signed) {
 
 static void comparisons_are_those_of_c(void **state) {
     static const uint8_t widths[] = {1, 3, 8, 13, 16, 31, 32, 33, 63, 64};
-    static const uint64_t words[] = {0, 1, 5, 0x7f, 0x80, 0x7fffffff, 0x80000000, UINT64_MAX,
-                                     UINT64_C(1) << 63, INT64_MAX, 0xfffffffb, 0x1234567890abcdef};
+    static const uint64_t words[] = {0,          1,          5,
+                                     0x7f,       0x80,       0x7fffffff,
+                                     0x80000000, UINT64_MAX, UINT64_C(1) << 63,
+                                     INT64_MAX,  0xfffffffb, 0x1234567890abcdef};
     enum { WIDTHS = sizeof widths, WORDS = sizeof words / sizeof *words };
     unsigned seen[2] = {0};
     (void)state;
@@ -293,13 +298,12 @@ struct node {
 
 static struct predicate_test behind(size_t last, unsigned size) {
     struct predicate_test t = test_of(RDI, size * 8, true, TEST_EQUAL, 0);
-    t.value = (struct capture_value){.from = FROM_REGISTER,
-                                     .reg = RDI,
-                                     .steps = 3,
-                                     .bytes = 16,
-                                     .step = {{offsetof(struct node, next)},
-                                              {offsetof(struct node, next)},
-                                              {(int32_t)last}}};
+    t.value = (struct capture_value){
+        .from = FROM_REGISTER,
+        .reg = RDI,
+        .steps = 3,
+        .bytes = 16,
+        .step = {{offsetof(struct node, next)}, {offsetof(struct node, next)}, {(int32_t)last}}};
     t.size = (uint8_t)size;
     return t;
 }
@@ -423,6 +427,26 @@ static void exits_are_recorded_if_entries_were(void **state) {
     assert_int_equal(kept->count, 1);
 }
 
+/* An entry above a call that was kept shows that it is over. */
+static void calls_left_by_exceptions_are_shown(void **state) {
+    struct predicate_test t = test_of(RDI, 64, true, TEST_EQUAL, 77);
+    const struct predicate p = {&t, 1};
+    const uint8_t v = STUB_SAVE_FLAGS;
+    const uint64_t no[REGISTERS] = {[RDI] = 78};
+    for (int other = -64; other <= 64; other += 64) {
+        fresh_lane(state);
+        assert_false(run(v, entry(v, &p), no));
+        kept->newest = ~(last_sp + (uint64_t)other);
+        kept->sets[0][0] = last_sp + 1024; /* any */
+        kept->count = 1;
+        const bool shows = other < 0;
+        assert_int_equal(run(v, entry(v, &p), no), shows);
+        assert_int_equal(run(v, exit_of(v), NULL), shows);
+        assert_false(run(v, entry(v, &p), no)); /* once is enough */
+        assert_false(run(v, exit_of(v), NULL));
+    }
+}
+
 static void calls_open_before_are_recorded(void **state) {
     struct predicate_test t = test_of(RDI, 64, true, TEST_EQUAL, 77);
     const struct predicate p = {&t, 1};
@@ -535,14 +559,37 @@ static void interrupted_anywhere(void **state) {
     signal(SIGTRAP, SIG_DFL);
 }
 
+/* How many instructions of M are run, its return among them. */
+static unsigned instructions(struct made m, const uint64_t registers[REGISTERS]) {
+    const unsigned most = 1000;
+    assert_false(interrupt(m, registers, most));
+    return most - steps_left;
+}
+
+/* 2 ns at 3 GHz are some 24 simple instructions. */
+static void what_is_left_out_takes_few_instructions(void **state) {
+    const struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+    struct predicate_test t = test_of(RDI, 32, true, TEST_EQUAL, 77);
+    const struct predicate p = {&t, 1};
+    (void)state;
+    sigaction(SIGTRAP, &action, NULL);
+    assert_int_equal(instructions(entry(0, &p), (uint64_t[REGISTERS]){[RDI] = 78}), 13);
+    assert_int_equal(instructions(exit_of(0), NULL), 10);
+    kept->count = 1; /* another call is open */
+    kept->newest = 1;
+    kept->sets[0][0] = UINT64_MAX;
+    assert_int_equal(instructions(entry(0, &p), (uint64_t[REGISTERS]){[RDI] = 78}), 39);
+    signal(SIGTRAP, SIG_DFL);
+}
+
 static void nothing_is_committed(void **state) {
     (void)state;
     for (uint8_t v = 0; v < VARIANTS; v++) {
         const uint8_t variant = v | STUB_JUDGE;
         struct stub_state s;
         unsigned whole = 0;
-        assert_true(stub_state_at(variant, OVERFLOW_WAIT, stub_capture_at(variant, OVERFLOW_WAIT),
-                                  &s));
+        assert_true(
+            stub_state_at(variant, OVERFLOW_WAIT, stub_capture_at(variant, OVERFLOW_WAIT), &s));
         assert_int_equal(s.pushed, 3 + (v & STUB_SAVE_FLAGS));
         for (uint32_t i = 0; i < stub_size(variant, OVERFLOW_WAIT); i++) {
             if (!stub_state_at(variant, OVERFLOW_WAIT, i, &s))

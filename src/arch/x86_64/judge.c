@@ -61,7 +61,7 @@ static void jump_if(struct coder *c, uint8_t condition, int to) {
     bytes(c, jcc, sizeof jcc);
     lead(c, to);
 }
-enum { IF_BELOW_OR_EQUAL = 0x86, IF_EQUAL = 0x84, IF_UNEQUAL = 0x85 };
+enum { IF_BELOW = 0x82, IF_BELOW_OR_EQUAL = 0x86, IF_EQUAL = 0x84, IF_UNEQUAL = 0x85 };
 
 static void label(struct coder *c, int name) { c->labels[-1 - name] = c->size; }
 
@@ -185,12 +185,12 @@ static void compare(struct coder *c, const struct predicate_test *t) {
 /* The second byte of the jump where T holds. */
 static uint8_t jump_of(const struct predicate_test *t) {
     enum { JE = 0x84, JNE, JB = 0x82, JAE, JBE = 0x86, JA, JL = 0x8c, JGE, JLE, JG };
-    static const uint8_t of_signed[] = {[TEST_EQUAL] = JE,    [TEST_UNEQUAL] = JNE,
-                                        [TEST_LESS] = JL,     [TEST_AT_MOST] = JLE,
-                                        [TEST_MORE] = JG,     [TEST_AT_LEAST] = JGE};
-    static const uint8_t of_unsigned[] = {[TEST_EQUAL] = JE,    [TEST_UNEQUAL] = JNE,
-                                          [TEST_LESS] = JB,     [TEST_AT_MOST] = JBE,
-                                          [TEST_MORE] = JA,     [TEST_AT_LEAST] = JAE};
+    static const uint8_t of_signed[] = {
+        [TEST_EQUAL] = JE,    [TEST_UNEQUAL] = JNE, [TEST_LESS] = JL,
+        [TEST_AT_MOST] = JLE, [TEST_MORE] = JG,     [TEST_AT_LEAST] = JGE};
+    static const uint8_t of_unsigned[] = {
+        [TEST_EQUAL] = JE,    [TEST_UNEQUAL] = JNE, [TEST_LESS] = JB,
+        [TEST_AT_MOST] = JBE, [TEST_MORE] = JA,     [TEST_AT_LEAST] = JAE};
     return (t->is_signed && !t->masked ? of_signed : of_unsigned)[t->op];
 }
 
@@ -230,7 +230,7 @@ static void load_call(struct coder *c) {
 /* rax becomes the offset of the call's set. */
 static void find_set(struct coder *c) {
     enum { SP_ALIGN = 4 };
-    INSN(c, "\x89\xc8\xc1\xe8\x06\x31\xc8");         /* mov %ecx,%eax; shr $6,%eax; xor %ecx,%eax */
+    INSN(c, "\x89\xc8\xc1\xe8\x06\x31\xc8");        /* mov %ecx,%eax; shr $6,%eax; xor %ecx,%eax */
     INSN32(c, "\x25", (KEPT_SETS - 1) << SP_ALIGN); /* and $…,%eax */
     INSN(c, "\xd1\xe0");                            /* shl %eax */
 }
@@ -240,7 +240,7 @@ _Static_assert(KEPT_WAYS * sizeof(uint64_t) == 2 << 4, "the shift in find_set()"
 static void seek(struct coder *c, int to) {
     for (int i = 0; i < KEPT_WAYS; i++) {
         if (i)
-            INSN(c, "\x83\xc0\x08");                            /* add $8,%eax */
+            INSN(c, "\x83\xc0\x08");                          /* add $8,%eax */
         INSN32(c, "\x65\x48\x39\x88", kept(c, KEPT_IN_SETS)); /* cmp %rcx,%gs:SETS(%rax) */
         jump_if(c, IF_EQUAL, to);
     }
@@ -252,14 +252,19 @@ static void compare_with_0(struct coder *c, unsigned field) {
     INSN(c, "\x00");
 }
 
-/* Goes to GO if the call is kept, or if all are; to TO_PASS if none is. */
-static void look_up(struct coder *c, int all) {
+/* Goes to TO_GO if the call is kept, and to TO_PASS if none is. An entry is to be kept if it shows
+ * that others are over. */
+static void look_up(struct coder *c, bool is_entry) {
     compare_with_0(c, KEPT_COUNT);
     jump_if(c, IF_EQUAL, TO_PASS);
     load_call(c);
-    INSN(c, "\x48\x89\xc8\x48\xf7\xd0");                 /* mov %rcx,%rax; not %rax */
+    INSN(c, "\x48\x89\xc8\x48\xf7\xd0");                   /* mov %rcx,%rax; not %rax */
     INSN32(c, "\x65\x48\x3b\x04\x25", kept(c, KEPT_FROM)); /* cmp %gs:FROM,%rax */
-    jump_if(c, IF_BELOW_OR_EQUAL, all);
+    jump_if(c, IF_BELOW_OR_EQUAL, is_entry ? TO_KEEP : TO_GO);
+    if (is_entry) {
+        INSN32(c, "\x65\x48\x3b\x04\x25", kept(c, KEPT_NEWEST)); /* cmp %gs:NEWEST,%rax */
+        jump_if(c, IF_BELOW, TO_KEEP);
+    }
     compare_with_0(c, KEPT_FULL);
     jump_if(c, IF_UNEQUAL, TO_GO);
     find_set(c);
@@ -282,7 +287,7 @@ static void keep(struct coder *c) {
     seek(c, TO_GO);
     for (int i = 0; i < KEPT_WAYS; i++) {
         if (i)
-            INSN(c, "\x83\xe8\x08");                              /* sub $8,%eax */
+            INSN(c, "\x83\xe8\x08");                          /* sub $8,%eax */
         INSN32(c, "\x65\x48\x83\xb8", kept(c, KEPT_IN_SETS)); /* cmpq $0,%gs:SETS(%rax) */
         INSN(c, "\x00\x74\x00");                              /* je add */
         free_places[i] = c->size;
@@ -294,7 +299,9 @@ static void keep(struct coder *c) {
     for (int i = 0; i < KEPT_WAYS; i++)
         c->code->out[free_places[i] - 1] = (uint8_t)(c->size - free_places[i]);
     count(c, true);
-    INSN32(c, "\x65\x48\x89\x88", kept(c, KEPT_IN_SETS)); /* mov %rcx,%gs:SETS(%rax) */
+    INSN32(c, "\x65\x48\x89\x88", kept(c, KEPT_IN_SETS));    /* mov %rcx,%gs:SETS(%rax) */
+    INSN(c, "\x48\xf7\xd1");                                 /* not %rcx */
+    INSN32(c, "\x65\x48\x89\x0c\x25", kept(c, KEPT_NEWEST)); /* mov %rcx,%gs:NEWEST */
 }
 
 /* Removes the call. */
@@ -317,7 +324,7 @@ static void entry(struct coder *c) {
         test(c, &p->tests[i], i ? i - 1 : TO_FALSE);
     }
     label(c, TO_FALSE);
-    look_up(c, TO_KEEP);
+    look_up(c, true);
     jump(c, TO_PASS);
     label(c, TO_KEEP);
     keep(c);
@@ -329,7 +336,7 @@ size_t judge_emit(const struct judge_code *code) {
     if (code->stub->judged == JUDGED_ENTRY) {
         entry(&c);
     } else if (code->stub->judged == JUDGED_EXIT) {
-        look_up(&c, TO_GO);
+        look_up(&c, false);
     } else {
         end(&c);
         jump(&c, TO_GO);

@@ -15,6 +15,7 @@
  *     cmpq  $0,%gs:COUNT; je pass                                 nothing is kept
  *     lea   N(%rsp),%rcx                                          the call, as in struct kept_calls
  *     mov   %rcx,%rax; not %rax; cmp %gs:FROM,%rax; jbe keep|go
+ *     cmp   %gs:NEWEST,%rax; jb keep                                only of an entry
  *     cmpq  $0,%gs:FULL; jne go
  *     mov   %ecx,%eax; shr $6,%eax; xor %ecx,%eax; and $63<<4,%eax; shl %eax      its set
  *     cmp   %rcx,%gs:SETS(%rax); je go …

@@ -67,9 +67,7 @@ static void check_caller(struct writer *w, const struct stub_spec *s) {
 }
 
 static bool is_judge(const struct stub_spec *s) { return stub_judges(s->variant); }
-static bool is_slice(const struct stub_spec *s) {
-    return s->variant & STUB_SLICE && !is_judge(s);
-}
+static bool is_slice(const struct stub_spec *s) { return s->variant & STUB_SLICE && !is_judge(s); }
 
 /* How many registers the stub saves. */
 static int saved_count(const struct stub_spec *s) {

@@ -355,12 +355,13 @@ static void put_entry(struct emitter *e, const struct site *site, uint8_t waits,
                   site->function == e->plan->go.mover ? STACK_MOVES : STACK_FREED_LOW, place);
     if (!event)
         return;
-    const struct stub_event t = {
-        .variant = event_variant(e, site->variant, site->function, EVENT_ENTRY),
-        .capture = request_capture(e, site->function, EVENT_ENTRY),
-        .id = event_id(e, site->function, EVENT_ENTRY)};
+    const struct stub_event t = {.variant =
+                                     event_variant(e, site->variant, site->function, EVENT_ENTRY),
+                                 .capture = request_capture(e, site->function, EVENT_ENTRY),
+                                 .id = event_id(e, site->function, EVENT_ENTRY)};
     const struct stub_event slice = {.variant = (t.variant & ~STUB_CAPTURE) | STUB_SLICE};
-    const struct stub_event stubs[] = {slice, t}, *first = stubs + !request_slices(e, site->function);
+    const struct stub_event stubs[] = {slice, t},
+                            *first = stubs + !request_slices(e, site->function);
     const size_t count = (size_t)(stubs + 2 - first);
     put_judge(e, site->function, first, count, place);
     for (size_t i = 0; i < count; i++)
