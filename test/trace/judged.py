@@ -72,7 +72,7 @@ def nothing_else_is_recorded(spoor, program):
     for condition in ("n == 7 || n > 99998", "(n == 7 || n > 99998) && ret != 0.5", "n == 7 || d == 0.5"):
         done = run([spoor.path, *options, "--where", f"plain/{condition}/", "--", program, "100000"])
         check(done.status == 0, f"{condition}: {done.status}: {done.stderr.decode()}")
-        counts[condition] = [int(n) for n in re.search(r"(\d+) events, (\d+) lost", done.stderr.decode()).groups()]
+        counts[condition] = [int(n) for n in re.search(r"(\d+) events, (\d+) overwritten", done.stderr.decode()).groups()]
     if os.uname().machine != "x86_64":
         return
     judged, partly, by_spoor = counts.values()
