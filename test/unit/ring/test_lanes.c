@@ -13,6 +13,7 @@
 #include "arch/clock.h"
 
 #define TESTS                                                                                      \
+    TEST(calls_are_recorded_until_those_open_are_known)                                            \
     TEST(lanes_taken_once_and_apart)                                                               \
     TEST(new_lane_for_each_thread)                                                                 \
     TEST(slab_lives_until_released_and_read)                                                       \
