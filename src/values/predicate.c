@@ -166,8 +166,7 @@ static int8_t compare(struct maker *m, const struct condition_node *n, bool nega
         return condition_fits(op, order) ? leads.on_true : leads.on_false;
     return add(m, &t);
 }
-_Static_assert(TEST_EQUAL == COMPARE_EQUAL - COMPARE_EQUAL &&
-                   TEST_AT_LEAST == COMPARE_AT_LEAST - COMPARE_EQUAL,
+_Static_assert(TEST_EQUAL == 0 && TEST_AT_LEAST == COMPARE_AT_LEAST - COMPARE_EQUAL,
                "the same order");
 
 /* Adds the tests of N. Returns the number of the first one to be made, or where all leads. */

@@ -262,12 +262,12 @@ enum { KEPT_SETS = 64, KEPT_WAYS = 4 };
  * until it does, it records all calls from a stack pointer on. All else is written by the thread.
  */
 struct kept_calls {
-    uint64_t count; /* of calls in `sets`, or more; not 0 if `full` or `from` is not */
-    uint64_t full;  /* 1: a set had no room, so all calls are recorded */
-    uint64_t from;  /* the complement of the lowest stack pointer of calls that are all recorded;
-                       written by the tool; 0: no calls */
-    uint64_t newest; /* the complement of the stack pointer of the call added last. A call above shows
-                      that those below are over, so it is recorded, too */
+    uint64_t count;  /* of calls in `sets`, or more; not 0 if `full` or `from` is not */
+    uint64_t full;   /* 1: a set had no room, so all calls are recorded */
+    uint64_t from;   /* the complement of the lowest stack pointer of calls that are all recorded;
+                        written by the tool; 0: no calls */
+    uint64_t newest; /* the complement of the stack pointer of the call added last. A call above
+                      shows that those below are over, so it is recorded, too */
     uint64_t unused[KEPT_SETS * KEPT_WAYS - 4];
     uint64_t sets[KEPT_SETS][KEPT_WAYS]; /* 0: free */
 };

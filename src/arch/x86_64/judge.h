@@ -8,14 +8,14 @@
  *     add   $offset,%rax
  *     lea   -4096(%rax),%rcx; shr $47,%rcx; jnz on_false          no user's address
  *     lea   on_false(%rip),%rdx
- *     mov   (%rax),%rax                                           may fault: the tool sets pc to rdx
+ *     mov   (%rax),%rax                                           may fault: goes on at rdx
  *     …
  *     cmp   $constant,%rax; jcc on_true|on_false
  *   behind the tests of an entry, or an exit:
  *     cmpq  $0,%gs:COUNT; je pass                                 nothing is kept
  *     lea   N(%rsp),%rcx                                          the call, as in struct kept_calls
  *     mov   %rcx,%rax; not %rax; cmp %gs:FROM,%rax; jbe keep|go
- *     cmp   %gs:NEWEST,%rax; jb keep                                only of an entry
+ *     cmp   %gs:NEWEST,%rax; jb keep                              only of an entry
  *     cmpq  $0,%gs:FULL; jne go
  *     mov   %ecx,%eax; shr $6,%eax; xor %ecx,%eax; and $63<<4,%eax; shl %eax      its set
  *     cmp   %rcx,%gs:SETS(%rax); je go …
