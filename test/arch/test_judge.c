@@ -402,6 +402,7 @@ static void exits_are_recorded_if_entries_were(void **state) {
     assert_true(run(v, entry(v, &p), yes));
     assert_true(run(v, entry(v, &p), yes)); /* the first one was unwound */
     assert_int_equal(kept->count, 1);
+    assert_int_equal(kept->newest, ~last_sp);
     assert_true(run(v, entry(v, &p), no)); /* so was the second: readers must see this */
     assert_true(run(v, exit_of(v), NULL));
     assert_int_equal(kept->count, 0);
