@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "arch/x86_64/capture.h"
-#include "arch/x86_64/judge.h"
 #include "arch/x86_64/stub.h"
 #include "run_code.h"
 #include "values/predicate.h"
@@ -414,7 +413,6 @@ static void exits_are_recorded_if_entries_were(void **state) {
     assert_false(run(v, entry(v, &p), no));
     assert_false(run(v, exit_of(v), NULL));
     assert_true(run(v, entry(v, &p), yes));
-    assert_int_equal(kept->count, 2);
     assert_true(run(v, exit_of(v), NULL));
     assert_int_equal(kept->count, 1);
 }
