@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""judged.py SPOOR PROGRAM: calls that stubs leave out are those that spoor would leave out. The second condition of each
-pair means the same, but has a part that stubs do not judge: "d" is never 0.5."""
+"""judged.py SPOOR PROGRAM: calls that stubs leave out are those that spoor would leave out. The second condition of
+each pair means the same, but has a part that stubs do not judge: "d" is never 0.5."""
 import os
 import re
 import sys
@@ -18,10 +18,11 @@ FUNCTIONS = {
     "raiser": ["n < 2", "n > 20"],
     "waits": ["n == 2", "n & 1", "n != 3"],
     "forks": ["n == 3", "n > 99"],
-    "of_parts": ["p->sign < 0", "p->half >= 40000", "p->size == LARGE", "p->size < MEDIUM", "p->odd", "p->few == 5",
-                 "p->more & 0x1f8", "p->wide > 0x123456789abcdef", "p->wide & 0x8000000000000000", "p->next->sign < -20",
-                 "!(p->next->next->sign >= 0)", "p->next != NULL", "p->next == 0 || byte > 200", "half < -3",
-                 "half < 0 && byte & 0x40", "byte == 300", "half < 40000", "p->next->next->next->odd == true"],
+    "of_parts": [
+        "p->sign < 0", "p->half >= 40000", "p->size == LARGE", "p->size < MEDIUM", "p->odd", "p->few == 5",
+        "p->more & 0x1f8", "p->wide > 0x123456789abcdef", "p->wide & 0x8000000000000000", "p->next->sign < -20",
+        "!(p->next->next->sign >= 0)", "p->next != NULL", "p->next == 0 || byte > 200", "half < -3",
+        "half < 0 && byte & 0x40", "byte == 300", "half < 40000", "p->next->next->next->odd == true"],
 }
 
 
@@ -46,11 +47,11 @@ def compare(spoor, program, name, condition, others):
     found = []
     values = [] if "p->" in condition else ["-A", f"{name}@d"]
     for part in ("", " || d == 0.5"):
-        record(spoor, program, *values, *others, "--where", f"{name}/{'(' + condition + ')' if part else condition}{part}/")
+        record(spoor, program, *values, *others, "--where", f"{name}/({condition}){part}/")
         found.append(calls(spoor))
     for i, (judged, by_spoor) in enumerate(zip(*found)):
-        strip = [[re.sub(r"\(.*?\)( = .*?)?;?( \{)?$", r"()\2", line) for line in lines] for lines in (judged, by_spoor)]
-        check_same(f"{name}/{condition}/ {others} thread {i}", strip[1], strip[0])
+        bare = [[re.sub(r"\(.*?\)( = .*?)?;?( \{)?$", r"()\2", line) for line in lines] for lines in (judged, by_spoor)]
+        check_same(f"{name}/{condition}/ {others} thread {i}", bare[1], bare[0])
     check(len(found[0]) == len(found[1]), f"{condition}: {[len(threads) for threads in found]} threads")
     return sum(map(len, found[1]))
 
@@ -72,7 +73,8 @@ def nothing_else_is_recorded(spoor, program):
     for condition in ("n == 7 || n > 99998", "(n == 7 || n > 99998) && ret != 0.5", "n == 7 || d == 0.5"):
         done = run([spoor.path, *options, "--where", f"plain/{condition}/", "--", program, "100000"])
         check(done.status == 0, f"{condition}: {done.status}: {done.stderr.decode()}")
-        counts[condition] = [int(n) for n in re.search(r"(\d+) events, (\d+) overwritten", done.stderr.decode()).groups()]
+        numbers = re.search(r"(\d+) events, (\d+) overwritten", done.stderr.decode())
+        counts[condition] = [int(number) for number in numbers.groups()]
     if os.uname().machine != "x86_64":
         return
     judged, partly, by_spoor = counts.values()
