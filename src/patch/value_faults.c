@@ -72,6 +72,7 @@ bool value_fault_pass(const struct space *space, pid_t tid) {
     if (thread_get_regs(tid, &regs) < 0 || !find_read(space, &regs, &read))
         return false;
     regs_set_pc(&regs, read.back);
+    regs_set_state(&regs, read.stub->other, 0);
     if (thread_set_regs(tid, &regs) < 0)
         return false;
     count(&read, space->remote.memory_fd);

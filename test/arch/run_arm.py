@@ -52,9 +52,10 @@ def backend(source, state, folder):
         return built
     here = os.path.join(source, "test/arch", state)
     shared = [os.path.join(here, name) for name in SHARED]
-    of_arch = ("disasm.c", "remainder.c", "arm_hosts.c") if state == "stopped" else ("disasm.c",)
+    of_arch = ("remainder.c", "arm_hosts.c") if state == "stopped" else ()
     common = [*glob.glob(os.path.join(here, "*.S")), *filter(os.path.exists, shared),
-              *(os.path.join(source, "src/arch", name) for name in of_arch),
+              *(os.path.join(source, "src/arch", name) for name in ("capture.c", "disasm.c", *of_arch)),
+              *(os.path.join(source, "src", name) for name in ("values/run.c", "base/mem.c")),
               *sorted(backend_files(os.path.join(source, "src/arch/arm"), state == "stopped"))]
     return compile_to(built, source, state, folder, "-r", *common)
 
