@@ -6,6 +6,7 @@
  */
 #include <pthread.h>
 
+#include "arch/regs.h"
 #include "stub_setup.h"
 #include "values/run.h"
 #include "values/slots.h"
@@ -413,8 +414,106 @@ static void check_states(uint8_t variant, enum overflow overflow) {
         ground_fail("a state", all, "is another one where the capture begins");
 }
 
+/* ---- stops ---- */
+
+static const struct stub_spec *stopped; /* the stub in which a thread is stopped */
+static uint32_t stop_at, stops;
+static uint64_t stop_head;
+static uint8_t stop_bytes[4];
+
+/* The state of a thread at OFFSET, as patch/settle.c finds it. */
+static bool state_at(uint32_t offset, struct stub_state *ret) {
+    const struct stub_spec *s = stopped;
+    const uint8_t all = s->variant | STUB_CAPTURE;
+    const uint32_t more = code_bytes(s->capture);
+    const uint32_t at =
+        t32 ? t32_stub_capture_at(all, s->overflow) : a32_stub_capture_at(all, s->overflow);
+    if (offset > at)
+        offset = offset < at + more ? at : offset - more;
+    return t32 ? t32_stub_state(all, s->overflow, offset, ret)
+               : a32_stub_state(all, s->overflow, offset, ret);
+}
+
+/* The thread goes back to the site, or on behind the stub if the event is there. */
+static void leave(mcontext_t *m) {
+    unsigned long *const words = &m->arm_r0; /* up to arm_cpsr: 17 words */
+    struct stub_state state;
+    struct regs regs;
+    uint64_t saved[STUB_MOST_PUSHED];
+    if (!state_at(stop_at - stub_at, &state))
+        abort();
+    memcpy(regs.raw.uregs, words, 17 * sizeof *words);
+    for (int i = 0; i < state.pushed; i++)
+        saved[i] = ((uint32_t *)pointer((uint32_t)m->arm_sp))[i];
+    state.committed |= state.unsure && regs_slot_is_reserved(&regs) && state.ahead;
+    regs_leave_stub(&regs, stopped->variant | STUB_CAPTURE, &state, saved);
+    regs_set_pc(&regs, stub_at + (state.committed ? stub_size : 0));
+    regs_set_state(&regs, t32, 0);
+    memcpy(words, regs.raw.uregs, 17 * sizeof *words);
+    if (state.committed != (lane()->head != stop_head))
+        ground_fail("a stop", stop_at, "repeats the event, or loses it");
+}
+
+/* The instruction at STOP_AT is an undefined one. */
+static void stop(int sig, siginfo_t *info, void *frame) {
+    mcontext_t *m = &((ucontext_t *)frame)->uc_mcontext;
+    if (m->arm_pc != stop_at) {
+        read_for(sig, info, frame);
+        return;
+    }
+    ground_write_bytes(stop_at, stop_bytes, sizeof stop_bytes);
+    stops++;
+    leave(m);
+    stop_at = 0; /* the counter may be read there, next */
+}
+
+static void check_stop(uint32_t offset, const struct capture *c) {
+    static const uint8_t undefined[2][4] = {{0xf0, 0x00, 0xf0, 0xe7}, {0xfe, 0xde}};
+    const uint64_t head = stop_head = 0xfffffff0;
+    struct state in;
+    ground_fill(&in, 1);
+    in.r[1] = HOLE - 5;
+    in.r[ARM_LR] = CALLER;
+    write_lane(head, head + RING, 0);
+    stop_at = stub_at + offset;
+    memcpy(stop_bytes, pointer(stop_at), sizeof stop_bytes);
+    ground_write_bytes(stop_at, undefined[t32], t32 ? 2 : 4);
+    run_unchanged(&in);
+    ground_write_bytes(stub_at + offset, stop_bytes, sizeof stop_bytes);
+    check_slots(head, c, in.r[ARM_SP]);
+    check_values(c, head, &in, 0);
+}
+
+/* A thread may be stopped before each instruction; it then makes the event once. */
+static void check_stops(uint8_t variant, enum overflow overflow) {
+    struct capture_value values[] = {
+        {.from = FROM_REGISTER, .reg = 1, .string = true, .unit = 1, .most = 12, .length_of = -1},
+        {.from = FROM_REGISTER, .reg = 1, .bytes = 12, .steps = 1, .length_of = -1},
+        {.from = FROM_VECTOR, .reg = 1, .bytes = 8, .length_of = -1},
+        {.from = FROM_REGISTER, .reg = 2, .bytes = 4, .length_of = -1},
+        {.from = FROM_STACK, .bytes = 8, .length_of = -1}};
+    const struct capture c = {.values = values, .count = sizeof values / sizeof *values};
+    const struct stub_spec spec = {.variant = variant, .overflow = overflow, .capture = &c};
+    const struct arch *arch = t32 ? &arch_t32 : &arch_a32;
+    uint32_t before = stops, count = 0;
+    write_captures(spec, &c);
+    stopped = &spec;
+    for (uint32_t at = 0; at < stub_size;) {
+        struct insn in;
+        if (!arch->decode(pointer(stub_at + at), stub_size - at, stub_at + at, &in, NULL))
+            abort();
+        check_stop(at, &c);
+        at += in.size;
+        count++;
+    }
+    if (stops - before < count / 2)
+        ground_fail("stops", stops - before, "are few");
+}
+
 static void check_all(void) {
     write_agent(0);
+    for (enum overflow o = OVERFLOW_WAIT; o <= OVERFLOW_OVERWRITE; o++)
+        check_stops(o == OVERFLOW_WAIT ? STUB_CALLER : 0, o);
     for (uint64_t seed = 0; seed < ROUNDS; seed++)
         check_random(seed);
     check_without_tool();
@@ -437,7 +536,7 @@ static void check_all(void) {
 }
 
 int main(void) {
-    catch (SIGILL, read_for);
+    catch (SIGILL, stop);
     catch (SIGSEGV, pass_fault);
     ground_open();
     munmap(pointer(HOLE), PAGE);
