@@ -402,7 +402,7 @@ void arguments_choose(const struct arguments_context *context, struct traced_mod
     const size_t count = plan_function_count(m->plan);
     m->choice.captures.count = 0;
     if ((!context->options->auto_args && !context->filter->captures.count) ||
-        !values_abi(m->module->machine, true, &c.abi))
+        !values_abi(m->module, &c.abi))
         return;
     spec_uses_forget(context->types->uses, m);
     begin(&c);

@@ -61,7 +61,7 @@ static void capture_arguments(const struct arguments_context *c, struct traced_m
                                     .arguments = p->arguments,
                                     .spec = spec,
                                     .strings = c->options->strings};
-    if (!arch || !arch->stub_capture_bytes || !values_abi(m->module->machine, true, &request.abi))
+    if (!arch || !arch->stub_capture_bytes || !values_abi(m->module, &request.abi))
         return;
     if (operands_compile(&request, &capture, &err) < 0) {
         AUTO_FREE char *text = mem_printf("%s: %s", p->name, err.text);

@@ -10,14 +10,14 @@
 #include "values/names.h"
 #include "values/shape.h"
 
-bool values_abi(unsigned machine, bool hard, enum abi *ret) {
-    if (machine != EM_X86_64 && machine != EM_AARCH64 && machine != EM_ARM)
-        return false;
-    *ret = machine == EM_X86_64    ? ABI_X86_64
-           : machine == EM_AARCH64 ? ABI_AARCH64
-           : hard                  ? ABI_ARM_HARD
-                                   : ABI_ARM_SOFT;
-    return true;
+bool values_abi(const struct module *m, enum abi *ret) {
+    if (m->machine == EM_X86_64)
+        *ret = ABI_X86_64;
+    else if (m->machine == EM_AARCH64)
+        *ret = ABI_AARCH64;
+    else
+        *ret = m->float_abi == FLOAT_ABI_HARD ? ABI_ARM_HARD : ABI_ARM_SOFT;
+    return *ret == ABI_X86_64 || *ret == ABI_AARCH64 || m->float_abi != FLOAT_ABI_UNKNOWN;
 }
 
 /* ---- by types ---- */

@@ -24,7 +24,7 @@
  *     (to the agent: r0 = retry|done, agent_wait|agent_drop)
  *  go:
  *     [dmb  ishst]                                          OVERFLOW_OVERWRITE
- *     ubfx  r0, r2, #0, #ring; add r1, r6, r0; add r1, r1, #RING
+ *     ubfx  r1, r2, #0, #ring; add r1, r6, r1; add r1, r1, #RING
  *     mrrc  r2, r3, cntvct
  *     lsl   r3, r3, #16; orr r3, r3, r2, lsr #16; lsl r2, r2, #16
  *     movw, movt r4, #site
