@@ -112,7 +112,7 @@ struct module {
     bool position_independent; /* ET_DYN */
     bool text_relocations;     /* some relocations change code after mapping */
     enum float_abi float_abi;
-    bool has_debug_file;       /* some symbols come from a debug file or from .gnu_debugdata */
+    bool has_debug_file; /* some symbols come from a debug file or from .gnu_debugdata */
     uint8_t build_id[32];
     uint8_t build_id_size;       /* 0: none */
     vaddr_t entry;               /* e_entry */

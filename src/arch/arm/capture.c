@@ -111,13 +111,13 @@ static void put_high(struct coder *c, uint32_t number) {
     struct writer *w = c->w;
     put(w, 0xe6bf3074, 0xfa0ff384); /* sxth r3, r4 */
     put_compare(w, FREE, HIGH);
-    const size_t told = w->size;
+    const size_t known = w->size;
     put_branch(w, ARM_EQ, 0);
     put_move(w, FREE, WORD);
     put_bits(w, WORD, HIGH, 16, 16);
     put_slot(c, CAPTURE_HIGH + number);
     put_move(w, WORD, FREE);
-    set_branch_target(w, told, ARM_EQ);
+    set_branch_target(w, known, ARM_EQ);
 }
 
 static void put_word(void *ctx, unsigned size, uint32_t number) {
