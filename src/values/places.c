@@ -25,9 +25,16 @@ static const struct register_file files[] = {[ABI_X86_64] = {17, 32, 16},
                                              [ABI_ARM_SOFT] = {256, 287, 15},
                                              [ABI_GO_X86_64] = {17, 32, 16}};
 
+static bool is_arm(enum abi abi) { return abi == ABI_ARM_HARD || abi == ABI_ARM_SOFT; }
+
 static bool register_piece(enum abi abi, unsigned reg, struct abi_piece *ret) {
+    enum { S0 = 64, S31 = 95 }; /* of Arm: halves of d0 to d15, old numbers that GCC writes */
     const struct register_file *f = &files[abi];
-    if (reg < f->general)
+    if (is_arm(abi) && reg >= S0 && reg <= S31)
+        *ret = (struct abi_piece){.from = FROM_VECTOR,
+                                  .reg = (uint8_t)((reg - S0) / 2),
+                                  .part = (uint8_t)((reg - S0) % 2 * 4)};
+    else if (reg < f->general)
         *ret = (struct abi_piece){.from = FROM_REGISTER, .reg = (uint8_t)reg};
     else if (reg >= f->first && reg <= f->last)
         *ret = (struct abi_piece){.from = FROM_VECTOR, .reg = (uint8_t)(reg - f->first)};
@@ -69,7 +76,9 @@ static struct abi_place given_pieces(enum abi abi, const struct place *p, uint64
 }
 
 static bool is_in_one_register(const struct abi_piece *piece, enum abi abi, uint64_t bytes) {
-    return piece->from == FROM_VECTOR ? bytes <= 16 : bytes <= abi_word(abi);
+    if (piece->from != FROM_VECTOR)
+        return bytes <= abi_word(abi);
+    return bytes <= (is_arm(abi) ? 8U - piece->part : 16U);
 }
 
 static struct abi_place given_register(enum abi abi, const struct place *p, uint64_t bytes) {
@@ -128,7 +137,8 @@ static bool agrees(enum abi abi, const struct place *p, const struct abi_place *
     if (p->kind != PLACE_REGISTER || by_abi->missing || by_abi->count != 1)
         return true;
     return register_piece(abi, p->reg, &given) && given.from == by_abi->piece[0].from &&
-           given.reg == by_abi->piece[0].reg && p->address == by_abi->indirect && !p->offset;
+           given.reg == by_abi->piece[0].reg && given.part == by_abi->piece[0].part &&
+           p->address == by_abi->indirect && !p->offset;
 }
 
 static bool is_c(const struct signature *s) {
