@@ -51,7 +51,7 @@ struct stub_spec {
 /* What a thread whose pc is in a stub has done so far. */
 struct stub_state {
     uint8_t pushed; /* words that the stub has pushed; the backend says which */
-    bool skipped;   /* the red zone is skipped */
+    bool skipped;   /* the red zone is skipped; on 32-bit Arm: room for lengths is made */
     bool reserved;  /* a slot is reserved and not yet committed */
     bool committed; /* the event is in the ring or dropped, or the hook's wait is over */
     bool unsure;    /* ask regs_slot_is_reserved() whether a slot is reserved */
