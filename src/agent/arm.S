@@ -587,13 +587,10 @@ cramped:
     .balign 16
 text:
     put_text 1
-    .balign 16
 text_wide:
     put_text 2
-    .balign 16
 text_long:
     put_text 4
-    .balign 16
 text_counted:
     put_text 0
 text_done:

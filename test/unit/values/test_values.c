@@ -512,40 +512,6 @@ static void behind_an_address(void **state) {
     assert_string_equal(at_return(f, NULL), "ret=?");
 }
 
-/* GCC numbers the halves of d0 to d15 from 64 on, and describes a double by two of them. */
-static void halves_of_arm(void **state) {
-    static const struct {
-        uint8_t reg, part, bytes;
-    } wanted[] = {{0, 0, 4}, {1, 0, 4}, {1, 4, 4}, {0, 4, 4}};
-    struct fixture *f = *state;
-    struct capture c;
-    struct err err;
-    const struct values_request r = {f->types, &f->signature, ABI_ARM_HARD, EVENT_ENTRY, NULL, true,
-                                     16};
-    takes(f, "a", f->float_);
-    takes(f, "b", f->double_);
-    takes(f, "c", f->float_);
-    takes(f, "wide", f->double_);
-    f->parameters[0].place = (struct place){.kind = PLACE_REGISTER, .reg = 64};
-    f->parameters[1].place =
-        (struct place){.kind = PLACE_PIECES,
-                       .piece_count = 2,
-                       .pieces = {{.kind = PLACE_REGISTER, .reg = 66, .bytes = 4},
-                                  {.kind = PLACE_REGISTER, .reg = 67, .bytes = 4}}};
-    f->parameters[2].place = (struct place){.kind = PLACE_REGISTER, .reg = 65};
-    f->parameters[3].place = (struct place){.kind = PLACE_REGISTER, .reg = 69};
-    assert_int_equal(values_compile(&r, &c, &err), 0);
-    assert_int_equal(c.count, 5);
-    for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(c.values[i].from, FROM_VECTOR);
-        assert_int_equal(c.values[i].reg, wanted[i].reg);
-        assert_int_equal(c.values[i].part, wanted[i].part);
-        assert_int_equal(c.values[i].bytes, wanted[i].bytes);
-    }
-    assert_int_equal(c.values[4].from, FROM_NOTHING); /* a half has no room for a double */
-    capture_done(&c);
-}
-
 /* No stub reads where a constant points to. */
 static void constant_addresses(void **state) {
     struct fixture *f = *state;
@@ -624,9 +590,10 @@ static void patterns(void **state) {
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(arguments_by_type),  T(flags_and_bits),       T(results_by_type),   T(expressions),
-        T(uftrace_forms),      T(wrong_specs),          T(hostile_texts),     T(extreme_numbers),
-        T(unreadable),         T(contradicting_places), T(behind_an_address), T(halves_of_arm),
-        T(constant_addresses), T(plain_rust),           T(patterns)};
+        T(arguments_by_type),    T(flags_and_bits),    T(results_by_type),
+        T(expressions),          T(uftrace_forms),     T(wrong_specs),
+        T(hostile_texts),        T(extreme_numbers),   T(unreadable),
+        T(contradicting_places), T(behind_an_address), T(constant_addresses),
+        T(plain_rust),           T(patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
