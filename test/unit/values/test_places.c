@@ -14,8 +14,13 @@ static const struct place_piece pieces[] = {{.kind = PLACE_REGISTER, .reg = S0 +
                                             {.kind = PLACE_REGISTER, .reg = S0 + 3, .bytes = 4}};
 
 static struct capture compile(struct types *types, struct parameter *parameters, size_t count) {
-    const struct signature s = {
-        .parameters = parameters, .count = count, .has_places = true, .prototyped = true};
+    const struct signature s = {.name = "f",
+                                .producer = "GNU C17",
+                                .language = SOURCE_C,
+                                .parameters = parameters,
+                                .count = count,
+                                .has_places = true,
+                                .prototyped = true};
     const struct values_request r = {types, &s, ABI_ARM_HARD, EVENT_ENTRY, NULL, true, 16};
     struct capture c = {0};
     struct err err;
