@@ -6,6 +6,7 @@ none is missing that PROGRAM can read itself, and PROGRAM does what it does alon
 """
 import collections
 import json
+import os
 import sys
 
 from harness import Spoor, check, check_lossless, check_same, main, run
@@ -58,4 +59,5 @@ def test(path, program):
 
 
 if __name__ == "__main__":
-    main(lambda: test(*sys.argv[1:]))
+    paths = list(map(os.path.realpath, sys.argv[1:]))
+    main(lambda: test(*paths))
