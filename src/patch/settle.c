@@ -7,6 +7,7 @@
 
 #include "arch/arch.h"
 #include "patch/crossing.h"
+#include "patch/skipped_stub.h"
 #include "target/memory.h"
 
 struct settling {
@@ -244,9 +245,16 @@ static int skip_stub(const struct space *space, pid_t tid, struct lane_handle *h
     if (handle && !(m->variant & (STUB_HOOK | STUB_SLICE)) && passes_filter(space, p, m, &regs) &&
         memory_read(space->remote.memory_fd, pc, stub, at, NULL) == 0 &&
         memory_read(space->remote.memory_fd, pc + at + more, stub + at, size - at, NULL) == 0) {
-        uint32_t site = arch->stub_site(stub, m->variant, overflow);
-        taddr_t sp = regs_stub_value(&regs, m->variant, site);
-        lane_handle_put(handle, site, sp + (taddr_t)m->pops * arch->word_bytes, overflow);
+        const uint32_t site = arch->stub_site(stub, m->variant, overflow);
+        const struct skipped_stub skipped = {space,
+                                             tid,
+                                             p,
+                                             &regs,
+                                             site,
+                                             stub_captures(m->variant),
+                                             (uint16_t)(m->pops * arch->word_bytes),
+                                             regs_stub_value(&regs, m->variant, site)};
+        skipped_stub_put(&skipped, handle);
     }
     regs_set_pc(&regs, pc + size + more);
     return thread_set_regs(tid, &regs);

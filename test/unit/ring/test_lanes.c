@@ -22,6 +22,7 @@
     TEST(sink_events_counted)                                                                      \
     TEST(event_written_for_a_thread)                                                               \
     TEST(full_ring_drops_and_counts)                                                               \
+    TEST(values_left_out_before_events)                                                            \
     TEST(full_ring_waits_for_room)                                                                 \
     TEST(owner_killed)                                                                             \
     TEST(owner_exits)                                                                              \
@@ -200,6 +201,34 @@ static void full_ring_drops_and_counts(void **state) {
         lane_handle_put(handle, 4, 0, OVERFLOW_DROP);
     assert_int_equal(handle->lane->head, RING);
     assert_int_equal(handle->lane->lost, 5);
+    slab_unref(s);
+    slabs_reap();
+}
+
+/* With room for the event only, it has no values. */
+static void values_left_out_before_events(void **state) {
+    (void)state;
+    struct slab *s = new_slab();
+    struct lane_handle *handle = slab_take(s, 1, false);
+    const struct captured_slot slots[] = {{CAPTURE_BEGIN, 7}, {CAPTURE_WORD, 0x123456789abc}};
+    const struct lane_event event = {6, 0x7000, slots, 2, OVERFLOW_DROP};
+    const struct event *at = (const struct event *)((uint8_t *)handle->lane + LANE_RING);
+    lane_handle_put_values(handle, &event);
+    assert_int_equal(handle->lane->head, 3 * EVENT_BYTES);
+    assert_int_equal(at[0].site, (uint32_t)CAPTURE_BEGIN << 2 | EVENT_CONTROL);
+    assert_int_equal(event_sp(&at[0]), 7);
+    assert_int_equal(at[1].site, (uint32_t)CAPTURE_WORD << 2 | EVENT_CONTROL);
+    assert_int_equal(event_sp(&at[1]), 0x123456789abc);
+    assert_int_equal(at[2].site, 6);
+    assert_true(at[0].clock_sp >> 16 == at[2].clock_sp >> 16);
+    while (handle->lane->head < RING - EVENT_BYTES)
+        lane_handle_put(handle, 4, 0, OVERFLOW_DROP);
+    lane_handle_put_values(handle, &event);
+    assert_int_equal(handle->lane->head, RING);
+    assert_int_equal(at[RING / EVENT_BYTES - 1].site, 6);
+    assert_int_equal(handle->lane->lost, 0);
+    lane_handle_put_values(handle, &event);
+    assert_int_equal(handle->lane->lost, 1);
     slab_unref(s);
     slabs_reap();
 }
