@@ -173,6 +173,20 @@ def check_damaged(folder, program):
         assert done.stderr.count('damaged notes of USDT probes') == 1, (what, done)
 
 
+def check_breakpoints(folder, program):
+    """Only a full name asks for a breakpoint."""
+    refusal = 'usdt: probe demo:tight is left out, as only a breakpoint fits there'
+    for chosen in ['demo:*'], ['/demo:tight/'], ['demo:t*', '--usdt', 'demo:turn']:
+        trace, done = record(folder, program, ['tight'], '--usdt', *chosen)
+        assert done.stderr.count(refusal) == 1 and '--usdt demo:tight, its full name, sets it' in done.stderr, done
+        assert 'breakpoints only' not in done.stderr and not marks(trace), done
+    for chosen in ['demo:tight'], ['demo:tight@arg1', '--usdt', 'demo:*'], ['demo:*', '--tier=trap']:
+        trace, done = record(folder, program, ['tight'], '--usdt', *chosen)
+        assert refusal not in done.stderr and 'breakpoints only' in done.stderr, done
+        assert [(mark['function'], *values(mark)) for mark in marks(trace)] == [
+            ('demo:tight', 2), ('demo:tight', 1), ('demo:tight', 0)], marks(trace)
+
+
 def check_messages(folder, program):
     done = run(SPOOR, 'record', '-o', os.path.join(folder, 'm'), '--usdt', 'none:*', '--', program, 'runs', '3')
     assert "--usdt 'none:*': matches no probe" in done.stderr, done
@@ -186,7 +200,7 @@ def main():
         program = os.path.join(folder, 'usdt')
         subprocess.run([*compiler, '-O1', '-o', program, source], check=True)
         for check in (check_forms, check_views, check_counters, check_killed, check_forks, check_damaged,
-                      check_messages):
+                      check_breakpoints, check_messages):
             check(folder, program)
 
 
