@@ -100,6 +100,12 @@ static void print_values(const struct trace_reader *r) {
     if (count)
         printf("%-11sarguments or results at %zu kind%s of entries and returns: see replay\n",
                "values", count, count == 1 ? "" : "s");
+    const struct trace_end *end = trace_reader_end(r);
+    if (info_knows_withdrawn(r) && end->withdrawn_reads)
+        printf(
+            "%-11s%ju read%s of values in %ju function%s, since pointers led nowhere too often\n",
+            "withdrawn", end->withdrawn_reads, end->withdrawn_reads == 1 ? "" : "s",
+            end->withdrawn_functions, end->withdrawn_functions == 1 ? "" : "s");
 }
 
 static void print_packing(const struct trace_reader *r, const struct trace_counts *c) {

@@ -250,4 +250,7 @@ struct trace_end {  /* written last; absent after a crash */
                                than 8 MiB, or not known */
     bool goes_on;           /* a later part of the recording follows; `status` is meaningless */
     uint64_t overwritten;   /* of a snapshot: older events, of which nothing is missing here */
+    /* Reads of values that were withdrawn since they faulted too often, each in one process, and
+     * the functions that they were of. Of snapshots and where `goes_on`: not known. */
+    uint64_t withdrawn_reads, withdrawn_functions;
 };
