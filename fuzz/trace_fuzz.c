@@ -13,6 +13,8 @@
 
 #include "trace/calls.h"
 #include "trace/reader.h"
+#include "trace/values.h"
+#include "values/print.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -61,6 +63,39 @@ static void read_chains(struct trace_reader *r) {
     }
 }
 
+/* As JSON and as text. */
+static void print_values(struct trace_reader *r, const struct trace_occurrence *o) {
+    const struct printer printer = {.types = trace_reader_types(r)};
+    struct words words = {0};
+    struct item item;
+    for (size_t at = 0; item_next(o->capture, o->values, &at, &item);) {
+        print_text(&printer, &item, &words);
+        print_json(&printer, &item, &words);
+        print_type(printer.types, &item, &words);
+        touch(print_missing(&item));
+        sink += print_is_cut(&printer, &item);
+    }
+    touch(words_text(&words));
+    words_done(&words);
+}
+
+static void read_values(struct trace_reader *r, struct trace_values *values,
+                        const struct trace_item *item) {
+    struct trace_occurrence o;
+    const struct trace_event_key key = {item->stream, item->id, item->event, item->ticks};
+    if (item->kind == TRACE_EVENT && trace_values_find(values, &key, &o))
+        print_values(r, &o);
+}
+
+static void read_types(struct trace_reader *r) {
+    struct types *types = trace_reader_types(r);
+    for (type_id i = 0; i < types_count(types); i++) {
+        AUTO_FREE char *text = types_spell(types, i);
+        touch(text);
+        sink += types_bytes(types, i);
+    }
+}
+
 static void read_stream(struct trace_reader *r, uint32_t stream) {
     static const struct calls_ops ops = {0};
     struct trace_cursor *c;
@@ -70,8 +105,10 @@ static void read_stream(struct trace_reader *r, uint32_t stream) {
     if (trace_cursor_open(r, stream, &c, NULL))
         return;
     struct calls *calls = calls_new(thread, &ops, NULL);
+    struct trace_values *values = trace_values_new(r);
     for (ptrdiff_t n; (n = trace_cursor_batch(c, &items, NULL));)
         for (ptrdiff_t i = 0; i < n; i++) {
+            read_values(r, values, &items[i]);
             if (items[i].kind == TRACE_EVENT)
                 calls_event(calls, items[i].ticks, items[i].id, items[i].event, items[i].sp);
             else if (items[i].kind == TRACE_FRAMES)
@@ -79,6 +116,7 @@ static void read_stream(struct trace_reader *r, uint32_t stream) {
         }
     calls_finish(calls, UINT64_MAX, true);
     calls_free(calls);
+    trace_values_free(values);
     trace_cursor_free(c);
 }
 
@@ -105,6 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     if (!trace_reader_open(path, &r, NULL)) {
         read_facts(r);
         read_chains(r);
+        read_types(r);
         for (uint32_t i = 0; i < trace_reader_stream_count(r); i++)
             read_stream(r, i);
         read_merged(r);

@@ -10,6 +10,10 @@
 /* Whether the trace has values; how many captures it describes. */
 bool trace_reader_has_values(const struct trace_reader *r);
 size_t trace_reader_capture_count(const struct trace_reader *r);
+/* Values are read late: ON_DAMAGE is called, by the thread that reads, for each block of values that
+ * is left out, perhaps more than once for one block. */
+void trace_reader_watch_values(struct trace_reader *r,
+                               void (*on_damage)(void *ctx, const struct err *err), void *ctx);
 /* Their types. The graph lives as long as R; one thread at a time uses it. */
 struct types *trace_reader_types(const struct trace_reader *r);
 /* Capture I of those. *RET_ID: the event id of its function. Of its values only what a reader needs

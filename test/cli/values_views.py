@@ -10,6 +10,7 @@ import io
 import json
 import math
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -64,6 +65,24 @@ class Views(unittest.TestCase):
         shown = self.spoor("replay")
         for part in WIDEST, LOWEST, r'"\377\376\""', "nan", "-inf", r"</b>":
             self.assertIn(part, shown)
+
+    def test_damage(self):
+        """Of a damaged block of types, captures or values one line tells; all calls are there."""
+        whole = self.trace.read_bytes()
+        wanted = [json.loads(line)["kind"] for line in self.spoor("replay", "--json").splitlines()]
+        kinds, at = set(), 32
+        while whole[at:at + 4] == b"spBK":
+            kind, _, stored = struct.unpack_from("<HHI", whole, at + 4)
+            middle = at + 72 + stored // 2
+            if kind in (15, 17, 18):
+                damaged = self.path / "damaged"
+                damaged.write_bytes(whole[:middle] + bytes([whole[middle] ^ 4]) + whole[middle + 1:])
+                done = subprocess.run([SPOOR, "replay", "--json", damaged], capture_output=True, text=True, check=False)
+                self.assertRegex(done.stderr, r"\Aspoor: .*/damaged: is damaged: [^\n]+ are left out\n\Z")
+                self.assertEqual([json.loads(line)["kind"] for line in done.stdout.splitlines()], wanted)
+                kinds.add(kind)
+            at += 72 + stored
+        self.assertEqual(kinds, {15, 17, 18})
 
     def test_csv(self):
         rows = [*csv.DictReader(io.StringIO(self.spoor("export", "--format=csv", "--values")))]
