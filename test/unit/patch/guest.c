@@ -61,18 +61,22 @@ static struct trace_writer *open_writer(struct guest *g) {
     return w;
 }
 
-static struct guest *make(enum overflow overflow, uint32_t stack_frames, bool captures) {
+struct captured_options {
+    const char *arguments, *results; /* NULL: none */
+};
+
+static struct guest *make(enum overflow overflow, uint32_t stack_frames,
+                          struct captured_options captures) {
     struct guest *g = guest_new_bare();
     g->options = (struct record_options){.stacks.frames = stack_frames,
                                          .overflow = overflow,
-                                         .strings = 16,
+                                         .strings = 32,
                                          .report.warn = fail_on_warning};
     filter_add(&g->options.filter, 'M', "libsites.so", NULL);
-    if (captures) {
-        filter_add(&g->options.filter, 'A', "site_*@%rdi/x,%r15/x,%rsp/s,%rbx/s,fparg2/64,arg7/i",
-                   NULL);
-        filter_add(&g->options.filter, 'R', "site_*@retval/i32,retval/x,retval/s", NULL);
-    }
+    if (captures.arguments)
+        filter_add(&g->options.filter, 'A', captures.arguments, NULL);
+    if (captures.results)
+        filter_add(&g->options.filter, 'R', captures.results, NULL);
     struct trace_writer *writer = open_writer(g);
     g->context = (struct space_context){.options = &g->options,
                                         .writer = writer,
@@ -91,19 +95,20 @@ static struct guest *make(enum overflow overflow, uint32_t stack_frames, bool ca
 }
 
 struct guest *guest_new(enum overflow overflow) {
-    return make(overflow, 0, false);
+    return make(overflow, 0, (struct captured_options){0});
 }
 
 struct guest *guest_new_sliced(enum overflow overflow) {
     enum { BYTES = 32 };
-    struct guest *g = make(overflow, 1, false);
+    struct guest *g = make(overflow, 1, (struct captured_options){0});
     taddr_t sp = regs_sp(&g->idle);
     lane_handle_set_slices(g->handle, BYTES, (struct span){sp - 4096, sp + 4096});
     return g;
 }
 
-struct guest *guest_new_capturing(enum overflow overflow) {
-    return make(overflow, 0, true);
+struct guest *guest_new_capturing(enum overflow overflow, const char *arguments,
+                                  const char *results) {
+    return make(overflow, 0, (struct captured_options){arguments, results});
 }
 
 void guest_filter(struct guest *g, struct span from) {

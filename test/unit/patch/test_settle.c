@@ -148,9 +148,14 @@ static void try_call(struct guest *g, const struct call *call, const struct cond
     free(before);
 }
 
+/* Of all sites: registers, vectors, words of the stack, texts that are there and that are not. */
+#define ARGUMENTS "site_*@%rdi/x,%r15/x,%rsp/s,%rbx/s,fparg2/64,arg7/i"
+#define RESULTS "site_*@retval/i32,retval/x,retval/s"
+
 static void try_calls(const struct conditions *c, const struct call *all, size_t count) {
     struct guest *bare = guest_new_bare();
-    struct guest *g = c->captures ? guest_new_capturing(c->overflow) : guest_new(c->overflow);
+    struct guest *g =
+        c->captures ? guest_new_capturing(c->overflow, ARGUMENTS, RESULTS) : guest_new(c->overflow);
     trial_expect_tiers(g);
     struct reference *r = mem_alloc(sizeof *r);
     taddr_t caller = c->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
