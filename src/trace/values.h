@@ -10,8 +10,8 @@
 /* Whether the trace has values; how many captures it describes. */
 bool trace_reader_has_values(const struct trace_reader *r);
 size_t trace_reader_capture_count(const struct trace_reader *r);
-/* Values are read late: ON_DAMAGE is called, by the thread that reads, for each block of values that
- * is left out, perhaps more than once for one block. */
+/* Values are read late: ON_DAMAGE is called, by the thread that reads, for each block of values
+ * that is left out, perhaps more than once for one block. */
 void trace_reader_watch_values(struct trace_reader *r,
                                void (*on_damage)(void *ctx, const struct err *err), void *ctx);
 /* Their types. The graph lives as long as R; one thread at a time uses it. */
