@@ -70,8 +70,12 @@ def struct(value, kind, depth):
     text = class_text(value, kind)
     if text:
         return text
-    members = []
-    for field in kind.fields():
+    members, fields = [], kind.fields()
+    if any(field.artificial and not field.name for field in fields):  # the discriminant of an enum of Rust
+        fields = [field for field in fields if field.name]
+        if len(fields) > 1:
+            return {"unknown": True}  # of results, gdb shows all variants
+    for field in fields:
         if hasattr(field, "bitpos"):
             members.append((field.name or "", convert(value[field], depth + 1)))
     return {"members": members}
