@@ -64,11 +64,20 @@ struct dwarf_unit *dwarf_unit_of(struct debug_types *d, const Dwarf_Die *die) {
 
 /* ---- functions ---- */
 
+/* A function in several pieces, as GCC parts hot code from cold, begins where the first one does
+ * (DWARF 5, 2.17 and 2.18); libdw does not know that. */
+static bool entry_of(Dwarf_Die *die, Dwarf_Addr *ret) {
+    Dwarf_Addr base, end;
+    if (dwarf_entrypc(die, ret) == 0)
+        return true;
+    return dwarf_hasattr(die, DW_AT_ranges) && dwarf_ranges(die, 0, &base, ret, &end) > 0;
+}
+
 static void add_function(struct dwarf_unit *unit, Dwarf_Die *die) {
     Dwarf_Addr low_pc;
     if (!dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges))
         return;
-    if (dwarf_entrypc(die, &low_pc) == 0 && low_pc > DISCARDED)
+    if (entry_of(die, &low_pc) && low_pc > DISCARDED)
         ARRAY_PUSH(&unit->functions, ((struct dwarf_function){low_pc, *die}));
 }
 
