@@ -222,6 +222,7 @@ struct trace_parts {  /* of a recording that is cut into parts */
 
 struct trace_totals {
     uint64_t entries, exits, lost, bytes;
+    uint64_t controls;        /* of trace_writer_finish(): marks, and control events of functions */
     uint64_t unpacked_bytes;  /* of the file: payloads that nobody had the time to compress */
     uint64_t waiting_bytes;   /* the most memory that blocks have taken; 0: less than 8 MiB */
     struct trace_parts parts; /* of trace_writer_finish() */

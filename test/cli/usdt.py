@@ -59,7 +59,7 @@ def check_forms(folder, program):
 def check_views(folder, program):
     plain = run(program, 'runs', '50').stdout
     trace, done = record(folder, program, ['runs', '50'], '--usdt', 'demo:*', '-F', 'turn', '-N', 'demo:single')
-    assert done.stdout == plain, done
+    assert done.stdout == plain and ', 100 events, 0 lost' in done.stderr, done
     found = marks(trace)
     turns = [mark for mark in found if mark['function'] == 'demo:turn']
     assert [values(mark)[0] for mark in turns] == list(range(50)), turns
@@ -77,6 +77,8 @@ def check_views(folder, program):
     lines = [json.loads(line) for line in spoor('replay', '--json', trace).stdout.splitlines()]
     assert sum(line['kind'] == 'entry' for line in lines) == 0, lines
     assert len(marks(trace)) == 50
+    assert ', 50 marks, 0 lost' in done.stderr, done
+    assert 'marks      of USDT probes: see report' in spoor('info', trace).stdout
 
 
 class Waiting:
