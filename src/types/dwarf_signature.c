@@ -186,9 +186,7 @@ static void read_head(struct reading *r, Dwarf_Die *origin) {
     s->language = dwarf_language_of(origin, dwarf_language_of(r->function, SOURCE_OTHER));
     s->producer = producer_of(r->d, origin);
     s->name = types_name(r->d->graph, name ? name : "");
-    if (strncmp(s->producer, "GNU AS ", 7) !=
-        0) /* assembly's have no type, and may have no result */
-        s->result = dwarf_type_at(r->d, r->function, DW_AT_type, s->language);
+    s->result = dwarf_type_at(r->d, r->function, DW_AT_type, s->language);
     s->prototyped =
         s->language != SOURCE_C || dwarf_hasattr_integrate(r->function, DW_AT_prototyped);
     dwarf_number(r->function, DW_AT_calling_convention, &convention);
@@ -203,9 +201,16 @@ static void read_head(struct reading *r, Dwarf_Die *origin) {
                    was_made_local(r->d->module, r->low_pc)));
 }
 
+/* Assemblers describe where a function is, and not what it takes. */
+static bool is_assembly(Dwarf_Die *function) {
+    Dwarf_Die unit;
+    return dwarf_diecu(function, &unit, NULL, NULL) &&
+           dwarf_srclang(&unit) == DW_LANG_Mips_Assembler;
+}
+
 bool debug_types_signature(struct debug_types *d, vaddr_t low_pc, struct signature *ret) {
     Dwarf_Die function;
-    if (!dwarf_find_function(d, low_pc, &function))
+    if (!dwarf_find_function(d, low_pc, &function) || is_assembly(&function))
         return false;
     Dwarf_Die origin = origin_of(&function);
     struct reading r = {.d = d, .function = &function, .low_pc = low_pc, .ret = ret};

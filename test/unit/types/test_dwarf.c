@@ -139,6 +139,7 @@ static void optimised_code_has_places_at_the_first_instruction(void **state) {
     expect_register(&s, "number", RDI);
     expect_register(&s, "label", RSI);
     signature_done(&s);
+    assert_false(debug_types_signature(debug, module_symbol_named(module, "assembled")->addr, &s));
     close_fixture();
 }
 
