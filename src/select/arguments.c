@@ -77,6 +77,14 @@ void argument_types_free(struct argument_types *t) {
 
 /* ---- what is asked for ---- */
 
+/* Library calls have the names by which the program calls them. */
+static void add_called(const struct traced_module *m, const struct pattern *pattern,
+                       uint8_t *matches) {
+    for (size_t k = 0; k < m->called.count; k++)
+        if (pattern_match(pattern, m->module->name, m->called.at[k].name))
+            bitmap_set(matches, m->called.at[k].function);
+}
+
 static uint8_t *matches_of(const struct choosing *c, const struct pattern *pattern) {
     struct filter filter = {0};
     struct selection selection;
@@ -86,6 +94,7 @@ static uint8_t *matches_of(const struct choosing *c, const struct pattern *patte
     uint8_t *matches = selection_apply(&selection, c->module->module, c->module->plan, &ignored);
     selection_done(&selection);
     filter_done(&filter);
+    add_called(c->module, pattern, matches);
     return matches;
 }
 
