@@ -561,46 +561,6 @@ static void plain_rust(void **state) {
     assert_string_equal(at_return(f, NULL), "ret=?");
 }
 
-/* Of an enum of Rust only the variant that is there is shown. */
-static void variants(void **state) {
-    struct fixture *f = *state;
-    type_id none = add_struct(f, "None", 16, 0, NULL, 0), byte = f->uchar;
-    const struct type_member held[] = {{"__0", f->int_, 64, 0, 0, 0}};
-    type_id some = add_struct(f, "Some", 16, 0, held, 1);
-    struct type_member members[] = {{"", f->uint64, 0, 0, MEMBER_DISCRIMINANT, 0},
-                                    {"None", none, 0, 0, MEMBER_VARIANT, 5},
-                                    {"Some", some, 0, 0, MEMBER_VARIANT | MEMBER_DEFAULT, 0}};
-    takes(f, "p",
-          add(f, TYPE_POINTER, "", 8, TYPE_REFERENCE,
-              add_struct(f, "Option", 16, TYPE_VARIANTS, members, 3)));
-    f->thread.registers[RDI] = MEMORY;
-    put_word(&f->thread, MEMORY + 8, 7);
-    put_word(&f->thread, MEMORY, 5);
-    assert_string_equal(at_entry(f, NULL), "p={None}");
-    assert_non_null(strstr(as_json(f, NULL), "\"value\":{\"None\":{}}"));
-    put_word(&f->thread, MEMORY, 6);
-    assert_string_equal(at_entry(f, NULL), "p={Some={__0=7}}");
-    assert_non_null(strstr(as_json(f, NULL), "\"value\":{\"Some\":{\"__0\":7}}"));
-
-    members[0].type = byte; /* the bytes behind it count not */
-    members[1].value = -3;
-    members[2].flags = MEMBER_VARIANT;
-    members[2].value = 4;
-    f->parameters[0].type = add(f, TYPE_POINTER, "", 8, TYPE_REFERENCE,
-                                add_struct(f, "Small", 16, TYPE_VARIANTS, members, 3));
-    put_word(&f->thread, MEMORY, 0x1fd);
-    assert_string_equal(at_entry(f, NULL), "p={None}");
-    put_word(&f->thread, MEMORY, 0x104);
-    assert_string_equal(at_entry(f, NULL), "p={Some={__0=7}}");
-    put_word(&f->thread, MEMORY, 9); /* none of them */
-    assert_string_equal(at_entry(f, NULL), "p=?");
-
-    members[2].flags |= MEMBER_DEFAULT;
-    f->parameters[0].type = add(f, TYPE_POINTER, "", 8, TYPE_REFERENCE,
-                                add_struct(f, "One", 16, TYPE_VARIANTS, &members[2], 1));
-    assert_string_equal(at_entry(f, NULL), "p={Some={__0=7}}");
-}
-
 static void patterns(void **state) {
     (void)state;
     static const struct {
@@ -634,6 +594,6 @@ int main(void) {
         T(expressions),          T(uftrace_forms),     T(wrong_specs),
         T(hostile_texts),        T(extreme_numbers),   T(unreadable),
         T(contradicting_places), T(behind_an_address), T(constant_addresses),
-        T(plain_rust),           T(variants),          T(patterns)};
+        T(plain_rust),           T(patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
