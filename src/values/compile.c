@@ -23,7 +23,8 @@ bool values_abi(unsigned machine, bool hard, enum abi *ret) {
 /* ---- by types ---- */
 
 static bool is_hidden(const struct parameter *p) {
-    return (p->flags & PARAMETER_ARTIFICIAL) && strncmp(p->name, "__", 2) == 0;
+    return ((p->flags & PARAMETER_ARTIFICIAL) && strncmp(p->name, "__", 2) == 0) ||
+           strcmp(p->name, ".dict") == 0; /* of Go's generic functions */
 }
 
 static void add_place(struct collector *c, const char *name, const struct abi_place *place,
