@@ -173,6 +173,41 @@ void debug_types_functions(struct debug_types *d, bool (*see)(void *ctx, vaddr_t
     }
 }
 
+/* ---- variables ---- */
+
+static bool is_defined_variable(Dwarf_Die *die) {
+    return dwarf_tag(die) == DW_TAG_variable && !dwarf_hasattr(die, DW_AT_declaration) &&
+           (dwarf_hasattr(die, DW_AT_location) || dwarf_hasattr(die, DW_AT_const_value));
+}
+
+/* False: SEE does not want more. */
+static bool see_variables(struct debug_types *d, Dwarf_Die *unit,
+                          bool (*see)(void *ctx, const char *name, type_id type), void *ctx) {
+    Dwarf_Attribute found;
+    Dwarf_Die child;
+    for (int rc = dwarf_child(unit, &child); rc == 0; rc = dwarf_siblingof(&child, &child)) {
+        if (!is_defined_variable(&child))
+            continue;
+        const char *name = dwarf_formstring(dwarf_attr_integrate(&child, DW_AT_name, &found));
+        type_id type =
+            dwarf_type_at(d, &child, DW_AT_type, dwarf_language_of(&child, d->language));
+        if (name && *name && type && !see(ctx, name, type))
+            return false;
+    }
+    return true;
+}
+
+void debug_types_variables(struct debug_types *d,
+                           bool (*see)(void *ctx, const char *name, type_id type), void *ctx) {
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die, whole;
+    while (dwarf_get_units(d->file.dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+        dwarf_whole_unit(&die, &whole);
+        if (!see_variables(d, &whole, see, ctx))
+            return;
+    }
+}
+
 /* ---- languages ---- */
 
 static enum source_language language_of(int lang) {

@@ -48,6 +48,10 @@ def debug_file(module):
     return path if path and path.exists() else module
 
 
+def has_debug_info(path):
+    return ".debug_info" in subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=False).stdout
+
+
 def addresses_of(module):
     """The address of each name that has only one."""
     found = collections.defaultdict(set)
@@ -223,7 +227,7 @@ def report(options, comparison, functions):
 def compare_one(options, command):
     libraries = [path for name, path in files_of(command).items()
                  if path != str(command[0]) and any(fnmatch.fnmatch(name, glob) for glob in options.module)]
-    if missing := [path for path in libraries if debug_file(path) == path]:
+    if missing := [path for path in libraries if debug_file(path) == path and not has_debug_info(path)]:
         print(f"{', '.join(missing)}: no debugging information (libc6-dbg)")
         return SKIPPED
     calls = {key: list_ for key, list_ in record(options, command).items() if fnmatch.fnmatchcase(key[1], options.only)}

@@ -13,6 +13,7 @@ import json
 import gdb
 
 MOST_TEXT, MOST_ELEMENTS = 64, 200
+HEAP = []  # where it begins
 CODES = {gdb.TYPE_CODE_INT: "integer", gdb.TYPE_CODE_CHAR: "integer", gdb.TYPE_CODE_BOOL: "boolean",
          gdb.TYPE_CODE_ENUM: "enum", gdb.TYPE_CODE_FLT: "float", gdb.TYPE_CODE_PTR: "pointer",
          gdb.TYPE_CODE_STRUCT: "struct", gdb.TYPE_CODE_UNION: "struct", gdb.TYPE_CODE_ARRAY: "array",
@@ -42,6 +43,8 @@ def text_at(address, unit, length=None):
 def pointer(value, kind):
     address = int(value) & (2**64 - 1)
     shown = {"pointer": address}
+    if HEAP and HEAP[0] <= address < HEAP[0] + (1 << 30):
+        shown["heap"] = True
     target = kind.target().strip_typedefs()
     if target.code == gdb.TYPE_CODE_FUNC:
         block = gdb.decode_line(f"*{address}") if address else None
@@ -110,7 +113,8 @@ def convert(value, depth=0):
         if what == "pointer":
             return pointer(value, kind)
         if what == "reference":
-            return convert(value.referenced_value(), depth)
+            target = value.referenced_value()
+            return {**convert(target, depth), "reference": int(target.address)}
         if depth > 16:
             return {"deep": True}
         if what == "struct":
@@ -309,11 +313,14 @@ class Entry(gdb.Breakpoint):
 def bases():
     """Where each file is loaded."""
     found = {"-": 0}
+    program = gdb.current_progspace().filename
     with open(f"/proc/{gdb.selected_inferior().pid}/maps", encoding="utf-8") as maps:
         for line in maps:
             words = line.split()
             if len(words) == 6 and int(words[2], 16) == 0:
                 found.setdefault(words[5], int(words[0].split("-")[0], 16))
+            if words[5:] == [program]:
+                HEAP[:] = [int(words[0].split("-")[1], 16)]
     return found
 
 
