@@ -84,6 +84,7 @@ def steady(first, again):
     if first == again or again is None:
         return first
     if have_moved(first, again):
+        SHIFT["heap"] = True
         return {**first, "moved": True}
     for inner in ("members", "elements"):
         if inner in first and inner in again and len(first[inner]) == len(again[inner]):
@@ -141,7 +142,8 @@ def equal_float(value, text):
     return math.isclose(float(value), float(text), rel_tol=1e-15, abs_tol=0) or float(text) == float(value)
 
 
-SHIFT = {}  # "pages": how far libraries are apart in both programs
+# "pages": how far libraries are apart in both programs; "heap": two runs have other addresses on the heap.
+SHIFT = {}
 
 
 def is_mapped(address):
@@ -178,7 +180,7 @@ def is_empty(theirs):
 
 
 def equal(value, theirs, cut):
-    if theirs.get("moved") and same_heap(value, theirs):
+    if (theirs.get("moved") or (SHIFT.get("heap") and theirs.get("heap"))) and same_heap(value, theirs):
         return True
     if "reference" in theirs and re.fullmatch("0x[0-9a-f]+", str(value)) and same_address(int(value, 16), theirs["reference"]):
         return True

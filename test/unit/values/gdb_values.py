@@ -131,7 +131,7 @@ def spoil_stack(red_zone=0):
     """Overwrites what is free below the stack pointer, so that a second run shows what nobody has written."""
     if gdb.convenience_variable("spoil"):
         top = int(gdb.newest_frame().read_register("rsp")) - red_zone
-        gdb.selected_inferior().write_memory(top - 1024, b"\xa5" * 1024)
+        gdb.selected_inferior().write_memory(top - 8192, b"\xa5" * 8192)
 
 
 class Result(gdb.FinishBreakpoint):
