@@ -189,8 +189,7 @@ static bool see_variables(struct debug_types *d, Dwarf_Die *unit,
         if (!is_defined_variable(&child))
             continue;
         const char *name = dwarf_formstring(dwarf_attr_integrate(&child, DW_AT_name, &found));
-        type_id type =
-            dwarf_type_at(d, &child, DW_AT_type, dwarf_language_of(&child, d->language));
+        type_id type = dwarf_type_at(d, &child, DW_AT_type, dwarf_language_of(&child, d->language));
         if (name && *name && type && !see(ctx, name, type))
             return false;
     }

@@ -70,7 +70,7 @@ struct signature {
     bool changed;
     bool inlined;      /* it is an instance of a function that is inlined elsewhere, too */
     bool keeps_result; /* if `changed`: the ABI still tells where its result is */
-    bool has_places; /* it is that of a function; else of a prototype: all is by ABI */
+    bool has_places;   /* it is that of a function; else of a prototype: all is by ABI */
 };
 /* Frees what *S owns; names and types are the graph's. */
 void signature_done(struct signature *s);

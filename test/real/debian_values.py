@@ -110,7 +110,7 @@ def redis(source, folder):
     (folder / "appendonlydir" / "appendonly.aof.1.base.aof").write_bytes(log_of_commands().encode())
     (folder / "appendonlydir" / "appendonly.aof.manifest").write_text("file appendonly.aof.1.base.aof seq 1 type b\n")
     (folder / "server.conf").write_text(CONFIGURATION)
-    return [SPOOR, program, "server.conf"]
+    return ["--heap-moves", SPOOR, program, "server.conf"]
 
 
 def main():

@@ -13,6 +13,7 @@
       --most N         calls of each function
       --functions N    of as many functions; by default all that are called
       --plain          compiled without optimisation: gdb looks behind the prologue
+      --heap-moves     what is on the heap has other addresses in each run: they are compared roughly
       --no-results     gdb does not know where this language returns its results
       --at-most A,R    an error if more than A % of the arguments, or R % of the results, are unknown to spoor
       -v               show each value that only gdb knows, and the unsteady ones
@@ -203,6 +204,7 @@ def parse():
     parser.add_argument("--no-results", action="store_true")
     parser.add_argument("--at-most", default="100,100")
     parser.set_defaults(go=False, before=None, begin="main")
+    parser.add_argument("--heap-moves", action="store_true")
     parser.add_argument("-v", dest="verbose", action="store_true")
     parser.add_argument("spoor")
     parser.add_argument("command", nargs=argparse.REMAINDER)
@@ -235,6 +237,7 @@ def compare_one(options, command):
     shown, again = (show_in_gdb(options, command, places, spoil) for spoil in (0, 1))
     shifts = collections.Counter(b - a for a, b in pointers(options, calls, places, shown) if (b - a) % 4096 == 0)
     compare_gdb.SHIFT["pages"] = shifts.most_common(1)[0][0] if shifts else 0
+    compare_gdb.SHIFT["heap"] = options.heap_moves
     comparison = compare_gdb.Comparison()
     compare(options, calls, places, shown, again, comparison)
     failed = report(options, comparison, len(places))
