@@ -82,13 +82,11 @@ def sqlite(source, compilers):
     if not (source / "shell.c").exists():
         run("./configure", "--disable-tcl", "--disable-shared", "--enable-static", cwd=source)
         run("make", "sqlite3.c", "shell.c", cwd=source)
-    both = source / "both.c"
-    both.write_text('#include "sqlite3.c"\n#include "shell.c"\n')
     script = source / "script.sql"
     script.write_text(SQL)
-    options = f" -DSQLITE_ENABLE_FTS5 -DSQLITE_THREADSAFE=0 -I{source} -lm"
+    options = f" -DSQLITE_ENABLE_FTS5 -DSQLITE_THREADSAFE=0 -I{source} {source}/sqlite3.c"
     builds = [word for compiler in compilers for word in ("--build", compiler + options)]
-    return [*builds, "--input", script, SPOOR, both]
+    return [*builds, "--input", script, SPOOR, source / "shell.c"]
 
 
 def log_of_commands():
