@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "trace/calls.h"
 #include "trace/reader.h"
 
@@ -82,6 +83,46 @@ static void read_stream(struct trace_reader *r, uint32_t stream) {
     trace_cursor_free(c);
 }
 
+/* Calls lie below their callers, and begin later. */
+static void check_open_calls(const struct trace_checkpoint *c, uint64_t ticks) {
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct trace_open_call *call = &c->calls[i], *up = i ? call - 1 : call;
+        if (call->start > ticks || call->start < up->start || (i && call->sp >= up->sp))
+            __builtin_trap();
+    }
+}
+
+/* Looks for the end of each open call of C. */
+static void find_ends(struct trace_reader *r, struct trace_seeker *s, uint32_t stream,
+                      const struct trace_checkpoint *c) {
+    struct trace_checkpoint last;
+    AUTO_FREE struct open_call_key *keys = mem_alloc(c->count * sizeof *keys + 1);
+    for (uint32_t i = 0; i < c->count; i++)
+        keys[i] = (struct open_call_key){i, c->calls[i].id, c->calls[i].sp,
+                                         trace_reader_ns(r, c->calls[i].start)};
+    for (uint32_t i = 0, count = c->count; i < count; i++)
+        sink += trace_seeker_last_open(s, stream, c->block, &keys[i], &last);
+}
+
+static void read_checkpoints(struct trace_reader *r, uint32_t stream) {
+    struct trace_seeker *s = trace_seeker_new(r);
+    struct trace_checkpoint c;
+    size_t pauses;
+    for (size_t i = trace_reader_first_block(r, stream); i < trace_reader_end_block(r, stream); i++) {
+        uint64_t first = trace_reader_block(r, i).first;
+        sink += trace_seeker_before(s, stream, first, &c);
+        if (!trace_seeker_at(s, stream, i, &c))
+            continue;
+        check_open_calls(&c, first);
+        find_ends(r, s, stream, &c);
+    }
+    trace_seeker_free(s);
+    const struct trace_pause *list = trace_reader_pauses(r, stream, &pauses);
+    for (size_t i = 0; i < pauses; i++)
+        if (i && list[i].ticks < list[i - 1].ticks)
+            __builtin_trap();
+}
+
 static void read_merged(struct trace_reader *r) {
     const struct trace_module *module;
     const struct trace_function *function;
@@ -105,8 +146,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     if (!trace_reader_open(path, &r, NULL)) {
         read_facts(r);
         read_chains(r);
-        for (uint32_t i = 0; i < trace_reader_stream_count(r); i++)
+        for (uint32_t i = 0; i < trace_reader_stream_count(r); i++) {
             read_stream(r, i);
+            read_checkpoints(r, i);
+        }
         read_merged(r);
         trace_reader_free(r);
     }
