@@ -235,6 +235,7 @@ static void end_leaf(struct reading *r) {
     lock(r);
     r->pass->levels[0].at[r->leaf] = node;
     unlock(r);
+    mem_give_back(); /* of calls that are not kept any more, and of large histograms */
 }
 
 static struct digests *new_digests(struct reading *r) {
