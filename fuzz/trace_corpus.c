@@ -108,7 +108,8 @@ static size_t find_payload(const uint8_t *bytes, size_t size, enum disk_type typ
 static void mutate_block(const uint8_t *bytes, size_t size, enum disk_type type, uint64_t seed) {
     AUTO_FREE uint8_t *copy = mem_alloc(size);
     uint64_t random = seed * 2 + 1;
-    size_t at, length = find_payload(bytes, size, type, (uint32_t)(random_next(&random) >> 32), &at);
+    size_t at,
+        length = find_payload(bytes, size, type, (uint32_t)(random_next(&random) >> 32), &at);
     if (!length)
         abort();
     memcpy(copy, bytes, size);

@@ -108,7 +108,8 @@ static void read_checkpoints(struct trace_reader *r, uint32_t stream) {
     struct trace_seeker *s = trace_seeker_new(r);
     struct trace_checkpoint c;
     size_t pauses;
-    for (size_t i = trace_reader_first_block(r, stream); i < trace_reader_end_block(r, stream); i++) {
+    for (size_t i = trace_reader_first_block(r, stream); i < trace_reader_end_block(r, stream);
+         i++) {
         uint64_t first = trace_reader_block(r, i).first;
         sink += trace_seeker_before(s, stream, first, &c);
         if (!trace_seeker_at(s, stream, i, &c))
