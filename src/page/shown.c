@@ -33,14 +33,13 @@ static void look(struct client *client) {
         client->stop = true;
 }
 
+/* Several threads may come at once: one of them looks. */
 static void on_progress(void *ctx, size_t items) {
     struct client *client = ctx;
-    uint64_t now = clock_monotonic_ns();
+    unsigned long long now = clock_monotonic_ns(), looked = client->looked_ns;
     (void)items;
-    if (now - client->looked_ns < LOOK_NS)
-        return;
-    client->looked_ns = now;
-    look(client);
+    if (now >= looked + LOOK_NS && atomic_compare_exchange_strong(&client->looked_ns, &looked, now))
+        look(client);
 }
 
 struct summary_range client_range(struct client *client) {

@@ -31,8 +31,8 @@ int shown_check(const struct shown *s, struct err *err);
 struct client {
     bool (*is_gone)(void *ctx); /* NULL: it stays */
     void *ctx;
-    atomic_bool stop;   /* set when it is gone: reading ends */
-    uint64_t looked_ns; /* when is_gone() was asked */
+    atomic_bool stop;        /* set when it is gone: reading ends */
+    atomic_ullong looked_ns; /* when is_gone() was asked */
 };
 
 /* All of the trace, for CLIENT: reading ends when it is gone. */
