@@ -406,6 +406,10 @@ const struct option_spec option_table[] = {
      "Write the page with its data to FILE, which any browser opens, without spoor and without a "
      "network; and do not serve. It has all calls if they fit into 20 MB, else the longer ones.",
      AT(page.html), NULL},
+    {ONLY(VIEW), 0, OPTION_SET, "values", NULL,
+     "With --html: write the arguments and results that were recorded (record -a, -A, -R), too, of "
+     "the calls that are listed: they may be secret. Default: the file has none.",
+     AT(page.values), NULL},
     {ONLY(VIEW), 0, OPTION_WAIT, "linger", "TIME", NULL, AT(page.linger_ns), NULL},
 
     {ONLY(REPLAY) | ONLY(REPORT), 0, OPTION_SET, "follow", NULL,

@@ -106,7 +106,8 @@ struct summary_call {
     uint64_t start_ns, end_ns, duration_ns, self_ns;
     uint64_t clipped_self_ns; /* private */
     uint32_t function, stream, depth;
-    uint32_t caller; /* function; WALK_NONE: none, or not known */
+    uint32_t end_stream; /* where it ended */
+    uint32_t caller;     /* function; WALK_NONE: none, or not known */
     enum call_end how;
     bool before, inferred;
 };

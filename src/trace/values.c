@@ -266,8 +266,9 @@ static void load(struct trace_values *v, size_t block) {
            r->value_blocks.at[i].block.first == head->first;
          i++)
         add_piece(v, &r->value_blocks.at[i], head);
-    if (v->found.count)
-        qsort(v->found.at, v->found.count, sizeof *v->found.at, compare_items);
+    if (!v->found.count)
+        return;
+    qsort(v->found.at, v->found.count, sizeof *v->found.at, compare_items);
     take_items(v, block);
 }
 
@@ -316,6 +317,21 @@ bool trace_values_find(struct trace_values *v, const struct trace_event_key *e,
         if (block == first || r->blocks.at[block].block.first < e->ticks)
             return false;
     }
+}
+
+bool trace_values_at(struct trace_values *v, size_t block, size_t i, struct trace_event_key *event,
+                     struct trace_occurrence *ret) {
+    if (block != v->block)
+        load(v, block);
+    if (i >= v->found.count)
+        return false;
+    const struct occurrence *o = &v->found.at[i];
+    *event = (struct trace_event_key){.stream = v->reader->blocks.at[block].block.stream,
+                                      .id = o->site >> 2,
+                                      .kind = (enum event_kind)(o->site & 3),
+                                      .ticks = o->ticks};
+    *ret = (struct trace_occurrence){&o->capture->capture, v->values.at + o->at};
+    return true;
 }
 
 /* ---- captures ---- */

@@ -37,3 +37,7 @@ struct trace_event_key {
 };
 bool trace_values_find(struct trace_values *v, const struct trace_event_key *event,
                        struct trace_occurrence *ret);
+/* Occurrence I of BLOCK (trace_reader_block()), in the order of events, and of which event it is.
+ * False: there are no more. */
+bool trace_values_at(struct trace_values *v, size_t block, size_t i, struct trace_event_key *event,
+                     struct trace_occurrence *ret);
