@@ -16,6 +16,11 @@ struct shown_call shown_walk_call(const struct walk_call *call) {
                                .has_end = call->how == CALL_RETURNED};
 }
 
+struct shown_call shown_walk_mark(const struct walk_mark *mark) {
+    return (struct shown_call){.entry = {mark->stream, mark->id, EVENT_CONTROL, mark->ns},
+                               .has_entry = true};
+}
+
 static bool find_entry(struct call_values *v, const struct shown_call *call,
                        struct trace_occurrence *ret) {
     return v && call->has_entry && call_values_find(v, &call->entry, ret);

@@ -1,7 +1,11 @@
 """record --usdt: every form of operands, counters (semaphores) up and down, views, damaged notes.
 usdt.py SOURCE CC…"""
+import csv
+import io
 import json
 import os
+import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -77,6 +81,54 @@ def check_views(folder, program):
     lines = [json.loads(line) for line in spoor('replay', '--json', trace).stdout.splitlines()]
     assert sum(line['kind'] == 'entry' for line in lines) == 0, lines
     assert len(marks(trace)) == 50
+
+
+def exported(folder, trace, form, *options):
+    """[(name, value of its argument or None)] of the marks in the export, by a reader of the format."""
+    out = os.path.join(folder, 'out')
+    shutil.rmtree(out, ignore_errors=True)
+    if form == 'csv':
+        rows = csv.DictReader(io.StringIO(spoor('export', '-f', form, *options, trace).stdout))
+        rows = [row for row in rows if row['how'] == 'mark']
+        assert all(row['start_ns'] and not row['duration_ns'] and None not in row for row in rows), rows
+        return [(row['function'], json.loads(row['args'])[0]['value'] if row.get('args') else None) for row in rows]
+    if form == 'json':
+        lines = [json.loads(line) for line in spoor('export', '-f', form, *options, trace).stdout.splitlines()]
+        return [(line['function'], line['args'][0]['value'] if line.get('args') else None)
+                for line in lines if line['kind'] == 'mark']
+    if form == 'chrome':
+        events = json.loads(spoor('export', '-f', form, *options, trace).stdout)['traceEvents']
+        return [(e['name'], e['args']['arguments']['arg1'] if 'args' in e else None)
+                for e in events if e['ph'] == 'i' and e['name'].startswith('demo:')]
+    spoor('export', '-f', form, *options, '-o', out, trace)
+    if form == 'ctf':
+        text = run('babeltrace2', out).stdout
+        found = re.findall(r'spoor:mark: .*mark = \( "([^"]*)" .*?(?:args = "(?:arg1=(\d+)|-)")? \}', text)
+    else:
+        exports = os.path.join(os.path.dirname(os.path.realpath(__file__)), '../unit/cmd/exports')
+        with open(out, 'rb') as file:
+            text = subprocess.run(['protoc', '--decode=perfetto_test.Whole', f'--proto_path={exports}', 'perfetto.proto'], stdin=file,
+                                  stdout=subprocess.PIPE, text=True, check=True).stdout
+        os.unlink(out)
+        names = dict(re.findall(r'event_names \{\s+iid: (\d+)\s+name: "([^"]*)"', text))
+        found = []
+        for event in re.findall(r'track_event \{\n(.*?)\n  \}', text, re.S):
+            mark = re.search(r'TYPE_INSTANT\n    name_iid: (\d+)', event)
+            if mark:
+                found.append((names[mark[1]], ''.join(re.findall(r'int_value: (\d+)', event))))
+    return [(name, int(value) if value else None) for name, value in found]
+
+
+def check_exports(folder, program):
+    trace, _ = record(folder, program, ['runs', '5'], '--usdt', 'demo:turn', '--usdt', 'demo:again', '-F', 'turn')
+    needed = {'ctf': 'babeltrace2', 'perfetto': 'protoc'}
+    for form in 'csv', 'json', 'chrome', 'ctf', 'perfetto':
+        if form in needed and not shutil.which(needed[form]):
+            continue
+        for options in (), ('--values',):
+            wanted = [(name, i if options and name == 'demo:turn' else None)
+                      for i in range(5) for name in ('demo:turn', 'demo:again')]
+            assert exported(folder, trace, form, *options) == wanted, (form, exported(folder, trace, form, *options))
 
 
 class Waiting:
@@ -185,7 +237,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, 'usdt')
         subprocess.run([*compiler, '-O1', '-o', program, source], check=True)
-        for check in (check_forms, check_views, check_counters, check_killed, check_forks, check_damaged,
+        for check in (check_forms, check_views, check_exports, check_counters, check_killed, check_forks, check_damaged,
                       check_messages):
             check(folder, program)
 
