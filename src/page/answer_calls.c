@@ -117,17 +117,6 @@ void write_call(FILE *out, const struct summary_call *c, const struct value_text
     fputs("}", out);
 }
 
-/* With the parameter `values`, what the call was given and has returned, too. */
-static void write_with_values(struct writing *w, const struct summary_call *call) {
-    struct value_texts texts;
-    bool wanted = w->request->parameter(w->request->ctx, "values");
-    if (wanted)
-        value_texts_of(w->request->shown, call, &texts);
-    write_call(w->out, call, wanted ? &texts : NULL);
-    if (wanted)
-        value_texts_done(&texts);
-}
-
 /* Durations are from from_ns on, and below to_ns. */
 static int read_query(const struct request *r, struct summary_calls_query *q, struct err *err) {
     uint64_t first, limit, to;
@@ -159,15 +148,21 @@ static int read_moment(struct writing *w, struct summary_calls_query *q, uint64_
     return 0;
 }
 
+/* Of LIST, those that begin at MOMENT; UINT64_MAX: all. With the parameter `values`, what they were
+ * given and have returned, too. */
 static void write_list(struct writing *w, const summary_call_list *list, uint64_t moment) {
-    const char *separator = "\n";
-    for (size_t i = 0; i < list->count && !w->client.stop; i++) {
-        if (moment != UINT64_MAX && list->at[i].start_ns != moment)
-            continue;
-        fputs(separator, w->out);
-        separator = ",\n";
-        write_with_values(w, &list->at[i]);
-        client_look(&w->client);
+    AUTO_FREE struct valued_call *calls = mem_alloc(list->count * sizeof *calls + 1);
+    const bool with_values = w->request->parameter(w->request->ctx, "values");
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (moment == UINT64_MAX || list->at[i].start_ns == moment)
+            calls[count++].call = &list->at[i];
+    if (with_values)
+        value_texts_fill(w->request->shown, &w->client, calls, count);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i ? ",\n" : "\n", w->out);
+        write_call(w->out, calls[i].call, with_values ? &calls[i].texts : NULL);
+        value_texts_done(&calls[i].texts);
     }
 }
 
@@ -186,7 +181,7 @@ int answer_calls(struct writing *w, struct err *err) {
     write_list(w, &list, moment);
     fprintf(w->out, "],\n\"more\": %s}\n", more ? "true" : "false");
     ARRAY_FREE(&list);
-    return 0;
+    return w->client.stop ? -ECANCELED : 0;
 }
 
 int answer_next(struct writing *w, struct err *err) {
@@ -202,7 +197,7 @@ int answer_next(struct writing *w, struct err *err) {
     if (rc < 0)
         return rc;
     if (rc)
-        write_with_values(w, &call);
+        write_call(w->out, &call, NULL);
     fputs(rc ? "\n" : "null\n", w->out);
     return 0;
 }

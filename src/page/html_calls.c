@@ -124,19 +124,18 @@ static void write_list(FILE *out, const struct listed *l, const struct valued_ca
 }
 
 /* The values of all calls of LIST, in their order. To be freed. */
-static struct valued_call *read_values(struct shown *shown, const struct list *list) {
+static struct valued_call *read_values(struct writing *w, const struct list *list) {
     struct valued_call *values = mem_alloc(list->count * LISTED_CALLS * sizeof *values + 1);
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++)
         for (unsigned k = 0; k < list->at[i].count; k++)
             values[count++].call = &list->at[i].calls[k];
-    value_texts_fill(shown, values, count);
+    value_texts_fill(w->request->shown, &w->client, values, count);
     return values;
 }
 
-static void write_lists(FILE *out, const struct writing *w, const struct list *list) {
-    AUTO_FREE struct valued_call *values =
-        w->request->hides_values ? NULL : read_values(w->request->shown, list);
+static void write_lists(FILE *out, struct writing *w, const struct list *list) {
+    AUTO_FREE struct valued_call *values = w->request->hides_values ? NULL : read_values(w, list);
     struct valued_call *next = values;
     for (size_t i = 0; i < list->count; i++) {
         fputs(i ? ",\n" : "{", out);

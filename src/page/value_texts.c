@@ -58,18 +58,21 @@ static int by_place(const void *a, const void *b) {
     return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-static void fill_one(struct shown *s, struct call_values *v, const struct wanted_value *w) {
+/* Others may use the values in between. */
+static void fill_one(struct shown *s, const struct wanted_value *w) {
+    struct call_values *v = shown_take_values(s);
     const struct summary_call *c = w->of->call;
     struct shown_call call = shown_summary_call(c, shown_event_id(s, c->function));
     if (w->is_result)
         w->of->texts.result = text_by(shown_result, v, &call);
     else
         w->of->texts.arguments = text_by(shown_arguments, v, &call);
+    shown_give_values(s);
 }
 
-void value_texts_fill(struct shown *s, struct valued_call *calls, size_t count) {
-    struct call_values *v = shown_take_values(s);
-    if (!v)
+void value_texts_fill(struct shown *s, struct client *client, struct valued_call *calls,
+                      size_t count) {
+    if (!shown_has_values(s))
         return;
     AUTO_FREE struct wanted_value *wanted = mem_alloc(2 * count * sizeof *wanted + 1);
     for (size_t i = 0; i < count; i++) {
@@ -77,10 +80,12 @@ void value_texts_fill(struct shown *s, struct valued_call *calls, size_t count) 
         wanted[2 * i] = (struct wanted_value){&calls[i], false, c->stream, c->start_ns};
         wanted[2 * i + 1] = (struct wanted_value){&calls[i], true, c->end_stream, c->end_ns};
     }
-    qsort(wanted, 2 * count, sizeof *wanted, by_place);
-    for (size_t i = 0; i < 2 * count; i++)
-        fill_one(s, v, &wanted[i]);
-    shown_give_values(s);
+    if (count)
+        qsort(wanted, 2 * count, sizeof *wanted, by_place);
+    for (size_t i = 0; i < 2 * count && !client->stop; i++) {
+        fill_one(s, &wanted[i]);
+        client_look(client);
+    }
 }
 
 /* ---- search ---- */

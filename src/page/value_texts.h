@@ -16,8 +16,10 @@ struct valued_call {
     const struct summary_call *call;
     struct value_texts texts;
 };
-/* The same for COUNT calls, in the order in which the trace is fastest to read. */
-void value_texts_fill(struct shown *s, struct valued_call *calls, size_t count);
+/* The same for COUNT calls, in the order in which the trace is fastest to read, as long as CLIENT
+ * waits. */
+void value_texts_fill(struct shown *s, struct client *client, struct valued_call *calls,
+                      size_t count);
 
 /* The event at which a text was found. */
 struct found_value {

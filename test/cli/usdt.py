@@ -107,8 +107,8 @@ def exported(folder, trace, form, *options):
     else:
         exports = os.path.join(os.path.dirname(os.path.realpath(__file__)), '../unit/cmd/exports')
         with open(out, 'rb') as file:
-            text = subprocess.run(['protoc', '--decode=perfetto_test.Whole', f'--proto_path={exports}', 'perfetto.proto'], stdin=file,
-                                  stdout=subprocess.PIPE, text=True, check=True).stdout
+            text = subprocess.run(['protoc', '--decode=perfetto_test.Whole', f'--proto_path={exports}', 'perfetto.proto'],
+                                  stdin=file, stdout=subprocess.PIPE, text=True, check=True).stdout
         os.unlink(out)
         names = dict(re.findall(r'event_names \{\s+iid: (\d+)\s+name: "([^"]*)"', text))
         found = []

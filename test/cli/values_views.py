@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 SPOOR, COMPILER, SOURCE, EXPORTS = sys.argv[1:5]
@@ -127,6 +129,51 @@ class Views(unittest.TestCase):
             for secret in b"</b>", WIDEST.encode(), b"BOOK":
                 self.assertNotIn(secret, text, form)
         self.assertIn("no place", self.spoor("export", "--format=folded", "--values", status=2))
+
+    def ask(self, url, path, **query):
+        address, token = url.split("/#")
+        request = urllib.request.Request(f"{address}{path}?{urllib.parse.urlencode(query)}", headers={"X-Spoor-Token": token})
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            return json.load(answer)
+
+    def find(self, url, text, **query):
+        """All values with TEXT, one after the other: (function's number, time, call)."""
+        found, skip = [], 0
+        while skip is not None:
+            answer = self.ask(url, "/api/find", text=text, skip=skip, **query)
+            skip = answer["skip"]
+            if answer["found"]:
+                found, query["until"] = [answer["found"]], answer["found"]["at_ns"] - 1
+        return found + self.find(url, text, since=found[0]["at_ns"] + 1) if found else []
+
+    def test_view(self):
+        printed = {}
+        for line in self.spoor("replay").splitlines():
+            name, _, rest = line.partition("| ")[2].strip().partition("(")
+            args, _, result = rest.partition(")")
+            if name not in ("main", "text") and rest.endswith(";"):
+                printed.setdefault(name, []).append((args or None, result[3:-1] or None))
+        server = subprocess.Popen([SPOOR, "view", "--no-open", "--stay", self.trace], stdout=subprocess.PIPE, text=True)
+        try:
+            url = server.stdout.readline().strip()
+            numbers = {name: number for number, name, *_ in self.ask(url, "/api/names")["functions"]}
+            for name in "widest", "lowest", "real", "work", "nothing":
+                calls = self.ask(url, "/api/calls", function=numbers[name], order="time", values=1)["calls"]
+                self.assertEqual([(c["args"], c["ret"]) for c in calls], printed[name], name)
+                for call in calls:
+                    self.assertEqual(self.ask(url, "/api/calls", function=numbers[name], t=call["t_ns"], values=1)["calls"], [call])
+            calls = self.ask(url, "/api/calls", function=numbers["work"], order="time", values=1)["calls"]
+            for text in "kind=BOOK", "Kind=book":
+                found = self.find(url, text)
+                self.assertEqual([f["call"] for f in found], calls[::3])
+                self.assertEqual([f["at_ns"] for f in found], [c["t_ns"] for c in calls[::3]])
+            last = self.ask(url, "/api/find", text=WIDEST, direction=-1)["found"]
+            self.assertEqual((last["at_ns"], last["call"]["args"]), (last["call"]["end_ns"], f"n={WIDEST}"))
+            self.assertIsNone(self.ask(url, "/api/find", text="nowhere")["found"])
+        finally:
+            server.terminate()
+            server.wait()
+            server.stdout.close()
 
     def test_conditions(self):
         for condition, name, count in (f"widest/n == {WIDEST}/", "widest", 1), ("real/x > 0/", "real", 1), \
