@@ -24,8 +24,7 @@ import plot
 from measure import Bench, Failed
 
 GROUPS = ["price", "programs", "minute", "threads", "start", "attach", "exec", "planning", "views", "pictures",
-          "callers",
-          "uprobes"]
+          "callers", "values", "uprobes"]
 ROUNDS = 5
 
 

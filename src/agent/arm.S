@@ -7,7 +7,7 @@
  * A copy stands at the start of each trampoline area. It is position independent, calls nothing,
  * and is A32 code. Stubs of both states come by `bx`; r0 is the address in the stub to return to,
  * with the state's bit. The code that stubs jump to makes no system call. It uses only r0 to r6, in
- * slices also r8 to r12, and the flags, all of which the stub has saved. So a thread that is
+ * slices and captures also r8 to r12, and the flags, all of which the stub has saved. So a thread that is
  * stopped here for a signal can be rolled back to its site like one in a stub.
  *
  * The agent begins with the tables of lanes (wire/lane_lookup.h); r5 is their address. Behind them
@@ -34,6 +34,12 @@ start:
     b hook
     b slice
     b guard
+    b capture_room
+    b cramped
+    b text
+    b text_wide
+    b text_long
+    b text_counted
     .short seek - start, seek_end - start, wait - start
     .short drop - start, drop_counting - start, drop_counted - start
     .short slice - start, hook - start, hook_seek_end - start, call - start, end - start
@@ -41,6 +47,7 @@ start:
     .short gate_restored - start, gate_back - start, gate_end - start, notes - start, asks - start
     .short remainder - start, remainder_made - start, remainder_end - start
     .short guarded - start
+    .short capture_room - start, text - start, captures_end - start
     .balign 16
 asks: /* struct lane_asks */
     .quad 0, 0, 0
@@ -460,4 +467,133 @@ remainder_repeat:
     mov r0, r8
     b remainder
 remainder_end:
+    .balign 16
+/* A capture that waits for room: r4 is what it needs, in bytes. Starts again at r0. */
+capture_room:
+    add r1, r4, #EVENT_BYTES
+    count LANE_WAITS, 1, r8, r12
+    cmp r12, #0
+    bne 1b
+    begin_wait
+capture_room_wait:
+    room wait_over
+    ldr r2, [r6, #LANE_CONTROL]
+    check_tool wait_without_tool
+    yield
+    b capture_room_wait
+
+/* A capture without room, OVERFLOW_DROP: goes on at r0 with the event alone, the head in r8. If
+ * there is no room for that either, counts it as lost and goes on r4 bytes behind that. */
+cramped:
+    ldr r8, [r6, #LANE_HEAD]
+    ldr r12, [r6, #LANE_HEAD + 4]
+    add r1, r6, #LANE_LIMIT
+    ldrexd r2, r3, [r1]
+    cmp r8, r2
+    sbcs r1, r12, r3
+    blo text_done
+    add r0, r0, r4
+    b drop
+
+/*
+ * Text of a capture, as words of six bytes (units of 4 bytes: one unit): from r2 on, at most r12
+ * bytes, up to a zero unit if UNIT is not 0. r11: the site of the first word. r9, r10: the clock,
+ * in an event's format. r8: where the next slot stands, which is not reserved; moves on. Reads no
+ * page that has no part of the text. Changes r1, r2, r3, r4 and r12. If a read faults, the tool
+ * moves the thread to r0. All reads precede the change of r9.
+ */
+    .macro put_text unit
+    add r4, r12, r2 /* the end */
+1:
+    .if \unit == 4
+    ldr r12, [r2], #4
+    .else
+    mvn r3, r2
+    ubfx r3, r3, #0, #12
+    cmp r3, #6 - 1 /* bytes to the end of the page, less one */
+    blo 4f
+    ldr r12, [r2]
+    ldrh r3, [r2, #4]
+    add r2, r2, #6
+3:  orr r9, r9, r3
+    .endif
+    ldr r1, [r6, #LANE_RING_MASK]
+    and r1, r1, r8
+    add r1, r1, r6
+    add r1, r1, #LANE_RING
+    stm r1, {r9, r10, r11, r12}
+    add r11, r11, #4
+    add r8, r8, #EVENT_BYTES
+    .if \unit == 4
+    cmp r12, #0
+    beq text_done
+    .else
+    bfc r9, #0, #16
+    .if \unit == 1
+    movw r1, #0x0101
+    movt r1, #0x0101
+    uqsub8 r12, r1, r12 /* 1 in the place of a zero byte, else 0 */
+    uqsub8 r3, r1, r3
+    uxth r3, r3
+    .elseif \unit == 2
+    movw r1, #1
+    movt r1, #1
+    uqsub16 r12, r1, r12
+    uqsub16 r3, r1, r3
+    uxth r3, r3
+    .endif
+    .if \unit
+    orrs r12, r12, r3
+    bne text_done
+    .endif
+    .endif
+    cmp r2, r4
+    blo 1b
+    bx r0
+    .if \unit != 4
+4:  mov r12, #0 /* unit by unit into the upper end of r3 and r12; the one bit leaves when six are in */
+    mov r3, #0x10000
+5:  mov r1, #0
+    cmp r2, r4
+    bhs 6f
+    .if \unit == 2
+    ldrh r1, [r2], #2
+    cmp r1, #0
+    moveq r4, r2 /* the text ends here */
+6:  lsr r12, r12, #16
+    orr r12, r12, r3, lsl #16
+    lsr r3, r3, #16
+    orr r3, r3, r1, lsl #16
+    .else
+    ldrb r1, [r2], #1
+    .if \unit
+    cmp r1, #0
+    moveq r4, r2 /* the text ends here */
+    .endif
+6:  lsr r12, r12, #8
+    orr r12, r12, r3, lsl #24
+    lsr r3, r3, #8
+    orr r3, r3, r1, lsl #24
+    .endif
+    tst r12, #1
+    beq 5b
+    lsr r12, r12, #16
+    orr r12, r12, r3, lsl #16
+    lsr r3, r3, #16
+    b 3b
+    .endif
+    .endm
+
+    .balign 16
+text:
+    put_text 1
+text_wide:
+    put_text 2
+text_long:
+    put_text 4
+text_counted:
+    put_text 0
+text_done:
+    bx r0
+captures_end:
     .balign 16

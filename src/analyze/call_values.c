@@ -76,4 +76,16 @@ bool call_values_find(struct call_values *v, const struct call_point *point,
     return false;
 }
 
+bool call_values_at(struct call_values *v, size_t block, size_t i, struct call_point *point,
+                    struct trace_occurrence *ret) {
+    struct trace_event_key key;
+    if (!trace_values_at(v->values, block, i, &key, ret))
+        return false;
+    *point =
+        (struct call_point){key.stream, key.id, key.kind, trace_reader_ns(v->reader, key.ticks)};
+    v->pid = trace_reader_thread(v->reader, key.stream)->pid;
+    v->ns = point->ns;
+    return true;
+}
+
 const struct printer *call_values_printer(struct call_values *v) { return &v->printer; }

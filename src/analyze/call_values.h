@@ -19,5 +19,9 @@ struct call_point {
 /* False: nothing was captured there. Valid until the next call. */
 bool call_values_find(struct call_values *v, const struct call_point *point,
                       struct trace_occurrence *ret);
+/* Occurrence I of BLOCK (trace_reader_block()), in the order of events, and its point. False: there
+ * are no more. */
+bool call_values_at(struct call_values *v, size_t block, size_t i, struct call_point *point,
+                    struct trace_occurrence *ret);
 /* Shows values of the occurrence that was found last. Its names are valid until the next one. */
 const struct printer *call_values_printer(struct call_values *v);

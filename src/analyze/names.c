@@ -116,6 +116,13 @@ uint32_t names_number(const struct names *n, uint32_t id) {
     return number_in(n, &n->ranges[search(n, id)], id);
 }
 
+uint32_t names_id(const struct names *n, uint32_t function) {
+    for (size_t i = 0; i < n->range_count; i++)
+        if (function - n->ranges[i].first < n->ranges[i].count)
+            return n->ranges[i].first_id + (function - n->ranges[i].first);
+    return UINT32_MAX;
+}
+
 void names_join(struct names *n, const uint32_t *to) {
     n->joined = mem_resize(n->joined, n->function_count, sizeof *n->joined);
     memcpy(n->joined, to, n->function_count * sizeof *to);

@@ -23,6 +23,8 @@ uint32_t names_count(const struct names *n);
 uint32_t names_index(struct names *n, uint32_t id);
 /* The same, slower, for any thread. */
 uint32_t names_number(const struct names *n, uint32_t id);
+/* The id of FUNCTION, if none was joined; UINT32_MAX of the last one. */
+uint32_t names_id(const struct names *n, uint32_t function);
 /* From now on, both give TO[number] in place of a number: for functions that count as one. */
 void names_join(struct names *n, const uint32_t *to);
 

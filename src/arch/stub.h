@@ -19,6 +19,7 @@ enum {
     STUB_GO_SECOND = 32,    /* … or second word of a Go function's arguments or results */
     STUB_SLICE = 64,        /* no event: a slice of the stack (wire/ring.h) */
     STUB_CAPTURE = 128,     /* without STUB_HOOK: values stand before the event (wire/ring.h) */
+    STUB_JUDGE = 64 | 128,  /* no event: whether the event behind it is recorded (enum judged) */
     STUB_GUARD = 128        /* a hook that waits only if the function's first two arguments, an
                                address and a size, overlap a guarded range (wire/ring.h) */
 };
@@ -28,11 +29,25 @@ enum {
     STUB_MOST_PUSHED = 13      /* words */
 };
 
+/* Also true of stubs that judge: both have code in their middle that depends on more than VARIANT.
+ */
 static inline bool stub_captures(uint8_t variant) {
     return (variant & (STUB_HOOK | STUB_CAPTURE)) == STUB_CAPTURE;
 }
 
+static inline bool stub_judges(uint8_t variant) {
+    return (variant & (STUB_HOOK | STUB_JUDGE)) == STUB_JUDGE;
+}
+
+/* What a STUB_JUDGE stub is for. */
+enum judged {
+    JUDGED_ENTRY, /* before an entry's event: goes on to it if the predicate holds */
+    JUDGED_EXIT,  /* before an exit's event: goes on to it if the call's entry was recorded */
+    JUDGED_END    /* behind an exit's event: the call is over */
+};
+
 struct capture;
+struct predicate;
 
 struct stub_spec {
     uint8_t variant;     /* STUB_* bits */
@@ -46,12 +61,15 @@ struct stub_spec {
     uint8_t behind; /* how many of these words stand above the return address */
     const struct capture *capture; /* of STUB_CAPTURE; NULL: for the layout only */
     uint32_t capture_number;
+    enum judged judged;                /* of STUB_JUDGE */
+    const struct predicate *predicate; /* of JUDGED_ENTRY; NULL elsewhere */
+    uint32_t skip; /* STUB_JUDGE: bytes of the stubs behind it that record the event */
 };
 
 /* What a thread whose pc is in a stub has done so far. */
 struct stub_state {
     uint8_t pushed; /* words that the stub has pushed; the backend says which */
-    bool skipped;   /* the red zone is skipped */
+    bool skipped;   /* the red zone is skipped; on 32-bit Arm: room for lengths is made */
     bool reserved;  /* a slot is reserved and not yet committed */
     bool committed; /* the event is in the ring or dropped, or the hook's wait is over */
     bool unsure;    /* ask regs_slot_is_reserved() whether a slot is reserved */

@@ -2,6 +2,9 @@
 #include "base/mem.h"
 
 #include <inttypes.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -84,6 +87,12 @@ uint64_t mem_of_machine(void) {
     uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t limit = group_limit();
     return bytes < limit ? bytes : limit;
+}
+
+void mem_give_back(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 char *mem_strdup(const char *text) {

@@ -27,6 +27,8 @@ void mem_will_fill(void *p, size_t size);
  * less time than a page fault for each. */
 void mem_fetch_to_write(void *p, size_t size);
 void mem_fetch_to_read(const void *p, size_t size);
+/* Gives pages that nothing uses any more back to the system, after much was freed. */
+void mem_give_back(void);
 char *mem_strdup(const char *text);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

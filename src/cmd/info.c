@@ -94,12 +94,28 @@ static void print_callers(const struct trace_reader *r) {
     printf("\n");
 }
 
+/* Files describe all their probes, also those that were not chosen. */
+static void print_marks(const struct trace_reader *r) {
+    bool any = false;
+    for (size_t i = 0; i < trace_reader_module_count(r) && !any; i++)
+        any = trace_module_is_marks(trace_reader_module(r, i));
+    if (any)
+        printf("%-11sof USDT probes: see report\n", "marks");
+}
+
 /* Arguments and results, of some entries and returns. */
 static void print_values(const struct trace_reader *r) {
     size_t count = trace_reader_capture_count(r);
     if (count)
-        printf("%-11sarguments or results at %zu kind%s of entries and returns: see replay\n",
-               "values", count, count == 1 ? "" : "s");
+        printf(
+            "%-11sarguments or results at %zu kind%s of entries, returns and marks: see replay\n",
+            "values", count, count == 1 ? "" : "s");
+    const struct trace_end *end = trace_reader_end(r);
+    if (info_knows_withdrawn(r) && end->withdrawn_reads)
+        printf(
+            "%-11s%ju read%s of values in %ju function%s, since pointers led nowhere too often\n",
+            "withdrawn", end->withdrawn_reads, end->withdrawn_reads == 1 ? "" : "s",
+            end->withdrawn_functions, end->withdrawn_functions == 1 ? "" : "s");
 }
 
 static void print_packing(const struct trace_reader *r, const struct trace_counts *c) {
@@ -127,6 +143,7 @@ static void print_events(const struct trace_reader *r) {
         printf("%-11s%ju call%s of %zu thread%s when %s began\n", "open", before,
                before == 1 ? "" : "s", threads, threads == 1 ? "" : "s",
                trace_reader_parts(r).first > 1 ? "the part" : "tracing");
+    print_marks(r);
     print_callers(r);
     print_values(r);
     figure_bytes(text, trace_reader_file_bytes(r));

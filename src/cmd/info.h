@@ -21,6 +21,8 @@ size_t info_processes(const struct trace_reader *r);
 /* The number of calls that were open when their thread was first traced; *RET_THREADS: how many
  * threads have such calls. */
 uint64_t info_before(const struct trace_reader *r, size_t *ret_threads);
+/* Whether it is known how many reads of values were withdrawn. */
+bool info_knows_withdrawn(const struct trace_reader *r);
 /* Pauses of all threads. An incomplete trace has no sums: its events are read. */
 struct trace_pauses info_pauses(struct trace_reader *r);
 uint64_t info_length_ns(const struct trace_reader *r, uint64_t ticks);

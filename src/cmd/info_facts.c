@@ -71,6 +71,11 @@ uint64_t info_before(const struct trace_reader *r, size_t *ret_threads) {
     return sum;
 }
 
+bool info_knows_withdrawn(const struct trace_reader *r) {
+    const struct trace_end *end = trace_reader_end(r);
+    return end && !end->snapshot && !end->goes_on;
+}
+
 struct trace_pauses info_pauses(struct trace_reader *r) {
     struct trace_pauses sum = {0};
     if (trace_reader_end(r))

@@ -73,6 +73,16 @@ static void json_callers(FILE *out, const struct trace_reader *r) {
             trace_reader_chain_count(r) - CHAIN_FIRST, trace_reader_place_count(r), missed);
 }
 
+/* Reads of values: null if it is not known how many were withdrawn. */
+static void json_withdrawn(FILE *out, const struct trace_reader *r) {
+    const struct trace_end *end = trace_reader_end(r);
+    if (info_knows_withdrawn(r))
+        fprintf(out, "\"withdrawn\": {\"reads\": %ju, \"functions\": %ju},\n", end->withdrawn_reads,
+                end->withdrawn_functions);
+    else
+        fprintf(out, "\"withdrawn\": null,\n");
+}
+
 /* What there was no time to compress, and the memory that blocks took while they waited: null if
  * the recording did not end. */
 static void json_packing(FILE *out, const struct trace_reader *r) {
@@ -172,6 +182,7 @@ static void print_json(FILE *out, const struct trace_reader *r, const struct inf
             counts.entries, counts.exits, counts.lost, info_before(r, &threads_before));
     json_callers(out, r);
     fprintf(out, "\"values\": %s,\n", trace_reader_has_values(r) ? "true" : "false");
+    json_withdrawn(out, r);
     fprintf(out, "\"limits\": {\"depth\": %u, \"threshold_ns\": %ju},\n", s->depth,
             s->threshold_ns);
     fprintf(out, "\"bytes\": %ju,\n", trace_reader_file_bytes(r));

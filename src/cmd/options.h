@@ -141,6 +141,7 @@ struct page_options {
     uint32_t port; /* 0: any free one */
     bool no_open, stay;
     const char *html;   /* write this file, and do not serve; or NULL */
+    bool values;        /* the file has recorded values, too */
     uint64_t linger_ns; /* the server ends so long after the last page was closed */
 };
 

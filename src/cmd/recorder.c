@@ -70,10 +70,12 @@ static void show_totals(const struct record_result *r, const struct record_optio
     AUTO_FREE char *snapshots = list_snapshots(r, r->output);
     AUTO_FREE char *unpacked = tell_unpacked(&r->totals);
     bool overwrites = session->overflow == OVERFLOW_OVERWRITE && !r->trace_error;
-    say_note("%s: %ju of %ju functions instrumented, %ju events, %ju %s, %.1f MB%s, %.3f s%s%s",
-             file, r->functions_instrumented, r->functions_seen, events, r->totals.lost,
-             overwrites ? "overwritten" : "lost", millions(r->totals.bytes), unpacked,
-             (double)r->duration_ns / 1e9, snapshots, advice(r, session));
+    const bool marks = filter_is_about_probes(&session->filter) && !r->functions_instrumented;
+    say_note("%s: %ju of %ju functions instrumented, %ju %s, %ju %s, %.1f MB%s, %.3f s%s%s", file,
+             r->functions_instrumented, r->functions_seen, marks ? r->totals.controls : events,
+             marks ? "marks" : "events", r->totals.lost, overwrites ? "overwritten" : "lost",
+             millions(r->totals.bytes), unpacked, (double)r->duration_ns / 1e9, snapshots,
+             advice(r, session));
 }
 
 struct record_options *recorder_options(struct recorder *r, struct options *options) {

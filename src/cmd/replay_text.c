@@ -47,7 +47,8 @@ static bool starts(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* True if a demangled name has parameters: a parenthesis outside of template arguments. */
+/* True if a demangled name has parameters: a parenthesis outside of template arguments. (In Go's
+ * pkg.(*T).Method is a receiver.) */
 static bool has_parameters(const char *name) {
     static const char unnamed[] = "(anonymous namespace)";
     int nesting = 0;
@@ -56,7 +57,7 @@ static bool has_parameters(const char *name) {
             p += sizeof unnamed - 2;
         else if (starts(p, "operator"))
             return strchr(p, '(') != NULL;
-        else if (*p == '(' && nesting == 0)
+        else if (*p == '(' && nesting == 0 && (p == name || p[-1] != '.'))
             return true;
         else if (*p == '<')
             nesting++;

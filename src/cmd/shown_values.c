@@ -16,6 +16,11 @@ struct shown_call shown_walk_call(const struct walk_call *call) {
                                .has_end = call->how == CALL_RETURNED};
 }
 
+struct shown_call shown_walk_mark(const struct walk_mark *mark) {
+    return (struct shown_call){.entry = {mark->stream, mark->id, EVENT_CONTROL, mark->ns},
+                               .has_entry = true};
+}
+
 static bool find_entry(struct call_values *v, const struct shown_call *call,
                        struct trace_occurrence *ret) {
     return v && call->has_entry && call_values_find(v, &call->entry, ret);
@@ -26,32 +31,31 @@ static bool find_return(struct call_values *v, const struct shown_call *call,
     return v && call->has_end && call_values_find(v, &call->end, ret);
 }
 
-bool shown_arguments(struct call_values *v, const struct shown_call *call, struct words *ret) {
-    struct trace_occurrence o;
+void shown_occurrence(struct call_values *v, const struct trace_occurrence *o, bool is_result,
+                      struct words *ret) {
     struct item item;
-    if (!find_entry(v, call, &o))
-        return false;
-    for (size_t at = 0, count = 0; item_next(o.capture, o.values, &at, &item); count++) {
-        words_add(ret, count ? ", " : "");
-        words_add(ret, item.values[0].name);
-        words_char(ret, '=');
-        print_text(call_values_printer(v), &item, ret);
-    }
-    return true;
-}
-
-bool shown_result(struct call_values *v, const struct shown_call *call, struct words *ret) {
-    struct trace_occurrence o;
-    struct item item;
-    if (!find_return(v, call, &o) || !o.capture->count)
-        return false;
-    for (size_t at = 0, count = 0; item_next(o.capture, o.values, &at, &item); count++) {
-        bool named = strcmp(item.values[0].name, "ret") != 0;
+    for (size_t at = 0, count = 0; item_next(o->capture, o->values, &at, &item); count++) {
+        bool named = !is_result || strcmp(item.values[0].name, "ret") != 0;
         words_add(ret, count ? ", " : "");
         words_add(ret, named ? item.values[0].name : "");
         words_add(ret, named ? "=" : "");
         print_text(call_values_printer(v), &item, ret);
     }
+}
+
+bool shown_arguments(struct call_values *v, const struct shown_call *call, struct words *ret) {
+    struct trace_occurrence o;
+    if (!find_entry(v, call, &o))
+        return false;
+    shown_occurrence(v, &o, false, ret);
+    return true;
+}
+
+bool shown_result(struct call_values *v, const struct shown_call *call, struct words *ret) {
+    struct trace_occurrence o;
+    if (!find_return(v, call, &o) || !o.capture->count)
+        return false;
+    shown_occurrence(v, &o, true, ret);
     return true;
 }
 

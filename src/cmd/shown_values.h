@@ -13,10 +13,16 @@ struct shown_call shown_line(const struct line *line);
 /* Its end only where the walk closes it. */
 struct shown_call shown_walk_call(const struct walk_call *call);
 
+/* A mark: it has arguments only. */
+struct shown_call shown_walk_mark(const struct walk_mark *mark);
+
 /* "i=3, s=\"x\"": false if nothing was captured at its entry. */
 bool shown_arguments(struct call_values *v, const struct shown_call *call, struct words *ret);
 /* "{id=3}" of a call that has ended. */
 bool shown_result(struct call_values *v, const struct shown_call *call, struct words *ret);
+/* The same of what call_values_at() has found. */
+void shown_occurrence(struct call_values *v, const struct trace_occurrence *o, bool is_result,
+                      struct words *ret);
 /* [{"name":"i","type":"int","value":3}]. */
 bool shown_arguments_list(struct call_values *v, const struct shown_call *call, struct words *ret);
 /* One result is an object; several expressions are a list of named ones. */

@@ -218,7 +218,9 @@ const struct option_spec option_table[] = {
      "Trace functions that match PATTERN, and keep only calls for which EXPR holds: a C condition "
      "over parameters and the result, as 'o->price > 100 && kind == PEN', 'name == \"abc\"' or "
      "'ret < 0'. What these calls call is kept all the same. A PATTERN with / stands in braces. "
-     "Repeatable; all conditions of a function must hold. With ctl: for filter.",
+     "Repeatable; all conditions of a function must hold. Comparisons of integers with constants "
+     "are made in the program (x86-64); for all else each call takes an event. With ctl: for "
+     "filter.",
      AT(record.filter), NULL},
     {RECORDERS, 0, OPTION_FILTER, "usdt", "PATTERN[@SPEC,...]",
      "Record marks at USDT probes (sys/sdt.h) whose names 'provider:name' match PATTERN, in the "
@@ -407,6 +409,10 @@ const struct option_spec option_table[] = {
      "Write the page with its data to FILE, which any browser opens, without spoor and without a "
      "network; and do not serve. It has all calls if they fit into 20 MB, else the longer ones.",
      AT(page.html), NULL},
+    {ONLY(VIEW), 0, OPTION_SET, "values", NULL,
+     "With --html: write the arguments and results that were recorded (record -a, -A, -R), too, of "
+     "the calls that are listed: they may be secret. Default: the file has none.",
+     AT(page.values), NULL},
     {ONLY(VIEW), 0, OPTION_WAIT, "linger", "TIME", NULL, AT(page.linger_ns), NULL},
 
     {ONLY(REPLAY) | ONLY(REPORT), 0, OPTION_SET, "follow", NULL,

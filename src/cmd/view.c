@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "cmd/figures.h"
 #include "cmd/say.h"
+#include "trace/values.h"
 
 enum { NOTED_ITEMS = 1 << 20 }; /* about 20 ms of reading */
 static const uint64_t PATIENCE_NS = 1000000000;
@@ -83,6 +84,7 @@ int view_open_growing(struct view *v, const struct options *options, const char 
     int rc = trace_reader_open(v->path, &s->reader, err);
     if (rc < 0)
         return rc;
+    trace_reader_watch_values(s->reader, on_damage, v);
     late_names_find(s->reader);
     s->stream_groups = stream_groups_new(s->reader);
     s->forks = forks_new(s->reader, s->stream_groups);

@@ -12,7 +12,7 @@ struct view {
     bool hides_values;    /* export without --values: recorded values stay out */
     struct source source; /* its ctx is the view, which must stay in place */
     bool grows;           /* it is still being written */
-    bool is_damaged;      /* some events could not be read; the user knows */
+    bool is_damaged;      /* some events or values could not be read; the user knows */
     bool shows_progress;
     uint64_t items;       /* read so far */
     uint64_t noted_items; /* items at the last look at progress */

@@ -16,11 +16,20 @@ static struct module *module_new(const char *name) {
     return module;
 }
 
+static enum float_abi float_abi(const Elf64_Ehdr *header) {
+    if (header->e_machine != EM_ARM || EF_ARM_EABI_VERSION(header->e_flags) != EF_ARM_EABI_VER5)
+        return FLOAT_ABI_UNKNOWN;
+    if (header->e_flags & EF_ARM_ABI_FLOAT_HARD)
+        return FLOAT_ABI_HARD;
+    return header->e_flags & EF_ARM_ABI_FLOAT_SOFT ? FLOAT_ABI_SOFT : FLOAT_ABI_UNKNOWN;
+}
+
 static void read_header(struct module *module) {
     const Elf64_Ehdr *header = &module->priv->file.header;
     module->machine = header->e_machine;
     module->word_bytes = module->priv->file.sizes->word;
     module->position_independent = header->e_type == ET_DYN;
+    module->float_abi = float_abi(header);
     module->entry = marks_note(module, header->e_entry, true);
     module->build_id_size = (uint8_t)layout_build_id(&module->priv->file, module->build_id);
 }

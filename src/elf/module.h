@@ -100,6 +100,10 @@ struct sled { /* an entry of xray_instr_map, after relocation; a hint as well */
     uint8_t kind; /* XRaySledEntry.Kind */
 };
 
+/* How functions of 32-bit Arm pass floats, as the file's header tells: in general registers, or in
+ * those of the VFP. */
+enum float_abi { FLOAT_ABI_UNKNOWN, FLOAT_ABI_SOFT, FLOAT_ABI_HARD };
+
 struct module {
     char *path;                /* as opened */
     const char *name;          /* file name without directory, points into path */
@@ -107,7 +111,8 @@ struct module {
     uint8_t word_bytes;        /* of an address: 8 or 4 */
     bool position_independent; /* ET_DYN */
     bool text_relocations;     /* some relocations change code after mapping */
-    bool has_debug_file;       /* some symbols come from a debug file or from .gnu_debugdata */
+    enum float_abi float_abi;
+    bool has_debug_file; /* some symbols come from a debug file or from .gnu_debugdata */
     uint8_t build_id[32];
     uint8_t build_id_size;       /* 0: none */
     vaddr_t entry;               /* e_entry */

@@ -36,7 +36,8 @@ struct chrome {
     const struct view *view;
     struct out *out;
     struct speller speller;
-    struct call_texts *texts; /* NULL: without values */
+    struct call_texts *texts;   /* NULL: without values */
+    struct call_values *values; /* of marks; NULL: the same */
     uint32_t group;  /* the first stream of the present group; with a number it names a stack */
     uint32_t stream; /* of head */
     char head[48];   /* the members after "ph" that all events of a stream share */
@@ -261,6 +262,14 @@ static void on_mark(void *ctx, const struct walk_mark *mark) {
     begin_event(c, 'i', mark->stream, mark->ns);
     out_words(c->out, ",\"s\":\"t\"");
     out_spelled(c->out, &c->speller, mark->function);
+    const struct shown_call place = shown_walk_mark(mark);
+    struct words text = {0};
+    if (shown_arguments_object(c->values, &place, &text)) {
+        out_words(c->out, ",\"args\":{\"arguments\":");
+        out_text(c->out, text.at, text.count);
+        out_char(c->out, '}');
+    }
+    words_done(&text);
     out_char(c->out, '}');
 }
 
@@ -385,6 +394,7 @@ void export_chrome(const struct view *view, struct out *out) {
                               .mark = on_mark};
     speller_init(&c.speller, view->source.names, compose);
     c.texts = call_texts_new(view, write_value);
+    c.values = c.texts ? call_values_new(view->source.reader, view->source.names) : NULL;
     out_words(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     write_process_names(&c, view->source.reader);
     write_thread_names(&c, view->source.reader);
@@ -393,6 +403,7 @@ void export_chrome(const struct view *view, struct out *out) {
     out_words(out, "\n]}\n");
     speller_done(&c.speller);
     call_texts_free(c.texts);
+    call_values_free(c.values);
     for (size_t i = 0; i < c.open.count; i++)
         ARRAY_FREE(&c.open.at[i].held);
     ARRAY_FREE(&c.open);

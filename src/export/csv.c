@@ -1,6 +1,6 @@
 /* Comma-separated values (RFC 4180, but lines end with \n): a header, then one line for each call,
- * thread by thread, in the order of the ends of calls. With --values there are two columns more:
- * arguments and result as in replay's JSON. */
+ * thread by thread, in the order of the ends of calls, and for each mark. With --values there are
+ * two columns more: arguments and result as in replay's JSON. */
 #include "base/mem.h"
 #include "cmd/spell.h"
 #include "export/call_texts.h"
@@ -10,7 +10,8 @@ struct csv {
     const struct view *view;
     struct out *out;
     struct speller speller;
-    struct call_texts *texts; /* NULL: without values */
+    struct call_texts *texts;   /* NULL: without values */
+    struct call_values *values; /* of marks; NULL: the same */
 };
 
 /* TEXT as a field; to be freed. */
@@ -104,11 +105,39 @@ static void on_close(void *ctx, const struct walk_call *call) {
     call_texts_forget(c->texts, call->value);
 }
 
+/* A mark has no length, and no depth that its reader could use. */
+static void on_mark(void *ctx, const struct walk_mark *mark) {
+    struct csv *c = ctx;
+    const struct trace_thread *thread = trace_reader_thread(c->view->source.reader, mark->stream);
+    const struct shown_call place = shown_walk_mark(mark);
+    struct words text = {0};
+    out_number(c->out, mark->ns);
+    out_words(c->out, ",,");
+    out_number(c->out, thread->pid);
+    out_char(c->out, ',');
+    out_number(c->out, thread->tid);
+    out_char(c->out, ',');
+    out_spelled(c->out, &c->speller, mark->function);
+    out_words(c->out, ",mark,,,");
+    if (c->values)
+        write_value(c->values, &place, false, &text);
+    if (c->values)
+        out_value(c->out, &text);
+    if (c->values)
+        out_words(c->out, ",\n");
+    else if (c->view->hides_values)
+        out_char(c->out, '\n');
+    else
+        out_words(c->out, ",,\n");
+    words_done(&text);
+}
+
 void export_csv(const struct view *view, struct out *out) {
     struct csv csv = {.view = view, .out = out};
-    struct visitor visitor = {.ctx = &csv, .no_self = true, .close = on_close};
+    struct visitor visitor = {.ctx = &csv, .no_self = true, .close = on_close, .mark = on_mark};
     speller_init(&csv.speller, view->source.names, compose);
     csv.texts = call_texts_new(view, write_value);
+    csv.values = csv.texts ? call_values_new(view->source.reader, view->source.names) : NULL;
     out_words(out,
               "start_ns,duration_ns,pid,tid,depth,function,module,how,before,paused_ns,clipped");
     visitor.open = csv.texts ? on_open : NULL;
@@ -117,5 +146,6 @@ void export_csv(const struct view *view, struct out *out) {
     out_char(out, '\n');
     export_walk(view, &visitor, NULL, out);
     call_texts_free(csv.texts);
+    call_values_free(csv.values);
     speller_done(&csv.speller);
 }

@@ -75,7 +75,8 @@ static void write_function(struct ctf *c, const struct line *line) {
     ctf_number(&c->writer, line->stream, line->function, 4);
 }
 
-/* The arguments of a call, or its result, as replay shows them; "": there are none. */
+/* The arguments of a call, or its result, as replay shows them; "-": there are none. babeltrace2
+ * shows an old text in place of an empty one. */
 static void write_values(struct ctf *c, const struct line *line, bool is_result) {
     const struct shown_call call = shown_line(line);
     struct words text = {0};
@@ -86,7 +87,7 @@ static void write_values(struct ctf *c, const struct line *line, bool is_result)
     else
         shown_arguments(c->values, &call, &text);
     AUTO_FREE char *repaired = utf8_repair(words_text(&text));
-    ctf_text(&c->writer, line->stream, repaired);
+    ctf_text(&c->writer, line->stream, *repaired ? repaired : "-");
     words_done(&text);
 }
 
@@ -113,6 +114,13 @@ static void write_exit(struct ctf *c, const struct line *line) {
     write_function(c, line);
     ctf_number(&c->writer, line->stream, line->inferred ? CTF_INFERRED : ends[line->how], 1);
     write_values(c, line, true);
+}
+
+static void write_mark(struct ctf *c, const struct line *line) {
+    begin_call(c, line, line->stream, CTF_MARK);
+    c->used[line->function] = 1;
+    ctf_number(&c->writer, line->stream, line->function, 4);
+    write_values(c, line, false);
 }
 
 static void write_lost(struct ctf *c, const struct line *line) {
@@ -158,7 +166,9 @@ static void write_line(struct ctf *c, const struct line *line) {
     case LINE_CHANGE:
         write_change(c, line->change);
         break;
-    case LINE_MARK: /* only if asked for */
+    case LINE_MARK:
+        write_mark(c, line);
+        break;
     case LINE_LEAF: /* only with folded leaves */
         break;
     }
@@ -208,6 +218,7 @@ static void done(struct ctf *c) {
 static int write_all(struct ctf *c, const struct source *source) {
     struct ctf_writer *w = &c->writer;
     struct lines *lines = lines_new(source, false);
+    lines_want_marks(lines);
     for (const struct line *line; !w->error && (line = lines_next(lines));)
         write_line(c, line);
     lines_free(lines);

@@ -101,6 +101,7 @@ static void print_events(FILE *f, const struct ctf_description *d) {
         [CTF_PAUSE] = {"spoor:pause", "uint64_t _paused_ns; string _cause;", NULL},
         [CTF_LOST] = {"spoor:lost", "uint64_t _count;", NULL},
         [CTF_CHANGE] = {"spoor:change", "uint64_t _duration_ns; string _what;", NULL},
+        [CTF_MARK] = {"spoor:mark", "enum function _mark;", " string _args;"},
     };
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         fprintf(

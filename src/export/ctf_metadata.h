@@ -11,7 +11,8 @@ enum ctf_event_id {
     CTF_CALL_PAUSED, /* before CTF_EXIT: nanoseconds in which the call stood still */
     CTF_PAUSE,       /* nanoseconds until now, cause (text) */
     CTF_LOST,        /* number of events */
-    CTF_CHANGE       /* nanoseconds from now on (a pause), what (text) */
+    CTF_CHANGE,      /* nanoseconds from now on (a pause), what (text) */
+    CTF_MARK         /* number of the place (4), as of functions */
 };
 enum ctf_end { CTF_RETURNED, CTF_TAIL, CTF_UNWOUND, CTF_INFERRED, CTF_CUT, CTF_OPEN };
 

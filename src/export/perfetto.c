@@ -276,10 +276,10 @@ static void intern(struct perfetto *p, uint32_t function, uint32_t module) {
     proto_end(&p->packet, begin);
 }
 
-static void write_entry(struct perfetto *p, const struct line *line) {
+/* A call that begins, or a mark. */
+static void write_entry(struct perfetto *p, const struct line *line, unsigned type) {
     uint32_t module = names_module(p->names, line->function);
-    struct begun begun =
-        begin_event(p, TYPE_SLICE_BEGIN, track_of(p, line, line->stream), line->ns);
+    struct begun begun = begin_event(p, type, track_of(p, line, line->stream), line->ns);
     proto_uint(&p->packet, EVENT_CATEGORY_IID, module + 1);
     proto_uint(&p->packet, EVENT_NAME_IID, line->function + 1);
     if (line->before)
@@ -348,7 +348,7 @@ static void write_change(struct perfetto *p, const struct change *change) {
 static void write_line(struct perfetto *p, const struct line *line) {
     switch (line->kind) {
     case LINE_ENTRY:
-        write_entry(p, line);
+        write_entry(p, line, TYPE_SLICE_BEGIN);
         break;
     case LINE_EXIT:
         write_exit(p, line);
@@ -362,7 +362,9 @@ static void write_line(struct perfetto *p, const struct line *line) {
     case LINE_CHANGE:
         write_change(p, line->change);
         break;
-    case LINE_MARK: /* only if asked for */
+    case LINE_MARK:
+        write_entry(p, line, TYPE_INSTANT);
+        break;
     case LINE_LEAF: /* only with folded leaves */
         break;
     }
@@ -397,6 +399,7 @@ void export_perfetto(const struct view *view, struct out *out) {
     p.values = view->hides_values ? NULL : call_values_new(p.reader, p.names);
     write_head(&p);
     struct lines *lines = lines_new(&view->source, false);
+    lines_want_marks(lines);
     for (const struct line *line; !out->error && (line = lines_next(lines));)
         write_line(&p, line);
     lines_free(lines);

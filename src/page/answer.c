@@ -16,13 +16,21 @@ static const struct endpoint {
     int (*write)(struct writing *w, struct err *err);
     bool reads; /* events, or names */
 } endpoints[] = {
-    {"/api/trace", JSON, answer_trace, false},   {"/api/names", JSON, answer_names, true},
-    {"/api/info", JSON, answer_info, true},      {"/api/functions", JSON, answer_functions, true},
-    {"/api/graph", JSON, answer_graph, true},    {"/api/histogram", JSON, answer_histogram, true},
-    {"/api/calls", JSON, answer_calls, true},    {"/api/next", JSON, answer_next, true},
-    {"/api/marks", JSON, answer_marks, false},   {"/api/source", JSON, answer_source, true},
-    {"/api/diff", JSON, answer_diff, true},      {"/api/density", BINARY, answer_density, false},
-    {"/api/spans", BINARY, answer_spans, false}, {"/api/frames", BINARY, answer_frames, true},
+    {"/api/trace", JSON, answer_trace, false},
+    {"/api/names", JSON, answer_names, true},
+    {"/api/info", JSON, answer_info, true},
+    {"/api/functions", JSON, answer_functions, true},
+    {"/api/graph", JSON, answer_graph, true},
+    {"/api/histogram", JSON, answer_histogram, true},
+    {"/api/calls", JSON, answer_calls, true},
+    {"/api/next", JSON, answer_next, true},
+    {"/api/find", JSON, answer_find, true},
+    {"/api/marks", JSON, answer_marks, false},
+    {"/api/source", JSON, answer_source, true},
+    {"/api/diff", JSON, answer_diff, true},
+    {"/api/density", BINARY, answer_density, false},
+    {"/api/spans", BINARY, answer_spans, false},
+    {"/api/frames", BINARY, answer_frames, true},
 };
 
 static const struct endpoint *find(const char *path) {

@@ -15,6 +15,7 @@ struct request {
     const uint8_t *streams;   /* the only ones that count (shown.h); NULL: all */
     const uint8_t *functions; /* by function: 1 if its name is wanted; NULL: all names are */
     bool for_others;          /* the answer is for a file that leaves this machine */
+    bool hides_values;        /* it must not have any */
 };
 
 struct answer {

@@ -95,13 +95,26 @@ static const char *how_word(const struct summary_call *c) {
     return c->before ? "before" : c->inferred ? "inferred" : words[c->how];
 }
 
-void write_call(FILE *out, const struct summary_call *c) {
+static void write_text(FILE *out, const char *name, const char *text) {
+    fprintf(out, ", \"%s\": ", name);
+    if (text)
+        json_print_string(out, text);
+    else
+        fputs("null", out);
+}
+
+void write_call(FILE *out, const struct summary_call *c, const struct value_texts *values) {
     fprintf(out,
             "{\"stream\": %u, \"t_ns\": %ju, \"end_ns\": %ju, \"duration_ns\": %ju, "
             "\"self_ns\": %ju, \"depth\": %u, \"caller\": ",
             c->stream, c->start_ns, c->end_ns, c->duration_ns, c->self_ns, c->depth);
     fprintf(out, c->caller == WALK_NONE ? "null" : "%u", c->caller);
-    fprintf(out, ", \"how\": \"%s\"}", how_word(c));
+    fprintf(out, ", \"how\": \"%s\"", how_word(c));
+    if (values) {
+        write_text(out, "args", values->arguments);
+        write_text(out, "ret", values->result);
+    }
+    fputs("}", out);
 }
 
 /* Durations are from from_ns on, and below to_ns. */
@@ -123,23 +136,52 @@ static int read_query(const struct request *r, struct summary_calls_query *q, st
     return 0;
 }
 
+/* With the parameter `t`, only the calls that begin then: *RET; else UINT64_MAX. */
+static int read_moment(struct writing *w, struct summary_calls_query *q, uint64_t *ret,
+                       struct err *err) {
+    int rc = parameter_number(w->request, "t", UINT64_MAX, ret, err);
+    if (rc < 0 || *ret == UINT64_MAX)
+        return rc;
+    w->range.since_ns = w->range.until_ns = *ret;
+    q->order = SUMMARY_BY_TIME;
+    q->limit = CALLS_MOST;
+    return 0;
+}
+
+/* Of LIST, those that begin at MOMENT; UINT64_MAX: all. With the parameter `values`, what they were
+ * given and have returned, too. */
+static void write_list(struct writing *w, const summary_call_list *list, uint64_t moment) {
+    AUTO_FREE struct valued_call *calls = mem_alloc(list->count * sizeof *calls + 1);
+    const bool with_values = w->request->parameter(w->request->ctx, "values");
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (moment == UINT64_MAX || list->at[i].start_ns == moment)
+            calls[count++].call = &list->at[i];
+    if (with_values)
+        value_texts_fill(w->request->shown, &w->client, calls, count);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i ? ",\n" : "\n", w->out);
+        write_call(w->out, calls[i].call, with_values ? &calls[i].texts : NULL);
+        value_texts_done(&calls[i].texts);
+    }
+}
+
 int answer_calls(struct writing *w, struct err *err) {
     struct summary_calls_query query = {0};
     summary_call_list list;
+    uint64_t moment;
     bool more;
     int rc = read_query(w->request, &query, err);
+    rc = rc ? rc : read_moment(w, &query, &moment, err);
     if (rc == 0)
         rc = summary_calls(w->summary, &w->range, &query, &list, &more);
     if (rc < 0)
         return rc;
     fputs("{\"calls\": [", w->out);
-    for (size_t i = 0; i < list.count; i++) {
-        fputs(i ? ",\n" : "\n", w->out);
-        write_call(w->out, &list.at[i]);
-    }
+    write_list(w, &list, moment);
     fprintf(w->out, "],\n\"more\": %s}\n", more ? "true" : "false");
     ARRAY_FREE(&list);
-    return 0;
+    return w->client.stop ? -ECANCELED : 0;
 }
 
 int answer_next(struct writing *w, struct err *err) {
@@ -155,7 +197,7 @@ int answer_next(struct writing *w, struct err *err) {
     if (rc < 0)
         return rc;
     if (rc)
-        write_call(w->out, &call);
+        write_call(w->out, &call, NULL);
     fputs(rc ? "\n" : "null\n", w->out);
     return 0;
 }

@@ -100,7 +100,8 @@ int answer_trace(struct writing *w, struct err *err) {
     text_member(out, "version", s->version);
     fputs(", ", out);
     text_member(out, "other", other ? base_name(shown_path(other)) : NULL);
-    fputs(",\n", out);
+    bool values = shown_has_values(w->request->shown) && !w->request->hides_values;
+    fprintf(out, ", \"values\": %s,\n", values ? "true" : "false");
     write_processes(out, r);
     write_threads(out, w);
     fputs("}\n", out);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "page/parameters.h"
+#include "page/value_texts.h"
 
 struct writing {
     const struct request *request;
@@ -22,6 +23,7 @@ int answer_functions(struct writing *w, struct err *err);
 int answer_graph(struct writing *w, struct err *err);
 int answer_histogram(struct writing *w, struct err *err);
 int answer_calls(struct writing *w, struct err *err);
+int answer_find(struct writing *w, struct err *err);
 int answer_next(struct writing *w, struct err *err);
 int answer_marks(struct writing *w, struct err *err);
 int answer_source(struct writing *w, struct err *err);
@@ -30,8 +32,8 @@ int answer_density(struct writing *w, struct err *err);
 int answer_spans(struct writing *w, struct err *err);
 int answer_frames(struct writing *w, struct err *err);
 
-/* Parts of these, for files. */
-void write_call(FILE *out, const struct summary_call *call);
+/* Parts of these, for files. VALUES: NULL, or those of the call. */
+void write_call(FILE *out, const struct summary_call *call, const struct value_texts *values);
 /* The buckets of answer_histogram(). */
 void write_histogram(FILE *out, const struct histogram *durations);
 /* answer_spans() of LIST. To be freed. */

@@ -211,9 +211,11 @@ static void put_first_line(struct page *p) {
     AUTO_FREE char *line = mem_printf(
         "<!-- spoor view: the trace %s of the command: %s; from %ju to %ju ns, %s; with command "
         "lines, names of processes, threads, modules, functions and source files, and times of "
-        "calls; without values and source text -->\n",
+        "calls; %s source text -->\n",
         name, command, range->since_ns, range->until_ns,
-        range->streams ? "chosen threads" : "all threads");
+        range->streams ? "chosen threads" : "all threads",
+        p->request.hides_values ? "without values and"
+                                : "with arguments and results of single calls; without");
     put_string(p, line);
 }
 
@@ -287,17 +289,19 @@ static void await_summary(struct summary *s) {
 }
 
 /* Reads the trace: numbers of functions, and boxes. */
-static void read_trace(struct page *p) {
+static void read_trace(struct page *p, const struct options *options) {
     await_summary(p->writing.summary);
     summary_functions(p->writing.summary, &p->writing.range, &p->stats);
     p->functions = mem_alloc(shown_functions(p->shown) + 1);
     for (size_t i = 0; i < stats_function_count(p->stats); i++)
         p->functions[stats_function(p->stats, i)] = 1;
-    p->request = (struct request){.shown = p->shown,
-                                  .parameter = parameter,
-                                  .ctx = p,
-                                  .functions = p->functions,
-                                  .for_others = true};
+    p->request =
+        (struct request){.shown = p->shown,
+                         .parameter = parameter,
+                         .ctx = p,
+                         .functions = p->functions,
+                         .for_others = true,
+                         .hides_values = !options->page.values || !shown_has_values(p->shown)};
     size_t columns = DENSITY_MOST / (trace_reader_stream_count(shown_reader(p->shown)) + 1);
     snprintf(p->density_columns, sizeof p->density_columns, "%zu",
              columns < 1      ? 1
@@ -346,7 +350,7 @@ int html_write(const struct options *options, struct shown *shown) {
         say_err(&err);
         return STATUS_FAILED;
     }
-    read_trace(&p);
+    read_trace(&p, options);
     int status = write_file(&p, options->page.html);
     if (status == STATUS_OK && shown_check(shown, &err) < 0) {
         say_err(&err);

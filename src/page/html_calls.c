@@ -102,6 +102,7 @@ static void on_close(void *ctx, const struct walk_call *c) {
                                            .self_ns = c->self_ns,
                                            .function = c->function,
                                            .stream = c->stream,
+                                           .end_stream = c->end_stream,
                                            .depth = c->depth,
                                            .caller = known ? names_index(list->names, c->caller_id)
                                                            : WALK_NONE,
@@ -112,14 +113,37 @@ static void on_close(void *ctx, const struct walk_call *c) {
 
 static int compare_calls(const void *a, const void *b) { return -order(a, b); }
 
-static void write_list(FILE *out, struct listed *l) {
-    qsort(l->calls, l->count, sizeof *l->calls, compare_calls);
+/* VALUES: of its calls, or NULL. */
+static void write_list(FILE *out, const struct listed *l, const struct valued_call *values) {
     fprintf(out, "\"%u\": {\"calls\": [", l->function);
     for (unsigned i = 0; i < l->count; i++) {
         fputs(i ? ",\n" : "", out);
-        write_call(out, &l->calls[i]);
+        write_call(out, &l->calls[i], values ? &values[i].texts : NULL);
     }
     fprintf(out, "], \"more\": %s}", l->found > l->count ? "true" : "false");
+}
+
+/* The values of all calls of LIST, in their order. To be freed. */
+static struct valued_call *read_values(struct writing *w, const struct list *list) {
+    struct valued_call *values = mem_alloc(list->count * LISTED_CALLS * sizeof *values + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        for (unsigned k = 0; k < list->at[i].count; k++)
+            values[count++].call = &list->at[i].calls[k];
+    value_texts_fill(w->request->shown, &w->client, values, count);
+    return values;
+}
+
+static void write_lists(FILE *out, struct writing *w, const struct list *list) {
+    AUTO_FREE struct valued_call *values = w->request->hides_values ? NULL : read_values(w, list);
+    struct valued_call *next = values;
+    for (size_t i = 0; i < list->count; i++) {
+        fputs(i ? ",\n" : "{", out);
+        write_list(out, &list->at[i], next);
+        for (unsigned k = 0; next && k < list->at[i].count; k++)
+            value_texts_done(&next++->texts);
+    }
+    fputs(list->count ? "}\n" : "{}\n", out);
 }
 
 void html_write_calls(FILE *out, struct writing *w, const struct stats *stats) {
@@ -133,12 +157,12 @@ void html_write_calls(FILE *out, struct writing *w, const struct stats *stats) {
         list.at[i].calls = mem_alloc(LISTED_CALLS * sizeof *list.at[i].calls);
     }
     walk_all(&source, &(struct visitor){.ctx = &list, .close = on_close});
-    for (size_t i = 0; i < list.count; i++) {
-        fputs(i ? ",\n" : "{", out);
-        write_list(out, &list.at[i]);
+    for (size_t i = 0; i < list.count; i++)
+        if (list.at[i].count)
+            qsort(list.at[i].calls, list.at[i].count, sizeof *list.at[i].calls, compare_calls);
+    write_lists(out, w, &list);
+    for (size_t i = 0; i < list.count; i++)
         free(list.at[i].calls);
-    }
-    fputs(list.count ? "}\n" : "{}\n", out);
     shown_source_done(&source);
     free(list.by_function);
     free(list.at);

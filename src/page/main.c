@@ -71,6 +71,8 @@ static const char *contradiction(const struct options *o) {
         return "option '--port' goes up to 65535";
     if (!o->page.html && has_filter(&o->shown))
         return "options that choose times and threads go with --html; the page itself can choose";
+    if (!o->page.html && o->page.values)
+        return "option '--values' goes with --html; the page itself always shows values";
     if (o->page.html && (o->page.port || o->page.stay || o->page.no_open))
         return "option '--html' serves nothing: it goes without --port, --stay and --no-open";
     return NULL;

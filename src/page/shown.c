@@ -24,6 +24,9 @@ struct shown {
     pthread_cond_t returned;
     pthread_mutex_t called_lock; /* of what follows */
     uint8_t *called;             /* by function; NULL: not known yet */
+    pthread_mutex_t values_lock; /* of what follows */
+    struct names *values_names;
+    struct call_values *values; /* NULL: nobody has asked for them */
 };
 
 /* ---- clients ---- */
@@ -33,14 +36,16 @@ static void look(struct client *client) {
         client->stop = true;
 }
 
+/* Several threads may come at once: one of them looks. */
+void client_look(struct client *client) {
+    unsigned long long now = clock_monotonic_ns(), looked = client->looked_ns;
+    if (now >= looked + LOOK_NS && atomic_compare_exchange_strong(&client->looked_ns, &looked, now))
+        look(client);
+}
+
 static void on_progress(void *ctx, size_t items) {
-    struct client *client = ctx;
-    uint64_t now = clock_monotonic_ns();
     (void)items;
-    if (now - client->looked_ns < LOOK_NS)
-        return;
-    client->looked_ns = now;
-    look(client);
+    client_look(ctx);
 }
 
 struct summary_range client_range(struct client *client) {
@@ -150,6 +155,7 @@ int shown_open(const char *path, struct shown **ret, struct err *err) {
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->returned, NULL);
     pthread_mutex_init(&s->called_lock, NULL);
+    pthread_mutex_init(&s->values_lock, NULL);
     late_names_find(s->reader);
     s->stream_groups = stream_groups_new(s->reader);
     desk_init(&s->desks[0], s);
@@ -165,6 +171,8 @@ void shown_free(struct shown *s) {
     for (size_t i = 0; i < DESKS; i++)
         if (s->desks[i].shown)
             desk_done(&s->desks[i]);
+    call_values_free(s->values);
+    names_free(s->values_names);
     summary_free(s->summary);
     stream_groups_free(s->stream_groups);
     trace_reader_free(s->reader);
@@ -178,6 +186,12 @@ struct trace_reader *shown_reader(const struct shown *s) {
     return s->reader;
 }
 uint32_t shown_functions(const struct shown *s) { return s->functions; }
+uint32_t shown_event_id(const struct shown *s, uint32_t function) {
+    return names_id(s->desks[0].view.source.names, function);
+}
+uint32_t shown_function(const struct shown *s, uint32_t id) {
+    return names_number(s->desks[0].view.source.names, id);
+}
 const char *shown_warning(const struct shown *s) { return trace_reader_warning(s->reader); }
 
 /* Reads no events, but those of streams that are not regular. */
@@ -202,6 +216,22 @@ const uint8_t *shown_called(struct shown *s) {
     pthread_mutex_unlock(&s->called_lock);
     return s->called;
 }
+
+bool shown_has_values(const struct shown *s) { return trace_reader_has_values(s->reader); }
+
+/* Their types are of the reader: two readers of values would not be two threads' own. */
+struct call_values *shown_take_values(struct shown *s) {
+    if (!shown_has_values(s))
+        return NULL;
+    pthread_mutex_lock(&s->values_lock);
+    if (!s->values) {
+        s->values_names = names_new(s->reader);
+        s->values = call_values_new(s->reader, s->values_names);
+    }
+    return s->values;
+}
+
+void shown_give_values(struct shown *s) { pthread_mutex_unlock(&s->values_lock); }
 
 /* A recording that goes on only appends. */
 int shown_check(const struct shown *s, struct err *err) {

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "analyze/call_values.h"
 #include "cmd/view.h"
 #include "summary/summary.h"
 
@@ -22,8 +23,17 @@ struct trace_reader *shown_reader(const struct shown *s);
 const char *shown_warning(const struct shown *s);
 /* The number of functions (names.h). */
 uint32_t shown_functions(const struct shown *s);
+/* The event id of a function, and back. */
+uint32_t shown_event_id(const struct shown *s, uint32_t function);
+uint32_t shown_function(const struct shown *s, uint32_t id);
 /* By function: 1 if it has calls. NULL: that is not known before the summary is complete. */
 const uint8_t *shown_called(struct shown *s);
+/* Whether the trace has values of calls. */
+bool shown_has_values(const struct shown *s);
+/* Those of the trace, for one thread at a time: waits until the others gave them back. NULL: it has
+ * none, and there is nothing to give back. */
+struct call_values *shown_take_values(struct shown *s);
+void shown_give_values(struct shown *s);
 /* -ESTALE "changed": the file is not any more what was opened, and its events cannot be read. */
 int shown_check(const struct shown *s, struct err *err);
 
@@ -31,10 +41,12 @@ int shown_check(const struct shown *s, struct err *err);
 struct client {
     bool (*is_gone)(void *ctx); /* NULL: it stays */
     void *ctx;
-    atomic_bool stop;   /* set when it is gone: reading ends */
-    uint64_t looked_ns; /* when is_gone() was asked */
+    atomic_bool stop;        /* set when it is gone: reading ends */
+    atomic_ullong looked_ns; /* when is_gone() was asked */
 };
 
+/* Asks whether CLIENT is gone, if that was long ago. */
+void client_look(struct client *client);
 /* All of the trace, for CLIENT: reading ends when it is gone. */
 struct summary_range client_range(struct client *client);
 struct summary *shown_summary(const struct shown *s);

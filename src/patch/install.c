@@ -85,17 +85,6 @@ static int size_memory(int fd, size_t size) {
     return rc;
 }
 
-/* mmap() has failed with ENOMEM. False: not because of too many mappings. */
-static bool has_too_many_maps(const struct space *s, pid_t tid, struct err *err) {
-    size_t count, most;
-    if (!maps_are_full(tid, &count, &most))
-        return false;
-    err_set(err, ENOMEM, "too-many-maps",
-            "process %d: has %zu mappings, and vm.max_map_count allows %zu: raise that (sysctl)",
-            s->pid, count, most);
-    return true;
-}
-
 static int too_large(const struct space *s, size_t size, int code, struct err *err) {
     return err_set(err, code, "remote-call",
                    "process %d: cannot share %zu MB of memory with it: %s: raise its limits "
@@ -137,7 +126,7 @@ static int share(const struct space_context *ctx, struct space *s, pid_t tid, ui
                                               {take_room(s, size), size, PROT_READ | PROT_WRITE,
                                                MAP_SHARED, (uint64_t)fd, 0}},
                         &at, err);
-    if (rc == -ENOMEM && !has_too_many_maps(s, tid, err))
+    if (rc == -ENOMEM && !space_maps_full(s, tid, err))
         too_large(s, size, ENOMEM, err);
     space_call(s, tid, &(struct remote_call){SYS_close, {(uint64_t)fd}}, &ignored, NULL);
     if (rc < 0)

@@ -19,6 +19,7 @@
 #include "target/auxv.h"
 #include "target/maps.h"
 #include "target/status.h"
+#include "trace/captures.h"
 
 int modules_read_maps(pid_t tid, struct maps *ret, struct err *err) {
     int rc = maps_read(tid, ret, err);
@@ -161,6 +162,11 @@ static void prepare_patches(struct update *u, struct patched *p,
     ARRAY_PUSH(&u->space->prepared, *p);
 }
 
+/* Whether calls may be left out whose entries would have shown that others were unwound. */
+static bool judges_calls(const struct module_table *table) {
+    return captures_have_conditions(module_table_captures(table));
+}
+
 static struct patch_request request_for(const struct update *u, bool selected) {
     return (struct patch_request){.space = u->space,
                                   .caller = u->caller,
@@ -168,7 +174,8 @@ static struct patch_request request_for(const struct update *u, bool selected) {
                                   .break_start = u->break_start,
                                   .codes = u->ctx->codes,
                                   .selected = selected,
-                                  .controls = u->ctx->options->libcalls,
+                                  .controls = u->ctx->options->libcalls ||
+                                              judges_calls(u->ctx->module_table),
                                   .from = u->space->program.text,
                                   .ring_bytes = u->ctx->ring_bytes,
                                   .overflow = u->ctx->options->overflow};

@@ -1,13 +1,25 @@
 /* Remote calls, with the target's memory limit raised where needed. */
 #include "patch/remote.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "patch/limits.h"
+#include "target/maps.h"
 
 enum { MAX_ERRNO = 4095 };
+
+bool space_maps_full(const struct space *s, pid_t tid, struct err *err) {
+    size_t count, most;
+    if (!maps_are_full(tid, &count, &most))
+        return false;
+    err_set(err, ENOMEM, "too-many-maps",
+            "process %d: has %zu mappings, and vm.max_map_count allows %zu: raise that (sysctl)",
+            s->pid, count, most);
+    return true;
+}
 
 int space_call(struct space *s, pid_t tid, const struct remote_call *call, int64_t *ret,
                struct err *err) {
@@ -16,6 +28,8 @@ int space_call(struct space *s, pid_t tid, const struct remote_call *call, int64
         rc = thread_call(tid, &s->remote, call, ret, err);
     if (rc < 0)
         return rc;
+    if (*ret == -ENOMEM && space_maps_full(s, tid, err))
+        return -ENOMEM;
     if (*ret < 0 && *ret >= -MAX_ERRNO)
         return err_set(err, (int)-*ret, "remote-call",
                        "process %d: system call %ld in it failed: %s", s->pid, call->number,

@@ -4,8 +4,10 @@
 #include "patch/space.h"
 
 /* TID, a thread of SPACE, makes CALL. A call that fails is an error, too. An mmap raises the
- * process's memory limit. Errors: "remote-call", "memory-limit". */
+ * process's memory limit. Errors: "remote-call", "memory-limit", "too-many-maps". */
 int space_call(struct space *space, pid_t tid, const struct remote_call *call, int64_t *ret,
                struct err *err);
+/* Whether TID's process has too many mappings for another one; ERR then says so. */
+bool space_maps_full(const struct space *space, pid_t tid, struct err *err);
 /* Unmaps memory that CALLER has mapped for spoor. Errors: "remote-call". */
 int space_unmap(const struct space *space, pid_t caller, taddr_t at, size_t size, struct err *err);

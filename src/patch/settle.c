@@ -7,6 +7,8 @@
 
 #include "arch/arch.h"
 #include "patch/crossing.h"
+#include "patch/skipped_stub.h"
+#include "ring/kept_calls.h"
 #include "target/memory.h"
 
 struct settling {
@@ -223,6 +225,18 @@ static bool passes_filter(const struct space *space, const struct patched *p, co
     return from - caller->start < caller->end - caller->start;
 }
 
+/* The thread is before the stub of M, which judges the call with stack pointer SP: how many bytes
+ * of stubs it skips. An entry whose values are not looked at meets no condition. */
+static uint32_t judge_call(const struct patched *p, const struct mark *m,
+                           const struct lane_handle *handle, taddr_t sp) {
+    uint32_t size = whole_stub_size(p, m);
+    if (handle && kept_calls_has(handle, sp))
+        return size;
+    for (const struct mark *next = m + 1; next->kind == MARK_STUB && next->orig == m->orig; next++)
+        size += whole_stub_size(p, next);
+    return size;
+}
+
 /* The thread is before a stub in the middle of a window: writes the event itself and skips the
  * stub. */
 static int skip_stub(const struct space *space, pid_t tid, struct lane_handle *handle) {
@@ -236,6 +250,11 @@ static int skip_stub(const struct space *space, pid_t tid, struct lane_handle *h
     if (!m || m->kind != MARK_STUB || pc != p->area + m->offset)
         return 0;
     const struct arch *arch = arch_of(m);
+    if (stub_judges(m->variant)) {
+        const taddr_t sp = regs_sp(&regs) + (taddr_t)m->pops * arch->word_bytes;
+        regs_set_pc(&regs, pc + judge_call(p, m, handle, sp));
+        return thread_set_regs(tid, &regs);
+    }
     enum overflow overflow = p->code->emitted.overflow;
     uint32_t at, more = capture_bytes(p, m, &at), size = arch->stub_size(m->variant, overflow);
     uint8_t stub[STUB_MAX_BYTES];
@@ -244,9 +263,16 @@ static int skip_stub(const struct space *space, pid_t tid, struct lane_handle *h
     if (handle && !(m->variant & (STUB_HOOK | STUB_SLICE)) && passes_filter(space, p, m, &regs) &&
         memory_read(space->remote.memory_fd, pc, stub, at, NULL) == 0 &&
         memory_read(space->remote.memory_fd, pc + at + more, stub + at, size - at, NULL) == 0) {
-        uint32_t site = arch->stub_site(stub, m->variant, overflow);
-        taddr_t sp = regs_stub_value(&regs, m->variant, site);
-        lane_handle_put(handle, site, sp + (taddr_t)m->pops * arch->word_bytes, overflow);
+        const uint32_t site = arch->stub_site(stub, m->variant, overflow);
+        const struct skipped_stub skipped = {space,
+                                             tid,
+                                             p,
+                                             &regs,
+                                             site,
+                                             stub_captures(m->variant),
+                                             (uint16_t)(m->pops * arch->word_bytes),
+                                             regs_stub_value(&regs, m->variant, site)};
+        skipped_stub_put(&skipped, handle);
     }
     regs_set_pc(&regs, pc + size + more);
     return thread_set_regs(tid, &regs);
@@ -360,7 +386,7 @@ bool settle_clockless(const struct space *space, pid_t tid, struct lane_handle *
     if (p && regs_skip_agent_clock(&w.regs, p->area))
         return thread_set_regs(tid, &w.regs) == 0;
     const struct mark *m = p && p->code ? patched_mark_at(p, pc - p->area) : NULL;
-    if (!m || m->kind != MARK_STUB || m->variant & STUB_HOOK ||
+    if (!m || m->kind != MARK_STUB || m->variant & STUB_HOOK || stub_judges(m->variant) ||
         pc - p->area - m->offset != arch_of(m)->stub_retry(m->variant))
         return false;
     return leave_stub(&w, p, m, arch_of(m)->stub_retry(m->variant), false) &&

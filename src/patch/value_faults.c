@@ -47,6 +47,7 @@ bool value_fault_is_at(const struct space *space, const struct regs *regs) {
     return find_read(space, regs, &read);
 }
 
+/* Another thread may have come to the read before, and may have withdrawn it. */
 static void withdraw(const struct read *r, int memory_fd) {
     uint8_t stub[STUB_MAX_BYTES + STUB_CAPTURE_BYTES], byte;
     const taddr_t start = r->patched->area + r->stub->offset;
@@ -55,8 +56,8 @@ static void withdraw(const struct read *r, int memory_fd) {
         memory_read(memory_fd, start, stub, r->at, NULL) < 0)
         return;
     const uint32_t at = arch->stub_read_switch(stub, r->at, &byte);
-    if (at)
-        memory_write(memory_fd, start + at, &byte, 1, NULL);
+    if (at && stub[at] != byte && memory_write(memory_fd, start + at, &byte, 1, NULL) == 0)
+        r->patched->traced_module->withdrawn_reads++;
 }
 
 static void count(const struct read *r, int memory_fd) {
@@ -72,6 +73,7 @@ bool value_fault_pass(const struct space *space, pid_t tid) {
     if (thread_get_regs(tid, &regs) < 0 || !find_read(space, &regs, &read))
         return false;
     regs_set_pc(&regs, read.back);
+    regs_set_state(&regs, read.stub->other, 0);
     if (thread_set_regs(tid, &regs) < 0)
         return false;
     count(&read, space->remote.memory_fd);

@@ -99,12 +99,15 @@ enum { PLAN_GUARDS = 2 };
 
 /* What is recorded beside events of KIND of a function. */
 struct capture;
+struct predicate;
 struct plan_capture {
     uint32_t function; /* by index */
     enum event_kind kind;
     uint32_t number; /* of the capture, in events */
     uint32_t bytes;  /* of its code: arch.stub_capture_bytes() */
     const struct capture *capture;
+    const struct predicate *predicate; /* of entries: calls for which it is false are not recorded;
+                                          NULL: all are */
 };
 
 /* A USDT probe that is recorded: a control event with an id of its own. */

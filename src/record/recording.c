@@ -289,6 +289,7 @@ void recording_finish(struct recording *r, int exit_status) {
     deaths_write(tracer_deaths(r->tracer), r->writer, &result->deaths);
     result->trace_error = trace_writer_error(r->writer, &result->trace_why);
     struct trace_end end = {.status = result->exit_status, .ticks = now.ticks};
+    module_table_withdrawn(r->module_table, &end.withdrawn_reads, &end.withdrawn_functions);
     struct err err = {0};
     int rc = trace_writer_finish(r->writer, &end, &result->totals, &err);
     if (rc < 0 && !result->trace_error) {

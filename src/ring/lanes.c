@@ -13,6 +13,7 @@
 #include "arch/clock.h"
 #include "base/clock.h"
 #include "base/page.h"
+#include "ring/kept_calls.h"
 #include "target/thread.h"
 #include "wire/undo.h"
 
@@ -93,7 +94,7 @@ static uint32_t clamp(uint32_t least, size_t n, uint32_t most) {
 }
 
 uint32_t slab_lane_count(uint32_t ring_bytes, size_t threads) {
-    const size_t lane = (size_t)ring_bytes + LANE_RING;
+    const size_t lane = LANE_RING + (size_t)ring_bytes + KEPT_BYTES;
     uint32_t usual = clamp(LEAST_LANES, USUAL_BYTES / lane, USUAL_LANES);
     return clamp(usual, threads, clamp(usual, MOST_BYTES / lane, MOST_LANES));
 }
@@ -101,7 +102,7 @@ uint32_t slab_lane_count(uint32_t ring_bytes, size_t threads) {
 /* Lane 0 is the sink. */
 static size_t lane_offset(uint32_t ring_bytes, uint32_t i) {
     return CONTROL_BYTES + HANDLER_ROOM + REMOTE_FRAME_BYTES +
-           (size_t)i * (LANE_RING + (size_t)ring_bytes);
+           (size_t)i * (LANE_RING + (size_t)ring_bytes + KEPT_BYTES);
 }
 
 size_t slab_bytes(uint32_t ring_bytes, uint32_t lanes) {
@@ -255,6 +256,7 @@ struct lane_handle *slab_take(struct slab *s, uint32_t stream, bool limitless) {
             continue;
         struct lane *lane = handle->lane;
         memset(lane, 0, sizeof *lane);
+        kept_calls_begin(handle);
         lane->limit = handle->limit = limitless ? INT64_MAX : s->ring_bytes;
         lane->control = s->at;
         lane->ring_mask = s->ring_bytes - 1;
@@ -312,18 +314,46 @@ void lane_handle_end_wait(struct lane_handle *handle, enum pause_cause cause) {
                    &(struct pause){since, clock_ticks(), PAUSE_EVENT + (uint32_t)cause});
 }
 
-void lane_handle_put(struct lane_handle *handle, uint32_t site, uint64_t sp,
-                     enum overflow overflow) {
-    struct lane *lane = handle->lane;
-    while (lane->head >= __atomic_load_n(&lane->limit, __ATOMIC_ACQUIRE)) {
-        if (overflow == OVERFLOW_DROP) {
-            lane->lost++;
-            return;
-        }
+/* Waits for room for COUNT slots. False: there is none, and the thread would not wait either. */
+static bool await_room(const struct lane *lane, size_t count, enum overflow overflow) {
+    for (;;) {
+        const uint64_t limit = __atomic_load_n(&lane->limit, __ATOMIC_ACQUIRE);
+        if (lane->head < limit && limit - lane->head >= count * EVENT_BYTES)
+            return true;
+        if (overflow == OVERFLOW_DROP)
+            return false;
         clock_sleep_ns(50000); /* the drainer may need this processor */
     }
-    uint8_t *ring = (uint8_t *)lane + LANE_RING;
-    struct event *e = (struct event *)(ring + (lane->head & (handle->ring_bytes - 1)));
-    *e = event_make(clock_ticks(), site, sp);
-    __atomic_store_n(&lane->head, lane->head + EVENT_BYTES, __ATOMIC_RELEASE);
+}
+
+/* Writes the slot that is NUMBER slots above the head. */
+static void put_slot(struct lane_handle *handle, size_t number, struct event e) {
+    uint8_t *ring = (uint8_t *)handle->lane + LANE_RING;
+    const uint64_t at = handle->lane->head + number * EVENT_BYTES;
+    memcpy(ring + (at & (handle->ring_bytes - 1)), &e, sizeof e);
+}
+
+void lane_handle_put_values(struct lane_handle *handle, const struct lane_event *event) {
+    struct lane *lane = handle->lane;
+    size_t count = event->slot_count;
+    if ((count + 1) * EVENT_BYTES > handle->ring_bytes ||
+        (count && !await_room(lane, count + 1, event->overflow)))
+        count = 0;
+    if (!count && !await_room(lane, 1, event->overflow)) {
+        lane->lost++;
+        return;
+    }
+    const uint64_t ticks = clock_ticks();
+    for (size_t i = 0; i < count; i++) {
+        const struct captured_slot *s = &event->slots[i];
+        put_slot(handle, i, event_make(ticks, s->id << 2 | EVENT_CONTROL, s->value));
+    }
+    put_slot(handle, count, event_make(ticks, event->site, event->sp));
+    __atomic_store_n(&lane->head, lane->head + (count + 1) * EVENT_BYTES, __ATOMIC_RELEASE);
+}
+
+void lane_handle_put(struct lane_handle *handle, uint32_t site, uint64_t sp,
+                     enum overflow overflow) {
+    const struct lane_event event = {.site = site, .sp = sp, .overflow = overflow};
+    lane_handle_put_values(handle, &event);
 }

@@ -18,6 +18,7 @@
 #include "ring/stalls.h"
 #include "ring/value_slots.h"
 #include "trace/format.h"
+#include "values/run.h"
 #include "wire/ring.h"
 
 enum lane_state {
@@ -126,6 +127,16 @@ void lane_handle_end_wait(struct lane_handle *handle, enum pause_cause cause);
  * drainer, or counts the event as lost. */
 void lane_handle_put(struct lane_handle *handle, uint32_t site, uint64_t sp,
                      enum overflow overflow);
+/* The same, with the slots of the event's values. Instead of losing the event it leaves these out.
+ */
+struct lane_event {
+    uint32_t site;
+    uint64_t sp;
+    const struct captured_slot *slots;
+    size_t slot_count;
+    enum overflow overflow;
+};
+void lane_handle_put_values(struct lane_handle *handle, const struct lane_event *event);
 
 /*
  * The sink: the lane of threads that can have none of their own, and of processes that could not be

@@ -77,6 +77,14 @@ void argument_types_free(struct argument_types *t) {
 
 /* ---- what is asked for ---- */
 
+/* Library calls have the names by which the program calls them. */
+static void add_called(const struct traced_module *m, const struct pattern *pattern,
+                       uint8_t *matches) {
+    for (size_t k = 0; k < m->called.count; k++)
+        if (pattern_match(pattern, m->module->name, m->called.at[k].name))
+            bitmap_set(matches, m->called.at[k].function);
+}
+
 static uint8_t *matches_of(const struct choosing *c, const struct pattern *pattern) {
     struct filter filter = {0};
     struct selection selection;
@@ -86,6 +94,7 @@ static uint8_t *matches_of(const struct choosing *c, const struct pattern *patte
     uint8_t *matches = selection_apply(&selection, c->module->module, c->module->plan, &ignored);
     selection_done(&selection);
     filter_done(&filter);
+    add_called(c->module, pattern, matches);
     return matches;
 }
 
@@ -198,6 +207,14 @@ static bool fits(const struct choosing *c, const struct capture *capture) {
            words <= CAPTURE_MOST_WORDS;
 }
 
+/* Whether stubs judge calls by PREDICATE. Triggers are looked for in all calls. The stacks of Go's
+ * functions move while these are open. */
+static bool judges(const struct choosing *c, const struct arch *arch,
+                   const struct predicate *predicate) {
+    return predicate->count && arch->stub_judge_bytes && !c->context->options->triggers.count &&
+           !module_is_go(c->module->module);
+}
+
 /* False: it has no place. */
 static bool add(const struct choosing *c, uint32_t function, const struct capture *capture,
                 const struct condition *condition) {
@@ -212,7 +229,9 @@ static bool add(const struct choosing *c, uint32_t function, const struct captur
         return false;
     }
     p.number = captures_add(c->context->captures, m->first_id + function, capture, condition);
-    p.capture = &captures_get(c->context->captures, p.number)->capture;
+    const struct numbered_capture *n = captures_get(c->context->captures, p.number);
+    p.capture = &n->capture;
+    p.predicate = judges(c, arch, &n->predicate) ? &n->predicate : NULL;
     ARRAY_PUSH(&m->choice.captures, p);
     return true;
 }
@@ -447,7 +466,7 @@ void arguments_choose(const struct arguments_context *context, struct traced_mod
     struct choosing c = {.context = context, .module = m};
     const size_t count = plan_function_count(m->plan);
     m->choice.captures.count = 0;
-    if (asks_nothing(context) || !values_abi(m->module->machine, true, &c.abi))
+    if (asks_nothing(context) || !values_abi(m->module, &c.abi))
         return;
     spec_uses_forget(context->types->uses, m);
     begin(&c);

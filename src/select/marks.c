@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "arch/arch.h"
 #include "trace/captures.h"
@@ -61,7 +62,7 @@ static void capture_arguments(const struct arguments_context *c, struct traced_m
                                     .arguments = p->arguments,
                                     .spec = spec,
                                     .strings = c->options->strings};
-    if (!arch || !arch->stub_capture_bytes || !values_abi(m->module->machine, true, &request.abi))
+    if (!arch || !arch->stub_capture_bytes || !values_abi(m->module, &request.abi))
         return;
     if (operands_compile(&request, &capture, &err) < 0) {
         AUTO_FREE char *text = mem_printf("%s: %s", p->name, err.text);
@@ -85,18 +86,56 @@ static void report_refused(const struct arguments_context *c, const struct trace
     report_warn(&c->options->report, text);
 }
 
+/* ---- breakpoints ---- */
+
+/* A killed spoor's breakpoint kills the program, so only a full name asks for one. */
+static bool may_have_trap(const struct arguments_context *c, const struct traced_module *m,
+                          const char *name) {
+    for (size_t i = 0; i < c->filter->probes.count; i++)
+        if (pattern_names(c->filter->probes.at[i].pattern, m->module->name, name))
+            return true;
+    return c->options->tier == TIER_TRAP;
+}
+
+static bool lacks_trap(const struct arguments_context *c, const struct traced_module *m,
+                       const struct probe *p) {
+    return plan_probe_tier(m->plan, p->addr) == TIER_TRAP && !may_have_trap(c, m, p->name);
+}
+
+/* Several places may have one name: told for the first one. */
+static void report_trap(const struct arguments_context *c, const struct traced_module *m,
+                        const struct probe *p) {
+    for (const struct probe *k = m->probes.at; k < p; k++)
+        if (strcmp(k->name, p->name) == 0 && lacks_trap(c, m, k))
+            return;
+    AUTO_FREE char *text =
+        mem_printf("%s: probe %s is left out, as only a breakpoint fits there, which stops the "
+                   "program at each hit: --usdt %s, its full name, sets it",
+                   m->module->name, p->name, p->name);
+    report_warn(&c->options->report, text);
+}
+
+/* ---- the choice ---- */
+
+/* Whether P can be recorded; if not, says why. */
+static bool can_record(const struct arguments_context *c, const struct traced_module *m,
+                       const struct probe *p) {
+    const bool none = plan_probe_tier(m->plan, p->addr) == TIER_NONE, trap = lacks_trap(c, m, p);
+    if (none)
+        report_refused(c, m, p);
+    if (trap)
+        report_trap(c, m, p);
+    return !none && !trap;
+}
+
 void marks_choose(const struct arguments_context *c, struct traced_module *m) {
     m->choice.marks.count = 0;
     for (size_t i = 0; i < m->probes.count && c->filter->probes.count; i++) {
         const struct probe *p = &m->probes.at[i];
         const struct probe_option *o = option_for(c->filter, m, p->name);
         struct plan_probe mark = {.at = p->addr, .id = m->first_mark_id + (uint32_t)i};
-        if (!o)
+        if (!o || !can_record(c, m, p))
             continue;
-        if (plan_probe_tier(m->plan, p->addr) == TIER_NONE) {
-            report_refused(c, m, p);
-            continue;
-        }
         capture_arguments(c, m, p, o->spec, &mark);
         ARRAY_PUSH(&m->choice.marks, mark);
     }

@@ -437,6 +437,17 @@ void module_table_report_losses(const struct module_table *table) {
     }
 }
 
+void module_table_withdrawn(const struct module_table *table, uint64_t *ret_reads,
+                            uint64_t *ret_functions) {
+    *ret_reads = *ret_functions = 0;
+    for (size_t i = 0; i < table->modules.count; i++) {
+        const struct traced_module *m = table->modules.at[i];
+        *ret_reads += m->withdrawn_reads;
+        *ret_functions +=
+            m->without_reads ? bitmap_count(m->without_reads, plan_function_count(m->plan)) : 0;
+    }
+}
+
 struct module_table_counts module_table_counts(const struct module_table *table) {
     struct module_table_counts sum = {0};
     for (size_t i = 0; i < table->modules.count; i++) {

@@ -78,6 +78,10 @@ size_t module_table_selected(const struct module_table *table);
 /* Warns of all functions that have lost their breakpoints (--trap-limit). */
 void module_table_report_losses(const struct module_table *table);
 
+/* The numbers of reads of values that were withdrawn, and of the functions that have lost reads. */
+void module_table_withdrawn(const struct module_table *table, uint64_t *ret_reads,
+                            uint64_t *ret_functions);
+
 /* Numbers of functions of all modules that the trace describes. */
 struct module_table_counts {
     uint64_t seen, instrumented;

@@ -92,4 +92,5 @@ struct traced_module {
     struct function_load *read_loads; /* of faults of reads; NULL: there was none yet */
     size_t faulting;        /* functions whose reads have faulted, and that have not lost them */
     uint8_t *without_reads; /* bitmap: functions that have lost reads; NULL: none */
+    size_t withdrawn_reads; /* each in one process */
 };

@@ -80,6 +80,25 @@ static bool is_intact(int fd, const struct kept_key *key, uint64_t *ret_size) {
            kept_check(fd, sizeof h, h.size, &check) && check == h.contents_check;
 }
 
+/* Maps the SIZE bytes of FD. False: the system refuses. */
+static bool map(int fd, size_t size, struct kept_file *ret) {
+    uint8_t *at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (at == MAP_FAILED)
+        return false;
+    *ret = (struct kept_file){at, size};
+    return true;
+}
+
+/* False: FILE's contents do not fit. Then it is not mapped any more. */
+static bool use(struct kept_file *file, struct pass *p) {
+    struct kept_reader reader = {file->at + sizeof(struct header), file->at + file->size, false};
+    if (kept_get_pass(&reader, p))
+        return true;
+    pass_reset(p);
+    kept_unmap(file);
+    return false;
+}
+
 static bool load(const char *path, const struct kept_key *key, struct pass *p,
                  struct kept_file *ret) {
     AUTO_FD int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -90,16 +109,7 @@ static bool load(const char *path, const struct kept_key *key, struct pass *p,
         log_print(1, "%s: not used: of another trace, version or user, or damaged", path);
         return false;
     }
-    uint8_t *at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (at == MAP_FAILED)
-        return false;
-    struct kept_reader reader = {at + sizeof(struct header), at + size, false};
-    *ret = (struct kept_file){at, size};
-    if (kept_get_pass(&reader, p))
-        return true;
-    pass_reset(p);
-    kept_unmap(ret);
-    return false;
+    return map(fd, size, ret) && use(ret, p);
 }
 
 bool kept_load(const char *trace, const struct kept_key *key, struct pass *p,
@@ -107,6 +117,16 @@ bool kept_load(const char *trace, const struct kept_key *key, struct pass *p,
     AUTO_FREE char *beside = mem_printf("%s.idx", trace);
     AUTO_FREE char *cached = kept_folder_file(key, sizeof *key, false);
     return load(beside, key, p, ret) || (cached && load(cached, key, p, ret));
+}
+
+bool kept_change_over(struct kept_file *file, struct pass *p) {
+    pass_reset(p);
+    return use(file, p);
+}
+
+void kept_let_go(const struct kept_file *file) {
+    if (file->at)
+        madvise(file->at, file->size, MADV_DONTNEED);
 }
 
 void kept_unmap(struct kept_file *file) {
@@ -139,7 +159,8 @@ static bool is_at(int fd, const char *path) {
 }
 
 /* 0, or -errno: nothing can be made there. One process writes, others leave it. */
-static int save(const char *path, const struct kept_key *key, const struct pass *p) {
+static int save(const char *path, const struct kept_key *key, const struct pass *p,
+                struct kept_file *ret) {
     AUTO_FREE char *part = mem_printf("%s.part", path);
     AUTO_FD int fd = open(part, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
     if (fd < 0)
@@ -149,20 +170,25 @@ static int save(const char *path, const struct kept_key *key, const struct pass 
     bool done = fchmod(fd, 0600) == 0 && ftruncate(fd, 0) == 0 && write_all(fd, key, p) &&
                 rename(part, path) == 0;
     int rc = done ? 0 : -errno;
+    struct stat st;
     if (!done)
         unlink(part);
+    else if (fstat(fd, &st) == 0)
+        map(fd, (size_t)st.st_size, ret);
     log_print(1, "%s: %s", path, done ? "written" : strerror(-rc));
     return rc;
 }
 
-void kept_save(const char *trace, const struct kept_key *key, const struct pass *p) {
+void kept_save(const char *trace, const struct kept_key *key, const struct pass *p,
+               struct kept_file *ret) {
     struct kept_key now;
+    *ret = (struct kept_file){0};
     if (!kept_key_of(trace, &now) || memcmp(&now, key, sizeof now) != 0)
         return; /* it has changed meanwhile */
     AUTO_FREE char *beside = mem_printf("%s.idx", trace);
-    if (save(beside, key, p) == 0)
+    if (save(beside, key, p, ret) == 0)
         return;
     AUTO_FREE char *cached = kept_folder_file(key, sizeof *key, true);
-    if (cached && save(cached, key, p) == 0)
+    if (cached && save(cached, key, p, ret) == 0)
         kept_folder_limit(KEPT_MOST_BYTES);
 }

@@ -29,5 +29,11 @@ bool kept_key_of(const char *trace, struct kept_key *ret);
 bool kept_load(const char *trace, const struct kept_key *key, struct pass *p,
                struct kept_file *ret);
 void kept_unmap(struct kept_file *file);
-/* Writes what P has, if it can. */
-void kept_save(const char *trace, const struct kept_key *key, const struct pass *p);
+/* Its pages in memory do not count for this process until they are used again. */
+void kept_let_go(const struct kept_file *file);
+/* Writes what P has, if it can. Then *RET is mapped; else it is zeroed. */
+void kept_save(const char *trace, const struct kept_key *key, const struct pass *p,
+               struct kept_file *ret);
+/* P, from which FILE was just written, has the same from FILE, and its memory is free. False: FILE
+ * was damaged meanwhile. Then P is empty, and FILE is zeroed. */
+bool kept_change_over(struct kept_file *file, struct pass *p);

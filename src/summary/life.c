@@ -10,12 +10,33 @@ static void read_kept(struct summary *s) {
     s->pass.complete = s->from_file;
 }
 
+/* What was made is in a file then, if it can be: less memory is taken than for a copy. Until it is
+ * complete, queries do not look at it without the lock. False: nothing was made. */
+static bool finish(struct summary *s) {
+    struct pass *p = &s->pass;
+    if (s->keep && !p->stop)
+        kept_save(s->path, &s->key, p, &s->file);
+    pthread_rwlock_wrlock(&p->lock);
+    bool made = !s->file.at || kept_change_over(&s->file, p);
+    p->complete = made && !p->stop;
+    pthread_rwlock_unlock(&p->lock);
+    return made;
+}
+
+static void make(struct summary *s) {
+    pass_run(&s->pass);
+    if (finish(s))
+        return;
+    s->keep = false;
+    pass_run(&s->pass);
+    finish(s);
+}
+
 static void *run(void *ctx) {
     struct summary *s = ctx;
     if (!s->from_file)
-        pass_run(&s->pass);
-    if (!s->from_file && s->keep && !s->pass.stop)
-        kept_save(s->path, &s->key, &s->pass);
+        make(s);
+    mem_give_back();
     pthread_mutex_lock(&s->lock);
     s->ended = true;
     pthread_cond_broadcast(&s->has_ended);

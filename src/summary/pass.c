@@ -1,7 +1,6 @@
 /* See pass.h: begins and ends, and the stream groups that are not regular. */
 #include "summary/pass.h"
 
-#include "base/workers.h"
 #include "summary/pass_regular.h"
 
 static uint64_t count_items(const struct trace_reader *r) {
@@ -72,6 +71,7 @@ static void done_results(struct pass *p) {
 
 void pass_reset(struct pass *p) {
     done_results(p);
+    p->items = 0;
     init_results(p);
 }
 
@@ -118,31 +118,26 @@ static void read_groups(struct pass *p, struct source *source) {
 
 /* ---- nodes above leaves ---- */
 
-struct sum_job {
-    struct pass *pass;
-    int level;
-};
-
-static void sum_node(void *arg, size_t index) {
-    const struct sum_job *job = arg;
-    struct pass *p = job->pass;
+static void sum_node(struct pass *p, int level, size_t index) {
     struct node_adder a = {.count = p->functions,
                            .sums = digest_stats_new(p->functions, true),
                            .totals = mem_alloc(p->functions * sizeof(uint64_t))};
     struct bytes sums = {0};
     for (size_t i = index * PASS_FANOUT; i < (index + 1) * PASS_FANOUT; i++)
-        node_add(&a, &p->levels[job->level - 1].at[i]);
+        node_add(&a, &p->levels[level - 1].at[i]);
     node_put_sums(&sums, a.sums);
-    p->levels[job->level].at[index] = node_make(&sums, a.totals, p->functions);
+    p->levels[level].at[index] = node_make(&sums, a.totals, p->functions);
     digest_stats_free(a.sums);
     free(a.totals);
     free(sums.at);
     node_adder_done(&a);
 }
 
+/* One after the other: a tenth of a second, and the histograms of all functions only once. */
 static void sum_nodes(struct pass *p) {
-    for (int i = 1; i < PASS_LEVELS && !p->stop; i++)
-        workers_run(p->levels[i].count, sum_node, &(struct sum_job){p, i});
+    for (int i = 1; i < PASS_LEVELS; i++)
+        for (size_t k = 0; k < p->levels[i].count && !p->stop; k++)
+            sum_node(p, i, k);
 }
 
 void pass_run(struct pass *p) {
@@ -156,8 +151,5 @@ void pass_run(struct pass *p) {
     sum_nodes(p);
     for (size_t i = 0; i < p->store->stream_count && !p->stop; i++)
         listed_end(&p->listed[i]);
-    pthread_rwlock_wrlock(&p->lock);
-    p->complete = !p->stop;
-    pthread_rwlock_unlock(&p->lock);
     session_give(p->sessions, session);
 }

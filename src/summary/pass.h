@@ -41,7 +41,7 @@ struct pass {
 
 void pass_init(struct pass *p, struct trace_reader *reader, struct session_pool *sessions,
                const struct summary_options *options);
-/* Reads the trace, unless it is stopped. */
+/* Reads the trace, unless it is stopped. The caller sets `complete`. */
 void pass_run(struct pass *p);
 /* Forgets what was read. */
 void pass_reset(struct pass *p);

@@ -67,6 +67,7 @@ void pass_take_call(struct pass *p, const struct walk_call *c) {
                                 .clipped_self_ns = c->clipped_self_ns,
                                 .function = c->function,
                                 .stream = c->stream,
+                                .end_stream = c->end_stream,
                                 .depth = c->depth,
                                 .caller = known ? names_index(p->names, c->caller_id) : WALK_NONE,
                                 .how = c->how,
@@ -136,6 +137,7 @@ static void take_single(struct stream_reading *t, const struct digest_call *c, u
                                 .clipped_self_ns = c->clipped_self_ns,
                                 .function = c->function,
                                 .stream = t->stream,
+                                .end_stream = t->stream,
                                 .depth = depth + c->depth,
                                 .caller = c->caller != UINT32_MAX ? c->caller : around,
                                 .how = c->how,
@@ -235,6 +237,7 @@ static void end_leaf(struct reading *r) {
     lock(r);
     r->pass->levels[0].at[r->leaf] = node;
     unlock(r);
+    mem_give_back(); /* of calls that are not kept any more, and of large histograms */
 }
 
 static struct digests *new_digests(struct reading *r) {

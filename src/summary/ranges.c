@@ -104,6 +104,13 @@ static int add_all(struct summary *s, const struct summary_range *range, struct 
     return rc;
 }
 
+/* Before and after a query that takes much memory. */
+static void let_go(struct summary *s) {
+    mem_give_back();
+    if (summary_state(s).complete)
+        kept_let_go(&s->file);
+}
+
 int summary_functions(struct summary *s, const struct summary_range *range, struct stats **ret) {
     struct session *session = session_take(s->sessions, range);
     int rc;
@@ -112,10 +119,12 @@ int summary_functions(struct summary *s, const struct summary_range *range, stru
         session_give(s->sessions, session);
         return rc;
     }
+    let_go(s);
     struct stats *stats = stats_new(&session->source, NULL);
     stats_want_spreads(stats);
     rc = add_all(s, range, session, stats);
     session_give(s->sessions, session);
+    let_go(s);
     if (rc)
         stats_free(stats);
     else
@@ -174,10 +183,12 @@ static int find_graph(struct summary *s, const struct summary_range *range,
                       const replay_blocks *blocks, struct tree *ret) {
     struct session *session = session_take(s->sessions, range);
     struct tree tree;
+    let_go(s);
     tree_init(&tree);
     tree.most = range->most_paths;
     int rc = read_graph(s, range, blocks, session, &tree);
     session_give(s->sessions, session);
+    let_go(s);
     if (rc)
         tree_done(&tree);
     else

@@ -11,7 +11,7 @@
 
 #include "summary/draw.h"
 
-enum { STORE_SPANS = 5 << 19, STORE_CHUNK = 1024 };
+enum { STORE_SPANS = 3 << 19, STORE_CHUNK = 1024 };
 
 struct kept_span {
     uint64_t start_ns, end_ns;

@@ -24,7 +24,7 @@ struct summary_options {
     const char *path;    /* of the trace */
     bool keep;           /* the summary is read from a file, or written to one */
     unsigned workers;    /* threads that read the trace; 0: one for each processor */
-    uint64_t most_spans; /* calls that are kept one by one; 0: 2.5 Mi */
+    uint64_t most_spans; /* calls that are kept one by one; 0: 1.5 Mi */
     size_t leaf_blocks;  /* the least blocks with statistics of their own; 0: 16 */
 };
 
@@ -106,7 +106,8 @@ struct summary_call {
     uint64_t start_ns, end_ns, duration_ns, self_ns;
     uint64_t clipped_self_ns; /* private */
     uint32_t function, stream, depth;
-    uint32_t caller; /* function; WALK_NONE: none, or not known */
+    uint32_t end_stream; /* where it ended */
+    uint32_t caller;     /* function; WALK_NONE: none, or not known */
     enum call_end how;
     bool before, inferred;
 };

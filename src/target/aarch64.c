@@ -133,6 +133,18 @@ void thread_restore_vectors(pid_t tid, const void *vectors) {
         set(tid, NT_ARM_SVE, vectors, head->size);
 }
 
+int thread_read_vector(pid_t tid, unsigned number, unsigned part, void *ret, size_t size) {
+    struct user_fpsimd_state all;
+    const size_t at = number * sizeof *all.vregs + part;
+    if (at + size > sizeof all.vregs)
+        return -EINVAL;
+    int rc = get(tid, NT_PRFPREG, &all, sizeof all);
+    if (rc < 0)
+        return rc;
+    memcpy(ret, (const uint8_t *)all.vregs + at, size);
+    return 0;
+}
+
 /* All processors have the counter. The kernel reads it for programs that cannot. */
 int cpu_check(struct err *err) {
     (void)err;

@@ -174,13 +174,28 @@ void thread_restore_vectors(pid_t tid, const void *vectors) {
     (void)vectors;
 }
 
-int thread_fill_vectors(pid_t tid, unsigned first, const regs_word_t *words, unsigned count) {
-    enum { WORDS = 64 };
-    struct {
-        uint32_t words[WORDS], control;
-    } all; /* linux/arch/arm/include/asm/user.h, struct user_vfp */
+/* linux/arch/arm/include/asm/user.h, struct user_vfp */
+enum { VECTOR_WORDS = 64, VECTOR_BYTES = 8 };
+struct vectors {
+    uint32_t words[VECTOR_WORDS], control;
+};
+
+int thread_read_vector(pid_t tid, unsigned number, unsigned part, void *ret, size_t size) {
+    struct vectors all;
     struct iovec io = {&all, sizeof all};
-    if (first + count > WORDS)
+    const size_t at = number * (size_t)VECTOR_BYTES + part;
+    if (at + size > sizeof all.words)
+        return -EINVAL;
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_VFP, &io) < 0)
+        return -errno;
+    memcpy(ret, (const uint8_t *)all.words + at, size);
+    return 0;
+}
+
+int thread_fill_vectors(pid_t tid, unsigned first, const regs_word_t *words, unsigned count) {
+    struct vectors all;
+    struct iovec io = {&all, sizeof all};
+    if (first + count > VECTOR_WORDS)
         return -EINVAL;
     if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_VFP, &io) < 0)
         return -errno;

@@ -2,6 +2,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
@@ -98,6 +99,17 @@ void *thread_save_vectors(pid_t tid) {
 void thread_restore_vectors(pid_t tid, const void *vectors) {
     (void)tid;
     (void)vectors;
+}
+
+int thread_read_vector(pid_t tid, unsigned number, unsigned part, void *ret, size_t size) {
+    struct user_fpregs_struct all;
+    const size_t at = number * (size_t)16 + part;
+    if (at + size > sizeof all.xmm_space)
+        return -EINVAL;
+    if (ptrace(PTRACE_GETFPREGS, tid, NULL, &all) < 0)
+        return -errno;
+    memcpy(ret, (const uint8_t *)all.xmm_space + at, size);
+    return 0;
 }
 
 /* All processors have the time-stamp counter. */

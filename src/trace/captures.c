@@ -36,6 +36,7 @@ void captures_free(struct captures *c) {
         capture_done(&c->pieces[i / PIECE][i % PIECE].capture);
         free(c->pieces[i / PIECE][i % PIECE].readers);
         forget_triggers(&c->pieces[i / PIECE][i % PIECE]);
+        predicate_done(&c->pieces[i / PIECE][i % PIECE].predicate);
     }
     for (uint32_t i = 0; c && i < c->record_count; i++)
         free(c->records[i / PIECE][i % PIECE].at);
@@ -92,6 +93,8 @@ static void bind(struct captures *c, struct numbered_capture *n,
         return;
     n->readers = readers_new(c, n, condition);
     n->condition = condition;
+    if (n->capture.kind == EVENT_ENTRY)
+        predicate_init(condition, n->readers, &n->capture, &n->predicate);
     atomic_store_explicit(&c->has_conditions, true, memory_order_relaxed);
 }
 

@@ -6,7 +6,7 @@
 
 #include "trace/block.h"
 #include "types/types.h"
-#include "values/condition.h"
+#include "values/predicate.h"
 
 struct captures;
 
@@ -27,6 +27,7 @@ struct numbered_capture {
     const struct condition *condition; /* NULL: all calls of the function are kept */
     struct operand_reader *readers;    /* of its operands, for this capture; owned */
     ARRAY(struct trigger_condition) triggers;
+    struct predicate predicate; /* of an entry: the part that a stub can judge; owned */
     uint32_t types; /* records of types that the trace needs before it, from the first on */
 };
 

@@ -37,6 +37,7 @@ struct trace_totals encoder_totals(const struct encoder *e);
 struct encoder_facts {
     uint64_t low, high; /* of stack pointers; UINT64_MAX, 0: no events yet */
     uint64_t missed;    /* entries with CHAIN_MISSED */
+    uint64_t controls;  /* control events with stack pointers */
     struct trace_pauses pauses;
     bool met_inner; /* an event on the thread's own stack seemed to leave calls, of which one may
                        have returned later (trace_extent.inner_stacks). A call that is open where a

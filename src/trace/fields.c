@@ -174,6 +174,10 @@ bool fields_end(struct fields *f, struct trace_end *ret) {
         ret->overwritten = fields_number(f);
     if (f->at < f->end && !f->bad)
         ret->goes_on = fields_number(f);
+    if (f->at < f->end && !f->bad) {
+        ret->withdrawn_reads = fields_number(f);
+        ret->withdrawn_functions = fields_number(f);
+    }
     return !f->bad;
 }
 

@@ -58,10 +58,13 @@ struct trace_reader {
     ARRAY(struct disk_index_entry) value_blocks; /* by stream, then time */
     ARRAY(struct read_capture) captures;         /* by number (captures_reader.c) */
     struct types *types;                         /* of captures */
-    pthread_mutex_t pauses_lock;                 /* guards the next three */
-    bool has_pauses;                             /* they were read */
-    ARRAY(struct stream_pause) pauses;           /* by stream, then time */
-    struct trace_pause *pause_list;              /* the same without streams */
+    /* Of blocks of values; NULL: nobody asks. */
+    void (*on_damaged_values)(void *ctx, const struct err *err);
+    void *damage_ctx;
+    pthread_mutex_t pauses_lock;       /* guards the next three */
+    bool has_pauses;                   /* they were read */
+    ARRAY(struct stream_pause) pauses; /* by stream, then time */
+    struct trace_pause *pause_list;    /* the same without streams */
 
     struct trace_session session;
     struct trace_end end;

@@ -222,6 +222,7 @@ struct trace_parts {  /* of a recording that is cut into parts */
 
 struct trace_totals {
     uint64_t entries, exits, lost, bytes;
+    uint64_t controls;        /* of trace_writer_finish(): marks, and control events of functions */
     uint64_t unpacked_bytes;  /* of the file: payloads that nobody had the time to compress */
     uint64_t waiting_bytes;   /* the most memory that blocks have taken; 0: less than 8 MiB */
     struct trace_parts parts; /* of trace_writer_finish() */
@@ -250,4 +251,7 @@ struct trace_end {  /* written last; absent after a crash */
                                than 8 MiB, or not known */
     bool goes_on;           /* a later part of the recording follows; `status` is meaningless */
     uint64_t overwritten;   /* of a snapshot: older events, of which nothing is missing here */
+    /* Reads of values that were withdrawn since they faulted too often, each in one process, and
+     * the functions that they were of. Of snapshots and where `goes_on`: not known. */
+    uint64_t withdrawn_reads, withdrawn_functions;
 };

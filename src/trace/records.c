@@ -209,9 +209,11 @@ struct block *record_end(const struct trace_end *end) {
     put_numbers(b, (uint64_t[]){end->missed, end->pauses.count, PAUSE_CAUSES}, 3);
     put_numbers(b, end->pauses.ticks, PAUSE_CAUSES);
     bytes_put_varint(b, end->waiting_bytes);
-    if (end->overwritten || end->goes_on)
+    if (end->overwritten || end->goes_on || end->withdrawn_reads)
         bytes_put_varint(b, end->overwritten);
-    if (end->goes_on)
-        bytes_put_varint(b, 1);
+    if (end->goes_on || end->withdrawn_reads)
+        bytes_put_varint(b, end->goes_on);
+    if (end->withdrawn_reads)
+        put_numbers(b, (uint64_t[]){end->withdrawn_reads, end->withdrawn_functions}, 2);
     return block;
 }

@@ -217,6 +217,7 @@ static void unpredicted_exit(struct encoder *e, struct run *run, uint64_t key) {
 
 static void encode_control(struct encoder *e, struct run *run, uint64_t key) {
     uint32_t sp = key_sp(key);
+    e->facts.controls++;
     pop(e, run, sp, false);
     note_reach(e, run, whole_sp(e, sp) - 1);
     *run->code++ = CODE_CONTROL;

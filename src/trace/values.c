@@ -1,6 +1,7 @@
 /* Decodes blocks of values: the inverse of value_log.c. The bytes are untrusted. */
 #include "trace/values.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,6 +211,22 @@ static bool read_piece(struct piece *p, const struct disk_block *events) {
     return ok;
 }
 
+void trace_reader_watch_values(struct trace_reader *r,
+                               void (*on_damage)(void *ctx, const struct err *err), void *ctx) {
+    r->on_damaged_values = on_damage;
+    r->damage_ctx = ctx;
+}
+
+/* If captures are damaged, so that their values cannot be read, the reader's warning tells. */
+static void report_damage(const struct trace_reader *r) {
+    struct err err;
+    if (!r->on_damaged_values || r->damaged_blocks)
+        return;
+    err_set(&err, EILSEQ, "corrupt-block", "%s: is damaged: values of some calls are left out",
+            r->path);
+    r->on_damaged_values(r->damage_ctx, &err);
+}
+
 /* Adds the values of one block; of a damaged one, none. */
 static void add_piece(struct trace_values *v, const struct disk_index_entry *entry,
                       const struct disk_block *events) {
@@ -217,12 +234,15 @@ static void add_piece(struct trace_values *v, const struct disk_index_entry *ent
     const size_t found = v->found.count;
     if (!unpack(v->reader, entry, &payload)) {
         free(payload.at);
+        report_damage(v->reader);
         return;
     }
     struct piece p = {.to = v, .f = {payload.at, payload.at + payload.count, false}};
     ARRAY_PUSH(&v->owned, payload.at);
-    if (!read_piece(&p, events))
+    if (!read_piece(&p, events)) {
         v->found.count = found;
+        report_damage(v->reader);
+    }
     free(p.order);
     free(p.texts);
 }
@@ -266,8 +286,9 @@ static void load(struct trace_values *v, size_t block) {
            r->value_blocks.at[i].block.first == head->first;
          i++)
         add_piece(v, &r->value_blocks.at[i], head);
-    if (v->found.count)
-        qsort(v->found.at, v->found.count, sizeof *v->found.at, compare_items);
+    if (!v->found.count)
+        return;
+    qsort(v->found.at, v->found.count, sizeof *v->found.at, compare_items);
     take_items(v, block);
 }
 
@@ -316,6 +337,21 @@ bool trace_values_find(struct trace_values *v, const struct trace_event_key *e,
         if (block == first || r->blocks.at[block].block.first < e->ticks)
             return false;
     }
+}
+
+bool trace_values_at(struct trace_values *v, size_t block, size_t i, struct trace_event_key *event,
+                     struct trace_occurrence *ret) {
+    if (block != v->block)
+        load(v, block);
+    if (i >= v->found.count)
+        return false;
+    const struct occurrence *o = &v->found.at[i];
+    *event = (struct trace_event_key){.stream = v->reader->blocks.at[block].block.stream,
+                                      .id = o->site >> 2,
+                                      .kind = (enum event_kind)(o->site & 3),
+                                      .ticks = o->ticks};
+    *ret = (struct trace_occurrence){&o->capture->capture, v->values.at + o->at};
+    return true;
 }
 
 /* ---- captures ---- */

@@ -10,6 +10,10 @@
 /* Whether the trace has values; how many captures it describes. */
 bool trace_reader_has_values(const struct trace_reader *r);
 size_t trace_reader_capture_count(const struct trace_reader *r);
+/* Values are read late: ON_DAMAGE is called, by the thread that reads, for each block of values
+ * that is left out, perhaps more than once for one block. */
+void trace_reader_watch_values(struct trace_reader *r,
+                               void (*on_damage)(void *ctx, const struct err *err), void *ctx);
 /* Their types. The graph lives as long as R; one thread at a time uses it. */
 struct types *trace_reader_types(const struct trace_reader *r);
 /* Capture I of those. *RET_ID: the event id of its function. Of its values only what a reader needs
@@ -37,3 +41,7 @@ struct trace_event_key {
 };
 bool trace_values_find(struct trace_values *v, const struct trace_event_key *event,
                        struct trace_occurrence *ret);
+/* Occurrence I of BLOCK (trace_reader_block()), in the order of events, and of which event it is.
+ * False: there are no more. */
+bool trace_values_at(struct trace_values *v, size_t block, size_t i, struct trace_event_key *event,
+                     struct trace_occurrence *ret);

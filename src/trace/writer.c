@@ -207,6 +207,7 @@ static struct encoder_facts stream_facts(const struct stream *s) {
     sum.low = now->low < sum.low ? now->low : sum.low;
     sum.high = now->high > sum.high ? now->high : sum.high;
     sum.missed += now->missed;
+    sum.controls += now->controls;
     sum.met_inner |= now->met_inner;
     sum.pauses.count += now->pauses.count;
     for (int k = 0; k < PAUSE_CAUSES; k++)
@@ -459,13 +460,14 @@ void writer_push_extents(const struct trace_writer *w) {
     ARRAY_FREE(&list);
 }
 
-void writer_push_end(const struct trace_writer *w, const struct trace_end *end) {
+void writer_push_end(struct trace_writer *w, const struct trace_end *end) {
     struct trace_end complete = *end;
     for (size_t i = 0; i < w->streams.count; i++) {
         if (!w->streams.at[i])
             continue;
         struct encoder_facts facts = stream_facts(w->streams.at[i]);
         complete.missed += facts.missed;
+        w->controls += facts.controls;
         complete.pauses.count += facts.pauses.count;
         for (int k = 0; k < PAUSE_CAUSES; k++)
             complete.pauses.ticks[k] += facts.pauses.ticks[k];
@@ -485,6 +487,7 @@ int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
     struct trace_totals totals = sink_totals(w->sink);
     if (w->parts)
         rc = writer_finish_parts(w, rc, &totals, err);
+    totals.controls = w->controls;
     if (ret_totals)
         *ret_totals = totals;
     writer_free(w);

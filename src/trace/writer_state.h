@@ -55,6 +55,7 @@ struct trace_writer {
     struct kept kept;
     uint64_t memory;     /* trace_writer_limit(); 0: the default */
     struct parts *parts; /* NULL: the trace is one file */
+    uint64_t controls;   /* in the parts that are complete */
     struct {
         pthread_mutex_t lock; /* whoever locks a stream may take it */
         uint8_t *bitmap;      /* captures by number, whose records are in the file */
@@ -77,7 +78,7 @@ void stream_restart(struct stream *stream);
 void stream_free(struct stream *stream);
 /* Push what ends a file. All streams are locked, or no other thread uses W. */
 void writer_push_extents(const struct trace_writer *w);
-void writer_push_end(const struct trace_writer *w, const struct trace_end *end);
+void writer_push_end(struct trace_writer *w, const struct trace_end *end);
 
 /* ---- follow.c: STREAM is locked ---- */
 

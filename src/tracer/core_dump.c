@@ -29,14 +29,10 @@ bool core_dump_is_deadly(const struct task *task, int sig) {
            status_innermost_pid(task->tid) != 1;
 }
 
-void core_dump_prepare(struct tracer *t, struct task *task, int sig, uint64_t ticks) {
-    struct space *space = task->space;
-    pid_t tid = task->tid, pid = task->pid;
+/* All other tasks of SPACE are stopped, and process PID is about to end by a signal to TID. */
+static void hold_others(const struct tracer *t, const struct space *space, pid_t pid, pid_t tid,
+                        uint64_t ticks) {
     enum settled settled;
-    if (!space || !leaves_core(sig) || !core_dump_is_deadly(task, sig))
-        return;
-    space_ref(space);
-    stop_space(t, space);
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));) {
         if (k->pid == pid)
             k->fatal_ticks = ticks;
@@ -46,6 +42,20 @@ void core_dump_prepare(struct tracer *t, struct task *task, int sig, uint64_t ti
             settle_step_out(space, k->tid, k->lane, &settled);
         task_set_state(k, TASK_HELD); /* its next report is its end */
     }
+}
+
+/* The kernel may have reset the action for a moment, as another task's read of a value has faulted
+ * (read_faults.h). Once all tasks have stopped, and reported, that is restored. */
+void core_dump_prepare(struct tracer *t, struct task *task, int sig, uint64_t ticks) {
+    struct space *space = task->space;
+    pid_t tid = task->tid, pid = task->pid;
+    if (!space || !leaves_core(sig) || !core_dump_is_deadly(task, sig))
+        return;
+    space_ref(space);
+    stop_space(t, space);
+    task = tasks_find(&t->tasks, tid);
+    if (task && core_dump_is_deadly(task, sig))
+        hold_others(t, space, pid, tid, ticks);
     resume_others(t, space, tid);
     space_unref(space);
 }

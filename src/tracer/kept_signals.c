@@ -11,6 +11,7 @@
 #include "patch/permits.h"
 #include "target/memory.h"
 #include "target/status.h"
+#include "tracer/reports.h"
 #include "tracer/stopping.h"
 
 static const unsigned long RESET_HAND = 0x80000000;
@@ -142,21 +143,48 @@ static void note_result(struct tracer *t, struct task *task) {
     s->syscall = 0;
 }
 
-void kept_signals_resume(struct tracer *t, struct task *task, int sig) {
+static void go_on(struct task *task, int sig) {
     struct task_signals *s = &task->signals;
-    const enum kept_signal which = which_is(sig);
-    if (which < KEPT_SIGNALS && s->actions[which].handler > IGNORE_ACTION &&
-        s->actions[which].flags & RESET_HAND) {
-        struct kept_action reset = s->actions[which];
-        reset.handler = DEFAULT_ACTION;
-        kept_signals_note(t, task, which, &reset);
-    }
-    s->watched = thread_get_mask(task->tid, &s->mask) == 0;
     s->enters_handler = sig && status_catches(task->tid, sig);
     if (s->enters_handler)
         thread_enter_handler(task->tid, sig);
     else
         thread_continue_to_syscall(task->tid, sig);
+}
+
+/* Another task's read may fault at any moment, and the kernel then resets the action. So TASK
+ * begins with its handler while all others are stopped, and what they have reset is restored. */
+static void enter_handler_alone(struct tracer *t, struct task *task, int sig) {
+    struct space *space = space_ref(task->space);
+    const pid_t tid = task->tid;
+    task_set_state(task, TASK_STOPPED);
+    task_set_state(task, TASK_HELD);
+    stop_space(t, space);
+    task = tasks_find(&t->tasks, tid);
+    if (task) {
+        task_set_running(task);
+        go_on(task, sig);
+    }
+    while (task && task->signals.enters_handler && !task_stands_still(task) && reports_await(t))
+        task = tasks_find(&t->tasks, tid);
+    resume_space(t, space);
+    space_unref(space);
+}
+
+void kept_signals_resume(struct tracer *t, struct task *task, int sig) {
+    struct task_signals *s = &task->signals;
+    const enum kept_signal which = which_is(sig);
+    const bool handled = which < KEPT_SIGNALS && s->actions[which].handler > IGNORE_ACTION;
+    if (handled && s->actions[which].flags & RESET_HAND) {
+        struct kept_action reset = s->actions[which];
+        reset.handler = DEFAULT_ACTION;
+        kept_signals_note(t, task, which, &reset);
+    }
+    s->watched = thread_get_mask(task->tid, &s->mask) == 0;
+    if (handled && task->space->reads.watched && which != KEPT_TRAP)
+        enter_handler_alone(t, task, sig);
+    else
+        go_on(task, sig);
 }
 
 void kept_signals_on_stop(struct task *task) {

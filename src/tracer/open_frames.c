@@ -6,6 +6,7 @@
 #include "arch/arch.h"
 #include "arch/clock.h"
 #include "base/log.h"
+#include "ring/kept_calls.h"
 #include "select/mapped.h"
 #include "target/memory.h"
 #include "unwind/unwind.h"
@@ -38,6 +39,7 @@ struct open_frames {
     uint64_t ticks;
     unwind_frames found;              /* of the present thread */
     ARRAY(struct trace_frame) traced; /* open calls of traced functions among these */
+    taddr_t judged; /* the lowest stack pointer of those whose functions are judged by stubs */
 };
 
 static int open_file(void *ctx, const struct map *map) {
@@ -230,6 +232,15 @@ static bool is_recorded(const struct open_frames *f, const struct patched *p, ui
            (caller && !caller->exact && caller->pc >= text->start && caller->pc < text->end);
 }
 
+/* Whether stubs may judge calls of FUNCTION of P. */
+static bool is_judged(const struct patched *p, uint32_t function) {
+    const struct traced_module *m = p->traced_module;
+    for (size_t i = 0; i < m->choice.captures.count; i++)
+        if (m->choice.captures.at[i].function == function && m->choice.captures.at[i].predicate)
+            return true;
+    return false;
+}
+
 static void add_call(struct open_frames *f, const struct unwind_frame *frame,
                      const struct unwind_frame *caller) {
     taddr_t pc = frame->pc - !frame->exact;
@@ -241,6 +252,8 @@ static void add_call(struct open_frames *f, const struct unwind_frame *frame,
     struct trace_frame traced = {p->traced_module->first_id + function,
                                  frame->cfa - arch_host()->entry_cfa};
     ARRAY_PUSH(&f->traced, traced);
+    if (traced.sp < f->judged && is_judged(p, function))
+        f->judged = traced.sp;
 }
 
 static void write_calls(struct open_frames *f, const struct copy *c, struct drain *drain) {
@@ -250,6 +263,7 @@ static void write_calls(struct open_frames *f, const struct copy *c, struct drai
                                        [UNWIND_LOST] = "not to be followed"};
     struct unwind_stack stack = {.regs = c->regs, .pieces = c->pieces, .count = c->count};
     f->found.count = f->traced.count = 0;
+    f->judged = UINT64_MAX;
     if (c->count) {
         enum unwind_end end = unwind_stack(f->unwinder, &stack, &f->found);
         log_print(1, "thread %d: %zu frames, %s", c->tid, f->found.count, ends[end]);
@@ -258,6 +272,7 @@ static void write_calls(struct open_frames *f, const struct copy *c, struct drai
         add_call(f, &f->found.at[i], i + 1 < f->found.count ? &f->found.at[i + 1] : NULL);
     struct trace_frames frames = {c->stream, f->ticks, (uint32_t)f->traced.count, f->traced.at};
     drain_frames(drain, c->lane, &frames);
+    kept_calls_from(c->lane, f->judged);
 }
 
 void open_frames_write(struct open_frames *f, struct drain *drain) {

@@ -9,6 +9,7 @@
 #include "patch/permits.h"
 #include "patch/settle.h"
 #include "patch/unpatch.h"
+#include "ring/kept_calls.h"
 #include "target/timing.h"
 #include "tracer/goroutines.h"
 #include "tracer/kept_signals.h"
@@ -119,8 +120,10 @@ static void set_streams(const struct tracer *t, const struct space *space,
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
         if (task_is_ready(k) && k->lane && k->state != TASK_STOPPED)
             k->stage = TASK_LATE;
-        else if (k->lane && !k->lane->unread)
+        else if (k->lane && !k->lane->unread) {
+            kept_calls_all(k->lane);
             open_frames_set_stream(frames, k->tid, k->stream, k->lane);
+        }
 }
 
 /* All tasks of SPACE, which has MAPS, are stopped, and about to be patched: adds their

@@ -4,6 +4,7 @@
 #include "arch/clock.h"
 #include "patch/install.h"
 #include "ring/callers.h"
+#include "ring/kept_calls.h"
 #include "ring/thin.h"
 #include "ring/within.h"
 #include "target/cpu.h"
@@ -73,6 +74,8 @@ static void give_lane(struct tracer *t, struct task *task, struct trace_thread *
     lane_handle_assign(task->lane, thread);
     task->lane->values.captures = module_table_captures(ctx->module_table);
     record_callers(ctx, task, running);
+    if (running || thread->maker)
+        kept_calls_all(task->lane);
     const struct record_options *o = options_of(t);
     if (o->depth || o->threshold_ns) {
         struct thin_options thin = {ctx->writer, o->depth, timing_ticks(o->threshold_ns)};
@@ -161,6 +164,8 @@ void task_lane_join_late(struct tracer *t, struct task *task) {
         maps_done(&maps);
     }
     open_frames_set_time(frames);
+    if (!task->lane->unread)
+        kept_calls_all(task->lane);
     if (!task->lane->unread)
         open_frames_set_stream(frames, task->tid, task->stream, task->lane);
     open_frames_write(frames, t->options.drain);

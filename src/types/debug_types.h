@@ -47,8 +47,11 @@ bool debug_types_signature(struct debug_types *d, vaddr_t low_pc, struct signatu
  * if there is one. 0: none. The first question takes as long as reading all units. */
 type_id debug_types_find(struct debug_types *d, const char *name);
 
-/* Calls SEE for each function, in the order of units; each type with a name. They stop when SEE
- * returns false. For converters. */
+/* Calls SEE for each function, in the order of units; each variable that a unit defines outside of
+ * functions and namespaces; each type with a name. They stop when SEE returns false. For
+ * converters. */
 void debug_types_functions(struct debug_types *d, bool (*see)(void *ctx, vaddr_t low_pc),
                            void *ctx);
+void debug_types_variables(struct debug_types *d,
+                           bool (*see)(void *ctx, const char *name, type_id type), void *ctx);
 void debug_types_all(struct debug_types *d, bool (*see)(void *ctx, type_id id), void *ctx);

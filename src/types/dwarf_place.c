@@ -56,6 +56,15 @@ static bool is_based(const Dwarf_Op *op, unsigned *ret_reg, int64_t *ret_offset)
 
 /* ---- the frame ---- */
 
+/* Go's locations are blocks, which libdw only takes before DWARF 4. As long as these are short, the
+ * bytes are those of the form that came later. */
+static void see_as_expression(Dwarf_Attribute *location) {
+    Dwarf_Block block;
+    bool old = location->form == DW_FORM_block || location->form == DW_FORM_block1;
+    if (old && dwarf_formblock(location, &block) == 0 && block.length < 0x80)
+        location->form = DW_FORM_exprloc;
+}
+
 /* The frame base at the first instruction, as distance from the CFA. */
 static bool frame_base(const struct placing *p, int64_t *ret) {
     Dwarf_Attribute found;
@@ -64,8 +73,10 @@ static bool frame_base(const struct placing *p, int64_t *ret) {
     unsigned reg;
     int64_t offset = 0;
     uint16_t machine = p->d->module->machine;
-    if (!dwarf_attr_integrate(p->function, DW_AT_frame_base, &found) ||
-        dwarf_getlocation_addr(&found, p->low_pc, &ops, &count, 1) != 1 || count != 1)
+    if (!dwarf_attr_integrate(p->function, DW_AT_frame_base, &found))
+        return false;
+    see_as_expression(&found);
+    if (dwarf_getlocation_addr(&found, p->low_pc, &ops, &count, 1) != 1 || count != 1)
         return false;
     *ret = 0;
     if (ops[0].atom == DW_OP_call_frame_cfa)
@@ -126,40 +137,63 @@ static bool entry_register(Dwarf_Attribute *location, const Dwarf_Op *op, unsign
     return is_register(&inner[0], ret_reg);
 }
 
-static bool implicit_constant(Dwarf_Attribute *location, const Dwarf_Op *op, uint64_t *ret) {
+/* Constants of more than a word are pieces. */
+static struct place constant_block(const Dwarf_Block *block) {
+    struct place place = {.kind = PLACE_CONSTANT};
+    if (block->length <= sizeof place.constant) {
+        memcpy(&place.constant, block->data, block->length);
+        return place;
+    }
+    place.kind = PLACE_PIECES;
+    for (uint64_t at = 0, size; at < block->length; at += size) {
+        size = block->length - at < 8 ? block->length - at : 8;
+        if (place.piece_count == PLACE_MOST_PIECES)
+            return MISSING;
+        struct place_piece *piece = &place.pieces[place.piece_count++];
+        *piece = (struct place_piece){.kind = PLACE_CONSTANT, .bytes = (uint32_t)size};
+        memcpy(&piece->constant, block->data + at, size);
+    }
+    return place;
+}
+
+static bool implicit_constant(Dwarf_Attribute *location, const Dwarf_Op *op, struct place *ret) {
     Dwarf_Block block;
     if (op->atom != DW_OP_implicit_value ||
-        dwarf_getlocation_implicit_value(location, op, &block) != 0 || block.length > sizeof *ret)
+        dwarf_getlocation_implicit_value(location, op, &block) != 0)
         return false;
-    *ret = 0;
-    memcpy(ret, block.data, block.length);
+    *ret = constant_block(&block);
     return true;
 }
 
 /* In memory at the register's value + OFFSET. */
 static struct place at_register(const struct placing *p, unsigned reg, int64_t offset) {
     uint16_t machine = p->d->module->machine;
-    if (p->whole)
+    if (p->whole && !p->changed)
         return by_abi(p);
     if ((int)reg == stack_register(machine))
         return at_frame(p, offset - return_address_bytes(machine));
-    return (struct place){
-        .kind = PLACE_REGISTER, .reg = (uint16_t)reg, .offset = offset, .address = true};
+    return (struct place){.kind = PLACE_REGISTER,
+                          .reg = (uint16_t)reg,
+                          .offset = offset,
+                          .address = true,
+                          .whole = p->whole};
 }
 
 static struct place one_operation(const struct placing *p, Dwarf_Attribute *location,
                                   const Dwarf_Op *op) {
     unsigned reg;
     int64_t offset, base;
-    uint64_t value;
+    struct place constant;
     if (is_register(op, &reg))
         return in_register(p, reg);
     if (is_based(op, &reg, &offset))
         return at_register(p, reg, offset);
     if (op->atom == DW_OP_fbreg)
         return frame_base(p, &base) ? at_frame(p, base + (int64_t)op->number) : by_abi(p);
-    if (implicit_constant(location, op, &value))
-        return (struct place){.kind = PLACE_CONSTANT, .constant = value};
+    if (op->atom == DW_OP_call_frame_cfa) /* Go's first one on the stack */
+        return at_frame(p, 0);
+    if (implicit_constant(location, op, &constant))
+        return constant;
     if (entry_register(location, op, &reg))
         return (struct place){.kind = PLACE_REGISTER, .reg = (uint16_t)reg, .address = true};
     return p->whole ? by_abi(p) : MISSING;
@@ -248,10 +282,7 @@ static bool constant_attribute(Dwarf_Die *parameter, struct place *ret) {
         return false;
     if (dwarf_number(parameter, DW_AT_const_value, &ret->constant))
         return true;
-    if (dwarf_formblock(&found, &block) != 0 || block.length > sizeof ret->constant)
-        *ret = MISSING;
-    else
-        memcpy(&ret->constant, block.data, block.length);
+    *ret = dwarf_formblock(&found, &block) == 0 ? constant_block(&block) : MISSING;
     return true;
 }
 
@@ -284,6 +315,7 @@ struct place dwarf_place_of(struct debug_types *d, Dwarf_Die *function, Dwarf_Di
         return place;
     if (!dwarf_attr(parameter, DW_AT_location, &location))
         return MISSING;
+    see_as_expression(&location);
     struct placing p = {d, function, low_pc, !dwarf_is_list(&location), changed};
     if (!description_at(&location, low_pc, &ops, &count))
         return MISSING;

@@ -37,29 +37,33 @@ static Dwarf_Die origin_of(const Dwarf_Die *die) {
     return origin;
 }
 
-/* A clone's symbol tells what was done to it; its entry in DWARF has the original's name. */
-static bool is_clone_name(const char *name) {
-    return strstr(name, ".isra") || strstr(name, ".constprop") || strstr(name, ".part") ||
-           strstr(name, ".specialized");
+/* A clone's symbol tells what was done to it; its entry in DWARF has the original's name. Only
+ * constants that callers pass leave a clone its result. */
+enum clone { NO_CLONE, CLONE_WITH_RESULT, CLONE };
+
+static enum clone clone_by_name(const char *name) {
+    if (strstr(name, ".isra") || strstr(name, ".part") || strstr(name, ".specialized"))
+        return CLONE;
+    return strstr(name, ".constprop") ? CLONE_WITH_RESULT : NO_CLONE;
 }
 
 static size_t first_symbol(const struct module *m, vaddr_t low_pc) {
     return SEARCH(k, m->symbol_count, m->symbols[k].addr < low_pc);
 }
 
-static bool is_clone(const struct module *m, vaddr_t low_pc) {
+static enum clone clone_at(const struct module *m, vaddr_t low_pc) {
     size_t count = m->symbol_count;
     const struct symbol *s = m->symbols;
-    bool any = false;
+    enum clone most = NO_CLONE;
     for (size_t i = first_symbol(m, low_pc); i < count && s[i].addr == low_pc; i++) {
         if (s[i].type != SYMBOL_FUNCTION)
             continue;
-        /* A folded function has the names of both. */
-        if (!is_clone_name(s[i].name))
-            return false;
-        any = true;
+        enum clone this = clone_by_name(s[i].name);
+        if (this == NO_CLONE) /* A folded function has the names of both. */
+            return NO_CLONE;
+        most = this > most ? this : most;
     }
-    return any;
+    return most;
 }
 
 /* LLVM makes functions local when it optimises a whole program; DWARF still calls them external. */
@@ -87,6 +91,8 @@ static bool is_optimized_by_llvm(Dwarf_Die *function) {
 static bool is_by_llvm(const char *producer) {
     return strstr(producer, "clang") || strstr(producer, "LLVM");
 }
+
+static bool is_by_gcc(const char *producer) { return strncmp(producer, "GNU ", 4) == 0; }
 
 static const char *producer_of(struct debug_types *d, Dwarf_Die *die) {
     Dwarf_Die unit;
@@ -186,16 +192,16 @@ static void read_head(struct reading *r, Dwarf_Die *origin) {
     s->language = dwarf_language_of(origin, dwarf_language_of(r->function, SOURCE_OTHER));
     s->producer = producer_of(r->d, origin);
     s->name = types_name(r->d->graph, name ? name : "");
-    if (strncmp(s->producer, "GNU AS ", 7) !=
-        0) /* assembly's have no type, and may have no result */
-        s->result = dwarf_type_at(r->d, r->function, DW_AT_type, s->language);
+    s->result = dwarf_type_at(r->d, r->function, DW_AT_type, s->language);
     s->prototyped =
         s->language != SOURCE_C || dwarf_hasattr_integrate(r->function, DW_AT_prototyped);
     dwarf_number(r->function, DW_AT_calling_convention, &convention);
     bool llvm = is_by_llvm(s->producer);
     s->optimized = llvm && is_optimized_by_llvm(r->function);
     r->plain = llvm && !s->optimized;
-    s->changed = convention == DW_CC_nocall || is_clone(r->d->module, r->low_pc) ||
+    enum clone clone = clone_at(r->d->module, r->low_pc);
+    s->keeps_result = clone == CLONE_WITH_RESULT && is_by_gcc(s->producer);
+    s->changed = convention == DW_CC_nocall || clone ||
                  /* LLVM gives functions that nobody else can call other parameters, but no other
                   * name. */
                  (llvm && s->optimized &&
@@ -203,16 +209,39 @@ static void read_head(struct reading *r, Dwarf_Die *origin) {
                    was_made_local(r->d->module, r->low_pc)));
 }
 
+/* Assemblers describe where a function is, and not what it takes. */
+static bool is_assembly(Dwarf_Die *function) {
+    Dwarf_Die unit;
+    return dwarf_diecu(function, &unit, NULL, NULL) &&
+           dwarf_srclang(&unit) == DW_LANG_Mips_Assembler;
+}
+
+/* Go names some results twice, if it has split them. */
+static void drop_twins(struct reading *r) {
+    size_t kept = 0;
+    for (size_t i = 0; i < r->parameters.count; i++) {
+        const struct parameter *p = &r->parameters.at[i];
+        size_t k = 0;
+        while (k < kept && strcmp(r->parameters.at[k].name, p->name) != 0)
+            k++;
+        if (k == kept || !(p->flags & PARAMETER_RESULT))
+            r->parameters.at[kept++] = *p;
+    }
+    r->parameters.count = kept;
+}
+
 bool debug_types_signature(struct debug_types *d, vaddr_t low_pc, struct signature *ret) {
     Dwarf_Die function;
-    if (!dwarf_find_function(d, low_pc, &function))
+    if (!dwarf_find_function(d, low_pc, &function) || is_assembly(&function))
         return false;
     Dwarf_Die origin = origin_of(&function);
     struct reading r = {.d = d, .function = &function, .low_pc = low_pc, .ret = ret};
     read_head(&r, &origin);
     read_own(&r);
-    if (origin.addr != function.addr)
+    ret->inlined = origin.addr != function.addr;
+    if (ret->inlined)
         read_origin(&r, &origin);
+    drop_twins(&r);
     ret->optimized = r.plain ? false : ret->optimized || r.has_list;
     ret->parameters = r.parameters.at;
     ret->count = r.parameters.count;

@@ -364,7 +364,12 @@ static bool read_other(const struct reading *r, int tag) {
     case DW_TAG_array_type:
         return read_array(r);
     case DW_TAG_subroutine_type:
-        read_function(r);
+        if (r->language == SOURCE_GO) { /* the address of a closure */
+            r->ret->kind = TYPE_POINTER;
+            r->ret->bytes = r->d->module->word_bytes;
+        } else {
+            read_function(r);
+        }
         return true;
     case DW_TAG_string_type:
         r->ret->kind = TYPE_STRING;

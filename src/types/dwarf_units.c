@@ -64,11 +64,20 @@ struct dwarf_unit *dwarf_unit_of(struct debug_types *d, const Dwarf_Die *die) {
 
 /* ---- functions ---- */
 
+/* A function in several pieces, as GCC parts hot code from cold, begins where the first one does
+ * (DWARF 5, 2.17 and 2.18); libdw does not know that. */
+static bool entry_of(Dwarf_Die *die, Dwarf_Addr *ret) {
+    Dwarf_Addr base, end;
+    if (dwarf_entrypc(die, ret) == 0)
+        return true;
+    return dwarf_hasattr(die, DW_AT_ranges) && dwarf_ranges(die, 0, &base, ret, &end) > 0;
+}
+
 static void add_function(struct dwarf_unit *unit, Dwarf_Die *die) {
     Dwarf_Addr low_pc;
     if (!dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges))
         return;
-    if (dwarf_entrypc(die, &low_pc) == 0 && low_pc > DISCARDED)
+    if (entry_of(die, &low_pc) && low_pc > DISCARDED)
         ARRAY_PUSH(&unit->functions, ((struct dwarf_function){low_pc, *die}));
 }
 
@@ -170,6 +179,40 @@ void debug_types_functions(struct debug_types *d, bool (*see)(void *ctx, vaddr_t
         for (size_t i = 0; i < known->functions.count; i++)
             if (!see(ctx, known->functions.at[i].low_pc))
                 return;
+    }
+}
+
+/* ---- variables ---- */
+
+static bool is_defined_variable(Dwarf_Die *die) {
+    return dwarf_tag(die) == DW_TAG_variable && !dwarf_hasattr(die, DW_AT_declaration) &&
+           (dwarf_hasattr(die, DW_AT_location) || dwarf_hasattr(die, DW_AT_const_value));
+}
+
+/* False: SEE does not want more. */
+static bool see_variables(struct debug_types *d, Dwarf_Die *unit,
+                          bool (*see)(void *ctx, const char *name, type_id type), void *ctx) {
+    Dwarf_Attribute found;
+    Dwarf_Die child;
+    for (int rc = dwarf_child(unit, &child); rc == 0; rc = dwarf_siblingof(&child, &child)) {
+        if (!is_defined_variable(&child))
+            continue;
+        const char *name = dwarf_formstring(dwarf_attr_integrate(&child, DW_AT_name, &found));
+        type_id type = dwarf_type_at(d, &child, DW_AT_type, dwarf_language_of(&child, d->language));
+        if (name && *name && type && !see(ctx, name, type))
+            return false;
+    }
+    return true;
+}
+
+void debug_types_variables(struct debug_types *d,
+                           bool (*see)(void *ctx, const char *name, type_id type), void *ctx) {
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die, whole;
+    while (dwarf_get_units(d->file.dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+        dwarf_whole_unit(&die, &whole);
+        if (!see_variables(d, &whole, see, ctx))
+            return;
     }
 }
 

@@ -18,7 +18,7 @@ enum place_kind {
     PLACE_MISSING   /* optimised away at the entry, or in a place that has no name here */
 };
 
-enum { PLACE_MOST_PIECES = 4 };
+enum { PLACE_MOST_PIECES = 16 };
 
 struct place_piece {
     enum place_kind kind; /* PLACE_REGISTER, _FRAME, _CONSTANT or _MISSING */
@@ -68,7 +68,9 @@ struct signature {
     /* The compiler has changed what it takes (clones: .isra, .constprop, .part): the ABI does not
      * tell where anything is. No parameter has PLACE_BY_ABI. */
     bool changed;
-    bool has_places; /* it is that of a function; else of a prototype: all is by ABI */
+    bool inlined;      /* it is an instance of a function that is inlined elsewhere, too */
+    bool keeps_result; /* if `changed`: the ABI still tells where its result is */
+    bool has_places;   /* it is that of a function; else of a prototype: all is by ABI */
 };
 /* Frees what *S owns; names and types are the graph's. */
 void signature_done(struct signature *s);

@@ -143,6 +143,13 @@ static bool gather_function(void *ctx, vaddr_t low_pc) {
     return true;
 }
 
+static bool gather_variable(void *ctx, const char *name, type_id type) {
+    struct type_file *f = ctx;
+    ARRAY_PUSH(&f->set.symbols,
+               ((struct type_symbol){types_name(f->set.graph, name), type, false}));
+    return true;
+}
+
 static int take_dwarf(struct type_file *f, const char *path, struct err *err) {
     struct type_file_source *s = f->source;
     f->form = TYPES_DWARF;
@@ -153,6 +160,7 @@ static int take_dwarf(struct type_file *f, const char *path, struct err *err) {
         return rc;
     debug_types_all(s->dwarf, gather_type, f);
     debug_types_functions(s->dwarf, gather_function, f);
+    debug_types_variables(s->dwarf, gather_variable, f);
     return 0;
 }
 

@@ -57,14 +57,6 @@ void abi_arguments(enum abi abi, const struct abi_call *call, struct abi_place *
     place_all(variant(abi, call), call, ret);
 }
 
-/* Go's results on the stack need the arguments' places; they are rare. */
-static void go_result(const struct abi_call *call, struct abi_place *ret) {
-    struct abi_state s = {0};
-    abi_go_argument(&s, call, call->result, ret);
-    if (s.unsure || s.stack)
-        *ret = (struct abi_place){.missing = VALUE_UNTYPED};
-}
-
 void abi_result(enum abi abi, const struct abi_call *call, struct abi_place *ret) {
     *ret = (struct abi_place){0};
     if (!call->result)
@@ -83,7 +75,7 @@ void abi_result(enum abi abi, const struct abi_call *call, struct abi_place *ret
         abi_arm_soft_result(call, ret);
         break;
     case ABI_GO_X86_64:
-        go_result(call, ret);
+        abi_go_results(&(struct abi_call){call->types, &call->result, 1, 0, false, false}, ret);
         break;
     }
 }

@@ -51,6 +51,8 @@ size_t abi_rust_known_arguments(const struct abi_call *call);
 bool abi_rust_knows_result(const struct abi_call *call);
 /* Fills RET[call->count]. */
 void abi_arguments(enum abi abi, const struct abi_call *call, struct abi_place *ret);
+/* Go's results, whose types are CALL's arguments. */
+void abi_go_results(const struct abi_call *call, struct abi_place *ret);
 /* The place at a return. */
 void abi_result(enum abi abi, const struct abi_call *call, struct abi_place *ret);
 

@@ -1,7 +1,8 @@
 /*
  * Go's ABIInternal on x86-64. A value has registers for all of its scalars, in their order, or it
  * is on the stack as a whole. Arrays of more than one element are always on the stack. Results are
- * placed like arguments, from the first registers on; those on the stack are behind the arguments.
+ * placed like arguments, from the first registers on; those on the stack are behind the arguments,
+ * of which debugging information leaves out some (named _).
  */
 #include "values/abi_state.h"
 
@@ -68,4 +69,16 @@ void abi_go_argument(struct abi_state *s, const struct abi_call *call, type_id t
         return;
     }
     abi_add_stack(s, ret, 1, align, bytes);
+}
+
+void abi_go_results(const struct abi_call *call, struct abi_place *ret) {
+    struct abi_state s = {0};
+    for (size_t i = 0; i < call->count; i++) {
+        uint32_t before = s.stack;
+        ret[i] = (struct abi_place){0};
+        if (!s.unsure)
+            abi_go_argument(&s, call, call->arguments[i], &ret[i]);
+        if (s.unsure || s.stack != before)
+            ret[i] = (struct abi_place){.missing = VALUE_UNTYPED};
+    }
 }

@@ -216,13 +216,19 @@ void collect_missing(struct collector *c, const char *name, type_id type,
     ARRAY_PUSH(&c->values, v);
 }
 
+/* False: of a reference only the address is known. */
+static bool is_complete(struct types *types, type_id type) {
+    const struct type *t = shape_get(types, type);
+    return t && t->kind != TYPE_FORWARD;
+}
+
 /* An item whose first part is a text gets its own bytes before it, so that a name is on them. */
 void collect_object(struct collector *c, const char *name, const struct access *from, char format) {
     struct access a = *from;
     struct collecting k = {c, c->values.count, 0, 0};
     const struct type *t = shape_get(c->context.types, a.type);
     if (t && t->kind == TYPE_POINTER && (t->flags & TYPE_REFERENCE) && !a.address &&
-        access_follow(&c->context, &a, t->of))
+        is_complete(c->context.types, t->of) && access_follow(&c->context, &a, t->of))
         a.pointee = true;
     struct part p = {.access = a, .type = a.type};
     if (a.address) {

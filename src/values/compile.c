@@ -10,20 +10,21 @@
 #include "values/names.h"
 #include "values/shape.h"
 
-bool values_abi(unsigned machine, bool hard, enum abi *ret) {
-    if (machine != EM_X86_64 && machine != EM_AARCH64 && machine != EM_ARM)
-        return false;
-    *ret = machine == EM_X86_64    ? ABI_X86_64
-           : machine == EM_AARCH64 ? ABI_AARCH64
-           : hard                  ? ABI_ARM_HARD
-                                   : ABI_ARM_SOFT;
-    return true;
+bool values_abi(const struct module *m, enum abi *ret) {
+    if (m->machine == EM_X86_64)
+        *ret = ABI_X86_64;
+    else if (m->machine == EM_AARCH64)
+        *ret = ABI_AARCH64;
+    else
+        *ret = m->float_abi == FLOAT_ABI_HARD ? ABI_ARM_HARD : ABI_ARM_SOFT;
+    return *ret == ABI_X86_64 || *ret == ABI_AARCH64 || m->float_abi != FLOAT_ABI_UNKNOWN;
 }
 
 /* ---- by types ---- */
 
 static bool is_hidden(const struct parameter *p) {
-    return (p->flags & PARAMETER_ARTIFICIAL) && strncmp(p->name, "__", 2) == 0;
+    return ((p->flags & PARAMETER_ARTIFICIAL) && strncmp(p->name, "__", 2) == 0) ||
+           strcmp(p->name, ".dict") == 0; /* of Go's generic functions */
 }
 
 static void add_place(struct collector *c, const char *name, const struct abi_place *place,

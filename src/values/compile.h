@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "elf/module.h"
 #include "types/signature.h"
 #include "values/abi.h"
 
@@ -24,5 +25,5 @@ struct values_request {
  * Errors: "spec", about r->spec, with a caret before the place.
  */
 int values_compile(const struct values_request *r, struct capture *ret, struct err *err);
-/* The convention of C on MACHINE (EM_*). HARD: Arm's VFP variant. False: not known. */
-bool values_abi(unsigned machine, bool hard, enum abi *ret);
+/* The convention of C in M. False: not known. */
+bool values_abi(const struct module *m, enum abi *ret);

@@ -5,41 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "values/condition_node.h"
 #include "values/spec_parser.h"
 
 enum { MOST_TEXT = 4096, MOST_NESTING = 64 };
-
-enum condition_op {
-    IS_OR,
-    IS_AND,
-    IS_NOT,
-    IS_EQUAL,
-    IS_UNEQUAL,
-    IS_LESS,
-    IS_AT_MOST,
-    IS_MORE,
-    IS_AT_LEAST
-};
-
-struct operand {
-    bool is_expression;
-    size_t number; /* of the expression */
-    struct plain_value constant;
-    bool masked; /* "& mask" */
-    uint64_t mask;
-};
-
-struct node {
-    enum condition_op op;
-    const struct node *left, *right; /* of or, and; of not: left */
-    struct operand values[2];        /* of comparisons */
-};
-
-struct condition {
-    struct arena *arena;
-    const struct node *root;
-    ARRAY(struct condition_operand) expressions;
-};
 
 struct condition_parser {
     struct spec_parser spec;
@@ -138,7 +107,7 @@ static bool take_word(struct condition_parser *cp, struct plain_value *ret) {
     return false;
 }
 
-static bool take_expression(struct condition_parser *cp, struct operand *ret) {
+static bool take_expression(struct condition_parser *cp, struct compared *ret) {
     const char *at = cp->spec.p;
     const struct spec_node *node = spec_operand(&cp->spec);
     if (!node)
@@ -154,7 +123,7 @@ static bool take_expression(struct condition_parser *cp, struct operand *ret) {
     return true;
 }
 
-static bool take_operand(struct condition_parser *cp, struct operand *ret);
+static bool take_operand(struct condition_parser *cp, struct compared *ret);
 
 /* What "(" begins; what follows its ")" tells. */
 enum group { GROUP_CONDITION, GROUP_VALUE, GROUP_EXPRESSION /* "(*p).x", "(long)n" */ };
@@ -188,7 +157,7 @@ static enum group group_at(const char *p) {
     return compared ? GROUP_VALUE : GROUP_CONDITION;
 }
 
-static bool take_mask(struct condition_parser *cp, struct operand *ret) {
+static bool take_mask(struct condition_parser *cp, struct compared *ret) {
     struct plain_value mask;
     spec_skip_blanks(&cp->spec);
     if (cp->spec.p[0] != '&' || cp->spec.p[1] == '&')
@@ -203,7 +172,7 @@ static bool take_mask(struct condition_parser *cp, struct operand *ret) {
     return true;
 }
 
-static bool take_group(struct condition_parser *cp, struct operand *ret) {
+static bool take_group(struct condition_parser *cp, struct compared *ret) {
     const char *at = cp->spec.p++;
     if (++cp->nesting > MOST_NESTING)
         return spec_fail(&cp->spec, at, "this is nested too deeply");
@@ -216,11 +185,11 @@ static bool take_group(struct condition_parser *cp, struct operand *ret) {
     return taken;
 }
 
-static bool take_operand(struct condition_parser *cp, struct operand *ret) {
+static bool take_operand(struct condition_parser *cp, struct compared *ret) {
     spec_skip_blanks(&cp->spec);
     const char *at = cp->spec.p;
     bool taken;
-    *ret = (struct operand){0};
+    *ret = (struct compared){0};
     if (*at == '"')
         taken = take_quoted(cp, '"', &ret->constant) ||
                 spec_fail(&cp->spec, at, "a string ends with a second quote");
@@ -236,11 +205,12 @@ static bool take_operand(struct condition_parser *cp, struct operand *ret) {
 
 /* ---- the whole ---- */
 
-static const struct node *disjunction(struct condition_parser *cp);
+static const struct condition_node *disjunction(struct condition_parser *cp);
 
-static struct node *new_node(struct condition_parser *cp, enum condition_op op,
-                             const struct node *left, const struct node *right) {
-    struct node *n = arena_alloc(cp->spec.arena, sizeof *n);
+static struct condition_node *new_node(struct condition_parser *cp, enum condition_op op,
+                                       const struct condition_node *left,
+                                       const struct condition_node *right) {
+    struct condition_node *n = arena_alloc(cp->spec.arena, sizeof *n);
     n->op = op;
     n->left = left;
     n->right = right;
@@ -256,13 +226,13 @@ static bool take_sign(struct condition_parser *cp, const char *sign) {
     return true;
 }
 
-static const struct node *comparison(struct condition_parser *cp) {
+static const struct condition_node *comparison(struct condition_parser *cp) {
     static const struct {
         const char *sign;
         enum condition_op op;
-    } signs[] = {{"==", IS_EQUAL},    {"!=", IS_UNEQUAL}, {"<=", IS_AT_MOST},
-                 {">=", IS_AT_LEAST}, {"<", IS_LESS},     {">", IS_MORE}};
-    struct node *n = new_node(cp, IS_UNEQUAL, NULL, NULL);
+    } signs[] = {{"==", COMPARE_EQUAL},    {"!=", COMPARE_UNEQUAL}, {"<=", COMPARE_AT_MOST},
+                 {">=", COMPARE_AT_LEAST}, {"<", COMPARE_LESS},     {">", COMPARE_MORE}};
+    struct condition_node *n = new_node(cp, COMPARE_UNEQUAL, NULL, NULL);
     n->values[1].constant.kind = PLAIN_INTEGER;
     if (!take_operand(cp, &n->values[0]))
         return NULL;
@@ -278,21 +248,21 @@ static const struct node *comparison(struct condition_parser *cp) {
     return n;
 }
 
-static const struct node *parenthesis(struct condition_parser *cp) {
+static const struct condition_node *parenthesis(struct condition_parser *cp) {
     cp->spec.p++;
-    const struct node *n = disjunction(cp);
+    const struct condition_node *n = disjunction(cp);
     return n && !take_sign(cp, ")") ? spec_fail(&cp->spec, cp->spec.p, "\")\" is missing") : n;
 }
 
-static const struct node *negation(struct condition_parser *cp) {
+static const struct condition_node *negation(struct condition_parser *cp) {
     spec_skip_blanks(&cp->spec);
     if (++cp->nesting > MOST_NESTING)
         return spec_fail(&cp->spec, cp->spec.p, "this is nested too deeply");
-    const struct node *n;
+    const struct condition_node *n;
     if (cp->spec.p[0] == '!' && cp->spec.p[1] != '=') {
         cp->spec.p++;
         n = negation(cp);
-        n = n ? new_node(cp, IS_NOT, n, NULL) : NULL;
+        n = n ? new_node(cp, CONDITION_NOT, n, NULL) : NULL;
     } else {
         const bool condition = *cp->spec.p == '(' && group_at(cp->spec.p) == GROUP_CONDITION;
         n = condition ? parenthesis(cp) : comparison(cp);
@@ -301,20 +271,20 @@ static const struct node *negation(struct condition_parser *cp) {
     return n;
 }
 
-static const struct node *conjunction(struct condition_parser *cp) {
-    const struct node *n = negation(cp);
+static const struct condition_node *conjunction(struct condition_parser *cp) {
+    const struct condition_node *n = negation(cp);
     while (n && take_sign(cp, "&&")) {
-        const struct node *right = negation(cp);
-        n = right ? new_node(cp, IS_AND, n, right) : NULL;
+        const struct condition_node *right = negation(cp);
+        n = right ? new_node(cp, CONDITION_AND, n, right) : NULL;
     }
     return n;
 }
 
-static const struct node *disjunction(struct condition_parser *cp) {
-    const struct node *n = conjunction(cp);
+static const struct condition_node *disjunction(struct condition_parser *cp) {
+    const struct condition_node *n = conjunction(cp);
     while (n && take_sign(cp, "||")) {
-        const struct node *right = conjunction(cp);
-        n = right ? new_node(cp, IS_OR, n, right) : NULL;
+        const struct condition_node *right = conjunction(cp);
+        n = right ? new_node(cp, CONDITION_OR, n, right) : NULL;
     }
     return n;
 }
@@ -385,22 +355,8 @@ int condition_split(const char *text, char **ret_pattern, const char **ret_condi
 
 static enum truth truth_of(bool is_true) { return is_true ? TRUTH_TRUE : TRUTH_FALSE; }
 
-/* Whether the order −1, 0, 1 of two values fits OP. */
 static enum truth fits(enum condition_op op, int order) {
-    switch (op) {
-    case IS_EQUAL:
-        return truth_of(order == 0);
-    case IS_UNEQUAL:
-        return truth_of(order != 0);
-    case IS_LESS:
-        return truth_of(order < 0);
-    case IS_AT_MOST:
-        return truth_of(order <= 0);
-    case IS_MORE:
-        return truth_of(order > 0);
-    default:
-        return truth_of(order >= 0);
-    }
+    return truth_of(condition_fits(op, order));
 }
 
 static int order_of_integers(const struct plain_value *a, const struct plain_value *b) {
@@ -419,7 +375,7 @@ static enum truth compare_reals(enum condition_op op, const struct plain_value *
                                 const struct plain_value *b) {
     const long double x = real_of(a), y = real_of(b);
     if (x != x || y != y) /* NaN */
-        return truth_of(op == IS_UNEQUAL);
+        return truth_of(op == COMPARE_UNEQUAL);
     return fits(op, (x > y) - (x < y));
 }
 
@@ -446,11 +402,11 @@ static enum truth compare(enum condition_op op, const struct plain_value *a,
         return compare_texts(op, a, b);
     if (a->kind == PLAIN_TEXT || b->kind == PLAIN_TEXT) {
         /* A pointer to a text, beside a number; a null pointer, beside a text. */
-        const bool equality = op == IS_EQUAL || op == IS_UNEQUAL;
+        const bool equality = op == COMPARE_EQUAL || op == COMPARE_UNEQUAL;
         const struct plain_value *text = a->kind == PLAIN_TEXT ? a : b, *other = text == a ? b : a;
         if (!equality || other->kind == PLAIN_REAL)
             return TRUTH_UNKNOWN;
-        return truth_of((op == IS_EQUAL) ==
+        return truth_of((op == COMPARE_EQUAL) ==
                         (text->magnitude && text->magnitude == other->magnitude));
     }
     if (a->kind == PLAIN_REAL || b->kind == PLAIN_REAL)
@@ -458,7 +414,7 @@ static enum truth compare(enum condition_op op, const struct plain_value *a,
     return fits(op, order_of_integers(a, b));
 }
 
-static void apply_mask(const struct operand *v, struct plain_value *value) {
+void condition_mask(const struct compared *v, struct plain_value *value) {
     if (!v->masked || value->kind == PLAIN_NOTHING)
         return;
     const uint64_t bits = value->negative ? -value->magnitude : value->magnitude;
@@ -467,30 +423,27 @@ static void apply_mask(const struct operand *v, struct plain_value *value) {
                                   .magnitude = bits & v->mask};
 }
 
-static void read_operand(const struct operand *v, const struct plain_value *values,
+static void read_operand(const struct compared *v, const struct plain_value *values,
                          struct plain_value *ret) {
     *ret = v->is_expression ? values[v->number] : v->constant;
-    apply_mask(v, ret);
+    condition_mask(v, ret);
 }
 
-static enum truth test_comparison(const struct node *n, const struct plain_value *values) {
+static enum truth test_comparison(const struct condition_node *n,
+                                  const struct plain_value *values) {
     struct plain_value a, b;
     read_operand(&n->values[0], values, &a);
     read_operand(&n->values[1], values, &b);
     return compare(n->op, &a, &b);
 }
 
-static bool is_comparison(const struct node *n) {
-    return n->op != IS_OR && n->op != IS_AND && n->op != IS_NOT;
-}
-
-static enum truth test(const struct node *n, const struct plain_value *values) {
-    if (is_comparison(n))
+static enum truth test(const struct condition_node *n, const struct plain_value *values) {
+    if (condition_compares(n))
         return test_comparison(n, values);
     const enum truth left = test(n->left, values);
-    if (n->op == IS_NOT)
+    if (n->op == CONDITION_NOT)
         return left == TRUTH_UNKNOWN ? left : truth_of(left == TRUTH_FALSE);
-    const enum truth decides = n->op == IS_OR ? TRUTH_TRUE : TRUTH_FALSE;
+    const enum truth decides = n->op == CONDITION_OR ? TRUTH_TRUE : TRUTH_FALSE;
     if (left == decides)
         return left;
     const enum truth right = test(n->right, values);
@@ -503,8 +456,8 @@ enum truth condition_test(const struct condition *c, const struct plain_value *v
 
 /* ---- operands in what was recorded ---- */
 
-static void name_enumerator(const struct condition *c, const struct operand *v,
-                            const struct operand *other, struct operand_reader *ret) {
+static void name_enumerator(const struct condition *c, const struct compared *v,
+                            const struct compared *other, struct operand_reader *ret) {
     struct operand_reader *own = &ret[v->number];
     const struct spec_node *node = c->expressions.at[v->number].node;
     const struct operand_reader *beside = other->is_expression ? &ret[other->number] : NULL;
@@ -514,9 +467,9 @@ static void name_enumerator(const struct condition *c, const struct operand *v,
         own->place = READER_CONSTANT;
 }
 
-static void name_enumerators(const struct condition *c, const struct node *n,
+static void name_enumerators(const struct condition *c, const struct condition_node *n,
                              struct operand_reader *ret) {
-    if (!is_comparison(n)) {
+    if (!condition_compares(n)) {
         name_enumerators(c, n->left, ret);
         if (n->right)
             name_enumerators(c, n->right, ret);

@@ -130,9 +130,22 @@ static int take_register(const struct evaluator *e, const struct spec_node *n, s
     return take_piece(e, piece, type, ret);
 }
 
+/* The first of Go's. */
+static bool take_first_result(const struct evaluator *e, struct access *ret) {
+    const struct signature *s = e->request->signature;
+    for (size_t i = 0; s && i < s->count; i++)
+        if (s->parameters[i].flags & PARAMETER_RESULT) {
+            begin_at(e, &e->places->parameters[i], s->parameters[i].type, ret);
+            return true;
+        }
+    return false;
+}
+
 static int take_result(const struct evaluator *e, struct access *ret) {
     const struct signature *s = e->request->signature;
     unsigned word = abi_word(e->request->abi);
+    if (take_first_result(e, ret))
+        return 0;
     if (s && s->result) {
         begin_at(e, &e->places->result, s->result, ret);
         return 0;

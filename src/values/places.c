@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "values/shape.h"
+#include "values/abi_state.h"
 
 /* ---- registers by their numbers in DWARF ---- */
 
@@ -25,9 +25,16 @@ static const struct register_file files[] = {[ABI_X86_64] = {17, 32, 16},
                                              [ABI_ARM_SOFT] = {256, 287, 15},
                                              [ABI_GO_X86_64] = {17, 32, 16}};
 
+static bool is_arm(enum abi abi) { return abi == ABI_ARM_HARD || abi == ABI_ARM_SOFT; }
+
 static bool register_piece(enum abi abi, unsigned reg, struct abi_piece *ret) {
+    enum { S0 = 64, S31 = 95 }; /* of Arm: halves of d0 to d15, old numbers that GCC writes */
     const struct register_file *f = &files[abi];
-    if (reg < f->general)
+    if (is_arm(abi) && reg >= S0 && reg <= S31)
+        *ret = (struct abi_piece){.from = FROM_VECTOR,
+                                  .reg = (uint8_t)((reg - S0) / 2),
+                                  .part = (uint8_t)((reg - S0) % 2 * 4)};
+    else if (reg < f->general)
         *ret = (struct abi_piece){.from = FROM_REGISTER, .reg = (uint8_t)reg};
     else if (reg >= f->first && reg <= f->last)
         *ret = (struct abi_piece){.from = FROM_VECTOR, .reg = (uint8_t)(reg - f->first)};
@@ -48,28 +55,72 @@ static bool is_above_frame(int64_t offset) { return offset >= 0 && offset < 1 <<
 
 /* ---- what debugging information says ---- */
 
+/* Adds the piece FROM of an object, from byte AT on, if its place is known. */
+static void add_piece(enum abi abi, const struct place_piece *from, uint64_t at,
+                      struct abi_place *ret) {
+    struct abi_piece piece = {0};
+    if (from->kind == PLACE_FRAME && is_above_frame(from->offset))
+        piece = frame_piece(abi, from->offset);
+    else if (from->kind == PLACE_CONSTANT)
+        piece = (struct abi_piece){.from = FROM_CONSTANT, .constant = from->constant};
+    else if (from->kind != PLACE_REGISTER || !register_piece(abi, from->reg, &piece))
+        return;
+    piece.at = (uint32_t)at;
+    piece.bytes = from->bytes;
+    if (from->bytes <= 8)
+        abi_add(ret, piece);
+}
+
 static struct abi_place given_pieces(enum abi abi, const struct place *p, uint64_t bytes) {
     struct abi_place place = {0};
     uint64_t at = 0;
     for (unsigned i = 0; i < p->piece_count; i++) {
-        const struct place_piece *from = &p->pieces[i];
-        struct abi_piece piece = {0};
-        if (from->kind == PLACE_FRAME && is_above_frame(from->offset))
-            piece = frame_piece(abi, from->offset);
-        else if (from->kind != PLACE_REGISTER || !register_piece(abi, from->reg, &piece))
-            piece.bytes = 0;
-        bool known = piece.from != FROM_NOTHING && from->bytes <= 8;
-        piece.at = (uint32_t)at;
-        piece.bytes = from->bytes;
-        if (known)
-            place.piece[place.count++] = piece;
-        at += from->bytes;
+        add_piece(abi, &p->pieces[i], at, &place);
+        at += p->pieces[i].bytes;
     }
     return at <= bytes && place.count ? place : nowhere;
 }
 
+/* Go's pieces are an object's scalars. Between them is no padding, or pieces without a place, which
+ * are smaller than the scalar that follows. */
+struct scalars {
+    enum abi abi;
+    const struct place *from;
+    unsigned next;
+    struct abi_place place;
+};
+
+static void skip_padding(struct scalars *s, uint64_t bytes) {
+    while (s->next < s->from->piece_count && s->from->pieces[s->next].kind == PLACE_MISSING &&
+           s->from->pieces[s->next].bytes < bytes)
+        s->next++;
+}
+
+static bool give_scalar(void *ctx, const struct leaf *leaf) {
+    struct scalars *s = ctx;
+    unsigned parts = 1 + (leaf->type->kind == TYPE_FLOAT && leaf->type->flags & TYPE_COMPLEX);
+    for (unsigned i = 0; i < parts; i++, s->next++) {
+        skip_padding(s, leaf->bytes / parts);
+        const struct place_piece *piece = &s->from->pieces[s->next];
+        if (s->next == s->from->piece_count || piece->bytes != leaf->bytes / parts)
+            return false;
+        add_piece(s->abi, piece, leaf->at + i * piece->bytes, &s->place);
+    }
+    return true;
+}
+
+static struct abi_place given_scalars(enum abi abi, const struct place *p, struct types *types,
+                                      type_id type) {
+    struct scalars s = {.abi = abi, .from = p};
+    bool fit = shape_leaves(types, type, give_scalar, &s);
+    skip_padding(&s, UINT64_MAX);
+    return fit && s.next == p->piece_count && s.place.count ? s.place : nowhere;
+}
+
 static bool is_in_one_register(const struct abi_piece *piece, enum abi abi, uint64_t bytes) {
-    return piece->from == FROM_VECTOR ? bytes <= 16 : bytes <= abi_word(abi);
+    if (piece->from != FROM_VECTOR)
+        return bytes <= abi_word(abi);
+    return bytes <= (is_arm(abi) ? 8U - piece->part : 16U);
 }
 
 static struct abi_place given_register(enum abi abi, const struct place *p, uint64_t bytes) {
@@ -128,7 +179,8 @@ static bool agrees(enum abi abi, const struct place *p, const struct abi_place *
     if (p->kind != PLACE_REGISTER || by_abi->missing || by_abi->count != 1)
         return true;
     return register_piece(abi, p->reg, &given) && given.from == by_abi->piece[0].from &&
-           given.reg == by_abi->piece[0].reg && p->address == by_abi->indirect && !p->offset;
+           given.reg == by_abi->piece[0].reg && given.part == by_abi->piece[0].part &&
+           p->address == by_abi->indirect && !p->offset;
 }
 
 static bool is_c(const struct signature *s) {
@@ -161,8 +213,14 @@ static bool is_old_clang(const char *producer) {
 
 /* ---- all of a function ---- */
 
+/* Since version 1.17; before, all is on the stack. */
+static bool has_go_registers(const struct signature *s, enum abi abi) {
+    return s->language == SOURCE_GO && abi == ABI_X86_64 &&
+           strncmp(s->producer, "Go cmd/compile ", 15) == 0 && strstr(s->producer, "regabi");
+}
+
 static enum abi abi_of(const struct signature *s, enum abi abi) {
-    return s->language == SOURCE_GO && abi == ABI_X86_64 ? ABI_GO_X86_64 : abi;
+    return has_go_registers(s, abi) ? ABI_GO_X86_64 : abi;
 }
 
 /* DWARF does not list what a closure has captured, which is its first argument. */
@@ -172,6 +230,29 @@ static void place_plain_rust(struct places *ret, const struct signature *s, stru
         abi_result(ABI_X86_64, call, &ret->result);
     call->count = is_closure ? 0 : abi_rust_known_arguments(call);
     abi_arguments(ABI_X86_64, call, ret->parameters);
+}
+
+/* Of functions that it also inlines, Go leaves out results named _. Those without names have
+ * numbers. */
+static bool has_all_results(const struct signature *s, size_t first) {
+    for (size_t i = first; s->inlined && i < s->count; i++) {
+        AUTO_FREE char *name = mem_printf("~r%zu", i - first);
+        if (strcmp(s->parameters[i].name, name) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* The results are the parameters from FIRST on. */
+static void place_go_results(struct places *ret, struct types *types, const struct signature *s,
+                             size_t first) {
+    const size_t count = s->count - first;
+    AUTO_FREE type_id *ids = mem_alloc((count + 1) * sizeof *ids);
+    for (size_t i = 0; i < count; i++)
+        ids[i] = s->parameters[first + i].type;
+    if (has_all_results(s, first))
+        abi_go_results(&(struct abi_call){types, ids, count, 0, false, false},
+                       ret->parameters + first);
 }
 
 /* All places by the ABI; Go's results are among the parameters, but in registers of their own. */
@@ -191,10 +272,12 @@ static void place_by_abi(struct places *ret, struct types *types, const struct s
         place_plain_rust(ret, s, &call);
         return;
     }
-    if (!is_c(s) && s->language != SOURCE_GO)
+    if (!is_c(s) && abi != ABI_GO_X86_64)
         return;
     abi_arguments(abi, &call, ret->parameters);
     abi_result(abi, &call, &ret->result);
+    if (abi == ABI_GO_X86_64)
+        place_go_results(ret, types, s, count);
 }
 
 /* GCC drops parameters only in clones, which `changed` tells. So one that the function does not
@@ -204,13 +287,24 @@ static bool is_passed_unused(const struct signature *s, const struct parameter *
     return p->place.kind == PLACE_MISSING && !s->changed && strncmp(s->producer, "GNU ", 4) == 0;
 }
 
+/* Where the function keeps it says nothing, unless the caller has made room for it. */
+static void place_go_result(enum abi abi, const struct parameter *p, uint64_t bytes,
+                            struct abi_place *ret) {
+    if (p->place.kind == PLACE_FRAME && !p->place.address && is_above_frame(p->place.offset))
+        take_given(abi, &p->place, bytes, ret);
+}
+
 static void place_parameter(struct places *ret, struct types *types, const struct signature *s,
                             enum abi abi, size_t i) {
     const struct parameter *p = &s->parameters[i];
     struct abi_place *place = &ret->parameters[i];
     if (!s->has_places || is_passed_unused(s, p))
         return;
-    if (p->place.kind == PLACE_REGISTER && p->place.whole && !s->changed) {
+    if (p->flags & PARAMETER_RESULT) {
+        place_go_result(abi, p, types_bytes(types, p->type), place);
+    } else if (s->language == SOURCE_GO && p->place.kind == PLACE_PIECES) {
+        *place = given_scalars(abi, &p->place, types, p->type);
+    } else if (p->place.kind == PLACE_REGISTER && p->place.whole && !s->changed) {
         if (!agrees(abi, &p->place, place))
             *place = nowhere;
     } else {
@@ -227,8 +321,9 @@ void places_init(struct places *ret, struct types *types, const struct signature
     place_by_abi(ret, types, s, abi);
     bool trusted = is_trusted(abi, s, ret->parameters);
     for (size_t i = 0; i < s->count && !trusted; i++)
-        ret->parameters[i] = nowhere;
-    if (!trusted)
+        if (!(s->parameters[i].flags & PARAMETER_RESULT))
+            ret->parameters[i] = nowhere;
+    if (!trusted && !s->keeps_result)
         ret->result = nowhere;
     for (size_t i = 0; i < s->count; i++)
         place_parameter(ret, types, s, abi, i);

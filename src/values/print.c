@@ -99,6 +99,61 @@ static bool is_full(const struct walker *w) {
     return w->depth > MOST_DEPTH || w->out->count > MOST_OUTPUT;
 }
 
+/* Of an enum of Rust: whether M is the variant that is there, by the BITS of its discriminant. */
+static bool is_variant_there(const struct object *o, const struct type_member *m, uint64_t value,
+                             uint64_t bits) {
+    if (!(m->flags & MEMBER_DEFAULT))
+        return (((uint64_t)m->value ^ value) << (64 - bits)) == 0;
+    for (uint32_t i = 0; i < o->seen->count; i++) {
+        const struct type_member *other = &o->seen->members[i];
+        if (other != m && (other->flags & MEMBER_VARIANT) &&
+            is_variant_there(o, other, value, bits))
+            return false;
+    }
+    return true;
+}
+
+/* NULL: not known. */
+static const struct type_member *variant_of(const struct walker *w, const struct object *o) {
+    const struct type_member *members = o->seen->members, *ret = NULL;
+    uint64_t value = 0, bits = 64;
+    for (uint32_t i = 0; i < o->seen->count; i++) {
+        const struct object inner = member_of(w, o, &members[i]);
+        if (!(members[i].flags & MEMBER_DISCRIMINANT))
+            continue;
+        if (!inner.size || inner.size > 8 || !image_has(&w->image, inner.at, inner.size))
+            return NULL;
+        bits = inner.size * 8;
+        value = image_bits(&w->image, inner.at * 8, bits);
+    }
+    for (uint32_t i = 0; i < o->seen->count && !ret; i++)
+        if ((members[i].flags & MEMBER_VARIANT) && is_variant_there(o, &members[i], value, bits))
+            ret = &members[i];
+    return ret;
+}
+
+/* "Some={__0=3}" or "None". */
+static void write_variant(struct walker *w, const struct object *o, const struct type_member *m) {
+    struct object inner = member_of(w, o, m);
+    if (w->json || !is_empty(w, &inner)) {
+        write_name(w, m);
+        walk(w, &inner);
+    } else {
+        words_add(w->out, m->name);
+    }
+}
+
+static void write_variants(struct walker *w, const struct object *o) {
+    const struct type_member *there = variant_of(w, o);
+    if (!there) {
+        write_unknown(w);
+        return;
+    }
+    begin_list(w, false);
+    write_variant(w, o, there);
+    end_list(w, false, false, false);
+}
+
 static void write_members(struct walker *w, const struct object *o) {
     const struct type_member *members = o->seen->members;
     bool first = true, left_out = false;
@@ -240,6 +295,8 @@ static void walk(struct walker *w, const struct object *o) {
         return;
     if (!known || (!was_asked(w, o) && !is_empty(w, o)))
         write_unknown(w);
+    else if (o->seen->flags & TYPE_VARIANTS)
+        write_variants(w, o);
     else if (o->seen->kind == TYPE_STRUCT || o->seen->kind == TYPE_UNION)
         write_members(w, o);
     else if (o->seen->kind != TYPE_ARRAY)

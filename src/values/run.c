@@ -129,3 +129,49 @@ void capture_run(const struct capture *c, const struct capture_source *source, s
             run_words(&r, &c->values[i], &ret[i]);
     }
 }
+
+/* ---- slots ---- */
+
+struct slot_writer {
+    struct captured_slot *at;
+    uint32_t word; /* number of the next word */
+};
+
+static void put_word(struct slot_writer *w, uint64_t value, unsigned size) {
+    enum { LOWER = 48, UPPER = 16 };
+    const uint64_t sign = (uint64_t)((int64_t)(value << UPPER) >> UPPER);
+    if (size > LOWER / 8 && sign != value)
+        *w->at++ = (struct captured_slot){CAPTURE_HIGH + w->word, value >> LOWER};
+    *w->at++ = (struct captured_slot){CAPTURE_WORD + w->word, value & EVENT_CLOCK_MASK};
+    w->word++;
+}
+
+/* V's bytes, and of a text that ends with a zero unit, this. */
+static void put_value(struct slot_writer *w, const struct capture_value *v,
+                      const struct captured *captured) {
+    const bool ends = v->string && v->length_of < 0 && !captured->cut;
+    const unsigned each = v->string ? capture_text_word(v) : sizeof(uint64_t);
+    const size_t count = captured->length + (ends ? v->unit : 0u);
+    for (size_t done = 0; done < count; done += each) {
+        const size_t left = captured->length > done ? captured->length - done : 0;
+        const unsigned size = left < each ? (unsigned)left : each;
+        uint64_t value = 0;
+        memcpy(&value, captured->bytes + done, size);
+        put_word(w, value, v->string ? 0 : size);
+    }
+}
+
+size_t captured_slots(const struct capture *c, uint32_t number, const struct captured *captured,
+                      struct captured_slot *ret) {
+    struct slot_writer w = {ret, 0};
+    uint32_t first = 0;
+    *w.at++ = (struct captured_slot){CAPTURE_BEGIN, number};
+    for (size_t i = 0; i < c->count; i++) {
+        const struct capture_value *v = &c->values[i];
+        w.word = first;
+        if (capture_value_records(v) && captured[i].missing == VALUE_THERE)
+            put_value(&w, v, &captured[i]);
+        first += capture_value_words(v);
+    }
+    return (size_t)(w.at - ret);
+}

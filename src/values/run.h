@@ -1,10 +1,10 @@
 /*
- * Runs a capture on registers and memory that somebody else reads: the tracer for a thread that
- * stands at a trap, a test for a dump. It records what a stub records.
+ * Runs a capture on registers and memory that somebody else reads: the tool for a thread that skips
+ * a stub (patch/skipped_stub.h), a test for a dump. It records what a stub records.
  */
 #pragma once
 
-#include "values/capture.h"
+#include "values/slots.h"
 
 struct capture_source {
     void *ctx;
@@ -18,3 +18,13 @@ struct capture_source {
 /* Fills RET[c->count]; its bytes are in the memory *STORE, to be freed after use. */
 void capture_run(const struct capture *c, const struct capture_source *source, struct captured *ret,
                  uint8_t **store);
+
+/* A slot of a ring besides site and clock: the id of its control event, and a value of 48 bits. */
+struct captured_slot {
+    uint32_t id;
+    uint64_t value;
+};
+/* Fills RET[capture_slots(c)] with what stands in a ring before the event if CAPTURED was captured
+ * of C, which has NUMBER. Returns how many slots these are. */
+size_t captured_slots(const struct capture *c, uint32_t number, const struct captured *captured,
+                      struct captured_slot *ret);

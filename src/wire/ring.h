@@ -37,6 +37,8 @@
  * slots are committed as on Arm. Readers of overwritten rings leave out as many slots behind the
  * head as the longest capture has.
  *
+ * Behind the ring stands struct kept_calls, for functions whose calls a condition selects.
+ *
  * The clock has 48 bits: 26 hours at 3 GHz. The reader roughly knows when an event was written, and
  * so finds the higher bits.
  *
@@ -247,6 +249,29 @@ struct lane {
         remainder; /* written by the tool while the thread is stopped, except `result` */
 };
 
+enum { KEPT_SETS = 64, KEPT_WAYS = 4 };
+
+/*
+ * The calls of judged functions (arch/stub.h, STUB_JUDGE) whose entries were recorded and whose
+ * exits are to be, by their stack pointers. The thread adds a call before its entry's event, and
+ * removes it behind its exit's event. A thread that is interrupted and does so once more adds it
+ * twice; one that leaves a call by an exception never removes it: the count may be too high, and
+ * more may be recorded than need be.
+ *
+ * The tool knows no stack pointers of calls that were recorded before their function was judged. So
+ * until it does, it records all calls from a stack pointer on. All else is written by the thread.
+ */
+struct kept_calls {
+    uint64_t count;  /* of calls in `sets`, or more; not 0 if `full` or `from` is not */
+    uint64_t full;   /* 1: a set had no room, so all calls are recorded */
+    uint64_t from;   /* the complement of the lowest stack pointer of calls that are all recorded;
+                        written by the tool; 0: no calls */
+    uint64_t newest; /* the complement of the stack pointer of the call added last. A call above
+                      shows that those below are over, so it is recorded, too */
+    uint64_t unused[KEPT_SETS * KEPT_WAYS - 4];
+    uint64_t sets[KEPT_SETS][KEPT_WAYS]; /* 0: free */
+};
+
 /* Memory whose protection no thread changes unseen: in the area of the functions that do it. The
  * tool writes it. Overlap with a range makes the thread wait; the first range that starts at 0 ends
  * the list. */
@@ -286,6 +311,12 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define REMAINDER_REGISTERS 32
 #define REMAINDER_FRAME 96
 #define LANE_RING 4096 /* offset of the ring from the lane */
+#define KEPT_COUNT 0   /* from the end of the ring on */
+#define KEPT_FULL 8
+#define KEPT_FROM 16
+#define KEPT_NEWEST 24
+#define KEPT_IN_SETS 2048
+#define KEPT_BYTES 4096
 #define EVENT_CLOCK_SP 0
 #define EVENT_SITE 8
 #define EVENT_SP_LOW 12
@@ -317,6 +348,12 @@ _Static_assert(__builtin_offsetof(struct lane, wait_since) == LANE_WAIT_SINCE, "
 _Static_assert(__builtin_offsetof(struct lane, remainder) == LANE_REMAINDER, "");
 _Static_assert(__builtin_offsetof(struct remainder, number) == REMAINDER_NUMBER, "");
 _Static_assert(sizeof(struct lane) <= LANE_RING, "");
+_Static_assert(__builtin_offsetof(struct kept_calls, count) == KEPT_COUNT, "");
+_Static_assert(__builtin_offsetof(struct kept_calls, full) == KEPT_FULL, "");
+_Static_assert(__builtin_offsetof(struct kept_calls, from) == KEPT_FROM, "");
+_Static_assert(__builtin_offsetof(struct kept_calls, newest) == KEPT_NEWEST, "");
+_Static_assert(__builtin_offsetof(struct kept_calls, sets) == KEPT_IN_SETS, "");
+_Static_assert(sizeof(struct kept_calls) == KEPT_BYTES, "");
 _Static_assert(__builtin_offsetof(struct remainder, done) == REMAINDER_DONE, "");
 _Static_assert(__builtin_offsetof(struct remainder, result) == REMAINDER_RESULT, "");
 _Static_assert(__builtin_offsetof(struct remainder, registers) == REMAINDER_REGISTERS, "");

@@ -22,12 +22,6 @@ STATES = {"a32": "-marm", "t32": "-mthumb", "stopped": "-marm"}
 SHARED = ("code_memory.c", "machine.c")
 
 
-def backend_files(folder, stopped):
-    """The backend's sources; with STOPPED also those for stopped threads."""
-    of_host = () if stopped else ("branch.c", "bridge.c", "regs.c")
-    return [f for f in glob.glob(os.path.join(folder, "*.c")) if os.path.basename(f) not in of_host]
-
-
 def embed_agent(source, folder):
     """Writes the agent as an include file to FOLDER, as src/agent/meson.build does for the host."""
     built = os.path.join(folder, "agent")
@@ -52,10 +46,11 @@ def backend(source, state, folder):
         return built
     here = os.path.join(source, "test/arch", state)
     shared = [os.path.join(here, name) for name in SHARED]
-    of_arch = ("disasm.c", "remainder.c", "arm_hosts.c") if state == "stopped" else ("disasm.c",)
     common = [*glob.glob(os.path.join(here, "*.S")), *filter(os.path.exists, shared),
-              *(os.path.join(source, "src/arch", name) for name in of_arch),
-              *sorted(backend_files(os.path.join(source, "src/arch/arm"), state == "stopped"))]
+              *(os.path.join(source, "src", name) for name in ("values/run.c", "base/mem.c")),
+              *(os.path.join(source, "src/arch", name)
+                for name in ("capture.c", "disasm.c", "remainder.c", "arm_hosts.c")),
+              *sorted(glob.glob(os.path.join(source, "src/arch/arm/*.c")))]
     return compile_to(built, source, state, folder, "-r", *common)
 
 

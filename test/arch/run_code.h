@@ -17,3 +17,12 @@ _Static_assert(offsetof(struct cpu, flags) == 128 && offsetof(struct cpu, sp) ==
                "run_code.S");
 
 void run_code(struct cpu *cpu, const void *code);
+
+/* The return address that CODE finds: behind the indirect call. */
+static inline uint64_t run_code_returns_to(void) {
+    enum { CALL_INDIRECT = 0xff, OF_MEMORY = 0x15, BYTES = 6 };
+    const uint8_t *p = (const uint8_t *)(uintptr_t)run_code;
+    while (p[0] != CALL_INDIRECT || p[1] != OF_MEMORY)
+        p++;
+    return (uint64_t)(uintptr_t)p + BYTES;
+}

@@ -28,7 +28,7 @@
     TEST(program_instructions_are_not_stub_only)
 
 enum { SITE = 0x12345674, AGENT = -0x23458, OVERFLOWS = OVERFLOW_OVERWRITE + 1, STATES = 2 };
-enum { LINES = 80, LINE_BYTES = 96, WORD = 4 };
+enum { LINES = 80, LINE_BYTES = 96, WORD = 4, LANE_LINES = 13 };
 
 struct stub {
     bool t32;
@@ -56,12 +56,15 @@ static struct stub make(bool t32, uint8_t variant, enum overflow overflow, uint1
 
 /* All stubs, some of them twice. (Flags are always saved.) */
 #define EACH_STUB(stub)                                                                            \
-    for (int _n = 0; _n < STATES * OVERFLOWS * 3; _n++)                                            \
-        for (struct stub stub = make(_n % STATES, _variants[_n / STATES % 3],                      \
-                                     (enum overflow)(_n / STATES / 3), _n / STATES % 3 ? 12 : 0),  \
+    for (int _n = 0; _n < STATES * OVERFLOWS * VARIANTS; _n++)                                     \
+        for (struct stub stub = make(_n % STATES, _variants[_n / STATES % VARIANTS],               \
+                                     (enum overflow)(_n / STATES / VARIANTS),                      \
+                                     _n / STATES % VARIANTS ? 12 : 0),                             \
                          *_once = &stub;                                                           \
              _once; _once = NULL)
-static const uint8_t _variants[] = {0, STUB_CALLER | STUB_SAVE_FLAGS, STUB_HOOK};
+static const uint8_t _variants[] = {0, STUB_CALLER | STUB_SAVE_FLAGS, STUB_HOOK, STUB_CAPTURE,
+                                    STUB_CALLER | STUB_CAPTURE};
+enum { VARIANTS = sizeof _variants / sizeof *_variants };
 
 /* ---- as texts ---- */
 
@@ -147,8 +150,8 @@ static const char *const lane[] = {"mrc p15, #0, r1, c13, c0, #3",
 static const char *const full[][4] = {{"movw r1, #0x5004", "add r1, r1, r5", "bx r1", NULL},
                                       {"movw r1, #0x5008", "add r1, r1, r5", "bx r1", NULL}};
 static const char *const barrier[] = {"go: dmb ishst", NULL};
-static const char *const event[] = {"go: ubfx r0, r2, #0, #0x10",
-                                    "add r1, r6, r0",
+static const char *const event[] = {"go: ubfx r1, r2, #0, #0x10",
+                                    "add r1, r6, r1",
                                     "add r1, r1, #0x1000",
                                     "mrrc p15, #1, r2, r3, c14",
                                     "lsl r3, r3, #0x10",
@@ -170,6 +173,42 @@ static const char *const event[] = {"go: ubfx r0, r2, #0, #0x10",
 static const char *const hook[] = {
     "movw r0, #…", "movt r0, #…", "add r0, r0, r5", "movw r1, #0x500c", "add r1, r1, r5",
     "bx r1",       NULL};
+static const char *const saved_for_values[] = {
+    "sub sp, sp, #0x24", "push {r0, r1, r2, r3, r4, r5, r6, r7, r8, sb, sl, fp, ip}",
+    "mrs r7, apsr", NULL};
+static const char *const caller_for_values[] = {"movw r0, #0x60",   "ldr r0, [sp, r0]",
+                                                "movw r1, #0x7000", "movt r1, #0x5566",
+                                                "sub r0, r0, r1",   "movw r1, #0x1000",
+                                                "movt r1, #0",      "cmp r0, r1",
+                                                "bhs done",         NULL};
+static const char *const clock_read[] = {"mrrc p15, #1, r2, r3, c14", "lsl sl, r3, #0x10",
+                                         "orr sl, sl, r2, lsr #16", "lsl sb, r2, #0x10", NULL};
+static const char *const captured_event[] = {"ubfx r1, r8, #0, #0x10",
+                                             "add r1, r6, r1",
+                                             "add r1, r1, #0x1000",
+                                             "movw fp, #0x5674",
+                                             "movt fp, #0x1234",
+                                             "movw ip, #…",
+                                             "add ip, sp, ip",
+                                             "stm r1, {sb, sl, fp, ip}",
+                                             "ldr r2, [r6]",
+                                             "sub r4, r8, r2",
+                                             NULL};
+static const char *const counted[] = {"add ip, r6, #0x50",
+                                      "count: ldrexd r2, r3, [ip]",
+                                      "adds r2, r2, r4, lsr #4",
+                                      "adc r3, r3, #0",
+                                      "strexd r0, r2, r3, [ip]",
+                                      "cmp r0, #0",
+                                      "bne count",
+                                      NULL};
+static const char *const captured_commit[] = {
+    "add r4, r4, #0x10", "dmb ishst",      "again: ldrexd r2, r3, [r6]",
+    "adds r2, r2, r4",   "adc r3, r3, #0", "strexd r0, r2, r3, [r6]",
+    "cmp r0, #0",        "bne again",      NULL};
+static const char *const restored_for_values[] = {
+    "done: msr apsr_nzcvq, r7", "pop {r0, r1, r2, r3, r4, r5, r6, r7, r8, sb, sl, fp, ip}",
+    "add sp, sp, #0x24", NULL};
 static const char *const restored[] = {"done: msr apsr_nzcvq, r7",
                                        "pop {r0, r1, r2, r3, r4, r5, r6, r7}", NULL};
 
@@ -183,8 +222,35 @@ static void expect(struct expected *e, const char *const *lines) {
         e->line[e->count++] = *lines++;
 }
 
+static void expect_lane(struct expected *e) {
+    for (size_t i = 0; i < LANE_LINES; i++)
+        e->line[e->count++] = lane[i];
+}
+
+/* A stub for a capture, without the capture's code. */
+static struct expected expected_for_values(const struct stub *s) {
+    const bool overwrites = s->spec.overflow == OVERFLOW_OVERWRITE;
+    struct expected e = {0};
+    expect(&e, saved_for_values);
+    if (s->spec.variant & STUB_CALLER)
+        expect(&e, caller_for_values);
+    expect(&e, s->t32 ? table_t32 : table_a32);
+    expect_lane(&e);
+    e.line[e.count] = overwrites ? "found: dmb ishst" : "found: mrrc p15, #1, r2, r3, c14";
+    e.count++;
+    expect(&e, clock_read + !overwrites);
+    expect(&e, captured_event);
+    if (overwrites)
+        expect(&e, counted);
+    expect(&e, captured_commit);
+    expect(&e, restored_for_values);
+    return e;
+}
+
 static struct expected expected_of(const struct stub *s) {
     struct expected e = {0};
+    if (stub_captures(s->spec.variant))
+        return expected_for_values(s);
     expect(&e, saved);
     if (s->spec.variant & STUB_CALLER)
         expect(&e, caller);
@@ -245,13 +311,17 @@ static bool starts(const struct line *line, const char *with) {
 
 /* Updates the state to that behind LINE. */
 static void step(const struct line *line, struct stub_state *s) {
+    if (starts(line, "sub sp"))
+        s->skipped = true;
     if (starts(line, "push"))
-        s->pushed = 8;
+        s->pushed = s->skipped ? 13 : 8;
+    if (starts(line, "pop"))
+        s->pushed = 0;
     if (starts(line, "mrs"))
         s->displaced = true;
-    if (starts(line, "strexd"))
+    if (starts(line, "strexd") && strstr(line->text, "[r6]"))
         s->unsure = s->ahead = true;
-    if (starts(line, "bne")) {
+    if (starts(line, "bne") && s->unsure) {
         s->unsure = s->ahead = false;
         s->committed = true;
     }
@@ -306,12 +376,13 @@ static void retry_at_the_lane_lookup(void **unused) {
 static void stub_end_from_every_instruction(void **unused) {
     (void)unused;
     EACH_STUB(stub) {
-        size_t end = stub.size - 2 * (size_t)WORD, unit = stub.t32 ? 2 : WORD, found;
+        size_t end = stub.size - (stub_captures(stub.spec.variant) ? 3 : 2) * (size_t)WORD,
+               unit = stub.t32 ? 2 : WORD, found;
         for (size_t from = 0; from <= end; from += unit) {
             assert_true(arm_find_stub_end(stub.t32, stub.code + from, stub.size - from, &found));
             assert_int_equal(from + found, end);
-            assert_false(
-                arm_find_stub_end(stub.t32, stub.code + from, stub.size - unit - from, &found));
+            assert_false(arm_find_stub_end(stub.t32, stub.code + from,
+                                           end + 2 * (size_t)WORD - unit - from, &found));
         }
     }
 }
@@ -330,7 +401,11 @@ static void stub_only_instructions(void **unused) {
             assert_int_equal(arm_is_stub_code(stub.t32, stub.code + line->at, stub.size - line->at),
                              wanted);
         }
-        assert_int_equal(count, stub.spec.variant & STUB_HOOK ? 1 : 4);
+        const bool values = stub_captures(stub.spec.variant);
+        assert_int_equal(count, stub.spec.variant & STUB_HOOK              ? 1
+                                : !values                                  ? 4
+                                : stub.spec.overflow == OVERFLOW_OVERWRITE ? 5
+                                                                           : 3);
         assert_false(arm_is_stub_code(stub.t32, stub.code, WORD - 1));
     }
 }

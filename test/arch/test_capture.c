@@ -156,18 +156,6 @@ static struct capture_value text_at(uint8_t reg, uint8_t unit, uint16_t most) {
                                   .length_of = NO_LENGTH};
 }
 
-/* The return address of run_code()'s call. */
-static uint64_t return_address(void) {
-    enum { CALL_INDIRECT = 0xff };
-    static uint64_t found;
-    const uint8_t *p = (const uint8_t *)(uintptr_t)run_code;
-    while (!found && !(p[0] == CALL_INDIRECT && p[1] == 0x15))
-        p++;
-    if (!found)
-        found = (uint64_t)(uintptr_t)p + 6;
-    return found;
-}
-
 struct node {
     int32_t id;
     uint8_t odd[7];
@@ -234,7 +222,7 @@ static void words_of_registers_and_stack(void **state) {
     for (uint8_t v = 0; v < VARIANTS; v++) {
         fresh_lane(state);
         struct cpu cpu = run_with(v, OVERFLOW_WAIT, &c, NULL);
-        assert_int_equal(word(0), return_address());
+        assert_int_equal(word(0), run_code_returns_to());
         assert_int_equal(word(1), cpu.sp + 8);
     }
 }

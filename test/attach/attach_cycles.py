@@ -4,6 +4,8 @@ maps are the same afterwards. The recorded calls are right.
 
     attach_cycles.py [--cycles=N] [--steady] [--whole] SPOOR PROGRAM [ARGUMENT...]
 
+The last of six cycles captures values in each function of the program.
+
 --steady: the program's own maps do not change while it runs. --whole: no function is refused for want of
 room; the program may be static.
 """
@@ -16,6 +18,8 @@ from attach import Spoor, attach_for, check, check_left, code_of, ends_by_signal
 LIBRARY = "libc.so*"
 WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"], ["-M", LIBRARY, "--overflow=overwrite"],
         ["-M", "*", "--no-follow"])
+# Each function of the program captures values, also behind pointers that lead nowhere.
+WILD = ["-A", "*@%rdi/s,%rsi/x,fparg1/64", "-R", "*@retval/s"] if os.uname().machine == "x86_64" else ["-a"]
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -45,7 +49,7 @@ def attach_and_detach(spoor, process, cycles, steady, whole):
     pid = process.pid
     before = code_of(pid) if steady else None
     for number in range(cycles):
-        way = WAYS[number % len(WAYS)]
+        way = [*WAYS, WILD][number % (len(WAYS) + 1)]
         if whole and LIBRARY in way:
             continue
         check_recorded(record(spoor, process, way), way, whole)
@@ -60,7 +64,7 @@ def attach_and_detach(spoor, process, cycles, steady, whole):
 
 
 def test(spoor, options, command):
-    cycles = next((int(o.split("=")[1]) for o in options if o.startswith("--cycles=")), len(WAYS))
+    cycles = next((int(o.split("=")[1]) for o in options if o.startswith("--cycles=")), len(WAYS) + 1)
     with running(command) as process:
         attach_and_detach(spoor, process, cycles, "--steady" in options, "--whole" in options)
 

@@ -16,7 +16,9 @@ from harness import SEED
 DICE = random.Random(SEED or 1)
 ROUNDS, AT_WORK_S = 9, 0.02
 CHANGES = ([["pause"]], [["pause"], ["resume"]], [["filter", "-F", "*"]])
-WAYS = (["-M", "*"], [], ["-M", "*", "--overflow=wait"])
+# Of each function of the program; no read faults: a kill at such a fault is a known limit.
+VALUES = ["-A", "*@%rdi/x,%rsi/x,%rsp/s,fparg1/64", "-R", "*@retval/x"] if os.uname().machine == "x86_64" else ["-a"]
+WAYS = (["-M", "*"], [], ["-M", "*", "--overflow=wait"], VALUES)
 
 
 def kill_at_work(spoor, pid, way):

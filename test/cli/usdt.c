@@ -7,6 +7,7 @@
  *   usdt runs N            passes "demo:turn" N times in calls of turn()
  *   usdt waits             prints the counters until its input ends
  *   usdt forks             a child prints the counters, then itself
+ *   usdt tight             passes "demo:tight" three times
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -93,6 +94,15 @@ __attribute__((noinline)) long turn(long n) {
     return sum;
 }
 
+/* A branch leads behind the nop, so only a breakpoint fits there. */
+static __attribute__((noinline)) void tight(long n) {
+    __asm__ volatile("test %0, %0\n jz 2f\n" NOTE("tight", "0", "-8@%0") "2: nop\n"
+                                                                         "dec %0\n jns 990b\n"
+                     : "+r"(n)
+                     :
+                     : "cc");
+}
+
 static void print_counters(void) {
     volatile uint16_t *shared = &shared_counter, *single = &single_counter;
     printf("%u %u\n", *shared, *single);
@@ -113,6 +123,8 @@ int main(int argc, char **argv) {
         for (long i = 0; i < atol(argv[2]); i++)
             sum += turn(i);
         printf("%ld\n", sum);
+    } else if (strcmp(what, "tight") == 0) {
+        tight(2);
     } else if (strcmp(what, "forks") == 0) {
         if (!fork()) {
             sum = turn(1);

@@ -1,7 +1,11 @@
 """record --usdt: every form of operands, counters (semaphores) up and down, views, damaged notes.
 usdt.py SOURCE CC…"""
+import csv
+import io
 import json
 import os
+import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -59,7 +63,7 @@ def check_forms(folder, program):
 def check_views(folder, program):
     plain = run(program, 'runs', '50').stdout
     trace, done = record(folder, program, ['runs', '50'], '--usdt', 'demo:*', '-F', 'turn', '-N', 'demo:single')
-    assert done.stdout == plain, done
+    assert done.stdout == plain and ', 100 events, 0 lost' in done.stderr, done
     found = marks(trace)
     turns = [mark for mark in found if mark['function'] == 'demo:turn']
     assert [values(mark)[0] for mark in turns] == list(range(50)), turns
@@ -77,6 +81,56 @@ def check_views(folder, program):
     lines = [json.loads(line) for line in spoor('replay', '--json', trace).stdout.splitlines()]
     assert sum(line['kind'] == 'entry' for line in lines) == 0, lines
     assert len(marks(trace)) == 50
+    assert ', 50 marks, 0 lost' in done.stderr, done
+    assert 'marks      of USDT probes: see report' in spoor('info', trace).stdout
+
+
+def exported(folder, trace, form, *options):
+    """[(name, value of its argument or None)] of the marks in the export, by a reader of the format."""
+    out = os.path.join(folder, 'out')
+    shutil.rmtree(out, ignore_errors=True)
+    if form == 'csv':
+        rows = csv.DictReader(io.StringIO(spoor('export', '-f', form, *options, trace).stdout))
+        rows = [row for row in rows if row['how'] == 'mark']
+        assert all(row['start_ns'] and not row['duration_ns'] and None not in row for row in rows), rows
+        return [(row['function'], json.loads(row['args'])[0]['value'] if row.get('args') else None) for row in rows]
+    if form == 'json':
+        lines = [json.loads(line) for line in spoor('export', '-f', form, *options, trace).stdout.splitlines()]
+        return [(line['function'], line['args'][0]['value'] if line.get('args') else None)
+                for line in lines if line['kind'] == 'mark']
+    if form == 'chrome':
+        events = json.loads(spoor('export', '-f', form, *options, trace).stdout)['traceEvents']
+        return [(e['name'], e['args']['arguments']['arg1'] if 'args' in e else None)
+                for e in events if e['ph'] == 'i' and e['name'].startswith('demo:')]
+    spoor('export', '-f', form, *options, '-o', out, trace)
+    if form == 'ctf':
+        text = run('babeltrace2', out).stdout
+        found = re.findall(r'spoor:mark: .*mark = \( "([^"]*)" .*?(?:args = "(?:arg1=(\d+)|-)")? \}', text)
+    else:
+        exports = os.path.join(os.path.dirname(os.path.realpath(__file__)), '../unit/cmd/exports')
+        with open(out, 'rb') as file:
+            text = subprocess.run(['protoc', '--decode=perfetto_test.Whole', f'--proto_path={exports}', 'perfetto.proto'],
+                                  stdin=file, stdout=subprocess.PIPE, text=True, check=True).stdout
+        os.unlink(out)
+        names = dict(re.findall(r'event_names \{\s+iid: (\d+)\s+name: "([^"]*)"', text))
+        found = []
+        for event in re.findall(r'track_event \{\n(.*?)\n  \}', text, re.S):
+            mark = re.search(r'TYPE_INSTANT\n    name_iid: (\d+)', event)
+            if mark:
+                found.append((names[mark[1]], ''.join(re.findall(r'int_value: (\d+)', event))))
+    return [(name, int(value) if value else None) for name, value in found]
+
+
+def check_exports(folder, program):
+    trace, _ = record(folder, program, ['runs', '5'], '--usdt', 'demo:turn', '--usdt', 'demo:again', '-F', 'turn')
+    needed = {'ctf': 'babeltrace2', 'perfetto': 'protoc'}
+    for form in 'csv', 'json', 'chrome', 'ctf', 'perfetto':
+        if form in needed and not shutil.which(needed[form]):
+            continue
+        for options in (), ('--values',):
+            wanted = [(name, i if options and name == 'demo:turn' else None)
+                      for i in range(5) for name in ('demo:turn', 'demo:again')]
+            assert exported(folder, trace, form, *options) == wanted, (form, exported(folder, trace, form, *options))
 
 
 class Waiting:
@@ -173,6 +227,20 @@ def check_damaged(folder, program):
         assert done.stderr.count('damaged notes of USDT probes') == 1, (what, done)
 
 
+def check_breakpoints(folder, program):
+    """Only a full name asks for a breakpoint."""
+    refusal = 'usdt: probe demo:tight is left out, as only a breakpoint fits there'
+    for chosen in ['demo:*'], ['/demo:tight/'], ['demo:t*', '--usdt', 'demo:turn']:
+        trace, done = record(folder, program, ['tight'], '--usdt', *chosen)
+        assert done.stderr.count(refusal) == 1 and '--usdt demo:tight, its full name, sets it' in done.stderr, done
+        assert 'breakpoints only' not in done.stderr and not marks(trace), done
+    for chosen in ['demo:tight'], ['demo:tight@arg1', '--usdt', 'demo:*'], ['demo:*', '--tier=trap']:
+        trace, done = record(folder, program, ['tight'], '--usdt', *chosen)
+        assert refusal not in done.stderr and 'breakpoints only' in done.stderr, done
+        assert [(mark['function'], *values(mark)) for mark in marks(trace)] == [
+            ('demo:tight', 2), ('demo:tight', 1), ('demo:tight', 0)], marks(trace)
+
+
 def check_messages(folder, program):
     done = run(SPOOR, 'record', '-o', os.path.join(folder, 'm'), '--usdt', 'none:*', '--', program, 'runs', '3')
     assert "--usdt 'none:*': matches no probe" in done.stderr, done
@@ -185,8 +253,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, 'usdt')
         subprocess.run([*compiler, '-O1', '-o', program, source], check=True)
-        for check in (check_forms, check_views, check_counters, check_killed, check_forks, check_damaged,
-                      check_messages):
+        for check in (check_forms, check_views, check_exports, check_counters, check_killed, check_forks, check_damaged,
+                      check_breakpoints, check_messages):
             check(folder, program)
 
 

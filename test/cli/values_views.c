@@ -31,6 +31,8 @@ KEPT int work(struct order o) {
     return o.id;
 }
 
+KEPT void nothing(void) { __asm__ volatile(""); }
+
 int main(void) {
     widest(UINT64_MAX);
     lowest(INT64_MIN);
@@ -40,7 +42,10 @@ int main(void) {
     real(-0.1);
     text("\xff\xfe\"");
     text("<b>'\"&,\n</b>");
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 9; i++) {
         work((struct order){i % 3 ? 7 : 2000, i % 3 ? PEN : BOOK});
+        nothing();
+    }
+    nothing();
     return 0;
 }

@@ -58,10 +58,29 @@ static void print_options(struct guest *bare) {
     guest_free(g);
 }
 
+/* Values beside the events of the same call. */
+static void print_captures(struct guest *bare) {
+    static const char text[32] = "this text has thirty-two letters";
+    const struct call call = {"site_plain", 5, (uint64_t)text, false};
+    static const struct {
+        const char *name, *arguments;
+    } all[] = {
+        {"stub.one-integer", "site_plain@%rdi/i32"},
+        {"stub.three-integers", "site_plain@%rdi/i32,%r15/x,%rbx/i"}, /* two of 64 bits */
+        {"stub.text-of-32-bytes", "site_plain@%rsi/s"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct guest *g = guest_new_capturing(OVERFLOW_WAIT, all[i].arguments, NULL);
+        print(all[i].name, bare, g, &call);
+        guest_free(g);
+    }
+}
+
 int main(void) {
     struct guest *bare = guest_new_bare();
     print_sites(bare);
     print_options(bare);
+    print_captures(bare);
     guest_free(bare);
     return 0;
 }

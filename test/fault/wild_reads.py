@@ -13,6 +13,7 @@ import time
 from fault import RIGHT, TIMEOUT, Spoor, check, check_right, main, run, stderr_of
 
 VALUES = ["-a", "-M", "*"]
+AT_TRAPS = ["-a", "--tier=trap", "--trap-limit=1000000"]
 AT_WORK_S = 1
 
 
@@ -27,6 +28,9 @@ def test_signals(spoor, program):
         check_right(run([program, how]), f"{how} alone")
         check_right(spoor.record(VALUES, [program, how]), how)
         check(any(value.endswith(" ?") for value in values_of(spoor, "use")), f"{how}: no read has faulted")
+    check(spoor.info()["withdrawn"] == {"reads": 0, "functions": 0}, f"{spoor.info()['withdrawn']}")
+    check_right(spoor.record(AT_TRAPS, [program, "handled"]), "handled, at traps")
+    check(any(value.endswith(" ?") for value in values_of(spoor, "use")), "no read has faulted at traps")
 
 
 def test_withdrawal(spoor, program):
@@ -34,6 +38,9 @@ def test_withdrawal(spoor, program):
     check_right(done, "often")
     lines = [line for line in stderr_of(done).splitlines() if "withdrawn" in line]
     check(len(lines) == 1 and lines[0].startswith("spoor: use: reads of its values were withdrawn"), stderr_of(done))
+    withdrawn, text = spoor.info()["withdrawn"], spoor.view("info", "trace").decode()
+    check(withdrawn == {"reads": 1, "functions": 1}, f"info: {withdrawn}")
+    check("\nwithdrawn  1 read of values in 1 function, since " in text, text)
     values = values_of(spoor, "use")
     readable = [value for value in values if not value.endswith(" ?")]
     check(readable == ['text="early"'], f"readable texts of use(): {readable[:5]}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """guest.py SPOOR CACHE [--machine=NAME] [--inside=FILE] [--real] [--every-instruction]
-             [--next PROGRAM OPTION...]...
+             [--values PROGRAM]... [--next PROGRAM OPTION...]...
 
 Runs programs of test/trace in an emulated machine (machine.py). Its processor has all features that QEMU
 emulates; its kernel is Debian's. In the guest each PROGRAM runs alone and under spoor. Output and traces
@@ -10,6 +10,7 @@ round runs all of them on the host.
 
 --inside: the spoor in the guest, if it is not SPOOR. If the file does not exist, programs run alone only,
 and each must print its calls. --real: also Debian's python3, bash and others (real_programs.py).
+--values: also PROGRAM, made from programs/passed.c, with its arguments and results (passed.py).
 --every-instruction: signals come between any two instructions (machine.py)."""
 import argparse
 import os
@@ -22,6 +23,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "trace"))
 
 import machine  # noqa: E402
+import passed  # noqa: E402
 import real_programs  # noqa: E402
 import run as runner  # noqa: E402
 from harness import (SEED, SKIP, Failure, Outcome, Spoor, check, check_balanced,  # noqa: E402
@@ -111,6 +113,30 @@ class TraceProgram(Job):
 
     def compare(self, spoor, alone, traced, options):
         runner.compare(self.arguments, spoor, alone, traced, options)
+
+
+class Values(Job):
+    """programs/passed.c, recorded with arguments and results."""
+
+    def __init__(self, program):
+        super().__init__(f"values of {os.path.basename(program)}", [program], [program])
+        self.traced = False
+        # A float is passed in general registers; a result of two doubles is then in memory.
+        self.unknown_results = ["passed_pair"] if "armel" in program else []
+
+    def steps(self, spoor):
+        self.traced = spoor is not None
+        yield "alone", self.command
+        if self.traced:
+            yield "values", [spoor.path, "record", "-q", *passed.RECORD, "-o", "values.trace", "--", *self.command]
+
+    def check(self, spoor):
+        alone = outcome("alone")
+        check(alone.status == 0 and alone.stdout, f"alone: {alone}")
+        if self.traced:
+            check_same_outcome(alone, outcome("values"), "spoor record -a")
+            os.replace("values.trace", "trace")
+            passed.compare(spoor, alone.stdout.decode(), self.unknown_results)
 
 
 class RealProgram(Job):
@@ -217,6 +243,7 @@ def parse(words):
     parser.add_argument("--inside", type=os.path.realpath)
     parser.add_argument("--real", action="store_true")
     parser.add_argument("--every-instruction", action="store_true")
+    parser.add_argument("--values", type=os.path.realpath, action="append", default=[])
     arguments = parser.parse_args(words[:first])
     programs = []
     for word in words[first:]:
@@ -227,6 +254,7 @@ def parse(words):
     arguments.jobs = [TraceProgram(runner.parse(program)) for program in programs]
     if arguments.inside and arguments.jobs:
         arguments.jobs.append(Views(arguments.jobs[0]))
+    arguments.jobs += [Values(program) for program in arguments.values]
     if arguments.real:
         arguments.jobs += [RealProgram(*program) for program in real_programs.PROGRAMS]
     if SEED:

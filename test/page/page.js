@@ -1,14 +1,16 @@
 /*
- * page.js URL SPOOR TRACE FILE: the page of `spoor view` in Chromium, compared with what spoor
+ * page.js URL SPOOR TRACE FILE VALUED_TRACE VALUED_FILE SECRET_FILE VALUED_URL: the page of `spoor view` in Chromium, compared with what spoor
  * prints. URL is what `spoor view TRACE` printed, FILE what `spoor view --html=FILE TRACE` wrote.
- * Prints a line for each test; the status is 1 if one fails. ONLY=WORDS runs those with WORDS.
+ * The
+ * VALUED ones are of a recording with values, which SECRET_FILE leaves out. Prints a line for each test; the status is 1 if one fails. ONLY=WORDS runs those with WORDS.
  */
 import assert from 'node:assert/strict';
 import { browser, troubles } from './shown.js';
 import { timelineTests } from './timeline_tests.js';
 import { panelTests } from './panel_tests.js';
+import { valueTests } from './value_tests.js';
 
-const tests = { ...timelineTests, ...panelTests };
+const tests = { ...timelineTests, ...panelTests, ...valueTests };
 const wanted = process.env.ONLY;
 let failed = 0;
 for (const [name, test] of Object.entries(tests)) {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""page.py BUILD_FOLDER WEB_FOLDER HOSTILE.C COMPILER...: the page of `spoor view`.
+"""page.py BUILD_FOLDER WEB_FOLDER HOSTILE.C VALUED.C COMPILER...: the page of `spoor view`.
 
 Each module of the page keeps the rule that lets --html join them: imports of one line at its top,
 and names that no other module has. Then page.js opens the page in Chromium, with a recording of
-HOSTILE.C, in which functions have hostile names. Exits with 77 if Chromium, node or its package
+HOSTILE.C, in which functions have hostile names, and with one of VALUED.C, with values. Exits with 77 if Chromium, node or its package
 playwright-core is missing.
 """
 import os
@@ -82,8 +82,37 @@ def build_hostile(folder, source, compiler):
     return program
 
 
+class Server:
+    """`spoor view` of TRACES; `url` is what it prints."""
+
+    def __init__(self, *traces):
+        command = [SPOOR, "view", "--no-open", "--stay", *traces]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self):
+        self.url = self.process.stdout.readline().strip()
+        assert self.url.startswith("http://127.0.0.1:"), self.url
+        return self.url
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+def record(temporary, name, program, *options):
+    trace = os.path.join(temporary, f"{name}.trace")
+    subprocess.run([SPOOR, "record", "-q", *options, "-o", trace, "--", program], check=True)
+    return trace
+
+
+def write_page(temporary, name, trace, *options):
+    page = os.path.join(temporary, f"{name}.html")
+    subprocess.run([SPOOR, "view", f"--html={page}", *options, trace], stderr=subprocess.DEVNULL, check=True)
+    return page
+
+
 def main():
-    build, web, source, compiler = *sys.argv[1:4], sys.argv[4:]
+    build, web, source, valued, compiler = *sys.argv[1:5], sys.argv[5:]
     check_modules(web)
     for needed in ("node", "npm", "chromium"):
         if not shutil.which(needed):
@@ -91,20 +120,15 @@ def main():
     folder = os.path.join(build, "test-page")
     install(folder)
     with tempfile.TemporaryDirectory() as temporary:
-        trace = os.path.join(temporary, "hostile.trace")
-        subprocess.run([SPOOR, "record", "-q", "-o", trace, "--",
-                        build_hostile(temporary, source, compiler)], check=True)
-        page = os.path.join(temporary, "page.html")
-        subprocess.run([SPOOR, "view", f"--html={page}", trace], stderr=subprocess.DEVNULL, check=True)
-        command = [SPOOR, "view", "--no-open", "--stay", trace, trace]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        try:
-            url = server.stdout.readline().strip()
-            assert url.startswith("http://127.0.0.1:"), url
-            done = subprocess.run(["node", os.path.join(folder, "page.js"), url, SPOOR, trace, page], check=False)
-        finally:
-            server.terminate()
-            server.wait()
+        trace = record(temporary, "hostile", build_hostile(temporary, source, compiler))
+        program = os.path.join(temporary, "valued")
+        subprocess.run([*compiler, "-g", "-O0", "-pthread", valued, "-o", program], check=True)
+        values = record(temporary, "valued", program, "-a")
+        pages = [write_page(temporary, "page", trace), values, write_page(temporary, "valued", values, "--values"),
+                 write_page(temporary, "secret", values)]
+        with Server(trace, trace) as url, Server(values) as values_url:
+            done = subprocess.run(["node", os.path.join(folder, "page.js"), url, SPOOR, trace, *pages, values_url],
+                                  check=False)
     sys.exit(done.returncode)
 
 

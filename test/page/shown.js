@@ -5,21 +5,24 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chromium } from 'playwright-core';
 
-export const [url, spoor, trace, file] = process.argv.slice(2);
+export const [url, spoor, trace, file, valuedTrace, valuedFile, secretFile, valuedUrl] = process.argv.slice(2);
 export const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu'] });
 export const troubles = [];
 
 function printed(...words) {
-  return execFileSync(spoor, [...words, trace], { encoding: 'utf8', maxBuffer: 1 << 28 });
+  return printedOf(trace, ...words);
+}
+export function printedOf(recording, ...words) {
+  return execFileSync(spoor, [...words, recording], { encoding: 'utf8', maxBuffer: 1 << 28 });
 }
 export const json = (...words) => JSON.parse(printed(...words));
 export const report = (...words) => json('report', '--json', ...words);
 /* Characters that turn the direction of text are not shown (format.js: plainText). */
 export const plain = (text) => text.replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
 
-export function replayed() {
-  return printed('replay', '--json').trim().split('\n').map((line) => JSON.parse(line));
+export function replayed(recording = trace) {
+  return printedOf(recording, 'replay', '--json').trim().split('\n').map((line) => JSON.parse(line));
 }
 
 export async function open(address = url, options = {}) {

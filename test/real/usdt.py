@@ -35,9 +35,13 @@ def python(folder):
     with open(script, 'w') as file:
         file.write('def f(n):\n    return n + 1\n\nfor i in range(7):\n    f(i)\n')
     trace = os.path.join(folder, 't')
-    done = run(SPOOR, 'record', '-o', trace, '--trap-limit=1000000', '--usdt',
-               'python:function__*@arg1/s,arg2/s,arg3', '--', interpreter, '-S', '-E', script)
+    names = 'python:function__entry', 'python:function__return'  # a glob would set no breakpoints
+    chosen = [word for name in names for word in ('--usdt', name + '@arg1/s,arg2/s,arg3')]
+    done = run(SPOOR, 'record', '-o', trace, '--trap-limit=1000000', *chosen, '--', interpreter, '-S', '-E', script)
     assert done.returncode == 0, done
+    refused = run(SPOOR, 'record', '-o', trace + '.glob', '--usdt', 'python:*', '--', interpreter, '-S', '-E', script)
+    assert refused.returncode == 0 and 'breakpoints only' not in refused.stderr, refused
+    assert 'python:function__return is left out, as only a breakpoint fits there' in refused.stderr, refused
     calls = [(m['function'], *(arg['value'] for arg in m['args'])) for m in marks(trace)]
     calls = [call[0::2] + call[3:] for call in calls if call[1] == script]
     # Calls that the interpreter makes inline pass function__return only, as gdb's breakpoints show.

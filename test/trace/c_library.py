@@ -28,7 +28,7 @@ def record(spoor, *words):
                env={**os.environ, "LD_LIBRARY_PATH": os.path.abspath("libraries")})
     check(done.status == 0 and done.stdout == b"0123456789\n", f"{words}: {done}")
     shown = run([spoor.path, "replay", "trace"]).stdout.decode()
-    return re.findall(r"\| *((?:open|read|write|strtol)\(.*);", shown), done.stderr.decode()
+    return re.findall(r"\| *((?:open|read|write|strrchr|strtol)\(.*);", shown), done.stderr.decode()
 
 
 def test(path):
@@ -44,6 +44,8 @@ def test(path):
     check(any(re.match(r'open\(file="text", oflag=0\) = 3$', call) for call in calls), f"{calls}")
     calls, _ = record(spoor, "--libcalls", "--where", "read/fd == 3 && ret > 0/")
     check_same("one call of two", ["read(fd=3) = 11"], [re.sub(r" = \d+$", " = 11", call) for call in calls])
+    calls, _ = record(spoor, "--libcalls", "-A", "strrchr")  # an IFUNC: its code has another name
+    check(any(re.match(r'strrchr\(\w+="cat"', call) for call in calls), f"{calls}")
     calls, errors = record(spoor, "-A", "libc.so.6!__read_chk")
     check("__read_chk: its types are not known" in errors, errors)
 

@@ -71,6 +71,14 @@ def by_several(spoor, program):
     check_same("all conditions", ["answer(n=3) = 3;"] * 2, calls(spoor))
 
 
+def at_traps(spoor, program):
+    for condition, name, right in NUMBERS:
+        record(spoor, program, "--tier=trap", "--trap-limit=1000000", "--where", condition)
+        check_same(f"{condition}, at traps", right, begun(spoor, name))
+    tiers = spoor.info()["functions"]["tiers"]
+    check(tiers["trap"] and not any(count for name, count in tiers.items() if name != "trap"), f"{tiers}")
+
+
 ROUND = ["outer(", "  catcher(", "    thrower(", "      leaf(", "  leaf(", "leaf("]
 WITHOUT_CATCHER = ["outer(", "  thrower(", "    leaf(", "  leaf(", "leaf("]
 WITHOUT_THROWER = ["outer(", "  catcher(", "    leaf(", "  leaf(", "leaf("]
@@ -224,8 +232,8 @@ def forms(spoor, program):
 
 def test(path, program):
     spoor = Spoor(path)
-    for part in (by_arguments, by_results, by_several, below_longjmp, below_untraced_catcher, snapshots, triggers,
-                 while_recording, refusals, forms):
+    for part in (by_arguments, at_traps, by_results, by_several, below_longjmp, below_untraced_catcher, snapshots,
+                 triggers, while_recording, refusals, forms):
         part(spoor, program)
 
 

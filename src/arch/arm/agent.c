@@ -5,7 +5,7 @@
 
 #include "arch/arm/agent.h"
 
-enum { ENTRIES_AT = LANES_BYTES + 24 /* behind six branches */ };
+enum { ENTRIES_AT = LANES_BYTES + 48 /* behind twelve branches */ };
 
 const uint8_t *agent_code(void) { return arm_agent_bytes + LANES_BYTES; }
 size_t agent_code_size(void) { return arm_agent_size - LANES_BYTES; }

@@ -20,6 +20,7 @@ struct arm_agent_entries {
     uint16_t bridge, gate, gate_saving, gate_saved, gate_restored, gate_back, gate_end, notes, asks;
     uint16_t remainder, remainder_made, remainder_end;
     uint16_t guarded;
+    uint16_t room, text, captures_end; /* `room` is where the code of captures begins */
 };
 struct arm_agent_entries arm_agent_entries(void);
 

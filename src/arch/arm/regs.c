@@ -137,6 +137,9 @@ enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
     uint64_t offset = regs_pc(regs) - area, code = LANES_BYTES;
     if (offset >= entries.bridge && offset < entries.gate_end)
         return AGENT_BRIDGE;
+    if ((offset >= entries.room && offset < entries.captures_end) ||
+        (offset >= code + ARM_AGENT_ROOM && offset <= code + ARM_AGENT_TEXT_COUNTED))
+        return AGENT_RELEASED;
     if (offset < code || offset >= entries.call)
         return AGENT_OUTSIDE;
     if (offset == code + ARM_AGENT_SLICE || (offset >= entries.slice && offset < entries.hook))
@@ -204,7 +207,8 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
         r->uregs[PSR] = (psr_of(regs) & ~PSR_NZCVQ) | (r->uregs[ARM_STUB_FLAGS] & PSR_NZCVQ);
     for (int i = 0; i < state->pushed; i++)
         r->uregs[i] = (uint32_t)words[i];
-    r->uregs[ARM_SP] += state->pushed * (uint32_t)ARM_WORD;
+    r->uregs[ARM_SP] +=
+        state->pushed * (uint32_t)ARM_WORD + (state->skipped ? (uint32_t)ARM_LENGTHS_BYTES : 0);
 }
 
 bool regs_is_stub_code(bool other, const uint8_t *code, size_t size) {
@@ -223,11 +227,11 @@ void regs_pop(struct regs *regs, uint8_t number, uint64_t value) {
     regs->raw.uregs[ARM_SP] += (uint32_t)ARM_WORD;
 }
 
-/* Stubs have no captures here. */
 bool regs_read_fault(const struct regs *regs, taddr_t area, taddr_t *ret_back) {
-    (void)regs, (void)area;
-    *ret_back = 0;
-    return false;
+    const struct arm_agent_entries entries = arm_agent_entries();
+    const uint64_t offset = regs_pc(regs) - area;
+    *ret_back = regs->raw.uregs[0] & ~UINT32_C(1);
+    return offset >= entries.text && offset < entries.captures_end;
 }
 
 /* ---- signal frames ---- */

@@ -1,135 +1,33 @@
 /* Writes event stubs (stub.h), and returns the state of a thread at any instruction of one. */
 #include "arch/arm/stub.h"
 
-#include "arch/arm/a32.h"
-#include "arch/arm/t32.h"
-
-enum { PLACES = STUB_MAX_BYTES / T32_HALF, THUMB = 1 /* the state's bit */ };
-
-/* A halfword of a stub. */
-struct place {
-    bool begins; /* an instruction begins here */
-    struct stub_state state;
-};
-
-struct writer {
-    bool t32;
-    uint8_t *out;
-    size_t size;
-    int64_t agent;           /* relative to out */
-    struct stub_state state; /* before the instruction that is written next */
-    struct place *places;    /* of all halfwords; NULL: not wanted */
-    uint32_t retry, site_at; /* offsets */
-};
-
-static void note_place(struct writer *w) {
-    if (w->places)
-        w->places[w->size / T32_HALF] = (struct place){true, w->state};
-}
-
-static void put_half(struct writer *w, uint32_t half) {
-    uint16_t bytes = (uint16_t)half;
-    memcpy(w->out + w->size, &bytes, sizeof bytes);
-    w->size += sizeof bytes;
-}
-
-/* An instruction of four bytes in both states. T32: its first halfword is the upper half. */
-static void put(struct writer *w, uint32_t a32, uint32_t t32) {
-    uint32_t word = w->t32 ? t32 << 16 | t32 >> 16 : a32;
-    note_place(w);
-    memcpy(w->out + w->size, &word, sizeof word);
-    w->size += sizeof word;
-}
-
-/* An instruction with the same encoding in both states. */
-static void put_same(struct writer *w, uint32_t word) { put(w, word, word); }
-
-/* ---- instructions, by their registers and constants ---- */
-
-static void put_16(struct writer *w, uint32_t rd, uint32_t value, bool upper) {
-    uint32_t a32 = upper ? 0xe3400000 : 0xe3000000, t32 = upper ? 0xf2c00000 : 0xf2400000;
-    put(w, a32 | arm_bits(value, 12, 4) << 16 | rd << 12 | arm_bits(value, 0, 12),
-        t32 | arm_bits(value, 11, 1) << 26 | arm_bits(value, 12, 4) << 16 |
-            arm_bits(value, 8, 3) << 12 | rd << 8 | arm_bits(value, 0, 8));
-}
-static uint32_t get_16(bool t32, const uint8_t *at) {
-    uint32_t word = a32_word(at);
-    if (t32)
-        return t32_immediate_16(word << 16 | word >> 16);
-    return arm_bits(word, 16, 4) << 12 | arm_bits(word, 0, 12);
-}
-
-/* rd = VALUE, always by two instructions. */
-static void put_constant(struct writer *w, uint32_t rd, uint32_t value) {
-    put_16(w, rd, value & 0xffff, false);
-    put_16(w, rd, value >> 16, true);
-}
-
-/* An instruction of data processing in both states, without its registers. */
-struct operation {
-    uint32_t a32, t32;
-};
-static const struct operation ADD = {0xe0800000, 0xeb000000}, SUB = {0xe0400000, 0xeba00000},
-                              SBCS = {0xe0d00000, 0xeb700000},
-                              ADD_CONSTANT = {0xe2800000, 0xf1000000},
-                              ADDS_CONSTANT = {0xe2900000, 0xf1100000},
-                              ADC_CONSTANT = {0xe2a00000, 0xf1400000};
-
-/* LAST: a register, or for _CONSTANT operations a number less than 256. */
-static void put_three(struct writer *w, struct operation op, uint32_t rd, uint32_t rn,
-                      uint32_t last) {
-    put(w, op.a32 | rn << 16 | rd << 12 | last, op.t32 | rn << 16 | rd << 8 | last);
-}
-static void put_compare(struct writer *w, uint32_t rn, uint32_t rm) {
-    put(w, 0xe1500000 | rn << 16 | rm, 0xebb00f00 | rn << 16 | rm);
-}
-static void put_load(struct writer *w, uint32_t rt, uint32_t rn, uint32_t offset) {
-    put(w, 0xe5900000 | rn << 16 | rt << 12 | offset, 0xf8d00000 | rn << 16 | rt << 12 | offset);
-}
-
-/* rd = COUNT bits of rn from LOW on. */
-static void put_bits(struct writer *w, uint32_t rd, uint32_t rn, uint32_t low, uint32_t count) {
-    put(w, 0xe7e00050 | (count - 1) << 16 | rd << 12 | low << 7 | rn,
-        0xf3c00000 | rn << 16 | (low >> 2) << 12 | rd << 8 | (low & 3) << 6 | (count - 1));
-}
-
-/* An exclusive load of rt and the register behind it; rt is even. */
-static void put_load_exclusive(struct writer *w, uint32_t rt, uint32_t rn) {
-    put(w, 0xe1b00f9f | rn << 16 | rt << 12, 0xe8d0007f | rn << 16 | rt << 12 | (rt + 1) << 8);
-}
-
-static void put_barrier(struct writer *w) { put(w, 0xf57ff05a, 0xf3bf8f5a); } /* dmb ishst */
-
-static void put_branch(struct writer *w, uint32_t condition, size_t to) {
-    uint32_t distance = (uint32_t)to - (uint32_t)w->size - (w->t32 ? T32_PC : A32_AHEAD);
-    put(w, condition << 28 | 0x0a000000 | arm_bits(distance, 2, 24),
-        0xf0008000 | distance >> 31 << 26 | condition << 22 | arm_bits(distance, 12, 6) << 16 |
-            arm_bits(distance, 18, 1) << 13 | arm_bits(distance, 19, 1) << 11 |
-            arm_bits(distance, 1, 11));
-}
-
-/* Makes the branch at AT, which is already written, lead to here. */
-static void set_branch_target(const struct writer *w, size_t at, uint32_t condition) {
-    struct writer patched = *w;
-    patched.places = NULL;
-    patched.size = at;
-    put_branch(&patched, condition, w->size);
-}
+#include "arch/arm/capture.h"
+#include "arch/arm/writer.h"
 
 /* ---- the stub's parts ---- */
 
 enum { PUSH = 0xe92d0000, POP = 0xe8bd0000 };
 
 static uint32_t frame_of(uint8_t variant) {
+    if (stub_captures(variant))
+        return ARM_CAPTURE_FRAME;
     return variant & STUB_SLICE ? ARM_SLICE_FRAME : ARM_STUB_FRAME;
 }
 
-/* Bitmap of the saved registers: those from r0 on that fill the frame. */
-static uint32_t saved(uint8_t variant) { return (UINT32_C(1) << frame_of(variant) / ARM_WORD) - 1; }
+/* How many registers a stub saves, from r0 on. */
+static uint32_t saved(uint8_t variant) {
+    return (variant & STUB_SLICE || stub_captures(variant) ? ARM_SLICE_FRAME : ARM_STUB_FRAME) /
+           ARM_WORD;
+}
+static uint32_t saved_bitmap(uint8_t variant) { return (UINT32_C(1) << saved(variant)) - 1; }
 
 static void save(struct writer *w, uint8_t variant) {
-    put_same(w, (uint32_t)PUSH | saved(variant));
-    w->state.pushed = (uint8_t)(frame_of(variant) / ARM_WORD);
+    if (stub_captures(variant)) {
+        put_three(w, SUB_CONSTANT, ARM_SP, ARM_SP, ARM_LENGTHS_BYTES);
+        w->state.skipped = true;
+    }
+    put_same(w, (uint32_t)PUSH | saved_bitmap(variant));
+    w->state.pushed = (uint8_t)saved(variant);
     put(w, 0xe10f0000 | ARM_STUB_FLAGS << 12, 0xf3ef8000 | ARM_STUB_FLAGS << 8);
     w->state.displaced = true;
 }
@@ -137,7 +35,11 @@ static void save(struct writer *w, uint8_t variant) {
 static void restore(struct writer *w, uint8_t variant) {
     put(w, 0xe128f000 | ARM_STUB_FLAGS, 0xf3808800 | ARM_STUB_FLAGS << 16);
     w->state.displaced = false;
-    put_same(w, (uint32_t)POP | saved(variant));
+    put_same(w, (uint32_t)POP | saved_bitmap(variant));
+    if (!stub_captures(variant))
+        return;
+    w->state.pushed = 0;
+    put_three(w, ADD_CONSTANT, ARM_SP, ARM_SP, ARM_LENGTHS_BYTES);
 }
 
 /* Branches to `done` unless the return address is within S->caller. (The state's bit has no effect,
@@ -171,38 +73,6 @@ static void find_table(struct writer *w) {
     put_three(w, ADD, 5, 4, 5);
 }
 
-/* Jumps to the agent's ENTRY, which returns to BACK. */
-static void put_agent(struct writer *w, uint32_t entry, size_t back) {
-    int64_t distance = (int64_t)back - (w->agent - LANES_BYTES);
-    put_constant(w, 0, (uint32_t)distance + (w->t32 ? THUMB : 0));
-    put_three(w, ADD, 0, 0, 5);
-    put_16(w, 1, LANES_BYTES + entry, false);
-    put_three(w, ADD, 1, 1, 5);
-    if (!w->t32) {
-        put(w, 0xe12fff11, 0); /* bx r1 */
-        return;
-    }
-    note_place(w);
-    put_half(w, 0x4708);
-}
-
-/* A put_agent() whose BACK is not known yet; set_return() writes it again. */
-struct agent_call {
-    size_t at;
-    uint32_t entry;
-};
-static void set_return(const struct writer *w, struct agent_call call, size_t back) {
-    struct writer patched = *w;
-    patched.places = NULL;
-    patched.size = call.at;
-    put_agent(&patched, call.entry, back);
-}
-static struct agent_call put_agent_call(struct writer *w, uint32_t entry) {
-    struct agent_call call = {w->size, entry};
-    put_agent(w, entry, 0);
-    return call;
-}
-
 /* Loads the lane into r6. If the key is another thread's, the agent looks at the whole table. */
 static void find_lane(struct writer *w) {
     find_table(w);
@@ -221,7 +91,7 @@ static void find_lane(struct writer *w) {
 /* Loads the head into r2 and r3, and branches if the ring is not full. Returns the branch's offset.
  */
 static size_t compare_head(struct writer *w) {
-    put(w, 0xe1c620d0, 0xe9d62300); /* ldrd r2, r3, [r6] */
+    put_load_head(w);
     put_three(w, ADD_CONSTANT, 4, 6, LANE_LIMIT);
     put_load_exclusive(w, 0, 4);
     put_compare(w, 2, 0);
@@ -234,9 +104,7 @@ static size_t compare_head(struct writer *w) {
  * function called from there, which is gone now, had the same stack pointer at its entry. */
 static void write_slot(struct writer *w, const struct stub_spec *s) {
     bool control = (s->site & 3) == EVENT_CONTROL;
-    put_bits(w, 0, 2, 0, (uint32_t)__builtin_ctz(s->ring_bytes));
-    put_three(w, ADD, 1, 6, 0);
-    put(w, 0xe2811a01, 0xf5015180); /* add r1, r1, #RING */
+    put_find_slot(w, 2, s->ring_bytes);
     put_same(w, 0xec532f1e);        /* mrrc p15, 1, r2, r3, c14 */
     put(w, 0xe1a03803, 0xea4f4303); /* lsl r3, r3, #16 */
     put(w, 0xe1833822, 0xea434312); /* orr r3, r3, r2, lsr #16 */
@@ -248,19 +116,18 @@ static void write_slot(struct writer *w, const struct stub_spec *s) {
     put_same(w, 0xe881003c); /* stm r1, {r2-r5} */
     put_barrier(w);
 }
-_Static_assert(EVENT_CLOCK_SP == 0 && EVENT_SITE == 8 && EVENT_SP_LOW == 12, "stored at once");
-_Static_assert(LANE_RING == 0x1000, "spelt out in write_slot()");
-_Static_assert(LANE_HEAD == 0, "spelt out in compare_head() and commit()");
+_Static_assert(LANE_HEAD == 0, "spelt out in commit()");
 
-/* A signal between the two accesses makes the second fail. */
-static void commit(struct writer *w) {
+/* Moves the head. A signal between the two accesses makes the second fail. OP: adds the slots'
+ * bytes, which are LAST, to r2. */
+static void commit(struct writer *w, struct operation op, uint32_t last) {
     size_t again = w->size;
     put_load_exclusive(w, 2, 6);
-    put_three(w, ADDS_CONSTANT, 2, 2, EVENT_BYTES);
+    put_three(w, op, 2, 2, last);
     put_three(w, ADC_CONSTANT, 3, 3, 0);
-    put(w, 0xe1a60f92, 0xe8c62370); /* strexd r0, r2, r3, [r6] */
+    put_store_exclusive(w, 6);
     w->state.unsure = w->state.ahead = true;
-    put(w, 0xe3500000, 0xf1b00f00); /* cmp r0, #0 */
+    put_compare_constant(w, 0, 0);
     put_branch(w, ARM_NE, again);
     w->state.unsure = w->state.ahead = false;
     w->state.committed = true;
@@ -276,8 +143,61 @@ static void event(struct writer *w, const struct stub_spec *s) {
     if (s->overflow == OVERFLOW_OVERWRITE)
         put_barrier(w);
     write_slot(w, s);
-    commit(w);
+    commit(w, ADDS_CONSTANT, EVENT_BYTES);
     set_return(w, full, again ? w->retry : w->size);
+}
+
+/* Adds r4 / EVENT_BYTES to SLICE_SLOTS of the lane. */
+static void count_slots(struct writer *w) {
+    put_three(w, ADD_CONSTANT, 12, 6, LANE_SLICE_SLOTS);
+    size_t again = w->size;
+    put_load_exclusive(w, 2, 12);
+    put(w, 0xe0922224, 0xeb121214); /* adds r2, r2, r4, lsr #4 */
+    put_three(w, ADC_CONSTANT, 3, 3, 0);
+    put_store_exclusive(w, 12);
+    put_compare_constant(w, 0, 0);
+    put_branch(w, ARM_NE, again);
+}
+_Static_assert(EVENT_BYTES == 1 << 4, "spelt out in count_slots()");
+
+/* The event, and with it the slots before it: what the agent skips if there is no room. */
+static void commit_capture(struct writer *w, const struct stub_spec *s) {
+    bool control = (s->site & 3) == EVENT_CONTROL;
+    put_find_slot(w, ARM_CAPTURE_HEAD, s->ring_bytes);
+    w->site_at = (uint32_t)w->size;
+    put_constant(w, 11, s->site);
+    put_16(w, 12, ARM_CAPTURE_FRAME + s->pops + (uint32_t)control, false);
+    put_three(w, ADD, 12, ARM_SP, 12);
+    put_same(w, 0xe8811e00); /* stm r1, {r9-r12} */
+    put_load(w, 2, 6, LANE_HEAD);
+    put_three(w, SUB, 4, ARM_CAPTURE_HEAD, 2);
+    if (s->overflow == OVERFLOW_OVERWRITE)
+        count_slots(w);
+    put_three(w, ADD_CONSTANT, 4, 4, EVENT_BYTES);
+    put_barrier(w);
+    commit(w, ADDS, 4);
+}
+
+static uint32_t commit_bytes(const struct writer *w, const struct stub_spec *s) {
+    uint8_t scratch[STUB_MAX_BYTES];
+    struct writer alone = {.t32 = w->t32, .out = scratch};
+    commit_capture(&alone, s);
+    return (uint32_t)alone.size;
+}
+
+static void captured_event(struct writer *w, const struct stub_spec *s) {
+    w->retry = (uint32_t)w->size;
+    find_lane(w);
+    if (s->overflow == OVERFLOW_OVERWRITE)
+        put_barrier(w);
+    put_same(w, 0xec532f1e); /* mrrc p15, 1, r2, r3, c14 */
+    put_shifted(w, 10, ARM_PC, 3, 16);
+    put(w, 0xe18aa822, 0xea4a4a12); /* orr r10, r10, r2, lsr #16 */
+    put_shifted(w, 9, ARM_PC, 2, 16);
+    w->capture_at = (uint32_t)w->size;
+    if (s->capture)
+        arm_capture_emit(w, s, commit_bytes(w, s));
+    commit_capture(w, s);
 }
 
 static void hook(struct writer *w, uint8_t variant) {
@@ -305,6 +225,8 @@ static void write_stub(struct writer *w, const struct stub_spec *s) {
         hook(w, s->variant);
     else if (s->variant & STUB_SLICE)
         slice(w, s);
+    else if (stub_captures(s->variant))
+        captured_event(w, s);
     else
         event(w, s);
     if (checks)
@@ -345,6 +267,23 @@ uint32_t t32_stub_retry(uint8_t variant) {
     return lay_out(true, variant, OVERFLOW_WAIT, NULL).retry;
 }
 
+uint32_t a32_stub_capture_at(uint8_t variant, enum overflow overflow) {
+    return lay_out(false, variant, overflow, NULL).capture_at;
+}
+uint32_t t32_stub_capture_at(uint8_t variant, enum overflow overflow) {
+    return lay_out(true, variant, overflow, NULL).capture_at;
+}
+
+/* The code has the same size in all stubs. */
+static uint32_t capture_bytes(bool t32, const struct capture *c) {
+    uint8_t scratch[STUB_CAPTURE_BYTES];
+    const struct stub_spec spec = {.capture = c, .ring_bytes = 4096};
+    struct writer w = {.t32 = t32, .out = scratch};
+    return arm_capture_emit(&w, &spec, 0) ? (uint32_t)w.size : 0;
+}
+uint32_t a32_stub_capture_bytes(const struct capture *c) { return capture_bytes(false, c); }
+uint32_t t32_stub_capture_bytes(const struct capture *c) { return capture_bytes(true, c); }
+
 static uint32_t site_of(bool t32, const uint8_t *stub, uint32_t at) {
     return get_16(t32, stub + at) | get_16(t32, stub + at + A32_BYTES) << 16;
 }
@@ -374,13 +313,15 @@ bool t32_stub_state(uint8_t variant, enum overflow overflow, uint32_t offset,
 }
 
 bool arm_is_stub_code(bool t32, const uint8_t *code, size_t size) {
-    const uint32_t add = 0xe08f5005, adr = 0xf20f0400;
+    const uint32_t table = 0xe08f5005, back = 0xe08f0000, adr = 0xf20f0000, distance = 0x040070ff;
+    const uint32_t rd = 0x400; /* r4; else r0 */
     if (size < A32_BYTES)
         return false;
     uint32_t word = a32_word(code);
     if (!t32)
-        return word == add || a32_classify(word).kind == INSN_EXCLUSIVE;
-    return (word << 16 | word >> 16) == adr || t32_classify(code, size).kind == INSN_EXCLUSIVE;
+        return word == table || word == back || a32_classify(word).kind == INSN_EXCLUSIVE;
+    return ((word << 16 | word >> 16) & ~(distance | rd)) == adr ||
+           t32_classify(code, size).kind == INSN_EXCLUSIVE;
 }
 
 /* Whether CODE is the end of a stub of VARIANT. */

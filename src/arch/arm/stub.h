@@ -24,7 +24,7 @@
  *     (to the agent: r0 = retry|done, agent_wait|agent_drop)
  *  go:
  *     [dmb  ishst]                                          OVERFLOW_OVERWRITE
- *     ubfx  r0, r2, #0, #ring; add r1, r6, r0; add r1, r1, #RING
+ *     ubfx  r1, r2, #0, #ring; add r1, r6, r1; add r1, r1, #RING
  *     mrrc  r2, r3, cntvct
  *     lsl   r3, r3, #16; orr r3, r3, r2, lsr #16; lsl r2, r2, #16
  *     movw, movt r4, #site
@@ -49,6 +49,23 @@
  * A STUB_HOOK stub has between `mrs` and `done` the table's address and the way to agent_hook, with
  * r0 = done. With STUB_GUARD the way leads to agent_guard.
  *
+ * A STUB_CAPTURE stub makes room for lengths of texts, and pushes r0 to r12. Behind `found` it has
+ *
+ *     [dmb  ishst]                                          OVERFLOW_OVERWRITE
+ *     mrrc  r2, r3, cntvct
+ *     lsl   r10, r3, #16; orr r10, r10, r2, lsr #16; lsl r9, r2, #16
+ *     the capture's code (capture.h)                        r8: where the next slot stands
+ *  event:
+ *     ubfx  r1, r8, #0, #ring; add r1, r6, r1; add r1, r1, #RING
+ *     movw, movt r11, #site
+ *     movw  r12, #88+pops; add r12, sp, r12; stm r1, {r9-r12}
+ *     ldr   r2, [r6]; sub r4, r8, r2
+ *     [number of slots before the event added to SLICE_SLOTS]      OVERFLOW_OVERWRITE
+ *     add   r4, r4, #16; dmb ishst
+ *  again:
+ *     ldrexd r2, r3, [r6]; adds r2, r2, r4; adc r3, r3, #0; strexd r0, r2, r3, [r6]
+ *     cmp   r0, #0; bne again                               commit
+ *
  * The slot is written before it is reserved. Only the thread itself writes to its ring. A thread
  * that is stopped in between is rolled back to its site, with nothing to undo. Reserving the
  * slot commits it. So all slots below the head are whole, though stores of 16 bytes (and, on some
@@ -57,8 +74,8 @@
  * `go`).
  *
  * The agent is A32 code and returns by `bx r0`. At its entries r5 is the table's address; in
- * agent_wait, agent_drop and agent_slice r6 is the lane. It may use r0 to r6, in agent_slice also
- * r8 to r12.
+ * agent_wait, agent_drop, agent_slice and the entries of captures r6 is the lane. It may use r0 to
+ * r6, in agent_slice and for captures also r8 to r12.
  */
 #pragma once
 
@@ -72,12 +89,21 @@ enum {
     ARM_AGENT_DROP = 8,
     ARM_AGENT_HOOK = 12,
     ARM_AGENT_SLICE = 16,
-    ARM_AGENT_GUARD = 20
+    ARM_AGENT_GUARD = 20,
+    ARM_AGENT_ROOM = 24,
+    ARM_AGENT_CRAMPED = 28,
+    ARM_AGENT_TEXT = 32,
+    ARM_AGENT_TEXT_WIDE = 36,
+    ARM_AGENT_TEXT_LONG = 40,
+    ARM_AGENT_TEXT_COUNTED = 44
 };
 enum {
     ARM_STUB_FRAME = 32,
     ARM_SLICE_FRAME = 52,
-    ARM_STUB_FLAGS = 7 /* the register that keeps them */
+    ARM_LENGTHS_BYTES = 36, /* above the registers, with a capture */
+    ARM_CAPTURE_FRAME = ARM_SLICE_FRAME + ARM_LENGTHS_BYTES,
+    ARM_CAPTURE_HEAD = 8, /* the register that tells where the next slot stands */
+    ARM_STUB_FLAGS = 7    /* the register that keeps them */
 };
 
 /* Writes the stub to OUT (room for STUB_MAX_BYTES) and returns its size in bytes, which depends on
@@ -86,9 +112,9 @@ enum {
 size_t a32_stub_emit(uint8_t *out, const struct stub_spec *spec);
 size_t t32_stub_emit(uint8_t *out, const struct stub_spec *spec);
 
-/* As in struct arch. One instruction pushes r0 to r7 (ARM_STUB_FRAME bytes), in slices r0 to r12
- * (ARM_SLICE_FRAME bytes). Displaced: r7 has the flags. Unsure, and ahead: the slot is reserved if
- * r0 is 0. */
+/* As in struct arch. One instruction pushes r0 to r7 (ARM_STUB_FRAME bytes), in slices and captures
+ * r0 to r12 (ARM_SLICE_FRAME bytes). Skipped: room for lengths is above them. Displaced: r7 has the
+ * flags. Unsure, and ahead: the slot is reserved if r0 is 0. */
 bool a32_stub_state(uint8_t variant, enum overflow overflow, uint32_t offset,
                     struct stub_state *ret);
 bool t32_stub_state(uint8_t variant, enum overflow overflow, uint32_t offset,
@@ -99,7 +125,12 @@ uint32_t a32_stub_retry(uint8_t variant);
 uint32_t t32_stub_retry(uint8_t variant);
 uint32_t a32_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow);
 uint32_t t32_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow);
+uint32_t a32_stub_capture_at(uint8_t variant, enum overflow overflow);
+uint32_t t32_stub_capture_at(uint8_t variant, enum overflow overflow);
+uint32_t a32_stub_capture_bytes(const struct capture *c);
+uint32_t t32_stub_capture_bytes(const struct capture *c);
 
-/* As in regs.h. Only stubs have exclusive accesses, and `add r5, pc, r5` in A32 or `adr` in T32. */
+/* As in regs.h. Only stubs have exclusive accesses, and in A32 `add r5, pc, r5` and `add r0, pc,
+ * r0`, in T32 `adr` of r0 and r4. */
 bool arm_is_stub_code(bool t32, const uint8_t *code, size_t size);
 bool arm_find_stub_end(bool t32, const uint8_t *code, size_t size, size_t *ret);

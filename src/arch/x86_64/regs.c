@@ -248,9 +248,9 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
     order[n++] = &r->rax;
     order[n++] = &r->rdx;
     order[n++] = &r->rcx;
-    if (variant & STUB_SLICE || stub_captures(variant))
+    if ((variant & STUB_SLICE || stub_captures(variant)) && !stub_judges(variant))
         order[n++] = &r->rsi;
-    if (stub_captures(variant)) {
+    if (stub_captures(variant) && !stub_judges(variant)) {
         order[n++] = &r->rdi;
         order[n++] = &r->r8;
     }

@@ -8,6 +8,7 @@
 
 #include "agent-x86_64.inc"
 #include "arch/x86_64/capture.h"
+#include "arch/x86_64/judge.h"
 
 enum { MAX_STEPS = 48 };
 
@@ -65,11 +66,12 @@ static void check_caller(struct writer *w, const struct stub_spec *s) {
     w->other = w->size;
 }
 
-static bool is_slice(const struct stub_spec *s) { return s->variant & STUB_SLICE; }
+static bool is_judge(const struct stub_spec *s) { return stub_judges(s->variant); }
+static bool is_slice(const struct stub_spec *s) { return s->variant & STUB_SLICE && !is_judge(s); }
 
 /* How many registers the stub saves. */
 static int saved_count(const struct stub_spec *s) {
-    return stub_captures(s->variant) ? 6 : is_slice(s) ? 4 : 3;
+    return is_judge(s) ? 3 : stub_captures(s->variant) ? 6 : is_slice(s) ? 4 : 3;
 }
 
 static void save(struct writer *w, const struct stub_spec *s) {
@@ -236,10 +238,39 @@ static void slice(struct writer *w, const struct stub_spec *s) {
     INSN32(w, "\xe9", (uint32_t)(target - (int64_t)(w->size + 5)));
 }
 
+static uint32_t restore_bytes(const struct writer *now, const struct stub_spec *s) {
+    uint8_t scratch[STUB_MAX_BYTES];
+    struct writer w = {.out = scratch, .state = now->state};
+    restore(&w, s);
+    return (uint32_t)w.size;
+}
+
+/* All but the last way out, which goes on to the event. */
+static void judge(struct writer *w, const struct stub_spec *s) {
+    enum { JUMP_BYTES = 5 };
+    const struct stub_state saved = w->state;
+    const uint32_t way_out = restore_bytes(w, s), skip = way_out + s->skip;
+    w->retry = w->capture_at = (uint32_t)w->size;
+    if (s->judged != JUDGED_ENTRY || s->predicate) {
+        struct judge_code c = {.out = w->out + w->size,
+                               .up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u),
+                               .go = way_out + JUMP_BYTES,
+                               .stub = s};
+        w->size += judge_emit(&c);
+    }
+    restore(w, s);
+    bytes(w, "\xe9", 1); /* jmp behind the event */
+    bytes(w, &skip, sizeof skip);
+    w->state = saved;
+    mark(w);
+}
+
 static void write_stub(struct writer *w, const struct stub_spec *s) {
     save(w, s);
     if (s->variant & STUB_HOOK)
         hook(w, s);
+    else if (is_judge(s))
+        judge(w, s);
     else if (is_slice(s))
         slice(w, s);
     else if (stub_captures(s->variant))
@@ -288,6 +319,13 @@ uint32_t stub_capture_bytes(const struct capture *c) {
     struct stub_spec spec = {.capture = c, .ring_bytes = 4096, .overflow = OVERFLOW_WAIT};
     struct capture_code code = {.out = scratch, .stub = &spec};
     return (uint32_t)capture_emit(&code);
+}
+
+uint32_t stub_judge_bytes(enum judged judged, const struct predicate *predicate) {
+    uint8_t scratch[JUDGE_MOST_BYTES];
+    struct stub_spec spec = {.judged = judged, .predicate = predicate, .ring_bytes = 4096};
+    struct judge_code code = {.out = scratch, .stub = &spec};
+    return (uint32_t)judge_emit(&code);
 }
 
 uint32_t stub_retry(uint8_t variant) { return lay_out(variant, OVERFLOW_WAIT, NULL).retry; }

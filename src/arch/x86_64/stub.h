@@ -52,6 +52,12 @@
  *     add   $16,%rcx
  *     mov   %rcx,%gs:HEAD                     reserve and commit
  *
+ * A STUB_JUDGE stub has, between the pushes and the pops, the code of judge.h. That ends with
+ *
+ *     pop   %rcx …; jmp behind                    the event is not recorded
+ *  go:
+ *     pop   %rcx …                                the event's stub follows
+ *
  * A STUB_HOOK stub has `lea done(%rip),%rdx; jmp agent_hook` between the pushes and `done`; with
  * STUB_GUARD it jumps to agent_guard.
  */
@@ -78,6 +84,7 @@ uint32_t stub_retry(uint8_t variant);
 /* Offset of a capture's code in the stub of VARIANT; and how long the code of C is, at most. */
 uint32_t stub_capture_at(uint8_t variant, enum overflow overflow);
 uint32_t stub_capture_bytes(const struct capture *c);
+uint32_t stub_judge_bytes(enum judged judged, const struct predicate *predicate);
 
 /* The agent: position-independent code at the start of each trampoline area. */
 extern const uint8_t agent_bytes[];

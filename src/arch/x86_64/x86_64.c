@@ -55,6 +55,7 @@ const struct arch arch_x86_64 = {
     .stub_site_at = stub_site_offset,
     .stub_capture_at = stub_capture_at,
     .stub_capture_bytes = stub_capture_bytes,
+    .stub_judge_bytes = stub_judge_bytes,
     .stub_read_switch = capture_read_switch,
     .agent = agent_bytes,
     .agent_size = &agent_size,

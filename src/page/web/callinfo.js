@@ -9,6 +9,7 @@ import { loaded } from './loader.js';
 import { MARK_WORDS } from './ruler.js';
 import { formatNs, formatExact, formatCalls } from './format.js';
 import { isAbort } from './source.js';
+import { entryOfCall, argumentsText, resultText } from './values.js';
 
 const HOW = {
   returned: 'returned', tail: 'ended by a tail call', unwound: 'left by an exception or longjmp',
@@ -83,17 +84,13 @@ async function tellCall() {
   if (!call) return;
   const length = call.end - call.start;
   tell(`${nameOf(call.function)}  ${formatNs(length)}  ${threadText(call.stream)}`);
-  if (model.source.embedded) return;
+  if (model.source.embedded && !model.trace.values) return;
   tellingCall = new AbortController();
   try {
-    const query = { function: call.function, since: Math.floor(call.start),
-      until: Math.floor(call.start) + 1, order: 'time', limit: 20, streams: call.stream };
-    const answer = await model.source.fetchJson('/api/calls', query, tellingCall.signal);
-    const exact = answer.calls.find((one) => one.stream === call.stream && one.t_ns === call.start &&
-      one.depth === call.depth);
+    const exact = await entryOfCall(call, tellingCall.signal);
     if (exact) tell(exactText(call.function, exact));
   } catch (error) {
-    if (!isAbort(error)) tell(`${nameOf(call.function)}: ${error.message}`);
+    if (!isAbort(error) && error.kind !== 'unrecorded') tell(`${nameOf(call.function)}: ${error.message}`);
   }
 }
 
@@ -101,10 +98,13 @@ async function tellCall() {
 export function exactText(number, call) {
   const caller = call.caller === null || call.caller === undefined ? '' :
     `, called by ${nameOf(call.caller)}`;
+  const args = argumentsText(call);
+  const result = resultText(call);
+  const values = `${args && `, arguments: ${args}`}${result && `, result: ${result}`}`;
   return `${nameOf(number)} (${moduleOf(number)})  ${formatNs(call.duration_ns)} = ` +
     `${formatExact(call.duration_ns)}, self ${formatNs(call.self_ns)}, starts at ` +
     `${formatExact(call.t_ns)}, ${threadText(call.stream)}, depth ${call.depth}${caller}, ` +
-    howText(call.how);
+    howText(call.how) + values;
 }
 
 /** Shows TEXT in the line at the bottom, which screen readers speak. */

@@ -10,6 +10,7 @@ import { howText, selectEntry } from './callinfo.js';
 import { showCall } from './timeline.js';
 import { element, formatNs, formatExact, formatCount, formatCalls } from './format.js';
 import { isAbort } from './source.js';
+import { argumentsText, resultText } from './values.js';
 import { showIfGeneral } from './trouble.js';
 
 const PAGE = 100;
@@ -35,6 +36,17 @@ const CALL_COLUMNS = [
     text: (row) => howText(row.how) },
 ];
 
+/* If the recording has values. A number that is no text would lose digits: they are not sorted by. */
+const VALUE_COLUMNS = [
+  { key: 'args', label: 'arguments', left: true, wide: true, text: argumentsText },
+  { key: 'ret', label: 'result', left: true, wide: true, text: resultText },
+];
+
+function columnsOfCalls() {
+  const [duration, ...rest] = CALL_COLUMNS;
+  return model.trace.values ? [duration, ...VALUE_COLUMNS, ...rest] : CALL_COLUMNS;
+}
+
 /** The element of this part. */
 export function buildCalls() {
   const part = callsPart;
@@ -49,7 +61,7 @@ export function buildCalls() {
   part.note = element('span', { class: 'note grow' });
   const frames = element('button', { title: 'its calls as a row of the timeline (f)', id: 'frames',
     onclick: () => change({ frames: state.frames === part.number ? null : part.number }) }, 'frames');
-  part.table = newTable({ caption: 'Calls of the function', columns: CALL_COLUMNS,
+  part.table = newTable({ caption: 'Calls of the function', columns: columnsOfCalls(),
     keyOf: (row) => `${row.stream} ${row.t_ns} ${row.depth}`, open: openCall });
   part.table.root.id = 'calls-table';
   part.body = element('div', { class: 'column' }, part.bars, part.axis,
@@ -136,6 +148,7 @@ function drawHistogram(buckets) {
 async function askCalls(after, signal) {
   const part = callsPart;
   const query = { function: part.number, order: part.order.value, limit: PAGE, after: after || undefined,
+    values: model.trace.values ? 1 : undefined,
     from_ns: part.bucket?.from_ns, to_ns: part.bucket?.to_ns };
   const answer = await askRange('/api/calls', query, signal);
   part.entries = after ? [...part.entries, ...answer.calls] : answer.calls;

@@ -48,7 +48,7 @@ const KEYS = [
   { keys: ['v'], does: 'the range is what the view shows', act: () => setRange(state.view.since, state.view.until) },
   { keys: ['Escape'], does: 'no range, then no selected call', act: forgetChosen },
   { group: 'Search' },
-  { keys: ['/'], does: 'search functions', act: focusSearch },
+  { keys: ['/'], does: 'search functions, and with = before the text values', act: focusSearch },
   { keys: ['n', 'F3'], does: 'next call of a match (or of the function)', act: () => stepMatch(1) },
   { keys: ['N'], does: 'previous call', act: () => stepMatch(-1) },
   { group: 'Page' },

@@ -6,10 +6,12 @@ import { state, change } from './state.js';
 import { model } from './model.js';
 import { timeline, drawOver, redraw, thingAt, timeOfX, zoomAround, panBy, showView, showCall } from './timeline.js';
 import { describeThing } from './callinfo.js';
+import { valueLines, wantValues } from './values.js';
 import { hideTip, showTip } from './tip.js';
 import { MAP_HEIGHT } from './ruler.js';
 
 const CLICK_PIXELS = 4;
+const hover = { thing: null }; // what the pointer is on
 
 function pointerOn(event, target) {
   const box = target.getBoundingClientRect();
@@ -54,6 +56,7 @@ function onDown(event) {
     if (moves) panBy((last.x - now.x) / timeline.width);
     else if (far) {
       timeline.measured = rangeOf(began, timeOfX(now.x));
+      hover.thing = null;
       hideTip();
       drawOver();
     }
@@ -105,8 +108,11 @@ function onHover(event) {
   const thing = thingAt(at.x, at.y);
   timeline.hovered = thing?.span && !thing.span.isFrame ? thing.span : null;
   drawOver();
-  if (thing && (thing.span || thing.mark)) showTip(event, describeThing(thing));
+  const describe = () => showTip(event, [...describeThing(thing), ...valueLines(thing.span)]);
+  hover.thing = thing;
+  if (thing && (thing.span || thing.mark)) describe();
   else hideTip();
+  wantValues(thing?.span, () => { if (hover.thing === thing) describe(); });
 }
 
 /* A press or a drag in the small picture moves the view there. */
@@ -141,7 +147,8 @@ export function startPointer() {
   over.addEventListener('pointermove', onHover);
   over.addEventListener('dblclick', onDoubleClick);
   over.addEventListener('pointerleave', () => {
-    timeline.hovered = null;
+    timeline.hovered = hover.thing = null;
+    wantValues(null);
     hideTip();
     drawOver();
   });

@@ -1,6 +1,6 @@
 /*
  * The search: functions whose names contain the text are lit up everywhere, and their calls are
- * stepped through.
+ * stepped through. "=text" is looked for in values.
  */
 import { state, change, onChange } from './state.js';
 import { model, nameOf, functionsMatching, threadText } from './model.js';
@@ -11,6 +11,8 @@ import { wantedStreams } from './lanes.js';
 import { selectEntry, tell } from './callinfo.js';
 import { element, formatNs, formatCount } from './format.js';
 import { isAbort } from './source.js';
+import { textOfValueSearch } from './values.js';
+import { stepValue } from './valuesearch.js';
 import { showIfGeneral } from './trouble.js';
 
 const MOST_LISTED = 40;
@@ -20,9 +22,34 @@ const search = { input: null, list: null, found: [], chosen: -1, stepping: null 
 
 function updateMatches() {
   const text = state.search.trim();
-  search.found = functionsMatching(text, Infinity);
-  timeline.matches = text ? new Set(search.found.map((known) => known.number)) : null;
+  const inNames = textOfValueSearch() === null;
+  search.found = inNames ? functionsMatching(text, Infinity) : [];
+  timeline.matches = text && inNames ? new Set(search.found.map((known) => known.number)) : null;
   redraw();
+}
+
+/* The last row: the text is looked for in values. */
+function rowOfValues() {
+  const inValues = textOfValueSearch();
+  const text = inValues ?? state.search.trim();
+  if (!model.trace.values || !text) return [];
+  const words = inValues === null ? `“${text}” in values…` : `calls with “${text}” in values: Enter`;
+  const at = Math.min(search.found.length, MOST_LISTED);
+  const row = element('li', { role: 'option', id: `match-${at}`, 'data-values': '',
+    'aria-selected': String(search.chosen === at) }, words);
+  row.addEventListener('pointerdown', (event) => {
+    event.preventDefault();
+    chooseValues();
+  });
+  return [row];
+}
+
+function chooseValues() {
+  const text = textOfValueSearch() ?? state.search.trim();
+  search.input.value = `=${text}`;
+  change({ search: search.input.value });
+  closeList();
+  stepMatch(1);
 }
 
 function drawList() {
@@ -39,7 +66,8 @@ function drawList() {
   if (search.found.length > MOST_LISTED) {
     rows.push(element('li', { class: 'note' }, `${formatCount(search.found.length)} functions match`));
   }
-  if (state.search && rows.length === 0) rows.push(element('li', { class: 'note' }, 'no function matches'));
+  if (state.search && rows.length === 0 && textOfValueSearch() === null) rows.push(element('li', { class: 'note' }, 'no function matches'));
+  rows.push(...rowOfValues());
   list.replaceChildren(...rows);
   list.hidden = rows.length === 0;
   input.setAttribute('aria-expanded', String(!list.hidden));
@@ -80,6 +108,11 @@ async function nextCall(number, time, direction, signal) {
 
 /** Selects the next (1) or previous (-1) call of a function that matches. */
 export async function stepMatch(direction) {
+  const inValues = textOfValueSearch();
+  if (inValues !== null) {
+    await stepValue(inValues, direction);
+    return;
+  }
   if (search.found.length === 0) {
     const number = state.function;
     if (state.search || number === null) {
@@ -118,11 +151,13 @@ function goTo(answer, functions, direction) {
 }
 
 function onSearchKey(event) {
-  const last = Math.min(search.found.length, MOST_LISTED) - 1;
+  const functions = Math.min(search.found.length, MOST_LISTED);
+  const last = functions - (rowOfValues().length > 0 ? 0 : 1);
   if (event.key === 'ArrowDown') search.chosen = Math.min(last, search.chosen + 1);
   else if (event.key === 'ArrowUp') search.chosen = Math.max(-1, search.chosen - 1);
   else if (event.key === 'Enter') {
-    if (search.chosen >= 0) chooseMatch(search.chosen);
+    if (search.chosen >= 0 && search.chosen === functions) chooseValues();
+    else if (search.chosen >= 0) chooseMatch(search.chosen);
     else stepMatch(event.shiftKey ? -1 : 1);
     closeList();
     event.preventDefault();

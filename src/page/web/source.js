@@ -7,6 +7,7 @@
  *   embedded        null, or what a recorded file holds: {since, until, allThreads, threshold_ns};
  *                   calls shorter than threshold_ns are drawn together
  *   fetchJson(path, query, signal)        a promise of an object
+ *   fetchAll(path)                        only of a recorded file: the answers for all functions
  *   fetchBinary(path, query, signal)      a promise of an ArrayBuffer
  *   follow(path, onObject)                calls onObject for each JSON line; resolves at the end
  * They reject with DataError, whose message is a sentence for the user.
@@ -96,7 +97,7 @@ function bytesOfBase64(text) {
  * see `embedded`. */
 function embeddedSource(description) {
   const embedded = {
-    since: description.since_ns, until: description.until_ns, threshold_ns: description.narrow_ns ?? 0,
+    since: description.since_ns, until: description.until_ns, threshold_ns: description.threshold_ns ?? 0,
     allThreads: description.all_threads !== false,
   };
   const parsed = new Map();
@@ -121,6 +122,7 @@ function embeddedSource(description) {
   return {
     embedded,
     fetchJson,
+    fetchAll: async (path) => read(path, JSON.parse),
     fetchBinary: async (path) => read(path, bytesOfBase64),
     follow: async () => {},
   };

@@ -205,11 +205,22 @@ static void mark_wanted(struct emitter *e) {
     }
 }
 
+/* What the stubs that judge calls add to that. */
+static uint32_t judges_room(const struct emitter *e, uint32_t owner, uint8_t event) {
+    const struct plan_capture *c = owner == UINT32_MAX ? NULL : request_judge(e, owner);
+    if (!c)
+        return 0;
+    if (event == EVENT_ENTRY)
+        return e->plan->arch->stub_judge_bytes(JUDGED_ENTRY, c->predicate) + STUB_MAX_BYTES;
+    return e->plan->arch->stub_judge_bytes(JUDGED_EXIT, NULL) +
+           e->plan->arch->stub_judge_bytes(JUDGED_END, NULL) + 2 * STUB_MAX_BYTES;
+}
+
 /* What the capture of an EVENT for OWNER adds to a stub: its code, and that of more saved
  * registers, which is in rooms of hooks. */
 static uint32_t capture_room(const struct emitter *e, uint32_t owner, uint8_t event) {
     const struct plan_capture *c = owner == UINT32_MAX ? NULL : request_capture(e, owner, event);
-    return c ? c->bytes + STUB_MAX_BYTES : 0;
+    return (c ? c->bytes + STUB_MAX_BYTES : 0) + judges_room(e, owner, event);
 }
 
 /* The bytes that captures add to SITE's trampoline, at most. */
@@ -296,6 +307,7 @@ static void emitter_done(struct emitter *e) {
     free(e->wanted);
     free(e->first_traced);
     free(e->unfiltered);
+    free(e->unjudged);
     free(e->carried);
     free(e->behind_entry);
 }

@@ -46,6 +46,12 @@ const struct plan_capture *request_capture(const struct emitter *e, uint32_t own
     return has ? &r->captures[i] : NULL;
 }
 
+const struct plan_capture *request_judge(const struct emitter *e, uint32_t function) {
+    const bool judged = e->request->capture_count && request_traces(e, function) &&
+                        !e->unjudged[e->plan->groups.at[function]];
+    return judged ? request_capture(e, function, EVENT_ENTRY) : NULL;
+}
+
 const struct plan_probe *request_probe(const struct emitter *e, const struct step *s) {
     const struct plan_request *r = e->request;
     if (!s->probe || !r->probe_count)
@@ -81,11 +87,17 @@ uint32_t exit_owner(const struct emitter *e, const struct step *s) {
     return goes_on ? UINT32_MAX : owner;
 }
 
+static bool has_predicate(const struct emitter *e, uint32_t function) {
+    const struct plan_capture *c = request_capture(e, function, EVENT_ENTRY);
+    return c && c->predicate;
+}
+
 void request_resolve(struct emitter *e) {
     const struct plan *plan = e->plan;
     e->behind_entry = mem_alloc(plan->functions.count * sizeof *e->behind_entry + 1);
     e->first_traced = mem_alloc(plan->group_count * sizeof *e->first_traced + 1);
     e->carried = carried_find(plan, e->request);
+    e->unjudged = mem_alloc(plan->group_count * sizeof *e->unjudged + 1);
     e->unfiltered = mem_alloc(plan->group_count * sizeof *e->unfiltered + 1);
     memset(e->first_traced, 0xff, plan->group_count * sizeof *e->first_traced);
     for (uint32_t i = (uint32_t)plan->functions.count; i-- > 0;) {
@@ -93,5 +105,6 @@ void request_resolve(struct emitter *e) {
             continue;
         e->first_traced[plan->groups.at[i]] = i;
         e->unfiltered[plan->groups.at[i]] |= !is_filtered(e->request, i);
+        e->unjudged[plan->groups.at[i]] |= !has_predicate(e, i);
     }
 }

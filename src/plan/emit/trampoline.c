@@ -8,6 +8,9 @@ struct stub_event { /* what a stub records, and how */
     uint16_t pops;
     uint8_t behind, variant;
     const struct plan_capture *capture; /* NULL: none */
+    enum judged judged;                 /* STUB_JUDGE: for what, and … */
+    const struct predicate *predicate;
+    uint32_t skip; /* … how many bytes of stubs for the event are behind it */
 };
 
 static vaddr_t here(const struct emitter *e) { return e->area + e->code->area_used; }
@@ -40,6 +43,9 @@ static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, struc
                              .behind = t.behind,
                              .capture = t.capture ? t.capture->capture : NULL,
                              .capture_number = t.capture ? t.capture->number : 0,
+                             .judged = t.judged,
+                             .predicate = t.predicate,
+                             .skip = t.skip,
                              .agent = (int64_t)(e->area + e->arch->agent_code - at)};
     return e->arch->stub_emit(out, &spec);
 }
@@ -51,8 +57,40 @@ static void put_stub(struct emitter *e, struct stub_event t, struct mark place) 
     place.behind = t.behind < MARK_ALL_BEHIND ? t.behind & MARK_ALL_BEHIND : MARK_ALL_BEHIND;
     place.pops = (uint8_t)(t.pops / e->plan->arch->word_bytes);
     trampoline_mark(e, place);
-    e->recorded = true;
+    e->recorded |= !stub_judges(t.variant) || t.judged == JUDGED_END;
     e->code->area_used += make_stub(e, e->code->area + e->code->area_used, here(e), t);
+}
+
+static uint32_t stub_bytes(const struct emitter *e, struct stub_event t) {
+    uint8_t stub[STUB_MAX_BYTES + STUB_CAPTURE_BYTES];
+    return (uint32_t)make_stub(e, stub, here(e), t);
+}
+
+/* The stub that judges calls for the stub T, with SKIP bytes of stubs behind it. */
+static struct stub_event judge_for(struct stub_event t, enum judged judged, uint32_t skip) {
+    enum { KEPT = STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE };
+    return (struct stub_event){.variant = (t.variant & KEPT) | STUB_JUDGE,
+                               .pops = t.pops,
+                               .behind = t.behind,
+                               .judged = judged,
+                               .skip = skip};
+}
+
+/* The stubs that record an exit by T. JUDGED: only if its call's entry was recorded. */
+static void put_exit(struct emitter *e, struct stub_event t, bool judged, struct mark place) {
+    const struct stub_event end = judge_for(t, JUDGED_END, 0);
+    if (judged)
+        put_stub(e, judge_for(t, JUDGED_EXIT, stub_bytes(e, t) + stub_bytes(e, end)), place);
+    put_stub(e, t, place);
+    if (judged)
+        put_stub(e, end, place);
+}
+
+/* How many bytes put_exit() writes. */
+static uint32_t exit_bytes(const struct emitter *e, struct stub_event t, bool judged) {
+    return stub_bytes(e, t) + (judged ? stub_bytes(e, judge_for(t, JUDGED_EXIT, 0)) +
+                                            stub_bytes(e, judge_for(t, JUDGED_END, 0))
+                                      : 0);
 }
 
 static struct mark place_of(const struct site *site, vaddr_t orig) {
@@ -174,8 +212,8 @@ static int put_leave(struct emitter *e, const struct site *site, const struct st
  * return without its own window, which the trampoline then makes. The mark of that stub is the
  * return: after the stub, flags may be gone, and so the branch cannot run again. */
 static int put_conditional(struct emitter *e, const struct site *site, const struct step *s,
-                           struct stub_event t) {
-    uint8_t stub[STUB_MAX_BYTES + STUB_CAPTURE_BYTES], skip[RELOCATED_MAX_BYTES];
+                           struct stub_event t, bool judged) {
+    uint8_t skip[RELOCATED_MAX_BYTES];
     const struct arch *arch = e->arch;
     const uint8_t *bytes = e->bytes + (s->insn.addr - site->start);
     struct exit_parts parts = {.last = s->insn};
@@ -189,12 +227,12 @@ static int put_conditional(struct emitter *e, const struct site *site, const str
     bool far = leads(s) && is_far(e, s->insn.target);
     size_t leave = leads(s) ? jump_bytes(e, far) : parts.last.size;
     leave = s->return_bytes ? s->return_bytes : leave;
-    size_t size = make_stub(e, stub, here(e), t);
+    size_t size = exit_bytes(e, t, judged);
     size_t n = arch->skip_unless(&s->insn, bytes, (uint32_t)(size + leave), skip);
     trampoline_mark(e, place);
     put(e, skip, n);
     const struct mark of_return = {.orig = s->insn.target};
-    put_stub(e, t, s->return_bytes ? of_return : place);
+    put_exit(e, t, judged, s->return_bytes ? of_return : place);
     int left = put_leave(e, site, s, (struct leave){&parts.last, place, far});
     return r ? r : left;
 }
@@ -268,10 +306,11 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
                            .pops = s->pops,
                            .behind = s->behind,
                            .capture = request_capture(e, owner, s->event)};
+    const bool judged = request_judge(e, owner);
     e->code->sites++;
     if (is_conditional(s))
-        return put_conditional(e, site, s, t);
-    put_stub(e, t, place);
+        return put_conditional(e, site, s, t, judged);
+    put_exit(e, t, judged, place);
     if (s->return_bytes)
         put_return(e, s);
     return s->return_bytes || s->before_sled ? 0 : put_insn(e, site, &s->insn);
@@ -294,6 +333,19 @@ static void put_control(struct emitter *e, const struct site *site) {
     e->code->sites++;
 }
 
+/* Judges calls of FUNCTION, if that is asked for, for the COUNT stubs behind. */
+static void put_judge(struct emitter *e, uint32_t function, const struct stub_event *stubs,
+                      size_t count, struct mark place) {
+    const struct plan_capture *c = request_judge(e, function);
+    uint32_t skip = 0;
+    for (size_t i = 0; c && i < count; i++)
+        skip += stub_bytes(e, stubs[i]);
+    struct stub_event judge = judge_for(stubs[0], JUDGED_ENTRY, skip);
+    judge.predicate = c ? c->predicate : NULL;
+    if (c)
+        put_stub(e, judge, place);
+}
+
 static void put_entry(struct emitter *e, const struct site *site, uint8_t waits, bool event) {
     const struct mark place = place_of(site, site->start);
     if (waits)
@@ -303,13 +355,17 @@ static void put_entry(struct emitter *e, const struct site *site, uint8_t waits,
                   site->function == e->plan->go.mover ? STACK_MOVES : STACK_FREED_LOW, place);
     if (!event)
         return;
-    struct stub_event t = {.variant = event_variant(e, site->variant, site->function, EVENT_ENTRY)};
-    if (request_slices(e, site->function))
-        put_stub(e, (struct stub_event){.variant = (t.variant & ~STUB_CAPTURE) | STUB_SLICE},
-                 place);
-    t.capture = request_capture(e, site->function, EVENT_ENTRY);
-    t.id = event_id(e, site->function, EVENT_ENTRY);
-    put_stub(e, t, place);
+    const struct stub_event t = {.variant =
+                                     event_variant(e, site->variant, site->function, EVENT_ENTRY),
+                                 .capture = request_capture(e, site->function, EVENT_ENTRY),
+                                 .id = event_id(e, site->function, EVENT_ENTRY)};
+    const struct stub_event slice = {.variant = (t.variant & ~STUB_CAPTURE) | STUB_SLICE};
+    const struct stub_event stubs[] = {slice, t},
+                            *first = stubs + !request_slices(e, site->function);
+    const size_t count = (size_t)(stubs + 2 - first);
+    put_judge(e, site->function, first, count, place);
+    for (size_t i = 0; i < count; i++)
+        put_stub(e, first[i], place);
     e->behind_entry[site->function] = here(e);
     e->code->sites++;
 }

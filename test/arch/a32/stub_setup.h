@@ -1,6 +1,6 @@
 /*
- * Puts A32 and T32 stubs and the agent that they share into executable memory: for stubs.c and
- * slices.c.
+ * Puts A32 and T32 stubs and the agent that they share into executable memory: for stubs.c,
+ * slices.c and captures.c.
  *
  * An emulator may not let programs read the counter. A SIGILL handler then reads it for them.
  */
@@ -120,7 +120,7 @@ static void write_end(uint32_t at) {
 }
 
 static size_t write_stub(struct stub_spec spec) {
-    uint8_t code[STUB_MAX_BYTES];
+    uint8_t code[STUB_MAX_BYTES + STUB_CAPTURE_BYTES];
     spec.ring_bytes = RING;
     spec.agent = (int64_t)AGENT - stub_at;
     spec.caller = (struct span){CALLER, CALLER + CALLER_BYTES};

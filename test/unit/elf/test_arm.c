@@ -68,6 +68,7 @@ static void word_size(void **state) {
         assert_int_equal(module->word_bytes, 4);
         assert_true(module->segment_count >= 2 && module->build_id_size == 20);
         assert_true(module->position_independent == (strcmp(*name, "arm-fixed") != 0));
+        assert_int_equal(module->float_abi, FLOAT_ABI_HARD);
         module_free(module);
     }
 }

@@ -61,11 +61,22 @@ static struct trace_writer *open_writer(struct guest *g) {
     return w;
 }
 
-static struct guest *make(enum overflow overflow, uint32_t stack_frames) {
+struct captured_options {
+    const char *arguments, *results; /* NULL: none */
+};
+
+static struct guest *make(enum overflow overflow, uint32_t stack_frames,
+                          struct captured_options captures) {
     struct guest *g = guest_new_bare();
-    g->options = (struct record_options){
-        .stacks.frames = stack_frames, .overflow = overflow, .report.warn = fail_on_warning};
+    g->options = (struct record_options){.stacks.frames = stack_frames,
+                                         .overflow = overflow,
+                                         .strings = 32,
+                                         .report.warn = fail_on_warning};
     filter_add(&g->options.filter, 'M', "libsites.so", NULL);
+    if (captures.arguments)
+        filter_add(&g->options.filter, 'A', captures.arguments, NULL);
+    if (captures.results)
+        filter_add(&g->options.filter, 'R', captures.results, NULL);
     struct trace_writer *writer = open_writer(g);
     g->context = (struct space_context){.options = &g->options,
                                         .writer = writer,
@@ -84,15 +95,20 @@ static struct guest *make(enum overflow overflow, uint32_t stack_frames) {
 }
 
 struct guest *guest_new(enum overflow overflow) {
-    return make(overflow, 0);
+    return make(overflow, 0, (struct captured_options){0});
 }
 
 struct guest *guest_new_sliced(enum overflow overflow) {
     enum { BYTES = 32 };
-    struct guest *g = make(overflow, 1);
+    struct guest *g = make(overflow, 1, (struct captured_options){0});
     taddr_t sp = regs_sp(&g->idle);
     lane_handle_set_slices(g->handle, BYTES, (struct span){sp - 4096, sp + 4096});
     return g;
+}
+
+struct guest *guest_new_capturing(enum overflow overflow, const char *arguments,
+                                  const char *results) {
+    return make(overflow, 0, (struct captured_options){arguments, results});
 }
 
 void guest_filter(struct guest *g, struct span from) {

@@ -26,6 +26,9 @@ struct guest *guest_new(enum overflow overflow);
 struct guest *guest_new_bare(void);
 /* As guest_new(), but entries also record slices of the stack. */
 struct guest *guest_new_sliced(enum overflow overflow);
+/* As guest_new(), but events have values: those of ARGUMENTS (-A) and RESULTS (-R); NULL: none. */
+struct guest *guest_new_capturing(enum overflow overflow, const char *arguments,
+                                  const char *results);
 /* From now on only calls from FROM are events. */
 void guest_filter(struct guest *g, struct span from);
 /* The patched module, which has the functions that guests call. */

@@ -25,6 +25,8 @@
     TEST(settle_in_an_overwriting_stub)                                                            \
     TEST(settle_in_a_caller_filtering_stub)                                                        \
     TEST(settle_in_a_stub_that_passes_a_call)                                                      \
+    TEST(settle_in_a_capturing_stub)                                                               \
+    TEST(settle_in_capturing_stubs_of_full_rings)                                                  \
     TEST(settle_while_waiting_in_the_hook)                                                         \
     TEST(place_of_a_faulting_instruction)                                                          \
     TEST(signal_waits_until_the_thread_is_outside)                                                 \
@@ -64,9 +66,9 @@ static void check_events(const struct trial *t) {
     const struct lane *lane = t->g->handle->lane;
     bool dropped = t->conditions->full && t->conditions->overflow == OVERFLOW_DROP;
     uint64_t first = t->conditions->full ? GUEST_RING_BYTES : 0;
-    if (lane->lost != (dropped ? r->event_count : 0))
+    if (lane->lost != (dropped ? r->lost : 0))
         trial_fail(t, "a wrong number of events is counted as lost");
-    struct event events[32];
+    struct event events[sizeof r->events / sizeof *r->events];
     size_t count = trial_events(t->g, first, events, sizeof events / sizeof *events);
     if (count != (dropped ? 0 : r->event_count))
         trial_fail(t, "a wrong number of events is recorded");
@@ -146,8 +148,14 @@ static void try_call(struct guest *g, const struct call *call, const struct cond
     free(before);
 }
 
+/* Of all sites: registers, vectors, words of the stack, texts that are there and that are not. */
+#define ARGUMENTS "site_*@%rdi/x,%r15/x,%rsp/s,%rbx/s,fparg2/64,arg7/i"
+#define RESULTS "site_*@retval/i32,retval/x,retval/s"
+
 static void try_calls(const struct conditions *c, const struct call *all, size_t count) {
-    struct guest *bare = guest_new_bare(), *g = guest_new(c->overflow);
+    struct guest *bare = guest_new_bare();
+    struct guest *g =
+        c->captures ? guest_new_capturing(c->overflow, ARGUMENTS, RESULTS) : guest_new(c->overflow);
     trial_expect_tiers(g);
     struct reference *r = mem_alloc(sizeof *r);
     taddr_t caller = c->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
@@ -157,6 +165,8 @@ static void try_calls(const struct conditions *c, const struct call *all, size_t
         reference_record(bare, g, &all[i], r);
         if (c->from != FROM_ANYWHERE)
             assert_int_equal(r->event_count == 0, c->from == FROM_ELSEWHERE);
+        if (c->captures)
+            assert_true(r->event_count > 4 * r->lost);
         try_call(g, &all[i], c, r);
     }
     free(r);
@@ -205,6 +215,22 @@ static void settle_in_a_caller_filtering_stub(void **state) {
 static void settle_in_a_stub_that_passes_a_call(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_WAIT, .from = FROM_ELSEWHERE);
+}
+
+/* Values are recorded once, and are the same, also where the tool writes the event. */
+static void settle_in_a_capturing_stub(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_WAIT, .captures = true);
+}
+
+static void settle_in_capturing_stubs_of_full_rings(void **state) {
+    (void)state;
+    enum { SOME = 4 }; /* these stubs have many instructions */
+    const struct conditions waits = {
+        .overflow = OVERFLOW_WAIT, .captures = true, .full = true, .room_later = true};
+    const struct conditions drops = {.overflow = OVERFLOW_DROP, .captures = true, .full = true};
+    try_calls(&waits, trial_calls, SOME);
+    try_calls(&drops, trial_calls, SOME);
 }
 
 static void settle_while_waiting_in_the_hook(void **state) {

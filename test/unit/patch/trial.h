@@ -13,8 +13,9 @@ enum { MOST_STATES = 400 };
 struct reference {
     struct regs states[MOST_STATES]; /* before each instruction, and at the end */
     size_t count;
-    struct event events[16]; /* the events of an undisturbed call under spoor */
+    struct event events[128]; /* of an undisturbed call under spoor, with slots of values */
     size_t event_count;
+    size_t lost; /* how many are counted if they are lost */
 };
 
 /* BARE's functions are unpatched, G's are patched. */
@@ -37,6 +38,7 @@ struct conditions {
     bool room_later; /* after TRIAL_LATER instructions the ring has room again */
     bool dies_later; /* after as many instructions the tool seems to have died */
     bool sliced;     /* entries leave slices */
+    bool captures;   /* events have values */
     enum { FROM_ANYWHERE, FROM_CALLER, FROM_ELSEWHERE } from; /* the calls that count */
 };
 enum { TRIAL_LATER = 40 };

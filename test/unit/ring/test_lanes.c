@@ -1,4 +1,5 @@
 /* Slabs and their lanes, and their state after a thread, a process or the tool has ended. */
+#include "ring/kept_calls.h"
 #include "ring/lanes.h"
 
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include "arch/clock.h"
 
 #define TESTS                                                                                      \
+    TEST(calls_are_recorded_until_those_open_are_known)                                            \
     TEST(lanes_taken_once_and_apart)                                                               \
     TEST(new_lane_for_each_thread)                                                                 \
     TEST(slab_lives_until_released_and_read)                                                       \
@@ -22,6 +24,7 @@
     TEST(sink_events_counted)                                                                      \
     TEST(event_written_for_a_thread)                                                               \
     TEST(full_ring_drops_and_counts)                                                               \
+    TEST(values_left_out_before_events)                                                            \
     TEST(full_ring_waits_for_room)                                                                 \
     TEST(owner_killed)                                                                             \
     TEST(owner_exits)                                                                              \
@@ -53,20 +56,47 @@ static bool is_mapped(const void *p) { return msync((void *)p, 1, MS_ASYNC) == 0
 static void lanes_taken_once_and_apart(void **state) {
     (void)state;
     struct slab *s = new_slab();
-    taddr_t end = s->sink.at + LANE_RING + RING;
+    taddr_t end = s->sink.at + LANE_RING + RING + KEPT_BYTES;
     struct lane_handle *handle;
     unsigned count = 0;
     for (; (handle = slab_take(s, count, false)); count++) {
         assert_true(handle->at >= end);
         assert_int_equal(handle->at % 64, 0);
         assert_int_equal((uint8_t *)handle->lane - s->local, handle->at - AT);
-        end = handle->at + LANE_RING + RING;
+        end = handle->at + LANE_RING + RING + KEPT_BYTES;
         atomic_store(&handle->state, LANE_ACTIVE);
     }
     assert_int_equal(count, s->lane_count);
     assert_true(end <= AT + s->size);
     for (unsigned i = 0; i < count; i++)
         atomic_store(&s->handles[i].state, LANE_FREE);
+    slab_unref(s);
+    slabs_reap();
+}
+
+static void calls_are_recorded_until_those_open_are_known(void **state) {
+    (void)state;
+    enum { LOW = 0x7000, HIGH = 0x9008 };
+    struct slab *s = new_slab();
+    struct lane_handle *handle = slab_take(s, 0, false);
+    assert_false(kept_calls_has(handle, LOW));
+    kept_calls_all(handle);
+    assert_true(kept_calls_has(handle, LOW) && kept_calls_has(handle, HIGH));
+    kept_calls_from(handle, HIGH);
+    assert_true(kept_calls_has(handle, HIGH) && kept_calls_has(handle, HIGH + 8));
+    assert_false(kept_calls_has(handle, HIGH - 8));
+    kept_calls_from(handle, UINT64_MAX);
+    assert_false(kept_calls_has(handle, HIGH));
+    struct kept_calls *k = (void *)((uint8_t *)handle->lane + LANE_RING + RING);
+    k->sets[((LOW ^ LOW >> 6) >> 4) % KEPT_SETS][KEPT_WAYS - 1] = LOW;
+    assert_true(kept_calls_has(handle, LOW));
+    assert_false(kept_calls_has(handle, LOW + 8));
+    k->full = 1;
+    assert_true(kept_calls_has(handle, LOW + 8));
+    lane_handle_free(handle);
+    handle = slab_take(s, 1, false);
+    assert_false(kept_calls_has(handle, LOW));
+    lane_handle_free(handle);
     slab_unref(s);
     slabs_reap();
 }
@@ -200,6 +230,34 @@ static void full_ring_drops_and_counts(void **state) {
         lane_handle_put(handle, 4, 0, OVERFLOW_DROP);
     assert_int_equal(handle->lane->head, RING);
     assert_int_equal(handle->lane->lost, 5);
+    slab_unref(s);
+    slabs_reap();
+}
+
+/* With room for the event only, it has no values. */
+static void values_left_out_before_events(void **state) {
+    (void)state;
+    struct slab *s = new_slab();
+    struct lane_handle *handle = slab_take(s, 1, false);
+    const struct captured_slot slots[] = {{CAPTURE_BEGIN, 7}, {CAPTURE_WORD, 0x123456789abc}};
+    const struct lane_event event = {6, 0x7000, slots, 2, OVERFLOW_DROP};
+    const struct event *at = (const struct event *)((uint8_t *)handle->lane + LANE_RING);
+    lane_handle_put_values(handle, &event);
+    assert_int_equal(handle->lane->head, 3 * EVENT_BYTES);
+    assert_int_equal(at[0].site, (uint32_t)CAPTURE_BEGIN << 2 | EVENT_CONTROL);
+    assert_int_equal(event_sp(&at[0]), 7);
+    assert_int_equal(at[1].site, (uint32_t)CAPTURE_WORD << 2 | EVENT_CONTROL);
+    assert_int_equal(event_sp(&at[1]), 0x123456789abc);
+    assert_int_equal(at[2].site, 6);
+    assert_true(at[0].clock_sp >> 16 == at[2].clock_sp >> 16);
+    while (handle->lane->head < RING - EVENT_BYTES)
+        lane_handle_put(handle, 4, 0, OVERFLOW_DROP);
+    lane_handle_put_values(handle, &event);
+    assert_int_equal(handle->lane->head, RING);
+    assert_int_equal(at[RING / EVENT_BYTES - 1].site, 6);
+    assert_int_equal(handle->lane->lost, 0);
+    lane_handle_put_values(handle, &event);
+    assert_int_equal(handle->lane->lost, 1);
     slab_unref(s);
     slabs_reap();
 }

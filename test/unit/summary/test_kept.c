@@ -10,6 +10,7 @@
 
 #define TESTS                                                                                      \
     TEST(answers_from_the_file)                                                                    \
+    TEST(made_summaries_are_in_their_file)                                                         \
     TEST(file_is_private)                                                                          \
     TEST(damage_in_each_page)                                                                      \
     TEST(file_cut_short)                                                                           \
@@ -106,6 +107,30 @@ static void answers_from_the_file(void **state) {
         free(expected[i]);
     }
     summary_free(s);
+}
+
+/* Whether the summary's file is mapped in this process. */
+static bool is_mapped(void) {
+    AUTO_FREE char *path = idx_path();
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096];
+    bool found = false;
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps))
+        found |= strstr(line, path) != NULL;
+    fclose(maps);
+    return found;
+}
+
+/* Its memory is that of the file, even if this process has made it. */
+static void made_summaries_are_in_their_file(void **state) {
+    (void)state;
+    run_all(&program);
+    struct summary *s = start_kept();
+    assert_false(summary_state(s).from_file);
+    assert_true(is_mapped());
+    summary_free(s);
+    assert_false(is_mapped());
 }
 
 static void file_is_private(void **state) {

@@ -43,7 +43,8 @@ struct trace_writer *must_open_limited(const char *path, uint32_t depth, uint64_
 }
 
 void must_finish(struct trace_writer *w) {
-    struct trace_end end = {.status = 3, .ticks = 99, .lost = 7};
+    struct trace_end end = {
+        .status = 3, .ticks = 99, .lost = 7, .withdrawn_reads = 300, .withdrawn_functions = 2};
     struct err err = {0};
     if (trace_writer_finish(w, &end, NULL, &err))
         fail_msg("%s: %s", err.tag, err.text);

@@ -230,6 +230,8 @@ static void facts_round_trip(void **state) {
     assert_int_equal(trace_reader_map(r, 1)->bias, (uint64_t)-4096);
     assert_true(trace_reader_complete(r));
     assert_int_equal(trace_reader_end(r)->status, 3);
+    assert_int_equal(trace_reader_end(r)->withdrawn_reads, 300);
+    assert_int_equal(trace_reader_end(r)->withdrawn_functions, 2);
     assert_int_equal(trace_reader_counts(r).lost, 17 + 18 + 19);
     check_module(r);
     trace_reader_free(r);

@@ -134,6 +134,12 @@ static void optimised_code_has_places_at_the_first_instruction(void **state) {
     assert_int_equal(pair->pieces[1].bytes, 8);
     expect_register(&s, "behind", RDX);
     signature_done(&s);
+    assert_non_null(module_symbol_named(module, "take_parted.cold"));
+    read_symbol("take_parted", &s);
+    expect_register(&s, "number", RDI);
+    expect_register(&s, "label", RSI);
+    signature_done(&s);
+    assert_false(debug_types_signature(debug, module_symbol_named(module, "assembled")->addr, &s));
     close_fixture();
 }
 

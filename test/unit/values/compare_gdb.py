@@ -18,29 +18,79 @@ import tempfile
 from pathlib import Path
 
 HERE, SKIPPED = Path(__file__).parent, 77
-# Of all runs: what nobody has written on the stack or in the heap is then the same, too.
-ENVIRONMENT = {"MALLOC_PERTURB_": "165"}
+# Of all runs: what nobody has written on the stack or in the heap is then the same, too. (gdb sees a call twice if one of
+# Go's signals comes there.)
+ENVIRONMENT = {"MALLOC_PERTURB_": "165", "GOGC": "off", "GODEBUG": "asyncpreemptoff=1"}
 
 
 class Comparison:
+    """Counts, for arguments and results apart. Each value is in one of "equal", "wrong", "unknown", "only spoor", and
+    "unsteady": gdb shows something else in each of its runs."""
+
     def __init__(self):
         self.counts = {kind: collections.Counter() for kind in ("arguments", "results")}
-        self.wrong, self.less = [], []
+        self.reasons = {kind: collections.Counter() for kind in self.counts}
+        self.wrong, self.less, self.unsteady = [], [], []
 
     def add(self, kind, what, ours, theirs):
         counts = self.counts[kind]
+        unknown = theirs is None or bool({"unknown", "error", "other"} & set(theirs))
+        line = f"{what}: spoor {json.dumps(ours)[:300]}, gdb {json.dumps(theirs)[:300]}"
         counts["all"] += 1
-        unknown = theirs is None or "unknown" in theirs or "error" in theirs or "other" in theirs
-        counts["gdb unknown"] += unknown
+        counts["gdb optimized out"] += theirs is not None and "unknown" in theirs
         if "missing" in ours:
-            counts[ours["missing"]] += 1
-            if not unknown:
-                self.less.append(f"{what}: {json.dumps(ours)[:200]}, gdb {json.dumps(theirs)[:200]}")
-            counts["unknown, known to gdb"] += not unknown
+            counts["unknown"] += 1
+            self.reasons[kind][ours["missing"]] += 1
+            counts["only gdb"] += not unknown
+            self.less += [] if unknown else [line]
         elif unknown:
-            counts["unknown to gdb only"] += 1
+            counts["only spoor"] += 1
+        elif "unsteady" in theirs:
+            counts["unsteady"] += 1
+            self.unsteady.append(line)
         elif not equal(ours["value"], theirs, ours.get("cut", False)):
-            self.wrong.append(f"{what}: spoor {json.dumps(ours)[:300]}, gdb {json.dumps(theirs)[:300]}")
+            counts["wrong"] += 1
+            self.wrong.append(line)
+        else:
+            counts["equal"] += 1
+            for word in ("unsteady", "moved"):
+                counts[word + " in part"] += f'"{word}"' in json.dumps(theirs)
+
+    def skip(self, kind, why):
+        """One that is not compared."""
+        self.counts[kind][why] += 1
+
+    def percent_unknown(self, kind):
+        return 100 * self.counts[kind]["unknown"] / max(1, self.counts[kind]["all"])
+
+    def summary(self, kind):
+        counts, reasons = self.counts[kind], self.reasons[kind]
+        why = "".join(f", {count} {reason}" for reason, count in sorted(reasons.items()))
+        rest = ", ".join(f"{count} {name}" for name, count in counts.items() if count and name not in ("all", "unknown"))
+        return f"{kind}: {counts['all']}, ? {self.percent_unknown(kind):.2f} %{why}; {rest}"
+
+
+def is_on_heap(value):
+    return value.get("heap") or is_in_go_heap(value.get("pointer", 0))
+
+
+def have_moved(first, again):
+    """Addresses of the same text, or of none, on the heap, whose order depends on random numbers."""
+    return is_on_heap(first) and is_on_heap(again) and {**first, "pointer": 0} == {**again, "pointer": 0}
+
+
+def steady(first, again):
+    """FIRST, what gdb has shown, without what it does not show AGAIN."""
+    if first == again or again is None:
+        return first
+    if have_moved(first, again):
+        SHIFT["heap"] = True
+        return {**first, "moved": True}
+    for inner in ("members", "elements"):
+        if inner in first and inner in again and len(first[inner]) == len(again[inner]):
+            both = zip(first[inner], again[inner])
+            return {**first, inner: [[a[0], steady(a[1], b[1])] if inner == "members" else steady(a, b) for a, b in both]}
+    return {"unsteady": True}
 
 
 def text_of(value):
@@ -48,6 +98,12 @@ def text_of(value):
     if isinstance(value, dict) and list(value) == ["hex"]:
         return bytes.fromhex(value["hex"])
     return value.encode() if isinstance(value, str) else None
+
+
+def same_heap(value, theirs):
+    """An address that is near; the text there is compared by equal_text()."""
+    shown = str(value)
+    return re.fullmatch("0x[0-9a-f]+", shown) is not None and abs(int(shown, 16) - theirs["pointer"]) < 1 << 26
 
 
 def equal_text(value, theirs, cut):
@@ -69,7 +125,9 @@ def equal_number(value, number):
         return int(value) == number
     if isinstance(value, str) or (isinstance(value, dict) and "hex" in value):
         text = text_of(value)
-        return number & 0xff == text[0] if len(text) == 1 else ord(value) == number
+        if re.fullmatch("0x[0-9a-f]+", text.decode(errors="replace")):
+            return same_address(int(text, 16), number)
+        return number & 0xff == text[0] if len(text) == 1 else isinstance(value, str) and len(value) == 1 and ord(value) == number
     return value == number or (isinstance(value, int) and same_address(value, number))
 
 
@@ -84,14 +142,22 @@ def equal_float(value, text):
     return math.isclose(float(value), float(text), rel_tol=1e-15, abs_tol=0) or float(text) == float(value)
 
 
-SHIFT = {}  # "pages": how far libraries are apart in both programs
+# "pages": how far libraries are apart in both programs; "heap": two runs have other addresses on the heap.
+SHIFT = {}
 
 
 def is_mapped(address):
     return 0x7ff000000000 < address < 0x7ffff7fc0000
 
 
+def is_in_go_heap(address):
+    """Where Go's objects are in there varies from run to run."""
+    return 0xc000000000 <= address < 0xc010000000
+
+
 def same_address(ours, theirs):
+    if is_in_go_heap(ours) and is_in_go_heap(theirs):
+        return True
     return ours == theirs or (is_mapped(theirs) and theirs - ours == SHIFT.get("pages"))
 
 
@@ -114,7 +180,11 @@ def is_empty(theirs):
 
 
 def equal(value, theirs, cut):
-    if "unknown" in theirs or "error" in theirs or "deep" in theirs or value is None and cut:
+    if (theirs.get("moved") or (SHIFT.get("heap") and theirs.get("heap"))) and same_heap(value, theirs):
+        return True
+    if "reference" in theirs and re.fullmatch("0x[0-9a-f]+", str(value)) and same_address(int(value, 16), theirs["reference"]):
+        return True
+    if {"unknown", "error", "deep", "unsteady"} & set(theirs) or value is None and cut:
         return True
     if isinstance(value, dict) and "text" in theirs and "hex" not in value:  # a text that is shown by its members
         return hex(theirs["pointer"]) in json.dumps(value)
@@ -125,7 +195,7 @@ def equal(value, theirs, cut):
         if isinstance(value, str) and value.startswith("0x"):
             return same_address(int(value, 16), theirs["pointer"])
         symbol = re.sub(r"\[[0-9a-f]{16}\]", "", theirs.get("symbol", ""))  # of Rust's crates
-        return symbol.split(" ")[0].split("(")[0].endswith(str(value).split("(")[0])
+        return re.split("[ (<]", symbol)[0].endswith(re.split("[ (<]", str(value))[0])
     if "enum" in theirs:
         return value == theirs["integer"] or str(value).split("|")[0] in re.split(r"[^\w]+", theirs["enum"])
     if "boolean" in theirs or "integer" in theirs:
@@ -175,12 +245,12 @@ def run_stepper(stepper, most, program):
     return calls
 
 
-def run_gdb(places, command, program, timeout=600, spoil=0):
+def run_gdb(places, command, program, timeout=600, spoil=0, begin="main"):
     """The values at PLACES, as gdb_values.py wants them, by module, place and call. COMMAND starts PROGRAM."""
     with tempfile.TemporaryDirectory() as folder:
         wanted, output = Path(folder) / "places", Path(folder) / "out"
         wanted.write_text("".join(f"{line}\n" for line in places))
-        settings = ("language c", f'$places = "{wanted}"', f'$output = "{output}"', f'$run = "{command}"', f"$spoil = {spoil}",
+        settings = ("language c", f'$places = "{wanted}"', f'$output = "{output}"', f'$run = "{command}"', f"$spoil = {spoil}", f'$begin = "{begin}"',
                     f"exec-wrapper env -i {' '.join('='.join(pair) for pair in ENVIRONMENT.items())}")
         done = subprocess.run(["gdb", "-nx", "-batch", *(word for s in settings for word in ("-ex", f"set {s}")), "-x",
                                HERE / "gdb_values.py", program], capture_output=True, text=True, check=False,
@@ -237,7 +307,7 @@ def main():
                     compare(calls, shown, comparison, source.name)
             for kind, counts in comparison.counts.items():
                 if counts["all"]:
-                    print(f"{compiler} {options}: {kind}: " + ", ".join(f"{v} {k}" for k, v in counts.items() if v))
+                    print(f"{compiler} {options}: {comparison.summary(kind)}")
             for line in comparison.wrong[:40]:
                 print("wrong:", line)
             for line in comparison.less if "-v" in sys.argv else []:

@@ -5,20 +5,23 @@
     compare_record.py [OPTION...] --build 'COMPILER OPTION...'... SPOOR SOURCE
 
       --build COMMAND  make the program from SOURCE with that; repeatable, one program after the other. With -O0 in it,
-                       or without -O, gdb looks behind the prologue, as with --plain
+                       or without -O, gdb looks behind the prologue, as with --plain. "go build": its results are
+                       compared where they are in variables, so with -gcflags=-N
       --input FILE     the program's standard input
       --module GLOB    as for spoor record, and repeatable; one must have main(). By default the program
+      --only GLOB      functions with such names
       --most N         calls of each function
       --functions N    of as many functions; by default all that are called
       --plain          compiled without optimisation: gdb looks behind the prologue
+      --heap-moves     what is on the heap has other addresses in each run: they are compared roughly
       --no-results     gdb does not know where this language returns its results
       --at-most A,R    an error if more than A % of the arguments, or R % of the results, are unknown to spoor
-      -v               show each value that only gdb knows
+      -v               show each value that only gdb knows, and the unsteady ones
 
 Both runs have the same addresses and the same environment; but libraries are lower under spoor by a fixed number
 of pages, which the arguments tell. The calls from the beginning of main() on count,
 those of the first thread. A value that differs is an error, unless two runs in gdb differ there, too: the second one
-overwrites the free stack at each call, so it differs in what nobody has written.
+overwrites the free stack at each call, so it differs in what nobody has written. Such values are counted as unsteady.
 """
 import argparse
 import collections
@@ -26,6 +29,7 @@ import fnmatch
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -43,6 +47,10 @@ def debug_file(module):
     found = re.search(r"Build ID: (..)(\w+)", notes)
     path = Path(f"/usr/lib/debug/.build-id/{found[1]}/{found[2]}.debug") if found else None
     return path if path and path.exists() else module
+
+
+def has_debug_info(path):
+    return ".debug_info" in subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=False).stdout
 
 
 def addresses_of(module):
@@ -66,8 +74,8 @@ def load_bias(module):
 class Recording:
     """The calls of each function, from main() on, in the first thread."""
 
-    def __init__(self, lines, most):
-        self.most, self.calls = most, collections.defaultdict(list)
+    def __init__(self, lines, most, begin):
+        self.most, self.begin, self.calls = most, begin, collections.defaultdict(list)
         self.open, self.thread, self.begun = [], None, False
         for line in lines:
             self.add(json.loads(line))
@@ -76,7 +84,7 @@ class Recording:
         if event.get("kind") not in ("entry", "exit") or event["tid"] != (self.thread or event["tid"]):
             return
         key = event["module"], event["function"]
-        if event["function"] == "main" and not self.begun:
+        if event["function"] == self.begin and not self.begun:
             self.begun, self.thread = True, event["tid"]
         elif self.begun and event["kind"] == "entry":
             self.enter(key, event)
@@ -103,7 +111,7 @@ def record(options, command):
             subprocess.run(["setarch", "-R", options.spoor, "record", "-q", "-a", "--strings=64", *module_option(options),
                             "-o", trace, *command], check=False, stdin=source, stdout=subprocess.DEVNULL, env=compare_gdb.ENVIRONMENT)
         with subprocess.Popen([options.spoor, "replay", "--json", trace], stdout=subprocess.PIPE) as replay:
-            return Recording(replay.stdout, options.most).calls
+            return Recording(replay.stdout, options.most, options.begin).calls
 
 
 def module_option(options):
@@ -131,15 +139,33 @@ def places_of(calls, files):
 
 def show_in_gdb(options, command, places, spoil):
     arguments = " ".join(f"'{word}'" for word in command[1:])
-    lines = [f"{options.most} {int(options.plain)} {at} {path}" for path, at in places.values()]
-    return compare_gdb.run_gdb(lines, f"run {arguments} <{options.input} >/dev/null 2>&1", command[0], 1500, spoil)
+    plain = 2 if options.go else int(options.plain)
+    lines = [f"{options.most} {plain} {at} {path}" for path, at in places.values()]
+    return compare_gdb.run_gdb(lines, f"run {arguments} <{options.input} >/dev/null 2>&1", command[0], 1500, spoil, options.begin)
 
 
-def is_steady(shown, again, key, name):
-    """Two runs in gdb show the same."""
-    if name is None:
-        return shown[key].get("ret") == again.get(key, {}).get("ret")
-    return dict(shown[key].get("args", ())).get(name) == dict(again.get(key, {}).get("args", ())).get(name)
+def compare_named(kind, what, ours, shown, again, comparison):
+    theirs, second = dict(shown.get("args", ())), dict(again.get("args", ()))
+    for value in ours:
+        name = value["name"]
+        if name in theirs:
+            comparison.add(kind, f"{what} {name}", value, compare_gdb.steady(theirs[name], second.get(name)))
+        else:
+            comparison.skip(kind, "not in gdb")
+
+
+def compare_result(what, call, shown, again, comparison):
+    if not call.get("ret"):
+        return
+    if isinstance(call["ret"], list):  # Go's have names
+        results = {key: {"args": values["ret"]} if "ret" in values else {} for key, values in (("shown", shown), ("again", again))}
+        compare_named("results", what, call["ret"], results["shown"], results["again"], comparison)
+    elif "ret" not in shown:
+        comparison.skip("results", "not in gdb")
+    elif shown["ret"] is None:
+        comparison.add("results", f"{what} result", call["ret"], None)
+    else:
+        comparison.add("results", f"{what} result", call["ret"], compare_gdb.steady(shown["ret"], again.get("ret")))
 
 
 def compare(options, calls, places, shown, again, comparison):
@@ -147,13 +173,12 @@ def compare(options, calls, places, shown, again, comparison):
         for number, call in enumerate(calls[function][:options.most]):
             key = (*place, number)
             if key not in shown:
+                comparison.skip("arguments", "calls not in gdb")
                 continue
-            what, theirs = f"{function[1]}#{number}", dict(shown[key].get("args", ()))
-            for argument in call.get("args", ()):
-                if argument["name"] in theirs and is_steady(shown, again, key, argument["name"]):
-                    comparison.add("arguments", f"{what} {argument['name']}", argument, theirs[argument["name"]])
-            if call.get("ret") and not options.no_results and "ret" in shown[key] and is_steady(shown, again, key, None):
-                comparison.add("results", f"{what} result", call["ret"], shown[key]["ret"])
+            what = f"{function[1]}#{number}"
+            compare_named("arguments", what, call.get("args", ()), shown[key], again.get(key, {}), comparison)
+            if not options.no_results:
+                compare_result(what, call, shown[key], again.get(key, {}), comparison)
 
 
 def pointers(options, calls, places, shown):
@@ -172,11 +197,14 @@ def parse():
     parser.add_argument("--build", action="append", default=[])
     parser.add_argument("--input", default="/dev/null")
     parser.add_argument("--module", action="append", default=[])
+    parser.add_argument("--only", default="*")
     parser.add_argument("--most", type=int, default=3)
     parser.add_argument("--functions", type=int, default=100000)
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--no-results", action="store_true")
     parser.add_argument("--at-most", default="100,100")
+    parser.set_defaults(go=False, before=None, begin="main")
+    parser.add_argument("--heap-moves", action="store_true")
     parser.add_argument("-v", dest="verbose", action="store_true")
     parser.add_argument("spoor")
     parser.add_argument("command", nargs=argparse.REMAINDER)
@@ -187,41 +215,64 @@ def report(options, comparison, functions):
     failed = bool(comparison.wrong)
     print(f"{functions} functions")
     for (kind, counts), most in zip(comparison.counts.items(), options.at_most.split(",")):
-        if not counts["all"]:
-            continue
-        unknown = 100 * sum(counts[reason] for reason in ("optimized-out", "unreadable", "untyped")) / counts["all"]
-        print(f"{kind}: {unknown:.2f} % unknown: " + ", ".join(f"{v} {k}" for k, v in counts.items() if v))
-        failed = failed or unknown > float(most)
+        if counts["all"]:
+            print(comparison.summary(kind))
+        failed = failed or comparison.percent_unknown(kind) > float(most)
     for line in comparison.wrong[:40]:
         print("wrong:", line)
-    for line in comparison.less if options.verbose else []:
-        print("unknown:", line)
+    for what, lines in (("unknown", comparison.less), ("unsteady", comparison.unsteady)) if options.verbose else ():
+        for line in lines:
+            print(f"{what}: {line}")
     return failed or not comparison.counts["arguments"]["all"]
 
 
 def compare_one(options, command):
     libraries = [path for name, path in files_of(command).items()
                  if path != str(command[0]) and any(fnmatch.fnmatch(name, glob) for glob in options.module)]
-    if missing := [path for path in libraries if debug_file(path) == path]:
+    if missing := [path for path in libraries if debug_file(path) == path and not has_debug_info(path)]:
         print(f"{', '.join(missing)}: no debugging information (libc6-dbg)")
         return SKIPPED
-    calls = record(options, command)
+    calls = {key: list_ for key, list_ in record(options, command).items() if fnmatch.fnmatchcase(key[1], options.only)}
     places = dict(list(places_of(calls, files_of(command)).items())[:options.functions])
     shown, again = (show_in_gdb(options, command, places, spoil) for spoil in (0, 1))
     shifts = collections.Counter(b - a for a, b in pointers(options, calls, places, shown) if (b - a) % 4096 == 0)
     compare_gdb.SHIFT["pages"] = shifts.most_common(1)[0][0] if shifts else 0
+    compare_gdb.SHIFT["heap"] = options.heap_moves
     comparison = compare_gdb.Comparison()
     compare(options, calls, places, shown, again, comparison)
-    return report(options, comparison, len(places))
+    failed = report(options, comparison, len(places))
+    if options.go and options.before:
+        failed = compare_results(calls, options.before) or failed
+    options.before = calls
+    return failed
+
+
+def without_addresses(value):
+    return re.sub(r"0x\w+", "", json.dumps(value))
+
+
+def compare_results(calls, before):
+    """Go's ABI does not depend on optimisation, and gdb knows results only without."""
+    both = [(name, a["ret"], b["ret"]) for name in before for a, b in zip(before[name], calls.get(name, ()))
+            if a.get("ret") and b.get("ret") and "missing" not in json.dumps([a["ret"], b["ret"]])]
+    differ = [line for line in both if without_addresses(line[1]) != without_addresses(line[2])]
+    print(f"results of {len(both)} calls as without optimisation, {len(differ)} differ")
+    for line in differ:
+        print("differs:", *line)
+    return bool(differ) or not both
 
 
 def compare_built(options, build):
-    source, words = options.command[0], build.split()
+    source, words = options.command[0], shlex.split(build)
+    options.go = words[0] == "go"
+    options.begin = "main.main" if options.go else "main"
     options.plain = not re.search(r"-O[1-9s]?( |$)", build)
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "program"
-        warnings = ["-w", "-lm"] if "rustc" not in build else []
-        subprocess.run([*words, "-g", "-o", program, source, *warnings], check=True)
+        warnings = ["-w", "-lm"] if words[0] not in ("rustc", "go") else []
+        debug = [] if options.go else ["-g"]
+        environment = {**os.environ, "GOCACHE": f"{folder}/cache", "GO111MODULE": "off", "GOFLAGS": "", "CGO_ENABLED": "0"}
+        subprocess.run([*words, *debug, "-o", program, source, *warnings], check=True, env=environment)
         print(f"{build}: ", end="", flush=True)
         return compare_one(options, [program])
 

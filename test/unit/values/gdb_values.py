@@ -3,13 +3,17 @@
 The variables set before: $places, a file with lines "MOST PLAIN OFFSET MODULE"; $output, a file; $run, the command that
 starts the program; $spoil, 1 to overwrite the stack below the stack pointer. MODULE is a file's path, or "-" if OFFSET is an address. Of a PLAIN function (1: not optimised) the
 arguments are where its prologue has put them, of another one where they are at its first instruction. Calls count from
-the beginning of main() on, those of the first thread.
+the beginning of main() on, those of the first thread. $begin is its name.
+
+Of a Go function (PLAIN is 2) gdb does not know where results are. They are read from the result variables at the return
+instruction: without optimisation, they have their places in the frame.
 """
 import json
 
 import gdb
 
 MOST_TEXT, MOST_ELEMENTS = 64, 200
+HEAP = []  # where it begins
 CODES = {gdb.TYPE_CODE_INT: "integer", gdb.TYPE_CODE_CHAR: "integer", gdb.TYPE_CODE_BOOL: "boolean",
          gdb.TYPE_CODE_ENUM: "enum", gdb.TYPE_CODE_FLT: "float", gdb.TYPE_CODE_PTR: "pointer",
          gdb.TYPE_CODE_STRUCT: "struct", gdb.TYPE_CODE_UNION: "struct", gdb.TYPE_CODE_ARRAY: "array",
@@ -39,6 +43,8 @@ def text_at(address, unit, length=None):
 def pointer(value, kind):
     address = int(value) & (2**64 - 1)
     shown = {"pointer": address}
+    if HEAP and HEAP[0] <= address < HEAP[0] + (1 << 30):
+        shown["heap"] = True
     target = kind.target().strip_typedefs()
     if target.code == gdb.TYPE_CODE_FUNC:
         block = gdb.decode_line(f"*{address}") if address else None
@@ -60,18 +66,33 @@ def class_text(value, kind):
         start, length = value["data_ptr"], int(value["length"])
     elif name == "alloc::string::String":
         start, length = value["vec"]["buf"]["inner"]["ptr"]["pointer"]["pointer"], int(value["vec"]["len"])
+    elif name == "string" and kind.has_key("str"):  # Go's
+        start, length = value["str"], int(value["len"])
     else:
         return None
     unit = start.type.strip_typedefs().target().sizeof
     return {"text": text_at(int(start), unit, length), "unit": unit, "pointer": int(start)}
 
 
+def has_padding(kind):
+    """Of objects in registers Go's debugging information leaves out padding, so that gdb is wrong."""
+    return sum(field.type.sizeof for field in kind.fields()) != kind.sizeof
+
+
 def struct(value, kind, depth):
     text = class_text(value, kind)
     if text:
         return text
-    members = []
-    for field in kind.fields():
+    members, fields = [], kind.fields()
+    if "go" in gdb.execute("show language", to_string=True) and value.address is None and has_padding(kind):
+        return {"unknown": True}
+    if not fields and "<incomplete type>" in str(value):
+        return {"unknown": True}
+    if any(field.artificial and not field.name for field in fields):  # the discriminant of an enum of Rust
+        fields = [field for field in fields if field.name]
+        if len(fields) > 1:
+            return {"unknown": True}  # of results, gdb shows all variants
+    for field in fields:
         if hasattr(field, "bitpos"):
             members.append((field.name or "", convert(value[field], depth + 1)))
     return {"members": members}
@@ -96,7 +117,8 @@ def convert(value, depth=0):
         if what == "pointer":
             return pointer(value, kind)
         if what == "reference":
-            return convert(value.referenced_value(), depth)
+            target = value.referenced_value()
+            return {**convert(target, depth), "reference": int(target.address)}
         if depth > 16:
             return {"deep": True}
         if what == "struct":
@@ -105,7 +127,7 @@ def convert(value, depth=0):
             low, high = kind.range()
             return {"elements": [convert(value[i], depth + 1) for i in range(low, min(high, MOST_ELEMENTS) + 1)]}
         return {"other": str(kind)}
-    except (gdb.error, gdb.MemoryError, UnicodeError) as error:
+    except (gdb.error, gdb.MemoryError, UnicodeError, OverflowError) as error:
         return {"error": str(error)}
 
 
@@ -113,7 +135,7 @@ def spoil_stack(red_zone=0):
     """Overwrites what is free below the stack pointer, so that a second run shows what nobody has written."""
     if gdb.convenience_variable("spoil"):
         top = int(gdb.newest_frame().read_register("rsp")) - red_zone
-        gdb.selected_inferior().write_memory(top - 1024, b"\xa5" * 1024)
+        gdb.selected_inferior().write_memory(top - 8192, b"\xa5" * 8192)
 
 
 class Result(gdb.FinishBreakpoint):
@@ -196,6 +218,13 @@ def arguments_of(frame):
     return [symbol for symbol in block or [] if symbol.is_argument]
 
 
+def value_of(symbol, frame):
+    try:
+        return convert(symbol.value(frame))
+    except gdb.error as error:
+        return {"error": str(error)}
+
+
 class Late(gdb.Breakpoint):
     """Behind the prologue: the arguments that were not written at the function's first instruction."""
 
@@ -214,11 +243,38 @@ class Late(gdb.Breakpoint):
         return False
 
 
+class GoReturn(gdb.Breakpoint):
+    """At a return instruction of a Go function. The stack may have moved since the entry: then the call is not known."""
+
+    def __init__(self, address, entry):
+        super().__init__(f"*{address}", internal=True)
+        self.silent, self.entry = True, entry
+
+    def stop(self):
+        if gdb.selected_thread().num == 1:
+            frame = gdb.newest_frame()
+            call = self.entry.open.pop(int(frame.read_register("rsp")), None)
+            if call is not None:
+                values = [(symbol.name, value_of(symbol, frame)) for symbol in arguments_of(frame)]
+                self.entry.output.write(json.dumps({**self.entry.place, "call": call, "ret": values}) + "\n")
+        return False
+
+
+def return_instructions(address):
+    block = gdb.block_for_pc(address)
+    while block and not block.function:
+        block = block.superblock
+    code = gdb.selected_inferior().architecture().disassemble(block.start, block.end - 1) if block else []
+    return [line["addr"] for line in code if line["asm"].startswith("ret")]
+
+
 class Entry(gdb.Breakpoint):
     def __init__(self, place, plain, address, most, output):
-        super().__init__(f"*{behind_prologue(address) if plain else address}", internal=True)
+        super().__init__(f"*{behind_prologue(address) if plain == 1 else address}", internal=True)
         self.silent, self.place, self.plain, self.address, self.most = True, place, plain, address, most
         self.output, self.calls, self.late = output, 0, None
+        self.open = {}
+        self.returns = [GoReturn(at, self) for at in return_instructions(address)] if plain == 2 else []
 
     def write(self, arguments, call):
         self.output.write(json.dumps({**self.place, "call": call, "args": arguments}) + "\n")
@@ -234,33 +290,41 @@ class Entry(gdb.Breakpoint):
             return False
         frame, known, unwritten = gdb.newest_frame(), [], []
         for symbol in arguments_of(frame):
-            value = symbol.value(frame)
-            if not self.plain and is_unwritten(value, frame):
+            if not self.plain and is_unwritten(symbol.value(frame), frame):
                 unwritten.append(symbol.name)
             else:
-                known.append((symbol.name, convert(value)))
+                known.append((symbol.name, value_of(symbol, frame)))
         if unwritten:
             self.wait(known, unwritten)
         else:
             self.write(known, self.calls)
+        if self.plain == 2:
+            self.open[int(frame.read_register("rsp"))] = self.calls
+            return self.count()
         try:
             watch_result(frame, self.plain, self.place, self.output, self.calls)
         except (gdb.error, ValueError, RuntimeError):
             pass
+        spoil_stack(128 if self.plain else 0)
+        return self.count()
+
+    def count(self):
         self.calls += 1
         self.enabled = self.calls < self.most
-        spoil_stack(128 if self.plain else 0)
         return False
 
 
 def bases():
     """Where each file is loaded."""
     found = {"-": 0}
+    program = gdb.current_progspace().filename
     with open(f"/proc/{gdb.selected_inferior().pid}/maps", encoding="utf-8") as maps:
         for line in maps:
             words = line.split()
             if len(words) == 6 and int(words[2], 16) == 0:
                 found.setdefault(words[5], int(words[0].split("-")[0], 16))
+            if words[5:] == [program]:
+                HEAP[:] = [int(words[0].split("-")[1], 16)]
     return found
 
 
@@ -271,9 +335,11 @@ def main():
     gdb.execute("handle SIGTRAP SIGINT nopass")
     places, run = (gdb.convenience_variable(name).string() for name in ("places", "run"))
     with open(gdb.convenience_variable("output").string(), "w", encoding="utf-8") as output:
-        gdb.Breakpoint("main", internal=True, temporary=True)
+        gdb.Breakpoint(gdb.convenience_variable("begin").string(), internal=True, temporary=True)
         gdb.execute("set language auto")  # which tells how classes are returned
         gdb.execute(run)
+        if gdb.convenience_variable("begin").string() == "main.main":  # gdb misses calls while Go's other threads run
+            gdb.execute("set scheduler-locking on")
         at = bases()
         with open(places, encoding="utf-8") as lines:
             for line in lines:

@@ -11,10 +11,12 @@
 #include <errno.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "values/condition.h"
+#include "types/types.h"
+#include "values/predicate.h"
 
 static struct plain_value integer(int64_t n) {
     return (struct plain_value){
@@ -183,6 +185,182 @@ static void patterns_are_split(void **state) {
         assert_int_equal(condition_split(wrong[i], &pattern, &condition, &err), -EINVAL);
 }
 
+/* ---- predicates ---- */
+
+enum { VALUES = 4, VALUE_BYTES = 8, CONDITIONS = 4000 };
+struct known { /* values of a call, as they are captured */
+    uint8_t bytes[VALUES][VALUE_BYTES];
+    bool unreadable[VALUES];
+};
+
+/* What a stub does with T. */
+static bool predicate_test_holds(const struct predicate_test *t, const struct known *k) {
+    const unsigned number = t->value.reg, bits = t->masked ? 64 : t->bits;
+    uint64_t value;
+    memcpy(&value, k->bytes[number], sizeof value);
+    value = value << (64 - t->shift - t->bits) >> (64 - t->bits);
+    if (t->is_signed && t->bits < 64 && value >> (t->bits - 1) & 1)
+        value |= UINT64_MAX << t->bits;
+    value &= t->masked ? t->mask : UINT64_MAX;
+    assert_true(bits <= 64 && number < VALUES && t->size == 8 && !t->at);
+    const int64_t a = (int64_t)value, b = (int64_t)t->constant;
+    const int order = t->is_signed && !t->masked ? (a > b) - (a < b)
+                                                 : (value > t->constant) - (value < t->constant);
+    const bool holds[] = {[TEST_EQUAL] = order == 0,
+                          [TEST_UNEQUAL] = order != 0,
+                          [TEST_LESS] =
+                              order<0, [TEST_AT_MOST] = order <= 0, [TEST_MORE] = order> 0,
+                          [TEST_AT_LEAST] = order >= 0};
+    return !k->unreadable[number] && holds[t->op];
+}
+
+static bool predicate_holds(const struct predicate *p, const struct known *k) {
+    int at = (int)p->count - 1;
+    while (at >= 0) {
+        const struct predicate_test *t = &p->tests[at];
+        const int next = predicate_test_holds(t, k) ? t->on_true : t->on_false;
+        assert_true(next < at); /* so it ends */
+        at = next;
+    }
+    return at == PREDICATE_TRUE || !p->count;
+}
+
+static unsigned choose(unsigned count) { return (unsigned)random() % count; }
+
+/* A random condition. *RET_ALL stays true if stubs can judge all of it. */
+static void write_condition(char **to, unsigned depth, bool *ret_all) {
+    static const char *const names[] = {"a",         "b",     "c",
+                                        "d & 0x1f0", "a & 7", "c & 0x8000000000000000"};
+    static const char *const ops[] = {"==", "!=", "<", "<=", ">", ">="};
+    static const char *const constants[] = {"0",
+                                            "1",
+                                            "-1",
+                                            "100",
+                                            "200",
+                                            "255",
+                                            "256",
+                                            "-5",
+                                            "'a'",
+                                            "-300",
+                                            "4294967295",
+                                            "99999999999",
+                                            "18446744073709551615",
+                                            "-9223372036854775808"};
+    static const char *const others[] = {"a > 1.5", "a < c", "d == 2.0", "ret > 3"};
+    if (depth && choose(3)) {
+        *to += sprintf(*to, choose(4) ? "(" : "!(");
+        write_condition(to, depth - 1, ret_all);
+        *to += sprintf(*to, choose(2) ? " && " : " || ");
+        write_condition(to, depth - 1, ret_all);
+        *to += sprintf(*to, ")");
+        return;
+    }
+    const char *name = names[choose(6)], *op = ops[choose(6)], *constant = constants[choose(14)];
+    if (choose(8) == 0) {
+        *ret_all = false;
+        *to += sprintf(*to, "%s", others[choose(4)]);
+    } else if (choose(3)) {
+        *to += sprintf(*to, "%s %s %s", name, op, constant);
+    } else {
+        *to += sprintf(*to, "%s %s %s", constant, op, name);
+    }
+}
+
+static void random_known(struct known *k) {
+    static const uint64_t numbers[] = {0,
+                                       1,
+                                       99,
+                                       100,
+                                       101,
+                                       200,
+                                       255,
+                                       256,
+                                       UINT64_MAX,
+                                       UINT64_MAX - 4,
+                                       UINT32_MAX,
+                                       INT64_MAX,
+                                       UINT64_C(1) << 63,
+                                       0x1f0,
+                                       99999999999};
+    for (int i = 0; i < VALUES; i++) {
+        memcpy(k->bytes[i], &numbers[choose(15)], VALUE_BYTES);
+        k->unreadable[i] = choose(6) == 0;
+    }
+}
+
+static enum truth truth_with(const struct condition *c, const struct operand_reader *readers,
+                             const struct capture *capture, const struct known *k) {
+    struct captured captured[VALUES];
+    struct plain_value *values = calloc(condition_operand_count(c) + 1, sizeof *values);
+    for (int i = 0; i < VALUES; i++)
+        captured[i] =
+            (struct captured){.missing = k->unreadable[i] ? VALUE_UNREADABLE : VALUE_THERE,
+                              .length = capture->values[i].bytes,
+                              .bytes = k->bytes[i]};
+    condition_read(c, readers, capture, captured, values);
+    const enum truth truth = condition_test(c, values);
+    free(values);
+    return truth;
+}
+
+/* Counts in COUNTS what predicates of random calls say. */
+static void compare_predicate(const char *text, bool all, struct types *types,
+                              const struct capture *capture, unsigned counts[4]) {
+    struct condition *c;
+    struct predicate p;
+    struct err err;
+    assert_int_equal(condition_parse(text, &c, &err), 0);
+    struct operand_reader *readers = calloc(condition_operand_count(c) + 1, sizeof *readers);
+    condition_bind(c, types, capture, readers);
+    predicate_init(c, readers, capture, &p);
+    for (int i = 0; i < 40; i++) {
+        struct known k;
+        random_known(&k);
+        const enum truth truth = truth_with(c, readers, capture, &k);
+        const bool holds = predicate_holds(&p, &k);
+        /* A comparison that all integers of a type meet counts as true unread. */
+        if ((truth == TRUTH_TRUE && !holds) || (all && p.count && truth == TRUTH_FALSE && holds))
+            fail_msg("%s: %d, but %d", text, truth, holds);
+        counts[!p.count ? 0 : truth == TRUTH_UNKNOWN && !holds ? 1 : 2 + holds]++;
+    }
+    predicate_done(&p);
+    free(readers);
+    condition_free(c);
+}
+
+static void predicates_agree_with_conditions(void **state) {
+    struct types *types = types_new();
+    const struct type signed_int = {.kind = TYPE_INTEGER,
+                                    .name = "int",
+                                    .bytes = 4,
+                                    .flags = TYPE_SIGNED},
+                      byte = {.kind = TYPE_INTEGER, .name = "byte", .bytes = 1},
+                      wide = {
+                          .kind = TYPE_INTEGER, .name = "long", .bytes = 8, .flags = TYPE_SIGNED};
+    struct capture_value values[VALUES] = {
+        {.name = "a", .bytes = 4, .type = types_add(types, &signed_int)},
+        {.name = "b", .bytes = 1, .type = types_add(types, &byte)},
+        {.name = "c", .bytes = 8, .type = types_add(types, &wide)},
+        {.name = "d", .bytes = 8}};
+    unsigned counts[4] = {0};
+    (void)state;
+    for (uint8_t i = 0; i < VALUES; i++) {
+        values[i].from = FROM_REGISTER;
+        values[i].reg = i;
+        values[i].length_of = -1;
+    }
+    const struct capture capture = {.kind = EVENT_ENTRY, .values = values, .count = VALUES};
+    for (int i = 0; i < CONDITIONS; i++) {
+        char text[2048], *to = text;
+        bool all = true;
+        write_condition(&to, 3, &all);
+        compare_predicate(text, all, types, &capture, counts);
+    }
+    for (int i = 1; i < 4; i++)
+        assert_true(counts[i] > CONDITIONS);
+    types_free(types);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_compared),
@@ -192,6 +370,7 @@ int main(void) {
         cmocka_unit_test(operands_are_listed),
         cmocka_unit_test(wrong_texts_are_refused),
         cmocka_unit_test(patterns_are_split),
+        cmocka_unit_test(predicates_agree_with_conditions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

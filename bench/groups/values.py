@@ -1,0 +1,123 @@
+"""What captured arguments cost: beside the event, on disk, in a real program, and where pointers lead nowhere.
+
+The prices of the design stand beside the figures.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from measure import Table, cell, median, run
+from groups.programs import SQL
+
+CALLS = 1000000
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "values.c")
+KINDS = {"numbers": ["three integers, two of 64 bits", 3], "text": ["a text of 32 bytes", 20],
+         "member": ["a member through two pointers", 4]}
+ASKED = ["-A", "numbers", "-A", "text", "-A", "member@o->inner->price"]
+TEXT = ("Nanoseconds that captured arguments add to an entry's event, with the newest kept; the functions do nothing. "
+        "Of the peer, likewise: its recording with arguments and without. 0.19 of uftrace cannot follow pointers.")
+
+
+def build(bench):
+    program = bench.path("values")
+    run(["gcc", "-O2", "-g", SOURCE, "-o", program])
+    return program
+
+
+def chosen(*more):
+    return [word for name in ("nothing", *KINDS) for word in ("-F", name)] + list(more)
+
+
+def price(bench, program):
+    commands = {"events": [*bench.record("--overflow=overwrite", *chosen()), program, str(CALLS)],
+                "values": [*bench.record("--overflow=overwrite", *chosen(*ASKED)), program, str(CALLS)]}
+    columns = ["spoor, ns", "design, ns"]
+    if shutil.which("uftrace"):
+        peer = ["uftrace", "record", "--no-libcall", "-d", bench.path("uftrace.data")]
+        peer += [word for name in ("nothing", *KINDS) for word in ("-P", name)]
+        arguments = ["-A", "numbers@arg1/i32,arg2/i64,arg3/u64", "-A", "text@arg1/s"]
+        commands["uftrace events"] = [*peer, program, str(CALLS)]
+        commands["uftrace values"] = [*peer, *arguments, program, str(CALLS)]
+        columns.append("uftrace -A, ns")
+    samples = bench.in_turn(commands, lambda command: json.loads(run(command)))
+
+    def added(kind, who):
+        base = median([s[kind] for s in samples[who + "events"]])
+        return cell([s[kind] - base for s in samples[who + "values"]])
+
+    table = Table("Price of captured arguments", columns, TEXT, plot=[0])
+    for kind, (title, design) in KINDS.items():
+        cells = [added(kind, ""), design]
+        if len(columns) > 2:
+            cells.append(None if kind == "member" else added(kind, "uftrace "))
+        table.row(title, cells, bench.shown(commands["values"]))
+    return table
+
+
+def numbers_in(bench):
+    """How many arguments and results of the trace are numbers or pointers; a text has a pointer."""
+    count = 0
+    with subprocess.Popen([bench.spoor, "replay", "--json", bench.path("t.trace")], stdout=subprocess.PIPE,
+                          text=True) as process:
+        for line in process.stdout:
+            entry = json.loads(line)
+            items = entry.get("args", []) + ([entry["ret"]] if entry.get("ret") else [])
+            count += sum(isinstance(item.get("value"), (int, str)) for item in items)
+    return count
+
+
+def on_disk(bench):
+    options, program = ["-M", "*", "-a", "--strings=1"], ["sqlite3", ":memory:", SQL.replace("600000", "6000")]
+    table = Table("Values on disk", ["numbers, millions", "bytes a number", "design"],
+                  "How much larger a lossless trace of sqlite3 is with -a, in parts of its numbers and pointers. Texts "
+                  "have one byte at most.")
+    if not shutil.which("sqlite3"):
+        return table
+    run([*bench.record("-M", "*"), *program])
+    before = bench.info()["bytes"]
+    run([*bench.record(*options), *program])
+    count = numbers_in(bench)
+    table.row("sqlite3", [count / 1e6, (bench.info()["bytes"] - before) / max(count, 1), 6],
+              bench.shown([*bench.record(*options), *program]))
+    return table
+
+
+def whole_program(bench):
+    table = Table("sqlite3 with -a, lossless", ["without, s", "with, s", "of without", "design"],
+                  "Start to end, without planning, with -M '*'. Values are of functions whose types are known: with "
+                  "Debian's debug package (libsqlite3-0-dbgsym) of all, without it of the C library's.")
+    if not shutil.which("sqlite3"):
+        return table
+    commands = {name: [*bench.record("-M", "*", *options), "sqlite3", ":memory:", SQL]
+                for name, options in {"without": [], "with": ["-a"]}.items()}
+
+    def seconds(command):
+        run(command)
+        return bench.info()["duration_ns"] / 1e9
+
+    samples = bench.in_turn(commands, seconds)
+    base = median(samples["without"])
+    table.row("sqlite3", [cell(samples["without"]), cell(samples["with"]),
+                          cell([value / base for value in samples["with"]]), 2.5], bench.shown(commands["with"]))
+    return table
+
+
+def withdrawal(bench, program):
+    """A message says how many faults there were before."""
+    command = [*bench.record("-A", "nowhere"), program, "wild", "10000"]
+    command.remove("-q")
+    table = Table("A pointer that leads nowhere", ["calls a second", "faults before it is withdrawn", "ms until then"],
+                  "The program's own rate of calls. The design: withdrawn within a second at 10 000 calls a second.")
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True)
+    figures, told = json.loads(done.stdout), re.search(r"\((\d+) in all\)", done.stderr)
+    rate = figures["calls"] / figures["seconds"]
+    faults = int(told[1]) if told else None
+    table.row("nowhere()", [rate, faults, faults and faults / rate * 1000], bench.shown(command))
+    return table
+
+
+def measure(bench):
+    program = build(bench)
+    return [price(bench, program), on_disk(bench), whole_program(bench), withdrawal(bench, program)]
