@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-SPOOR, CC = os.environ["SPOOR"], sys.argv.pop(1)
+SPOOR, CC = os.environ["SPOOR"], sys.argv[1:]
 SOURCES = {
     "src/first.c": "int second(int);\n__attribute__((noinline)) static int own(int i) { return i + second(i); }\n"
                    "int main(int c, char **v) { return own(c) > 1000 + !v; }\n",
@@ -35,7 +35,7 @@ class SourceFiles(unittest.TestCase):
 
     @staticmethod
     def build(flag, name):
-        subprocess.run([CC, "-O1", flag, "-Wl,--build-id=sha1", "-o", name, *map(os.path.abspath, SOURCES)], check=True)
+        subprocess.run([*CC, "-O1", flag, "-Wl,--build-id=sha1", "-o", name, *map(os.path.abspath, SOURCES)], check=True)
 
     def record(self, *words):
         done = run(SPOOR, "record", "-q", "-o", "trace", *words)
@@ -87,9 +87,9 @@ class SourceFiles(unittest.TestCase):
     def test_changed_program(self):
         self.build("-g", "other")
         self.record("./other")
-        subprocess.run([CC, "-O2", "-g", "-Wl,--build-id=sha1", "-o", "other", *SOURCES], check=True)
+        subprocess.run([*CC, "-O2", "-g", "-Wl,--build-id=sha1", "-o", "other", *SOURCES], check=True)
         self.refused(1, "were changed", "report", "-L", "first.c", "trace")
         self.assertIn(" -\n", run(SPOOR, "report", "--columns=function,line", "trace").stdout)
 
 
-unittest.main()
+unittest.main(argv=sys.argv[:1])

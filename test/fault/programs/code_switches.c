@@ -3,7 +3,7 @@
  * turn logging on and off. The old bytes are compared before they are changed, so a foreign patch
  * there is noticed.
  *
- *     code_switches WAY
+ *     code_switches WAY [ROUNDS]
  *
  *     mprotect, pkey   by this function, one page at a time; the page is executable meanwhile
  *     apart            the page is not executable while it is writable
@@ -28,7 +28,8 @@ SWITCH(at_entry, "")
 SWITCH(behind_entry, BEFORE)
 OWN_PAGES
 
-enum { ROUNDS = 8, CALLS = 300, OPEN = PROT_READ | PROT_WRITE | PROT_EXEC };
+enum { CALLS = 300, OPEN = PROT_READ | PROT_WRITE | PROT_EXEC };
+static int rounds = 8;
 
 static int way_is(const char *way, const char *name) { return strcmp(way, name) == 0; }
 
@@ -59,7 +60,7 @@ static void call_all(int first, int second) {
 }
 
 static void throw_switches(const char *way) {
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         throw_switch(way, &at_entry_switch, 1);
         call_all(2, 1);
         throw_switch(way, &behind_entry_switch, 1);
@@ -87,7 +88,7 @@ static void *call_in_thread(void *arg) {
 }
 
 static void open_and_close(void) {
-    for (int round = 0; round < ROUNDS * 4; round++) {
+    for (int round = 0; round < rounds * 4; round++) {
         protect("mprotect", &at_entry_switch, OPEN);
         protect("mprotect", &at_entry_switch, PROT_READ | PROT_EXEC);
         call_all(1, 1);
@@ -152,7 +153,7 @@ __attribute__((noinline)) static int open_page(int n) {
 }
 
 static void with_returns(void) {
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         check(open_page(i) == i + 1, "open_page");
         put(&at_entry_switch, OFF, ON);
         call_all(2, 1);
@@ -163,8 +164,10 @@ static void with_returns(void) {
 }
 
 int main(int argc, char **argv) {
-    check(argc == 2, "usage");
+    check(argc == 2 || argc == 3, "usage");
     const char *way = argv[1];
+    if (argc == 3)
+        rounds = atoi(argv[2]);
     call_all(1, 1);
     if (way_is(way, "threads") || way_is(way, "unchanged"))
         with_threads(way);
