@@ -338,9 +338,11 @@ static int compile_operands(const struct choosing *c, const struct subject *s,
     return rc;
 }
 
-/* Whether CONDITION, typed as TEXT, fits: each operand is a value or an enumerator. */
-static int try_condition(const struct choosing *c, const struct subject *s, const char *text,
-                         struct err *err) {
+/* Whether the condition of O fits: each operand is a value or an enumerator. */
+static int try_condition(const struct choosing *c, const struct subject *s,
+                         const struct capture_option *o, struct err *err) {
+    const char *text = o->spec;
+    struct argument_types *types = c->context->types;
     const struct condition *condition = condition_of(c, text);
     struct capture captures[2] = {0};
     if (!condition)
@@ -349,6 +351,9 @@ static int try_condition(const struct choosing *c, const struct subject *s, cons
     const char *unknown = rc ? NULL : unknown_operand(c, condition, captures, 2);
     if (unknown && (rc = try_spec(c, s, unknown, err)) == 0)
         rc = err_set(err, EINVAL, "spec", "%s: its value cannot be compared", unknown);
+    const char *never = rc ? NULL : condition_never_known(condition, types->graph, captures, 2);
+    if (never)
+        spec_uses_note_never(types->uses, c->module, s->function, o, never);
     for (size_t i = 0; i < 2; i++)
         capture_done(&captures[i]);
     return rc;
@@ -357,7 +362,7 @@ static int try_condition(const struct choosing *c, const struct subject *s, cons
 static int try_option(const struct choosing *c, const struct subject *s,
                       const struct capture_option *o, struct err *err) {
     if (filter_letter_has_condition(o->letter))
-        return try_condition(c, s, o->spec, err);
+        return try_condition(c, s, o, err);
     if (o->spec)
         return try_spec(c, s, o->spec, err);
     return s->signature ? 0
