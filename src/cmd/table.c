@@ -289,7 +289,7 @@ const struct option_spec option_table[] = {
      "and record waits for its end. Default: detach when interrupted, or when all processes have "
      "ended.",
      AT(record.duration_ns), NULL},
-    {RECORDERS, 0, OPTION_SET, "start-paused", NULL, 
+    {RECORDERS, 0, OPTION_SET, "start-paused", NULL,
      "Record nothing until 'spoor ctl PID resume', with the PID that is then told.",
      AT(record.start_paused), NULL},
     {ONLY(ATTACH), 0, OPTION_NUMBER, "events", "N",
