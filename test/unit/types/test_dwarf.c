@@ -104,7 +104,7 @@ static void expect_register(const struct signature *s, const char *name, unsigne
 }
 
 /* uftrace takes the first entry of a list, whatever its range. */
-static void of_a_list_that_counts_which_has_the_first_instruction(void **state) {
+static void lists_count_by_their_ranges(void **state) {
     (void)state;
     enum { RDI = 5 };
     struct signature s;
@@ -365,7 +365,7 @@ int main(void) {
         cmocka_unit_test(signatures_have_names_and_types),
         cmocka_unit_test(before_the_prologue_the_abi_tells),
         cmocka_unit_test(optimised_code_has_places_at_the_first_instruction),
-        cmocka_unit_test(of_a_list_that_counts_which_has_the_first_instruction),
+        cmocka_unit_test(lists_count_by_their_ranges),
         cmocka_unit_test(clones_are_not_trusted_to_follow_the_abi),
         cmocka_unit_test(members_of_c),
         cmocka_unit_test(declarations_lead_to_definitions_in_other_units),
