@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     if (strcmp(argv[2], "types") == 0)
-        debug_types_all(debug, print_type, NULL);
+        debug_types_all(debug, NULL, print_type, NULL);
     else if (strcmp(argv[2], "functions") == 0)
         debug_types_functions(debug, print_function, NULL);
     for (int i = 3; i < argc; i++) {
