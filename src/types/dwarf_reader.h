@@ -86,7 +86,7 @@ struct debug_types {
     ARRAY(struct dwarf_entry) entries; /* a type's handle is its index here */
     uint32_t *by_die; /* hash table: 1 + index of an entry, by address of the DIE */
     size_t by_die_room;
-    size_t reads; /* of types */
+    size_t reads;       /* of types */
     size_t scope_count; /* of all units */
     bool has_definitions;
     /* A word for each, since there may be millions: the hash of its own name, then its position. */
