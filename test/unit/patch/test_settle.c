@@ -55,9 +55,9 @@ static void check_place(const struct trial *t, enum settled settled,
     bool in_area = space_area_at(t->g->space, regs_pc(&regs)) != NULL;
     if (in_area != (settled == SETTLED_INSIDE))
         trial_fail(t, "its pc is not the reported one");
-    if (settled == SETTLED_INSIDE && (!place->patched || !place->original))
+    if (settled == SETTLED_INSIDE && (!place || !place->patched || !place->original))
         trial_fail(t, "its place is not reported");
-    taddr_t at = settled == SETTLED_INSIDE ? place->original : regs_pc(&regs);
+    taddr_t at = settled == SETTLED_INSIDE && place ? place->original : regs_pc(&regs);
     if (!is_natural(t->reference, &regs, at))
         trial_fail(t, "registers are not as the program has them there");
 }
