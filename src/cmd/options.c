@@ -10,6 +10,7 @@
 #include "cmd/trigger.h"
 #include "cmd/values.h"
 #include "values/condition.h"
+#include "values/formats.h"
 #include "values/operands.h"
 
 enum { MEMORY_LEAST = 1 << 20 };
@@ -50,6 +51,7 @@ void options_done(struct options *options) {
         filter_done(&record->triggers.at[i].filter);
     for (size_t i = 0; i < record->during.count; i++)
         filter_done(&record->during.at[i].filter);
+    formats_free(record->formats);
     ARRAY_FREE(&record->during);
     ARRAY_FREE(&record->triggers);
     filter_done(&record->stacks.filter);

@@ -232,6 +232,11 @@ const struct option_spec option_table[] = {
      AT(record.filter), NULL},
     {RECORDERS, 0, OPTION_LENGTH, "strings", "N",
      "Record at most N bytes of a text, from 1 to 4096. Default: 64.", AT(record.strings), NULL},
+    {RECORDERS, 0, OPTION_STRING, "formats", "FILE",
+     "Record of objects the values that FILE names for their types, or 'none': their members. "
+     "Without FILE, and for types that it does not name: the formats that spoor brings along, for "
+     "containers of C++ and Rust.",
+     AT(record.formats_file), NULL},
     {RECORDERS, 0, OPTION_TRIGGER, "while", "FUNC",
      "Record a thread's calls only while a traced function that matches FUNC (a pattern as for "
      "--filter) is open there: its calls, and all below them. Repeatable.",

@@ -13,6 +13,7 @@
 #include "target/timing.h"
 #include "trace/captures.h"
 #include "values/compile.h"
+#include "values/formats.h"
 #include "values/slots.h"
 
 struct kept_condition {
@@ -303,7 +304,8 @@ static struct values_request request_of(const struct choosing *c, const struct s
                                    .signature = s->signature,
                                    .abi = c->abi,
                                    .kind = kind,
-                                   .strings = c->context->options->strings};
+                                   .strings = c->context->options->strings,
+                                   .formats = c->context->options->formats};
 }
 
 /* Whether SPEC fits. Its results are known at returns only, all else at entries only. */
@@ -400,6 +402,17 @@ static bool compile(const struct choosing *c, struct subject *s, enum event_kind
     return rc == 0;
 }
 
+/* Each format is told once. */
+static void report_misfits(const struct choosing *c) {
+    struct formats *f = c->context->options->formats;
+    for (size_t i = 0; f && i < f->misfits.count; i++) {
+        report_warn(&c->context->options->report, f->misfits.at[i]);
+        free(f->misfits.at[i]);
+    }
+    if (f)
+        f->misfits.count = 0;
+}
+
 /* Tells capture P, which is new, what triggers ask of it. */
 static void add_triggers(const struct choosing *c, const struct plan_capture *p) {
     struct captures *captures = c->context->captures;
@@ -473,5 +486,6 @@ void arguments_choose(const struct arguments_context *context, struct traced_mod
     for (uint32_t i = 0; i < count; i++)
         if (bitmap_test(m->choice.selected, i) && plan_function(m->plan, i)->entry != TIER_NONE)
             choose_function(&c, i);
+    report_misfits(&c);
     end(&c);
 }

@@ -3,11 +3,13 @@
 
 #include "base/mem.h"
 #include "values/access.h"
+#include "values/compile.h"
 
 struct collector {
     struct access_context context;
     enum abi abi;
     uint32_t strings;
+    const struct values_request *request; /* has formats; NULL: there are none */
     ARRAY(struct capture_value) values;
     ARRAY(char *) names;
 };
@@ -19,5 +21,7 @@ void collect_text(struct collector *c, const char *name, const struct access *a,
 /* Appends an item NAME without a value. */
 void collect_missing(struct collector *c, const char *name, type_id type,
                      enum capture_missing missing);
+/* Appends what records the object at FROM as a part of an item, in its image from byte AT on. */
+void collect_inner(struct collector *c, const struct access *from, uint32_t at);
 /* Moves all to RET. */
 void collect_end(struct collector *c, struct capture *ret);
