@@ -206,7 +206,7 @@ type_id types_find(const struct types *graph, enum type_kind kind, const char *n
 struct search {
     struct types *graph;
     const char *name;
-    unsigned budget; /* of structs: a hostile graph may hold exponentially many */
+    unsigned budget;  /* of structs: a hostile graph may hold exponentially many */
     unsigned nesting; /* of bases that are looked into */
     bool deeper;      /* there are more of them */
 };

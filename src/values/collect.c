@@ -2,7 +2,6 @@
 #include "values/collect.h"
 
 #include "base/mem.h"
-#include "values/formatted.h"
 #include "values/shape.h"
 #include "values/texts.h"
 
@@ -241,7 +240,7 @@ void collect_object(struct collector *c, const char *name, const struct access *
             ARRAY_PUSH(&c->values, v);
         }
     } else if (a.kind != ACCESS_MISSING && c->values.count < CAPTURE_MOST_VALUES &&
-               !collect_formatted(c, &a)) {
+               !c->format(c, &a)) {
         collect_parts(&k, &p);
     }
     if (c->values.count == k.first)

@@ -3,13 +3,16 @@
 
 #include "base/mem.h"
 #include "values/access.h"
-#include "values/compile.h"
+
+struct values_request;
 
 struct collector {
     struct access_context context;
     enum abi abi;
     uint32_t strings;
-    const struct values_request *request; /* has formats; NULL: there are none */
+    /* Records the object at *A by its type's format (values/formatted.h). False: it has none. */
+    bool (*format)(struct collector *c, struct access *a);
+    const struct values_request *request; /* for `format` */
     ARRAY(struct capture_value) values;
     ARRAY(char *) names;
 };

@@ -17,9 +17,9 @@ struct values_request {
     const struct signature *signature; /* NULL: not known; only argN, fpargN, %REGISTER are */
     enum abi abi;                      /* of the machine; values_abi() */
     enum event_kind kind;
-    const char *spec; /* as in values/spec.h; NULL: by types */
-    bool by_types;    /* with a spec: by types besides */
-    uint32_t strings; /* most bytes of a text */
+    const char *spec;        /* as in values/spec.h; NULL: by types */
+    bool by_types;           /* with a spec: by types besides */
+    uint32_t strings;        /* most bytes of a text */
     struct formats *formats; /* what is recorded of well-known types; NULL: their members */
 };
 /*

@@ -128,10 +128,16 @@ static int fail(const struct reader *r, const char *why) {
                    r->line, why);
 }
 
+/* The last pattern has no values. */
+static int fail_empty(struct reader *r) {
+    r->line = last_of(r)->line;
+    return fail(r, "no values follow this pattern: lines NAME = EXPRESSION, with a blank before");
+}
+
 static int read_pattern(struct reader *r, const char *text) {
     struct format f = {.pattern = text, .file = r->file, .line = r->line};
     if (r->in_format && !last_of(r)->values.count)
-        return fail(r, "the pattern before this line has no values");
+        return fail_empty(r);
     ARRAY_PUSH(&r->formats->list, f);
     r->in_format = true;
     return 0;
@@ -176,7 +182,7 @@ int formats_add(struct formats *f, const char *file, const char *text, struct er
         line = end ? end + 1 : NULL;
     }
     if (status == 0 && r.in_format && !last_of(&r)->values.count)
-        status = fail(&r, "the last pattern has no values");
+        status = fail_empty(&r);
     return status;
 }
 

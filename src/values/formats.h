@@ -27,7 +27,7 @@ struct format {
     const char *pattern, *file; /* file is NULL: built in */
     unsigned line;
     ARRAY(struct format_value) values;
-    bool told; /* that it does not fit a type */
+    bool reported; /* that it does not fit a type */
 };
 /* What is known of a type: FORMAT is NULL if none fits it. */
 struct format_use {
@@ -36,7 +36,7 @@ struct format_use {
     type_id shown; /* a struct with the values as its members */
 };
 struct formats {
-    ARRAY(struct format) list; /* the first one that fits a type counts */
+    ARRAY(struct format) list;     /* the first one that fits a type counts */
     ARRAY(struct format_use) uses; /* by number of the type; of one graph */
     ARRAY(char *) misfits; /* why a format of the user does not fit a type that it names; owned */
     struct arena *arena;

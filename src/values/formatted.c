@@ -106,9 +106,7 @@ static int make_type(const struct formatting *f, const struct format *format, ty
         status = find_value(f, v, &found);
         if (status < 0)
             break;
-        const struct type_member m = {.name = v->name,
-                                      .type = found.type,
-                                      .bit_offset = at * 8};
+        const struct type_member m = {.name = v->name, .type = found.type, .bit_offset = at * 8};
         ARRAY_PUSH(&members, m);
         at += aligned(found.bytes);
     }
@@ -125,9 +123,9 @@ static int make_type(const struct formatting *f, const struct format *format, ty
 
 static void note_misfit(struct formats *formats, struct format *format, const char *type,
                         const struct err *err) {
-    if (!format->file || format->told)
+    if (!format->file || format->reported)
         return;
-    format->told = true;
+    format->reported = true;
     char *text = mem_printf("%s:%u: %s: %s", format->file, format->line, type, err->text);
     ARRAY_PUSH(&formats->misfits, text);
 }
@@ -151,7 +149,7 @@ static struct format_use try_formats(const struct formatting *f, struct formats 
             why = err;
         }
     }
-    if (!use.format && misfit)
+    if (misfit && (!use.format || !use.format->file))
         note_misfit(formats, misfit, name, &why);
     return use;
 }
@@ -240,7 +238,7 @@ static void add_values(const struct formatting *f, const struct format *format,
 }
 
 bool collect_formatted(struct collector *c, struct access *a) {
-    if (!c->request || !c->request->formats)
+    if (!c->request->formats)
         return false;
     const struct format_use use = use_of(c, a->type);
     if (!use.format)
