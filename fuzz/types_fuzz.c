@@ -73,7 +73,7 @@ static void look_at(const struct module *module) {
     if (rc == 0) {
         debug_types_functions(l.debug, look_at_function, &l);
         l.left = MOST;
-        debug_types_all(l.debug, look_at_type, &l);
+        debug_types_all(l.debug, NULL, look_at_type, &l);
         debug_types_find(l.debug, "struct item");
         debug_types_close(l.debug);
     }

@@ -74,6 +74,8 @@ static int attach(struct options *options, const struct attach_targets *targets)
     struct record_options *record = recorder_options(&recorder, options);
     struct record_result result;
     struct err err = {0};
+    if (!recorder_formats(record))
+        return STATUS_FAILED;
     int rc = record_attach(record, targets, &result, &err);
     recorder_clear_progress(&recorder);
     if (rc < 0) {

@@ -52,12 +52,16 @@ static bool is_named(struct types *graph, type_id id, const char *wanted) {
     return strcmp(spelling, wanted) == 0;
 }
 
-static int say_none(const struct type_file *f, const char *path, const char *wanted) {
+static bool consider(void *ctx, const char *name) {
+    near_consider(ctx, name);
+    return true;
+}
+
+static int say_none(struct type_file *f, const char *path, const char *wanted) {
     struct near_names near;
     const char *word = strchr(wanted, ' ');
     near_init(&near, word ? word + 1 : wanted);
-    for (size_t i = 0; i < f->set.all.count; i++)
-        near_consider(&near, types_get(f->set.graph, f->set.all.at[i])->name);
+    type_file_names(f, consider, &near);
     AUTO_FREE char *list = near_list(&near);
     say_error("%s: has no type %s%s%s%s", path, wanted, list ? " (near: " : "", list ? list : "",
               list ? ")" : "");
@@ -78,7 +82,7 @@ static void print_text(const struct type_file *f, const type_id *types, size_t c
     c_text_free(text);
 }
 
-static int dump(const struct type_file *f, const char *path, const char *wanted, bool json) {
+static int dump(struct type_file *f, const char *path, const char *wanted, bool json) {
     ARRAY(type_id) found = {0};
     for (size_t i = 0; wanted && i < f->set.all.count; i++)
         if (is_named(f->set.graph, f->set.all.at[i], wanted))
@@ -109,12 +113,13 @@ int cmd_ctf(struct options *options, int argc, char **argv) {
         return usage("give a FILE");
     if (converts && argc > 2)
         return usage("convert takes one FILE");
-    if (type_file_open(argv[1], &file, &err) < 0) {
+    const char *wanted = argc > 2 ? argv[2] : NULL;
+    if (type_file_open(argv[1], wanted, &file, &err) < 0) {
         say_err(&err);
         return STATUS_FAILED;
     }
     int status = converts ? convert(&file, argv[1], options->export.output)
-                          : dump(&file, argv[1], argc > 2 ? argv[2] : NULL, options->view.json);
+                          : dump(&file, argv[1], wanted, options->view.json);
     type_file_close(&file);
     return status;
 }

@@ -10,6 +10,7 @@
 #include "cmd/trigger.h"
 #include "cmd/values.h"
 #include "values/condition.h"
+#include "values/formats.h"
 #include "values/operands.h"
 
 enum { MEMORY_LEAST = 1 << 20 };
@@ -50,6 +51,7 @@ void options_done(struct options *options) {
         filter_done(&record->triggers.at[i].filter);
     for (size_t i = 0; i < record->during.count; i++)
         filter_done(&record->during.at[i].filter);
+    formats_free(record->formats);
     ARRAY_FREE(&record->during);
     ARRAY_FREE(&record->triggers);
     filter_done(&record->stacks.filter);
@@ -422,6 +424,19 @@ static int check_views(const struct options *o, struct err *err) {
     return 0;
 }
 
+/* What "-" means as the name of an output. The views of a trace need a file that they can map, and
+ * a recorded program's own output goes to standard output. */
+static int check_outputs(const struct command *command, struct options *o, struct err *err) {
+    const char *exported = o->export.output;
+    if (command == &commands[COMMAND_EXPORT] && exported && strcmp(exported, "-") == 0)
+        o->export.output = NULL;
+    if (strcmp(o->record.output, "-") != 0)
+        return 0;
+    return err_set(err, EINVAL, "bad-value",
+                   "option '--output=-': a trace is not written to standard output: give the name "
+                   "of a file or of a FIFO (./- for a file named -)");
+}
+
 int options_parse(const struct command *command, char **argv, struct options *options,
                   int *ret_count, struct err *err) {
     struct parser p = {command, options, argv + 1};
@@ -445,6 +460,7 @@ int options_parse(const struct command *command, char **argv, struct options *op
     *ret_count = (int)(operand - (argv + 1));
     *operand = NULL;
     options->record.output_given = options->record.output != DEFAULT_TRACE;
-    rc = check_views(options, err);
+    rc = check_outputs(command, options, err);
+    rc = rc ? rc : check_views(options, err);
     return rc ? rc : choose_overflow(command, &options->record, err);
 }

@@ -22,6 +22,8 @@ int cmd_record(struct options *options, int argc, char **argv) {
     struct record_options *record = recorder_options(&recorder, options);
     struct record_result result;
     struct err err = {0};
+    if (!recorder_formats(record))
+        return STATUS_RECORD_FAILED;
     int rc = record_launch(record, argv, &result, &err);
     recorder_clear_progress(&recorder);
     if (rc < 0) {

@@ -1,11 +1,15 @@
 /* Shows the progress, the warnings and the summary of a recording. */
 #include "cmd/recorder.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cmd/deaths.h"
 #include "cmd/say.h"
+#include "values/formats.h"
 
 /* Progress is shown only if the output of the program does not go to the terminal. */
 static bool progress_is_wanted(const struct options *options) {
@@ -83,6 +87,44 @@ struct record_options *recorder_options(struct recorder *r, struct options *opti
     o->progress = progress_is_wanted(options) ? show_progress : NULL;
     o->report = (struct report){show_warning, show_error, r};
     return o;
+}
+
+/* ---- formats ---- */
+
+/* All of FILE as a text, to be freed. NULL: an error was printed. */
+static char *read_text(const char *file) {
+    enum { MOST_BYTES = 1 << 20 };
+    AUTO_FD int fd = open(file, O_RDONLY | O_CLOEXEC);
+    AUTO_FREE char *text = mem_alloc(MOST_BYTES + 1);
+    size_t size = 0;
+    ssize_t got = fd < 0 ? -1 : 1;
+    while (got > 0 && size < MOST_BYTES) {
+        got = read(fd, text + size, MOST_BYTES - size);
+        size += got > 0 ? (size_t)got : 0;
+    }
+    if (got < 0)
+        say_error("--formats: %s: %s", file, strerror(errno));
+    else if (size == MOST_BYTES || memchr(text, 0, size))
+        say_error("--formats: %s: this is no text, or it is larger than 1 MB", file);
+    else
+        return steal(text);
+    return NULL;
+}
+
+bool recorder_formats(struct record_options *o) {
+    struct err err;
+    if (o->formats_file && strcmp(o->formats_file, "none") == 0)
+        return true;
+    AUTO_FREE char *text = o->formats_file ? read_text(o->formats_file) : NULL;
+    if (o->formats_file && !text)
+        return false;
+    o->formats = formats_new();
+    if (text && formats_add(o->formats, o->formats_file, text, &err) < 0) {
+        say_err(&err);
+        return false;
+    }
+    formats_add_built_in(o->formats);
+    return true;
 }
 
 /* What has become of a trace that was cut into parts. */

@@ -14,7 +14,9 @@
 #include "cmd/say.h"
 #include "plan/plan.h"
 
-enum { TEXT_COLUMNS = 30, GAP = 2 }; /* the width of names; between columns */
+/* The width of names; the most where lines are not cut: a longer one moves the rest of its row;
+ * between columns. */
+enum { TEXT_COLUMNS = 30, TEXT_MOST = 200, GAP = 2 };
 
 static const struct {
     const char *head;
@@ -103,16 +105,17 @@ static char *text_of(const struct report_table *r, const struct row *row, enum r
     return mem_printf("%s%s", marks, name);
 }
 
-/* Prints the text of column C; USED counts the terminal's columns. */
+/* Prints the text of column C, which is WIDTH columns wide, or, of width 0, the last one; USED
+ * counts the terminal's columns. */
 static void print_text(const struct report_table *r, const struct row *row, enum report_column c,
-                       bool is_last, unsigned *used) {
+                       unsigned width, unsigned *used) {
     unsigned left = *used + READABLE < r->term.width ? r->term.width - *used : READABLE;
-    AUTO_FREE char *text = text_of(r, row, c, is_last ? left : TEXT_COLUMNS);
-    if (is_last)
-        text_print(stdout, text);
-    else
-        *used += (unsigned)printf("%-*s", TEXT_COLUMNS + figure_extra_bytes(text), text) -
-                 (unsigned)figure_extra_bytes(text);
+    AUTO_FREE char *text = text_of(r, row, c, width ? TEXT_COLUMNS : left);
+    unsigned shown = (unsigned)text_columns(text);
+    text_print(stdout, text);
+    if (shown < width)
+        printf("%*s", (int)(width - shown), "");
+    *used += shown < width ? width : shown;
 }
 
 static void print_number(const struct report_table *r, const struct row *row, enum report_column c,
@@ -134,6 +137,7 @@ struct shape { /* the columns of the table */
     const unsigned char *at;
     size_t count;
     unsigned char own[REPORT_COLUMNS]; /* where AT points if columns were left out */
+    unsigned widths[REPORT_COLUMNS];   /* of texts, in the order of AT; 0: the last one */
 };
 
 /* The columns that the numbers of SHAPE take, with gaps. */
@@ -209,6 +213,26 @@ static void fit_names(struct report_table *r, const struct shape *shape) {
     labels_fit_all(r->labels, list, count, room > marks ? room - marks : 1, r->fitted);
 }
 
+/* The columns that the texts of column C need in all rows that are shown. */
+static unsigned text_width(const struct report_table *r, enum report_column c) {
+    size_t widest = TEXT_COLUMNS;
+    for (size_t i = 0, end; i < r->rows.count && !r->term.width; i = end) {
+        end = report_group_end(r, i);
+        for (size_t k = i; k < report_shown_end(r, i, end); k++) {
+            AUTO_FREE char *text = text_of(r, &r->rows.at[k], c, TEXT_COLUMNS);
+            size_t width = text_columns(text);
+            widest = width > widest && width <= TEXT_MOST ? width : widest;
+        }
+    }
+    return (unsigned)widest;
+}
+
+static void measure(const struct report_table *r, struct shape *shape) {
+    for (size_t i = 0; i + 1 < shape->count; i++)
+        if ((unsigned)shape->at[i] >= REPORT_NUMBERS)
+            shape->widths[i] = text_width(r, shape->at[i]);
+}
+
 static void print_row(const struct report_table *r, const struct shape *shape,
                       const struct row *row) {
     unsigned used = 0;
@@ -219,7 +243,7 @@ static void print_row(const struct report_table *r, const struct shape *shape,
         if ((unsigned)c < REPORT_NUMBERS)
             print_number(r, row, c, &used);
         else
-            print_text(r, row, c, i + 1 == shape->count, &used);
+            print_text(r, row, c, shape->widths[i], &used);
     }
     printf("\n");
 }
@@ -240,9 +264,7 @@ static void print_head(const struct report_table *r, const struct shape *shape) 
         printf("\033[1m");
     for (size_t i = 0; i < shape->count; i++) {
         enum report_column c = shape->at[i];
-        int width = (unsigned)c < REPORT_NUMBERS ? columns[c].width
-                    : i + 1 == shape->count      ? 0
-                                                 : -TEXT_COLUMNS;
+        int width = (unsigned)c < REPORT_NUMBERS ? columns[c].width : -(int)shape->widths[i];
         printf("%s%*s", i ? "  " : "", width, columns[c].head);
     }
     printf("%s\n", r->term.color ? "\033[0m" : "");
@@ -278,6 +300,7 @@ static void print_tables(struct report_table *r) {
     struct shape shape;
     choose_shape(r, &shape);
     fit_names(r, &shape);
+    measure(r, &shape);
     const struct report_options *o = r->options;
     bool grouped = o->by_thread || o->by_module || o->by_process;
     if (!r->rows.count)

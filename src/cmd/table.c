@@ -232,6 +232,11 @@ const struct option_spec option_table[] = {
      AT(record.filter), NULL},
     {RECORDERS, 0, OPTION_LENGTH, "strings", "N",
      "Record at most N bytes of a text, from 1 to 4096. Default: 64.", AT(record.strings), NULL},
+    {RECORDERS, 0, OPTION_STRING, "formats", "FILE",
+     "Record of objects the values that FILE names for their types, or 'none': their members. "
+     "Without FILE, and for types that it does not name: the formats that spoor brings along, for "
+     "containers of C++ and Rust.",
+     AT(record.formats_file), NULL},
     {RECORDERS, 0, OPTION_TRIGGER, "while", "FUNC",
      "Record a thread's calls only while a traced function that matches FUNC (a pattern as for "
      "--filter) is open there: its calls, and all below them. Repeatable.",
@@ -289,7 +294,8 @@ const struct option_spec option_table[] = {
      "and record waits for its end. Default: detach when interrupted, or when all processes have "
      "ended.",
      AT(record.duration_ns), NULL},
-    {RECORDERS, 0, OPTION_SET, "start-paused", NULL, "Record nothing until 'spoor ctl PID resume'.",
+    {RECORDERS, 0, OPTION_SET, "start-paused", NULL,
+     "Record nothing until 'spoor ctl PID resume', with the PID that is then told.",
      AT(record.start_paused), NULL},
     {ONLY(ATTACH), 0, OPTION_NUMBER, "events", "N",
      "Detach when about N events (entries and exits) have been recorded.", AT(record.events), NULL},

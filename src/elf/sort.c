@@ -111,3 +111,56 @@ void sort_by_address(void *records, size_t count, size_t size) {
         merge(records, in_order, added, size);
     }
 }
+
+/* ---- words, in place ---- */
+
+static void sort_few(uint64_t *words, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        uint64_t word = words[i];
+        size_t to = i;
+        for (; to && words[to - 1] > word; to--)
+            words[to] = words[to - 1];
+        words[to] = word;
+    }
+}
+
+/* Where the words of each digit begin in the order; the last number is COUNT. */
+static void find_starts(const uint64_t *words, size_t count, unsigned shift, size_t start[257]) {
+    memset(start, 0, 257 * sizeof *start);
+    for (size_t i = 0; i < count; i++)
+        start[(words[i] >> shift & 0xff) + 1]++;
+    for (size_t digit = 0; digit < 256; digit++)
+        start[digit + 1] += start[digit];
+}
+
+/* Each word goes to the next place of its digit, and the word there goes on in its stead. */
+static void place_words(uint64_t *words, unsigned shift, const size_t start[257]) {
+    size_t next[256];
+    memcpy(next, start, sizeof next);
+    for (size_t digit = 0; digit < 256; digit++)
+        while (next[digit] < start[digit + 1]) {
+            uint64_t word = words[next[digit]];
+            for (size_t own; (own = word >> shift & 0xff) != digit;) {
+                uint64_t there = words[next[own]];
+                words[next[own]++] = word;
+                word = there;
+            }
+            words[next[digit]++] = word;
+        }
+}
+
+/* By the digit at SHIFT and those below it. */
+static void sort_words_by(uint64_t *words, size_t count, unsigned shift) {
+    enum { FEW = 32 };
+    size_t start[257];
+    if (count <= FEW) {
+        sort_few(words, count);
+        return;
+    }
+    find_starts(words, count, shift, start);
+    place_words(words, shift, start);
+    for (size_t digit = 0; shift && digit < 256; digit++)
+        sort_words_by(words + start[digit], start[digit + 1] - start[digit], shift - 8);
+}
+
+void sort_words(uint64_t *words, size_t count) { sort_words_by(words, count, 56); }

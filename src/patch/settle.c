@@ -226,14 +226,18 @@ static bool passes_filter(const struct space *space, const struct patched *p, co
 }
 
 /* The thread is before the stub of M, which judges the call with stack pointer SP: how many bytes
- * of stubs it skips. An entry whose values are not looked at meets no condition. */
+ * of stubs it skips, which are no more than its own and those of one event. An entry whose values
+ * are not looked at meets no condition. */
 static uint32_t judge_call(const struct patched *p, const struct mark *m,
                            const struct lane_handle *handle, taddr_t sp) {
     uint32_t size = whole_stub_size(p, m);
-    if (handle && kept_calls_has(handle, sp))
-        return size;
-    for (const struct mark *next = m + 1; next->kind == MARK_STUB && next->orig == m->orig; next++)
+    bool skips = !handle || !kept_calls_has(handle, sp);
+    for (const struct mark *next = m + 1;
+         skips && next->kind == MARK_STUB && next->orig == m->orig && !stub_judges(next->variant);
+         next++) {
         size += whole_stub_size(p, next);
+        skips = next->variant & STUB_SLICE;
+    }
     return size;
 }
 

@@ -82,6 +82,7 @@ struct space {
         bool noted;   /* stubs read values; the actions at faults have been read (read_faults.c) */
         bool stale;   /* they may have changed since */
         bool watched; /* a read has faulted: masks and actions are followed */
+        bool stay;    /* a read that often faults could not be withdrawn */
     } reads;
     struct inherited *inherited; /* its lanes are a killed spoor's; NULL: it has none such */
     struct {

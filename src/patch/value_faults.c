@@ -47,27 +47,37 @@ bool value_fault_is_at(const struct space *space, const struct regs *regs) {
     return find_read(space, regs, &read);
 }
 
-/* Another thread may have come to the read before, and may have withdrawn it. */
-static void withdraw(const struct read *r, int memory_fd) {
+/* Another thread may have come to the read before, and may have withdrawn it. False: it stays. */
+static bool withdraw(const struct read *r, int memory_fd) {
     uint8_t stub[STUB_MAX_BYTES + STUB_CAPTURE_BYTES], byte;
     const taddr_t start = r->patched->area + r->stub->offset;
     const struct arch *arch = arch_of(r->stub);
     if (!arch->stub_read_switch || r->at > sizeof stub ||
         memory_read(memory_fd, start, stub, r->at, NULL) < 0)
-        return;
+        return false;
     const uint32_t at = arch->stub_read_switch(stub, r->at, &byte);
-    if (at && stub[at] != byte && memory_write(memory_fd, start + at, &byte, 1, NULL) == 0)
-        r->patched->traced_module->withdrawn_reads++;
+    if (!at)
+        return false;
+    if (stub[at] == byte)
+        return true;
+    if (memory_write(memory_fd, start + at, &byte, 1, NULL) < 0)
+        return false;
+    r->patched->traced_module->withdrawn_reads++;
+    return true;
 }
 
-static void count(const struct read *r, int memory_fd) {
+static void count(struct space *space, const struct read *r) {
     struct traced_module *m = r->patched->traced_module;
     const uint32_t function = plan_function_at(m->plan, r->stub->orig);
-    if (function != UINT32_MAX && read_limit_count(m, function))
-        withdraw(r, memory_fd);
+    if (function == UINT32_MAX || !read_limit_count(m, function))
+        return;
+    if (withdraw(r, space->remote.memory_fd))
+        read_limit_withdrawn(m, function);
+    else
+        space->reads.stay = true;
 }
 
-bool value_fault_pass(const struct space *space, pid_t tid) {
+bool value_fault_pass(struct space *space, pid_t tid) {
     struct regs regs;
     struct read read;
     if (thread_get_regs(tid, &regs) < 0 || !find_read(space, &regs, &read))
@@ -76,7 +86,7 @@ bool value_fault_pass(const struct space *space, pid_t tid) {
     regs_set_state(&regs, read.stub->other, 0);
     if (thread_set_regs(tid, &regs) < 0)
         return false;
-    count(&read, space->remote.memory_fd);
+    count(space, &read);
     return true;
 }
 
@@ -84,5 +94,5 @@ bool value_faults_are_left(const struct space *space) {
     for (size_t i = 0; i < space->modules.count; i++)
         if (space->modules.at[i].traced_module && space->modules.at[i].traced_module->faulting)
             return true;
-    return false;
+    return space->reads.stay;
 }

@@ -8,6 +8,6 @@ bool value_fault_is_at(const struct space *space, const struct regs *regs);
 /* The thread has stopped for a fault. If it was such a read, lets it go on behind the value, which
  * is then not recorded. Where reads fault too often (select/read_limit.h), withdraws that read.
  * False: it was not, and nothing was done. */
-bool value_fault_pass(const struct space *space, pid_t tid);
+bool value_fault_pass(struct space *space, pid_t tid);
 /* Whether reads that have faulted may fault again: they were not withdrawn. */
 bool value_faults_are_left(const struct space *space);

@@ -112,6 +112,13 @@ void command_run(void *ctx, const struct request *request, struct control_answer
 
 void recording_listen(struct recording *r) {
     struct err err = {0};
-    if (control_open(r->pid, command_run, r, &r->control, &err) < 0)
+    if (control_open(r->pid, command_run, r, &r->control, &err) < 0) {
         report_warn(&r->options->report, err.text);
+        return;
+    }
+    if (!r->options->start_paused)
+        return;
+    AUTO_FREE char *text =
+        mem_printf("process %d: nothing is recorded before 'spoor ctl %d resume'", r->pid, r->pid);
+    report_warn(&r->options->report, text);
 }

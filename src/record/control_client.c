@@ -1,6 +1,8 @@
 /* The client: sends a request to the spoor that records a process, and waits for the answer. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -38,6 +40,56 @@ static bool is_trusted(int fd, pid_t pid) {
         result_;                                                                                   \
     })
 
+/* ---- the process that was meant ---- */
+
+/* Whether process PID has the socket INODE open. False: not, or it may not be known. */
+static bool has_socket(pid_t pid, unsigned long inode) {
+    AUTO_FREE char *path = mem_printf("/proc/%d/fd", pid),
+                   *wanted = mem_printf("socket:[%lu]", inode);
+    DIR *folder = opendir(path);
+    bool found = false;
+    for (struct dirent *e; folder && !found && (e = readdir(folder));) {
+        char target[64];
+        ssize_t n = readlinkat(dirfd(folder), e->d_name, target, sizeof target - 1);
+        target[n < 0 ? 0 : n] = '\0';
+        found = strcmp(target, wanted) == 0;
+    }
+    if (folder)
+        closedir(folder);
+    return found;
+}
+
+/* A process that process SPOOR records: SPOOR listens at its address. 0: there is none. */
+static pid_t recorded_by(pid_t spoor) {
+    FILE *f = fopen("/proc/net/unix", "re");
+    char *line = NULL;
+    size_t room = 0;
+    pid_t found = 0;
+    while (f && !found && getline(&line, &room, f) >= 0) {
+        unsigned long inode;
+        int pid;
+        if (sscanf(line, "%*s %*s %*s %*s %*s %*s %lu @spoor/%d", &inode, &pid) == 2 &&
+            has_socket(spoor, inode))
+            found = pid;
+    }
+    free(line);
+    if (f)
+        fclose(f);
+    return found;
+}
+
+static int no_recorder(pid_t pid, struct err *err) {
+    const pid_t meant = recorded_by(pid);
+    if (meant)
+        return err_set(err, ECONNREFUSED, "no-recorder",
+                       "process %d: is the spoor that records process %d: give %d", pid, meant,
+                       meant);
+    return err_set(err, ECONNREFUSED, "no-recorder",
+                   "process %d: no spoor records it: try 'spoor attach %d'", pid, pid);
+}
+
+/* ---- requests ---- */
+
 static int connect_to(int fd, pid_t pid, struct err *err) {
     struct sockaddr_un address;
     const struct timeval limit = {.tv_sec = ANSWER_S};
@@ -45,11 +97,10 @@ static int connect_to(int fd, pid_t pid, struct err *err) {
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     if (RESTARTED(connect(fd, (struct sockaddr *)&address, size)) < 0)
-        return err_set(err, errno, "no-recorder",
-                       errno == ECONNREFUSED
-                           ? "process %d: no spoor records it: try 'spoor attach %d'"
-                           : "process %d: the recording spoor does not answer: try again",
-                       pid, pid);
+        return errno == ECONNREFUSED
+                   ? no_recorder(pid, err)
+                   : err_set(err, errno, "no-recorder",
+                             "process %d: the recording spoor does not answer: try again", pid);
     if (!is_trusted(fd, pid))
         return err_set(err, EPERM, "foreign-recorder",
                        "process %d: is recorded by another user: ask that user, or root", pid);

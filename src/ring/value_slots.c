@@ -62,6 +62,8 @@ bool value_slots_end(struct value_slots *s, const struct trace_event *e, struct 
     s->capture = NULL;
     if (!c || e->site != (c->id << 2 | c->capture.kind))
         return false;
+    if (c->capture.derives)
+        capture_derive(&c->capture, s->words, s->there);
     *ret = (struct event_values){e->ticks, s->number, c, s->words, s->there};
     return true;
 }

@@ -13,6 +13,7 @@
 #include "target/timing.h"
 #include "trace/captures.h"
 #include "values/compile.h"
+#include "values/formats.h"
 #include "values/slots.h"
 
 struct kept_condition {
@@ -303,7 +304,8 @@ static struct values_request request_of(const struct choosing *c, const struct s
                                    .signature = s->signature,
                                    .abi = c->abi,
                                    .kind = kind,
-                                   .strings = c->context->options->strings};
+                                   .strings = c->context->options->strings,
+                                   .formats = c->context->options->formats};
 }
 
 /* Whether SPEC fits. Its results are known at returns only, all else at entries only. */
@@ -338,9 +340,11 @@ static int compile_operands(const struct choosing *c, const struct subject *s,
     return rc;
 }
 
-/* Whether CONDITION, typed as TEXT, fits: each operand is a value or an enumerator. */
-static int try_condition(const struct choosing *c, const struct subject *s, const char *text,
-                         struct err *err) {
+/* Whether the condition of O fits: each operand is a value or an enumerator. */
+static int try_condition(const struct choosing *c, const struct subject *s,
+                         const struct capture_option *o, struct err *err) {
+    const char *text = o->spec;
+    struct argument_types *types = c->context->types;
     const struct condition *condition = condition_of(c, text);
     struct capture captures[2] = {0};
     if (!condition)
@@ -349,6 +353,9 @@ static int try_condition(const struct choosing *c, const struct subject *s, cons
     const char *unknown = rc ? NULL : unknown_operand(c, condition, captures, 2);
     if (unknown && (rc = try_spec(c, s, unknown, err)) == 0)
         rc = err_set(err, EINVAL, "spec", "%s: its value cannot be compared", unknown);
+    const char *never = rc ? NULL : condition_never_known(condition, types->graph, captures, 2);
+    if (never)
+        spec_uses_note_never(types->uses, c->module, s->function, o, never);
     for (size_t i = 0; i < 2; i++)
         capture_done(&captures[i]);
     return rc;
@@ -357,7 +364,7 @@ static int try_condition(const struct choosing *c, const struct subject *s, cons
 static int try_option(const struct choosing *c, const struct subject *s,
                       const struct capture_option *o, struct err *err) {
     if (filter_letter_has_condition(o->letter))
-        return try_condition(c, s, o->spec, err);
+        return try_condition(c, s, o, err);
     if (o->spec)
         return try_spec(c, s, o->spec, err);
     return s->signature ? 0
@@ -398,6 +405,17 @@ static bool compile(const struct choosing *c, struct subject *s, enum event_kind
         rc = by_types ? values_compile(&request, ret, &err) : rc;
     }
     return rc == 0;
+}
+
+/* Each format is told once. */
+static void report_misfits(const struct choosing *c) {
+    struct formats *f = c->context->options->formats;
+    for (size_t i = 0; f && i < f->misfits.count; i++) {
+        report_warn(&c->context->options->report, f->misfits.at[i]);
+        free(f->misfits.at[i]);
+    }
+    if (f)
+        f->misfits.count = 0;
 }
 
 /* Tells capture P, which is new, what triggers ask of it. */
@@ -473,5 +491,6 @@ void arguments_choose(const struct arguments_context *context, struct traced_mod
     for (uint32_t i = 0; i < count; i++)
         if (bitmap_test(m->choice.selected, i) && plan_function(m->plan, i)->entry != TIER_NONE)
             choose_function(&c, i);
+    report_misfits(&c);
     end(&c);
 }

@@ -516,9 +516,8 @@ int module_table_check_calls(struct module_table *table, struct err *err) {
                        "%s: imports no functions, so --libcalls has nothing to trace: without "
                        "--libcalls, its own functions are traced",
                        table->program->module->path);
-    return libcalls_reach_all(table->program->libcalls)
-               ? 0
-               : selection_check_calls(&table->selection, names, count, err);
+    return selection_check_calls(&table->selection, names, count,
+                                 libcalls_reach_all(table->program->libcalls), err);
 }
 
 char *module_table_refused_calls(const struct module_table *table) {

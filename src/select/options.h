@@ -37,6 +37,8 @@ struct record_options {
     uint64_t max_bytes;       /* of the trace: it is cut into parts (trace_writer_cut()); 0: any */
     bool auto_args;           /* captures arguments and results of all traced functions */
     uint32_t strings;         /* most bytes of a captured text */
+    const char *formats_file; /* of the user, "none", or NULL */
+    struct formats *formats;  /* of captured objects; NULL: none */
     trigger_list triggers;    /* with OVERFLOW_OVERWRITE only */
     trigger_list during;      /* --while: functions; empty: always */
     uint32_t snapshot_limit;  /* snapshots that triggers may cause */

@@ -11,20 +11,20 @@ static bool has_passed(const struct traced_module *m, uint32_t number) {
 }
 
 bool read_limit_count(struct traced_module *m, uint32_t number) {
-    size_t n = plan_function_count(m->plan);
     if (!m->read_loads)
-        m->read_loads = mem_alloc(n * sizeof *m->read_loads);
+        m->read_loads = mem_alloc(plan_function_count(m->plan) * sizeof *m->read_loads);
     m->faulting += !m->read_loads[number].all;
     const bool often = function_load_count(&m->read_loads[number], MOST_FAULTS);
+    return often || has_passed(m, number); /* passed: another read of it, or in another process */
+}
+
+void read_limit_withdrawn(struct traced_module *m, uint32_t number) {
     if (has_passed(m, number))
-        return true; /* another read of it, or in another process */
-    if (!often)
-        return false;
+        return;
     if (!m->without_reads)
-        m->without_reads = mem_alloc(n / 8 + 1);
+        m->without_reads = mem_alloc(plan_function_count(m->plan) / 8 + 1);
     bitmap_set(m->without_reads, number);
     m->faulting--;
-    return true;
 }
 
 void read_limit_report(const struct record_options *o, const struct traced_module *m) {

@@ -163,14 +163,15 @@ bool selection_takes_call(struct selection *s, const char *module, const struct 
     return taken;
 }
 
-int selection_check_calls(struct selection *s, const char *const *names, size_t count,
+int selection_check_calls(struct selection *s, const char *const *names, size_t count, bool all,
                           struct err *err) {
     bool chosen = !has_call_patterns(s->filter);
+    s->named = all ? NAMED_EXPORTS : NAMED_IMPORTS;
     for (size_t i = 0; i < count && !chosen; i++) {
         chosen = match_symbol(&s->filter->functions, NULL, names[i]);
         note_symbol(s, NULL, names[i]);
     }
-    return chosen ? 0 : selection_check(s, err);
+    return chosen || all ? 0 : selection_check(s, err);
 }
 
 void selection_note_refused(struct selection *s, const char *name, enum refusal why) {
@@ -253,14 +254,21 @@ uint8_t *selection_apply(struct selection *s, const struct module *module, const
 
 int selection_no_match(const struct selection *s, size_t i, const char *what, const char *text,
                        struct err *err) {
+    static const struct {
+        const char *among, *advice; /* the advice if no name is near */
+    } texts[] = {
+        [NAMED_TRACED] = {"", " of the traced modules (see 'spoor explain', and -M for libraries)"},
+        [NAMED_IMPORTS] = {" that the program imports", " ('nm -uD' lists these)"},
+        [NAMED_EXPORTS] = {" that libraries export", ""},
+    };
+    const bool of_module = pattern_has_module(selection_pattern(s, i));
+    const enum named_functions named = of_module ? NAMED_TRACED : s->named;
     AUTO_FREE char *near = near_list(&s->searches[i].near);
     if (near)
-        return err_set(err, ENOENT, "no-match", "%s '%s': matches no function: did you mean %s?",
-                       what, text, near);
-    return err_set(err, ENOENT, "no-match",
-                   "%s '%s': matches no function of the traced modules (see 'spoor explain', and "
-                   "-M for libraries)",
-                   what, text);
+        return err_set(err, ENOENT, "no-match", "%s '%s': matches no function%s: did you mean %s?",
+                       what, text, texts[named].among, near);
+    return err_set(err, ENOENT, "no-match", "%s '%s': matches no function%s%s", what, text,
+                   texts[named].among, texts[named].advice);
 }
 
 int selection_check(const struct selection *s, struct err *err) {

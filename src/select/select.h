@@ -17,12 +17,20 @@ struct pattern_search { /* for the functions of one pattern */
     struct near_names near;
 };
 
+/* What -F without a module names. */
+enum named_functions {
+    NAMED_TRACED,  /* functions of the traced modules */
+    NAMED_IMPORTS, /* library calls: what the program imports */
+    NAMED_EXPORTS, /* likewise, of a program that looks names up: all that libraries export */
+};
+
 struct selection {
     const struct filter *filter;     /* borrowed */
     size_t matched;                  /* functions that the filter has chosen so far */
     size_t traceable;                /* matched functions that have a tier */
     struct pattern_search *searches; /* by selection_pattern() */
     size_t search_count;
+    enum named_functions named;
     bool has_files;                     /* source files of functions are known; only with -L */
     ARRAY(struct refused_call) refused; /* each name once */
 };
@@ -54,6 +62,8 @@ int selection_no_match(const struct selection *s, size_t i, const char *what, co
 /* Returns −ENOENT "no-match" if there is an -F or -L, and no function that can be traced matches.
  */
 int selection_check(const struct selection *s, struct err *err);
-/* Like selection_check(), for library calls by COUNT NAMES before the libraries are known. */
-int selection_check_calls(struct selection *s, const char *const *names, size_t count,
+/* The program imports COUNT NAMES: messages name those that are similar to what is asked for, and
+ * say that library calls are meant. ALL: the program may call other ones, too, and nothing is
+ * checked. Else like selection_check(), before the libraries are known. */
+int selection_check_calls(struct selection *s, const char *const *names, size_t count, bool all,
                           struct err *err);

@@ -11,7 +11,9 @@ struct use { /* of an option in a module */
     const struct traced_module *module;
     char letter, *text; /* of the option */
     size_t fits, misfits;
-    char *why; /* the first misfit; NULL: none */
+    char *why;         /* the first misfit; NULL: none */
+    size_t nevers;     /* functions of FITS whose calls cannot meet the condition */
+    char *which_never; /* of the first one; NULL: none */
 };
 
 struct spec_uses {
@@ -26,6 +28,7 @@ struct spec_uses *spec_uses_new(void) {
 static void done(struct use *use) {
     free(use->text);
     free(use->why);
+    free(use->which_never);
 }
 
 void spec_uses_free(struct spec_uses *u) {
@@ -74,7 +77,16 @@ void spec_uses_note(struct spec_uses *u, const struct traced_module *m, uint32_t
     use->why = mem_printf("%s: %s", name, why->text);
 }
 
-/* Of all modules; WHY is borrowed. */
+void spec_uses_note_never(struct spec_uses *u, const struct traced_module *m, uint32_t function,
+                          const struct capture_option *option, const char *operand) {
+    struct use *use = use_of(u, m, option);
+    if (use->nevers++)
+        return;
+    AUTO_FREE char *name = plan_function_shown(plan_function(m->plan, function), m->module->name);
+    use->which_never = mem_printf("%s: %s", name, operand);
+}
+
+/* Of all modules; its texts are borrowed. */
 static struct use sum_of(const struct spec_uses *u, const struct capture_option *o) {
     struct use sum = {0};
     for (size_t i = 0; i < u->list.count; i++) {
@@ -84,6 +96,8 @@ static struct use sum_of(const struct spec_uses *u, const struct capture_option 
         sum.fits += use->fits;
         sum.misfits += use->misfits;
         sum.why = sum.why ? sum.why : use->why;
+        sum.nevers += use->nevers;
+        sum.which_never = sum.which_never ? sum.which_never : use->which_never;
     }
     return sum;
 }
@@ -121,12 +135,26 @@ static bool is_new(struct spec_uses *u, const char *text) {
     return true;
 }
 
+/* Warns once of the functions of USE, of OPTION, whose calls cannot meet its condition. */
+static void report_nevers(struct spec_uses *u, const struct use *use, const char *option,
+                          const struct report *report) {
+    AUTO_FREE char *key = mem_printf("%s: never", option);
+    if (!use->nevers || !is_new(u, key))
+        return;
+    AUTO_FREE char *text = mem_printf(
+        "%s: no call of %zu of %zu functions can meet it: values are not known there, as in %s "
+        "(compile without optimization, or name arg1, arg2/s or %%REGISTER)",
+        option, use->nevers, use->fits + use->misfits, use->which_never);
+    report_warn(report, text);
+}
+
 void spec_uses_report(struct spec_uses *u, const struct filter *filter,
                       const struct report *report) {
     for (size_t i = 0; i < filter->captures.count; i++) {
         const struct capture_option *o = &filter->captures.at[i];
         const struct use sum = sum_of(u, o);
         AUTO_FREE char *option = option_text(o);
+        report_nevers(u, &sum, option, report);
         if (!sum.misfits || (!o->spec && sum.fits) || !is_new(u, option))
             continue;
         AUTO_FREE char *text = mem_printf("%s: does not fit %zu of %zu functions: %s", option,

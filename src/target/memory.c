@@ -51,7 +51,8 @@ bool memory_read_fast(pid_t tid, taddr_t addr, void *out, size_t size) {
  * instructions invalidated; then each processor has to synchronise its context (isb) before it runs
  * new code. The kernel does the first for other processes' executable pages (mm/memory.c,
  * copy_to_user_page()). The second comes with the exception return by which each thread continues:
- * all are stopped while text is written. doc/ARM.md has more.
+ * all are stopped while text is written, but for a byte of a branch that withdraws a read
+ * (patch/value_faults.c). doc/ARM.md has more.
  */
 int memory_write(int fd, taddr_t addr, const void *bytes, size_t size, struct err *err) {
     for (size_t done = 0; done < size;) {

@@ -48,10 +48,13 @@ bool debug_types_signature(struct debug_types *d, vaddr_t low_pc, struct signatu
 type_id debug_types_find(struct debug_types *d, const char *name);
 
 /* Calls SEE for each function, in the order of units; each variable that a unit defines outside of
- * functions and namespaces; each type with a name. They stop when SEE returns false. For
- * converters. */
+ * functions and namespaces; each type with a name, or of that NAME, as it is or in the spelling of
+ * debug_types_find(), unless NAME is NULL; the name of each such type. They stop when SEE returns
+ * false. For converters. */
 void debug_types_functions(struct debug_types *d, bool (*see)(void *ctx, vaddr_t low_pc),
                            void *ctx);
 void debug_types_variables(struct debug_types *d,
                            bool (*see)(void *ctx, const char *name, type_id type), void *ctx);
-void debug_types_all(struct debug_types *d, bool (*see)(void *ctx, type_id id), void *ctx);
+void debug_types_all(struct debug_types *d, const char *name, bool (*see)(void *ctx, type_id id),
+                     void *ctx);
+void debug_types_names(struct debug_types *d, bool (*see)(void *ctx, const char *name), void *ctx);

@@ -54,12 +54,11 @@ static bool open_image(struct debug_types *d, struct dwarf_file *f, const struct
     return f->dwarf;
 }
 
-void dwarf_pass_unit(const struct dwarf_file *f, size_t number) {
-    enum { UNITS = 32 };
+void dwarf_let_go(const struct dwarf_file *f) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t start = ((uintptr_t)f->mapped + page - 1) & ~(page - 1);
     uintptr_t end = ((uintptr_t)f->mapped + f->mapped_size) & ~(page - 1);
-    if (f->mapped && number % UNITS == UNITS - 1 && end > start)
+    if (f->mapped && end > start)
         madvise((void *)start, end - start, MADV_DONTNEED);
 }
 
@@ -186,6 +185,7 @@ void debug_types_close(struct debug_types *d) {
     ARRAY_FREE(&d->spans);
     ARRAY_FREE(&d->entries);
     ARRAY_FREE(&d->definitions);
+    ARRAY_FREE(&d->defining);
     free(d->by_die);
     close_file(d, &d->file);
     close_file(d, &d->alt);

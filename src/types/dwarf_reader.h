@@ -33,10 +33,10 @@ struct dwarf_function { /* an entry that describes code */
     Dwarf_Die die;
 };
 
-struct dwarf_scope { /* a namespace or class, whose entries lie in (start, end) */
+struct dwarf_scope { /* a namespace or class: its entry is at `start`, those within it before `end`
+                      */
     const uint8_t *start, *end;
     size_t parent; /* index of the scope around it; NO_SCOPE */
-    Dwarf_Die die;
 };
 #define NO_SCOPE SIZE_MAX
 
@@ -54,9 +54,9 @@ struct dwarf_entry { /* a type that got a number */
     uint8_t language; /* enum source_language: of the unit that first referred to it */
 };
 
-struct dwarf_definition { /* an entry without what libdw finds out again; there may be millions */
-    uint32_t hash;        /* of its own name */
-    void *addr;
+struct dwarf_defining {  /* a unit that defines types */
+    uint64_t position;   /* of its first definition; positions are in the order of the file */
+    const uint8_t *addr; /* of that one's entry; those behind it have positions behind it */
     Dwarf_CU *cu;
 };
 
@@ -86,14 +86,18 @@ struct debug_types {
     ARRAY(struct dwarf_entry) entries; /* a type's handle is its index here */
     uint32_t *by_die; /* hash table: 1 + index of an entry, by address of the DIE */
     size_t by_die_room;
+    size_t reads;       /* of types */
+    size_t scope_count; /* of all units */
     bool has_definitions;
-    ARRAY(struct dwarf_definition) definitions; /* by hash */
+    /* A word for each, since there may be millions: the hash of its own name, then its position. */
+    ARRAY(uint64_t) definitions;
+    ARRAY(struct dwarf_defining) defining; /* by position */
+    uint64_t next_position;
 };
 
 /* ---- dwarf_file.c ---- */
-/* Called for each unit, by number, of those that are looked at one after the other: lets go of
- * pages now and then, so that a file may be larger than memory. */
-void dwarf_pass_unit(const struct dwarf_file *f, size_t number);
+/* Lets go of the pages of a file that were looked at, so that it may be larger than memory. */
+void dwarf_let_go(const struct dwarf_file *f);
 
 /* ---- dwarf_units.c ---- */
 /* Fills d->spans. */
@@ -111,6 +115,12 @@ bool dwarf_whole_unit(Dwarf_Die *unit, Dwarf_Die *ret);
 /* The name of a type with its scope, in the spelling of src/base. "" if it has none. To be freed.
  */
 char *dwarf_full_name(struct debug_types *d, Dwarf_Die *die, enum source_language language);
+/* The name that DIE itself has; "" if it has none. */
+const char *dwarf_own_name(Dwarf_Die *die);
+/* Whether names of entries within have its name before theirs. */
+bool dwarf_is_scope(int tag);
+
+/* ---- dwarf_definitions.c ---- */
 /* A definition of a type with that full name and the kind of TAG (0: any). */
 type_id dwarf_define(struct debug_types *d, const char *name, int tag);
 

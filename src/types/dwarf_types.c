@@ -411,8 +411,18 @@ static bool read_renamed(const struct reading *r, int tag) {
     }
 }
 
+/* Types of one name may lie in all pages of a file. */
+static void let_go_now_and_then(struct debug_types *d) {
+    enum { READS = 256 };
+    if (++d->reads % READS)
+        return;
+    dwarf_let_go(&d->file);
+    dwarf_let_go(&d->alt);
+}
+
 bool dwarf_read_type(void *ctx, uint64_t handle, struct type *ret, void **ret_free) {
     struct debug_types *d = ctx;
+    let_go_now_and_then(d);
     struct dwarf_entry entry = d->entries.at[handle];
     Dwarf_Die die = entry.die;
     if (is_tagged(dwarf_tag(&die)) && follow_signature(&die))

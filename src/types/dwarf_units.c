@@ -20,12 +20,14 @@ static void add_spans(struct debug_types *d, Dwarf_Die *unit) {
 }
 
 void dwarf_read_spans(struct debug_types *d) {
+    enum { UNITS = 32 }; /* whose heads are looked at before their pages are let go of */
     Dwarf_CU *unit = NULL;
     Dwarf_Die die;
     uint8_t type;
     for (size_t n = 0; dwarf_get_units(d->file.dwarf, unit, &unit, NULL, &type, &die, NULL) == 0;
          n++) {
-        dwarf_pass_unit(&d->file, n);
+        if (n % UNITS == UNITS - 1)
+            dwarf_let_go(&d->file);
         if (type == DW_UT_compile || type == DW_UT_skeleton) {
             add_spans(d, &die);
             d->language = d->language ? d->language : dwarf_language_of(&die, SOURCE_OTHER);

@@ -206,7 +206,9 @@ type_id types_find(const struct types *graph, enum type_kind kind, const char *n
 struct search {
     struct types *graph;
     const char *name;
-    unsigned budget; /* of structs: a hostile graph may hold exponentially many */
+    unsigned budget;  /* of structs: a hostile graph may hold exponentially many */
+    unsigned nesting; /* of bases that are looked into */
+    bool deeper;      /* there are more of them */
 };
 
 static bool find_member(struct search *s, type_id id, struct type_member *ret);
@@ -215,7 +217,17 @@ static bool find_member(struct search *s, type_id id, struct type_member *ret);
 static bool find_within(struct search *s, const struct type_member *m, struct type_member *ret) {
     if (*m->name && !(m->flags & MEMBER_BASE))
         return false;
-    if (m->flags & (MEMBER_VIRTUAL | MEMBER_VARIANT) || !find_member(s, m->type, ret))
+    if (m->flags & (MEMBER_VIRTUAL | MEMBER_VARIANT))
+        return false;
+    const unsigned base = m->flags & MEMBER_BASE ? 1 : 0;
+    if (s->nesting < base) {
+        s->deeper = true;
+        return false;
+    }
+    s->nesting -= base;
+    const bool found = find_member(s, m->type, ret);
+    s->nesting += base;
+    if (!found)
         return false;
     ret->bit_offset += m->bit_offset;
     return true;
@@ -238,6 +250,12 @@ static bool find_member(struct search *s, type_id id, struct type_member *ret) {
 }
 
 bool types_member(struct types *graph, type_id id, const char *name, struct type_member *ret) {
-    struct search s = {.graph = graph, .name = name, .budget = 256};
-    return *name && find_member(&s, id, ret);
+    for (unsigned nesting = 0; *name && nesting <= DEEPEST; nesting++) {
+        struct search s = {.graph = graph, .name = name, .budget = 256, .nesting = nesting};
+        if (find_member(&s, id, ret))
+            return true;
+        if (!s.deeper)
+            return false;
+    }
+    return false;
 }

@@ -150,7 +150,7 @@ static bool gather_variable(void *ctx, const char *name, type_id type) {
     return true;
 }
 
-static int take_dwarf(struct type_file *f, const char *path, struct err *err) {
+static int take_dwarf(struct type_file *f, const char *path, const char *wanted, struct err *err) {
     struct type_file_source *s = f->source;
     f->form = TYPES_DWARF;
     int rc = module_load(path, MODULE_DEBUG_FILES, &s->module, err);
@@ -158,7 +158,9 @@ static int take_dwarf(struct type_file *f, const char *path, struct err *err) {
         rc = debug_types_open(s->module, f->set.graph, &(struct debug_options){0}, &s->dwarf, err);
     if (rc < 0)
         return rc;
-    debug_types_all(s->dwarf, gather_type, f);
+    debug_types_all(s->dwarf, wanted, gather_type, f);
+    if (wanted)
+        return 0;
     debug_types_functions(s->dwarf, gather_function, f);
     debug_types_variables(s->dwarf, gather_variable, f);
     return 0;
@@ -183,7 +185,7 @@ static int take_sections(struct type_file *f, const char *path, struct err *err)
     return data ? take_btf(f, path, data->d_buf, data->d_size, err) : 1;
 }
 
-static int take_elf(struct type_file *f, const char *path, struct err *err) {
+static int take_elf(struct type_file *f, const char *path, const char *wanted, struct err *err) {
     struct type_file_source *s = f->source;
     s->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (s->fd < 0)
@@ -199,12 +201,12 @@ static int take_elf(struct type_file *f, const char *path, struct err *err) {
     if (rc <= 0)
         return rc;
     struct err why;
-    rc = take_dwarf(f, path, &why);
+    rc = take_dwarf(f, path, wanted, &why);
     if (rc < 0 && strcmp(why.tag, "no-debug-info") == 0)
         return none(err, path);
     if (rc < 0 && err)
         *err = why;
-    return rc == 0 && !f->set.all.count && !f->set.symbols.count ? none(err, path) : rc;
+    return rc == 0 && !wanted && !f->set.all.count && !f->set.symbols.count ? none(err, path) : rc;
 }
 
 /* 1: the file's own first bytes are not those of CTF or BTF. */
@@ -228,15 +230,25 @@ static int take_raw(struct type_file *f, const char *path, struct err *err) {
     return rc;
 }
 
-int type_file_open(const char *path, struct type_file *ret, struct err *err) {
+int type_file_open(const char *path, const char *wanted, struct type_file *ret, struct err *err) {
     *ret = (struct type_file){.set.graph = types_new(), .source = mem_alloc(sizeof *ret->source)};
     ret->source->fd = -1;
     int rc = take_raw(ret, path, err);
     if (rc == 1)
-        rc = take_elf(ret, path, err);
+        rc = take_elf(ret, path, wanted, err);
     if (rc < 0)
         type_file_close(ret);
     return rc;
+}
+
+void type_file_names(struct type_file *f, bool (*see)(void *ctx, const char *name), void *ctx) {
+    if (f->form == TYPES_DWARF) {
+        debug_types_names(f->source->dwarf, see, ctx);
+        return;
+    }
+    for (size_t i = 0; i < f->set.all.count; i++)
+        if (!see(ctx, types_get(f->set.graph, f->set.all.at[i])->name))
+            return;
 }
 
 void type_file_close(struct type_file *f) {

@@ -15,8 +15,13 @@ struct type_file {
 };
 
 /*
- * Opens the types of PATH. Errors: those of opening and reading; ENOENT "no-types" if there are
- * none. RET must not move while it is used; the caller calls type_file_close().
+ * Opens the types of PATH. Of DWARF, whose types may take gigabytes, only those of the name WANTED
+ * are in the set, and no symbols, unless WANTED is NULL. Errors: those of opening and reading;
+ * ENOENT "no-types" if there are none. RET must not move while it is used; the caller calls
+ * type_file_close().
  */
-int type_file_open(const char *path, struct type_file *ret, struct err *err);
+int type_file_open(const char *path, const char *wanted, struct type_file *ret, struct err *err);
+/* Calls SEE for the names of all types, also of those that are not in the set, until it returns
+ * false. */
+void type_file_names(struct type_file *f, bool (*see)(void *ctx, const char *name), void *ctx);
 void type_file_close(struct type_file *f); /* may be empty */

@@ -118,7 +118,7 @@ uint64_t types_bytes(struct types *graph, type_id id);
  * may take seconds. */
 type_id types_definition(struct types *graph, type_id id);
 /* The member NAME of a struct or union, also within its bases and its members without names; then
- * the offset is from ID's begin. False: there is none. */
+ * the offset is from ID's begin. Of bases, the nearest one counts. False: there is none. */
 bool types_member(struct types *graph, type_id id, const char *name, struct type_member *ret);
 /* As C writes it: "struct item *", "char [8]", "int (*)(char)", "void"; types that have a name of
  * their own by that, as Rust's "&str". To be freed. */

@@ -239,7 +239,8 @@ void collect_object(struct collector *c, const char *name, const struct access *
             v.address_only = v.steps > 0;
             ARRAY_PUSH(&c->values, v);
         }
-    } else if (a.kind != ACCESS_MISSING && c->values.count < CAPTURE_MOST_VALUES) {
+    } else if (a.kind != ACCESS_MISSING && c->values.count < CAPTURE_MOST_VALUES &&
+               !c->format(c, &a)) {
         collect_parts(&k, &p);
     }
     if (c->values.count == k.first)
@@ -249,6 +250,16 @@ void collect_object(struct collector *c, const char *name, const struct access *
                                                                  : VALUE_UNTYPED);
     else
         name_item(&k, name, &a, format);
+}
+
+void collect_inner(struct collector *c, const struct access *from, uint32_t at) {
+    struct collecting k = {c, c->values.count, 0, 0};
+    const struct part p = {.access = *from, .type = from->type};
+    if (from->kind == ACCESS_MISSING || c->values.count >= CAPTURE_MOST_VALUES)
+        return;
+    collect_parts(&k, &p);
+    for (size_t i = k.first; i < c->values.count; i++)
+        c->values.at[i].at += at;
 }
 
 void collect_text(struct collector *c, const char *name, const struct access *a, unsigned unit) {
@@ -271,4 +282,6 @@ void collect_end(struct collector *c, struct capture *ret) {
     for (size_t i = 0; i < ret->count; i++)
         if (ret->values[i].length_of < 0)
             ret->values[i].length_of = -1;
+    for (size_t i = 0; i < ret->count; i++)
+        ret->derives |= ret->values[i].minus || ret->values[i].only_if;
 }

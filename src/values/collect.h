@@ -4,10 +4,15 @@
 #include "base/mem.h"
 #include "values/access.h"
 
+struct values_request;
+
 struct collector {
     struct access_context context;
     enum abi abi;
     uint32_t strings;
+    /* Records the object at *A by its type's format (values/formatted.h). False: it has none. */
+    bool (*format)(struct collector *c, struct access *a);
+    const struct values_request *request; /* for `format` */
     ARRAY(struct capture_value) values;
     ARRAY(char *) names;
 };
@@ -19,5 +24,7 @@ void collect_text(struct collector *c, const char *name, const struct access *a,
 /* Appends an item NAME without a value. */
 void collect_missing(struct collector *c, const char *name, type_id type,
                      enum capture_missing missing);
+/* Appends what records the object at FROM as a part of an item, in its image from byte AT on. */
+void collect_inner(struct collector *c, const struct access *from, uint32_t at);
 /* Moves all to RET. */
 void collect_end(struct collector *c, struct capture *ret);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "values/collect.h"
 #include "values/evaluate.h"
+#include "values/formatted.h"
 #include "values/names.h"
 #include "values/shape.h"
 
@@ -173,7 +174,7 @@ static int compile(const struct values_request *r, const struct places *places, 
         add_results(c, r->signature, places);
     if (!r->spec)
         return 0;
-    struct evaluator e = {r, r->signature ? places : NULL, c->context, err};
+    struct evaluator e = {r, r->signature ? places : NULL, c->context, err, NULL};
     struct spec spec;
     int status = spec_parse(r->spec, &spec, err);
     if (status < 0)
@@ -184,7 +185,8 @@ static int compile(const struct values_request *r, const struct places *places, 
 }
 
 int values_compile(const struct values_request *r, struct capture *ret, struct err *err) {
-    struct collector c = {{r->types, abi_word(r->abi)}, r->abi, r->strings, {0}, {0}};
+    struct collector c = {
+        {r->types, abi_word(r->abi)}, r->abi, r->strings, collect_formatted, r, {0}, {0}};
     struct places places = {0};
     struct capture made = {.kind = r->kind};
     if (c.strings > CAPTURE_MOST_STRING)

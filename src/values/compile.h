@@ -10,14 +10,17 @@
 #include "types/signature.h"
 #include "values/abi.h"
 
+struct formats;
+
 struct values_request {
     struct types *types;               /* of the signature; types that SPEC names are added */
     const struct signature *signature; /* NULL: not known; only argN, fpargN, %REGISTER are */
     enum abi abi;                      /* of the machine; values_abi() */
     enum event_kind kind;
-    const char *spec; /* as in values/spec.h; NULL: by types */
-    bool by_types;    /* with a spec: by types besides */
-    uint32_t strings; /* most bytes of a text */
+    const char *spec;        /* as in values/spec.h; NULL: by types */
+    bool by_types;           /* with a spec: by types besides */
+    uint32_t strings;        /* most bytes of a text */
+    struct formats *formats; /* what is recorded of well-known types; NULL: their members */
 };
 /*
  * Fills RET, but for `function`. What has no known place is in it as FROM_NOTHING. A SPEC's results

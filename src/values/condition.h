@@ -53,6 +53,11 @@ void condition_read(const struct condition *c, const struct operand_reader *read
                     const struct capture *capture, const struct captured *captured,
                     struct plain_value *values);
 
+/* The first operand that none of the COUNT CAPTURES of a function can give a value, if no call of
+ * the function meets C for that reason; else NULL. Lives as long as C. */
+const char *condition_never_known(const struct condition *c, struct types *types,
+                                  const struct capture *captures, size_t count);
+
 /* For values that are kept longer than what was captured: copies their texts. */
 void condition_keep(const struct condition *c, struct plain_value *values);
 void condition_forget(const struct condition *c, struct plain_value *values);

@@ -238,6 +238,10 @@ static int step_address(const struct evaluator *e, const struct spec_node *n, st
 }
 
 int evaluate(const struct evaluator *e, const struct spec_node *n, struct access *ret) {
+    if (e->object && !n->of) {
+        *ret = *e->object;
+        return enter_member(e, n, ret);
+    }
     if (n->op == SPEC_RESULT)
         return take_result(e, ret);
     if (n->op == SPEC_NAME)

@@ -11,5 +11,6 @@ struct evaluator {
     const struct places *places; /* NULL: no signature */
     struct access_context context;
     struct err *err;
+    const struct access *object; /* names are those of its members; NULL: of parameters */
 };
 int evaluate(const struct evaluator *e, const struct spec_node *node, struct access *ret);

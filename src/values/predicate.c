@@ -33,7 +33,7 @@ static uint64_t bit_count(const struct capture_value *v) {
 }
 
 static bool is_integers(const struct capture_value *v) {
-    return !v->string && !v->address_only && capture_value_records(v);
+    return !v->string && !v->address_only && !v->minus && !v->only_if && capture_value_records(v);
 }
 
 /* The value that has the COUNT bits from bit AT of the item of PLACE on; NULL: none, or several. */

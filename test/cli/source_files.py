@@ -76,6 +76,21 @@ class SourceFiles(unittest.TestCase):
         lines = run(SPOOR, "replay", "--columns=line", "-F", "own", "trace").stdout.splitlines()
         self.assertRegex(lines[-1], r"src/first.c:2 +\| own\(\);")
 
+    def test_columns_behind_lines(self):
+        """What is behind a path begins in the same column in each row, however long the path is."""
+        folder = "a" * 40
+        os.makedirs(folder, exist_ok=True)
+        with open(f"{folder}/long.c", "w", encoding="ascii") as file:
+            file.write("int outside(void) { return 1; }\n")
+        with open("short.c", "w", encoding="ascii") as file:
+            file.write("int outside(void);\nint main(void) { return outside() - 1; }\n")
+        subprocess.run([CC, "-O0", "-g", "-o", "mixed", f"{folder}/long.c", "short.c"], check=True)
+        self.record("-F", "main", "-F", "outside", "./mixed")
+        head, *rows = run(SPOOR, "report", "--columns=calls,line,function", "trace").stdout.splitlines()[:3]
+        starts = [row.index(name) for row in rows for name in ("main", "outside") if row.endswith(name)]
+        self.assertEqual(starts, [head.index("FUNCTION")] * 2, [head, *rows])
+        self.assertIn(f"{folder}/long.c:1  outside", "\n".join(rows))
+
     def test_unknown_files(self):
         self.refused(125, "no debugging information", "record", "--no-follow",
                      "-L", "second.c", "-o", "trace", "./without")

@@ -15,6 +15,8 @@ import unittest
 
 from viewing import DENSITY_MAGIC, LONG_NAME, PATIENCE, ROUNDS, SPOOR, COMPILER, ViewTest, boxes_of, read, run
 
+WEB = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../src/page/web")
+
 
 class Answers(ViewTest):
     # ---- answers ----
@@ -208,10 +210,11 @@ class Answers(ViewTest):
 
     # ---- one file ----
 
-    def write_html(self, *options):
+    def write_html(self, *options, trace=None, note="with each call"):
         path = os.path.join(self.folder, "page.html")
-        result = run("view", f"--html={path}", *options, self.trace, text=True)
+        result = run("view", f"--html={path}", *options, trace or self.trace, text=True)
         self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
+        self.assertIn(note, result.stderr)
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
         self.assertFalse(os.path.exists(path + ".part"))
         text = read(path).decode()
@@ -250,6 +253,23 @@ class Answers(ViewTest):
         self.assertEqual(sorted(declared), sorted(set(declared)))
         self.assertEqual(text.count("</script>"), len(parts) + 1)  # names end no element
         self.assertNotRegex(text, r"(?:src|href)=\"(?!data:)")
+
+    def test_html_of_many_calls(self):
+        """From threshold_ns on, each call is a box; the page is told the same number as the user."""
+        trace = self.record("many", 4000)
+        _, parts = self.write_html(trace=trace, note="are drawn together")
+        embedded, boxes = parts["embedded"], boxes_of(parts["/api/spans"])
+        threshold = embedded["threshold_ns"]
+        self.assertGreater(threshold, 0)
+        self.assertLess(threshold, embedded["until_ns"])
+        source = read(os.path.join(WEB, "source.js")).decode().partition("function embeddedSource(")[2]
+        read_by_page = set(re.findall(r"description\.(\w+)", source)) - {"textContent"}
+        self.assertIn("threshold_ns", read_by_page)
+        self.assertLessEqual(read_by_page, set(embedded))
+        self.assertTrue(any(flags & 1 for *_, flags in boxes))
+        long = sum(not flags & 1 and end - start >= threshold for _, _, start, end, *_, flags in boxes)
+        rows = json.loads(run("report", "--json", f"--threshold={threshold}ns", trace).stdout)
+        self.assertGreaterEqual(long, sum(row["calls"] for row in rows))
 
     def test_html_of_a_part(self):
         trace = self.server.json("/api/trace")

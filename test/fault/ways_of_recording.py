@@ -9,7 +9,6 @@ PROGRAM is programs/steps.c.
 import json
 import os
 import re
-import subprocess
 import sys
 
 from fault import Spoor, check, main, run, started, stderr_of
@@ -72,13 +71,16 @@ def test_duration(spoor, program):
 def test_start_paused(spoor, program):
     done = record(spoor, "--start-paused", "-o", "none", program, "3")
     check(done.status == STATUS and calls_of(spoor, "none") == 0, "recorded in spite of --start-paused")
-    with started([spoor.path, "record", "--start-paused", "-F", "step", "-o", "late", program, "1000"]) as tracer:
+    words = [spoor.path, "record", "--start-paused", "-F", "step", "-o", "late", program, "1000"]
+    with started(words) as tracer:
         tracer.stdout.readline()
-        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as text:
-            parents = text.read().split()
-        pid = next(iter(subprocess.run(["ps", "-o", "pid=", "--ppid", ",".join(parents)], check=True,
-                                       capture_output=True, text=True).stdout.split()))
-        check(run([spoor.path, "ctl", pid, "resume"]).status == 0, "resume")
+        told = tracer.stderr.readline().decode()
+        found = re.search(r"process (\d+): nothing is recorded before 'spoor (ctl \1 resume)'", told)
+        check(found, told)
+        done = run([spoor.path, "ctl", str(tracer.pid), "resume"])
+        check(done.status == 1 and stderr_of(done) == f"spoor: process {tracer.pid}: is the spoor that records "
+              f"process {found[1]}: give {found[1]}\n", stderr_of(done))
+        check(run([spoor.path, *found[2].split()]).status == 0, "resume")
         tracer.communicate()
     calls = calls_of(spoor, "late")
     check(0 < calls < 1000, f"{calls} calls after resume")

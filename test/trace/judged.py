@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """judged.py SPOOR PROGRAM: calls that stubs leave out are those that spoor would leave out. The second condition of
 each pair means the same, but has a part that stubs do not judge: "d" is never 0.5."""
+import json
 import os
 import re
 import sys
@@ -66,6 +67,13 @@ def same_calls(spoor, program):
     check(lines > 500, f"only {lines} lines")
 
 
+def carried_exits(spoor, program):
+    """qsort may end in another function of its library, whose returns count only for calls that were kept."""
+    record(spoor, program, "--libcalls", "--where", "qsort/arg2 > 30/")
+    events = json.loads(run([spoor.path, "info", "--json", "trace"]).stdout)["events"]
+    check(events["entry"] == 9 and events["exit"] == 9, f"{events}")
+
+
 def nothing_else_is_recorded(spoor, program):
     """What a ring that is overwritten loses is what was recorded."""
     options = ["record", "-o", "trace", "--overflow=overwrite", "--buffer=64K"]
@@ -85,6 +93,7 @@ def nothing_else_is_recorded(spoor, program):
 def test(path, program):
     spoor = Spoor(path)
     nothing_else_is_recorded(spoor, program)
+    carried_exits(spoor, program)
     same_calls(spoor, program)
 
 

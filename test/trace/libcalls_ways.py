@@ -56,6 +56,9 @@ def looked_up(spoor, loading, plugin):
     check(calls > 0, f"{loading} makes no calls")
     if spoor.is_whole():
         check(seen == {(module, "plugin_work"): calls}, f"of the plug-in: {seen} instead of {calls} calls")
+    done = run([spoor.path, "record", "--libcalls", "-o", "trace", "-F", "dlsyn", loading, plugin])
+    says = b"filter 'dlsyn': matches no function that libraries export: did you mean dlsym"
+    check(done.status == 0 and says in done.stderr, f"stderr: {done.stderr.decode()}")
 
 
 def interposed(spoor, calling, interposer):
@@ -107,7 +110,9 @@ def test(path, loading, plugin, *others):
     interposed(spoor, calling, interposer)
     untraceable(spoor, calling)
     refused(spoor, ["--libcalls"], static, f"{static}: imports no functions")
-    refused(spoor, ["--no-follow", "--libcalls", "-F", "called_loaf"], calling, "did you mean called_leaf")
+    for name, says in (("called_loaf", "that the program imports: did you mean called_leaf"),
+                       ("nothing_like_this", "that the program imports ('nm -uD' lists these)")):
+        refused(spoor, ["--no-follow", "--libcalls", "-F", name], calling, f"'{name}': matches no function {says}")
     check_same_outcome(run([static]), spoor.record(["--libcalls", "-M", "*"], [static]), "-M '*'")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""where.py SPOOR PROGRAM: --where keeps calls by their values; SPECs and conditions that fit nothing are refused."""
+"""where.py SPOOR PROGRAM COMPILER...: --where keeps calls by their values; SPECs and conditions that fit nothing are refused."""
 import os
 import re
 import subprocess
@@ -198,6 +198,34 @@ def refusals(spoor, program):
     check_same("functions that it fits", ["n=0", "n=1", "n=2"], begun(spoor, "answer")[:3])
 
 
+# GCC drops the parameter x of part_lost(), which has no use for it.
+DROPPED = """
+static __attribute__((noinline)) int part_lost(int x, int y) { __asm__ volatile(""); return y + 1; }
+static __attribute__((noinline)) int part_found(int x, int y) { __asm__ volatile(""); return x + y; }
+int main(int c, char **v) {
+    int sum = 0;
+    for (int i = 0; i < 5; i++)
+        sum += part_lost(i, c + i) + part_found(i, c);
+    return sum < 0 || !v;
+}
+"""
+NEVER = "no call of 1 of 2 functions can meet it: values are not known there, as in part_lost.constprop.0: x ("
+
+
+def never_known(spoor, _):
+    """What can keep no call of a function is told, and only that."""
+    subprocess.run([*COMPILER, "-O2", "-g", "-x", "c", "-", "-o", "dropped"], input=DROPPED, text=True, check=True)
+    for condition, kept, is_told in [("x > 1", 3, True), ("!(x > 1) && y", 2, True), ("x > 1 && y", 3, True),
+                                     ("x > 1 || y > 1", 3 + 4, False), ("y > 0", 5 + 5, False)]:
+        text = record(spoor, "./dropped", "--where", f"part_*/{condition}/")
+        check((NEVER in text) == is_told, f"{condition}: {text}")
+        check(text.count("can meet it") == is_told, f"{condition}, once: {text}")
+        found = [line for line in calls(spoor) if "(" in line]
+        check(len(found) == kept, f"{condition}: {found}")
+    text = record(spoor, "./dropped", "--trigger", "part_*/x > 9/")
+    check(NEVER in text and "--trigger" in text, text)
+
+
 FORMS = [
     ("answer", "arg1/i32", "arg1=2"), ("answer", "arg1/x", "arg1=0x2"), ("answer", "arg1/o", "arg1=02"),
     ("answer", "arg1/u64", "arg1=2"), ("answer", "%rdi/x", "%rdi=0x2"), ("answer", "arg1", "arg1=2"),
@@ -233,9 +261,10 @@ def forms(spoor, program):
 def test(path, program):
     spoor = Spoor(path)
     for part in (by_arguments, at_traps, by_results, by_several, below_longjmp, below_untraced_catcher, snapshots,
-                 triggers, while_recording, refusals, forms):
+                 triggers, while_recording, refusals, never_known, forms):
         part(spoor, program)
 
 
+COMPILER = sys.argv[3:]
 paths = [os.path.realpath(argument) for argument in sys.argv[1:3]]
 main(lambda: test(*paths))

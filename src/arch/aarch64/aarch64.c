@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include "arch/aarch64/agent.h"
+#include "arch/aarch64/capture.h"
 #include "arch/aarch64/stub.h"
 
 #include "agent-aarch64.inc"
@@ -41,6 +42,7 @@ const struct arch arch_aarch64 = {
     .stub_site = a64_stub_site,
     .stub_capture_at = a64_stub_capture_at,
     .stub_capture_bytes = a64_stub_capture_bytes,
+    .stub_read_switch = a64_capture_read_switch,
     .agent = a64_agent_bytes,
     .agent_size = &a64_agent_size,
     .agent_code = LANES_BYTES,

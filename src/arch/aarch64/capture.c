@@ -71,12 +71,17 @@ static void constant(struct coder *c, uint32_t reg, uint64_t value, unsigned hal
                    reg);
 }
 
-/* Sets the distance of the instruction at AT, of adr, cbz or tbz, to TO. */
+static uint32_t branch(uint32_t distance) { return 0x14000000 | (distance & 0x3ffffff); }
+
+/* Sets the distance of the instruction at AT, of adr, b, cbz or tbz, to TO. */
 static void set_distance(const struct coder *c, size_t at, int64_t to) {
     uint32_t insn = a64_word(c->code->out + at);
     const uint32_t distance = (uint32_t)(to - (int64_t)at) / A64_BYTES;
     const bool tests_bit = (insn & 0x7e000000) == 0x36000000;
-    insn |= (distance & (tests_bit ? 0x3fff : 0x7ffff)) << 5;
+    if (insn == branch(0))
+        insn = branch(distance);
+    else
+        insn |= (distance & (tests_bit ? 0x3fff : 0x7ffff)) << 5;
     memcpy(c->code->out + at, &insn, sizeof insn);
 }
 
@@ -89,7 +94,7 @@ static uint32_t adr(uint32_t reg) { return 0x10000000 | reg; }
 
 static void to_agent(struct coder *c, int64_t entry) {
     const int64_t distance = c->code->agent + entry - (int64_t)c->size;
-    put(c, 0x14000000 | ((uint32_t)(distance / A64_BYTES) & 0x3ffffff));
+    put(c, branch((uint32_t)(distance / A64_BYTES)));
 }
 
 /* ---- slots ---- */
@@ -189,12 +194,21 @@ static void begin(void *ctx, const struct capture_value *v, unsigned part, bool 
 
 /* ---- memory ---- */
 
+static void load_owner(struct coder *c) {
+    put(c, load(FREE, LANE, LANE_CONTROL));
+    put(c, of(0xb9400000, FREE, FREE, 0)); /* ldr w8, [x8] */
+}
+
+/* Distances of the `b` that decides, in instructions. */
+enum { READS = 2, READS_NOT = 1 };
+
 static void check_owner(void *ctx) {
     struct coder *c = ctx;
     enum { DIED = __builtin_ctz(CONTROL_OWNER_DIED) };
-    put(c, load(FREE, LANE, LANE_CONTROL));
-    put(c, of(0xb9400000, FREE, FREE, 0));      /* ldr w8, [x8] */
+    load_owner(c);
     to_next(c, 0x37000000 | DIED << 19 | FREE); /* tbnz w8, #DIED, next */
+    put(c, branch(READS));
+    to_next(c, branch(0));
 }
 
 static void check_address(void *ctx) {
@@ -306,4 +320,19 @@ size_t a64_capture_emit(const struct a64_capture_code *code) {
     if (code->stub->overflow == OVERFLOW_DROP)
         set_distance(&c, to_event, (int64_t)c.size);
     return c.size;
+}
+
+uint32_t a64_capture_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte) {
+    enum { LOADS = 2 * A64_BYTES, BRANCH_AT = LOADS + A64_BYTES };
+    uint8_t loads[LOADS];
+    const struct a64_capture_code code = {.out = loads};
+    struct coder c = {.code = &code};
+    load_owner(&c);
+    *ret_byte = READS_NOT;
+    for (uint32_t i = at - at % A64_BYTES; i >= A64_BYTES; i -= A64_BYTES) {
+        const uint32_t from = i - A64_BYTES;
+        if (from + BRANCH_AT < at && memcmp(stub + from, loads, LOADS) == 0)
+            return from + BRANCH_AT;
+    }
+    return 0;
 }

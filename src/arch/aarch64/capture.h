@@ -14,6 +14,8 @@
  *   a value in memory:
  *     …     x7
  *     ldr   x8, [x3, #CONTROL]; ldr w8, [x8]; tbnz w8, #DIED, next      nobody would see a fault
+ *     b     read; b next
+ *   read:
  *     add   x7, x7, #offset
  *     ubfx  x8, x7, #52, #4; cbnz x8, next                              no user's address
  *     ubfx  x8, x7, #12, #44; cbz x8, next                              the first page
@@ -44,3 +46,6 @@ struct a64_capture_code {
 
 /* Writes the code and returns its size, at most STUB_CAPTURE_BYTES. 0: it has no room for that. */
 size_t a64_capture_emit(const struct a64_capture_code *c);
+/* stub_read_switch of struct arch: `b read` becomes a branch to the `b next` behind it. A `b` may
+ * replace a `b` that threads run meanwhile (doc/ARM.md). */
+uint32_t a64_capture_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte);

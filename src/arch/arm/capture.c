@@ -191,12 +191,25 @@ static void begin(void *ctx, const struct capture_value *v, unsigned part, bool 
 
 /* ---- memory ---- */
 
+static void test_owner(struct writer *w) {
+    put_load(w, FREE, LANE, LANE_CONTROL);
+    put_load(w, FREE, FREE, 0);
+    put(w, 0xe3130101, 0xf0134f80); /* tst r3, #DIED */
+}
+
+/* Distances of T32's `beq` that decides, from behind the next halfword on, in halfwords. */
+enum { READS = 1, READS_NOT = 0xff };
+
 static void check_owner(void *ctx) {
     struct coder *c = ctx;
-    put_load(c->w, FREE, LANE, LANE_CONTROL);
-    put_load(c->w, FREE, FREE, 0);
-    put(c->w, 0xe3130101, 0xf0134f80); /* tst r3, #DIED */
-    skip(c, ARM_NE);
+    test_owner(c->w);
+    if (!c->w->t32) {
+        skip(c, ARM_NE);
+        return;
+    }
+    note_place(c->w);
+    put_half(c->w, 0xd000 | READS); /* beq read */
+    skip(c, ARM_PL);
 }
 _Static_assert(CONTROL_OWNER_DIED == 0x40000000, "spelt out in check_owner()");
 
@@ -343,4 +356,17 @@ size_t arm_capture_emit(struct writer *w, const struct stub_spec *stub, uint32_t
     }
     set_return(w, full, stub->overflow == OVERFLOW_DROP ? w->size : w->retry);
     return w->size - start;
+}
+
+uint32_t arm_capture_read_switch(bool t32, const uint8_t *stub, uint32_t at, uint8_t *ret_byte) {
+    enum { TEST_BYTES = 3 * A32_BYTES, CONDITION_AT = 3, ALWAYS = ARM_ALWAYS << 4 | 0xa };
+    const uint32_t step = t32 ? T32_HALF : A32_BYTES, byte_at = t32 ? 0 : CONDITION_AT;
+    uint8_t test[TEST_BYTES];
+    struct writer w = {.t32 = t32, .out = test};
+    test_owner(&w);
+    *ret_byte = t32 ? READS_NOT : ALWAYS;
+    for (uint32_t end = at - at % step; end > TEST_BYTES; end -= step)
+        if (end + byte_at < at && memcmp(stub + end - TEST_BYTES, test, TEST_BYTES) == 0)
+            return end + byte_at;
+    return 0;
 }

@@ -15,7 +15,8 @@
  *     slots of its words
  *   a value in memory:
  *     …     r2
- *     ldr   r3, [r6, #CONTROL]; ldr r3, [r3]; tst r3, #DIED; bne next   nobody would see a fault
+ *     ldr   r3, [r6, #CONTROL]; ldr r3, [r3]; tst r3, #DIED             nobody would see a fault
+ *     bne   next                                T32: beq read; bpl next (always); read:
  *     add   r2, r2, #offset
  *     sub   r3, r2, #0x1000; cmn r3, #0x11000; bhs next       the first page; the last 64 KiB
  *     adr   r0, next                                          with the state's bit
@@ -38,3 +39,7 @@
 /* Writes the code and returns its size, at most STUB_CAPTURE_BYTES. 0: it has no room for that.
  * BEHIND: the bytes of what follows it. */
 size_t arm_capture_emit(struct writer *w, const struct stub_spec *stub, uint32_t behind);
+/* As stub_read_switch of struct arch. `bne next` becomes `b next`. T32's `beq read` becomes a
+ * branch to what follows it anyway. Only the condition or the distance of a `b` changes, which
+ * threads may run meanwhile; so T32 has a `b` of one halfword for this (doc/ARM.md). */
+uint32_t arm_capture_read_switch(bool t32, const uint8_t *stub, uint32_t at, uint8_t *ret_byte);

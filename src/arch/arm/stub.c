@@ -284,6 +284,13 @@ static uint32_t capture_bytes(bool t32, const struct capture *c) {
 uint32_t a32_stub_capture_bytes(const struct capture *c) { return capture_bytes(false, c); }
 uint32_t t32_stub_capture_bytes(const struct capture *c) { return capture_bytes(true, c); }
 
+uint32_t a32_stub_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte) {
+    return arm_capture_read_switch(false, stub, at, ret_byte);
+}
+uint32_t t32_stub_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte) {
+    return arm_capture_read_switch(true, stub, at, ret_byte);
+}
+
 static uint32_t site_of(bool t32, const uint8_t *stub, uint32_t at) {
     return get_16(t32, stub + at) | get_16(t32, stub + at + A32_BYTES) << 16;
 }

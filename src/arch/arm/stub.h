@@ -129,6 +129,8 @@ uint32_t a32_stub_capture_at(uint8_t variant, enum overflow overflow);
 uint32_t t32_stub_capture_at(uint8_t variant, enum overflow overflow);
 uint32_t a32_stub_capture_bytes(const struct capture *c);
 uint32_t t32_stub_capture_bytes(const struct capture *c);
+uint32_t a32_stub_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte);
+uint32_t t32_stub_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte);
 
 /* As in regs.h. Only stubs have exclusive accesses, and in A32 `add r5, pc, r5` and `add r0, pc,
  * r0`, in T32 `adr` of r0 and r4. */

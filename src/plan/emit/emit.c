@@ -205,22 +205,30 @@ static void mark_wanted(struct emitter *e) {
     }
 }
 
-/* What the stubs that judge calls add to that. */
-static uint32_t judges_room(const struct emitter *e, uint32_t owner, uint8_t event) {
-    const struct plan_capture *c = owner == UINT32_MAX ? NULL : request_judge(e, owner);
-    if (!c)
-        return 0;
-    if (event == EVENT_ENTRY)
-        return e->plan->arch->stub_judge_bytes(JUDGED_ENTRY, c->predicate) + STUB_MAX_BYTES;
-    return e->plan->arch->stub_judge_bytes(JUDGED_EXIT, NULL) +
-           e->plan->arch->stub_judge_bytes(JUDGED_END, NULL) + 2 * STUB_MAX_BYTES;
+/* What a stub that judges calls adds to that. */
+static uint32_t judge_room(const struct emitter *e, enum judged judged,
+                           const struct predicate *predicate) {
+    return e->plan->arch->stub_judge_bytes(judged, predicate) + STUB_MAX_BYTES;
 }
 
 /* What the capture of an EVENT for OWNER adds to a stub: its code, and that of more saved
  * registers, which is in rooms of hooks. */
 static uint32_t capture_room(const struct emitter *e, uint32_t owner, uint8_t event) {
     const struct plan_capture *c = owner == UINT32_MAX ? NULL : request_capture(e, owner, event);
-    return (c ? c->bytes + STUB_MAX_BYTES : 0) + judges_room(e, owner, event);
+    return c ? c->bytes + STUB_MAX_BYTES : 0;
+}
+
+static uint32_t entry_room(const struct emitter *e, uint32_t function) {
+    const struct plan_capture *judge = request_judge(e, function);
+    return capture_room(e, function, EVENT_ENTRY) +
+           (judge ? judge_room(e, JUDGED_ENTRY, judge->predicate) : 0);
+}
+
+static uint32_t exit_room(const struct emitter *e, const struct step *s) {
+    const uint32_t owner = exit_owner(e, s);
+    const bool judged = owner != UINT32_MAX && request_judges_exit(e, s->function, owner);
+    return capture_room(e, owner, s->event) +
+           (judged ? judge_room(e, JUDGED_EXIT, NULL) + judge_room(e, JUDGED_END, NULL) : 0);
 }
 
 /* The bytes that captures add to SITE's trampoline, at most. */
@@ -229,11 +237,11 @@ static uint32_t captures_room(const struct emitter *e, const struct site *site) 
     if (!e->request->capture_count && !e->request->probe_count)
         return 0;
     if (site->entry && request_traces(e, site->function))
-        sum = capture_room(e, site->function, EVENT_ENTRY);
+        sum = entry_room(e, site->function);
     for (uint32_t i = 0; i < site->step_count; i++) {
         const struct step *s = &e->plan->steps.at[site->first_step + i];
         const struct plan_probe *probe = request_probe(e, s);
-        sum += capture_room(e, exit_owner(e, s), s->event) +
+        sum += exit_room(e, s) +
                (probe && probe->capture.bytes ? probe->capture.bytes + STUB_MAX_BYTES : 0);
     }
     return sum;

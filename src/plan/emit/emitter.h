@@ -21,6 +21,7 @@ struct emitter {
     bool *wanted;           /* by site */
     uint32_t *first_traced; /* by group: its first traced function; UINT32_MAX: none */
     bool *unjudged;         /* by group: one of its traced functions has no predicate */
+    bool any_unjudged;      /* a group is */
     bool *unfiltered;       /* by group: one of its functions is traced for all callers */
     uint8_t *carried;       /* bitmap by function: carried.c */
     vaddr_t *behind_entry;  /* by function: address behind its entry stub; 0: no stub (yet) */
@@ -46,6 +47,9 @@ const struct plan_capture *request_capture(const struct emitter *e, uint32_t own
 /* The capture of the entries of FUNCTION whose predicate decides which of its calls are recorded;
  * NULL: all are. The same holds for the exits of its group. */
 const struct plan_capture *request_judge(const struct emitter *e, uint32_t function);
+/* Whether exits of FUNCTION, which are recorded for OWNER, end only calls that stubs judge. A
+ * carried function's end calls of any function. */
+bool request_judges_exit(const struct emitter *e, uint32_t function, uint32_t owner);
 /* The probe to be recorded before the step S; NULL: none. */
 const struct plan_probe *request_probe(const struct emitter *e, const struct step *s);
 /* The function for which an EVENT of FUNCTION's exit or control site is recorded: FUNCTION, or a

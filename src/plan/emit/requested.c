@@ -52,16 +52,21 @@ const struct plan_capture *request_judge(const struct emitter *e, uint32_t funct
     return judged ? request_capture(e, function, EVENT_ENTRY) : NULL;
 }
 
+static bool is_carried(const struct emitter *e, uint32_t function) {
+    return bitmap_test(e->carried, function);
+}
+
+bool request_judges_exit(const struct emitter *e, uint32_t function, uint32_t owner) {
+    return is_carried(e, function) ? e->request->capture_count && !e->any_unjudged
+                                   : request_judge(e, owner) != NULL;
+}
+
 const struct plan_probe *request_probe(const struct emitter *e, const struct step *s) {
     const struct plan_request *r = e->request;
     if (!s->probe || !r->probe_count)
         return NULL;
     const size_t i = SEARCH(k, r->probe_count, r->probes[k].at < s->insn.addr);
     return i < r->probe_count && r->probes[i].at == s->insn.addr ? &r->probes[i] : NULL;
-}
-
-static bool is_carried(const struct emitter *e, uint32_t function) {
-    return bitmap_test(e->carried, function);
 }
 
 uint32_t event_owner(const struct emitter *e, uint32_t function, uint8_t event) {
@@ -106,5 +111,6 @@ void request_resolve(struct emitter *e) {
         e->first_traced[plan->groups.at[i]] = i;
         e->unfiltered[plan->groups.at[i]] |= !is_filtered(e->request, i);
         e->unjudged[plan->groups.at[i]] |= !has_predicate(e, i);
+        e->any_unjudged |= e->unjudged[plan->groups.at[i]];
     }
 }

@@ -306,7 +306,7 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
                            .pops = s->pops,
                            .behind = s->behind,
                            .capture = request_capture(e, owner, s->event)};
-    const bool judged = request_judge(e, owner);
+    const bool judged = request_judges_exit(e, s->function, owner);
     e->code->sites++;
     if (is_conditional(s))
         return put_conditional(e, site, s, t, judged);

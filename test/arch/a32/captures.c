@@ -1,8 +1,8 @@
 /*
  * Stubs of A32 and T32 with captures, with the agent itself. They write the values that
  * values/run.c finds by the same registers and memory, for captures at random. They change no
- * register, no flag, and no memory above the stack pointer. Reads that fault are passed as the tool
- * passes them.
+ * register, no flag, and no memory above the stack pointer. Reads that fault are passed, and
+ * withdrawn, as by the tool.
  */
 #include <pthread.h>
 
@@ -24,7 +24,9 @@ static uint32_t any(uint32_t below) { /* splitmix64 */
     return (uint32_t)((z ^ z >> 31) % below);
 }
 
-/* As value_fault_pass() of the tool. */
+#include "withdraw.h"
+
+/* As value_fault_pass() of the tool, which withdraws the first read that faults. */
 static void pass_fault(int signal, siginfo_t *info, void *context) {
     mcontext_t *m = &((ucontext_t *)context)->uc_mcontext;
     const struct arm_agent_entries agent = arm_agent_entries();
@@ -34,6 +36,7 @@ static void pass_fault(int signal, siginfo_t *info, void *context) {
     if ((!in_text && m->arm_pc - stub_at >= stub_size) || back >= stub_size ||
         (m->arm_r0 & BACK_BIT) != t32)
         abort();
+    withdraw(in_text ? back & ~(uint32_t)BACK_BIT : (uint32_t)m->arm_pc - stub_at);
     m->arm_pc = m->arm_r0 & ~(unsigned long)BACK_BIT;
     m->arm_cpsr = (m->arm_cpsr & ~0x0600fc20UL) | (t32 ? 0x20 : 0);
     faults++;
@@ -262,6 +265,17 @@ static void check_values(const struct capture *c, uint64_t head, struct state *i
     free(store);
 }
 
+/* Reads that have faulted are withdrawn; the others are still made. */
+static void check_again(const struct capture *c, uint64_t head, struct state *in, uint16_t pops) {
+    const uint64_t before = faults;
+    write_lane(head, head + RING, 0);
+    run_unchanged(in);
+    check_slots(head, c, in->r[ARM_SP] + pops);
+    check_values(c, head, in, pops);
+    if (faults != before)
+        ground_fail("a read", (uint32_t)random_state, "faults again");
+}
+
 static void check_random(uint64_t seed) {
     struct capture_value values[VALUES];
     struct state in;
@@ -274,6 +288,7 @@ static void check_random(uint64_t seed) {
     const uint64_t head = any(2) ? 0xffffff50 : RING - 48;
     if (!code_bytes(&c) || capture_slots(&c) * EVENT_BYTES > RING)
         return;
+    const uint64_t before = faults;
     fill_memory(&in, seed);
     write_lane(head, head + RING, 0);
     write_captures((struct stub_spec){.overflow = overflow, .pops = pops}, &c);
@@ -283,6 +298,8 @@ static void check_random(uint64_t seed) {
     if (lane()->slice_slots !=
         (overflow == OVERFLOW_OVERWRITE ? (lane()->head - head) / EVENT_BYTES - 1 : 0))
         ground_fail("a stub", (uint32_t)seed, "counts its slots wrongly");
+    if (faults != before && !reads_other_memory)
+        check_again(&c, head, &in, pops);
 }
 
 /* ---- particular cases ---- */
@@ -310,6 +327,30 @@ static void check_without_tool(void) {
     control.owner = 0;
     if (find_word(0, 0, &word) || !find_word(0, 2, &word) || word != GROUND_DATA)
         ground_fail("a stub without a tool", 0, "reads memory, or not the register");
+}
+
+/* Each of two reads, withdrawn, is not made by a good pointer either; the other one is. */
+static void check_withdrawn(bool second) {
+    struct capture_value values[] = {
+        {.from = FROM_REGISTER, .reg = 1, .string = true, .unit = 1, .most = 6, .length_of = -1},
+        {.from = FROM_REGISTER, .reg = 2, .bytes = 8, .steps = 1, .length_of = -1}};
+    const struct capture c = {.values = values, .count = 2};
+    uint32_t at[2];
+    uint8_t byte;
+    struct state in;
+    uint64_t word;
+    ground_fill(&in, 1);
+    in.r[1] = in.r[2] = GROUND_DATA;
+    write_lane(0, RING, 0);
+    write_captures((struct stub_spec){0}, &c);
+    at[1] = read_switch((uint32_t)stub_size, &byte);
+    at[0] = read_switch(at[1], &byte);
+    if (!at[0] || read_switch(at[0], &byte))
+        ground_fail("reads", at[0], "are not two");
+    ground_write_bytes(stub_at + at[second], &byte, 1);
+    run_unchanged(&in);
+    if (find_word(0, 0, &word) != second || find_word(0, 1, &word) == second)
+        ground_fail("a withdrawn read", second, "is made, or another one is not");
 }
 
 /* The upper part of a register that holds a narrow argument is not its. */
@@ -517,6 +558,8 @@ static void check_all(void) {
     for (uint64_t seed = 0; seed < ROUNDS; seed++)
         check_random(seed);
     check_without_tool();
+    check_withdrawn(false);
+    check_withdrawn(true);
     for (uint16_t bytes = 1; bytes < 4; bytes *= 2)
         check_narrow_length(bytes);
     check_last_memory(LAST, false);

@@ -1,7 +1,7 @@
 /*
  * Stubs of A64 with captures, with the agent itself. They write the values that values/run.c finds
  * by the same registers and memory, for captures at random. They change no register, no flag, and
- * no memory above the stack pointer. Reads that fault are passed as the tool passes them.
+ * no memory above the stack pointer. Reads that fault are passed, and withdrawn, as by the tool.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -13,6 +13,7 @@
 #include <ucontext.h>
 
 #include "arch/aarch64/agent.h"
+#include "arch/aarch64/capture.h"
 #include "arch/aarch64/stub.h"
 #include "code_memory.h"
 #include "values/run.h"
@@ -38,7 +39,19 @@ static uint64_t any(uint64_t below) { /* splitmix64 */
     return (z ^ z >> 31) % below;
 }
 
-/* As value_fault_pass() of the tool. */
+/* As withdraw() in patch/value_faults.c. AT: the read, or what follows its value. */
+static void withdraw(uint32_t at) {
+    uint8_t byte;
+    const uint32_t found = a64_capture_read_switch(pointer(STUB), at, &byte);
+    if (!found)
+        ground_fail("a read", at, "cannot be withdrawn");
+    else if (*(uint8_t *)pointer(STUB + found) == byte)
+        ground_fail("a read", at, "was withdrawn, and is made");
+    else
+        ground_write_bytes(STUB + found, &byte, 1);
+}
+
+/* As value_fault_pass() of the tool, which withdraws the first read that faults. */
 static void pass_fault(int signal, siginfo_t *info, void *context) {
     mcontext_t *m = &((ucontext_t *)context)->uc_mcontext;
     const struct a64_agent_entries agent = a64_agent_entries();
@@ -47,6 +60,7 @@ static void pass_fault(int signal, siginfo_t *info, void *context) {
     (void)signal, (void)info;
     if ((!in_text && m->pc - STUB >= stub_size) || back >= stub_size)
         abort();
+    withdraw((uint32_t)(in_text ? back : m->pc - STUB));
     m->pc = m->regs[0];
     faults++;
 }
@@ -271,12 +285,33 @@ static void run_unchanged(const struct state *in) {
         ground_fail("a stub", 0, "writes above the stack pointer");
 }
 
-static void check_random(uint64_t seed) {
-    struct capture_value values[VALUES];
+static void check_values(const struct capture *c, uint64_t head, struct state *in, uint16_t pops) {
     struct captured results[VALUES];
-    struct state in;
     uint8_t *store;
     uint32_t number = 0;
+    const struct capture_source source = {in, 8, in->sp + pops, read_register, read_memory};
+    reads_other_memory = false;
+    capture_run(c, &source, results, &store);
+    for (size_t i = 0; i < c->count && !reads_other_memory;
+         number += capture_value_words(&c->values[i++]))
+        (c->values[i].string ? check_text : check_words)(head, number, &c->values[i], &results[i]);
+    free(store);
+}
+
+/* Reads that have faulted are withdrawn; the others are still made. */
+static void check_again(const struct capture *c, uint64_t head, struct state *in, uint16_t pops) {
+    const uint64_t before = faults;
+    write_lane(head, RING);
+    run_unchanged(in);
+    check_slots(head, c, in);
+    check_values(c, head, in, pops);
+    if (faults != before)
+        ground_fail("a read", (uint32_t)random_state, "faults again");
+}
+
+static void check_random(uint64_t seed) {
+    struct capture_value values[VALUES];
+    struct state in;
     random_state = seed;
     struct capture c = {.values = values, .count = 1 + any(VALUES)};
     for (size_t i = 0; i < c.count; i++)
@@ -286,22 +321,19 @@ static void check_random(uint64_t seed) {
     const uint64_t head = any(2) ? 0x123450 : RING - 48;
     if (!a64_stub_capture_bytes(&c))
         return;
+    const uint64_t before = faults;
     fill_memory(&in, seed);
     in.x[30] = any(1000);
     write_lane(head, RING);
     write_stub(any(2) ? STUB_CALLER : STUB_SAVE_FLAGS, overflow, pops, &c);
     run_unchanged(&in);
-    const struct capture_source source = {&in, 8, in.sp + pops, read_register, read_memory};
-    reads_other_memory = false;
-    capture_run(&c, &source, results, &store);
     check_slots(head, &c, &in);
-    for (size_t i = 0; i < c.count && !reads_other_memory;
-         number += capture_value_words(&values[i++]))
-        (values[i].string ? check_text : check_words)(head, number, &values[i], &results[i]);
+    check_values(&c, head, &in, pops);
     if (lane()->slice_slots !=
         (overflow == OVERFLOW_OVERWRITE ? (lane()->head - head) / EVENT_BYTES - 1 : 0))
         ground_fail("a stub", (uint32_t)seed, "counts its slots wrongly");
-    free(store);
+    if (faults != before && !reads_other_memory)
+        check_again(&c, head, &in, pops);
 }
 
 /* ---- particular cases ---- */
@@ -329,6 +361,30 @@ static void check_without_tool(void) {
     control.owner = 0;
     if (find_word(0, 0, &word) || !find_word(0, 2, &word) || word != GROUND_DATA)
         ground_fail("a stub without a tool", 0, "reads memory, or not the register");
+}
+
+/* Each of two reads, withdrawn, is not made by a good pointer either; the other one is. */
+static void check_withdrawn(bool second) {
+    struct capture_value values[] = {
+        {.from = FROM_REGISTER, .reg = 1, .string = true, .unit = 1, .most = 6, .length_of = -1},
+        {.from = FROM_REGISTER, .reg = 2, .bytes = 8, .steps = 1, .length_of = -1}};
+    const struct capture c = {.values = values, .count = 2};
+    uint32_t at[2];
+    uint8_t byte;
+    struct state in;
+    uint64_t word;
+    ground_fill(&in, 1);
+    in.x[1] = in.x[2] = GROUND_DATA;
+    write_lane(0, RING);
+    write_stub(0, OVERFLOW_WAIT, 0, &c);
+    at[1] = a64_capture_read_switch(pointer(STUB), (uint32_t)stub_size, &byte);
+    at[0] = a64_capture_read_switch(pointer(STUB), at[1], &byte);
+    if (!at[0] || a64_capture_read_switch(pointer(STUB), at[0], &byte))
+        ground_fail("reads", at[0], "are not two");
+    ground_write_bytes(STUB + at[second], &byte, 1);
+    run_unchanged(&in);
+    if (find_word(0, 0, &word) != second || find_word(0, 1, &word) == second)
+        ground_fail("a withdrawn read", second, "is made, or another one is not");
 }
 
 /* The upper part of a register that holds a narrow argument is not its. */
@@ -415,6 +471,8 @@ int main(void) {
     if (!faults)
         ground_fail("reads", 0, "never fault");
     check_without_tool();
+    check_withdrawn(false);
+    check_withdrawn(true);
     for (uint16_t bytes = 1; bytes < 8; bytes *= 2)
         check_narrow_length(bytes);
     for (enum overflow o = OVERFLOW_WAIT; o <= OVERFLOW_OVERWRITE; o++) {

@@ -127,6 +127,20 @@ static void run_threads(void) {
         pthread_join(threads[i], NULL);
 }
 
+/* ---- library calls ---- */
+
+static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+static void run_sort(void) {
+    enum { MOST = 40 };
+    int items[MOST];
+    for (int n = 2; n < MOST; n++) {
+        for (int i = 0; i < n; i++)
+            items[i] = n - i;
+        qsort(items, (size_t)n, sizeof *items, compare);
+    }
+}
+
 static void run_parts(void) {
     struct part a = {0}, b = {.next = &a};
     for (int i = 0; i < 64; i++) {
@@ -161,6 +175,7 @@ int main(int argc, char **argv) {
     }
     run_coroutines();
     run_parts();
+    run_sort();
     run_threads();
     return forks(3, 1) + forks(5, 1) ? 0 : 0;
 }

@@ -13,7 +13,8 @@
 #define TESTS                                                                                      \
     TEST(short_and_long_lists)                                                                     \
     TEST(sorted_list_unchanged)                                                                    \
-    TEST(appended_items_merged)
+    TEST(appended_items_merged)                                                                    \
+    TEST(words_in_place)
 
 struct record {
     vaddr_t addr;
@@ -72,6 +73,33 @@ static void appended_items_merged(void **unused) {
     sort_some(5000, 700, 100);     /* the added ones belong before most of the others */
     sort_some(5000, 700, 1 << 20); /* they belong behind most of them */
     sort_some(5000, 700, 5000);    /* between */
+}
+
+static int compare_words(const void *a, const void *b) {
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* MASK: the bits in which words differ. */
+static void sort_numbers(size_t count, uint64_t mask) {
+    AUTO_FREE uint64_t *words = mem_alloc((count + 1) * sizeof *words);
+    AUTO_FREE uint64_t *expected = mem_alloc((count + 1) * sizeof *expected);
+    for (size_t i = 0; i < count; i++)
+        expected[i] = words[i] = (next_number() << 33 ^ next_number()) & mask;
+    words[count] = expected[count] = 1; /* not one of them */
+    qsort(expected, count, sizeof *expected, compare_words);
+    sort_words(words, count);
+    assert_memory_equal(words, expected, (count + 1) * sizeof *words);
+}
+
+static void words_in_place(void **unused) {
+    (void)unused;
+    for (size_t count = 0; count < 100; count++)
+        sort_numbers(count, UINT64_MAX);
+    sort_numbers(30000, UINT64_MAX);
+    sort_numbers(30000, 0xff00ff);
+    sort_numbers(30000, UINT64_C(0xf) << 60);
+    sort_numbers(30000, 0); /* all are equal */
 }
 
 int main(void) {

@@ -11,6 +11,7 @@
 
 #define TESTS                                                                                      \
     TEST(default_options)                                                                          \
+    TEST(dash_as_output)                                                                           \
     TEST(record_stacks_option)                                                                     \
     TEST(trigger_option)                                                                           \
     TEST(forms_of_record_options)                                                                  \
@@ -55,6 +56,24 @@ static void assert_refused(enum command_id id, const char *words, const char *ta
     parse(&l, id, words);
     assert_true(l.rc < 0);
     assert_string_equal(l.err.tag, tag);
+    done(&l);
+}
+
+static void dash_as_output(void **state) {
+    struct line l;
+    (void)state;
+    assert_refused(COMMAND_RECORD, "-o - true", "bad-value");
+    assert_refused(COMMAND_ATTACH, "--output=- 1", "bad-value");
+    parse(&l, COMMAND_RECORD, "-o ./- true");
+    assert_int_equal(l.rc, 0);
+    assert_string_equal(l.options.record.output, "./-");
+    done(&l);
+    parse(&l, COMMAND_EXPORT, "-o - trace");
+    assert_int_equal(l.rc, 0);
+    assert_null(l.options.export.output); /* standard output */
+    done(&l);
+    parse(&l, COMMAND_EXPORT, "-o ./- trace");
+    assert_string_equal(l.options.export.output, "./-");
     done(&l);
 }
 

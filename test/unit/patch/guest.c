@@ -62,7 +62,7 @@ static struct trace_writer *open_writer(struct guest *g) {
 }
 
 struct captured_options {
-    const char *arguments, *results; /* NULL: none */
+    const char *arguments, *results, *where; /* NULL: none */
 };
 
 static struct guest *make(enum overflow overflow, uint32_t stack_frames,
@@ -77,6 +77,8 @@ static struct guest *make(enum overflow overflow, uint32_t stack_frames,
         filter_add(&g->options.filter, 'A', captures.arguments, NULL);
     if (captures.results)
         filter_add(&g->options.filter, 'R', captures.results, NULL);
+    if (captures.where)
+        filter_add(&g->options.filter, 'W', captures.where, NULL);
     struct trace_writer *writer = open_writer(g);
     g->context = (struct space_context){.options = &g->options,
                                         .writer = writer,
@@ -108,7 +110,11 @@ struct guest *guest_new_sliced(enum overflow overflow) {
 
 struct guest *guest_new_capturing(enum overflow overflow, const char *arguments,
                                   const char *results) {
-    return make(overflow, 0, (struct captured_options){arguments, results});
+    return make(overflow, 0, (struct captured_options){arguments, results, NULL});
+}
+
+struct guest *guest_new_judging(enum overflow overflow, const char *where) {
+    return make(overflow, 0, (struct captured_options){.where = where});
 }
 
 void guest_filter(struct guest *g, struct span from) {
@@ -155,7 +161,7 @@ struct patched *guest_sites(const struct guest *g) {
 
 static void empty_lane(struct guest *g) {
     struct lane *lane = g->handle->lane;
-    memset((uint8_t *)lane + LANE_RING, 0, GUEST_RING_BYTES);
+    memset((uint8_t *)lane + LANE_RING, 0, GUEST_RING_BYTES + KEPT_BYTES);
     lane->head = lane->lost = lane->hook = lane->waits = lane->wait_since = 0;
     lane->limit = g->options.overflow == OVERFLOW_OVERWRITE ? UINT64_MAX : GUEST_RING_BYTES;
 }

@@ -29,6 +29,8 @@ struct guest *guest_new_sliced(enum overflow overflow);
 /* As guest_new(), but events have values: those of ARGUMENTS (-A) and RESULTS (-R); NULL: none. */
 struct guest *guest_new_capturing(enum overflow overflow, const char *arguments,
                                   const char *results);
+/* As guest_new(), but only calls are recorded that meet WHERE (--where), which stubs judge. */
+struct guest *guest_new_judging(enum overflow overflow, const char *where);
 /* From now on only calls from FROM are events. */
 void guest_filter(struct guest *g, struct span from);
 /* The patched module, which has the functions that guests call. */
@@ -56,7 +58,7 @@ struct snapshot {
     uint8_t stack[512];
     struct lane lane;
     uint32_t owner;
-    uint8_t ring[GUEST_RING_BYTES];
+    uint8_t ring[GUEST_RING_BYTES + KEPT_BYTES];
 };
 void guest_save(const struct guest *g, struct snapshot *ret);
 void guest_restore(struct guest *g, const struct snapshot *s);

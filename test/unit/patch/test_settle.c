@@ -27,6 +27,7 @@
     TEST(settle_in_a_stub_that_passes_a_call)                                                      \
     TEST(settle_in_a_capturing_stub)                                                               \
     TEST(settle_in_capturing_stubs_of_full_rings)                                                  \
+    TEST(settle_in_a_stub_that_judges_calls)                                                       \
     TEST(settle_while_waiting_in_the_hook)                                                         \
     TEST(place_of_a_faulting_instruction)                                                          \
     TEST(signal_waits_until_the_thread_is_outside)                                                 \
@@ -54,9 +55,9 @@ static void check_place(const struct trial *t, enum settled settled,
     bool in_area = space_area_at(t->g->space, regs_pc(&regs)) != NULL;
     if (in_area != (settled == SETTLED_INSIDE))
         trial_fail(t, "its pc is not the reported one");
-    if (settled == SETTLED_INSIDE && (!place->patched || !place->original))
+    if (settled == SETTLED_INSIDE && (!place || !place->patched || !place->original))
         trial_fail(t, "its place is not reported");
-    taddr_t at = settled == SETTLED_INSIDE ? place->original : regs_pc(&regs);
+    taddr_t at = settled == SETTLED_INSIDE && place ? place->original : regs_pc(&regs);
     if (!is_natural(t->reference, &regs, at))
         trial_fail(t, "registers are not as the program has them there");
 }
@@ -151,11 +152,23 @@ static void try_call(struct guest *g, const struct call *call, const struct cond
 /* Of all sites: registers, vectors, words of the stack, texts that are there and that are not. */
 #define ARGUMENTS "site_*@%rdi/x,%r15/x,%rsp/s,%rbx/s,fparg2/64,arg7/i"
 #define RESULTS "site_*@retval/i32,retval/x,retval/s"
+/* All calls meet the first one, none meets the second one. */
+static const char always[] = "site_*/arg1 != 0x123456789abc && arg2 != 0x123456789abc/";
+static const char never[] = "site_*/arg1 == 0x123456789abc || arg2 == 0x123456789abc/";
+
+/* Whether entries and exits are recorded. */
+static void check_judged(const struct reference *r, bool recorded) {
+    size_t count = 0;
+    for (size_t i = 0; i < r->event_count; i++)
+        count += (r->events[i].site & 3) != EVENT_CONTROL;
+    assert_int_equal(count > 0, recorded);
+}
 
 static void try_calls(const struct conditions *c, const struct call *all, size_t count) {
     struct guest *bare = guest_new_bare();
-    struct guest *g =
-        c->captures ? guest_new_capturing(c->overflow, ARGUMENTS, RESULTS) : guest_new(c->overflow);
+    struct guest *g = c->captures ? guest_new_capturing(c->overflow, ARGUMENTS, RESULTS)
+                      : c->where  ? guest_new_judging(c->overflow, c->where)
+                                  : guest_new(c->overflow);
     trial_expect_tiers(g);
     struct reference *r = mem_alloc(sizeof *r);
     taddr_t caller = c->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
@@ -167,6 +180,8 @@ static void try_calls(const struct conditions *c, const struct call *all, size_t
             assert_int_equal(r->event_count == 0, c->from == FROM_ELSEWHERE);
         if (c->captures)
             assert_true(r->event_count > 4 * r->lost);
+        if (c->where)
+            check_judged(r, c->where == always);
         try_call(g, &all[i], c, r);
     }
     free(r);
@@ -231,6 +246,13 @@ static void settle_in_capturing_stubs_of_full_rings(void **state) {
     const struct conditions drops = {.overflow = OVERFLOW_DROP, .captures = true, .full = true};
     try_calls(&waits, trial_calls, SOME);
     try_calls(&drops, trial_calls, SOME);
+}
+
+static void settle_in_a_stub_that_judges_calls(void **state) {
+    (void)state;
+    enum { MOST = TRIAL_CALLS / 2, SOME = 8 };
+    try_calls(&(const struct conditions){.where = always}, trial_calls, MOST);
+    try_calls(&(const struct conditions){.where = never}, trial_calls, SOME);
 }
 
 static void settle_while_waiting_in_the_hook(void **state) {

@@ -34,11 +34,12 @@ size_t trial_events(const struct guest *g, uint64_t first, struct event *ret, si
 
 struct conditions {
     enum overflow overflow;
-    bool full;       /* the ring is full when the call begins */
-    bool room_later; /* after TRIAL_LATER instructions the ring has room again */
-    bool dies_later; /* after as many instructions the tool seems to have died */
-    bool sliced;     /* entries leave slices */
-    bool captures;   /* events have values */
+    bool full;         /* the ring is full when the call begins */
+    bool room_later;   /* after TRIAL_LATER instructions the ring has room again */
+    bool dies_later;   /* after as many instructions the tool seems to have died */
+    bool sliced;       /* entries leave slices */
+    bool captures;     /* events have values */
+    const char *where; /* calls that count by their values; NULL: all */
     enum { FROM_ANYWHERE, FROM_CALLER, FROM_ELSEWHERE } from; /* the calls that count */
 };
 enum { TRIAL_LATER = 40 };

@@ -219,7 +219,7 @@ static bool takes_puts(const struct choice *c) {
     bool taken = selection_takes_call(&s, "libc.so.6", &puts_function, "puts");
     const char *const names[] = {"printf", "puts"};
     struct err err = {0};
-    bool hopeless = selection_check_calls(&s, names, 2, &err) < 0;
+    bool hopeless = selection_check_calls(&s, names, 2, false, &err) < 0;
     assert_false(hopeless && taken);
     assert_true(!hopeless || strcmp(err.tag, "no-match") == 0);
     selection_done(&s);

@@ -85,10 +85,13 @@ int main(int argc, char **argv) {
         return 1;
     }
     if (strcmp(argv[2], "types") == 0)
-        debug_types_all(debug, print_type, NULL);
+        debug_types_all(debug, NULL, print_type, NULL);
     else if (strcmp(argv[2], "functions") == 0)
         debug_types_functions(debug, print_function, NULL);
+    bool find = strcmp(argv[2], "find") == 0;
     for (int i = 3; i < argc; i++) {
+        if (find && !debug_types_find(debug, argv[i]))
+            fprintf(stderr, "no type %s\n", argv[i]);
         const struct symbol *symbol = module_symbol_named(module, argv[i]);
         if (symbol)
             print_function(NULL, symbol->addr);

@@ -103,6 +103,23 @@ static void expect_register(const struct signature *s, const char *name, unsigne
     assert_false(place->address);
 }
 
+/* uftrace takes the first entry of a list, whatever its range. */
+static void lists_count_by_their_ranges(void **state) {
+    (void)state;
+    enum { RDI = 5 };
+    struct signature s;
+    open_fixture("lists");
+    if (module->machine != EM_X86_64) {
+        close_fixture();
+        skip();
+    }
+    read_symbol("moved", &s);
+    expect_type(s.parameters[0].type, "int");
+    expect_register(&s, "number", RDI);
+    signature_done(&s);
+    close_fixture();
+}
+
 static void optimised_code_has_places_at_the_first_instruction(void **state) {
     (void)state;
     enum { RDX = 1, RSI = 4, RDI = 5, XMM0 = 17 };
@@ -216,6 +233,54 @@ static void declarations_lead_to_definitions_in_other_units(void **state) {
     assert_true(types_member(graph, definition, "depth", &m));
     assert_int_equal(debug_types_find(debug, "struct nowhere"), 0);
     close_fixture();
+}
+
+static bool is_found_by_its_name(void *ctx, type_id id) {
+    size_t *count = ctx;
+    const struct type *type = types_get(graph, id);
+    type_id found = debug_types_find(debug, type->name);
+    if (!found || strcmp(types_get(graph, found)->name, type->name) != 0)
+        fail_msg("%s is not found", type->name);
+    ++*count;
+    return true;
+}
+
+static bool has_wanted_name(void *ctx, type_id id) {
+    struct {
+        const char *name;
+        size_t count;
+    } *wanted = ctx;
+    assert_string_equal(types_get(graph, id)->name, wanted->name);
+    wanted->count++;
+    return true;
+}
+
+static bool is_listed_by_its_name(void *ctx, const char *name) {
+    struct {
+        const char *name;
+        size_t count;
+    } wanted = {name, 0};
+    size_t *count = ctx;
+    debug_types_all(debug, name, has_wanted_name, &wanted);
+    if (!wanted.count)
+        fail_msg("%s is not listed", name);
+    ++*count;
+    return true;
+}
+
+static void all_definitions_are_found(void **state) {
+    (void)state;
+    static const char *const forms[] = {"shapes-c",       "shapes-cxx",       "shapes-cxx-dwarf4",
+                                        "shapes-cxx-dwz", "shapes-cxx-units", "shapes-cxx-split"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        size_t types = 0, names = 0;
+        open_fixture(forms[i]);
+        debug_types_all(debug, NULL, is_found_by_its_name, &types);
+        debug_types_names(debug, is_listed_by_its_name, &names);
+        assert_true(types > 10);
+        assert_int_equal(names, types);
+        close_fixture();
+    }
 }
 
 static void names_of_cxx_have_scopes(void **state) {
@@ -348,9 +413,11 @@ int main(void) {
         cmocka_unit_test(signatures_have_names_and_types),
         cmocka_unit_test(before_the_prologue_the_abi_tells),
         cmocka_unit_test(optimised_code_has_places_at_the_first_instruction),
+        cmocka_unit_test(lists_count_by_their_ranges),
         cmocka_unit_test(clones_are_not_trusted_to_follow_the_abi),
         cmocka_unit_test(members_of_c),
         cmocka_unit_test(declarations_lead_to_definitions_in_other_units),
+        cmocka_unit_test(all_definitions_are_found),
         cmocka_unit_test(names_of_cxx_have_scopes),
         cmocka_unit_test(classes_that_are_passed_by_reference),
         cmocka_unit_test(bases_are_members),

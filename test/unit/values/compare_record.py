@@ -108,8 +108,8 @@ def record(options, command):
     with tempfile.TemporaryDirectory() as folder:
         trace, source = Path(folder) / "trace", open(options.input, "rb")
         with source:
-            subprocess.run(["setarch", "-R", options.spoor, "record", "-q", "-a", "--strings=64", *module_option(options),
-                            "-o", trace, *command], check=False, stdin=source, stdout=subprocess.DEVNULL, env=compare_gdb.ENVIRONMENT)
+            subprocess.run(["setarch", "-R", options.spoor, "record", "-q", "-a", "--formats=none", "--strings=64",
+                            *module_option(options), "-o", trace, *command], check=False, stdin=source, stdout=subprocess.DEVNULL, env=compare_gdb.ENVIRONMENT)
         with subprocess.Popen([options.spoor, "replay", "--json", trace], stdout=subprocess.PIPE) as replay:
             return Recording(replay.stdout, options.most, options.begin).calls
 

@@ -361,6 +361,38 @@ static void predicates_agree_with_conditions(void **state) {
     types_free(types);
 }
 
+static void check_never(struct types *types, const struct capture *capture, const char *text,
+                        const char *operand) {
+    struct condition *c;
+    struct err err;
+    assert_int_equal(condition_parse(text, &c, &err), 0);
+    const char *found = condition_never_known(c, types, capture, 1);
+    if (!found != !operand || (found && strcmp(found, operand) != 0))
+        fail_msg("%s: %s", text, found ? found : "may hold");
+    condition_free(c);
+}
+
+static void what_no_call_can_meet_is_found(void **state) {
+    struct types *types = types_new();
+    const struct type integer_type = {.kind = TYPE_INTEGER, .name = "int", .bytes = 4};
+    const type_id type = types_add(types, &integer_type);
+    struct capture_value values[] = {
+        {.name = "known", .from = FROM_REGISTER, .bytes = 4, .type = type, .length_of = -1},
+        {.name = "x", .missing = VALUE_OPTIMIZED_OUT, .type = type, .length_of = -1},
+        {.name = "fixed", .from = FROM_CONSTANT, .bytes = 4, .type = type, .length_of = -1}};
+    const struct capture capture = {.kind = EVENT_ENTRY, .values = values, .count = 3};
+    (void)state;
+    check_never(types, &capture, "x > 1", "x");
+    check_never(types, &capture, "!(x > 1)", "x");
+    check_never(types, &capture, "known && x", "x");
+    check_never(types, &capture, "x == known || x < 3", "x");
+    check_never(types, &capture, "!(x || known)", "x");
+    check_never(types, &capture, "known || x", NULL);
+    check_never(types, &capture, "!(x && known)", NULL);
+    check_never(types, &capture, "known == 1 && fixed", NULL);
+    types_free(types);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_compared),
@@ -371,6 +403,7 @@ int main(void) {
         cmocka_unit_test(wrong_texts_are_refused),
         cmocka_unit_test(patterns_are_split),
         cmocka_unit_test(predicates_agree_with_conditions),
+        cmocka_unit_test(what_no_call_can_meet_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

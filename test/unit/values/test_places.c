@@ -21,7 +21,7 @@ static struct capture compile(struct types *types, struct parameter *parameters,
                                 .count = count,
                                 .has_places = true,
                                 .prototyped = true};
-    const struct values_request r = {types, &s, ABI_ARM_HARD, EVENT_ENTRY, NULL, true, 16};
+    const struct values_request r = {types, &s, ABI_ARM_HARD, EVENT_ENTRY, NULL, true, 16, NULL};
     struct capture c = {0};
     struct err err;
     assert_int_equal(values_compile(&r, &c, &err), 0);

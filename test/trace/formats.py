@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""What formats record of containers is what the program has in them, with and without optimisation.
+
+    formats.py SPOOR COMPILER SOURCE
+"""
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SPOOR, COMPILER, SOURCE = sys.argv[1:4]
+FUNCTIONS = "numbers", "items", "maybe", "maybe_plain", "owned", "closed", "shared", "map", "set", "made"
+
+
+class Formats(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = Path(cls.folder.name)
+        for level in "-O0", "-O2":
+            subprocess.run([COMPILER, "-std=c++17", "-g", level, SOURCE, "-o", cls.path / level], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def record(self, *options, level="-O0", status=0):
+        """Returns the program's output, and spoor's messages."""
+        names = [word for f in FUNCTIONS for word in ("-F", f + "(*")]
+        done = subprocess.run([SPOOR, "record", "-a", *names, *options, "-o", self.path / "t", self.path / level],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout, done.stderr
+
+    def events(self):
+        shown = subprocess.run([SPOOR, "replay", "--json", self.path / "t"], capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in shown.stdout.splitlines()]
+
+    def values(self, name):
+        """Of the argument v in all calls of NAME."""
+        return [e["args"][0]["value"] for e in self.events()
+                if e.get("kind") == "entry" and e["function"].startswith(name + "(")]
+
+    def file(self, text):
+        path = self.path / "formats"
+        path.write_text(text)
+        return f"--formats={path}"
+
+    def test_built_in(self):
+        for level in "-O0", "-O2":
+            printed = [json.loads(line) for line in self.record(level=level)[0].splitlines()]
+            self.assertEqual(len(printed), 16)
+            shown = []
+            for e in self.events():
+                name = (e.get("function") or "").split("(")[0].split()[-1:]
+                if e.get("kind") == "entry" and name != ["made"]:
+                    shown.append({name[0]: e["args"][0]["value"]})
+                elif e.get("kind") == "exit" and name == ["made"]:
+                    shown.append({"made": e["ret"]["value"]})
+            self.assertEqual(shown, printed, level)
+
+    def test_views_know_the_values(self):
+        self.record()
+        kept = subprocess.run([SPOOR, "replay", "--json", "--where", "numbers/v.size > 2/", self.path / "t"],
+                              capture_output=True, text=True, check=True).stdout
+        self.assertEqual(sum("numbers(" in line and '"entry"' in line for line in kept.splitlines()), 1)
+        rows = subprocess.run([SPOOR, "report", "--json", "--group", "v.size", "-F", "numbers(*", self.path / "t"],
+                              capture_output=True, text=True, check=True).stdout
+        self.assertEqual(sorted((f["group"]["value"], f["calls"]) for f in json.loads(rows)), [(0, 2), (3, 1)])
+
+    def test_none(self):
+        self.record("--formats=none")
+        self.assertNotIn("size", self.values("numbers")[0])
+
+    def test_own(self):
+        self.record(self.file("# mine\nplain\n    second = y\n\nstd::vector<int*>\n    n = _M_impl._M_finish - "
+                              "_M_impl._M_start\n    last = _M_impl._M_finish[-1] if n\n"))
+        self.assertEqual(self.values("numbers"), [{"n": 3, "last": 9}, {"n": 0, "last": None}, {"n": 0, "last": None}])
+        self.assertEqual(self.values("set"), [{"size": 3}])
+
+    def test_one_that_fits_no_type_is_told(self):
+        _, errors = self.record(self.file("std::vector<int*>\n    n = _M_impl.finish\n"))
+        self.assertIn("formats:1: std::vector<int", errors)
+        self.assertIn("n = _M_impl.^finish: ", errors)
+        self.assertEqual(self.values("numbers")[0], {"size": 3, "first": 7})
+
+    def test_errors(self):
+        for text, wanted in (("x = 1\n", ":1: no values follow this pattern"),
+                             ("  x = y\n", ":1: a value needs a line before it"),
+                             ("a\n\n  x = b +\n", ':3: x = b ^+: only "-" and "if" may follow'),
+                             ("a\n  x = b if y\n", ':2: x = b if ^y: behind "if" is'),
+                             ("a\n  x = %rdi\n", ":2: x = ^%rdi: only members"),
+                             ("a\n  x = &b\n", ":2: x = ^&b: an address is no value"),
+                             ("a\n  x = b\n  x = c\n", ":3: ^x = c: there is a value of this name")):
+            _, errors = self.record(self.file(text), status=125)
+            self.assertIn(str(self.path / "formats") + wanted, errors)
+        _, errors = self.record(f"--formats={self.path / 'missing'}", status=125)
+        self.assertIn("missing: No such file", errors)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

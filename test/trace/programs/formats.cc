@@ -1,0 +1,98 @@
+/* Passes containers, and prints what is in them: a line of JSON for each call. */
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+struct item {
+    int id;
+    std::string name;
+};
+struct plain {
+    long x, y;
+};
+
+template <typename... T> static void print(const char *format, T... values) {
+    std::printf(format, values...);
+    std::puts("");
+}
+
+/* What is behind the end of a vector is stale, and no value. */
+NOINLINE static void numbers(const std::vector<int> &v) {
+    if (v.empty())
+        print("{\"numbers\": {\"size\": 0, \"first\": null}}");
+    else
+        print("{\"numbers\": {\"size\": %zu, \"first\": %d}}", v.size(), v.front());
+}
+NOINLINE static void items(std::vector<item> v) {
+    print("{\"items\": {\"size\": %zu, \"first\": {\"id\": %d, \"name\": \"%s\"}}}", v.size(),
+          v.front().id, v.front().name.c_str());
+}
+NOINLINE static void maybe(std::optional<int> v) { /* in a register */
+    if (v)
+        print("{\"maybe\": {\"engaged\": true, \"value\": %d}}", *v);
+    else
+        print("{\"maybe\": {\"engaged\": false, \"value\": null}}");
+}
+NOINLINE static void maybe_plain(const std::optional<plain> &v) {
+    if (v)
+        print("{\"maybe_plain\": {\"engaged\": true, \"value\": {\"x\": %ld, \"y\": %ld}}}", v->x,
+              v->y);
+    else
+        print("{\"maybe_plain\": {\"engaged\": false, \"value\": {\"x\": null, \"y\": null}}}");
+}
+struct closes {
+    FILE *stays;
+    void operator()(int *p) const { delete p; }
+};
+NOINLINE static void owned(std::unique_ptr<int> v) {
+    print("{\"owned\": {\"pointer\": \"0x%lx\"}}", (unsigned long)v.get());
+}
+NOINLINE static void closed(std::unique_ptr<int, closes> v) { /* the pointer is not at its begin */
+    print("{\"closed\": {\"pointer\": \"0x%lx\"}}", (unsigned long)v.get());
+}
+NOINLINE static void shared(const std::shared_ptr<plain> &v) {
+    if (v)
+        print("{\"shared\": {\"pointer\": \"0x%lx\", \"uses\": %ld}}", (unsigned long)v.get(),
+              v.use_count());
+    else
+        print("{\"shared\": {\"pointer\": \"0x0\", \"uses\": null}}");
+}
+NOINLINE static void map(const std::map<int, item> &v) {
+    print("{\"map\": {\"size\": %zu}}", v.size());
+}
+NOINLINE static void set(const std::unordered_set<long> &v) {
+    print("{\"set\": {\"size\": %zu}}", v.size());
+}
+NOINLINE static std::vector<short> made(int n) {
+    std::vector<short> v(n, (short)-n);
+    print("{\"made\": {\"size\": %zu, \"first\": %d}}", v.size(), v.front());
+    return v;
+}
+
+int main() {
+    std::vector<int> v{7, 8, 9};
+    numbers(v);
+    v.clear();
+    numbers(v);
+    numbers({});
+    items({{1, "one"}, {2, "two"}});
+    maybe(5);
+    maybe(std::nullopt);
+    maybe_plain(plain{-4, 6});
+    maybe_plain(std::nullopt);
+    owned(std::make_unique<int>(3));
+    owned(nullptr);
+    closed(std::unique_ptr<int, closes>(new int(4), closes{stdout}));
+    auto one = std::make_shared<plain>(), two = one;
+    shared(one);
+    shared(nullptr);
+    map({{1, {3, "three"}}});
+    set({1, 2, 3});
+    return made(4).size() == 4 ? 0 : 1;
+}

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""memory.py SPOOR DUMP-TYPES: bytes of memory for each definition of a large debug file, by the difference that twice
+as many make: of the table by name, and of a type that is asked for."""
+import os
+import subprocess
+import sys
+import tempfile
+
+STRUCTS, UNITS = 2000, 1500
+spoor, dump = (os.path.abspath(path) for path in sys.argv[1:])
+
+
+def write_source():
+    with open("one.c", "w", encoding="utf-8") as out:
+        out.write("".join(f"struct s{i} {{ int first; struct s{max(0, i - 1)} *link; }};\n" for i in range(STRUCTS)))
+        out.write(f"int one(struct s{STRUCTS - 1} *p) {{ return p->first; }}\n")
+
+
+def with_units(count):
+    """A library whose debugging information has the unit COUNT times. This process stays small: what it takes counts
+    for its children, too."""
+    with open("info", "rb") as one, open("many", "wb") as many:
+        unit = one.read()
+        for _ in range(count):
+            many.write(unit)
+    path = f"{count}.so"
+    subprocess.run(["objcopy", "--update-section", ".debug_info=many", "one.so", path], check=True)
+    os.unlink("many")
+    return path
+
+
+def peak(*command):
+    """Its peak of resident memory in bytes, and its output."""
+    with tempfile.TemporaryFile("w+") as out:
+        child = subprocess.Popen(command, stdout=out, stderr=out)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        assert child.returncode == 0, (command, out.read())
+        out.seek(0)
+        return usage.ru_maxrss * 1024, out.read()
+
+
+def bytes_per_definition(few, many, *command):
+    (less, text), (more, again) = (peak(*(word.replace("FILE", path) for word in command)) for path in (few, many))
+    assert text == again, (command, text, again)
+    return (more - less) / (STRUCTS * UNITS), text
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    write_source()
+    subprocess.run(["gcc", "-g", "-fno-eliminate-unused-debug-types", "-shared", "-fPIC", "-o", "one.so", "one.c"],
+                   check=True)
+    subprocess.run(["objcopy", "--dump-section", ".debug_info=info", "one.so", "unused.so"], check=True)
+    files = with_units(UNITS), with_units(2 * UNITS)
+    table, said = bytes_per_definition(*files, dump, "FILE", "find", "struct s7")
+    assert not said, said
+    # A type that all units define is read from each of them.
+    named, text = bytes_per_definition(*files, spoor, "ctf", "dump", "FILE", f"struct s{STRUCTS - 1}")
+    assert f"struct s{STRUCTS - 1} {{" in text, text
+    print(f"bytes for each definition: {table:.1f} in the table, {named:.1f} for one name")
+    assert 4 < table < 12 and named < 3, (table, named)
