@@ -75,11 +75,11 @@ static void subtract(struct words *w, size_t i) {
     const struct capture_value *v = &w->capture->values[i];
     const uint32_t word = first_word(w->capture, i);
     uint64_t end, begin;
-    const bool there = get_word(w, i, &end) & get_word(w, v->minus - 1, &begin);
+    const bool has_end = get_word(w, i, &end), has_begin = get_word(w, v->minus - 1, &begin);
     const int64_t bytes = v->bytes == 4 ? (int32_t)(uint32_t)(end - begin) : (int64_t)(end - begin);
     const uint64_t elements = (uint64_t)(bytes / (int64_t)v->divisor);
     w->words[word] = v->bytes == 4 ? (uint32_t)elements : elements;
-    set_there(w, word, there && bytes % (int64_t)v->divisor == 0);
+    set_there(w, word, has_end && has_begin && bytes % (int64_t)v->divisor == 0);
 }
 
 static bool holds(const struct words *w, size_t i) {

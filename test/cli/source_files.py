@@ -84,7 +84,7 @@ class SourceFiles(unittest.TestCase):
             file.write("int outside(void) { return 1; }\n")
         with open("short.c", "w", encoding="ascii") as file:
             file.write("int outside(void);\nint main(void) { return outside() - 1; }\n")
-        subprocess.run([CC, "-O0", "-g", "-o", "mixed", f"{folder}/long.c", "short.c"], check=True)
+        subprocess.run([*CC, "-O0", "-g", "-o", "mixed", f"{folder}/long.c", "short.c"], check=True)
         self.record("-F", "main", "-F", "outside", "./mixed")
         head, *rows = run(SPOOR, "report", "--columns=calls,line,function", "trace").stdout.splitlines()[:3]
         starts = [row.index(name) for row in rows for name in ("main", "outside") if row.endswith(name)]
