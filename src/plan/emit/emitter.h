@@ -79,7 +79,8 @@ bool reach_is_served(const struct emitter *e, const struct site *s);
 bool reach_is_blocked(const struct emitter *e, const struct site *s);
 /* True if the first area has counted FUNCTION's missed exits, since it serves the entry. */
 bool reach_first_counts(const struct plan *plan, const struct plan_request *r, uint32_t function);
-void reach_count_regained(const struct emitter *e);
+void reach_count_regained(const struct plan *plan, const struct plan_request *r,
+                          struct plan_code *code);
 
 /* ---- trampoline.c ---- */
 /* Adds M as the mark of what is written next. */
