@@ -114,6 +114,7 @@ int image_open_data(struct image *image, int fd, const char *name, struct err *e
         return err_set(err, EFBIG, "open", "%s: cannot map: %s", name, strerror(EFBIG));
     /* Shared: the kernel puts probes (uprobes) into private mappings, also into those of spoor. */
     void *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    image->shared = bytes != MAP_FAILED;
     if (bytes == MAP_FAILED) /* FUSE with direct I/O refuses it (ENODEV) */
         bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
