@@ -24,8 +24,7 @@ bool plan_code_may_be_kept(const struct plan *plan, const struct plan_code *code
     bool beyond = false;
     for (size_t i = 0; i < plan->functions.count / 8 + 1 && !beyond; i++)
         beyond = code->beyond[i];
-    return !code->far && !code->pages && !code->lacks_sites && !beyond &&
-           !code->pun_log.undecided;
+    return !code->far && !code->pages && !code->lacks_sites && !beyond && !code->pun_log.undecided;
 }
 
 /* ---- the request ---- */
