@@ -20,6 +20,7 @@
     TEST(kept_code_that_would_reach_too_far_is_refused)                                            \
     TEST(an_outline_tells_where_kept_code_fits)                                                    \
     TEST(kept_code_is_as_new_where_other_puns_are_lost)                                            \
+    TEST(a_lost_pun_takes_the_same_patches_from_all_code)                                          \
     TEST(requests_that_need_other_code_have_other_digests)
 
 static const char *const *files;
@@ -203,6 +204,38 @@ static void kept_code_is_as_new_where_other_puns_are_lost(void **state) {
     full.taken_count = 1;
     check_kept(&request, &full);
     check_kept(&full, &request);
+}
+
+/* Where a function is filtered, code is emitted anew without the functions of lost puns; else their
+ * patches are left out. Function 0 is filtered, and not selected: so nothing else differs. */
+static void a_lost_pun_takes_the_same_patches_from_all_code(void **state) {
+    (void)state;
+    const size_t bytes = plan_function_count(fixture->named_plan) / 8 + 1;
+    const struct span all[] = {{0x7e0000000000, 0x7f8000000000}};
+    uint8_t *selected = memset(mem_alloc(bytes), 0xff, bytes), *filtered = mem_alloc(bytes);
+    struct plan_code anew, with_puns;
+    bitmap_clear(selected, 0);
+    bitmap_set(filtered, 0);
+    request.selected = selected;
+    assert_int_equal(plan_emit(fixture->named_plan, &request, &with_puns, NULL), 0);
+    request.taken = all;
+    request.taken_count = 1;
+    emit();
+    request.filtered = filtered;
+    assert_int_equal(plan_emit(fixture->named_plan, &request, &anew, NULL), 0);
+    assert_true(code.area_used > anew.area_used);
+    assert_true(code.patch_count + with_puns.island_count < with_puns.patch_count);
+    assert_int_equal(code.patch_count, anew.patch_count);
+    for (size_t i = 0; i < code.patch_count; i++)
+        assert_int_equal(code.patches[i].at, anew.patches[i].at);
+    assert_int_equal(code.way_count, anew.way_count);
+    assert_memory_equal(code.missed, anew.missed, bytes);
+    assert_memory_equal(code.inexact, anew.inexact, bytes);
+    assert_memory_equal(code.missed_exits, anew.missed_exits, sizeof code.missed_exits);
+    plan_code_done(&anew);
+    plan_code_done(&with_puns);
+    free(selected);
+    free(filtered);
 }
 
 static void digest_of(const struct plan_request *q, uint8_t ret[DIGEST_BYTES]) {
