@@ -115,12 +115,7 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
 
 static void add_duration(struct compare_figures *f, uint64_t duration) {
     bool first = f->numbers[COMPARE_CALLS] - f->cut == 1;
-    uint64_t *slot = histogram_slot(&f->durations, duration);
-    if (!slot) {
-        histogram_widen(&f->durations, duration);
-        slot = histogram_slot(&f->durations, duration);
-    }
-    ++*slot;
+    ++*histogram_counter(&f->durations, duration);
     f->min_ns = first || duration < f->min_ns ? duration : f->min_ns;
     f->max_ns = duration > f->max_ns ? duration : f->max_ns;
 }

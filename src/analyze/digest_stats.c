@@ -5,30 +5,34 @@ struct digest_stats *digest_stats_new(uint32_t count, bool spreads) {
     struct digest_stats *s = mem_alloc(sizeof *s);
     s->spreads = spreads;
     s->functions = mem_alloc(count * sizeof *s->functions);
-    for (int i = 0; i < DIGEST_PENDING; i++)
-        s->pending[i] = &s->no_counter;
+    s->count = count;
+    digest_stats_settle(s);
     return s;
 }
 
 void digest_stats_settle(struct digest_stats *s) {
     for (int i = 0; i < DIGEST_PENDING; i++) {
-        ++*s->pending[i];
-        s->pending[i] = &s->no_counter;
+        if (s->pending[i].tally)
+            digest_stats_count(&s->pending[i]);
+        s->pending[i] = (struct digest_pending){.slot = &s->no_counter};
     }
+    s->no_counter = 0; /* at most DIGEST_PENDING until the next time: nothing is carried */
 }
 
 void digest_stats_clear(struct digest_stats *s) {
     for (size_t i = 0; i < s->called.count; i++) {
         struct digest_function *f = &s->functions[s->called.at[i]];
-        histogram_done(&f->durations);
-        *f = (struct digest_function){0};
+        struct tally room = f->durations;
+        tally_clear(&room);
+        *f = (struct digest_function){.durations = room};
     }
     s->called.count = 0;
 }
 
 void digest_stats_free(void *part) {
     struct digest_stats *s = part;
-    digest_stats_clear(s);
+    for (uint32_t i = 0; i < s->count; i++)
+        tally_done(&s->functions[i].durations);
     ARRAY_FREE(&s->called);
     ARRAY_FREE(&s->ended);
     free(s->functions);
@@ -50,8 +54,8 @@ __attribute__((noinline)) void digest_stats_widen(struct digest_stats *s, uint32
         ARRAY_PUSH(&s->called, function);
         f->min_ns = UINT64_MAX;
     }
-    digest_stats_settle(s); /* histograms move */
-    histogram_widen(&f->durations, duration);
+    digest_stats_settle(s); /* counters move */
+    tally_widen(&f->durations, duration);
 }
 
 static inline void on_close(void *ctx, uint32_t function, const struct digest_frame *frame,

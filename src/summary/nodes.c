@@ -8,20 +8,18 @@
 
 enum { HEAD = 7 /* numbers before the histogram */, ONE_BYTE = 240, LONG_BUCKET = 0xff };
 
-static uint8_t *put_histogram(uint8_t *p, const struct histogram *h) {
-    uint32_t last = 0, first = h->first * (uint32_t)HISTOGRAM_GROUP;
-    for (uint32_t i = 0; i < h->groups * (uint32_t)HISTOGRAM_GROUP; i++) {
-        if (!h->counts[i])
-            continue;
-        uint32_t steps = first + i - last;
-        last = first + i;
-        if (steps < 16 && h->counts[i] <= ONE_BYTE / 16) {
-            *p++ = (uint8_t)(steps + 16 * (h->counts[i] - 1));
+static uint8_t *put_durations(uint8_t *p, const struct tally *t) {
+    uint64_t calls;
+    uint32_t last = 0;
+    for (uint32_t i = 0; tally_next(t, &i, &calls); last = i++) {
+        uint32_t steps = i - last;
+        if (steps < 16 && calls <= ONE_BYTE / 16) {
+            *p++ = (uint8_t)(steps + 16 * (calls - 1));
             continue;
         }
         *p++ = LONG_BUCKET;
         p = varint_put(p, steps);
-        p = varint_put(p, h->counts[i]);
+        p = varint_put(p, calls);
     }
     return p;
 }
@@ -34,11 +32,11 @@ static void put_function(struct bytes *to, const struct digest_function *f) {
                                  f->spread.sum_ns,
                                  f->spread.squares.low,
                                  f->spread.squares.high};
-    size_t most = HEAD + 2 * (size_t)f->durations.groups * HISTOGRAM_GROUP; /* of numbers */
+    size_t most = HEAD + 2 * (size_t)f->durations.groups * TALLY_GROUP; /* of numbers */
     uint8_t *p = bytes_reserve(to, most * (VARINT_MAX_BYTES + 1)), *first = p;
     for (int i = 0; i < HEAD; i++)
         p = varint_put(p, head[i]);
-    to->count += (size_t)(put_histogram(p, &f->durations) - first);
+    to->count += (size_t)(put_durations(p, &f->durations) - first);
 }
 
 void node_put_sums(struct bytes *to, const struct digest_stats *from) {
@@ -97,26 +95,13 @@ static inline uint64_t next_bucket(const uint8_t **p, const uint8_t *end, uint64
     return *p < end ? varint_get(p) : 0;
 }
 
-/* The least value of BUCKET (histogram.h). */
-static uint64_t value_of(uint32_t bucket) {
-    if (bucket < 128)
-        return bucket;
-    unsigned shift = (bucket >> 6) - 1;
-    return (uint64_t)((bucket & 63) + 64) << shift;
-}
-
-static void get_histogram(const uint8_t *p, const uint8_t *end, struct histogram *h) {
+static void get_durations(const uint8_t *p, const uint8_t *end, struct tally *t) {
     uint64_t bucket = 0;
     while (p < end) {
         uint64_t calls = next_bucket(&p, end, &bucket);
         if (bucket >= MOST_BUCKETS || !calls)
             return;
-        uint32_t group = (uint32_t)bucket / HISTOGRAM_GROUP - h->first;
-        if (group >= h->groups) {
-            histogram_widen(h, value_of((uint32_t)bucket));
-            group = (uint32_t)bucket / HISTOGRAM_GROUP - h->first;
-        }
-        h->counts[group * HISTOGRAM_GROUP + (uint32_t)bucket % HISTOGRAM_GROUP] += calls;
+        tally_add(t, (uint32_t)bucket, calls);
     }
 }
 
@@ -133,7 +118,7 @@ static void add_own(struct node_adder *a, uint32_t function, const struct digest
     f->self_ns += head->self_ns;
     f->unwound += head->unwound;
     spread_join(&f->spread, &head->spread);
-    get_histogram(p, end, &f->durations);
+    get_durations(p, end, &f->durations);
 }
 
 void node_add_sums(struct node_adder *a, const struct bytes *sums) {
@@ -148,15 +133,13 @@ void node_add_sums(struct node_adder *a, const struct bytes *sums) {
             add_own(a, function, f, p, next);
             continue;
         }
-        get_histogram(p, next, &f->durations);
+        get_durations(p, next, &f->durations);
         stats_add_digest(a->stats, function, f, 0);
-        if (f->durations.groups)
-            memset(f->durations.counts, 0,
-                   f->durations.groups * HISTOGRAM_GROUP * sizeof *f->durations.counts);
+        tally_clear(&f->durations);
     }
 }
 
-void node_adder_done(struct node_adder *a) { histogram_done(&a->scratch.durations); }
+void node_adder_done(struct node_adder *a) { tally_done(&a->scratch.durations); }
 
 /* ---- totals ---- */
 
