@@ -141,7 +141,8 @@ static void on_ended(void *ctx, const struct digest_sum *sums, size_t count, uin
     }
 }
 
-static void add_function(struct stats *s, uint32_t number, const struct digest_function *from) {
+static void add_function(struct stats *s, uint32_t number, const struct digest_function *from,
+                         const struct digest_rare *rare) {
     struct function_stats *f = &s->functions[number];
     bool first = f->calls == f->cut; /* of calls that were not cut */
     if (!from->durations.groups)
@@ -153,16 +154,19 @@ static void add_function(struct stats *s, uint32_t number, const struct digest_f
     f->calls += tally_sum(&from->durations);
     f->self_ns += from->self_ns;
     spread_join(&f->spread, &from->spread);
-    f->unwound += from->unwound;
-    f->clipped += from->clipped;
-    f->inferred += names_exact(s->source->names, number) ? 0 : from->unwound;
+    f->unwound += rare->unwound;
+    f->clipped += rare->clipped;
+    f->inferred += names_exact(s->source->names, number) ? 0 : rare->unwound;
     tally_add_to(&from->durations, &f->durations);
 }
 
 void stats_add_digest(struct stats *s, uint32_t function, const struct digest_function *from,
-                      uint64_t total_ns) {
+                      const struct digest_rare *rare) {
     count_pending(s); /* histograms may move */
-    add_function(s, function, from);
+    add_function(s, function, from, rare);
+}
+
+void stats_add_total(struct stats *s, uint32_t function, uint64_t total_ns) {
     s->functions[function].total_ns += total_ns;
 }
 
@@ -174,8 +178,10 @@ static void merge_part(void *ctx, void *part) {
     struct stats *s = ctx;
     struct digest_stats *from = part;
     count_pending(s); /* histograms may move */
-    for (size_t i = 0; i < from->called.count; i++)
-        add_function(s, from->called.at[i], &from->functions[from->called.at[i]]);
+    for (size_t i = 0; i < from->called.count; i++) {
+        uint32_t f = from->called.at[i];
+        add_function(s, f, &from->functions[f], &from->rare[f]);
+    }
     digest_stats_clear(from);
 }
 

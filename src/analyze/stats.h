@@ -39,11 +39,13 @@ void stats_add_stream_group(struct stats *const *each, size_t index);
 void stats_add_group(struct stats *s, size_t index);
 void stats_add_all(struct stats *s);
 /* Adds calls that ended elsewhere: a call of FUNCTION that is over, whose total time is *CALL's, if
- * it counts (IS_OUTERMOST); and calls of digests, with their total time. */
+ * it counts (IS_OUTERMOST); calls of digests; and their total time. */
 struct digest_function;
+struct digest_rare;
 void stats_add_call(struct stats *s, const struct walk_call *call, bool is_outermost);
 void stats_add_digest(struct stats *s, uint32_t function, const struct digest_function *from,
-                      uint64_t total_ns);
+                      const struct digest_rare *rare);
+void stats_add_total(struct stats *s, uint32_t function, uint64_t total_ns);
 /* Removes all that was added. */
 void stats_clear(struct stats *s);
 

@@ -9,10 +9,13 @@
 
 enum { TALLY_GROUP = 64 }; /* counters of a line of the cache, for a power of two */
 
-struct tally {
-    uint8_t *counts;              /* modulo 256 */
-    uint16_t first, groups, room; /* counts[0] belongs to bucket first × TALLY_GROUP */
-    struct histogram carries;     /* so many times 256 */
+struct tally { /* 16 bytes: functions have them in an array */
+    struct tally_room {
+        struct histogram carries; /* so many times 256 */
+        uint32_t groups;
+        uint8_t counts[]; /* modulo 256 */
+    } * room;
+    uint16_t first, groups; /* room->counts[0] belongs to bucket first × TALLY_GROUP */
 };
 
 /* Makes room for VALUE. May move all counters. */
@@ -23,7 +26,7 @@ static inline uint8_t *tally_slot(const struct tally *t, uint64_t value) {
     uint32_t bucket = histogram_bucket(value);
     if (bucket / TALLY_GROUP - t->first >= t->groups)
         return NULL;
-    return &t->counts[bucket - t->first * (uint32_t)TALLY_GROUP];
+    return &t->room->counts[bucket - t->first * (uint32_t)TALLY_GROUP];
 }
 
 void tally_carry(struct tally *t, const uint8_t *slot);
@@ -33,6 +36,8 @@ void tally_add(struct tally *t, uint32_t bucket, uint64_t calls);
 bool tally_next(const struct tally *t, uint32_t *bucket, uint64_t *ret_calls);
 /* The number of all calls. */
 uint64_t tally_sum(const struct tally *t);
+/* Adds all of FROM. */
+void tally_join(struct tally *t, const struct tally *from);
 /* Adds all calls to H. */
 void tally_add_to(const struct tally *t, struct histogram *h);
 /* Empties T, but keeps its room. */

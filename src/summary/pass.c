@@ -122,14 +122,11 @@ static void sum_node(struct pass *p, int level, size_t index) {
     struct node_adder a = {.count = p->functions,
                            .sums = digest_stats_new(p->functions, true),
                            .totals = mem_alloc(p->functions * sizeof(uint64_t))};
-    struct bytes sums = {0};
     for (size_t i = index * PASS_FANOUT; i < (index + 1) * PASS_FANOUT; i++)
         node_add(&a, &p->levels[level - 1].at[i]);
-    node_put_sums(&sums, a.sums);
-    p->levels[level].at[index] = node_make(&sums, a.totals, p->functions);
+    p->levels[level].at[index] = node_make(a.sums, a.totals);
     digest_stats_free(a.sums);
     free(a.totals);
-    free(sums.at);
     node_adder_done(&a);
 }
 

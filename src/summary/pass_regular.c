@@ -21,7 +21,7 @@ struct reading {
     size_t leaf;
     size_t block; /* the digest that is taken */
     bool locked;
-    struct bytes bytes; /* sums of the present leaf */
+    struct digest_stats *sums; /* of the present leaf */
 };
 
 /* Queries may run while the next digest is waited for. */
@@ -186,10 +186,7 @@ static void *new_part(void *ctx) {
 static void merge_part(void *ctx, void *part) {
     struct reading *r = ctx;
     struct block_sums *from = part;
-    struct node_adder a = {.count = r->pass->functions, .sums = from->stats};
-    node_add_sums(&a, &r->bytes); /* of other threads */
-    r->bytes.count = 0;
-    node_put_sums(&r->bytes, from->stats);
+    digest_stats_join(r->sums, from->stats);
     digest_stats_clear(from->stats);
 }
 
@@ -232,12 +229,13 @@ static void read_block(struct reading *r, uint32_t stream, size_t block) {
 
 static void end_leaf(struct reading *r) {
     digests_end_group(r->digests);
-    struct node node = node_make(&r->bytes, r->totals, r->pass->functions);
+    struct node node = node_make(r->sums, r->totals);
+    digest_stats_clear(r->sums);
     memset(r->totals, 0, r->pass->functions * sizeof *r->totals);
     lock(r);
     r->pass->levels[0].at[r->leaf] = node;
     unlock(r);
-    mem_give_back(); /* of calls that are not kept any more, and of large histograms */
+    mem_give_back(); /* of calls that are not kept any more */
 }
 
 static struct digests *new_digests(struct reading *r) {
@@ -275,6 +273,7 @@ void pass_read_regular(struct pass *p, const struct source *source) {
     struct reading r = {.pass = p, .source = source, .names = source->names};
     r.streams = mem_alloc(p->store->stream_count * sizeof *r.streams + 1);
     r.totals = mem_alloc(p->functions * sizeof *r.totals);
+    r.sums = digest_stats_new(p->functions, true);
     r.digests = new_digests(&r);
     for (size_t leaf = 0; leaf < plan->leaves.count && !p->stop; leaf++) {
         r.leaf = leaf;
@@ -289,5 +288,5 @@ void pass_read_regular(struct pass *p, const struct source *source) {
     digests_free(r.digests);
     free(r.streams);
     free(r.totals);
-    free(r.bytes.at);
+    digest_stats_free(r.sums);
 }
