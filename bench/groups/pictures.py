@@ -32,7 +32,7 @@ class Page:
 
     def __init__(self, spoor, trace):
         self.start = time.perf_counter()
-        self.process = subprocess.Popen([spoor, "view", "--no-open", trace], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([spoor, "view", "--no-open", "--stay", trace], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#(\w+)\n", line)
