@@ -1,6 +1,7 @@
 /* See pass.h: begins and ends, and the stream groups that are not regular. */
 #include "summary/pass.h"
 
+#include "base/workers.h"
 #include "summary/pass_regular.h"
 
 static uint64_t count_items(const struct trace_reader *r) {
@@ -118,7 +119,17 @@ static void read_groups(struct pass *p, struct source *source) {
 
 /* ---- nodes above leaves ---- */
 
-static void sum_node(struct pass *p, int level, size_t index) {
+struct summing {
+    struct pass *pass;
+    int level;
+};
+
+static void sum_node(void *ctx, size_t index) {
+    const struct summing *summing = ctx;
+    struct pass *p = summing->pass;
+    int level = summing->level;
+    if (p->stop)
+        return;
     struct node_adder a = {.count = p->functions,
                            .sums = digest_stats_new(p->functions, true),
                            .totals = mem_alloc(p->functions * sizeof(uint64_t))};
@@ -130,11 +141,9 @@ static void sum_node(struct pass *p, int level, size_t index) {
     node_adder_done(&a);
 }
 
-/* One after the other: a tenth of a second, and the histograms of all functions only once. */
 static void sum_nodes(struct pass *p) {
     for (int i = 1; i < PASS_LEVELS; i++)
-        for (size_t k = 0; k < p->levels[i].count && !p->stop; k++)
-            sum_node(p, i, k);
+        workers_run(p->levels[i].count, sum_node, &(struct summing){p, i});
 }
 
 void pass_run(struct pass *p) {
