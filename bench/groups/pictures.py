@@ -20,8 +20,9 @@ COLUMNS = 1280
 QUERIES = 10
 TEXT = ("Seconds until the page has what it draws first (threads and density), and all of the summary; the same when the "
         "page is opened again; then the median of questions about random ranges: boxes to draw, the table of functions, "
-        "the flame graph's first picture, which is an estimate, and the exact one. Megabytes of spoor-view at its largest. Traces of 64 threads and 2 000 "
-        "functions that bench/make-trace writes; LONG=1: a thousand million events.")
+        "the flame graph's first picture, which is an estimate, and the exact one. Megabytes of spoor-view at its "
+        "largest. Traces of 64 threads and 2 000 functions that bench/make-trace writes; LONG=1: a thousand million "
+        "events.")
 SEEK = ("A view of the last hundredth of a trace, when the file is not in memory (needs root), and how much of the file "
         "it reads (strace): its first 50 lines, and all of it.")
 LINES = 50
