@@ -247,12 +247,19 @@ static int write_free_patches(struct patched *p, const struct space *space, bool
     return rewrite_patch(p, fd, err);
 }
 
+/* Whether none of P's patches is in the text. It may differ from the file: the program has changed it
+ * since it was looked at. */
+static bool takes_out_all(const struct patched *p, int fd) {
+    int rc = rewrite_restore(p, fd, NULL, NULL);
+    return rc == 0 || rc == -EBUSY;
+}
+
 /* If the text cannot be written, and threads may be in the trampolines, these stay as they are. */
 static int write_text(struct patched *p, const struct space *space, struct err *err) {
     int fd = space->remote.memory_fd;
     bool early = p->checked, moved = false;
     int rc = write_free_patches(p, space, &moved, err);
-    if (rc == -ESTALE && early && rewrite_restore(p, fd, NULL, NULL) == 0)
+    if (rc == -ESTALE && early && takes_out_all(p, fd))
         rc = write_free_patches(p, space, &moved, err);
     if (rc == 0)
         rc = counters_raise(p, fd, err);
