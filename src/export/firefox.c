@@ -24,11 +24,11 @@ struct firefox {
     struct out *out;
     bool any; /* a thread was written */
     /* Of the present track: */
-    struct tree stacks;   /* of functions; stack i is node i + 1 */
-    ARRAY(uint32_t) path; /* nodes of the open calls */
-    uint32_t *numbers;    /* 1 + its place in `functions`, by function; 0: it has none yet */
-    ARRAY(uint32_t) functions;
-    uint32_t *resources; /* the same by module */
+    struct tree stacks;     /* of frames; stack i is node i + 1 */
+    ARRAY(uint32_t) path;   /* nodes of the open calls */
+    uint32_t *numbers;      /* 1 + its place in `frames`, by frame; 0: it has none yet */
+    ARRAY(uint32_t) frames; /* functions of the file */
+    uint32_t *resources;    /* the same by module */
     ARRAY(uint32_t) modules;
     enum column column;
     uint64_t last_ns, samples;
@@ -63,17 +63,17 @@ static void write_sample(struct firefox *f, uint64_t ns, uint64_t length) {
         out_number(f->out, f->path.at[f->path.count - 1] - 1);
 }
 
-static void on_event(void *ctx, uint64_t ns, uint32_t function) {
+static void on_event(void *ctx, uint64_t ns, uint32_t frame) {
     struct firefox *f = ctx;
     if (ns > f->last_ns)
         write_sample(f, f->last_ns, ns - f->last_ns);
     f->last_ns = ns;
-    if (function == TRACK_END) {
+    if (frame == TRACK_END) {
         f->path.count--;
         return;
     }
     uint32_t caller = f->path.count ? f->path.at[f->path.count - 1] : 0;
-    ARRAY_PUSH(&f->path, tree_child(&f->stacks, caller, function));
+    ARRAY_PUSH(&f->path, tree_child(&f->stacks, caller, frame));
 }
 
 static void write_column(struct firefox *f, const struct track *track, enum column column) {
@@ -142,10 +142,10 @@ static void stack_prefix(struct firefox *f, size_t i) {
         none(f, i);
 }
 
+/* UINT32_MAX: none. */
 static uint32_t module_of(const struct firefox *f, size_t i) {
-    return f->functions.at[i] == tracks_hidden(f->view)
-               ? UINT32_MAX
-               : names_module(f->view->source.names, f->functions.at[i]);
+    uint32_t function = track_function(f->view, f->frames.at[i]);
+    return function == UINT32_MAX ? UINT32_MAX : names_module(f->view->source.names, function);
 }
 
 static void function_resource(struct firefox *f, size_t i) {
@@ -157,30 +157,28 @@ static void function_resource(struct firefox *f, size_t i) {
 }
 
 static void resource_lib(struct firefox *f, size_t i) { out_number(f->out, f->modules.at[i]); }
-static void resource_name(struct firefox *f, size_t i) {
-    out_number(f->out, f->functions.count + i);
-}
+static void resource_name(struct firefox *f, size_t i) { out_number(f->out, f->frames.count + i); }
 
-/* Those of functions, then those of modules. */
+/* Those of frames, then those of modules. */
 static void table_string(struct firefox *f, size_t i) {
     struct names *names = f->view->source.names;
-    if (i >= f->functions.count)
-        write_string(f->out, names_module_name(names, f->modules.at[i - f->functions.count]));
-    else if (f->functions.at[i] == tracks_hidden(f->view))
-        write_string(f->out, TRACKS_HIDDEN);
-    else
-        write_string(f->out, names_function(names, f->functions.at[i]));
+    if (i >= f->frames.count) {
+        write_string(f->out, names_module_name(names, f->modules.at[i - f->frames.count]));
+        return;
+    }
+    AUTO_FREE char *name = track_frame_name(f->view, f->frames.at[i]);
+    write_string(f->out, name);
 }
 
-/* Numbers the functions and modules of the track's stacks. */
-static void number_functions(struct firefox *f) {
+/* Numbers the frames and modules of the track's stacks. */
+static void number_frames(struct firefox *f) {
     for (uint32_t node = 1; node < f->stacks.count; node++) {
-        uint32_t function = f->stacks.nodes[node].function;
-        if (f->numbers[function])
+        uint32_t frame = f->stacks.nodes[node].function;
+        if (f->numbers[frame])
             continue;
-        ARRAY_PUSH(&f->functions, function);
-        f->numbers[function] = (uint32_t)f->functions.count;
-        uint32_t module = module_of(f, f->functions.count - 1);
+        ARRAY_PUSH(&f->frames, frame);
+        f->numbers[frame] = (uint32_t)f->frames.count;
+        uint32_t module = module_of(f, f->frames.count - 1);
         if (module == UINT32_MAX || f->resources[module])
             continue;
         ARRAY_PUSH(&f->modules, module);
@@ -188,17 +186,17 @@ static void number_functions(struct firefox *f) {
     }
 }
 
-static void forget_functions(struct firefox *f) {
-    for (size_t i = 0; i < f->functions.count; i++)
-        f->numbers[f->functions.at[i]] = 0;
+static void forget_frames(struct firefox *f) {
+    for (size_t i = 0; i < f->frames.count; i++)
+        f->numbers[f->frames.at[i]] = 0;
     for (size_t i = 0; i < f->modules.count; i++)
         f->resources[f->modules.at[i]] = 0;
-    f->functions.count = f->modules.count = 0;
+    f->frames.count = f->modules.count = 0;
     tree_clear(&f->stacks);
 }
 
 static void write_stacks(struct firefox *f) {
-    size_t stacks = f->stacks.count - 1, functions = f->functions.count;
+    size_t stacks = f->stacks.count - 1, functions = f->frames.count;
     out_words(f->out, ",\n\"stackTable\":{");
     write_list(f, "frame", stacks, stack_frame);
     write_list(f, "prefix", stacks, stack_prefix);
@@ -218,7 +216,7 @@ static void write_stacks(struct firefox *f) {
 }
 
 static void write_functions(struct firefox *f) {
-    size_t functions = f->functions.count, modules = f->modules.count;
+    size_t functions = f->frames.count, modules = f->modules.count;
     out_words(f->out, ",\n\"funcTable\":{");
     write_list(f, "name", functions, itself);
     write_list(f, "resource", functions, function_resource);
@@ -273,11 +271,11 @@ static void on_track(void *ctx, const struct track *track) {
         write_column(f, track, column);
     out_words(f->out, "],\n");
     write_length(f, f->samples);
-    number_functions(f);
+    number_frames(f);
     write_stacks(f);
     write_functions(f);
     out_words(f->out, "\"unregisterTime\":null}");
-    forget_functions(f);
+    forget_frames(f);
 }
 
 static void write_libs(struct firefox *f) {
@@ -310,7 +308,7 @@ static void write_meta(struct firefox *f) {
 
 void export_firefox(const struct view *view, struct out *out) {
     struct firefox f = {.view = view, .out = out};
-    f.numbers = mem_alloc((tracks_hidden(view) + 1) * sizeof *f.numbers);
+    f.numbers = mem_alloc(track_frames(view) * sizeof *f.numbers);
     f.resources = mem_alloc(names_module_count(view->source.names) * sizeof *f.resources);
     tree_init(&f.stacks);
     write_meta(&f);
@@ -320,6 +318,6 @@ void export_firefox(const struct view *view, struct out *out) {
     free(f.numbers);
     free(f.resources);
     ARRAY_FREE(&f.path);
-    ARRAY_FREE(&f.functions);
+    ARRAY_FREE(&f.frames);
     ARRAY_FREE(&f.modules);
 }

@@ -92,7 +92,7 @@ static const char *how_word(const struct summary_call *c) {
                                         [CALL_THREAD_ENDED] = "open",
                                         [CALL_OPEN] = "open",
                                         [CALL_CUT] = "cut"};
-    return c->before ? "before" : c->inferred ? "inferred" : words[c->how];
+    return c->inferred ? "inferred" : words[c->how];
 }
 
 static void write_text(FILE *out, const char *name, const char *text) {
@@ -109,7 +109,7 @@ void write_call(FILE *out, const struct summary_call *c, const struct value_text
             "\"self_ns\": %ju, \"depth\": %u, \"caller\": ",
             c->stream, c->start_ns, c->end_ns, c->duration_ns, c->self_ns, c->depth);
     fprintf(out, c->caller == WALK_NONE ? "null" : "%u", c->caller);
-    fprintf(out, ", \"how\": \"%s\"", how_word(c));
+    fprintf(out, ", \"how\": \"%s\"%s", how_word(c), c->before ? ", \"before\": true" : "");
     if (values) {
         write_text(out, "args", values->arguments);
         write_text(out, "ret", values->result);
@@ -212,7 +212,9 @@ static char *mark_text(const struct summary_mark *m) {
     case MARK_CUT:
         return mem_printf("%ju call%s cut", m->count, m->count == 1 ? "" : "s");
     case MARK_PAUSE:
-        return mem_printf("the thread stood still because spoor worked: %s", pause_cause(m->cause));
+        return mem_printf("the thread stood still because spoor worked: %s%s",
+                          pause_cause(m->cause),
+                          m->in_call ? ", in a blocking system call: its time counts" : "");
     case MARK_CHANGE:
         return changed_text(&(struct change){.kind = m->change->kind,
                                              .pid = m->change->pid,

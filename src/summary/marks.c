@@ -11,7 +11,8 @@ void marks_pause(struct marks *m, const struct walk_pause *p) {
                                         .stream = p->stream,
                                         .start_ns = p->end_ns - p->length_ns,
                                         .end_ns = p->end_ns,
-                                        .cause = p->cause});
+                                        .cause = p->cause,
+                                        .in_call = p->in_call});
 }
 
 void marks_lost(struct marks *m, uint32_t stream, uint64_t ns, uint64_t count) {

@@ -139,8 +139,9 @@ struct summary_mark {
     enum summary_mark_kind kind;
     uint32_t stream; /* WALK_NONE: of no thread, or not known of which */
     uint64_t start_ns, end_ns;
-    uint64_t count;                    /* MARK_LOST: events; MARK_CUT: calls */
-    enum pause_cause cause;            /* MARK_PAUSE */
+    uint64_t count;         /* MARK_LOST: events; MARK_CUT: calls */
+    bool in_call;           /* MARK_PAUSE: in a blocking system call: it is part of durations */
+    enum pause_cause cause; /* MARK_PAUSE */
     const struct trace_change *change; /* MARK_CHANGE; the reader's */
     const struct trace_death *death;   /* MARK_DEATH; the reader's */
 };

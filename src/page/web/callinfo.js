@@ -14,12 +14,14 @@ import { entryOfCall, argumentsText, resultText } from './values.js';
 const HOW = {
   returned: 'returned', tail: 'ended by a tail call', unwound: 'left by an exception or longjmp',
   cut: 'cut by lost events', open: 'still open at the end of the recording',
-  before: 'began before the recording', inferred: 'its end is inferred',
+  inferred: 'its end is inferred',
 };
 
-/** How a call ended, in words. */
-export function howText(how) {
-  return HOW[how] ?? how ?? '';
+/** How an entry of /api/calls ended, in words, and whether it was open before. */
+export function howText({ how, before }) {
+  const end = HOW[how] ?? how ?? '';
+  if (!before) return end;
+  return how === 'returned' ? 'began before the recording' : `began before the recording, ${end}`;
 }
 
 function endOfSpan(flags) {
@@ -104,7 +106,7 @@ export function exactText(number, call) {
   return `${nameOf(number)} (${moduleOf(number)})  ${formatNs(call.duration_ns)} = ` +
     `${formatExact(call.duration_ns)}, self ${formatNs(call.self_ns)}, starts at ` +
     `${formatExact(call.t_ns)}, ${threadText(call.stream)}, depth ${call.depth}${caller}, ` +
-    howText(call.how) + values;
+    howText(call) + values;
 }
 
 /** Shows TEXT in the line at the bottom, which screen readers speak. */

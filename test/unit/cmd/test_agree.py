@@ -174,7 +174,7 @@ def speedscope(trace, *options):
     for profile in exported["profiles"]:
         path, last = [], profile["startValue"]
         for event in profile["events"]:
-            name = exported["shared"]["frames"][event["frame"]]["name"]
+            name = exported["shared"]["frames"][event["frame"]]["name"].removesuffix(" [cut]")
             assert event["at"] >= last, (profile["name"], event)
             if path:
                 own[path[-1]] += event["at"] - last
@@ -205,8 +205,9 @@ def firefox(trace, *options):
             ns = round(weight * 1e6)
             assert stack is not None or ns == 0
             if stack is not None:
-                own[names[stack][-1]] += ns
-                paths[names[stack]] += ns
+                plain = tuple(name.removesuffix(" [cut]") for name in names[stack])
+                own[plain[-1]] += ns
+                paths[plain] += ns
     return own, paths
 
 
