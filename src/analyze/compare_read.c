@@ -64,6 +64,7 @@ static void add_function(const struct compare_side *side, const struct function_
                                       .inferred = f->inferred,
                                       .before = f->before,
                                       .cut = f->cut,
+                                      .open = f->open,
                                       .clipped = f->clipped,
                                       .min_ns = f->min_ns,
                                       .max_ns = f->max_ns,
@@ -114,7 +115,7 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
 }
 
 static void add_duration(struct compare_figures *f, uint64_t duration) {
-    bool first = f->numbers[COMPARE_CALLS] - f->cut == 1;
+    bool first = compare_measured(f) == 1;
     uint64_t *slot = histogram_slot(&f->durations, duration);
     if (!slot) {
         histogram_widen(&f->durations, duration);
@@ -144,7 +145,8 @@ static void on_close(void *ctx, const struct walk_call *call) {
     f->numbers[COMPARE_CALLS]++;
     f->inferred += call->inferred;
     f->cut += call->how == CALL_CUT;
-    if (call->how != CALL_CUT)
+    f->open += call->how == CALL_OPEN;
+    if (call_is_measured(call->how))
         add_duration(f, call->duration_ns);
 }
 

@@ -74,7 +74,7 @@ static inline void end_period(struct function_stats *f, struct period *p,
 static inline void add_measured(struct stats *s, struct function_stats *f,
                                 const struct walk_call *call) {
     uint64_t duration = call->duration_ns;
-    if (f->calls - f->cut == 1)
+    if (stats_measured(f) == 1)
         f->min_ns = duration;
     f->min_ns = duration < f->min_ns ? duration : f->min_ns;
     f->max_ns = duration > f->max_ns ? duration : f->max_ns;
@@ -97,9 +97,9 @@ static inline void add_call(struct stats *s, uint32_t number, const struct walk_
     f->unwound +=
         call->how == CALL_UNWOUND || call->how == CALL_MISSED || call->how == CALL_THREAD_ENDED;
     f->inferred += call->inferred;
-    if (call->how == CALL_CUT)
-        f->cut++;
-    else
+    f->cut += call->how == CALL_CUT;
+    f->open += call->how == CALL_OPEN;
+    if (call_is_measured(call->how))
         add_measured(s, f, call);
 }
 
@@ -143,7 +143,7 @@ static void on_ended(void *ctx, const struct digest_sum *sums, size_t count, uin
 
 static void add_function(struct stats *s, uint32_t number, const struct digest_function *from) {
     struct function_stats *f = &s->functions[number];
-    bool first = f->calls == f->cut; /* of calls that were not cut */
+    bool first = !stats_measured(f);
     if (!from->durations.groups)
         return;
     if (!f->calls && !f->before)
@@ -361,7 +361,7 @@ const struct function_stats *stats_of(const struct stats *s, uint32_t function) 
 
 /* The nearest rank, limited to the exact minimum and maximum. */
 uint64_t stats_percentile(const struct function_stats *f, unsigned percent) {
-    uint64_t calls = f->calls - f->cut;
+    uint64_t calls = stats_measured(f);
     if (!calls)
         return 0;
     uint64_t rank = calls - calls / 100 * (100 - percent) - calls % 100 * (100 - percent) / 100;
@@ -371,9 +371,9 @@ uint64_t stats_percentile(const struct function_stats *f, unsigned percent) {
 }
 
 uint64_t stats_average(const struct function_stats *f) {
-    return spread_average(&f->spread, f->calls - f->cut);
+    return spread_average(&f->spread, stats_measured(f));
 }
 
 uint64_t stats_deviation(const struct function_stats *f) {
-    return spread_deviation(&f->spread, f->calls - f->cut);
+    return spread_deviation(&f->spread, stats_measured(f));
 }

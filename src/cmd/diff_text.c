@@ -62,7 +62,7 @@ static const char *name_of(const struct table *t, uint32_t function) {
 static struct figure_marks marks_of(const struct compare_row *row) {
     const struct compare_figures *a = &row->sides[0], *b = &row->sides[1];
     return (struct figure_marks){a->inferred + b->inferred, a->before + b->before, a->cut + b->cut,
-                                 a->clipped + b->clipped};
+                                 a->clipped + b->clipped, a->open + b->open};
 }
 
 /* The marks before a name, each with a space behind it. To be freed. */
@@ -124,7 +124,7 @@ static void number_text(char text[CELL], enum compare_number number, uint64_t va
 /* "-" where the side has no such call. */
 static void side_text(char text[CELL], const struct compare_figures *f, enum compare_number n) {
     bool of_calls = n == COMPARE_P50 || n == COMPARE_P99;
-    if (!f->is_there || (of_calls && f->numbers[COMPARE_CALLS] == f->cut))
+    if (!f->is_there || (of_calls && !compare_measured(f)))
         snprintf(text, CELL, "-");
     else
         number_text(text, n, f->numbers[n]);
@@ -341,6 +341,7 @@ static void print_marks(const struct diff *d) {
         sum.before += marks.before;
         sum.cut += marks.cut;
         sum.clipped += marks.clipped;
+        sum.open += marks.open;
     }
     figure_print_marks(&sum, d->term.columns);
 }

@@ -247,8 +247,8 @@ static int write_free_patches(struct patched *p, const struct space *space, bool
     return rewrite_patch(p, fd, err);
 }
 
-/* Whether none of P's patches is in the text. It may differ from the file: the program has changed it
- * since it was looked at. */
+/* Whether none of P's patches is in the text. It may differ from the file: the program has changed
+ * it since it was looked at. */
 static bool takes_out_all(const struct patched *p, int fd) {
     int rc = rewrite_restore(p, fd, NULL, NULL);
     return rc == 0 || rc == -EBUSY;
