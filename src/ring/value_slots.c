@@ -28,20 +28,17 @@ static void begin(struct value_slots *s, uint32_t number) {
     memset(s->there, 0, (words / WORD_BITS + 1) * sizeof *s->there);
 }
 
-/* The upper bits of a word come first, if they are no sign extension. */
-static void put_high(struct value_slots *s, uint32_t word, uint64_t value) {
-    if (s->capture && word < s->capture->words)
-        s->words[word] = value << UPPER | 1;
-}
-
 static void put_low(struct value_slots *s, uint32_t word, uint64_t value) {
     if (!s->capture || word >= s->capture->words)
         return;
-    const uint64_t high = s->words[word]; /* 0: there was no slot for it */
-    const uint64_t sign =
-        (uint64_t)((int64_t)(value << (WORD_BITS - UPPER)) >> (WORD_BITS - UPPER));
-    s->words[word] = high ? (high & ~UINT64_C(1)) | value : sign;
+    s->words[word] = (uint64_t)((int64_t)(value << (WORD_BITS - UPPER)) >> (WORD_BITS - UPPER));
     s->there[word / WORD_BITS] |= UINT64_C(1) << word % WORD_BITS;
+}
+
+/* The upper bits of a word stand behind the lower ones, if they are no sign extension. */
+static void put_high(struct value_slots *s, uint32_t word, uint64_t value) {
+    if (s->capture && word < s->capture->words)
+        s->words[word] = value << UPPER | (s->words[word] & EVENT_CLOCK_MASK);
 }
 
 bool value_slots_take(struct value_slots *s, const struct trace_event *e) {

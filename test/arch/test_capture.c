@@ -33,6 +33,9 @@
     TEST(no_load_where_it_was_withdrawn)                                                           \
     TEST(event_alone_where_values_have_no_room)                                                    \
     TEST(full_ring_drops_and_counts)                                                               \
+    TEST(registers_are_right_after_a_wait)                                                         \
+    TEST(slots_stand_in_one_piece)                                                                 \
+    TEST(mixtures)                                                                                 \
     TEST(nothing_is_reserved_before_the_end)
 
 enum { RING_BYTES = 4096, CODE_BYTES = 16384, SITE = 0x2468ace0, NUMBER = 77, SLOT_AT = 32 };
@@ -43,7 +46,10 @@ enum { RAX = 0, RDX = 1, RCX = 2, RBX = 3, RSI = 4, RDI = 5, R8 = 8, R15 = 15 };
 static struct lane *lane;
 static struct control control;
 static uint8_t *code;
+static const uint64_t patterns[] = {1,          UINT64_MAX,     (uint64_t)INT64_MIN, 1ull << 47,
+                                    1ull << 48, 0x7fffffffffff, 0x8899aabbccddeeff,  ~(1ull << 47)};
 static const int16_t NO_LENGTH = -1;
+static uint64_t start; /* the head before the capture */
 
 static int prepare(void **state) {
     (void)state;
@@ -61,7 +67,7 @@ static int fresh_lane(void **state) {
     memset(lane, 0, LANE_RING + RING_BYTES);
     control = (struct control){0};
     lane->control = (uint64_t)(uintptr_t)&control;
-    lane->head = SLOT_AT;
+    lane->head = start = SLOT_AT;
     lane->limit = SLOT_AT + RING_BYTES;
     lane->ring_mask = RING_BYTES - 1;
     return 0;
@@ -119,21 +125,18 @@ static const struct event *slot(uint64_t position) {
 
 /* The word number WORD in *RET. False: there is none. */
 static bool find_word(uint32_t word, uint64_t *ret) {
-    uint64_t high = 0;
-    bool has_high = false;
-    for (uint64_t at = SLOT_AT; at < lane->head; at += EVENT_BYTES) {
+    bool found = false;
+    for (uint64_t at = start; at < lane->head; at += EVENT_BYTES) {
         const uint32_t id = slot(at)->site >> 2;
         const uint64_t value = event_sp(slot(at));
-        if (id == CAPTURE_HIGH + word) {
-            high = value;
-            has_high = true;
+        if (id == CAPTURE_WORD + word) {
+            *ret = (uint64_t)((int64_t)(value << 16) >> 16);
+            found = true;
+        } else if (id == CAPTURE_HIGH + word && found) {
+            *ret = (*ret & EVENT_CLOCK_MASK) | value << 48;
         }
-        if (id != CAPTURE_WORD + word)
-            continue;
-        *ret = has_high ? high << 48 | value : (uint64_t)((int64_t)(value << 16) >> 16);
-        return true;
     }
-    return false;
+    return found;
 }
 
 static uint64_t word(uint32_t number) {
@@ -202,8 +205,6 @@ static void words_of_registers_and_stack(void **state) {
     for (uint8_t reg = 0; reg < 16; reg++) {
         if (reg == 7) /* rsp */
             continue;
-        static const uint64_t patterns[] = {1,          UINT64_MAX,    (uint64_t)INT64_MIN,
-                                            1ull << 47, ~(1ull << 47), 0x7fffffffffff};
         for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
             uint64_t registers[16] = {[0] = 3};
             struct capture_value values[] = {of_register(reg, 8), of_register(reg, 4)};
@@ -418,6 +419,164 @@ static void full_ring_drops_and_counts(void **state) {
     run_with(STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE, OVERFLOW_DROP, &c, NULL);
     assert_int_equal(lane->head, SLOT_AT);
     assert_int_equal(lane->lost, 1);
+}
+
+/* Nobody makes room, so the ring is overwritten from now on. */
+static void registers_are_right_after_a_wait(void **state) {
+    struct capture_value values[] = {of_register(RDI, 8), of_register(RSI, 4), of_register(RCX, 8),
+                                     of_register(R8, 8)};
+    const struct capture c = {.values = values, .count = sizeof values / sizeof *values};
+    const uint64_t registers[16] = {[7] = 0x1234567, [6] = 89, [1] = 0xabcdef, [8] = 4711};
+    (void)state;
+    lane->limit = SLOT_AT + EVENT_BYTES;
+    control.owner = CONTROL_OWNER_DIED;
+    run_with(STUB_SAVE_FLAGS, OVERFLOW_WAIT, &c, registers);
+    assert_int_equal(lane->waits, 1);
+    assert_int_equal(word(0), 0x1234567);
+    assert_int_equal(word(1), 89);
+    assert_int_equal(word(2), 0xabcdef);
+    assert_int_equal(word(3), 4711);
+}
+
+/* Where the ring ends first it is filled with beginnings of no capture. */
+static void slots_stand_in_one_piece(void **state) {
+    enum { SLOTS = 5, OLD = 0xee };
+    struct capture_value values[] = {of_register(RDI, 4), of_register(RSI, 4), of_register(RBX, 4)};
+    const struct capture c = {.values = values, .count = sizeof values / sizeof *values};
+    const uint64_t registers[16] = {[7] = 71, [6] = 61, [3] = 31};
+    assert_int_equal(capture_slots(&c), SLOTS);
+    for (uint64_t left = 1; left <= SLOTS + 1; left++)
+        for (int o = 0; o < OVERFLOWS; o++) {
+            const uint64_t padding = left < SLOTS ? left : 0;
+            fresh_lane(state);
+            memset((char *)lane + LANE_RING, OLD, RING_BYTES);
+            lane->head = start = 3 * RING_BYTES - left * EVENT_BYTES;
+            lane->limit = start + RING_BYTES;
+            run_with(STUB_SAVE_FLAGS, (enum overflow)o, &c, registers);
+            assert_int_equal(lane->head, start + (padding + SLOTS) * EVENT_BYTES);
+            for (uint64_t i = 0; i <= padding; i++) {
+                const struct event *e = slot(start + i * EVENT_BYTES);
+                assert_int_equal(e->site, (uint32_t)CAPTURE_BEGIN << 2 | EVENT_CONTROL);
+                assert_int_equal(event_sp(e), i < padding ? UINT32_MAX : NUMBER);
+                assert_true(e->clock_sp >> 16 <= slot(lane->head - EVENT_BYTES)->clock_sp >> 16);
+            }
+            assert_int_equal(word(0), 71);
+            assert_int_equal(word(1), 61);
+            assert_int_equal(word(2), 31);
+            assert_int_equal(lane->slice_slots,
+                             padding + (o == OVERFLOW_OVERWRITE ? SLOTS - 1 : 0));
+        }
+}
+
+/* ---- many values, some of which cannot be read ---- */
+
+enum { MOST_MIXED = 7, MIXED_WORDS = 8 };
+
+struct mixture {
+    struct capture_value values[MOST_MIXED];
+    uint64_t words[MOST_MIXED][MIXED_WORDS]; /* what is expected */
+    size_t word_count[MOST_MIXED];           /* of these; 0: the value is not there */
+    size_t count;
+};
+
+static uint32_t random_number(uint32_t below) {
+    static uint32_t seed = 4711;
+    seed = seed * 1664525 + 1013904223;
+    return (seed >> 8) % below;
+}
+
+static const char *const mixed_texts[] = {
+    "", "a", "12345", "123456", "more than twelve", "\xff\xfe\x80 no UTF-8 \xc3\xa4"};
+static const struct node mixed_node = {.odd = {1, 2, 3, 4, 5, 6, 7},
+                                       .words = {~0ull, 2, 0x8899aabbccddeeff}};
+
+static void mix_register(struct mixture *m, uint64_t registers[16]) {
+    static const uint8_t numbers[] = {0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15};
+    uint8_t reg = (uint8_t)random_number(16);
+    reg = reg == 7 /* rsp */ ? RDI : reg;
+    const uint16_t bytes = (uint16_t)(1u << random_number(4));
+    m->values[m->count] = of_register(reg, bytes);
+    const uint64_t value = registers[numbers[reg]];
+    m->words[m->count][0] = bytes == 8 ? value : value & ((1ull << 8 * bytes) - 1);
+    m->word_count[m->count] = 1;
+}
+
+/* A register that is read only from the stack or not at all holds the address. */
+static void mix_memory(struct mixture *m, bool readable, uint8_t reg) {
+    const uint16_t bytes = (uint16_t)(random_number(2) ? 1 + random_number(7) : 24);
+    const size_t at = bytes == 24 ? offsetof(struct node, words) : offsetof(struct node, odd);
+    m->values[m->count] = (struct capture_value){.from = FROM_REGISTER,
+                                                 .reg = reg,
+                                                 .steps = 1,
+                                                 .step = {{(int32_t)at}},
+                                                 .bytes = bytes,
+                                                 .length_of = NO_LENGTH};
+    memcpy(m->words[m->count], (const char *)&mixed_node + at, bytes);
+    m->word_count[m->count] = readable ? (bytes + 7) / 8 : 0;
+}
+
+static void mix_text(struct mixture *m, const char *text, uint8_t reg) {
+    m->values[m->count] = text_at(reg, 1, 24);
+    const size_t length = text ? strlen(text) + 1 : 0;
+    for (size_t i = 0; i * 6 < length; i++)
+        memcpy(&m->words[m->count][i], text + i * 6, length - i * 6 < 6 ? length - i * 6 : 6);
+    m->word_count[m->count] = (length + 5) / 6;
+}
+
+/* r12 and r14 are addresses of an object and a text, r13 and r15 of nothing. */
+static void make_mixture(struct mixture *m, uint64_t registers[16]) {
+    enum { NODE = 12, NO_NODE, TEXT, NO_TEXT };
+    const char *text = mixed_texts[random_number(sizeof mixed_texts / sizeof *mixed_texts)];
+    memset(m, 0, sizeof *m);
+    for (int i = 0; i < NODE; i++)
+        registers[i] = patterns[random_number(sizeof patterns / sizeof *patterns)];
+    registers[NODE] = (uintptr_t)&mixed_node;
+    registers[TEXT] = (uintptr_t)text;
+    registers[NO_NODE] = registers[NO_TEXT] = 1ull << 63;
+    for (size_t count = 1 + random_number(MOST_MIXED); m->count < count; m->count++) {
+        const uint32_t kind = random_number(8);
+        if (kind < 2)
+            mix_memory(m, !kind, kind ? NO_NODE : NODE);
+        else if (kind < 4)
+            mix_text(m, kind == 2 ? text : NULL, kind == 2 ? TEXT : NO_TEXT);
+        else
+            mix_register(m, registers);
+    }
+}
+
+static void check_mixture(const struct mixture *m) {
+    uint32_t first = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        const struct capture_value *v = &m->values[i];
+        const unsigned size = v->string ? 6 : v->bytes > 8 ? 8 : v->bytes;
+        const uint64_t mask = size == 8 ? UINT64_MAX : (1ull << 8 * size) - 1;
+        uint64_t found;
+        for (uint32_t k = 0; k < capture_value_words(v); k++) {
+            const bool there = find_word(first + k, &found);
+            assert_int_equal(there, k < m->word_count[i]);
+            if (there && v->string && k + 1 == m->word_count[i]) /* what is behind its end varies */
+                assert_int_equal(strncmp((char *)&found, (char *)&m->words[i][k], size), 0);
+            else if (there)
+                assert_int_equal(found & mask, m->words[i][k]);
+        }
+        first += capture_value_words(v);
+    }
+}
+
+static void mixtures(void **state) {
+    enum { ROUNDS = 3000 };
+    for (int i = 0; i < ROUNDS; i++) {
+        struct mixture m;
+        uint64_t registers[16];
+        make_mixture(&m, registers);
+        const struct capture c = {.values = m.values, .count = m.count};
+        fresh_lane(state);
+        lane->head = start = random_number(2 * RING_BYTES / EVENT_BYTES) * EVENT_BYTES;
+        lane->limit = start + RING_BYTES;
+        run_with((uint8_t)random_number(VARIANTS), (enum overflow)random_number(OVERFLOWS), &c,
+                 registers);
+        check_mixture(&m);
+    }
 }
 
 /* So a signal may come anywhere: the thread goes back to the site. */

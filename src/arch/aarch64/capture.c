@@ -145,13 +145,13 @@ static void put_high(struct coder *c, uint32_t number) {
 
 static void put_word(void *ctx, unsigned size, uint32_t number) {
     struct coder *c = ctx;
-    if (size > 6)
-        put_high(c, number);
     if (size > 4) {
         put(c, bits(FREE, WORD, 32, 16));
         put(c, or_shifted(FREE, FREE, CLOCK, 0));
     }
     put_slot(c, CAPTURE_WORD + number, WORD, size > 4 ? FREE : CLOCK);
+    if (size > 6)
+        put_high(c, number);
 }
 
 /* ---- where values begin ---- */

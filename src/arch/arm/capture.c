@@ -113,17 +113,13 @@ static void put_high(struct coder *c, uint32_t number) {
     put_compare(w, FREE, HIGH);
     const size_t known = w->size;
     put_branch(w, ARM_EQ, 0);
-    put_move(w, FREE, WORD);
     put_bits(w, WORD, HIGH, 16, 16);
     put_slot(c, CAPTURE_HIGH + number);
-    put_move(w, WORD, FREE);
     set_branch_target(w, known, ARM_EQ);
 }
 
 static void put_word(void *ctx, unsigned size, uint32_t number) {
     struct coder *c = ctx;
-    if (size > 6)
-        put_high(c, number);
     if (size > 4) {
         put_bits(c->w, FREE, HIGH, 0, 16);
         put_three(c->w, ORR, CLOCK, CLOCK, FREE);
@@ -131,6 +127,8 @@ static void put_word(void *ctx, unsigned size, uint32_t number) {
     put_slot(c, CAPTURE_WORD + number);
     if (size > 4)
         put(c->w, 0xe7cf901f, 0xf36f090f); /* bfc r9, #0, #16 */
+    if (size > 6)
+        put_high(c, number);
 }
 
 /* ---- where values begin ---- */

@@ -141,21 +141,18 @@ static bool read_memory(void *ctx, uint64_t address, void *ret, size_t size) {
 /* ---- what the stub has written ---- */
 
 static bool find_word(uint64_t from, uint32_t number, uint64_t *ret) {
-    uint64_t high = 0;
-    bool has_high = false;
+    bool found = false;
     for (uint64_t at = from; at < lane()->head; at += EVENT_BYTES) {
         const uint32_t id = slot(at)->site >> 2;
         const uint64_t value = event_sp(slot(at));
-        if (id == CAPTURE_HIGH + number) {
-            high = value;
-            has_high = true;
+        if (id == CAPTURE_WORD + number) {
+            *ret = (uint64_t)((int64_t)(value << 16) >> 16);
+            found = true;
+        } else if (id == CAPTURE_HIGH + number && found) {
+            *ret = (*ret & EVENT_CLOCK_MASK) | value << 48;
         }
-        if (id != CAPTURE_WORD + number)
-            continue;
-        *ret = has_high ? high << 48 | value : (uint64_t)((int64_t)(value << 16) >> 16);
-        return true;
     }
-    return false;
+    return found;
 }
 
 static bool is_zero(const uint8_t *p, unsigned unit) {
