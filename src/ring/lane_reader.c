@@ -99,7 +99,7 @@ static size_t unpack_plain(struct lane_reader *r, struct lane_handle *handle,
     size_t n = 0, room = UNPACK - r->unpacked_count;
     if (count > room)
         count = room;
-    for (; n < count && at[n].site >> 2 != WAIT_EVENT; n++) {
+    for (; n < count && at[n].site >> 2 != WAIT_EVENT && !is_capture_event(at[n].site >> 2); n++) {
         uint64_t ticks = event_ticks(&at[n], latest);
         newest = ticks > newest ? ticks : newest;
         to[n] = (struct trace_event){newest, at[n].site, event_sp(&at[n])};
@@ -115,8 +115,8 @@ static size_t unpack_plain(struct lane_reader *r, struct lane_handle *handle,
  * many of COUNT. */
 static size_t write_plain(struct lane_reader *r, struct lane_handle *handle, const struct event *at,
                           size_t count, uint64_t latest) {
-    if (handle->callers || handle->within || value_slots_wanted(&handle->values) ||
-        pauses_wait(&handle->pauses))
+    if (handle->callers || handle->within || handle->judge || pauses_wait(&handle->pauses) ||
+        handle->values.capture || is_capture_event(at->site >> 2))
         return 0;
     if (handle->thin)
         return unpack_plain(r, handle, at, count, latest);

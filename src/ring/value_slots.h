@@ -15,10 +15,6 @@ struct value_slots {
 };
 
 void value_slots_done(struct value_slots *s);
-/* Whether the lane may have values. */
-static inline bool value_slots_wanted(const struct value_slots *s) {
-    return captures_longest(s->captures) > 0;
-}
 /* Takes E if it is a slot of a capture. */
 bool value_slots_take(struct value_slots *s, const struct trace_event *e);
 /* E is no such slot. True: RET are its values, valid until the next slot is taken. */
