@@ -11,12 +11,6 @@ static bool has_word(const struct recorded *r, unsigned word) {
     return r->there[word / WORD_BITS] >> word % WORD_BITS & 1;
 }
 
-/* The word number K of V, without what the register held above it. */
-static uint64_t masked(const struct capture_value *v, unsigned k, uint64_t word) {
-    const unsigned left = v->bytes - 8 * k;
-    return left < 8 ? word & ((UINT64_C(1) << left * 8) - 1) : word;
-}
-
 /* The length of a text that has its own; UINT32_MAX: it was not read. */
 static uint32_t own_length(const struct recorded *r, const struct capture_value *text) {
     const struct capture *c = r->capture;
@@ -26,8 +20,18 @@ static uint32_t own_length(const struct recorded *r, const struct capture_value 
     const struct capture_value *v = &c->values[text->length_of];
     if (!capture_value_words(v) || !has_word(r, word))
         return UINT32_MAX;
-    const uint64_t length = masked(v, 0, r->words[word]);
+    const uint64_t length = recorded_number(r, v, 0, word);
     return length > text->most / text->unit ? UINT32_MAX - 1 : (uint32_t)length * text->unit;
+}
+
+/* Where among N bytes the first unit is that is 0; N: none is. */
+static uint32_t end_of(const uint8_t *bytes, uint32_t n, unsigned unit) {
+    static const uint8_t zero[4];
+    const uint8_t *found = unit == 1 ? memchr(bytes, 0, n) : NULL;
+    for (uint32_t i = 0; unit > 1 && !found && i + unit <= n; i += unit)
+        if (memcmp(bytes + i, zero, unit) == 0)
+            found = bytes + i;
+    return found ? (uint32_t)(found - bytes) : n;
 }
 
 /* Puts the text V, whose first word is WORD, together in OUT[v->most + 8]. */
@@ -44,10 +48,9 @@ struct recorded_text recorded_text(const struct recorded *r, const struct captur
     n = n < most ? n : most;
     if (v->length_of >= 0)
         return (struct recorded_text){n, own == 0 || n, n < own || own > v->most};
-    static const uint8_t zero[4];
-    for (uint32_t i = 0; i + v->unit <= n; i += v->unit)
-        if (memcmp(out + i, zero, v->unit) == 0)
-            return (struct recorded_text){i, true, false};
+    const uint32_t end = end_of(out, n, v->unit);
+    if (end < n)
+        return (struct recorded_text){end, true, false};
     return (struct recorded_text){n / v->unit * v->unit, n > 0, true};
 }
 
@@ -60,11 +63,6 @@ bool recorded_is_there(const struct recorded *r, const struct capture_value *v, 
         if (!has_word(r, word + i))
             return false;
     return true;
-}
-
-uint64_t recorded_number(const struct recorded *r, const struct capture_value *v, unsigned k,
-                         unsigned word) {
-    return masked(v, k, r->words[word]);
 }
 
 size_t recorded_store_bytes(const struct capture *c) {

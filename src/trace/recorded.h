@@ -19,8 +19,11 @@ struct recorded_text recorded_text(const struct recorded *r, const struct captur
 /* Whether the value V, whose first word is WORD, was read. */
 bool recorded_is_there(const struct recorded *r, const struct capture_value *v, unsigned word);
 /* Word number K of V, which is WORD, without what the register held above it. */
-uint64_t recorded_number(const struct recorded *r, const struct capture_value *v, unsigned k,
-                         unsigned word);
+static inline uint64_t recorded_number(const struct recorded *r, const struct capture_value *v,
+                                       unsigned k, unsigned word) {
+    const unsigned left = v->bytes - 8 * k;
+    return left < 8 ? r->words[word] & ((UINT64_C(1) << left * 8) - 1) : r->words[word];
+}
 
 /* All values: fills RET by number. Their bytes are in STORE, of recorded_store_bytes(). */
 size_t recorded_store_bytes(const struct capture *c);
