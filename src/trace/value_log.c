@@ -227,10 +227,10 @@ static bool put_text(struct piece *p, const struct recorded *r, const struct cap
     return t.there;
 }
 
-/* The occurrences AT[count] of one capture that lack V, and the numbers of those that are texts.
- * Returns how many lack it. */
-static size_t put_missing(struct piece *p, const struct occurrence *const *at, size_t count,
-                          const struct capture_value *v, unsigned word) {
+/* The occurrences AT[count] of one capture that lack V, and the numbers of the others that are
+ * texts. */
+static void put_missing(struct piece *p, const struct occurrence *const *at, size_t count,
+                        const struct capture_value *v, unsigned word) {
     size_t missing = 0, last = 0;
     p->missing.count = p->text_numbers.count = 0;
     for (size_t i = 0; i < count; i++) {
@@ -245,12 +245,10 @@ static size_t put_missing(struct piece *p, const struct occurrence *const *at, s
     bytes_put_varint(&p->columns, missing);
     bytes_put(&p->columns, p->missing.at, p->missing.count);
     bytes_put(&p->columns, p->text_numbers.at, p->text_numbers.count);
-    return missing;
 }
 
-/* ALL: none lacks V. */
 static void put_numbers(struct piece *p, const struct occurrence *const *at, size_t count,
-                        const struct capture_value *v, unsigned word, bool all) {
+                        const struct capture_value *v, unsigned word) {
     const unsigned words = capture_value_words(v);
     bytes_reserve(&p->columns, words * count * VARINT_MAX_BYTES);
     uint8_t *out = p->columns.at + p->columns.count;
@@ -258,7 +256,7 @@ static void put_numbers(struct piece *p, const struct occurrence *const *at, siz
         uint64_t before = 0;
         for (size_t i = 0; i < count; i++) {
             const struct recorded r = recorded_of(p, at[i]);
-            if (!all && !recorded_is_there(&r, v, word))
+            if (p->missing.count && !recorded_is_there(&r, v, word))
                 continue;
             const uint64_t now = recorded_number(&r, v, k, word + k);
             out = varint_put(out, zigzag((int64_t)(now - before)));
@@ -276,9 +274,9 @@ static void put_columns(struct piece *p, const struct occurrence *const *at, siz
         const unsigned words = capture_value_words(v);
         if (!words)
             continue;
-        const size_t missing = put_missing(p, at, count, v, word);
+        put_missing(p, at, count, v, word);
         if (!v->string)
-            put_numbers(p, at, count, v, word, !missing);
+            put_numbers(p, at, count, v, word);
         word += words;
     }
 }
