@@ -29,29 +29,22 @@ static void begin(struct value_slots *s, uint32_t number) {
 }
 
 static void put_low(struct value_slots *s, uint32_t word, uint64_t value) {
-    if (!s->capture || word >= s->capture->words)
-        return;
     s->words[word] = (uint64_t)((int64_t)(value << (WORD_BITS - UPPER)) >> (WORD_BITS - UPPER));
     s->there[word / WORD_BITS] |= UINT64_C(1) << word % WORD_BITS;
 }
 
 /* The upper bits of a word stand behind the lower ones, if they are no sign extension. */
 static void put_high(struct value_slots *s, uint32_t word, uint64_t value) {
-    if (s->capture && word < s->capture->words)
-        s->words[word] = value << UPPER | (s->words[word] & EVENT_CLOCK_MASK);
+    s->words[word] = value << UPPER | (s->words[word] & EVENT_CLOCK_MASK);
 }
 
-bool value_slots_take(struct value_slots *s, const struct trace_event *e) {
-    const uint32_t id = e->site >> 2;
-    if (!is_capture_event(id))
-        return false;
+void value_slots_take(struct value_slots *s, uint32_t id, uint64_t value) {
     if (id == CAPTURE_BEGIN)
-        begin(s, (uint32_t)e->sp);
-    else if (id >= CAPTURE_HIGH)
-        put_high(s, id - CAPTURE_HIGH, e->sp);
-    else
-        put_low(s, id - CAPTURE_WORD, e->sp);
-    return true;
+        begin(s, (uint32_t)value);
+    else if (s->capture && id - CAPTURE_WORD < s->capture->words)
+        put_low(s, id - CAPTURE_WORD, value);
+    else if (s->capture && id - CAPTURE_HIGH < s->capture->words)
+        put_high(s, id - CAPTURE_HIGH, value);
 }
 
 bool value_slots_end(struct value_slots *s, const struct trace_event *e, struct event_values *ret) {

@@ -5,12 +5,6 @@
 
 #include "values/slots.h"
 
-enum { WORD_BITS = 64 };
-
-static bool has_word(const struct recorded *r, unsigned word) {
-    return r->there[word / WORD_BITS] >> word % WORD_BITS & 1;
-}
-
 /* The length of a text that has its own; UINT32_MAX: it was not read. */
 static uint32_t own_length(const struct recorded *r, const struct capture_value *text) {
     const struct capture *c = r->capture;
@@ -18,7 +12,7 @@ static uint32_t own_length(const struct recorded *r, const struct capture_value 
     for (int i = 0; i < text->length_of; i++)
         word += capture_value_words(&c->values[i]);
     const struct capture_value *v = &c->values[text->length_of];
-    if (!capture_value_words(v) || !has_word(r, word))
+    if (!capture_value_words(v) || !recorded_has_word(r, word))
         return UINT32_MAX;
     const uint64_t length = recorded_number(r, v, 0, word);
     return length > text->most / text->unit ? UINT32_MAX - 1 : (uint32_t)length * text->unit;
@@ -41,9 +35,9 @@ struct recorded_text recorded_text(const struct recorded *r, const struct captur
     const uint32_t own = v->length_of < 0 ? v->most : own_length(r, v);
     const uint32_t most = own < v->most ? own : v->most;
     uint32_t n = 0;
-    for (unsigned i = 0; i < words && has_word(r, word + i) && n < most; i++, n += size) {
+    for (unsigned i = 0; i < words && recorded_has_word(r, word + i) && n < most; i++, n += size) {
         const uint64_t bytes = r->words[word + i];
-        memcpy(out + n, &bytes, size);
+        memcpy(out + n, &bytes, sizeof bytes);
     }
     n = n < most ? n : most;
     if (v->length_of >= 0)
@@ -52,17 +46,6 @@ struct recorded_text recorded_text(const struct recorded *r, const struct captur
     if (end < n)
         return (struct recorded_text){end, true, false};
     return (struct recorded_text){n / v->unit * v->unit, n > 0, true};
-}
-
-/* Whether the value with COUNT words from WORD on was read. */
-bool recorded_is_there(const struct recorded *r, const struct capture_value *v, unsigned word) {
-    uint8_t text[CAPTURE_MOST_STRING + 8];
-    if (v->string)
-        return recorded_text(r, v, word, text).there;
-    for (unsigned i = 0; i < capture_value_words(v); i++)
-        if (!has_word(r, word + i))
-            return false;
-    return true;
 }
 
 size_t recorded_store_bytes(const struct capture *c) {
@@ -83,7 +66,7 @@ static void read_one(const struct recorded *r, size_t i, unsigned word, struct c
         ret->cut = t.cut;
         return;
     }
-    if (!recorded_is_there(r, v, word))
+    if (!recorded_is_there(r, word, capture_value_words(v)))
         return;
     for (unsigned k = 0; k < capture_value_words(v); k++) {
         const uint64_t number = recorded_number(r, v, k, word + k);

@@ -15,21 +15,14 @@ enum {
     WORD_BITS = 64
 };
 
-struct waiting {
-    uint64_t ticks;
-    const struct numbered_capture *capture;
-    uint32_t number;
-    size_t at; /* of its bitmap and words, in value_log.words */
-};
-
 struct occurrence {
     uint32_t item, number;
     const struct numbered_capture *capture;
-    size_t at; /* as above */
+    size_t at; /* of its bitmap and words, in value_log.words */
 };
 
 struct value_log {
-    ARRAY(struct waiting) queue;
+    ARRAY(struct waiting_values) queue;
     size_t head; /* how many of the queue are gone */
     ARRAY(struct occurrence) found;
     ARRAY(uint64_t) words; /* of all, in the order of their arrival; of those gone, too */
@@ -56,6 +49,22 @@ static size_t bitmap_words(const struct numbered_capture *c) {
 
 static size_t payload_words(const struct numbered_capture *c) { return bitmap_words(c) + c->words; }
 
+void value_batch_put(struct value_batch *b, const struct event_values *v) {
+    const size_t bitmap = bitmap_words(v->capture), at = b->words.count;
+    ARRAY_RESERVE(&b->words, at + payload_words(v->capture));
+    for (size_t i = 0; i < bitmap; i++)
+        b->words.at[at + i] = v->there[i];
+    for (size_t i = 0; i < v->capture->words; i++)
+        b->words.at[at + bitmap + i] = v->words[i];
+    b->words.count += payload_words(v->capture);
+    ARRAY_PUSH(&b->list, ((struct waiting_values){v->ticks, v->capture, v->number, at}));
+}
+
+void value_batch_done(struct value_batch *b) {
+    ARRAY_FREE(&b->list);
+    ARRAY_FREE(&b->words);
+}
+
 /* ---- waiting for the event ---- */
 
 static bool is_empty(const struct value_log *log) { return log->head == log->queue.count; }
@@ -78,32 +87,32 @@ static void compact(struct value_log *log) {
     log->head = 0;
 }
 
-void value_log_put(struct value_log *log, const struct event_values *v) {
-    const size_t bitmap = bitmap_words(v->capture), payload = payload_words(v->capture);
+void value_log_put(struct value_log *log, const struct value_batch *b) {
     while (log->waiting_words > MOST_WAITING) {
         drop_first(log);
         log->dropped++;
     }
     compact(log);
     const size_t at = log->words.count;
-    ARRAY_RESERVE(&log->words, at + payload);
-    if (bitmap)
-        memcpy(log->words.at + at, v->there, bitmap * sizeof *v->there);
-    if (v->capture->words)
-        memcpy(log->words.at + at + bitmap, v->words, v->capture->words * sizeof *v->words);
-    log->words.count += payload;
-    log->waiting_words += payload;
-    ARRAY_PUSH(&log->queue, ((struct waiting){v->ticks, v->capture, v->number, at}));
+    ARRAY_RESERVE(&log->words, at + b->words.count);
+    if (b->words.count)
+        memcpy(log->words.at + at, b->words.at, b->words.count * sizeof *b->words.at);
+    log->words.count += b->words.count;
+    log->waiting_words += b->words.count;
+    for (size_t i = 0; i < b->list.count; i++) {
+        ARRAY_PUSH(&log->queue, b->list.at[i]);
+        log->queue.at[log->queue.count - 1].at += at;
+    }
 }
 
-static bool belongs(const struct waiting *w, const struct trace_event *e) {
+static bool belongs(const struct waiting_values *w, const struct trace_event *e) {
     const struct numbered_capture *c = w->capture;
     return e->ticks == w->ticks && e->site == (c->id << 2 | c->capture.kind);
 }
 
 /* The first that waits is of ITEM. */
 static void find(struct value_log *log, uint32_t item) {
-    const struct waiting w = log->queue.at[log->head];
+    const struct waiting_values w = log->queue.at[log->head];
     const size_t payload = payload_words(w.capture);
     ARRAY_PUSH(&log->found, ((struct occurrence){item, w.number, w.capture, w.at}));
     log->found_words += payload;
@@ -231,11 +240,12 @@ static bool put_text(struct piece *p, const struct recorded *r, const struct cap
  * texts. */
 static void put_missing(struct piece *p, const struct occurrence *const *at, size_t count,
                         const struct capture_value *v, unsigned word) {
+    const unsigned words = capture_value_words(v);
     size_t missing = 0, last = 0;
     p->missing.count = p->text_numbers.count = 0;
     for (size_t i = 0; i < count; i++) {
         const struct recorded r = recorded_of(p, at[i]);
-        if (v->string ? put_text(p, &r, v, word) : recorded_is_there(&r, v, word))
+        if (v->string ? put_text(p, &r, v, word) : recorded_is_there(&r, word, words))
             continue;
         bytes_put_varint(&p->missing, i - last);
         bytes_put_varint(&p->missing, VALUE_UNREADABLE);
@@ -256,7 +266,7 @@ static void put_numbers(struct piece *p, const struct occurrence *const *at, siz
         uint64_t before = 0;
         for (size_t i = 0; i < count; i++) {
             const struct recorded r = recorded_of(p, at[i]);
-            if (p->missing.count && !recorded_is_there(&r, v, word))
+            if (p->missing.count && !recorded_is_there(&r, word, words))
                 continue;
             const uint64_t now = recorded_number(&r, v, k, word + k);
             out = varint_put(out, zigzag((int64_t)(now - before)));
