@@ -9,18 +9,7 @@
 
 #include <cmocka.h>
 
-#include <asm/prctl.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include "arch/host.h"
-#include "arch/x86_64/capture.h"
-#include "arch/x86_64/code.h"
-#include "arch/x86_64/stub.h"
-#include "run_code.h"
-#include "values/slots.h"
+#include "capture_lane.h"
 
 #define TESTS                                                                                      \
     TEST(registers_flags_and_red_zone_preserved)                                                   \
@@ -36,136 +25,13 @@
     TEST(full_ring_drops_and_counts)                                                               \
     TEST(registers_are_right_after_a_wait)                                                         \
     TEST(slots_stand_in_one_piece)                                                                 \
-    TEST(mixtures)                                                                                 \
     TEST(nothing_is_reserved_before_the_end)
-
-enum { RING_BYTES = 4096, CODE_BYTES = 16384, SITE = 0x2468ace0, NUMBER = 77, SLOT_AT = 32 };
-enum { VARIANTS = STUB_SAVE_FLAGS + STUB_SKIP_RED_ZONE + 1, OVERFLOWS = OVERFLOW_OVERWRITE + 1 };
-enum { ARITHMETIC_FLAGS = 0x8d5, ALWAYS_SET = 0x202, PAGE = 4096 };
-enum { RAX = 0, RDX = 1, RCX = 2, RBX = 3, RSI = 4, RDI = 5, R8 = 8, R15 = 15 }; /* DWARF */
-
-static struct lane *lane;
-static struct control control;
-static uint8_t *code;
-static const uint64_t patterns[] = {1,          UINT64_MAX,     (uint64_t)INT64_MIN, 1ull << 47,
-                                    1ull << 48, 0x7fffffffffff, 0x8899aabbccddeeff,  ~(1ull << 47)};
-static const int16_t NO_LENGTH = -1;
-static uint64_t start; /* the head before the capture */
-
-static int prepare(void **state) {
-    (void)state;
-    lane = mmap(NULL, LANE_RING + RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                -1, 0);
-    code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-                -1, 0);
-    memcpy(code, agent_bytes, agent_size);
-    return lane == MAP_FAILED || code == MAP_FAILED ||
-           syscall(SYS_arch_prctl, ARCH_SET_GS, (unsigned long)lane) != 0;
-}
-
-static int fresh_lane(void **state) {
-    (void)state;
-    memset(lane, 0, LANE_RING + RING_BYTES);
-    control = (struct control){0};
-    lane->control = (uint64_t)(uintptr_t)&control;
-    lane->head = start = SLOT_AT;
-    lane->limit = SLOT_AT + RING_BYTES;
-    lane->ring_mask = RING_BYTES - 1;
-    return 0;
-}
-
-struct made {
-    uint8_t *at;
-    size_t size;
-};
-
-static struct made make(uint8_t variant, enum overflow overflow, const struct capture *c) {
-    struct made m = {code + ((agent_size + 15) & ~(size_t)15), 0};
-    struct stub_spec spec = {.variant = variant | STUB_CAPTURE,
-                             .site = SITE,
-                             .ring_bytes = RING_BYTES,
-                             .overflow = overflow,
-                             .agent = code - m.at,
-                             .capture = c,
-                             .capture_number = NUMBER};
-    m.size = stub_emit(m.at, &spec);
-    assert_int_equal(m.size, stub_size(spec.variant, overflow) + stub_capture_bytes(c));
-    m.at[m.size] = 0xc3;
-    return m;
-}
-
-/* REGISTERS: values for general registers by their numbers in instructions; 0: any. */
-static struct cpu run_made(uint8_t variant, const struct made *m, const uint64_t registers[16]) {
-    struct cpu before, after;
-    for (int i = 0; i < 16; i++)
-        before.registers[i] =
-            registers && registers[i] ? registers[i] : 0x0123456789abcdef * (uint64_t)(2 * i + 1);
-    for (int i = 0; i < RED_ZONE_BYTES; i++)
-        before.red_zone[i] = (uint8_t)(i * 7 + 1);
-    before.flags = ARITHMETIC_FLAGS | ALWAYS_SET;
-    after = before;
-    run_code(&after, m->at);
-    assert_memory_equal(after.registers, before.registers, sizeof before.registers);
-    if (variant & STUB_SAVE_FLAGS)
-        assert_int_equal(after.flags, before.flags);
-    if (variant & STUB_SKIP_RED_ZONE)
-        assert_memory_equal(after.red_zone, before.red_zone, RED_ZONE_BYTES);
-    return after;
-}
-
-static struct cpu run_with(uint8_t variant, enum overflow overflow, const struct capture *c,
-                           const uint64_t registers[16]) {
-    const struct made m = make(variant, overflow, c);
-    return run_made(variant, &m, registers);
-}
-
-static const struct event *slot(uint64_t position) {
-    return (const struct event *)((const char *)lane + LANE_RING) +
-           (position & (RING_BYTES - 1)) / EVENT_BYTES;
-}
-
-/* The word number WORD in *RET. False: there is none. */
-static bool find_word(uint32_t word, uint64_t *ret) {
-    bool found = false;
-    for (uint64_t at = start; at < lane->head; at += EVENT_BYTES) {
-        const uint32_t id = slot(at)->site >> 2;
-        const uint64_t value = event_sp(slot(at));
-        if (id == CAPTURE_WORD + word) {
-            *ret = (uint64_t)((int64_t)(value << 16) >> 16);
-            found = true;
-        } else if (id == CAPTURE_HIGH + word && found) {
-            *ret = (*ret & EVENT_CLOCK_MASK) | value << 48;
-        }
-    }
-    return found;
-}
 
 static uint64_t word(uint32_t number) {
     uint64_t found = 0;
     assert_true(find_word(number, &found));
     return found;
 }
-
-static struct capture_value of_register(uint8_t reg, uint16_t bytes) {
-    return (struct capture_value){
-        .from = FROM_REGISTER, .reg = reg, .bytes = bytes, .length_of = NO_LENGTH};
-}
-
-static struct capture_value text_at(uint8_t reg, uint8_t unit, uint16_t most) {
-    return (struct capture_value){.from = FROM_REGISTER,
-                                  .reg = reg,
-                                  .string = true,
-                                  .unit = unit,
-                                  .most = most,
-                                  .length_of = NO_LENGTH};
-}
-
-struct node {
-    int32_t id;
-    uint8_t odd[7];
-    struct node *next;
-    uint64_t words[3];
-};
 
 static struct capture_value behind_next(size_t at, uint16_t bytes) {
     return (struct capture_value){.from = FROM_REGISTER,
@@ -176,7 +42,15 @@ static struct capture_value behind_next(size_t at, uint16_t bytes) {
                                   .length_of = NO_LENGTH};
 }
 
+static uint64_t number_at(const uint8_t *bytes) {
+    uint64_t number;
+    memcpy(&number, bytes, sizeof number);
+    return number;
+}
+
 static void registers_flags_and_red_zone_preserved(void **state) {
+    struct vectors vectors;
+    fill_vectors(&vectors);
     struct node n = {.id = 5, .next = &n};
     const uint64_t registers[16] = {[7] = (uintptr_t)&n, [6] = (uintptr_t) "a text of some length"};
     struct capture_value values[] = {
@@ -192,6 +66,8 @@ static void registers_flags_and_red_zone_preserved(void **state) {
         for (int o = 0; o < OVERFLOWS; o++) {
             fresh_lane(state);
             struct cpu cpu = run_with(v, (enum overflow)o, &c, registers);
+            assert_int_equal(word(2), number_at(vectors.xmm[3]));
+            assert_int_equal(word(3), number_at(vectors.xmm[12] + 8));
             assert_int_equal(slot(SLOT_AT)->site >> 2, CAPTURE_BEGIN);
             assert_int_equal(event_sp(slot(SLOT_AT)), NUMBER);
             assert_int_equal(slot(lane->head - EVENT_BYTES)->site, SITE);
@@ -455,115 +331,6 @@ static void slots_stand_in_one_piece(void **state) {
             assert_int_equal(lane->slice_slots,
                              padding + (o == OVERFLOW_OVERWRITE ? SLOTS - 1 : 0));
         }
-}
-
-/* ---- many values, some of which cannot be read ---- */
-
-enum { MOST_MIXED = 7, MIXED_WORDS = 8 };
-
-struct mixture {
-    struct capture_value values[MOST_MIXED];
-    uint64_t words[MOST_MIXED][MIXED_WORDS]; /* what is expected */
-    size_t word_count[MOST_MIXED];           /* of these; 0: the value is not there */
-    size_t count;
-};
-
-static uint32_t random_number(uint32_t below) {
-    static uint32_t seed = 4711;
-    seed = seed * 1664525 + 1013904223;
-    return (seed >> 8) % below;
-}
-
-static const char *const mixed_texts[] = {
-    "", "a", "12345", "123456", "more than twelve", "\xff\xfe\x80 no UTF-8 \xc3\xa4"};
-static const struct node mixed_node = {.odd = {1, 2, 3, 4, 5, 6, 7},
-                                       .words = {~0ull, 2, 0x8899aabbccddeeff}};
-
-static void mix_register(struct mixture *m, uint64_t registers[16]) {
-    uint8_t reg = (uint8_t)random_number(16);
-    reg = reg == 7 /* rsp */ ? RDI : reg;
-    const uint16_t bytes = (uint16_t)(1u << random_number(4));
-    m->values[m->count] = of_register(reg, bytes);
-    const uint64_t value = registers[code_register(reg)];
-    m->words[m->count][0] = bytes == 8 ? value : value & ((1ull << 8 * bytes) - 1);
-    m->word_count[m->count] = 1;
-}
-
-static void mix_memory(struct mixture *m, bool readable, uint8_t reg) {
-    const uint16_t bytes = (uint16_t)(random_number(2) ? 1 + random_number(7) : 24);
-    const size_t at = bytes == 24 ? offsetof(struct node, words) : offsetof(struct node, odd);
-    m->values[m->count] = (struct capture_value){.from = FROM_REGISTER,
-                                                 .reg = reg,
-                                                 .steps = 1,
-                                                 .step = {{(int32_t)at}},
-                                                 .bytes = bytes,
-                                                 .length_of = NO_LENGTH};
-    memcpy(m->words[m->count], (const char *)&mixed_node + at, bytes);
-    m->word_count[m->count] = readable ? (bytes + 7) / 8 : 0;
-}
-
-static void mix_text(struct mixture *m, const char *text, uint8_t reg) {
-    m->values[m->count] = text_at(reg, 1, 24);
-    const size_t length = text ? strlen(text) + 1 : 0;
-    for (size_t i = 0; i * 6 < length; i++)
-        memcpy(&m->words[m->count][i], text + i * 6, length - i * 6 < 6 ? length - i * 6 : 6);
-    m->word_count[m->count] = (length + 5) / 6;
-}
-
-/* r12 and r14 are addresses of an object and a text, r13 and r15 of nothing. */
-static void make_mixture(struct mixture *m, uint64_t registers[16]) {
-    enum { NODE = 12, NO_NODE, TEXT, NO_TEXT };
-    const char *text = mixed_texts[random_number(sizeof mixed_texts / sizeof *mixed_texts)];
-    memset(m, 0, sizeof *m);
-    for (int i = 0; i < NODE; i++)
-        registers[i] = patterns[random_number(sizeof patterns / sizeof *patterns)];
-    registers[NODE] = (uintptr_t)&mixed_node;
-    registers[TEXT] = (uintptr_t)text;
-    registers[NO_NODE] = registers[NO_TEXT] = 1ull << 63;
-    for (size_t count = 1 + random_number(MOST_MIXED); m->count < count; m->count++) {
-        const uint32_t kind = random_number(8);
-        if (kind < 2)
-            mix_memory(m, !kind, kind ? NO_NODE : NODE);
-        else if (kind < 4)
-            mix_text(m, kind == 2 ? text : NULL, kind == 2 ? TEXT : NO_TEXT);
-        else
-            mix_register(m, registers);
-    }
-}
-
-static void check_mixture(const struct mixture *m) {
-    uint32_t first = 0;
-    for (size_t i = 0; i < m->count; i++) {
-        const struct capture_value *v = &m->values[i];
-        const unsigned size = v->string ? 6 : v->bytes > 8 ? 8 : v->bytes;
-        const uint64_t mask = size == 8 ? UINT64_MAX : (1ull << 8 * size) - 1;
-        uint64_t found;
-        for (uint32_t k = 0; k < capture_value_words(v); k++) {
-            const bool there = find_word(first + k, &found);
-            assert_int_equal(there, k < m->word_count[i]);
-            if (there && v->string && k + 1 == m->word_count[i]) /* what is behind its end varies */
-                assert_int_equal(strncmp((char *)&found, (char *)&m->words[i][k], size), 0);
-            else if (there)
-                assert_int_equal(found & mask, m->words[i][k]);
-        }
-        first += capture_value_words(v);
-    }
-}
-
-static void mixtures(void **state) {
-    enum { ROUNDS = 3000 };
-    for (int i = 0; i < ROUNDS; i++) {
-        struct mixture m;
-        uint64_t registers[16];
-        make_mixture(&m, registers);
-        const struct capture c = {.values = m.values, .count = m.count};
-        fresh_lane(state);
-        lane->head = start = random_number(2 * RING_BYTES / EVENT_BYTES) * EVENT_BYTES;
-        lane->limit = start + RING_BYTES;
-        run_with((uint8_t)random_number(VARIANTS), (enum overflow)random_number(OVERFLOWS), &c,
-                 registers);
-        check_mixture(&m);
-    }
 }
 
 /* So a signal may come anywhere: the thread goes back to the site. */

@@ -62,7 +62,7 @@ static void put_slot(struct coder *c, uint32_t id, uint8_t reg) {
     INSN32(&c->code, "\x65\x41\xc7\x80", LANE_RING + EVENT_SITE + c->ahead);
     code_number(&c->code, id << 2 | EVENT_CONTROL); /* movl $site,%gs:RING+8+ahead(%r8) */
     store(c, 4, reg, EVENT_SP_LOW);
-    store(c, 8, REG_RAX, EVENT_CLOCK_SP);
+    store(c, 8, CODE_RAX, EVENT_CLOCK_SP);
 }
 
 /* edi is the upper half of the word: writes the upper 16 bits, if the lower 48 do not tell them. */
@@ -70,7 +70,7 @@ static void put_high(struct coder *c, uint32_t number) {
     INSN(&c->code, "\x0f\xbf\xcf\x39\xf9\x74"); /* movswl %di,%ecx; cmp %edi,%ecx; je … */
     const size_t je = c->code.size++;
     INSN(&c->code, "\xc1\xef\x10"); /* shr $16,%edi */
-    put_slot(c, CAPTURE_HIGH + number, REG_RDI);
+    put_slot(c, CAPTURE_HIGH + number, CODE_RDI);
     add_to_slot(c, EVENT_BYTES);
     c->code.out[je] = (uint8_t)(c->code.size - je - 1);
 }
@@ -78,10 +78,10 @@ static void put_high(struct coder *c, uint32_t number) {
 /* mov %from,%rdi */
 static void move_word(struct coder *c, uint8_t from) {
     const uint8_t mov[] = {(uint8_t)(0x48 | (from >= EXTENDED) << 2), 0x89,
-                           (uint8_t)(0xc0 | (from & 7) << 3 | REG_RDI)};
-    if (from != REG_RDI)
+                           (uint8_t)(0xc0 | (from & 7) << 3 | CODE_RDI)};
+    if (from != CODE_RDI)
         code_bytes(&c->code, mov, sizeof mov);
-    change(c, REG_RDI);
+    change(c, CODE_RDI);
 }
 
 static void put_word(void *ctx, unsigned size, uint32_t number) {
@@ -90,7 +90,7 @@ static void put_word(void *ctx, unsigned size, uint32_t number) {
     if (size > 4) {
         move_word(c, c->word);
         INSN(&c->code, "\x48\xc1\xef\x20"); /* shr $32,%rdi */
-        store(c, 2, REG_RDI, EVENT_CLOCK_SP);
+        store(c, 2, CODE_RDI, EVENT_CLOCK_SP);
     }
     next_slot(c);
     if (size > 6)
@@ -152,8 +152,8 @@ static void put_begin(struct coder *c) {
                           ((uint32_t)CAPTURE_BEGIN << 2 | EVENT_CONTROL);
     INSN(&c->code, "\x48\xb9"); /* movabs $both,%rcx */
     code_bytes(&c->code, &both, sizeof both);
-    store(c, 8, REG_RCX, EVENT_SITE);
-    store(c, 8, REG_RAX, EVENT_CLOCK_SP);
+    store(c, 8, CODE_RCX, EVENT_SITE);
+    store(c, 8, CODE_RAX, EVENT_CLOCK_SP);
     next_slot(c);
 }
 
@@ -178,9 +178,9 @@ static void load_vector(struct coder *c, uint8_t to, const struct capture_value 
 static void load_sum(struct coder *c, const struct capture_value *v) {
     enum { INDEX = 63 };
     const uint8_t shl[] = {0x48, 0xc1, 0xe2, (uint8_t)(v->part >> 6)};
-    code_load_register(&c->code, REG_RDX, v->part & INDEX);
+    code_load_register(&c->code, CODE_RDX, v->part & INDEX);
     code_bytes(&c->code, shl, sizeof shl); /* shl $…,%rdx */
-    code_load_register(&c->code, REG_RSI, v->reg);
+    code_load_register(&c->code, CODE_RSI, v->reg);
     INSN(&c->code, "\x48\x01\xd6"); /* add %rdx,%rsi */
 }
 
@@ -221,7 +221,7 @@ static void begin(void *ctx, const struct capture_value *v, unsigned part, bool 
         c->word = code_register(v->reg);
         return;
     }
-    c->word = address ? REG_RSI : REG_RDI;
+    c->word = address ? CODE_RSI : CODE_RDI;
     load_first(c, c->word, v, part);
     change(c, c->word);
 }
@@ -232,8 +232,8 @@ static void check_owner(void *ctx) { code_check_owner(&((struct coder *)ctx)->co
 
 static void check_address(void *ctx) {
     struct coder *c = ctx;
-    code_check_address(&c->code, REG_RSI, REG_RDI, NEXT);
-    change(c, REG_RDI);
+    code_check_address(&c->code, CODE_RSI, CODE_RDI, NEXT);
+    change(c, CODE_RDI);
 }
 
 static void add_offset(void *ctx, int32_t offset) {
@@ -270,11 +270,11 @@ static void load(void *ctx, unsigned size, unsigned at) {
         INSN32(&c->code, "\x0f\xb6\xbe", at); /* movzbl at(%rsi),%edi */
     else
         load_odd(&c->code, size, at);
-    c->word = REG_RDI;
-    change(c, REG_RDI);
+    c->word = CODE_RDI;
+    change(c, CODE_RDI);
 }
 
-static void keep_address(void *ctx) { ((struct coder *)ctx)->word = REG_RSI; }
+static void keep_address(void *ctx) { ((struct coder *)ctx)->word = CODE_RSI; }
 
 /* ---- texts ---- */
 
@@ -296,7 +296,7 @@ static void keep_length(void *ctx, unsigned size, int place) {
 
 /* rdi becomes the length in bytes of a text that has its own. */
 static void load_length(struct code *c, const struct capture_value *v, int place) {
-    code_load_stack(c, REG_RDI, length_at(place));
+    code_load_stack(c, CODE_RDI, length_at(place));
     INSN32(c, "\xba", v->most / v->unit);    /* mov $most,%edx */
     INSN(c, "\x48\x39\xd7\x48\x0f\x47\xfa"); /* cmp %rdx,%rdi; cmova %rdx,%rdi */
     const uint8_t shl[] = {0x48, 0xc1, 0xe7, (uint8_t)(v->unit / 2)};
@@ -341,7 +341,7 @@ static void set(const struct coder *c, struct to_set ends, bool to_event) {
 size_t capture_emit(const struct capture_code *given, uint32_t *ret_ahead) {
     struct coder c = {.code = {given->out, .up = given->up, .saved = SAVED, .stub = given->stub},
                       .given = given,
-                      .intact = 1U << REG_RSI | 1U << REG_RDI};
+                      .intact = 1U << CODE_RSI | 1U << CODE_RDI};
     const struct capture *capture = given->stub->capture;
     const int lengths = capture_lengths(capture);
     uint32_t number = 0;

@@ -10,7 +10,7 @@
 
 enum { CODE_MOST_JUMPS = 192 };
 
-enum { REG_RAX = 0, REG_RCX = 1, REG_RDX = 2, REG_RSI = 6, REG_RDI = 7 }; /* in instructions */
+enum { CODE_RAX = 0, CODE_RCX = 1, CODE_RDX = 2, CODE_RSI = 6, CODE_RDI = 7 }; /* in instructions */
 
 struct code {
     uint8_t *out;

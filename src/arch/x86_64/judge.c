@@ -31,11 +31,11 @@ static void label(struct code *c, int name) { code_set(c, name, 0); }
 static void load_first(struct code *c, const struct capture_value *v, unsigned at) {
     const int64_t on_stack = (int64_t)c->up + c->stub->pops + v->stack_offset + at;
     if (v->from == FROM_REGISTER)
-        code_load_register(c, REG_RAX, v->reg);
+        code_load_register(c, CODE_RAX, v->reg);
     else if (v->from == FROM_STACK)
-        code_load_stack(c, REG_RAX, on_stack);
+        code_load_stack(c, CODE_RAX, on_stack);
     else
-        code_stack_address(c, REG_RAX, on_stack);
+        code_stack_address(c, CODE_RAX, on_stack);
 }
 
 static void load_memory(struct code *c, const struct predicate_test *t) {
@@ -45,7 +45,7 @@ static void load_memory(struct code *c, const struct predicate_test *t) {
     for (int i = 0; i < v->steps; i++) {
         if (v->step[i].offset)
             INSN32(c, "\x48\x05", v->step[i].offset); /* add $offset,%rax */
-        code_check_address(c, REG_RAX, REG_RCX, t->on_false);
+        code_check_address(c, CODE_RAX, CODE_RCX, t->on_false);
         if (i + 1 < v->steps)
             INSN(c, "\x48\x8b\x00"); /* mov (%rax),%rax */
     }
@@ -141,7 +141,7 @@ static int32_t kept(const struct code *c, unsigned field) {
 
 /* rcx becomes the stack pointer that the function had at its entry. */
 static void load_call(struct code *c) {
-    code_stack_address(c, REG_RCX, (int64_t)c->up + c->stub->pops);
+    code_stack_address(c, CODE_RCX, (int64_t)c->up + c->stub->pops);
 }
 
 /* rax becomes the offset of the call's set. */
