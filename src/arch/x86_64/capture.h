@@ -46,7 +46,7 @@ struct capture_code {
 
 /* Writes the code and returns its size, at most STUB_CAPTURE_BYTES. 0: it has no room for that.
  * *RET_AHEAD: from r8 to where the event stands then. */
-size_t capture_emit(const struct capture_code *c, uint32_t *ret_ahead);
+size_t capture_emit(const struct capture_code *given, uint32_t *ret_ahead);
 /* stub_read_switch of struct arch: the jnz behind the look at the tool becomes a jae, which always
  * jumps, as a test clears the carry. One byte is changed, so threads may run there meanwhile. */
 uint32_t capture_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte);
