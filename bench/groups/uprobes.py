@@ -12,10 +12,10 @@ from measure import Table, cell, median, run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GUEST = os.path.join(HERE, "..", "..", "test", "guest")
-PACKAGES = ["libdw1", "libzydis4.0", "libzstd1", "zlib1g", "liblzma5", "libelf1"]
+PACKAGES = ["libdw1", "libzydis4.0", "libzstd1", "zlib1g", "liblzma5", "libelf1", "libbpf1"]
 FUNCTIONS = {"leaf": "", "fib": ""}
 ARGUMENTS = {"numbers": " a=%di:s32 b=%si:s64 c=%dx:u64", "text": " s=+0(%di):string",
-             "member": " price=+8(+8(%di)):s64"} # what the kernel is asked to fetch
+             "member": " price=+8(+8(%di)):s64"}  # what the kernel is asked to fetch
 ASKED = "-A numbers -A text -A 'member@o->inner->price'"
 NEWEST = "/bin/spoor record -q --overflow=overwrite "
 TEXT = ("In a machine that QEMU emulates, with Debian's kernel. A call, in parts of the untraced call and of spoor's "
@@ -110,7 +110,8 @@ def in_guest(bench, machine, programs):
 def values_table(results):
     titles = {"numbers": "three integers, two of 64 bits", "text": "a text of 32 bytes",
               "member": "a member through two pointers"}
-    table = Table("Kernel uprobes with arguments", ["spoor without them", "uprobes", "uprobes without them"], VALUES_TEXT)
+    table = Table("Kernel uprobes with arguments", ["spoor without them", "uprobes", "uprobes without them"],
+                  VALUES_TEXT)
     for kind, title in titles.items():
         untraced = median([r[kind] for r in results["values"]])
         own = median([r[kind] for r in results["values, spoor"]]) - untraced
