@@ -348,8 +348,7 @@ struct arch {
      * stubs have no captures. */
     uint32_t (*stub_capture_at)(uint8_t variant, enum overflow overflow);
     uint32_t (*stub_capture_bytes)(const struct capture *c);
-    /* The same of the code in a STUB_JUDGE stub. PREDICATE: of JUDGED_ENTRY. NULL: there are no
-     * such stubs. */
+    /* The same of the code in a STUB_JUDGE stub. PREDICATE: of JUDGED_ENTRY. */
     uint32_t (*stub_judge_bytes)(enum judged judged, const struct predicate *predicate);
     /* In the code of such a stub, the offset of a byte that decides whether the value is read whose
      * read is at offset AT; or that ends there. *RET_BYTE: it is not read. 0: there is none. NULL:

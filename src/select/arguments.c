@@ -212,8 +212,8 @@ static bool fits(const struct choosing *c, const struct capture *capture) {
  * functions move while these are open. */
 static bool judges(const struct choosing *c, const struct arch *arch,
                    const struct predicate *predicate) {
-    return predicate->count && arch->stub_judge_bytes && !c->context->options->triggers.count &&
-           !module_is_go(c->module->module);
+    return predicate->count && !c->context->options->triggers.count &&
+           !module_is_go(c->module->module) && arch->stub_judge_bytes(JUDGED_ENTRY, predicate);
 }
 
 /* False: it has no place. */

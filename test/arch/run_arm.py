@@ -49,7 +49,7 @@ def backend(source, state, folder):
     common = [*glob.glob(os.path.join(here, "*.S")), *filter(os.path.exists, shared),
               *(os.path.join(source, "src", name) for name in ("values/run.c", "base/mem.c")),
               *(os.path.join(source, "src/arch", name)
-                for name in ("capture.c", "disasm.c", "remainder.c", "arm_hosts.c")),
+                for name in ("capture.c", "judge.c", "disasm.c", "remainder.c", "arm_hosts.c")),
               *sorted(glob.glob(os.path.join(source, "src/arch/arm/*.c")))]
     return compile_to(built, source, state, folder, "-r", *common)
 

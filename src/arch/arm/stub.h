@@ -66,6 +66,11 @@
  *     ldrexd r2, r3, [r6]; adds r2, r2, r4; adc r3, r3, #0; strexd r0, r2, r3, [r6]
  *     cmp   r0, #0; bne again                               commit
  *
+ * A STUB_JUDGE stub has behind `found` the code of judge.h, which ends with
+ *
+ *     msr   apsr_nzcvq, r7; pop {r0-r7}; b behind           the event is not recorded
+ *  go:
+ *
  * The slot is written before it is reserved. Only the thread itself writes to its ring. A thread
  * that is stopped in between is rolled back to its site, with nothing to undo. Reserving the
  * slot commits it. So all slots below the head are whole, though stores of 16 bytes (and, on some
@@ -106,6 +111,16 @@ enum {
     ARM_STUB_FLAGS = 7    /* the register that keeps them */
 };
 
+/* How many registers a stub saves, from r0 on. */
+static inline uint32_t arm_stub_saved(uint8_t variant) {
+    const bool all = stub_slices(variant) || stub_stores_values(variant);
+    return (all ? ARM_SLICE_FRAME : ARM_STUB_FRAME) / 4;
+}
+/* What a stub takes of the stack. */
+static inline uint32_t arm_stub_frame(uint8_t variant) {
+    return 4 * arm_stub_saved(variant) + (stub_stores_values(variant) ? ARM_LENGTHS_BYTES : 0);
+}
+
 /* Writes the stub to OUT (room for STUB_MAX_BYTES) and returns its size in bytes, which depends on
  * variant and overflow only. It must run at the distance spec->agent from the agent, which begins a
  * page. The site's code follows its last instruction. */
@@ -129,6 +144,8 @@ uint32_t a32_stub_capture_at(uint8_t variant, enum overflow overflow);
 uint32_t t32_stub_capture_at(uint8_t variant, enum overflow overflow);
 uint32_t a32_stub_capture_bytes(const struct capture *c);
 uint32_t t32_stub_capture_bytes(const struct capture *c);
+uint32_t a32_stub_judge_bytes(enum judged judged, const struct predicate *predicate);
+uint32_t t32_stub_judge_bytes(enum judged judged, const struct predicate *predicate);
 uint32_t a32_stub_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte);
 uint32_t t32_stub_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte);
 

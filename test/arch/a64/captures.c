@@ -13,7 +13,7 @@
 #include <ucontext.h>
 
 #include "arch/aarch64/agent.h"
-#include "arch/aarch64/capture.h"
+#include "arch/aarch64/reading.h"
 #include "arch/aarch64/stub.h"
 #include "code_memory.h"
 #include "values/run.h"
@@ -42,7 +42,7 @@ static uint64_t any(uint64_t below) { /* splitmix64 */
 /* As withdraw() in patch/value_faults.c. AT: the read, or what follows its value. */
 static void withdraw(uint32_t at) {
     uint8_t byte;
-    const uint32_t found = a64_capture_read_switch(pointer(STUB), at, &byte);
+    const uint32_t found = a64_read_switch(pointer(STUB), at, &byte);
     if (!found)
         ground_fail("a read", at, "cannot be withdrawn");
     else if (*(uint8_t *)pointer(STUB + found) == byte)
@@ -377,9 +377,9 @@ static void check_withdrawn(bool second) {
     in.x[1] = in.x[2] = GROUND_DATA;
     write_lane(0, RING);
     write_stub(0, OVERFLOW_WAIT, 0, &c);
-    at[1] = a64_capture_read_switch(pointer(STUB), (uint32_t)stub_size, &byte);
-    at[0] = a64_capture_read_switch(pointer(STUB), at[1], &byte);
-    if (!at[0] || a64_capture_read_switch(pointer(STUB), at[0], &byte))
+    at[1] = a64_read_switch(pointer(STUB), (uint32_t)stub_size, &byte);
+    at[0] = a64_read_switch(pointer(STUB), at[1], &byte);
+    if (!at[0] || a64_read_switch(pointer(STUB), at[0], &byte))
         ground_fail("reads", at[0], "are not two");
     ground_write_bytes(STUB + at[second], &byte, 1);
     run_unchanged(&in);

@@ -43,7 +43,7 @@ def backend(source, folder):
     common = [os.path.join(here, "code_memory.c"), os.path.join(here, "state.S"),
               *(os.path.join(source, "src", name) for name in ("values/run.c", "base/mem.c")),
               *(os.path.join(source, "src/arch", name)
-                for name in ("capture.c", "disasm.c", "remainder.c", "arm_hosts.c")),
+                for name in ("capture.c", "judge.c", "disasm.c", "remainder.c", "arm_hosts.c")),
               *sorted(glob.glob(os.path.join(source, "src/arch/aarch64/*.c")))]
     return compile_to(built, source, folder, "-r", *common)
 
