@@ -29,10 +29,9 @@ static void restore(struct writer *w, uint8_t variant) {
     put(w, 0xe128f000 | ARM_STUB_FLAGS, 0xf3808800 | ARM_STUB_FLAGS << 16);
     w->state.displaced = false;
     put_same(w, (uint32_t)POP | saved_bitmap(variant));
-    if (!stub_stores_values(variant))
-        return;
     w->state.pushed = 0;
-    put_three(w, ADD_CONSTANT, ARM_SP, ARM_SP, ARM_LENGTHS_BYTES);
+    if (stub_stores_values(variant))
+        put_three(w, ADD_CONSTANT, ARM_SP, ARM_SP, ARM_LENGTHS_BYTES);
 }
 
 /* Branches to `done` unless the return address is within S->caller. (The state's bit has no effect,
