@@ -135,3 +135,23 @@ bool judge_put(const struct judge_machine *machine, void *ctx, const struct stub
     }
     return true;
 }
+
+/* ---- all calls ---- */
+
+/* The stack pointer, REG, is not 0. */
+#define ALWAYS(reg_, bytes_)                                                                       \
+    {                                                                                              \
+        .value = {.from = FROM_REGISTER, .reg = (reg_), .bytes = (bytes_), .length_of = -1},       \
+        .size = 8, .bits = 8 * (bytes_), .op = TEST_UNEQUAL, .on_true = PREDICATE_TRUE,            \
+        .on_false = PREDICATE_FALSE                                                                \
+    }
+const struct predicate *judge_always(int sp_register) {
+    enum { X86_64_SP = 7, ARM_SP = 13, A64_SP = 31 };
+    static struct predicate_test x86_64 = ALWAYS(X86_64_SP, 8), arm = ALWAYS(ARM_SP, 4),
+                                 a64 = ALWAYS(A64_SP, 8);
+    static const struct predicate all[] = {{&x86_64, 1}, {&arm, 1}, {&a64, 1}};
+    const struct predicate *p = all;
+    while (p->tests->value.reg != sp_register)
+        p++;
+    return p;
+}

@@ -57,6 +57,9 @@ enum judged {
 struct capture;
 struct predicate;
 
+/* A predicate that holds for all calls. SP_REGISTER: of struct arch. */
+const struct predicate *judge_always(int sp_register);
+
 struct stub_spec {
     uint8_t variant;     /* STUB_* bits */
     uint32_t site;       /* function id << 2 | enum event_kind; unused by hooks */

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""judged.py SPOOR PROGRAM: calls that stubs leave out are those that spoor would leave out. The second condition of
+"""judged.py SPOOR PROGRAM COMPILER...: calls that stubs leave out are those that spoor would leave out. The second condition of
 each pair means the same, but has a part that stubs do not judge: "d" is never 0.5."""
 import json
 import os
 import re
+import subprocess
 import sys
 
 from harness import Spoor, check, check_same, main, run
@@ -67,11 +68,50 @@ def same_calls(spoor, program):
     check(lines > 500, f"only {lines} lines")
 
 
+def events_of(spoor):
+    events = json.loads(run([spoor.path, "info", "--json", "trace"]).stdout)["events"]
+    return events["entry"], events["exit"]
+
+
 def carried_exits(spoor, program):
     """qsort may end in another function of its library, whose returns count only for calls that were kept."""
     record(spoor, program, "--libcalls", "--where", "qsort/arg2 > 30/")
-    events = json.loads(run([spoor.path, "info", "--json", "trace"]).stdout)["events"]
-    check(events["entry"] == 9 and events["exit"] == 9, f"{events}")
+    check(events_of(spoor) == (9, 9), f"{events_of(spoor)}")
+    record(spoor, program, "--libcalls", "--where", "qsort/arg2 > 30/", "-F", "raise")
+    check(events_of(spoor) == (9 + 24, 9 + 24), f"with a function without a condition: {events_of(spoor)}")
+
+
+# Two functions that end in a third one, and one that falls into another.
+SHARED = """
+static __attribute__((noipa)) int inner(int n) { return n * 3; }
+int asked(int n) { return inner(n + 1); }
+int free_one(int n) { return inner(n - 1); }
+"""
+SHARING = """
+int asked(int n);
+int free_one(int n);
+int main(void) {
+    int sum = 0;
+    for (int i = 0; i < 20; i++)
+        sum += asked(i) + free_one(i);
+    return sum != 1140;
+}
+"""
+
+
+def shared_ends(spoor, _):
+    """Calls with and without a condition end at one return, of a function that is not traced itself."""
+    for name, source, options in [("libshared.so", SHARED, ["-shared", "-fPIC"]),
+                                  ("sharing", SHARING, ["./libshared.so", "-Wl,-rpath,."])]:
+        subprocess.run([*COMPILER, "-O2", "-g", "-x", "c", "-", "-o", name, "-x", "none", *options], input=source,
+                       text=True, check=True)
+    for name, count, others in [("asked", 5, []), ("free_one", 5, []), ("asked", 25, ["-F", "free_one"]),
+                                ("free_one", 25, ["-F", "asked"])]:
+        record(spoor, "./sharing", "--libcalls", "--where", f"{name}/n >= 15/", *others)
+        check(events_of(spoor) == (count, count), f"{name} {others}: {events_of(spoor)}")
+        lines = sorted(line for line in calls(spoor)[0] if "(" in line)
+        right = [f"{name}(n={n});" for n in range(15, 20)] + [f"{other}();" for other in others[1:]] * 20
+        check_same(f"{name} {others}", sorted(right), lines)
 
 
 def nothing_else_is_recorded(spoor, program):
@@ -83,8 +123,6 @@ def nothing_else_is_recorded(spoor, program):
         check(done.status == 0, f"{condition}: {done.status}: {done.stderr.decode()}")
         numbers = re.search(r"(\d+) events, (\d+) overwritten", done.stderr.decode())
         counts[condition] = [int(number) for number in numbers.groups()]
-    if os.uname().machine != "x86_64":
-        return
     judged, partly, by_spoor = counts.values()
     check(judged == [4, 0] and partly == [4, 0], f"{counts}")
     check(by_spoor[1] > 150000, f"{counts}")
@@ -94,8 +132,10 @@ def test(path, program):
     spoor = Spoor(path)
     nothing_else_is_recorded(spoor, program)
     carried_exits(spoor, program)
+    shared_ends(spoor, program)
     same_calls(spoor, program)
 
 
+COMPILER = sys.argv[3:]
 paths = [os.path.realpath(argument) for argument in sys.argv[1:3]]
 main(lambda: test(*paths))

@@ -219,14 +219,14 @@ static uint32_t capture_room(const struct emitter *e, uint32_t owner, uint8_t ev
 }
 
 static uint32_t entry_room(const struct emitter *e, uint32_t function) {
-    const struct plan_capture *judge = request_judge(e, function);
+    const struct predicate *judge = request_judge(e, function);
     return capture_room(e, function, EVENT_ENTRY) +
-           (judge ? judge_room(e, JUDGED_ENTRY, judge->predicate) : 0);
+           (judge ? judge_room(e, JUDGED_ENTRY, judge) : 0);
 }
 
 static uint32_t exit_room(const struct emitter *e, const struct step *s) {
     const uint32_t owner = exit_owner(e, s);
-    const bool judged = owner != UINT32_MAX && request_judges_exit(e, s->function, owner);
+    const bool judged = owner != UINT32_MAX && request_judges_exit(e, s->function);
     return capture_room(e, owner, s->event) +
            (judged ? judge_room(e, JUDGED_EXIT, NULL) + judge_room(e, JUDGED_END, NULL) : 0);
 }
@@ -315,7 +315,7 @@ static void emitter_done(struct emitter *e) {
     free(e->wanted);
     free(e->first_traced);
     free(e->unfiltered);
-    free(e->unjudged);
+    free(e->judged);
     free(e->carried);
     free(e->behind_entry);
 }

@@ -92,6 +92,10 @@ static bool can_count(const struct capture_value *v) {
 static struct capture_value some_value(const struct capture_value *before, uint32_t count) {
     struct capture_value v = {.length_of = -1, .steps = (uint8_t)any(4)};
     some_begin(&v);
+    if (v.from == FROM_REGISTER && v.steps && any(4) == 0) {
+        v.from = FROM_INDEXED;
+        v.part = capture_index((uint8_t)any(ARM_LR + 1), (uint8_t)any(4));
+    }
     for (int i = 0; i < v.steps; i++)
         v.step[i].offset = any(5) ? (int32_t)any(64) : -(int32_t)any(70000);
     if (any(3) == 0) {
@@ -120,6 +124,11 @@ static bool read_register(void *ctx, const struct capture_value *v, void *ret, s
                                                  : (const uint8_t *)&s->r[v->reg];
     memset(ret, 0, size);
     memcpy(ret, from, size < own ? size : own);
+    if (v->from == FROM_INDEXED) {
+        const uint32_t sum =
+            s->r[v->reg] + (s->r[capture_index_register(v)] << capture_index_shift(v));
+        memcpy(ret, &sum, sizeof sum);
+    }
     return true;
 }
 

@@ -110,6 +110,10 @@ static void some_begin(struct capture_value *v) {
 static struct capture_value some_value(const struct capture_value *before, size_t count) {
     struct capture_value v = {.length_of = NO_LENGTH, .steps = (uint8_t)any(4)};
     some_begin(&v);
+    if (v.from == FROM_REGISTER && v.steps && any(4) == 0) {
+        v.from = FROM_INDEXED;
+        v.part = capture_index((uint8_t)any(32), (uint8_t)any(4));
+    }
     for (int i = 0; i < v.steps; i++)
         v.step[i].offset = any(5) ? (int32_t)any(64) : -(int32_t)any(70000);
     if (any(3) == 0) {
@@ -131,12 +135,21 @@ static struct capture_value some_value(const struct capture_value *before, size_
 
 /* ---- what values/run.c finds ---- */
 
+static uint64_t general(const struct state *s, uint8_t reg) {
+    return reg == SP ? s->sp : s->x[reg];
+}
+
 static bool read_register(void *ctx, const struct capture_value *v, void *ret, size_t size) {
     const struct state *s = ctx;
     if (v->from == FROM_VECTOR)
         memcpy(ret, (const uint8_t *)s->q[v->reg] + v->part, size);
+    else if (v->from == FROM_INDEXED)
+        memcpy(ret,
+               &(uint64_t){general(s, v->reg) +
+                           (general(s, capture_index_register(v)) << capture_index_shift(v))},
+               size);
     else
-        memcpy(ret, v->reg == SP ? &s->sp : &s->x[v->reg], size);
+        memcpy(ret, &(uint64_t){general(s, v->reg)}, size);
     return true;
 }
 
