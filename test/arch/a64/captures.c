@@ -4,33 +4,20 @@
  * no memory above the stack pointer. Reads that fault are passed, and withdrawn, as by the tool.
  */
 #include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <ucontext.h>
 
-#include "arch/aarch64/agent.h"
 #include "arch/aarch64/reading.h"
-#include "arch/aarch64/stub.h"
-#include "code_memory.h"
 #include "values/run.h"
 #include "values/slots.h"
 
-enum { LANES = GROUND + 0x20000, AGENT = LANES + LANES_BYTES, STUB = AGENT + 0x12340 };
-enum { LANE = GROUND + 0x300000, HOLE = GROUND_DATA + 0x1000, PAGE = 0x1000 };
-enum { RING = 16384, SITE = 0x12345674, NUMBER = 77, DONE = 0, VALUES = 8, SEEDS = 1000 };
+enum { RING = 16384 };
+#include "stub_setup.h"
+
+enum { SITE = 0x12345674, NUMBER = 77, DONE = 0, VALUES = 8, SEEDS = 1000 };
 enum { SP = 31, TAG_AT = 56 };
 
-static struct control control;
 static uint64_t random_state, faults;
 static size_t stub_size;
 static const int16_t NO_LENGTH = -1;
-
-static void *pointer(uint64_t at) { return (void *)(uintptr_t)at; } /* NOLINT: a number given */
-static struct lane *lane(void) { return pointer(LANE); }
 
 static uint64_t any(uint64_t below) { /* splitmix64 */
     uint64_t z = random_state += 0x9e3779b97f4a7c15;
@@ -255,18 +242,6 @@ static void check_slots(uint64_t from, const struct capture *c, const struct sta
 
 /* ---- runs ---- */
 
-static void write_lane(uint64_t head, uint64_t room) {
-    uint64_t self;
-    __asm__("mrs %0, tpidr_el0" : "=r"(self));
-    struct lane_key *keys = pointer(LANES);
-    keys[self >> LANES_SHIFT & ((1U << LANES_BITS) - 1)] = (struct lane_key){self, LANE};
-    memset(lane(), 0, LANE_RING + RING);
-    lane()->control = (uint64_t)(uintptr_t)&control;
-    lane()->head = head;
-    lane()->limit = head + room;
-    lane()->ring_mask = RING - 1;
-}
-
 static void write_stub(uint8_t variant, enum overflow overflow, uint16_t pops,
                        const struct capture *c) {
     uint8_t code[STUB_MAX_BYTES + STUB_CAPTURE_BYTES];
@@ -314,7 +289,7 @@ static void check_values(const struct capture *c, uint64_t head, struct state *i
 /* Reads that have faulted are withdrawn; the others are still made. */
 static void check_again(const struct capture *c, uint64_t head, struct state *in, uint16_t pops) {
     const uint64_t before = faults;
-    write_lane(head, RING);
+    write_lane(head, head + RING, true);
     run_unchanged(in);
     check_slots(head, c, in);
     check_values(c, head, in, pops);
@@ -337,7 +312,7 @@ static void check_random(uint64_t seed) {
     const uint64_t before = faults;
     fill_memory(&in, seed);
     in.x[30] = any(1000);
-    write_lane(head, RING);
+    write_lane(head, head + RING, true);
     write_stub(any(2) ? STUB_CALLER : STUB_SAVE_FLAGS, overflow, pops, &c);
     run_unchanged(&in);
     check_slots(head, &c, &in);
@@ -367,7 +342,7 @@ static void check_without_tool(void) {
     uint64_t word = 0;
     ground_fill(&in, 1);
     in.x[1] = GROUND_DATA;
-    write_lane(0, RING);
+    write_lane(0, RING, true);
     write_stub(0, OVERFLOW_WAIT, 0, &c);
     control.owner = CONTROL_OWNER_DIED;
     run_unchanged(&in);
@@ -388,7 +363,7 @@ static void check_withdrawn(bool second) {
     uint64_t word;
     ground_fill(&in, 1);
     in.x[1] = in.x[2] = GROUND_DATA;
-    write_lane(0, RING);
+    write_lane(0, RING, true);
     write_stub(0, OVERFLOW_WAIT, 0, &c);
     at[1] = a64_read_switch(pointer(STUB), (uint32_t)stub_size, &byte);
     at[0] = a64_read_switch(pointer(STUB), at[1], &byte);
@@ -412,7 +387,7 @@ static void check_narrow_length(uint16_t bytes) {
     ground_fill(&in, 1);
     in.x[1] = UINT64_MAX << 8 * bytes | LENGTH;
     in.x[2] = GROUND_DATA;
-    write_lane(0, RING);
+    write_lane(0, RING, true);
     write_stub(0, OVERFLOW_WAIT, 0, &c);
     run_unchanged(&in);
     if (!find_word(0, WORDS, &word) || find_word(0, WORDS + 1, &word))
@@ -431,7 +406,7 @@ static void check_waiting(enum overflow overflow) {
     pthread_t helper;
     uint64_t word = 0;
     ground_fill(&in, 1);
-    write_lane(0, EVENT_BYTES);
+    write_lane(0, EVENT_BYTES, true);
     write_stub(0, overflow, 0, one_word());
     if (pthread_create(&helper, NULL, make_room, NULL))
         abort();
@@ -447,7 +422,7 @@ static void check_waiting(enum overflow overflow) {
 static void check_dropping(uint64_t room) {
     struct state in;
     ground_fill(&in, 1);
-    write_lane(64, room);
+    write_lane(64, 64 + room, true);
     write_stub(0, OVERFLOW_DROP, 0, one_word());
     run_unchanged(&in);
     if (lane()->head != 64 + (room ? EVENT_BYTES : 0) || lane()->lost != !room ||
@@ -471,12 +446,8 @@ static void check_states(uint8_t variant, enum overflow overflow) {
 }
 
 int main(void) {
-    const struct sigaction action = {.sa_sigaction = pass_fault,
-                                     .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    const stack_t stack = {.ss_sp = pointer(GROUND), .ss_size = 0x10000};
     ground_open();
-    sigaltstack(&stack, NULL);
-    sigaction(SIGSEGV, &action, NULL);
+    catch (SIGSEGV, pass_fault);
     munmap(pointer(HOLE), PAGE);
     ground_write_bytes(LANES, a64_agent_bytes, a64_agent_size);
     for (uint64_t seed = 0; seed < SEEDS; seed++)

@@ -2,31 +2,18 @@
  * Stubs of A64 that judge calls, with those of the events behind them. They change no register, no
  * flag, and no memory above the stack pointer. ../judge_cases.h has the cases.
  */
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <ucontext.h>
-
 #include "arch/aarch64/aarch64.h"
-#include "arch/aarch64/agent.h"
 #include "arch/aarch64/reading.h"
 #include "arch/regs.h"
-#include "code_memory.h"
 
-enum { LANES = GROUND + 0x20000, AGENT = LANES + LANES_BYTES, STUB = AGENT + 0x12340 };
-enum { LANE = GROUND + 0x300000, HOLE = GROUND_DATA + 0x1000, PAGE = 0x1000, RING = 4096 };
+enum { RING = 4096 };
+#include "stub_setup.h"
+
 enum { REGISTERS = 31, SP_NUMBER = A64_SP, WORD_BYTES = 8, DONE = 0 };
 
-static struct control control;
 static uint64_t faults, stop_at;
 static unsigned stops;
 static uint32_t stopped_word;
-
-static void *pointer(uint64_t at) { return (void *)(uintptr_t)at; } /* NOLINT: a number given */
-static struct lane *lane(void) { return pointer(LANE); }
 
 static uint64_t sp_of(const struct state *s) { return s->sp; }
 static void set_register(struct state *s, unsigned number, uint64_t value) {
@@ -36,16 +23,7 @@ static void set_register(struct state *s, unsigned number, uint64_t value) {
         s->x[number] = value;
 }
 
-static void fresh_lane(void) {
-    uint64_t self;
-    __asm__("mrs %0, tpidr_el0" : "=r"(self));
-    struct lane_key *keys = pointer(LANES);
-    keys[self >> LANES_SHIFT & ((1U << LANES_BITS) - 1)] = (struct lane_key){self, LANE};
-    memset(lane(), 0, LANE_RING + RING);
-    lane()->control = (uint64_t)(uintptr_t)&control;
-    lane()->limit = RING;
-    lane()->ring_mask = RING - 1;
-}
+static void fresh_lane(void) { write_lane(0, RING, true); }
 
 static size_t emit(uint8_t *out, struct stub_spec *spec, uint32_t offset) {
     spec->ring_bytes = RING;
@@ -110,15 +88,8 @@ static void stop(int signal, siginfo_t *info, void *context) {
     m->pc = STUB + p->at;
 }
 
-static void catch (int signal, void (*handler)(int, siginfo_t *, void *)) {
-    const struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    sigaction(signal, &action, NULL);
-}
-
 int main(void) {
-    const stack_t stack = {.ss_sp = pointer(GROUND), .ss_size = 0x10000};
     ground_open();
-    sigaltstack(&stack, NULL);
     catch (SIGSEGV, pass_fault);
     catch (SIGILL, stop);
     munmap(pointer(HOLE), PAGE);
