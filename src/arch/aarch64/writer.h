@@ -3,7 +3,7 @@
 
 #include "arch/aarch64/aarch64.h"
 #include "arch/aarch64/branches.h"
-#include "arch/aarch64/stub.h"
+#include "arch/aarch64/frame.h"
 
 struct writer {
     uint8_t *out;

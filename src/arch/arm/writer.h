@@ -3,7 +3,7 @@
 #pragma once
 
 #include "arch/arm/a32.h"
-#include "arch/arm/stub.h"
+#include "arch/arm/frame.h"
 #include "arch/arm/t32.h"
 
 enum { PLACES = STUB_MAX_BYTES / T32_HALF, THUMB = 1 /* the state's bit */ };
