@@ -197,23 +197,31 @@ static void collect_parts(struct collecting *k, const struct part *p) {
         collect_pointer_text(k, p, unit);
 }
 
-static void name_item(struct collecting *k, const char *name, const struct access *a, char format) {
-    struct capture_value *v = &k->c->values.at[k->first];
-    for (size_t i = k->first; i < k->c->values.count; i++)
-        if (!k->c->values.at[i].string)
-            k->c->values.at[i].type = 0;
-    v->name = keep_name(k->c, name);
-    v->type = a->type;
-    v->pointee = a->pointee;
-    v->format = format;
-}
-
 void collect_missing(struct collector *c, const char *name, type_id type,
                      enum capture_missing missing) {
     struct capture_value v = {.from = FROM_NOTHING, .length_of = -1, .type = type};
     v.missing = missing;
     v.name = keep_name(c, name);
     ARRAY_PUSH(&c->values, v);
+}
+
+void collect_item(struct collector *c, size_t first, const char *name, const struct access *a,
+                  char format) {
+    if (c->values.count == first) {
+        collect_missing(c, name, a->type,
+                        shape_is_empty(c->context.types, a->type) ? VALUE_THERE
+                        : a->missing                              ? a->missing
+                                                                  : VALUE_UNTYPED);
+        return;
+    }
+    for (size_t i = first; i < c->values.count; i++)
+        if (!c->values.at[i].string)
+            c->values.at[i].type = 0;
+    struct capture_value *v = &c->values.at[first];
+    v->name = keep_name(c, name);
+    v->type = a->type;
+    v->pointee = a->pointee;
+    v->format = format;
 }
 
 /* False: of a reference only the address is known. */
@@ -243,13 +251,7 @@ void collect_object(struct collector *c, const char *name, const struct access *
                !c->format(c, &a)) {
         collect_parts(&k, &p);
     }
-    if (c->values.count == k.first)
-        collect_missing(c, name, a.type,
-                        shape_is_empty(c->context.types, a.type) ? VALUE_THERE
-                        : a.missing                              ? a.missing
-                                                                 : VALUE_UNTYPED);
-    else
-        name_item(&k, name, &a, format);
+    collect_item(c, k.first, name, &a, format);
 }
 
 void collect_inner(struct collector *c, const struct access *from, uint32_t at) {
@@ -268,10 +270,7 @@ void collect_text(struct collector *c, const char *name, const struct access *a,
     if (a->kind != ACCESS_MISSING && c->values.count < CAPTURE_MOST_VALUES &&
         collect_bytes(&k, &p, c->context.word))
         collect_pointer_text(&k, &p, unit);
-    if (c->values.count == k.first)
-        collect_missing(c, name, a->type, a->missing ? a->missing : VALUE_UNTYPED);
-    else
-        name_item(&k, name, a, 0);
+    collect_item(c, k.first, name, a, 0);
 }
 
 void collect_end(struct collector *c, struct capture *ret) {

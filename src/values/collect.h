@@ -26,5 +26,9 @@ void collect_missing(struct collector *c, const char *name, type_id type,
                      enum capture_missing missing);
 /* Appends what records the object at FROM as a part of an item, in its image from byte AT on. */
 void collect_inner(struct collector *c, const struct access *from, uint32_t at);
+/* Makes the values from FIRST on, which record A, the item NAME; without any, as
+ * collect_missing(). */
+void collect_item(struct collector *c, size_t first, const char *name, const struct access *a,
+                  char format);
 /* Moves all to RET. */
 void collect_end(struct collector *c, struct capture *ret);

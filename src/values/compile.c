@@ -131,6 +131,8 @@ static int format_term(const struct evaluator *e, const struct spec_term *t, str
 static int add_term(const struct evaluator *e, const struct spec_term *t, struct collector *c) {
     struct access a;
     int status = evaluate(e, t->root, &a);
+    if (status < 0 && collect_format_value(c, e, t, shown_as(&t->format)))
+        return 0;
     if (status == 0 && t->format.letter)
         status = format_term(e, t, &a);
     if (status < 0)

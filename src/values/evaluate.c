@@ -198,7 +198,8 @@ static int step_index(const struct evaluator *e, const struct spec_node *n, stru
     return 0;
 }
 
-static int step_member(const struct evaluator *e, const struct spec_node *n, struct access *a) {
+/* From what is before "." or "->" to the object that has the member. */
+static int step_object(const struct evaluator *e, const struct spec_node *n, struct access *a) {
     const struct type *t = shape_get(e->request->types, a->type);
     bool pointer = t && t->kind == TYPE_POINTER && !(t->flags & TYPE_REFERENCE);
     if (n->op == SPEC_MEMBER && pointer)
@@ -208,7 +209,7 @@ static int step_member(const struct evaluator *e, const struct spec_node *n, str
     int status = n->op == SPEC_ARROW ? step_pointer(e, n, a) : 0;
     if (status == 0 && !see_through(e, a))
         status = fail(e, n, "this is too many pointers away");
-    return status < 0 ? status : enter_member(e, n, a);
+    return status;
 }
 
 static bool is_number_of_kind(const struct type *t, bool is_float) {
@@ -237,6 +238,19 @@ static int step_address(const struct evaluator *e, const struct spec_node *n, st
     return 0;
 }
 
+static int evaluate_before(const struct evaluator *e, const struct spec_node *n,
+                           struct access *ret) {
+    int status = evaluate(e, n->of, ret);
+    if (status == 0 && n->op != SPEC_ADDRESS && !see_through(e, ret))
+        status = fail(e, n, "this is too many pointers away");
+    return status;
+}
+
+int evaluate_object(const struct evaluator *e, const struct spec_node *n, struct access *ret) {
+    int status = evaluate_before(e, n, ret);
+    return status < 0 ? status : step_object(e, n, ret);
+}
+
 int evaluate(const struct evaluator *e, const struct spec_node *n, struct access *ret) {
     if (e->object && !n->of) {
         *ret = *e->object;
@@ -248,15 +262,14 @@ int evaluate(const struct evaluator *e, const struct spec_node *n, struct access
         return take_parameter(e, n, ret);
     if (n->op == SPEC_INTEGER || n->op == SPEC_FLOAT || n->op == SPEC_REGISTER)
         return take_register(e, n, ret);
-    int status = evaluate(e, n->of, ret);
+    int status = evaluate_before(e, n, ret);
     if (status < 0)
         return status;
-    if (n->op != SPEC_ADDRESS && !see_through(e, ret))
-        return fail(e, n, "this is too many pointers away");
     switch (n->op) {
     case SPEC_MEMBER:
     case SPEC_ARROW:
-        return step_member(e, n, ret);
+        status = step_object(e, n, ret);
+        return status < 0 ? status : enter_member(e, n, ret);
     case SPEC_INDEX:
         return step_index(e, n, ret);
     case SPEC_DEREF:
