@@ -1,5 +1,5 @@
 """record --usdt: every form of operands, counters (semaphores) up and down, views, damaged notes.
-usdt.py SOURCE CC…"""
+usdt.py SOURCE HEADER-SOURCE CC…"""
 import csv
 import io
 import json
@@ -248,14 +248,35 @@ def check_messages(folder, program):
     assert done.returncode and 'probes have arg1' in done.stderr, done
 
 
+def check_header(folder, source, compiler):
+    """Probes of systemtap's own header: the compiler chooses the operands."""
+    program = os.path.join(folder, 'header')
+    for level in '-O0', '-O1', '-O2', '-O3', '-Os':
+        made = run(*compiler, level, '-o', program, source)
+        if 'sys/sdt.h: No such file' in made.stderr or "'sys/sdt.h' file not found" in made.stderr:
+            print('without systemtap-sdt-dev: its header is not tested')
+            return
+        assert made.returncode == 0, made
+        # Whole names: where no jump fits, as at the end of a function, they get breakpoints.
+        trace, done = record(folder, program, [], '--usdt', 'header:sizes', '--usdt', 'header:twelve', '--usdt',
+                             'header:none', '--usdt', 'header:places@arg1,arg2,arg3,arg4,arg5,arg6,arg7/s')
+        printed = [json.loads(line) for line in done.stdout.splitlines()]
+        assert printed.pop() == ['counters', 1, 1, 1, 1], (level, done)
+        found = [[mark['function'].removeprefix('header:'), *(values(mark) if 'args' in mark else [])] for mark in marks(trace)]
+        assert found == printed and len(found) == 8, (level, found, printed)
+        alone = run(program).stdout.splitlines()
+        assert alone[:-1] == done.stdout.splitlines()[:-1] and alone[-1] == '["counters", 0, 0, 0, 0]', alone
+
+
 def main():
-    source, *compiler = sys.argv[1:]
+    source, header, *compiler = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, 'usdt')
         subprocess.run([*compiler, '-O1', '-o', program, source], check=True)
         for check in (check_forms, check_views, check_exports, check_counters, check_killed, check_forks, check_damaged,
                       check_breakpoints, check_messages):
             check(folder, program)
+        check_header(folder, header, compiler)
 
 
 main()
