@@ -77,6 +77,14 @@ static int enter_member(const struct evaluator *e, const struct spec_node *n, st
     return 0;
 }
 
+/* Prototypes of the C library name none. */
+static bool has_no_names(const struct signature *s) {
+    for (size_t i = 0; i < s->count; i++)
+        if (*s->parameters[i].name)
+            return false;
+    return true;
+}
+
 static int take_parameter(const struct evaluator *e, const struct spec_node *n,
                           struct access *ret) {
     const struct signature *s = e->request->signature;
@@ -99,6 +107,8 @@ static int take_parameter(const struct evaluator *e, const struct spec_node *n,
         ret->type = t->of;
         return enter_member(e, n, ret);
     }
+    if (s->count && has_no_names(s))
+        return fail(e, n, "names of its parameters are not known; use arg1, or fparg1 of floats");
     near_init(&near, n->name);
     for (size_t i = 0; i < s->count; i++)
         near_consider(&near, s->parameters[i].name);

@@ -80,7 +80,7 @@ static const char *function_at(void *ctx, uint64_t address) {
 
 static void write_item(struct stepper *s, const struct item *item, struct words *w) {
     struct printer p = {.types = s->types, .function_at = function_at, .ctx = s};
-    const char *missing = print_missing(item);
+    const char *missing = print_missing(&p, item);
     words_add(w, "{\"name\":");
     words_json_text(w, item->values[0].name);
     words_add(w, ",\"type\":");

@@ -116,7 +116,7 @@ static const char *function_at(void *ctx, uint64_t address) {
 
 static void show_item(struct fixture *f, const struct item *item, bool json, struct words *w) {
     struct printer p = {.types = f->types, .function_at = function_at};
-    const char *missing = print_missing(item);
+    const char *missing = print_missing(&p, item);
     if (json) {
         words_add(w, "{\"name\":");
         words_json_text(w, item->values[0].name);
