@@ -208,6 +208,11 @@ class Views(unittest.TestCase):
                 ("real/x != x/", "real", 1), (f'text/s == "{FULL}"/', "text", 0), (f'text/s >= "{FULL[:-1]}"/', "text", 4):
             lines = [json.loads(line) for line in self.spoor("replay", "--json", "--where", condition).splitlines()]
             self.assertEqual(sum(e["kind"] == "entry" and e["function"] == name for e in lines), count, condition)
+        for condition, said in (f'text/s == "{FULL}"/', "2 calls"), (f'text/s == "{FULL}" || s[0] == 0/', "5 calls"), \
+                ("work/o.id == 7/", None), ("nothing/n/", "10 calls"):
+            done = subprocess.run([SPOOR, "report", self.trace, "--where", condition], capture_output=True, text=True, check=True)
+            wanted = rf"spoor: --where leaves out {said} of which it needs values that are not known" if said else r"\Z"
+            self.assertRegex(done.stderr, wanted, condition)
 
     def rows(self, *args):
         return {json.dumps(r["group"].get("value")): r["calls"]
