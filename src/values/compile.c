@@ -187,8 +187,12 @@ static int compile(const struct values_request *r, const struct places *places, 
 }
 
 int values_compile(const struct values_request *r, struct capture *ret, struct err *err) {
-    struct collector c = {
-        {r->types, abi_word(r->abi)}, r->abi, r->strings, collect_formatted, r, {0}, {0}};
+    struct collector c = {.context = {r->types, abi_word(r->abi)},
+                          .abi = r->abi,
+                          .strings = r->strings,
+                          .object_bytes = r->object_bytes ? r->object_bytes : CAPTURE_MOST_BYTES,
+                          .format = collect_formatted,
+                          .request = r};
     struct places places = {0};
     struct capture made = {.kind = r->kind};
     if (c.strings > CAPTURE_MOST_STRING)

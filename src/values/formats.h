@@ -34,6 +34,7 @@ struct held {
     const struct format *format;
     type_id shown, type;
     uint64_t at, image_at; /* in the other one; in the item's image, behind all of that */
+    bool direct;           /* it is no part of a member */
 };
 enum { FORMATS_MOST_HELD = 4 };
 struct holder {

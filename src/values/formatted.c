@@ -21,7 +21,10 @@
 #include "values/slots.h"
 #include "values/texts.h"
 
-enum { MOST_MEMBER = 4096, ALIGN = 8 }; /* bytes of a value; of a difference, those of both words */
+enum {
+    MOST_MEMBER = 4096,
+    ALIGN = 8
+}; /* bytes of a value, or of an object that holds some; of a difference, those of both words */
 
 struct formatting {
     struct collector *c;
@@ -248,14 +251,15 @@ static void add_values(const struct formatting *f, const struct format *format,
 
 /* ---- objects that hold such objects ---- */
 
-enum { MOST_HOLDERS = 4 }; /* one within the other */
+enum { MOST_HOLDERS = 4 /* one within the other */, MOST_LOOKED_AT = 1024 };
 
 /* What is found while a type is looked through. */
 struct holding {
     struct collector *c;
     struct held held[FORMATS_MOST_HELD];
     size_t count;
-    uint64_t end; /* of the image so far */
+    uint64_t end;    /* of the image so far */
+    unsigned budget; /* of members: a hostile type may hold exponentially many */
 };
 
 static type_id hold(struct holding *h, type_id type, uint64_t at, unsigned depth);
@@ -267,15 +271,16 @@ static struct type_member hold_member(struct holding *h, struct type_member m, u
     struct types *types = h->c->context.types;
     const uint64_t at = base + m.bit_offset / 8;
     if (m.bit_size || (m.flags & (MEMBER_VIRTUAL | MEMBER_VARIANT)) ||
-        h->count == FORMATS_MOST_HELD)
+        h->count == FORMATS_MOST_HELD || !h->budget)
         return m;
+    h->budget--;
     const struct format_use use = use_of(h->c, m.type);
     if (!use.format) {
         const type_id held = hold(h, m.type, at, depth + 1);
         m.type = held ? held : m.type;
         return m;
     }
-    h->held[h->count++] = (struct held){use.format, use.shown, m.type, at, h->end};
+    h->held[h->count++] = (struct held){use.format, use.shown, m.type, at, h->end, depth == 0};
     m.type = use.shown;
     m.bit_offset = (h->end - base) * 8;
     h->end += types_get(types, use.shown)->bytes;
@@ -308,10 +313,10 @@ static const struct holder *holder_of(struct collector *c, type_id type) {
     while (formats->uses.count <= id)
         ARRAY_PUSH(&formats->uses, (struct format_use){0});
     if (!formats->uses.at[id].holder) {
-        struct holding h = {.c = c,
-                            .end = (shape_bytes(c->context.types, id) + ALIGN - 1) / ALIGN * ALIGN};
+        const uint64_t bytes = shape_bytes(c->context.types, id);
+        struct holding h = {.c = c, .budget = MOST_LOOKED_AT, .end = aligned((uint32_t)bytes)};
         struct holder *holder = arena_alloc(formats->arena, sizeof *holder);
-        holder->shown = hold(&h, id, 0, 0);
+        holder->shown = bytes <= MOST_MEMBER ? hold(&h, id, 0, 0) : 0;
         holder->count = holder->shown ? h.count : 0;
         memcpy(holder->held, h.held, sizeof h.held);
         formats->uses.at[id].holder = holder;
@@ -323,10 +328,18 @@ static const struct holder *holder_of(struct collector *c, type_id type) {
 static bool collect_held(struct collector *c, struct access *a) {
     const struct holder *holder = holder_of(c, a->type);
     struct err ignored;
-    if (!holder->count)
+    if (!holder->count || c->request->plain_members)
         return false;
     const struct access whole = *a;
-    collect_inner(c, &whole, 0);
+    struct collect_hole holes[FORMATS_MOST_HELD];
+    size_t count = 0;
+    for (size_t i = 0; i < holder->count; i++) {
+        const struct held *h = &holder->held[i];
+        if (h->direct) /* else views would miss the member that has it */
+            holes[count++] =
+                (struct collect_hole){h->at, h->at + shape_bytes(c->context.types, h->type)};
+    }
+    collect_around(c, &whole, holes, count);
     for (size_t i = 0; i < holder->count; i++) {
         const struct held *h = &holder->held[i];
         struct access object = whole;

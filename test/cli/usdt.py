@@ -258,14 +258,14 @@ def check_header(folder, source, compiler):
             return
         assert made.returncode == 0, made
         # Whole names: where no jump fits, as at the end of a function, they get breakpoints.
-        trace, done = record(folder, program, [], '--usdt', 'header:sizes', '--usdt', 'header:twelve', '--usdt',
-                             'header:none', '--usdt', 'header:places@arg1,arg2,arg3,arg4,arg5,arg6,arg7/s')
+        trace, done = record(folder, program, [], '--usdt', 'header:narrow', '--usdt', 'header:wide', '--usdt',
+                             'header:twelve', '--usdt', 'header:none', '--usdt', 'header:places@arg1,arg2,arg3,arg4,arg5,arg6,arg7/s')
         printed = [json.loads(line) for line in done.stdout.splitlines()]
-        assert printed.pop() == ['counters', 1, 1, 1, 1], (level, done)
+        assert printed.pop() == ['counters', 1, 1, 1, 1, 1], (level, done)
         found = [[mark['function'].removeprefix('header:'), *(values(mark) if 'args' in mark else [])] for mark in marks(trace)]
-        assert found == printed and len(found) == 8, (level, found, printed)
+        assert found == printed and len(found) == 10, (level, found, printed)
         alone = run(program).stdout.splitlines()
-        assert alone[:-1] == done.stdout.splitlines()[:-1] and alone[-1] == '["counters", 0, 0, 0, 0]', alone
+        assert alone[:-1] == done.stdout.splitlines()[:-1] and alone[-1] == '["counters", 0, 0, 0, 0, 0]', alone
 
 
 def main():

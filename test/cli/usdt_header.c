@@ -11,8 +11,8 @@
 #define KEPT __attribute__((section(".probes"), used))
 #define NOINLINE __attribute__((noinline, noclone))
 
-KEPT unsigned short header_sizes_semaphore, header_twelve_semaphore, header_places_semaphore,
-    header_none_semaphore;
+KEPT unsigned short header_narrow_semaphore, header_wide_semaphore, header_twelve_semaphore,
+    header_places_semaphore, header_none_semaphore;
 
 struct item {
     int8_t small;
@@ -22,11 +22,14 @@ struct item {
 };
 static int32_t table[4] = {7, -8, 9, -10};
 
-NOINLINE static void sizes(int8_t a, uint8_t b, int16_t c, uint16_t d, int32_t e, uint32_t f,
-                           int64_t g, uint64_t h) {
-    printf("[\"sizes\", %d, %d, %d, %d, %d, %u, %" PRId64 ", %" PRIu64 "]\n", a, b, c, d, e, f, g,
-           h);
-    STAP_PROBE8(header, sizes, a, b, c, d, e, f, g, h);
+NOINLINE static void narrow(int8_t a, uint8_t b, int16_t c, uint16_t d) {
+    printf("[\"narrow\", %d, %d, %d, %d]\n", a, b, c, d);
+    STAP_PROBE4(header, narrow, a, b, c, d);
+}
+
+NOINLINE static void wide(int32_t a, uint32_t b, int64_t c, uint64_t d) {
+    printf("[\"wide\", %d, %u, %" PRId64 ", %" PRIu64 "]\n", a, b, c, d);
+    STAP_PROBE4(header, wide, a, b, c, d);
 }
 
 NOINLINE static void places(const struct item *item, long i) {
@@ -50,13 +53,15 @@ NOINLINE static void none(void) {
 
 int main(void) {
     const struct item item = {-5, 65000, INT64_MIN, "item"};
-    sizes(INT8_MIN, UINT8_MAX, INT16_MIN, UINT16_MAX, INT32_MIN, UINT32_MAX, INT64_MIN, UINT64_MAX);
-    sizes(1, 2, 3, 4, 5, 6, 7, 8);
+    narrow(INT8_MIN, UINT8_MAX, INT16_MIN, UINT16_MAX);
+    narrow(1, 2, 3, 4);
+    wide(INT32_MIN, UINT32_MAX, INT64_MIN, UINT64_MAX);
+    wide(5, 6, 7, 8);
     for (long i = 0; i < 4; i++)
         places(&item, i);
     twelve(-6);
     none();
-    printf("[\"counters\", %u, %u, %u, %u]\n", header_sizes_semaphore, header_places_semaphore,
-           header_twelve_semaphore, header_none_semaphore);
+    printf("[\"counters\", %u, %u, %u, %u, %u]\n", header_narrow_semaphore, header_wide_semaphore,
+           header_places_semaphore, header_twelve_semaphore, header_none_semaphore);
     return 0;
 }

@@ -89,6 +89,13 @@ class Formats(unittest.TestCase):
             errors = self.recorded("-A", "numbers(*@v.length", level=level, status=125)
             self.assertIn("v.^length: ", errors)
 
+    def test_arguments_behind_many(self):
+        self.recorded("-A", "crowded(*", "-A", "named(*", level="-O0")
+        many, named = (e["args"] for e in self.events() if e.get("args"))
+        self.assertEqual([a["name"] for a in many], ["a", "b", "c", "d", "e", "n"])
+        self.assertEqual((many[0]["cut"], many[-1]["value"]), (True, 77))
+        self.assertEqual([a["value"] for a in named[1:]], ["a", "b", "c", "d"])
+
     def recorded(self, *options, level, status=0):
         done = subprocess.run([SPOOR, "record", *options, "-o", self.path / "t", self.path / level],
                               capture_output=True, text=True, check=False)

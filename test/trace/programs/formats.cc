@@ -93,6 +93,26 @@ NOINLINE static void held(const outer &v) {
           v.maybe ? "true" : "false", maybe, v.id, v.within.kind, v.within.shorts.size(),
           v.within.shorts.front(), v.name.c_str(), v.last.size());
 }
+/* More than a stub has room for. */
+struct many {
+    std::vector<short> shorts;
+    std::map<int, int> map;
+    std::vector<long> longs;
+};
+NOINLINE static int crowded(const many &a, const many &b, const many &c, const many &d,
+                            const many &e, int n) {
+    asm volatile("" : : "m"(a), "m"(b), "m"(c), "m"(d), "m"(e));
+    return n;
+}
+/* Only without the formats of members is there room for all texts. */
+struct listed {
+    std::vector<std::string> a, b, c, d;
+};
+NOINLINE static int named(const listed &l, const std::string &a, const std::string &b,
+                          const std::string &c, const std::string &d) {
+    asm volatile("" : : "m"(l), "m"(a), "m"(b), "m"(c));
+    return d.size();
+}
 NOINLINE static std::vector<short> made(int n) {
     std::vector<short> v(n, (short)-n);
     print("{\"made\": {\"size\": %zu, \"first\": %d}}", v.size(), v.front());
@@ -122,5 +142,8 @@ int main() {
                             {{}, -1, {'l', {8}}, "", {}}};
     held(two_of_them[0]);
     held(two_of_them[1]);
+    const many m{{6, 7}, {}, {8}};
+    crowded(m, m, m, m, m, 77);
+    named({{"x"}, {}, {}, {}}, "a", "b", "c", "d");
     return made(4).size() == 4 ? 0 : 1;
 }
