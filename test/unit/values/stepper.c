@@ -204,8 +204,11 @@ static int run(struct stepper *s) {
 /* ---- preparation ---- */
 
 static void compile(struct stepper *s, struct function *f) {
-    struct values_request r = {s->types, &f->signature, ABI_X86_64, EVENT_ENTRY,
-                               NULL,     false,         64,         NULL};
+    struct values_request r = {.types = s->types,
+                               .signature = &f->signature,
+                               .abi = ABI_X86_64,
+                               .kind = EVENT_ENTRY,
+                               .strings = 64};
     struct err err;
     values_compile(&r, &f->entry, &err);
     r.kind = EVENT_RETURN;
