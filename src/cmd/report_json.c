@@ -121,6 +121,8 @@ void report_json(FILE *out, struct view *view, const struct stats *stats, bool n
     struct report_table r = {
         .options = &options, .view = view, .spreads = true, .numbered = numbered};
     report_take(&r, stats);
+    if (!numbered)
+        r.mark_counts = mark_counts_read(&view->source);
     report_print_json(out, &r);
     report_done(&r);
 }

@@ -94,6 +94,10 @@ static void on_pause(void *ctx, const struct walk_pause *pause) {
     marks_pause(&((struct pass *)ctx)->marks, pause);
 }
 
+static void on_mark(void *ctx, const struct walk_mark *mark) {
+    marks_probe(&((struct pass *)ctx)->marks, mark);
+}
+
 static void on_progress(void *ctx, size_t items) { ((struct pass *)ctx)->items += items; }
 
 static bool step(struct pass *p, struct walk *w) {
@@ -106,10 +110,28 @@ static bool step(struct pass *p, struct walk *w) {
 }
 
 static void read_groups(struct pass *p, struct source *source) {
-    struct visitor visitor = {.ctx = p, .close = on_close, .lost = on_lost, .pause = on_pause};
+    struct visitor visitor = {
+        .ctx = p, .close = on_close, .lost = on_lost, .pause = on_pause, .mark = on_mark};
     for (size_t i = 0; i < p->plan.groups.count && !p->stop; i++) {
         struct stream_group group = stream_groups_at(source->stream_groups, p->plan.groups.at[i]);
         struct walk *w = walk_new(source, group, &visitor);
+        while (step(p, w))
+            continue;
+        walk_free(w);
+    }
+}
+
+/* Digests have no marks of probes: streams that were read by them are read once more. They are rare
+ * beside calls, and most traces have none. */
+static void read_probes(struct pass *p, struct source *source) {
+    struct visitor visitor = {.ctx = p, .no_self = true, .mark = on_mark};
+    if (!names_has_marks(source->names))
+        return;
+    source->on_progress = NULL; /* they were counted */
+    for (uint32_t i = 0; i < p->store->stream_count && !p->stop; i++) {
+        if (!p->plan.regular[i])
+            continue;
+        struct walk *w = walk_new(source, (struct stream_group){&i, 1}, &visitor);
         while (step(p, w))
             continue;
         walk_free(w);
@@ -148,6 +170,7 @@ void pass_run(struct pass *p) {
     session->source.on_progress = on_progress;
     pass_read_regular(p, &session->source);
     read_groups(p, &session->source);
+    read_probes(p, &session->source);
     sum_nodes(p);
     for (size_t i = 0; i < p->store->stream_count && !p->stop; i++)
         listed_end(&p->listed[i]);

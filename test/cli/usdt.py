@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+import viewing
+
 SPOOR = os.environ['SPOOR']
 
 
@@ -60,6 +62,30 @@ def check_forms(folder, program):
     assert 'demo:memory(arg5="a name", arg1=-12, arg2=0xee6b2800)' in text, text
 
 
+def check_page(trace, rows, found):
+    """The page has the rows of report, and the marks of replay with their values, one by one or joined."""
+    server = viewing.Server(trace)
+    server.wait_for_summary()
+    assert server.json('/api/functions') == rows, rows
+    middle = found[len(found) // 2]['t_ns']
+    assert server.get(f'/api/functions?since={middle}') == spoor('report', '--json', f'--since={middle}ns', trace).stdout.encode()
+
+    def asked(query):
+        return [mark for mark in server.json(f'/api/marks?{query}') if mark['kind'] == 'usdt']
+    wanted = [(mark['t_ns'], mark['function']) for mark in found]
+    assert [(mark['t_ns'], mark['text']) for mark in asked('limit=5000')] == wanted
+    assert [(mark['t_ns'], mark['text']) for mark in asked('limit=3&last=1')] == wanted[-3:]
+    turns = [mark['args'] for mark in asked('limit=5000&values=1') if mark['text'] == 'demo:turn']
+    assert turns == [f'arg1={i}' for i in range(50)], turns
+    joined = asked('joined=4&limit=5000')
+    assert len(joined) <= 8 and sum(mark['marks'] for mark in joined) == len(found), joined
+    again = viewing.Server(trace)  # from the summary's file
+    again.wait_for_summary()
+    assert again.json('/api/marks?limit=5000') == server.json('/api/marks?limit=5000')
+    for one in server, again:
+        assert one.end() == (0, ''), one
+
+
 def check_views(folder, program):
     plain = run(program, 'runs', '50').stdout
     trace, done = record(folder, program, ['runs', '50'], '--usdt', 'demo:*', '-F', 'turn', '-N', 'demo:single')
@@ -77,6 +103,7 @@ def check_views(folder, program):
     events = json.loads(spoor('export', '--format=chrome', trace).stdout)
     events = events['traceEvents'] if isinstance(events, dict) else events
     assert sum(e['ph'] == 'i' and e['name'] == 'demo:turn' for e in events) == 50, events[:9]
+    check_page(trace, rows, found)
     trace, done = record(folder, program, ['runs', '50'], '--usdt', 'demo:turn')
     lines = [json.loads(line) for line in spoor('replay', '--json', trace).stdout.splitlines()]
     assert sum(line['kind'] == 'entry' for line in lines) == 0, lines

@@ -7,9 +7,9 @@ import { SPAN, timeOfChildren } from './spans.js';
 import { spansFor, timeline } from './timeline.js';
 import { loaded } from './loader.js';
 import { MARK_WORDS } from './ruler.js';
-import { formatNs, formatExact, formatCalls } from './format.js';
+import { formatNs, formatExact, formatCalls, formatCount, plainText } from './format.js';
 import { isAbort } from './source.js';
-import { entryOfCall, argumentsText, resultText } from './values.js';
+import { entryOfCall, argumentsText, resultText, shortened } from './values.js';
 
 const HOW = {
   returned: 'returned', tail: 'ended by a tail call', unwound: 'left by an exception or longjmp',
@@ -40,7 +40,13 @@ function hasPause(span) {
 function markLine(mark) {
   const length = mark.length_ns ? `, ${formatNs(mark.length_ns)}` : '';
   return `${MARK_WORDS[mark.kind] ?? mark.kind} at ${formatNs(mark.t_ns)}${length}` +
-    (mark.text ? `: ${mark.text}` : '');
+    (mark.text ? `: ${mark.text}` : '') + (mark.args ? `(${shortened(plainText(mark.args))})` : '') +
+    (mark.marks > 1 ? `, and ${formatCount(mark.marks - 1)} more like it` : '');
+}
+
+function threadOfMark(mark) {
+  if (mark.stream !== null) return threadText(mark.stream);
+  return mark.pid === undefined ? 'all threads' : `all threads of process ${mark.pid}`;
 }
 
 function selfLine(span) {
@@ -58,7 +64,7 @@ function denseAdvice() {
 
 /** The lines of the tooltip about what is at a place (timeline.js: thingAt). */
 export function describeThing({ span, mark }) {
-  if (!span) return [markLine(mark), threadText(mark.stream)];
+  if (!span) return [markLine(mark), threadOfMark(mark)];
   const where = `${threadText(span.stream)}, starts at ${formatNs(span.start)}`;
   if (span.flags & SPAN.DENSE) {
     return [`${formatCalls(span.calls)}, drawn as one`,

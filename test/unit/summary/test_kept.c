@@ -61,7 +61,7 @@ static char *describe(struct summary *s, const struct summary_range *range) {
                 b->calls, b->depth, b->flags);
     }
     ARRAY_FREE(&spans);
-    summary_marks(s, range, 100, &marks, &count);
+    summary_marks(s, range, &(struct summary_marks_query){.limit = 100}, &marks, &count);
     for (size_t i = 0; i < marks.count; i++)
         fprintf(out, "%d %u %ju %ju\n", marks.at[i].kind, marks.at[i].stream, marks.at[i].start_ns,
                 marks.at[i].count);
