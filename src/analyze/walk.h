@@ -79,6 +79,9 @@ struct visitor {
     void (*lost)(void *ctx, uint32_t stream, uint64_t ns, uint64_t count);
     void (*pause)(void *ctx, const struct walk_pause *pause);
     void (*mark)(void *ctx, const struct walk_mark *mark); /* without digests */
+    /* Behind damage, reading goes on without a checkpoint: a walk that begins later, at one, knows
+     * more of the calls that are open. */
+    void (*torn)(void *ctx, uint32_t stream);
     /* With digests (digests.h): calls that are summed up come here instead, after they have ended.
      * CALLER_VALUE is open()'s of the call around them, or WALK_NONE. Nothing about these calls is
      * inexact, and none is clipped or paused. */

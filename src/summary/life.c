@@ -14,7 +14,7 @@ static void read_kept(struct summary *s) {
  * complete, queries do not look at it without the lock. False: nothing was made. */
 static bool finish(struct summary *s) {
     struct pass *p = &s->pass;
-    if (s->keep && !p->stop)
+    if (s->keep && !p->stop && !p->any_torn) /* of a torn stream the plan is another one */
         kept_save(s->path, &s->key, p, &s->file);
     pthread_rwlock_wrlock(&p->lock);
     bool made = !s->file.at || kept_change_over(&s->file, p);

@@ -1,6 +1,8 @@
 /* See pass.h: begins and ends, and the stream groups that are not regular. */
 #include "summary/pass.h"
 
+#include <string.h>
+
 #include "summary/pass_regular.h"
 
 static uint64_t count_items(const struct trace_reader *r) {
@@ -29,6 +31,8 @@ static void init_levels(struct pass *p) {
 static void init_results(struct pass *p) {
     size_t streams = trace_reader_stream_count(p->reader);
     p->store = store_new(p->reader, p->most_spans);
+    p->limits.threshold_ns = p->store->threshold_ns;
+    memset(p->limits.slow_ns, 0, p->functions * sizeof *p->limits.slow_ns);
     slow_init(&p->slow, p->functions);
     p->listed = mem_alloc(streams * sizeof *p->listed + 1);
     p->arounds = mem_alloc(p->store->block_count * sizeof *p->arounds + 1);
@@ -41,7 +45,9 @@ void pass_init(struct pass *p, struct trace_reader *reader, struct session_pool 
     pthread_rwlock_init(&p->lock, NULL);
     struct session *s = session_take(sessions, NULL);
     p->functions = names_count(s->source.names);
-    plan_make(&p->plan, &s->source, options->leaf_blocks);
+    p->leaf_blocks = options->leaf_blocks;
+    p->torn = mem_alloc(trace_reader_stream_count(reader) + 1);
+    plan_make(&p->plan, &s->source, p->torn, p->leaf_blocks);
     session_give(sessions, s);
     p->most_spans = options->most_spans ? options->most_spans : STORE_SPANS;
     p->all_items = count_items(reader);
@@ -78,6 +84,7 @@ void pass_reset(struct pass *p) {
 void pass_done(struct pass *p) {
     done_results(p);
     free(p->limits.slow_ns);
+    free(p->torn);
     plan_done(&p->plan);
     pthread_rwlock_destroy(&p->lock);
 }
@@ -162,6 +169,19 @@ static void sum_nodes(struct pass *p) {
             sum_node(p, i, k);
 }
 
+/* Streams of which it is not known where a block is torn are read once more, as groups. That is as
+ * slow as views are, for traces that are damaged. */
+static void plan_again(struct pass *p, const struct source *source) {
+    pthread_rwlock_wrlock(&p->lock);
+    done_results(p);
+    plan_done(&p->plan);
+    plan_make(&p->plan, source, p->torn, p->leaf_blocks);
+    p->items = 0;
+    p->must_plan = false;
+    init_results(p);
+    pthread_rwlock_unlock(&p->lock);
+}
+
 void pass_run(struct pass *p) {
     struct summary_range all = {.until_ns = UINT64_MAX, .cancel = &p->stop};
     struct session *session = session_take(p->sessions, &all);
@@ -169,6 +189,10 @@ void pass_run(struct pass *p) {
     p->names = session->source.names;
     session->source.on_progress = on_progress;
     pass_read_regular(p, &session->source);
+    while (p->must_plan && !p->stop) {
+        plan_again(p, &session->source);
+        pass_read_regular(p, &session->source);
+    }
     read_groups(p, &session->source);
     read_probes(p, &session->source);
     sum_nodes(p);

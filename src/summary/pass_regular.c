@@ -94,6 +94,12 @@ static void on_lost(void *ctx, uint32_t stream, uint64_t ns, uint64_t count) {
     marks_lost(&r->pass->marks, stream, ns, count);
 }
 
+static void on_torn(void *ctx, uint32_t stream) {
+    struct pass *p = ((struct stream_reading *)ctx)->reading->pass;
+    p->torn[stream] = 1;
+    p->must_plan = p->any_torn = true;
+}
+
 static void on_pause(void *ctx, const struct walk_pause *pause) {
     struct reading *r = ((struct stream_reading *)ctx)->reading;
     lock(r);
@@ -195,6 +201,9 @@ static void merge_part(void *ctx, void *part) {
 
 /* ---- the order ---- */
 
+/* False: what was read is of no use. */
+static bool goes_on(const struct pass *p) { return !p->stop && !p->must_plan; }
+
 static void begin_stream(struct reading *r, uint32_t stream) {
     struct stream_reading *t = &r->streams[stream];
     t->reading = r;
@@ -206,6 +215,7 @@ static void begin_stream(struct reading *r, uint32_t stream) {
                                   .close = on_close,
                                   .lost = on_lost,
                                   .pause = on_pause,
+                                  .torn = on_torn,
                                   .ended = on_ended,
                                   .digest = on_digest,
                                   .step = on_step,
@@ -257,7 +267,7 @@ static struct digests *new_digests(struct reading *r) {
 
 /* A regular stream without blocks may have calls: those with which it begins. */
 static void read_rest(struct reading *r) {
-    for (uint32_t i = 0; i < r->pass->store->stream_count && !r->pass->stop; i++) {
+    for (uint32_t i = 0; i < r->pass->store->stream_count && goes_on(r->pass); i++) {
         struct stream_reading *t = &r->streams[i];
         if (!r->pass->plan.regular[i] || t->begun)
             continue;
@@ -276,11 +286,12 @@ void pass_read_regular(struct pass *p, const struct source *source) {
     r.streams = mem_alloc(p->store->stream_count * sizeof *r.streams + 1);
     r.totals = mem_alloc(p->functions * sizeof *r.totals);
     r.digests = new_digests(&r);
-    for (size_t leaf = 0; leaf < plan->leaves.count && !p->stop; leaf++) {
+    for (size_t leaf = 0; leaf < plan->leaves.count && goes_on(p); leaf++) {
         r.leaf = leaf;
-        for (size_t i = plan->leaves.at[leaf].first; i < plan->leaves.at[leaf].end && !p->stop; i++)
+        for (size_t i = plan->leaves.at[leaf].first; i < plan->leaves.at[leaf].end && goes_on(p);
+             i++)
             read_block(&r, plan->blocks.at[i].stream, plan->blocks.at[i].block);
-        if (!p->stop)
+        if (goes_on(p))
             end_leaf(&r);
     }
     read_rest(&r);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "../trace/support.h"
+#include "trace/layout.h"
 
 #define TESTS                                                                                      \
     TEST(ranges_of_plain_threads)                                                                  \
@@ -14,6 +15,7 @@
     TEST(ranges_with_some_signal_stacks)                                                           \
     TEST(ranges_of_forks)                                                                          \
     TEST(ranges_of_a_damaged_trace)                                                                \
+    TEST(ranges_behind_damage_without_checkpoints)                                                 \
     TEST(ranges_of_a_recording_with_limits)                                                        \
     TEST(ranges_of_some_threads)                                                                   \
     TEST(calls_of_a_function)                                                                      \
@@ -199,6 +201,41 @@ static void ranges_of_a_damaged_trace(void **state) {
     reads_all = true;
     expect_ranges(2, NULL);
     reads_all = false;
+}
+
+/* Calls that stay open for many blocks. */
+static void run_slowly(uint32_t stream) {
+    enum { DEEPEST = 32, STEP = 8, ROUNDS = 40, LEAVES = 1500 };
+    for (unsigned round = 0, depth = 0; round < ROUNDS; round++) {
+        bool up = depth == DEEPEST;
+        for (int i = 0; i < (up ? 2 * STEP : STEP); i++) {
+            depth -= up;
+            machine_emit(&machine, stream, MAIN + depth % 5, up ? EVENT_RETURN : EVENT_ENTRY,
+                         TOP - 16 * (depth + 1));
+            depth += !up;
+        }
+        for (int i = 0; i < LEAVES; i++) {
+            machine_emit(&machine, stream, LEAF, EVENT_ENTRY, TOP - 16 * (depth + 1));
+            machine_emit(&machine, stream, LEAF, EVENT_RETURN, TOP - 16 * (depth + 1));
+            if (i % (BLOCK / 2) == 0)
+                trace_writer_flush(machine.writer);
+        }
+    }
+    trace_writer_thread_end(machine.writer, stream, machine.now);
+}
+
+/* A checkpoint takes more bytes here than a block may spend: so most damaged blocks have none
+ * behind them, and views that begin later, at one, know more. The other stream is intact. */
+static void ranges_behind_damage_without_checkpoints(void **state) {
+    (void)state;
+    machine.now = 1000;
+    run_slowly(0);
+    machine.now = 1777;
+    machine_run(&machine, 1, BLOCK / 2, BLOCK, &(struct program){0});
+    lab_open(&lab, "");
+    damage_blocks_of(lab.path, DISK_EVENTS, 20);
+    expect_ranges(1, NULL);
+    expect_ranges(8, NULL);
 }
 
 /* Calls that are left out by views are no callers of digests. */
