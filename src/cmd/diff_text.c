@@ -243,11 +243,22 @@ static void drop(struct table *t, enum diff_column column) {
     t->width = width;
 }
 
+/* Of the function, and with paths of its callers; not all of them if they are many. */
+static size_t name_width(const struct table *t, const struct compare_row *row) {
+    size_t width = text_columns(name_of(t, row->function)) + 2;
+    const struct comparison *c = t->d->comparison;
+    bool by_path = t->d->options->diff.by_path;
+    for (row = compare_row(c, row->parent); by_path && row->depth && width < READABLE;
+         row = compare_row(c, row->parent))
+        width += text_columns(name_of(t, row->function)) + 3;
+    return width;
+}
+
 /* The columns that the longest name needs, but not more than a readable one does. */
 static size_t names_width(const struct table *t) {
     size_t widest = 0;
     for (uint32_t i = 0; i < t->count && widest < READABLE; i++) {
-        size_t width = text_columns(name_of(t, row_at(t, i)->function)) + 2;
+        size_t width = name_width(t, row_at(t, i));
         widest = width > widest ? width : widest;
     }
     return widest < READABLE ? widest : READABLE;
