@@ -15,6 +15,7 @@
 #include "analyze/tree.h"
 #include "base/mem.h"
 #include "cmd/json.h"
+#include "export/firefox_markers.h"
 #include "export/tracks.h"
 
 enum column { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT };
@@ -23,6 +24,8 @@ struct firefox {
     const struct view *view;
     struct out *out;
     bool any; /* a thread was written */
+    struct markers *markers;
+    uint8_t *has_markers; /* by stream: 1 if they were written */
     /* Of the present track: */
     struct tree stacks;   /* of functions; stack i is node i + 1 */
     ARRAY(uint32_t) path; /* nodes of the open calls */
@@ -30,6 +33,8 @@ struct firefox {
     ARRAY(uint32_t) functions;
     uint32_t *resources; /* the same by module */
     ARRAY(uint32_t) modules;
+    uint32_t *marker_numbers; /* the same by the names of markers that are no such function */
+    ARRAY(uint32_t) marker_names;
     enum column column;
     uint64_t last_ns, samples;
 };
@@ -39,14 +44,6 @@ static void write_string(struct out *out, const char *text) {
     out_text(out, quoted, strlen(quoted));
 }
 
-static void write_millis(struct out *out, uint64_t ns) {
-    out_number(out, ns / 1000000);
-    if (ns % 1000000) {
-        out_char(out, '.');
-        out_padded(out, ns % 1000000, 6, '0');
-    }
-}
-
 /* ---- samples ---- */
 
 static void write_sample(struct firefox *f, uint64_t ns, uint64_t length) {
@@ -54,9 +51,9 @@ static void write_sample(struct firefox *f, uint64_t ns, uint64_t length) {
     if (f->samples++)
         out_char(f->out, ',');
     if (f->column == COLUMN_TIME)
-        write_millis(f->out, ns);
+        out_millis(f->out, ns);
     else if (f->column == COLUMN_WEIGHT)
-        write_millis(f->out, idle ? 0 : length);
+        out_millis(f->out, idle ? 0 : length);
     else if (idle)
         out_words(f->out, "null");
     else
@@ -82,6 +79,8 @@ static void write_column(struct firefox *f, const struct track *track, enum colu
     f->samples = 0;
     f->last_ns = track->first_ns;
     out_text(f->out, heads[column], strlen(heads[column]));
+    if (!track->tracks) /* it has no calls */
+        return;
     track_each(track, on_event, f);
     write_sample(f, f->last_ns, 0); /* the end of the last one */
 }
@@ -161,10 +160,32 @@ static void resource_name(struct firefox *f, size_t i) {
     out_number(f->out, f->functions.count + i);
 }
 
-/* Those of functions, then those of modules. */
+/* Where marker_numbers[] has a marker's name. */
+static size_t marker_slot(const struct firefox *f, uint32_t name) {
+    return name <= tracks_hidden(f->view) ? name : tracks_hidden(f->view) + (UINT32_MAX - name) + 1;
+}
+
+/* The number of a marker's name among the strings. */
+static size_t marker_number(void *ctx, uint32_t name) {
+    struct firefox *f = ctx;
+    size_t slot = marker_slot(f, name);
+    if (name < tracks_hidden(f->view) && f->numbers[name])
+        return f->numbers[name] - 1;
+    if (!f->marker_numbers[slot]) {
+        ARRAY_PUSH(&f->marker_names, name);
+        f->marker_numbers[slot] = (uint32_t)f->marker_names.count;
+    }
+    return f->functions.count + f->modules.count + f->marker_numbers[slot] - 1;
+}
+
+/* Those of functions, then those of modules, then those of markers. */
 static void table_string(struct firefox *f, size_t i) {
     struct names *names = f->view->source.names;
-    if (i >= f->functions.count)
+    if (i >= f->functions.count + f->modules.count)
+        write_string(
+            f->out,
+            marker_name(f->markers, f->marker_names.at[i - f->functions.count - f->modules.count]));
+    else if (i >= f->functions.count)
         write_string(f->out, names_module_name(names, f->modules.at[i - f->functions.count]));
     else if (f->functions.at[i] == tracks_hidden(f->view))
         write_string(f->out, TRACKS_HIDDEN);
@@ -193,7 +214,9 @@ static void forget_functions(struct firefox *f) {
         f->numbers[f->functions.at[i]] = 0;
     for (size_t i = 0; i < f->modules.count; i++)
         f->resources[f->modules.at[i]] = 0;
-    f->functions.count = f->modules.count = 0;
+    for (size_t i = 0; i < f->marker_names.count; i++)
+        f->marker_numbers[marker_slot(f, f->marker_names.at[i])] = 0;
+    f->functions.count = f->modules.count = f->marker_names.count = 0;
     tree_clear(&f->stacks);
 }
 
@@ -236,7 +259,7 @@ static void write_functions(struct firefox *f) {
     write_length(f, modules);
     out_words(f->out, ",\n\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],"
                       "\"functionSize\":[],\"length\":0},\n");
-    write_list(f, "stringArray", functions + modules, table_string);
+    write_list(f, "stringArray", functions + modules + f->marker_names.count, table_string);
 }
 
 /* ---- threads ---- */
@@ -259,10 +282,20 @@ static void write_thread_head(struct firefox *f, const struct track *track) {
     out_text(f->out, ids, strlen(ids));
     out_words(f->out, ",\"processType\":\"default\",\"processStartupTime\":0,"
                       "\"processShutdownTime\":null,\"registerTime\":");
-    write_millis(f->out, track->first_ns);
-    out_words(f->out, ",\"pausedRanges\":[],\n"
-                      "\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],"
-                      "\"phase\":[],\"category\":[],\"length\":0},\n");
+    out_millis(f->out, track->first_ns);
+    out_words(f->out, ",\"pausedRanges\":[],\n");
+}
+
+/* They are those of the thread, and go with its own stack. */
+static void write_markers(struct firefox *f, const struct track *track) {
+    if (track->stack) {
+        out_words(f->out, ",\n\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],"
+                          "\"phase\":[],\"category\":[],\"length\":0}");
+        return;
+    }
+    out_words(f->out, ",\n");
+    markers_write(f->markers, track->stream, marker_number, f);
+    f->has_markers[track->stream] = 1;
 }
 
 static void on_track(void *ctx, const struct track *track) {
@@ -274,10 +307,18 @@ static void on_track(void *ctx, const struct track *track) {
     out_words(f->out, "],\n");
     write_length(f, f->samples);
     number_functions(f);
+    write_markers(f, track);
     write_stacks(f);
     write_functions(f);
     out_words(f->out, "\"unregisterTime\":null}");
     forget_functions(f);
+}
+
+/* Threads without calls may have markers. */
+static void write_rest(struct firefox *f) {
+    for (uint32_t i = 0; i < trace_reader_stream_count(f->view->source.reader); i++)
+        if (!f->has_markers[i] && markers_count(f->markers, i))
+            on_track(f, &(struct track){.stream = i});
 }
 
 static void write_libs(struct firefox *f) {
@@ -298,12 +339,14 @@ static void write_meta(struct firefox *f) {
                       "\"importedFrom\":\"spoor\",\"product\":");
     write_string(f->out, trace_reader_stream_count(r) ? export_command(f->view, 0) : "");
     out_words(f->out, ",\"interval\":0.001,\"startTime\":");
-    write_millis(f->out, trace_reader_session(r)->start_unix_ns);
+    out_millis(f->out, trace_reader_session(r)->start_unix_ns);
     out_words(f->out,
               ",\"processType\":0,\"stackwalk\":1,\"debug\":false,\"symbolicated\":true,"
               "\"usesOnlyOneStackType\":true,\"doesNotUseFrameImplementation\":true,"
-              "\"sourceCodeIsNotOnSearchfox\":true,\"markerSchema\":[],\"categories\":[{\"name\":"
-              "\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}]},\n\"libs\":[");
+              "\"sourceCodeIsNotOnSearchfox\":true,\"categories\":[{\"name\":"
+              "\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}],\"markerSchema\":");
+    out_text(f->out, markers_schema, strlen(markers_schema));
+    out_words(f->out, "},\n\"libs\":[");
     write_libs(f);
     out_words(f->out, "],\n\"threads\":[\n");
 }
@@ -312,13 +355,21 @@ void export_firefox(const struct view *view, struct out *out) {
     struct firefox f = {.view = view, .out = out};
     f.numbers = mem_alloc((tracks_hidden(view) + 1) * sizeof *f.numbers);
     f.resources = mem_alloc(names_module_count(view->source.names) * sizeof *f.resources);
+    f.marker_numbers = mem_alloc((tracks_hidden(view) + 3) * sizeof *f.marker_numbers);
+    f.has_markers = mem_alloc(trace_reader_stream_count(view->source.reader) + 1);
+    f.markers = markers_read(view, out);
     tree_init(&f.stacks);
     write_meta(&f);
     tracks_read(view, out, on_track, &f);
+    write_rest(&f);
+    markers_free(f.markers);
     out_words(out, "\n]}\n");
     tree_done(&f.stacks);
     free(f.numbers);
     free(f.resources);
+    free(f.marker_numbers);
+    free(f.has_markers);
+    ARRAY_FREE(&f.marker_names);
     ARRAY_FREE(&f.path);
     ARRAY_FREE(&f.functions);
     ARRAY_FREE(&f.modules);

@@ -38,7 +38,10 @@ void value_texts_of(struct shown *s, const struct summary_call *c, struct value_
 }
 
 char *value_texts_of_mark(struct shown *s, const struct summary_mark *m) {
-    struct walk_mark mark = {m->stream, m->function, shown_event_id(s, m->function), m->start_ns};
+    struct walk_mark mark = {.stream = m->stream,
+                             .function = m->function,
+                             .id = shown_event_id(s, m->function),
+                             .ns = m->start_ns};
     struct shown_call call = shown_walk_mark(&mark);
     struct call_values *v = shown_take_values(s);
     if (!v)

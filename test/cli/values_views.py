@@ -20,6 +20,8 @@ import urllib.request
 from pathlib import Path
 
 SPOOR, COMPILER, SOURCE, EXPORTS = sys.argv[1:5]
+sys.path.insert(0, str(Path(EXPORTS).parent))
+import parquet_reader  # noqa: E402
 WIDEST, LOWEST = str(2 ** 64 - 1), str(-2 ** 63)
 HTML = "<b>'\"&,\n</b>"
 BYTES = {"hex": "fffe22"}
@@ -139,8 +141,43 @@ class Views(unittest.TestCase):
         self.assertIn(("s", "string_value", r'"\377\376\""'), found)
         self.assertIn(("o", "string_value", "{id=2000, kind=BOOK}"), found)
 
+    def test_parquet(self):
+        columns, _ = parquet_reader.read(self.bytes_of("parquet", "--values"))
+        rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
+        begun = [row for row in rows if row["args"]]
+        self.check([(row["function"], [*json.loads(row["args"]).values()][0]) for row in begun])
+        self.assertEqual([row["ret"] for row in rows if row["function"] == "widest"], [f'"{WIDEST}"'])
+        self.assertTrue(all(row["args"] is None and row["ret"] is None for row in rows if row["function"] == "nothing"))
+        self.assertEqual([*parquet_reader.read(self.bytes_of("parquet"))[0]], [*columns][:-2])
+
+    def bytes_of(self, form, *options):
+        out = self.path / ("whole-" + form)
+        self.spoor("export", "--format=" + form, "-o", out, *options)
+        return out.read_bytes()
+
+    def test_firefox(self):
+        """Each call with values is a marker as long as the call, and the line of replay."""
+        found = []
+        for thread in json.loads(self.bytes_of("firefox", "--values"))["threads"]:
+            markers, names = thread["markers"], thread["stringArray"]
+            self.assertEqual({len(column) for column in markers.values() if isinstance(column, list)}, {markers["length"]})
+            for i in range(markers["length"]):
+                if markers["data"][i]["type"] == "spoor-call":
+                    length = markers["endTime"][i] - markers["startTime"][i]
+                    found.append((names[markers["name"][i]], round(length * 1e6), markers["phase"][i],
+                                  markers["data"][i].get("arguments"), markers["data"][i].get("result")))
+        columns, _ = parquet_reader.read(self.bytes_of("parquet", "--values"))
+        lengths = [(name, length) for name, length, args, ret in
+                   zip(columns["function"], columns["duration_ns"], columns["args"], columns["ret"]) if args or ret]
+        self.assertEqual([(name, length) for name, length, *_ in found], lengths)
+        self.assertIn((1, f"n={WIDEST}", WIDEST), [one[2:] for one in found])
+        printed = self.spoor("replay")
+        for name, _, _, arguments, result in found:
+            if name in ("widest", "lowest", "real", "text"):
+                self.assertIn(f"{name}({arguments})" + (f" = {result};" if result else ""), printed)
+
     def test_exports_hide_values(self):
-        for form in "json", "csv", "chrome", "perfetto", "ctf":
+        for form in "json", "csv", "chrome", "perfetto", "ctf", "firefox":
             out = self.path / ("hidden-" + form)
             self.spoor("export", "--format=" + form, "-o", out)
             files = out.iterdir() if out.is_dir() else [out]

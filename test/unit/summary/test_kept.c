@@ -205,7 +205,7 @@ enum {
 };
 
 /* Makes the checks of a file good, whatever is in it. */
-static void mend_checks(uint8_t *bytes, size_t size) {
+static void repair_checks(uint8_t *bytes, size_t size) {
     uint64_t *head = (uint64_t *)(void *)bytes, check[2] = {0};
     size_t at = HEAD_WORDS * 8;
     head[HEAD_SIZE] = size - at;
@@ -228,13 +228,13 @@ static void cut_or_changed_with_good_checks(void **state) {
     AUTO_FREE uint8_t *bytes = make_file(&size);
     AUTO_FREE uint8_t *copy = mem_alloc(size);
     memcpy(copy, bytes, size);
-    mend_checks(copy, size);
+    repair_checks(copy, size);
     assert_memory_equal(copy, bytes, size);
     for (unsigned i = 0; i < FIRST + OTHERS; i++) {
         size_t words = size / 8 - HEAD_WORDS;
         size_t word = HEAD_WORDS + (i < FIRST ? i : random_below(&dice, (uint32_t)words));
         memcpy(copy, bytes, size);
-        mend_checks(copy, word * 8);
+        repair_checks(copy, word * 8);
         store_file(copy, word * 8);
         assert_false(is_from_file());
         const uint64_t values[] = {0, 1, UINT32_MAX, UINT64_MAX, UINT64_MAX / 8, size};
@@ -242,7 +242,7 @@ static void cut_or_changed_with_good_checks(void **state) {
         memcpy(copy, bytes, size);
         *at = i % 2 ? *at + 1 : values[random_below(&dice, 6)];
         bool same = memcmp(copy, bytes, size) == 0;
-        mend_checks(copy, size);
+        repair_checks(copy, size);
         store_file(copy, size);
         bool taken = is_from_file();
         assert_true(!same || taken);
