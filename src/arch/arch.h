@@ -209,6 +209,22 @@ static inline uint32_t stack_written(const struct stack_effect *effects, size_t 
     return written;
 }
 
+/* How an instruction moves values that may be arguments and results. A general register has its DWARF
+ * number here, a vector register DATA_VECTOR + its number. */
+enum { DATA_VECTOR = 32, DATA_REGISTERS = 64, DATA_NO_REGISTER = 255 };
+enum data_op {
+    DATA_OTHER,
+    DATA_COPY,  /* reg = the lower `bytes` of `from`; what is above them is not told */
+    DATA_BIT,   /* reg = its lowest bit */
+    DATA_LOAD,  /* reg = `bytes` at base + displacement */
+    DATA_STORE, /* `bytes` at base + displacement = reg; DATA_NO_REGISTER: something else */
+};
+struct data_use {
+    uint8_t op, reg, from, base, bytes;
+    int32_t displacement;
+    uint64_t written; /* registers that may get another value: a bit for each */
+};
+
 struct arch {
     uint16_t machine; /* EM_* */
     const char *name; /* of the machine, as it stands in traces */
@@ -330,6 +346,10 @@ struct arch {
     uint8_t (*condition)(const uint8_t *bytes, size_t size);
     size_t (*stack_if)(const uint8_t *bytes, size_t size,
                        struct stack_effect ret[STACK_MAX_EFFECTS]);
+
+    /* Stores what the instruction at BYTES, which is no call, does. False: not known. NULL: no
+     * instructions are known. */
+    bool (*data)(const uint8_t *bytes, size_t size, struct data_use *ret);
 
     size_t (*stub_emit)(uint8_t *out, const struct stub_spec *spec);
     /* The state of a thread whose pc is OFFSET bytes into a stub. False: no instruction begins

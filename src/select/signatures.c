@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "select/proven.h"
 #include "types/debug_types.h"
 #include "types/prototypes.h"
 
@@ -83,8 +84,11 @@ static bool find_prototype(struct signature_sources *s, const struct traced_modu
 bool signature_of(struct signature_sources *s, struct traced_module *m, uint32_t i, unsigned word,
                   struct signature *ret) {
     struct debug_types *debug = debug_of(s, m);
-    if (debug && debug_types_signature(debug, plan_function(m->plan, i)->addr, ret))
+    const vaddr_t start = plan_function(m->plan, i)->addr;
+    if (debug && debug_types_signature(debug, start, ret)) {
+        proven_places(m->module, start, s->graph, ret);
         return true;
+    }
     return word == sizeof(void *) && is_c_library(m->module) && prototypes_of(s) &&
            find_prototype(s, m, i, ret);
 }

@@ -150,3 +150,10 @@ struct place dwarf_place_of(struct debug_types *d, Dwarf_Die *function, Dwarf_Di
                             vaddr_t low_pc, bool changed);
 /* LOCATION is a list with ranges of addresses. */
 bool dwarf_is_list(Dwarf_Attribute *location);
+/* OP is DW_OP_reg* or DW_OP_regx; DW_OP_breg* or DW_OP_bregx. */
+bool dwarf_is_register(const Dwarf_Op *op, unsigned *ret_reg);
+bool dwarf_is_based(const Dwarf_Op *op, unsigned *ret_reg, int64_t *ret_offset);
+
+/* ---- dwarf_home.c ---- */
+/* Where FUNCTION, which is not optimised, keeps PARAMETER. */
+struct home dwarf_home_of(Dwarf_Die *function, Dwarf_Die *parameter, vaddr_t low_pc);

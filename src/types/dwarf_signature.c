@@ -103,13 +103,15 @@ static const char *producer_of(struct debug_types *d, Dwarf_Die *die) {
 
 /* ---- parameters ---- */
 
-static void add_parameter(struct reading *r, Dwarf_Die *die, const struct place *place) {
+static void add_parameter(struct reading *r, Dwarf_Die *die, const struct place *place,
+                          const struct home *home) {
     Dwarf_Attribute found;
     const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &found));
     bool is_result = false;
     if (r->parameters.count == DWARF_MOST_MEMBERS)
         return;
-    struct parameter p = {.name = types_name(r->d->graph, name ? name : ""), .place = *place};
+    struct parameter p = {
+        .name = types_name(r->d->graph, name ? name : ""), .place = *place, .home = *home};
     p.type = dwarf_type_at(r->d, die, DW_AT_type, r->ret->language);
     if (dwarf_hasattr_integrate(die, DW_AT_artificial))
         p.flags |= PARAMETER_ARTIFICIAL;
@@ -130,7 +132,10 @@ static void add_own(struct reading *r, Dwarf_Die *die) {
     /* Without optimisation, a list may begin behind the prologue. */
     if (has_list && r->plain && place.kind == PLACE_MISSING)
         place.kind = PLACE_BY_ABI;
-    add_parameter(r, die, &place);
+    struct home home = {.kind = HOME_NONE};
+    if (r->plain && place.kind == PLACE_BY_ABI)
+        home = dwarf_home_of(r->function, die, r->low_pc);
+    add_parameter(r, die, &place, &home);
     ARRAY_PUSH(&r->seen, (const void *)origin.addr);
 }
 
@@ -157,6 +162,7 @@ static size_t instance_of(const struct reading *r, const void *origin) {
  * none.) */
 static void read_origin(struct reading *r, Dwarf_Die *origin) {
     const struct place missing = {.kind = PLACE_MISSING};
+    const struct home none = {.kind = HOME_NONE};
     struct reading whole = *r;
     Dwarf_Die child;
     whole.parameters.at = NULL;
@@ -168,7 +174,7 @@ static void read_origin(struct reading *r, Dwarf_Die *origin) {
             continue;
         size_t i = instance_of(r, child.addr);
         if (i == r->seen.count && !dwarf_flag(&child, DW_AT_artificial))
-            add_parameter(&whole, &child, &missing);
+            add_parameter(&whole, &child, &missing, &none);
         else if (i < r->seen.count && whole.parameters.count < DWARF_MOST_MEMBERS)
             ARRAY_PUSH(&whole.parameters, r->parameters.at[i]);
     }

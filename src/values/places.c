@@ -78,7 +78,7 @@ static struct abi_place given_pieces(enum abi abi, const struct place *p, uint64
         add_piece(abi, &p->pieces[i], at, &place);
         at += p->pieces[i].bytes;
     }
-    return at <= bytes && place.count ? place : nowhere;
+    return at <= bytes && (place.count || !bytes) ? place : nowhere;
 }
 
 /* Go's pieces are an object's scalars. Between them is no padding, or pieces without a place, which

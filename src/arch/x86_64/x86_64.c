@@ -47,6 +47,7 @@ const struct arch arch_x86_64 = {
     .restores_flags = restores_flags,
     .flags = x86_64_flags,
     .stack = x86_64_stack,
+    .data = x86_64_data,
     .stub_emit = stub_emit,
     .stub_state = stub_state_at,
     .stub_size = stub_size,
