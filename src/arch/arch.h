@@ -209,8 +209,8 @@ static inline uint32_t stack_written(const struct stack_effect *effects, size_t 
     return written;
 }
 
-/* How an instruction moves values that may be arguments and results. A general register has its DWARF
- * number here, a vector register DATA_VECTOR + its number. */
+/* How an instruction moves values that may be arguments and results. A general register has its
+ * DWARF number here, a vector register DATA_VECTOR + its number. */
 enum { DATA_VECTOR = 32, DATA_REGISTERS = 64, DATA_NO_REGISTER = 255 };
 enum data_op {
     DATA_OTHER,
@@ -221,8 +221,11 @@ enum data_op {
 };
 struct data_use {
     uint8_t op, reg, from, base, bytes;
+    bool writes_anywhere; /* it stores at a place that is not told here, and that is no push */
     int32_t displacement;
     uint64_t written; /* registers that may get another value: a bit for each */
+    uint64_t read;    /* registers whose value it surely needs: not those that it clears, or that
+                         compilers name for want of another one */
 };
 
 struct arch {
@@ -350,6 +353,11 @@ struct arch {
     /* Stores what the instruction at BYTES, which is no call, does. False: not known. NULL: no
      * instructions are known. */
     bool (*data)(const uint8_t *bytes, size_t size, struct data_use *ret);
+    /* Calls SEE for each place within BYTES, which stand at ADDR, where the bytes of a direct call
+     * are (TAKES: of an instruction that computes an address), whether or not an instruction begins
+     * there. NULL if `data` is. */
+    void (*find_calls)(const uint8_t *bytes, size_t size, vaddr_t addr,
+                       void (*see)(void *ctx, vaddr_t at, vaddr_t target, bool takes), void *ctx);
 
     size_t (*stub_emit)(uint8_t *out, const struct stub_spec *spec);
     /* The state of a thread whose pc is OFFSET bytes into a stub. False: no instruction begins

@@ -6,6 +6,8 @@
  */
 #include "select/proven.h"
 
+#include <string.h>
+
 #include "arch/arch.h"
 #include "plan/origins.h"
 
@@ -166,4 +168,39 @@ void proven_places(const struct module *m, vaddr_t start, struct types *types,
         if (s->parameters[i].home.kind != HOME_NONE)
             prove(&p, types_bytes(types, s->parameters[i].type), &s->parameters[i]);
     entry_code_free(p.whole);
+}
+
+/* ---- results ---- */
+
+static unsigned data_number(const struct abi_piece *piece) {
+    if (piece->from == FROM_REGISTER)
+        return piece->reg;
+    return piece->from == FROM_VECTOR ? DATA_VECTOR + piece->reg : DATA_REGISTERS;
+}
+
+/* Compilers can leave out each register for itself. */
+static bool is_used(struct result_uses *uses, uint32_t function, const struct abi_place *result) {
+    for (unsigned i = 0; i < result->count; i++)
+        if (!result_is_used(uses, function, data_number(&result->piece[i])))
+            return false;
+    return result->count && !result->indirect;
+}
+
+/* LLVM changes no function whose address is taken. */
+static bool is_by_llvm(const struct signature *s) {
+    return strstr(s->producer, "clang") || strstr(s->producer, "LLVM");
+}
+
+void proven_result(struct result_uses *uses, uint32_t function, struct types *types, enum abi abi,
+                   struct signature *s) {
+    const struct abi_call call = {.types = types, .result = s->result};
+    struct abi_place result;
+    if (!s->changed || s->keeps_result || !s->result ||
+        (s->language != SOURCE_C && s->language != SOURCE_CXX))
+        return;
+    abi_result(abi, &call, &result);
+    if (result.missing)
+        return;
+    s->keeps_result = is_used(uses, function, &result) ||
+                      (is_by_llvm(s) && result_address_is_taken(uses, function));
 }

@@ -48,6 +48,7 @@ const struct arch arch_x86_64 = {
     .flags = x86_64_flags,
     .stack = x86_64_stack,
     .data = x86_64_data,
+    .find_calls = x86_64_find_calls,
     .stub_emit = stub_emit,
     .stub_state = stub_state_at,
     .stub_size = stub_size,

@@ -133,7 +133,7 @@ static bool step(struct entry_code *e, vaddr_t *pc) {
     const size_t room = segment->file_size - (*pc - segment->start);
     if (!e->arch->decode(bytes, room, *pc, &in, NULL) ||
         (in.kind != INSN_OTHER && in.kind != INSN_NOP && in.kind != INSN_LANDING) ||
-        !e->arch->data(bytes, in.size, &use))
+        !e->arch->data(bytes, in.size, &use) || use.writes_anywhere)
         return false;
     step_data(e, &use);
     step_frame(e, bytes, in.size);
