@@ -21,3 +21,6 @@ bool result_is_used(struct result_uses *u, uint32_t function, unsigned reg);
 /* True if the address of FUNCTION is taken: then callers that the compiler does not see rely on the
  * calling convention. */
 bool result_address_is_taken(struct result_uses *u, uint32_t function);
+/* True if FUNCTION surely returns its first argument, in the registers of the calling convention:
+ * the address of a result in memory. */
+bool result_is_first_argument(struct result_uses *u, uint32_t function);

@@ -191,16 +191,25 @@ static bool is_by_llvm(const struct signature *s) {
     return strstr(s->producer, "clang") || strstr(s->producer, "LLVM");
 }
 
+static bool place_result(struct types *types, enum abi abi, const struct signature *s,
+                         struct abi_place *ret) {
+    const struct abi_call call = {.types = types, .result = s->result};
+    *ret = (struct abi_place){.missing = VALUE_UNTYPED};
+    if (s->language == SOURCE_C || s->language == SOURCE_CXX)
+        abi_result(abi, &call, ret);
+    else if (s->language == SOURCE_RUST && abi == ABI_X86_64)
+        abi_rust_result(&call, ret);
+    return !ret->missing;
+}
+
 void proven_result(struct result_uses *uses, uint32_t function, struct types *types, enum abi abi,
                    struct signature *s) {
-    const struct abi_call call = {.types = types, .result = s->result};
     struct abi_place result;
-    if (!s->changed || s->keeps_result || !s->result ||
-        (s->language != SOURCE_C && s->language != SOURCE_CXX))
+    const bool doubtful = s->changed || s->language == SOURCE_RUST;
+    if (!doubtful || s->keeps_result || !s->result || !place_result(types, abi, s, &result))
         return;
-    abi_result(abi, &call, &result);
-    if (result.missing)
-        return;
-    s->keeps_result = is_used(uses, function, &result) ||
+    if (result.indirect)
+        s->returns_address = result_is_first_argument(uses, function);
+    s->keeps_result = s->returns_address || is_used(uses, function, &result) ||
                       (is_by_llvm(s) && result_address_is_taken(uses, function));
 }

@@ -80,9 +80,13 @@ static bool was_made_local(const struct module *m, vaddr_t low_pc) {
     return any;
 }
 
-/* LLVM describes all calls of functions that it optimises, from DWARF 4 on. */
-static bool is_optimized_by_llvm(Dwarf_Die *function) {
+/* Clang has LLVM describe all calls of functions that it optimises, from DWARF 4 on. Other
+ * compilers do not. */
+static bool is_optimized_by_llvm(struct debug_types *d, Dwarf_Die *function,
+                                 enum source_language language) {
     Dwarf_Half version = 0;
+    if (language != SOURCE_C && language != SOURCE_CXX)
+        return !dwarf_unit_is_plain(d, function);
     dwarf_cu_info(function->cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
     return version < 4 || dwarf_hasattr(function, DW_AT_call_all_calls) ||
            dwarf_hasattr(function, DW_AT_GNU_all_call_sites);
@@ -203,7 +207,7 @@ static void read_head(struct reading *r, Dwarf_Die *origin) {
         s->language != SOURCE_C || dwarf_hasattr_integrate(r->function, DW_AT_prototyped);
     dwarf_number(r->function, DW_AT_calling_convention, &convention);
     bool llvm = is_by_llvm(s->producer);
-    s->optimized = llvm && is_optimized_by_llvm(r->function);
+    s->optimized = llvm && is_optimized_by_llvm(r->d, r->function, s->language);
     r->plain = llvm && !s->optimized;
     enum clone clone = clone_at(r->d->module, r->low_pc);
     s->keeps_result = clone == CLONE_WITH_RESULT && is_by_gcc(s->producer);

@@ -85,9 +85,10 @@ struct signature {
     /* The compiler has changed what it takes (clones: .isra, .constprop, .part): the ABI does not
      * tell where anything is. No parameter has PLACE_BY_ABI. */
     bool changed;
-    bool inlined;      /* it is an instance of a function that is inlined elsewhere, too */
-    bool keeps_result; /* if `changed`: the ABI still tells where its result is */
-    bool has_places;   /* it is that of a function; else of a prototype: all is by ABI */
+    bool inlined;         /* it is an instance of a function that is inlined elsewhere, too */
+    bool keeps_result;    /* if `changed`: the ABI still tells where its result is */
+    bool returns_address; /* it surely returns the address of a result in memory */
+    bool has_places;      /* it is that of a function; else of a prototype: all is by ABI */
 };
 /* Frees what *S owns; names and types are the graph's. */
 void signature_done(struct signature *s);
