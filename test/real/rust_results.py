@@ -10,6 +10,7 @@ results are not among those of the trace.
 import collections
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -57,6 +58,9 @@ def same(shown, printed):
 
 def main():
     spoor, source, most, *compiler = sys.argv[1:]
+    if not shutil.which(compiler[0]):
+        print(f"{compiler[0]} is missing")
+        return 77
     with tempfile.TemporaryDirectory() as folder:
         program, trace = Path(folder) / "results", Path(folder) / "trace"
         subprocess.run([*compiler, "-g", "-o", program, source], check=True)
