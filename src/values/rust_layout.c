@@ -1,7 +1,8 @@
 /*
  * The rules by which rustc's layouts become scalars and pairs (rustc_abi, `BackendRepr`). They have
- * been the same since 2017, but for mixtures of pointers and integers in variants: those count as
- * unknown. No document fixes them. (Test: results of Rust as the program prints them.)
+ * been the same since 2017, but for variants with numbers of different kinds (signed or not,
+ * pointers): those count as unknown. No document fixes them. (Test: results of Rust as the program
+ * prints them.)
  */
 #include "values/rust_layout.h"
 
@@ -22,7 +23,8 @@ static struct rust_layout scalar(const struct type *t) {
                                 t->bytes,
                                 {{.bytes = t->bytes,
                                   .is_float = t->kind == TYPE_FLOAT,
-                                  .is_pointer = t->kind == TYPE_POINTER}}};
+                                  .is_pointer = t->kind == TYPE_POINTER,
+                                  .is_signed = t->flags & TYPE_SIGNED}}};
 }
 
 static uint64_t up_to(uint64_t n, uint64_t step) { return (n + step - 1) / step * step; }
@@ -86,7 +88,7 @@ static struct rust_layout of_fields(const struct fields *f, uint64_t bytes) {
 
 static bool is_same(struct rust_scalar a, struct rust_scalar b) {
     return a.at == b.at && a.bytes == b.bytes && a.is_float == b.is_float &&
-           a.is_pointer == b.is_pointer;
+           a.is_pointer == b.is_pointer && a.is_signed == b.is_signed;
 }
 
 struct variants {

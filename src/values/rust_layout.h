@@ -12,7 +12,7 @@ enum rust_kind {
 };
 struct rust_scalar {
     uint64_t at, bytes;
-    bool is_float, is_pointer;
+    bool is_float, is_pointer, is_signed;
 };
 struct rust_layout {
     enum rust_kind kind;
