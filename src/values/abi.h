@@ -46,7 +46,8 @@ struct abi_call {
                          one may be in the last register and the other on the stack */
 };
 /* Of code by rustc on x86-64. How many of the first arguments of a function that is not optimised
- * have the places that abi_arguments() gives them; where its result is. False: that is not known. */
+ * have the places that abi_arguments() gives them; where its result is. False: that is not known.
+ */
 size_t abi_rust_known_arguments(const struct abi_call *call);
 bool abi_rust_result(const struct abi_call *call, struct abi_place *ret);
 /* Fills RET[call->count]. */

@@ -49,7 +49,8 @@ static uint32_t written_registers(const struct decoded *d) {
     uint32_t written = 0;
     for (int i = 0; i < d->in.operand_count; i++) {
         const ZydisDecodedOperand *o = &d->operands[i];
-        uint8_t number = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? x86_64_general_number(o->reg.value) : NO_REG;
+        uint8_t number =
+            o->type == ZYDIS_OPERAND_TYPE_REGISTER ? x86_64_general_number(o->reg.value) : NO_REG;
         if (number != NO_REG && (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
             written |= 1U << number;
     }
@@ -113,7 +114,8 @@ static struct stack_effect sum_effect(const struct decoded *d) {
 static struct stack_effect push_effect(const struct decoded *d) {
     if (d->in.operand_width != WORD_BITS)
         return stack_changed(0);
-    uint8_t reg = is_word(&d->operands[0]) ? x86_64_general_number(d->operands[0].reg.value) : NO_REG;
+    uint8_t reg =
+        is_word(&d->operands[0]) ? x86_64_general_number(d->operands[0].reg.value) : NO_REG;
     if (d->in.mnemonic != ZYDIS_MNEMONIC_PUSH)
         reg = NO_REG; /* flags */
     return (struct stack_effect){.op = STACK_PUSH, .reg = reg};

@@ -21,41 +21,44 @@ static bool is_known(const struct result_uses *u) { return u->arch && u->arch->d
 
 /* ---- what a function writes ---- */
 
-static bool clobbers(const struct result_uses *u, uint32_t function, uint64_t reg, unsigned depth);
+struct asked {
+    const struct result_uses *u;
+    uint64_t reg; /* its bit */
+};
+
+static bool clobbers(const struct asked *a, uint32_t function, unsigned depth);
 
 /* What is called in another module may write all that the calling convention permits. */
-static bool callee_clobbers(const struct result_uses *u, vaddr_t target, uint64_t reg,
-                            unsigned depth) {
-    const uint32_t callee = plan_function_at(u->plan, target);
-    return callee == UINT32_MAX || (depth < DEEPEST && clobbers(u, callee, reg, depth + 1));
+static bool callee_clobbers(const struct asked *a, vaddr_t target, unsigned depth) {
+    const uint32_t callee = plan_function_at(a->u->plan, target);
+    return callee == UINT32_MAX || (depth < DEEPEST && clobbers(a, callee, depth + 1));
 }
 
-static bool instruction_clobbers(const struct result_uses *u, const struct plan_function *f,
-                                 const struct insn *in, const uint8_t *bytes, uint64_t reg,
-                                 unsigned depth) {
+static bool instruction_clobbers(const struct asked *a, const struct plan_function *f,
+                                 const struct insn *in, const uint8_t *bytes, unsigned depth) {
     struct data_use use;
     switch (in->kind) {
     case INSN_CALL_INDIRECT:
         return true;
     case INSN_CALL:
-        return callee_clobbers(u, in->target, reg, depth);
+        return callee_clobbers(a, in->target, depth);
     case INSN_JUMP:
-        return in->target - f->addr >= f->size && callee_clobbers(u, in->target, reg, depth);
+        return in->target - f->addr >= f->size && callee_clobbers(a, in->target, depth);
     case INSN_OTHER:
-        return u->arch->data(bytes, in->size, &use) && (use.written & reg);
+        return a->u->arch->data(bytes, in->size, &use) && (use.written & a->reg);
     default:
         return false;
     }
 }
 
-static bool clobbers(const struct result_uses *u, uint32_t function, uint64_t reg, unsigned depth) {
-    const struct plan_function *f = plan_function(u->plan, function);
+static bool clobbers(const struct asked *a, uint32_t function, unsigned depth) {
+    const struct plan_function *f = plan_function(a->u->plan, function);
     const uint8_t *bytes;
     struct insn in;
     for (vaddr_t pc = f->addr; pc - f->addr < f->size;) {
-        if (!callers_step(u, &pc, &in, &bytes))
+        if (!callers_step(a->u, &pc, &in, &bytes))
             return false;
-        if (instruction_clobbers(u, f, &in, bytes, reg, depth))
+        if (instruction_clobbers(a, f, &in, bytes, depth))
             return true;
     }
     return false;
@@ -111,17 +114,17 @@ static bool reads_behind(const struct result_uses *u, uint32_t caller, vaddr_t p
 /* ---- questions ---- */
 
 bool result_is_used(struct result_uses *u, uint32_t function, unsigned reg) {
-    const uint64_t bit = UINT64_C(1) << reg;
+    const struct asked asked = {u, UINT64_C(1) << reg % DATA_REGISTERS};
     vaddr_t behind;
     uint32_t caller;
     unsigned checked = 0;
-    if (!is_known(u) || reg >= DATA_REGISTERS || !clobbers(u, function, bit, 0))
+    if (!is_known(u) || reg >= DATA_REGISTERS || !clobbers(&asked, function, 0))
         return false;
     for (size_t i = callers_first(u, function);
          i < u->sites.count && u->sites.at[i].function == function && checked < MOST_SITES; i++) {
         if (u->sites.at[i].takes || !callers_check(u, &u->sites.at[i], &behind, &caller))
             continue;
-        if (reads_behind(u, caller, behind, bit))
+        if (reads_behind(u, caller, behind, asked.reg))
             return true;
         checked++;
     }
