@@ -32,7 +32,7 @@ SANITIZE = build-sanitize
 PREFIX = /usr/local
 
 .PHONY: all demo check check-fast check-long check-arm cost bench bench-pauses bench-servers lint sanitize install clean \
-	setup set-up-with-tests set-up-with-sanitizers built-for-aarch64 built-for-arm spoor-for-aarch64 set-up-for-arm \
+	setup set-up-with-tests set-up-with-sanitizers built-for-aarch64 built-for-arm set-up-for-aarch64 set-up-for-arm \
 	only-spoor generated units-for-arm
 
 all: setup
@@ -81,16 +81,9 @@ for-processor = grep -qs '^exe_wrapper' build-$(1)/sysroot/meson.ini || rm -f bu
 built-for-aarch64 built-for-arm: built-for-%:
 	@$(call for-processor,$*,all)
 
-# Enough for its tests in make check.
-spoor-for-aarch64:
-	@$(call for-processor,aarch64,only-spoor)
-
-only-spoor: setup
-	ninja -C $(BUILD) spoor
-
-# Enough for the check that its sources compile.
-set-up-for-arm:
-	@$(call for-processor,arm,generated)
+# Enough for the check that their sources compile.
+set-up-for-aarch64 set-up-for-arm: set-up-for-%:
+	@$(call for-processor,$*,generated)
 
 generated: setup
 	ninja -C $(BUILD) generated
@@ -109,7 +102,7 @@ demo: packages-demo
 # -j3: other work goes on while one of them waits for the network. Many tests wait for programs that sleep: one more than
 # there are processors keeps all of these busy.
 check: packages-check
-	$(MAKE) -j3 set-up-with-tests set-up-with-sanitizers spoor-for-aarch64 set-up-for-arm
+	$(MAKE) -j3 set-up-with-tests set-up-with-sanitizers set-up-for-aarch64 set-up-for-arm
 	MESON_TESTTHREADS=$$(($$(nproc) + 1)) tools/run-tests $(BUILD) --suite=fast --suite=check -- $(SANITIZE) --setup=sanitize --suite=parsers
 
 check-fast: packages-check

@@ -61,6 +61,7 @@ def measure_group(name, bench):
     module = importlib.import_module(f"groups.{name}")
     result = {"about": module.__doc__.split("\n\n")[0].replace("\n", " ").strip(), "tables": []}
     print(f"bench.py: {name} …", file=sys.stderr, flush=True)
+    result["fixed_work"] = host.fixed_work()
     with host.Others() as others:
         try:
             result["tables"] = [table.json() for table in module.measure(bench)]

@@ -76,7 +76,8 @@ def table_lines(table):
 
 def others_words(figures):
     return (f"Measured in {figures['seconds']:.0f} s, while others used {figures['others']:.2f} processors"
-            + (": **the machine was loaded**." if figures["loaded"] else "."))
+            + (": **the machine was loaded**." if figures["loaded"] else ".")
+            + f" The fixed piece of work took {figures['fixed_work'] * 1000:.0f} ms.")
 
 
 def head_lines(result):
@@ -87,7 +88,9 @@ def head_lines(result):
         + f"; {machine['memory_mb']} MB; Linux {machine['kernel']}; {result['time']}.",
         f"Load {' '.join(load['average'])} at the start; others used {load['others']:.2f} processors then"
         + (": **the machine was loaded, so times mean little**." if load["loaded"] else "."),
-        f"{result['rounds']} rounds: the median, in brackets the worst.", f"Versions: {versions}."]
+        f"{result['rounds']} rounds: the median, in brackets the worst.",
+        "Seconds compare with those of another run only where the fixed piece of work (packing 4 MB of text) takes equally "
+        "long there.", f"Versions: {versions}."]
     return [*wrapped(" ".join(sentences)), ""]
 
 

@@ -1,16 +1,18 @@
 """Pictures: how long a person waits for spoor view, and what it takes."""
 import http.client
+import itertools
 import json
 import os
 import random
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 from urllib.parse import urlencode
 
 from groups import programs
-from measure import Failed, Table, cell, run, seconds
+from measure import Failed, Table, cell, run
 
 EVENTS, EVENTS_LONG = 100_000_000, 1_000_000_000
 SQL = programs.SQL
@@ -18,10 +20,12 @@ COLUMNS = 1280
 QUERIES = 10
 TEXT = ("Seconds until the page has what it draws first (threads and density), and all of the summary; the same when the "
         "page is opened again; then the median of questions about random ranges: boxes to draw, the table of functions, "
-        "the flame graph's first picture. Megabytes of spoor-view at its largest. Traces of 64 threads and 2 000 "
-        "functions that bench/make-trace writes; LONG=1: a thousand million events.")
-SEEK = ("A view of the last hundredth of a trace, and how much of its file it reads (strace), when the file is not in "
-        "memory (needs root).")
+        "the flame graph's first picture, which is an estimate, and the exact one. Megabytes of spoor-view at its "
+        "largest. Traces of 64 threads and 2 000 functions that bench/make-trace writes; LONG=1: a thousand million "
+        "events.")
+SEEK = ("A view of the last hundredth of a trace, when the file is not in memory (needs root), and how much of the file "
+        "it reads (strace): its first 50 lines, and all of it.")
+LINES = 50
 
 
 class Page:
@@ -29,7 +33,7 @@ class Page:
 
     def __init__(self, spoor, trace):
         self.start = time.perf_counter()
-        self.process = subprocess.Popen([spoor, "view", "--no-open", trace], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([spoor, "view", "--no-open", "--stay", trace], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#(\w+)\n", line)
@@ -92,14 +96,15 @@ def opened(bench, trace):
         first = page.passed()
         page.wait_for_summary()
         summary = page.passed()
-        dice, answers = random.Random(1), {"spans": [], "functions": [], "graph": []}
+        dice, answers = random.Random(1), {"spans": [], "functions": [], "first": [], "graph": []}
         for _ in range(QUERIES):
             since = dice.randrange(duration)
             span = {"since": since, "until": since + dice.randrange(duration - since) + 1}
             answers["spans"].append(page.timed("spans", columns=COLUMNS, **span))
             answers["functions"].append(page.timed("functions", **span))
+            answers["first"].append(page.timed("graph", least="0.001", quick=1, **span))
             answers["graph"].append(page.timed("graph", least="0.001", **span))
-        return {"first": first, "summary": summary, "peak": page.peak_mb(), **answers}
+        return {"paint": first, "summary": summary, "peak": page.peak_mb(), **answers}
 
 
 def traces(bench):
@@ -122,36 +127,53 @@ def forget(trace):
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def bytes_read(command):
-    done = subprocess.run(["strace", "-f", "-e", "trace=read,pread64,readv,preadv", *command], check=False,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
-    return sum(int(n) for n in re.findall(r"\) += (\d+)$", done.stderr, re.M)) / 1e6
+def mb_read(command, wanted):
+    """By the command, which is ended after WANTED lines (None: all) as by head."""
+    if not shutil.which("strace"):
+        return None
+    with tempfile.NamedTemporaryFile("r", errors="replace") as calls:
+        read_lines(["strace", "-f", "-o", calls.name, "-e", "trace=read,pread64,readv,preadv", *command], wanted)
+        return sum(int(n) for n in re.findall(r"\) += (\d+)$", calls.read(), re.M)) / 1e6
+
+
+def read_lines(command, wanted):
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        for _ in itertools.islice(process.stdout, wanted):
+            pass
+        process.stdout.close()
+
+
+def seconds_cold(bench, trace, command, wanted):
+    samples = []
+    for _ in range(bench.rounds):
+        forget(trace)
+        start = time.perf_counter()
+        read_lines(command, wanted)
+        samples.append(time.perf_counter() - start)
+    return cell(samples)
 
 
 def seek(bench, found):
-    table = Table("The last hundredth", ["seconds, cold", "MB read", "MB in all"], SEEK)
+    table = Table("The last hundredth", ["first lines, s", "MB read", "all, s", "MB read, all", "MB in all"], SEEK)
     for name, trace in found.items():
         command = [bench.spoor, "replay", "--since=99%", trace]
-        samples = []
-        for _ in range(bench.rounds):
-            forget(trace)
-            samples.append(seconds(command))
-        table.row(name, [cell(samples), bytes_read(command) if shutil.which("strace") else None,
-                         os.path.getsize(trace) / 1e6], bench.shown(command))
+        figures = [figure for wanted in (LINES, None)
+                   for figure in (seconds_cold(bench, trace, command, wanted), mb_read(command, wanted))]
+        table.row(name, [*figures, os.path.getsize(trace) / 1e6], f"{bench.shown(command)} | head -{LINES}")
     return table
 
 
 def measure(bench):
     table = Table("Pictures", ["MB", "first paint", "summary", "first again", "summary again", "boxes", "functions",
-                               "flame graph", "memory, MB"], TEXT, plot=[1, 3])
+                               "first flames", "flame graph", "memory, MB"], TEXT, plot=[1, 3])
     found = traces(bench)
     for name, trace in found.items():
         first = opened(bench, trace)
         again = [opened(bench, trace) for _ in range(bench.rounds)]
         def answers(kind):
             return cell([s for look in again for s in look[kind]])
-        table.row(name, [os.path.getsize(trace) / 1e6, first["first"], first["summary"],
-                         cell([look["first"] for look in again]), cell([look["summary"] for look in again]),
-                         answers("spans"), answers("functions"), answers("graph"), first["peak"]],
+        table.row(name, [os.path.getsize(trace) / 1e6, first["paint"], first["summary"],
+                         cell([look["paint"] for look in again]), cell([look["summary"] for look in again]),
+                         answers("spans"), answers("functions"), answers("first"), answers("graph"), first["peak"]],
                   bench.shown([bench.spoor, "view", trace]))
     return [table, seek(bench, found)]

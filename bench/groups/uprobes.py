@@ -12,12 +12,17 @@ from measure import Table, cell, median, run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GUEST = os.path.join(HERE, "..", "..", "test", "guest")
-PACKAGES = ["libdw1", "libzydis4.0", "libzstd1", "zlib1g", "liblzma5", "libelf1"]
-CALLS, DEPTH = "20000", "14"
-FUNCTIONS = "leaf", "fib"
+PACKAGES = ["libdw1", "libzydis4.0", "libzstd1", "zlib1g", "liblzma5", "libelf1", "libbpf1"]
+FUNCTIONS = {"leaf": "", "fib": ""}
+ARGUMENTS = {"numbers": " a=%di:s32 b=%si:s64 c=%dx:u64", "text": " s=+0(%di):string",
+             "member": " price=+8(+8(%di)):s64"}  # what the kernel is asked to fetch
+ASKED = "-A numbers -A text -A 'member@o->inner->price'"
+NEWEST = "/bin/spoor record -q --overflow=overwrite "
 TEXT = ("In a machine that QEMU emulates, with Debian's kernel. A call, in parts of the untraced call and of spoor's "
         "price with the newest kept. Uprobes: one at the entry and one at the return of each function, in a buffer of "
         "the kernel. An emulated processor has other prices for traps and for memory than a real one.")
+VALUES_TEXT = ("In the same machine: a call with its arguments, in parts of spoor's price with the newest kept. The "
+               "kernel's uprobes fetch them (fetchargs), as bpftrace has them do.")
 PROBED = """
 mount -t tracefs t /sys/kernel/tracing
 cd /sys/kernel/tracing
@@ -25,42 +30,64 @@ cd /sys/kernel/tracing
 echo 1 >events/uprobes/enable
 echo 1 >tracing_on
 cd - >/dev/null
-for round in %(rounds)s; do %(program)s %(calls)s %(depth)s; done
+for round in %(rounds)s; do %(command)s; done
 echo 0 >/sys/kernel/tracing/events/uprobes/enable
+echo >/sys/kernel/tracing/uprobe_events
 """
 
 
-def offsets(program):
+def offsets(program, functions):
     """{function: offset in the file}. The program's code is mapped as it is in the file."""
     text = subprocess.run(["readelf", "-lW", program], stdout=subprocess.PIPE, text=True, check=True).stdout
     loads = [line.split() for line in text.splitlines() if line.split()[:1] == ["LOAD"]]
     symbols = subprocess.run(["nm", program], stdout=subprocess.PIPE, text=True, check=True).stdout
     found = {}
     for at, _, name in (line.split() for line in symbols.splitlines() if len(line.split()) == 3):
-        if name in FUNCTIONS:
+        if name in functions:
             load = next(w for w in loads if int(w[2], 16) <= int(at, 16) < int(w[2], 16) + int(w[5], 16))
             found[name] = int(at, 16) - int(load[2], 16) + int(load[1], 16)
     return found
 
 
-def scripts(bench, program):
-    """{name: shell script that prints the program's figures once a round}"""
-    rounds = " ".join(map(str, range(bench.rounds)))
-    loop = f"for round in {rounds}; do %s {program} {CALLS} {DEPTH}; done"
-    add = "\n".join(f"echo '{kind}:{kind}_{name} {program}:{at:#x}' >>uprobe_events"
-                    for name, at in offsets(program).items() for kind in "pr")
-    return {"untraced": loop % "", "spoor, newest kept": loop % "/bin/spoor record -q --overflow=overwrite --",
-            "spoor, lossless": loop % "/bin/spoor record -q --",
-            "uprobes": PROBED % {"add": add, "rounds": rounds, "program": program, "calls": CALLS, "depth": DEPTH}}
+class Scripts:
+    """Shell scripts that print a program's figures once a round. FUNCTIONS: {name: what is fetched at its entry}"""
+
+    def __init__(self, bench, command, functions):
+        self.rounds = " ".join(map(str, range(bench.rounds)))
+        self.command, self.functions, self.program = " ".join(command), functions, command[0]
+
+    def under(self, tool=""):
+        return f"for round in {self.rounds}; do {tool} {self.command}; done"
+
+    def probed(self, fetches=False):
+        lines = []
+        for name, at in offsets(self.program, self.functions).items():
+            lines += [f"p:p_{name} {self.program}:{at:#x}{self.functions[name] if fetches else ''}",
+                      f"r:r_{name} {self.program}:{at:#x}"]
+        add = "\n".join(f"echo '{line}' >>uprobe_events" for line in lines)
+        return PROBED % {"add": add, "rounds": self.rounds, "command": self.command}
 
 
-def in_guest(bench, machine, program):
+def scripts(bench, program, values):
+    """{name: script}"""
+    calls = Scripts(bench, [program, "20000", "14"], FUNCTIONS)
+    arguments = Scripts(bench, [values, "20000"], ARGUMENTS)
+    chosen = " ".join(f"-F {name}" for name in ARGUMENTS)
+    return {"untraced": calls.under(), "spoor, newest kept": calls.under(NEWEST + "--"),
+            "spoor, lossless": calls.under("/bin/spoor record -q --"), "uprobes": calls.probed(),
+            "values": arguments.under(), "values, spoor": arguments.under(f"{NEWEST} {chosen} {ASKED} --"),
+            "values, spoor without": arguments.under(f"{NEWEST} {chosen} --"),
+            "values, uprobes": arguments.probed(True), "values, uprobes without": arguments.probed()}
+
+
+def in_guest(bench, machine, programs):
     """{name: [figures of a round]}"""
     cache = os.path.join(os.path.dirname(bench.spoor), "test", "guest", "debian")
     guest = machine.Guest("amd64", cache, PACKAGES)
     guest.add(bench.spoor, "/bin/spoor")
-    guest.add(program)
-    table = scripts(bench, program)
+    for program in programs:
+        guest.add(program)
+    table = scripts(bench, *programs)
     guest.job("uprobes", [(f"s{i}", ["sh", "-c", text]) for i, text in enumerate(table.values())])
     before = os.getcwd()
     os.chdir(bench.folder)
@@ -80,26 +107,40 @@ def in_guest(bench, machine, program):
         os.chdir(before)
 
 
+def values_table(results):
+    titles = {"numbers": "three integers, two of 64 bits", "text": "a text of 32 bytes",
+              "member": "a member through two pointers"}
+    table = Table("Kernel uprobes with arguments", ["spoor without them", "uprobes", "uprobes without them"],
+                  VALUES_TEXT)
+    for kind, title in titles.items():
+        untraced = median([r[kind] for r in results["values"]])
+        own = median([r[kind] for r in results["values, spoor"]]) - untraced
+        table.row(title, [cell([(r[kind] - untraced) / own for r in results["values, " + name]])
+                          for name in ("spoor without", "uprobes", "uprobes without")])
+    return table
+
+
 def measure(bench):
     sys.path.append(GUEST)
     import machine  # pylint: disable=import-outside-toplevel
     table = Table("Kernel uprobes", ["leaf, of untraced", "leaf, of spoor", "recursion, of untraced",
                                      "recursion, of spoor"], TEXT, plot=[1, 3])
-    program = bench.path("probed")
+    program, with_values = bench.path("probed"), bench.path("probed-values")
     run(["gcc", "-O2", "-fno-inline", os.path.join(HERE, "..", "calls.c"), "-o", program])
+    run(["gcc", "-O2", "-g", os.path.join(HERE, "..", "values.c"), "-o", with_values])
     try:
-        results = in_guest(bench, machine, program)
+        results = in_guest(bench, machine, [program, with_values])
     except machine.Unavailable as why:
         table.text += f" Not measured: {str(why).strip()[:300]}"
         return [table]
     untraced = {kind: median([r[kind] for r in results["untraced"]]) for kind in ("leaf_ns", "fib_ns")}
     spoor = {kind: median([r[kind] for r in results["spoor, newest kept"]]) - untraced[kind]
              for kind in ("leaf_ns", "fib_ns")}
-    for name, rounds in results.items():
+    for name, rounds in ((name, rounds) for name, rounds in results.items() if not name.startswith("values")):
         cells = []
         for kind in ("leaf_ns", "fib_ns"):
             cells.append(cell([r[kind] / untraced[kind] for r in rounds]))
             cells.append(None if name == "untraced" else
                          cell([(r[kind] - untraced[kind]) / spoor[kind] for r in rounds]))
         table.row(name, cells)
-    return [table]
+    return [table, values_table(results)]

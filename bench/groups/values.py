@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 
-from measure import Table, cell, median, run
+from measure import Failed, Table, cell, median, run
 from groups.programs import SQL
 
 CALLS = 1000000
@@ -17,13 +17,31 @@ KINDS = {"numbers": ["three integers, two of 64 bits", 3], "text": ["a text of 3
          "member": ["a member through two pointers", 4]}
 ASKED = ["-A", "numbers", "-A", "text", "-A", "member@o->inner->price"]
 TEXT = ("Nanoseconds that captured arguments add to an entry's event, with the newest kept; the functions do nothing. "
-        "Of the peer, likewise: its recording with arguments and without. 0.19 of uftrace cannot follow pointers.")
+        "Of the peer, likewise: its recording with arguments and without. It needs a program with room at functions' "
+        "starts (-fpatchable-function-entry=5): these are too short for its patches. 0.19 of uftrace cannot follow "
+        "pointers.")
+PEER_ASKED = ["-A", "numbers@arg1/i32,arg2/i64,arg3/u64", "-A", "text@arg1/s"]
+PEER_SHOWS = ["numbers(1, 4294967296, 0x5555555555555554)", 'text("this text has thirty-two letters")', "member()"]
 
 
-def build(bench):
-    program = bench.path("values")
-    run(["gcc", "-O2", "-g", SOURCE, "-o", program])
+def build(bench, name="values", *options):
+    program = bench.path(name)
+    run(["gcc", "-O2", "-g", *options, SOURCE, "-o", program])
     return program
+
+
+def peer(bench):
+    """The beginning of the peer's command, and its program. Fails if it does not record what it is asked for."""
+    program = build(bench, "values-with-room", "-fpatchable-function-entry=5")
+    data = bench.path("uftrace.data")
+    command = ["uftrace", "record", "--no-libcall", "-d", data]
+    command += [word for name in ("nothing", *KINDS) for word in ("-P", name)]
+    run([*command, *PEER_ASKED, program, "3"])
+    replay = run(["uftrace", "replay", "-d", data])
+    missing = [call for call in PEER_SHOWS if call not in replay]
+    if missing:
+        raise Failed(f"uftrace records no {missing[0]}")
+    return command, program
 
 
 def chosen(*more):
@@ -35,11 +53,9 @@ def price(bench, program):
                 "values": [*bench.record("--overflow=overwrite", *chosen(*ASKED)), program, str(CALLS)]}
     columns = ["spoor, ns", "design, ns"]
     if shutil.which("uftrace"):
-        peer = ["uftrace", "record", "--no-libcall", "-d", bench.path("uftrace.data")]
-        peer += [word for name in ("nothing", *KINDS) for word in ("-P", name)]
-        arguments = ["-A", "numbers@arg1/i32,arg2/i64,arg3/u64", "-A", "text@arg1/s"]
-        commands["uftrace events"] = [*peer, program, str(CALLS)]
-        commands["uftrace values"] = [*peer, *arguments, program, str(CALLS)]
+        uftrace, peers = peer(bench)
+        commands["uftrace events"] = [*uftrace, peers, str(CALLS)]
+        commands["uftrace values"] = [*uftrace, *PEER_ASKED, peers, str(CALLS)]
         columns.append("uftrace -A, ns")
     samples = bench.in_turn(commands, lambda command: json.loads(run(command)))
 

@@ -22,8 +22,9 @@ start:
     .short gate_restored - start, gate_end - start, notes - start
     .short remainder - start, remainder_made - start, remainder_end - start
     .short guard - start, guarded - start
-    .short room - start, cramped - start, text - start, text_wide - start, text_long - start
-    .short text_counted - start, text_done - start, captures_end - start
+    .short room - start, cramped - start, pad - start
+    .short text - start, text_wide - start, text_long - start
+    .short text_counted - start, captures_end - start
 
 /* The wait for room is over: writes the event that tells when it began. At the stub's next try it
  * ends. The slot is reserved after it is written. Changes AT. */
@@ -330,107 +331,130 @@ remainder_repeat:
 remainder_end:
     .balign 16, 0xcc
     .balign 16
-/* A capture that waits for room: esi is what it needs, in bytes. Starts again at *rdx. */
+/* A capture that waits for room: ecx is what it needs, in bytes. Starts again at *rdx, with rsi and
+ * rdi as they were. */
 room:
     incq %gs:LANE_WAITS
     movq %rax, %gs:LANE_WAIT_SINCE
 room_wait:
-    leaq EVENT_BYTES(%rsi), %rdi
-    addq %gs:LANE_HEAD, %rdi
-    cmpq %gs:LANE_LIMIT, %rdi
+    leaq EVENT_BYTES(%rcx), %r8
+    addq %gs:LANE_HEAD, %r8
+    cmpq %gs:LANE_LIMIT, %r8
     jbe wait_over
-    movq %gs:LANE_CONTROL, %rdi
-    testl $CONTROL_OWNER_DIED, (%rdi)
+    movq %gs:LANE_CONTROL, %r8
+    testl $CONTROL_OWNER_DIED, (%r8)
     jnz wait_without_tool
     pause
     jmp room_wait
 
-/* A capture without room, OVERFLOW_DROP: goes on at *rdx with the event alone, the head in rcx. If
- * there is no room for that either, counts it as lost and goes on esi bytes behind that. */
+/* A capture without room, OVERFLOW_DROP: goes on at *rdx with the event alone. It stands r8d behind
+ * r8 then. If there is no room for that either, counts it as lost and goes on ecx bytes behind
+ * that. */
 cramped:
-    movq %gs:LANE_HEAD, %rcx
-    cmpq %gs:LANE_LIMIT, %rcx
-    jb text_done
-    addq %rsi, %rdx
+    movq %gs:LANE_HEAD, %rsi
+    cmpq %gs:LANE_LIMIT, %rsi
+    jae cramped_lost
+    andq %gs:LANE_RING_MASK, %rsi
+    subq %r8, %rsi
+    movq %rsi, %r8
+    notrack jmp *%rdx
+cramped_lost:
+    addq %rcx, %rdx
     jmp drop_released
+
+/* The slots of a capture would reach beyond the ring's end: fills the ring up to there with slots
+ * that are no event's, r8 on, and starts again at *rdx, with rsi and rdi as they were. */
+pad:
+    movl $(CAPTURE_BEGIN_ID * 4 + EVENT_CONTROL_KIND), %gs:LANE_RING + EVENT_SITE(%r8)
+    movl $-1, %gs:LANE_RING + EVENT_SP_LOW(%r8) /* no capture has this number */
+    movq %rax, %gs:LANE_RING + EVENT_CLOCK_SP(%r8)
+    incq %gs:LANE_SLICE_SLOTS
+    addl $EVENT_BYTES, %r8d
+    cmpq %gs:LANE_RING_MASK, %r8
+    jb pad
+    movq %gs:LANE_HEAD, %rcx
+    orq %gs:LANE_RING_MASK, %rcx
+    incq %rcx
+    movq %rcx, %gs:LANE_HEAD
+    notrack jmp *%rdx
 
 /*
  * Text of a capture, as words of six bytes (units of 4 bytes: one unit): from rsi on, at most edi
- * bytes, up to a zero unit if UNIT is not 0. rax: the clock, in an event's format. rcx: where the
- * next slot stands, which is not reserved; moves on. -8(%rsp): the site of the first word. Reads no
- * page that has no part of the text. Changes rsi, rdi, r8 and what is below rsp. If a read faults,
- * the tool moves the thread to text_done.
+ * bytes, up to a zero unit if UNIT is not 0. rax: the clock, in an event's format. r8: the index in
+ * the ring of the next slot, which is not reserved; moves on. -8(%rsp): the site of the first word.
+ * Reads no page that has no part of the text. Changes rcx, rsi, rdi and what is below rsp. If a read
+ * faults, the tool moves the thread to *rdx.
  */
+    .macro text_slot size /* of the word rdi */
+    movl -8(%rsp), %ecx
+    movl %ecx, %gs:LANE_RING + EVENT_SITE(%r8)
+    addl $4, -8(%rsp)
+    movl %edi, %gs:LANE_RING + EVENT_SP_LOW(%r8)
+    movq %rax, %gs:LANE_RING + EVENT_CLOCK_SP(%r8)
+    .if \size > 4
+    movq %rdi, %rcx
+    shrq $32, %rcx
+    movw %cx, %gs:LANE_RING + EVENT_CLOCK_SP(%r8)
+    .endif
+    addl $EVENT_BYTES, %r8d
+    .endm
+
     .macro put_text unit
     addq %rsi, %rdi
-    movq %rdi, -16(%rsp)
-1:
-    .if \unit == 4
-    movl (%rsi), %r8d
-    .else
-    movl %esi, %edi
-    andl $4095, %edi
-    cmpl $4088, %edi
-    ja 4f
-    movq (%rsi), %r8
-    .endif
-2:  movq %r8, -32(%rsp)
-    movl %ecx, %edi
-    andq %gs:LANE_RING_MASK, %rdi
-    movl %r8d, %gs:LANE_RING + EVENT_SP_LOW(%rdi)
-    movq %rax, %gs:LANE_RING + EVENT_CLOCK_SP(%rdi)
-    .if \unit != 4
-    shrq $32, %r8
-    movw %r8w, %gs:LANE_RING + EVENT_CLOCK_SP(%rdi)
-    .endif
-    movl -8(%rsp), %r8d
-    movl %r8d, %gs:LANE_RING + EVENT_SITE(%rdi)
-    addl $4, -8(%rsp)
-    addq $EVENT_BYTES, %rcx
-    .if \unit == 4
-    cmpl $0, -32(%rsp)
-    je text_done
-    addq $4, %rsi
-    .else
+    movq %rdi, -16(%rsp) /* the end */
+1:  movq %rsi, %rcx
+    orq $4095, %rcx
+    subq $6, %rcx /* eight bytes from there on reach beyond the page */
+    movq -16(%rsp), %rdi
+    cmpq %rcx, %rdi
+    cmovaq %rcx, %rdi
+    movq %rdi, -24(%rsp)
+    cmpq %rdi, %rsi
+    jae 6f
+2:  movq (%rsi), %rdi
+3:  text_slot 6
     .if \unit
-    movq -32(%rsp), %r8
-    movq %r8, %rdi
-    subq text_lowest + 8 * (\unit - 1)(%rip), %rdi
-    notq %r8
-    andq %r8, %rdi
-    testq %rdi, text_highest + 8 * (\unit - 1)(%rip)
-    jnz text_done
+    movq %rdi, %rcx
+    subq text_lowest + 8 * (\unit - 1)(%rip), %rcx
+    testq %rcx, text_highest + 8 * (\unit - 1)(%rip)
+    jnz 5f
     .endif
-    addq $6, %rsi
-    .endif
+4:  addq $6, %rsi
+    cmpq -24(%rsp), %rsi
+    jb 2b
     cmpq -16(%rsp), %rsi
     jb 1b
     notrack jmp *%rdx
-    .if \unit != 4
-4:  movq $0, -32(%rsp) /* near the page's end: unit by unit */
+    .if \unit
+5:  notq %rdi /* a unit is 0, or more than its half */
+    andq %rdi, %rcx
+    testq %rcx, text_highest + 8 * (\unit - 1)(%rip)
+    jz 4b
+    notrack jmp *%rdx
+    .endif
+6:  movq $0, -32(%rsp) /* near the page's end: unit by unit */
     xorl %edi, %edi
-5:
+7:
     .if \unit == 2
-    movzwl (%rsi, %rdi), %r8d
-    movw %r8w, -32(%rsp, %rdi)
+    movzwl (%rsi, %rdi), %ecx
+    movw %cx, -32(%rsp, %rdi)
     addl $2, %edi
     .else
-    movzbl (%rsi, %rdi), %r8d
-    movb %r8b, -32(%rsp, %rdi)
+    movzbl (%rsi, %rdi), %ecx
+    movb %cl, -32(%rsp, %rdi)
     incl %edi
     .endif
     .if \unit
-    testl %r8d, %r8d
-    jz 6f
+    testl %ecx, %ecx
+    jz 8f
     .endif
-    leaq (%rsi, %rdi), %r8
-    cmpq -16(%rsp), %r8
-    jae 6f
+    leaq (%rsi, %rdi), %rcx
+    cmpq -16(%rsp), %rcx
+    jae 8f
     cmpl $6, %edi
-    jb 5b
-6:  movq -32(%rsp), %r8
-    jmp 2b
-    .endif
+    jb 7b
+8:  movq -32(%rsp), %rdi
+    jmp 3b
     .endm
 
     .balign 16
@@ -441,12 +465,21 @@ text_wide:
     put_text 2
     .balign 16
 text_long:
-    put_text 4
+    addq %rsi, %rdi
+    movq %rdi, -16(%rsp)
+text_long_unit:
+    movl (%rsi), %edi
+    text_slot 4
+    testl %edi, %edi
+    jz text_long_done
+    addq $4, %rsi
+    cmpq -16(%rsp), %rsi
+    jb text_long_unit
+text_long_done:
+    notrack jmp *%rdx
     .balign 16
 text_counted:
     put_text 0
-text_done:
-    notrack jmp *%rdx
 captures_end:
     .balign 8
 text_lowest: /* the lowest bit of each unit among six bytes, of units of one and two bytes */

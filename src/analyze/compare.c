@@ -130,9 +130,9 @@ uint32_t compare_row_of(struct comparison *c, uint32_t parent, uint32_t function
 void compare_add(struct comparison *c, uint32_t row, int index,
                  const struct compare_figures *from) {
     struct compare_figures *to = &c->rows.at[row].sides[index];
-    bool measured = from->numbers[COMPARE_CALLS] > from->cut;
+    bool measured = compare_measured(from);
     if (measured) {
-        bool first = to->numbers[COMPARE_CALLS] == to->cut;
+        bool first = !compare_measured(to);
         to->min_ns = first || from->min_ns < to->min_ns ? from->min_ns : to->min_ns;
         to->max_ns = from->max_ns > to->max_ns ? from->max_ns : to->max_ns;
     }
@@ -144,6 +144,7 @@ void compare_add(struct comparison *c, uint32_t row, int index,
     to->inferred += from->inferred;
     to->before += from->before;
     to->cut += from->cut;
+    to->open += from->open;
     to->clipped += from->clipped;
     if (from->durations.groups)
         histogram_add(&to->durations, &from->durations);
@@ -158,6 +159,7 @@ struct compare_row *compare_row(const struct comparison *c, uint32_t row) {
 static void finish_side(struct compare_figures *f) {
     struct function_stats stats = {.calls = f->numbers[COMPARE_CALLS],
                                    .cut = f->cut,
+                                   .open = f->open,
                                    .min_ns = f->min_ns,
                                    .max_ns = f->max_ns,
                                    .durations = f->durations};

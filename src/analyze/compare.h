@@ -23,10 +23,14 @@ enum compare_number {
 struct compare_figures {
     bool is_there; /* it was called, or was open when its tracing began */
     uint64_t numbers[COMPARE_NUMBERS];
-    uint64_t inferred, before, cut, clipped; /* calls, as in struct function_stats */
-    uint64_t min_ns, max_ns;                 /* of calls that were not cut, if there are any */
-    struct histogram durations;              /* of these calls; empty: NUMBERS has percentiles */
+    uint64_t inferred, before, cut, open, clipped; /* calls, as in struct function_stats */
+    uint64_t min_ns, max_ns;                       /* of measured calls, if there are any */
+    struct histogram durations;                    /* of these; empty: NUMBERS has percentiles */
 };
+/* The calls whose whole length is known. */
+static inline uint64_t compare_measured(const struct compare_figures *f) {
+    return f->numbers[COMPARE_CALLS] - f->cut - f->open;
+}
 
 /* A row is a path from the outermost call inwards: a tree. A function by itself is a path of one.
  */

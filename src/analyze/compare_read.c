@@ -64,6 +64,7 @@ static void add_function(const struct compare_side *side, const struct function_
                                       .inferred = f->inferred,
                                       .before = f->before,
                                       .cut = f->cut,
+                                      .open = f->open,
                                       .clipped = f->clipped,
                                       .min_ns = f->min_ns,
                                       .max_ns = f->max_ns,
@@ -114,13 +115,8 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
 }
 
 static void add_duration(struct compare_figures *f, uint64_t duration) {
-    bool first = f->numbers[COMPARE_CALLS] - f->cut == 1;
-    uint64_t *slot = histogram_slot(&f->durations, duration);
-    if (!slot) {
-        histogram_widen(&f->durations, duration);
-        slot = histogram_slot(&f->durations, duration);
-    }
-    ++*slot;
+    bool first = compare_measured(f) == 1;
+    ++*histogram_counter(&f->durations, duration);
     f->min_ns = first || duration < f->min_ns ? duration : f->min_ns;
     f->max_ns = duration > f->max_ns ? duration : f->max_ns;
 }
@@ -144,7 +140,8 @@ static void on_close(void *ctx, const struct walk_call *call) {
     f->numbers[COMPARE_CALLS]++;
     f->inferred += call->inferred;
     f->cut += call->how == CALL_CUT;
-    if (call->how != CALL_CUT)
+    f->open += call->how == CALL_OPEN;
+    if (call_is_measured(call->how))
         add_duration(f, call->duration_ns);
 }
 

@@ -4,54 +4,93 @@
 struct digest_stats *digest_stats_new(uint32_t count, bool spreads) {
     struct digest_stats *s = mem_alloc(sizeof *s);
     s->spreads = spreads;
-    s->functions = mem_alloc(count * sizeof *s->functions);
-    for (int i = 0; i < DIGEST_PENDING; i++)
-        s->pending[i] = &s->no_counter;
+    s->functions = mem_map((count + 1) * sizeof *s->functions);
+    s->rare = mem_alloc(count * sizeof *s->rare + 1);
+    s->open = mem_alloc(count * sizeof *s->open + 1);
+    s->totals = mem_alloc(count * sizeof *s->totals + 1);
+    s->count = count;
+    digest_stats_settle(s);
     return s;
 }
 
 void digest_stats_settle(struct digest_stats *s) {
     for (int i = 0; i < DIGEST_PENDING; i++) {
-        ++*s->pending[i];
-        s->pending[i] = &s->no_counter;
+        if (s->pending[i].tally)
+            digest_stats_count(&s->pending[i]);
+        s->pending[i] = (struct digest_pending){.slot = &s->no_counter};
     }
+    s->no_counter = 0; /* at most DIGEST_PENDING until the next time: nothing is carried */
 }
 
 void digest_stats_clear(struct digest_stats *s) {
     for (size_t i = 0; i < s->called.count; i++) {
         struct digest_function *f = &s->functions[s->called.at[i]];
-        histogram_done(&f->durations);
-        *f = (struct digest_function){0};
+        struct tally room = f->durations;
+        tally_clear(&room);
+        *f = (struct digest_function){.durations = room};
+        s->rare[s->called.at[i]] = (struct digest_rare){0};
     }
     s->called.count = 0;
 }
 
 void digest_stats_free(void *part) {
     struct digest_stats *s = part;
-    digest_stats_clear(s);
+    for (uint32_t i = 0; i < s->count; i++)
+        tally_done(&s->functions[i].durations);
     ARRAY_FREE(&s->called);
     ARRAY_FREE(&s->ended);
-    free(s->functions);
+    mem_unmap(s->functions, (s->count + 1) * sizeof *s->functions);
+    free(s->rare);
+    free(s->open);
+    free(s->totals);
     free(s);
+}
+
+/* FUNCTION gets calls. */
+static struct digest_function *reach(struct digest_stats *s, uint32_t function) {
+    struct digest_function *f = &s->functions[function];
+    if (!f->durations.groups) {
+        ARRAY_PUSH(&s->called, function);
+        f->min_ns = UINT64_MAX;
+    }
+    return f;
+}
+
+struct digest_function *digest_stats_add_to(struct digest_stats *s, uint32_t function,
+                                            const struct digest_function *from,
+                                            const struct digest_rare *rare) {
+    struct digest_function *f = reach(s, function);
+    f->min_ns = from->min_ns < f->min_ns ? from->min_ns : f->min_ns;
+    f->max_ns = from->max_ns > f->max_ns ? from->max_ns : f->max_ns;
+    f->self_ns += from->self_ns;
+    spread_join(&f->spread, &from->spread);
+    s->rare[function].unwound += rare->unwound;
+    s->rare[function].clipped += rare->clipped;
+    return f;
+}
+
+void digest_stats_join(struct digest_stats *s, const struct digest_stats *from) {
+    for (size_t i = 0; i < from->called.count; i++) {
+        uint32_t function = from->called.at[i];
+        const struct digest_function *f = &from->functions[function];
+        tally_join(&digest_stats_add_to(s, function, f, &from->rare[function])->durations,
+                   &f->durations);
+    }
 }
 
 /* ---- hooks ---- */
 
 static inline uint32_t on_open(void *ctx, uint32_t function, const struct digest_frame *caller) {
     (void)caller;
-    ((struct digest_stats *)ctx)->functions[function].open++;
+    digest_stats_open(ctx, function);
     return 0;
 }
 
 __attribute__((noinline)) void digest_stats_widen(struct digest_stats *s, uint32_t function,
                                                   uint64_t duration) {
-    struct digest_function *f = &s->functions[function];
-    if (!f->durations.groups) {
-        ARRAY_PUSH(&s->called, function);
-        f->min_ns = UINT64_MAX;
-    }
-    digest_stats_settle(s); /* histograms move */
-    histogram_widen(&f->durations, duration);
+    struct digest_function *f = reach(s, function);
+    digest_stats_settle(s); /* counters move */
+    tally_widen(&f->durations, duration);
 }
 
 static inline void on_close(void *ctx, uint32_t function, const struct digest_frame *frame,
@@ -66,20 +105,19 @@ static inline void on_close_spread(void *ctx, uint32_t function, const struct di
 
 static inline void on_unwind(void *ctx, uint32_t function, const struct digest_frame *frame) {
     (void)frame;
-    ((struct digest_stats *)ctx)->functions[function].unwound++;
+    ((struct digest_stats *)ctx)->rare[function].unwound++;
 }
 
 static inline void on_leave(void *ctx, uint32_t function, const struct digest_frame *frame) {
     (void)frame;
-    ((struct digest_stats *)ctx)->functions[function].open--;
+    ((struct digest_stats *)ctx)->open[function]--;
 }
 
 void digest_stats_sum_up(struct digest_stats *s, struct digest *to) {
     for (size_t i = 0; i < s->ended.count; i++) {
-        struct digest_function *f = &s->functions[s->ended.at[i]];
-        ARRAY_PUSH(&to->sums,
-                   ((struct digest_sum){.function = s->ended.at[i], .total_ns = f->total_ns}));
-        f->total_ns = 0;
+        uint32_t f = s->ended.at[i];
+        ARRAY_PUSH(&to->sums, ((struct digest_sum){.function = f, .total_ns = s->totals[f]}));
+        s->totals[f] = 0;
     }
     s->ended.count = 0;
 }

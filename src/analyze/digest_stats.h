@@ -2,30 +2,40 @@
 #pragma once
 
 #include "analyze/digests.h"
-#include "analyze/histogram.h"
 #include "analyze/spread.h"
+#include "analyze/tally.h"
 
-/* The calls of one function that digests have summed up, without their total time. */
+/* The calls of one function that digests have summed up, without their total time. A line of the
+ * cache: each call that ends changes it. */
 struct digest_function {
-    struct histogram durations;
+    struct tally durations;
     struct spread spread;
     uint64_t self_ns, min_ns, max_ns;
-    uint64_t total_ns; /* private: of the present STEP_CALLS */
-    uint32_t open;     /* private */
+};
+/* What few calls change. */
+struct digest_rare {
     uint64_t unwound;
     uint64_t clipped; /* as in stats.h; 0 where whole blocks are summed up */
 };
 
 enum { DIGEST_PENDING = 8 };
-struct digest_stats {                  /* a part */
-    bool spreads;                      /* are summed up */
-    struct digest_function *functions; /* by number */
-    ARRAY(uint32_t) called;            /* those with calls */
-    ARRAY(uint32_t) ended;             /* in the present STEP_CALLS, with total_ns */
-    /* Histogram counters to be incremented, which are being fetched into a near cache meanwhile. */
-    uint64_t *pending[DIGEST_PENDING];
+struct digest_stats { /* a part */
+    bool spreads;     /* are summed up */
+    uint32_t count;   /* of functions */
+    /* By function: */
+    struct digest_function *functions;
+    struct digest_rare *rare;
+    uint32_t *open;         /* private: calls of the block */
+    uint64_t *totals;       /* private: times in the present STEP_CALLS */
+    ARRAY(uint32_t) called; /* functions with calls */
+    ARRAY(uint32_t) ended;  /* in the present STEP_CALLS, with a total time */
+    /* Counters to be incremented, which are being fetched into a near cache meanwhile. */
+    struct digest_pending {
+        uint8_t *slot;
+        struct tally *tally;
+    } pending[DIGEST_PENDING];
     uint32_t next_pending;
-    uint64_t no_counter; /* free entries of pending[] point here */
+    uint8_t no_counter; /* free entries of pending[] point here */
 };
 
 /* COUNT functions. SPREADS: they have struct spread. */
@@ -33,31 +43,46 @@ struct digest_stats *digest_stats_new(uint32_t count, bool spreads);
 void digest_stats_clear(struct digest_stats *s);
 /* Counts what is pending: after each block. */
 void digest_stats_settle(struct digest_stats *s);
-/* Makes room for DURATION in the histogram of FUNCTION. */
+/* Adds FROM, but for its durations, which are to be added to the result. */
+struct digest_function *digest_stats_add_to(struct digest_stats *s, uint32_t function,
+                                            const struct digest_function *from,
+                                            const struct digest_rare *rare);
+/* Adds all of FROM. */
+void digest_stats_join(struct digest_stats *s, const struct digest_stats *from);
+/* Makes room for DURATION in the tally of FUNCTION. */
 void digest_stats_widen(struct digest_stats *s, uint32_t function, uint64_t duration);
 
-/* For hooks: FUNCTION's call in FRAME ends. Its `open` counts the calls that are open in the block.
- */
+static inline void digest_stats_count(const struct digest_pending *p) {
+    if (!++*p->slot)
+        tally_carry(p->tally, p->slot);
+}
+
+/* For hooks: a call of FUNCTION is entered. */
+static inline void digest_stats_open(struct digest_stats *s, uint32_t function) {
+    __builtin_prefetch(&s->functions[function], 1); /* it ends soon, mostly */
+    s->open[function]++;
+}
+/* For hooks: FUNCTION's call in FRAME ends. */
 static inline void digest_stats_add_plain(struct digest_stats *s, uint32_t function,
                                           const struct digest_frame *frame, uint64_t duration) {
     struct digest_function *f = &s->functions[function];
-    uint64_t *slot = histogram_slot(&f->durations, duration);
+    uint8_t *slot = tally_slot(&f->durations, duration);
     if (!slot) {
         digest_stats_widen(s, function, duration);
-        slot = histogram_slot(&f->durations, duration);
+        slot = tally_slot(&f->durations, duration);
     }
     __builtin_prefetch(slot, 1);
-    uint64_t **turn = &s->pending[s->next_pending++ % DIGEST_PENDING];
-    ++**turn;
-    *turn = slot;
+    struct digest_pending *turn = &s->pending[s->next_pending++ % DIGEST_PENDING];
+    digest_stats_count(turn);
+    *turn = (struct digest_pending){slot, &f->durations};
     f->self_ns += duration - frame->callees_ns;
     f->min_ns = duration < f->min_ns ? duration : f->min_ns;
     f->max_ns = duration > f->max_ns ? duration : f->max_ns;
-    if (--f->open || !duration)
+    if (--s->open[function] || !duration)
         return;
-    if (!f->total_ns)
+    if (!s->totals[function])
         ARRAY_PUSH(&s->ended, function);
-    f->total_ns += duration;
+    s->totals[function] += duration;
 }
 /* The same with spreads. */
 static inline void digest_stats_add(struct digest_stats *s, uint32_t function,

@@ -24,6 +24,12 @@ void histogram_widen(struct histogram *h, uint64_t value) {
     widen(h, group, group + 1);
 }
 
+uint64_t *histogram_counter(struct histogram *h, uint64_t value) {
+    if (!histogram_slot(h, value))
+        histogram_widen(h, value);
+    return histogram_slot(h, value);
+}
+
 void histogram_add(struct histogram *h, const struct histogram *from) {
     uint32_t end = from->first + from->groups;
     if (!from->groups)
@@ -42,12 +48,15 @@ uint64_t histogram_count(const struct histogram *h) {
     return sum;
 }
 
-static uint64_t middle(uint32_t bucket) {
+uint64_t histogram_least(uint32_t bucket) {
     if (bucket < 128)
         return bucket;
-    unsigned shift = (bucket >> 6) - 1;
-    uint64_t low = (uint64_t)((bucket & 63) + 64) << shift;
-    return low + (((uint64_t)1 << shift) - 1) / 2;
+    return (uint64_t)((bucket & 63) + 64) << ((bucket >> 6) - 1);
+}
+
+static uint64_t middle(uint32_t bucket) {
+    uint64_t width = bucket < 128 ? 1 : (uint64_t)1 << ((bucket >> 6) - 1);
+    return histogram_least(bucket) + (width - 1) / 2;
 }
 
 uint64_t histogram_value(const struct histogram *h, uint64_t rank) {

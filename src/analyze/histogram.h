@@ -38,6 +38,11 @@ static inline uint64_t *histogram_slot(const struct histogram *h, uint64_t value
     return &h->counts[bucket - h->first * HISTOGRAM_GROUP];
 }
 
+/* The same, with room for VALUE. */
+uint64_t *histogram_counter(struct histogram *h, uint64_t value);
+/* The least value of BUCKET. */
+uint64_t histogram_least(uint32_t bucket);
+
 /* Adds all values of FROM. */
 void histogram_add(struct histogram *h, const struct histogram *from);
 /* The number of values. */

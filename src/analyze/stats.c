@@ -74,7 +74,7 @@ static inline void end_period(struct function_stats *f, struct period *p,
 static inline void add_measured(struct stats *s, struct function_stats *f,
                                 const struct walk_call *call) {
     uint64_t duration = call->duration_ns;
-    if (f->calls - f->cut == 1)
+    if (stats_measured(f) == 1)
         f->min_ns = duration;
     f->min_ns = duration < f->min_ns ? duration : f->min_ns;
     f->max_ns = duration > f->max_ns ? duration : f->max_ns;
@@ -97,9 +97,9 @@ static inline void add_call(struct stats *s, uint32_t number, const struct walk_
     f->unwound +=
         call->how == CALL_UNWOUND || call->how == CALL_MISSED || call->how == CALL_THREAD_ENDED;
     f->inferred += call->inferred;
-    if (call->how == CALL_CUT)
-        f->cut++;
-    else
+    f->cut += call->how == CALL_CUT;
+    f->open += call->how == CALL_OPEN;
+    if (call_is_measured(call->how))
         add_measured(s, f, call);
 }
 
@@ -141,28 +141,32 @@ static void on_ended(void *ctx, const struct digest_sum *sums, size_t count, uin
     }
 }
 
-static void add_function(struct stats *s, uint32_t number, const struct digest_function *from) {
+static void add_function(struct stats *s, uint32_t number, const struct digest_function *from,
+                         const struct digest_rare *rare) {
     struct function_stats *f = &s->functions[number];
-    bool first = f->calls == f->cut; /* of calls that were not cut */
+    bool first = !stats_measured(f);
     if (!from->durations.groups)
         return;
     if (!f->calls && !f->before)
         ARRAY_PUSH(&s->called, number);
     f->min_ns = first || from->min_ns < f->min_ns ? from->min_ns : f->min_ns;
     f->max_ns = from->max_ns > f->max_ns ? from->max_ns : f->max_ns;
-    f->calls += histogram_count(&from->durations);
+    f->calls += tally_sum(&from->durations);
     f->self_ns += from->self_ns;
     spread_join(&f->spread, &from->spread);
-    f->unwound += from->unwound;
-    f->clipped += from->clipped;
-    f->inferred += names_exact(s->source->names, number) ? 0 : from->unwound;
-    histogram_add(&f->durations, &from->durations);
+    f->unwound += rare->unwound;
+    f->clipped += rare->clipped;
+    f->inferred += names_exact(s->source->names, number) ? 0 : rare->unwound;
+    tally_add_to(&from->durations, &f->durations);
 }
 
 void stats_add_digest(struct stats *s, uint32_t function, const struct digest_function *from,
-                      uint64_t total_ns) {
+                      const struct digest_rare *rare) {
     count_pending(s); /* histograms may move */
-    add_function(s, function, from);
+    add_function(s, function, from, rare);
+}
+
+void stats_add_total(struct stats *s, uint32_t function, uint64_t total_ns) {
     s->functions[function].total_ns += total_ns;
 }
 
@@ -174,8 +178,10 @@ static void merge_part(void *ctx, void *part) {
     struct stats *s = ctx;
     struct digest_stats *from = part;
     count_pending(s); /* histograms may move */
-    for (size_t i = 0; i < from->called.count; i++)
-        add_function(s, from->called.at[i], &from->functions[from->called.at[i]]);
+    for (size_t i = 0; i < from->called.count; i++) {
+        uint32_t f = from->called.at[i];
+        add_function(s, f, &from->functions[f], &from->rare[f]);
+    }
     digest_stats_clear(from);
 }
 
@@ -361,7 +367,7 @@ const struct function_stats *stats_of(const struct stats *s, uint32_t function) 
 
 /* The nearest rank, limited to the exact minimum and maximum. */
 uint64_t stats_percentile(const struct function_stats *f, unsigned percent) {
-    uint64_t calls = f->calls - f->cut;
+    uint64_t calls = stats_measured(f);
     if (!calls)
         return 0;
     uint64_t rank = calls - calls / 100 * (100 - percent) - calls % 100 * (100 - percent) / 100;
@@ -371,9 +377,9 @@ uint64_t stats_percentile(const struct function_stats *f, unsigned percent) {
 }
 
 uint64_t stats_average(const struct function_stats *f) {
-    return spread_average(&f->spread, f->calls - f->cut);
+    return spread_average(&f->spread, stats_measured(f));
 }
 
 uint64_t stats_deviation(const struct function_stats *f) {
-    return spread_deviation(&f->spread, f->calls - f->cut);
+    return spread_deviation(&f->spread, stats_measured(f));
 }

@@ -12,12 +12,13 @@ struct function_stats {
                           periods with brief calls only do not count, nor do pauses */
     uint64_t self_ns;
     uint64_t paused_ns;         /* of pauses in those periods */
-    uint64_t min_ns, max_ns;    /* of calls that were not cut */
+    uint64_t min_ns, max_ns;    /* of measured calls: not cut, not open */
     uint64_t unwound, inferred; /* inferred calls are unwound calls, too */
     uint64_t cut;               /* calls that ended in a gap: their length is not known */
+    uint64_t open;              /* calls that were open when the recording ended: likewise */
     uint64_t clipped;           /* calls that began before the span, or ended behind it */
     uint64_t before;      /* calls that began untraced: they count only in total and self time */
-    struct spread spread; /* of calls that were not cut; if it is wanted */
+    struct spread spread; /* of measured calls; if it is wanted */
     struct histogram durations;
     struct period {         /* private: a time in which one thread has an open call */
         uint64_t since_ns;  /* when the first one began */
@@ -39,11 +40,13 @@ void stats_add_stream_group(struct stats *const *each, size_t index);
 void stats_add_group(struct stats *s, size_t index);
 void stats_add_all(struct stats *s);
 /* Adds calls that ended elsewhere: a call of FUNCTION that is over, whose total time is *CALL's, if
- * it counts (IS_OUTERMOST); and calls of digests, with their total time. */
+ * it counts (IS_OUTERMOST); calls of digests; and their total time. */
 struct digest_function;
+struct digest_rare;
 void stats_add_call(struct stats *s, const struct walk_call *call, bool is_outermost);
 void stats_add_digest(struct stats *s, uint32_t function, const struct digest_function *from,
-                      uint64_t total_ns);
+                      const struct digest_rare *rare);
+void stats_add_total(struct stats *s, uint32_t function, uint64_t total_ns);
 /* Removes all that was added. */
 void stats_clear(struct stats *s);
 
@@ -53,9 +56,13 @@ uint32_t stats_thread_count(const struct stats *s);
 size_t stats_function_count(const struct stats *s);
 uint32_t stats_function(const struct stats *s, size_t i);
 const struct function_stats *stats_of(const struct stats *s, uint32_t function);
-/* The duration that PERCENT (1 … 100) of the calls that were not cut did not exceed; errs by less
- * than 1 %. 0: none. */
+/* The calls whose whole length is known. */
+static inline uint64_t stats_measured(const struct function_stats *f) {
+    return f->calls - f->cut - f->open;
+}
+/* The duration that PERCENT (1 … 100) of the measured calls did not exceed; errs by less than 1 %.
+ * 0: none. */
 uint64_t stats_percentile(const struct function_stats *f, unsigned percent);
-/* Of the durations of the calls that were not cut; 0: none. */
+/* Of the durations of the measured calls; 0: none. */
 uint64_t stats_average(const struct function_stats *f);
 uint64_t stats_deviation(const struct function_stats *f);

@@ -316,7 +316,8 @@ static void take_pause(struct walk *w, const struct trace_item *item) {
                                .end_ns = w->now_ns,
                                .length_ns = w->now_ns > start ? w->now_ns - start : 0,
                                .cause = (item->id - PAUSE_EVENT) & ~(uint32_t)PAUSE_IN_CALL,
-                               .in_call = item->id & PAUSE_IN_CALL};
+                               .in_call = item->id & PAUSE_IN_CALL,
+                               .thread_paused_ns = w->thread->paused_ns};
     if (!pause.in_call) {
         calls_pause(w->calls, pause.end_ns, pause.length_ns);
         w->thread->paused_ns += pause.length_ns;
@@ -353,7 +354,10 @@ void walk_open_behind_gap(struct walk *w) {
 
 /* Calls that the mark shows to have ended are closed by now. */
 static void pass_mark(struct walk *w, const struct trace_item *item) {
-    struct walk_mark mark = {.stream = w->thread->stream, .id = item->id, .ns = w->now_ns};
+    struct walk_mark mark = {.stream = w->thread->stream,
+                             .id = item->id,
+                             .ns = w->now_ns,
+                             .thread_paused_ns = w->thread->paused_ns};
     if (!w->visitor->mark || item->id >= OWN_EVENTS || w->early ||
         w->now_ns > w->filter->spec.until_ns || !view_filter_shows_stream(w->filter, mark.stream))
         return;

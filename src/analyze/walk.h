@@ -58,12 +58,14 @@ struct walk_pause { /* a thread stood still because of the recorder */
     uint32_t stream;
     uint64_t end_ns, length_ns;
     enum pause_cause cause;
-    bool in_call; /* in a blocking system call: it is part of durations */
+    bool in_call;              /* in a blocking system call: it is part of durations */
+    uint64_t thread_paused_ns; /* pauses of the thread before */
 };
 
 struct walk_mark { /* a mark: control has passed a place that was asked for, a USDT probe */
     uint32_t stream, function, id; /* `function` and `id` name the place */
     uint64_t ns;
+    uint64_t thread_paused_ns; /* pauses of the thread before */
 };
 
 /* Each member may be NULL. Calls that are open when the shown span begins are opened then, in the
@@ -79,6 +81,9 @@ struct visitor {
     void (*lost)(void *ctx, uint32_t stream, uint64_t ns, uint64_t count);
     void (*pause)(void *ctx, const struct walk_pause *pause);
     void (*mark)(void *ctx, const struct walk_mark *mark); /* without digests */
+    /* Behind damage, reading goes on without a checkpoint: a walk that begins later, at one, knows
+     * more of the calls that are open. */
+    void (*torn)(void *ctx, uint32_t stream);
     /* With digests (digests.h): calls that are summed up come here instead, after they have ended.
      * CALLER_VALUE is open()'s of the call around them, or WALK_NONE. Nothing about these calls is
      * inexact, and none is clipped or paused. */

@@ -247,6 +247,8 @@ uint64_t walk_seek_damage(struct walk *w) {
     bool found = trace_seeker_at(seeker, stream, block + 1, &c);
     if (found)
         leave_out(w, block, &c);
+    else if (w->visitor->torn)
+        w->visitor->torn(w->visitor->ctx, stream);
     trace_seeker_free(seeker);
     return found ? lost : 0;
 }

@@ -103,7 +103,8 @@ void walk_seek_begin(struct walk *w, uint64_t ticks);
 void walk_seek_end(struct walk *w);
 
 /* Behind damage: goes on with the next block, and the calls that its checkpoint has. Returns the
- * number of lost events; 0: there is none, and the next item tells of the loss. */
+ * number of lost events; 0: there is none, and the next item tells of the loss. Tells the visitor
+ * if the stream is torn. */
 uint64_t walk_seek_damage(struct walk *w);
 
 /* Takes a block as digest. False: the next one, if any, has none. */

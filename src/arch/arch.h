@@ -209,6 +209,25 @@ static inline uint32_t stack_written(const struct stack_effect *effects, size_t 
     return written;
 }
 
+/* How an instruction moves values that may be arguments and results. A general register has its
+ * DWARF number here, a vector register DATA_VECTOR + its number. */
+enum { DATA_VECTOR = 32, DATA_REGISTERS = 64, DATA_NO_REGISTER = 255 };
+enum data_op {
+    DATA_OTHER,
+    DATA_COPY,  /* reg = the lower `bytes` of `from`; what is above them is not told */
+    DATA_BIT,   /* reg = its lowest bit */
+    DATA_LOAD,  /* reg = `bytes` at base + displacement */
+    DATA_STORE, /* `bytes` at base + displacement = reg; DATA_NO_REGISTER: something else */
+};
+struct data_use {
+    uint8_t op, reg, from, base, bytes;
+    bool writes_anywhere; /* it stores at a place that is not told here, and that is no push */
+    int32_t displacement;
+    uint64_t written; /* registers that may get another value: a bit for each */
+    uint64_t read;    /* registers whose value it surely needs: not those that it clears, or that
+                         compilers name for want of another one */
+};
+
 struct arch {
     uint16_t machine; /* EM_* */
     const char *name; /* of the machine, as it stands in traces */
@@ -331,6 +350,15 @@ struct arch {
     size_t (*stack_if)(const uint8_t *bytes, size_t size,
                        struct stack_effect ret[STACK_MAX_EFFECTS]);
 
+    /* Stores what the instruction at BYTES, which is no call, does. False: not known. NULL: no
+     * instructions are known. */
+    bool (*data)(const uint8_t *bytes, size_t size, struct data_use *ret);
+    /* Calls SEE for each place within BYTES, which stand at ADDR, where the bytes of a direct call
+     * are (TAKES: of an instruction that computes an address), whether or not an instruction begins
+     * there. NULL if `data` is. */
+    void (*find_calls)(const uint8_t *bytes, size_t size, vaddr_t addr,
+                       void (*see)(void *ctx, vaddr_t at, vaddr_t target, bool takes), void *ctx);
+
     size_t (*stub_emit)(uint8_t *out, const struct stub_spec *spec);
     /* The state of a thread whose pc is OFFSET bytes into a stub. False: no instruction begins
      * there. */
@@ -348,8 +376,7 @@ struct arch {
      * stubs have no captures. */
     uint32_t (*stub_capture_at)(uint8_t variant, enum overflow overflow);
     uint32_t (*stub_capture_bytes)(const struct capture *c);
-    /* The same of the code in a STUB_JUDGE stub. PREDICATE: of JUDGED_ENTRY. NULL: there are no
-     * such stubs. */
+    /* The same of the code in a STUB_JUDGE stub. PREDICATE: of JUDGED_ENTRY. */
     uint32_t (*stub_judge_bytes)(enum judged judged, const struct predicate *predicate);
     /* In the code of such a stub, the offset of a byte that decides whether the value is read whose
      * read is at offset AT; or that ends there. *RET_BYTE: it is not read. 0: there is none. NULL:

@@ -30,17 +30,16 @@ static void keep_lengths(const struct putting *p, unsigned size) {
     }
 }
 
-/* Leads from the first word to the address of what is recorded. */
-static void follow(const struct putting *p, const struct capture_value *v) {
-    p->machine->begin(p->ctx, v, 0, true);
-    p->machine->check_owner(p->ctx);
+void capture_lead(const struct value_reader *reader, void *ctx, const struct capture_value *v) {
+    reader->begin(ctx, v, 0, true);
+    reader->check_owner(ctx);
     for (int i = 0; i < v->steps; i++) {
         if (v->step[i].offset)
-            p->machine->add_offset(p->ctx, v->step[i].offset);
+            reader->add_offset(ctx, v->step[i].offset);
         if (i + 1 == v->steps)
             break;
-        p->machine->check_address(p->ctx);
-        p->machine->follow(p->ctx);
+        reader->check_address(ctx);
+        reader->follow(ctx);
     }
 }
 
@@ -48,9 +47,9 @@ static void put_words(const struct putting *p, const struct capture_value *v) {
     for (unsigned done = 0; done < v->bytes; done += 8) {
         const unsigned size = v->bytes - done < 8 ? v->bytes - done : 8;
         if (v->steps)
-            p->machine->load(p->ctx, size, done);
+            p->machine->reader->load(p->ctx, size, done);
         else
-            p->machine->begin(p->ctx, v, done / 8, false);
+            p->machine->reader->begin(p->ctx, v, done / 8, false);
         if (!done)
             keep_lengths(p, size);
         p->machine->put_word(p->ctx, size, p->number + done / 8);
@@ -64,16 +63,16 @@ void capture_put_value(const struct capture_machine *machine, void *ctx, const s
     if (v->from == FROM_X87 || !capture_value_records(v))
         return;
     if (v->steps || v->string)
-        follow(&p, v);
+        capture_lead(machine->reader, ctx, v);
     if (v->string) {
-        machine->check_address(ctx);
+        machine->reader->check_address(ctx);
         machine->put_text(ctx, v, has_length(v) ? lengths(c, value) : -1, number);
     } else if (v->address_only) {
         machine->keep_address(ctx);
         machine->put_word(ctx, v->bytes, number);
     } else {
         if (v->steps)
-            machine->check_address(ctx);
+            machine->reader->check_address(ctx);
         put_words(&p, v);
     }
     machine->end_value(ctx);

@@ -39,6 +39,14 @@ static inline bool stub_judges(uint8_t variant) {
     return (variant & (STUB_HOOK | STUB_JUDGE)) == STUB_JUDGE;
 }
 
+static inline bool stub_stores_values(uint8_t variant) {
+    return stub_captures(variant) && !stub_judges(variant);
+}
+
+static inline bool stub_slices(uint8_t variant) {
+    return variant & STUB_SLICE && !stub_judges(variant);
+}
+
 /* What a STUB_JUDGE stub is for. */
 enum judged {
     JUDGED_ENTRY, /* before an entry's event: goes on to it if the predicate holds */
@@ -48,6 +56,9 @@ enum judged {
 
 struct capture;
 struct predicate;
+
+/* A predicate that holds for all calls. SP_REGISTER: of struct arch. */
+const struct predicate *judge_always(int sp_register);
 
 struct stub_spec {
     uint8_t variant;     /* STUB_* bits */

@@ -42,7 +42,8 @@ void plan_cache_store(const struct plan_cache *cache, struct module *module,
 /*
  * Code that was emitted of a plan, and its outline, which tells where the code fits. Entries are
  * found by the plan's key and by the request, but for what plan_code_adapt() changes. There may be
- * several cases of one request, as puns depend on what else a process has mapped.
+ * several cases of one request: areas of other sizes, or other functions that are not in the code
+ * as their puns are lost.
  */
 enum { CODE_CASES = 8 };
 

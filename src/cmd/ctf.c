@@ -16,28 +16,45 @@ static const char *file_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-static int write_out(const char *path, const uint8_t *bytes, size_t size) {
-    struct out out;
-    struct err err;
-    if (out_open(&out, path, &err) < 0) {
-        say_err(&err);
-        return STATUS_FAILED;
-    }
-    out_long(&out, (const char *)bytes, size);
-    return out_close(&out);
+static void put(void *ctx, const void *bytes, size_t size) { out_long(ctx, bytes, size); }
+
+static bool forget(void *ctx, type_id *kept, size_t count) {
+    return type_file_forget(ctx, kept, count);
 }
 
-static int convert(const struct type_file *f, const char *path, const char *output) {
+static bool add_type(void *ctx, type_id id) {
+    ctf_dictionary_add(ctx, id);
+    return true;
+}
+
+static bool add_name(void *ctx, const struct type_symbol *symbol) {
+    ctf_dictionary_name(ctx, symbol);
+    return true;
+}
+
+static int write_out(struct ctf_dictionary *d, const char *name, const char *output) {
+    struct out out;
     struct err err;
-    AUTO_FREE uint8_t *bytes = NULL;
-    size_t size;
-    AUTO_FREE char *usual = mem_printf("%s.ctf", file_name(path));
-    if (ctf_write(&f->set, file_name(path), &bytes, &size, &err) < 0) {
-        err_prefix(&err, "%s", path);
+    if (out_open(&out, output, &err) < 0) {
         say_err(&err);
         return STATUS_FAILED;
     }
-    return write_out(output ? output : usual, bytes, size);
+    if (ctf_dictionary_write(d, file_name(name), put, &out, &err) == 0)
+        return out_close(&out);
+    out_abandon(&out);
+    err_prefix(&err, "%s", name);
+    say_err(&err);
+    return STATUS_FAILED;
+}
+
+static int convert(struct type_file *f, const char *path, const char *output) {
+    AUTO_FREE char *usual = mem_printf("%s.ctf", file_name(path));
+    struct ctf_dictionary *d = ctf_dictionary_new(f->graph, forget, f);
+    type_file_types(f, NULL, add_type, d);
+    type_file_symbols(f, add_name, d);
+    int status = write_out(d, path, output ? output : usual);
+    ctf_dictionary_free(d);
+    return status;
 }
 
 /* ---- dump ---- */
@@ -69,33 +86,61 @@ static int say_none(struct type_file *f, const char *path, const char *wanted) {
     return STATUS_FAILED;
 }
 
-static void print_text(const struct type_file *f, const type_id *types, size_t count,
-                       bool with_symbols) {
+struct dumping {
+    struct type_file *f;
+    const char *wanted;  /* NULL: all */
+    struct c_text *text; /* NULL: JSON */
+    size_t count;        /* of what was printed */
+};
+
+static void begin(const struct dumping *d) {
     static const char *const forms[] = {
         [TYPES_CTF] = "CTF", [TYPES_BTF] = "BTF", [TYPES_DWARF] = "DWARF"};
-    struct c_text *text = c_text_new(f->set.graph, stdout);
-    printf("/* from %s; behind members: offset, size */\n", forms[f->form]);
-    for (size_t i = 0; i < count && !ferror(stdout); i++)
-        c_text_type(text, types[i]);
-    for (size_t i = 0; with_symbols && i < f->set.symbols.count && !ferror(stdout); i++)
-        c_text_symbol(text, &f->set.symbols.at[i]);
-    c_text_free(text);
+    if (d->text && !d->count)
+        printf("/* from %s; behind members: offset, size */\n", forms[d->f->form]);
+}
+
+/* False: nobody reads more. */
+static bool end(struct dumping *d) {
+    d->count++;
+    if (type_file_forget(d->f, NULL, 0) && d->text)
+        c_text_forget(d->text);
+    return !ferror(stdout);
+}
+
+static bool dump_type(void *ctx, type_id id) {
+    struct dumping *d = ctx;
+    if (d->wanted && !is_named(d->f->graph, id, d->wanted))
+        return true;
+    begin(d);
+    if (d->text)
+        c_text_type(d->text, id);
+    else
+        ctf_print_json(d->f->graph, id, !d->count);
+    return end(d);
+}
+
+static bool dump_symbol(void *ctx, const struct type_symbol *symbol) {
+    struct dumping *d = ctx;
+    begin(d);
+    if (d->text)
+        c_text_symbol(d->text, symbol);
+    else
+        ctf_print_json_symbol(d->f->graph, symbol, !d->count);
+    return end(d);
 }
 
 static int dump(struct type_file *f, const char *path, const char *wanted, bool json) {
-    ARRAY(type_id) found = {0};
-    for (size_t i = 0; wanted && i < f->set.all.count; i++)
-        if (is_named(f->set.graph, f->set.all.at[i], wanted))
-            ARRAY_PUSH(&found, f->set.all.at[i]);
-    const type_id *types = wanted ? found.at : f->set.all.at;
-    size_t count = wanted ? found.count : f->set.all.count;
-    int status = wanted && !count ? say_none(f, path, wanted) : STATUS_OK;
-    if (status == STATUS_OK && json)
-        ctf_print_json(f, types, count, !wanted);
-    else if (status == STATUS_OK)
-        print_text(f, types, count, !wanted);
-    ARRAY_FREE(&found);
-    return status;
+    struct dumping d = {f, wanted, json ? NULL : c_text_new(f->graph, stdout), 0};
+    type_file_types(f, wanted, dump_type, &d);
+    if (!wanted)
+        type_file_symbols(f, dump_symbol, &d);
+    c_text_free(d.text);
+    if (wanted && !d.count)
+        return say_none(f, path, wanted);
+    if (json)
+        ctf_print_json_end(!d.count);
+    return STATUS_OK;
 }
 
 static int usage(const char *what) {
@@ -114,7 +159,7 @@ int cmd_ctf(struct options *options, int argc, char **argv) {
     if (converts && argc > 2)
         return usage("convert takes one FILE");
     const char *wanted = argc > 2 ? argv[2] : NULL;
-    if (type_file_open(argv[1], wanted, &file, &err) < 0) {
+    if (type_file_open(argv[1], &file, &err) < 0) {
         say_err(&err);
         return STATUS_FAILED;
     }

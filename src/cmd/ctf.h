@@ -3,7 +3,8 @@
 
 #include "types/type_file.h"
 
-/* Prints TYPES, COUNT of F's, as a JSON array of objects; with_symbols: functions and variables,
- * too. */
-void ctf_print_json(const struct type_file *f, const type_id *types, size_t count,
-                    bool with_symbols);
+/* Prints an object of an array, the FIRST one with what begins the array. */
+void ctf_print_json(struct types *graph, type_id id, bool first);
+void ctf_print_json_symbol(struct types *graph, const struct type_symbol *symbol, bool first);
+/* Ends the array; NONE: it has no objects, and was not begun. */
+void ctf_print_json_end(bool none);

@@ -60,8 +60,11 @@ static void print_parts(struct types *graph, const struct type *t) {
     }
 }
 
-static void print_type(struct types *graph, type_id id) {
+static const char *between(bool first) { return first ? "[\n" : ",\n"; }
+
+void ctf_print_json(struct types *graph, type_id id, bool first) {
     const struct type *t = types_get(graph, id);
+    fputs(between(first), stdout);
     printf("{\"kind\": \"%s\", \"name\": ", kinds[t->kind]);
     json_print_string(stdout, t->name);
     fputs(", \"spelling\": ", stdout);
@@ -73,7 +76,8 @@ static void print_type(struct types *graph, type_id id) {
     putchar('}');
 }
 
-static void print_symbol(struct types *graph, const struct type_symbol *s) {
+void ctf_print_json_symbol(struct types *graph, const struct type_symbol *s, bool first) {
+    fputs(between(first), stdout);
     printf("{\"kind\": \"symbol\", \"name\": ");
     json_print_string(stdout, s->name);
     printf(", \"function\": %s, \"type\": ", s->function ? "true" : "false");
@@ -81,17 +85,4 @@ static void print_symbol(struct types *graph, const struct type_symbol *s) {
     putchar('}');
 }
 
-void ctf_print_json(const struct type_file *f, const type_id *types, size_t count,
-                    bool with_symbols) {
-    const char *between = "[\n";
-    for (size_t i = 0; i < count && !ferror(stdout); i++, between = ",\n") {
-        fputs(between, stdout);
-        print_type(f->set.graph, types[i]);
-    }
-    for (size_t i = 0; with_symbols && i < f->set.symbols.count && !ferror(stdout);
-         i++, between = ",\n") {
-        fputs(between, stdout);
-        print_symbol(f->set.graph, &f->set.symbols.at[i]);
-    }
-    puts(*between == '[' ? "[]" : "\n]");
-}
+void ctf_print_json_end(bool none) { puts(none ? "[]" : "\n]"); }

@@ -36,6 +36,7 @@ static void print_row(FILE *out, const struct comparison *c, const struct compar
     print_pair(out, "inferred", old->inferred, new->inferred);
     print_pair(out, "before", old->before, new->before);
     print_pair(out, "cut", old->cut, new->cut);
+    print_pair(out, "open", old->open, new->open);
     print_pair(out, "clipped", old->clipped, new->clipped);
     if (!old->is_there || !new->is_there)
         fprintf(out, ", \"only\": \"%s\"", old->is_there ? "old" : "new");

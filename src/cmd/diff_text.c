@@ -62,7 +62,7 @@ static const char *name_of(const struct table *t, uint32_t function) {
 static struct figure_marks marks_of(const struct compare_row *row) {
     const struct compare_figures *a = &row->sides[0], *b = &row->sides[1];
     return (struct figure_marks){a->inferred + b->inferred, a->before + b->before, a->cut + b->cut,
-                                 a->clipped + b->clipped};
+                                 a->clipped + b->clipped, a->open + b->open};
 }
 
 /* The marks before a name, each with a space behind it. To be freed. */
@@ -124,7 +124,7 @@ static void number_text(char text[CELL], enum compare_number number, uint64_t va
 /* "-" where the side has no such call. */
 static void side_text(char text[CELL], const struct compare_figures *f, enum compare_number n) {
     bool of_calls = n == COMPARE_P50 || n == COMPARE_P99;
-    if (!f->is_there || (of_calls && f->numbers[COMPARE_CALLS] == f->cut))
+    if (!f->is_there || (of_calls && !compare_measured(f)))
         snprintf(text, CELL, "-");
     else
         number_text(text, n, f->numbers[n]);
@@ -243,11 +243,22 @@ static void drop(struct table *t, enum diff_column column) {
     t->width = width;
 }
 
+/* Of the function, and with paths of its callers; not all of them if they are many. */
+static size_t name_width(const struct table *t, const struct compare_row *row) {
+    size_t width = text_columns(name_of(t, row->function)) + 2;
+    const struct comparison *c = t->d->comparison;
+    bool by_path = t->d->options->diff.by_path;
+    for (row = compare_row(c, row->parent); by_path && row->depth && width < READABLE;
+         row = compare_row(c, row->parent))
+        width += text_columns(name_of(t, row->function)) + 3;
+    return width;
+}
+
 /* The columns that the longest name needs, but not more than a readable one does. */
 static size_t names_width(const struct table *t) {
     size_t widest = 0;
     for (uint32_t i = 0; i < t->count && widest < READABLE; i++) {
-        size_t width = text_columns(name_of(t, row_at(t, i)->function)) + 2;
+        size_t width = name_width(t, row_at(t, i));
         widest = width > widest ? width : widest;
     }
     return widest < READABLE ? widest : READABLE;
@@ -341,6 +352,7 @@ static void print_marks(const struct diff *d) {
         sum.before += marks.before;
         sum.cut += marks.cut;
         sum.clipped += marks.clipped;
+        sum.open += marks.open;
     }
     figure_print_marks(&sum, d->term.columns);
 }

@@ -65,9 +65,9 @@ int figure_extra_bytes(const char *text) {
 }
 
 void figure_marks(char text[FIGURE_MARKS_ROOM], const struct figure_marks *m) {
-    snprintf(text, FIGURE_MARKS_ROOM, "%s%s%s%s", m->before ? FIGURE_BEFORE " " : "",
+    snprintf(text, FIGURE_MARKS_ROOM, "%s%s%s%s%s", m->before ? FIGURE_BEFORE " " : "",
              m->clipped ? FIGURE_CLIPPED " " : "", m->cut ? FIGURE_CUT " " : "",
-             m->inferred ? FIGURE_INFERRED " " : "");
+             m->inferred ? FIGURE_INFERRED " " : "", m->open ? FIGURE_OPEN " " : "");
 }
 
 static void print_mark(const char *mark, char *text, unsigned width) {
@@ -94,6 +94,13 @@ void figure_print_marks(const struct figure_marks *m, unsigned width) {
                               "there; MIN, MAX and percentiles leave them out",
                               m->cut, m->cut == 1 ? "" : "s"),
                    width);
+    if (m->open)
+        print_mark(
+            FIGURE_OPEN,
+            mem_printf("%ju call%s still open when the recording ended: TOTAL and SELF count "
+                       "up to there; MIN, MAX and percentiles leave %s out",
+                       m->open, m->open == 1 ? " was" : "s were", m->open == 1 ? "it" : "them"),
+            width);
     if (m->clipped)
         print_mark(FIGURE_CLIPPED,
                    mem_printf("%ju call%s before --since or ended after --until: their whole "

@@ -22,11 +22,14 @@ void figure_share(char text[FIGURE_ROOM], uint64_t part, uint64_t whole);
 /* The mark of calls that began before the shown span, or ended behind it. */
 #define FIGURE_CLIPPED "↔"
 
+/* The mark of calls that were still open when the recording ended. */
+#define FIGURE_OPEN "»"
+
 /* The mark of functions of which calls may be missing. */
 #define FIGURE_PARTLY "†"
 
 struct figure_marks { /* how many calls have each mark */
-    uint64_t inferred, before, cut, clipped;
+    uint64_t inferred, before, cut, clipped, open;
 };
 /* Writes the marks of a row with these calls: each with a space behind it. */
 enum { FIGURE_MARKS_ROOM = 24 };

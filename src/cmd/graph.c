@@ -53,7 +53,7 @@ static void print_node(const struct graph *g, const struct tree *t, uint32_t nod
     struct indent indent = indent_of(depth, indent_limit(g->term.columns, MARGIN));
     used += printf("%*s%s", (int)indent.columns, "", indent.depth);
     char marks[FIGURE_MARKS_ROOM];
-    figure_marks(marks, &(struct figure_marks){n->inferred, n->before, n->cut, n->clipped});
+    figure_marks(marks, &(struct figure_marks){n->inferred, n->before, n->cut, n->clipped, 0});
     used += printf("%s", marks) - figure_extra_bytes(marks);
     unsigned left = g->term.width > (unsigned)used ? g->term.width - (unsigned)used : 0;
     AUTO_FREE char *name = is_process ? process_label(g, t, node)

@@ -201,6 +201,14 @@ void out_micros(struct out *o, uint64_t ns) {
     out_padded(o, ns % 1000, 3, '0');
 }
 
+void out_millis(struct out *o, uint64_t ns) {
+    out_number(o, ns / 1000000);
+    if (ns % 1000000) {
+        out_char(o, '.');
+        out_padded(o, ns % 1000000, 6, '0');
+    }
+}
+
 void out_spaces(struct out *o, size_t count) {
     while (count) {
         size_t n = count < OUT_BYTES ? count : OUT_BYTES;

@@ -72,4 +72,6 @@ void out_padded(struct out *o, uint64_t value, unsigned width, char fill);
 void out_number(struct out *o, uint64_t value);
 /* Writes nanoseconds as microseconds: 1234 as 1.234. */
 void out_micros(struct out *o, uint64_t ns);
+/* As milliseconds: 1234567 as 1.234567, 2000000 as 2. */
+void out_millis(struct out *o, uint64_t ns);
 void out_spaces(struct out *o, size_t count);

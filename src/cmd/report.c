@@ -122,7 +122,7 @@ static void print_number(const struct report_table *r, const struct row *row, en
                          unsigned *used) {
     char text[FIGURE_ROOM];
     bool of_calls = (c >= REPORT_MIN && c <= REPORT_P99) || c == REPORT_AVG || c == REPORT_STDEV;
-    if (of_calls && row->numbers[REPORT_CALLS] == row->marks.cut)
+    if (of_calls && row->numbers[REPORT_CALLS] == row->marks.cut + row->marks.open)
         snprintf(text, sizeof text, "-");
     else if (c == REPORT_SHARE)
         figure_share(text, row->numbers[c], r->self);

@@ -66,7 +66,7 @@ size_t report_shown_end(const struct report_table *r, size_t first, size_t end);
 /* Prints the rows as an array of objects. */
 void report_print_json(FILE *out, const struct report_table *r);
 /* Prints what `spoor report --json` does, of STATS that were read elsewhere, with spreads. NUMBERED
- * rows have their functions' numbers, too: names may be the same. */
+ * rows have their functions' numbers, too, as names may be the same; and no row is a mark's. */
 void report_json(FILE *out, struct view *view, const struct stats *stats, bool numbered);
 
 /* Remarks about the rows, and then the totals: the last lines of a report. */

@@ -60,12 +60,12 @@ static void json_row(FILE *out, const struct report_table *r, const struct row *
             ", \"calls\": %ju, \"total_ns\": %ju, \"self_ns\": %ju, \"min_ns\": %ju, "
             "\"max_ns\": %ju, \"p50_ns\": %ju, \"p99_ns\": %ju, \"avg_ns\": %ju, "
             "\"stdev_ns\": %ju, \"unwound\": %ju, "
-            "\"inferred\": %ju, \"before\": %ju, \"cut\": %ju, \"clipped\": %ju, "
+            "\"inferred\": %ju, \"before\": %ju, \"cut\": %ju, \"open\": %ju, \"clipped\": %ju, "
             "\"paused_ns\": %ju, \"tier\": \"%s\"",
             v[REPORT_CALLS], v[REPORT_TOTAL], v[REPORT_SELF], v[REPORT_MIN], v[REPORT_MAX],
             v[REPORT_P50], v[REPORT_P99], v[REPORT_AVG], v[REPORT_STDEV], v[REPORT_UNWOUND],
-            row->marks.inferred, row->marks.before, row->marks.cut, row->marks.clipped,
-            row->paused_ns, tier_name(names_tier(n, row->function)));
+            row->marks.inferred, row->marks.before, row->marks.cut, row->marks.open,
+            row->marks.clipped, row->paused_ns, tier_name(names_tier(n, row->function)));
     if (names_partly(n, row->function))
         fprintf(out, ", \"partly\": true");
     json_place(out, r, row);
@@ -121,6 +121,8 @@ void report_json(FILE *out, struct view *view, const struct stats *stats, bool n
     struct report_table r = {
         .options = &options, .view = view, .spreads = true, .numbered = numbered};
     report_take(&r, stats);
+    if (!numbered)
+        r.mark_counts = mark_counts_read(&view->source);
     report_print_json(out, &r);
     report_done(&r);
 }

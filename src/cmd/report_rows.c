@@ -23,7 +23,7 @@ static void add_row(struct report_table *r, const struct stats *stats, uint32_t 
                       .stream = owner->stream,
                       .process = owner->process,
                       .paused_ns = f->paused_ns,
-                      .marks = {f->inferred, f->before, f->cut, f->clipped},
+                      .marks = {f->inferred, f->before, f->cut, f->clipped, f->open},
                       .numbers = {[REPORT_CALLS] = f->calls,
                                   [REPORT_TOTAL] = f->total_ns,
                                   [REPORT_SELF] = f->self_ns,
@@ -50,6 +50,7 @@ static void add_row(struct report_table *r, const struct stats *stats, uint32_t 
     r->marks.before += f->before;
     r->marks.cut += f->cut;
     r->marks.clipped += f->clipped;
+    r->marks.open += f->open;
 }
 
 /* Sets module_self of the rows from FIRST on, which belong to one thread. */

@@ -64,7 +64,7 @@ bool shown_result(struct call_values *v, const struct shown_call *call, struct w
 static void add_item(struct call_values *v, const struct item *item, bool named,
                      struct words *ret) {
     const struct printer *p = call_values_printer(v);
-    const char *missing = print_missing(item);
+    const char *missing = print_missing(p, item);
     words_add(ret, named ? "{\"name\":" : "{");
     if (named)
         words_json_text(ret, item->values[0].name);

@@ -89,7 +89,7 @@ const struct option_spec option_table[] = {
      AT(export.host), NULL},
     {ONLY(EXPORT), 0, OPTION_SET, "values", NULL,
      "Write the arguments and results that were recorded (record -a, -A, -R), too: they may be "
-     "secret. With chrome, csv, json, perfetto and ctf.",
+     "secret. With chrome, csv, json, perfetto, ctf, firefox and parquet.",
      AT(export.values), NULL},
 
     {RECORDERS, 'F', OPTION_FILTER, "filter", "PATTERN",

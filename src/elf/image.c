@@ -2,9 +2,11 @@
 #include "elf/image.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 /* 32-bit files are supported for machines with a backend: Arm. */
 static bool is_supported_32bit(const struct image *image) {
@@ -101,6 +103,15 @@ int image_open(struct image *image, int fd, const char *name, struct err *err) {
     return r ? r : validate_type(image, name, err);
 }
 
+/* Whether a file's pages may be others for a process that opened it earlier: overlays move files,
+ * and programs serve FUSE. */
+static bool has_several_pages(int fd) {
+    struct statfs system;
+    const uint32_t type =
+        fstatfs(fd, &system) < 0 ? OVERLAYFS_SUPER_MAGIC : (uint32_t)system.f_type;
+    return type == OVERLAYFS_SUPER_MAGIC || type == FUSE_SUPER_MAGIC;
+}
+
 int image_open_data(struct image *image, int fd, const char *name, struct err *err) {
     *image = (struct image){0};
     struct stat st;
@@ -114,6 +125,7 @@ int image_open_data(struct image *image, int fd, const char *name, struct err *e
         return err_set(err, EFBIG, "open", "%s: cannot map: %s", name, strerror(EFBIG));
     /* Shared: the kernel puts probes (uprobes) into private mappings, also into those of spoor. */
     void *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    image->shared = bytes != MAP_FAILED && !has_several_pages(fd);
     if (bytes == MAP_FAILED) /* FUSE with direct I/O refuses it (ENODEV) */
         bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)

@@ -20,6 +20,7 @@ struct image {
     const uint8_t *bytes;
     size_t size;
     bool mapped; /* by mmap(), else by malloc() */
+    bool shared; /* likewise, and its pages are those that all processes have */
     const struct record_sizes *sizes;
     Elf64_Ehdr header;
     uint32_t segment_count; /* readable program headers */

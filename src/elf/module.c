@@ -107,6 +107,8 @@ int module_load(const char *path, unsigned flags, struct module **ret, struct er
     return module_load_fd(fd, path, flags, ret, err);
 }
 
+bool module_shares_pages(const struct module *module) { return module->priv->file.shared; }
+
 void module_free(struct module *module) {
     if (!module)
         return;

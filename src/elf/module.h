@@ -179,6 +179,8 @@ int module_load_mapped(const struct loaded *loaded, const char *name, unsigned f
 void module_complete(const struct module *module);
 void module_free(struct module *module);
 
+/* Whether the module's bytes are the file's pages that all processes have. */
+bool module_shares_pages(const struct module *module);
 /* SIZE bytes of the file at ADDR; NULL if some are not in the file (zero-filled memory). */
 const uint8_t *module_bytes(const struct module *module, vaddr_t addr, uint64_t size);
 /* The same, in memory that the program cannot write. */

@@ -210,6 +210,15 @@ static void write_function(struct callgrind *c, uint32_t function, size_t *next)
     }
 }
 
+/* Readers print descriptions. */
+static void write_losses(const struct callgrind *c) {
+    AUTO_FREE char *losses = export_paths_losses(&c->paths);
+    if (!losses)
+        return;
+    out_words(c->out, "\ndesc: Losses: ");
+    write_text(c->out, losses);
+}
+
 static void write_head(const struct callgrind *c) {
     const struct trace_session *s = trace_reader_session(c->paths.view->source.reader);
     out_words(c->out, "# callgrind format\nversion: 1\ncreator: spoor ");
@@ -219,6 +228,7 @@ static void write_head(const struct callgrind *c) {
         out_char(c->out, ' ');
         write_text(c->out, s->command[i]);
     }
+    write_losses(c);
     out_words(c->out, "\npositions: line\nevent: ns : Nanoseconds\nevents: ns\nsummary: ");
     out_number(c->out, c->summary_ns);
     out_char(c->out, '\n');

@@ -99,6 +99,10 @@ static void write_facts(struct chrome *c, const struct walk_call *call, bool *an
         begin_member(c->out, "paused_ns", any);
         out_number(c->out, call->paused_ns);
     }
+    if (call->clipped) {
+        begin_member(c->out, "clipped", any);
+        out_words(c->out, "true");
+    }
     if (end) {
         begin_member(c->out, "end", any);
         out_char(c->out, '"');
@@ -242,7 +246,8 @@ static void on_lost(void *ctx, uint32_t stream, uint64_t ns, uint64_t count) {
         out_words(c->out, " events lost\"}");
 }
 
-/* A thread stood still because of the recorder: a span of its own, as calls do not nest with it. */
+/* A thread stood still because of the recorder: a span of its own, as calls do not nest with it. In
+ * a blocking system call it is part of durations. */
 static void on_pause(void *ctx, const struct walk_pause *pause) {
     struct chrome *c = ctx;
     const char *cause = pause_cause(pause->cause);
@@ -253,7 +258,10 @@ static void on_pause(void *ctx, const struct walk_pause *pause) {
         out_number(c->out, pause->stream);
         out_words(c->out, "\",\"cat\":\"spoor\",\"name\":\"spoor: ");
         out_text(c->out, cause, strlen(cause));
-        out_words(c->out, "\"}");
+        if (pause->in_call)
+            out_words(c->out, "\",\"args\":{\"in_call\":true}}");
+        else
+            out_words(c->out, "\"}");
     }
 }
 

@@ -113,6 +113,7 @@ static void write_exit(struct ctf *c, const struct line *line) {
     begin_call(c, line, line->began, CTF_EXIT);
     write_function(c, line);
     ctf_number(&c->writer, line->stream, line->inferred ? CTF_INFERRED : ends[line->how], 1);
+    ctf_number(&c->writer, line->stream, line->clipped, 1);
     write_values(c, line, true);
 }
 
@@ -135,6 +136,7 @@ static void write_pause(struct ctf *c, const struct line *line) {
     write_context(c, line->stream);
     ctf_number(&c->writer, line->stream, line->duration_ns, 8);
     ctf_text(&c->writer, line->stream, pause_cause(line->cause));
+    ctf_number(&c->writer, line->stream, line->in_call, 1);
 }
 
 /* Changes have a stream of their own: the last one. */

@@ -84,6 +84,8 @@ static void print_functions(FILE *f, const struct ctf_description *d) {
     fprintf(f, "\t\"[none]\" = %u\n};\n", UINT32_MAX);
 }
 
+#define NO_OR_YES "enum : uint8_t { no = 0, yes = 1 }"
+
 static void print_events(FILE *f, const struct ctf_description *d) {
     static const struct {
         const char *name, *fields, *values;
@@ -95,10 +97,11 @@ static void print_events(FILE *f, const struct ctf_description *d) {
         [CTF_EXIT] = {"lttng_ust_cyg_profile:func_exit",
                       "address_t _addr; address_t _call_site; enum function _function; "
                       "enum : uint8_t { returned = 0, tail = 1, unwound = 2, inferred = 3, "
-                      "cut = 4, open = 5 } _how;",
+                      "cut = 4, open = 5 } _how; " NO_OR_YES " _clipped;",
                       " string _ret;"},
         [CTF_CALL_PAUSED] = {"spoor:call_paused", "uint64_t _paused_ns;", NULL},
-        [CTF_PAUSE] = {"spoor:pause", "uint64_t _paused_ns; string _cause;", NULL},
+        [CTF_PAUSE] = {"spoor:pause", "uint64_t _paused_ns; string _cause; " NO_OR_YES " _in_call;",
+                       NULL},
         [CTF_LOST] = {"spoor:lost", "uint64_t _count;", NULL},
         [CTF_CHANGE] = {"spoor:change", "uint64_t _duration_ns; string _what;", NULL},
         [CTF_MARK] = {"spoor:mark", "enum function _mark;", " string _args;"},

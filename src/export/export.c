@@ -95,7 +95,8 @@ static int export(const struct export_options *options, struct view *view) {
 
 static bool has_room_for_values(enum export_format format) {
     return format == EXPORT_CHROME || format == EXPORT_CSV || format == EXPORT_JSON ||
-           format == EXPORT_PERFETTO || format == EXPORT_CTF;
+           format == EXPORT_PERFETTO || format == EXPORT_CTF || format == EXPORT_FIREFOX ||
+           format == EXPORT_PARQUET;
 }
 
 static bool is_restricted(const struct view_spec *s) {
@@ -146,7 +147,7 @@ int cmd_export(struct options *options, int argc, char **argv) {
         return cmd_repack(options, argc ? argv[0] : "spoor.trace");
     if (options->export.values && !has_room_for_values(options->export.format)) {
         say_error("export: --values: this format has no place for them: take chrome, csv, json, "
-                  "perfetto or ctf");
+                  "perfetto, ctf, firefox or parquet");
         return STATUS_USAGE;
     }
     if (view_open(&view, options, argc, argv, &err) < 0) {

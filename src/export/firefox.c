@@ -15,6 +15,7 @@
 #include "analyze/tree.h"
 #include "base/mem.h"
 #include "cmd/json.h"
+#include "export/firefox_markers.h"
 #include "export/tracks.h"
 
 enum column { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT };
@@ -23,13 +24,17 @@ struct firefox {
     const struct view *view;
     struct out *out;
     bool any; /* a thread was written */
+    struct markers *markers;
+    uint8_t *has_markers; /* by stream: 1 if they were written */
     /* Of the present track: */
-    struct tree stacks;   /* of functions; stack i is node i + 1 */
-    ARRAY(uint32_t) path; /* nodes of the open calls */
-    uint32_t *numbers;    /* 1 + its place in `functions`, by function; 0: it has none yet */
-    ARRAY(uint32_t) functions;
-    uint32_t *resources; /* the same by module */
+    struct tree stacks;     /* of frames; stack i is node i + 1 */
+    ARRAY(uint32_t) path;   /* nodes of the open calls */
+    uint32_t *numbers;      /* 1 + its place in `frames`, by frame; 0: it has none yet */
+    ARRAY(uint32_t) frames; /* functions of the file */
+    uint32_t *resources;    /* the same by module */
     ARRAY(uint32_t) modules;
+    uint32_t *marker_numbers; /* the same by the names of markers that are no such function */
+    ARRAY(uint32_t) marker_names;
     enum column column;
     uint64_t last_ns, samples;
 };
@@ -39,14 +44,6 @@ static void write_string(struct out *out, const char *text) {
     out_text(out, quoted, strlen(quoted));
 }
 
-static void write_millis(struct out *out, uint64_t ns) {
-    out_number(out, ns / 1000000);
-    if (ns % 1000000) {
-        out_char(out, '.');
-        out_padded(out, ns % 1000000, 6, '0');
-    }
-}
-
 /* ---- samples ---- */
 
 static void write_sample(struct firefox *f, uint64_t ns, uint64_t length) {
@@ -54,26 +51,26 @@ static void write_sample(struct firefox *f, uint64_t ns, uint64_t length) {
     if (f->samples++)
         out_char(f->out, ',');
     if (f->column == COLUMN_TIME)
-        write_millis(f->out, ns);
+        out_millis(f->out, ns);
     else if (f->column == COLUMN_WEIGHT)
-        write_millis(f->out, idle ? 0 : length);
+        out_millis(f->out, idle ? 0 : length);
     else if (idle)
         out_words(f->out, "null");
     else
         out_number(f->out, f->path.at[f->path.count - 1] - 1);
 }
 
-static void on_event(void *ctx, uint64_t ns, uint32_t function) {
+static void on_event(void *ctx, uint64_t ns, uint32_t frame) {
     struct firefox *f = ctx;
     if (ns > f->last_ns)
         write_sample(f, f->last_ns, ns - f->last_ns);
     f->last_ns = ns;
-    if (function == TRACK_END) {
+    if (frame == TRACK_END) {
         f->path.count--;
         return;
     }
     uint32_t caller = f->path.count ? f->path.at[f->path.count - 1] : 0;
-    ARRAY_PUSH(&f->path, tree_child(&f->stacks, caller, function));
+    ARRAY_PUSH(&f->path, tree_child(&f->stacks, caller, frame));
 }
 
 static void write_column(struct firefox *f, const struct track *track, enum column column) {
@@ -82,6 +79,8 @@ static void write_column(struct firefox *f, const struct track *track, enum colu
     f->samples = 0;
     f->last_ns = track->first_ns;
     out_text(f->out, heads[column], strlen(heads[column]));
+    if (!track->tracks) /* it has no calls */
+        return;
     track_each(track, on_event, f);
     write_sample(f, f->last_ns, 0); /* the end of the last one */
 }
@@ -142,10 +141,10 @@ static void stack_prefix(struct firefox *f, size_t i) {
         none(f, i);
 }
 
+/* UINT32_MAX: none. */
 static uint32_t module_of(const struct firefox *f, size_t i) {
-    return f->functions.at[i] == tracks_hidden(f->view)
-               ? UINT32_MAX
-               : names_module(f->view->source.names, f->functions.at[i]);
+    uint32_t function = track_function(f->view, f->frames.at[i]);
+    return function == UINT32_MAX ? UINT32_MAX : names_module(f->view->source.names, function);
 }
 
 static void function_resource(struct firefox *f, size_t i) {
@@ -157,30 +156,54 @@ static void function_resource(struct firefox *f, size_t i) {
 }
 
 static void resource_lib(struct firefox *f, size_t i) { out_number(f->out, f->modules.at[i]); }
-static void resource_name(struct firefox *f, size_t i) {
-    out_number(f->out, f->functions.count + i);
+static void resource_name(struct firefox *f, size_t i) { out_number(f->out, f->frames.count + i); }
+
+/* How many functions a marker may name; further names are those of markers. */
+static uint32_t function_count(const struct firefox *f) { return track_frames(f->view) / 2; }
+
+/* Where marker_numbers[] has a marker's name. */
+static size_t marker_slot(const struct firefox *f, uint32_t name) {
+    return name < function_count(f) ? name : function_count(f) + (UINT32_MAX - name);
 }
 
-/* Those of functions, then those of modules. */
+/* The number of a marker's name among the strings. */
+static size_t marker_number(void *ctx, uint32_t name) {
+    struct firefox *f = ctx;
+    size_t slot = marker_slot(f, name);
+    if (name < function_count(f) && f->numbers[track_frame(name)])
+        return f->numbers[track_frame(name)] - 1;
+    if (!f->marker_numbers[slot]) {
+        ARRAY_PUSH(&f->marker_names, name);
+        f->marker_numbers[slot] = (uint32_t)f->marker_names.count;
+    }
+    return f->frames.count + f->modules.count + f->marker_numbers[slot] - 1;
+}
+
+/* Those of frames, then those of modules, then those of markers. */
 static void table_string(struct firefox *f, size_t i) {
+    const size_t modules_end = f->frames.count + f->modules.count;
     struct names *names = f->view->source.names;
-    if (i >= f->functions.count)
-        write_string(f->out, names_module_name(names, f->modules.at[i - f->functions.count]));
-    else if (f->functions.at[i] == tracks_hidden(f->view))
-        write_string(f->out, TRACKS_HIDDEN);
-    else
-        write_string(f->out, names_function(names, f->functions.at[i]));
+    if (i >= modules_end) {
+        write_string(f->out, marker_name(f->markers, f->marker_names.at[i - modules_end]));
+        return;
+    }
+    if (i >= f->frames.count) {
+        write_string(f->out, names_module_name(names, f->modules.at[i - f->frames.count]));
+        return;
+    }
+    AUTO_FREE char *name = track_frame_name(f->view, f->frames.at[i]);
+    write_string(f->out, name);
 }
 
-/* Numbers the functions and modules of the track's stacks. */
-static void number_functions(struct firefox *f) {
+/* Numbers the frames and modules of the track's stacks. */
+static void number_frames(struct firefox *f) {
     for (uint32_t node = 1; node < f->stacks.count; node++) {
-        uint32_t function = f->stacks.nodes[node].function;
-        if (f->numbers[function])
+        uint32_t frame = f->stacks.nodes[node].function;
+        if (f->numbers[frame])
             continue;
-        ARRAY_PUSH(&f->functions, function);
-        f->numbers[function] = (uint32_t)f->functions.count;
-        uint32_t module = module_of(f, f->functions.count - 1);
+        ARRAY_PUSH(&f->frames, frame);
+        f->numbers[frame] = (uint32_t)f->frames.count;
+        uint32_t module = module_of(f, f->frames.count - 1);
         if (module == UINT32_MAX || f->resources[module])
             continue;
         ARRAY_PUSH(&f->modules, module);
@@ -188,17 +211,19 @@ static void number_functions(struct firefox *f) {
     }
 }
 
-static void forget_functions(struct firefox *f) {
-    for (size_t i = 0; i < f->functions.count; i++)
-        f->numbers[f->functions.at[i]] = 0;
+static void forget_frames(struct firefox *f) {
+    for (size_t i = 0; i < f->frames.count; i++)
+        f->numbers[f->frames.at[i]] = 0;
     for (size_t i = 0; i < f->modules.count; i++)
         f->resources[f->modules.at[i]] = 0;
-    f->functions.count = f->modules.count = 0;
+    for (size_t i = 0; i < f->marker_names.count; i++)
+        f->marker_numbers[marker_slot(f, f->marker_names.at[i])] = 0;
+    f->frames.count = f->modules.count = f->marker_names.count = 0;
     tree_clear(&f->stacks);
 }
 
 static void write_stacks(struct firefox *f) {
-    size_t stacks = f->stacks.count - 1, functions = f->functions.count;
+    size_t stacks = f->stacks.count - 1, functions = f->frames.count;
     out_words(f->out, ",\n\"stackTable\":{");
     write_list(f, "frame", stacks, stack_frame);
     write_list(f, "prefix", stacks, stack_prefix);
@@ -218,7 +243,7 @@ static void write_stacks(struct firefox *f) {
 }
 
 static void write_functions(struct firefox *f) {
-    size_t functions = f->functions.count, modules = f->modules.count;
+    size_t functions = f->frames.count, modules = f->modules.count;
     out_words(f->out, ",\n\"funcTable\":{");
     write_list(f, "name", functions, itself);
     write_list(f, "resource", functions, function_resource);
@@ -236,7 +261,7 @@ static void write_functions(struct firefox *f) {
     write_length(f, modules);
     out_words(f->out, ",\n\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],"
                       "\"functionSize\":[],\"length\":0},\n");
-    write_list(f, "stringArray", functions + modules, table_string);
+    write_list(f, "stringArray", functions + modules + f->marker_names.count, table_string);
 }
 
 /* ---- threads ---- */
@@ -259,10 +284,20 @@ static void write_thread_head(struct firefox *f, const struct track *track) {
     out_text(f->out, ids, strlen(ids));
     out_words(f->out, ",\"processType\":\"default\",\"processStartupTime\":0,"
                       "\"processShutdownTime\":null,\"registerTime\":");
-    write_millis(f->out, track->first_ns);
-    out_words(f->out, ",\"pausedRanges\":[],\n"
-                      "\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],"
-                      "\"phase\":[],\"category\":[],\"length\":0},\n");
+    out_millis(f->out, track->first_ns);
+    out_words(f->out, ",\"pausedRanges\":[],\n");
+}
+
+/* They are those of the thread, and go with its own stack. */
+static void write_markers(struct firefox *f, const struct track *track) {
+    if (track->stack) {
+        out_words(f->out, ",\n\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],"
+                          "\"phase\":[],\"category\":[],\"length\":0}");
+        return;
+    }
+    out_words(f->out, ",\n");
+    markers_write(f->markers, track->stream, marker_number, f);
+    f->has_markers[track->stream] = 1;
 }
 
 static void on_track(void *ctx, const struct track *track) {
@@ -273,11 +308,19 @@ static void on_track(void *ctx, const struct track *track) {
         write_column(f, track, column);
     out_words(f->out, "],\n");
     write_length(f, f->samples);
-    number_functions(f);
+    number_frames(f);
+    write_markers(f, track);
     write_stacks(f);
     write_functions(f);
     out_words(f->out, "\"unregisterTime\":null}");
-    forget_functions(f);
+    forget_frames(f);
+}
+
+/* Threads without calls may have markers. */
+static void write_rest(struct firefox *f) {
+    for (uint32_t i = 0; i < trace_reader_stream_count(f->view->source.reader); i++)
+        if (!f->has_markers[i] && markers_count(f->markers, i))
+            on_track(f, &(struct track){.stream = i});
 }
 
 static void write_libs(struct firefox *f) {
@@ -298,28 +341,38 @@ static void write_meta(struct firefox *f) {
                       "\"importedFrom\":\"spoor\",\"product\":");
     write_string(f->out, trace_reader_stream_count(r) ? export_command(f->view, 0) : "");
     out_words(f->out, ",\"interval\":0.001,\"startTime\":");
-    write_millis(f->out, trace_reader_session(r)->start_unix_ns);
+    out_millis(f->out, trace_reader_session(r)->start_unix_ns);
     out_words(f->out,
               ",\"processType\":0,\"stackwalk\":1,\"debug\":false,\"symbolicated\":true,"
               "\"usesOnlyOneStackType\":true,\"doesNotUseFrameImplementation\":true,"
-              "\"sourceCodeIsNotOnSearchfox\":true,\"markerSchema\":[],\"categories\":[{\"name\":"
-              "\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}]},\n\"libs\":[");
+              "\"sourceCodeIsNotOnSearchfox\":true,\"categories\":[{\"name\":"
+              "\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}],\"markerSchema\":");
+    out_text(f->out, markers_schema, strlen(markers_schema));
+    out_words(f->out, "},\n\"libs\":[");
     write_libs(f);
     out_words(f->out, "],\n\"threads\":[\n");
 }
 
 void export_firefox(const struct view *view, struct out *out) {
     struct firefox f = {.view = view, .out = out};
-    f.numbers = mem_alloc((tracks_hidden(view) + 1) * sizeof *f.numbers);
+    f.numbers = mem_alloc(track_frames(view) * sizeof *f.numbers);
     f.resources = mem_alloc(names_module_count(view->source.names) * sizeof *f.resources);
+    f.marker_numbers = mem_alloc((function_count(&f) + 2) * sizeof *f.marker_numbers);
+    f.has_markers = mem_alloc(trace_reader_stream_count(view->source.reader) + 1);
+    f.markers = markers_read(view, out);
     tree_init(&f.stacks);
     write_meta(&f);
     tracks_read(view, out, on_track, &f);
+    write_rest(&f);
+    markers_free(f.markers);
     out_words(out, "\n]}\n");
     tree_done(&f.stacks);
     free(f.numbers);
     free(f.resources);
+    free(f.marker_numbers);
+    free(f.has_markers);
+    ARRAY_FREE(&f.marker_names);
     ARRAY_FREE(&f.path);
-    ARRAY_FREE(&f.functions);
+    ARRAY_FREE(&f.frames);
     ARRAY_FREE(&f.modules);
 }

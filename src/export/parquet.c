@@ -5,7 +5,7 @@
  */
 #include "analyze/processes.h"
 #include "base/mem.h"
-#include "export/export.h"
+#include "export/call_texts.h"
 #include "export/parquet_file.h"
 
 enum column {
@@ -28,7 +28,10 @@ enum column {
     ENDED,
     BEFORE,
     CLIPPED,
-    COLUMN_COUNT
+    COLUMN_COUNT, /* without values */
+    ARGUMENTS = COLUMN_COUNT,
+    RESULT,
+    COLUMNS_WITH_VALUES
 };
 
 struct place { /* of a function in the sources */
@@ -38,7 +41,7 @@ struct place { /* of a function in the sources */
 
 struct open_call {
     uint64_t id;
-    uint32_t next_free;
+    uint32_t next_free, texts;
 };
 
 struct table {
@@ -50,7 +53,9 @@ struct table {
     ARRAY(const char *) files; /* entry 0 is none */
     uint32_t *processes;       /* 1 + the process, by stream; 0: not known yet */
     ARRAY(struct open_call) open;
-    uint32_t free; /* the first of OPEN in no use; WALK_NONE: none */
+    uint32_t free;            /* the first of OPEN in no use; WALK_NONE: none */
+    struct call_texts *texts; /* NULL: there are no values */
+    bool has_values;          /* columns for them */
 };
 
 /* ---- texts ---- */
@@ -136,7 +141,6 @@ static void set_place(struct table *t, uint32_t function) {
 static uint32_t on_open(void *ctx, const struct walk_call *call) {
     struct table *t = ctx;
     uint32_t number = t->free;
-    (void)call;
     if (number == WALK_NONE) {
         number = (uint32_t)t->open.count;
         ARRAY_PUSH(&t->open, (struct open_call){0});
@@ -144,6 +148,7 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
         t->free = t->open.at[number].next_free;
     }
     t->open.at[number].id = ++t->last_id;
+    t->open.at[number].texts = call_texts_begin(t->texts, call);
     return number;
 }
 
@@ -172,6 +177,22 @@ static void set_times(struct table *t, const struct walk_call *call) {
     parquet_set(t->parquet, PAUSED, call->paused_ns);
 }
 
+static void set_value(struct table *t, enum column column, const struct words *text) {
+    if (!text || !text->count) {
+        parquet_set_null(t->parquet, column);
+        return;
+    }
+    AUTO_FREE char *whole = mem_printf("%.*s", (int)text->count, text->at);
+    parquet_set_text(t->parquet, column, whole);
+}
+
+static void set_values(struct table *t, const struct walk_call *call) {
+    uint32_t number = t->open.at[call->value].texts;
+    call_texts_end(t->texts, number, call);
+    set_value(t, ARGUMENTS, t->texts ? call_texts_arguments(t->texts, number) : NULL);
+    set_value(t, RESULT, t->texts ? call_texts_result(t->texts, number) : NULL);
+}
+
 static void write_row(struct table *t, const struct walk_call *call) {
     struct names *names = t->view->source.names;
     set_thread(t, call->stream);
@@ -188,6 +209,8 @@ static void write_row(struct table *t, const struct walk_call *call) {
     parquet_set(t->parquet, ENDED, ended_of(call));
     parquet_set(t->parquet, BEFORE, call->before);
     parquet_set(t->parquet, CLIPPED, call->clipped);
+    if (t->has_values)
+        set_values(t, call);
     parquet_end_row(t->parquet);
 }
 
@@ -195,16 +218,17 @@ static void on_close(void *ctx, const struct walk_call *call) {
     struct table *t = ctx;
     if (!call->brief)
         write_row(t, call);
+    call_texts_forget(t->texts, t->open.at[call->value].texts);
     t->open.at[call->value].next_free = t->free;
     t->free = call->value;
 }
 
 /* The columns; COUNTS of texts are those of T's trace. */
-static void describe(const struct table *t, struct parquet_column columns[COLUMN_COUNT]) {
+static void describe(const struct table *t, struct parquet_column columns[COLUMNS_WITH_VALUES]) {
     const struct trace_reader *r = t->view->source.reader;
     struct names *names = t->view->source.names;
     uint32_t functions = names_count(names);
-    const struct parquet_column list[COLUMN_COUNT] = {
+    const struct parquet_column list[COLUMNS_WITH_VALUES] = {
         [HOST] = {"host", PARQUET_TEXT, true, host_text, 1},
         [PROCESS] = {"process", PARQUET_TEXT, false, process_text,
                      (uint32_t)trace_reader_process_count(r) + 1},
@@ -226,24 +250,38 @@ static void describe(const struct table *t, struct parquet_column columns[COLUMN
         [ENDED] = {"ended", PARQUET_TEXT, false, ended_text, ENDED_INFERRED + 1},
         [BEFORE] = {"before", PARQUET_BOOL, false, NULL, 0},
         [CLIPPED] = {"clipped", PARQUET_BOOL, false, NULL, 0},
+        [ARGUMENTS] = {"args", PARQUET_PLAIN, true, NULL, 0},
+        [RESULT] = {"ret", PARQUET_PLAIN, true, NULL, 0},
     };
     memcpy(columns, list, sizeof list);
+}
+
+/* Objects in JSON, for the functions of SQL. */
+static void write_value(struct call_values *v, const struct shown_call *call, bool is_result,
+                        struct words *ret) {
+    if (is_result)
+        shown_result_object(v, call, ret);
+    else
+        shown_arguments_object(v, call, ret);
 }
 
 void export_parquet(const struct view *view, struct out *out) {
     const struct trace_reader *r = view->source.reader;
     struct table t = {.view = view, .free = WALK_NONE};
     struct visitor visitor = {.ctx = &t, .open = on_open, .close = on_close};
-    struct parquet_column columns[COLUMN_COUNT];
+    struct parquet_column columns[COLUMNS_WITH_VALUES];
     t.started_ns = trace_reader_session(r)->start_unix_ns;
     t.places = mem_alloc(names_count(view->source.names) * sizeof *t.places);
     t.processes = mem_alloc((trace_reader_stream_count(r) + 1) * sizeof *t.processes);
     ARRAY_PUSH(&t.files, NULL);
     describe(&t, columns);
-    t.parquet = parquet_new(out, columns, COLUMN_COUNT, &t);
+    t.has_values = !view->hides_values;
+    t.texts = call_texts_new(view, write_value);
+    t.parquet = parquet_new(out, columns, t.has_values ? COLUMNS_WITH_VALUES : COLUMN_COUNT, &t);
     export_walk(view, &visitor, NULL, out);
     AUTO_FREE char *started = mem_printf("%ju", t.started_ns);
     parquet_finish(t.parquet, "spoor.start_unix_ns", started);
+    call_texts_free(t.texts);
     free(t.places);
     free(t.processes);
     ARRAY_FREE(&t.files);

@@ -30,6 +30,7 @@ struct writer {       /* of a column */
     size_t count;
     uint32_t *entries;    /* 1 + the dictionary's entry, by value; 0: none yet */
     ARRAY(uint32_t) keys; /* values, by entry */
+    byte_array texts;     /* PARQUET_PLAIN: of the present page */
     byte_array pages;
     uint64_t raw;
 };
@@ -114,11 +115,17 @@ static int encoding_of(enum parquet_type type) {
                                   : ENCODING_PLAIN;
 }
 
+static bool is_text(enum parquet_type type) {
+    return type == PARQUET_TEXT || type == PARQUET_PLAIN;
+}
+
 static void encode_values(struct parquet *p, enum parquet_type type, const struct writer *w) {
     if (type == PARQUET_NUMBER) {
         encode_deltas(&p->raw, w->values, w->count);
     } else if (type == PARQUET_BOOL) {
         encode_bits(&p->raw, w->values, w->count);
+    } else if (type == PARQUET_PLAIN) {
+        bytes_add(&p->raw, w->texts.at, w->texts.count);
     } else {
         unsigned width = encode_width(w->keys.count ? w->keys.count - 1 : 0);
         uint8_t first = (uint8_t)(width ? width : 1);
@@ -141,6 +148,7 @@ static void end_page(struct parquet *p, size_t column) {
     encode_values(p, type, w);
     w->raw += add_page(p, &w->pages, (struct page){PAGE_DATA, encoding_of(type), p->page_rows});
     w->count = 0;
+    w->texts.count = 0;
 }
 
 static void end_pages(struct parquet *p) {
@@ -207,14 +215,29 @@ void parquet_set(struct parquet *p, size_t column, uint64_t value) {
     w->values[w->count++] = value;
 }
 
+void parquet_set_text(struct parquet *p, size_t column, const char *text) {
+    struct writer *w = &p->writers[column];
+    if (w->set)
+        w->set[p->page_rows] = 1;
+    encode_text(&w->texts, text);
+}
+
 void parquet_set_null(struct parquet *p, size_t column) {
     p->writers[column].set[p->page_rows] = 0;
+}
+
+/* All columns end their pages together. */
+static bool has_long_page(const struct parquet *p) {
+    bool found = false;
+    for (size_t i = 0; i < p->column_count; i++)
+        found |= p->writers[i].texts.count > PARQUET_PAGE_BYTES;
+    return found;
 }
 
 void parquet_end_row(struct parquet *p) {
     p->rows++;
     p->group_rows++;
-    if (++p->page_rows == PARQUET_PAGE_ROWS)
+    if (++p->page_rows == PARQUET_PAGE_ROWS || has_long_page(p))
         end_pages(p);
     if (p->group_rows == PARQUET_GROUP_ROWS)
         end_group(p);
@@ -223,9 +246,7 @@ void parquet_end_row(struct parquet *p) {
 /* ---- the footer ---- */
 
 static int type_of(enum parquet_type type) {
-    return type == PARQUET_NUMBER ? TYPE_INT64
-           : type == PARQUET_TEXT ? TYPE_BYTE_ARRAY
-                                  : TYPE_BOOLEAN;
+    return type == PARQUET_NUMBER ? TYPE_INT64 : is_text(type) ? TYPE_BYTE_ARRAY : TYPE_BOOLEAN;
 }
 
 static void add_schema(struct thrift *footer, const struct parquet *p) {
@@ -240,7 +261,7 @@ static void add_schema(struct thrift *footer, const struct parquet *p) {
         thrift_int(&element, 1, type_of(c->type));
         thrift_int(&element, 3, c->optional);
         thrift_text(&element, 4, c->name);
-        if (c->type == PARQUET_TEXT) {
+        if (is_text(c->type)) {
             thrift_int(&element, 6, UTF8);
             struct thrift logical = thrift_begin(&element, 10);
             struct thrift string = thrift_begin(&logical, 1);
@@ -321,6 +342,7 @@ void parquet_finish(struct parquet *p, const char *key, const char *text) {
         free(p->writers[i].set);
         free(p->writers[i].entries);
         ARRAY_FREE(&p->writers[i].keys);
+        ARRAY_FREE(&p->writers[i].texts);
         ARRAY_FREE(&p->writers[i].pages);
     }
     for (size_t i = 0; i < p->groups.count; i++)

@@ -46,6 +46,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
     node->before += call->before;
     node->calls += !call->before;
     node->self_ns += call->self_ns;
+    p->cut += call->how == CALL_CUT && !call->before;
 }
 
 /* New nodes come in the order in which their first calls began, as from on_open(). */
@@ -126,6 +127,16 @@ void export_paths_done(struct export_paths *p) {
     ARRAY_FREE(&p->nodes);
     ARRAY_FREE(&p->chain);
     places_free(p->places);
+}
+
+char *export_paths_losses(const struct export_paths *p) {
+    const char *losses = view_losses(p->view);
+    if (!losses)
+        return NULL;
+    if (!p->cut)
+        return mem_strdup(losses);
+    return mem_printf("%s, during %ju call%s whose times count up to there", losses, p->cut,
+                      p->cut == 1 ? "" : "s");
 }
 
 /* ---- cutting ---- */

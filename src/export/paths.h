@@ -22,6 +22,7 @@ struct export_paths {
     const struct view *view;
     struct places *places;
     ARRAY(struct export_program) programs;
+    uint64_t cut; /* calls that ended in a gap: their times are in the sums */
     /* Private: */
     struct tree *tree;     /* of the program of the present group */
     ARRAY(uint32_t) nodes; /* of a digest's sums */
@@ -31,6 +32,9 @@ struct export_paths {
 /* Reads all that VIEW shows, until OUT has an error. The view must outlive P. */
 void export_paths_read(struct export_paths *p, const struct view *view, const struct out *out);
 void export_paths_done(struct export_paths *p);
+
+/* What the reader must know of lost events, in one line; NULL: nothing. To be freed. */
+char *export_paths_losses(const struct export_paths *p);
 
 /* Numbers in place of functions, above all places: */
 uint32_t export_unknown(const struct export_paths *p); /* for unknown callers */

@@ -20,9 +20,9 @@
 #include "values/parts.h"
 
 /* Names of annotations; their interned number is 1 more. */
-enum annotation { END, PAUSED_NS, BEFORE, CLIPPED, COUNT, ARGUMENTS, RESULT, ANNOTATIONS };
-static const char *const annotation_names[ANNOTATIONS] = {"end",   "paused_ns", "before", "clipped",
-                                                          "count", "arguments", "result"};
+enum annotation { END, PAUSED_NS, BEFORE, CLIPPED, COUNT, IN_CALL, ARGUMENTS, RESULT, ANNOTATIONS };
+static const char *const annotation_names[ANNOTATIONS] = {
+    "end", "paused_ns", "before", "clipped", "count", "in_call", "arguments", "result"};
 
 struct process_track {
     uint32_t pid, track;
@@ -320,9 +320,13 @@ static void write_instant(struct perfetto *p, uint64_t track, uint64_t ns, const
     end_event(p, begun);
 }
 
-static void write_span(struct perfetto *p, uint64_t track, const uint64_t ns[2], const char *name) {
+/* IN_CALL: a pause in a blocking system call, which is part of durations. */
+static void write_span(struct perfetto *p, uint64_t track, const uint64_t ns[2], const char *name,
+                       bool in_call) {
     struct begun begun = begin_event(p, TYPE_SLICE_BEGIN, track, ns[0]);
     proto_text(&p->packet, EVENT_NAME, name);
+    if (in_call)
+        annotate(p, IN_CALL, ANNOTATION_BOOL, 1);
     end_event(p, begun);
     end_event(p, begin_event(p, TYPE_SLICE_END, track, ns[1]));
 }
@@ -330,7 +334,7 @@ static void write_span(struct perfetto *p, uint64_t track, const uint64_t ns[2],
 static void write_pause(struct perfetto *p, const struct line *line) {
     AUTO_FREE char *name = mem_printf("spoor: %s", pause_cause(line->cause));
     write_span(p, pause_track(p, line->stream),
-               (uint64_t[]){line->ns - line->duration_ns, line->ns}, name);
+               (uint64_t[]){line->ns - line->duration_ns, line->ns}, name, line->in_call);
 }
 
 /* Changes without a pid concern all processes. */
@@ -340,7 +344,7 @@ static void write_change(struct perfetto *p, const struct change *change) {
         p->everywhere = describe(p, &(struct description){.name = "all processes"});
     uint64_t track = change->pid ? process_track(p, change->pid) : p->everywhere;
     if (change->kind == TRACE_PAUSED)
-        write_span(p, track, (uint64_t[]){change->ns, change->end_ns}, name);
+        write_span(p, track, (uint64_t[]){change->ns, change->end_ns}, name, false);
     else
         write_instant(p, track, change->ns, name);
 }

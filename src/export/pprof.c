@@ -24,6 +24,7 @@ enum {
     PROFILE_DURATION_NANOS = 10,
     PROFILE_PERIOD_TYPE = 11,
     PROFILE_PERIOD = 12,
+    PROFILE_COMMENT = 13,
     PROFILE_DEFAULT_SAMPLE_TYPE = 14,
     VALUE_TYPE = 1,
     VALUE_UNIT = 2,
@@ -83,6 +84,13 @@ static uint64_t add_type(struct pprof *p, unsigned field, const char *type, cons
     return type_string;
 }
 
+/* `pprof -comments` prints it. */
+static void write_losses(struct pprof *p) {
+    AUTO_FREE char *losses = export_paths_losses(&p->paths);
+    if (losses)
+        proto_uint(&p->proto, PROFILE_COMMENT, add_string(p, losses));
+}
+
 static void write_head(struct pprof *p) {
     const struct trace_reader *r = p->paths.view->source.reader;
     add_string(p, "");
@@ -93,6 +101,7 @@ static void write_head(struct pprof *p) {
     proto_uint(&p->proto, PROFILE_DEFAULT_SAMPLE_TYPE, time);
     proto_uint(&p->proto, PROFILE_TIME_NANOS, trace_reader_session(r)->start_unix_ns);
     proto_uint(&p->proto, PROFILE_DURATION_NANOS, trace_reader_duration_ns(r));
+    write_losses(p);
 }
 
 /* MODULE is NULL if only its name is known. */

@@ -12,9 +12,9 @@
 struct speedscope {
     const struct view *view;
     struct out *out;
-    uint32_t *frames;     /* 1 + its number, by function; 0: it has none yet */
-    ARRAY(uint32_t) used; /* functions, by frame */
-    ARRAY(uint32_t) path; /* frames of the open calls */
+    uint32_t *numbers;    /* 1 + its number in the file, by frame; 0: it has none yet */
+    ARRAY(uint32_t) used; /* frames, by number */
+    ARRAY(uint32_t) path; /* numbers of the open calls */
     bool any;             /* a profile was written */
     bool begun;           /* an event of the present profile was */
 };
@@ -24,19 +24,19 @@ static void write_string(struct out *out, const char *text) {
     out_text(out, quoted, strlen(quoted));
 }
 
-static uint32_t frame_of(struct speedscope *s, uint32_t function) {
-    if (!s->frames[function]) {
-        ARRAY_PUSH(&s->used, function);
-        s->frames[function] = (uint32_t)s->used.count;
+static uint32_t number_of(struct speedscope *s, uint32_t frame) {
+    if (!s->numbers[frame]) {
+        ARRAY_PUSH(&s->used, frame);
+        s->numbers[frame] = (uint32_t)s->used.count;
     }
-    return s->frames[function] - 1;
+    return s->numbers[frame] - 1;
 }
 
-static void on_event(void *ctx, uint64_t ns, uint32_t function) {
+static void on_event(void *ctx, uint64_t ns, uint32_t frame) {
     struct speedscope *s = ctx;
-    bool ends = function == TRACK_END;
+    bool ends = frame == TRACK_END;
     if (!ends)
-        ARRAY_PUSH(&s->path, frame_of(s, function));
+        ARRAY_PUSH(&s->path, number_of(s, frame));
     if (s->begun)
         out_words(s->out, ",\n");
     if (ends)
@@ -77,13 +77,13 @@ static void on_track(void *ctx, const struct track *track) {
     out_words(s->out, "\n]}");
 }
 
-static void write_frame(const struct speedscope *s, uint32_t function) {
+static void write_frame(const struct speedscope *s, uint32_t frame) {
     struct names *names = s->view->source.names;
+    uint32_t function = track_function(s->view, frame);
+    AUTO_FREE char *name = track_frame_name(s->view, frame);
     out_words(s->out, "{\"name\":");
-    if (function == tracks_hidden(s->view)) {
-        write_string(s->out, TRACKS_HIDDEN);
-    } else {
-        write_string(s->out, names_function(names, function));
+    write_string(s->out, name);
+    if (function != UINT32_MAX) {
         out_words(s->out, ",\"file\":");
         write_string(s->out, names_module_name(names, names_module(names, function)));
     }
@@ -92,7 +92,7 @@ static void write_frame(const struct speedscope *s, uint32_t function) {
 
 void export_speedscope(const struct view *view, struct out *out) {
     struct speedscope s = {.view = view, .out = out};
-    s.frames = mem_alloc((tracks_hidden(view) + 1) * sizeof *s.frames);
+    s.numbers = mem_alloc(track_frames(view) * sizeof *s.numbers);
     out_words(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
                    "\"exporter\":\"spoor\",\"name\":");
     write_string(out,
@@ -106,7 +106,7 @@ void export_speedscope(const struct view *view, struct out *out) {
         write_frame(&s, s.used.at[i]);
     }
     out_words(out, "\n]}}\n");
-    free(s.frames);
+    free(s.numbers);
     ARRAY_FREE(&s.used);
     ARRAY_FREE(&s.path);
 }

@@ -1,7 +1,7 @@
 /*
  * See tracks.h. Each stream group is walked, and its events are put by (spool.h). Whether a call is
- * shown may be known only when it ends: those that are not are then noted by their number within
- * the track, and left out when the track is read.
+ * shown, and whether events were lost during it, may be known only when it ends: it is then noted
+ * by its number within the track, for when the track is read.
  */
 #include "export/tracks.h"
 
@@ -15,11 +15,13 @@ struct record {
 } __attribute__((packed));
 _Static_assert(SPOOL_CHUNK % sizeof(struct record) == 0, "records do not cross chunks");
 
+typedef ARRAY(uint64_t) bits; /* of numbers; what is behind them is not set */
+
 struct stored { /* a track */
     struct track track;
     struct spool_list events;
-    uint64_t begun;         /* calls */
-    ARRAY(uint64_t) hidden; /* bits, by number of the call; may be shorter */
+    uint64_t begun;   /* calls */
+    bits hidden, cut; /* by number of the call */
 };
 
 struct open_call {
@@ -39,7 +41,25 @@ struct tracks {
     void *ctx;
 };
 
-uint32_t tracks_hidden(const struct view *view) { return names_count(view->source.names); }
+/* ---- frames: 2 * function, and 1 more for cut calls ---- */
+
+/* Stands for the functions of --hide. */
+static uint32_t hidden_function(const struct view *view) { return names_count(view->source.names); }
+
+uint32_t track_frames(const struct view *view) { return 2 * (hidden_function(view) + 1); }
+
+uint32_t track_frame(uint32_t function) { return 2 * function; }
+
+uint32_t track_function(const struct view *view, uint32_t frame) {
+    return frame / 2 == hidden_function(view) ? UINT32_MAX : frame / 2;
+}
+
+char *track_frame_name(const struct view *view, uint32_t frame) {
+    uint32_t function = track_function(view, frame);
+    const char *name =
+        function == UINT32_MAX ? "[hidden]" : names_function(view->source.names, function);
+    return mem_printf("%s%s", name, frame % 2 ? " [cut]" : "");
+}
 
 char *track_stack(const struct track *track) {
     return track->stack ? mem_printf(", stack %u", track->stack) : mem_strdup("");
@@ -89,14 +109,18 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
     uint32_t number = take_number(t);
     t->open.at[number] = (struct open_call){.stored = to->track.index, .number = to->begun++};
     store(t, to, without_pauses(call->start_ns, call->thread_paused_ns),
-          silent ? tracks_hidden(t->view) : call->function);
+          silent ? hidden_function(t->view) : call->function);
     return number;
 }
 
-static void hide(struct stored *from, uint64_t number) {
-    while (from->hidden.count <= number / 64)
-        ARRAY_PUSH(&from->hidden, 0);
-    from->hidden.at[number / 64] |= (uint64_t)1 << number % 64;
+static void bits_set(bits *b, uint64_t number) {
+    while (b->count <= number / 64)
+        ARRAY_PUSH(b, 0);
+    b->at[number / 64] |= (uint64_t)1 << number % 64;
+}
+
+static bool bits_test(const bits *b, uint64_t number) {
+    return number / 64 < b->count && b->at[number / 64] >> number % 64 & 1;
 }
 
 static void on_close(void *ctx, const struct walk_call *call) {
@@ -104,7 +128,9 @@ static void on_close(void *ctx, const struct walk_call *call) {
     struct open_call *open = &t->open.at[call->value];
     struct stored *to = &t->all.at[open->stored];
     if (call->brief)
-        hide(to, open->number);
+        bits_set(&to->hidden, open->number);
+    if (call->how == CALL_CUT)
+        bits_set(&to->cut, open->number);
     store(t, to, without_pauses(call->end_ns, call->thread_paused_ns), TRACK_END);
     open->next_free = t->free;
     t->free = call->value;
@@ -116,29 +142,30 @@ struct reading {
     const struct stored *from;
     ARRAY(bool) shown; /* of the open calls */
     uint64_t number;   /* of the next call */
-    void (*on)(void *ctx, uint64_t ns, uint32_t function);
+    void (*on)(void *ctx, uint64_t ns, uint32_t frame);
     void *ctx;
 };
 
-static bool is_shown(const struct stored *from, uint64_t number) {
-    return number / 64 >= from->hidden.count || !(from->hidden.at[number / 64] >> number % 64 & 1);
+static void read_begin(struct reading *r, const struct record *record) {
+    const uint64_t number = r->number++;
+    const bool shown = !bits_test(&r->from->hidden, number);
+    ARRAY_PUSH(&r->shown, shown);
+    if (shown)
+        r->on(r->ctx, record->ns, 2 * record->function + bits_test(&r->from->cut, number));
+}
+
+static void read_end(struct reading *r, const struct record *record) {
+    if (r->shown.at[--r->shown.count])
+        r->on(r->ctx, record->ns, TRACK_END);
 }
 
 static void read_records(void *ctx, const void *bytes, size_t size) {
-    struct reading *r = ctx;
     const struct record *records = bytes;
-    for (size_t i = 0; i < size / sizeof *records; i++) {
-        if (records[i].function != TRACK_END)
-            ARRAY_PUSH(&r->shown, is_shown(r->from, r->number++));
-        else
-            r->shown.count--;
-        /* The element of a call that has just ended is still there. */
-        if (r->shown.at[r->shown.count - (records[i].function != TRACK_END)])
-            r->on(r->ctx, records[i].ns, records[i].function);
-    }
+    for (size_t i = 0; i < size / sizeof *records; i++)
+        (records[i].function == TRACK_END ? read_end : read_begin)(ctx, &records[i]);
 }
 
-void track_each(const struct track *track, void (*on)(void *ctx, uint64_t ns, uint32_t function),
+void track_each(const struct track *track, void (*on)(void *ctx, uint64_t ns, uint32_t frame),
                 void *ctx) {
     struct tracks *t = track->tracks;
     struct reading r = {.from = &t->all.at[track->index], .on = on, .ctx = ctx};
@@ -147,9 +174,9 @@ void track_each(const struct track *track, void (*on)(void *ctx, uint64_t ns, ui
     ARRAY_FREE(&r.shown);
 }
 
-static void note_span(void *ctx, uint64_t ns, uint32_t function) {
+static void note_span(void *ctx, uint64_t ns, uint32_t frame) {
     struct track *track = ctx;
-    (void)function;
+    (void)frame;
     track->first_ns = track->first_ns == UINT64_MAX ? ns : track->first_ns;
     track->last_ns = ns;
 }
@@ -166,6 +193,7 @@ static void pass_on(struct tracks *t) {
             t->on(t->ctx, &track);
         spool_list_done(&stored->events);
         ARRAY_FREE(&stored->hidden);
+        ARRAY_FREE(&stored->cut);
     }
     t->all.count = 0;
     tree_clear(&t->keys);

@@ -9,7 +9,7 @@
 
 #include "export/export.h"
 
-enum { TRACK_END = UINT32_MAX }; /* in place of a function: the innermost call ends */
+enum { TRACK_END = UINT32_MAX }; /* in place of a frame: the innermost call ends */
 
 struct track {
     uint32_t stream; /* of the thread in which its first call began */
@@ -25,12 +25,16 @@ void tracks_read(const struct view *view, struct out *out,
                  void (*on)(void *ctx, const struct track *track), void *ctx);
 
 /* Calls ON with all beginnings and ends of TRACK, which ON of tracks_read() has got; again and
- * again with the same. tracks_hidden() stands for functions of --hide. */
-void track_each(const struct track *track, void (*on)(void *ctx, uint64_t ns, uint32_t function),
+ * again with the same. A beginning has a frame: a number below track_frames(), for the calls of a
+ * function during which no events were lost, or for the others: their ends are not known. */
+void track_each(const struct track *track, void (*on)(void *ctx, uint64_t ns, uint32_t frame),
                 void *ctx);
-/* A number above those of all functions. */
-uint32_t tracks_hidden(const struct view *view);
-#define TRACKS_HIDDEN "[hidden]"
+uint32_t track_frames(const struct view *view);
+uint32_t track_frame(uint32_t function); /* of its calls that are not cut */
+/* The function of FRAME; UINT32_MAX: it stands for all those of --hide. */
+uint32_t track_function(const struct view *view, uint32_t frame);
+/* "work", "work [cut]" or "[hidden]"; to be freed. */
+char *track_frame_name(const struct view *view, uint32_t frame);
 
 /* ", stack 3" to put behind the name of a thread; "" for its own stack. To be freed. */
 char *track_stack(const struct track *track);

@@ -25,7 +25,7 @@ static const struct endpoint {
     {"/api/calls", JSON, answer_calls, true},
     {"/api/next", JSON, answer_next, true},
     {"/api/find", JSON, answer_find, true},
-    {"/api/marks", JSON, answer_marks, false},
+    {"/api/marks", JSON, answer_marks, true},
     {"/api/source", JSON, answer_source, true},
     {"/api/diff", JSON, answer_diff, true},
     {"/api/density", BINARY, answer_density, false},

@@ -92,7 +92,7 @@ static const char *how_word(const struct summary_call *c) {
                                         [CALL_THREAD_ENDED] = "open",
                                         [CALL_OPEN] = "open",
                                         [CALL_CUT] = "cut"};
-    return c->before ? "before" : c->inferred ? "inferred" : words[c->how];
+    return c->inferred ? "inferred" : words[c->how];
 }
 
 static void write_text(FILE *out, const char *name, const char *text) {
@@ -109,7 +109,7 @@ void write_call(FILE *out, const struct summary_call *c, const struct value_text
             "\"self_ns\": %ju, \"depth\": %u, \"caller\": ",
             c->stream, c->start_ns, c->end_ns, c->duration_ns, c->self_ns, c->depth);
     fprintf(out, c->caller == WALK_NONE ? "null" : "%u", c->caller);
-    fprintf(out, ", \"how\": \"%s\"", how_word(c));
+    fprintf(out, ", \"how\": \"%s\"%s", how_word(c), c->before ? ", \"before\": true" : "");
     if (values) {
         write_text(out, "args", values->arguments);
         write_text(out, "ret", values->result);
@@ -205,14 +205,18 @@ int answer_next(struct writing *w, struct err *err) {
 /* ---- marks ---- */
 
 /* To be freed. */
-static char *mark_text(const struct summary_mark *m) {
+static char *mark_text(struct names *names, const struct summary_mark *m) {
     switch (m->kind) {
     case MARK_LOST:
         return mem_printf("%ju event%s lost", m->count, m->count == 1 ? "" : "s");
     case MARK_CUT:
         return mem_printf("%ju call%s cut", m->count, m->count == 1 ? "" : "s");
     case MARK_PAUSE:
-        return mem_printf("the thread stood still because spoor worked: %s", pause_cause(m->cause));
+        return mem_printf("the thread stood still because spoor worked: %s%s",
+                          pause_cause(m->cause),
+                          m->in_call ? ", in a blocking system call: its time counts" : "");
+    case MARK_PROBE:
+        return mem_strdup(names_function(names, m->function));
     case MARK_CHANGE:
         return changed_text(&(struct change){.kind = m->change->kind,
                                              .pid = m->change->pid,
@@ -225,35 +229,54 @@ static char *mark_text(const struct summary_mark *m) {
     return mem_strdup("");
 }
 
-static void write_mark(FILE *out, const struct summary_mark *m) {
-    static const char *const kinds[] = {[MARK_LOST] = "lost",
-                                        [MARK_PAUSE] = "pause",
-                                        [MARK_CUT] = "cut",
-                                        [MARK_CHANGE] = "change",
-                                        [MARK_DEATH] = "death"};
-    AUTO_FREE char *text = mark_text(m);
-    fputs("{\"stream\": ", out);
-    fprintf(out, m->stream == WALK_NONE ? "null" : "%u", m->stream);
-    fprintf(out, ", \"t_ns\": %ju, \"length_ns\": %ju, \"kind\": \"%s\", \"text\": ", m->start_ns,
-            m->end_ns - m->start_ns, kinds[m->kind]);
-    json_print_string(out, text);
-    fputs("}", out);
+static void write_mark(struct writing *w, const struct summary_mark *m) {
+    static const char *const kinds[] = {
+        [MARK_LOST] = "lost",  [MARK_PAUSE] = "pause",   [MARK_CUT] = "cut",
+        [MARK_PROBE] = "usdt", [MARK_CHANGE] = "change", [MARK_DEATH] = "death"};
+    AUTO_FREE char *text = mark_text(w->desk->view.source.names, m);
+    fputs("{\"stream\": ", w->out);
+    fprintf(w->out, m->stream == WALK_NONE ? "null" : "%u", m->stream);
+    if (m->kind == MARK_CHANGE && m->change->pid)
+        fprintf(w->out, ", \"pid\": %u", m->change->pid);
+    fprintf(w->out, ", \"t_ns\": %ju, \"length_ns\": %ju, \"kind\": \"%s\", \"marks\": %u",
+            m->start_ns, m->end_ns - m->start_ns, kinds[m->kind], m->joined);
+    write_text(w->out, "text", text);
+    if (m->kind == MARK_PROBE && m->joined == 1 &&
+        w->request->parameter(w->request->ctx, "values")) {
+        AUTO_FREE char *values = value_texts_of_mark(w->request->shown, m);
+        write_text(w->out, "args", values);
+    }
+    fputs("}", w->out);
+}
+
+static int read_marks_query(const struct request *r, struct summary_marks_query *q,
+                            struct err *err) {
+    uint64_t limit, columns;
+    int rc = parameter_number(r, "limit", 1000, &limit, err);
+    rc = rc ? rc : parameter_number(r, "joined", 0, &columns, err);
+    if (rc < 0)
+        return rc;
+    q->limit = limit < MARKS_MOST ? (size_t)limit : MARKS_MOST;
+    q->columns = columns < MARKS_MOST ? (unsigned)columns : MARKS_MOST;
+    q->last = r->parameter(r->ctx, "last");
+    return 0;
 }
 
 int answer_marks(struct writing *w, struct err *err) {
+    struct summary_marks_query query;
     summary_mark_list list;
-    uint64_t limit;
     size_t count;
-    int rc = parameter_number(w->request, "limit", 1000, &limit, err);
+    int rc = read_marks_query(w->request, &query, err);
     if (rc < 0)
         return rc;
-    summary_marks(w->summary, &w->range, limit < MARKS_MOST ? limit : MARKS_MOST, &list, &count);
+    summary_marks(w->summary, &w->range, &query, &list, &count);
     fputs("[", w->out);
-    for (size_t i = 0; i < list.count; i++) {
+    for (size_t i = 0; i < list.count && !w->client.stop; i++) {
         fputs(i ? ",\n" : "\n", w->out);
-        write_mark(w->out, &list.at[i]);
+        write_mark(w, &list.at[i]);
+        client_look(&w->client);
     }
     fputs("]\n", w->out);
     ARRAY_FREE(&list);
-    return 0;
+    return w->client.stop ? -ECANCELED : 0;
 }

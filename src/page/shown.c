@@ -124,8 +124,13 @@ struct desk *shown_desk(struct shown *s, struct client *client) {
     if (d)
         d->busy = true;
     pthread_mutex_unlock(&s->lock);
-    if (d && !d->shown)
+    if (!d)
+        return NULL;
+    if (!d->shown)
         desk_init(d, s);
+    d->view.source.ctx = client;
+    d->view.source.on_progress = on_progress;
+    d->view.source.stop = &client->stop;
     return d;
 }
 

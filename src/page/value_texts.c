@@ -37,6 +37,20 @@ void value_texts_of(struct shown *s, const struct summary_call *c, struct value_
     shown_give_values(s);
 }
 
+char *value_texts_of_mark(struct shown *s, const struct summary_mark *m) {
+    struct walk_mark mark = {.stream = m->stream,
+                             .function = m->function,
+                             .id = shown_event_id(s, m->function),
+                             .ns = m->start_ns};
+    struct shown_call call = shown_walk_mark(&mark);
+    struct call_values *v = shown_take_values(s);
+    if (!v)
+        return NULL;
+    char *text = text_by(shown_arguments, v, &call);
+    shown_give_values(s);
+    return text;
+}
+
 void value_texts_done(struct value_texts *t) {
     free(t->arguments);
     free(t->result);

@@ -9,6 +9,8 @@ struct value_texts { /* to be freed by value_texts_done() */
 };
 /* Reads them from the trace. */
 void value_texts_of(struct shown *s, const struct summary_call *call, struct value_texts *ret);
+/* The arguments of a probe that one mark stands for; NULL: none were recorded. To be freed. */
+char *value_texts_of_mark(struct shown *s, const struct summary_mark *mark);
 void value_texts_done(struct value_texts *t);
 
 /* A call whose values are wanted, among many others. */

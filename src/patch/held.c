@@ -16,7 +16,7 @@ enum { BUFFER_BYTES = 64 << 10 };
 
 struct look {
     const struct patched *p;
-    int fd;
+    const struct text_view *view;
     const struct writable_text *text;
     struct span within; /* link-time addresses: functions with a part here are looked at */
     bool patched;       /* P's patches are in the text */
@@ -28,6 +28,7 @@ struct look {
     struct {
         vaddr_t at;
         size_t size;
+        bool of_file;                /* they are, so they were not read */
         uint8_t bytes[BUFFER_BYTES]; /* as without P's patches */
     } now;
 };
@@ -100,21 +101,22 @@ static bool load(struct look *l, vaddr_t at) {
     vaddr_t end = s ? s->start + s->file_size : 0;
     size_t size = at < end ? end - at : 0, page = page_up(at + 1) - at;
     size = size < BUFFER_BYTES ? size : BUFFER_BYTES;
+    const int fd = l->view->memory_fd;
     l->now.at = at;
-    l->now.size = 0;
-    if (size && memory_read(l->fd, at + l->p->bias, l->now.bytes, size, NULL) < 0) {
+    l->now.of_file = size && text_view_is_file(l->view, at, size);
+    if (!l->now.of_file && size && memory_read(fd, at + l->p->bias, l->now.bytes, size, NULL) < 0) {
         size = size < page ? size : page;
-        size = memory_read(l->fd, at + l->p->bias, l->now.bytes, size, NULL) < 0 ? 0 : size;
+        size = memory_read(fd, at + l->p->bias, l->now.bytes, size, NULL) < 0 ? 0 : size;
     }
     l->now.size = size;
-    if (l->patched)
+    if (l->patched && !l->now.of_file)
         take_patches_out(l);
     return size;
 }
 
 static bool is_equal(const struct look *l, vaddr_t at, const uint8_t *file, size_t size) {
     const uint8_t *now = l->now.bytes + (at - l->now.at);
-    if (memcmp(now, file, size) == 0)
+    if (l->now.of_file || memcmp(now, file, size) == 0)
         return true;
     for (size_t i = 0; i < size; i++)
         if (now[i] != file[i] && !plan_is_in_sled(plan_of(l), at + i))
@@ -240,11 +242,11 @@ static void choose_patches(struct look *l) {
     l->out = view.spared;
 }
 
-static struct look *look_new(const struct patched *p, int fd, const struct writable_text *text,
-                             struct span within) {
+static struct look *look_new(const struct patched *p, const struct text_view *view,
+                             const struct writable_text *text, struct span within) {
     struct look *l = mem_alloc(sizeof *l);
     l->p = p;
-    l->fd = fd;
+    l->view = view;
     l->text = text;
     l->within = within;
     l->touched = mem_alloc(patched_function_bytes(p));
@@ -299,8 +301,9 @@ static bool is_known_text(struct look *l) {
     return same;
 }
 
-int held_look(struct patched *p, int fd, const struct writable_text *text, struct err *err) {
-    struct look *l = look_new(p, fd, text, (struct span){0, UINT64_MAX});
+int held_look(struct patched *p, const struct text_view *view, const struct writable_text *text,
+              struct err *err) {
+    struct look *l = look_new(p, view, text, (struct span){0, UINT64_MAX});
     size_t count = p->code->emitted.patch_count, bytes = bitmap_bytes(count);
     patched_spare_none(p);
     if (is_known_text(l)) {
@@ -352,7 +355,7 @@ static int take_out(const struct look *l, struct err *err) {
     for (size_t i = 0; i < bytes; i++)
         chosen[i] = l->out[i] & (uint8_t) ~(p->spared ? p->spared[i] : 0);
     struct patched view = only(p, chosen);
-    int rc = rewrite_restore(&view, l->fd, NULL, err);
+    int rc = rewrite_restore(&view, l->view->memory_fd, NULL, err);
     free(view.spared);
     return rc == -EBUSY ? 0 : rc;
 }
@@ -365,8 +368,9 @@ static int put_in(const struct look *l, struct patched *p, const struct thread_p
     for (size_t i = 0; i < bytes; i++)
         chosen[i] = p->held[i] & (uint8_t)~l->out[i];
     struct patched view = only(p, chosen);
-    thread_positions_resolve(positions, l->fd, &view);
-    int rc = rewrite_patch(&view, l->fd, err);
+    const struct text_view text = text_view_by_reading(&view, l->view->memory_fd);
+    thread_positions_resolve(positions, text.memory_fd, &view);
+    int rc = rewrite_patch(&view, &text, err);
     for (size_t i = 0; i < bytes && rc == 0; i++) {
         uint8_t written = chosen[i] & (uint8_t)~view.spared[i];
         *ret_written |= written;
@@ -405,7 +409,8 @@ int held_update(struct patched *p, const struct held_change *change, bool *ret_w
                 struct err *err) {
     struct span pages = change->pages;
     struct span within = {pages.start > p->bias ? pages.start - p->bias : 0, pages.end - p->bias};
-    struct look *l = look_new(p, change->memory_fd, change->text, within);
+    const struct text_view view = text_view_by_reading(p, change->memory_fd);
+    struct look *l = look_new(p, &view, change->text, within);
     l->patched = true;
     look(l);
     int rc = take_out(l, err);

@@ -19,7 +19,9 @@ struct thread_positions;
 
 /* P's patches are not written: finds those that must stay out, and forgets what was spared before.
  * Error: ESTALE "text-differs" if no patch is left, and pages are not writable. */
-int held_look(struct patched *p, int memory_fd, const struct writable_text *text, struct err *err);
+struct text_view;
+int held_look(struct patched *p, const struct text_view *view, const struct writable_text *text,
+              struct err *err);
 struct held_change {
     int memory_fd;
     struct span pages;                /* run-time addresses */

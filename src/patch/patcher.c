@@ -236,15 +236,24 @@ static int map_with_islands_if_possible(struct patched *p, const struct patch_re
  * ESTALE: the text differs, or has changed since it was looked at. */
 static int write_free_patches(struct patched *p, const struct space *space, bool *ret_moved,
                               struct err *err) {
-    int fd = space->remote.memory_fd;
-    int rc = p->checked ? 0 : held_look(p, fd, &space->writable, err);
+    struct text_view view;
+    text_view_open(&view, p, space);
+    int rc = p->checked ? 0 : held_look(p, &view, &space->writable, err);
     p->checked = false;
-    if (rc < 0)
-        return rc;
-    *ret_moved |= space->positions != NULL;
-    if (space->positions)
-        thread_positions_resolve(space->positions, fd, p);
-    return rewrite_patch(p, fd, err);
+    *ret_moved |= rc == 0 && space->positions != NULL;
+    if (rc == 0 && space->positions)
+        thread_positions_resolve(space->positions, view.memory_fd, p);
+    if (rc == 0)
+        rc = rewrite_patch(p, &view, err);
+    text_view_close(&view);
+    return rc;
+}
+
+/* Whether none of P's patches is in the text. It may differ from the file: the program has changed
+ * it since it was looked at. */
+static bool takes_out_all(const struct patched *p, int fd) {
+    int rc = rewrite_restore(p, fd, NULL, NULL);
+    return rc == 0 || rc == -EBUSY;
 }
 
 /* If the text cannot be written, and threads may be in the trampolines, these stay as they are. */
@@ -252,7 +261,7 @@ static int write_text(struct patched *p, const struct space *space, struct err *
     int fd = space->remote.memory_fd;
     bool early = p->checked, moved = false;
     int rc = write_free_patches(p, space, &moved, err);
-    if (rc == -ESTALE && early && rewrite_restore(p, fd, NULL, NULL) == 0)
+    if (rc == -ESTALE && early && takes_out_all(p, fd))
         rc = write_free_patches(p, space, &moved, err);
     if (rc == 0)
         rc = counters_raise(p, fd, err);
@@ -303,8 +312,12 @@ int patcher_map(struct patched *p, struct space *space, pid_t caller, struct err
 
 /* Bytes are written for that: not where the program may write now. */
 void patcher_fill(struct patched *p, const struct space *space) {
-    if (p->code && fill(p, space, NULL) == 0 && p->checked && !held_is_open(p, &space->writable))
-        rewrite_touch(p, space->remote.memory_fd, NULL);
+    struct text_view view;
+    if (!p->code || fill(p, space, NULL) < 0 || !p->checked || held_is_open(p, &space->writable))
+        return;
+    text_view_open(&view, p, space);
+    rewrite_touch(p, &view, NULL);
+    text_view_close(&view);
 }
 
 int patcher_install(struct patched *p, const struct patch_request *r, struct err *err) {
@@ -325,7 +338,10 @@ int patcher_install(struct patched *p, const struct patch_request *r, struct err
 }
 
 void patcher_check_early(struct patched *p, const struct space *space) {
-    p->checked = held_look(p, space->remote.memory_fd, &space->writable, NULL) == 0;
+    struct text_view view;
+    text_view_open(&view, p, space);
+    p->checked = held_look(p, &view, &space->writable, NULL) == 0;
+    text_view_close(&view);
     if (p->checked)
         code_file_keep(p);
 }

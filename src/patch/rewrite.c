@@ -62,6 +62,7 @@ enum action { TOUCH, WRITE, RESTORE };
 
 struct rewriting {
     const struct patched *patched;
+    const struct text_view *view; /* of `patched` */
     int fd;
     enum action action;
     struct pages *pages; /* where pages may be dropped; or NULL */
@@ -222,7 +223,7 @@ static int rewrite_piece(struct rewriting *w, const struct piece *piece, struct 
     t.size = ((end + mask) & ~mask) - t.start;
     int rc = 0;
     if (!w->pages || !memory_read_fast(w->pages->caller, t.start, t.then, t.size))
-        rc = memory_read(w->fd, t.start, t.then, t.size, err);
+        rc = text_view_read(w->view, t.start - p->bias, t.then, t.size, err);
     if (rc == 0 && w->pages)
         memcpy(t.now, t.then, t.size);
     w->changed = false;
@@ -259,16 +260,17 @@ static int rewrite_all(struct rewriting *w, struct err *err) {
     return rc;
 }
 
-int rewrite_touch(const struct patched *p, int fd, struct err *err) {
-    return rewrite_all(&(struct rewriting){.patched = p, .fd = fd, .action = TOUCH}, err);
+int rewrite_touch(const struct patched *p, const struct text_view *view, struct err *err) {
+    return rewrite_all(&(struct rewriting){p, view, view->memory_fd, .action = TOUCH}, err);
 }
 
-int rewrite_patch(const struct patched *p, int fd, struct err *err) {
-    return rewrite_all(&(struct rewriting){.patched = p, .fd = fd, .action = WRITE}, err);
+int rewrite_patch(const struct patched *p, const struct text_view *view, struct err *err) {
+    return rewrite_all(&(struct rewriting){p, view, view->memory_fd, .action = WRITE}, err);
 }
 
 static int restore(const struct patched *p, int fd, struct pages *pages, struct err *err) {
-    struct rewriting w = {.patched = p, .fd = fd, .action = RESTORE, .pages = pages};
+    const struct text_view view = text_view_by_reading(p, fd);
+    struct rewriting w = {p, &view, fd, .action = RESTORE, .pages = pages};
     int rc = rewrite_all(&w, err);
     if (rc == 0 && w.overwritten)
         return err_set(err, EBUSY, "text-changed",

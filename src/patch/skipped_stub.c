@@ -26,8 +26,8 @@ static const struct plan_capture *find_capture(const struct skipped_stub *s) {
 
 static bool read_index(const uint64_t *registers, const struct capture_value *v, void *ret,
                        size_t size) {
-    enum { INDEX = 63 };
-    const uint64_t sum = registers[v->reg] + (registers[v->part & INDEX] << (v->part >> 6));
+    const uint64_t sum =
+        registers[v->reg] + (registers[capture_index_register(v)] << capture_index_shift(v));
     memcpy(ret, &sum, size);
     return true;
 }

@@ -59,7 +59,7 @@ void space_unref(struct space *s) {
     free(s->inherited);
     ARRAY_FREE(&s->modules);
     ARRAY_FREE(&s->prepared);
-    ARRAY_FREE(&s->writable.list);
+    writable_text_done(&s->writable);
     if (s->remote.memory_fd >= 0)
         close(s->remote.memory_fd);
     free(s);

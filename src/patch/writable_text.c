@@ -5,12 +5,20 @@
 #include "target/maps.h"
 
 void writable_text_set(struct writable_text *text, const struct maps *maps) {
-    text->list.count = 0;
+    text->list.count = text->files.count = 0;
     for (size_t i = 0; i < maps->list.count; i++) {
         const struct map *m = &maps->list.at[i];
         if (m->writable)
             ARRAY_PUSH(&text->list, ((struct span){m->start, m->end}));
+        if (m->executable && !m->shared && m->inode)
+            ARRAY_PUSH(&text->files,
+                       ((struct text_file){{m->start, m->end}, m->offset, m->inode, m->device}));
     }
+}
+
+void writable_text_done(struct writable_text *text) {
+    ARRAY_FREE(&text->list);
+    ARRAY_FREE(&text->files);
 }
 
 void writable_text_change(struct writable_text *text, struct span pages, bool writable) {

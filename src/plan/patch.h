@@ -17,6 +17,13 @@ struct patch { /* bytes to be written over the module's text */
     uint8_t after[PATCH_MAX_BYTES];
 };
 
+/* A jump between a site and its trampoline, in a hole or on an island. A thread at `at` has only
+ * left the site. */
+struct way {
+    vaddr_t at; /* also on islands */
+    vaddr_t site;
+};
+
 /* The puns of all rounds of plan_emit(), in that order, and what the decision on them depends on.
  * Another process decides anew (puns.h). In files, so without padding. */
 struct pun_site {
@@ -25,16 +32,33 @@ struct pun_site {
     uint32_t function; /* the site's function */
     uint32_t exits;    /* exits in its window */
     bool entry;
-    bool lost; /* no pun could be written */
-    uint8_t unused[6];
+    bool lost;       /* no pun could be written, or its function is left out */
+    uint8_t if_lost; /* enum if_lost */
+    uint8_t unused[5];
+};
+enum if_lost {                 /* what becomes of the function of a lost pun */
+               LOST_ALONE,     /* it has its other patches */
+               LOST_PATCHES,   /* its patches are left out, and no other code changes */
+               LOST_WITH_CODE, /* code must be emitted without it */
+};
+enum { PUN_NEAR = UINT32_MAX, PUN_OWN = UINT32_MAX - 1 };
+struct pun_patch { /* a patch as it was before puns were written */
+    struct patch patch;
+    uint32_t owner; /* the function with whose entry it is lost; PUN_OWN: a pun's; PUN_NEAR: it is
+                       only near one */
+    uint32_t unused;
 };
 struct pun_round {
-    size_t puns, patches; /* how many of the next two arrays are of this round */
+    size_t puns, patches, ways; /* how many of the next three arrays are of this round */
 };
 struct pun_log {
     ARRAY(struct pun_round) rounds;
     ARRAY(struct pun_site) puns;
-    ARRAY(struct patch) patches; /* near puns: as they were before puns were written */
+    ARRAY(struct pun_patch) patches;
+    ARRAY(struct way) ways; /* to holes, of patches that have an owner */
+    size_t missed_exits[TIER_COUNT], trapped_exits[TIER_COUNT]; /* as in struct plan_code: of puns
+                                                                   in the last round */
+    bool undecided; /* after all rounds, some function lacks its entry but not its exits */
 };
 
 /* Pages outside the module and its area that puns jump to. Each holds jumps into the area. */
@@ -42,13 +66,6 @@ enum { ISLAND_BYTES = 4096 };
 struct island {
     taddr_t at;
     uint8_t *bytes; /* ISLAND_BYTES */
-};
-
-/* A jump between a site and its trampoline, in a hole or on an island. A thread at `at` has only
- * left the site. */
-struct way {
-    vaddr_t at; /* also on islands */
-    vaddr_t site;
 };
 
 /* A breakpoint. The tool moves the stopped thread on to the trampoline. */
@@ -132,6 +149,6 @@ struct plan_code {
     enum overflow overflow; /* as in the request: stubs depend on it */
     struct span caller;     /* as in the request */
     uint64_t farther;  /* to be added to the area's distance from the module: plan_code_copy() */
-    void *pages;       /* memory that has all arrays but patches, ways, islands and lost … */
+    void *pages;       /* memory that has all arrays but patches, ways, traps, islands, lost … */
     size_t pages_size; /* … for mem_unmap(); NULL: each is allocated */
 };

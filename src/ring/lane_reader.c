@@ -20,6 +20,7 @@ struct lane_reader {
     struct chains *chains;
     struct trace_event unpacked[UNPACK]; /* of one lane; empty between pieces */
     size_t unpacked_count;
+    struct value_batch values;               /* of these, or of events that wait elsewhere */
     struct trace_event kept[2 * UNPACK + 1]; /* of those, with --while */
 };
 
@@ -29,6 +30,9 @@ static void flush(struct lane_reader *r, struct lane_handle *handle) {
     r->unpacked_count = 0;
     const struct trace_event *events = r->unpacked;
     chains_write_new(r->chains);
+    if (r->values.list.count)
+        trace_writer_values(r->writer, handle->stream, &r->values);
+    r->values.list.count = r->values.words.count = 0;
     if (handle->within) {
         count = within_pass(handle->within, events, count, r->kept);
         events = r->kept;
@@ -74,8 +78,6 @@ static void pass_judged(struct lane_reader *r, struct lane_handle *handle) {
 static inline void unpack(struct lane_reader *r, struct lane_handle *handle,
                           struct trace_event event) {
     struct event_values values;
-    if (value_slots_take(&handle->values, &event))
-        return;
     const bool has_values =
         handle->values.capture && value_slots_end(&handle->values, &event, &values);
     if (has_values && values.capture->condition && !handle->judge)
@@ -83,7 +85,7 @@ static inline void unpack(struct lane_reader *r, struct lane_handle *handle,
     const bool keeps_values =
         !handle->judge || call_judge_take(handle->judge, &event, has_values ? &values : NULL);
     if (has_values && keeps_values)
-        trace_writer_values(r->writer, handle->stream, &values);
+        value_batch_put(&r->values, &values);
     if (handle->judge)
         pass_judged(r, handle);
     else
@@ -99,7 +101,7 @@ static size_t unpack_plain(struct lane_reader *r, struct lane_handle *handle,
     size_t n = 0, room = UNPACK - r->unpacked_count;
     if (count > room)
         count = room;
-    for (; n < count && at[n].site >> 2 != WAIT_EVENT; n++) {
+    for (; n < count && at[n].site >> 2 != WAIT_EVENT && !is_capture_event(at[n].site >> 2); n++) {
         uint64_t ticks = event_ticks(&at[n], latest);
         newest = ticks > newest ? ticks : newest;
         to[n] = (struct trace_event){newest, at[n].site, event_sp(&at[n])};
@@ -115,8 +117,8 @@ static size_t unpack_plain(struct lane_reader *r, struct lane_handle *handle,
  * many of COUNT. */
 static size_t write_plain(struct lane_reader *r, struct lane_handle *handle, const struct event *at,
                           size_t count, uint64_t latest) {
-    if (handle->callers || handle->within || value_slots_wanted(&handle->values) ||
-        pauses_wait(&handle->pauses))
+    if (handle->callers || handle->within || handle->judge || pauses_wait(&handle->pauses) ||
+        handle->values.capture)
         return 0;
     if (handle->thin)
         return unpack_plain(r, handle, at, count, latest);
@@ -127,14 +129,34 @@ static size_t write_plain(struct lane_reader *r, struct lane_handle *handle, con
     return n;
 }
 
+/* Up to where captures are so near that the fast path is not worth while, from E on. */
+static const struct event *dense_until(const struct lane_handle *handle, const struct event *e,
+                                       const struct event *end) {
+    enum { NEAR = 16 };
+    if (!value_slots_wanted(&handle->values))
+        return e;
+    for (const struct event *at = e; at < end && at < e + NEAR; at++)
+        if (is_capture_event(at->site >> 2))
+            return at;
+    return e;
+}
+
 /* Writes COUNT events at AT, written until LATEST. `shared` is set before another thread can come
  * to a stack of these events. */
 static void write_events(struct lane_reader *r, struct lane_handle *handle, const struct event *at,
                          size_t count, uint64_t latest) {
     if (handle->thin && atomic_load(&handle->shared))
         thin_share(handle->thin);
+    const struct event *dense = at;
     for (const struct event *e = at, *end = at + count; e < end;) {
-        size_t n = write_plain(r, handle, e, (size_t)(end - e), latest);
+        if (is_capture_event(e->site >> 2)) {
+            value_slots_take(&handle->values, e->site >> 2, event_sp(e));
+            e++;
+            continue;
+        }
+        if (e >= dense)
+            dense = dense_until(handle, e, end);
+        size_t n = e < dense ? 0 : write_plain(r, handle, e, (size_t)(end - e), latest);
         e += n;
         if (n || e == end)
             continue;
@@ -299,5 +321,6 @@ void lane_reader_free(struct lane_reader *r) {
     if (!r)
         return;
     chains_free(r->chains);
+    value_batch_done(&r->values);
     free(r);
 }

@@ -129,35 +129,36 @@ static void write_opened(struct writing *w, const struct ring_image *image, stru
 struct parts_read { /* slots that are no events */
     struct stack_slice slice;
     struct value_slots values;
+    struct value_batch batch;   /* that are not handed over yet */
     struct call_judge *judge;   /* NULL: no --where */
     struct trace_event waiting; /* the next event; pauses may come before it */
     bool waits, released;
 };
 
 /* Takes the next slot. */
-static void take_slot(const struct writing *w, const struct ring_image *image,
-                      struct parts_read *parts, const struct trace_event *event) {
+static void take_slot(struct parts_read *parts, const struct trace_event *event) {
     struct event_values values;
-    if (value_slots_take(&parts->values, event))
+    if (is_capture_event(event->site >> 2)) {
+        value_slots_take(&parts->values, event->site >> 2, event->sp);
         return;
+    }
     const bool has_values = value_slots_end(&parts->values, event, &values);
     const bool keeps_values =
         !parts->judge || call_judge_take(parts->judge, event, has_values ? &values : NULL);
     if (has_values && keeps_values)
-        trace_writer_values(w->writer, image->thread.stream, &values);
+        value_batch_put(&parts->batch, &values);
     parts->waits = !parts->judge;
     parts->waiting = *event;
 }
 
 /* Makes the next event wait. False: there is none. */
-static bool find_event(const struct writing *w, struct ring_image *image, size_t *at,
-                       struct parts_read *parts) {
+static bool find_event(struct ring_image *image, size_t *at, struct parts_read *parts) {
     while (!parts->waits) {
         if (parts->judge && call_judge_next(parts->judge, &parts->waiting)) {
             parts->waits = true;
         } else if (*at < image->count) {
             const struct trace_event event = unpacked(image, (*at)++);
-            take_slot(w, image, parts, &event);
+            take_slot(parts, &event);
         } else if (parts->judge && !parts->released) {
             call_judge_release(parts->judge);
             parts->released = true;
@@ -173,7 +174,7 @@ static bool find_event(const struct writing *w, struct ring_image *image, size_t
 static size_t unpack(const struct writing *w, struct ring_image *image, size_t *at,
                      struct parts_read *parts, struct trace_event *out) {
     size_t n = 0;
-    while (n < UNPACK && find_event(w, image, at, parts)) {
+    while (n < UNPACK && find_event(image, at, parts)) {
         struct trace_event *event = &parts->waiting;
         if (pauses_precede(&image->pauses, event->site >> 2) &&
             pauses_next(&image->pauses, event->ticks, &out[n])) {
@@ -200,6 +201,12 @@ static void put_events(const struct writing *w, uint32_t stream, struct thin *th
         trace_writer_events(w->writer, stream, events, count);
 }
 
+static void put_values(const struct writing *w, uint32_t stream, struct value_batch *b) {
+    if (b->list.count)
+        trace_writer_values(w->writer, stream, b);
+    b->list.count = b->words.count = 0;
+}
+
 static void write_events(struct writing *w, struct ring_image *image, struct thin *thin) {
     struct trace_event events[UNPACK + CALLERS_EVENTS];
     struct parts_read parts = {.values.captures = image->captures};
@@ -207,12 +214,15 @@ static void write_events(struct writing *w, struct ring_image *image, struct thi
         pauses_forget_before(&image->pauses, unpacked(image, 0).ticks);
     if (captures_have_conditions(image->captures))
         parts.judge = call_judge_new(&image->thread);
-    for (size_t at = 0, n; (n = unpack(w, image, &at, &parts, events)) > 0;)
+    for (size_t at = 0, n; (n = unpack(w, image, &at, &parts, events)) > 0;) {
+        put_values(w, image->thread.stream, &parts.batch);
         put_events(w, image->thread.stream, thin, events, n);
+    }
     while (image->count && pauses_next_left(&image->pauses, events))
         put_events(w, image->thread.stream, thin, events, 1);
     slice_done(&parts.slice);
     value_slots_done(&parts.values);
+    value_batch_done(&parts.batch);
     call_judge_free(parts.judge);
 }
 

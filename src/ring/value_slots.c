@@ -28,33 +28,23 @@ static void begin(struct value_slots *s, uint32_t number) {
     memset(s->there, 0, (words / WORD_BITS + 1) * sizeof *s->there);
 }
 
-/* The upper bits of a word come first, if they are no sign extension. */
-static void put_high(struct value_slots *s, uint32_t word, uint64_t value) {
-    if (s->capture && word < s->capture->words)
-        s->words[word] = value << UPPER | 1;
-}
-
 static void put_low(struct value_slots *s, uint32_t word, uint64_t value) {
-    if (!s->capture || word >= s->capture->words)
-        return;
-    const uint64_t high = s->words[word]; /* 0: there was no slot for it */
-    const uint64_t sign =
-        (uint64_t)((int64_t)(value << (WORD_BITS - UPPER)) >> (WORD_BITS - UPPER));
-    s->words[word] = high ? (high & ~UINT64_C(1)) | value : sign;
+    s->words[word] = (uint64_t)((int64_t)(value << (WORD_BITS - UPPER)) >> (WORD_BITS - UPPER));
     s->there[word / WORD_BITS] |= UINT64_C(1) << word % WORD_BITS;
 }
 
-bool value_slots_take(struct value_slots *s, const struct trace_event *e) {
-    const uint32_t id = e->site >> 2;
-    if (!is_capture_event(id))
-        return false;
+/* The upper bits of a word stand behind the lower ones, if they are no sign extension. */
+static void put_high(struct value_slots *s, uint32_t word, uint64_t value) {
+    s->words[word] = value << UPPER | (s->words[word] & EVENT_CLOCK_MASK);
+}
+
+void value_slots_take(struct value_slots *s, uint32_t id, uint64_t value) {
     if (id == CAPTURE_BEGIN)
-        begin(s, (uint32_t)e->sp);
-    else if (id >= CAPTURE_HIGH)
-        put_high(s, id - CAPTURE_HIGH, e->sp);
-    else
-        put_low(s, id - CAPTURE_WORD, e->sp);
-    return true;
+        begin(s, (uint32_t)value);
+    else if (s->capture && id - CAPTURE_WORD < s->capture->words)
+        put_low(s, id - CAPTURE_WORD, value);
+    else if (s->capture && id - CAPTURE_HIGH < s->capture->words)
+        put_high(s, id - CAPTURE_HIGH, value);
 }
 
 bool value_slots_end(struct value_slots *s, const struct trace_event *e, struct event_values *ret) {

@@ -238,8 +238,10 @@ void watch_free(struct watch *w) {
 static bool take_values(struct watch *w, const struct trace_event *e) {
     w->values = NULL;
     w->sp = e->sp;
-    if (value_slots_take(&w->slots, e))
+    if (is_capture_event(e->site >> 2)) {
+        value_slots_take(&w->slots, e->site >> 2, e->sp);
         return true;
+    }
     if (w->slots.capture && value_slots_end(&w->slots, e, &w->found))
         w->values = &w->found;
     return false;

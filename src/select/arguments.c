@@ -212,8 +212,8 @@ static bool fits(const struct choosing *c, const struct capture *capture) {
  * functions move while these are open. */
 static bool judges(const struct choosing *c, const struct arch *arch,
                    const struct predicate *predicate) {
-    return predicate->count && arch->stub_judge_bytes && !c->context->options->triggers.count &&
-           !module_is_go(c->module->module);
+    return predicate->count && !c->context->options->triggers.count &&
+           !module_is_go(c->module->module) && arch->stub_judge_bytes(JUDGED_ENTRY, predicate);
 }
 
 /* False: it has no place. */
@@ -377,6 +377,31 @@ static bool is_triggered(const struct asked *a, uint32_t function) {
     return a->trigger && a->fits && bitmap_test(a->matches, function);
 }
 
+static bool has_room(const struct choosing *c, uint32_t function, const struct capture *capture) {
+    const struct plan *plan = c->module->plan;
+    const struct arch *arch = plan_arch_at(plan, plan_function(plan, function)->addr);
+    return !arch || !arch->stub_capture_bytes || !capture->count ||
+           (capture->count < CAPTURE_MOST_VALUES && fits(c, capture) &&
+            arch->stub_capture_bytes(capture));
+}
+
+/* A site has room for so much only. What members hold by their formats is left out first, then the
+ * ends of objects. */
+static int compile_within_room(const struct choosing *c, uint32_t function,
+                               struct values_request *request, struct capture *ret,
+                               struct err *err) {
+    enum { LEAST_OBJECT = 8 };
+    int rc = values_compile(request, ret, err);
+    for (uint32_t bytes = CAPTURE_MOST_BYTES;
+         rc == 0 && bytes >= LEAST_OBJECT && !has_room(c, function, ret); bytes /= 2) {
+        capture_done(ret);
+        request->plain_members = true;
+        request->object_bytes = bytes;
+        rc = values_compile(request, ret, err);
+    }
+    return rc;
+}
+
 /* Makes the capture of events of KIND. False: there is none. */
 static bool compile(const struct choosing *c, struct subject *s, enum event_kind kind,
                     struct capture *ret) {
@@ -397,12 +422,12 @@ static bool compile(const struct choosing *c, struct subject *s, enum event_kind
     request.spec = spec;
     request.by_types = wishes.by_types;
     const bool by_types = s->signature && wishes.by_types;
-    int rc = spec || by_types ? values_compile(&request, ret, &err) : -ENOENT;
+    int rc = spec || by_types ? compile_within_room(c, s->function, &request, ret, &err) : -ENOENT;
     if (rc < 0 && spec) {
         report_together(c, s->function, &err);
         request.spec = NULL;
         s->condition = NULL;
-        rc = by_types ? values_compile(&request, ret, &err) : rc;
+        rc = by_types ? compile_within_room(c, s->function, &request, ret, &err) : rc;
     }
     return rc == 0;
 }

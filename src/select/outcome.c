@@ -31,20 +31,19 @@ static void add_called(const struct traced_module *m, size_t i, bool imported, n
             add_name(names, m->called.at[c].name);
 }
 
-/* Names of function I of M. Views show the first one: its own name, unless executables import it by
- * other names only. */
-static name_list names_of(const struct traced_module *m, size_t i) {
+/* Sets NAMES to those of function I of M. Views show the first one: its own name, unless
+ * executables import it by other names only. */
+static void set_names(name_list *names, const struct traced_module *m, size_t i) {
     const struct plan_function *f = plan_function(m->plan, i);
-    name_list names = {0};
+    names->count = 0;
     if (f->name && is_imported(m, i, f->name))
-        add_name(&names, f->name);
-    add_called(m, i, true, &names);
+        add_name(names, f->name);
+    add_called(m, i, true, names);
     if (f->name)
-        add_name(&names, f->name);
+        add_name(names, f->name);
     for (const char **a = f->aliases; a && *a; a++)
-        add_name(&names, *a);
-    add_called(m, i, false, &names);
-    return names;
+        add_name(names, *a);
+    add_called(m, i, false, names);
 }
 
 static char *join(struct arena *arena, const char *const *names, size_t count) {
@@ -168,6 +167,7 @@ void outcome_write(struct trace_writer *writer, struct traced_module *m) {
     size_t n = plan_function_count(m->plan);
     struct trace_function *functions = mem_alloc(n * sizeof *functions);
     uint64_t refused[REFUSED_COUNT] = {0};
+    name_list names = {0};
     struct trace_module described = {.first_id = m->first_id,
                                      .path = from->path,
                                      .name = from->name,
@@ -181,7 +181,7 @@ void outcome_write(struct trace_writer *writer, struct traced_module *m) {
              exact = f->exact && !bitmap_test(code->ever_inexact, i);
         bool instrumented = f->entry != TIER_NONE && placed;
         enum tier tier = bitmap_test(code->ever_trapped, i) ? TIER_TRAP : f->entry;
-        name_list names = names_of(m, i);
+        set_names(&names, m, i);
         size_t others = names.count > 1 ? names.count - 1 : 0;
         functions[i] =
             (struct trace_function){.address = f->addr,
@@ -192,7 +192,6 @@ void outcome_write(struct trace_writer *writer, struct traced_module *m) {
                                     .instrumented = instrumented,
                                     .exact = exact,
                                     .partly = instrumented && bitmap_test(code->ever_open, i)};
-        ARRAY_FREE(&names);
         count(&described, refused, f, &functions[i]);
         count_missing(code, f, i, placed, refused);
     }
@@ -204,6 +203,7 @@ void outcome_write(struct trace_writer *writer, struct traced_module *m) {
                 (struct trace_refused){refusal_tag((enum refusal)r), refused[r]};
     described.refused = list;
     trace_writer_module(writer, &described);
+    ARRAY_FREE(&names);
     free(functions);
     arena_free(arena);
     m->instrumented_count = described.instrumented;

@@ -4,17 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "select/proven.h"
 #include "types/debug_types.h"
 #include "types/prototypes.h"
+#include "values/compile.h"
 
 struct signatures {
     struct debug_types *debug; /* NULL: there is no debugging information */
+    struct result_uses *uses;
 };
 
 void signatures_free(struct signatures *s) {
     if (!s)
         return;
     debug_types_close(s->debug);
+    result_uses_free(s->uses);
     free(s);
 }
 
@@ -28,6 +32,7 @@ static struct debug_types *debug_of(const struct signature_sources *s, struct tr
     if (!m->signatures) {
         m->signatures = mem_alloc(sizeof *m->signatures);
         debug_types_open(m->module, s->graph, &options, &m->signatures->debug, NULL);
+        m->signatures->uses = result_uses_new(m->plan, m->module);
     }
     return m->signatures->debug;
 }
@@ -83,8 +88,14 @@ static bool find_prototype(struct signature_sources *s, const struct traced_modu
 bool signature_of(struct signature_sources *s, struct traced_module *m, uint32_t i, unsigned word,
                   struct signature *ret) {
     struct debug_types *debug = debug_of(s, m);
-    if (debug && debug_types_signature(debug, plan_function(m->plan, i)->addr, ret))
+    const vaddr_t start = plan_function(m->plan, i)->addr;
+    enum abi abi;
+    if (debug && debug_types_signature(debug, start, ret)) {
+        proven_places(m->module, start, s->graph, ret);
+        if (values_abi(m->module, &abi))
+            proven_result(m->signatures->uses, i, s->graph, abi, ret);
         return true;
+    }
     return word == sizeof(void *) && is_c_library(m->module) && prototypes_of(s) &&
            find_prototype(s, m, i, ret);
 }

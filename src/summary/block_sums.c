@@ -24,7 +24,7 @@ void block_sums_free(void *part) {
 static inline uint32_t on_open(void *ctx, uint32_t function, const struct digest_frame *caller) {
     struct block_sums *s = ctx;
     (void)caller;
-    s->stats->functions[function].open++;
+    digest_stats_open(s->stats, function);
     return 0;
 }
 
@@ -89,7 +89,7 @@ static inline void on_close(void *ctx, uint32_t function, const struct digest_fr
 static inline void on_unwind(void *ctx, uint32_t function, const struct digest_frame *f) {
     struct block_sums *s = ctx;
     (void)f;
-    s->stats->functions[function].unwound++;
+    s->stats->rare[function].unwound++;
     if (s->why)
         s->calls.at[s->calls.count - 1].how = CALL_UNWOUND;
 }
@@ -97,7 +97,7 @@ static inline void on_unwind(void *ctx, uint32_t function, const struct digest_f
 static inline void on_leave(void *ctx, uint32_t function, const struct digest_frame *f) {
     struct block_sums *s = ctx;
     (void)f;
-    s->stats->functions[function].open--;
+    s->stats->open[function]--;
 }
 
 static void sum_up(void *ctx, struct digest *to) {

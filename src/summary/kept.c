@@ -17,7 +17,7 @@
 enum { END_BYTES = 4096 };
 
 /* A change of any number or structure that is written needs another version. */
-static const char MAGIC[8] = "spoor-s\2";
+static const char MAGIC[8] = "spoor-s\4";
 
 struct header {
     char magic[8];

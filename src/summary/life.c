@@ -14,7 +14,7 @@ static void read_kept(struct summary *s) {
  * complete, queries do not look at it without the lock. False: nothing was made. */
 static bool finish(struct summary *s) {
     struct pass *p = &s->pass;
-    if (s->keep && !p->stop)
+    if (s->keep && !p->stop && !p->any_torn) /* of a torn stream the plan is another one */
         kept_save(s->path, &s->key, p, &s->file);
     pthread_rwlock_wrlock(&p->lock);
     bool made = !s->file.at || kept_change_over(&s->file, p);
@@ -135,10 +135,11 @@ void summary_density(struct summary *s, uint64_t since_ns, uint64_t until_ns, un
             add_block(s, b, &range, columns, ret + i * columns);
 }
 
-void summary_marks(struct summary *s, const struct summary_range *range, size_t limit,
-                   summary_mark_list *ret, size_t *ret_count) {
+void summary_marks(struct summary *s, const struct summary_range *range,
+                   const struct summary_marks_query *query, summary_mark_list *ret,
+                   size_t *ret_count) {
     *ret = (summary_mark_list){0};
     pthread_rwlock_rdlock(&s->pass.lock);
-    *ret_count = marks_find(&s->pass.marks, s->reader, range, limit, ret);
+    *ret_count = marks_find(&s->pass.marks, s->reader, range, query, ret);
     pthread_rwlock_unlock(&s->pass.lock);
 }

@@ -1,5 +1,5 @@
-/* Pauses, losses, and calls that were cut, as the pass finds them; at most MARKS_ROOM of each
- * kind. Others come from the trace's records. */
+/* Pauses, losses, calls that were cut, and probes, as the pass finds them; at most MARKS_ROOM of
+ * each kind. Others come from the trace's records. */
 #pragma once
 
 #include "summary/summary.h"
@@ -16,6 +16,8 @@ void marks_add(struct marks *m, const struct summary_mark *mark);
 void marks_pause(struct marks *m, const struct walk_pause *pause);
 void marks_lost(struct marks *m, uint32_t stream, uint64_t ns, uint64_t count);
 void marks_close(struct marks *m, const struct walk_call *call);
+void marks_probe(struct marks *m, const struct walk_mark *mark);
 /* As of summary_marks(), R's records included. */
 size_t marks_find(const struct marks *m, const struct trace_reader *r,
-                  const struct summary_range *range, size_t limit, summary_mark_list *ret);
+                  const struct summary_range *range, const struct summary_marks_query *query,
+                  summary_mark_list *ret);

@@ -8,45 +8,44 @@
 
 enum { HEAD = 7 /* numbers before the histogram */, ONE_BYTE = 240, LONG_BUCKET = 0xff };
 
-static uint8_t *put_histogram(uint8_t *p, const struct histogram *h) {
-    uint32_t last = 0, first = h->first * (uint32_t)HISTOGRAM_GROUP;
-    for (uint32_t i = 0; i < h->groups * (uint32_t)HISTOGRAM_GROUP; i++) {
-        if (!h->counts[i])
-            continue;
-        uint32_t steps = first + i - last;
-        last = first + i;
-        if (steps < 16 && h->counts[i] <= ONE_BYTE / 16) {
-            *p++ = (uint8_t)(steps + 16 * (h->counts[i] - 1));
+static uint8_t *put_durations(uint8_t *p, const struct tally *t) {
+    uint64_t calls;
+    uint32_t last = 0;
+    for (uint32_t i = 0; tally_next(t, &i, &calls); last = i++) {
+        uint32_t steps = i - last;
+        if (steps < 16 && calls <= ONE_BYTE / 16) {
+            *p++ = (uint8_t)(steps + 16 * (calls - 1));
             continue;
         }
         *p++ = LONG_BUCKET;
         p = varint_put(p, steps);
-        p = varint_put(p, h->counts[i]);
+        p = varint_put(p, calls);
     }
     return p;
 }
 
-static void put_function(struct bytes *to, const struct digest_function *f) {
+static void put_function(struct bytes *to, const struct digest_function *f,
+                         const struct digest_rare *rare) {
     const uint64_t head[HEAD] = {f->self_ns,
                                  f->min_ns,
                                  f->max_ns - f->min_ns,
-                                 f->unwound,
+                                 rare->unwound,
                                  f->spread.sum_ns,
                                  f->spread.squares.low,
                                  f->spread.squares.high};
-    size_t most = HEAD + 2 * (size_t)f->durations.groups * HISTOGRAM_GROUP; /* of numbers */
+    size_t most = HEAD + 2 * (size_t)f->durations.groups * TALLY_GROUP; /* of numbers */
     uint8_t *p = bytes_reserve(to, most * (VARINT_MAX_BYTES + 1)), *first = p;
     for (int i = 0; i < HEAD; i++)
         p = varint_put(p, head[i]);
-    to->count += (size_t)(put_histogram(p, &f->durations) - first);
+    to->count += (size_t)(put_durations(p, &f->durations) - first);
 }
 
-void node_put_sums(struct bytes *to, const struct digest_stats *from) {
+static void put_sums(struct bytes *to, const struct digest_stats *from) {
     struct bytes entry = {0};
     for (size_t i = 0; i < from->called.count; i++) {
         uint32_t function = from->called.at[i];
         entry.count = 0;
-        put_function(&entry, &from->functions[function]);
+        put_function(&entry, &from->functions[function], &from->rare[function]);
         bytes_put_varint(to, function);
         bytes_put_varint(to, entry.count);
         bytes_put(to, entry.at, entry.count);
@@ -71,14 +70,15 @@ static bool next_entry(const uint8_t **p, const uint8_t *end, uint32_t *ret_func
     return true;
 }
 
-static const uint8_t *get_head(const uint8_t *p, const uint8_t *end, struct digest_function *f) {
+static const uint8_t *get_head(const uint8_t *p, const uint8_t *end, struct digest_function *f,
+                               struct digest_rare *rare) {
     uint64_t values[HEAD] = {0};
     for (size_t i = 0; i < HEAD && p < end; i++)
         values[i] = varint_get(&p);
     f->self_ns = values[0];
     f->min_ns = values[1];
     f->max_ns = values[1] + values[2];
-    f->unwound = values[3];
+    rare->unwound = values[3];
     f->spread.sum_ns = values[4];
     f->spread.squares = (struct wide){.low = values[5], .high = values[6]};
     return p;
@@ -97,66 +97,37 @@ static inline uint64_t next_bucket(const uint8_t **p, const uint8_t *end, uint64
     return *p < end ? varint_get(p) : 0;
 }
 
-/* The least value of BUCKET (histogram.h). */
-static uint64_t value_of(uint32_t bucket) {
-    if (bucket < 128)
-        return bucket;
-    unsigned shift = (bucket >> 6) - 1;
-    return (uint64_t)((bucket & 63) + 64) << shift;
-}
-
-static void get_histogram(const uint8_t *p, const uint8_t *end, struct histogram *h) {
+static void get_durations(const uint8_t *p, const uint8_t *end, struct tally *t) {
     uint64_t bucket = 0;
     while (p < end) {
         uint64_t calls = next_bucket(&p, end, &bucket);
         if (bucket >= MOST_BUCKETS || !calls)
             return;
-        uint32_t group = (uint32_t)bucket / HISTOGRAM_GROUP - h->first;
-        if (group >= h->groups) {
-            histogram_widen(h, value_of((uint32_t)bucket));
-            group = (uint32_t)bucket / HISTOGRAM_GROUP - h->first;
-        }
-        h->counts[group * HISTOGRAM_GROUP + (uint32_t)bucket % HISTOGRAM_GROUP] += calls;
+        tally_add(t, (uint32_t)bucket, calls);
     }
 }
 
-/* Adds to A's own sums. */
-static void add_own(struct node_adder *a, uint32_t function, const struct digest_function *head,
-                    const uint8_t *p, const uint8_t *end) {
-    struct digest_function *f = &a->sums->functions[function];
-    if (!f->durations.groups) {
-        ARRAY_PUSH(&a->sums->called, function);
-        f->min_ns = UINT64_MAX;
-    }
-    f->min_ns = head->min_ns < f->min_ns ? head->min_ns : f->min_ns;
-    f->max_ns = head->max_ns > f->max_ns ? head->max_ns : f->max_ns;
-    f->self_ns += head->self_ns;
-    f->unwound += head->unwound;
-    spread_join(&f->spread, &head->spread);
-    get_histogram(p, end, &f->durations);
-}
-
-void node_add_sums(struct node_adder *a, const struct bytes *sums) {
-    const uint8_t *p = sums->at, *end = sums->at + sums->count, *next;
+static void add_sums(struct node_adder *a, const uint8_t *p, size_t size) {
+    const uint8_t *end = p + size, *next;
     uint32_t function;
     for (; next_entry(&p, end, &function, &next); p = next) {
         struct digest_function *f = &a->scratch;
+        struct digest_rare rare = {0};
         if (function >= a->count)
             continue;
-        p = get_head(p, next, f);
+        p = get_head(p, next, f, &rare);
         if (a->sums) {
-            add_own(a, function, f, p, next);
+            f = digest_stats_add_to(a->sums, function, f, &rare);
+            get_durations(p, next, &f->durations);
             continue;
         }
-        get_histogram(p, next, &f->durations);
-        stats_add_digest(a->stats, function, f, 0);
-        if (f->durations.groups)
-            memset(f->durations.counts, 0,
-                   f->durations.groups * HISTOGRAM_GROUP * sizeof *f->durations.counts);
+        get_durations(p, next, &f->durations);
+        stats_add_digest(a->stats, function, f, &rare);
+        tally_clear(&f->durations);
     }
 }
 
-void node_adder_done(struct node_adder *a) { histogram_done(&a->scratch.durations); }
+void node_adder_done(struct node_adder *a) { tally_done(&a->scratch.durations); }
 
 /* ---- totals ---- */
 
@@ -164,19 +135,13 @@ struct total {
     uint64_t function, ns, calls, most_ns;
 };
 
-static void put_totals(struct bytes *to, const struct bytes *sums, const uint64_t *totals,
-                       uint32_t count) {
-    const uint8_t *p = sums->at, *end = sums->at + sums->count, *next;
-    uint32_t function;
-    for (; next_entry(&p, end, &function, &next); p = next) {
-        struct digest_function f;
-        uint64_t calls = 0, bucket = 0;
-        for (p = get_head(p, next, &f); p < next;)
-            calls += next_bucket(&p, next, &bucket);
-        bytes_put_varint(to, function);
-        bytes_put_varint(to, function < count ? totals[function] : 0);
-        bytes_put_varint(to, calls);
-        bytes_put_varint(to, f.max_ns);
+static void put_totals(struct bytes *to, const struct digest_stats *from, const uint64_t *totals) {
+    for (size_t i = 0; i < from->called.count; i++) {
+        const struct digest_function *f = &from->functions[from->called.at[i]];
+        bytes_put_varint(to, from->called.at[i]);
+        bytes_put_varint(to, totals[from->called.at[i]]);
+        bytes_put_varint(to, tally_sum(&f->durations));
+        bytes_put_varint(to, f->max_ns);
     }
 }
 
@@ -192,14 +157,13 @@ static bool next_total(const uint8_t **p, const uint8_t *end, struct total *ret)
 
 static void add_totals(struct node_adder *a, const struct node *node) {
     const uint8_t *p = node->totals, *end = node->totals + node->totals_size;
-    static const struct digest_function none;
     for (struct total t; next_total(&p, end, &t);) {
         if (t.function >= a->count)
             return;
         if (a->totals)
             a->totals[t.function] += t.ns;
         else if (a->stats)
-            stats_add_digest(a->stats, (uint32_t)t.function, &none, t.ns);
+            stats_add_total(a->stats, (uint32_t)t.function, t.ns);
     }
 }
 
@@ -216,19 +180,20 @@ uint64_t node_calls(const struct node *node, uint32_t function, uint64_t *ret_mo
 
 /* ---- nodes ---- */
 
-struct node node_make(struct bytes *sums, const uint64_t *totals, uint32_t count) {
+struct node node_make(const struct digest_stats *from, const uint64_t *totals) {
     static const uint8_t zeros[NODE_MARGIN];
-    struct bytes list = {0};
-    put_totals(&list, sums, totals, count);
-    struct node node = {.raw_size = sums->count, .totals_size = list.count};
+    struct bytes list = {0}, sums = {0};
+    put_totals(&list, from, totals);
+    put_sums(&sums, from);
+    struct node node = {.raw_size = sums.count, .totals_size = list.count};
     bytes_put(&list, zeros, sizeof zeros);
     node.totals = mem_resize(list.at, list.count, 1);
-    size_t room = ZSTD_compressBound(sums->count);
+    size_t room = ZSTD_compressBound(sums.count);
     uint8_t *packed = mem_resize(NULL, room + 1, 1);
-    size_t size = ZSTD_compress(packed, room, sums->at ? sums->at : zeros, sums->count, 1);
+    size_t size = ZSTD_compress(packed, room, sums.at ? sums.at : zeros, sums.count, 1);
     node.sums_size = ZSTD_isError(size) ? 0 : size;
     node.sums = mem_resize(packed, node.sums_size + 1, 1);
-    sums->count = 0;
+    free(sums.at);
     return node;
 }
 
@@ -244,7 +209,7 @@ void node_add(struct node_adder *a, const struct node *node) {
     uint8_t *raw = mem_alloc(node->raw_size + NODE_MARGIN);
     size_t size = ZSTD_decompress(raw, node->raw_size, node->sums, node->sums_size);
     if (!ZSTD_isError(size))
-        node_add_sums(a, &(struct bytes){.at = raw, .count = size});
+        add_sums(a, raw, size);
     free(raw);
     add_totals(a, node);
 }

@@ -20,10 +20,8 @@ struct node {              /* zeroed: none */
     size_t sums_size, raw_size, totals_size; /* bytes; RAW_SIZE: of sums that are not compressed */
 };
 
-/* Appends the sums of FROM. */
-void node_put_sums(struct bytes *to, const struct digest_stats *from);
-/* A node of sums, which become empty, and the total times of COUNT functions. */
-struct node node_make(struct bytes *sums, const uint64_t *totals, uint32_t count);
+/* A node of the sums of FROM, and of total times by function. */
+struct node node_make(const struct digest_stats *from, const uint64_t *totals);
 void node_free(struct node *node);
 
 /* The number of calls of FUNCTION, and the longest. */
@@ -38,6 +36,4 @@ struct node_adder {
     struct digest_function scratch;
 };
 void node_add(struct node_adder *a, const struct node *node);
-/* Adds sums that are not compressed. */
-void node_add_sums(struct node_adder *a, const struct bytes *sums);
 void node_adder_done(struct node_adder *a);

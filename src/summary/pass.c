@@ -1,6 +1,9 @@
 /* See pass.h: begins and ends, and the stream groups that are not regular. */
 #include "summary/pass.h"
 
+#include <string.h>
+
+#include "base/workers.h"
 #include "summary/pass_regular.h"
 
 static uint64_t count_items(const struct trace_reader *r) {
@@ -29,6 +32,8 @@ static void init_levels(struct pass *p) {
 static void init_results(struct pass *p) {
     size_t streams = trace_reader_stream_count(p->reader);
     p->store = store_new(p->reader, p->most_spans);
+    p->limits.threshold_ns = p->store->threshold_ns;
+    memset(p->limits.slow_ns, 0, p->functions * sizeof *p->limits.slow_ns);
     slow_init(&p->slow, p->functions);
     p->listed = mem_alloc(streams * sizeof *p->listed + 1);
     p->arounds = mem_alloc(p->store->block_count * sizeof *p->arounds + 1);
@@ -41,7 +46,9 @@ void pass_init(struct pass *p, struct trace_reader *reader, struct session_pool 
     pthread_rwlock_init(&p->lock, NULL);
     struct session *s = session_take(sessions, NULL);
     p->functions = names_count(s->source.names);
-    plan_make(&p->plan, &s->source, options->leaf_blocks);
+    p->leaf_blocks = options->leaf_blocks;
+    p->torn = mem_alloc(trace_reader_stream_count(reader) + 1);
+    plan_make(&p->plan, &s->source, p->torn, p->leaf_blocks);
     session_give(sessions, s);
     p->most_spans = options->most_spans ? options->most_spans : STORE_SPANS;
     p->all_items = count_items(reader);
@@ -78,6 +85,7 @@ void pass_reset(struct pass *p) {
 void pass_done(struct pass *p) {
     done_results(p);
     free(p->limits.slow_ns);
+    free(p->torn);
     plan_done(&p->plan);
     pthread_rwlock_destroy(&p->lock);
 }
@@ -94,6 +102,10 @@ static void on_pause(void *ctx, const struct walk_pause *pause) {
     marks_pause(&((struct pass *)ctx)->marks, pause);
 }
 
+static void on_mark(void *ctx, const struct walk_mark *mark) {
+    marks_probe(&((struct pass *)ctx)->marks, mark);
+}
+
 static void on_progress(void *ctx, size_t items) { ((struct pass *)ctx)->items += items; }
 
 static bool step(struct pass *p, struct walk *w) {
@@ -106,7 +118,8 @@ static bool step(struct pass *p, struct walk *w) {
 }
 
 static void read_groups(struct pass *p, struct source *source) {
-    struct visitor visitor = {.ctx = p, .close = on_close, .lost = on_lost, .pause = on_pause};
+    struct visitor visitor = {
+        .ctx = p, .close = on_close, .lost = on_lost, .pause = on_pause, .mark = on_mark};
     for (size_t i = 0; i < p->plan.groups.count && !p->stop; i++) {
         struct stream_group group = stream_groups_at(source->stream_groups, p->plan.groups.at[i]);
         struct walk *w = walk_new(source, group, &visitor);
@@ -116,28 +129,63 @@ static void read_groups(struct pass *p, struct source *source) {
     }
 }
 
+/* Digests have no marks of probes: streams that were read by them are read once more. They are rare
+ * beside calls, and most traces have none. */
+static void read_probes(struct pass *p, struct source *source) {
+    struct visitor visitor = {.ctx = p, .no_self = true, .mark = on_mark};
+    if (!names_has_marks(source->names))
+        return;
+    source->on_progress = NULL; /* they were counted */
+    for (uint32_t i = 0; i < p->store->stream_count && !p->stop; i++) {
+        if (!p->plan.regular[i])
+            continue;
+        struct walk *w = walk_new(source, (struct stream_group){&i, 1}, &visitor);
+        while (step(p, w))
+            continue;
+        walk_free(w);
+    }
+}
+
 /* ---- nodes above leaves ---- */
 
-static void sum_node(struct pass *p, int level, size_t index) {
+struct summing {
+    struct pass *pass;
+    int level;
+};
+
+static void sum_node(void *ctx, size_t index) {
+    const struct summing *summing = ctx;
+    struct pass *p = summing->pass;
+    int level = summing->level;
+    if (p->stop)
+        return;
     struct node_adder a = {.count = p->functions,
                            .sums = digest_stats_new(p->functions, true),
                            .totals = mem_alloc(p->functions * sizeof(uint64_t))};
-    struct bytes sums = {0};
     for (size_t i = index * PASS_FANOUT; i < (index + 1) * PASS_FANOUT; i++)
         node_add(&a, &p->levels[level - 1].at[i]);
-    node_put_sums(&sums, a.sums);
-    p->levels[level].at[index] = node_make(&sums, a.totals, p->functions);
+    p->levels[level].at[index] = node_make(a.sums, a.totals);
     digest_stats_free(a.sums);
     free(a.totals);
-    free(sums.at);
     node_adder_done(&a);
 }
 
-/* One after the other: a tenth of a second, and the histograms of all functions only once. */
 static void sum_nodes(struct pass *p) {
     for (int i = 1; i < PASS_LEVELS; i++)
-        for (size_t k = 0; k < p->levels[i].count && !p->stop; k++)
-            sum_node(p, i, k);
+        workers_run(p->levels[i].count, sum_node, &(struct summing){p, i});
+}
+
+/* Streams of which it is not known where a block is torn are read once more, as groups. That is as
+ * slow as views are, for traces that are damaged. */
+static void plan_again(struct pass *p, const struct source *source) {
+    pthread_rwlock_wrlock(&p->lock);
+    done_results(p);
+    plan_done(&p->plan);
+    plan_make(&p->plan, source, p->torn, p->leaf_blocks);
+    p->items = 0;
+    p->must_plan = false;
+    init_results(p);
+    pthread_rwlock_unlock(&p->lock);
 }
 
 void pass_run(struct pass *p) {
@@ -147,7 +195,12 @@ void pass_run(struct pass *p) {
     p->names = session->source.names;
     session->source.on_progress = on_progress;
     pass_read_regular(p, &session->source);
+    while (p->must_plan && !p->stop) {
+        plan_again(p, &session->source);
+        pass_read_regular(p, &session->source);
+    }
     read_groups(p, &session->source);
+    read_probes(p, &session->source);
     sum_nodes(p);
     for (size_t i = 0; i < p->store->stream_count && !p->stop; i++)
         listed_end(&p->listed[i]);

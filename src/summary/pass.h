@@ -22,6 +22,10 @@ struct pass {
     pthread_rwlock_t lock;
     uint32_t functions;
     struct plan plan;
+    size_t leaf_blocks;
+    uint8_t *torn;  /* by stream: 1 if that was found (plan.h) */
+    bool must_plan; /* one was found since the plan was made */
+    bool any_torn;
     struct store *store;
     struct slow slow;
     struct marks marks;

@@ -21,7 +21,7 @@ struct reading {
     size_t leaf;
     size_t block; /* the digest that is taken */
     bool locked;
-    struct bytes bytes; /* sums of the present leaf */
+    struct digest_stats *sums; /* of the present leaf */
 };
 
 /* Queries may run while the next digest is waited for. */
@@ -92,6 +92,12 @@ static void on_lost(void *ctx, uint32_t stream, uint64_t ns, uint64_t count) {
     struct reading *r = ((struct stream_reading *)ctx)->reading;
     lock(r);
     marks_lost(&r->pass->marks, stream, ns, count);
+}
+
+static void on_torn(void *ctx, uint32_t stream) {
+    struct pass *p = ((struct stream_reading *)ctx)->reading->pass;
+    p->torn[stream] = 1;
+    p->must_plan = p->any_torn = true;
 }
 
 static void on_pause(void *ctx, const struct walk_pause *pause) {
@@ -186,14 +192,14 @@ static void *new_part(void *ctx) {
 static void merge_part(void *ctx, void *part) {
     struct reading *r = ctx;
     struct block_sums *from = part;
-    struct node_adder a = {.count = r->pass->functions, .sums = from->stats};
-    node_add_sums(&a, &r->bytes); /* of other threads */
-    r->bytes.count = 0;
-    node_put_sums(&r->bytes, from->stats);
+    digest_stats_join(r->sums, from->stats);
     digest_stats_clear(from->stats);
 }
 
 /* ---- the order ---- */
+
+/* False: what was read is of no use. */
+static bool goes_on(const struct pass *p) { return !p->stop && !p->must_plan; }
 
 static void begin_stream(struct reading *r, uint32_t stream) {
     struct stream_reading *t = &r->streams[stream];
@@ -206,6 +212,7 @@ static void begin_stream(struct reading *r, uint32_t stream) {
                                   .close = on_close,
                                   .lost = on_lost,
                                   .pause = on_pause,
+                                  .torn = on_torn,
                                   .ended = on_ended,
                                   .digest = on_digest,
                                   .step = on_step,
@@ -232,12 +239,13 @@ static void read_block(struct reading *r, uint32_t stream, size_t block) {
 
 static void end_leaf(struct reading *r) {
     digests_end_group(r->digests);
-    struct node node = node_make(&r->bytes, r->totals, r->pass->functions);
+    struct node node = node_make(r->sums, r->totals);
+    digest_stats_clear(r->sums);
     memset(r->totals, 0, r->pass->functions * sizeof *r->totals);
     lock(r);
     r->pass->levels[0].at[r->leaf] = node;
     unlock(r);
-    mem_give_back(); /* of calls that are not kept any more, and of large histograms */
+    mem_give_back(); /* of calls that are not kept any more */
 }
 
 static struct digests *new_digests(struct reading *r) {
@@ -257,7 +265,7 @@ static struct digests *new_digests(struct reading *r) {
 
 /* A regular stream without blocks may have calls: those with which it begins. */
 static void read_rest(struct reading *r) {
-    for (uint32_t i = 0; i < r->pass->store->stream_count && !r->pass->stop; i++) {
+    for (uint32_t i = 0; i < r->pass->store->stream_count && goes_on(r->pass); i++) {
         struct stream_reading *t = &r->streams[i];
         if (!r->pass->plan.regular[i] || t->begun)
             continue;
@@ -275,12 +283,14 @@ void pass_read_regular(struct pass *p, const struct source *source) {
     struct reading r = {.pass = p, .source = source, .names = source->names};
     r.streams = mem_alloc(p->store->stream_count * sizeof *r.streams + 1);
     r.totals = mem_alloc(p->functions * sizeof *r.totals);
+    r.sums = digest_stats_new(p->functions, true);
     r.digests = new_digests(&r);
-    for (size_t leaf = 0; leaf < plan->leaves.count && !p->stop; leaf++) {
+    for (size_t leaf = 0; leaf < plan->leaves.count && goes_on(p); leaf++) {
         r.leaf = leaf;
-        for (size_t i = plan->leaves.at[leaf].first; i < plan->leaves.at[leaf].end && !p->stop; i++)
+        for (size_t i = plan->leaves.at[leaf].first; i < plan->leaves.at[leaf].end && goes_on(p);
+             i++)
             read_block(&r, plan->blocks.at[i].stream, plan->blocks.at[i].block);
-        if (!p->stop)
+        if (goes_on(p))
             end_leaf(&r);
     }
     read_rest(&r);
@@ -289,5 +299,5 @@ void pass_read_regular(struct pass *p, const struct source *source) {
     digests_free(r.digests);
     free(r.streams);
     free(r.totals);
-    free(r.bytes.at);
+    digest_stats_free(r.sums);
 }

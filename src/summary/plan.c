@@ -64,13 +64,13 @@ static void add_leaf(struct plan *p, const struct trace_reader *r, size_t first,
     ARRAY_PUSH(&p->leaves, leaf);
 }
 
-void plan_make(struct plan *p, const struct source *s, size_t least_blocks) {
+void plan_make(struct plan *p, const struct source *s, const uint8_t *torn, size_t least_blocks) {
     const size_t streams = trace_reader_stream_count(s->reader);
     *p = (struct plan){.regular = mem_alloc(streams + 1)};
     bool possible = digest_is_possible(s);
     for (size_t i = 0; i < stream_groups_count(s->stream_groups); i++) {
         struct stream_group group = stream_groups_at(s->stream_groups, i);
-        if (possible && is_regular(s, group))
+        if (possible && is_regular(s, group) && !torn[group.streams[0]])
             add_stream(p, s, group.streams[0]);
         else
             ARRAY_PUSH(&p->groups, (uint32_t)i);

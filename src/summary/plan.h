@@ -1,7 +1,8 @@
 /*
  * Which streams are *regular*: their threads keep to their own stacks, so that digests can be made
- * of their blocks, and which call is whose caller is known. Their blocks are read in order of time,
- * whatever the stream. Leaves are runs of these blocks. All other streams are read group by group.
+ * of their blocks, and which call is whose caller is known, and which views know alike wherever
+ * they begin to read. Their blocks are read in order of time, whatever the stream. Leaves are runs
+ * of these blocks. All other streams are read group by group.
  */
 #pragma once
 
@@ -30,8 +31,10 @@ struct plan {
     size_t regular_count;
 };
 
-/* LEAST_BLOCKS of a leaf; 0: PLAN_LEAST_BLOCKS. */
-void plan_make(struct plan *p, const struct source *source, size_t least_blocks);
+/* LEAST_BLOCKS of a leaf; 0: PLAN_LEAST_BLOCKS. TORN: by stream, 1 if it is not regular for that
+ * reason (visitor.torn). */
+void plan_make(struct plan *p, const struct source *source, const uint8_t *torn,
+               size_t least_blocks);
 void plan_done(struct plan *p);
 /* Jobs for the blocks with digests, in order; the groups are leaves. */
 digest_job_list plan_jobs(const struct plan *p);

@@ -3,7 +3,7 @@
 
 static inline uint32_t on_open(void *ctx, uint32_t function, const struct digest_frame *caller) {
     (void)caller;
-    ((struct replayer *)ctx)->sums->functions[function].open++;
+    digest_stats_open(((struct replayer *)ctx)->sums, function);
     return 0;
 }
 
@@ -12,24 +12,24 @@ static inline void on_close(void *ctx, uint32_t function, const struct digest_fr
     struct replayer *r = ctx;
     r->holds = f->start_ns <= r->until_ns && f->start_ns + duration >= r->since_ns;
     if (!r->holds) {
-        r->sums->functions[function].open--;
+        r->sums->open[function]--;
         return;
     }
     digest_stats_add(r->sums, function, f, duration);
     r->sums->functions[function].self_ns +=
         replayer_self(r, f, duration) - (duration - f->callees_ns);
-    r->sums->functions[function].clipped += replayer_clips(r, f->start_ns, f->start_ns + duration);
+    r->sums->rare[function].clipped += replayer_clips(r, f->start_ns, f->start_ns + duration);
 }
 
 static inline void on_unwind(void *ctx, uint32_t function, const struct digest_frame *f) {
     struct replayer *r = ctx;
     (void)f;
-    r->sums->functions[function].unwound += r->holds;
+    r->sums->rare[function].unwound += r->holds;
 }
 
 static inline void on_leave(void *ctx, uint32_t function, const struct digest_frame *f) {
     (void)f;
-    ((struct replayer *)ctx)->sums->functions[function].open--;
+    ((struct replayer *)ctx)->sums->open[function]--;
 }
 
 /* A total time counts if the function is not open around the step. */
@@ -40,9 +40,8 @@ static void sum_up(void *ctx, struct digest *to) {
     (void)to;
     for (size_t i = 0; i < r->sums->ended.count; i++) {
         uint32_t function = r->sums->ended.at[i];
-        struct digest_function *f = &r->sums->functions[function];
-        r->totals[function] += r->outer[function] ? 0 : f->total_ns;
-        f->total_ns = 0;
+        r->totals[function] += r->outer[function] ? 0 : r->sums->totals[function];
+        r->sums->totals[function] = 0;
     }
     r->sums->ended.count = 0;
 }
@@ -86,7 +85,8 @@ static void done(struct replayer *r, void *ctx) {
     const struct job *job = ctx;
     for (size_t i = 0; i < r->sums->called.count; i++) {
         uint32_t f = r->sums->called.at[i];
-        stats_add_digest(job->stats, f, &r->sums->functions[f], r->totals[f]);
+        stats_add_digest(job->stats, f, &r->sums->functions[f], &r->sums->rare[f]);
+        stats_add_total(job->stats, f, r->totals[f]);
     }
     digest_stats_free(r->sums);
     free(r->totals);

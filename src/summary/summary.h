@@ -134,18 +134,28 @@ int summary_previous(struct summary *s, const struct summary_range *range, uint3
 
 /* ---- marks ---- */
 
-enum summary_mark_kind { MARK_LOST, MARK_PAUSE, MARK_CUT, MARK_CHANGE, MARK_DEATH };
+enum summary_mark_kind { MARK_LOST, MARK_PAUSE, MARK_CUT, MARK_PROBE, MARK_CHANGE, MARK_DEATH };
 struct summary_mark {
     enum summary_mark_kind kind;
     uint32_t stream; /* WALK_NONE: of no thread, or not known of which */
     uint64_t start_ns, end_ns;
-    uint64_t count;                    /* MARK_LOST: events; MARK_CUT: calls */
-    enum pause_cause cause;            /* MARK_PAUSE */
+    uint64_t count;         /* MARK_LOST: events; MARK_CUT: calls */
+    bool in_call;           /* MARK_PAUSE: in a blocking system call: it is part of durations */
+    enum pause_cause cause; /* MARK_PAUSE */
+    uint32_t function;      /* MARK_PROBE: the place, as in names.h */
+    uint32_t joined;        /* how many this one stands for */
     const struct trace_change *change; /* MARK_CHANGE; the reader's */
     const struct trace_death *death;   /* MARK_DEATH; the reader's */
 };
 typedef ARRAY(struct summary_mark) summary_mark_list;
-/* The marks of the range so far, in order of time, at most LIMIT. *RET_COUNT: how many there are.
+struct summary_marks_query {
+    size_t limit;
+    bool last;        /* the last ones of the range are wanted, not the first ones */
+    unsigned columns; /* marks that are alike and lie in one of so many columns of the range become
+                         one; 0: none do */
+};
+/* The marks of the range so far, in order of time. *RET_COUNT: how many there are without a limit.
  */
-void summary_marks(struct summary *s, const struct summary_range *range, size_t limit,
-                   summary_mark_list *ret, size_t *ret_count);
+void summary_marks(struct summary *s, const struct summary_range *range,
+                   const struct summary_marks_query *query, summary_mark_list *ret,
+                   size_t *ret_count);

@@ -40,6 +40,11 @@ enum call_end {
     CALL_CUT           /* events were lost during the call: its end is not known */
 };
 
+/* Whether a call that ended so lasted as long as it is shown. */
+static inline bool call_is_measured(enum call_end how) {
+    return how != CALL_CUT && how != CALL_OPEN;
+}
+
 struct call {
     uint64_t sp;
     uint32_t id;          /* function */

@@ -105,7 +105,7 @@ encode_rare(struct encoder *e, struct columns c, const struct event *event, uint
 
 /* An event for the reader of the ring, which the trace does not have. */
 static inline bool is_of_ring(uint64_t key) {
-    return (key & 3) == EVENT_CONTROL && (key_id(key) == WAIT_EVENT || is_slice_event(key_id(key)));
+    return (key & 3) == EVENT_CONTROL && (key_id(key) == WAIT_EVENT || is_part_event(key_id(key)));
 }
 
 /* Pushes the call whose entry is AT if it is predicted. */

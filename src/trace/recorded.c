@@ -5,18 +5,6 @@
 
 #include "values/slots.h"
 
-enum { WORD_BITS = 64 };
-
-static bool has_word(const struct recorded *r, unsigned word) {
-    return r->there[word / WORD_BITS] >> word % WORD_BITS & 1;
-}
-
-/* The word number K of V, without what the register held above it. */
-static uint64_t masked(const struct capture_value *v, unsigned k, uint64_t word) {
-    const unsigned left = v->bytes - 8 * k;
-    return left < 8 ? word & ((UINT64_C(1) << left * 8) - 1) : word;
-}
-
 /* The length of a text that has its own; UINT32_MAX: it was not read. */
 static uint32_t own_length(const struct recorded *r, const struct capture_value *text) {
     const struct capture *c = r->capture;
@@ -24,10 +12,20 @@ static uint32_t own_length(const struct recorded *r, const struct capture_value 
     for (int i = 0; i < text->length_of; i++)
         word += capture_value_words(&c->values[i]);
     const struct capture_value *v = &c->values[text->length_of];
-    if (!capture_value_words(v) || !has_word(r, word))
+    if (!capture_value_words(v) || !recorded_has_word(r, word))
         return UINT32_MAX;
-    const uint64_t length = masked(v, 0, r->words[word]);
+    const uint64_t length = recorded_number(r, v, 0, word);
     return length > text->most / text->unit ? UINT32_MAX - 1 : (uint32_t)length * text->unit;
+}
+
+/* Where among N bytes the first unit is that is 0; N: none is. */
+static uint32_t end_of(const uint8_t *bytes, uint32_t n, unsigned unit) {
+    static const uint8_t zero[4];
+    const uint8_t *found = unit == 1 ? memchr(bytes, 0, n) : NULL;
+    for (uint32_t i = 0; unit > 1 && !found && i + unit <= n; i += unit)
+        if (memcmp(bytes + i, zero, unit) == 0)
+            found = bytes + i;
+    return found ? (uint32_t)(found - bytes) : n;
 }
 
 /* Puts the text V, whose first word is WORD, together in OUT[v->most + 8]. */
@@ -37,34 +35,17 @@ struct recorded_text recorded_text(const struct recorded *r, const struct captur
     const uint32_t own = v->length_of < 0 ? v->most : own_length(r, v);
     const uint32_t most = own < v->most ? own : v->most;
     uint32_t n = 0;
-    for (unsigned i = 0; i < words && has_word(r, word + i) && n < most; i++, n += size) {
+    for (unsigned i = 0; i < words && recorded_has_word(r, word + i) && n < most; i++, n += size) {
         const uint64_t bytes = r->words[word + i];
-        memcpy(out + n, &bytes, size);
+        memcpy(out + n, &bytes, sizeof bytes);
     }
     n = n < most ? n : most;
     if (v->length_of >= 0)
         return (struct recorded_text){n, own == 0 || n, n < own || own > v->most};
-    static const uint8_t zero[4];
-    for (uint32_t i = 0; i + v->unit <= n; i += v->unit)
-        if (memcmp(out + i, zero, v->unit) == 0)
-            return (struct recorded_text){i, true, false};
+    const uint32_t end = end_of(out, n, v->unit);
+    if (end < n)
+        return (struct recorded_text){end, true, false};
     return (struct recorded_text){n / v->unit * v->unit, n > 0, true};
-}
-
-/* Whether the value with COUNT words from WORD on was read. */
-bool recorded_is_there(const struct recorded *r, const struct capture_value *v, unsigned word) {
-    uint8_t text[CAPTURE_MOST_STRING + 8];
-    if (v->string)
-        return recorded_text(r, v, word, text).there;
-    for (unsigned i = 0; i < capture_value_words(v); i++)
-        if (!has_word(r, word + i))
-            return false;
-    return true;
-}
-
-uint64_t recorded_number(const struct recorded *r, const struct capture_value *v, unsigned k,
-                         unsigned word) {
-    return masked(v, k, r->words[word]);
 }
 
 size_t recorded_store_bytes(const struct capture *c) {
@@ -85,7 +66,7 @@ static void read_one(const struct recorded *r, size_t i, unsigned word, struct c
         ret->cut = t.cut;
         return;
     }
-    if (!recorded_is_there(r, v, word))
+    if (!recorded_is_there(r, word, capture_value_words(v)))
         return;
     for (unsigned k = 0; k < capture_value_words(v); k++) {
         const uint64_t number = recorded_number(r, v, k, word + k);

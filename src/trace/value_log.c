@@ -15,14 +15,6 @@ enum {
     WORD_BITS = 64
 };
 
-struct waiting { /* in the queue, followed by the bitmap and the words */
-    uint64_t ticks;
-    const struct numbered_capture *capture;
-    uint64_t number;
-};
-enum { WAITING_WORDS = sizeof(struct waiting) / sizeof(uint64_t) };
-_Static_assert(sizeof(void *) <= sizeof(uint64_t), "");
-
 struct occurrence {
     uint32_t item, number;
     const struct numbered_capture *capture;
@@ -30,11 +22,12 @@ struct occurrence {
 };
 
 struct value_log {
-    ARRAY(uint64_t) queue;
-    size_t head; /* words of the queue that are gone */
+    ARRAY(struct waiting_values) queue;
+    size_t head; /* how many of the queue are gone */
     ARRAY(struct occurrence) found;
-    ARRAY(uint64_t) words;
-    uint64_t dropped; /* for lack of memory */
+    ARRAY(uint64_t) words; /* of all, in the order of their arrival; of those gone, too */
+    size_t waiting_words, found_words, found_end; /* behind the words of what was found last */
+    uint64_t dropped;                             /* for lack of memory */
 };
 
 struct value_log *value_log_new(void) {
@@ -56,20 +49,32 @@ static size_t bitmap_words(const struct numbered_capture *c) {
 
 static size_t payload_words(const struct numbered_capture *c) { return bitmap_words(c) + c->words; }
 
-/* ---- waiting for the event ---- */
-
-static struct waiting first_of(const struct value_log *log) {
-    struct waiting w;
-    memcpy(&w, log->queue.at + log->head, sizeof w);
-    return w;
+void value_batch_put(struct value_batch *b, const struct event_values *v) {
+    const size_t bitmap = bitmap_words(v->capture), at = b->words.count;
+    ARRAY_RESERVE(&b->words, at + payload_words(v->capture));
+    for (size_t i = 0; i < bitmap; i++)
+        b->words.at[at + i] = v->there[i];
+    for (size_t i = 0; i < v->capture->words; i++)
+        b->words.at[at + bitmap + i] = v->words[i];
+    b->words.count += payload_words(v->capture);
+    ARRAY_PUSH(&b->list, ((struct waiting_values){v->ticks, v->capture, v->number, at}));
 }
+
+void value_batch_done(struct value_batch *b) {
+    ARRAY_FREE(&b->list);
+    ARRAY_FREE(&b->words);
+}
+
+/* ---- waiting for the event ---- */
 
 static bool is_empty(const struct value_log *log) { return log->head == log->queue.count; }
 
 static void drop_first(struct value_log *log) {
-    log->head += WAITING_WORDS + payload_words(first_of(log).capture);
-    if (is_empty(log))
-        log->head = log->queue.count = 0;
+    log->waiting_words -= payload_words(log->queue.at[log->head++].capture);
+    if (!is_empty(log))
+        return;
+    log->head = log->queue.count = 0;
+    log->words.count = log->found_end;
 }
 
 /* Moves what waits to the queue's begin, if much is gone. */
@@ -82,36 +87,37 @@ static void compact(struct value_log *log) {
     log->head = 0;
 }
 
-static void push_words(struct value_log *log, const uint64_t *words, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        ARRAY_PUSH(&log->queue, words[i]);
-}
-
-void value_log_put(struct value_log *log, const struct event_values *v) {
-    const struct waiting w = {v->ticks, v->capture, v->number};
-    uint64_t head[WAITING_WORDS] = {0};
-    memcpy(head, &w, sizeof w);
-    while (log->queue.count - log->head > MOST_WAITING) {
+void value_log_put(struct value_log *log, const struct value_batch *b) {
+    while (log->waiting_words > MOST_WAITING) {
         drop_first(log);
         log->dropped++;
     }
     compact(log);
-    push_words(log, head, WAITING_WORDS);
-    push_words(log, v->there, bitmap_words(v->capture));
-    push_words(log, v->words, v->capture->words);
+    const size_t at = log->words.count;
+    ARRAY_RESERVE(&log->words, at + b->words.count);
+    if (b->words.count)
+        memcpy(log->words.at + at, b->words.at, b->words.count * sizeof *b->words.at);
+    log->words.count += b->words.count;
+    log->waiting_words += b->words.count;
+    for (size_t i = 0; i < b->list.count; i++) {
+        ARRAY_PUSH(&log->queue, b->list.at[i]);
+        log->queue.at[log->queue.count - 1].at += at;
+    }
 }
 
-static void find(struct value_log *log, const struct waiting *w, uint32_t item) {
-    const struct occurrence o = {item, (uint32_t)w->number, w->capture, log->words.count};
-    const uint64_t *from = log->queue.at + log->head + WAITING_WORDS;
-    for (size_t i = 0; i < payload_words(w->capture); i++)
-        ARRAY_PUSH(&log->words, from[i]);
-    ARRAY_PUSH(&log->found, o);
-}
-
-static bool belongs(const struct waiting *w, const struct trace_event *e) {
+static bool belongs(const struct waiting_values *w, const struct trace_event *e) {
     const struct numbered_capture *c = w->capture;
     return e->ticks == w->ticks && e->site == (c->id << 2 | c->capture.kind);
+}
+
+/* The first that waits is of ITEM. */
+static void find(struct value_log *log, uint32_t item) {
+    const struct waiting_values w = log->queue.at[log->head];
+    const size_t payload = payload_words(w.capture);
+    ARRAY_PUSH(&log->found, ((struct occurrence){item, w.number, w.capture, w.at}));
+    log->found_words += payload;
+    log->found_end = w.at + payload;
+    drop_first(log);
 }
 
 void value_log_match(struct value_log *log, const struct trace_event *events, size_t count,
@@ -119,17 +125,25 @@ void value_log_match(struct value_log *log, const struct trace_event *events, si
     for (size_t i = 0; i < count && !is_empty(log); i++) {
         if (events[i].site >> 2 >= OWN_EVENTS)
             continue;
-        struct waiting w = first_of(log);
-        while (!is_empty(log) && (w = first_of(log)).ticks < events[i].ticks)
+        while (!is_empty(log) && log->queue.at[log->head].ticks < events[i].ticks)
             drop_first(log);
-        if (is_empty(log) || !belongs(&w, &events[i]))
-            continue;
-        find(log, &w, first + (uint32_t)i);
-        drop_first(log);
+        if (!is_empty(log) && belongs(&log->queue.at[log->head], &events[i]))
+            find(log, first + (uint32_t)i);
     }
 }
 
-bool value_log_full(const struct value_log *log) { return log->words.count > MOST_IN_BLOCK; }
+bool value_log_full(const struct value_log *log) { return log->found_words > MOST_IN_BLOCK; }
+
+/* What was found is gone. */
+static void forget_found(struct value_log *log) {
+    const size_t gone = is_empty(log) ? log->words.count : log->queue.at[log->head].at;
+    log->words.count -= gone;
+    if (log->words.count)
+        memmove(log->words.at, log->words.at + gone, log->words.count * sizeof *log->words.at);
+    for (size_t i = log->head; i < log->queue.count; i++)
+        log->queue.at[i].at -= gone;
+    log->found.count = log->found_words = log->found_end = 0;
+}
 
 /* ---- blocks ---- */
 
@@ -150,14 +164,21 @@ struct piece { /* a block of values that is being made */
     const struct occurrence **order; /* by capture, then item */
     size_t count;
     struct texts texts;
-    struct bytes columns;
+    struct bytes columns, missing, text_numbers;
 };
 
-static uint32_t hash_of(const uint8_t *bytes, size_t length) {
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ bytes[i]) * 16777619u;
-    return hash;
+static uint32_t hash_of(const uint8_t *bytes, uint32_t length) {
+    const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 by the golden ratio */
+    uint64_t hash = length, part;
+    for (; length >= sizeof part; length -= sizeof part, bytes += sizeof part) {
+        memcpy(&part, bytes, sizeof part);
+        hash = (hash ^ part) * factor;
+        hash ^= hash >> 32;
+    }
+    part = 0;
+    memcpy(&part, bytes, length);
+    hash = (hash ^ part) * factor;
+    return (uint32_t)(hash >> 32);
 }
 
 static void grow_texts(struct texts *t) {
@@ -204,53 +225,55 @@ static struct recorded recorded_of(const struct piece *p, const struct occurrenc
     return (struct recorded){&o->capture->capture, there + bitmap_words(o->capture), there};
 }
 
-static bool is_there(const struct piece *p, const struct occurrence *o,
-                     const struct capture_value *v, unsigned word) {
-    const struct recorded r = recorded_of(p, o);
-    return recorded_is_there(&r, v, word);
+/* Notes the number of V's text. False: it is not there. */
+static bool put_text(struct piece *p, const struct recorded *r, const struct capture_value *v,
+                     unsigned word) {
+    uint8_t text[CAPTURE_MOST_STRING + 8];
+    const struct recorded_text t = recorded_text(r, v, word, text);
+    if (t.there)
+        bytes_put_varint(&p->text_numbers,
+                         (uint64_t)text_number(&p->texts, text, t.length) << 1 | t.cut);
+    return t.there;
 }
 
-/* The occurrences AT[count] of one capture that lack V. */
+/* The occurrences AT[count] of one capture that lack V, and the numbers of the others that are
+ * texts. */
 static void put_missing(struct piece *p, const struct occurrence *const *at, size_t count,
                         const struct capture_value *v, unsigned word) {
+    const unsigned words = capture_value_words(v);
     size_t missing = 0, last = 0;
-    for (size_t i = 0; i < count; i++)
-        missing += !is_there(p, at[i], v, word);
-    bytes_put_varint(&p->columns, missing);
-    for (size_t i = 0; missing && i < count; i++) {
-        if (is_there(p, at[i], v, word))
-            continue;
-        bytes_put_varint(&p->columns, i - last);
-        bytes_put_varint(&p->columns, VALUE_UNREADABLE);
-        last = i;
-    }
-}
-
-static void put_texts(struct piece *p, const struct occurrence *const *at, size_t count,
-                      const struct capture_value *v, unsigned word) {
-    uint8_t text[CAPTURE_MOST_STRING + 8];
+    p->missing.count = p->text_numbers.count = 0;
     for (size_t i = 0; i < count; i++) {
         const struct recorded r = recorded_of(p, at[i]);
-        const struct recorded_text t = recorded_text(&r, v, word, text);
-        if (t.there)
-            bytes_put_varint(&p->columns,
-                             (uint64_t)text_number(&p->texts, text, t.length) << 1 | t.cut);
+        if (v->string ? put_text(p, &r, v, word) : recorded_is_there(&r, word, words))
+            continue;
+        bytes_put_varint(&p->missing, i - last);
+        bytes_put_varint(&p->missing, VALUE_UNREADABLE);
+        last = i;
+        missing++;
     }
+    bytes_put_varint(&p->columns, missing);
+    bytes_put(&p->columns, p->missing.at, p->missing.count);
+    bytes_put(&p->columns, p->text_numbers.at, p->text_numbers.count);
 }
 
 static void put_numbers(struct piece *p, const struct occurrence *const *at, size_t count,
                         const struct capture_value *v, unsigned word) {
-    for (unsigned k = 0; k < capture_value_words(v); k++) {
+    const unsigned words = capture_value_words(v);
+    bytes_reserve(&p->columns, words * count * VARINT_MAX_BYTES);
+    uint8_t *out = p->columns.at + p->columns.count;
+    for (unsigned k = 0; k < words; k++) {
         uint64_t before = 0;
         for (size_t i = 0; i < count; i++) {
-            if (!is_there(p, at[i], v, word))
-                continue;
             const struct recorded r = recorded_of(p, at[i]);
+            if (p->missing.count && !recorded_is_there(&r, word, words))
+                continue;
             const uint64_t now = recorded_number(&r, v, k, word + k);
-            bytes_put_varint(&p->columns, zigzag((int64_t)(now - before)));
+            out = varint_put(out, zigzag((int64_t)(now - before)));
             before = now;
         }
     }
+    p->columns.count = (size_t)(out - p->columns.at);
 }
 
 static void put_columns(struct piece *p, const struct occurrence *const *at, size_t count) {
@@ -262,19 +285,35 @@ static void put_columns(struct piece *p, const struct occurrence *const *at, siz
         if (!words)
             continue;
         put_missing(p, at, count, v, word);
-        if (v->string)
-            put_texts(p, at, count, v, word);
-        else
+        if (!v->string)
             put_numbers(p, at, count, v, word);
         word += words;
     }
 }
 
-static int compare_order(const void *a, const void *b) {
-    const struct occurrence *x = *(const struct occurrence *const *)a,
-                            *y = *(const struct occurrence *const *)b;
-    return x->number != y->number ? (x->number > y->number) - (x->number < y->number)
-                                  : (x > y) - (x < y);
+/* Sorts P's occurrences, from FIRST on, by their captures' numbers; those of one stay in order. A
+ * byte of the numbers at a time, the lowest one first. */
+static void sort(struct piece *p, const struct occurrence *first) {
+    enum { BITS = 8, VALUES = 1 << BITS };
+    const struct occurrence **next = mem_alloc(p->count * sizeof *next);
+    uint32_t most = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        p->order[i] = &first[i];
+        most |= first[i].number;
+    }
+    for (unsigned shift = 0; shift < 32 && most >> shift; shift += BITS) {
+        size_t begins[VALUES + 1] = {0};
+        for (size_t i = 0; i < p->count; i++)
+            begins[(p->order[i]->number >> shift) % VALUES + 1]++;
+        for (size_t i = 1; i < VALUES; i++)
+            begins[i] += begins[i - 1];
+        for (size_t i = 0; i < p->count; i++)
+            next[begins[(p->order[i]->number >> shift) % VALUES]++] = p->order[i];
+        const struct occurrence **before = p->order;
+        p->order = next;
+        next = before;
+    }
+    free(next);
 }
 
 /* The payload: its head, the dictionary, then the columns of each capture. */
@@ -308,9 +347,7 @@ static struct block *make_piece(struct piece p, const struct occurrence *first,
                                 const struct value_sink *sink, uint32_t stream, uint64_t ticks) {
     const size_t count = p.count;
     p.order = mem_alloc(count * sizeof *p.order);
-    for (size_t i = 0; i < count; i++)
-        p.order[i] = &first[i];
-    qsort(p.order, count, sizeof *p.order, compare_order);
+    sort(&p, first);
     for (size_t i = 0, n; i < count; i += n) {
         for (n = 1; i + n < count && p.order[i + n]->number == p.order[i]->number;)
             n++;
@@ -320,6 +357,8 @@ static struct block *make_piece(struct piece p, const struct occurrence *first,
     struct block *block = make_block(&p, first, stream, ticks);
     free(p.order);
     free(p.columns.at);
+    free(p.missing.at);
+    free(p.text_numbers.at);
     texts_done(&p.texts);
     return block;
 }
@@ -333,7 +372,7 @@ void value_log_take(struct value_log *log, uint32_t stream, uint64_t ticks,
         sink->push(sink->ctx,
                    make_piece((struct piece){.log = log, .count = n}, first, sink, stream, ticks));
     }
-    log->found.count = log->words.count = 0;
+    forget_found(log);
 }
 
 /* ---- the record of a capture ---- */

@@ -21,9 +21,23 @@ struct event_values {
     const uint64_t *there; /* bitmap: words that were read */
 };
 
+/* The values of some events, in the order of these, on their way to a log. */
+struct value_batch {
+    ARRAY(struct waiting_values) list;
+    ARRAY(uint64_t) words; /* a bitmap and words of each */
+};
+struct waiting_values {
+    uint64_t ticks;
+    const struct numbered_capture *capture;
+    uint32_t number;
+    size_t at; /* of the bitmap */
+};
+void value_batch_put(struct value_batch *b, const struct event_values *values);
+void value_batch_done(struct value_batch *b);
+
 struct value_log *value_log_new(void);
 void value_log_free(struct value_log *log); /* may be NULL */
-void value_log_put(struct value_log *log, const struct event_values *values);
+void value_log_put(struct value_log *log, const struct value_batch *b);
 /* EVENTS became the items from number FIRST on of the stream's present block. */
 void value_log_match(struct value_log *log, const struct trace_event *events, size_t count,
                      uint32_t first);

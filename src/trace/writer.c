@@ -100,11 +100,11 @@ static void stream_push_values(struct trace_writer *w, struct stream *stream, ui
     value_log_take(stream->values, stream->number, first, &sink);
 }
 
-void trace_writer_values(struct trace_writer *w, uint32_t stream, const struct event_values *v) {
+void trace_writer_values(struct trace_writer *w, uint32_t stream, const struct value_batch *b) {
     struct stream *s = stream_lock(w, stream);
     if (!s->values)
         s->values = value_log_new();
-    value_log_put(s->values, v);
+    value_log_put(s->values, b);
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -59,10 +59,10 @@ void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct t
  * stops, and returns how many it has taken. Sets *LATEST to the ticks of the last one. */
 size_t trace_writer_ring(struct trace_writer *w, uint32_t stream, const struct event *at,
                          size_t count, uint64_t *latest);
-/* The values of an event of STREAM that comes later. They are dropped if it does not come before
+/* The values of events of STREAM that come later. They are dropped if an event does not come before
  * events of later times. */
-struct event_values;
-void trace_writer_values(struct trace_writer *w, uint32_t stream, const struct event_values *v);
+struct value_batch;
+void trace_writer_values(struct trace_writer *w, uint32_t stream, const struct value_batch *b);
 /* COUNT events were lost in STREAM at this point. */
 void trace_writer_lost(struct trace_writer *w, uint32_t stream, uint64_t ticks, uint64_t count);
 /* The stream ends: its thread exited at TICKS. */

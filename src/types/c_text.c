@@ -28,6 +28,8 @@ struct c_text *c_text_new(struct types *graph, FILE *to) {
     return c;
 }
 
+void c_text_forget(struct c_text *c) { c->states.count = 0; }
+
 void c_text_free(struct c_text *c) {
     if (!c)
         return;
@@ -55,12 +57,17 @@ static void need_parts(struct c_text *c, const struct type *t, bool whole) {
 
 static void define(struct c_text *c, type_id id, const struct type *t);
 
+/* False: C knows the struct, union or enum TEXT already. */
+static bool is_new(struct c_text *c, const char *text) {
+    AUTO_FREE char *key = mem_printf("tag %s", text);
+    return !(*ctf_number(&c->written, key))++;
+}
+
 /* Parameters may point to it only if it is declared before. */
 static void name(struct c_text *c, type_id id, const struct type *t) {
     AUTO_FREE char *text =
         *state_of(c, id) == NEW && t->flags & TYPE_TAG ? types_spell(c->graph, id) : NULL;
-    AUTO_FREE char *key = text ? mem_printf("tag %s", text) : NULL;
-    if (key && !(*ctf_number(&c->written, key))++)
+    if (text && is_new(c, text))
         fprintf(c->to, "%s;\n", text);
 }
 
@@ -232,6 +239,10 @@ static void define(struct c_text *c, type_id id, const struct type *t) {
         write_once(c, t, text);
     }
     free(text);
+    if (t->flags & TYPE_TAG) {
+        AUTO_FREE char *spelling = types_spell(c->graph, id);
+        is_new(c, spelling);
+    }
     *state_of(c, id) = DONE;
 }
 

@@ -45,10 +45,27 @@ struct ctf_reader *ctf_read(const struct ctf_file *file, struct type_set *set, s
 void ctf_reader_free(struct ctf_reader *reader);
 
 /*
- * Writes SET, and all that its types need, as one dictionary. *RET, from malloc(), has *RET_SIZE
- * bytes. UNIT names the file that was compiled, "" if there are several. Types that CTF has no form
- * for become unknown or opaque: vectors of SIMD, decimal floats, members of C++ that are not fixed.
- * -EFBIG "ctf-large": more than the format's numbers hold.
+ * A dictionary that is being made. Types that CTF has no form for become unknown or opaque: vectors
+ * of SIMD, decimal floats, members of C++ that are not fixed. It keeps only what it will write, so
+ * that GRAPH may forget types meanwhile.
  */
+struct ctf_dictionary;
+/* Between types, FORGET may let GRAPH forget all of them, and then returns true. The COUNT types of
+ * KEPT must get new numbers then. FORGET may be NULL. */
+struct ctf_dictionary *ctf_dictionary_new(struct types *graph,
+                                          bool (*forget)(void *ctx, type_id *kept, size_t count),
+                                          void *ctx);
+void ctf_dictionary_free(struct ctf_dictionary *d);
+/* Adds ID with all that it needs, unless it has an equal type. */
+void ctf_dictionary_add(struct ctf_dictionary *d, type_id id);
+/* Of functions, or of variables, with one name the first counts. */
+void ctf_dictionary_name(struct ctf_dictionary *d, const struct type_symbol *symbol);
+/* Once, at the end. UNIT names the file that was compiled, "" if there are several. PUT gets the
+ * bytes in their order. -EFBIG "ctf-large": more than the format's numbers hold. */
+int ctf_dictionary_write(struct ctf_dictionary *d, const char *unit,
+                         void (*put)(void *ctx, const void *bytes, size_t size), void *ctx,
+                         struct err *err);
+
+/* Writes all of SET as one dictionary. *RET, from malloc(), has *RET_SIZE bytes. */
 int ctf_write(const struct type_set *set, const char *unit, uint8_t **ret, size_t *ret_size,
               struct err *err);

@@ -1,13 +1,14 @@
-/* Growing bytes; names and keys by hash. */
+/* Growing bytes; names and keys by their digests. */
 #include "types/ctf_bytes.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/checksum.h"
+#include "base/digest.h"
 
+/* Of texts only 128 bits of a digest are kept: those of a large file take gigabytes. */
 struct ctf_word {
-    char *text; /* the first byte is the kind: 'n' of a name, 'k' of a key; NULL: free */
+    uint64_t digest[2]; /* 0, 0: free */
     uint32_t number;
 };
 
@@ -59,12 +60,14 @@ void ctf_bytes_done(struct ctf_bytes *bytes) {
 
 /* ---- words ---- */
 
-static struct ctf_word *place_of(const struct ctf_words *w, char kind, const char *text) {
-    size_t mask = w->room - 1;
-    size_t at = checksum(text, strlen(text)) + (uint8_t)kind;
-    for (at &= mask; w->words[at].text; at = (at + 1) & mask)
-        if (w->words[at].text[0] == kind && strcmp(w->words[at].text + 1, text) == 0)
-            break;
+static bool is_free(const struct ctf_word *word) { return !word->digest[0] && !word->digest[1]; }
+
+static struct ctf_word *place_of(const struct ctf_words *w, const uint64_t digest[2]) {
+    const size_t mask = w->room - 1;
+    size_t at = digest[0] & mask;
+    while (!is_free(&w->words[at]) &&
+           (w->words[at].digest[0] != digest[0] || w->words[at].digest[1] != digest[1]))
+        at = (at + 1) & mask;
     return &w->words[at];
 }
 
@@ -74,18 +77,25 @@ static void grow(struct ctf_words *w) {
     w->room = room ? room * 2 : 1024;
     w->words = mem_alloc(w->room * sizeof *w->words);
     for (size_t i = 0; i < room; i++)
-        if (old[i].text)
-            *place_of(w, old[i].text[0], old[i].text + 1) = old[i];
+        if (!is_free(&old[i]))
+            *place_of(w, old[i].digest) = old[i];
     free(old);
 }
 
+/* KIND: 'n' of a name, 'k' of a key. */
 static struct ctf_word *find(struct ctf_words *w, char kind, const char *text, bool *ret_new) {
+    struct digest d;
+    uint64_t digest[DIGEST_BYTES / sizeof(uint64_t)];
+    digest_init(&d);
+    digest_add(&d, &kind, 1);
+    digest_add(&d, text, strlen(text));
+    digest_finish(&d, (uint8_t *)digest);
     if (w->count * 2 >= w->room)
         grow(w);
-    struct ctf_word *word = place_of(w, kind, text);
-    *ret_new = !word->text;
-    if (!word->text) {
-        word->text = mem_printf("%c%s", kind, text);
+    struct ctf_word *word = place_of(w, digest);
+    *ret_new = is_free(word);
+    if (*ret_new) {
+        memcpy(word->digest, digest, sizeof word->digest);
         w->count++;
     }
     return word;
@@ -97,8 +107,6 @@ void ctf_words_start(struct ctf_words *w) {
 }
 
 void ctf_words_done(struct ctf_words *w) {
-    for (size_t i = 0; i < w->room; i++)
-        free(w->words[i].text);
     free(w->words);
     ctf_bytes_done(&w->strings);
 }
@@ -107,7 +115,7 @@ uint32_t ctf_name(struct ctf_words *w, const char *name) {
     bool is_new;
     struct ctf_word *word = find(w, 'n', name, &is_new);
     if (is_new) {
-        struct ctf_bytes bytes = {.at = (uint8_t *)word->text + 1, .size = strlen(name) + 1};
+        struct ctf_bytes bytes = {.at = (uint8_t *)name, .size = strlen(name) + 1};
         word->number = (uint32_t)w->strings.size;
         ctf_append(&w->strings, &bytes);
     }

@@ -16,29 +16,33 @@ struct record {
     size_t start, end; /* within `bytes` */
 };
 
-struct waiting {
-    type_id id;
-    uint32_t number;
+struct symbol {
+    uint32_t name, type;
+    bool function;
 };
 
-struct writer {
+struct ctf_dictionary {
     struct types *graph;
-    struct ctf_bytes bytes;        /* of records, in any order */
-    ARRAY(struct record) records;  /* by number, from 1 */
-    ARRAY(struct waiting) structs; /* have numbers, but no records yet */
-    struct ctf_words words;        /* strings; numbers by text */
-    uint32_t *numbers;             /* by the graph's; 0: not known yet */
+    bool (*forget)(void *ctx, type_id *kept, size_t count); /* may be NULL */
+    void *ctx;
+    struct ctf_bytes bytes;       /* of records, in any order */
+    ARRAY(struct record) records; /* by number, from 1 */
+    ARRAY(type_id) waiting;       /* structs that have numbers, but no records yet */
+    ARRAY(uint32_t) waiting_numbers;
+    ARRAY(struct symbol) symbols;
+    struct ctf_words words; /* strings; numbers by text */
+    uint32_t *numbers;      /* by the graph's; 0: not known yet */
     size_t number_count;
     unsigned depth;
     bool full;
 };
 
-static uint32_t number_of(struct writer *w, type_id id);
+static uint32_t number_of(struct ctf_dictionary *w, type_id id);
 
 /* ---- records ---- */
 
 /* Whether this is the first type of its name in the name space of KIND; only that can be found. */
-static bool is_root(struct writer *w, enum ctf_kind kind, const char *name) {
+static bool is_root(struct ctf_dictionary *w, enum ctf_kind kind, const char *name) {
     if (!*name)
         return true;
     char space = kind == CTF_STRUCT || kind == CTF_FORWARD ? 's'
@@ -51,7 +55,7 @@ static bool is_root(struct writer *w, enum ctf_kind kind, const char *name) {
 }
 
 /* Begins the record NUMBER; no other may begin before end(). */
-static void head(struct writer *w, uint32_t number, enum ctf_kind kind, uint32_t parts,
+static void head(struct ctf_dictionary *w, uint32_t number, enum ctf_kind kind, uint32_t parts,
                  const char *name) {
     bool root = kind != CTF_SLICE && is_root(w, kind, name);
     w->records.at[number - 1].start = w->bytes.size;
@@ -60,12 +64,12 @@ static void head(struct writer *w, uint32_t number, enum ctf_kind kind, uint32_t
     w->full |= parts > CTF_MOST_PARTS;
 }
 
-static uint32_t end(struct writer *w, uint32_t number) {
+static uint32_t end(struct ctf_dictionary *w, uint32_t number) {
     w->records.at[number - 1].end = w->bytes.size;
     return number;
 }
 
-static void size_word(struct writer *w, uint64_t size) {
+static void size_word(struct ctf_dictionary *w, uint64_t size) {
     if (size < UINT32_MAX) {
         ctf_put(&w->bytes, (uint32_t)size);
         return;
@@ -77,7 +81,7 @@ static void size_word(struct writer *w, uint64_t size) {
 
 /* The number of the record that is described by KEY; 0: *RET_NEW is one that is to be written now.
  */
-static uint32_t known(struct writer *w, const char *key, uint32_t *ret_new) {
+static uint32_t known(struct ctf_dictionary *w, const char *key, uint32_t *ret_new) {
     uint32_t *number = ctf_number(&w->words, key);
     if (*number)
         return *number;
@@ -87,7 +91,7 @@ static uint32_t known(struct writer *w, const char *key, uint32_t *ret_new) {
     return 0;
 }
 
-static uint32_t write_unknown(struct writer *w, const struct type *t) {
+static uint32_t write_unknown(struct ctf_dictionary *w, const struct type *t) {
     AUTO_FREE char *key = mem_printf("unknown %s", t->name);
     uint32_t number, old = known(w, key, &number);
     if (old)
@@ -107,7 +111,7 @@ static uint32_t encoding_of(const struct type *t) {
     return t->bytes <= 4 ? CTF_SINGLE : t->bytes <= 8 ? CTF_DOUBLE : CTF_LONG_DOUBLE;
 }
 
-static uint32_t write_number(struct writer *w, const struct type *t) {
+static uint32_t write_number(struct ctf_dictionary *w, const struct type *t) {
     bool has_form = !(t->flags & (TYPE_DECIMAL | (t->kind == TYPE_INTEGER ? TYPE_COMPLEX : 0u)));
     if (!has_form)
         return write_unknown(w, t);
@@ -124,7 +128,7 @@ static uint32_t write_number(struct writer *w, const struct type *t) {
 }
 
 /* A record whose last word is a type: NAME, KIND and the number OF tell it. */
-static uint32_t write_reference(struct writer *w, enum ctf_kind kind, const char *name,
+static uint32_t write_reference(struct ctf_dictionary *w, enum ctf_kind kind, const char *name,
                                 uint32_t of) {
     AUTO_FREE char *key = mem_printf("%d %s %u", kind, name, of);
     uint32_t number, old = known(w, key, &number);
@@ -135,7 +139,7 @@ static uint32_t write_reference(struct writer *w, enum ctf_kind kind, const char
     return end(w, number);
 }
 
-static uint32_t write_qualifier(struct writer *w, const struct type *t, uint32_t of) {
+static uint32_t write_qualifier(struct ctf_dictionary *w, const struct type *t, uint32_t of) {
     if (t->flags & TYPE_VOLATILE)
         of = write_reference(w, CTF_VOLATILE, "", of);
     if (t->flags & TYPE_CONST)
@@ -146,12 +150,12 @@ static uint32_t write_qualifier(struct writer *w, const struct type *t, uint32_t
 }
 
 /* An array's index is counted by it. */
-static uint32_t index_type(struct writer *w) {
+static uint32_t index_type(struct ctf_dictionary *w) {
     return write_number(
         w, &(struct type){.kind = TYPE_INTEGER, .name = "long unsigned int", .bytes = 8});
 }
 
-static uint32_t write_array(struct writer *w, const struct type *t) {
+static uint32_t write_array(struct ctf_dictionary *w, const struct type *t) {
     uint32_t of = number_of(w, t->of), index = index_type(w);
     uint32_t elements = t->elements > UINT32_MAX ? 0 : (uint32_t)t->elements;
     if (t->flags & TYPE_VECTOR)
@@ -168,7 +172,7 @@ static uint32_t write_array(struct writer *w, const struct type *t) {
     return end(w, number);
 }
 
-static uint32_t write_function(struct writer *w, const struct type *t) {
+static uint32_t write_function(struct ctf_dictionary *w, const struct type *t) {
     struct ctf_bytes parameters = {0}, key = {0};
     uint32_t result = number_of(w, t->of), number;
     ctf_bytes_printf(&key, "function %u", result);
@@ -200,7 +204,7 @@ static bool fits(const struct type_value *v) {
     return v->value >= INT32_MIN && v->value <= (int64_t)UINT32_MAX;
 }
 
-static uint32_t write_enum(struct writer *w, const struct type *t) {
+static uint32_t write_enum(struct ctf_dictionary *w, const struct type *t) {
     struct ctf_bytes key = {0}, values = {0};
     uint32_t number;
     ctf_bytes_printf(&key, "enum %s %llu", t->name, (unsigned long long)t->bytes);
@@ -226,7 +230,7 @@ static uint32_t write_enum(struct writer *w, const struct type *t) {
 
 static bool is_written(const struct type_member *m) { return !(m->flags & MEMBER_VIRTUAL); }
 
-static uint32_t slice_of(struct writer *w, uint32_t type, uint32_t bits) {
+static uint32_t slice_of(struct ctf_dictionary *w, uint32_t type, uint32_t bits) {
     AUTO_FREE char *key = mem_printf("slice %u %u", type, bits);
     uint32_t number, size = 1, old = known(w, key, &number);
     if (old)
@@ -240,13 +244,13 @@ static uint32_t slice_of(struct writer *w, uint32_t type, uint32_t bits) {
     return end(w, number);
 }
 
-static uint32_t member_number(struct writer *w, const struct type_member *m) {
+static uint32_t member_number(struct ctf_dictionary *w, const struct type_member *m) {
     uint32_t type = number_of(w, m->type);
     return m->bit_size && type ? slice_of(w, type, m->bit_size) : type;
 }
 
 /* What makes the struct different from others of its name. */
-static char *struct_key(struct writer *w, const struct type *t) {
+static char *struct_key(struct ctf_dictionary *w, const struct type *t) {
     struct ctf_bytes key = {0};
     ctf_bytes_printf(&key, "%s %s %llu", t->kind == TYPE_UNION ? "union" : "struct", t->name,
                      (unsigned long long)t->bytes);
@@ -263,7 +267,7 @@ static char *struct_key(struct writer *w, const struct type *t) {
     return ctf_bytes_text(&key);
 }
 
-static void put_member(struct writer *w, struct ctf_bytes *to, const struct type_member *m,
+static void put_member(struct ctf_dictionary *w, struct ctf_bytes *to, const struct type_member *m,
                        bool large) {
     ctf_put(to, ctf_name(&w->words, m->flags & MEMBER_BASE ? "" : m->name));
     ctf_put(to, (uint32_t)(large ? m->bit_offset >> 32 : m->bit_offset));
@@ -273,16 +277,18 @@ static void put_member(struct writer *w, struct ctf_bytes *to, const struct type
 }
 
 /* Its record comes later, since its members may lead back to it. */
-static uint32_t write_struct(struct writer *w, type_id id, const struct type *t) {
+static uint32_t write_struct(struct ctf_dictionary *w, type_id id, const struct type *t) {
     AUTO_FREE char *key = struct_key(w, t);
     uint32_t number, old = known(w, key, &number);
-    if (!old)
-        ARRAY_PUSH(&w->structs, ((struct waiting){id, number}));
-    return old ? old : number;
+    if (old)
+        return old;
+    ARRAY_PUSH(&w->waiting, id);
+    ARRAY_PUSH(&w->waiting_numbers, number);
+    return number;
 }
 
-static void write_members(struct writer *w, const struct waiting *s) {
-    const struct type *t = types_get(w->graph, s->id);
+static void write_members(struct ctf_dictionary *w, type_id id, uint32_t number) {
+    const struct type *t = types_get(w->graph, id);
     bool large = t->bytes >= CTF_LARGE_STRUCT;
     struct ctf_bytes members = {0};
     uint32_t count = 0;
@@ -291,21 +297,26 @@ static void write_members(struct writer *w, const struct waiting *s) {
             put_member(w, &members, &t->members[i], large);
             count++;
         }
-    head(w, s->number, t->kind == TYPE_UNION ? CTF_UNION : CTF_STRUCT, count, t->name);
+    head(w, number, t->kind == TYPE_UNION ? CTF_UNION : CTF_STRUCT, count, t->name);
     size_word(w, t->bytes);
     ctf_append(&w->bytes, &members);
-    end(w, s->number);
+    end(w, number);
     ctf_bytes_done(&members);
 }
 
-static void write_waiting(struct writer *w) {
-    while (w->structs.count) {
-        struct waiting s = w->structs.at[--w->structs.count];
-        write_members(w, &s);
+static void write_waiting(struct ctf_dictionary *w) {
+    while (w->waiting.count) {
+        if (w->forget && w->forget(w->ctx, w->waiting.at, w->waiting.count))
+            memset(w->numbers, 0, w->number_count * sizeof *w->numbers);
+        const size_t last = w->waiting.count - 1;
+        w->waiting.count = w->waiting_numbers.count = last;
+        write_members(w, w->waiting.at[last], w->waiting_numbers.at[last]);
     }
+    if (w->forget && w->forget(w->ctx, NULL, 0))
+        memset(w->numbers, 0, w->number_count * sizeof *w->numbers);
 }
 
-static uint32_t write_forward(struct writer *w, type_id id, const struct type *t) {
+static uint32_t write_forward(struct ctf_dictionary *w, type_id id, const struct type *t) {
     type_id definition = types_definition(w->graph, id);
     if (definition && definition != id)
         return number_of(w, definition);
@@ -323,7 +334,7 @@ static uint32_t write_forward(struct writer *w, type_id id, const struct type *t
 
 /* ---- all ---- */
 
-static uint32_t write_type(struct writer *w, type_id id) {
+static uint32_t write_type(struct ctf_dictionary *w, type_id id) {
     const struct type *t = types_get(w->graph, id);
     switch (t->kind) {
     case TYPE_INTEGER:
@@ -352,7 +363,7 @@ static uint32_t write_type(struct writer *w, type_id id) {
 }
 
 /* The numbers of types that become known meanwhile have room, too. */
-static void reserve_numbers(struct writer *w) {
+static void reserve_numbers(struct ctf_dictionary *w) {
     size_t count = types_count(w->graph);
     if (count <= w->number_count)
         return;
@@ -363,12 +374,12 @@ static void reserve_numbers(struct writer *w) {
 }
 
 /* As compilers write it, so that other readers know its name. */
-static uint32_t write_void(struct writer *w) {
+static uint32_t write_void(struct ctf_dictionary *w) {
     return write_number(w,
                         &(struct type){.kind = TYPE_INTEGER, .name = "void", .flags = TYPE_SIGNED});
 }
 
-static uint32_t number_of(struct writer *w, type_id id) {
+static uint32_t number_of(struct ctf_dictionary *w, type_id id) {
     if (!id)
         return write_void(w);
     if (id >= types_count(w->graph))
@@ -384,113 +395,133 @@ static uint32_t number_of(struct writer *w, type_id id) {
     return number;
 }
 
+void ctf_dictionary_add(struct ctf_dictionary *d, type_id id) {
+    number_of(d, id);
+    write_waiting(d);
+}
+
 /* ---- names of functions and variables ---- */
 
-static int by_name(const void *a, const void *b) {
-    const struct type_symbol *x = a, *y = b;
-    return strcmp(x->name, y->name);
-}
-
-struct parts {
-    struct ctf_bytes objects, functions, object_names, function_names, variables, types;
-};
-
-static void put_symbol(struct writer *w, const struct type_symbol *symbol, struct parts *p) {
-    uint32_t name = ctf_name(&w->words, symbol->name), type = number_of(w, symbol->type);
-    ctf_put(symbol->function ? &p->functions : &p->objects, type);
-    ctf_put(symbol->function ? &p->function_names : &p->object_names, name);
-    if (symbol->function)
+void ctf_dictionary_name(struct ctf_dictionary *d, const struct type_symbol *symbol) {
+    AUTO_FREE char *key = mem_printf("symbol %d %s", symbol->function, symbol->name);
+    uint32_t *seen = ctf_number(&d->words, key);
+    if ((*seen)++)
         return;
-    ctf_put(&p->variables, name);
-    ctf_put(&p->variables, type);
+    const uint32_t name = ctf_name(&d->words, symbol->name);
+    const uint32_t type = number_of(d, symbol->type);
+    ARRAY_PUSH(&d->symbols, ((struct symbol){name, type, symbol->function}));
+    write_waiting(d);
 }
 
-/* In order of names, of two equal ones the first. */
-static void put_symbols(struct writer *w, const struct type_set *set, struct parts *p) {
-    size_t count = set->symbols.count;
-    AUTO_FREE struct type_symbol *sorted = mem_alloc((count + 1) * sizeof *sorted);
-    const char *last[2] = {"", ""};
-    if (count) {
-        memcpy(sorted, set->symbols.at, count * sizeof *sorted);
-        qsort(sorted, count, sizeof *sorted, by_name);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(sorted[i].name, last[sorted[i].function]) == 0)
+static int by_name(const void *a, const void *b, void *strings) {
+    const struct symbol *x = a, *y = b;
+    return strcmp((char *)strings + x->name, (char *)strings + y->name);
+}
+
+enum part { OBJECTS, FUNCTIONS, OBJECT_NAMES, FUNCTION_NAMES, VARIABLES, PARTS };
+
+/* In order of names. */
+static void put_symbols(struct ctf_dictionary *w, struct ctf_bytes *parts) {
+    if (w->symbols.count)
+        qsort_r(w->symbols.at, w->symbols.count, sizeof *w->symbols.at, by_name,
+                w->words.strings.at);
+    for (size_t i = 0; i < w->symbols.count; i++) {
+        const struct symbol *s = &w->symbols.at[i];
+        ctf_put(&parts[s->function ? FUNCTIONS : OBJECTS], s->type);
+        ctf_put(&parts[s->function ? FUNCTION_NAMES : OBJECT_NAMES], s->name);
+        if (s->function)
             continue;
-        last[sorted[i].function] = sorted[i].name;
-        put_symbol(w, &sorted[i], p);
+        ctf_put(&parts[VARIABLES], s->name);
+        ctf_put(&parts[VARIABLES], s->type);
     }
 }
 
-static void order_records(const struct writer *w, struct ctf_bytes *to) {
-    for (size_t i = 0; i < w->records.count; i++) {
-        const struct record *r = &w->records.at[i];
-        ctf_append(to,
-                   &(struct ctf_bytes){.at = w->bytes.at + r->start, .size = r->end - r->start});
-    }
-}
+/* ---- the file ---- */
 
-/* The parts in the order of the file, with their places in the header H. */
-static void join(struct writer *w, struct parts *p, struct ctf_header *h, struct ctf_bytes *to) {
-    const struct ctf_bytes *parts[] = {&p->objects,        &p->functions, &p->object_names,
-                                       &p->function_names, &p->variables, &p->types};
-    uint32_t *places[] = {&h->objects,        &h->functions, &h->object_names,
-                          &h->function_names, &h->variables, &h->types};
-    struct ctf_bytes body = {0};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        *places[i] = (uint32_t)body.size;
-        ctf_append(&body, parts[i]);
+/* Fills the header's places. False: they are too large. */
+static bool lay_out(const struct ctf_dictionary *w, const struct ctf_bytes *parts,
+                    struct ctf_header *h) {
+    uint32_t *places[PARTS] = {&h->objects, &h->functions, &h->object_names, &h->function_names,
+                               &h->variables};
+    size_t at = 0;
+    for (size_t i = 0; i < PARTS; i++) {
+        *places[i] = (uint32_t)at;
+        at += parts[i].size;
     }
-    h->strings = (uint32_t)body.size;
+    h->types = (uint32_t)at;
+    h->strings = (uint32_t)(at + w->bytes.size);
     h->string_bytes = (uint32_t)w->words.strings.size;
-    w->full |= body.size + w->words.strings.size > INT32_MAX;
-    ctf_append(&body, &w->words.strings);
-    *to = (struct ctf_bytes){0};
-    ctf_append(to, &(struct ctf_bytes){.at = (uint8_t *)h, .size = sizeof *h});
-    ctf_append(to, &body);
-    ctf_bytes_done(&body);
+    return !w->full && at + w->bytes.size + w->words.strings.size <= INT32_MAX;
 }
 
-static void parts_done(struct parts *p) {
-    struct ctf_bytes *all[] = {&p->objects,        &p->functions, &p->object_names,
-                               &p->function_names, &p->variables, &p->types};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        ctf_bytes_done(all[i]);
+int ctf_dictionary_write(struct ctf_dictionary *d, const char *unit,
+                         void (*put)(void *ctx, const void *bytes, size_t size), void *ctx,
+                         struct err *err) {
+    struct ctf_bytes parts[PARTS] = {0};
+    struct ctf_header h = {.magic = CTF_MAGIC,
+                           .version = CTF_VERSION,
+                           .flags = CTF_NEW_FUNCTIONS | CTF_SORTED,
+                           .unit = ctf_name(&d->words, unit)};
+    put_symbols(d, parts);
+    const bool fits = lay_out(d, parts, &h);
+    if (fits)
+        put(ctx, &h, sizeof h);
+    for (size_t i = 0; i < PARTS; i++) {
+        if (fits && parts[i].size)
+            put(ctx, parts[i].at, parts[i].size);
+        ctf_bytes_done(&parts[i]);
+    }
+    if (!fits)
+        return err_set(err, EFBIG, "ctf-large", "there are more types than a CTF file holds");
+    for (size_t i = 0; i < d->records.count; i++) {
+        const struct record *r = &d->records.at[i];
+        put(ctx, d->bytes.at + r->start, r->end - r->start);
+    }
+    put(ctx, d->words.strings.at, d->words.strings.size);
+    return 0;
 }
 
-static void writer_done(struct writer *w) {
-    ctf_bytes_done(&w->bytes);
-    ctf_words_done(&w->words);
-    ARRAY_FREE(&w->records);
-    ARRAY_FREE(&w->structs);
-    free(w->numbers);
+struct ctf_dictionary *ctf_dictionary_new(struct types *graph,
+                                          bool (*forget)(void *ctx, type_id *kept, size_t count),
+                                          void *ctx) {
+    struct ctf_dictionary *d = mem_alloc(sizeof *d);
+    *d = (struct ctf_dictionary){.graph = graph, .forget = forget, .ctx = ctx};
+    ctf_words_start(&d->words);
+    return d;
+}
+
+void ctf_dictionary_free(struct ctf_dictionary *d) {
+    if (!d)
+        return;
+    ctf_bytes_done(&d->bytes);
+    ctf_words_done(&d->words);
+    ARRAY_FREE(&d->records);
+    ARRAY_FREE(&d->waiting);
+    ARRAY_FREE(&d->waiting_numbers);
+    ARRAY_FREE(&d->symbols);
+    free(d->numbers);
+    free(d);
+}
+
+static void append(void *ctx, const void *bytes, size_t size) {
+    ctf_append(ctx, &(struct ctf_bytes){.at = (uint8_t *)bytes, .size = size});
 }
 
 int ctf_write(const struct type_set *set, const char *unit, uint8_t **ret, size_t *ret_size,
               struct err *err) {
-    struct writer w = {.graph = set->graph};
-    struct parts p = {0};
-    struct ctf_bytes out;
-    ctf_words_start(&w.words);
-    struct ctf_header h = {.magic = CTF_MAGIC,
-                           .version = CTF_VERSION,
-                           .flags = CTF_NEW_FUNCTIONS | CTF_SORTED,
-                           .unit = ctf_name(&w.words, unit)};
-    for (size_t i = 0; i < set->all.count; i++) {
-        number_of(&w, set->all.at[i]);
-        write_waiting(&w);
+    struct ctf_dictionary *d = ctf_dictionary_new(set->graph, NULL, NULL);
+    struct ctf_bytes all = {0};
+    for (size_t i = 0; i < set->all.count; i++)
+        ctf_dictionary_add(d, set->all.at[i]);
+    for (size_t i = 0; i < set->symbols.count; i++)
+        ctf_dictionary_name(d, &set->symbols.at[i]);
+    int rc = ctf_dictionary_write(d, unit, append, &all, err);
+    ctf_dictionary_free(d);
+    if (rc < 0) {
+        ctf_bytes_done(&all);
+        return rc;
     }
-    put_symbols(&w, set, &p);
-    write_waiting(&w);
-    order_records(&w, &p.types);
-    join(&w, &p, &h, &out);
-    parts_done(&p);
-    writer_done(&w);
-    if (w.full) {
-        ctf_bytes_done(&out);
-        return err_set(err, EFBIG, "ctf-large", "there are more types than a CTF file holds");
-    }
-    *ret = out.at;
-    *ret_size = out.size;
+    *ret = all.at;
+    *ret_size = all.size;
     return 0;
 }

@@ -39,6 +39,10 @@ int debug_types_open(const struct module *module, struct types *graph,
 /* Types that were not read become unknown. D may be NULL. */
 void debug_types_close(struct debug_types *d);
 
+/* Forgets all types that were read, with their numbers, since those of a large file take gigabytes.
+ * The COUNT types of KEPT get new numbers. Nobody else may use the graph. */
+void debug_types_forget(struct debug_types *d, type_id *kept, size_t count);
+
 /* The signature of the function that begins at LOW_PC. False: there is none. The caller calls
  * signature_done(). */
 bool debug_types_signature(struct debug_types *d, vaddr_t low_pc, struct signature *ret);

@@ -45,12 +45,12 @@ static bool register_of(const Dwarf_Op *op, unsigned first, unsigned wide, unsig
     return op->atom == wide && op->number <= UINT16_MAX;
 }
 
-static bool is_register(const Dwarf_Op *op, unsigned *ret_reg) {
+bool dwarf_is_register(const Dwarf_Op *op, unsigned *ret_reg) {
     int64_t unused;
     return register_of(op, DW_OP_reg0, DW_OP_regx, ret_reg, &unused);
 }
 
-static bool is_based(const Dwarf_Op *op, unsigned *ret_reg, int64_t *ret_offset) {
+bool dwarf_is_based(const Dwarf_Op *op, unsigned *ret_reg, int64_t *ret_offset) {
     return register_of(op, DW_OP_breg0, DW_OP_bregx, ret_reg, ret_offset);
 }
 
@@ -81,7 +81,7 @@ static bool frame_base(const struct placing *p, int64_t *ret) {
     *ret = 0;
     if (ops[0].atom == DW_OP_call_frame_cfa)
         return true;
-    if (!is_based(&ops[0], &reg, &offset) || (int)reg != stack_register(machine))
+    if (!dwarf_is_based(&ops[0], &reg, &offset) || (int)reg != stack_register(machine))
         return false;
     *ret = offset - return_address_bytes(machine);
     return true;
@@ -134,7 +134,7 @@ static bool entry_register(Dwarf_Attribute *location, const Dwarf_Op *op, unsign
         dwarf_getlocation_attr(location, op, &value) != 0 ||
         dwarf_getlocation(&value, &inner, &count) != 0 || count != 1)
         return false;
-    return is_register(&inner[0], ret_reg);
+    return dwarf_is_register(&inner[0], ret_reg);
 }
 
 /* Constants of more than a word are pieces. */
@@ -184,9 +184,9 @@ static struct place one_operation(const struct placing *p, Dwarf_Attribute *loca
     unsigned reg;
     int64_t offset, base;
     struct place constant;
-    if (is_register(op, &reg))
+    if (dwarf_is_register(op, &reg))
         return in_register(p, reg);
-    if (is_based(op, &reg, &offset))
+    if (dwarf_is_based(op, &reg, &offset))
         return at_register(p, reg, offset);
     if (op->atom == DW_OP_fbreg)
         return frame_base(p, &base) ? at_frame(p, base + (int64_t)op->number) : by_abi(p);
@@ -209,7 +209,7 @@ static struct place stack_value(const struct placing *p, Dwarf_Attribute *locati
         return (struct place){.kind = PLACE_CONSTANT, .constant = value};
     if (entry_register(location, op, &reg))
         return (struct place){.kind = PLACE_REGISTER, .reg = (uint16_t)reg};
-    if (is_based(op, &reg, &offset) && offset == 0 &&
+    if (dwarf_is_based(op, &reg, &offset) && offset == 0 &&
         (int)reg != stack_register(p->d->module->machine))
         return in_register(p, reg);
     return p->whole ? by_abi(p) : MISSING;

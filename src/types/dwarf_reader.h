@@ -43,6 +43,7 @@ struct dwarf_scope { /* a namespace or class: its entry is at `start`, those wit
 struct dwarf_unit { /* one that was looked into */
     Dwarf_CU *cu;
     bool deep;                              /* functions within functions were looked for, too */
+    bool judged, plain;                     /* dwarf_unit_is_plain() was asked; its answer */
     ARRAY(struct dwarf_function) functions; /* by low_pc */
     bool has_scopes;
     ARRAY(struct dwarf_scope) scopes; /* by start */
@@ -150,3 +151,14 @@ struct place dwarf_place_of(struct debug_types *d, Dwarf_Die *function, Dwarf_Di
                             vaddr_t low_pc, bool changed);
 /* LOCATION is a list with ranges of addresses. */
 bool dwarf_is_list(Dwarf_Attribute *location);
+/* OP is DW_OP_reg* or DW_OP_regx; DW_OP_breg* or DW_OP_bregx. */
+bool dwarf_is_register(const Dwarf_Op *op, unsigned *ret_reg);
+bool dwarf_is_based(const Dwarf_Op *op, unsigned *ret_reg, int64_t *ret_offset);
+
+/* ---- dwarf_plain.c ---- */
+/* True if the unit of FUNCTION, which dwarf_find_function() has found, is surely not optimised. */
+bool dwarf_unit_is_plain(struct debug_types *d, const Dwarf_Die *function);
+
+/* ---- dwarf_home.c ---- */
+/* Where FUNCTION, which is not optimised, keeps PARAMETER. */
+struct home dwarf_home_of(Dwarf_Die *function, Dwarf_Die *parameter, vaddr_t low_pc);

@@ -80,9 +80,13 @@ static bool was_made_local(const struct module *m, vaddr_t low_pc) {
     return any;
 }
 
-/* LLVM describes all calls of functions that it optimises, from DWARF 4 on. */
-static bool is_optimized_by_llvm(Dwarf_Die *function) {
+/* Clang has LLVM describe all calls of functions that it optimises, from DWARF 4 on. Other
+ * compilers do not. */
+static bool is_optimized_by_llvm(struct debug_types *d, Dwarf_Die *function,
+                                 enum source_language language) {
     Dwarf_Half version = 0;
+    if (language != SOURCE_C && language != SOURCE_CXX)
+        return !dwarf_unit_is_plain(d, function);
     dwarf_cu_info(function->cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
     return version < 4 || dwarf_hasattr(function, DW_AT_call_all_calls) ||
            dwarf_hasattr(function, DW_AT_GNU_all_call_sites);
@@ -103,13 +107,15 @@ static const char *producer_of(struct debug_types *d, Dwarf_Die *die) {
 
 /* ---- parameters ---- */
 
-static void add_parameter(struct reading *r, Dwarf_Die *die, const struct place *place) {
+static void add_parameter(struct reading *r, Dwarf_Die *die, const struct place *place,
+                          const struct home *home) {
     Dwarf_Attribute found;
     const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &found));
     bool is_result = false;
     if (r->parameters.count == DWARF_MOST_MEMBERS)
         return;
-    struct parameter p = {.name = types_name(r->d->graph, name ? name : ""), .place = *place};
+    struct parameter p = {
+        .name = types_name(r->d->graph, name ? name : ""), .place = *place, .home = *home};
     p.type = dwarf_type_at(r->d, die, DW_AT_type, r->ret->language);
     if (dwarf_hasattr_integrate(die, DW_AT_artificial))
         p.flags |= PARAMETER_ARTIFICIAL;
@@ -130,7 +136,10 @@ static void add_own(struct reading *r, Dwarf_Die *die) {
     /* Without optimisation, a list may begin behind the prologue. */
     if (has_list && r->plain && place.kind == PLACE_MISSING)
         place.kind = PLACE_BY_ABI;
-    add_parameter(r, die, &place);
+    struct home home = {.kind = HOME_NONE};
+    if (r->plain && place.kind == PLACE_BY_ABI)
+        home = dwarf_home_of(r->function, die, r->low_pc);
+    add_parameter(r, die, &place, &home);
     ARRAY_PUSH(&r->seen, (const void *)origin.addr);
 }
 
@@ -157,6 +166,7 @@ static size_t instance_of(const struct reading *r, const void *origin) {
  * none.) */
 static void read_origin(struct reading *r, Dwarf_Die *origin) {
     const struct place missing = {.kind = PLACE_MISSING};
+    const struct home none = {.kind = HOME_NONE};
     struct reading whole = *r;
     Dwarf_Die child;
     whole.parameters.at = NULL;
@@ -168,7 +178,7 @@ static void read_origin(struct reading *r, Dwarf_Die *origin) {
             continue;
         size_t i = instance_of(r, child.addr);
         if (i == r->seen.count && !dwarf_flag(&child, DW_AT_artificial))
-            add_parameter(&whole, &child, &missing);
+            add_parameter(&whole, &child, &missing, &none);
         else if (i < r->seen.count && whole.parameters.count < DWARF_MOST_MEMBERS)
             ARRAY_PUSH(&whole.parameters, r->parameters.at[i]);
     }
@@ -197,7 +207,7 @@ static void read_head(struct reading *r, Dwarf_Die *origin) {
         s->language != SOURCE_C || dwarf_hasattr_integrate(r->function, DW_AT_prototyped);
     dwarf_number(r->function, DW_AT_calling_convention, &convention);
     bool llvm = is_by_llvm(s->producer);
-    s->optimized = llvm && is_optimized_by_llvm(r->function);
+    s->optimized = llvm && is_optimized_by_llvm(r->d, r->function, s->language);
     r->plain = llvm && !s->optimized;
     enum clone clone = clone_at(r->d->module, r->low_pc);
     s->keeps_result = clone == CLONE_WITH_RESULT && is_by_gcc(s->producer);

@@ -75,6 +75,25 @@ type_id dwarf_type_id(struct debug_types *d, Dwarf_Die *die, enum source_languag
     return id;
 }
 
+void debug_types_forget(struct debug_types *d, type_id *kept, size_t count) {
+    struct dwarf_entry *entries = d->entries.at;
+    AUTO_FREE uint64_t *handles = mem_alloc((count + 1) * sizeof *handles);
+    for (size_t i = 0; i < count; i++)
+        if (!types_handle(d->graph, kept[i], &d->source, &handles[i]))
+            kept[i] = 0;
+    types_clear(d->graph);
+    d->entries.at = NULL;
+    d->entries.count = d->entries.room = 0;
+    free(steal(d->by_die));
+    d->by_die_room = 0;
+    for (size_t i = 0; i < count; i++)
+        if (kept[i]) {
+            struct dwarf_entry *e = &entries[handles[i]];
+            kept[i] = dwarf_type_id(d, &e->die, (enum source_language)e->language);
+        }
+    free(entries);
+}
+
 type_id dwarf_type_at(struct debug_types *d, Dwarf_Die *die, unsigned attribute,
                       enum source_language language) {
     Dwarf_Attribute found;

@@ -181,6 +181,9 @@ void debug_types_functions(struct debug_types *d, bool (*see)(void *ctx, vaddr_t
         for (size_t i = 0; i < known->functions.count; i++)
             if (!see(ctx, known->functions.at[i].low_pc))
                 return;
+        ARRAY_FREE(&known->functions); /* those of all units take gigabytes */
+        known->deep = false;
+        dwarf_let_go(&d->file);
     }
 }
 
@@ -215,6 +218,7 @@ void debug_types_variables(struct debug_types *d,
         dwarf_whole_unit(&die, &whole);
         if (!see_variables(d, &whole, see, ctx))
             return;
+        dwarf_let_go(&d->file);
     }
 }
 

@@ -22,20 +22,34 @@ struct types {
 
 static const struct type UNKNOWN = {.name = "void"};
 
-struct types *types_new(void) {
-    struct types *graph = mem_alloc(sizeof *graph);
+static void begin(struct types *graph) {
     graph->arena = arena_new();
     ARRAY_PUSH(&graph->entries, ((struct entry){.type = &UNKNOWN}));
+}
+
+struct types *types_new(void) {
+    struct types *graph = mem_alloc(sizeof *graph);
+    begin(graph);
     return graph;
+}
+
+static void end(struct types *graph) {
+    arena_free(graph->arena);
+    ARRAY_FREE(&graph->entries);
+    free(graph->names);
 }
 
 void types_free(struct types *graph) {
     if (!graph)
         return;
-    arena_free(graph->arena);
-    ARRAY_FREE(&graph->entries);
-    free(graph->names);
+    end(graph);
     free(graph);
+}
+
+void types_clear(struct types *graph) {
+    end(graph);
+    *graph = (struct types){0};
+    begin(graph);
 }
 
 /* ---- names ---- */
@@ -121,6 +135,14 @@ type_id types_add(struct types *graph, const struct type *type) {
     if (id)
         types_set(graph, id, type);
     return id;
+}
+
+bool types_handle(const struct types *graph, type_id id, const struct type_source *source,
+                  uint64_t *ret) {
+    if (!id || id >= graph->entries.count || graph->entries.at[id].source != source)
+        return false;
+    *ret = graph->entries.at[id].handle;
+    return true;
 }
 
 void types_detach(struct types *graph, const struct type_source *source) {

@@ -41,6 +41,22 @@ struct place {
     struct place_piece pieces[PLACE_MOST_PIECES];
 };
 
+/* Where a function that is not optimised keeps a parameter, as debugging information has it: from
+ * some instruction on, not at the first one. */
+enum home_kind {
+    HOME_NONE,
+    HOME_REGISTER, /* in `base` */
+    HOME_MEMORY,   /* in memory at `base` + offset */
+    HOME_ADDRESS   /* its address is in memory at `base` + offset */
+};
+enum { HOME_CFA = -1 };
+struct home {
+    enum home_kind kind;
+    int32_t base; /* a register by its number in DWARF, or HOME_CFA */
+    int64_t offset;
+    vaddr_t from; /* 0: from the end of the prologue on */
+};
+
 enum parameter_flag {
     PARAMETER_ARTIFICIAL = 1 << 0, /* not in the source: `this`, VTT, __in_chrg */
     PARAMETER_RESULT = 1 << 1      /* one of Go's results, which follow the parameters */
@@ -51,6 +67,7 @@ struct parameter {
     type_id type;
     uint32_t flags; /* enum parameter_flag */
     struct place place;
+    struct home home; /* only where `place` is PLACE_BY_ABI */
 };
 
 struct signature {
@@ -68,9 +85,10 @@ struct signature {
     /* The compiler has changed what it takes (clones: .isra, .constprop, .part): the ABI does not
      * tell where anything is. No parameter has PLACE_BY_ABI. */
     bool changed;
-    bool inlined;      /* it is an instance of a function that is inlined elsewhere, too */
-    bool keeps_result; /* if `changed`: the ABI still tells where its result is */
-    bool has_places;   /* it is that of a function; else of a prototype: all is by ABI */
+    bool inlined;         /* it is an instance of a function that is inlined elsewhere, too */
+    bool keeps_result;    /* if `changed`: the ABI still tells where its result is */
+    bool returns_address; /* it surely returns the address of a result in memory */
+    bool has_places;      /* it is that of a function; else of a prototype: all is by ABI */
 };
 /* Frees what *S owns; names and types are the graph's. */
 void signature_done(struct signature *s);

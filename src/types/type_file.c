@@ -15,7 +15,8 @@ enum { MOST_BYTES = 1 << 30 };
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 
 struct type_file_source {
-    uint8_t *bytes; /* of a file */
+    struct type_set set; /* of CTF and BTF */
+    uint8_t *bytes;      /* of a file */
     size_t size;
     Elf *elf;
     int fd;
@@ -77,7 +78,7 @@ static Elf_Data *section(Elf *elf, const char *name, uint32_t type) {
 
 static int take_ctf(struct type_file *f, const struct ctf_file *file, struct err *err) {
     f->form = TYPES_CTF;
-    f->source->ctf = ctf_read(file, &f->set, err);
+    f->source->ctf = ctf_read(file, &f->source->set, err);
     return f->source->ctf ? 0 : -EINVAL;
 }
 
@@ -86,9 +87,9 @@ static int take_btf(struct type_file *f, const char *path, const uint8_t *bytes,
                     struct err *err) {
     struct type_file_source *s = f->source;
     f->form = TYPES_BTF;
-    s->btf = btf_read(bytes, size, &f->set, err);
+    s->btf = btf_read(bytes, size, &s->set, err);
     if (!s->btf)
-        s->btf = btf_read_split(path, KERNEL_TYPES, &f->set, err);
+        s->btf = btf_read_split(path, KERNEL_TYPES, &s->set, err);
     return s->btf ? 0 : -EINVAL;
 }
 
@@ -110,10 +111,18 @@ static struct ctf_file ctf_of(Elf *elf, const Elf_Data *data) {
 
 /* ---- DWARF ---- */
 
-static bool gather_type(void *ctx, type_id id) {
-    struct type_file *f = ctx;
-    ARRAY_PUSH(&f->set.all, id);
-    return true;
+/* Where types or symbols of DWARF go; one of `type` and `symbol` is NULL. */
+struct seeing {
+    struct type_file *f;
+    bool (*type)(void *ctx, type_id id);
+    bool (*symbol)(void *ctx, const struct type_symbol *symbol);
+    void *ctx;
+    bool more;
+};
+
+static bool see_type(void *ctx, type_id id) {
+    const struct seeing *s = ctx;
+    return s->type(s->ctx, id);
 }
 
 /* The type of a function, from its signature. */
@@ -130,40 +139,82 @@ static type_id function_type(struct types *graph, const struct signature *s) {
                                            .members = parameters});
 }
 
-static bool gather_function(void *ctx, vaddr_t low_pc) {
-    struct type_file *f = ctx;
-    struct signature s;
-    if (!debug_types_signature(f->source->dwarf, low_pc, &s))
+static bool see_function(void *ctx, vaddr_t low_pc) {
+    struct seeing *s = ctx;
+    struct signature function;
+    if (!debug_types_signature(s->f->source->dwarf, low_pc, &function))
         return true;
-    type_id id = *s.name ? function_type(f->set.graph, &s) : 0;
-    if (id)
-        ARRAY_PUSH(&f->set.symbols,
-                   ((struct type_symbol){types_name(f->set.graph, s.name), id, true}));
-    signature_done(&s);
-    return true;
+    const type_id id = *function.name ? function_type(s->f->graph, &function) : 0;
+    const struct type_symbol symbol = {function.name, id, true};
+    signature_done(&function);
+    s->more = !id || s->symbol(s->ctx, &symbol);
+    return s->more;
 }
 
-static bool gather_variable(void *ctx, const char *name, type_id type) {
-    struct type_file *f = ctx;
-    ARRAY_PUSH(&f->set.symbols,
-               ((struct type_symbol){types_name(f->set.graph, name), type, false}));
-    return true;
+static bool see_variable(void *ctx, const char *name, type_id type) {
+    struct seeing *s = ctx;
+    s->more = s->symbol(s->ctx, &(struct type_symbol){name, type, false});
+    return s->more;
 }
 
-static int take_dwarf(struct type_file *f, const char *path, const char *wanted, struct err *err) {
+static bool see_one(void *ctx, type_id id) {
+    (void)id;
+    bool *any = ctx;
+    *any = true;
+    return false;
+}
+
+static bool see_one_symbol(void *ctx, const struct type_symbol *symbol) {
+    (void)symbol;
+    return see_one(ctx, 0);
+}
+
+/* 1: it has none. */
+static int take_dwarf(struct type_file *f, const char *path, struct err *err) {
     struct type_file_source *s = f->source;
+    bool any = false;
     f->form = TYPES_DWARF;
     int rc = module_load(path, MODULE_DEBUG_FILES, &s->module, err);
     if (rc == 0)
-        rc = debug_types_open(s->module, f->set.graph, &(struct debug_options){0}, &s->dwarf, err);
+        rc = debug_types_open(s->module, f->graph, &(struct debug_options){0}, &s->dwarf, err);
     if (rc < 0)
         return rc;
-    debug_types_all(s->dwarf, wanted, gather_type, f);
-    if (wanted)
-        return 0;
-    debug_types_functions(s->dwarf, gather_function, f);
-    debug_types_variables(s->dwarf, gather_variable, f);
-    return 0;
+    type_file_types(f, NULL, see_one, &any);
+    if (!any)
+        type_file_symbols(f, see_one_symbol, &any);
+    return any ? 0 : 1;
+}
+
+/* ---- what is in it ---- */
+
+void type_file_types(struct type_file *f, const char *wanted, bool (*see)(void *ctx, type_id id),
+                     void *ctx) {
+    const struct type_set *set = &f->source->set;
+    struct seeing s = {.f = f, .type = see, .ctx = ctx};
+    if (f->form == TYPES_DWARF)
+        debug_types_all(f->source->dwarf, wanted, see_type, &s);
+    for (size_t i = 0; i < set->all.count && see(ctx, set->all.at[i]); i++)
+        ;
+}
+
+void type_file_symbols(struct type_file *f,
+                       bool (*see)(void *ctx, const struct type_symbol *symbol), void *ctx) {
+    const struct type_set *set = &f->source->set;
+    struct seeing s = {.f = f, .symbol = see, .ctx = ctx, .more = true};
+    if (f->form == TYPES_DWARF)
+        debug_types_functions(f->source->dwarf, see_function, &s);
+    if (f->form == TYPES_DWARF && s.more)
+        debug_types_variables(f->source->dwarf, see_variable, &s);
+    for (size_t i = 0; i < set->symbols.count && see(ctx, &set->symbols.at[i]); i++)
+        ;
+}
+
+bool type_file_forget(struct type_file *f, type_id *kept, size_t count) {
+    enum { MOST = 1 << 16 }; /* 60 MB */
+    if (f->form != TYPES_DWARF || types_count(f->graph) < MOST + count)
+        return false;
+    debug_types_forget(f->source->dwarf, kept, count);
+    return true;
 }
 
 /* ---- files ---- */
@@ -185,7 +236,7 @@ static int take_sections(struct type_file *f, const char *path, struct err *err)
     return data ? take_btf(f, path, data->d_buf, data->d_size, err) : 1;
 }
 
-static int take_elf(struct type_file *f, const char *path, const char *wanted, struct err *err) {
+static int take_elf(struct type_file *f, const char *path, struct err *err) {
     struct type_file_source *s = f->source;
     s->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (s->fd < 0)
@@ -201,12 +252,12 @@ static int take_elf(struct type_file *f, const char *path, const char *wanted, s
     if (rc <= 0)
         return rc;
     struct err why;
-    rc = take_dwarf(f, path, wanted, &why);
-    if (rc < 0 && strcmp(why.tag, "no-debug-info") == 0)
+    rc = take_dwarf(f, path, &why);
+    if (rc == 1 || (rc < 0 && strcmp(why.tag, "no-debug-info") == 0))
         return none(err, path);
     if (rc < 0 && err)
         *err = why;
-    return rc == 0 && !wanted && !f->set.all.count && !f->set.symbols.count ? none(err, path) : rc;
+    return rc;
 }
 
 /* 1: the file's own first bytes are not those of CTF or BTF. */
@@ -230,12 +281,13 @@ static int take_raw(struct type_file *f, const char *path, struct err *err) {
     return rc;
 }
 
-int type_file_open(const char *path, const char *wanted, struct type_file *ret, struct err *err) {
-    *ret = (struct type_file){.set.graph = types_new(), .source = mem_alloc(sizeof *ret->source)};
+int type_file_open(const char *path, struct type_file *ret, struct err *err) {
+    *ret = (struct type_file){.graph = types_new(), .source = mem_alloc(sizeof *ret->source)};
     ret->source->fd = -1;
+    ret->source->set.graph = ret->graph;
     int rc = take_raw(ret, path, err);
     if (rc == 1)
-        rc = take_elf(ret, path, wanted, err);
+        rc = take_elf(ret, path, err);
     if (rc < 0)
         type_file_close(ret);
     return rc;
@@ -246,8 +298,9 @@ void type_file_names(struct type_file *f, bool (*see)(void *ctx, const char *nam
         debug_types_names(f->source->dwarf, see, ctx);
         return;
     }
-    for (size_t i = 0; i < f->set.all.count; i++)
-        if (!see(ctx, types_get(f->set.graph, f->set.all.at[i])->name))
+    const struct type_set *set = &f->source->set;
+    for (size_t i = 0; i < set->all.count; i++)
+        if (!see(ctx, types_get(f->graph, set->all.at[i])->name))
             return;
 }
 
@@ -264,8 +317,8 @@ void type_file_close(struct type_file *f) {
     if (s->fd >= 0)
         close(s->fd);
     free(s->bytes);
+    type_set_done(&s->set);
     free(s);
-    type_set_done(&f->set);
-    types_free(f->set.graph);
+    types_free(f->graph);
     *f = (struct type_file){0};
 }

@@ -144,6 +144,11 @@ struct type_source {
 };
 type_id types_reserve(struct types *graph, const struct type_source *source, uint64_t handle);
 void types_set(struct types *graph, type_id id, const struct type *type);
+/* SOURCE's handle of a type that it gave a number. False: it is not of SOURCE. */
+bool types_handle(const struct types *graph, type_id id, const struct type_source *source,
+                  uint64_t *ret);
+/* Forgets all types and their names, as if GRAPH were new. */
+void types_clear(struct types *graph);
 /* Types of SOURCE that were not read become unknown. */
 void types_detach(struct types *graph, const struct type_source *source);
 /* A copy of NAME that lives as long as the graph, once for all equal ones. */

@@ -45,10 +45,11 @@ struct abi_call {
     bool splits_wide; /* x86-64: Clang before 18 treats an __int128 like two of 64 bits, of which
                          one may be in the last register and the other on the stack */
 };
-/* Of code by rustc that is not optimised, on x86-64: how many of the first arguments have the
- * places that abi_arguments() gives them, and whether the result has. */
+/* Of code by rustc on x86-64. How many of the first arguments of a function that is not optimised
+ * have the places that abi_arguments() gives them; where its result is. False: that is not known.
+ */
 size_t abi_rust_known_arguments(const struct abi_call *call);
-bool abi_rust_knows_result(const struct abi_call *call);
+bool abi_rust_result(const struct abi_call *call, struct abi_place *ret);
 /* Fills RET[call->count]. */
 void abi_arguments(enum abi abi, const struct abi_call *call, struct abi_place *ret);
 /* Go's results, whose types are CALL's arguments. */

@@ -35,10 +35,10 @@ enum capture_from {
                     x86-64 the return address is at 0, the first argument at 8; on Arm that at 0.
                     The stub need not test this address */
     FROM_STACK_ADDRESS, /* that address itself */
-    FROM_INDEXED, /* x86-64, before a step: the sum of register `reg` and, shifted, that in `part`
-                     (capture_index()) */
-    FROM_X87,     /* the ten bytes of st(part), without a change of the x87 stack */
-    FROM_CONSTANT /* nothing is read: `constant` */
+    FROM_INDEXED,       /* before a step: the sum of register `reg` and, shifted, that in `part`
+                           (capture_index()) */
+    FROM_X87,           /* the ten bytes of st(part), without a change of the x87 stack */
+    FROM_CONSTANT       /* nothing is read: `constant` */
 };
 
 /* Why a value is not known: the numbers of the trace. */
@@ -113,6 +113,10 @@ struct captured {
     uint32_t length;      /* in bytes; of a text without its final zero unit */
     const uint8_t *bytes; /* little-endian; borrowed */
 };
+
+/* The index of FROM_INDEXED, and how far it is shifted. */
+static inline uint8_t capture_index_register(const struct capture_value *v) { return v->part & 63; }
+static inline uint8_t capture_index_shift(const struct capture_value *v) { return v->part >> 6; }
 
 /* Frees what *C owns. */
 void capture_done(struct capture *c);

@@ -19,6 +19,8 @@ struct collecting {
     size_t first; /* value of the item */
     uint64_t end; /* of the bytes that are captured */
     unsigned texts;
+    const struct collect_hole *holes; /* no bytes of the item are captured there */
+    size_t hole_count;
 };
 
 static void collect_parts(struct collecting *k, const struct part *p);
@@ -113,12 +115,20 @@ static void collect_element_texts(struct collecting *k, const struct part *p,
         collect_member_texts(k, &inner);
 }
 
+static bool is_in_hole(const struct collecting *k, uint64_t at) {
+    for (size_t i = 0; i < k->hole_count; i++)
+        if (at >= k->holes[i].start && at < k->holes[i].end)
+            return true;
+    return false;
+}
+
 /* Adds the texts of P's members; their bytes are captured already, up to k->end. */
 static void collect_member_texts(struct collecting *k, const struct part *p) {
     struct types *types = k->c->context.types;
     const struct type *t = shape_get(types, p->type);
     unsigned unit = text_unit(types, p->type);
-    if (!t || p->depth > MOST_DEPTH || p->at >= k->end || k->texts >= MOST_TEXTS)
+    if (!t || p->depth > MOST_DEPTH || p->at >= k->end || k->texts >= MOST_TEXTS ||
+        is_in_hole(k, p->at))
         return;
     const struct text_type *text = text_type_of(types, p->type, &unit);
     if (text) {
@@ -169,11 +179,33 @@ static uint64_t whole_members(struct types *types, type_id type, uint64_t most, 
     return end;
 }
 
+/* Adds the bytes up to k->end that are in no hole. */
+static bool collect_pieces(struct collecting *k, const struct part *p) {
+    struct part piece = *p;
+    bool any = false;
+    for (size_t i = 0; i <= k->hole_count && piece.at < k->end; i++) {
+        const uint64_t start = i < k->hole_count ? k->holes[i].start : k->end;
+        const uint64_t end = start < k->end ? start : k->end;
+        if (end > piece.at)
+            any |= collect_bytes(k, &piece, end - piece.at);
+        piece.at = i < k->hole_count ? k->holes[i].end : k->end;
+    }
+    return any;
+}
+
 static void collect_struct(struct collecting *k, const struct part *p) {
     struct types *types = k->c->context.types;
-    k->end = whole_members(types, p->type, CAPTURE_MOST_BYTES, 0);
-    if (collect_bytes(k, p, k->end))
+    k->end = whole_members(types, p->type, k->c->object_bytes, 0);
+    if (collect_pieces(k, p))
         collect_member_texts(k, p);
+}
+
+void collect_around(struct collector *c, const struct access *from,
+                    const struct collect_hole *holes, size_t count) {
+    struct collecting k = {.c = c, .first = c->values.count, .holes = holes, .hole_count = count};
+    const struct part p = {.access = *from, .type = from->type};
+    if (from->kind != ACCESS_MISSING && c->values.count < CAPTURE_MOST_VALUES)
+        collect_struct(&k, &p);
 }
 
 /* ---- items ---- */
@@ -197,23 +229,31 @@ static void collect_parts(struct collecting *k, const struct part *p) {
         collect_pointer_text(k, p, unit);
 }
 
-static void name_item(struct collecting *k, const char *name, const struct access *a, char format) {
-    struct capture_value *v = &k->c->values.at[k->first];
-    for (size_t i = k->first; i < k->c->values.count; i++)
-        if (!k->c->values.at[i].string)
-            k->c->values.at[i].type = 0;
-    v->name = keep_name(k->c, name);
-    v->type = a->type;
-    v->pointee = a->pointee;
-    v->format = format;
-}
-
 void collect_missing(struct collector *c, const char *name, type_id type,
                      enum capture_missing missing) {
     struct capture_value v = {.from = FROM_NOTHING, .length_of = -1, .type = type};
     v.missing = missing;
     v.name = keep_name(c, name);
     ARRAY_PUSH(&c->values, v);
+}
+
+void collect_item(struct collector *c, size_t first, const char *name, const struct access *a,
+                  char format) {
+    if (c->values.count == first) {
+        collect_missing(c, name, a->type,
+                        shape_is_empty(c->context.types, a->type) ? VALUE_THERE
+                        : a->missing                              ? a->missing
+                                                                  : VALUE_UNTYPED);
+        return;
+    }
+    for (size_t i = first; i < c->values.count; i++)
+        if (!c->values.at[i].string)
+            c->values.at[i].type = 0;
+    struct capture_value *v = &c->values.at[first];
+    v->name = keep_name(c, name);
+    v->type = a->type;
+    v->pointee = a->pointee;
+    v->format = format;
 }
 
 /* False: of a reference only the address is known. */
@@ -225,7 +265,7 @@ static bool is_complete(struct types *types, type_id type) {
 /* An item whose first part is a text gets its own bytes before it, so that a name is on them. */
 void collect_object(struct collector *c, const char *name, const struct access *from, char format) {
     struct access a = *from;
-    struct collecting k = {c, c->values.count, 0, 0};
+    struct collecting k = {.c = c, .first = c->values.count};
     const struct type *t = shape_get(c->context.types, a.type);
     if (t && t->kind == TYPE_POINTER && (t->flags & TYPE_REFERENCE) && !a.address &&
         is_complete(c->context.types, t->of) && access_follow(&c->context, &a, t->of))
@@ -243,17 +283,11 @@ void collect_object(struct collector *c, const char *name, const struct access *
                !c->format(c, &a)) {
         collect_parts(&k, &p);
     }
-    if (c->values.count == k.first)
-        collect_missing(c, name, a.type,
-                        shape_is_empty(c->context.types, a.type) ? VALUE_THERE
-                        : a.missing                              ? a.missing
-                                                                 : VALUE_UNTYPED);
-    else
-        name_item(&k, name, &a, format);
+    collect_item(c, k.first, name, &a, format);
 }
 
 void collect_inner(struct collector *c, const struct access *from, uint32_t at) {
-    struct collecting k = {c, c->values.count, 0, 0};
+    struct collecting k = {.c = c, .first = c->values.count};
     const struct part p = {.access = *from, .type = from->type};
     if (from->kind == ACCESS_MISSING || c->values.count >= CAPTURE_MOST_VALUES)
         return;
@@ -263,15 +297,12 @@ void collect_inner(struct collector *c, const struct access *from, uint32_t at) 
 }
 
 void collect_text(struct collector *c, const char *name, const struct access *a, unsigned unit) {
-    struct collecting k = {c, c->values.count, 0, 0};
+    struct collecting k = {.c = c, .first = c->values.count};
     struct part p = {.access = *a, .type = a->type};
     if (a->kind != ACCESS_MISSING && c->values.count < CAPTURE_MOST_VALUES &&
         collect_bytes(&k, &p, c->context.word))
         collect_pointer_text(&k, &p, unit);
-    if (c->values.count == k.first)
-        collect_missing(c, name, a->type, a->missing ? a->missing : VALUE_UNTYPED);
-    else
-        name_item(&k, name, a, 0);
+    collect_item(c, k.first, name, a, 0);
 }
 
 void collect_end(struct collector *c, struct capture *ret) {

@@ -131,6 +131,8 @@ static int format_term(const struct evaluator *e, const struct spec_term *t, str
 static int add_term(const struct evaluator *e, const struct spec_term *t, struct collector *c) {
     struct access a;
     int status = evaluate(e, t->root, &a);
+    if (status < 0 && collect_format_value(c, e, t, shown_as(&t->format)))
+        return 0;
     if (status == 0 && t->format.letter)
         status = format_term(e, t, &a);
     if (status < 0)
@@ -185,8 +187,12 @@ static int compile(const struct values_request *r, const struct places *places, 
 }
 
 int values_compile(const struct values_request *r, struct capture *ret, struct err *err) {
-    struct collector c = {
-        {r->types, abi_word(r->abi)}, r->abi, r->strings, collect_formatted, r, {0}, {0}};
+    struct collector c = {.context = {r->types, abi_word(r->abi)},
+                          .abi = r->abi,
+                          .strings = r->strings,
+                          .object_bytes = r->object_bytes ? r->object_bytes : CAPTURE_MOST_BYTES,
+                          .format = collect_formatted,
+                          .request = r};
     struct places places = {0};
     struct capture made = {.kind = r->kind};
     if (c.strings > CAPTURE_MOST_STRING)

@@ -21,6 +21,8 @@ struct values_request {
     bool by_types;           /* with a spec: by types besides */
     uint32_t strings;        /* most bytes of a text */
     struct formats *formats; /* what is recorded of well-known types; NULL: their members */
+    bool plain_members;      /* formats are for whole items only, not for their members */
+    uint32_t object_bytes;   /* most that is recorded of an object at once; 0: CAPTURE_MOST_BYTES */
 };
 /*
  * Fills RET, but for `function`. What has no known place is in it as FROM_NOTHING. A SPEC's results

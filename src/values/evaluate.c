@@ -77,6 +77,14 @@ static int enter_member(const struct evaluator *e, const struct spec_node *n, st
     return 0;
 }
 
+/* Prototypes of the C library name none. */
+static bool has_no_names(const struct signature *s) {
+    for (size_t i = 0; i < s->count; i++)
+        if (*s->parameters[i].name)
+            return false;
+    return true;
+}
+
 static int take_parameter(const struct evaluator *e, const struct spec_node *n,
                           struct access *ret) {
     const struct signature *s = e->request->signature;
@@ -99,6 +107,8 @@ static int take_parameter(const struct evaluator *e, const struct spec_node *n,
         ret->type = t->of;
         return enter_member(e, n, ret);
     }
+    if (s->count && has_no_names(s))
+        return fail(e, n, "names of its parameters are not known; use arg1, or fparg1 of floats");
     near_init(&near, n->name);
     for (size_t i = 0; i < s->count; i++)
         near_consider(&near, s->parameters[i].name);
@@ -198,7 +208,8 @@ static int step_index(const struct evaluator *e, const struct spec_node *n, stru
     return 0;
 }
 
-static int step_member(const struct evaluator *e, const struct spec_node *n, struct access *a) {
+/* From what is before "." or "->" to the object that has the member. */
+static int step_object(const struct evaluator *e, const struct spec_node *n, struct access *a) {
     const struct type *t = shape_get(e->request->types, a->type);
     bool pointer = t && t->kind == TYPE_POINTER && !(t->flags & TYPE_REFERENCE);
     if (n->op == SPEC_MEMBER && pointer)
@@ -208,7 +219,7 @@ static int step_member(const struct evaluator *e, const struct spec_node *n, str
     int status = n->op == SPEC_ARROW ? step_pointer(e, n, a) : 0;
     if (status == 0 && !see_through(e, a))
         status = fail(e, n, "this is too many pointers away");
-    return status < 0 ? status : enter_member(e, n, a);
+    return status;
 }
 
 static bool is_number_of_kind(const struct type *t, bool is_float) {
@@ -237,6 +248,19 @@ static int step_address(const struct evaluator *e, const struct spec_node *n, st
     return 0;
 }
 
+static int evaluate_before(const struct evaluator *e, const struct spec_node *n,
+                           struct access *ret) {
+    int status = evaluate(e, n->of, ret);
+    if (status == 0 && n->op != SPEC_ADDRESS && !see_through(e, ret))
+        status = fail(e, n, "this is too many pointers away");
+    return status;
+}
+
+int evaluate_object(const struct evaluator *e, const struct spec_node *n, struct access *ret) {
+    int status = evaluate_before(e, n, ret);
+    return status < 0 ? status : step_object(e, n, ret);
+}
+
 int evaluate(const struct evaluator *e, const struct spec_node *n, struct access *ret) {
     if (e->object && !n->of) {
         *ret = *e->object;
@@ -248,15 +272,14 @@ int evaluate(const struct evaluator *e, const struct spec_node *n, struct access
         return take_parameter(e, n, ret);
     if (n->op == SPEC_INTEGER || n->op == SPEC_FLOAT || n->op == SPEC_REGISTER)
         return take_register(e, n, ret);
-    int status = evaluate(e, n->of, ret);
+    int status = evaluate_before(e, n, ret);
     if (status < 0)
         return status;
-    if (n->op != SPEC_ADDRESS && !see_through(e, ret))
-        return fail(e, n, "this is too many pointers away");
     switch (n->op) {
     case SPEC_MEMBER:
     case SPEC_ARROW:
-        return step_member(e, n, ret);
+        status = step_object(e, n, ret);
+        return status < 0 ? status : enter_member(e, n, ret);
     case SPEC_INDEX:
         return step_index(e, n, ret);
     case SPEC_DEREF:

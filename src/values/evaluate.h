@@ -14,3 +14,5 @@ struct evaluator {
     const struct access *object; /* names are those of its members; NULL: of parameters */
 };
 int evaluate(const struct evaluator *e, const struct spec_node *node, struct access *ret);
+/* What NODE, "OBJECT.name" or "OBJECT->name", names a member of. */
+int evaluate_object(const struct evaluator *e, const struct spec_node *node, struct access *ret);

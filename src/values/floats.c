@@ -97,6 +97,10 @@ void words_float(struct words *w, const uint8_t *bytes, unsigned size, enum floa
         words_add(w, p.is_nan ? "nan" : "inf");
         return;
     }
+    if (p.negative && !p.high && !p.low) { /* "-0" is an integer of JSON, which has no sign */
+        words_add(w, "0.0");
+        return;
+    }
     char text[NUMBER_ROOM];
     long double value = ldexpl(ldexpl((long double)p.high, 64) + (long double)p.low, p.exponent);
     words_add(w,

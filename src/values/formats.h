@@ -29,11 +29,25 @@ struct format {
     ARRAY(struct format_value) values;
     bool reported; /* that it does not fit a type */
 };
+/* An object with a format inside another one. */
+struct held {
+    const struct format *format;
+    type_id shown, type;
+    uint64_t at, image_at; /* in the other one; in the item's image, behind all of that */
+    bool direct;           /* it is no part of a member */
+};
+enum { FORMATS_MOST_HELD = 4 };
+struct holder {
+    type_id shown; /* a struct like the type, with the values of what it holds */
+    size_t count;
+    struct held held[FORMATS_MOST_HELD];
+};
 /* What is known of a type: FORMAT is NULL if none fits it. */
 struct format_use {
     bool tried;
     const struct format *format;
-    type_id shown; /* a struct with the values as its members */
+    type_id shown;               /* a struct with the values as its members */
+    const struct holder *holder; /* NULL: not looked for yet */
 };
 struct formats {
     ARRAY(struct format) list;     /* the first one that fits a type counts */

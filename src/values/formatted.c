@@ -19,8 +19,12 @@
 #include "values/names.h"
 #include "values/shape.h"
 #include "values/slots.h"
+#include "values/texts.h"
 
-enum { MOST_MEMBER = 4096, ALIGN = 8 }; /* bytes of a value; of a difference, those of both words */
+enum {
+    MOST_MEMBER = 4096,
+    ALIGN = 8
+}; /* bytes of a value, or of an object that holds some; of a difference, those of both words */
 
 struct formatting {
     struct collector *c;
@@ -221,35 +225,194 @@ static void add_value(const struct formatting *f, const struct format_value *v, 
         collect_inner(f->c, &found.left, at);
 }
 
-/* first[i] is the number of the first value of FORMAT's value i; the array has one more. */
+/* Makes values known only if the one with the number CONDITION is not 0. */
+static void depend(struct collector *c, size_t from, size_t to, size_t condition) {
+    for (size_t i = from; i < to; i++)
+        c->values.at[i].only_if = (uint16_t)(condition + 1);
+}
+
+/* FORMAT's values, in the image from BASE on. */
 static void add_values(const struct formatting *f, const struct format *format,
-                       const struct type *shown, size_t *first) {
+                       const struct type *shown, uint32_t base) {
     struct collector *c = f->c;
+    /* The number of the first value of each of FORMAT's, and the end. */
+    AUTO_FREE size_t *first = mem_alloc((format->values.count + 1) * sizeof *first);
     for (size_t i = 0; i < format->values.count; i++) {
         const struct format_value *v = &format->values.at[i];
         const size_t condition = v->only_if - 1;
         first[i] = c->values.count;
         if (!v->only_if || is_condition(c, first[condition], first[condition + 1]))
-            add_value(f, v, (uint32_t)(shown->members[i].bit_offset / 8));
+            add_value(f, v, base + (uint32_t)(shown->members[i].bit_offset / 8));
         first[i + 1] = c->values.count;
-        for (size_t k = first[i]; v->only_if && k < c->values.count; k++)
-            c->values.at[k].only_if = (uint16_t)(first[condition] + 1);
+        if (v->only_if)
+            depend(c, first[i], c->values.count, first[condition]);
     }
 }
 
+/* ---- objects that hold such objects ---- */
+
+enum { MOST_HOLDERS = 4 /* one within the other */, MOST_LOOKED_AT = 1024 };
+
+/* What is found while a type is looked through. */
+struct holding {
+    struct collector *c;
+    struct held held[FORMATS_MOST_HELD];
+    size_t count;
+    uint64_t end;    /* of the image so far */
+    unsigned budget; /* of members: a hostile type may hold exponentially many */
+};
+
+static type_id hold(struct holding *h, type_id type, uint64_t at, unsigned depth);
+
+/* The type that shows the member M, AT bytes in the item: its own, if no format is in it. What has
+ * a format is behind all else in the image. */
+static struct type_member hold_member(struct holding *h, struct type_member m, uint64_t base,
+                                      unsigned depth) {
+    struct types *types = h->c->context.types;
+    const uint64_t at = base + m.bit_offset / 8;
+    if (m.bit_size || (m.flags & (MEMBER_VIRTUAL | MEMBER_VARIANT)) ||
+        h->count == FORMATS_MOST_HELD || !h->budget)
+        return m;
+    h->budget--;
+    const struct format_use use = use_of(h->c, m.type);
+    if (!use.format) {
+        const type_id held = hold(h, m.type, at, depth + 1);
+        m.type = held ? held : m.type;
+        return m;
+    }
+    h->held[h->count++] = (struct held){use.format, use.shown, m.type, at, h->end, depth == 0};
+    m.type = use.shown;
+    m.bit_offset = (h->end - base) * 8;
+    h->end += types_get(types, use.shown)->bytes;
+    return m;
+}
+
+/* A struct like TYPE, which is AT bytes in the item, that shows members by their formats. 0: none
+ * has a format. */
+static type_id hold(struct holding *h, type_id type, uint64_t at, unsigned depth) {
+    struct types *types = h->c->context.types;
+    const struct type *own = shape_get(types, type);
+    const size_t before = h->count;
+    unsigned unit;
+    if (!own || own->kind != TYPE_STRUCT || depth == MOST_HOLDERS ||
+        text_type_of(types, type, &unit))
+        return 0;
+    AUTO_FREE struct type_member *members = mem_alloc((own->count + 1) * sizeof *members);
+    struct type shown = *own;
+    for (uint32_t i = 0; i < own->count; i++)
+        members[i] = hold_member(h, own->members[i], at, depth);
+    shown.members = members;
+    return h->count == before ? 0 : types_add(types, &shown);
+}
+
+/* ---- an item ---- */
+
+static const struct holder *holder_of(struct collector *c, type_id type) {
+    struct formats *formats = c->request->formats;
+    const type_id id = shape_id(c->context.types, type);
+    while (formats->uses.count <= id)
+        ARRAY_PUSH(&formats->uses, (struct format_use){0});
+    if (!formats->uses.at[id].holder) {
+        const uint64_t bytes = shape_bytes(c->context.types, id);
+        struct holding h = {.c = c, .budget = MOST_LOOKED_AT, .end = aligned((uint32_t)bytes)};
+        struct holder *holder = arena_alloc(formats->arena, sizeof *holder);
+        holder->shown = bytes <= MOST_MEMBER ? hold(&h, id, 0, 0) : 0;
+        holder->count = holder->shown ? h.count : 0;
+        memcpy(holder->held, h.held, sizeof h.held);
+        formats->uses.at[id].holder = holder;
+    }
+    return formats->uses.at[id].holder;
+}
+
+/* Also appends what of A itself is recorded without formats. */
+static bool collect_held(struct collector *c, struct access *a) {
+    const struct holder *holder = holder_of(c, a->type);
+    struct err ignored;
+    if (!holder->count || c->request->plain_members)
+        return false;
+    const struct access whole = *a;
+    struct collect_hole holes[FORMATS_MOST_HELD];
+    size_t count = 0;
+    for (size_t i = 0; i < holder->count; i++) {
+        const struct held *h = &holder->held[i];
+        if (h->direct) /* else views would miss the member that has it */
+            holes[count++] =
+                (struct collect_hole){h->at, h->at + shape_bytes(c->context.types, h->type)};
+    }
+    collect_around(c, &whole, holes, count);
+    for (size_t i = 0; i < holder->count; i++) {
+        const struct held *h = &holder->held[i];
+        struct access object = whole;
+        access_enter(&object, (int64_t)h->at, h->type);
+        add_values(&(struct formatting){c, &object, &ignored}, h->format,
+                   types_get(c->context.types, h->shown), (uint32_t)h->image_at);
+    }
+    a->type = holder->shown;
+    return true;
+}
+
 bool collect_formatted(struct collector *c, struct access *a) {
+    struct err ignored;
     if (!c->request->formats)
         return false;
     const struct format_use use = use_of(c, a->type);
     if (!use.format)
-        return false;
-    struct err ignored;
+        return collect_held(c, a);
     const size_t before = c->values.count;
-    const struct formatting f = {c, a, &ignored};
-    AUTO_FREE size_t *first = mem_alloc((use.format->values.count + 1) * sizeof *first);
-    add_values(&f, use.format, types_get(c->context.types, use.shown), first);
+    add_values(&(struct formatting){c, a, &ignored}, use.format,
+               types_get(c->context.types, use.shown), 0);
     if (c->values.count == before)
         return false;
     a->type = use.shown;
+    return true;
+}
+
+/* ---- a value by its name ---- */
+
+static const struct format_value *value_named(const struct format *format, const char *name,
+                                              size_t *ret) {
+    for (*ret = 0; format && *ret < format->values.count; ++*ret)
+        if (strcmp(format->values.at[*ret].name, name) == 0)
+            return &format->values.at[*ret];
+    return NULL;
+}
+
+/* Appends V, and behind it in the image what it depends on. */
+static void add_alone(const struct formatting *f, const struct format *format,
+                      const struct format_value *v, uint32_t bytes) {
+    struct collector *c = f->c;
+    const size_t first = c->values.count;
+    add_value(f, v, 0);
+    const size_t end = c->values.count;
+    if (!v->only_if || end == first)
+        return;
+    add_value(f, &format->values.at[v->only_if - 1], aligned(bytes));
+    if (is_condition(c, end, c->values.count))
+        depend(c, first, end, end);
+    else
+        c->values.count = first;
+}
+
+bool collect_format_value(struct collector *c, const struct evaluator *e,
+                          const struct spec_term *term, char shown) {
+    const struct spec_node *n = term->root;
+    struct access object;
+    struct err ignored;
+    struct evaluator quiet = *e;
+    struct found found;
+    size_t number;
+    quiet.err = &ignored;
+    if (!c->request->formats || (n->op != SPEC_MEMBER && n->op != SPEC_ARROW) ||
+        evaluate_object(&quiet, n, &object) < 0)
+        return false;
+    const struct format *format = use_of(c, object.type).format;
+    const struct format_value *v = value_named(format, n->name, &number);
+    const struct formatting f = {c, &object, &ignored};
+    if (!v || object.kind == ACCESS_MISSING || find_value(&f, v, &found) < 0)
+        return false;
+    const struct access value = {.type = found.type};
+    const size_t first = c->values.count;
+    add_alone(&f, format, v, found.bytes);
+    collect_item(c, first, term->text, &value, shown);
     return true;
 }

@@ -300,8 +300,7 @@ static bool set_place(const struct probe_request *r, const struct operand *o,
     v->reg = o->reg;
     v->part = o->part;
     v->bytes = o->bytes;
-    if (o->kind == OPERAND_UNKNOWN || !o->bytes || (wide && o->from == FROM_REGISTER) || far ||
-        (o->indexed && !is_x86(r->abi)))
+    if (o->kind == OPERAND_UNKNOWN || !o->bytes || (wide && o->from == FROM_REGISTER) || far)
         return false;
     if (o->kind == OPERAND_CONSTANT) {
         v->from = FROM_CONSTANT;

@@ -78,7 +78,7 @@ static struct abi_place given_pieces(enum abi abi, const struct place *p, uint64
         add_piece(abi, &p->pieces[i], at, &place);
         at += p->pieces[i].bytes;
     }
-    return at <= bytes && place.count ? place : nowhere;
+    return at <= bytes && (place.count || !bytes) ? place : nowhere;
 }
 
 /* Go's pieces are an object's scalars. Between them is no padding, or pieces without a place, which
@@ -223,12 +223,19 @@ static enum abi abi_of(const struct signature *s, enum abi abi) {
     return has_go_registers(s, abi) ? ABI_GO_X86_64 : abi;
 }
 
+/* Optimised code need not return the address of a result in memory. */
+static void place_rust_result(struct places *ret, const struct signature *s,
+                              const struct abi_call *call) {
+    abi_rust_result(call, &ret->result);
+    if (ret->result.indirect && !s->returns_address)
+        ret->result = (struct abi_place){.missing = VALUE_UNTYPED};
+}
+
 /* DWARF does not list what a closure has captured, which is its first argument. */
-static void place_plain_rust(struct places *ret, const struct signature *s, struct abi_call *call) {
-    const bool is_closure = s->name[0] == '{';
-    if (abi_rust_knows_result(call))
-        abi_result(ABI_X86_64, call, &ret->result);
-    call->count = is_closure ? 0 : abi_rust_known_arguments(call);
+static void place_rust(struct places *ret, const struct signature *s, struct abi_call *call) {
+    const bool is_plain = !s->optimized && !s->changed && s->name[0] != '{';
+    place_rust_result(ret, s, call);
+    call->count = is_plain ? abi_rust_known_arguments(call) : 0;
     abi_arguments(ABI_X86_64, call, ret->parameters);
 }
 
@@ -268,8 +275,8 @@ static void place_by_abi(struct places *ret, struct types *types, const struct s
     for (size_t i = 0; i < s->count; i++)
         ret->parameters[i] = (struct abi_place){.missing = VALUE_UNTYPED};
     ret->result = (struct abi_place){.missing = VALUE_UNTYPED};
-    if (s->language == SOURCE_RUST && !s->optimized && !s->changed && abi == ABI_X86_64) {
-        place_plain_rust(ret, s, &call);
+    if (s->language == SOURCE_RUST && abi == ABI_X86_64) {
+        place_rust(ret, s, &call);
         return;
     }
     if (!is_c(s) && abi != ABI_GO_X86_64)

@@ -333,7 +333,7 @@ static bool print(const struct printer *p, const struct item *item, bool json, s
         whole.bit_at = image_is_shifted(&item->values[0]) ? 0 : item->values[0].shift;
     }
     image_init(&w.image, item);
-    if (print_missing(item) && !(text_of(item) && whole.seen))
+    if (print_missing(p, item) && !(text_of(item) && whole.seen))
         write_unknown(&w);
     else if (whole.seen)
         walk(&w, &whole);
@@ -376,7 +376,14 @@ static bool is_all_zero(const struct captured *c) {
     return c->missing == VALUE_THERE;
 }
 
-const char *print_missing(const struct item *item) {
+/* Behind a scalar in its image is what it depends on (values/formatted.c). */
+static bool is_beside(const struct printer *p, const struct item *item, size_t i) {
+    const struct type *type = shape_get(p->types, item->values[0].type);
+    const uint64_t bytes = shape_bytes(p->types, item->values[0].type);
+    return type && !shape_is_composite(type) && bytes && item->values[i].at >= bytes;
+}
+
+const char *print_missing(const struct printer *p, const struct item *item) {
     static const char *const reasons[] = {[VALUE_OPTIMIZED_OUT] = "optimized-out",
                                           [VALUE_UNREADABLE] = "unreadable",
                                           [VALUE_UNTYPED] = "untyped"};
@@ -385,6 +392,8 @@ const char *print_missing(const struct item *item) {
         return NULL; /* a null pointer */
     enum capture_missing last = VALUE_THERE;
     for (size_t i = first; i < (text ? text + 1 : item->count); i++) {
+        if (is_beside(p, item, i))
+            continue;
         last = item->captured[i].missing;
         if (last == VALUE_THERE)
             return NULL;

@@ -129,13 +129,15 @@ enum { SLICE_WORDS_MOST = SLICE_BEGIN - SLICE_WORD };
 /*
  * The *values* of a capture (values/capture.h) stand right before the event that they belong to:
  *
- *     CAPTURE_BEGIN  CAPTURE_HIGH + n  CAPTURE_WORD + n …   entry, return or tail call
+ *     CAPTURE_BEGIN  CAPTURE_WORD + n  CAPTURE_HIGH + n …   entry, return or tail call
  *
  * They are control events with a value of 48 bits, too. Words are numbered through all values of
  * the capture. A word has its lower 48 bits in its slot; if their sign extension is not the word,
- * a slot with the upper 16 bits stands before it. A text has six bytes in a word (units of 4 bytes:
+ * a slot with the upper 16 bits stands behind it. A text has six bytes in a word (units of 4 bytes:
  * one unit). A word that could not be read is missing. All slots and the event have one clock and
- * are reserved at once, when all are written. What has no event right behind it is ignored.
+ * are reserved at once, when all are written. What has no event right behind it is ignored. On
+ * x86-64 all stand in one piece: CAPTURE_BEGIN slots with no capture's number fill the ring up to
+ * its end, where that is nearer.
  */
 enum capture_event {
     CAPTURE_WORD = 0x3fffa000,  /* + n: the nth word */
@@ -325,6 +327,7 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define SLICE_WORD_ID 0x3fff0000
 #define SLICE_BEGIN_ID 0x3fff8000
 #define WAIT_ID 0x3fff8100
+#define CAPTURE_BEGIN_ID 0x3fffe000
 #define CONTROL_OWNER_DIED 0x40000000
 #define BRIDGE_BYTES 96 /* room for code in the agent (arch/bridge.h) */
 #ifdef __arm__
@@ -365,5 +368,6 @@ _Static_assert(__builtin_offsetof(struct event, sp_low) == EVENT_SP_LOW, "");
 _Static_assert(SLICE_TAGGED == 1 << SLICE_TAGGED_BIT, "");
 _Static_assert(SLICE_WORD == SLICE_WORD_ID && SLICE_BEGIN == SLICE_BEGIN_ID, "");
 _Static_assert(WAIT_EVENT == WAIT_ID && WAIT_ID >= (int)SLICE_EVENTS_END, "");
+_Static_assert(CAPTURE_BEGIN == CAPTURE_BEGIN_ID, "");
 _Static_assert(SLICE_END == SLICE_BEGIN_ID + 1 && SLICE_REGISTER == SLICE_BEGIN_ID + 2, "");
 #endif

@@ -2,10 +2,10 @@
 """Builds a program of the folder a32, t32 or stopped. Runs it in QEMU's user-mode emulator: on QEMU's largest
 processor, and on one of Armv7-A, without Armv8's instructions.
 
-    run_arm.py [--armv6] SOURCE FOLDER NAME...   NAME.c, with the folder's other files and the backend itself
+    run_arm.py [--armv6] [--one] SOURCE FOLDER NAME...   NAME.c, with the folder's other files and the backend itself
 
---armv6: builds with floating point in software, and runs on an Armv6 processor (ARM1176) only. Exits with 1 if the
-program fails on a processor, with 77 if compiler or emulator are missing.
+--one: runs on the largest processor only. --armv6: builds with floating point in software, and runs on an Armv6
+processor (ARM1176) only. Exits with 1 if the program fails on a processor, with 77 if compiler or emulator are missing.
 """
 import glob
 import os
@@ -17,7 +17,7 @@ import tempfile
 ARMV6 = "--armv6" in sys.argv
 TRIPLET = "arm-linux-gnueabi" if ARMV6 else "arm-linux-gnueabihf"
 COMPILER, OBJCOPY, EMULATOR = TRIPLET + "-gcc", TRIPLET + "-objcopy", "qemu-arm-static"
-PROCESSORS = ["arm1176"] if ARMV6 else ["max", "cortex-a7"]
+PROCESSORS = ["arm1176"] if ARMV6 else ["max"] if "--one" in sys.argv else ["max", "cortex-a7"]
 STATES = {"a32": "-marm", "t32": "-mthumb", "stopped": "-marm"}
 SHARED = ("code_memory.c", "machine.c")
 
@@ -49,7 +49,7 @@ def backend(source, state, folder):
     common = [*glob.glob(os.path.join(here, "*.S")), *filter(os.path.exists, shared),
               *(os.path.join(source, "src", name) for name in ("values/run.c", "base/mem.c")),
               *(os.path.join(source, "src/arch", name)
-                for name in ("capture.c", "disasm.c", "remainder.c", "arm_hosts.c")),
+                for name in ("capture.c", "judge.c", "disasm.c", "remainder.c", "arm_hosts.c")),
               *sorted(glob.glob(os.path.join(source, "src/arch/arm/*.c")))]
     return compile_to(built, source, state, folder, "-r", *common)
 
@@ -69,7 +69,7 @@ def failing_on(program):
 
 
 def main():
-    source, state, *names = [word for word in sys.argv[1:] if word != "--armv6"]
+    source, state, *names = [word for word in sys.argv[1:] if not word.startswith("--")]
     source = os.path.abspath(source)
     if not shutil.which(COMPILER) or not shutil.which(EMULATOR):
         print(f"{COMPILER} or {EMULATOR} is missing")

@@ -2,7 +2,7 @@
  * void run_code(struct cpu *cpu, const void *code)
  *
  * Calls CODE with every general register, the flags and the red zone as CPU says, and writes back
- * what they are when it returns. See run_code.h for the offsets.
+ * what they are when it returns. See run_code.h for the offsets, and for run_code_with_vectors().
  */
     .text
     .globl run_code
@@ -75,7 +75,22 @@ run_code:
     ret
     .size run_code, . - run_code
 
-    .local cpu, code, rax
+    .globl run_code_with_vectors
+    .type run_code_with_vectors, @function
+run_code_with_vectors:
+    push %rbx
+    mov %rdx, %rbx
+    fxsave64 own(%rip)
+    fxrstor64 (%rbx)
+    call run_code
+    fxsave64 (%rbx)
+    fxrstor64 own(%rip)
+    pop %rbx
+    ret
+    .size run_code_with_vectors, . - run_code_with_vectors
+
+    .local cpu, code, rax, own
+    .comm own, 512, 16
     .comm cpu, 8, 8
     .comm code, 8, 8
     .comm rax, 8, 8

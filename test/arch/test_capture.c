@@ -9,17 +9,7 @@
 
 #include <cmocka.h>
 
-#include <asm/prctl.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include "arch/host.h"
-#include "arch/x86_64/capture.h"
-#include "arch/x86_64/stub.h"
-#include "run_code.h"
-#include "values/slots.h"
+#include "capture_lane.h"
 
 #define TESTS                                                                                      \
     TEST(registers_flags_and_red_zone_preserved)                                                   \
@@ -33,108 +23,9 @@
     TEST(no_load_where_it_was_withdrawn)                                                           \
     TEST(event_alone_where_values_have_no_room)                                                    \
     TEST(full_ring_drops_and_counts)                                                               \
+    TEST(registers_are_right_after_a_wait)                                                         \
+    TEST(slots_stand_in_one_piece)                                                                 \
     TEST(nothing_is_reserved_before_the_end)
-
-enum { RING_BYTES = 4096, CODE_BYTES = 16384, SITE = 0x2468ace0, NUMBER = 77, SLOT_AT = 32 };
-enum { VARIANTS = STUB_SAVE_FLAGS + STUB_SKIP_RED_ZONE + 1, OVERFLOWS = OVERFLOW_OVERWRITE + 1 };
-enum { ARITHMETIC_FLAGS = 0x8d5, ALWAYS_SET = 0x202, PAGE = 4096 };
-enum { RAX = 0, RDX = 1, RCX = 2, RBX = 3, RSI = 4, RDI = 5, R8 = 8, R15 = 15 }; /* DWARF */
-
-static struct lane *lane;
-static struct control control;
-static uint8_t *code;
-static const int16_t NO_LENGTH = -1;
-
-static int prepare(void **state) {
-    (void)state;
-    lane = mmap(NULL, LANE_RING + RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                -1, 0);
-    code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-                -1, 0);
-    memcpy(code, agent_bytes, agent_size);
-    return lane == MAP_FAILED || code == MAP_FAILED ||
-           syscall(SYS_arch_prctl, ARCH_SET_GS, (unsigned long)lane) != 0;
-}
-
-static int fresh_lane(void **state) {
-    (void)state;
-    memset(lane, 0, LANE_RING + RING_BYTES);
-    control = (struct control){0};
-    lane->control = (uint64_t)(uintptr_t)&control;
-    lane->head = SLOT_AT;
-    lane->limit = SLOT_AT + RING_BYTES;
-    lane->ring_mask = RING_BYTES - 1;
-    return 0;
-}
-
-struct made {
-    uint8_t *at;
-    size_t size;
-};
-
-static struct made make(uint8_t variant, enum overflow overflow, const struct capture *c) {
-    struct made m = {code + ((agent_size + 15) & ~(size_t)15), 0};
-    struct stub_spec spec = {.variant = variant | STUB_CAPTURE,
-                             .site = SITE,
-                             .ring_bytes = RING_BYTES,
-                             .overflow = overflow,
-                             .agent = code - m.at,
-                             .capture = c,
-                             .capture_number = NUMBER};
-    m.size = stub_emit(m.at, &spec);
-    assert_int_equal(m.size, stub_size(spec.variant, overflow) + stub_capture_bytes(c));
-    m.at[m.size] = 0xc3;
-    return m;
-}
-
-/* REGISTERS: values for general registers by their numbers in instructions; 0: any. */
-static struct cpu run_made(uint8_t variant, const struct made *m, const uint64_t registers[16]) {
-    struct cpu before, after;
-    for (int i = 0; i < 16; i++)
-        before.registers[i] =
-            registers && registers[i] ? registers[i] : 0x0123456789abcdef * (uint64_t)(2 * i + 1);
-    for (int i = 0; i < RED_ZONE_BYTES; i++)
-        before.red_zone[i] = (uint8_t)(i * 7 + 1);
-    before.flags = ARITHMETIC_FLAGS | ALWAYS_SET;
-    after = before;
-    run_code(&after, m->at);
-    assert_memory_equal(after.registers, before.registers, sizeof before.registers);
-    if (variant & STUB_SAVE_FLAGS)
-        assert_int_equal(after.flags, before.flags);
-    if (variant & STUB_SKIP_RED_ZONE)
-        assert_memory_equal(after.red_zone, before.red_zone, RED_ZONE_BYTES);
-    return after;
-}
-
-static struct cpu run_with(uint8_t variant, enum overflow overflow, const struct capture *c,
-                           const uint64_t registers[16]) {
-    const struct made m = make(variant, overflow, c);
-    return run_made(variant, &m, registers);
-}
-
-static const struct event *slot(uint64_t position) {
-    return (const struct event *)((const char *)lane + LANE_RING) +
-           (position & (RING_BYTES - 1)) / EVENT_BYTES;
-}
-
-/* The word number WORD in *RET. False: there is none. */
-static bool find_word(uint32_t word, uint64_t *ret) {
-    uint64_t high = 0;
-    bool has_high = false;
-    for (uint64_t at = SLOT_AT; at < lane->head; at += EVENT_BYTES) {
-        const uint32_t id = slot(at)->site >> 2;
-        const uint64_t value = event_sp(slot(at));
-        if (id == CAPTURE_HIGH + word) {
-            high = value;
-            has_high = true;
-        }
-        if (id != CAPTURE_WORD + word)
-            continue;
-        *ret = has_high ? high << 48 | value : (uint64_t)((int64_t)(value << 16) >> 16);
-        return true;
-    }
-    return false;
-}
 
 static uint64_t word(uint32_t number) {
     uint64_t found = 0;
@@ -142,28 +33,24 @@ static uint64_t word(uint32_t number) {
     return found;
 }
 
-static struct capture_value of_register(uint8_t reg, uint16_t bytes) {
-    return (struct capture_value){
-        .from = FROM_REGISTER, .reg = reg, .bytes = bytes, .length_of = NO_LENGTH};
-}
-
-static struct capture_value text_at(uint8_t reg, uint8_t unit, uint16_t most) {
+static struct capture_value behind_next(size_t at, uint16_t bytes) {
     return (struct capture_value){.from = FROM_REGISTER,
-                                  .reg = reg,
-                                  .string = true,
-                                  .unit = unit,
-                                  .most = most,
+                                  .reg = RDI,
+                                  .steps = 2,
+                                  .step = {{offsetof(struct node, next)}, {(int32_t)at}},
+                                  .bytes = bytes,
                                   .length_of = NO_LENGTH};
 }
 
-struct node {
-    int32_t id;
-    uint8_t odd[7];
-    struct node *next;
-    uint64_t words[3];
-};
+static uint64_t number_at(const uint8_t *bytes) {
+    uint64_t number;
+    memcpy(&number, bytes, sizeof number);
+    return number;
+}
 
 static void registers_flags_and_red_zone_preserved(void **state) {
+    struct vectors vectors;
+    fill_vectors(&vectors);
     struct node n = {.id = 5, .next = &n};
     const uint64_t registers[16] = {[7] = (uintptr_t)&n, [6] = (uintptr_t) "a text of some length"};
     struct capture_value values[] = {
@@ -172,18 +59,15 @@ static void registers_flags_and_red_zone_preserved(void **state) {
         {.from = FROM_VECTOR, .reg = 3, .bytes = 8, .length_of = NO_LENGTH},
         {.from = FROM_VECTOR, .reg = 12, .part = 8, .bytes = 8, .length_of = NO_LENGTH},
         {.from = FROM_STACK, .stack_offset = 0, .bytes = 16, .length_of = NO_LENGTH},
-        {.from = FROM_REGISTER,
-         .reg = RDI,
-         .steps = 2,
-         .bytes = 7,
-         .length_of = NO_LENGTH,
-         .step = {{offsetof(struct node, next)}, {offsetof(struct node, odd)}}},
+        behind_next(offsetof(struct node, odd), 7),
         text_at(RSI, 1, 64)};
     const struct capture c = {.values = values, .count = sizeof values / sizeof *values};
     for (uint8_t v = 0; v < VARIANTS; v++)
         for (int o = 0; o < OVERFLOWS; o++) {
             fresh_lane(state);
             struct cpu cpu = run_with(v, (enum overflow)o, &c, registers);
+            assert_int_equal(word(2), number_at(vectors.xmm[3]));
+            assert_int_equal(word(3), number_at(vectors.xmm[12] + 8));
             assert_int_equal(slot(SLOT_AT)->site >> 2, CAPTURE_BEGIN);
             assert_int_equal(event_sp(slot(SLOT_AT)), NUMBER);
             assert_int_equal(slot(lane->head - EVENT_BYTES)->site, SITE);
@@ -197,18 +81,15 @@ static void registers_flags_and_red_zone_preserved(void **state) {
 }
 
 static void words_of_registers_and_stack(void **state) {
-    static const uint8_t numbers[16] = {0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15};
     (void)state;
     for (uint8_t reg = 0; reg < 16; reg++) {
         if (reg == 7) /* rsp */
             continue;
-        static const uint64_t patterns[] = {1,          UINT64_MAX,    (uint64_t)INT64_MIN,
-                                            1ull << 47, ~(1ull << 47), 0x7fffffffffff};
         for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
             uint64_t registers[16] = {[0] = 3};
             struct capture_value values[] = {of_register(reg, 8), of_register(reg, 4)};
             const struct capture c = {.values = values, .count = 2};
-            registers[numbers[reg]] = patterns[i];
+            registers[code_register(reg)] = patterns[i];
             fresh_lane(state);
             run_with(STUB_SAVE_FLAGS, OVERFLOW_WAIT, &c, registers);
             assert_int_equal(word(0), patterns[i]);
@@ -233,26 +114,14 @@ static void values_behind_pointers(void **state) {
     const uint64_t registers[16] = {[7] = (uintptr_t)&first};
     (void)state;
     for (uint16_t bytes = 1; bytes <= 7; bytes++) {
-        struct capture_value v = {
-            .from = FROM_REGISTER,
-            .reg = RDI,
-            .steps = 2,
-            .step = {{offsetof(struct node, next)}, {offsetof(struct node, odd)}},
-            .bytes = bytes,
-            .length_of = NO_LENGTH};
+        struct capture_value v = behind_next(offsetof(struct node, odd), bytes);
         const struct capture c = {.values = &v, .count = 1};
         fresh_lane(state);
         run_with(0, OVERFLOW_WAIT, &c, registers);
         uint64_t found = word(0);
         assert_memory_equal(&found, second.odd, bytes);
     }
-    struct capture_value v = {
-        .from = FROM_REGISTER,
-        .reg = RDI,
-        .steps = 2,
-        .step = {{offsetof(struct node, next)}, {offsetof(struct node, words)}},
-        .bytes = 24,
-        .length_of = NO_LENGTH};
+    struct capture_value v = behind_next(offsetof(struct node, words), 24);
     const struct capture c = {.values = &v, .count = 1};
     fresh_lane(state);
     run_with(0, OVERFLOW_WAIT, &c, registers);
@@ -418,6 +287,50 @@ static void full_ring_drops_and_counts(void **state) {
     run_with(STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE, OVERFLOW_DROP, &c, NULL);
     assert_int_equal(lane->head, SLOT_AT);
     assert_int_equal(lane->lost, 1);
+}
+
+/* Nobody makes room, so the ring is overwritten from now on. */
+static void registers_are_right_after_a_wait(void **state) {
+    struct capture_value values[] = {of_register(RDI, 8), of_register(RSI, 4), of_register(RCX, 8),
+                                     of_register(R8, 8)};
+    const struct capture c = {.values = values, .count = sizeof values / sizeof *values};
+    const uint64_t registers[16] = {[7] = 0x1234567, [6] = 89, [1] = 0xabcdef, [8] = 4711};
+    (void)state;
+    lane->limit = SLOT_AT + EVENT_BYTES;
+    control.owner = CONTROL_OWNER_DIED;
+    run_with(STUB_SAVE_FLAGS, OVERFLOW_WAIT, &c, registers);
+    assert_int_equal(lane->waits, 1);
+    for (uint32_t i = 0; i < c.count; i++)
+        assert_int_equal(word(i), registers[code_register(values[i].reg)]);
+}
+
+/* Where the ring ends first it is filled with beginnings of no capture. */
+static void slots_stand_in_one_piece(void **state) {
+    enum { SLOTS = 5, OLD = 0xee };
+    struct capture_value values[] = {of_register(RDI, 4), of_register(RSI, 4), of_register(RBX, 4)};
+    const struct capture c = {.values = values, .count = sizeof values / sizeof *values};
+    const uint64_t registers[16] = {[7] = 71, [6] = 61, [3] = 31};
+    assert_int_equal(capture_slots(&c), SLOTS);
+    for (uint64_t left = 1; left <= SLOTS + 1; left++)
+        for (int o = 0; o < OVERFLOWS; o++) {
+            const uint64_t padding = left < SLOTS ? left : 0;
+            fresh_lane(state);
+            memset((char *)lane + LANE_RING, OLD, RING_BYTES);
+            lane->head = start = 3 * RING_BYTES - left * EVENT_BYTES;
+            lane->limit = start + RING_BYTES;
+            run_with(STUB_SAVE_FLAGS, (enum overflow)o, &c, registers);
+            assert_int_equal(lane->head, start + (padding + SLOTS) * EVENT_BYTES);
+            for (uint64_t i = 0; i <= padding; i++) {
+                const struct event *e = slot(start + i * EVENT_BYTES);
+                assert_int_equal(e->site, (uint32_t)CAPTURE_BEGIN << 2 | EVENT_CONTROL);
+                assert_int_equal(event_sp(e), i < padding ? UINT32_MAX : NUMBER);
+                assert_true(e->clock_sp >> 16 <= slot(lane->head - EVENT_BYTES)->clock_sp >> 16);
+            }
+            for (uint32_t i = 0; i < c.count; i++)
+                assert_int_equal(word(i), registers[code_register(values[i].reg)]);
+            assert_int_equal(lane->slice_slots,
+                             padding + (o == OVERFLOW_OVERWRITE ? SLOTS - 1 : 0));
+        }
 }
 
 /* So a signal may come anywhere: the thread goes back to the site. */

@@ -1,7 +1,7 @@
 /*
  * Stubs that judge calls (x86_64/judge.h), run in this process with the stubs of events behind
- * them. They change no register. An entry is recorded if its predicate holds, an exit if its call's
- * entry was recorded, wherever threads are interrupted.
+ * them. They change no register, x87 and vectors included. An entry is recorded if its predicate
+ * holds, an exit if its call's entry was recorded, wherever threads are interrupted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,10 +15,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "arch/x86_64/capture.h"
+#include "arch/x86_64/code.h"
 #include "arch/x86_64/stub.h"
 #include "run_code.h"
 #include "values/predicate.h"
@@ -38,12 +38,10 @@
     TEST(what_is_left_out_takes_few_instructions)                                                  \
     TEST(nothing_is_committed)
 
-enum { RING_BYTES = 4096, CODE_BYTES = 32768, ENTRY = 0x2468ace0, EXIT, SLOT_AT = 32 };
+enum { RET = 0xc3, RING_BYTES = 4096, CODE_BYTES = 32768, ENTRY = 0x2468ace0, EXIT, SLOT_AT = 32 };
 enum { VARIANTS = STUB_SAVE_FLAGS + STUB_SKIP_RED_ZONE + 1 };
 enum { ARITHMETIC_FLAGS = 0x8d5, ALWAYS_SET = 0x202, PAGE = 4096, TRAP_FLAG = 0x100 };
 enum { RAX = 0, RDX = 1, RCX = 2, RSI = 4, RDI = 5, RSP = 7, REGISTERS = 16 }; /* DWARF */
-static const uint8_t machine_numbers[REGISTERS] = {0, 2, 1,  3,  6,  7,  5,  4,
-                                                   8, 9, 10, 11, 12, 13, 14, 15};
 
 static struct lane *lane;
 static struct control control;
@@ -106,7 +104,6 @@ static struct made begin(void) {
 }
 
 static struct made end(struct made m) {
-    enum { RET = 0xc3 };
     m.at[m.size] = RET;
     return m;
 }
@@ -129,29 +126,33 @@ static struct made exit_of(uint8_t variant) {
 }
 
 /* The same stack pointer at all calls. */
-static __attribute__((noinline)) void call_code(struct cpu *cpu, const void *at) {
+static __attribute__((noinline)) void call_code(struct cpu *cpu, struct vectors *vectors,
+                                                const void *at) {
     static uintptr_t base;
     char here;
-    if (!base)
-        base = (uintptr_t)&here - 4 * PAGE;
+    base = base ? base : (uintptr_t)&here - 4 * PAGE;
     volatile char *deeper = __builtin_alloca((uintptr_t)&here - base);
     deeper[0] = 0;
-    run_code(cpu, at);
+    const struct vectors before = *vectors;
+    run_code_with_vectors(cpu, at, vectors);
+    assert_true(same_vectors(vectors, &before));
 }
 
 /* REGISTERS: values by numbers in DWARF; 0: any. Returns whether an event was written. */
 static uint64_t last_sp;
 static bool run(uint8_t variant, struct made m, const uint64_t registers[REGISTERS]) {
     struct cpu before, after;
+    struct vectors vectors;
     const uint64_t head = lane->head;
     for (int i = 0; i < REGISTERS; i++)
-        before.registers[machine_numbers[i]] =
+        before.registers[code_register((uint8_t)i)] =
             registers && registers[i] ? registers[i] : 0x0123456789abcdef * (uint64_t)(2 * i + 1);
     for (int i = 0; i < RED_ZONE_BYTES; i++)
         before.red_zone[i] = (uint8_t)(i * 7 + 1);
     before.flags = ARITHMETIC_FLAGS | ALWAYS_SET;
     after = before;
-    call_code(&after, m.at);
+    fill_vectors(&vectors);
+    call_code(&after, &vectors, m.at);
     assert_memory_equal(after.registers, before.registers, sizeof before.registers);
     if (variant & STUB_SAVE_FLAGS)
         assert_int_equal(after.flags, before.flags);
@@ -197,11 +198,9 @@ static void registers_flags_and_red_zone_preserved(void **state) {
 }
 
 static bool compares(enum predicate_op op, int order) {
-    const bool holds[] = {[TEST_EQUAL] = order == 0,
-                          [TEST_UNEQUAL] = order != 0,
-                          [TEST_LESS] =
-                              order<0, [TEST_AT_MOST] = order <= 0, [TEST_MORE] = order> 0,
-                          [TEST_AT_LEAST] = order >= 0};
+    const bool holds[] = {
+        [TEST_EQUAL] = !order,     [TEST_UNEQUAL] = !!order,      [TEST_LESS] = (order < 0),
+        [TEST_MORE] = (order > 0), [TEST_AT_MOST] = (order <= 0), [TEST_AT_LEAST] = (order >= 0)};
     return holds[op];
 }
 
@@ -490,13 +489,14 @@ static void on_step(int signal, siginfo_t *info, void *context) {
 
 /* Runs M up to its instruction number STEPS. False: it has fewer. */
 static bool interrupt(struct made m, const uint64_t registers[REGISTERS], unsigned steps) {
-    enum { RET = 0xc3, POPF = 0x9d, PUSH = 0x68, JMP = 0xe9 };
+    enum { POPF = 0x9d, PUSH = 0x68, JMP = 0xe9 };
     uint8_t *to = m.at + m.size + 1;
     const uint32_t flags = TRAP_FLAG | ALWAYS_SET;
     const int32_t back = (int32_t)(m.at - (to + 11));
     struct cpu cpu = {.flags = ALWAYS_SET};
+    static struct vectors vectors = {.control = 0x37f, .mxcsr = 0x1f80};
     for (int i = 0; i < REGISTERS; i++)
-        cpu.registers[machine_numbers[i]] = registers ? registers[i] : 0;
+        cpu.registers[code_register((uint8_t)i)] = registers ? registers[i] : 0;
     to[0] = PUSH;
     memcpy(to + 1, &flags, sizeof flags);
     to[5] = POPF;
@@ -506,7 +506,7 @@ static bool interrupt(struct made m, const uint64_t registers[REGISTERS], unsign
     running = m;
     if (sigsetjmp(away, 1))
         return true;
-    call_code(&cpu, to);
+    call_code(&cpu, &vectors, to);
     __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~(uint64_t)TRAP_FLAG);
     return false;
 }

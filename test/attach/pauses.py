@@ -121,6 +121,18 @@ def test_stops(spoor, print_items, stands):
               f"pauses of {name}: {pauses}")
         wrong = [p for p in pauses if p.in_call != (name in WAITING)]
         check(not wrong, f"{name}: {wrong}")
+    check_marks(spoor)
+
+
+def check_marks(spoor):
+    """Views tell pauses in blocking calls from others."""
+    pauses = [line for line in spoor.all_json_lines("replay", "--json", "attached") if line["kind"] == "pause"]
+    in_call = sum("in_call" in line for line in pauses)
+    check(0 < in_call < len(pauses), f"{in_call} of {len(pauses)} pauses in a call")
+    chrome = spoor.view("export", "--format=chrome", "attached")
+    check(chrome.count(b'"args":{"in_call":true}') == 2 * in_call, f"Chrome: not {in_call} pauses in a call")
+    text = spoor.view("replay", "attached")
+    check(text.count(b", in a system call */") == in_call, f"replay: not {in_call} pauses in a call")
 
 
 def test(spoor, print_items, stands, library):

@@ -1,5 +1,5 @@
 """record --usdt: every form of operands, counters (semaphores) up and down, views, damaged notes.
-usdt.py SOURCE CC…"""
+usdt.py SOURCE HEADER-SOURCE CC…     usdt.py SPOOR PROGRAM: what differs between machines, of the compiled SOURCE"""
 import csv
 import io
 import json
@@ -12,7 +12,9 @@ import subprocess
 import sys
 import tempfile
 
-SPOOR = os.environ['SPOOR']
+import viewing
+
+SPOOR = os.environ.get('SPOOR')
 
 
 def run(*args, **more):
@@ -45,19 +47,54 @@ def values(mark):
     return [number(arg['value']) for arg in mark['args']]
 
 
+WIDE = 0x1122334455667788
+# Of each machine: registers; memory behind the name, which is the fifth argument; floats.
+FORMS = {
+    'x86_64': ([WIDE, 0x55667788, 0x7788, -0x78, 0x77, 2**64 - 2, -2, 0xfffe, -3, 0xfffe, 5, 2**64 - 7],
+               [300, 200, 77, None]),
+    'aarch64': ([WIDE, 0x55667788, 0x7788, -0x78, 2**64 - 2, -2, 0xfffe, -3, 0xfffe, 5, 2**64 - 7],
+                [300, 300, 77, None]),
+    'arm': ([0x55667788, 0x55667788, 0x7788, -0x78, 2**32 - 2, -2, 0xfffe, -3, 0xfffe, 5, 2**32 - 7],
+            [300, 200, 77, None]),
+}
+
+
 def check_forms(folder, program):
     trace, done = record(folder, program, ['forms'], '--usdt', 'demo:*')
     found = {mark['function']: mark for mark in marks(trace)}
     name = int(done.stdout, 16)
-    wide = 0x1122334455667788
-    assert values(found['demo:registers']) == [
-        wide, 0x55667788, 0x7788, -0x78, 0x77, 2**64 - 2, -2, 0xfffe, -3, 0xfffe, 5, 2**64 - 7], found
-    assert values(found['demo:memory']) == [-12, 4000000000, 2.5, -3, name, 300, 200, 77, None], found
+    registers, memory = FORMS['arm' if os.uname().machine.startswith('arm') else os.uname().machine]
+    assert values(found['demo:registers']) == registers, found
+    assert values(found['demo:memory']) == [-12, 4000000000, 2.5, -3, name, *memory], found
     assert values(found['demo:floats'])[:2] == [1.25, -0.5], found
     trace, done = record(folder, program, ['forms'], '--usdt', 'demo:memory@arg5/s,arg1,arg2/x,arg99')
     assert values(marks(trace)[0]) == ['a name', -12, '0xee6b2800'], marks(trace)
     text = spoor('replay', trace).stdout
     assert 'demo:memory(arg5="a name", arg1=-12, arg2=0xee6b2800)' in text, text
+
+
+def check_page(trace, rows, found):
+    """The page has the rows of report, and the marks of replay with their values, one by one or joined."""
+    server = viewing.Server(trace)
+    server.wait_for_summary()
+    assert server.json('/api/functions') == rows, rows
+    middle = found[len(found) // 2]['t_ns']
+    assert server.get(f'/api/functions?since={middle}') == spoor('report', '--json', f'--since={middle}ns', trace).stdout.encode()
+
+    def asked(query):
+        return [mark for mark in server.json(f'/api/marks?{query}') if mark['kind'] == 'usdt']
+    wanted = [(mark['t_ns'], mark['function']) for mark in found]
+    assert [(mark['t_ns'], mark['text']) for mark in asked('limit=5000')] == wanted
+    assert [(mark['t_ns'], mark['text']) for mark in asked('limit=3&last=1')] == wanted[-3:]
+    turns = [mark['args'] for mark in asked('limit=5000&values=1') if mark['text'] == 'demo:turn']
+    assert turns == [f'arg1={i}' for i in range(50)], turns
+    joined = asked('joined=4&limit=5000')
+    assert len(joined) <= 8 and sum(mark['marks'] for mark in joined) == len(found), joined
+    again = viewing.Server(trace)  # from the summary's file
+    again.wait_for_summary()
+    assert again.json('/api/marks?limit=5000') == server.json('/api/marks?limit=5000')
+    for one in server, again:
+        assert one.end() == (0, ''), one
 
 
 def check_views(folder, program):
@@ -77,6 +114,7 @@ def check_views(folder, program):
     events = json.loads(spoor('export', '--format=chrome', trace).stdout)
     events = events['traceEvents'] if isinstance(events, dict) else events
     assert sum(e['ph'] == 'i' and e['name'] == 'demo:turn' for e in events) == 50, events[:9]
+    check_page(trace, rows, found)
     trace, done = record(folder, program, ['runs', '50'], '--usdt', 'demo:turn')
     lines = [json.loads(line) for line in spoor('replay', '--json', trace).stdout.splitlines()]
     assert sum(line['kind'] == 'entry' for line in lines) == 0, lines
@@ -248,14 +286,42 @@ def check_messages(folder, program):
     assert done.returncode and 'probes have arg1' in done.stderr, done
 
 
+def check_header(folder, source, compiler):
+    """Probes of systemtap's own header: the compiler chooses the operands."""
+    program = os.path.join(folder, 'header')
+    for level in '-O0', '-O1', '-O2', '-O3', '-Os':
+        made = run(*compiler, level, '-o', program, source)
+        if 'sys/sdt.h: No such file' in made.stderr or "'sys/sdt.h' file not found" in made.stderr:
+            print('without systemtap-sdt-dev: its header is not tested')
+            return
+        assert made.returncode == 0, made
+        # Whole names: where no jump fits, as at the end of a function, they get breakpoints.
+        trace, done = record(folder, program, [], '--usdt', 'header:narrow', '--usdt', 'header:wide', '--usdt',
+                             'header:twelve', '--usdt', 'header:none', '--usdt', 'header:places@arg1,arg2,arg3,arg4,arg5,arg6,arg7/s')
+        printed = [json.loads(line) for line in done.stdout.splitlines()]
+        assert printed.pop() == ['counters', 1, 1, 1, 1, 1], (level, done)
+        found = [[mark['function'].removeprefix('header:'), *(values(mark) if 'args' in mark else [])] for mark in marks(trace)]
+        assert found == printed and len(found) == 10, (level, found, printed)
+        alone = run(program).stdout.splitlines()
+        assert alone[:-1] == done.stdout.splitlines()[:-1] and alone[-1] == '["counters", 0, 0, 0, 0, 0]', alone
+
+
 def main():
+    global SPOOR
     source, *compiler = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
+        if not source.endswith('.c'):
+            SPOOR, program = source, *compiler
+            for check in (check_forms, check_counters, check_killed, check_forks):
+                check(folder, program)
+            return
+        header, *compiler = compiler
         program = os.path.join(folder, 'usdt')
         subprocess.run([*compiler, '-O1', '-o', program, source], check=True)
         for check in (check_forms, check_views, check_exports, check_counters, check_killed, check_forks, check_damaged,
                       check_breakpoints, check_messages):
             check(folder, program)
+        check_header(folder, header, compiler)
 
 
 main()

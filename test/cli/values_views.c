@@ -2,6 +2,7 @@
  * knows them. */
 #include <math.h>
 #include <stdint.h>
+#include <wchar.h>
 
 enum kind { PEN, BOOK };
 struct order {
@@ -26,6 +27,10 @@ KEPT int text(const char *s) {
     __asm__ volatile("");
     return *s;
 }
+KEPT int wide(const wchar_t *s) {
+    __asm__ volatile("");
+    return *s == 0;
+}
 KEPT int work(struct order o) {
     __asm__ volatile("");
     return o.id;
@@ -40,8 +45,14 @@ int main(void) {
     real(INFINITY);
     real(-INFINITY);
     real(-0.1);
+    real(-0.0);
     text("\xff\xfe\"");
     text("<b>'\"&,\n</b>");
+    text("");
+    text("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");  /* --strings */
+    text("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef+"); /* one more */
+    wide(L"w\u00efde \u20ac \U0001f600");
+    wide(L"");
     for (int i = 0; i < 9; i++) {
         work((struct order){i % 3 ? 7 : 2000, i % 3 ? PEN : BOOK});
         nothing();

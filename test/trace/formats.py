@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 SPOOR, COMPILER, SOURCE = sys.argv[1:4]
-FUNCTIONS = "numbers", "items", "maybe", "maybe_plain", "owned", "closed", "shared", "map", "set", "made"
+FUNCTIONS = "numbers", "items", "maybe", "maybe_plain", "owned", "closed", "shared", "map", "set", "held", "made"
 
 
 class Formats(unittest.TestCase):
@@ -51,7 +51,7 @@ class Formats(unittest.TestCase):
     def test_built_in(self):
         for level in "-O0", "-O2":
             printed = [json.loads(line) for line in self.record(level=level)[0].splitlines()]
-            self.assertEqual(len(printed), 16)
+            self.assertEqual(len(printed), 18)
             shown = []
             for e in self.events():
                 name = (e.get("function") or "").split("(")[0].split()[-1:]
@@ -69,6 +69,38 @@ class Formats(unittest.TestCase):
         rows = subprocess.run([SPOOR, "report", "--json", "--group", "v.size", "-F", "numbers(*", self.path / "t"],
                               capture_output=True, text=True, check=True).stdout
         self.assertEqual(sorted((f["group"]["value"], f["calls"]) for f in json.loads(rows)), [(0, 2), (3, 1)])
+
+    def test_specs_know_the_values(self):
+        """As in C, what a condition is 0 for is not known: stale memory is no value."""
+        for level in "-O0", "-O2":
+            self.recorded("-A", "numbers(*@v.size/x,v.first", "-A", "maybe(*@v.value", "-A", "held(*@v.within.shorts.size",
+                          level=level)
+            shown = [[(a["name"], a["value"], a.get("missing")) for a in e["args"]] for e in self.events() if e.get("args")]
+            self.assertEqual(shown, [
+                [("v.size", "0x3", None), ("v.first", 7, None)], [("v.size", "0x0", None), ("v.first", None, "unreadable")],
+                [("v.size", "0x0", None), ("v.first", None, "unreadable")], [("v.value", 5, None)],
+                [("v.value", None, "unreadable")], [("v.within.shorts.size", 2, None)], [("v.within.shorts.size", 1, None)]],
+                level)
+            for condition, kept in ("numbers(*/v.size > 2/", 1), ("numbers(*/v.first == 7/", 1), \
+                    ("numbers(*/v.first != 7/", 0), ("held(*/v.within.shorts.size == 1 && v.id < 0/", 1), \
+                    ("held(*/v.maybe.value/", 1):
+                self.recorded("--where", condition, level=level)
+                self.assertEqual(sum(e["kind"] == "entry" for e in self.events()), kept, (level, condition))
+            errors = self.recorded("-A", "numbers(*@v.length", level=level, status=125)
+            self.assertIn("v.^length: ", errors)
+
+    def test_arguments_behind_many(self):
+        self.recorded("-A", "crowded(*", "-A", "named(*", level="-O0")
+        many, named = (e["args"] for e in self.events() if e.get("args"))
+        self.assertEqual([a["name"] for a in many], ["a", "b", "c", "d", "e", "n"])
+        self.assertEqual((many[0]["cut"], many[-1]["value"]), (True, 77))
+        self.assertEqual([a["value"] for a in named[1:]], ["a", "b", "c", "d"])
+
+    def recorded(self, *options, level, status=0):
+        done = subprocess.run([SPOOR, "record", *options, "-o", self.path / "t", self.path / level],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr
 
     def test_none(self):
         self.record("--formats=none")

@@ -67,6 +67,30 @@ def check_views(spoor, counts, gaps):
         check(at == len(of_thread) or of_thread[at] >= end, f"a call across a gap: {row}")
 
 
+def check_exports(spoor):
+    """Formats that show single calls mark those that are cut; formats that sum up tell their number."""
+    ends = collections.Counter((line["function"], "before" in line) for line in spoor.lines_of_replay("trace")
+                               if line["kind"] == "cut")
+    cut = sum(ends.values())
+    chrome = spoor.view("export", "--format=chrome", "trace")
+    check(chrome.count(b'"end":"cut"') == cut, f"Chrome: not {cut} cut calls")
+    scope = spoor.json("export", "--format=speedscope", "trace")
+    frames = [frame["name"] for frame in scope["shared"]["frames"]]
+    begun = collections.Counter(frames[event["frame"]] for profile in scope["profiles"] for event in profile["events"]
+                                if event["type"] == "O")
+    marked = {name.removesuffix(" [cut]"): count for name, count in begun.items() if name.endswith(" [cut]")}
+    names = {name: ends[name, False] + ends[name, True] for name, _ in ends}
+    check(marked == names, f"speedscope: {marked} cut calls instead of {names}")
+    strings = {name for thread in spoor.json("export", "--format=firefox", "trace")["threads"]
+               for name in thread["stringArray"]}
+    wanted = {f"{name} [cut]" for name in names}
+    check(wanted and {name for name in strings if "[" in name} <= wanted, f"Firefox: {strings}")
+    check("turn [cut]" in strings, f"Firefox: {strings}")
+    measured = sum(count for (_, before), count in ends.items() if not before)
+    callgrind = spoor.view("export", "--format=callgrind", "trace").decode()
+    check(re.search(rf"\ndesc: .* lost, during {measured} call", callgrind), f"callgrind: {callgrind[:300]}")
+
+
 def check_graph(node, path=()):
     """Calls have only the callers that the program has."""
     for child in node["children"]:
@@ -88,6 +112,7 @@ def test(spoor, program):
     counts, gaps = read_tree(spoor.lines_of_replay("trace"), DEPTHS)
     check_views(spoor, counts, gaps)
     check_graph(spoor.graph())
+    check_exports(spoor)
     check(counts["entry", "main"] == 1, f"main was entered {counts['entry', 'main']} times")
     told = run([spoor.path, "record", "-o", "told", "--overflow=drop", "--buffer=64K", program, TURNS]).stderr.decode()
     check(re.search(r"[1-9]\d* lost,.*--buffer.*-F.*--overflow=wait", told), f"summary: {told}")

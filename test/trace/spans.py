@@ -46,6 +46,8 @@ def check_span(spoor, rows, since, until):
     for row in found:
         beyond = int(row["start_ns"]) < since or end_of(row) > until
         check(row["clipped"] == str(int(beyond)), f"{options}: {row}")
+    marked = spoor.view("export", "--format=chrome", *options, "trace").count(b'"clipped":true')
+    check(marked == sum(row["clipped"] == "1" for row in found), f"{options}: Chrome marks {marked} calls")
     check_ends(spoor, options)
     longest = max(int(row["duration_ns"]) for row in wanted)
     report = json.loads(spoor.view("report", "--json", *options, f"--threshold={longest}ns", "trace"))

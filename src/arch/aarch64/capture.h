@@ -32,20 +32,8 @@
  */
 #pragma once
 
-#include "arch/stub.h"
+#include "arch/aarch64/writer.h"
 
-enum { A64_CAPTURE_SAVED = 10, A64_CAPTURE_LENGTHS = 10 }; /* words of a capture's frame */
-
-struct a64_capture_code {
-    uint8_t *out;
-    uint32_t frame;        /* what the stub takes of the stack */
-    int64_t retry, agent;  /* from the code's start */
-    uint32_t commit_bytes; /* of what follows the code */
-    const struct stub_spec *stub;
-};
-
-/* Writes the code and returns its size, at most STUB_CAPTURE_BYTES. 0: it has no room for that. */
-size_t a64_capture_emit(const struct a64_capture_code *c);
-/* stub_read_switch of struct arch: `b read` becomes a branch to the `b next` behind it. A `b` may
- * replace a `b` that threads run meanwhile (doc/ARM.md). */
-uint32_t a64_capture_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte);
+/* Writes the code and returns its size, at most STUB_CAPTURE_BYTES. 0: it has no room for that.
+ * BEHIND: the bytes of what follows it. */
+size_t a64_capture_emit(struct writer *w, const struct stub_spec *stub, uint32_t behind);

@@ -1,75 +1,12 @@
 /* Writes event stubs (stub.h), and returns the state of a thread at any instruction of one. */
 #include "arch/aarch64/stub.h"
 
-#include "arch/aarch64/aarch64.h"
-#include "arch/aarch64/branches.h"
+#include "arch/aarch64/capture.h"
+#include "arch/aarch64/judge.h"
+#include "arch/aarch64/writer.h"
 
-enum { SIGN = 63 };
-
-struct writer {
-    uint8_t *out;
-    size_t size;
-    int64_t agent;                       /* relative to out */
-    struct stub_state state;             /* before the instruction that is written next */
-    struct stub_state *states;           /* of all instructions; NULL: not wanted */
-    uint32_t retry, site_at, capture_at; /* offsets */
-};
-
-static void put(struct writer *w, uint32_t word) {
-    if (w->states)
-        w->states[w->size / A64_BYTES] = w->state;
-    memcpy(w->out + w->size, &word, sizeof word);
-    w->size += sizeof word;
-}
-
-/* ---- instructions, by their registers and constants ---- */
-
-static uint32_t with_registers(uint32_t word, uint32_t rd, uint32_t rn, uint32_t rm) {
-    return word | rm << 16 | rn << 5 | rd;
-}
-static uint32_t sub(uint32_t rd, uint32_t rn, uint32_t rm) {
-    return with_registers(0xcb000000, rd, rn, rm);
-}
-static uint32_t move(uint32_t rd, uint32_t rm) { return with_registers(0xaa0003e0, rd, 0, rm); }
-static uint32_t add_constant(uint32_t rd, uint32_t rn, uint32_t value) {
-    return with_registers(0x91000000, rd, rn, 0) | value << 10;
-}
-static uint32_t ldr(uint32_t rt, uint32_t rn, uint32_t offset) {
-    return with_registers(0xf9400000, rt, rn, 0) | offset / 8 << 10;
-}
 static uint32_t pair(uint32_t word, uint32_t rt, uint32_t rt2, int32_t offset) {
     return word | ((uint32_t)(offset / 8) & 0x7f) << 15 | rt2 << 10 | A64_SP << 5 | rt;
-}
-
-static uint32_t read_clock(uint32_t rd) { return 0xd53be040 | rd; } /* mrs rd, cntvct_el0 */
-
-/* Loads the lower HALVES × 16 bits of VALUE by HALVES instructions. */
-static void put_constant(struct writer *w, uint32_t reg, uint64_t value, unsigned halves) {
-    for (uint32_t i = 0; i < halves; i++)
-        put(w, (i ? 0xf2800000 : 0xd2800000) | i << 21 | (uint32_t)(value >> 16 * i & 0xffff) << 5 |
-                   reg);
-}
-
-/* tbz, or tbnz where SET, of REG's sign bit, over the next COUNT instructions. */
-static uint32_t skip_by_sign(uint32_t reg, bool set, uint32_t count) {
-    return 0xb6000000 | (set ? 1U << 24 : 0) | (SIGN & 31) << 19 | (count + 1) << 5 | reg;
-}
-
-/* Makes the branch at AT, which has no distance yet, lead to here. */
-static void set_branch_target(struct writer *w, size_t at) {
-    uint32_t word = a64_word(w->out + at), count = (uint32_t)(w->size - at) / A64_BYTES;
-    word = (word & ~(UINT32_C(0x3fff) << 5)) | count << 5;
-    memcpy(w->out + at, &word, sizeof word);
-}
-
-static void put_adr(struct writer *w, uint32_t reg, size_t to) {
-    uint32_t distance = (uint32_t)((int64_t)to - (int64_t)w->size);
-    put(w, 0x10000000 | (distance & 3) << 29 | (distance >> 2 & 0x7ffff) << 5 | reg);
-}
-
-static void put_agent(struct writer *w, int64_t entry) {
-    int64_t distance = w->agent + entry - (int64_t)w->size;
-    put(w, 0x14000000 | ((uint32_t)(distance / A64_BYTES) & 0x3ffffff));
 }
 
 /* ---- the stub's parts ---- */
@@ -114,28 +51,27 @@ static void check_caller(struct writer *w, const struct span *caller, size_t lea
     put_constant(w, 1, caller->start, 3);
     put(w, sub(2, 2, 1));
     leaves[0] = w->size;
-    put(w, skip_by_sign(2, true, 0));
+    put(w, branch_by_sign(2, true));
     put_constant(w, 1, caller->end - caller->start, 2);
     put(w, sub(2, 2, 1));
     leaves[1] = w->size;
-    put(w, skip_by_sign(2, false, 0));
+    put(w, branch_by_sign(2, false));
 }
 
 /* Loads the lane into x3. If the key is another thread's, the agent looks at the whole table. */
 static void find_lane(struct writer *w, size_t retry) {
     uint64_t here = w->size - (uint64_t)w->agent, lanes = -(uint64_t)LANES_BYTES;
     put(w, 0xd53bd041); /* mrs x1, tpidr_el0 */
-    put(w, with_registers(0xd3400000, 2, 1, 0) | LANES_SHIFT << 16 |
-               (LANES_SHIFT + LANES_BITS - 1) << 10); /* ubfx x2, x1, … */
+    put(w, bits(2, 1, LANES_SHIFT, LANES_BITS));
     here += 2 * A64_BYTES;
     uint32_t pages = (uint32_t)((lanes >> 12) - (here >> 12));
     put(w, 0x90000000 | (pages & 3) << 29 | (pages >> 2 & 0x7ffff) << 5 | 3); /* adrp x3 */
     put(w, add_constant(3, 3, (uint32_t)lanes & (A64_PAGE - 1)));
-    put(w, with_registers(0x8b000000, 3, 3, 2) | 4 << 10); /* add x3, x3, x2, lsl #4 */
-    put(w, 0xa9400c62);                                    /* ldp x2, x3, [x3] */
+    put(w, shifted_left(add(3, 3, 2), 4));
+    put(w, 0xa9400c62); /* ldp x2, x3, [x3] */
     put(w, sub(2, 2, 1));
-    put(w, 0xb4000000 | 3 << 5 | 2); /* cbz x2, over the next two instructions */
-    put_adr(w, 0, retry);
+    put(w, skipping(branch_by_value(2, false), 2));
+    put(w, over(adr(0), (int64_t)retry - (int64_t)w->size));
     put_agent(w, A64_AGENT_SEEK);
 }
 
@@ -169,57 +105,48 @@ static void event(struct writer *w, const struct stub_spec *s) {
     reserve(w);
     put(w, ldr(2, 3, LANE_LIMIT));
     put(w, sub(2, 1, 2));
-    put(w, skip_by_sign(2, true, 2));
+    put(w, skipping(branch_by_sign(2, true), 2));
     bool again = s->overflow != OVERFLOW_DROP;
     size_t full = w->size;
-    put_adr(w, 0, retry);
+    put(w, adr(0));
     put_agent(w, again ? A64_AGENT_WAIT : A64_AGENT_DROP);
     if (s->overflow == OVERFLOW_OVERWRITE)
         put(w, 0xd5033abf); /* dmb ishst */
     put(w, read_clock(0));
-    unsigned bits = (unsigned)__builtin_ctz(s->ring_bytes);
-    put(w, with_registers(0x92400000, 1, 1, 0) | (bits - 1) << 10); /* and x1, x1, #ring-1 */
-    put(w, with_registers(0x8b000000, 3, 3, 1));                    /* add x3, x3, x1 */
-    put(w, add_constant(3, 3, LANE_RING / A64_PAGE) | 1 << 22);     /* add x3, x3, #RING */
+    put(w, within_ring(1, 1, s->ring_bytes));
+    put(w, add(3, 3, 1));
+    put(w, add_pages(3, 3, LANE_RING / A64_PAGE));
     put_value(w, s->variant, s->site & 3, 1);
     w->site_at = (uint32_t)w->size;
     put_constant(w, 2, s->site, 2);
-    put(w, 0x29000000 | EVENT_SITE / 4 << 15 | 0x462);                 /* stp w2, w1, [x3, #8] */
-    put(w, with_registers(0xd3400000, 1, 1, 0) | 32 << 16 | 47 << 10); /* ubfx x1, x1, #32, #16 */
-    put(w, with_registers(0xaa000000, 0, 1, 0) | 16 << 10);            /* orr x0, x1, x0, lsl #16 */
-    put(w, 0xc89ffc60);                                                /* stlr x0, [x3] */
+    put(w, 0x29000000 | EVENT_SITE / 4 << 15 | 0x462); /* stp w2, w1, [x3, #8] */
+    put(w, bits(1, 1, 32, 16));
+    put(w, shifted_left(orr(0, 1, 0), 16));
+    put(w, 0xc89ffc60); /* stlr x0, [x3] */
     w->state.reserved = false;
     w->state.committed = true;
-    if (again)
-        return;
-    struct writer patched = *w;
-    patched.size = full;
-    put_adr(&patched, 0, w->size);
+    set_target(w, full, (int64_t)(again ? retry : w->size));
 }
 _Static_assert(EVENT_SP_LOW == EVENT_SITE + 4, "spelt out in event()");
 _Static_assert(EVENT_CLOCK_SP == 0, "spelt out in event()");
 _Static_assert(LANE_HEAD == 0, "spelt out in reserve()");
-_Static_assert(LANE_RING % A64_PAGE == 0, "added at once");
 
 /* The event, and with it the slots before it: what the agent skips if there is no room. */
 static void commit(struct writer *w, const struct stub_spec *s) {
-    unsigned ring = (unsigned)__builtin_ctz(s->ring_bytes);
-    put(w, with_registers(0x92400000, 1, 5, 0) | (ring - 1) << 10); /* and x1, x5, #ring-1 */
-    put(w, with_registers(0x8b000000, 1, 3, 1));                    /* add x1, x3, x1 */
-    put(w, add_constant(1, 1, LANE_RING / A64_PAGE) | 1 << 22);     /* add x1, x1, #RING */
+    put_find_slot(w, 5, s->ring_bytes);
     put_value(w, s->variant, s->site & 3, 6);
     w->site_at = (uint32_t)w->size;
     put_constant(w, 2, s->site, 2);
     put(w, with_registers(0x29000000 | EVENT_SITE / 4 << 15 | 6 << 10, 2, 1, 0)); /* stp */
-    put(w, with_registers(0xd3400000, 6, 6, 0) | 32 << 16 | 47 << 10); /* ubfx x6, x6, #32, #16 */
-    put(w, with_registers(0xaa000000, 6, 6, 4));                       /* orr x6, x6, x4 */
-    put(w, with_registers(0xf9000000, 6, 1, 0));                       /* str x6, [x1] */
+    put(w, bits(6, 6, 32, 16));
+    put(w, orr(6, 6, 4));
+    put(w, str(6, 1, EVENT_CLOCK_SP));
     if (s->overflow == OVERFLOW_OVERWRITE) {
         put(w, ldr(6, 3, LANE_HEAD));
         put(w, sub(6, 5, 6));
         put(w, ldr(2, 3, LANE_SLICE_SLOTS));
-        put(w, with_registers(0x8b400000, 2, 2, 6) | 4 << 10); /* add x2, x2, x6, lsr #4 */
-        put(w, with_registers(0xf9000000, 2, 3, 0) | LANE_SLICE_SLOTS / 8 << 10);
+        put(w, shifted_right(add(2, 2, 6), 4));
+        put(w, str(2, 3, LANE_SLICE_SLOTS));
     }
     put(w, add_constant(5, 5, EVENT_BYTES));
     put(w, 0xc89ffc65); /* stlr x5, [x3] */
@@ -240,23 +167,16 @@ static void captured_event(struct writer *w, const struct stub_spec *s) {
     if (s->overflow == OVERFLOW_OVERWRITE)
         put(w, 0xd5033abf); /* dmb ishst */
     put(w, read_clock(4));
-    put(w, with_registers(0xd3400000, 4, 4, 0) | 48 << 16 | 47 << 10); /* lsl x4, x4, #16 */
+    put(w, shifted_left(orr(4, A64_ZERO, 4), 16));
     w->capture_at = (uint32_t)w->size;
-    if (s->capture) {
-        const struct a64_capture_code code = {.out = w->out + w->size,
-                                              .frame = a64_stub_frame(s->variant),
-                                              .retry = (int64_t)retry - (int64_t)w->size,
-                                              .agent = w->agent - (int64_t)w->size,
-                                              .commit_bytes = commit_bytes(s),
-                                              .stub = s};
-        w->size += a64_capture_emit(&code);
-    }
+    if (s->capture)
+        a64_capture_emit(w, s, commit_bytes(s));
     commit(w, s);
 }
 
 static void hook(struct writer *w, uint8_t variant) {
     w->retry = (uint32_t)w->size;
-    put_adr(w, 0, w->size + 2 * (size_t)A64_BYTES);
+    put(w, skipping(adr(0), 1));
     put_agent(w, variant & STUB_GUARD ? A64_AGENT_GUARD : A64_AGENT_HOOK);
     w->state.committed = true; /* what follows is `done` */
 }
@@ -266,12 +186,27 @@ static void slice(struct writer *w, const struct stub_spec *s) {
     w->retry = (uint32_t)retry;
     find_lane(w, retry);
     put(w, read_clock(4));
-    put(w, with_registers(0xd3400000, 4, 4, 0) | 48 << 16 | 47 << 10); /* lsl x4, x4, #16 */
+    put(w, shifted_left(orr(4, A64_ZERO, 4), 16));
     put(w, add_constant(1, A64_SP, a64_stub_frame(s->variant)));
     put_constant(w, 2, s->overflow != OVERFLOW_DROP, 1);
-    put_adr(w, 0, w->size + 2 * (size_t)A64_BYTES);
+    put(w, skipping(adr(0), 1));
     put_agent(w, A64_AGENT_SLICE);
     w->state.committed = true; /* what follows is `done` */
+}
+
+/* All but the last way out, which goes on to the event. */
+static void judge(struct writer *w, const struct stub_spec *s) {
+    uint32_t words[LOADS_MOST];
+    const uint32_t way_out = loads(s->variant, words) * A64_BYTES;
+    w->retry = (uint32_t)w->size;
+    find_lane(w, w->retry);
+    w->capture_at = (uint32_t)w->size;
+    if (s->judged != JUDGED_ENTRY || s->predicate)
+        a64_judge_emit(w, s, way_out + A64_BYTES);
+    const struct stub_state saved = w->state;
+    restore(w, s->variant);
+    put(w, over(branch(), A64_BYTES + way_out + s->skip)); /* behind the event */
+    w->state = saved;
 }
 
 static void write_stub(struct writer *w, const struct stub_spec *s) {
@@ -281,14 +216,16 @@ static void write_stub(struct writer *w, const struct stub_spec *s) {
         check_caller(w, &s->caller, leaves);
     if (s->variant & STUB_HOOK)
         hook(w, s->variant);
-    else if (s->variant & STUB_SLICE)
+    else if (stub_judges(s->variant))
+        judge(w, s);
+    else if (stub_slices(s->variant))
         slice(w, s);
     else if (stub_captures(s->variant))
         captured_event(w, s);
     else
         event(w, s);
     for (int i = 0; i < 2 && leaves[i]; i++)
-        set_branch_target(w, leaves[i]);
+        set_target(w, leaves[i], (int64_t)w->size);
     restore(w, s->variant);
 }
 
@@ -321,10 +258,17 @@ uint32_t a64_stub_capture_at(uint8_t variant, enum overflow overflow) {
 /* The code has the same size in all stubs. */
 uint32_t a64_stub_capture_bytes(const struct capture *c) {
     uint8_t scratch[STUB_CAPTURE_BYTES];
-    const struct stub_spec spec = {.capture = c, .ring_bytes = 4096};
-    const struct a64_capture_code code = {
-        .out = scratch, .frame = a64_stub_frame(STUB_CAPTURE), .stub = &spec};
-    return (uint32_t)a64_capture_emit(&code);
+    const struct stub_spec spec = {.variant = STUB_CAPTURE, .capture = c, .ring_bytes = 4096};
+    struct writer w = {.out = scratch};
+    return (uint32_t)a64_capture_emit(&w, &spec, 0);
+}
+
+uint32_t a64_stub_judge_bytes(enum judged judged, const struct predicate *predicate) {
+    uint8_t scratch[STUB_CAPTURE_BYTES];
+    const struct stub_spec spec = {
+        .variant = STUB_JUDGE, .judged = judged, .predicate = predicate, .ring_bytes = 4096};
+    struct writer w = {.out = scratch};
+    return (uint32_t)a64_judge_emit(&w, &spec, 0);
 }
 
 uint32_t a64_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow) {

@@ -50,6 +50,11 @@
  *     [number of slots before the event added to SLICE_SLOTS]     OVERFLOW_OVERWRITE
  *     add   x5, x5, #16; stlr x5, [x3]                     reserve and commit
  *
+ * A STUB_JUDGE stub has from `reserve` on the code of judge.h, which ends with
+ *
+ *     ldp   x2, x3, [sp, #16]; ldp x0, x1, [sp], #32; b behind     the event is not recorded
+ *  go:
+ *
  * The head is stored with release: a reader that sees it sees all earlier events. With
  * OVERFLOW_OVERWRITE the barrier makes the slot's stores follow the head's.
  *
@@ -61,18 +66,7 @@
  */
 #pragma once
 
-#include "arch/aarch64/capture.h"
-#include "wire/lane_lookup.h"
-
-/* How many registers a stub saves, from x0 on. */
-static inline uint32_t a64_stub_saved(uint8_t variant) {
-    return variant & STUB_SLICE || stub_captures(variant) ? A64_CAPTURE_SAVED : 4;
-}
-/* What a stub takes of the stack. */
-static inline uint32_t a64_stub_frame(uint8_t variant) {
-    const uint32_t more = stub_captures(variant) ? A64_CAPTURE_LENGTHS : 0;
-    return 8 * (a64_stub_saved(variant) + more);
-}
+#include "arch/aarch64/frame.h"
 
 /* Writes the stub to OUT (room for STUB_MAX_BYTES) and returns its size in bytes, which depends on
  * variant and overflow only. It must run at the distance spec->agent from the agent, which begins a
@@ -88,6 +82,7 @@ uint32_t a64_stub_retry(uint8_t variant);
 uint32_t a64_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow);
 uint32_t a64_stub_capture_at(uint8_t variant, enum overflow overflow);
 uint32_t a64_stub_capture_bytes(const struct capture *c);
+uint32_t a64_stub_judge_bytes(enum judged judged, const struct predicate *predicate);
 /* As in regs.h. An `adr` or an exclusive access is stub code: relocated code has neither. */
 bool a64_is_stub_code(const uint8_t *code, size_t size);
 bool a64_find_stub_end(const uint8_t *code, size_t size, size_t *ret);

@@ -60,6 +60,7 @@ const struct arch arch_a32 = {
     .stub_site = a32_stub_site,
     .stub_capture_at = a32_stub_capture_at,
     .stub_capture_bytes = a32_stub_capture_bytes,
+    .stub_judge_bytes = a32_stub_judge_bytes,
     .stub_read_switch = a32_stub_read_switch,
     .agent = arm_agent_bytes,
     .agent_size = &arm_agent_size,

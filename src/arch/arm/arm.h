@@ -13,7 +13,17 @@ size_t arm_landing(const uint8_t *bytes, size_t room);
 enum { ARM_FP_T32 = 7, ARM_FP = 11, ARM_IP = 12, ARM_SP = 13, ARM_LR = 14, ARM_PC = 15 };
 /* NZCV, as in the upper four bits of APSR. */
 enum { ARM_V = 1, ARM_C = 2, ARM_Z = 4, ARM_N = 8, ARM_FLAGS = 15 };
-enum { ARM_EQ = 0, ARM_NE = 1, ARM_HS = 2, ARM_LO = 3, ARM_PL = 5, ARM_HI = 8, ARM_LS = 9 };
+enum {
+    ARM_EQ = 0,
+    ARM_NE = 1,
+    ARM_HS = 2,
+    ARM_LO = 3,
+    ARM_PL = 5,
+    ARM_HI = 8,
+    ARM_LS = 9,
+    ARM_GE = 10,
+    ARM_LT = 11
+};
 enum { ARM_ALWAYS = 14, ARM_UNCONDITIONAL = 15 };
 enum { ARM_FIRST_CONDITION = 2 }; /* value of arch.condition() for eq */
 enum { ARM_WORD = 4 };

@@ -39,7 +39,3 @@
 /* Writes the code and returns its size, at most STUB_CAPTURE_BYTES. 0: it has no room for that.
  * BEHIND: the bytes of what follows it. */
 size_t arm_capture_emit(struct writer *w, const struct stub_spec *stub, uint32_t behind);
-/* As stub_read_switch of struct arch. `bne next` becomes `b next`. T32's `beq read` becomes a
- * branch to what follows it anyway. Only the condition or the distance of a `b` changes, which
- * threads may run meanwhile; so T32 has a `b` of one halfword for this (doc/ARM.md). */
-uint32_t arm_capture_read_switch(bool t32, const uint8_t *stub, uint32_t at, uint8_t *ret_byte);

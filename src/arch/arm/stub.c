@@ -2,32 +2,25 @@
 #include "arch/arm/stub.h"
 
 #include "arch/arm/capture.h"
+#include "arch/arm/judge.h"
+#include "arch/arm/reading.h"
 #include "arch/arm/writer.h"
 
 /* ---- the stub's parts ---- */
 
 enum { PUSH = 0xe92d0000, POP = 0xe8bd0000 };
 
-static uint32_t frame_of(uint8_t variant) {
-    if (stub_captures(variant))
-        return ARM_CAPTURE_FRAME;
-    return variant & STUB_SLICE ? ARM_SLICE_FRAME : ARM_STUB_FRAME;
+static uint32_t saved_bitmap(uint8_t variant) {
+    return (UINT32_C(1) << arm_stub_saved(variant)) - 1;
 }
-
-/* How many registers a stub saves, from r0 on. */
-static uint32_t saved(uint8_t variant) {
-    return (variant & STUB_SLICE || stub_captures(variant) ? ARM_SLICE_FRAME : ARM_STUB_FRAME) /
-           ARM_WORD;
-}
-static uint32_t saved_bitmap(uint8_t variant) { return (UINT32_C(1) << saved(variant)) - 1; }
 
 static void save(struct writer *w, uint8_t variant) {
-    if (stub_captures(variant)) {
+    if (stub_stores_values(variant)) {
         put_three(w, SUB_CONSTANT, ARM_SP, ARM_SP, ARM_LENGTHS_BYTES);
         w->state.skipped = true;
     }
     put_same(w, (uint32_t)PUSH | saved_bitmap(variant));
-    w->state.pushed = (uint8_t)saved(variant);
+    w->state.pushed = (uint8_t)arm_stub_saved(variant);
     put(w, 0xe10f0000 | ARM_STUB_FLAGS << 12, 0xf3ef8000 | ARM_STUB_FLAGS << 8);
     w->state.displaced = true;
 }
@@ -36,16 +29,15 @@ static void restore(struct writer *w, uint8_t variant) {
     put(w, 0xe128f000 | ARM_STUB_FLAGS, 0xf3808800 | ARM_STUB_FLAGS << 16);
     w->state.displaced = false;
     put_same(w, (uint32_t)POP | saved_bitmap(variant));
-    if (!stub_captures(variant))
-        return;
     w->state.pushed = 0;
-    put_three(w, ADD_CONSTANT, ARM_SP, ARM_SP, ARM_LENGTHS_BYTES);
+    if (stub_stores_values(variant))
+        put_three(w, ADD_CONSTANT, ARM_SP, ARM_SP, ARM_LENGTHS_BYTES);
 }
 
 /* Branches to `done` unless the return address is within S->caller. (The state's bit has no effect,
  * as instructions are at even addresses.) Returns the branch's offset. */
 static size_t check_caller(struct writer *w, const struct stub_spec *s) {
-    put_16(w, 0, frame_of(s->variant) + s->pops - (s->behind + 1U) * ARM_WORD, false);
+    put_16(w, 0, arm_stub_frame(s->variant) + s->pops - (s->behind + 1U) * ARM_WORD, false);
     if (s->pops)
         put(w, 0xe79d0000, 0xf85d0000); /* ldr r0, [sp, r0] */
     else
@@ -78,7 +70,7 @@ static void find_lane(struct writer *w) {
     find_table(w);
     put_same(w, 0xee1d1f70); /* mrc p15, 0, r1, c13, c0, 3 */
     put_bits(w, 2, 1, LANES_SHIFT, LANES_BITS);
-    put(w, 0xe0852202, 0xeb051202); /* add r2, r5, r2, lsl #4 */
+    put_three_shifted(w, ADD, 2, 5, (struct arm_shifted){2, ARM_LSL, 4});
     put_load(w, 3, 2, 0);
     put_load(w, 6, 2, LANE_KEY_BYTES / 2);
     put_compare(w, 3, 1);
@@ -105,10 +97,10 @@ static size_t compare_head(struct writer *w) {
 static void write_slot(struct writer *w, const struct stub_spec *s) {
     bool control = (s->site & 3) == EVENT_CONTROL;
     put_find_slot(w, 2, s->ring_bytes);
-    put_same(w, 0xec532f1e);        /* mrrc p15, 1, r2, r3, c14 */
-    put(w, 0xe1a03803, 0xea4f4303); /* lsl r3, r3, #16 */
-    put(w, 0xe1833822, 0xea434312); /* orr r3, r3, r2, lsr #16 */
-    put(w, 0xe1a02802, 0xea4f4202); /* lsl r2, r2, #16 */
+    put_same(w, 0xec532f1e); /* mrrc p15, 1, r2, r3, c14 */
+    put_three_shifted(w, MOV, 3, 0, (struct arm_shifted){3, ARM_LSL, 16});
+    put_three_shifted(w, ORR, 3, 3, (struct arm_shifted){2, ARM_LSR, 16});
+    put_three_shifted(w, MOV, 2, 0, (struct arm_shifted){2, ARM_LSL, 16});
     w->site_at = (uint32_t)w->size;
     put_constant(w, 4, s->site);
     put_16(w, 5, ARM_STUB_FRAME + s->pops + (uint32_t)control, false);
@@ -152,7 +144,7 @@ static void count_slots(struct writer *w) {
     put_three(w, ADD_CONSTANT, 12, 6, LANE_SLICE_SLOTS);
     size_t again = w->size;
     put_load_exclusive(w, 2, 12);
-    put(w, 0xe0922224, 0xeb121214); /* adds r2, r2, r4, lsr #4 */
+    put_three_shifted(w, ADDS, 2, 2, (struct arm_shifted){4, ARM_LSR, 4});
     put_three(w, ADC_CONSTANT, 3, 3, 0);
     put_store_exclusive(w, 12);
     put_compare_constant(w, 0, 0);
@@ -191,9 +183,9 @@ static void captured_event(struct writer *w, const struct stub_spec *s) {
     if (s->overflow == OVERFLOW_OVERWRITE)
         put_barrier(w);
     put_same(w, 0xec532f1e); /* mrrc p15, 1, r2, r3, c14 */
-    put_shifted(w, 10, ARM_PC, 3, 16);
-    put(w, 0xe18aa822, 0xea4a4a12); /* orr r10, r10, r2, lsr #16 */
-    put_shifted(w, 9, ARM_PC, 2, 16);
+    put_three_shifted(w, MOV, 10, 0, (struct arm_shifted){3, ARM_LSL, 16});
+    put_three_shifted(w, ORR, 10, 10, (struct arm_shifted){2, ARM_LSR, 16});
+    put_three_shifted(w, MOV, 9, 0, (struct arm_shifted){2, ARM_LSL, 16});
     w->capture_at = (uint32_t)w->size;
     if (s->capture)
         arm_capture_emit(w, s, commit_bytes(w, s));
@@ -217,13 +209,36 @@ static void slice(struct writer *w, const struct stub_spec *s) {
     w->state.committed = true; /* what follows is `done` */
 }
 
+static uint32_t restore_bytes(const struct writer *now, uint8_t variant) {
+    uint8_t scratch[STUB_MAX_BYTES];
+    struct writer w = {.t32 = now->t32, .out = scratch};
+    restore(&w, variant);
+    return (uint32_t)w.size;
+}
+
+/* All but the last way out, which goes on to the event. */
+static void judge(struct writer *w, const struct stub_spec *s) {
+    const uint32_t way_out = restore_bytes(w, s->variant);
+    w->retry = (uint32_t)w->size;
+    find_lane(w);
+    w->capture_at = (uint32_t)w->size;
+    if (s->judged != JUDGED_ENTRY || s->predicate)
+        arm_judge_emit(w, s, way_out + A32_BYTES);
+    const struct stub_state saved = w->state;
+    restore(w, s->variant);
+    put_branch(w, ARM_ALWAYS, w->size + A32_BYTES + way_out + s->skip); /* behind the event */
+    w->state = saved;
+}
+
 static void write_stub(struct writer *w, const struct stub_spec *s) {
     bool checks = s->variant & STUB_CALLER;
     save(w, s->variant);
     size_t other = checks ? check_caller(w, s) : 0;
     if (s->variant & STUB_HOOK)
         hook(w, s->variant);
-    else if (s->variant & STUB_SLICE)
+    else if (stub_judges(s->variant))
+        judge(w, s);
+    else if (stub_slices(s->variant))
         slice(w, s);
     else if (stub_captures(s->variant))
         captured_event(w, s);
@@ -277,18 +292,32 @@ uint32_t t32_stub_capture_at(uint8_t variant, enum overflow overflow) {
 /* The code has the same size in all stubs. */
 static uint32_t capture_bytes(bool t32, const struct capture *c) {
     uint8_t scratch[STUB_CAPTURE_BYTES];
-    const struct stub_spec spec = {.capture = c, .ring_bytes = 4096};
+    const struct stub_spec spec = {.variant = STUB_CAPTURE, .capture = c, .ring_bytes = 4096};
     struct writer w = {.t32 = t32, .out = scratch};
     return arm_capture_emit(&w, &spec, 0) ? (uint32_t)w.size : 0;
 }
 uint32_t a32_stub_capture_bytes(const struct capture *c) { return capture_bytes(false, c); }
 uint32_t t32_stub_capture_bytes(const struct capture *c) { return capture_bytes(true, c); }
 
+static uint32_t judge_bytes(bool t32, enum judged judged, const struct predicate *predicate) {
+    uint8_t scratch[STUB_CAPTURE_BYTES];
+    const struct stub_spec spec = {
+        .variant = STUB_JUDGE, .judged = judged, .predicate = predicate, .ring_bytes = 4096};
+    struct writer w = {.t32 = t32, .out = scratch};
+    return (uint32_t)arm_judge_emit(&w, &spec, 0);
+}
+uint32_t a32_stub_judge_bytes(enum judged judged, const struct predicate *predicate) {
+    return judge_bytes(false, judged, predicate);
+}
+uint32_t t32_stub_judge_bytes(enum judged judged, const struct predicate *predicate) {
+    return judge_bytes(true, judged, predicate);
+}
+
 uint32_t a32_stub_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte) {
-    return arm_capture_read_switch(false, stub, at, ret_byte);
+    return arm_read_switch(false, stub, at, ret_byte);
 }
 uint32_t t32_stub_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte) {
-    return arm_capture_read_switch(true, stub, at, ret_byte);
+    return arm_read_switch(true, stub, at, ret_byte);
 }
 
 static uint32_t site_of(bool t32, const uint8_t *stub, uint32_t at) {

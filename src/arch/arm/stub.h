@@ -66,6 +66,11 @@
  *     ldrexd r2, r3, [r6]; adds r2, r2, r4; adc r3, r3, #0; strexd r0, r2, r3, [r6]
  *     cmp   r0, #0; bne again                               commit
  *
+ * A STUB_JUDGE stub has behind `found` the code of judge.h, which ends with
+ *
+ *     msr   apsr_nzcvq, r7; pop {r0-r7}; b behind           the event is not recorded
+ *  go:
+ *
  * The slot is written before it is reserved. Only the thread itself writes to its ring. A thread
  * that is stopped in between is rolled back to its site, with nothing to undo. Reserving the
  * slot commits it. So all slots below the head are whole, though stores of 16 bytes (and, on some
@@ -79,32 +84,7 @@
  */
 #pragma once
 
-#include "arch/stub.h"
-#include "wire/lane_lookup.h"
-
-/* The agent's entries: offsets from its code, behind the table. */
-enum {
-    ARM_AGENT_SEEK = 0,
-    ARM_AGENT_WAIT = 4,
-    ARM_AGENT_DROP = 8,
-    ARM_AGENT_HOOK = 12,
-    ARM_AGENT_SLICE = 16,
-    ARM_AGENT_GUARD = 20,
-    ARM_AGENT_ROOM = 24,
-    ARM_AGENT_CRAMPED = 28,
-    ARM_AGENT_TEXT = 32,
-    ARM_AGENT_TEXT_WIDE = 36,
-    ARM_AGENT_TEXT_LONG = 40,
-    ARM_AGENT_TEXT_COUNTED = 44
-};
-enum {
-    ARM_STUB_FRAME = 32,
-    ARM_SLICE_FRAME = 52,
-    ARM_LENGTHS_BYTES = 36, /* above the registers, with a capture */
-    ARM_CAPTURE_FRAME = ARM_SLICE_FRAME + ARM_LENGTHS_BYTES,
-    ARM_CAPTURE_HEAD = 8, /* the register that tells where the next slot stands */
-    ARM_STUB_FLAGS = 7    /* the register that keeps them */
-};
+#include "arch/arm/frame.h"
 
 /* Writes the stub to OUT (room for STUB_MAX_BYTES) and returns its size in bytes, which depends on
  * variant and overflow only. It must run at the distance spec->agent from the agent, which begins a
@@ -129,6 +109,8 @@ uint32_t a32_stub_capture_at(uint8_t variant, enum overflow overflow);
 uint32_t t32_stub_capture_at(uint8_t variant, enum overflow overflow);
 uint32_t a32_stub_capture_bytes(const struct capture *c);
 uint32_t t32_stub_capture_bytes(const struct capture *c);
+uint32_t a32_stub_judge_bytes(enum judged judged, const struct predicate *predicate);
+uint32_t t32_stub_judge_bytes(enum judged judged, const struct predicate *predicate);
 uint32_t a32_stub_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte);
 uint32_t t32_stub_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte);
 

@@ -89,6 +89,7 @@ const struct arch arch_t32 = {
     .stub_site = t32_stub_site,
     .stub_capture_at = t32_stub_capture_at,
     .stub_capture_bytes = t32_stub_capture_bytes,
+    .stub_judge_bytes = t32_stub_judge_bytes,
     .stub_read_switch = t32_stub_read_switch,
     .agent = arm_agent_bytes,
     .agent_size = &arm_agent_size,

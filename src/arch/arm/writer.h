@@ -1,8 +1,9 @@
-/* Writes the instructions of stubs, each in both states. Private to stub.c and capture.c. */
+/* Writes the instructions of stubs, each in both states. Private to stub.c, reading.c, capture.c
+ * and judge.c. */
 #pragma once
 
 #include "arch/arm/a32.h"
-#include "arch/arm/stub.h"
+#include "arch/arm/frame.h"
 #include "arch/arm/t32.h"
 
 enum { PLACES = STUB_MAX_BYTES / T32_HALF, THUMB = 1 /* the state's bit */ };
@@ -76,12 +77,28 @@ static const struct operation ADD = {0xe0800000, 0xeb000000}, SUB = {0xe0400000,
                               ADD_CONSTANT = {0xe2800000, 0xf1000000},
                               ADDS_CONSTANT = {0xe2900000, 0xf1100000},
                               ADC_CONSTANT = {0xe2a00000, 0xf1400000},
-                              SUB_CONSTANT = {0xe2400000, 0xf1a00000};
+                              SUB_CONSTANT = {0xe2400000, 0xf1a00000},
+                              AND = {0xe0000000, 0xea000000}, EOR = {0xe0200000, 0xea800000},
+                              ORRS = {0xe1900000, 0xea500000},
+                              MOV = {0xe1a00000, 0xea4f0000}; /* rn: 0 */
 
 /* LAST: a register, or for _CONSTANT operations a number less than 256. */
 static inline void put_three(struct writer *w, struct operation op, uint32_t rd, uint32_t rn,
                              uint32_t last) {
     put(w, op.a32 | rn << 16 | rd << 12 | last, op.t32 | rn << 16 | rd << 8 | last);
+}
+/* The last register is shifted. */
+enum arm_shift { ARM_LSL, ARM_LSR, ARM_ASR };
+struct arm_shifted {
+    uint32_t rm;
+    enum arm_shift how;
+    uint32_t bits;
+};
+static inline void put_three_shifted(struct writer *w, struct operation op, uint32_t rd,
+                                     uint32_t rn, struct arm_shifted last) {
+    const uint32_t low = (last.bits & 3) << 6, high = last.bits >> 2 << 12;
+    put(w, op.a32 | rn << 16 | rd << 12 | last.bits << 7 | last.how << 5 | last.rm,
+        op.t32 | rn << 16 | high | rd << 8 | low | last.how << 4 | last.rm);
 }
 static inline void put_compare(struct writer *w, uint32_t rn, uint32_t rm) {
     put(w, 0xe1500000 | rn << 16 | rm, 0xebb00f00 | rn << 16 | rm);
@@ -92,13 +109,6 @@ static inline void put_compare_constant(struct writer *w, uint32_t rn, uint32_t 
 static inline void put_move(struct writer *w, uint32_t rd, uint32_t rm) {
     put(w, 0xe1a00000 | rd << 12 | rm, 0xea4f0000 | rd << 8 | rm);
 }
-/* rd = rn | rm << LEFT; without rn (ARM_PC): rd = rm << LEFT. */
-static inline void put_shifted(struct writer *w, uint32_t rd, uint32_t rn, uint32_t rm,
-                               uint32_t left) {
-    const uint32_t a32_rn = rn == ARM_PC ? 0x00200000 : rn << 16;
-    put(w, 0xe1800000 | a32_rn | rd << 12 | left << 7 | rm,
-        0xea400000 | rn << 16 | (left >> 2) << 12 | rd << 8 | (left & 3) << 6 | rm);
-}
 static inline void put_load(struct writer *w, uint32_t rt, uint32_t rn, uint32_t offset) {
     put(w, 0xe5900000 | rn << 16 | rt << 12 | offset, 0xf8d00000 | rn << 16 | rt << 12 | offset);
 }
@@ -108,6 +118,24 @@ static inline void put_bits(struct writer *w, uint32_t rd, uint32_t rn, uint32_t
                             uint32_t count) {
     put(w, 0xe7e00050 | (count - 1) << 16 | rd << 12 | low << 7 | rn,
         0xf3c00000 | rn << 16 | (low >> 2) << 12 | rd << 8 | (low & 3) << 6 | (count - 1));
+}
+/* The same; they are a signed number. */
+static inline void put_signed_bits(struct writer *w, uint32_t rd, uint32_t rn, uint32_t low,
+                                   uint32_t count) {
+    put(w, 0xe7a00050 | (count - 1) << 16 | rd << 12 | low << 7 | rn,
+        0xf3400000 | rn << 16 | (low >> 2) << 12 | rd << 8 | (low & 3) << 6 | (count - 1));
+}
+
+static inline void put_store(struct writer *w, uint32_t rt, uint32_t rn, uint32_t offset) {
+    put(w, 0xe5800000 | rn << 16 | rt << 12 | offset, 0xf8c00000 | rn << 16 | rt << 12 | offset);
+}
+static inline void put_zero(struct writer *w, uint32_t rd) {
+    put(w, 0xe3a00000 | rd << 12, 0xf04f0000 | rd << 8);
+}
+
+/* rd = ~rm. */
+static inline void put_invert(struct writer *w, uint32_t rd, uint32_t rm) {
+    put(w, 0xe1e00000 | rd << 12 | rm, 0xea6f0000 | rd << 8 | rm);
 }
 
 /* An exclusive load of rt and the register behind it; rt is even. */
@@ -122,12 +150,16 @@ static inline void put_store_exclusive(struct writer *w, uint32_t rn) {
 
 static inline void put_barrier(struct writer *w) { put(w, 0xf57ff05a, 0xf3bf8f5a); } /* dmb ishst */
 
+/* Within 1 MB. */
 static inline void put_branch(struct writer *w, uint32_t condition, size_t to) {
     uint32_t distance = (uint32_t)to - (uint32_t)w->size - (w->t32 ? T32_PC : A32_AHEAD);
-    put(w, condition << 28 | 0x0a000000 | arm_bits(distance, 2, 24),
-        0xf0008000 | distance >> 31 << 26 | condition << 22 | arm_bits(distance, 12, 6) << 16 |
-            arm_bits(distance, 18, 1) << 13 | arm_bits(distance, 19, 1) << 11 |
-            arm_bits(distance, 1, 11));
+    uint32_t t32 = distance >> 31 << 26 | arm_bits(distance, 1, 11);
+    if (condition == ARM_ALWAYS)
+        t32 |= 0xf000b800 | arm_bits(distance, 12, 10) << 16;
+    else
+        t32 |= 0xf0008000 | condition << 22 | arm_bits(distance, 12, 6) << 16 |
+               arm_bits(distance, 18, 1) << 13 | arm_bits(distance, 19, 1) << 11;
+    put(w, condition << 28 | 0x0a000000 | arm_bits(distance, 2, 24), t32);
 }
 
 /* Makes the branch at AT, which is already written, lead to here. */

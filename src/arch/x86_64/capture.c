@@ -3,149 +3,161 @@
 
 #include <string.h>
 
+#include "arch/capture.h"
+#include "arch/x86_64/code.h"
 #include "arch/x86_64/stub.h"
-#include "values/slots.h"
 
 enum {
-    RSI = 6, /* numbers of registers in instructions */
-    RDI = 7,
-    MOST_LENGTHS = 9,
-    VALUE_MOST_BYTES = 1536 /* of the code of a value, at most */
+    SAVED = 6, /* registers that the stub has pushed */
+    SCRATCH = -40,
+    DWARF_RSP = 7,
+    EXTENDED = 8,            /* the first register whose number has one bit more */
+    VALUE_MOST_BYTES = 1536, /* of the code of a value, at most */
+    NEXT = 0,                /* the only label: the end of the value */
 };
 
 struct coder {
-    const struct capture_code *code;
-    size_t size;
-    size_t skips[64]; /* ends of 32-bit displacements to the end of the value */
-    size_t skip_count;
-    uint32_t word; /* number of the next word */
+    const struct capture_code *given;
+    struct code code;
+    uint32_t ahead;  /* from r8 to where the next slot stands */
+    bool moves;      /* the value may be left out, so its slots move r8 */
+    uint8_t word;    /* the register that is the word */
+    unsigned intact; /* bits: saved registers that are as at the site */
 };
 
-static void bytes(struct coder *c, const void *p, size_t n) {
-    memcpy(c->code->out + c->size, p, n);
-    c->size += n;
-}
-#define INSN(c, text) bytes(c, text, sizeof(text) - 1)
+static void change(struct coder *c, uint8_t reg) { c->intact &= ~(1U << reg); }
 
-static void number(struct coder *c, int64_t value) {
-    const uint32_t low = (uint32_t)value;
-    bytes(c, &low, sizeof low);
-}
-#define INSN32(c, text, value) (bytes(c, text, sizeof(text) - 1), number(c, value))
+/* ---- slots ---- */
 
-/* A displacement to the end of the present value. */
-static void to_next(struct coder *c) {
-    number(c, 0);
-    c->skips[c->skip_count++] = c->size;
+/* mov %reg,%gs:RING+FIELD+ahead(%r8), of 2, 4 or 8 bytes */
+static void store(struct coder *c, unsigned size, uint8_t reg, uint32_t field) {
+    const uint8_t mov[] = {0x65, (uint8_t)(0x41 | (size == 8) << 3 | (reg >= EXTENDED) << 2), 0x89,
+                           (uint8_t)(0x80 | (reg & 7) << 3)};
+    if (size == 2)
+        INSN(&c->code, "\x66");
+    code_bytes(&c->code, mov, sizeof mov);
+    code_number(&c->code, LANE_RING + field + c->ahead);
 }
 
-static void end_value(struct coder *c) {
-    for (size_t i = 0; i < c->skip_count; i++) {
-        const uint32_t far = (uint32_t)(c->size - c->skips[i]);
-        memcpy(c->code->out + c->skips[i] - 4, &far, sizeof far);
-    }
-    c->skip_count = 0;
+static void add_to_slot(struct coder *c, uint32_t bytes) {
+    INSN32(&c->code, "\x41\x81\xc0", bytes); /* add $bytes,%r8d */
 }
 
-/* Waits for room, or goes on without values. Returns where the displacement to the event ends, to
- * be set at the end of the code; 0: there is none. */
-static size_t reserve(struct coder *c, const struct capture *capture) {
-    const struct capture_code *code = c->code;
-    const bool waits = code->stub->overflow != OVERFLOW_DROP;
-    const uint32_t size = capture_slots(capture) * EVENT_BYTES;
-    const struct agent_entries entries = agent_entries();
-    INSN32(c, "\x65\x48\x8b\x0c\x25", LANE_HEAD); /* mov %gs:HEAD,%rcx */
-    INSN32(c, "\x48\x8d\x15", 0);                 /* lea retry|event(%rip),%rdx */
-    const size_t lea_end = c->size;
-    INSN32(c, "\xbe", waits ? size : code->commit_bytes); /* mov $bytes|$behind,%esi */
-    INSN32(c, "\x48\x8d\xb9", size);                      /* lea bytes(%rcx),%rdi */
-    INSN32(c, "\x65\x48\x3b\x3c\x25", LANE_LIMIT);        /* cmp %gs:LIMIT,%rdi */
-    INSN(c, "\x0f\x87");                                  /* ja agent */
-    number(c, code->agent + (waits ? entries.room : entries.cramped) - (int64_t)(c->size + 4));
-    const uint32_t back = (uint32_t)(code->retry - (int64_t)lea_end);
-    if (waits)
-        memcpy(code->out + lea_end - 4, &back, sizeof back);
-    return waits ? 0 : lea_end;
+static void next_slot(struct coder *c) {
+    if (c->moves)
+        add_to_slot(c, EVENT_BYTES);
+    else
+        c->ahead += EVENT_BYTES;
 }
 
-/* rdx becomes the index in the ring of the next slot. */
-static void find_slot(struct coder *c) {
-    INSN(c, "\x89\xca");                                  /* mov %ecx,%edx */
-    INSN32(c, "\x81\xe2", c->code->stub->ring_bytes - 1); /* and $ring-1,%edx */
+/* r8 becomes where the next slot stands. */
+static void catch_up(struct coder *c) {
+    if (c->ahead)
+        add_to_slot(c, c->ahead);
+    c->ahead = 0;
 }
 
-/* Completes the slot at rdx. */
-static void end_slot(struct coder *c, uint32_t id) {
-    INSN32(c, "\x65\xc7\x82", LANE_RING + EVENT_SITE); /* movl $site,%gs:RING+8(%rdx) */
-    number(c, id << 2 | EVENT_CONTROL);
-    INSN32(c, "\x65\x48\x89\x82", LANE_RING + EVENT_CLOCK_SP); /* mov %rax,%gs:RING(%rdx) */
+/* A slot with the lower half of its value in REG. */
+static void put_slot(struct coder *c, uint32_t id, uint8_t reg) {
+    INSN32(&c->code, "\x65\x41\xc7\x80", LANE_RING + EVENT_SITE + c->ahead);
+    code_number(&c->code, id << 2 | EVENT_CONTROL); /* movl $site,%gs:RING+8+ahead(%r8) */
+    store(c, 4, reg, EVENT_SP_LOW);
+    store(c, 8, CODE_RAX, EVENT_CLOCK_SP);
 }
 
-static void next_slot(struct coder *c) { INSN(c, "\x48\x83\xc1\x10"); /* add $16,%rcx */ }
-
-static void begin(struct coder *c) {
-    find_slot(c);
-    INSN32(c, "\x65\xc7\x82", LANE_RING + EVENT_SP_LOW); /* movl $number,%gs:RING+12(%rdx) */
-    number(c, c->code->stub->capture_number);
-    end_slot(c, CAPTURE_BEGIN);
-    next_slot(c);
+/* edi is the upper half of the word: writes the upper 16 bits, if the lower 48 do not tell them. */
+static void put_high(struct coder *c, uint32_t number) {
+    INSN(&c->code, "\x0f\xbf\xcf\x39\xf9\x74"); /* movswl %di,%ecx; cmp %edi,%ecx; je … */
+    const size_t je = c->code.size++;
+    INSN(&c->code, "\xc1\xef\x10"); /* shr $16,%edi */
+    put_slot(c, CAPTURE_HIGH + number, CODE_RDI);
+    add_to_slot(c, EVENT_BYTES);
+    c->code.out[je] = (uint8_t)(c->code.size - je - 1);
 }
 
-/* Writes the upper 16 bits of rdi, if the lower 48 do not tell them. */
-static void put_high(struct coder *c, uint32_t word) {
-    INSN(c, "\x48\x89\xfa\x48\xc1\xe2\x10\x48\xc1\xfa\x10"); /* mov %rdi,%rdx; shl, sar $16,%rdx */
-    INSN(c, "\x48\x39\xfa\x74");                             /* cmp %rdi,%rdx; je … */
-    const size_t je = c->size++;
-    find_slot(c);
-    INSN(c, "\x49\x89\xf8\x49\xc1\xe8\x30");                 /* mov %rdi,%r8; shr $48,%r8 */
-    INSN32(c, "\x65\x44\x89\x82", LANE_RING + EVENT_SP_LOW); /* mov %r8d,%gs:RING+12(%rdx) */
-    end_slot(c, CAPTURE_HIGH + word);
-    next_slot(c);
-    c->code->out[je] = (uint8_t)(c->size - je - 1);
+/* mov %from,%rdi */
+static void move_word(struct coder *c, uint8_t from) {
+    const uint8_t mov[] = {(uint8_t)(0x48 | (from >= EXTENDED) << 2), 0x89,
+                           (uint8_t)(0xc0 | (from & 7) << 3 | CODE_RDI)};
+    if (from != CODE_RDI)
+        code_bytes(&c->code, mov, sizeof mov);
+    change(c, CODE_RDI);
 }
 
-/* Writes the lower SIZE bytes of rdi as word WORD. */
-static void put_word(struct coder *c, unsigned size, uint32_t word) {
-    if (size > 6)
-        put_high(c, word);
-    find_slot(c);
-    INSN32(c, "\x65\x89\xba", LANE_RING + EVENT_SP_LOW); /* mov %edi,%gs:RING+12(%rdx) */
-    end_slot(c, CAPTURE_WORD + word);
+static void put_word(void *ctx, unsigned size, uint32_t number) {
+    struct coder *c = ctx;
+    put_slot(c, CAPTURE_WORD + number, c->word);
     if (size > 4) {
-        INSN(c, "\x48\xc1\xef\x20");                               /* shr $32,%rdi */
-        INSN32(c, "\x66\x65\x89\xba", LANE_RING + EVENT_CLOCK_SP); /* mov %di,%gs:RING(%rdx) */
+        move_word(c, c->word);
+        INSN(&c->code, "\x48\xc1\xef\x20"); /* shr $32,%rdi */
+        store(c, 2, CODE_RDI, EVENT_CLOCK_SP);
     }
+    next_slot(c);
+    if (size > 6)
+        put_high(c, number);
+}
+
+/* A jump over the next COUNT bytes, where there is room. */
+static void skip_unless_above(struct coder *c, uint8_t count) {
+    const uint8_t jbe[] = {0x76, count};
+    code_bytes(&c->code, jbe, sizeof jbe);
+}
+
+static void jump_to_agent(struct coder *c, const struct capture_code *given, uint16_t entry) {
+    INSN(&c->code, "\xe9");
+    code_number(&c->code, given->agent + entry - (int64_t)(c->code.size + 4));
+}
+
+enum { LEA_BYTES = 7, MOV_BYTES = 5, MOV_R8_BYTES = 6, JMP_BYTES = 5 };
+
+static void load_retry(struct coder *c, const struct capture_code *given) {
+    const int64_t far = given->retry - (int64_t)(c->code.size + LEA_BYTES);
+    INSN32(&c->code, "\x48\x8d\x15", far); /* lea retry(%rip),%rdx */
+}
+
+/* Where the code that leads to the agent has numbers that are known at the end. */
+struct to_set {
+    size_t lea_end, ahead_end;
+};
+
+/* r8 becomes where the first slot stands. Waits for room, or goes on without values. No slot stands
+ * beyond the ring's end. */
+static struct to_set reserve(struct coder *c, const struct capture_code *given) {
+    const struct stub_spec *s = given->stub;
+    const bool waits = s->overflow != OVERFLOW_DROP;
+    const uint32_t size = capture_slots(s->capture) * EVENT_BYTES;
+    const struct agent_entries entries = agent_entries();
+    struct to_set ends;
+    INSN32(&c->code, "\x65\x4c\x8b\x04\x25", LANE_HEAD);  /* mov %gs:HEAD,%r8 */
+    INSN32(&c->code, "\x49\x8d\x88", size);               /* lea bytes(%r8),%rcx */
+    INSN32(&c->code, "\x65\x48\x3b\x0c\x25", LANE_LIMIT); /* cmp %gs:LIMIT,%rcx */
+    skip_unless_above(c, LEA_BYTES + MOV_BYTES + MOV_R8_BYTES + JMP_BYTES);
+    load_retry(c, given); /* or the event */
+    ends.lea_end = c->code.size;
+    INSN32(&c->code, "\xb9", waits ? size : given->commit_bytes); /* mov $bytes|$behind,%ecx */
+    INSN32(&c->code, "\x41\xb8", 0);                              /* mov $ahead,%r8d */
+    ends.ahead_end = c->code.size;
+    jump_to_agent(c, given, waits ? entries.room : entries.cramped);
+    INSN32(&c->code, "\x41\x81\xe0", s->ring_bytes - 1);    /* and $ring-1,%r8d */
+    INSN32(&c->code, "\x41\x81\xf8", s->ring_bytes - size); /* cmp $ring-bytes,%r8d */
+    skip_unless_above(c, LEA_BYTES + JMP_BYTES);
+    load_retry(c, given);
+    jump_to_agent(c, given, entries.pad);
+    return ends;
+}
+
+/* Its site and its number by one store. */
+static void put_begin(struct coder *c) {
+    const uint64_t both = (uint64_t)c->code.stub->capture_number << 32 |
+                          ((uint32_t)CAPTURE_BEGIN << 2 | EVENT_CONTROL);
+    INSN(&c->code, "\x48\xb9"); /* movabs $both,%rcx */
+    code_bytes(&c->code, &both, sizeof both);
+    store(c, 8, CODE_RCX, EVENT_SITE);
+    store(c, 8, CODE_RAX, EVENT_CLOCK_SP);
     next_slot(c);
 }
 
-/* mov AT(%rsp),%TO */
-static void load_stack(struct coder *c, uint8_t to, int64_t at) {
-    const uint8_t insn[] = {0x48, 0x8b, (uint8_t)(0x84 | to << 3), 0x24};
-    bytes(c, insn, sizeof insn);
-    number(c, at);
-}
-
-/* The register with number REG in DWARF (System V ABI, AMD64, figure 3.36) as it was at the site.
- */
-static void load_register(struct coder *c, uint8_t to, uint8_t reg) {
-    static const uint8_t numbers[] = {0, 2, 1, 3, 6, 7, 5, 4};
-    static const int8_t saved[] = {40, 32, 24, -1, 16, 8, -1, -1, 0}; /* above rsp */
-    enum { RSP = 7, EXTENDED = 8 };
-    if (reg < sizeof saved && saved[reg] >= 0) {
-        load_stack(c, to, saved[reg]);
-        return;
-    }
-    if (reg == RSP) {
-        const uint8_t lea[] = {0x48, 0x8d, (uint8_t)(0x84 | to << 3), 0x24};
-        bytes(c, lea, sizeof lea);
-        number(c, c->code->up);
-        return;
-    }
-    const uint8_t from = reg < EXTENDED ? numbers[reg] : reg & 7;
-    const uint8_t mov[] = {(uint8_t)(0x48 | (reg >= EXTENDED) << 2), 0x89,
-                           (uint8_t)(0xc0 | from << 3 | to)};
-    bytes(c, mov, sizeof mov);
-}
+/* ---- where values begin ---- */
 
 /* movq %xmm,%to; its upper half by way of the stack. */
 static void load_vector(struct coder *c, uint8_t to, const struct capture_value *v) {
@@ -153,242 +165,210 @@ static void load_vector(struct coder *c, uint8_t to, const struct capture_value 
     if (!v->part) {
         const uint8_t movq[] = {0x66, (uint8_t)(0x48 | extended), 0x0f, 0x7e,
                                 (uint8_t)(0xc0 | reg << 3 | to)};
-        bytes(c, movq, sizeof movq);
+        code_bytes(&c->code, movq, sizeof movq);
         return;
     }
-    enum { SCRATCH = -40 };
     const uint8_t movhps[] = {(uint8_t)(0x40 | extended), 0x0f, 0x17,
                               (uint8_t)(0x44 | reg << 3), 0x24, (uint8_t)SCRATCH};
-    bytes(c, movhps, sizeof movhps);
-    load_stack(c, to, SCRATCH);
+    code_bytes(&c->code, movhps, sizeof movhps);
+    code_load_stack(&c->code, to, SCRATCH);
 }
 
-/* Where the stack pointer at the function's entry was, from rsp. */
-static int64_t entry_sp(const struct coder *c) { return c->code->up + c->code->stub->pops; }
-
-/* rsi becomes a register and an index. */
+/* rsi becomes the sum of a register and an index. */
 static void load_sum(struct coder *c, const struct capture_value *v) {
-    enum { RDX = 2, INDEX = 63 };
+    enum { INDEX = 63 };
     const uint8_t shl[] = {0x48, 0xc1, 0xe2, (uint8_t)(v->part >> 6)};
-    load_register(c, RDX, v->part & INDEX);
-    bytes(c, shl, sizeof shl); /* shl $…,%rdx */
-    load_register(c, RSI, v->reg);
-    INSN(c, "\x48\x01\xd6"); /* add %rdx,%rsi */
+    code_load_register(&c->code, CODE_RDX, v->part & INDEX);
+    code_bytes(&c->code, shl, sizeof shl); /* shl $…,%rdx */
+    code_load_register(&c->code, CODE_RSI, v->reg);
+    INSN(&c->code, "\x48\x01\xd6"); /* add %rdx,%rsi */
 }
 
-/* The word with which V's program begins. PART: of a value of several words. */
+/* TO becomes the word with which V's program begins. PART: of a value of several words. */
 static void load_first(struct coder *c, uint8_t to, const struct capture_value *v, unsigned part) {
-    const int64_t at = entry_sp(c) + v->stack_offset + 8 * (int64_t)part;
-    const uint8_t lea[] = {0x48, 0x8d, (uint8_t)(0x84 | to << 3), 0x24};
+    const int64_t entry_sp = (int64_t)c->code.up + c->code.stub->pops;
+    const int64_t at = entry_sp + v->stack_offset + 8 * (int64_t)part;
     switch (v->from) {
     case FROM_REGISTER:
-        load_register(c, to, v->reg);
+        code_load_register(&c->code, to, v->reg);
         break;
     case FROM_VECTOR:
         load_vector(c, to, v);
         break;
     case FROM_STACK:
-        load_stack(c, to, at);
+        code_load_stack(&c->code, to, at);
         break;
     case FROM_INDEXED:
         load_sum(c, v);
         break;
     default: /* FROM_STACK_ADDRESS */
-        bytes(c, lea, sizeof lea);
-        number(c, at);
+        code_stack_address(&c->code, to, at);
     }
 }
 
-static void check_owner(struct coder *c) {
-    INSN32(c, "\x65\x48\x8b\x14\x25", LANE_CONTROL); /* mov %gs:CONTROL,%rdx */
-    INSN32(c, "\xf7\x02", CONTROL_OWNER_DIED);       /* testl $DIED,(%rdx) */
-    INSN(c, "\x0f\x85");                             /* jnz next */
-    to_next(c);
+/* Whether V's word is in a register already. */
+static bool is_in_register(const struct coder *c, const struct capture_value *v) {
+    return v->from == FROM_REGISTER && v->reg != DWARF_RSP &&
+           (!code_is_saved(&c->code, v->reg) || c->intact >> code_register(v->reg) & 1);
 }
 
-/* rsi is an address: goes on with the next value if no program has memory there. */
-static void check_address(struct coder *c) {
-    INSN32(c, "\x4c\x8d\x86", -4096); /* lea -4096(%rsi),%r8 */
-    INSN(c, "\x49\xc1\xe8\x2f");      /* shr $47,%r8 */
-    INSN(c, "\x0f\x85");              /* jnz next */
-    to_next(c);
-    INSN(c, "\x48\x8d\x15"); /* lea next(%rip),%rdx */
-    to_next(c);
-}
-
-static void add_offset(struct coder *c, int32_t offset) {
-    if (offset)
-        INSN32(c, "\x48\x81\xc6", offset); /* add $offset,%rsi */
-}
-
-/* Loads the SIZE bytes at rsi + AT into rdi. */
-static void load_bytes(struct coder *c, unsigned size, unsigned at) {
-    const unsigned whole = size == 8 ? 8 : size & 4 ? 4 : size & 2 ? 2 : 1;
-    static const char *const loads[] = {[1] = "\x0f\xb6\xbe", [2] = "\x0f\xb7\xbe"};
-    if (whole == 8)
-        INSN32(c, "\x48\x8b\xbe", at); /* mov at(%rsi),%rdi */
-    else if (whole == 4)
-        INSN32(c, "\x8b\xbe", at); /* mov at(%rsi),%edi */
-    else {
-        bytes(c, loads[whole], 3); /* movzbl|movzwl at(%rsi),%edi */
-        number(c, at);
+static void begin(void *ctx, const struct capture_value *v, unsigned part, bool address) {
+    struct coder *c = ctx;
+    if (address && v->string)
+        catch_up(c);
+    c->moves = address;
+    if (!address && is_in_register(c, v)) {
+        c->word = code_register(v->reg);
+        return;
     }
-    for (unsigned done = whole; done < size; done++) { /* 3, 5, 6 and 7 bytes */
-        INSN32(c, "\x44\x0f\xb6\x86", at + done);      /* movzbl at(%rsi),%r8d */
-        const uint8_t shl[] = {0x49, 0xc1, 0xe0, (uint8_t)(8 * done)};
-        bytes(c, shl, sizeof shl); /* shl $8*done,%r8 */
-        INSN(c, "\x4c\x09\xc7");   /* or %r8,%rdi */
+    c->word = address ? CODE_RSI : CODE_RDI;
+    load_first(c, c->word, v, part);
+    change(c, c->word);
+}
+
+/* ---- memory ---- */
+
+static void check_owner(void *ctx) { code_check_owner(&((struct coder *)ctx)->code, NEXT); }
+
+static void check_address(void *ctx) {
+    struct coder *c = ctx;
+    code_check_address(&c->code, CODE_RSI, CODE_RDI, NEXT);
+    change(c, CODE_RDI);
+}
+
+static void add_offset(void *ctx, int32_t offset) {
+    INSN32(&((struct coder *)ctx)->code, "\x48\x81\xc6", offset); /* add $offset,%rsi */
+}
+
+static void follow(void *ctx) {
+    INSN(&((struct coder *)ctx)->code, "\x48\x8b\x36"); /* mov (%rsi),%rsi */
+}
+
+/* 3, 5, 6 or 7 bytes, the upper ones first. */
+static void load_odd(struct code *c, unsigned size, unsigned at) {
+    unsigned left = size - (size & 1 ? 1 : 2);
+    if (size & 1)
+        INSN32(c, "\x0f\xb6\xbe", at + left); /* movzbl at(%rsi),%edi */
+    else
+        INSN32(c, "\x0f\xb7\xbe", at + left); /* movzwl at(%rsi),%edi */
+    while (left) {
+        left -= 2;
+        INSN(c, "\x48\xc1\xe7\x10");          /* shl $16,%rdi */
+        INSN32(c, "\x66\x8b\xbe", at + left); /* mov at(%rsi),%di */
     }
 }
 
-static bool has_length(const struct capture_value *v) { return v->string && v->length_of >= 0; }
-
-/* How many of the first COUNT values are texts with a length of their own. */
-static int lengths(const struct capture *capture, size_t count) {
-    int n = 0;
-    for (size_t i = 0; i < count; i++)
-        n += has_length(&capture->values[i]);
-    return n;
+static void load(void *ctx, unsigned size, unsigned at) {
+    struct coder *c = ctx;
+    if (size == 8)
+        INSN32(&c->code, "\x48\x8b\xbe", at); /* mov at(%rsi),%rdi */
+    else if (size == 4)
+        INSN32(&c->code, "\x8b\xbe", at); /* mov at(%rsi),%edi */
+    else if (size == 2)
+        INSN32(&c->code, "\x0f\xb7\xbe", at); /* movzwl at(%rsi),%edi */
+    else if (size == 1)
+        INSN32(&c->code, "\x0f\xb6\xbe", at); /* movzbl at(%rsi),%edi */
+    else
+        load_odd(&c->code, size, at);
+    c->word = CODE_RDI;
+    change(c, CODE_RDI);
 }
 
-/* Where the length of the text number PLACE, of those that have one, is kept. */
+static void keep_address(void *ctx) { ((struct coder *)ctx)->word = CODE_RSI; }
+
+/* ---- texts ---- */
+
+/* Where the length with PLACE is kept. */
 static int32_t length_at(int place) { return -48 - 8 * place; }
 
-/* Stores the lower SIZE bytes of rdi, or all of it, at AT(%rsp), where 0 is. What is above an
- * argument in its register is not defined. */
-static void store_length(struct coder *c, unsigned size, int32_t at) {
-    if (size == 1)
-        INSN32(c, "\x40\x88\xbc\x24", at); /* mov %dil,at(%rsp) */
-    else if (size == 2)
-        INSN32(c, "\x66\x89\xbc\x24", at); /* mov %di,at(%rsp) */
-    else if (size == 4)
-        INSN32(c, "\x89\xbc\x24", at); /* mov %edi,at(%rsp) */
-    else
-        INSN32(c, "\x48\x89\xbc\x24", at); /* mov %rdi,at(%rsp) */
-}
-
-/* rdi is the word of VALUE: keeps it for the texts whose length it is. */
-static void keep_length(struct coder *c, const struct capture *capture, size_t value) {
-    for (size_t i = value; i < capture->count; i++) {
-        const struct capture_value *v = &capture->values[i];
-        if (has_length(v) && (size_t)v->length_of == value)
-            store_length(c, capture->values[value].bytes, length_at(lengths(capture, i)));
-    }
+/* Stores the lower SIZE bytes of the word, or all of it, where 0 is. What is above an argument in
+ * its register is not defined. */
+static void keep_length(void *ctx, unsigned size, int place) {
+    struct coder *c = ctx;
+    const bool whole = size != 1 && size != 2 && size != 4;
+    const uint8_t mov[] = {(uint8_t)(0x40 | whole << 3 | (c->word >= EXTENDED) << 2),
+                           size == 1 ? 0x88 : 0x89, (uint8_t)(0x84 | (c->word & 7) << 3), 0x24};
+    if (size == 2)
+        INSN(&c->code, "\x66");
+    code_bytes(&c->code, mov, sizeof mov);
+    code_number(&c->code, length_at(place));
 }
 
 /* rdi becomes the length in bytes of a text that has its own. */
-static void load_length(struct coder *c, const struct capture_value *v, int place) {
-    load_stack(c, RDI, length_at(place));
+static void load_length(struct code *c, const struct capture_value *v, int place) {
+    code_load_stack(c, CODE_RDI, length_at(place));
     INSN32(c, "\xba", v->most / v->unit);    /* mov $most,%edx */
     INSN(c, "\x48\x39\xd7\x48\x0f\x47\xfa"); /* cmp %rdx,%rdi; cmova %rdx,%rdi */
     const uint8_t shl[] = {0x48, 0xc1, 0xe7, (uint8_t)(v->unit / 2)};
-    bytes(c, shl, sizeof shl);       /* shl $…,%rdi */
+    code_bytes(c, shl, sizeof shl);  /* shl $…,%rdi */
     INSN(c, "\x48\x85\xff\x0f\x84"); /* test %rdi,%rdi; jz next */
-    to_next(c);
+    code_lead(c, NEXT);
 }
 
-/* The text at rsi. PLACE: of its length, or −1. */
-static void put_text(struct coder *c, const struct capture_value *v, int place) {
+static void put_text(void *ctx, const struct capture_value *v, int place, uint32_t number) {
+    struct coder *c = ctx;
     const struct agent_entries entries = agent_entries();
-    const uint16_t at = v->length_of >= 0 ? entries.text_counted
-                        : v->unit == 4    ? entries.text_long
-                        : v->unit == 2    ? entries.text_wide
+    const struct capture_code *given = c->given;
+    const uint16_t entry = place >= 0     ? entries.text_counted
+                           : v->unit == 4 ? entries.text_long
+                           : v->unit == 2 ? entries.text_wide
                                           : entries.text;
     if (place >= 0)
-        load_length(c, v, place);
+        load_length(&c->code, v, place);
     else
-        INSN32(c, "\xbf", v->most); /* mov $most,%edi */
-    INSN(c, "\xc7\x44\x24\xf8");    /* movl $site,-8(%rsp) */
-    number(c, (CAPTURE_WORD + c->word) << 2 | EVENT_CONTROL);
-    INSN32(c, "\x48\x8d\x15", 5); /* lea behind(%rip),%rdx */
-    INSN(c, "\xe9");              /* jmp agent */
-    number(c, c->code->agent + at - (int64_t)(c->size + 4));
+        INSN32(&c->code, "\xbf", v->most); /* mov $most,%edi */
+    INSN(&c->code, "\xc7\x44\x24\xf8");    /* movl $site,-8(%rsp) */
+    code_number(&c->code, (CAPTURE_WORD + number) << 2 | EVENT_CONTROL);
+    INSN32(&c->code, "\x48\x8d\x15", JMP_BYTES); /* lea behind(%rip),%rdx */
+    jump_to_agent(c, given, entry);
 }
 
-/* Leads from the word in rsi to the address of what is recorded. */
-static void follow(struct coder *c, const struct capture_value *v) {
-    for (int i = 0; i + 1 < v->steps; i++) {
-        add_offset(c, v->step[i].offset);
-        check_address(c);
-        INSN(c, "\x48\x8b\x36"); /* mov (%rsi),%rsi */
-    }
-    if (v->steps)
-        add_offset(c, v->step[v->steps - 1].offset);
+static void end_value(void *ctx) { code_set(&((struct coder *)ctx)->code, NEXT, 0); }
+
+static const struct value_reader reader = {begin,      check_owner, check_address,
+                                           add_offset, follow,      load};
+static const struct capture_machine machine = {&reader,     keep_address, put_word,
+                                               keep_length, put_text,     end_value};
+
+/* The numbers that are known at the end of the code. */
+static void set(const struct coder *c, struct to_set ends, bool to_event) {
+    const uint32_t far = (uint32_t)(c->code.size - ends.lea_end);
+    memcpy(c->code.out + ends.ahead_end - sizeof c->ahead, &c->ahead, sizeof c->ahead);
+    if (to_event)
+        memcpy(c->code.out + ends.lea_end - sizeof far, &far, sizeof far);
 }
 
-static void put_words(struct coder *c, const struct capture *capture, size_t value,
-                      bool in_memory) {
-    const struct capture_value *v = &capture->values[value];
-    for (unsigned done = 0; done < v->bytes; done += 8) {
-        const unsigned size = v->bytes - done < 8 ? v->bytes - done : 8;
-        if (in_memory) {
-            if (done)
-                INSN(c, "\x48\x8d\x15"), to_next(c); /* lea next(%rip),%rdx */
-            load_bytes(c, size, done);
-        } else {
-            load_first(c, RDI, v, done / 8);
-        }
-        if (!done)
-            keep_length(c, capture, value);
-        put_word(c, size, c->word + done / 8);
-    }
-}
-
-static void put_value(struct coder *c, const struct capture *capture, size_t value) {
-    const struct capture_value *v = &capture->values[value];
-    const bool loads = v->steps || v->string;
-    if (v->from == FROM_X87 || !capture_value_records(v))
-        return;
-    if (loads) {
-        load_first(c, RSI, v, 0);
-        check_owner(c);
-        follow(c, v);
-    }
-    if (v->string) {
-        check_address(c);
-        put_text(c, v, has_length(v) ? lengths(capture, value) : -1);
-    } else if (v->address_only) {
-        INSN(c, "\x48\x89\xf7"); /* mov %rsi,%rdi */
-        put_word(c, v->bytes, c->word);
-    } else {
-        if (loads)
-            check_address(c);
-        put_words(c, capture, value, loads);
-    }
-    end_value(c);
-}
-
-size_t capture_emit(const struct capture_code *code) {
-    struct coder c = {.code = code};
-    const struct capture *capture = code->stub->capture;
-    const int length_count = lengths(capture, capture->count);
-    if (length_count > MOST_LENGTHS)
+size_t capture_emit(const struct capture_code *given, uint32_t *ret_ahead) {
+    struct coder c = {.code = {given->out, .up = given->up, .saved = SAVED, .stub = given->stub},
+                      .given = given,
+                      .intact = 1U << CODE_RSI | 1U << CODE_RDI};
+    const struct capture *capture = given->stub->capture;
+    const int lengths = capture_lengths(capture);
+    uint32_t number = 0;
+    if (lengths > CAPTURE_MOST_LENGTHS)
         return 0;
-    const size_t to_event = reserve(&c, capture);
-    begin(&c);
-    for (int i = 0; i < length_count; i++) {
-        INSN32(&c, "\x48\xc7\x84\x24", length_at(i)); /* movq $0,at(%rsp) */
-        number(&c, 0);
+    const struct to_set ends = reserve(&c, given);
+    put_begin(&c);
+    for (int i = 0; i < lengths; i++) {
+        INSN32(&c.code, "\x48\xc7\x84\x24", length_at(i)); /* movq $0,at(%rsp) */
+        code_number(&c.code, 0);
     }
     for (size_t i = 0; i < capture->count; i++) {
-        if (c.size + VALUE_MOST_BYTES > STUB_CAPTURE_BYTES)
+        if (c.code.size + VALUE_MOST_BYTES > STUB_CAPTURE_BYTES)
             return 0;
-        put_value(&c, capture, i);
-        c.word += capture_value_words(&capture->values[i]);
+        capture_put_value(&machine, &c, capture, i, number);
+        number += capture_value_words(&capture->values[i]);
     }
-    if (to_event) {
-        const uint32_t far = (uint32_t)(c.size - to_event);
-        memcpy(code->out + to_event - 4, &far, sizeof far);
-    }
-    return c.size;
+    set(&c, ends, given->stub->overflow == OVERFLOW_DROP);
+    *ret_ahead = c.ahead;
+    return c.code.size;
 }
 
 uint32_t capture_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte) {
     enum { JAE = 0x83, JUMP_REST = 5 }; /* the second byte of the jump, and its displacement */
     uint8_t check[64];
-    const struct capture_code code = {.out = check};
-    struct coder c = {.code = &code};
-    check_owner(&c);
+    struct code c = {.out = check};
+    code_check_owner(&c, NEXT);
     const uint32_t size = (uint32_t)c.size - JUMP_REST;
     *ret_byte = JAE;
     for (uint32_t i = at; i-- > 0;)

@@ -1,134 +1,51 @@
 /* Writes the code that judges calls (judge.h). */
 #include "arch/x86_64/judge.h"
 
-#include <string.h>
-
+#include "arch/x86_64/code.h"
 #include "values/predicate.h"
 
-enum {
-    RAX = 0,
-    RDX = 1,
-    RCX = 2,
-    RSP = 7, /* numbers in DWARF */
-    MOST_JUMPS = 16 * PREDICATE_MOST_TESTS
-};
+enum { SAVED = 3 }; /* registers that the stub has pushed */
 
 /* Where a jump leads besides to tests. */
-enum { TO_FALSE = PREDICATE_FALSE, TO_KEEP = PREDICATE_TRUE, TO_PASS = -3, TO_GO = -4, NOWHERE };
-enum { LABELS = -TO_GO };
+enum { TO_FALSE = PREDICATE_FALSE, TO_KEEP = PREDICATE_TRUE, TO_PASS = -3, TO_GO = -4 };
 
-struct jump {
-    size_t end; /* of its displacement */
-    int to;
-};
+static void number64(struct code *c, uint64_t value) { code_bytes(c, &value, sizeof value); }
 
-struct coder {
-    const struct judge_code *code;
-    size_t size;
-    struct jump jumps[MOST_JUMPS];
-    size_t jump_count;
-    size_t tests[PREDICATE_MOST_TESTS]; /* where they begin */
-    size_t labels[LABELS];              /* of TO_FALSE … TO_GO */
-};
-
-static void bytes(struct coder *c, const void *p, size_t n) {
-    memcpy(c->code->out + c->size, p, n);
-    c->size += n;
-}
-#define INSN(c, text) bytes(c, text, sizeof(text) - 1)
-
-static void number(struct coder *c, int64_t value) {
-    const uint32_t low = (uint32_t)value;
-    bytes(c, &low, sizeof low);
-}
-#define INSN32(c, text, value) (bytes(c, text, sizeof(text) - 1), number(c, value))
-
-static void number64(struct coder *c, uint64_t value) { bytes(c, &value, sizeof value); }
-
-/* A displacement to TO. */
-static void lead(struct coder *c, int to) {
-    number(c, 0);
-    c->jumps[c->jump_count++] = (struct jump){c->size, to};
-}
-
-static void jump(struct coder *c, int to) {
+static void jump(struct code *c, int to) {
     INSN(c, "\xe9"); /* jmp */
-    lead(c, to);
+    code_lead(c, to);
 }
 
-static void jump_if(struct coder *c, uint8_t condition, int to) {
+static void jump_if(struct code *c, uint8_t condition, int to) {
     const uint8_t jcc[] = {0x0f, condition};
-    bytes(c, jcc, sizeof jcc);
-    lead(c, to);
+    code_bytes(c, jcc, sizeof jcc);
+    code_lead(c, to);
 }
 enum { IF_BELOW = 0x82, IF_BELOW_OR_EQUAL = 0x86, IF_EQUAL = 0x84, IF_UNEQUAL = 0x85 };
 
-static void label(struct coder *c, int name) { c->labels[-1 - name] = c->size; }
-
-static void set_jumps(struct coder *c) {
-    for (size_t i = 0; i < c->jump_count; i++) {
-        const struct jump *j = &c->jumps[i];
-        const size_t to = j->to >= 0 ? c->tests[j->to] : c->labels[-1 - j->to];
-        const uint32_t far = (uint32_t)(to - j->end);
-        memcpy(c->code->out + j->end - 4, &far, sizeof far);
-    }
-}
+static void label(struct code *c, int name) { code_set(c, name, 0); }
 
 /* ---- tests ---- */
 
-static void load_stack(struct coder *c, int64_t at) { INSN32(c, "\x48\x8b\x84\x24", at); }
-
-/* rax becomes the register with number REG in DWARF as it was at the site. */
-static void load_register(struct coder *c, uint8_t reg) {
-    static const uint8_t numbers[] = {0, 2, 1, 3, 6, 7, 5, 4};
-    enum { SAVED_RAX = 16, SAVED_RDX = 8, SAVED_RCX = 0, EXTENDED = 8 };
-    if (reg == RAX || reg == RDX || reg == RCX) {
-        load_stack(c, reg == RAX ? SAVED_RAX : reg == RDX ? SAVED_RDX : SAVED_RCX);
-        return;
-    }
-    if (reg == RSP) {
-        INSN32(c, "\x48\x8d\x84\x24", c->code->up); /* lea up(%rsp),%rax */
-        return;
-    }
-    const uint8_t from = reg < EXTENDED ? numbers[reg] : reg & 7;
-    const uint8_t mov[] = {(uint8_t)(0x48 | (reg >= EXTENDED) << 2), 0x89,
-                           (uint8_t)(0xc0 | from << 3)};
-    bytes(c, mov, sizeof mov);
-}
-
 /* The word with which the test's value begins, or the word AT bytes behind it. */
-static void load_first(struct coder *c, const struct capture_value *v, unsigned at) {
-    const int64_t on_stack = (int64_t)c->code->up + c->code->stub->pops + v->stack_offset + at;
+static void load_first(struct code *c, const struct capture_value *v, unsigned at) {
+    const int64_t on_stack = (int64_t)c->up + c->stub->pops + v->stack_offset + at;
     if (v->from == FROM_REGISTER)
-        load_register(c, v->reg);
+        code_load_register(c, CODE_RAX, v->reg);
     else if (v->from == FROM_STACK)
-        load_stack(c, on_stack);
+        code_load_stack(c, CODE_RAX, on_stack);
     else
-        INSN32(c, "\x48\x8d\x84\x24", on_stack); /* lea at(%rsp),%rax */
+        code_stack_address(c, CODE_RAX, on_stack);
 }
 
-static void check_owner(struct coder *c, const struct predicate_test *t) {
-    INSN32(c, "\x65\x48\x8b\x14\x25", LANE_CONTROL); /* mov %gs:CONTROL,%rdx */
-    INSN32(c, "\xf7\x02", CONTROL_OWNER_DIED);       /* testl $DIED,(%rdx) */
-    jump_if(c, IF_UNEQUAL, t->on_false);
-}
-
-static void check_address(struct coder *c, const struct predicate_test *t) {
-    INSN32(c, "\x48\x8d\x88", -4096); /* lea -4096(%rax),%rcx */
-    INSN(c, "\x48\xc1\xe9\x2f");      /* shr $47,%rcx */
-    jump_if(c, IF_UNEQUAL, t->on_false);
-    INSN(c, "\x48\x8d\x15"); /* lea on_false(%rip),%rdx */
-    lead(c, t->on_false);
-}
-
-static void load_memory(struct coder *c, const struct predicate_test *t) {
+static void load_memory(struct code *c, const struct predicate_test *t) {
     const struct capture_value *v = &t->value;
     load_first(c, v, 0);
-    check_owner(c, t);
+    code_check_owner(c, t->on_false);
     for (int i = 0; i < v->steps; i++) {
         if (v->step[i].offset)
             INSN32(c, "\x48\x05", v->step[i].offset); /* add $offset,%rax */
-        check_address(c, t);
+        code_check_address(c, CODE_RAX, CODE_RCX, t->on_false);
         if (i + 1 < v->steps)
             INSN(c, "\x48\x8b\x00"); /* mov (%rax),%rax */
     }
@@ -148,19 +65,19 @@ static bool is_narrow(const struct predicate_test *t) {
 }
 
 /* rax becomes the number that its bits of the value are. */
-static void extend(struct coder *c, const struct predicate_test *t) {
+static void extend(struct code *c, const struct predicate_test *t) {
     const uint8_t left = (uint8_t)(64 - t->shift - t->bits), right = (uint8_t)(64 - t->bits);
     const uint8_t shl[] = {0x48, 0xc1, 0xe0, left};
     const uint8_t shift[] = {0x48, 0xc1, t->is_signed ? 0xf8 : 0xe8, right};
     if (left)
-        bytes(c, shl, sizeof shl); /* shl $left,%rax */
+        code_bytes(c, shl, sizeof shl); /* shl $left,%rax */
     if (right)
-        bytes(c, shift, sizeof shift); /* sar|shr $right,%rax */
+        code_bytes(c, shift, sizeof shift); /* sar|shr $right,%rax */
 }
 
 static bool fits(uint64_t value) { return (uint64_t)(int64_t)(int32_t)value == value; }
 
-static void mask(struct coder *c, uint64_t value) {
+static void mask(struct code *c, uint64_t value) {
     if (fits(value)) {
         INSN32(c, "\x48\x25", (int64_t)value); /* and $mask,%rax */
         return;
@@ -170,7 +87,7 @@ static void mask(struct coder *c, uint64_t value) {
     INSN(c, "\x48\x21\xc8"); /* and %rcx,%rax */
 }
 
-static void compare(struct coder *c, const struct predicate_test *t) {
+static void compare(struct code *c, const struct predicate_test *t) {
     if (is_narrow(t)) {
         INSN32(c, "\x3d", (int64_t)t->constant); /* cmp $constant,%eax */
     } else if (fits(t->constant)) {
@@ -195,7 +112,7 @@ static uint8_t jump_of(const struct predicate_test *t) {
 }
 
 /* NEXT: what follows the test. */
-static void test(struct coder *c, const struct predicate_test *t, int next) {
+static void test(struct code *c, const struct predicate_test *t, int next) {
     enum { OPPOSITE = 1 };
     if (t->value.steps)
         load_memory(c, t);
@@ -218,17 +135,17 @@ static void test(struct coder *c, const struct predicate_test *t, int next) {
 
 /* ---- calls that are kept ---- */
 
-static int32_t kept(const struct coder *c, unsigned field) {
-    return (int32_t)(LANE_RING + c->code->stub->ring_bytes + field);
+static int32_t kept(const struct code *c, unsigned field) {
+    return (int32_t)(LANE_RING + c->stub->ring_bytes + field);
 }
 
 /* rcx becomes the stack pointer that the function had at its entry. */
-static void load_call(struct coder *c) {
-    INSN32(c, "\x48\x8d\x8c\x24", (int64_t)c->code->up + c->code->stub->pops);
+static void load_call(struct code *c) {
+    code_stack_address(c, CODE_RCX, (int64_t)c->up + c->stub->pops);
 }
 
 /* rax becomes the offset of the call's set. */
-static void find_set(struct coder *c) {
+static void find_set(struct code *c) {
     enum { SP_ALIGN = 4 };
     INSN(c, "\x89\xc8\xc1\xe8\x06\x31\xc8");        /* mov %ecx,%eax; shr $6,%eax; xor %ecx,%eax */
     INSN32(c, "\x25", (KEPT_SETS - 1) << SP_ALIGN); /* and $…,%eax */
@@ -237,7 +154,7 @@ static void find_set(struct coder *c) {
 _Static_assert(KEPT_WAYS * sizeof(uint64_t) == 2 << 4, "the shift in find_set()");
 
 /* Goes to TO if the call is in its set. rax becomes the offset in `sets` of its place there. */
-static void seek(struct coder *c, int to) {
+static void seek(struct code *c, int to) {
     for (int i = 0; i < KEPT_WAYS; i++) {
         if (i)
             INSN(c, "\x83\xc0\x08");                          /* add $8,%eax */
@@ -247,14 +164,14 @@ static void seek(struct coder *c, int to) {
 }
 
 /* The last 32 bits of the instruction TEXT are a number in front of an immediate 0. */
-static void compare_with_0(struct coder *c, unsigned field) {
+static void compare_with_0(struct code *c, unsigned field) {
     INSN32(c, "\x65\x48\x83\x3c\x25", kept(c, field)); /* cmpq $0,%gs:field */
     INSN(c, "\x00");
 }
 
 /* Goes to TO_GO if the call is kept, and to TO_PASS if none is. An entry is to be kept if it shows
  * that others are over. */
-static void look_up(struct coder *c, bool is_entry) {
+static void look_up(struct code *c, bool is_entry) {
     compare_with_0(c, KEPT_COUNT);
     jump_if(c, IF_EQUAL, TO_PASS);
     load_call(c);
@@ -271,7 +188,7 @@ static void look_up(struct coder *c, bool is_entry) {
     seek(c, TO_GO);
 }
 
-static void count(struct coder *c, bool more) {
+static void count(struct code *c, bool more) {
     if (more)
         INSN32(c, "\x65\x48\xff\x04\x25", kept(c, KEPT_COUNT)); /* incq %gs:COUNT */
     else
@@ -280,7 +197,7 @@ static void count(struct coder *c, bool more) {
 
 /* Adds the call, unless it is there already. The count is never too low, wherever the thread is
  * interrupted. */
-static void keep(struct coder *c) {
+static void keep(struct code *c) {
     size_t free_places[KEPT_WAYS];
     load_call(c);
     find_set(c);
@@ -294,10 +211,10 @@ static void keep(struct coder *c) {
     }
     count(c, true);
     INSN32(c, "\x65\x48\xc7\x04\x25", kept(c, KEPT_FULL)); /* movq $1,%gs:FULL */
-    number(c, 1);
+    code_number(c, 1);
     jump(c, TO_GO);
     for (int i = 0; i < KEPT_WAYS; i++)
-        c->code->out[free_places[i] - 1] = (uint8_t)(c->size - free_places[i]);
+        c->out[free_places[i] - 1] = (uint8_t)(c->size - free_places[i]);
     count(c, true);
     INSN32(c, "\x65\x48\x89\x88", kept(c, KEPT_IN_SETS));    /* mov %rcx,%gs:SETS(%rax) */
     INSN(c, "\x48\xf7\xd1");                                 /* not %rcx */
@@ -305,22 +222,22 @@ static void keep(struct coder *c) {
 }
 
 /* Removes the call. */
-static void end(struct coder *c) {
+static void end(struct code *c) {
     enum { FOUND = 0 };
     load_call(c);
     find_set(c);
     seek(c, FOUND);
     jump(c, TO_GO);
-    c->tests[FOUND] = c->size;
+    label(c, FOUND);
     INSN32(c, "\x65\x48\xc7\x80", kept(c, KEPT_IN_SETS)); /* movq $0,%gs:SETS(%rax) */
-    number(c, 0);
+    code_number(c, 0);
     count(c, false);
 }
 
-static void entry(struct coder *c) {
-    const struct predicate *p = c->code->stub->predicate;
+static void entry(struct code *c) {
+    const struct predicate *p = c->stub->predicate;
     for (int i = (int)p->count - 1; i >= 0; i--) {
-        c->tests[i] = c->size;
+        label(c, i);
         test(c, &p->tests[i], i ? i - 1 : TO_FALSE);
     }
     label(c, TO_FALSE);
@@ -332,7 +249,7 @@ static void entry(struct coder *c) {
 }
 
 size_t judge_emit(const struct judge_code *code) {
-    struct coder c = {.code = code};
+    struct code c = {.out = code->out, .up = code->up, .saved = SAVED, .stub = code->stub};
     if (code->stub->judged == JUDGED_ENTRY) {
         entry(&c);
     } else if (code->stub->judged == JUDGED_EXIT) {
@@ -342,7 +259,6 @@ size_t judge_emit(const struct judge_code *code) {
         jump(&c, TO_GO);
     }
     label(&c, TO_PASS);
-    c.labels[-1 - TO_GO] = c.size + code->go;
-    set_jumps(&c);
+    code_set(&c, TO_GO, code->go);
     return c.size;
 }

@@ -23,10 +23,10 @@ struct decoded {
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-/* DWARF number of the general register that REG is, or is a part of. */
-static uint8_t number_of(ZydisRegister reg) {
+uint8_t x86_64_general_number(int part) {
     static const uint8_t numbers[] = {RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI};
-    reg = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+    ZydisRegister reg =
+        ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, (ZydisRegister)part);
     if (ZydisRegisterGetClass(reg) != ZYDIS_REGCLASS_GPR64)
         return NO_REG;
     uint8_t id = (uint8_t)ZydisRegisterGetId(reg);
@@ -35,7 +35,7 @@ static uint8_t number_of(ZydisRegister reg) {
 
 static bool is_word(const ZydisDecodedOperand *o) {
     return o->type == ZYDIS_OPERAND_TYPE_REGISTER && o->size == WORD_BITS &&
-           number_of(o->reg.value) != NO_REG;
+           x86_64_general_number(o->reg.value) != NO_REG;
 }
 
 /* Memory at a register plus a constant. */
@@ -49,7 +49,8 @@ static uint32_t written_registers(const struct decoded *d) {
     uint32_t written = 0;
     for (int i = 0; i < d->in.operand_count; i++) {
         const ZydisDecodedOperand *o = &d->operands[i];
-        uint8_t number = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? number_of(o->reg.value) : NO_REG;
+        uint8_t number =
+            o->type == ZYDIS_OPERAND_TYPE_REGISTER ? x86_64_general_number(o->reg.value) : NO_REG;
         if (number != NO_REG && (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
             written |= 1U << number;
     }
@@ -66,8 +67,8 @@ static struct stack_effect store_effect(const struct decoded *d) {
         bool move = d->in.mnemonic == ZYDIS_MNEMONIC_MOV && is_word(&d->operands[1]);
         return (struct stack_effect){
             .op = STACK_STORE,
-            .reg = move ? number_of(d->operands[1].reg.value) : NO_REG,
-            .base = number_of(o->mem.base),
+            .reg = move ? x86_64_general_number(d->operands[1].reg.value) : NO_REG,
+            .base = x86_64_general_number(o->mem.base),
             .displacement = o->mem.disp.value,
             .size = (uint16_t)(o->size / 8),
         };
@@ -79,11 +80,11 @@ static struct stack_effect move_effect(const struct decoded *d) {
     const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
     if (!is_word(to))
         return store_effect(d);
-    uint8_t reg = number_of(to->reg.value);
+    uint8_t reg = x86_64_general_number(to->reg.value);
     if (is_word(from))
-        return stack_set(reg, number_of(from->reg.value), 0);
+        return stack_set(reg, x86_64_general_number(from->reg.value), 0);
     if (is_plain_memory(from))
-        return stack_load(reg, number_of(from->mem.base), from->mem.disp.value);
+        return stack_load(reg, x86_64_general_number(from->mem.base), from->mem.disp.value);
     return stack_changed(0);
 }
 
@@ -92,9 +93,9 @@ static struct stack_effect sum_effect(const struct decoded *d) {
     const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
     if (!is_word(to))
         return store_effect(d);
-    uint8_t reg = number_of(to->reg.value);
+    uint8_t reg = x86_64_general_number(to->reg.value);
     if (d->in.mnemonic == ZYDIS_MNEMONIC_LEA && is_plain_memory(from))
-        return stack_set(reg, number_of(from->mem.base), from->mem.disp.value);
+        return stack_set(reg, x86_64_general_number(from->mem.base), from->mem.disp.value);
     if (from->type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
         return stack_changed(0);
     int64_t value = from->imm.value.s;
@@ -113,7 +114,8 @@ static struct stack_effect sum_effect(const struct decoded *d) {
 static struct stack_effect push_effect(const struct decoded *d) {
     if (d->in.operand_width != WORD_BITS)
         return stack_changed(0);
-    uint8_t reg = is_word(&d->operands[0]) ? number_of(d->operands[0].reg.value) : NO_REG;
+    uint8_t reg =
+        is_word(&d->operands[0]) ? x86_64_general_number(d->operands[0].reg.value) : NO_REG;
     if (d->in.mnemonic != ZYDIS_MNEMONIC_PUSH)
         reg = NO_REG; /* flags */
     return (struct stack_effect){.op = STACK_PUSH, .reg = reg};
@@ -123,7 +125,7 @@ static struct stack_effect pop_effect(const struct decoded *d) {
     bool flags = d->in.mnemonic != ZYDIS_MNEMONIC_POP;
     if (d->in.operand_width != WORD_BITS || (!flags && !is_word(&d->operands[0])))
         return stack_changed(0);
-    uint8_t reg = flags ? NO_REG : number_of(d->operands[0].reg.value);
+    uint8_t reg = flags ? NO_REG : x86_64_general_number(d->operands[0].reg.value);
     if (reg == RSP)
         return stack_changed(0);
     return (struct stack_effect){.op = STACK_POP, .reg = reg};
@@ -134,7 +136,7 @@ static struct stack_effect pop_effect(const struct decoded *d) {
 static bool spoils_speculation(const struct decoded *d) {
     const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
     return d->in.mnemonic == ZYDIS_MNEMONIC_OR && is_word(to) && is_word(from) &&
-           number_of(to->reg.value) == RSP;
+           x86_64_general_number(to->reg.value) == RSP;
 }
 
 static struct stack_effect effect_of(const struct decoded *d) {

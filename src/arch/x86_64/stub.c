@@ -168,27 +168,30 @@ static void event(struct writer *w, const struct stub_spec *s) {
 }
 _Static_assert(LANE_RING + EVENT_SITE == 0x1008, "spelt out in event()");
 
-/* The event, and with it the slots before it: what the agent skips if there is no room. */
-static void commit(struct writer *w, const struct stub_spec *s) {
+/* The event, and with it the slots before it: what the agent skips if there is no room. AHEAD: from
+ * r8 to where it stands. */
+static void commit(struct writer *w, const struct stub_spec *s, uint32_t ahead) {
     uint32_t up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u);
     mark(w);
-    INSN32(w, "\x48\x8d\xb4\x24", up);           /* lea up(%rsp),%rsi */
-    INSN(w, "\x89\xca");                         /* mov %ecx,%edx */
-    INSN32(w, "\x81\xe2", s->ring_bytes - 1);    /* and $ring-1,%edx */
-    bytes(w, "\x65\xc7\x82\x08\x10\x00\x00", 7); /* movl $site,%gs:RING+8(%rdx) */
+    INSN32(w, "\x48\x8d\xb4\x24", up);                               /* lea up(%rsp),%rsi */
+    INSN32(w, "\x65\x41\x89\xb0", LANE_RING + EVENT_SP_LOW + ahead); /* mov %esi,%gs:…(%r8) */
+    bytes(w, "\x65\x41\xc7\x80", 4); /* movl $site,%gs:RING+8+ahead(%r8) */
+    const uint32_t site_field = LANE_RING + EVENT_SITE + ahead;
+    bytes(w, &site_field, sizeof site_field);
     w->site_at = (uint32_t)w->size;
     INSN32(w, "", s->site);
-    INSN32(w, "\x65\x89\xb2", LANE_RING + EVENT_SP_LOW);       /* mov %esi,%gs:RING+12(%rdx) */
-    INSN(w, "\x48\xc1\xee\x20");                               /* shr $32,%rsi */
-    INSN(w, "\x48\x09\xf0");                                   /* or %rsi,%rax */
-    INSN32(w, "\x65\x48\x89\x82", LANE_RING + EVENT_CLOCK_SP); /* mov %rax,%gs:RING(%rdx) */
+    INSN(w, "\x48\xc1\xee\x20");                                       /* shr $32,%rsi */
+    INSN(w, "\x48\x09\xf0");                                           /* or %rsi,%rax */
+    INSN32(w, "\x65\x49\x89\x80", LANE_RING + EVENT_CLOCK_SP + ahead); /* mov %rax,%gs:…(%r8) */
+    INSN32(w, "\x65\x48\x8b\x0c\x25", LANE_HEAD);                      /* mov %gs:HEAD,%rcx */
+    INSN32(w, "\x48\x81\xe1", -s->ring_bytes);                         /* and $-ring,%rcx */
+    INSN32(w, "\x4a\x8d\x8c\x01", ahead + EVENT_BYTES); /* lea ahead+16(%rcx,%r8),%rcx */
     if (s->overflow == OVERFLOW_OVERWRITE) {
-        INSN(w, "\x48\x89\xca");                             /* mov %rcx,%rdx */
+        INSN(w, "\x48\x8d\x51\xf0");                         /* lea -16(%rcx),%rdx */
         INSN32(w, "\x65\x48\x2b\x14\x25", LANE_HEAD);        /* sub %gs:HEAD,%rdx */
         INSN(w, "\x48\xc1\xea\x04");                         /* shr $4,%rdx */
         INSN32(w, "\x65\x48\x01\x14\x25", LANE_SLICE_SLOTS); /* add %rdx,%gs:SLICE_SLOTS */
     }
-    INSN(w, "\x48\x83\xc1\x10"); /* add $16,%rcx */
     w->state.committed = true;
     INSN32(w, "\x65\x48\x89\x0c\x25", LANE_HEAD); /* mov %rcx,%gs:HEAD */
 }
@@ -196,7 +199,7 @@ static void commit(struct writer *w, const struct stub_spec *s) {
 static size_t commit_bytes(const struct writer *now, const struct stub_spec *s) {
     uint8_t scratch[STUB_MAX_BYTES];
     struct writer w = {.out = scratch, .state = now->state};
-    commit(&w, s);
+    commit(&w, s, 0);
     return w.size;
 }
 
@@ -204,6 +207,7 @@ static void captured_event(struct writer *w, const struct stub_spec *s) {
     w->retry = (uint32_t)w->size;
     read_clock(w);
     w->capture_at = (uint32_t)w->size;
+    uint32_t ahead = 0;
     if (s->capture) {
         struct capture_code c = {.out = w->out + w->size,
                                  .up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u),
@@ -211,9 +215,9 @@ static void captured_event(struct writer *w, const struct stub_spec *s) {
                                  .agent = s->agent - (int64_t)w->size,
                                  .commit_bytes = (uint32_t)commit_bytes(w, s),
                                  .stub = s};
-        w->size += capture_emit(&c);
+        w->size += capture_emit(&c, &ahead);
     }
-    commit(w, s);
+    commit(w, s, ahead);
 }
 
 static void hook(struct writer *w, const struct stub_spec *s) {
@@ -318,7 +322,8 @@ uint32_t stub_capture_bytes(const struct capture *c) {
     uint8_t scratch[STUB_CAPTURE_BYTES];
     struct stub_spec spec = {.capture = c, .ring_bytes = 4096, .overflow = OVERFLOW_WAIT};
     struct capture_code code = {.out = scratch, .stub = &spec};
-    return (uint32_t)capture_emit(&code);
+    uint32_t ahead;
+    return (uint32_t)capture_emit(&code, &ahead);
 }
 
 uint32_t stub_judge_bytes(enum judged judged, const struct predicate *predicate) {

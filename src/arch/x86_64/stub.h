@@ -43,13 +43,12 @@
  *
  * A STUB_CAPTURE stub also pushes rsi, rdi and r8. Behind the clock it has
  *
- *     the capture's code (capture.h)          rcx: where the next slot stands
+ *     the capture's code (capture.h)          r8 + AHEAD: where the event stands
  *  event:
  *     lea   N(%rsp),%rsi
- *     mov   %ecx,%edx; and $ring-1,%edx
- *     movl  $site,%gs:RING+8(%rdx); mov %esi,%gs:RING+12(%rdx)
- *     shr   $32,%rsi; or %rsi,%rax; mov %rax,%gs:RING(%rdx)
- *     add   $16,%rcx
+ *     mov   %esi,%gs:RING+AHEAD+12(%r8); movl $site,%gs:RING+AHEAD+8(%r8)
+ *     shr   $32,%rsi; or %rsi,%rax; mov %rax,%gs:RING+AHEAD(%r8)
+ *     mov   %gs:HEAD,%rcx; and $-ring,%rcx; lea AHEAD+16(%rcx,%r8),%rcx
  *     mov   %rcx,%gs:HEAD                     reserve and commit
  *
  * A STUB_JUDGE stub has, between the pushes and the pops, the code of judge.h. That ends with
@@ -96,7 +95,7 @@ struct agent_entries {
     uint16_t bridge, gate, gate_saving, gate_saved, gate_restored, gate_end, notes;
     uint16_t remainder, remainder_made, remainder_end;
     uint16_t guard, guarded;
-    uint16_t room, cramped, text, text_wide, text_long, text_counted, text_done;
+    uint16_t room, cramped, pad, text, text_wide, text_long, text_counted;
     uint16_t captures_end; /* `room` is where the code of captures begins */
 };
 struct agent_entries agent_entries(void);

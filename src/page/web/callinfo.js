@@ -7,19 +7,21 @@ import { SPAN, timeOfChildren } from './spans.js';
 import { spansFor, timeline } from './timeline.js';
 import { loaded } from './loader.js';
 import { MARK_WORDS } from './ruler.js';
-import { formatNs, formatExact, formatCalls } from './format.js';
+import { formatNs, formatExact, formatCalls, formatCount, plainText } from './format.js';
 import { isAbort } from './source.js';
-import { entryOfCall, argumentsText, resultText } from './values.js';
+import { entryOfCall, argumentsText, resultText, shortened } from './values.js';
 
 const HOW = {
   returned: 'returned', tail: 'ended by a tail call', unwound: 'left by an exception or longjmp',
   cut: 'cut by lost events', open: 'still open at the end of the recording',
-  before: 'began before the recording', inferred: 'its end is inferred',
+  inferred: 'its end is inferred',
 };
 
-/** How a call ended, in words. */
-export function howText(how) {
-  return HOW[how] ?? how ?? '';
+/** How an entry of /api/calls ended, in words, and whether it was open before. */
+export function howText({ how, before }) {
+  const end = HOW[how] ?? how ?? '';
+  if (!before) return end;
+  return how === 'returned' ? 'began before the recording' : `began before the recording, ${end}`;
 }
 
 function endOfSpan(flags) {
@@ -40,7 +42,13 @@ function hasPause(span) {
 function markLine(mark) {
   const length = mark.length_ns ? `, ${formatNs(mark.length_ns)}` : '';
   return `${MARK_WORDS[mark.kind] ?? mark.kind} at ${formatNs(mark.t_ns)}${length}` +
-    (mark.text ? `: ${mark.text}` : '');
+    (mark.text ? `: ${mark.text}` : '') + (mark.args ? `(${shortened(plainText(mark.args))})` : '') +
+    (mark.marks > 1 ? `, and ${formatCount(mark.marks - 1)} more like it` : '');
+}
+
+function threadOfMark(mark) {
+  if (mark.stream !== null) return threadText(mark.stream);
+  return mark.pid === undefined ? 'all threads' : `all threads of process ${mark.pid}`;
 }
 
 function selfLine(span) {
@@ -58,7 +66,7 @@ function denseAdvice() {
 
 /** The lines of the tooltip about what is at a place (timeline.js: thingAt). */
 export function describeThing({ span, mark }) {
-  if (!span) return [markLine(mark), threadText(mark.stream)];
+  if (!span) return [markLine(mark), threadOfMark(mark)];
   const where = `${threadText(span.stream)}, starts at ${formatNs(span.start)}`;
   if (span.flags & SPAN.DENSE) {
     return [`${formatCalls(span.calls)}, drawn as one`,
@@ -104,7 +112,7 @@ export function exactText(number, call) {
   return `${nameOf(number)} (${moduleOf(number)})  ${formatNs(call.duration_ns)} = ` +
     `${formatExact(call.duration_ns)}, self ${formatNs(call.self_ns)}, starts at ` +
     `${formatExact(call.t_ns)}, ${threadText(call.stream)}, depth ${call.depth}${caller}, ` +
-    howText(call.how) + values;
+    howText(call) + values;
 }
 
 /** Shows TEXT in the line at the bottom, which screen readers speak. */

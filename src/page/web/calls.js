@@ -20,6 +20,13 @@ const callsPart = {
   bucket: null, entries: [], number: null,
 };
 
+/* How a call ended, and whether it goes beyond the range: then it is there with its whole length. */
+function endText(row) {
+  const { range } = state;
+  const beyond = range && (row.t_ns < range.since || row.end_ns > range.until);
+  return howText(row) + (beyond ? ', beyond the range' : '');
+}
+
 const CALL_COLUMNS = [
   { key: 'duration', label: 'duration', value: (row) => row.duration_ns,
     text: (row) => formatNs(row.duration_ns), cellTitle: (row) => formatExact(row.duration_ns) },
@@ -32,8 +39,7 @@ const CALL_COLUMNS = [
   { key: 'caller', label: 'caller', left: true, wide: true,
     value: (row) => (row.caller === null ? '' : nameOf(row.caller)),
     text: (row) => (row.caller === null ? '—' : nameOf(row.caller)) },
-  { key: 'how', label: 'ended', left: true, value: (row) => howText(row.how),
-    text: (row) => howText(row.how) },
+  { key: 'how', label: 'ended', left: true, value: endText, text: endText },
 ];
 
 /* If the recording has values. A number that is no text would lose digits: they are not sorted by. */

@@ -7,11 +7,11 @@ import { model, numberOfRow, plainRows } from './model.js';
 import { cssColour } from './colours.js';
 import { newTable } from './table.js';
 import { wantedStreams } from './lanes.js';
-import { treeOfGraph, comparedPaths } from './paths.js';
-import { refreshTab } from './panel.js';
 import { element, formatNs, formatCount, plainText } from './format.js';
 
-const compareTab = { functions: null, paths: null, by: 'function', other: false, note: null, sides: null };
+const compareTab = { functions: null, paths: null, note: null, sides: null, ways: [], other: null };
+
+const comparesOther = () => Boolean(state.compareOther && model.trace.other);
 
 function signedNs(ns) {
   return `${ns > 0 ? '+' : ns < 0 ? '−' : ''}${formatNs(Math.abs(ns))}`;
@@ -107,40 +107,41 @@ function pairedRows(sides) {
   return [...found.values()];
 }
 
+/* Rows of /api/diff: what one side alone has is unknown on the other one, not 0. */
+async function askDiff(query, signal) {
+  const rows = plainRows(await model.source.fetchJson('/api/diff', query, signal));
+  for (const row of rows.filter(({ only }) => only)) {
+    for (const key of PAIRED) row[key][row.only === 'new' ? 0 : 1] = null;
+  }
+  return rows;
+}
+
 function askOther(paths, signal) {
   const query = { other: 1, since: state.range?.since, until: state.range?.until, streams: wantedStreams(), paths };
-  return model.source.fetchJson('/api/diff', query, signal);
+  return askDiff(query, signal);
 }
 
 async function showByFunction(signal) {
   const streams = wantedStreams();
   const ask = (range) => model.source.fetchJson('/api/functions', { ...range, streams, numbers: 1 }, signal);
-  const rows = compareTab.other ? await askOther(undefined, signal)
-    : pairedRows(await Promise.all([ask(state.rangeA), ask(state.rangeB)]));
-  compareTab.functions.setRows(plainRows(rows));
+  const rows = comparesOther() ? await askOther(undefined, signal)
+    : plainRows(pairedRows(await Promise.all([ask(state.rangeA), ask(state.rangeB)])));
+  compareTab.functions.setRows(rows);
   return rows.length;
 }
 
-async function showOtherByPath(signal) {
-  const rows = plainRows(await askOther(1, signal)).map((row) => {
+function askRangesByPath(signal) {
+  const { rangeA: a, rangeB: b } = state;
+  const query = { since: a.since, until: a.until, since2: b.since, until2: b.until, streams: wantedStreams(), paths: 1 };
+  return askDiff(query, signal);
+}
+
+async function showByPath(signal) {
+  const answer = comparesOther() ? await askOther(1, signal) : await askRangesByPath(signal);
+  const rows = answer.map((row) => {
     const path = row.path.map(plainText);
     return { ...row, path, name: row.function, key: path.join('\x01') };
   });
-  compareTab.paths.setRows(rows);
-  return rows.length;
-}
-
-/* All paths of both ranges: leaving small ones out would make differences that are none. */
-async function showByPath(signal) {
-  if (compareTab.other) return showOtherByPath(signal);
-  const streams = wantedStreams();
-  const ask = (range) => model.source.fetchJson('/api/graph', { ...range, streams, least: 0 }, signal);
-  const [before, after] = (await Promise.all([ask(state.rangeA), ask(state.rangeB)])).map(treeOfGraph);
-  const pair = (sides, key) => sides.map((side) => side?.[key] ?? null);
-  const rows = comparedPaths(before, after).map((one) => ({
-    ...one, calls: pair(one.sides, 'calls'), total_ns: pair(one.sides, 'total'),
-    self_ns: pair(one.sides, 'self'),
-  }));
   compareTab.paths.setRows(rows);
   return rows.length;
 }
@@ -150,17 +151,9 @@ function newCompareTable(caption, nameColumn, keys, keyOf) {
     sort: { key: 'total_nsd', descending: true }, open: openCompared, keyOf });
 }
 
-function choose(by, button) {
-  compareTab.by = by;
-  for (const other of button.parentElement.querySelectorAll('[data-by]')) {
-    other.setAttribute('aria-pressed', String(other === button));
-  }
-  refreshTab();
-}
-
 /** The tab "Compare". */
 export const compareView = {
-  id: 'compare', label: 'Compare', needs: ['rangeA', 'rangeB'],
+  id: 'compare', label: 'Compare', needs: ['rangeA', 'rangeB', 'compareBy', 'compareOther'],
   build() {
     const tab = compareTab;
     tab.note = element('span', { class: 'note grow', role: 'status' });
@@ -168,26 +161,30 @@ export const compareView = {
     tab.functions = newCompareTable('Functions of both sides, the largest difference first', FUNCTION_NAME,
       ['calls', 'total_ns', 'self_ns', 'p50_ns', 'p99_ns'], (row) => `${row.module}\0${row.function}`);
     tab.paths = newCompareTable('Paths of both sides, the largest difference first', PATH_NAME,
-      ['calls', 'total_ns', 'self_ns'], (row) => row.key);
+      ['calls', 'total_ns', 'self_ns', 'p50_ns', 'p99_ns'], (row) => row.key);
     tab.functions.root.id = 'compare-table';
     tab.paths.root.id = 'compare-paths';
-    const way = (by, label, pressed) => element('button', { 'data-by': by, 'aria-pressed': pressed,
-      onclick: (event) => choose(by, event.currentTarget) }, label);
+    const way = (by, label) => element('button', { 'data-by': by, onclick: () => change({ compareBy: by }) }, label);
+    tab.ways = [way('', 'by function'), way('path', 'by path')];
+    tab.other = model.trace.other ? otherButton() : null;
     const bar = element('div', { class: 'bar' },
       element('button', { id: 'set-a', onclick: () => setSide('a') }, 'A = range'), tab.sides[0],
       element('button', { id: 'set-b', onclick: () => setSide('b') }, 'B = range'), tab.sides[1],
-      way('function', 'by function', 'true'), way('path', 'by path', 'false'), tab.note);
-    if (model.trace.other) bar.prepend(otherButton());
+      ...tab.ways, tab.note);
+    if (tab.other) bar.prepend(tab.other);
     tab.empty = element('div', { class: 'empty' },
       'Compare two ranges: drag one in the timeline and press “A = range”, then another and “B = range”.');
     return [bar, tab.empty, tab.functions.root, tab.paths.root];
   },
   async show(signal) {
     const tab = compareTab;
-    const ready = tab.other || (state.rangeA && state.rangeB);
-    tab.sides[0].textContent = tab.other ? model.trace.other : timesWords(state.rangeA);
-    tab.sides[1].textContent = tab.other ? 'this trace' : timesWords(state.rangeB);
-    const byPath = tab.by === 'path';
+    const other = comparesOther();
+    const ready = other || (state.rangeA && state.rangeB);
+    for (const button of tab.ways) button.setAttribute('aria-pressed', String(button.dataset.by === state.compareBy));
+    tab.other?.setAttribute('aria-pressed', String(other));
+    tab.sides[0].textContent = other ? model.trace.other : timesWords(state.rangeA);
+    tab.sides[1].textContent = other ? 'this trace' : timesWords(state.rangeB);
+    const byPath = state.compareBy === 'path';
     tab.empty.hidden = Boolean(ready);
     tab.functions.root.hidden = !ready || byPath;
     tab.paths.root.hidden = !ready || !byPath;
@@ -204,11 +201,6 @@ export const compareView = {
 };
 
 function otherButton() {
-  const button = element('button', { 'aria-pressed': 'false', id: 'other' }, `with ${model.trace.other}`);
-  button.addEventListener('click', () => {
-    compareTab.other = !compareTab.other;
-    button.setAttribute('aria-pressed', String(compareTab.other));
-    refreshTab();
-  });
-  return button;
+  return element('button', { id: 'other', onclick: () => change({ compareOther: state.compareOther ? 0 : 1 }) },
+    `with ${model.trace.other}`);
 }

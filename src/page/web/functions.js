@@ -13,7 +13,8 @@ const functionsTab = { table: null, filter: null, rows: [], count: null, total: 
 
 const REMARKS = [
   ['unwound', 'left by exceptions'], ['inferred', 'ends inferred'], ['before', 'began before'],
-  ['cut', 'cut'], ['clipped', 'clipped'], ['counted', 'only counted'], ['brief', 'brief'],
+  ['cut', 'cut'], ['open', 'still open at the end'], ['clipped', 'clipped'],
+  ['counted', 'only counted'], ['brief', 'brief'],
 ];
 
 function remarksOf(row) {

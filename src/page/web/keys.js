@@ -130,18 +130,18 @@ function moveDepth(step) {
   else tell(step < 0 ? 'It has no caller here.' : 'It calls nothing that is traced.');
 }
 
-const marks = { at: null, most: 2000 };
+const marks = { at: null, most: 200 };
 
 /* The next or previous mark of the trace, seen from the last one, or from the view's middle. */
 async function stepMark(direction) {
   const from = marks.at ?? middle();
-  const range = direction > 0 ? { since: Math.floor(from) + 1 } : { until: Math.max(0, Math.ceil(from) - 1) };
+  const range = direction > 0 ? { since: Math.floor(from) + 1 }
+    : { until: Math.max(0, Math.ceil(from) - 1), last: 1 };
   try {
-    const answer = await model.source.fetchJson('/api/marks', { ...range, limit: marks.most });
+    const answer = await model.source.fetchJson('/api/marks', { ...range, limit: marks.most, values: 1 });
     const beyond = answer.filter((mark) => direction * (mark.t_ns - from) > 0)
       .sort((a, b) => direction * (a.t_ns - b.t_ns));
-    const far = direction < 0 && answer.length >= marks.most;
-    if (beyond.length === 0 || far) tell(far ? 'Too many marks: zoom in.' : 'No more marks there.');
+    if (beyond.length === 0) tell('No more marks there.');
     else showMark(beyond[0]);
   } catch (error) {
     tell(error.message);

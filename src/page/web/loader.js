@@ -11,7 +11,7 @@ import { isAbort } from './source.js';
 
 const REST_MS = 60;
 const EXACT_REST_MS = 400;
-const MOST_MARKS = 2000;
+const MOST_MARKS = 20000;
 
 /** What was loaded; `rough`: some boxes in view are not exact yet; until `summaryComplete`, boxes of
  * later times are missing. */
@@ -152,12 +152,13 @@ export function wantView(width, streams) {
   later('part', REST_MS, () => loadPart(view, nsPerPixel, streams, false));
 }
 
-/** Marks of the view. */
-export function wantMarks() {
+/** Marks of the view. Those that are alike and in one of COLUMNS pixels come as one. */
+export function wantMarks(columns) {
   const view = model.source.embedded ? null : widened(state.view);
-  if (isSame('marks', view)) return;
+  if (isSame('marks', view, columns)) return;
   later('marks', REST_MS, () => runOnly('marks', async (signal) => {
-    const marks = await model.source.fetchJson('/api/marks', { ...view, limit: MOST_MARKS }, signal);
+    const query = { ...view, joined: 2 * columns, limit: MOST_MARKS };
+    const marks = await model.source.fetchJson('/api/marks', query, signal);
     loaded.marks = marks;
     loaded.moreMarks = marks.length >= MOST_MARKS;
   }));

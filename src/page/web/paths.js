@@ -165,20 +165,3 @@ export function timeOfMatches(top, matches) {
   }
   return sum;
 }
-
-/** The paths of two trees: [{path, module, name, before, after}] of nodes that differ or not. */
-export function comparedPaths(before, after) {
-  const found = new Map();
-  const collect = (top, side) => walkTree(top, (node, path) => {
-    const names = [...path, node];
-    const key = names.map((one) => one.key).join('\x01');
-    if (!found.has(key)) {
-      found.set(key, { key, name: node.name, module: node.module, number: node.number,
-        path: names.map((one) => one.name), sides: [null, null] });
-    }
-    found.get(key).sides[side] = node;
-  });
-  collect(before, 0);
-  collect(after, 1);
-  return [...found.values()];
-}

@@ -112,7 +112,7 @@ function onHover(event) {
   hover.thing = thing;
   if (thing && (thing.span || thing.mark)) describe();
   else hideTip();
-  wantValues(thing?.span, () => { if (hover.thing === thing) describe(); });
+  wantValues(thing, () => { if (hover.thing === thing) describe(); });
 }
 
 /* A press or a drag in the small picture moves the view there. */

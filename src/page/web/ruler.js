@@ -11,13 +11,13 @@ export const AXIS_HEIGHT = 18;
 
 const MARK_COLOURS = {
   lost: '--lost', cut: '--lost', death: '--lost', pause: '--pause', snapshot: '--pause',
-  stop: '--pause', signal: '--signal', change: '--signal',
+  stop: '--pause', signal: '--signal', change: '--signal', usdt: '--signal',
 };
 
 /** What the kinds of marks are called. */
 export const MARK_WORDS = {
   lost: 'lost events', pause: 'pause of the recording', cut: 'cut calls', signal: 'signal',
-  snapshot: 'snapshot', change: 'change of what is traced', death: 'death', stop: 'stop',
+  snapshot: 'snapshot', change: 'change of what is traced', death: 'death', stop: 'stop', usdt: 'USDT probe',
 };
 
 /** The colour of a mark. */
@@ -91,12 +91,15 @@ export function drawAxis(context, { width, view }) {
   }
 }
 
+const PROBE_HEIGHT = 8; // there may be many: they would hide the calls
+
 /** Marks of one lane. `place`: {x(time), y, height}. Short ones are a line with a triangle. */
 export function drawMark(context, mark, place) {
   const from = place.x(mark.t_ns);
   const length = place.x(mark.t_ns + (mark.length_ns ?? 0)) - from;
   context.fillStyle = markColour(mark.kind);
-  if (length >= 2) {
+  const isProbe = mark.kind === 'usdt';
+  if (length >= 2 && !isProbe) {
     context.globalAlpha = 0.3;
     context.fillRect(from, place.y, length, place.height);
     context.globalAlpha = 1;
@@ -104,7 +107,7 @@ export function drawMark(context, mark, place) {
     context.fillRect(from + length - 1, place.y, 1, place.height);
     return;
   }
-  context.fillRect(Math.round(from), place.y, 1, place.height);
+  context.fillRect(Math.round(from), place.y, 1, isProbe ? PROBE_HEIGHT : place.height);
   context.beginPath();
   context.moveTo(from - 4, place.y);
   context.lineTo(from + 4.5, place.y);

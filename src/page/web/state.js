@@ -7,6 +7,8 @@ export const state = {
   view: { since: 0, until: 1 },   // what the timeline shows, ns
   range: null,                    // what tables and pictures are about; null: the whole trace
   rangeA: null, rangeB: null,     // the two ranges of a comparison
+  compareBy: '',                  // "": by function; "path"
+  compareOther: 0,                // 1: with the other trace
   tab: 'functions',
   function: null,                 // the number of the function that tabs are about
   call: null,                     // {stream, start, end, depth, function} that is selected
@@ -64,6 +66,8 @@ const KEPT = {
   range: ['r', timesText, timesOf],
   rangeA: ['a', timesText, timesOf],
   rangeB: ['b', timesText, timesOf],
+  compareBy: ['by', String, (text) => (text === 'path' ? text : '')],
+  compareOther: ['other', String, (text) => (text === '1' ? 1 : 0)],
   tab: ['tab', String, String],
   function: ['f', String, numberOf],
   call: ['call', callText, callOf],

@@ -73,7 +73,7 @@ function wantAll() {
   if (!model.trace) return;
   const threads = visibleLanes().filter((lane) => lane.kind === 'thread');
   wantView(timeline.painter.canvas.width, threads.map((lane) => lane.stream).sort((a, b) => a - b));
-  wantMarks();
+  wantMarks(timeline.painter.canvas.width);
   if (state.frames !== null || loaded.frames) wantFrames(timeline.painter.canvas.width);
 }
 
@@ -121,6 +121,13 @@ export function timeOfX(x) {
   return state.view.since + x / timeline.width * (state.view.until - state.view.since);
 }
 
+/* Marks without a thread are about all threads of a process, or about all. */
+function markIsAt(mark, lane) {
+  if (lane.kind !== 'thread') return false;
+  if (mark.stream !== null) return mark.stream === lane.stream;
+  return mark.pid === undefined || mark.pid === model.threads.get(lane.stream)?.pid;
+}
+
 function drawMarks(lanes, ratio) {
   const { context } = timeline.painter;
   context.save();
@@ -129,7 +136,7 @@ function drawMarks(lanes, ratio) {
   for (const lane of lanes) {
     if (lane.kind !== 'thread') continue;
     const place = { x: xOfTime, y: lane.top - scroll, height: lane.height - 5 };
-    loaded.marks.filter((mark) => mark.stream === lane.stream)
+    loaded.marks.filter((mark) => markIsAt(mark, lane))
       .forEach((mark) => drawMark(context, mark, place));
   }
   context.restore();
@@ -274,7 +281,7 @@ export function thingAt(x, y) {
   const time = timeOfX(x);
   const slack = 1.5 * (state.view.until - state.view.since) / timeline.width;
   const depth = Math.floor((top - lane.top) / lane.rowHeight);
-  const isNear = (mark) => mark.stream === lane.stream && time >= mark.t_ns - 3 * slack &&
+  const isNear = (mark) => markIsAt(mark, lane) && time >= mark.t_ns - 3 * slack &&
     time <= mark.t_ns + (mark.length_ns ?? 0) + 3 * slack;
   const mark = loaded.marks.find(isNear) ?? null;
   if (lane.kind === 'frames') return { lane, depth, time, mark: null, span: frameAt(time, slack) };

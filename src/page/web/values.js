@@ -37,7 +37,8 @@ export function resultText(entry) {
   return plainText(entry.ret ?? '');
 }
 
-const shortened = (text) => (text.length > MOST_LINE ? `${text.slice(0, MOST_LINE)}…` : text);
+/** TEXT, cut to what a line can hold. */
+export const shortened = (text) => (text.length > MOST_LINE ? `${text.slice(0, MOST_LINE)}…` : text);
 
 /** Lines for the tooltip of a box, as far as they are known. */
 export function valueLines(span) {
@@ -48,22 +49,41 @@ export function valueLines(span) {
   return [args && `arguments: ${shortened(args)}`, result && `result: ${shortened(result)}`];
 }
 
-/** Asks for the values of the box on which the pointer is, and calls SHOW when they are there. */
-export function wantValues(span, show) {
+/** Asks for the values of the box and of the mark on which the pointer is (timeline.js: thingAt), and
+ * calls SHOW when they are there. */
+export function wantValues(thing, show) {
   clearTimeout(values.timer);
   values.asking?.abort();
+  const { span, mark } = thing ?? {};
   const single = span && span.calls <= 1 && !(span.flags & (SPAN.DENSE | SPAN.ROUGH));
-  if (!model.trace.values || !single || values.kept.has(keyOfBox(span))) return;
-  values.timer = setTimeout(() => askValues(span, show), HOVER_REST_MS);
+  const asks = [];
+  if (single && !values.kept.has(keyOfBox(span))) asks.push((signal) => askBox(span, signal));
+  if (mark?.kind === 'usdt' && mark.marks === 1 && mark.args === undefined && !model.source.embedded) {
+    asks.push((signal) => askMark(mark, signal));
+  }
+  if (!model.trace.values || asks.length === 0) return;
+  values.timer = setTimeout(() => askValues(asks, show), HOVER_REST_MS);
 }
 
-async function askValues(span, show) {
+async function askBox(span, signal) {
+  const entry = await entryOfCall(span, signal);
+  if (!entry) return;
+  if (values.kept.size >= MOST_KEPT) values.kept.delete(values.kept.keys().next().value);
+  values.kept.set(keyOfBox(span), entry);
+}
+
+async function askMark(mark, signal) {
+  const query = { since: mark.t_ns, until: mark.t_ns, streams: mark.stream, values: 1 };
+  const found = (await model.source.fetchJson('/api/marks', query, signal))
+    .find((one) => one.kind === mark.kind && one.text === mark.text && one.t_ns === mark.t_ns);
+  mark.args = found?.args ?? null;
+}
+
+async function askValues(asks, show) {
   values.asking = new AbortController();
+  const { signal } = values.asking;
   try {
-    const entry = await entryOfCall(span, values.asking.signal);
-    if (!entry) return;
-    if (values.kept.size >= MOST_KEPT) values.kept.delete(values.kept.keys().next().value);
-    values.kept.set(keyOfBox(span), entry);
+    await Promise.all(asks.map((ask) => ask(signal)));
     show();
   } catch (error) {
     if (!isAbort(error) && !(error instanceof DataError)) throw error;

@@ -70,7 +70,30 @@ uint8_t *carried_find(const struct plan *plan, const struct plan_request *r) {
     return carried;
 }
 
+/* Whether the exit S of a function leads into a carried one, *RET. */
+static bool leads_into(const struct plan *plan, const uint8_t *carried, const struct step *s,
+                       uint32_t *ret) {
+    uint32_t via;
+    *ret = target_of(plan, s, &via);
+    return *ret != UINT32_MAX && bitmap_test(carried, *ret);
+}
+
 bool carried_on(const struct plan *plan, const uint8_t *carried, const struct step *s) {
-    uint32_t via, g = target_of(plan, s, &via);
-    return g != UINT32_MAX && bitmap_test(carried, g);
+    uint32_t g;
+    return leads_into(plan, carried, s, &g);
+}
+
+void carried_join(const struct plan *plan, const uint8_t *carried, bool *groups) {
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < plan->steps.count; i++) {
+            uint32_t g;
+            if (!leads_into(plan, carried, &plan->steps.at[i], &g))
+                continue;
+            bool *from = &groups[plan->groups.at[plan->steps.at[i].function]],
+                 *to = &groups[plan->groups.at[g]];
+            more |= *from != *to;
+            *from = *to = *from || *to;
+        }
+    }
 }

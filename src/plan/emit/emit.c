@@ -219,14 +219,14 @@ static uint32_t capture_room(const struct emitter *e, uint32_t owner, uint8_t ev
 }
 
 static uint32_t entry_room(const struct emitter *e, uint32_t function) {
-    const struct plan_capture *judge = request_judge(e, function);
+    const struct predicate *judge = request_judge(e, function);
     return capture_room(e, function, EVENT_ENTRY) +
-           (judge ? judge_room(e, JUDGED_ENTRY, judge->predicate) : 0);
+           (judge ? judge_room(e, JUDGED_ENTRY, judge) : 0);
 }
 
 static uint32_t exit_room(const struct emitter *e, const struct step *s) {
     const uint32_t owner = exit_owner(e, s);
-    const bool judged = owner != UINT32_MAX && request_judges_exit(e, s->function, owner);
+    const bool judged = owner != UINT32_MAX && request_judges_exit(e, s->function);
     return capture_room(e, owner, s->event) +
            (judged ? judge_room(e, JUDGED_EXIT, NULL) + judge_room(e, JUDGED_END, NULL) : 0);
 }
@@ -295,19 +295,13 @@ static bool hook_exists(const struct plan *plan, vaddr_t hook) {
     return false;
 }
 
-/* Writes the puns, and sorts all patches. */
+/* Sorts all patches, and notes the puns, which are not written yet. */
 static void finish(struct emitter *e) {
     struct plan_code *c = e->code;
     sort_by_address(c->patches, c->patch_count, sizeof *c->patches);
-    puns_write(e->plan, e->request, c, e->puns.at, e->puns.count);
-    size_t kept = 0;
-    for (size_t i = 0; i < c->patch_count; i++) {
-        if (c->patches[i].size)
-            c->patches[kept++] = c->patches[i];
-    }
-    c->patch_count = kept;
     sort_by_address(c->ways, c->way_count, sizeof *c->ways);
     sort_by_address(c->traps, c->trap_count, sizeof *c->traps);
+    puns_note(e);
 }
 
 static void emitter_done(struct emitter *e) {
@@ -315,7 +309,7 @@ static void emitter_done(struct emitter *e) {
     free(e->wanted);
     free(e->first_traced);
     free(e->unfiltered);
-    free(e->unjudged);
+    free(e->judged);
     free(e->carried);
     free(e->behind_entry);
 }
@@ -331,7 +325,7 @@ static void make_area(struct emitter *e) {
     mem_will_fill(e->code->area, room);
 }
 
-/* Emits all but the sites in LOSSES. If more sites are lost, *RET is of no use. */
+/* Emits all but the sites in LOSSES, and the puns. If more sites are lost, *RET is of no use. */
 static int emit_once(const struct plan *plan, const struct plan_request *request,
                      struct losses *losses, struct plan_code *ret, struct err *err) {
     struct plan_code code = {.word_bytes = plan->arch->word_bytes,
@@ -363,10 +357,8 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
     for (size_t i = 0; !r && i < plan->sites.count; i++)
         r = e.wanted[i] ? put_site(&e, i, err) : 0;
     trampoline_mark(&e, (struct mark){.kind = MARK_NONE});
-    if (!r && !losses->more) {
+    if (!r && !losses->more)
         finish(&e);
-        reach_count_regained(&e);
-    }
     emitter_done(&e);
     if (r)
         plan_code_done(&code);
@@ -440,17 +432,14 @@ static void fit(const struct plan *plan, const struct plan_request *request, uin
             bitmap_set(missed, i);
 }
 
-/* Moves functions that CODE misses from SELECTED to MISSED and BEYOND. True if there were any. */
-static bool deselect(const struct plan_code *code, uint8_t *selected, uint8_t *missed,
+/* Moves functions that CODE misses from SELECTED to MISSED and BEYOND. */
+static void deselect(const struct plan_code *code, uint8_t *selected, uint8_t *missed,
                      uint8_t *beyond, size_t bytes) {
-    bool any = false;
     for (size_t i = 0; i < bytes; i++) {
-        any |= code->missed[i] & selected[i];
         missed[i] |= code->missed[i];
         beyond[i] |= code->beyond[i];
         selected[i] &= (uint8_t)~code->missed[i];
     }
-    return any;
 }
 
 /* Repeats until no more sites are lost. */
@@ -480,6 +469,9 @@ static void join_round(struct rounds *ret, struct plan_code *code) {
     ARRAY_MOVE(&ret->log.rounds, &code->pun_log.rounds);
     ARRAY_MOVE(&ret->log.puns, &code->pun_log.puns);
     ARRAY_MOVE(&ret->log.patches, &code->pun_log.patches);
+    ARRAY_MOVE(&ret->log.ways, &code->pun_log.ways);
+    memcpy(ret->log.missed_exits, code->pun_log.missed_exits, sizeof ret->log.missed_exits);
+    memcpy(ret->log.trapped_exits, code->pun_log.trapped_exits, sizeof ret->log.trapped_exits);
     code->lost = NULL;
     code->lost_count = 0;
 }
@@ -489,8 +481,15 @@ static void free_rounds(struct rounds *rounds) {
     pun_log_done(&rounds->log);
 }
 
+static bool has_common(const uint8_t *a, const uint8_t *b, size_t bytes) {
+    bool any = false;
+    for (size_t i = 0; i < bytes && !any; i++)
+        any = a[i] & b[i];
+    return any;
+}
+
 /* Exits of a function whose entry cannot be patched must not be patched. So code is emitted again
- * without such functions. */
+ * without such functions, unless it is enough to leave out their patches. */
 int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
               struct err *err) {
     enum { TRIES = 4 };
@@ -514,11 +513,15 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
             free_rounds(&rounds);
             return r;
         }
+        const bool decided = !has_common(code.missed, selected, bytes);
+        rounds.log.undecided = !puns_settle(plan, &reduced, 0, &code) || !decided;
         join_round(&rounds, &code);
-        if (!deselect(&code, selected, missed, beyond, bytes) || i == TRIES)
+        deselect(&code, selected, missed, beyond, bytes);
+        if (!rounds.log.undecided || i == TRIES)
             break;
         plan_code_done(&code);
     }
+    reach_count_regained(plan, &reduced, &code);
     code.lost = rounds.lost.at;
     code.lost_count = rounds.lost.count;
     code.pun_log = rounds.log;
@@ -547,6 +550,7 @@ void plan_code_done(struct plan_code *code) {
         free(code->islands[i].bytes);
     free(code->islands);
     free(code->lost);
+    free(code->traps);
     if (code->pages) {
         mem_unmap(code->pages, code->pages_size);
         *code = (struct plan_code){0};
@@ -560,7 +564,6 @@ void plan_code_done(struct plan_code *code) {
     free(code->missed);
     free(code->beyond);
     free(code->inexact);
-    free(code->traps);
     free(code->trapped);
     *code = (struct plan_code){0};
 }

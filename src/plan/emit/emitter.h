@@ -20,8 +20,7 @@ struct emitter {
     vaddr_t area;
     bool *wanted;           /* by site */
     uint32_t *first_traced; /* by group: its first traced function; UINT32_MAX: none */
-    bool *unjudged;         /* by group: one of its traced functions has no predicate */
-    bool any_unjudged;      /* a group is */
+    bool *judged;           /* by group: stubs judge the calls of its functions */
     bool *unfiltered;       /* by group: one of its functions is traced for all callers */
     uint8_t *carried;       /* bitmap by function: carried.c */
     vaddr_t *behind_entry;  /* by function: address behind its entry stub; 0: no stub (yet) */
@@ -36,7 +35,7 @@ static inline bool emitter_is_call(uint8_t kind) {
 }
 
 /* ---- requested.c ---- */
-/* Fills emitter.first_traced, unjudged, unfiltered, carried and behind_entry. */
+/* Fills emitter.first_traced, judged, unfiltered, carried and behind_entry. */
 void request_resolve(struct emitter *e);
 /* True if FUNCTION may have traps; if its entry is recorded; if its entry stores a slice. */
 bool request_has_traps(const struct plan_request *r, uint32_t function);
@@ -44,12 +43,11 @@ bool request_traces(const struct emitter *e, uint32_t function);
 bool request_slices(const struct emitter *e, uint32_t function);
 /* The capture of the EVENT that is recorded for OWNER; NULL: none. */
 const struct plan_capture *request_capture(const struct emitter *e, uint32_t owner, uint8_t event);
-/* The capture of the entries of FUNCTION whose predicate decides which of its calls are recorded;
- * NULL: all are. The same holds for the exits of its group. */
-const struct plan_capture *request_judge(const struct emitter *e, uint32_t function);
-/* Whether exits of FUNCTION, which are recorded for OWNER, end only calls that stubs judge. A
- * carried function's end calls of any function. */
-bool request_judges_exit(const struct emitter *e, uint32_t function, uint32_t owner);
+/* The predicate that decides which calls of FUNCTION are recorded; NULL: all are. It always holds
+ * if FUNCTION has none, but its calls may end at exits that other functions end at, too. */
+const struct predicate *request_judge(const struct emitter *e, uint32_t function);
+/* Whether exits of FUNCTION end only calls that stubs judge. */
+bool request_judges_exit(const struct emitter *e, uint32_t function);
 /* The probe to be recorded before the step S; NULL: none. */
 const struct plan_probe *request_probe(const struct emitter *e, const struct step *s);
 /* The function for which an EVENT of FUNCTION's exit or control site is recorded: FUNCTION, or a
@@ -79,7 +77,8 @@ bool reach_is_served(const struct emitter *e, const struct site *s);
 bool reach_is_blocked(const struct emitter *e, const struct site *s);
 /* True if the first area has counted FUNCTION's missed exits, since it serves the entry. */
 bool reach_first_counts(const struct plan *plan, const struct plan_request *r, uint32_t function);
-void reach_count_regained(const struct emitter *e);
+void reach_count_regained(const struct plan *plan, const struct plan_request *r,
+                          struct plan_code *code);
 
 /* ---- trampoline.c ---- */
 /* Adds M as the mark of what is written next. */

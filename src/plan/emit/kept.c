@@ -2,7 +2,7 @@
  * Emitted code in flat form, and its way into another process. Code depends on the place of module
  * and area by their distance, and on the event id of the module's first function. Where the
  * machine's code has both in words at known offsets, it is corrected there; elsewhere it serves at
- * the same distance, for the same ids. Puns are written anew (puns_again.c). So the code is, byte
+ * the same distance, for the same ids. Puns are written anew (puns_settle.c). So the code is, byte
  * for byte, that of a new emission.
  */
 #include <string.h>
@@ -24,7 +24,7 @@ bool plan_code_may_be_kept(const struct plan *plan, const struct plan_code *code
     bool beyond = false;
     for (size_t i = 0; i < plan->functions.count / 8 + 1 && !beyond; i++)
         beyond = code->beyond[i];
-    return !code->far && !code->pages && !code->lacks_sites && !beyond;
+    return !code->far && !code->pages && !code->lacks_sites && !beyond && !code->pun_log.undecided;
 }
 
 /* ---- the request ---- */
@@ -52,12 +52,13 @@ void plan_request_digest(const struct plan *plan, const struct plan_request *r, 
 
 struct head { /* what follows: the numbers of elements of the arrays, in this order */
     uint64_t area_used, patches, marks, ways, addresses, displaced, traps, text;
-    uint64_t pun_rounds, puns, pun_patches;
+    uint64_t pun_rounds, puns, pun_patches, pun_ways;
     struct plan_need need;
     taddr_t bias, area;
     struct span targets;
     uint64_t area_size, sites;
     uint64_t missed_exits[TIER_COUNT], trapped_exits[TIER_COUNT];
+    uint64_t missed_by_puns[TIER_COUNT], trapped_by_puns[TIER_COUNT];
     uint32_t first_id;
     enum overflow overflow;
 };
@@ -99,6 +100,7 @@ static void put_puns(struct flat_writer *w, const struct pun_log *log) {
     put(w, log->rounds.at, log->rounds.count * sizeof *log->rounds.at);
     put(w, log->puns.at, log->puns.count * sizeof *log->puns.at);
     put(w, log->patches.at, log->patches.count * sizeof *log->patches.at);
+    put(w, log->ways.at, log->ways.count * sizeof *log->ways.at);
 }
 
 static void write_flat(const struct plan *plan, const struct kept_code *kept, struct span targets,
@@ -117,6 +119,7 @@ static void write_flat(const struct plan *plan, const struct kept_code *kept, st
     head.pun_rounds = c->pun_log.rounds.count;
     head.puns = c->pun_log.puns.count;
     head.pun_patches = c->pun_log.patches.count;
+    head.pun_ways = c->pun_log.ways.count;
     head.text = kept->text_count;
     head.need.bytes = kept->need.bytes;
     head.need.sites = kept->need.sites;
@@ -130,6 +133,8 @@ static void write_flat(const struct plan *plan, const struct kept_code *kept, st
     for (int t = 0; t < TIER_COUNT; t++) {
         head.missed_exits[t] = c->missed_exits[t];
         head.trapped_exits[t] = c->trapped_exits[t];
+        head.missed_by_puns[t] = c->pun_log.missed_exits[t];
+        head.trapped_by_puns[t] = c->pun_log.trapped_exits[t];
     }
     head.first_id = kept->first_id;
     head.overflow = c->overflow;
@@ -175,8 +180,13 @@ static bool read_puns(const struct head *h, struct flat_reader *r, struct pun_lo
     log->rounds.count = (size_t)h->pun_rounds;
     log->puns.count = (size_t)h->puns;
     log->patches.count = (size_t)h->pun_patches;
+    log->ways.count = (size_t)h->pun_ways;
+    for (int t = 0; t < TIER_COUNT; t++) {
+        log->missed_exits[t] = (size_t)h->missed_by_puns[t];
+        log->trapped_exits[t] = (size_t)h->trapped_by_puns[t];
+    }
     return TAKE(r, log->rounds.at, h->pun_rounds) && TAKE(r, log->puns.at, h->puns) &&
-           TAKE(r, log->patches.at, h->pun_patches);
+           TAKE(r, log->patches.at, h->pun_patches) && TAKE(r, log->ways.at, h->pun_ways);
 }
 
 #define TAKE_COPY(r, array, n) (((array) = flat_take_copy((r), (n), sizeof *(array))) || (n) == 0)
@@ -188,7 +198,7 @@ static bool read_arrays(const struct plan *plan, const struct head *h, struct fl
     return TAKE(r, c->area, h->area_used) && TAKE_COPY(r, c->patches, h->patches) &&
            TAKE(r, c->marks, h->marks) && TAKE_COPY(r, c->ways, h->ways) &&
            TAKE(r, c->addresses, h->addresses) && TAKE(r, c->displaced, h->displaced) &&
-           TAKE(r, c->traps, h->traps) && read_puns(h, r, &c->pun_log) &&
+           TAKE_COPY(r, c->traps, h->traps) && read_puns(h, r, &c->pun_log) &&
            TAKE(r, ret->text, h->text) && TAKE(r, c->missed, bytes) && TAKE(r, c->inexact, bytes) &&
            TAKE(r, c->beyond, bytes) && TAKE(r, c->trapped, bytes);
 }
@@ -223,6 +233,7 @@ bool plan_code_read_flat(const struct plan *plan, struct flat_reader *r, struct 
         return true;
     free(c->patches);
     free(c->ways);
+    free(c->traps);
     return false;
 }
 
@@ -324,15 +335,15 @@ static bool may_be_moved(const struct plan *plan, const struct plan_request *r,
 bool plan_code_fits(const struct plan *plan, const struct plan_request *r,
                     const struct kept_code *kept) {
     return may_be_moved(plan, r, kept) &&
-           puns_write_again(plan, r, &kept->code.pun_log, farther_by(r, kept), NULL);
+           puns_fit(plan, r, &kept->code.pun_log, farther_by(r, kept));
 }
 
 bool plan_code_adapt(const struct plan *plan, const struct plan_request *r,
                      struct kept_code *kept) {
     const uint64_t farther = farther_by(r, kept);
     struct plan_code *c = &kept->code;
-    if (!may_be_moved(plan, r, kept) || (farther && !set_distance(plan, c, farther)) ||
-        !puns_write_again(plan, r, &c->pun_log, farther, c))
+    if (!plan_code_fits(plan, r, kept) || (farther && !set_distance(plan, c, farther)) ||
+        !puns_settle(plan, r, farther, c))
         return false;
     for (size_t i = 0; i < c->island_count; i++)
         c->islands[i].at -= r->bias - kept->bias;

@@ -238,35 +238,15 @@ static bool make_trap(struct writer *s, struct patch *p, const struct pun_site *
     return true;
 }
 
-/* Logs the puns, and the patches among the bytes that each may borrow. */
-static void add_round(struct plan_code *c, const struct pun_site *puns, size_t count) {
-    struct pun_log *log = &c->pun_log;
-    struct pun_round round = {.puns = count};
-    size_t next = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t k = patch_from(c, puns[i].at);
-        for (k = k < next ? next : k;
-             k < c->patch_count && c->patches[k].at < puns[i].at + PUN_MAX_BYTES; k++) {
-            ARRAY_PUSH(&log->patches, c->patches[k]);
-            round.patches++;
-        }
-        next = k;
-        ARRAY_PUSH(&log->puns, puns[i]);
-    }
-    ARRAY_PUSH(&log->rounds, round);
-}
-
 void puns_write(const struct plan *plan, const struct plan_request *request, struct plan_code *code,
-                const struct pun_site *puns, size_t count) {
+                struct pun_site *puns, size_t count) {
     struct writer writer = {.plan = plan, .request = request, .code = code};
-    add_round(code, puns, count);
-    struct pun_site *logged = code->pun_log.puns.at + code->pun_log.puns.count - count;
     for (size_t i = count; i-- > 0;) { /* sorted by address */
-        const struct pun_site *p = &puns[i];
+        struct pun_site *p = &puns[i];
         struct patch *patch = &code->patches[patch_from(code, p->at)];
         const size_t lost = writer.lost.count;
-        logged[i].lost = !write_pun(&writer, patch, p->trampoline);
-        if (!logged[i].lost) {
+        p->lost = !write_pun(&writer, patch, p->trampoline);
+        if (!p->lost) {
             writer.lost.count = lost;
             continue;
         }

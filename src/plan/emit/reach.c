@@ -77,14 +77,14 @@ bool reach_is_blocked(const struct emitter *e, const struct site *s) {
     return blocked;
 }
 
-void reach_count_regained(const struct emitter *e) {
-    for (size_t i = 0; i < e->plan->sites.count; i++) {
-        const struct site *s = &e->plan->sites.at[i];
-        if (!e->wanted[i] || !reach_first_counts(e->plan, e->request, s->function) ||
-            !serves(e->code, s))
+void reach_count_regained(const struct plan *plan, const struct plan_request *r,
+                          struct plan_code *code) {
+    for (size_t i = 0; r->first && i < plan->sites.count; i++) {
+        const struct site *s = &plan->sites.at[i];
+        if (!reach_first_counts(plan, r, s->function) || !serves(code, s))
             continue;
         for (uint32_t k = 0; k < s->step_count; k++)
-            e->code->regained_exits[s->tier] += e->plan->steps.at[s->first_step + k].exit;
+            code->regained_exits[s->tier] += plan->steps.at[s->first_step + k].exit;
     }
 }
 

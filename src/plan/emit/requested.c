@@ -46,19 +46,24 @@ const struct plan_capture *request_capture(const struct emitter *e, uint32_t own
     return has ? &r->captures[i] : NULL;
 }
 
-const struct plan_capture *request_judge(const struct emitter *e, uint32_t function) {
-    const bool judged = e->request->capture_count && request_traces(e, function) &&
-                        !e->unjudged[e->plan->groups.at[function]];
-    return judged ? request_capture(e, function, EVENT_ENTRY) : NULL;
+static const struct predicate *predicate_of(const struct emitter *e, uint32_t function) {
+    const struct plan_capture *c = request_capture(e, function, EVENT_ENTRY);
+    return c ? c->predicate : NULL;
+}
+
+bool request_judges_exit(const struct emitter *e, uint32_t function) {
+    return e->judged[e->plan->groups.at[function]];
+}
+
+const struct predicate *request_judge(const struct emitter *e, uint32_t function) {
+    if (!request_judges_exit(e, function) || !request_traces(e, function))
+        return NULL;
+    const struct predicate *p = predicate_of(e, function);
+    return p ? p : judge_always(e->plan->arch->sp_register);
 }
 
 static bool is_carried(const struct emitter *e, uint32_t function) {
     return bitmap_test(e->carried, function);
-}
-
-bool request_judges_exit(const struct emitter *e, uint32_t function, uint32_t owner) {
-    return is_carried(e, function) ? e->request->capture_count && !e->any_unjudged
-                                   : request_judge(e, owner) != NULL;
 }
 
 const struct plan_probe *request_probe(const struct emitter *e, const struct step *s) {
@@ -92,17 +97,12 @@ uint32_t exit_owner(const struct emitter *e, const struct step *s) {
     return goes_on ? UINT32_MAX : owner;
 }
 
-static bool has_predicate(const struct emitter *e, uint32_t function) {
-    const struct plan_capture *c = request_capture(e, function, EVENT_ENTRY);
-    return c && c->predicate;
-}
-
 void request_resolve(struct emitter *e) {
     const struct plan *plan = e->plan;
     e->behind_entry = mem_alloc(plan->functions.count * sizeof *e->behind_entry + 1);
     e->first_traced = mem_alloc(plan->group_count * sizeof *e->first_traced + 1);
     e->carried = carried_find(plan, e->request);
-    e->unjudged = mem_alloc(plan->group_count * sizeof *e->unjudged + 1);
+    e->judged = mem_alloc(plan->group_count * sizeof *e->judged + 1);
     e->unfiltered = mem_alloc(plan->group_count * sizeof *e->unfiltered + 1);
     memset(e->first_traced, 0xff, plan->group_count * sizeof *e->first_traced);
     for (uint32_t i = (uint32_t)plan->functions.count; i-- > 0;) {
@@ -110,7 +110,8 @@ void request_resolve(struct emitter *e) {
             continue;
         e->first_traced[plan->groups.at[i]] = i;
         e->unfiltered[plan->groups.at[i]] |= !is_filtered(e->request, i);
-        e->unjudged[plan->groups.at[i]] |= !has_predicate(e, i);
-        e->any_unjudged |= e->unjudged[plan->groups.at[i]];
+        e->judged[plan->groups.at[i]] |= predicate_of(e, i) != NULL;
     }
+    if (e->request->capture_count)
+        carried_join(plan, e->carried, e->judged);
 }

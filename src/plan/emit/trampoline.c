@@ -306,7 +306,7 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
                            .pops = s->pops,
                            .behind = s->behind,
                            .capture = request_capture(e, owner, s->event)};
-    const bool judged = request_judges_exit(e, s->function, owner);
+    const bool judged = request_judges_exit(e, s->function);
     e->code->sites++;
     if (is_conditional(s))
         return put_conditional(e, site, s, t, judged);
@@ -336,14 +336,15 @@ static void put_control(struct emitter *e, const struct site *site) {
 /* Judges calls of FUNCTION, if that is asked for, for the COUNT stubs behind. */
 static void put_judge(struct emitter *e, uint32_t function, const struct stub_event *stubs,
                       size_t count, struct mark place) {
-    const struct plan_capture *c = request_judge(e, function);
+    const struct predicate *predicate = request_judge(e, function);
     uint32_t skip = 0;
-    for (size_t i = 0; c && i < count; i++)
+    if (!predicate)
+        return;
+    for (size_t i = 0; i < count; i++)
         skip += stub_bytes(e, stubs[i]);
     struct stub_event judge = judge_for(stubs[0], JUDGED_ENTRY, skip);
-    judge.predicate = c ? c->predicate : NULL;
-    if (c)
-        put_stub(e, judge, place);
+    judge.predicate = predicate;
+    put_stub(e, judge, place);
 }
 
 static void put_entry(struct emitter *e, const struct site *site, uint8_t waits, bool event) {

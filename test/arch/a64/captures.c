@@ -4,33 +4,20 @@
  * no memory above the stack pointer. Reads that fault are passed, and withdrawn, as by the tool.
  */
 #include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <ucontext.h>
 
-#include "arch/aarch64/agent.h"
-#include "arch/aarch64/capture.h"
-#include "arch/aarch64/stub.h"
-#include "code_memory.h"
+#include "arch/aarch64/reading.h"
 #include "values/run.h"
 #include "values/slots.h"
 
-enum { LANES = GROUND + 0x20000, AGENT = LANES + LANES_BYTES, STUB = AGENT + 0x12340 };
-enum { LANE = GROUND + 0x300000, HOLE = GROUND_DATA + 0x1000, PAGE = 0x1000 };
-enum { RING = 16384, SITE = 0x12345674, NUMBER = 77, DONE = 0, VALUES = 8, SEEDS = 1000 };
+enum { RING = 16384 };
+#include "stub_setup.h"
+
+enum { SITE = 0x12345674, NUMBER = 77, DONE = 0, VALUES = 8, SEEDS = 1000 };
 enum { SP = 31, TAG_AT = 56 };
 
-static struct control control;
 static uint64_t random_state, faults;
 static size_t stub_size;
 static const int16_t NO_LENGTH = -1;
-
-static void *pointer(uint64_t at) { return (void *)(uintptr_t)at; } /* NOLINT: a number given */
-static struct lane *lane(void) { return pointer(LANE); }
 
 static uint64_t any(uint64_t below) { /* splitmix64 */
     uint64_t z = random_state += 0x9e3779b97f4a7c15;
@@ -42,7 +29,7 @@ static uint64_t any(uint64_t below) { /* splitmix64 */
 /* As withdraw() in patch/value_faults.c. AT: the read, or what follows its value. */
 static void withdraw(uint32_t at) {
     uint8_t byte;
-    const uint32_t found = a64_capture_read_switch(pointer(STUB), at, &byte);
+    const uint32_t found = a64_read_switch(pointer(STUB), at, &byte);
     if (!found)
         ground_fail("a read", at, "cannot be withdrawn");
     else if (*(uint8_t *)pointer(STUB + found) == byte)
@@ -110,6 +97,10 @@ static void some_begin(struct capture_value *v) {
 static struct capture_value some_value(const struct capture_value *before, size_t count) {
     struct capture_value v = {.length_of = NO_LENGTH, .steps = (uint8_t)any(4)};
     some_begin(&v);
+    if (v.from == FROM_REGISTER && v.steps && any(4) == 0) {
+        v.from = FROM_INDEXED;
+        v.part = capture_index((uint8_t)any(32), (uint8_t)any(4));
+    }
     for (int i = 0; i < v.steps; i++)
         v.step[i].offset = any(5) ? (int32_t)any(64) : -(int32_t)any(70000);
     if (any(3) == 0) {
@@ -131,12 +122,21 @@ static struct capture_value some_value(const struct capture_value *before, size_
 
 /* ---- what values/run.c finds ---- */
 
+static uint64_t general(const struct state *s, uint8_t reg) {
+    return reg == SP ? s->sp : s->x[reg];
+}
+
 static bool read_register(void *ctx, const struct capture_value *v, void *ret, size_t size) {
     const struct state *s = ctx;
     if (v->from == FROM_VECTOR)
         memcpy(ret, (const uint8_t *)s->q[v->reg] + v->part, size);
+    else if (v->from == FROM_INDEXED)
+        memcpy(ret,
+               &(uint64_t){general(s, v->reg) +
+                           (general(s, capture_index_register(v)) << capture_index_shift(v))},
+               size);
     else
-        memcpy(ret, v->reg == SP ? &s->sp : &s->x[v->reg], size);
+        memcpy(ret, &(uint64_t){general(s, v->reg)}, size);
     return true;
 }
 
@@ -159,21 +159,18 @@ static bool read_memory(void *ctx, uint64_t address, void *ret, size_t size) {
 static const struct event *slot(uint64_t at) { return pointer(LANE + LANE_RING + at % RING); }
 
 static bool find_word(uint64_t from, uint32_t number, uint64_t *ret) {
-    uint64_t high = 0;
-    bool has_high = false;
+    bool found = false;
     for (uint64_t at = from; at < lane()->head; at += EVENT_BYTES) {
         const uint32_t id = slot(at)->site >> 2;
         const uint64_t value = event_sp(slot(at));
-        if (id == CAPTURE_HIGH + number) {
-            high = value;
-            has_high = true;
+        if (id == CAPTURE_WORD + number) {
+            *ret = (uint64_t)((int64_t)(value << 16) >> 16);
+            found = true;
+        } else if (id == CAPTURE_HIGH + number && found) {
+            *ret = (*ret & EVENT_CLOCK_MASK) | value << 48;
         }
-        if (id != CAPTURE_WORD + number)
-            continue;
-        *ret = has_high ? high << 48 | value : (uint64_t)((int64_t)(value << 16) >> 16);
-        return true;
     }
-    return false;
+    return found;
 }
 
 static bool is_zero(const uint8_t *p, unsigned unit) {
@@ -242,18 +239,6 @@ static void check_slots(uint64_t from, const struct capture *c, const struct sta
 
 /* ---- runs ---- */
 
-static void write_lane(uint64_t head, uint64_t room) {
-    uint64_t self;
-    __asm__("mrs %0, tpidr_el0" : "=r"(self));
-    struct lane_key *keys = pointer(LANES);
-    keys[self >> LANES_SHIFT & ((1U << LANES_BITS) - 1)] = (struct lane_key){self, LANE};
-    memset(lane(), 0, LANE_RING + RING);
-    lane()->control = (uint64_t)(uintptr_t)&control;
-    lane()->head = head;
-    lane()->limit = head + room;
-    lane()->ring_mask = RING - 1;
-}
-
 static void write_stub(uint8_t variant, enum overflow overflow, uint16_t pops,
                        const struct capture *c) {
     uint8_t code[STUB_MAX_BYTES + STUB_CAPTURE_BYTES];
@@ -301,7 +286,7 @@ static void check_values(const struct capture *c, uint64_t head, struct state *i
 /* Reads that have faulted are withdrawn; the others are still made. */
 static void check_again(const struct capture *c, uint64_t head, struct state *in, uint16_t pops) {
     const uint64_t before = faults;
-    write_lane(head, RING);
+    write_lane(head, head + RING, true);
     run_unchanged(in);
     check_slots(head, c, in);
     check_values(c, head, in, pops);
@@ -324,7 +309,7 @@ static void check_random(uint64_t seed) {
     const uint64_t before = faults;
     fill_memory(&in, seed);
     in.x[30] = any(1000);
-    write_lane(head, RING);
+    write_lane(head, head + RING, true);
     write_stub(any(2) ? STUB_CALLER : STUB_SAVE_FLAGS, overflow, pops, &c);
     run_unchanged(&in);
     check_slots(head, &c, &in);
@@ -354,7 +339,7 @@ static void check_without_tool(void) {
     uint64_t word = 0;
     ground_fill(&in, 1);
     in.x[1] = GROUND_DATA;
-    write_lane(0, RING);
+    write_lane(0, RING, true);
     write_stub(0, OVERFLOW_WAIT, 0, &c);
     control.owner = CONTROL_OWNER_DIED;
     run_unchanged(&in);
@@ -375,11 +360,11 @@ static void check_withdrawn(bool second) {
     uint64_t word;
     ground_fill(&in, 1);
     in.x[1] = in.x[2] = GROUND_DATA;
-    write_lane(0, RING);
+    write_lane(0, RING, true);
     write_stub(0, OVERFLOW_WAIT, 0, &c);
-    at[1] = a64_capture_read_switch(pointer(STUB), (uint32_t)stub_size, &byte);
-    at[0] = a64_capture_read_switch(pointer(STUB), at[1], &byte);
-    if (!at[0] || a64_capture_read_switch(pointer(STUB), at[0], &byte))
+    at[1] = a64_read_switch(pointer(STUB), (uint32_t)stub_size, &byte);
+    at[0] = a64_read_switch(pointer(STUB), at[1], &byte);
+    if (!at[0] || a64_read_switch(pointer(STUB), at[0], &byte))
         ground_fail("reads", at[0], "are not two");
     ground_write_bytes(STUB + at[second], &byte, 1);
     run_unchanged(&in);
@@ -399,7 +384,7 @@ static void check_narrow_length(uint16_t bytes) {
     ground_fill(&in, 1);
     in.x[1] = UINT64_MAX << 8 * bytes | LENGTH;
     in.x[2] = GROUND_DATA;
-    write_lane(0, RING);
+    write_lane(0, RING, true);
     write_stub(0, OVERFLOW_WAIT, 0, &c);
     run_unchanged(&in);
     if (!find_word(0, WORDS, &word) || find_word(0, WORDS + 1, &word))
@@ -418,7 +403,7 @@ static void check_waiting(enum overflow overflow) {
     pthread_t helper;
     uint64_t word = 0;
     ground_fill(&in, 1);
-    write_lane(0, EVENT_BYTES);
+    write_lane(0, EVENT_BYTES, true);
     write_stub(0, overflow, 0, one_word());
     if (pthread_create(&helper, NULL, make_room, NULL))
         abort();
@@ -434,7 +419,7 @@ static void check_waiting(enum overflow overflow) {
 static void check_dropping(uint64_t room) {
     struct state in;
     ground_fill(&in, 1);
-    write_lane(64, room);
+    write_lane(64, 64 + room, true);
     write_stub(0, OVERFLOW_DROP, 0, one_word());
     run_unchanged(&in);
     if (lane()->head != 64 + (room ? EVENT_BYTES : 0) || lane()->lost != !room ||
@@ -458,12 +443,8 @@ static void check_states(uint8_t variant, enum overflow overflow) {
 }
 
 int main(void) {
-    const struct sigaction action = {.sa_sigaction = pass_fault,
-                                     .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    const stack_t stack = {.ss_sp = pointer(GROUND), .ss_size = 0x10000};
     ground_open();
-    sigaltstack(&stack, NULL);
-    sigaction(SIGSEGV, &action, NULL);
+    catch (SIGSEGV, pass_fault);
     munmap(pointer(HOLE), PAGE);
     ground_write_bytes(LANES, a64_agent_bytes, a64_agent_size);
     for (uint64_t seed = 0; seed < SEEDS; seed++)

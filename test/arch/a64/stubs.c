@@ -4,39 +4,16 @@
  * exactly where they should.
  */
 #include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include "../guard_cases.h"
-#include "arch/aarch64/agent.h"
-#include "arch/aarch64/stub.h"
-#include "code_memory.h"
 
-enum { LANES = GROUND + 0x20000, AGENT = LANES + LANES_BYTES, STUB = AGENT + 0x12340 };
-enum {
-    LANE = GROUND + 0x300000,
-    SINK = LANE + 0x10000,
-    RING = 4096,
-    SITE = 0x12345675,
-    SEEDS = 16,
-    CALLER = 0x55667000
-};
+enum { RING = 4096 };
+#include "stub_setup.h"
+
+enum { SINK = LANE + 0x10000, SITE = 0x12345675, SEEDS = 16, CALLER = 0x55667000 };
 enum { DONE, SEEK, WAIT, DROP, SLICE, HOOK }; /* ways out: arrive_*() */
-
-static void *pointer(uint64_t at) { return (void *)(uintptr_t)at; } /* NOLINT: a number given */
-static struct lane *lane(void) { return pointer(LANE); }
-
-static uint64_t thread_pointer(void) {
-    uint64_t value;
-    __asm__("mrs %0, tpidr_el0" : "=r"(value));
-    return value;
-}
 
 static uint64_t ticks(void) {
     uint64_t value;
@@ -49,19 +26,6 @@ static void write_agent(void) {
     static const unsigned ways[] = {SEEK, WAIT, DROP, SLICE, HOOK};
     for (unsigned i = 0; i < 5; i++)
         ground_write_jump(AGENT + 4 * i, ground_arrival(ways[i]));
-}
-
-/* HEAD bytes of the ring are reserved; known: the thread is in the table. */
-static void write_lane(uint64_t head, uint64_t limit, bool known) {
-    struct lane_key *keys = pointer(LANES);
-    uint64_t self = thread_pointer();
-    size_t i = self >> LANES_SHIFT & ((1U << LANES_BITS) - 1);
-    memset(keys, 0, LANES_BYTES);
-    keys[i] = (struct lane_key){known ? self : self + 1, LANE};
-    memset(lane(), 0, LANE_RING + RING);
-    lane()->head = head;
-    lane()->limit = limit;
-    lane()->ring_mask = RING - 1;
 }
 
 static uint32_t site = SITE;

@@ -69,6 +69,50 @@ NOINLINE static void map(const std::map<int, item> &v) {
 NOINLINE static void set(const std::unordered_set<long> &v) {
     print("{\"set\": {\"size\": %zu}}", v.size());
 }
+/* Members have formats, too, within members and within a base class. */
+struct inner {
+    char kind;
+    std::vector<short> shorts;
+};
+struct base {
+    std::optional<int> maybe;
+};
+struct outer : base {
+    int id;
+    inner within;
+    std::string name;
+    std::map<int, int> last;
+};
+NOINLINE static void held(const outer &v) {
+    char maybe[16] = "null";
+    if (v.maybe)
+        std::snprintf(maybe, sizeof maybe, "%d", *v.maybe);
+    print("{\"held\": {\"base\": {\"maybe\": {\"engaged\": %s, \"value\": %s}}, \"id\": %d, "
+          "\"within\": {\"kind\": \"%c\", \"shorts\": {\"size\": %zu, \"first\": %d}}, "
+          "\"name\": \"%s\", \"last\": {\"size\": %zu}}}",
+          v.maybe ? "true" : "false", maybe, v.id, v.within.kind, v.within.shorts.size(),
+          v.within.shorts.front(), v.name.c_str(), v.last.size());
+}
+/* More than a stub has room for. */
+struct many {
+    std::vector<short> shorts;
+    std::map<int, int> map;
+    std::vector<long> longs;
+};
+NOINLINE static int crowded(const many &a, const many &b, const many &c, const many &d,
+                            const many &e, int n) {
+    asm volatile("" : : "m"(a), "m"(b), "m"(c), "m"(d), "m"(e));
+    return n;
+}
+/* Only without the formats of members is there room for all texts. */
+struct listed {
+    std::vector<std::string> a, b, c, d;
+};
+NOINLINE static int named(const listed &l, const std::string &a, const std::string &b,
+                          const std::string &c, const std::string &d) {
+    asm volatile("" : : "m"(l), "m"(a), "m"(b), "m"(c));
+    return d.size();
+}
 NOINLINE static std::vector<short> made(int n) {
     std::vector<short> v(n, (short)-n);
     print("{\"made\": {\"size\": %zu, \"first\": %d}}", v.size(), v.front());
@@ -94,5 +138,12 @@ int main() {
     shared(nullptr);
     map({{1, {3, "three"}}});
     set({1, 2, 3});
+    outer two_of_them[2] = {{{5}, 1, {'k', {6, 7}}, "whole", {{1, 2}}},
+                            {{}, -1, {'l', {8}}, "", {}}};
+    held(two_of_them[0]);
+    held(two_of_them[1]);
+    const many m{{6, 7}, {}, {8}};
+    crowded(m, m, m, m, m, 77);
+    named({{"x"}, {}, {}, {}}, "a", "b", "c", "d");
     return made(4).size() == 4 ? 0 : 1;
 }

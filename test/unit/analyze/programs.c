@@ -105,7 +105,9 @@ void machine_run(struct machine *m, uint32_t stream, unsigned events, unsigned b
     trace_writer_thread_end(m->writer, stream, m->now);
 }
 
-void damage_blocks(const char *path) {
+void damage_blocks(const char *path) { damage_blocks_of(path, DISK_EVENTS, 5); }
+
+void damage_blocks_of(const char *path, unsigned type, unsigned n) {
     size_t size, blocks = 0;
     AUTO_FREE uint8_t *bytes = must_load(path, &size);
     for (size_t at = sizeof(struct disk_header); at + sizeof(struct disk_block) < size;) {
@@ -113,10 +115,10 @@ void damage_blocks(const char *path) {
         memcpy(&head, bytes + at, sizeof head);
         if (head.magic != DISK_BLOCK_MAGIC)
             break;
-        if (head.type == DISK_EVENTS && blocks++ % 5 == 2)
+        if (head.type == type && blocks++ % n == n / 2)
             bytes[at + sizeof head + head.stored / 2] ^= 1;
         at += sizeof head + head.stored;
     }
-    assert_true(blocks > 10);
+    assert_true(blocks > (type == DISK_EVENTS ? 10 : 0));
     must_store(path, bytes, size);
 }

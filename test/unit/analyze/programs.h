@@ -19,3 +19,5 @@ void machine_run(struct machine *m, uint32_t stream, unsigned events, unsigned b
                  const struct program *p);
 /* Flips a byte in the payload of each fifth block of events. */
 void damage_blocks(const char *path);
+/* The same of each N-th block of TYPE. */
+void damage_blocks_of(const char *path, unsigned type, unsigned n);

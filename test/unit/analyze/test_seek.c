@@ -249,7 +249,7 @@ static void damage_some(const char *path) {
 static void views_of_damaged_spans_are_the_same(void **state) {
     (void)state;
     char *path = scratch_new();
-    uint64_t last = write_trace(path, 2, 9000, 4);
+    uint64_t last = write_trace(path, 2, 9000, 2);
     damage_some(path);
     assert_true(expect_same_views(path, last, SPANS / 2) < 1);
     scratch_free(path);

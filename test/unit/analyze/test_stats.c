@@ -158,6 +158,11 @@ static void open_calls_at_the_end_of_a_stream(void **state) {
     expect(MAIN, 1, 500, 400);
     expect(LEAF, 2, 100, 100);
     assert_int_equal(of(MAIN)->unwound, 0);
+    assert_int_equal(of(MAIN)->open, 1);
+    assert_int_equal(of(MAIN)->max_ns, 0); /* not known */
+    assert_int_equal(of(LEAF)->open, 1);
+    assert_int_equal(of(LEAF)->min_ns, 100); /* of the one that returned */
+    assert_int_equal(stats_percentile(of(LEAF), 50), 100);
 }
 
 static void open_calls_of_an_ended_thread(void **state) {
@@ -167,6 +172,7 @@ static void open_calls_of_an_ended_thread(void **state) {
     analyse("");
     expect(MAIN, 1, 700, 700);
     assert_int_equal(of(MAIN)->unwound, 1);
+    assert_int_equal(of(MAIN)->max_ns, 700);
 }
 
 static void open_calls_after_a_loss(void **state) {

@@ -106,6 +106,8 @@ def page_values(source, encoding, kind, dictionary, count):
     elif kind == BOOLEAN:
         assert encoding == PLAIN
         values = [bool(bit) for bit in unpack(source.take((count + 7) // 8), 1, count)]
+    elif encoding == PLAIN:
+        values = [source.take(struct.unpack("<I", source.take(4))[0]).decode() for _ in range(count)]
     else:
         assert encoding == DICTIONARY
         width = source.take(1)[0]
@@ -122,7 +124,7 @@ def chunk_values(data, meta, optional):
     while len(values) < meta[5]:
         before = source.at
         header = source.struct()
-        assert dictionary is not None or (header[1] == 2) == (11 in meta)
+        assert dictionary is not None or (header[1] == 2) == (11 in meta) == (DICTIONARY in meta[2])
         raw += source.at - before + header[2]
         page = Bytes(decompress(source.take(header[3]), header[2]))
         if header[1] == 2:

@@ -132,6 +132,18 @@ def calls_of_json(trace, *options):
     return sorted(done), sorted((start, *key) for key in opened for start in opened[key])
 
 
+def still_open(trace, *options):
+    """(start, thread, depth, function) of the calls that replay --json shows no end of."""
+    opened = collections.Counter()
+    for o in map(json.loads, view(trace, "replay", "--json", *options).splitlines()):
+        key = o.get("began_tid", o["tid"]), o["depth"], o["function"]
+        if o["kind"] == "entry":
+            opened[o["t_ns"], *key] += 1
+        elif o["kind"] in ("exit", "unwound", "cut"):
+            opened[o["t_ns"] - o["duration_ns"] - o.get("paused_ns", 0), *key] -= 1
+    return +opened
+
+
 def check_json(trace, *options):
     calls = calls_of_csv(trace, *options)
     done, opened = calls_of_json(trace, *options)
@@ -174,7 +186,7 @@ def speedscope(trace, *options):
     for profile in exported["profiles"]:
         path, last = [], profile["startValue"]
         for event in profile["events"]:
-            name = exported["shared"]["frames"][event["frame"]]["name"]
+            name = exported["shared"]["frames"][event["frame"]]["name"].removesuffix(" [cut]")
             assert event["at"] >= last, (profile["name"], event)
             if path:
                 own[path[-1]] += event["at"] - last
@@ -205,8 +217,9 @@ def firefox(trace, *options):
             ns = round(weight * 1e6)
             assert stack is not None or ns == 0
             if stack is not None:
-                own[names[stack][-1]] += ns
-                paths[names[stack]] += ns
+                plain = tuple(name.removesuffix(" [cut]") for name in names[stack])
+                own[plain[-1]] += ns
+                paths[plain] += ns
     return own, paths
 
 
@@ -295,10 +308,13 @@ def check_report(trace, *options):
     left = collections.Counter(o["function"] for o in
                                map(json.loads, view(trace, "replay", "--json", *options).splitlines())
                                if o["kind"] == "unwound" and "before" not in o)
+    without_end = still_open(trace, *options)
     for name, row in rows.items():
         every = [c for c in calls if c.function == name]
         recorded = [c for c in every if not c.before]
-        durations = sorted(c.duration for c in recorded if c.how != "cut") or [0]
+        last = [c for c in recorded if (c.start, c.tid, c.depth, c.function) in without_end]
+        assert row["open"] == len(last), (name, row, last, options)
+        durations = sorted(c.duration for c in recorded if c.how != "cut" and c not in last) or [0]
         total = sum(busy([c for c in brief_too if c.function == name and c.tid == tid], set(every))
                     for tid in {c.tid for c in every})
         assert row["before"] == len(every) - len(recorded), (name, row, options)
@@ -381,7 +397,7 @@ def paths(node, above=()):
 
 def check_diff(trace, *options):
     """Both sides have the figures of report, and paths those of graph. A trace does not differ from itself."""
-    keys = ("calls", "total_ns", "self_ns", "p50_ns", "p99_ns", "inferred", "before", "cut", "clipped")
+    keys = ("calls", "total_ns", "self_ns", "p50_ns", "p99_ns", "inferred", "before", "cut", "open", "clipped")
     rows = {row["function"]: row for row in json.loads(view(trace, "report", "--json", *options))}
     compared = json.loads(view(trace, "diff", "--json", *options, trace))
     assert len(compared) == len(rows) > 0

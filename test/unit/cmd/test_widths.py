@@ -52,3 +52,6 @@ with tempfile.TemporaryDirectory() as directory:
     subprocess.run([writer, "t"], input=deep_events(), text=True, check=True)
     check("deep")
     assert any("¦ */" in line for line in on_terminal(72, [spoor, "replay", "t"]))
+    # Paths have the room of the columns that they can do without.
+    paths = on_terminal(80, [spoor, "diff", "--by-path", "other", "t"])
+    assert max(line.count(" < ") for line in paths) >= 5, paths

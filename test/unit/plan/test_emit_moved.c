@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/bitmap.h"
 #include "base/digest.h"
 #include "fixture.h"
 #include "kept.h"
@@ -18,7 +19,8 @@
     TEST(kept_code_is_as_new_with_other_event_ids)                                                 \
     TEST(kept_code_that_would_reach_too_far_is_refused)                                            \
     TEST(an_outline_tells_where_kept_code_fits)                                                    \
-    TEST(a_lost_pun_stays_lost_where_kept_code_fits)                                               \
+    TEST(kept_code_is_as_new_where_other_puns_are_lost)                                            \
+    TEST(a_lost_pun_takes_the_same_patches_from_all_code)                                          \
     TEST(requests_that_need_other_code_have_other_digests)
 
 static const char *const *files;
@@ -152,7 +154,7 @@ static void kept_code_that_would_reach_too_far_is_refused(void **state) {
     (void)state;
     struct plan_request q = request;
     emit();
-    for (uint64_t farther = 0x10000000; farther <= UINT64_C(3) << 30; farther += 0x10000000) {
+    for (uint64_t farther = 0x80000000; farther <= UINT64_C(3) << 30; farther += 0x10000000) {
         q.area = request.area + farther;
         struct kept_code kept = keep(plan_code_write_flat);
         assert_false(plan_code_fits(fixture->named_plan, &q, &kept));
@@ -167,33 +169,73 @@ static void an_outline_tells_where_kept_code_fits(void **state) {
     emit();
     struct kept_code outline = keep(plan_code_write_outline);
     assert_true(plan_code_fits(fixture->named_plan, &q, &outline));
-    const struct span taken = {code.islands[0].at + MOVED, code.islands[0].at + MOVED + 1};
-    q.taken = &taken;
-    q.taken_count = 1;
-    assert_false(plan_code_fits(fixture->named_plan, &q, &outline));
-    q.taken_count = 0;
     q.area_size -= 4096;
     assert_false(plan_code_fits(fixture->named_plan, &q, &outline));
     kept_free(&outline);
 }
 
-/* The first island's whole neighbourhood is taken when the code is emitted. */
-static void a_lost_pun_stays_lost_where_kept_code_fits(void **state) {
+static size_t missed_functions(const struct plan_code *c) {
+    return bitmap_count(c->missed, plan_function_count(fixture->named_plan));
+}
+
+/* Code for FROM becomes that of TO. */
+static void check_kept(const struct plan_request *from, const struct plan_request *to) {
+    struct plan_code old, fresh;
+    assert_int_equal(plan_emit(fixture->named_plan, from, &old, NULL), 0);
+    assert_int_equal(plan_emit(fixture->named_plan, to, &fresh, NULL), 0);
+    assert_int_not_equal(missed_functions(&old), missed_functions(&fresh));
+    struct kept_code kept = kept_make(fixture->named_plan, from, &old, plan_code_write_flat);
+    assert_true(plan_code_adapt(fixture->named_plan, to, &kept));
+    kept_assert_as_new(fixture->named_plan, &kept, to, &fresh);
+    kept_free(&kept);
+    plan_code_done(&old);
+    plan_code_done(&fresh);
+}
+
+/* The whole neighbourhood of the first island is taken at one of the two times. */
+static void kept_code_is_as_new_where_other_puns_are_lost(void **state) {
     (void)state;
     const uint64_t around = UINT64_C(1) << 32;
     emit();
     const taddr_t island = code.islands[0].at;
     const struct span taken[] = {{island - around, island + around}};
-    plan_code_done(&code);
-    request.taken = taken;
+    struct plan_request full = request;
+    full.taken = taken;
+    full.taken_count = 1;
+    check_kept(&request, &full);
+    check_kept(&full, &request);
+}
+
+/* Where a function is filtered, code is emitted anew without the functions of lost puns; else their
+ * patches are left out. Function 0 is filtered, and not selected: so nothing else differs. */
+static void a_lost_pun_takes_the_same_patches_from_all_code(void **state) {
+    (void)state;
+    const size_t bytes = plan_function_count(fixture->named_plan) / 8 + 1;
+    const struct span all[] = {{0x7e0000000000, 0x7f8000000000}};
+    uint8_t *selected = memset(mem_alloc(bytes), 0xff, bytes), *filtered = mem_alloc(bytes);
+    struct plan_code anew, with_puns;
+    bitmap_clear(selected, 0);
+    bitmap_set(filtered, 0);
+    request.selected = selected;
+    assert_int_equal(plan_emit(fixture->named_plan, &request, &with_puns, NULL), 0);
+    request.taken = all;
     request.taken_count = 1;
     emit();
-    assert_true(code.lost_count > 0);
-    struct kept_code kept = keep(plan_code_write_outline);
-    assert_true(plan_code_fits(fixture->named_plan, &request, &kept));
-    request.taken_count = 0;
-    assert_false(plan_code_fits(fixture->named_plan, &request, &kept));
-    kept_free(&kept);
+    request.filtered = filtered;
+    assert_int_equal(plan_emit(fixture->named_plan, &request, &anew, NULL), 0);
+    assert_true(code.area_used > anew.area_used);
+    assert_true(code.patch_count + with_puns.island_count < with_puns.patch_count);
+    assert_int_equal(code.patch_count, anew.patch_count);
+    for (size_t i = 0; i < code.patch_count; i++)
+        assert_int_equal(code.patches[i].at, anew.patches[i].at);
+    assert_int_equal(code.way_count, anew.way_count);
+    assert_memory_equal(code.missed, anew.missed, bytes);
+    assert_memory_equal(code.inexact, anew.inexact, bytes);
+    assert_memory_equal(code.missed_exits, anew.missed_exits, sizeof code.missed_exits);
+    plan_code_done(&anew);
+    plan_code_done(&with_puns);
+    free(selected);
+    free(filtered);
 }
 
 static void digest_of(const struct plan_request *q, uint8_t ret[DIGEST_BYTES]) {

@@ -12,7 +12,8 @@
     TEST(exact_boxes_below_the_threshold)                                                          \
     TEST(frames_of_a_function)                                                                     \
     TEST(density_counts_all_events)                                                                \
-    TEST(marks_of_gaps_and_pauses)
+    TEST(marks_of_gaps_and_pauses)                                                                 \
+    TEST(marks_are_joined_by_columns)
 
 enum { COLUMNS = 200, RANGES = 50 };
 
@@ -171,7 +172,7 @@ static void marks_of_gaps_and_pauses(void **state) {
     size_t count, kinds[MARK_DEATH + 1] = {0};
     uint64_t lost = 0;
     summary_wait(s);
-    summary_marks(s, &all, SIZE_MAX, &marks, &count);
+    summary_marks(s, &all, &(struct summary_marks_query){.limit = SIZE_MAX}, &marks, &count);
     assert_int_equal(count, marks.count);
     for (size_t i = 0; i < marks.count; i++) {
         kinds[marks.at[i].kind]++;
@@ -180,11 +181,48 @@ static void marks_of_gaps_and_pauses(void **state) {
     }
     assert_int_equal(lost, trace_reader_counts(lab.source.reader).lost);
     assert_true(kinds[MARK_LOST] > 5 && kinds[MARK_PAUSE] > 5 && kinds[MARK_CUT] > 5);
+    uint64_t third_last = marks.at[marks.count - 3].start_ns;
     ARRAY_FREE(&marks);
-    summary_marks(s, &all, 3, &marks, &count);
+    summary_marks(s, &all, &(struct summary_marks_query){.limit = 3}, &marks, &count);
     assert_int_equal(marks.count, 3);
     assert_true(count > 3);
     ARRAY_FREE(&marks);
+    summary_marks(s, &all, &(struct summary_marks_query){.limit = 3, .last = true}, &marks, &count);
+    assert_int_equal(marks.count, 3);
+    assert_true(marks.at[0].start_ns >= third_last);
+    ARRAY_FREE(&marks);
+    summary_free(s);
+}
+
+/* Nothing is lost, and all that are alike in a column of a stream are one. */
+static void marks_are_joined_by_columns(void **state) {
+    (void)state;
+    enum { WIDTH = 8 };
+    run_all(&(struct program){.oddities = 5});
+    struct summary *s = must_start(NULL);
+    summary_mark_list single, joined;
+    size_t count;
+    summary_wait(s);
+    uint64_t end = trace_reader_duration_ns(lab.source.reader), width = end / WIDTH + 1, sum = 0;
+    summary_marks(s, &all, &(struct summary_marks_query){.limit = SIZE_MAX}, &single, &count);
+    summary_marks(s, &all, &(struct summary_marks_query){.limit = SIZE_MAX, .columns = WIDTH},
+                  &joined, &count);
+    assert_true(joined.count < single.count / 2);
+    for (size_t i = 0; i < joined.count; i++) {
+        const struct summary_mark *m = &joined.at[i];
+        size_t within = 0;
+        for (size_t k = 0; k < single.count; k++) {
+            const struct summary_mark *one = &single.at[k];
+            within += one->kind == m->kind && one->stream == m->stream && one->cause == m->cause &&
+                      one->start_ns / width == m->start_ns / width &&
+                      one->end_ns / width == m->end_ns / width;
+        }
+        assert_int_equal(m->joined, m->start_ns / width == m->end_ns / width ? within : 1);
+        sum += m->joined;
+    }
+    assert_int_equal(sum, single.count);
+    ARRAY_FREE(&single);
+    ARRAY_FREE(&joined);
     summary_free(s);
 }
 

@@ -7,6 +7,9 @@
 #include <sys/wait.h>
 
 #include "../trace/support.h"
+#include "base/checksum.h"
+#include "summary/kept.h"
+#include "summary/kept_file.h"
 
 #define TESTS                                                                                      \
     TEST(answers_from_the_file)                                                                    \
@@ -14,6 +17,7 @@
     TEST(file_is_private)                                                                          \
     TEST(damage_in_each_page)                                                                      \
     TEST(file_cut_short)                                                                           \
+    TEST(cut_or_changed_with_good_checks)                                                          \
     TEST(file_of_another_version)                                                                  \
     TEST(file_of_another_trace)                                                                    \
     TEST(file_that_others_may_write)                                                               \
@@ -61,7 +65,7 @@ static char *describe(struct summary *s, const struct summary_range *range) {
                 b->calls, b->depth, b->flags);
     }
     ARRAY_FREE(&spans);
-    summary_marks(s, range, 100, &marks, &count);
+    summary_marks(s, range, &(struct summary_marks_query){.limit = 100}, &marks, &count);
     for (size_t i = 0; i < marks.count; i++)
         fprintf(out, "%d %u %ju %ju\n", marks.at[i].kind, marks.at[i].stream, marks.at[i].start_ns,
                 marks.at[i].count);
@@ -191,6 +195,58 @@ static void file_cut_short(void **state) {
     store_file(bytes, size + 8);
     assert_false(is_from_file());
     assert_true(is_from_file());
+}
+
+/* kept.c's header, in words. */
+enum {
+    HEAD_KEY = 2,
+    HEAD_SIZE = HEAD_KEY + sizeof(struct kept_key) / 8,
+    HEAD_WORDS = HEAD_SIZE + 3
+};
+
+/* Makes the checks of a file good, whatever is in it. */
+static void repair_checks(uint8_t *bytes, size_t size) {
+    uint64_t *head = (uint64_t *)(void *)bytes, check[2] = {0};
+    size_t at = HEAD_WORDS * 8;
+    head[HEAD_SIZE] = size - at;
+    for (; at < size; at += KEPT_PIECE) {
+        check[1] = checksum(bytes + at, size - at < KEPT_PIECE ? size - at : KEPT_PIECE);
+        check[0] = checksum(check, sizeof check);
+    }
+    head[HEAD_SIZE + 1] = check[0];
+    head[HEAD_SIZE + 2] = checksum(head, (HEAD_SIZE + 2) * 8);
+}
+
+/* A file whose checks are good, but whose sizes are not, is read by nobody: cut at each of the
+ * first numbers, and at others, and with other numbers there. Where numbers may be anything,
+ * nothing is read beyond the file. */
+static void cut_or_changed_with_good_checks(void **state) {
+    (void)state;
+    enum { FIRST = 40, OTHERS = 20 };
+    size_t size;
+    uint64_t dice = 3;
+    AUTO_FREE uint8_t *bytes = make_file(&size);
+    AUTO_FREE uint8_t *copy = mem_alloc(size);
+    memcpy(copy, bytes, size);
+    repair_checks(copy, size);
+    assert_memory_equal(copy, bytes, size);
+    for (unsigned i = 0; i < FIRST + OTHERS; i++) {
+        size_t words = size / 8 - HEAD_WORDS;
+        size_t word = HEAD_WORDS + (i < FIRST ? i : random_below(&dice, (uint32_t)words));
+        memcpy(copy, bytes, size);
+        repair_checks(copy, word * 8);
+        store_file(copy, word * 8);
+        assert_false(is_from_file());
+        const uint64_t values[] = {0, 1, UINT32_MAX, UINT64_MAX, UINT64_MAX / 8, size};
+        uint64_t *at = (uint64_t *)(void *)copy + word;
+        memcpy(copy, bytes, size);
+        *at = i % 2 ? *at + 1 : values[random_below(&dice, 6)];
+        bool same = memcmp(copy, bytes, size) == 0;
+        repair_checks(copy, size);
+        store_file(copy, size);
+        bool taken = is_from_file();
+        assert_true(!same || taken);
+    }
 }
 
 /* With valid checksums otherwise, only a program of another version writes such a file. */

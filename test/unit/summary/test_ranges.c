@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "../trace/support.h"
+#include "trace/layout.h"
 
 #define TESTS                                                                                      \
     TEST(ranges_of_plain_threads)                                                                  \
@@ -14,6 +15,7 @@
     TEST(ranges_with_some_signal_stacks)                                                           \
     TEST(ranges_of_forks)                                                                          \
     TEST(ranges_of_a_damaged_trace)                                                                \
+    TEST(ranges_behind_damage_without_checkpoints)                                                 \
     TEST(ranges_of_a_recording_with_limits)                                                        \
     TEST(ranges_of_some_threads)                                                                   \
     TEST(calls_of_a_function)                                                                      \
@@ -22,35 +24,86 @@
 
 enum { RANGES = 40 };
 
-static void print_stats(FILE *out, const struct stats *stats, uint32_t count) {
+/* Rows of numbers: of functions, and of paths. */
+struct table {
+    ARRAY(uint64_t) numbers;
+    ARRAY(size_t) rows; /* where they begin */
+};
+
+static void add_row(struct table *t) { ARRAY_PUSH(&t->rows, t->numbers.count); }
+
+static void add(struct table *t, const uint64_t *numbers, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        ARRAY_PUSH(&t->numbers, numbers[i]);
+}
+
+/* All percentiles follow from the buckets' counts. */
+static void add_durations(struct table *t, const struct function_stats *f) {
+    const struct histogram *h = &f->durations;
+    for (uint32_t i = 0; i < h->groups * (uint32_t)HISTOGRAM_GROUP; i++)
+        if (h->counts[i])
+            add(t, (uint64_t[]){h->first * (uint32_t)HISTOGRAM_GROUP + i, h->counts[i]}, 2);
+    for (unsigned percent = 1; percent <= 100; percent += 33)
+        ARRAY_PUSH(&t->numbers, stats_percentile(f, percent));
+}
+
+static void add_stats(struct table *t, const struct stats *stats, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         const struct function_stats *f = stats_of(stats, i);
-        fprintf(out, "%u: %ju %ju %ju %ju %ju %ju %ju %ju %ju %ju %ju %ju %ju", i, f->calls,
-                f->total_ns, f->self_ns, f->paused_ns, f->min_ns, f->max_ns, f->unwound,
-                f->inferred, f->cut, f->clipped, f->before, stats_average(f), stats_deviation(f));
-        for (unsigned percent = 1; percent <= 100; percent++)
-            fprintf(out, " %ju", stats_percentile(f, percent));
-        fprintf(out, "\n");
+        const uint64_t numbers[] = {
+            i,          f->calls,  f->total_ns,      f->self_ns,        f->paused_ns,
+            f->min_ns,  f->max_ns, f->unwound,       f->inferred,       f->cut,
+            f->clipped, f->before, stats_average(f), stats_deviation(f)};
+        add_row(t);
+        add(t, numbers, sizeof numbers / sizeof *numbers);
+        add_durations(t, f);
     }
 }
 
-static void print_tree(FILE *out, struct tree *tree, struct names *names) {
+static void add_tree(struct table *t, struct tree *tree, struct names *names) {
     tree_sort(tree, names);
     for (uint32_t node = 0, depth = 0; node != TREE_NONE; node = tree_next(tree, node, &depth)) {
         const struct tree_node *n = &tree->nodes[node];
-        fprintf(out, "%u %u: %ju %ju %ju %ju %ju %ju %ju %ju\n", depth, n->function, n->calls,
-                n->total_ns, n->self_ns, n->paused_ns, n->inferred, n->cut, n->before, n->clipped);
+        const uint64_t numbers[] = {depth,        n->function, n->calls, n->total_ns, n->self_ns,
+                                    n->paused_ns, n->inferred, n->cut,   n->before,   n->clipped};
+        add_row(t);
+        add(t, numbers, sizeof numbers / sizeof *numbers);
     }
 }
 
-/* For views: no block is left out. */
-static bool reads_all;
+static void table_done(struct table *t) {
+    ARRAY_FREE(&t->numbers);
+    ARRAY_FREE(&t->rows);
+}
+
+static bool is_same(const struct table *a, const struct table *b) {
+    return a->numbers.count == b->numbers.count && a->rows.count == b->rows.count &&
+           !memcmp(a->numbers.at, b->numbers.at, a->numbers.count * sizeof *a->numbers.at);
+}
+
+/* The row of T in which it differs from OTHER, as text; to be freed. */
+static char *differing(const struct table *t, const struct table *other) {
+    size_t at = 0, row = 0, size;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, &size);
+    while (at < t->numbers.count && at < other->numbers.count &&
+           t->numbers.at[at] == other->numbers.at[at])
+        at++;
+    while (row + 1 < t->rows.count && t->rows.at[row + 1] <= at)
+        row++;
+    size_t end = row + 1 < t->rows.count ? t->rows.at[row + 1] : t->numbers.count;
+    for (at = t->rows.at[row]; at < end; at++)
+        fprintf(out, "%ju ", t->numbers.at[at]);
+    fclose(out);
+    return text;
+}
+
+/* For views: no block is left out. Both kinds are compared. */
+static bool reads_all, compares_whole_reads;
 
 /* What report and graph show of RANGE. */
-static char *viewed(const struct summary_range *range) {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+static struct table viewed(const struct summary_range *range) {
+    struct table table = {0};
     struct names *names = names_new(lab.source.reader);
     struct view_spec spec = {.since_ns = range->since_ns, .until_ns = range->until_ns};
     struct source source = {.reader = lab.source.reader, .names = names, .reads_all = reads_all};
@@ -64,101 +117,110 @@ static char *viewed(const struct summary_range *range) {
     struct stats *stats = stats_new(&source, NULL);
     stats_want_spreads(stats);
     stats_add_all(stats);
-    print_stats(out, stats, names_count(names));
+    add_stats(&table, stats, names_count(names));
     stats_free(stats);
     struct tree tree;
     tree_init(&tree);
     tree_read(&tree, &source);
-    print_tree(out, &tree, names);
+    add_tree(&table, &tree, names);
     tree_done(&tree);
     view_filter_free(source.filter);
     forks_free(source.forks);
     stream_groups_free(source.stream_groups);
     names_free(names);
-    fclose(out);
-    return text;
+    return table;
 }
 
-static char *summarized(struct summary *s, const struct summary_range *range) {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+static struct table summarized(struct summary *s, const struct summary_range *range) {
+    struct table table = {0};
     struct names *names = names_new(lab.source.reader);
     struct stats *stats;
     struct tree tree;
     assert_int_equal(summary_functions(s, range, &stats), 0);
-    print_stats(out, stats, names_count(names));
+    add_stats(&table, stats, names_count(names));
     stats_free(stats);
     assert_int_equal(summary_graph(s, range, &tree), 0);
-    print_tree(out, &tree, names);
+    add_tree(&table, &tree, names);
     tree_done(&tree);
     names_free(names);
-    fclose(out);
-    return text;
+    return table;
 }
 
-/* The line of TEXT in which it differs from OTHER; to be freed. */
-static char *differing(const char *text, const char *other) {
-    size_t at = 0;
-    while (text[at] && text[at] == other[at])
-        at++;
-    while (at && text[at - 1] != '\n')
-        at--;
-    return mem_printf("%.*s", (int)strcspn(text + at, "\n"), text + at);
-}
-
-static void expect_range(struct summary *s, const struct summary_range *range) {
-    AUTO_FREE char *expected = viewed(range);
-    AUTO_FREE char *text = summarized(s, range);
-    if (strcmp(text, expected) == 0)
+static void expect_same(const struct summary_range *range, const struct table *table,
+                        const struct table *expected) {
+    if (is_same(table, expected))
         return;
-    AUTO_FREE char *have = differing(text, expected);
-    AUTO_FREE char *want = differing(expected, text);
+    AUTO_FREE char *have = differing(table, expected);
+    AUTO_FREE char *want = differing(expected, table);
     fail_msg("range %ju … %ju:\n%.200s\ninstead of\n%.200s", range->since_ns, range->until_ns, have,
              want);
 }
 
-/* WORKERS: threads that read. */
-static void expect_ranges(unsigned workers, const uint8_t *streams) {
-    struct summary *s = must_start(&(struct summary_options){.workers = workers, .leaf_blocks = 1});
+/* Of both summaries, if there are two, and of views that read all. */
+static void expect_range(struct summary *const both[2], const struct summary_range *range) {
+    struct table expected = viewed(range);
+    for (int i = 0; i < 2 && both[i]; i++) {
+        struct table table = summarized(both[i], range);
+        expect_same(range, &table, &expected);
+        table_done(&table);
+    }
+    if (compares_whole_reads) {
+        reads_all = true;
+        struct table table = viewed(range);
+        reads_all = false;
+        expect_same(range, &table, &expected);
+        table_done(&table);
+    }
+    table_done(&expected);
+}
+
+/* WORKERS: threads that read. OTHERS: those of another summary; 0: there is none. */
+static void expect_ranges(unsigned workers, unsigned others, const uint8_t *streams) {
+    struct summary_options options = {.path = lab.path, .workers = workers, .leaf_blocks = 1};
+    struct summary *both[2] = {must_start(&options), NULL};
+    options.workers = others;
+    if (others)
+        both[1] = summary_start(lab.source.reader, &options);
     uint64_t dice = 99;
     struct summary_range all = {.until_ns = UINT64_MAX, .streams = streams};
-    expect_range(s, &all); /* most likely before the pass has ended */
-    summary_wait(s);
-    assert_true(summary_state(s).complete);
-    assert_int_equal(summary_state(s).items, summary_state(s).all_items);
-    expect_range(s, &all);
+    expect_range(both, &all); /* most likely before the pass has ended */
+    for (int i = 0; i < 2 && both[i]; i++) {
+        summary_wait(both[i]);
+        assert_true(summary_state(both[i]).complete);
+        assert_int_equal(summary_state(both[i]).items, summary_state(both[i]).all_items);
+    }
+    expect_range(both, &all);
     for (int i = 0; i < RANGES; i++) {
         struct summary_range range = random_range(&dice);
         range.streams = streams;
-        expect_range(s, &range);
+        expect_range(both, &range);
     }
-    summary_free(s);
+    for (int i = 0; i < 2 && both[i]; i++)
+        summary_free(both[i]);
 }
 
 static void ranges_of_plain_threads(void **state) {
     (void)state;
     run_all(&(struct program){0});
-    expect_ranges(1, NULL);
-    expect_ranges(8, NULL);
+    expect_ranges(1, 8, NULL);
 }
 
 static void ranges_of_many_blocks(void **state) {
     (void)state;
     run_in_blocks(&(struct program){.exceptions = 1}, 70);
-    expect_ranges(2, NULL);
+    expect_ranges(2, 0, NULL);
 }
 
 static void ranges_with_exceptions_gaps_and_pauses(void **state) {
     (void)state;
     run_all(&(struct program){.exceptions = 5, .oddities = 2});
-    expect_ranges(2, NULL);
+    expect_ranges(2, 0, NULL);
 }
 
 static void ranges_with_signal_stacks(void **state) {
     (void)state;
     run_all(&(struct program){.exceptions = 2, .signals = 10});
-    expect_ranges(2, NULL);
+    expect_ranges(2, 0, NULL);
 }
 
 static void ranges_with_some_signal_stacks(void **state) {
@@ -168,7 +230,7 @@ static void ranges_with_some_signal_stacks(void **state) {
         machine_run(&machine, stream, EVENTS, BLOCK,
                     &(struct program){.exceptions = 2, .signals = stream == 1 ? 10 : 0});
     }
-    expect_ranges(2, NULL);
+    expect_ranges(2, 0, NULL);
 }
 
 /* Stream 2 is a process that stream 1 has made. */
@@ -187,7 +249,7 @@ static void ranges_of_forks(void **state) {
     trace_writer_thread(lab.writer, &child);
     machine.now = length / 2 + 1;
     machine_run(&machine, STREAMS, EVENTS / 2, BLOCK, &(struct program){.exceptions = 2});
-    expect_ranges(2, NULL);
+    expect_ranges(2, 0, NULL);
 }
 
 static void ranges_of_a_damaged_trace(void **state) {
@@ -195,10 +257,44 @@ static void ranges_of_a_damaged_trace(void **state) {
     run_all(&(struct program){.exceptions = 2});
     lab_open(&lab, "");
     damage_blocks(lab.path);
-    expect_ranges(2, NULL);
-    reads_all = true;
-    expect_ranges(2, NULL);
-    reads_all = false;
+    compares_whole_reads = true;
+    expect_ranges(2, 0, NULL);
+    compares_whole_reads = false;
+}
+
+/* Calls that stay open for many blocks. */
+static void run_slowly(uint32_t stream) {
+    enum { DEEPEST = 32, STEP = 8, ROUNDS = 40, LEAVES = 1500 };
+    for (unsigned round = 0, depth = 0; round < ROUNDS; round++) {
+        bool up = depth == DEEPEST;
+        for (int i = 0; i < (up ? 2 * STEP : STEP); i++) {
+            depth -= up;
+            machine_emit(&machine, stream, MAIN + depth % 5, up ? EVENT_RETURN : EVENT_ENTRY,
+                         TOP - 16 * (depth + 1));
+            depth += !up;
+        }
+        for (int i = 0; i < LEAVES; i++) {
+            machine_emit(&machine, stream, LEAF, EVENT_ENTRY, TOP - 16 * (depth + 1));
+            machine_emit(&machine, stream, LEAF, EVENT_RETURN, TOP - 16 * (depth + 1));
+            if (i % (BLOCK / 2) == 0)
+                trace_writer_flush(machine.writer);
+        }
+    }
+    trace_writer_thread_end(machine.writer, stream, machine.now);
+}
+
+/* A checkpoint takes more bytes here than a block may spend: so most damaged blocks have none
+ * behind them, and views that begin later, at one, know more. The other stream is intact. */
+static void ranges_behind_damage_without_checkpoints(void **state) {
+    (void)state;
+    machine.now = 1000;
+    run_slowly(0);
+    machine.now = 1777;
+    machine_run(&machine, 1, BLOCK / 2, BLOCK, &(struct program){0});
+    lab_open(&lab, "");
+    damage_blocks_of(lab.path, DISK_EVENTS, 20);
+    expect_ranges(1, NULL);
+    expect_ranges(8, NULL);
 }
 
 /* Calls that are left out by views are no callers of digests. */
@@ -209,14 +305,14 @@ static void ranges_of_a_recording_with_limits(void **state) {
     lab.million_ns = 345678;
     machine.writer = lab.writer;
     run_all(&(struct program){.exceptions = 2});
-    expect_ranges(2, NULL);
+    expect_ranges(2, 0, NULL);
 }
 
 static void ranges_of_some_threads(void **state) {
     (void)state;
     static const uint8_t streams[STREAMS] = {1, 0, 1};
     run_all(&(struct program){.exceptions = 2});
-    expect_ranges(2, streams);
+    expect_ranges(2, 0, streams);
 }
 
 /* ---- single calls ---- */

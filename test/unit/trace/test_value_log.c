@@ -67,6 +67,7 @@ static void values_come_back(void **state) {
     const struct capture capture = {.kind = EVENT_ENTRY, .values = values, .count = 6};
     char path[] = "/tmp/value-log-XXXXXX";
     struct captures *captures = captures_new();
+    struct value_batch batch = {0};
     struct trace_writer *w;
     struct err err;
     (void)state;
@@ -77,15 +78,18 @@ static void values_come_back(void **state) {
     for (uint32_t i = 0; i < CALLS; i++) {
         uint64_t words[5], there;
         make(i, words, &there);
-        trace_writer_values(w, 0,
-                            &(struct event_values){1000 + i * 10ull, number,
-                                                   captures_get(captures, number), words, &there});
+        value_batch_put(&batch,
+                        &(struct event_values){1000 + i * 10ull, number,
+                                               captures_get(captures, number), words, &there});
+        trace_writer_values(w, 0, &batch);
+        batch.list.count = batch.words.count = 0;
         const struct trace_event events[] = {{1000 + i * 10ull, ID << 2 | EVENT_ENTRY, 4096},
                                              {1005 + i * 10ull, ID << 2 | EVENT_RETURN, 4096}};
         if (i % 10) /* the others are left out */
             trace_writer_events(w, 0, events, 2);
     }
     assert_int_equal(trace_writer_finish(w, &(struct trace_end){.ticks = 1}, NULL, &err), 0);
+    value_batch_done(&batch);
     captures_free(captures);
 
     struct trace_reader *r;

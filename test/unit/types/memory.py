@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """memory.py SPOOR DUMP-TYPES: bytes of memory for each definition of a large debug file, by the difference that twice
-as many make: of the table by name, and of a type that is asked for."""
+as many make: of the table by name, of a type that is asked for, and of all types converted and shown."""
+import itertools
 import os
 import subprocess
 import sys
 import tempfile
 
-STRUCTS, UNITS = 2000, 1500
+STRUCTS, UNITS = 2000, 600
 spoor, dump = (os.path.abspath(path) for path in sys.argv[1:])
 
 
@@ -38,12 +39,13 @@ def peak(*command):
         out.seek(0)
         assert child.returncode == 0, (command, out.read())
         out.seek(0)
-        return usage.ru_maxrss * 1024, out.read()
+        # Each unit has the function, and so does what is shown of all.
+        return usage.ru_maxrss * 1024, "".join(line for line, _ in itertools.groupby(out))
 
 
 def bytes_per_definition(few, many, *command):
     (less, text), (more, again) = (peak(*(word.replace("FILE", path) for word in command)) for path in (few, many))
-    assert text == again, (command, text, again)
+    assert text == again, (command, text[-500:], again[-500:])
     return (more - less) / (STRUCTS * UNITS), text
 
 
@@ -59,5 +61,13 @@ with tempfile.TemporaryDirectory() as folder:
     # A type that all units define is read from each of them.
     named, text = bytes_per_definition(*files, spoor, "ctf", "dump", "FILE", f"struct s{STRUCTS - 1}")
     assert f"struct s{STRUCTS - 1} {{" in text, text
-    print(f"bytes for each definition: {table:.1f} in the table, {named:.1f} for one name")
-    assert 4 < table < 12 and named < 3, (table, named)
+    # All units define the same types: they are written once, and forgotten.
+    shown, text = bytes_per_definition(*files, spoor, "ctf", "dump", "FILE")
+    assert text.count("link;") == STRUCTS and "int one(struct" in text, text[-500:]
+    converted, _ = bytes_per_definition(*files, spoor, "ctf", "convert", "FILE", "-o", "FILE.ctf")
+    again = [subprocess.run([spoor, "ctf", "dump", f"{path}.ctf"], capture_output=True, text=True, check=True).stdout
+             for path in files]
+    assert again[0] == again[1] and again[0].count("link;") == STRUCTS, (again[0][-500:], again[1][-500:])
+    print(f"bytes for each definition: {table:.1f} in the table, {named:.1f} for one name, {shown:.1f} shown, "
+          f"{converted:.1f} converted")
+    assert 4 < table < 12 and max(named, shown, converted) < 3, (table, named, shown, converted)

@@ -80,7 +80,7 @@ static const char *function_at(void *ctx, uint64_t address) {
 
 static void write_item(struct stepper *s, const struct item *item, struct words *w) {
     struct printer p = {.types = s->types, .function_at = function_at, .ctx = s};
-    const char *missing = print_missing(item);
+    const char *missing = print_missing(&p, item);
     words_add(w, "{\"name\":");
     words_json_text(w, item->values[0].name);
     words_add(w, ",\"type\":");
@@ -204,8 +204,11 @@ static int run(struct stepper *s) {
 /* ---- preparation ---- */
 
 static void compile(struct stepper *s, struct function *f) {
-    struct values_request r = {s->types, &f->signature, ABI_X86_64, EVENT_ENTRY,
-                               NULL,     false,         64,         NULL};
+    struct values_request r = {.types = s->types,
+                               .signature = &f->signature,
+                               .abi = ABI_X86_64,
+                               .kind = EVENT_ENTRY,
+                               .strings = 64};
     struct err err;
     values_compile(&r, &f->entry, &err);
     r.kind = EVENT_RETURN;

@@ -116,7 +116,7 @@ static const char *function_at(void *ctx, uint64_t address) {
 
 static void show_item(struct fixture *f, const struct item *item, bool json, struct words *w) {
     struct printer p = {.types = f->types, .function_at = function_at};
-    const char *missing = print_missing(item);
+    const char *missing = print_missing(&p, item);
     if (json) {
         words_add(w, "{\"name\":");
         words_json_text(w, item->values[0].name);
@@ -134,7 +134,12 @@ static void show_item(struct fixture *f, const struct item *item, bool json, str
 }
 
 const char *show(struct fixture *f, enum event_kind kind, const char *spec, bool json) {
-    struct values_request r = {f->types, &f->signature, ABI_X86_64, kind, spec, false, 16, NULL};
+    struct values_request r = {.types = f->types,
+                               .signature = &f->signature,
+                               .abi = ABI_X86_64,
+                               .kind = kind,
+                               .spec = spec,
+                               .strings = 16};
     struct capture c;
     struct err err = {0};
     if (values_compile(&r, &c, &err) < 0) {

@@ -21,7 +21,12 @@ static struct capture compile(struct types *types, struct parameter *parameters,
                                 .count = count,
                                 .has_places = true,
                                 .prototyped = true};
-    const struct values_request r = {types, &s, ABI_ARM_HARD, EVENT_ENTRY, NULL, true, 16, NULL};
+    const struct values_request r = {.types = types,
+                                     .signature = &s,
+                                     .abi = ABI_ARM_HARD,
+                                     .kind = EVENT_ENTRY,
+                                     .by_types = true,
+                                     .strings = 16};
     struct capture c = {0};
     struct err err;
     assert_int_equal(values_compile(&r, &c, &err), 0);

@@ -140,6 +140,15 @@ static void uftrace_forms(void **state) {
     assert_string_equal(at_entry(f, "retval/f64"), "");
 }
 
+/* As prototypes of the C library have it. */
+static void parameters_without_names(void **state) {
+    struct fixture *f = *state;
+    takes(f, "", f->int_);
+    const char *shown = at_entry(f, "ptr");
+    assert_string_equal(
+        shown, "^ptr: names of its parameters are not known; use arg1, or fparg1 of floats");
+}
+
 static void wrong_specs(void **state) {
     struct fixture *f = *state;
     takes(f, "o", f->item_pointer);
@@ -224,7 +233,7 @@ static void extreme_numbers(void **state) {
     static const struct {
         double value;
         const char *shown;
-    } doubles[] = {{-0.0, "-0"},        {1e100, "1e+100"},
+    } doubles[] = {{-0.0, "-0.0"},      {1e100, "1e+100"},
                    {100, "100"},        {123456789, "123456789"},
                    {5e-324, "5e-324"},  {1.0 / 3, "0.3333333333333333"},
                    {-INFINITY, "-inf"}, {9007199254740993.0, "9007199254740992"}};
@@ -339,9 +348,9 @@ static void patterns(void **state) {
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(arguments_by_type), T(flags_and_bits),       T(results_by_type),   T(expressions),
-        T(uftrace_forms),     T(wrong_specs),          T(hostile_texts),     T(extreme_numbers),
-        T(unreadable),        T(contradicting_places), T(behind_an_address), T(constant_addresses),
-        T(patterns)};
+        T(arguments_by_type),  T(flags_and_bits), T(results_by_type),          T(expressions),
+        T(uftrace_forms),      T(wrong_specs),    T(parameters_without_names), T(hostile_texts),
+        T(extreme_numbers),    T(unreadable),     T(contradicting_places),     T(behind_an_address),
+        T(constant_addresses), T(patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,7 +87,7 @@ def check(trace, directory):
     lost = [(o["t_ns"], o["count"]) for o in lines if o["kind"] == "lost"]
     assert sorted(events.others["spoor:lost"]) == sorted(lost)
     assert events.discarded == sum(count for _, count in lost)
-    pauses = [(o["t_ns"], o["paused_ns"], o["cause"]) for o in lines if o["kind"] == "pause"]
+    pauses = [(o["t_ns"], o["paused_ns"], o["cause"], int("in_call" in o)) for o in lines if o["kind"] == "pause"]
     assert sorted(events.others["spoor:pause"]) == sorted(pauses)
     changes = [o["t_ns"] for o in lines if o["kind"] in ("paused", "filter", "left")]
     assert sorted(event[0] for event in events.others["spoor:change"]) == changes

@@ -4,7 +4,7 @@
 #include <elf.h>
 
 #include "arch/aarch64/agent.h"
-#include "arch/aarch64/capture.h"
+#include "arch/aarch64/reading.h"
 #include "arch/aarch64/stub.h"
 
 #include "agent-aarch64.inc"
@@ -42,7 +42,8 @@ const struct arch arch_aarch64 = {
     .stub_site = a64_stub_site,
     .stub_capture_at = a64_stub_capture_at,
     .stub_capture_bytes = a64_stub_capture_bytes,
-    .stub_read_switch = a64_capture_read_switch,
+    .stub_judge_bytes = a64_stub_judge_bytes,
+    .stub_read_switch = a64_read_switch,
     .agent = a64_agent_bytes,
     .agent_size = &a64_agent_size,
     .agent_code = LANES_BYTES,

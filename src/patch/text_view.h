@@ -1,0 +1,25 @@
+/*
+ * A module's text in a process. Pages that the process has not written are the file's own. Spoor
+ * has mapped them, too, so they need neither be read nor compared.
+ */
+#pragma once
+
+#include "patch/space.h"
+
+struct text_view {
+    const struct patched *patched; /* the next two are borrowed */
+    const struct writable_text *text;
+    int memory_fd;
+    int pagemap_fd; /* −1: all text is read */
+};
+
+/* SPACE: that of P. TEXT must be of now (writable_text_set()). */
+void text_view_open(struct text_view *ret, const struct patched *p, const struct space *space);
+/* The same, but reads all text. */
+struct text_view text_view_by_reading(const struct patched *p, int memory_fd);
+void text_view_close(struct text_view *view);
+/* True if SIZE bytes at AT, a link-time address, are those of the module's file. False: unknown. */
+bool text_view_is_file(const struct text_view *view, vaddr_t at, size_t size);
+/* Reads SIZE bytes at AT. Errors: "memory". */
+int text_view_read(const struct text_view *view, vaddr_t at, uint8_t *out, size_t size,
+                   struct err *err);

@@ -1,0 +1,14 @@
+/* What neither debugging information nor a calling convention tells of parameters and results, but
+ * the module's code does. */
+#pragma once
+
+#include "plan/results.h"
+#include "types/signature.h"
+#include "values/abi.h"
+
+/* Completes *S, the signature of the function of M at START. TYPES: those of the signature. */
+void proven_places(const struct module *m, vaddr_t start, struct types *types, struct signature *s);
+/* The same of the result of FUNCTION, which the compiler may have taken away from it. ABI: of the
+ * machine. */
+void proven_result(struct result_uses *uses, uint32_t function, struct types *types, enum abi abi,
+                   struct signature *s);

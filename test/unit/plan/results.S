@@ -1,0 +1,130 @@
+/* Functions whose result callers need, or not, and some that have none. */
+    .macro FUNC name
+    .p2align 4
+    .type \name, @function
+\name:
+    .cfi_startproc
+    .endm
+    .macro END name
+    .cfi_endproc
+    .size \name, . - \name
+    .endm
+
+    .text
+FUNC gives
+    mov %edi, %eax
+    ret
+END gives
+FUNC uses_gives
+    call gives
+    mov %eax, %esi
+    ret
+END uses_gives
+
+/* As compilers do that know which registers a function leaves alone. */
+FUNC leaves_alone
+    mov %edi, %ecx
+    ret
+END leaves_alone
+FUNC has_a_value_of_its_own
+    mov $7, %eax
+    call leaves_alone
+    call leaves_alone_too
+    mov %eax, %esi
+    ret
+END has_a_value_of_its_own
+FUNC leaves_alone_too
+    call leaves_alone
+    ret
+END leaves_alone_too
+
+FUNC passes_on
+    call gives
+    add $8, %rsp
+    ret
+END passes_on
+FUNC uses_passes_on
+    call passes_on
+    test %al, %al
+    ret
+END uses_passes_on
+
+FUNC ignored
+    mov %edi, %eax
+    ret
+END ignored
+FUNC ignores
+    call ignored
+    push %rax
+    xor %eax, %eax
+    call ignored
+    nopw 0x0(%rax,%rax,1)
+    or $-1, %eax
+    call ignored
+    mov $1, %al
+    call ignored
+    call ignored
+    ret
+END ignores
+
+FUNC used_later
+    mov %edi, %eax
+    ret
+END used_later
+FUNC uses_later
+    call used_later
+    test %edi, %edi
+    je 1f
+    mov $1, %eax
+    ret
+    .p2align 4
+1:  movslq (%rsi,%rax,4), %rcx
+    ret
+END uses_later
+
+FUNC gives_double
+    movapd %xmm1, %xmm0
+    ret
+END gives_double
+FUNC uses_double
+    call gives_double
+    addsd %xmm2, %xmm0
+    ret
+END uses_double
+
+FUNC ignored_double
+    movapd %xmm1, %xmm0
+    ret
+END ignored_double
+FUNC ignores_double
+    call ignored_double
+    cvtsi2sd %eax, %xmm0
+    call ignored_double
+    xorps %xmm0, %xmm0
+    ret
+END ignores_double
+
+FUNC looks_called
+    mov %edi, %eax
+    ret
+END looks_called
+FUNC has_such_a_number
+    .byte 0x48, 0xb9, 0, 0, 0, 0xe8 /* movabs $…, %rcx, whose number looks like a call */
+    .long looks_called - . - 4
+    mov %eax, %esi
+    ret
+END has_such_a_number
+
+FUNC taken
+    ret
+END taken
+FUNC takes
+    lea taken(%rip), %rdi
+    ret
+END takes
+FUNC in_data
+    ret
+END in_data
+    .section .data.rel, "aw"
+    .quad in_data
+    .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,90 @@
+/* Whether functions return something, by what their callers need: results.S. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "arch/arch.h"
+#include "plan/results.h"
+
+enum { AX = 0, DX = 1, XMM0 = DATA_VECTOR };
+static struct module *module;
+static struct plan *plan;
+static struct result_uses *uses;
+
+static uint32_t function(const char *name) {
+    for (uint32_t i = 0; i < plan_function_count(plan); i++)
+        if (strcmp(plan_function(plan, i)->name, name) == 0)
+            return i;
+    fail_msg("no function %s", name);
+    return 0;
+}
+static bool is_used(const char *name, unsigned reg) {
+    return result_is_used(uses, function(name), reg);
+}
+
+static void what_a_caller_reads_is_a_result(void **state) {
+    (void)state;
+    assert_true(is_used("gives", AX));
+    assert_true(is_used("used_later", AX));
+    assert_true(is_used("gives_double", XMM0));
+}
+
+static void only_the_register_that_is_read_counts(void **state) {
+    (void)state;
+    assert_false(is_used("gives", DX));
+    assert_false(is_used("gives", XMM0));
+    assert_false(is_used("gives_double", AX));
+}
+
+static void a_callers_own_value_is_no_result(void **state) {
+    (void)state;
+    assert_false(is_used("leaves_alone", AX));
+    assert_false(is_used("leaves_alone_too", AX));
+}
+
+static void a_callees_result_may_be_the_functions(void **state) {
+    (void)state;
+    assert_true(is_used("passes_on", AX));
+}
+
+static void what_is_overwritten_is_no_result(void **state) {
+    (void)state;
+    assert_false(is_used("ignored", AX));
+    assert_false(is_used("ignored_double", XMM0));
+}
+
+static void bytes_that_look_like_a_call_are_none(void **state) {
+    (void)state;
+    assert_false(is_used("looks_called", AX));
+}
+
+static void addresses_are_taken_by_code_and_in_data(void **state) {
+    (void)state;
+    assert_true(result_address_is_taken(uses, function("taken")));
+    assert_true(result_address_is_taken(uses, function("in_data")));
+    assert_false(result_address_is_taken(uses, function("gives")));
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_caller_reads_is_a_result),
+        cmocka_unit_test(only_the_register_that_is_read_counts),
+        cmocka_unit_test(a_callers_own_value_is_no_result),
+        cmocka_unit_test(a_callees_result_may_be_the_functions),
+        cmocka_unit_test(what_is_overwritten_is_no_result),
+        cmocka_unit_test(bytes_that_look_like_a_call_are_none),
+        cmocka_unit_test(addresses_are_taken_by_code_and_in_data),
+    };
+    if (argc != 2 || module_load(argv[1], 0, &module, NULL) || plan_new(module, &plan, NULL))
+        return 1;
+    uses = result_uses_new(plan, module);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    result_uses_free(uses);
+    plan_free(plan);
+    module_free(module);
+    return failed;
+}
