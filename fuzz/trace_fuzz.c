@@ -73,7 +73,7 @@ static void print_values(struct trace_reader *r, const struct trace_occurrence *
         print_text(&printer, &item, &words);
         print_json(&printer, &item, &words);
         print_type(printer.types, &item, &words);
-        touch(print_missing(&item));
+        touch(print_missing(&printer, &item));
         sink += print_is_cut(&printer, &item);
     }
     touch(words_text(&words));
