@@ -160,7 +160,10 @@ static void write_values(const char *path) {
                                              {ticks + 5, VALUE_ID << 2 | EVENT_RETURN, 4096}};
         for (uint32_t k = 0; k < capture->words; k++)
             words[k] = i % 3 ? 'a' + i + k : random_next(&random);
-        trace_writer_values(w, 0, &(struct event_values){ticks, number, capture, words, &there});
+        struct value_batch batch = {0};
+        value_batch_put(&batch, &(struct event_values){ticks, number, capture, words, &there});
+        trace_writer_values(w, 0, &batch);
+        value_batch_done(&batch);
         trace_writer_events(w, 0, events, 2);
         if (i % 6 == 5)
             trace_writer_flush(w);
