@@ -260,7 +260,7 @@ void markers_write(struct markers *m, uint32_t stream, size_t (*number)(void *ct
     write_column(&w, "phase", &c->ends, write_times);
     out_words(m->out, "\"category\":[");
     for (uint64_t i = 0; i < c->count; i++)
-        out_text(m->out, ",0" + !i, i ? 2 : 1);
+        out_text(m->out, i ? ",0" : "0", i ? 2 : 1);
     out_words(m->out, "],\"length\":");
     out_number(m->out, c->count);
     out_words(m->out, "}");

@@ -34,7 +34,8 @@ struct pun_site {
     bool entry;
     bool lost;       /* no pun could be written, or its function is left out */
     uint8_t if_lost; /* enum if_lost */
-    uint8_t unused[5];
+    bool lacks_more; /* its function lacks its entry, or an exit, whatever becomes of puns */
+    uint8_t unused[4];
 };
 enum if_lost {                 /* what becomes of the function of a lost pun */
                LOST_ALONE,     /* it has its other patches */

@@ -166,6 +166,7 @@ void puns_note(const struct emitter *e) {
     for (size_t i = 0; i < e->puns.count; i++) {
         struct pun_site p = e->puns.at[i];
         p.if_lost = (uint8_t)if_lost(&n, &p);
+        p.lacks_more = bitmap_test(p.entry ? e->code->missed : e->code->inexact, p.function);
         ARRAY_PUSH(&log->puns, p);
     }
     ARRAY_PUSH(&log->rounds, round);

@@ -199,7 +199,8 @@ static void replace_losses(const struct decision *d, struct plan_code *code) {
     struct pun_log *log = &code->pun_log;
     for (size_t i = 0; i < d->round.count.puns; i++) {
         const struct pun_site *p = &d->puns[i];
-        bitmap_clear(p->entry ? code->missed : code->inexact, p->function);
+        if (!p->lacks_more)
+            bitmap_clear(p->entry ? code->missed : code->inexact, p->function);
         if (p->entry)
             bitmap_clear(code->trapped, p->function);
     }

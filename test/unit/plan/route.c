@@ -103,3 +103,10 @@ bool route_is_clear(const struct scene *s, size_t i, const struct span *spans, s
         clear &= !meets(at, spans[j].start, spans[j].end);
     return clear;
 }
+
+bool loses_puns(const struct plan_code *code) {
+    bool lost = false;
+    for (size_t i = 0; i < code->pun_log.puns.count; i++)
+        lost |= code->pun_log.puns.at[i].lost;
+    return lost;
+}

@@ -31,3 +31,5 @@ bool route_is_dead(const struct module *m, vaddr_t start, vaddr_t at, unsigned b
 const struct patch *route_spare(const struct plan_code *code, vaddr_t at, unsigned bytes);
 /* Whether island I is a page of its own, behind the one before, outside the module and SPANS. */
 bool route_is_clear(const struct scene *s, size_t i, const struct span *spans, size_t count);
+/* Whether a pun could not be written. */
+bool loses_puns(const struct plan_code *code);

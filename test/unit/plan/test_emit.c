@@ -415,8 +415,9 @@ static void second_area_for_unreached_ends(void **state) {
     assert_true(missed_exits(&first) > missed_exits(&whole));
     request.first = &first;
     request.selected = first.beyond;
-    request.area = request.bias + GIGABYTE / 4;
-    emit();
+    /* Which puns can be written depends on the area's place: one where all can be. */
+    for (request.area = request.bias + GIGABYTE / 4; emit(), loses_puns(&code); request.area += 16)
+        plan_code_done(&code);
     for (size_t i = 0; i < first.patch_count; i++)
         for (size_t k = 0; k < code.patch_count; k++)
             assert_int_not_equal(first.patches[i].at, code.patches[k].at);
