@@ -127,7 +127,7 @@ def withdrawal(bench, program):
     table = Table("A pointer that leads nowhere", ["calls a second", "faults before it is withdrawn", "ms until then"],
                   "The program's own rate of calls. The design: withdrawn within a second at 10 000 calls a second.")
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True)
-    figures, told = json.loads(done.stdout), re.search(r"\((\d+) in all\)", done.stderr)
+    figures, told = json.loads(done.stdout), re.search(r"reads of its values .* \((\d+) in all\)", done.stderr)
     rate = figures["calls"] / figures["seconds"]
     faults = int(told[1]) if told else None
     table.row("nowhere()", [rate, faults, faults and faults / rate * 1000], bench.shown(command))
