@@ -33,7 +33,7 @@ PREFIX = /usr/local
 
 .PHONY: all demo check check-fast check-long check-arm cost bench bench-pauses bench-servers lint sanitize install clean \
 	setup set-up-with-tests set-up-with-sanitizers built-for-aarch64 built-for-arm set-up-for-aarch64 set-up-for-arm \
-	only-spoor generated units-for-arm
+	generated units-for-arm
 
 all: setup
 	ninja -C $(BUILD) product
