@@ -201,6 +201,13 @@ def test_the_last_events_trigger(spoor, program):
     check(sum(call[0] == "request" for call in calls_of(spoor, "trace.1")) == 10, "calls are missing")
 
 
+def wait_for_ended_threads(s):
+    """Until spoor has seen their ends. Before, it counts them as running."""
+    with open(f"/proc/{s.process.pid}/task/{s.process.pid}/children", encoding="ascii") as children:
+        [program] = children.read().split()
+    s.wait_for(lambda: len(os.listdir(f"/proc/{program}/task")) == 1, "end of the threads")
+
+
 def ask(s, number):
     os.kill(s.process.pid, signal.SIGUSR1)
     s.wait_for_snapshot(number)
@@ -252,6 +259,7 @@ def test_ended_threads_are_forgotten(spoor, program):
     """Of 40 ended threads the last 16 keep their rings. The events of the others are lost."""
     with session(spoor, ["--overflow=overwrite", "--buffer=4K"], program) as s:
         s.send("ended 40")
+        wait_for_ended_threads(s)
         ask(s, 1)
         s.end()
     info = spoor.info("trace.1")
