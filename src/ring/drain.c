@@ -135,6 +135,8 @@ static void look_at_lane(struct drainer *d, struct lane_handle *handle, int stat
         return;
     uint64_t before = clock_ticks() - SKEW_TICKS;
     unsigned percent = lane_reader_read(d->reader, handle);
+    if (percent)
+        pace_read(&d->pace);
     if (handle->thin)
         thin_pass(handle->thin, before);
     if (percent <= d->percent)
