@@ -61,8 +61,8 @@ static void be_urgent(struct pace *p) {
     p->may_be_urgent = p->urgent;
 }
 
-void pace_begin(struct pace *p) {
-    *p = (struct pace){.look_ns = clock_monotonic_ns(), .may_be_urgent = true};
+void pace_begin(struct pace *p, bool awaited) {
+    *p = (struct pace){.look_ns = clock_monotonic_ns(), .may_be_urgent = awaited};
     prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
     calm_down(p);
 }

@@ -21,11 +21,12 @@ struct pace {
     bool may_be_urgent, urgent; /* a realtime thread */
 };
 
-/* The calling thread is a drainer: it wakes in time, before the threads that wait for it. */
-void pace_begin(struct pace *p);
+/* The calling thread is a drainer. AWAITED: full rings hold threads up, or lose events, so it wakes
+ * in time, before these threads. */
+void pace_begin(struct pace *p, bool awaited);
 /* A look begins. */
 void pace_look(struct pace *p);
-/* A ring of the present look has been read. */
+/* A piece of a ring has been read. */
 void pace_read(struct pace *p);
 /* Rests. FULLEST: the ring with most events of this look, PERCENT of it; NULL, 0: there were no
  * events. */

@@ -10,6 +10,7 @@
 
 #define TESTS                                                                                      \
     TEST(sleeps_as_a_realtime_thread)                                                              \
+    TEST(never_realtime_if_nobody_waits)                                                           \
     TEST(realtime_for_some_milliseconds_only)                                                      \
     TEST(threads_inherit_nothing)                                                                  \
     TEST(poll_ends_with_an_event_at_the_target)
@@ -46,7 +47,7 @@ static void sleeps_as_a_realtime_thread(void **state) {
     (void)state;
     struct pace p;
     skip_without_the_right();
-    pace_begin(&p);
+    pace_begin(&p, true);
     assert_int_equal(policy(), SCHED_OTHER);
     rest_a_while(&p);
     assert_int_equal(policy(), SCHED_RR);
@@ -54,11 +55,19 @@ static void sleeps_as_a_realtime_thread(void **state) {
     assert_int_equal(policy(), SCHED_RR);
 }
 
+static void never_realtime_if_nobody_waits(void **state) {
+    (void)state;
+    struct pace p;
+    pace_begin(&p, false);
+    rest_a_while(&p);
+    assert_int_equal(policy(), SCHED_OTHER);
+}
+
 static void realtime_for_some_milliseconds_only(void **state) {
     (void)state;
     struct pace p;
     skip_without_the_right();
-    pace_begin(&p);
+    pace_begin(&p, true);
     rest_a_while(&p);
     p.woken_ns = clock_monotonic_ns() - 10 * MS_NS;
     pace_read(&p);
@@ -78,7 +87,7 @@ static void threads_inherit_nothing(void **state) {
     struct pace p;
     int inherited = -1;
     pthread_t thread;
-    pace_begin(&p);
+    pace_begin(&p, true);
     rest_a_while(&p);
     pthread_create(&thread, NULL, note_policy, &inherited);
     pthread_join(thread, NULL);
@@ -123,7 +132,7 @@ static void poll_ends_with_an_event_at_the_target(void **state) {
     struct writer w = {.at = ring_of(&handle) + TARGET_SLOT};
     struct pace p;
     int tries = 500;
-    pace_begin(&p);
+    pace_begin(&p, true);
     rest_a_while(&p);
     while (--tries && !poll_until_written(&p, &handle, &w))
         ;
