@@ -222,7 +222,7 @@ static void begin_parts(const struct drainer *d) {
 static void *run(void *arg) {
     struct drainer *d = arg;
     bool writes_clock = d->writes_clock;
-    pace_begin(&d->pace);
+    pace_begin(&d->pace, d->options->overflow != OVERFLOW_OVERWRITE);
     for (uint64_t next_clock = d->pace.look_ns + CLOCK_EVERY_NS;;) {
         bool finish = atomic_load(&d->finish);
         struct timing began = timing_now();
@@ -261,7 +261,7 @@ static int start(struct drain *d) {
     new->looked = timing_now();
     new->flight = d->options.overflow == OVERFLOW_OVERWRITE ? d->options.flight : NULL;
     new->writes_clock = !d->count;
-    new->reader = lane_reader_new(d->options.writer, d->options.overflow);
+    new->reader = lane_reader_new(d->options.writer, d->options.overflow, &new->pace);
     pthread_mutex_init(&new->lock, NULL);
     int rc = pthread_create(&new->thread, NULL, run, new);
     if (rc) {

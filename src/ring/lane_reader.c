@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "ring/callers.h"
 #include "ring/conditions.h"
+#include "ring/pace.h"
 #include "ring/rings.h"
 #include "ring/thin.h"
 #include "ring/within.h"
@@ -16,6 +17,7 @@ enum {
 
 struct lane_reader {
     struct trace_writer *writer;
+    struct pace *pace;
     enum overflow overflow;
     struct chains *chains;
     struct trace_event unpacked[UNPACK]; /* of one lane; empty between pieces */
@@ -290,6 +292,7 @@ unsigned lane_reader_read(struct lane_reader *r, struct lane_handle *handle) {
         handle->tail += n;
         if (!limitless)
             move_limit(handle, handle->tail + ring_bytes);
+        pace_read(r->pace);
     }
     return (unsigned)(fill * 100 / ring_bytes) + (fill != 0);
 }
@@ -309,8 +312,10 @@ void lane_reader_end(struct lane_reader *r, struct lane_handle *handle) {
     write_pauses_left(r, handle);
 }
 
-struct lane_reader *lane_reader_new(struct trace_writer *writer, enum overflow overflow) {
+struct lane_reader *lane_reader_new(struct trace_writer *writer, enum overflow overflow,
+                                    struct pace *pace) {
     struct lane_reader *r = mem_alloc(sizeof *r);
+    r->pace = pace;
     r->writer = writer;
     r->overflow = overflow;
     r->chains = chains_new(writer);

@@ -9,8 +9,12 @@
 
 struct lane_reader;
 
-/* WRITER outlives the reader. OVERFLOW: what threads do when their rings are full. */
-struct lane_reader *lane_reader_new(struct trace_writer *writer, enum overflow overflow);
+struct pace;
+
+/* WRITER and PACE, which is told of each piece that is read, outlive the reader. OVERFLOW: what
+ * threads do when their rings are full. */
+struct lane_reader *lane_reader_new(struct trace_writer *writer, enum overflow overflow,
+                                    struct pace *pace);
 void lane_reader_free(struct lane_reader *r);
 
 /* Reads all events that HANDLE's ring has now. Returns in percent how full it was; 0: there were

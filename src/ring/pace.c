@@ -1,11 +1,14 @@
-/* Sleeps and polls between looks. */
+/* Sleeps and polls between looks, and the drainer's priority. */
 #include "ring/pace.h"
 
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "ring/rings.h"
 
 enum {
     TARGET_PERCENT = 40,
@@ -15,14 +18,58 @@ enum {
     TIMER_SLACK_NS = 1000,
     TURN_NS = 20 * 1000, /* when sched_yield() takes so long, another thread had a turn */
     NO_POLL_NS = 20 * 1000 * 1000,
+    URGENT_MOST_NS = 4 * 1000 * 1000,
+    SLICE_NS = 100 * 1000, /* the shortest that the kernel has */
     HIGHEST_PRIORITY = -20
 };
 
-void pace_begin(struct pace *p) {
-    *p = (struct pace){.look_ns = clock_monotonic_ns()};
+/* The first version of struct sched_attr. The C library's and linux/sched/types.h have the same
+ * name, and cannot both be included. */
+struct policy {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
+/* Of the calling thread only. Threads that it creates do not inherit it. */
+static bool set_policy(struct policy policy) {
+    enum { RESET_ON_FORK = 1 };
+    policy.size = sizeof policy;
+    policy.flags = RESET_ON_FORK;
+    return syscall(SYS_sched_setattr, 0, &policy, 0) == 0;
+}
+
+/* The usual policy. With a short slice, since Linux 6.12, a thread that wakes up goes before those
+ * with a longer one. */
+static void calm_down(struct pace *p) {
+    const int nice = getpriority(PRIO_PROCESS, 0);
+    const struct policy highest = {
+        .policy = SCHED_OTHER, .nice = HIGHEST_PRIORITY, .runtime = SLICE_NS};
+    struct policy same = highest;
+    same.nice = nice;
+    if (!set_policy(highest)) /* there is no right to it */
+        set_policy(same);
+    p->urgent = false;
+}
+
+static void be_urgent(struct pace *p) {
+    if (p->urgent || !p->may_be_urgent)
+        return;
+    p->urgent = set_policy((struct policy){.policy = SCHED_RR, .priority = 1});
+    p->may_be_urgent = p->urgent;
+}
+
+void pace_begin(struct pace *p, bool awaited) {
+    *p = (struct pace){.look_ns = clock_monotonic_ns(), .may_be_urgent = awaited};
     prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
-    setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY); /* of this thread only; fails without the right
-                                                       to it */
+    calm_down(p);
+}
+
+void pace_read(struct pace *p) {
+    if (p->urgent && clock_monotonic_ns() - p->woken_ns > URGENT_MOST_NS)
+        calm_down(p);
 }
 
 void pace_look(struct pace *p) {
@@ -33,17 +80,26 @@ void pace_look(struct pace *p) {
 
 static void sleep_until(struct pace *p, uint64_t now, uint64_t due) {
     uint64_t wanted = due - now - p->late_ns;
+    be_urgent(p);
     clock_sleep_ns(wanted);
-    uint64_t slept = clock_monotonic_ns() - now, late = slept > wanted ? slept - wanted : 0;
+    p->woken_ns = clock_monotonic_ns();
+    uint64_t slept = p->woken_ns - now, late = slept > wanted ? slept - wanted : 0;
     if (late > LATE_MOST_NS)
         late = LATE_MOST_NS;
     p->late_ns = (p->late_ns * 7 + late) / 8;
 }
 
-/* Waits until RING is at the target. */
+/* Waits until RING is at the target: an event is written there. It reads no word that the thread
+ * writes with each event, such as its head: that would hold the thread up each time. */
 static void poll_ring(struct pace *p, const struct lane_handle *ring, uint64_t now, uint64_t due) {
-    uint64_t target = ring->tail + (uint64_t)ring->ring_bytes * TARGET_PERCENT / 100;
-    while (now < due && __atomic_load_n(&ring->lane->head, __ATOMIC_RELAXED) < target) {
+    const uint64_t target = ring->tail + (uint64_t)ring->ring_bytes * TARGET_PERCENT / 100;
+    const struct event *at = ring_of(ring) + (target & (ring->ring_bytes - 1)) / EVENT_BYTES;
+    const uint64_t before_target = __atomic_load_n(&at->clock_sp, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&ring->lane->head, __ATOMIC_RELAXED) >= target)
+        return;
+    if (p->urgent) /* others must have their turn */
+        calm_down(p);
+    while (now < due && __atomic_load_n(&at->clock_sp, __ATOMIC_RELAXED) == before_target) {
         uint64_t before = now;
         sched_yield();
         now = clock_monotonic_ns();
@@ -73,5 +129,5 @@ void pace_rest(struct pace *p, const struct lane_handle *fullest, unsigned perce
     else if (fullest && now >= p->no_poll_until_ns)
         poll_ring(p, fullest, now, due);
     else
-        clock_sleep_ns(1);
+        sleep_until(p, now, now + p->late_ns + 1);
 }

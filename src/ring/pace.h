@@ -2,23 +2,32 @@
  * How long a drainer rests between two looks at its rings: until the one that fills fastest should
  * be at a certain part. A sleep ends late, so it is begun for less. If it would be too long even
  * so, the drainer polls the ring, and gives its processor to others meanwhile.
+ *
+ * A thread that waits for room spins. Where all processors spin, the kernel may let a drainer that
+ * wakes up wait for its next tick, 4 ms, whatever its nice value. So a drainer sleeps as a realtime
+ * thread, if it may. It is one only for some milliseconds at a time: it starves no other thread.
  */
 #pragma once
 
 #include "ring/lanes.h"
 
 struct pace {
-    uint64_t look_ns;          /* when the present look began */
-    uint64_t period_ns;        /* from the look before to the present one */
-    uint64_t late_ns;          /* how much later than asked for a sleep ends */
-    uint64_t no_poll_until_ns; /* others want this processor */
-    unsigned idle;             /* looks without events, one after the other */
+    uint64_t look_ns;           /* when the present look began */
+    uint64_t period_ns;         /* from the look before to the present one */
+    uint64_t late_ns;           /* how much later than asked for a sleep ends */
+    uint64_t no_poll_until_ns;  /* others want this processor */
+    uint64_t woken_ns;          /* when the latest sleep ended */
+    unsigned idle;              /* looks without events, one after the other */
+    bool may_be_urgent, urgent; /* a realtime thread */
 };
 
-/* The calling thread is a drainer: it wakes in time, before the threads that wait for it. */
-void pace_begin(struct pace *p);
+/* The calling thread is a drainer. AWAITED: full rings hold threads up, or lose events, so it wakes
+ * in time, before these threads. */
+void pace_begin(struct pace *p, bool awaited);
 /* A look begins. */
 void pace_look(struct pace *p);
+/* A piece of a ring has been read. */
+void pace_read(struct pace *p);
 /* Rests. FULLEST: the ring with most events of this look, PERCENT of it; NULL, 0: there were no
  * events. */
 void pace_rest(struct pace *p, const struct lane_handle *fullest, unsigned percent,

@@ -11,7 +11,10 @@
 #include "trace/open_calls.h"
 #include "trace/varint.h"
 
-enum { AHEAD = 32 }; /* events between the present one and the one that is fetched from memory */
+/* Events between the present one and the one that is fetched from memory. It is fetched for once: a
+ * line of the ring that stays in this processor's caches holds up the thread that writes there
+ * next. The processor's own fetching must not come first. */
+enum { AHEAD = 128 };
 /* If clocks are no further apart, their lower 48 bits show the difference. */
 static const uint64_t NEAR_TICKS = UINT64_C(1) << 46;
 /* The sum of so short steps in a run has 48 bits. */
@@ -152,7 +155,7 @@ static size_t encode(struct encoder *e, const struct event *at, size_t count,
     uint64_t unusual = near ? ~((SHORT_TICKS << 16) - 1) | 0xffff : UINT64_MAX;
     for (; at < end; at++) {
         uint64_t key = event_key(at), step = at->clock_sp - c.expected;
-        __builtin_prefetch(at + AHEAD);
+        __builtin_prefetch(at + AHEAD, 0, 0);
         if (varint_likely(!(step & unusual)) &&
             (pop_predicted(&c, key, at->clock_sp) || (!(key & 3) && push_predicted(&c, at)))) {
             c.expected = at->clock_sp;

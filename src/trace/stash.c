@@ -9,8 +9,8 @@
 #include "base/mem.h"
 
 enum {
-    CHUNK_BYTES = 2 * 1024 * 1024, /* of a huge page */
-    SPARE = 64,                    /* chunks that are kept: what the sink gives back at a time */
+    CHUNK_BYTES = 2 * 1024 * 1024,
+    SPARE = 64, /* chunks that are kept: what the sink gives back at a time */
     HEAD_BYTES = 64
 };
 
@@ -28,19 +28,6 @@ static struct {
     unsigned count;
 } spare = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static size_t round_up(size_t size) { return (size + CHUNK_BYTES - 1) / CHUNK_BYTES * CHUNK_BYTES; }
-
-/* Aligned pages, huge ones if the kernel has some. */
-static void *map_chunk(size_t size) {
-    uint8_t *map = mem_map(size + CHUNK_BYTES);
-    size_t before = round_up((uintptr_t)map) - (uintptr_t)map;
-    if (before)
-        munmap(map, before);
-    munmap(map + before + size, CHUNK_BYTES - before);
-    madvise(map + before, size, MADV_HUGEPAGE);
-    return map + before;
-}
-
 static struct stash_chunk *take_spare(void) {
     pthread_mutex_lock(&spare.lock);
     struct stash_chunk *chunk = spare.first;
@@ -53,10 +40,10 @@ static struct stash_chunk *take_spare(void) {
 }
 
 static struct stash_chunk *chunk_new(size_t payload) {
-    size_t size = round_up(payload + HEAD_BYTES);
+    const size_t least = payload + HEAD_BYTES, size = least > CHUNK_BYTES ? least : CHUNK_BYTES;
     struct stash_chunk *chunk = size == CHUNK_BYTES ? take_spare() : NULL;
     if (!chunk)
-        chunk = map_chunk(size);
+        chunk = mem_map(size);
     chunk->size = size;
     chunk->used = HEAD_BYTES;
     atomic_store(&chunk->users, 1);
