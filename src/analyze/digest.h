@@ -45,6 +45,11 @@ struct digest_level {          /* other ended calls of a step that have the same
     uint32_t depth;
 };
 
+struct digest_mark { /* control has passed a place that was asked for, inside an open call */
+    uint64_t ns;
+    uint32_t function; /* the place */
+};
+
 enum step_kind {
     STEP_ITEM, /* `item`, as it was */
     STEP_OPEN, /* `item` is an entry whose call stays open */
@@ -75,4 +80,5 @@ struct digest {
     /* For hooks that make them: */
     ARRAY(struct digest_call) calls;
     ARRAY(struct digest_level) levels;
+    ARRAY(struct digest_mark) marks; /* but for those that are steps */
 };

@@ -45,6 +45,7 @@ struct digest_hooks {
     void (*leave)(void *ctx, uint32_t function, const struct digest_frame *f);
     void (*sum_up)(void *ctx, struct digest *to); /* moves all sums of a STEP_CALLS there */
     bool ticks; /* of callees are counted; else those of frames and steps are 0 */
+    bool marks; /* are passed on */
 };
 
 #define DIGEST_INLINE static inline __attribute__((always_inline))
@@ -132,6 +133,14 @@ DIGEST_INLINE void digest_unwind(struct digest_reader *r, const struct digest_ho
     }
 }
 
+/* A control event that ends no call. */
+DIGEST_INLINE void digest_mark(struct digest_reader *r, const struct digest_hooks *hooks,
+                               const struct trace_item *item, uint64_t ns) {
+    uint32_t function = r->functions.at[item->number];
+    if (hooks->marks && names_is_mark(r->names, function))
+        ARRAY_PUSH(&r->to->marks, ((struct digest_mark){ns, function}));
+}
+
 /* The rules of trace/calls.h. False: ITEM has to be a step. */
 DIGEST_INLINE bool digest_rare(struct digest_reader *r, const struct digest_hooks *hooks, void *ctx,
                                const struct trace_item *item, uint64_t ns) {
@@ -142,8 +151,12 @@ DIGEST_INLINE bool digest_rare(struct digest_reader *r, const struct digest_hook
     if (item->sp - r->low - 1 >= r->bytes ||
         (item->event == EVENT_CONTROL && item->id >= OWN_EVENTS))
         return false;
-    if (item->event == EVENT_CONTROL)
-        return r->top != r->frames && r->top->sp >= item->sp;
+    if (item->event == EVENT_CONTROL) {
+        if (r->top == r->frames || r->top->sp < item->sp)
+            return false;
+        digest_mark(r, hooks, item, ns);
+        return true;
+    }
     if (item->event == EVENT_ENTRY) {
         digest_unwind(r, hooks, ctx, ns, item->sp + 1);
         if (r->top == r->frames && r->top->sp <= item->sp)

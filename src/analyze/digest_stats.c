@@ -126,26 +126,26 @@ static inline void sum_up(void *ctx, struct digest *to) { digest_stats_sum_up(ct
 
 static void read_plain(struct digest_stats *s, struct digest_reader *r, struct digest *to) {
     static const struct digest_hooks hooks = {NULL,     on_open, on_close, on_unwind,
-                                              on_leave, sum_up,  true};
+                                              on_leave, sum_up,  true,     false};
     digest_read(r, &hooks, s, to);
 }
 
 static void read_with_spreads(struct digest_stats *s, struct digest_reader *r, struct digest *to) {
-    static const struct digest_hooks hooks = {NULL,   on_open, on_close_spread, on_unwind, on_leave,
-                                              sum_up, true};
+    static const struct digest_hooks hooks = {
+        NULL, on_open, on_close_spread, on_unwind, on_leave, sum_up, true, false};
     digest_read(r, &hooks, s, to);
 }
 
 /* The same of a view without a span. */
 static void read_plain_whole(struct digest_stats *s, struct digest_reader *r, struct digest *to) {
     static const struct digest_hooks hooks = {NULL,     on_open, on_close, on_unwind,
-                                              on_leave, sum_up,  false};
+                                              on_leave, sum_up,  false,    false};
     digest_read(r, &hooks, s, to);
 }
 
 static void read_whole(struct digest_stats *s, struct digest_reader *r, struct digest *to) {
-    static const struct digest_hooks hooks = {NULL,   on_open, on_close_spread, on_unwind, on_leave,
-                                              sum_up, false};
+    static const struct digest_hooks hooks = {NULL,     on_open, on_close_spread, on_unwind,
+                                              on_leave, sum_up,  false,           false};
     digest_read(r, &hooks, s, to);
 }
 

@@ -6,9 +6,6 @@
 
 static inline uint32_t on_open(void *ctx, uint32_t function, const struct digest_frame *caller) {
     struct tree *t = ctx;
-    const struct tree_node *from = &t->nodes[caller->value];
-    if (from->recent_child && t->nodes[from->recent_child].function == function)
-        return from->recent_child;
     return tree_child(t, caller->value, function);
 }
 
@@ -49,13 +46,13 @@ static inline void sum_up(void *ctx, struct digest *to) {
 
 static void read_whole(void *part, struct digest_reader *r, struct digest *to) {
     static const struct digest_hooks hooks = {NULL,     on_open, on_close, on_unwind,
-                                              on_leave, sum_up,  false};
+                                              on_leave, sum_up,  false,    false};
     digest_read(r, &hooks, part, to);
 }
 
 static void read_block(void *part, struct digest_reader *r, struct digest *to) {
     static const struct digest_hooks hooks = {NULL,     on_open, on_close, on_unwind,
-                                              on_leave, sum_up,  true};
+                                              on_leave, sum_up,  true,     false};
     if (r->in_whole)
         read_whole(part, r, to);
     else

@@ -50,7 +50,7 @@ struct digests {
 
 static void empty(struct digest *to) {
     to->items = to->damaged = 0;
-    to->steps.count = to->sums.count = to->calls.count = to->levels.count = 0;
+    to->steps.count = to->sums.count = to->calls.count = to->levels.count = to->marks.count = 0;
 }
 
 static void set_functions(struct digest_reader *r) {
@@ -151,6 +151,7 @@ void digest_done(struct digest *d) {
     ARRAY_FREE(&d->sums);
     ARRAY_FREE(&d->calls);
     ARRAY_FREE(&d->levels);
+    ARRAY_FREE(&d->marks);
 }
 
 static void worker_init(struct digests *d, struct worker *w) {

@@ -151,13 +151,12 @@ static void add_function(struct stats *s, uint32_t number, const struct digest_f
         ARRAY_PUSH(&s->called, number);
     f->min_ns = first || from->min_ns < f->min_ns ? from->min_ns : f->min_ns;
     f->max_ns = from->max_ns > f->max_ns ? from->max_ns : f->max_ns;
-    f->calls += tally_sum(&from->durations);
+    f->calls += tally_add_to(&from->durations, &f->durations);
     f->self_ns += from->self_ns;
     spread_join(&f->spread, &from->spread);
     f->unwound += rare->unwound;
     f->clipped += rare->clipped;
     f->inferred += names_exact(s->source->names, number) ? 0 : rare->unwound;
-    tally_add_to(&from->durations, &f->durations);
 }
 
 void stats_add_digest(struct stats *s, uint32_t function, const struct digest_function *from,

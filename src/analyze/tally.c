@@ -93,10 +93,19 @@ bool tally_next(const struct tally *t, uint32_t *bucket, uint64_t *ret_calls) {
     return false;
 }
 
+/* The sum of the 8 bytes of EIGHT. */
+static uint64_t sum_of_bytes(uint64_t eight) {
+    const uint64_t even = 0x00ff00ff00ff00ff;
+    return (((eight & even) + (eight >> 8 & even)) * 0x0001000100010001) >> 48;
+}
+
 uint64_t tally_sum(const struct tally *t) {
     uint64_t sum = t->groups ? histogram_count(&t->room->carries) * 256 : 0;
-    for (uint32_t i = 0; i < counters(t); i++)
-        sum += t->room->counts[i];
+    for (uint32_t i = 0; i < counters(t); i += 8) {
+        uint64_t eight;
+        memcpy(&eight, t->room->counts + i, sizeof eight);
+        sum += sum_of_bytes(eight);
+    }
     return sum;
 }
 
@@ -126,22 +135,45 @@ void tally_join(struct tally *t, const struct tally *from) {
     histogram_add(&t->room->carries, &from->room->carries);
 }
 
-static bool is_empty(const struct tally *t, uint32_t group) {
-    uint32_t first = (t->first + group) * (uint32_t)TALLY_GROUP, bucket = first;
-    uint64_t calls;
-    return !tally_next(t, &bucket, &calls) || bucket >= first + TALLY_GROUP;
+static void add_carries_to(const struct histogram *carries, struct histogram *h) {
+    uint32_t first = carries->first * (uint32_t)HISTOGRAM_GROUP;
+    for (uint32_t i = 0; i < carries->groups * (uint32_t)HISTOGRAM_GROUP; i++)
+        if (carries->counts[i])
+            *histogram_counter(h, histogram_least(first + i)) += carries->counts[i] * 256;
 }
 
-void tally_add_to(const struct tally *t, struct histogram *h) {
-    uint32_t group = t->groups;
-    uint64_t calls;
-    while (group && is_empty(t, group - 1))
-        group--;
-    if (!group)
-        return;
-    histogram_counter(h, histogram_least((t->first + group) * (uint32_t)TALLY_GROUP - 1));
-    for (uint32_t bucket = 0; tally_next(t, &bucket, &calls); bucket++)
-        *histogram_counter(h, histogram_least(bucket)) += calls;
+/* Room in H from the first counter that is not 0 to the last one: *RET_FIRST and *RET_END − 1. */
+static void make_room_in(const struct tally *t, struct histogram *h, uint32_t *ret_first,
+                         uint32_t *ret_end) {
+    uint32_t base = t->first * (uint32_t)TALLY_GROUP, end = counters(t);
+    uint32_t first = end ? skip_zeros(t->room->counts, 0, end) : 0;
+    while (end > first && !t->room->counts[end - 1])
+        end--;
+    if (first < end) {
+        histogram_counter(h, histogram_least(base + first));
+        histogram_counter(h, histogram_least(base + end - 1));
+    }
+    *ret_first = first;
+    *ret_end = end;
+}
+
+uint64_t tally_add_to(const struct tally *t, struct histogram *h) {
+    uint32_t first, end;
+    uint64_t sum = 0, eight;
+    make_room_in(t, h, &first, &end);
+    for (uint32_t i = first & ~7u; i < end; i += 8) {
+        const uint8_t *from = t->room->counts + i;
+        uint64_t *to = h->counts + (t->first * TALLY_GROUP + i - h->first * HISTOGRAM_GROUP);
+        memcpy(&eight, from, sizeof eight);
+        sum += sum_of_bytes(eight);
+        for (uint32_t k = 0; k < 8 && eight; k++)
+            to[k] += from[k];
+    }
+    if (has_carries(t)) {
+        sum += histogram_count(&t->room->carries) * 256;
+        add_carries_to(&t->room->carries, h);
+    }
+    return sum;
 }
 
 /* ---- ends ---- */

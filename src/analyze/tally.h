@@ -38,8 +38,8 @@ bool tally_next(const struct tally *t, uint32_t *bucket, uint64_t *ret_calls);
 uint64_t tally_sum(const struct tally *t);
 /* Adds all of FROM. */
 void tally_join(struct tally *t, const struct tally *from);
-/* Adds all calls to H. */
-void tally_add_to(const struct tally *t, struct histogram *h);
+/* Adds all calls to H. Returns their number. */
+uint64_t tally_add_to(const struct tally *t, struct histogram *h);
 /* Empties T, but keeps its room. */
 void tally_clear(struct tally *t);
 void tally_done(struct tally *t);

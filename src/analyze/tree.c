@@ -83,11 +83,8 @@ static uint32_t add(struct tree *t, uint32_t parent, uint32_t function) {
     return node;
 }
 
-uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function) {
-    struct tree_node *p = &t->nodes[parent];
-    if (p->recent_child && t->nodes[p->recent_child].function == function)
-        return p->recent_child;
-    if (p->function == TREE_REST)
+uint32_t tree_child_by_table(struct tree *t, uint32_t parent, uint32_t function) {
+    if (t->nodes[parent].function == TREE_REST)
         return parent;
     uint32_t node = *entry_of(t, parent, function);
     bool is_path = function != TREE_REST && !tree_is_process(function);
@@ -95,6 +92,7 @@ uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function) {
         return tree_child(t, parent, TREE_REST);
     if (!node)
         node = add(t, parent, function);
+    t->nodes[parent].recent_child_is_of = function;
     return t->nodes[parent].recent_child = node;
 }
 

@@ -16,13 +16,14 @@ enum {
 struct tree_node {
     uint32_t function;
     uint32_t parent, first_child, next_sibling; /* TREE_NONE: none */
+    uint32_t recent_child, recent_child_is_of;  /* the child that was found last (0: none), and its
+                                                   function: a look at it costs a cache miss */
     uint64_t calls, total_ns, self_ns;
     uint64_t paused_ns; /* of pauses in calls: in neither total nor self time */
     uint64_t inferred;  /* calls whose end is inferred */
     uint64_t cut;       /* calls that ended in a gap */
     uint64_t clipped;   /* calls that began before the span, or ended behind it */
     uint64_t before;    /* calls that began untraced: in neither `calls` nor `inferred` */
-    uint32_t recent_child;
 };
 
 struct tree {
@@ -39,7 +40,13 @@ void tree_done(struct tree *t);
 void tree_clear(struct tree *t);
 /* The callee FUNCTION of PARENT. Adds it if it is new. That of a TREE_REST is that node itself:
  * then the callee's total time is in that of its caller. */
-uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function);
+uint32_t tree_child_by_table(struct tree *t, uint32_t parent, uint32_t function); /* private */
+static inline uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function) {
+    const struct tree_node *p = &t->nodes[parent];
+    return p->recent_child && p->recent_child_is_of == function
+               ? p->recent_child
+               : tree_child_by_table(t, parent, function);
+}
 
 static inline bool tree_is_process(uint32_t function) {
     return function != WALK_NONE && function & TREE_PROCESS;

@@ -80,7 +80,7 @@ struct visitor {
     void (*close)(void *ctx, const struct walk_call *call);
     void (*lost)(void *ctx, uint32_t stream, uint64_t ns, uint64_t count);
     void (*pause)(void *ctx, const struct walk_pause *pause);
-    void (*mark)(void *ctx, const struct walk_mark *mark); /* without digests */
+    void (*mark)(void *ctx, const struct walk_mark *mark); /* but for those in digests */
     /* Behind damage, reading goes on without a checkpoint: a walk that begins later, at one, knows
      * more of the calls that are open. */
     void (*torn)(void *ctx, uint32_t stream);

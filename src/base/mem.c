@@ -95,6 +95,13 @@ void mem_give_back(void) {
 #endif
 }
 
+/* Else glibc raises its limit to the size of what was freed last, up to 32 MB. */
+void mem_map_large(void) {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
 char *mem_strdup(const char *text) {
     char *p = strdup(text);
     if (!p)

@@ -29,6 +29,9 @@ void mem_fetch_to_write(void *p, size_t size);
 void mem_fetch_to_read(const void *p, size_t size);
 /* Gives pages that nothing uses any more back to the system, after much was freed. */
 void mem_give_back(void);
+/* From now on large allocations are mappings of their own: they grow without a copy, and go back to
+ * the system as soon as they are freed. For programs that answer for hours. */
+void mem_map_large(void);
 char *mem_strdup(const char *text);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "cmd/command.h"
 #include "cmd/say.h"
 #include "elf/debuginfod.h"
@@ -109,6 +110,7 @@ int main(int argc, char **argv) {
     options_init(&options);
     if (options_parse(command, argv, &options, &argc, &err) < 0)
         return wrong_usage(err.text);
+    mem_map_large();
     debuginfod_use(true, &(struct report){.warn = note_waiting});
     int status = view(&options, argc, argv + 1);
     fflush(stdout);

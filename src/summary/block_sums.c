@@ -119,7 +119,7 @@ static void sum_up(void *ctx, struct digest *to) {
 
 void block_sums_read(void *part, struct digest_reader *r, struct digest *to) {
     static const struct digest_hooks hooks = {on_exit_event, on_open, on_close, on_unwind,
-                                              on_leave,      sum_up,  true};
+                                              on_leave,      sum_up,  true,     true};
     struct block_sums *s = part;
     s->frames = r->frames;
     s->functions = r->functions.at;

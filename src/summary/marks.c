@@ -42,12 +42,12 @@ void marks_close(struct marks *m, const struct walk_call *call) {
                                         .count = 1});
 }
 
-void marks_probe(struct marks *m, const struct walk_mark *mark) {
+void marks_probe(struct marks *m, uint32_t stream, uint64_t ns, uint32_t function) {
     marks_add(m, &(struct summary_mark){.kind = MARK_PROBE,
-                                        .stream = mark->stream,
-                                        .start_ns = mark->ns,
-                                        .end_ns = mark->ns,
-                                        .function = mark->function});
+                                        .stream = stream,
+                                        .start_ns = ns,
+                                        .end_ns = ns,
+                                        .function = function});
 }
 
 static int compare(const void *a, const void *b) {

@@ -16,7 +16,7 @@ void marks_add(struct marks *m, const struct summary_mark *mark);
 void marks_pause(struct marks *m, const struct walk_pause *pause);
 void marks_lost(struct marks *m, uint32_t stream, uint64_t ns, uint64_t count);
 void marks_close(struct marks *m, const struct walk_call *call);
-void marks_probe(struct marks *m, const struct walk_mark *mark);
+void marks_probe(struct marks *m, uint32_t stream, uint64_t ns, uint32_t function);
 /* As of summary_marks(), R's records included. */
 size_t marks_find(const struct marks *m, const struct trace_reader *r,
                   const struct summary_range *range, const struct summary_marks_query *query,

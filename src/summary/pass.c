@@ -103,7 +103,7 @@ static void on_pause(void *ctx, const struct walk_pause *pause) {
 }
 
 static void on_mark(void *ctx, const struct walk_mark *mark) {
-    marks_probe(&((struct pass *)ctx)->marks, mark);
+    marks_probe(&((struct pass *)ctx)->marks, mark->stream, mark->ns, mark->function);
 }
 
 static void on_progress(void *ctx, size_t items) { ((struct pass *)ctx)->items += items; }
@@ -123,23 +123,6 @@ static void read_groups(struct pass *p, struct source *source) {
     for (size_t i = 0; i < p->plan.groups.count && !p->stop; i++) {
         struct stream_group group = stream_groups_at(source->stream_groups, p->plan.groups.at[i]);
         struct walk *w = walk_new(source, group, &visitor);
-        while (step(p, w))
-            continue;
-        walk_free(w);
-    }
-}
-
-/* Digests have no marks of probes: streams that were read by them are read once more. They are rare
- * beside calls, and most traces have none. */
-static void read_probes(struct pass *p, struct source *source) {
-    struct visitor visitor = {.ctx = p, .no_self = true, .mark = on_mark};
-    if (!names_has_marks(source->names))
-        return;
-    source->on_progress = NULL; /* they were counted */
-    for (uint32_t i = 0; i < p->store->stream_count && !p->stop; i++) {
-        if (!p->plan.regular[i])
-            continue;
-        struct walk *w = walk_new(source, (struct stream_group){&i, 1}, &visitor);
         while (step(p, w))
             continue;
         walk_free(w);
@@ -200,7 +183,6 @@ void pass_run(struct pass *p) {
         pass_read_regular(p, &session->source);
     }
     read_groups(p, &session->source);
-    read_probes(p, &session->source);
     sum_nodes(p);
     for (size_t i = 0; i < p->store->stream_count && !p->stop; i++)
         listed_end(&p->listed[i]);

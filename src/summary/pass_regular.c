@@ -106,13 +106,22 @@ static void on_pause(void *ctx, const struct walk_pause *pause) {
     marks_pause(&r->pass->marks, pause);
 }
 
+/* One that is a step, or outside of digests. */
+static void on_mark(void *ctx, const struct walk_mark *mark) {
+    struct reading *r = ((struct stream_reading *)ctx)->reading;
+    lock(r);
+    marks_probe(&r->pass->marks, mark->stream, mark->ns, mark->function);
+}
+
 /* ---- digests ---- */
 
 static void on_digest(void *ctx, const struct digest *d, size_t block) {
     struct stream_reading *t = ctx;
-    (void)d;
     lock(t->reading);
     t->reading->block = block;
+    for (size_t i = 0; i < d->marks.count; i++)
+        marks_probe(&t->reading->pass->marks, t->stream, d->marks.at[i].ns,
+                    d->marks.at[i].function);
 }
 
 /* Whether FUNCTION is open in the call AROUND or its callers. */
@@ -212,6 +221,7 @@ static void begin_stream(struct reading *r, uint32_t stream) {
                                   .close = on_close,
                                   .lost = on_lost,
                                   .pause = on_pause,
+                                  .mark = on_mark,
                                   .torn = on_torn,
                                   .ended = on_ended,
                                   .digest = on_digest,

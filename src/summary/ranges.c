@@ -221,7 +221,7 @@ static void thin_out(replay_blocks *blocks, size_t most) {
 
 int summary_graph_quick(struct summary *s, const struct summary_range *range, struct tree *ret,
                         double *ret_share) {
-    enum { QUICK_BLOCKS = 150 };
+    enum { QUICK_BLOCKS = 120 };
     *ret_share = 1;
     if (!summary_state(s).complete)
         return summary_graph(s, range, ret);

@@ -66,7 +66,7 @@ static void sum_up(void *ctx, struct digest *to) {
 
 static void read_block(struct replayer *r) {
     static const struct digest_hooks hooks = {on_exit_event, on_open, on_close, on_unwind,
-                                              on_leave,      sum_up,  true};
+                                              on_leave,      sum_up,  true,     false};
     digest_read(&r->reader, &hooks, r, &r->digest);
 }
 

@@ -48,7 +48,7 @@ static void sum_up(void *ctx, struct digest *to) {
 
 static void read_block(struct replayer *r) {
     static const struct digest_hooks hooks = {NULL,     on_open, on_close, on_unwind,
-                                              on_leave, sum_up,  true};
+                                              on_leave, sum_up,  true,     false};
     digest_read(&r->reader, &hooks, r, &r->digest);
     digest_stats_settle(r->sums);
 }

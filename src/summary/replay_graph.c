@@ -4,9 +4,6 @@
 static inline uint32_t on_open(void *ctx, uint32_t function, const struct digest_frame *caller) {
     struct replayer *r = ctx;
     uint32_t parent = caller == r->reader.frames ? r->base : caller->value;
-    const struct tree_node *from = &r->tree.nodes[parent];
-    if (from->recent_child && r->tree.nodes[from->recent_child].function == function)
-        return from->recent_child;
     return tree_child(&r->tree, parent, function);
 }
 
@@ -27,7 +24,8 @@ static inline void on_close(void *ctx, uint32_t function, const struct digest_fr
     if (n->function != TREE_REST || f->value != caller_of(r, f))
         n->total_ns += duration;
     n->self_ns += replayer_self(r, f, duration);
-    n->clipped += replayer_clips(r, f->start_ns, f->start_ns + duration);
+    if (replayer_clips(r, f->start_ns, f->start_ns + duration))
+        n->clipped++; /* in another line of the cache */
 }
 
 static inline void on_unwind(void *ctx, uint32_t function, const struct digest_frame *f) {
@@ -66,7 +64,7 @@ static void sum_up(void *ctx, struct digest *to) {
 
 static void read_block(struct replayer *r) {
     static const struct digest_hooks hooks = {NULL,     on_open, on_close, on_unwind,
-                                              on_leave, sum_up,  true};
+                                              on_leave, sum_up,  true,     false};
     if (!r->chain.count)
         r->root = tree_root(&r->tree, &r->session->source, r->several, r->stream);
     begin_step(r);

@@ -2,7 +2,7 @@
  * Tests of the page: tables, pictures, comparison, links, sizes, the page in one file.
  */
 import assert from 'node:assert/strict';
-import { url, file, browser, troubles, json, report, plain, open, opened, settled, rowsOf,
+import { url, file, browser, troubles, json, report, plain, open, opened, settled, saved, rowsOf,
   exactNs, number, assertRows, viewOf, onlyCall } from './shown.js';
 
 export const panelTests = {
@@ -199,7 +199,7 @@ export const panelTests = {
       if (lone) assert.equal(row[known.only === 'new' ? 'total A' : 'total B'], '—');
       for (const key of ['p50', 'p99']) assert.ok(row[`${key} A`] && row[`${key} B`], key);
     }
-    await page.waitForTimeout(400);
+    await saved(page);
     const address = page.url();
     assert.match(address, /&by=path/);
     await page.goto('about:blank');
@@ -232,7 +232,7 @@ export const panelTests = {
     await page.keyboard.press('v');
     await page.keyboard.press('3');
     await page.fill('#search', 'leaf');
-    await page.waitForTimeout(400);
+    await saved(page);
     const state = () => page.evaluate(async () => {
       const { state: now, fragmentOf } = await import('/state.js');
       return { fragment: fragmentOf(), tab: now.tab, range: now.range, search: now.search };

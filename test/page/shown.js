@@ -61,6 +61,12 @@ export async function settled(page) {
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 }
 
+/* The address has the state that the page shows. */
+export async function saved(page) {
+  await settled(page);
+  await until(page, async () => location.hash.endsWith(`&${(await import('/state.js')).fragmentOf()}`));
+}
+
 /* The rows of a table on the page that are in sight: [{heading: text}], and titles as `title`. */
 export async function rowsOf(page, id) {
   return page.$eval(`#${id}`, (root) => {

@@ -37,7 +37,7 @@ static void compare(const struct tally *t, const struct histogram *h) {
     assert_int_equal(all, histogram_count(h));
     assert_int_equal(tally_sum(t), all);
     ++*histogram_counter(&sum, 77);
-    tally_add_to(t, &sum);
+    assert_int_equal(tally_add_to(t, &sum), all);
     assert_int_equal(histogram_count(&sum), all + 1);
     --*histogram_counter(&sum, 77);
     for (uint64_t rank = 1; rank <= all; rank += 1 + all / 100)

@@ -6,7 +6,7 @@
 
 #include "summary/summary.h"
 
-enum { EVENTS = 20000, BLOCK = 1500 };
+enum { EVENTS = 10000, BLOCK = 750 };
 
 extern struct lab lab;
 extern struct machine machine;

@@ -197,7 +197,7 @@ static void marks_of_gaps_and_pauses(void **state) {
 /* Nothing is lost, and all that are alike in a column of a stream are one. */
 static void marks_are_joined_by_columns(void **state) {
     (void)state;
-    enum { WIDTH = 8 };
+    enum { WIDTH = 4 };
     run_all(&(struct program){.oddities = 5});
     struct summary *s = must_start(NULL);
     summary_mark_list single, joined;

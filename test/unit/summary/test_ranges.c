@@ -264,7 +264,7 @@ static void ranges_of_a_damaged_trace(void **state) {
 
 /* Calls that stay open for many blocks. */
 static void run_slowly(uint32_t stream) {
-    enum { DEEPEST = 32, STEP = 8, ROUNDS = 40, LEAVES = 1500 };
+    enum { DEEPEST = 32, STEP = 8, ROUNDS = 40, LEAVES = 750 };
     for (unsigned round = 0, depth = 0; round < ROUNDS; round++) {
         bool up = depth == DEEPEST;
         for (int i = 0; i < (up ? 2 * STEP : STEP); i++) {
