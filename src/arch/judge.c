@@ -16,7 +16,7 @@ static void read_word(const struct judging *j, const struct predicate_test *t) {
         reader->begin(j->ctx, &t->value, t->at / 8, false);
         return;
     }
-    j->ctx->otherwise = t->on_false;
+    j->ctx->otherwise = (int)t->on_false;
     capture_lead(reader, j->ctx, &t->value);
     reader->check_address(j->ctx);
     reader->load(j->ctx, t->size, t->at);
