@@ -86,18 +86,18 @@ def logged(directory):
             yield from map(json.loads, lines)
 
 
-def run(directory, options):
-    """Builds and runs tests of one build directory. OPTIONS: options of "meson test", or names of tests. Returns
-    (name, result, reason or output) of each."""
+def run(directory, options, before=(), environment=None, out=None):
+    """Builds and runs tests of one build directory. OPTIONS: options of "meson test", or names of tests. BEFORE: words
+    before that command. OUT: a file for what it prints. Returns (name, result, reason or output) of each."""
     if not is_set_up(directory):
         return [(f"all tests of {directory}", "SKIP", "it is not set up")]
     for old in glob.glob(os.path.join(directory, LOGS)):
         os.remove(old)
     start = time.monotonic()
-    status = subprocess.run(["meson", "test", "-C", directory, "--print-errorlogs", "--logbase", "counted",
-                             *options]).returncode
+    status = subprocess.run([*before, "meson", "test", "-C", directory, "--print-errorlogs", "--logbase", "counted",
+                             *options], env=environment, stdout=out).returncode
     results = [(t["name"], t["result"], output_of(t)) for t in logged(directory)]
-    print(f"{directory}: {len(results)} tests in {minutes(time.monotonic() - start)}", flush=True)
+    print(f"{directory}: {len(results)} tests in {minutes(time.monotonic() - start)}", file=out, flush=True)
     failed = any(r not in PASSED | SKIPPED.keys() for _, r, _ in results)
     if not results or (status != 0 and not failed):
         results.append((f"meson test -C {directory}", f"status {status}", ""))

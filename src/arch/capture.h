@@ -5,10 +5,21 @@
  */
 #pragma once
 
+#include "arch/labels.h"
 #include "arch/stub.h"
 #include "values/slots.h"
 
 enum { CAPTURE_MOST_LENGTHS = 9 }; /* texts with a length of their own, of one capture */
+
+/* The code of a stub that reads values, while it is written. */
+struct reading {
+    struct writer *w; /* the machine's */
+    const struct stub_spec *stub;
+    size_t start;                 /* of the code */
+    uint32_t word, address, free; /* registers; the first two may be one */
+    int otherwise;                /* where it goes on if a value cannot be read: a label */
+    struct labels labels;
+};
 
 /* What writes instructions that read a value; CTX is the machine's. The word and the address are in
  * registers; predicates (judge.h) have one for both. If a value cannot be read, the code goes on

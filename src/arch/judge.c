@@ -1,9 +1,11 @@
 /* The order of what judges calls (judge.h). */
 #include "arch/judge.h"
 
+enum { BEHIND_MOST_BYTES = 512 /* of what follows the tests */ };
+
 struct judging {
     const struct judge_machine *machine;
-    void *ctx;
+    struct reading *ctx;
 };
 
 /* ---- tests ---- */
@@ -14,7 +16,7 @@ static void read_word(const struct judging *j, const struct predicate_test *t) {
         reader->begin(j->ctx, &t->value, t->at / 8, false);
         return;
     }
-    j->machine->set_otherwise(j->ctx, t->on_false);
+    j->ctx->otherwise = (int)t->on_false;
     capture_lead(reader, j->ctx, &t->value);
     reader->check_address(j->ctx);
     reader->load(j->ctx, t->size, t->at);
@@ -102,10 +104,16 @@ static void end(const struct judging *j) {
 
 /* ---- the whole ---- */
 
+/* Whether there is room for one more test and what follows the tests. */
+static bool has_room(const struct judging *j) {
+    const size_t size = j->machine->size(j->ctx) - j->ctx->start;
+    return size + j->machine->test_most_bytes + BEHIND_MOST_BYTES <= STUB_CAPTURE_BYTES;
+}
+
 static bool put_entry(const struct judging *j, const struct predicate *p) {
     const struct judge_machine *m = j->machine;
     for (int i = (int)p->count - 1; i >= 0; i--) {
-        if (!m->has_room(j->ctx))
+        if (!has_room(j))
             return false;
         m->begin_label(j->ctx, i);
         put_test(j, &p->tests[i], i ? i - 1 : JUDGE_FALSE);
@@ -122,16 +130,16 @@ static bool put_entry(const struct judging *j, const struct predicate *p) {
     return true;
 }
 
-bool judge_put(const struct judge_machine *machine, void *ctx, const struct stub_spec *stub) {
-    const struct judging j = {machine, ctx};
-    if (stub->judged == JUDGED_ENTRY)
-        return put_entry(&j, stub->predicate);
-    machine->find_kept(ctx);
-    if (stub->judged == JUDGED_EXIT) {
+bool judge_put(const struct judge_machine *machine, struct reading *r) {
+    const struct judging j = {machine, r};
+    if (r->stub->judged == JUDGED_ENTRY)
+        return put_entry(&j, r->stub->predicate);
+    machine->find_kept(r);
+    if (r->stub->judged == JUDGED_EXIT) {
         look_up(&j, false);
     } else {
         end(&j);
-        machine->jump(ctx, JUDGE_GO);
+        machine->jump(r, JUDGE_GO);
     }
     return true;
 }

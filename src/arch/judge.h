@@ -27,10 +27,9 @@ enum judge_label {
     JUDGE_GO = -7     /* it is: where the stub goes on to the event */
 };
 
-/* FIELD: KEPT_COUNT and the like. */
+/* CTX is a struct reading. FIELD: KEPT_COUNT and the like. */
 struct judge_machine {
     const struct value_reader *reader;
-    void (*set_otherwise)(void *ctx, int label); /* of values that cannot be read */
     void (*begin_label)(void *ctx, int label);
     void (*jump)(void *ctx, int label);
     /* The word becomes the number that the bits of T are; goes to LABEL if OP holds for it. */
@@ -51,8 +50,9 @@ struct judge_machine {
     void (*count)(void *ctx, bool more);
     void (*set_full)(void *ctx);
     void (*set_newest)(void *ctx); /* the call is the newest one */
-    bool (*has_room)(void *ctx);   /* for one more test and what follows the tests */
+    size_t (*size)(void *ctx);     /* of the code and what is before it */
+    size_t test_most_bytes;        /* of the code of a test */
 };
 
-/* Writes the code for STUB. False: it has no room for that. */
-bool judge_put(const struct judge_machine *machine, void *ctx, const struct stub_spec *stub);
+/* Writes the code for R's stub. False: it has no room for that. */
+bool judge_put(const struct judge_machine *machine, struct reading *r);

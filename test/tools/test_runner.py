@@ -76,6 +76,22 @@ class Runner(unittest.TestCase):
         a, b = self.build("a", ["OK", "FAIL"], 1), self.build("b", ["OK", "SKIP"])
         self.assertEqual(self.runner(a, "--setup=x", "--", b), ("2 passed, 1 failed, 1 skipped", 1))
 
+    def test_directories_are_tested_side_by_side(self):
+        """Each waits for the other one, which is begun one test at a time, and prints behind it."""
+        write(self.top.name, "bin/meson", """#!/bin/sh
+touch "$3/begun"
+for i in $(seq 100); do
+    test -e "$3/../a/begun" && test -e "$3/../b/begun" && break
+    test "$i" != 100 || exit 9
+    sleep 0.1
+done
+cp "$3/results" "$3/meson-logs/counted.json"
+echo "$(basename "$3"): ${MESON_TESTTHREADS#[02-9]}"
+""")
+        a, b = self.build("a", ["OK"]), self.build("b", ["OK"])
+        lines, status = self.lines_of(a, "--", b)
+        self.assertEqual((lines, status), (["a: ", "b: 1", "2 passed, 0 failed, 0 skipped"], 0))
+
     def test_meson_failure_without_results(self):
         self.assertEqual(self.runner(self.build("a", None, 2)), ("0 passed, 1 failed, 0 skipped", 1))
         self.assertEqual(self.runner(self.build("b", ["OK"], 2)), ("1 passed, 1 failed, 0 skipped", 1))

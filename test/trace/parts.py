@@ -13,7 +13,7 @@ import sys
 
 from harness import Spoor, check, main
 
-THREADS, ROUNDS, CHILDREN = 3, 600, 4
+THREADS, ROUNDS, CHILDREN = 3, 300, 4
 # Of the program: all calls of `leaf`, which each round makes 2000 times in each thread, and once in each child.
 LEAVES = THREADS * ROUNDS * 2000
 SIZE = 1 << 20
@@ -52,7 +52,7 @@ def record(spoor, program, size, *options, trace="trace", rounds=ROUNDS):
 def check_whole(spoor, program):
     """Nothing is removed: the parts have all calls, each once."""
     # A busy machine writes uncompressed blocks, and not in each run: the trace's size is found by trying.
-    size, parts = 8_000_000, []
+    size, parts = 4_000_000, []
     for _ in range(12):
         removed = "removed" in record(spoor, program, size)
         parts = [*parts_of("trace"), "trace"]

@@ -13,7 +13,7 @@ import sys
 
 from harness import Spoor, check, check_lossless, check_same_outcome, main, run
 
-MANY_THREADS, FEW_THREADS = 3000, 500
+MANY_THREADS, FEW_THREADS = 1500, 300
 MANY_EXECS, FEW_EXECS = 30, 10
 TIMING = {"wait4", "waitid", "poll", "read", "futex", "rt_sigtimedwait", "rt_sigprocmask", "total", "munmap", "mmap",
           "brk"}

@@ -40,7 +40,7 @@ static size_t reserve(struct writer *w, const struct stub_spec *stub, uint32_t b
 }
 
 /* Writes a slot with the lower half of the register LOW and the register HIGH as its upper part. */
-static void put_slot(const struct a64_reading *r, uint32_t id, uint32_t low, uint32_t high) {
+static void put_slot(const struct reading *r, uint32_t id, uint32_t low, uint32_t high) {
     struct writer *w = r->w;
     put_find_slot(w, HEAD, r->stub->ring_bytes);
     put_constant(w, NUMBER, id << 2 | EVENT_CONTROL, 2);
@@ -51,7 +51,7 @@ static void put_slot(const struct a64_reading *r, uint32_t id, uint32_t low, uin
 }
 
 /* Writes the upper 16 bits of the word, if the lower 48 do not tell them. */
-static void put_high(const struct a64_reading *r, uint32_t number) {
+static void put_high(const struct reading *r, uint32_t number) {
     struct writer *w = r->w;
     put(w, with_registers(0x93400000, FREE, WORD, 0) | 47 << 10); /* sbfx x8, x6, #0, #48 */
     put(w, sub(FREE, FREE, WORD));
@@ -63,7 +63,7 @@ static void put_high(const struct a64_reading *r, uint32_t number) {
 }
 
 static void put_word(void *ctx, unsigned size, uint32_t number) {
-    const struct a64_reading *r = ctx;
+    const struct reading *r = ctx;
     if (size > 4) {
         put(r->w, bits(FREE, WORD, 32, 16));
         put(r->w, orr(FREE, FREE, CLOCK));
@@ -73,7 +73,7 @@ static void put_word(void *ctx, unsigned size, uint32_t number) {
         put_high(r, number);
 }
 
-static void keep_address(void *ctx) { put(((struct a64_reading *)ctx)->w, move(WORD, ADDRESS)); }
+static void keep_address(void *ctx) { put(((struct reading *)ctx)->w, move(WORD, ADDRESS)); }
 
 /* ---- texts ---- */
 
@@ -81,13 +81,13 @@ static void keep_address(void *ctx) { put(((struct a64_reading *)ctx)->w, move(W
 static uint32_t length_at(int place) { return 8 * (A64_CAPTURE_SAVED + (uint32_t)place); }
 
 static void keep_length(void *ctx, unsigned size, int place) {
-    struct writer *w = ((struct a64_reading *)ctx)->w;
+    struct writer *w = ((struct reading *)ctx)->w;
     put(w, bits(FREE, WORD, 0, 8 * size));
     put(w, str(FREE, A64_SP, length_at(place)));
 }
 
 /* The word becomes the length in bytes of a text that has its own. */
-static void load_length(struct a64_reading *r, const struct capture_value *v, int place) {
+static void load_length(struct reading *r, const struct capture_value *v, int place) {
     enum { IS_LONG = 13 }; /* 1 << IS_LONG is more than any text has */
     struct writer *w = r->w;
     put(w, ldr(WORD, A64_SP, length_at(place)));
@@ -103,7 +103,7 @@ static void load_length(struct a64_reading *r, const struct capture_value *v, in
 }
 
 static void put_text(void *ctx, const struct capture_value *v, int place, uint32_t number) {
-    struct a64_reading *r = ctx;
+    struct reading *r = ctx;
     if (place >= 0)
         load_length(r, v, place);
     else
@@ -116,8 +116,8 @@ static void put_text(void *ctx, const struct capture_value *v, int place, uint32
 }
 
 static void end_value(void *ctx) {
-    struct a64_reading *r = ctx;
-    a64_set_label(r, NEXT, r->w->size);
+    struct reading *r = ctx;
+    a64_set_label(r, NEXT, 0);
 }
 
 static const struct capture_machine machine = {&a64_reader, keep_address, put_word,
@@ -127,7 +127,7 @@ static bool is_in_reach(const struct capture_value *v) {
     return v->stack_offset > -STACK_REACH && v->stack_offset < STACK_REACH;
 }
 
-static void put_begin(const struct a64_reading *r, int lengths) {
+static void put_begin(const struct reading *r, int lengths) {
     put_constant(r->w, FREE, r->stub->capture_number, 2);
     put_slot(r, CAPTURE_BEGIN, FREE, CLOCK);
     for (int i = 0; i < lengths; i++)
@@ -135,7 +135,7 @@ static void put_begin(const struct a64_reading *r, int lengths) {
 }
 
 size_t a64_capture_emit(struct writer *w, const struct stub_spec *stub, uint32_t behind) {
-    struct a64_reading r = {
+    struct reading r = {
         .w = w, .stub = stub, .word = WORD, .address = ADDRESS, .free = FREE, .otherwise = NEXT};
     const struct capture *capture = stub->capture;
     const int lengths = capture_lengths(capture);

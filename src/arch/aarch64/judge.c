@@ -10,34 +10,15 @@ enum {
     CALL = 1,
     PLACE = 2,
     FREE = 2,
-    KEPT = A64_LANE,         /* less LANE_RING */
-    TEST_MOST_BYTES = 320,   /* of the code of a test, at most */
-    BEHIND_MOST_BYTES = 512, /* of what follows the tests */
+    KEPT = A64_LANE,       /* less LANE_RING */
+    TEST_MOST_BYTES = 320, /* of the code of a test, at most */
     SETS = LANE_RING + KEPT_IN_SETS
 };
 
-struct coder {
-    struct a64_reading reading;
-    size_t start;
-};
-
-static struct writer *writer_of(void *ctx) { return ((struct coder *)ctx)->reading.w; }
-static void lead(void *ctx, uint32_t insn, int label) {
-    a64_jump_to(&((struct coder *)ctx)->reading, insn, label);
-}
-
-static void set_otherwise(void *ctx, int label) {
-    ((struct coder *)ctx)->reading.otherwise = label;
-}
-static void begin_label(void *ctx, int label) {
-    a64_set_label(&((struct coder *)ctx)->reading, label, writer_of(ctx)->size);
-}
-static void jump(void *ctx, int label) { lead(ctx, branch(), label); }
-
-static bool has_room(void *ctx) {
-    const size_t size = writer_of(ctx)->size - ((struct coder *)ctx)->start;
-    return size + TEST_MOST_BYTES + BEHIND_MOST_BYTES <= STUB_CAPTURE_BYTES;
-}
+static struct writer *writer_of(void *ctx) { return ((struct reading *)ctx)->w; }
+static size_t size_of(void *ctx) { return writer_of(ctx)->size; }
+static void begin_label(void *ctx, int label) { a64_set_label(ctx, label, 0); }
+static void jump(void *ctx, int label) { a64_jump_to(ctx, branch(), label); }
 
 /* ---- tests ---- */
 
@@ -105,27 +86,27 @@ static void compare(void *ctx, const struct predicate_test *t, enum predicate_op
     put_number(w, FREE, t->constant);
     if (op == TEST_EQUAL || op == TEST_UNEQUAL) {
         put(w, sub(WORD, WORD, FREE));
-        lead(ctx, branch_by_value(WORD, op == TEST_UNEQUAL), label);
+        a64_jump_to(ctx, branch_by_value(WORD, op == TEST_UNEQUAL), label);
         return;
     }
     put_difference(w, t, op == TEST_MORE || op == TEST_AT_MOST);
-    lead(ctx, branch_by_sign(SCRATCH, op == TEST_LESS || op == TEST_MORE), label);
+    a64_jump_to(ctx, branch_by_sign(SCRATCH, op == TEST_LESS || op == TEST_MORE), label);
 }
 
 /* ---- calls that are kept ---- */
 
 static void find_kept(void *ctx) {
     struct writer *w = writer_of(ctx);
-    put_number(w, FREE, ((struct coder *)ctx)->reading.stub->ring_bytes);
+    put_number(w, FREE, ((struct reading *)ctx)->stub->ring_bytes);
     put(w, add(KEPT, KEPT, FREE));
 }
 
 static void test_field(void *ctx, unsigned field, bool set, int label) {
     put(writer_of(ctx), ldr(SCRATCH, KEPT, LANE_RING + field));
-    lead(ctx, branch_by_value(SCRATCH, set), label);
+    a64_jump_to(ctx, branch_by_value(SCRATCH, set), label);
 }
 
-static void load_call(void *ctx) { a64_stack_address(&((struct coder *)ctx)->reading, CALL, 0); }
+static void load_call(void *ctx) { a64_stack_address(ctx, CALL, 0); }
 
 static uint32_t invert(uint32_t rd, uint32_t rm) {
     return with_registers(0xaa2003e0, rd, 0, rm); /* mvn */
@@ -138,7 +119,7 @@ static void compare_call(void *ctx, unsigned field, bool above, int label) {
     put(w, invert(FREE, CALL));
     put(w, half(above ? FREE : SCRATCH));
     put(w, shifted_right(above ? sub(SCRATCH, FREE, SCRATCH) : sub(SCRATCH, SCRATCH, FREE), 1));
-    lead(ctx, branch_by_sign(SCRATCH, above), label);
+    a64_jump_to(ctx, branch_by_sign(SCRATCH, above), label);
 }
 
 static void find_set(void *ctx) {
@@ -160,7 +141,7 @@ static void compare_place(void *ctx, bool free, int label) {
     put(w, ldr(SCRATCH, PLACE, SETS));
     if (!free)
         put(w, sub(SCRATCH, SCRATCH, CALL));
-    lead(ctx, branch_by_value(SCRATCH, false), label);
+    a64_jump_to(ctx, branch_by_value(SCRATCH, false), label);
 }
 
 static void set_place(void *ctx, bool free) {
@@ -185,17 +166,16 @@ static void set_newest(void *ctx) {
 }
 
 static const struct judge_machine machine = {
-    &a64_reader,   set_otherwise, begin_label, jump,         take_number, compare,
-    find_kept,     test_field,    load_call,   compare_call, find_set,    next_place,
-    compare_place, set_place,     count,       set_full,     set_newest,  has_room};
+    &a64_reader, begin_label, jump,         take_number, compare,    find_kept,
+    test_field,  load_call,   compare_call, find_set,    next_place, compare_place,
+    set_place,   count,       set_full,     set_newest,  size_of,    TEST_MOST_BYTES};
 
 size_t a64_judge_emit(struct writer *w, const struct stub_spec *stub, uint32_t go) {
-    struct coder c = {
-        .reading = {.w = w, .stub = stub, .word = WORD, .address = WORD, .free = FREE},
-        .start = w->size};
-    if (!judge_put(&machine, &c, stub))
+    struct reading r = {
+        .w = w, .stub = stub, .start = w->size, .word = WORD, .address = WORD, .free = FREE};
+    if (!judge_put(&machine, &r))
         return 0;
-    a64_set_label(&c.reading, JUDGE_PASS, w->size);
-    a64_set_label(&c.reading, JUDGE_GO, w->size + go);
-    return w->size - c.start;
+    a64_set_label(&r, JUDGE_PASS, 0);
+    a64_set_label(&r, JUDGE_GO, go);
+    return w->size - r.start;
 }

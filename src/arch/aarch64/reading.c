@@ -3,26 +3,22 @@
 
 enum { LOWEST_BITS = 12 /* no program has memory below 1 << LOWEST_BITS */ };
 
-void a64_jump_to(struct a64_reading *r, uint32_t insn, int label) {
-    r->jumps[r->jump_count++] = (struct a64_jump){r->w->size, label};
+void a64_jump_to(struct reading *r, uint32_t insn, int label) {
+    labels_add(&r->labels, (struct label_jump){.at = r->w->size, .to = label});
     put(r->w, insn);
 }
 
-void a64_set_label(struct a64_reading *r, int label, size_t at) {
-    size_t left = 0;
-    for (size_t i = 0; i < r->jump_count; i++)
-        if (r->jumps[i].to == label)
-            set_target(r->w, r->jumps[i].at, (int64_t)at);
-        else
-            r->jumps[left++] = r->jumps[i];
-    r->jump_count = left;
+void a64_set_label(struct reading *r, int label, size_t far) {
+    struct label_jump j;
+    while (labels_take(&r->labels, label, &j))
+        set_target(r->w, j.at, (int64_t)(r->w->size + far));
 }
 
-static void otherwise(struct a64_reading *r, uint32_t insn) { a64_jump_to(r, insn, r->otherwise); }
+static void otherwise(struct reading *r, uint32_t insn) { a64_jump_to(r, insn, r->otherwise); }
 
 /* ---- where values begin ---- */
 
-void a64_stack_address(const struct a64_reading *r, uint32_t to, int64_t offset) {
+void a64_stack_address(const struct reading *r, uint32_t to, int64_t offset) {
     const int64_t at = a64_stub_frame(r->stub->variant) + r->stub->pops + offset;
     const uint32_t far = (uint32_t)(at < 0 ? -at : at), down = at < 0 ? 1U << 30 : 0;
     put(r->w, add_constant(to, A64_SP, far & 0xfff) | down);
@@ -30,7 +26,7 @@ void a64_stack_address(const struct a64_reading *r, uint32_t to, int64_t offset)
 }
 
 /* The register with number REG in DWARF (AADWARF64, 4.1) as it was at the site. */
-static void load_register(const struct a64_reading *r, uint32_t to, uint8_t reg) {
+static void load_register(const struct reading *r, uint32_t to, uint8_t reg) {
     const uint8_t variant = r->stub->variant;
     if (reg < a64_stub_saved(variant))
         put(r->w, ldr(to, A64_SP, reg * 8));
@@ -40,14 +36,14 @@ static void load_register(const struct a64_reading *r, uint32_t to, uint8_t reg)
         put(r->w, move(to, reg));
 }
 
-static void load_sum(const struct a64_reading *r, uint32_t to, const struct capture_value *v) {
+static void load_sum(const struct reading *r, uint32_t to, const struct capture_value *v) {
     load_register(r, r->free, capture_index_register(v));
     load_register(r, to, v->reg);
     put(r->w, shifted_left(add(to, to, r->free), capture_index_shift(v)));
 }
 
 static void begin(void *ctx, const struct capture_value *v, unsigned part, bool address) {
-    struct a64_reading *r = ctx;
+    struct reading *r = ctx;
     const uint32_t to = address ? r->address : r->word;
     switch (v->from) {
     case FROM_REGISTER:
@@ -77,7 +73,7 @@ static void load_owner(struct writer *w, uint32_t to) {
 enum { READS = 2, READS_NOT = 1 };
 
 static void check_owner(void *ctx) {
-    struct a64_reading *r = ctx;
+    struct reading *r = ctx;
     enum { DIED = __builtin_ctz(CONTROL_OWNER_DIED) };
     load_owner(r->w, r->free);
     otherwise(r, branch_by_bit(r->free, DIED, true));
@@ -86,7 +82,7 @@ static void check_owner(void *ctx) {
 }
 
 static void check_address(void *ctx) {
-    struct a64_reading *r = ctx;
+    struct reading *r = ctx;
     enum { USER_BITS = 52, TAG_AT = 56 };
     put(r->w, bits(r->free, r->address, USER_BITS, TAG_AT - USER_BITS));
     otherwise(r, branch_by_value(r->free, true));
@@ -96,21 +92,21 @@ static void check_address(void *ctx) {
 }
 
 static void add_offset(void *ctx, int32_t offset) {
-    const struct a64_reading *r = ctx;
+    const struct reading *r = ctx;
     const uint32_t far = offset < 0 ? -(uint32_t)offset : (uint32_t)offset;
     put_constant(r->w, r->free, far, 2);
     put(r->w, (offset < 0 ? sub : add)(r->address, r->address, r->free));
 }
 
 static void follow(void *ctx) {
-    const struct a64_reading *r = ctx;
+    const struct reading *r = ctx;
     put(r->w, ldr(r->address, r->address, 0));
 }
 
 /* ldur and its kin: AT is less than 256. Only the sizes 3, 5, 6 and 7 need a word apart from the
  * address. */
 static void load(void *ctx, unsigned size, unsigned at) {
-    const struct a64_reading *r = ctx;
+    const struct reading *r = ctx;
     static const uint32_t loads[] = {0x38400000, 0x78400000, 0xb8400000, 0xf8400000};
     const unsigned log = size == 8 ? 3 : size & 4 ? 2 : size & 2 ? 1 : 0;
     put(r->w, with_registers(loads[log], r->word, r->address, 0) | at << 12);

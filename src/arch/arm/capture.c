@@ -37,7 +37,7 @@ static struct agent_call reserve(struct writer *w, const struct stub_spec *stub,
 }
 
 /* Writes a slot with the lower half of its value in r12, the upper one in r9. */
-static void put_slot(const struct arm_reading *r, uint32_t id) {
+static void put_slot(const struct reading *r, uint32_t id) {
     put_find_slot(r->w, HEAD, r->stub->ring_bytes);
     put_constant(r->w, SITE, id << 2 | EVENT_CONTROL);
     put_same(r->w, 0xe8811e00); /* stm r1, {r9-r12} */
@@ -45,7 +45,7 @@ static void put_slot(const struct arm_reading *r, uint32_t id) {
 }
 
 /* Writes the upper 16 bits of the word, if the lower 48 do not tell them. */
-static void put_high(const struct arm_reading *r, uint32_t number) {
+static void put_high(const struct reading *r, uint32_t number) {
     struct writer *w = r->w;
     put(w, 0xe6bf3074, 0xfa0ff384); /* sxth r3, r4 */
     put_compare(w, ARM_FREE, ARM_HIGH);
@@ -57,7 +57,7 @@ static void put_high(const struct arm_reading *r, uint32_t number) {
 }
 
 static void put_word(void *ctx, unsigned size, uint32_t number) {
-    const struct arm_reading *r = ctx;
+    const struct reading *r = ctx;
     if (size > 4) {
         put_bits(r->w, ARM_FREE, ARM_HIGH, 0, 16);
         put_three(r->w, ORR, CLOCK, CLOCK, ARM_FREE);
@@ -70,7 +70,7 @@ static void put_word(void *ctx, unsigned size, uint32_t number) {
 }
 
 static void keep_address(void *ctx) {
-    struct writer *w = ((struct arm_reading *)ctx)->w;
+    struct writer *w = ((struct reading *)ctx)->w;
     put_move(w, WORD, ARM_ADDRESS);
     put_zero(w, ARM_HIGH);
 }
@@ -82,7 +82,7 @@ static uint32_t length_at(int place) { return ARM_SLICE_FRAME + ARM_WORD * (uint
 
 /* Lengths of more than 32 bits are kept as the largest one. */
 static void keep_length(void *ctx, unsigned size, int place) {
-    struct writer *w = ((struct arm_reading *)ctx)->w;
+    struct writer *w = ((struct reading *)ctx)->w;
     if (size <= 4) {
         put_bits(w, ARM_FREE, WORD, 0, 8 * size);
     } else {
@@ -98,7 +98,7 @@ static void keep_length(void *ctx, unsigned size, int place) {
 }
 
 /* The word becomes the length in bytes of a text that has its own. */
-static void load_length(struct arm_reading *r, const struct capture_value *v, int place) {
+static void load_length(struct reading *r, const struct capture_value *v, int place) {
     struct writer *w = r->w;
     put_load(w, WORD, ARM_SP, length_at(place));
     put_16(w, ARM_FREE, v->most / v->unit, false);
@@ -113,7 +113,7 @@ static void load_length(struct arm_reading *r, const struct capture_value *v, in
 }
 
 static void put_text(void *ctx, const struct capture_value *v, int place, uint32_t number) {
-    struct arm_reading *r = ctx;
+    struct reading *r = ctx;
     if (place >= 0)
         load_length(r, v, place);
     else
@@ -126,8 +126,8 @@ static void put_text(void *ctx, const struct capture_value *v, int place, uint32
 }
 
 static void end_value(void *ctx) {
-    struct arm_reading *r = ctx;
-    arm_set_label(r, NEXT, r->w->size);
+    struct reading *r = ctx;
+    arm_set_label(r, NEXT, 0);
 }
 
 static const struct capture_machine machine = {&arm_reader, keep_address, put_word,
@@ -136,7 +136,7 @@ static const struct capture_machine machine = {&arm_reader, keep_address, put_wo
 _Static_assert(CAPTURE_MOST_LENGTHS *ARM_WORD <= ARM_LENGTHS_BYTES, "room in the frame");
 
 /* r9 has the lower half of the clock, and 0 for the upper one of the number. */
-static void put_begin(const struct arm_reading *r, int lengths) {
+static void put_begin(const struct reading *r, int lengths) {
     put_constant(r->w, WORD, r->stub->capture_number);
     put_slot(r, CAPTURE_BEGIN);
     if (lengths)
@@ -146,7 +146,7 @@ static void put_begin(const struct arm_reading *r, int lengths) {
 }
 
 size_t arm_capture_emit(struct writer *w, const struct stub_spec *stub, uint32_t behind) {
-    struct arm_reading r = {.w = w, .stub = stub, .word = WORD, .otherwise = NEXT};
+    struct reading r = {.w = w, .stub = stub, .word = WORD, .otherwise = NEXT};
     const struct capture *capture = stub->capture;
     const int lengths = capture_lengths(capture);
     const size_t start = w->size;

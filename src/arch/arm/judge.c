@@ -14,32 +14,13 @@ enum {
     FREE_HIGH = 5,
     KEPT = ARM_LANE,
     HALF_BITS = 32,
-    TEST_MOST_BYTES = 384,  /* of the code of a test, at most */
-    BEHIND_MOST_BYTES = 512 /* of what follows the tests */
+    TEST_MOST_BYTES = 384 /* of the code of a test, at most */
 };
 
-struct coder {
-    struct arm_reading reading;
-    size_t start;
-};
-
-static struct writer *writer_of(void *ctx) { return ((struct coder *)ctx)->reading.w; }
-static void lead(void *ctx, uint32_t condition, int label) {
-    arm_jump_to(&((struct coder *)ctx)->reading, condition, label);
-}
-
-static void set_otherwise(void *ctx, int label) {
-    ((struct coder *)ctx)->reading.otherwise = label;
-}
-static void begin_label(void *ctx, int label) {
-    arm_set_label(&((struct coder *)ctx)->reading, label, writer_of(ctx)->size);
-}
-static void jump(void *ctx, int label) { lead(ctx, ARM_ALWAYS, label); }
-
-static bool has_room(void *ctx) {
-    const size_t size = writer_of(ctx)->size - ((struct coder *)ctx)->start;
-    return size + TEST_MOST_BYTES + BEHIND_MOST_BYTES <= STUB_CAPTURE_BYTES;
-}
+static struct writer *writer_of(void *ctx) { return ((struct reading *)ctx)->w; }
+static size_t size_of(void *ctx) { return writer_of(ctx)->size; }
+static void begin_label(void *ctx, int label) { arm_set_label(ctx, label, 0); }
+static void jump(void *ctx, int label) { arm_jump_to(ctx, ARM_ALWAYS, label); }
 
 /* ---- tests ---- */
 
@@ -126,38 +107,38 @@ static void compare(void *ctx, const struct predicate_test *t, enum predicate_op
         put_constant(w, FREE_HIGH, (uint32_t)(t->constant >> HALF_BITS));
     if (op == TEST_EQUAL || op == TEST_UNEQUAL) {
         put_equality(w, t);
-        lead(ctx, op == TEST_EQUAL ? ARM_EQ : ARM_NE, label);
+        arm_jump_to(ctx, op == TEST_EQUAL ? ARM_EQ : ARM_NE, label);
         return;
     }
     put_difference(w, t, op == TEST_MORE || op == TEST_AT_MOST);
     if (op == TEST_LESS || op == TEST_MORE)
-        lead(ctx, is_signed ? ARM_LT : ARM_LO, label);
+        arm_jump_to(ctx, is_signed ? ARM_LT : ARM_LO, label);
     else
-        lead(ctx, is_signed ? ARM_GE : ARM_HS, label);
+        arm_jump_to(ctx, is_signed ? ARM_GE : ARM_HS, label);
 }
 
 /* ---- calls that are kept ---- */
 
 static void find_kept(void *ctx) {
     struct writer *w = writer_of(ctx);
-    put_constant(w, FREE, LANE_RING + ((struct coder *)ctx)->reading.stub->ring_bytes);
+    put_constant(w, FREE, LANE_RING + ((struct reading *)ctx)->stub->ring_bytes);
     put_three(w, ADD, KEPT, KEPT, FREE);
 }
 
 static void test_field(void *ctx, unsigned field, bool set, int label) {
     put_load(writer_of(ctx), SCRATCH, KEPT, field);
     put_compare_constant(writer_of(ctx), SCRATCH, 0);
-    lead(ctx, set ? ARM_NE : ARM_EQ, label);
+    arm_jump_to(ctx, set ? ARM_NE : ARM_EQ, label);
 }
 
-static void load_call(void *ctx) { arm_stack_address(&((struct coder *)ctx)->reading, CALL, 0); }
+static void load_call(void *ctx) { arm_stack_address(ctx, CALL, 0); }
 
 static void compare_call(void *ctx, unsigned field, bool above, int label) {
     struct writer *w = writer_of(ctx);
     put_load(w, SCRATCH, KEPT, field);
     put_invert(w, PLACE, CALL);
     put_compare(w, PLACE, SCRATCH);
-    lead(ctx, above ? ARM_LO : ARM_LS, label);
+    arm_jump_to(ctx, above ? ARM_LO : ARM_LS, label);
 }
 
 static void find_set(void *ctx) {
@@ -180,7 +161,7 @@ static void compare_place(void *ctx, bool free, int label) {
         put_compare_constant(w, SCRATCH, 0);
     else
         put_compare(w, SCRATCH, CALL);
-    lead(ctx, ARM_EQ, label);
+    arm_jump_to(ctx, ARM_EQ, label);
 }
 
 static void set_place(void *ctx, bool free) {
@@ -210,15 +191,15 @@ static void set_newest(void *ctx) {
 }
 
 static const struct judge_machine machine = {
-    &arm_reader,   set_otherwise, begin_label, jump,         take_number, compare,
-    find_kept,     test_field,    load_call,   compare_call, find_set,    next_place,
-    compare_place, set_place,     count,       set_full,     set_newest,  has_room};
+    &arm_reader, begin_label, jump,         take_number, compare,    find_kept,
+    test_field,  load_call,   compare_call, find_set,    next_place, compare_place,
+    set_place,   count,       set_full,     set_newest,  size_of,    TEST_MOST_BYTES};
 
 size_t arm_judge_emit(struct writer *w, const struct stub_spec *stub, uint32_t go) {
-    struct coder c = {.reading = {.w = w, .stub = stub, .word = WORD}, .start = w->size};
-    if (!judge_put(&machine, &c, stub))
+    struct reading r = {.w = w, .stub = stub, .start = w->size, .word = WORD};
+    if (!judge_put(&machine, &r))
         return 0;
-    arm_set_label(&c.reading, JUDGE_PASS, w->size);
-    arm_set_label(&c.reading, JUDGE_GO, w->size + go);
-    return w->size - c.start;
+    arm_set_label(&r, JUDGE_PASS, 0);
+    arm_set_label(&r, JUDGE_GO, go);
+    return w->size - r.start;
 }

@@ -17,45 +17,41 @@ static void put_back(struct writer *w, size_t to) {
 }
 
 /* Writes J again, to the place AT, or first to anywhere. */
-static void put_jump_to(struct writer *w, const struct arm_jump *j, size_t at) {
-    if (j->condition == ARM_UNCONDITIONAL)
+static void put_jump_to(struct writer *w, const struct label_jump *j, size_t at) {
+    if (j->how == ARM_UNCONDITIONAL)
         put_back(w, at);
     else
-        put_branch(w, j->condition, at);
+        put_branch(w, j->how, at);
 }
 
-void arm_jump_to(struct arm_reading *r, uint32_t condition, int label) {
-    struct arm_jump *j = &r->jumps[r->jump_count++];
-    *j = (struct arm_jump){r->w->size, condition, label};
-    put_jump_to(r->w, j, r->w->size + A32_BYTES);
+void arm_jump_to(struct reading *r, uint32_t condition, int label) {
+    const struct label_jump j = {r->w->size, condition, label};
+    labels_add(&r->labels, j);
+    put_jump_to(r->w, &j, r->w->size + A32_BYTES);
 }
 
-void arm_set_label(struct arm_reading *r, int label, size_t at) {
-    size_t left = 0;
-    for (size_t i = 0; i < r->jump_count; i++) {
+void arm_set_label(struct reading *r, int label, size_t far) {
+    struct label_jump j;
+    while (labels_take(&r->labels, label, &j)) {
         struct writer patched = *r->w;
-        patched.size = r->jumps[i].at;
-        if (r->jumps[i].to == label)
-            put_jump_to(&patched, &r->jumps[i], at);
-        else
-            r->jumps[left++] = r->jumps[i];
+        patched.size = j.at;
+        put_jump_to(&patched, &j, r->w->size + far);
     }
-    r->jump_count = left;
 }
 
-static void otherwise(struct arm_reading *r, uint32_t condition) {
+static void otherwise(struct reading *r, uint32_t condition) {
     arm_jump_to(r, condition, r->otherwise);
 }
 
 /* ---- where values begin ---- */
 
-void arm_stack_address(const struct arm_reading *r, uint32_t to, int32_t offset) {
+void arm_stack_address(const struct reading *r, uint32_t to, int32_t offset) {
     put_constant(r->w, to, arm_stub_frame(r->stub->variant) + r->stub->pops + (uint32_t)offset);
     put_three(r->w, ADD, to, ARM_SP, to);
 }
 
 /* The register with number REG in DWARF (AADWARF32, 4.1) as it was at the site. */
-static void load_register(const struct arm_reading *r, uint32_t to, uint8_t reg) {
+static void load_register(const struct reading *r, uint32_t to, uint8_t reg) {
     if (reg < arm_stub_saved(r->stub->variant))
         put_load(r->w, to, ARM_SP, reg * (uint32_t)ARM_WORD);
     else if (reg == ARM_SP)
@@ -65,8 +61,7 @@ static void load_register(const struct arm_reading *r, uint32_t to, uint8_t reg)
 }
 
 /* All 8 bytes of a register, or 4 of its upper half. Returns how many. */
-static unsigned load_vector(const struct arm_reading *r, uint32_t to,
-                            const struct capture_value *v) {
+static unsigned load_vector(const struct reading *r, uint32_t to, const struct capture_value *v) {
     const uint32_t low = v->reg & 15, high = v->reg >> 4;
     if (v->part) { /* vmov to, s<2 × reg + 1> */
         put_same(r->w, 0xee100a90 | low << 16 | to << 12);
@@ -76,8 +71,7 @@ static unsigned load_vector(const struct arm_reading *r, uint32_t to,
     return 8;
 }
 
-static unsigned load_stack(const struct arm_reading *r, uint32_t to, int32_t offset,
-                           unsigned size) {
+static unsigned load_stack(const struct reading *r, uint32_t to, int32_t offset, unsigned size) {
     arm_stack_address(r, ARM_FREE, offset);
     put_load(r->w, to, ARM_FREE, 0);
     if (size <= 4)
@@ -86,7 +80,7 @@ static unsigned load_stack(const struct arm_reading *r, uint32_t to, int32_t off
     return 8;
 }
 
-static void load_sum(const struct arm_reading *r, uint32_t to, const struct capture_value *v) {
+static void load_sum(const struct reading *r, uint32_t to, const struct capture_value *v) {
     load_register(r, ARM_FREE, capture_index_register(v));
     load_register(r, to, v->reg);
     put_three_shifted(r->w, ADD, to, to,
@@ -94,7 +88,7 @@ static void load_sum(const struct arm_reading *r, uint32_t to, const struct capt
 }
 
 static void begin(void *ctx, const struct capture_value *v, unsigned part, bool address) {
-    struct arm_reading *r = ctx;
+    struct reading *r = ctx;
     const uint32_t to = address ? ARM_ADDRESS : r->word;
     const unsigned left = v->bytes - 8 * part;
     const unsigned size = address ? ARM_WORD : left < 8 ? left : 8;
@@ -125,7 +119,7 @@ static void test_owner(struct writer *w) {
 enum { READS = 1, READS_NOT = 0xff };
 
 static void check_owner(void *ctx) {
-    struct arm_reading *r = ctx;
+    struct reading *r = ctx;
     test_owner(r->w);
     if (!r->w->t32) {
         otherwise(r, ARM_NE);
@@ -138,7 +132,7 @@ static void check_owner(void *ctx) {
 _Static_assert(CONTROL_OWNER_DIED == 0x40000000, "spelt out in check_owner()");
 
 static void check_address(void *ctx) {
-    struct arm_reading *r = ctx;
+    struct reading *r = ctx;
     put(r->w, 0xe2423a01, 0xf5a25380); /* sub r3, r2, #0x1000 */
     put(r->w, 0xe3730a11, 0xf5133f88); /* cmn r3, #0x11000 */
     otherwise(r, ARM_HS);
@@ -146,7 +140,7 @@ static void check_address(void *ctx) {
 }
 
 static void add_offset(void *ctx, int32_t offset) {
-    struct writer *w = ((struct arm_reading *)ctx)->w;
+    struct writer *w = ((struct reading *)ctx)->w;
     if (offset >= 0 && offset <= MOST_CONSTANT) {
         put_three(w, ADD_CONSTANT, ARM_ADDRESS, ARM_ADDRESS, (uint32_t)offset);
     } else if (offset < 0 && offset >= -MOST_CONSTANT) {
@@ -157,9 +151,7 @@ static void add_offset(void *ctx, int32_t offset) {
     }
 }
 
-static void follow(void *ctx) {
-    put_load(((struct arm_reading *)ctx)->w, ARM_ADDRESS, ARM_ADDRESS, 0);
-}
+static void follow(void *ctx) { put_load(((struct reading *)ctx)->w, ARM_ADDRESS, ARM_ADDRESS, 0); }
 
 static void load_byte(struct writer *w, uint32_t rt, uint32_t at) {
     const uint32_t registers = (uint32_t)ARM_ADDRESS << 16 | rt << 12;
@@ -185,7 +177,7 @@ static void load_part(struct writer *w, uint32_t rt, unsigned size, unsigned at)
 }
 
 static void load(void *ctx, unsigned size, unsigned at) {
-    const struct arm_reading *r = ctx;
+    const struct reading *r = ctx;
     load_part(r->w, r->word, size < 4 ? size : 4, at);
     if (size > 4)
         load_part(r->w, ARM_HIGH, size - 4, at + 4);

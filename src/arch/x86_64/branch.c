@@ -4,18 +4,10 @@
  */
 #include <string.h>
 
-#include <Zydis/Zydis.h>
-
 #include "arch/regs.h"
-#include "arch/x86_64/x86_64.h"
+#include "arch/x86_64/operands.h"
 
 enum { CARRY = 1, PARITY = 4, ZERO = 0x40, SIGN = 0x80, OVERFLOWED = 0x800, RESUME = 0x10000 };
-
-static ZydisDecoder decoder;
-
-__attribute__((constructor)) static void init(void) {
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-}
 
 static bool holds(unsigned condition, uint64_t flags) {
     bool less = !(flags & SIGN) != !(flags & OVERFLOWED);
@@ -64,22 +56,20 @@ static bool go_through(struct user_regs_struct *r, taddr_t at, const struct regs
 static enum regs_emulated jump_indirect(struct user_regs_struct *r, const uint8_t *code,
                                         size_t room, const struct regs_access *reach) {
     taddr_t word;
-    ZydisDecodedInstruction in;
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    struct operands o;
     ZydisRegisterContext context;
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, room, &in, operands)) ||
-        operands[0].size != 64 || in.address_width != 64)
+    if (!x86_64_operands(code, room, &o) || o.at[0].size != 64 || o.in.address_width != 64)
         return REGS_NOT_EMULATED;
     set_context(r, &context);
-    if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
-        r->rip = context.values[operands[0].reg.value];
+    if (o.at[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+        r->rip = context.values[o.at[0].reg.value];
         return REGS_EMULATED;
     }
-    if (!ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&in, &operands[0], r->rip, &context, &word)))
+    if (!ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&o.in, &o.at[0], r->rip, &context, &word)))
         return REGS_NOT_EMULATED;
-    if (operands[0].mem.segment == ZYDIS_REGISTER_FS)
+    if (o.at[0].mem.segment == ZYDIS_REGISTER_FS)
         word += r->fs_base;
-    if (operands[0].mem.segment == ZYDIS_REGISTER_GS)
+    if (o.at[0].mem.segment == ZYDIS_REGISTER_GS)
         word += r->gs_base;
     return go_through(r, word, reach) ? REGS_EMULATED : REGS_NOT_EMULATED;
 }

@@ -17,20 +17,15 @@ void code_number(struct code *c, int64_t value) {
 
 void code_lead(struct code *c, int to) {
     code_number(c, 0);
-    c->jumps[c->jump_count++] = (struct code_jump){c->size, to};
+    labels_add(&c->labels, (struct label_jump){.at = c->size, .to = to});
 }
 
 void code_set(struct code *c, int to, uint32_t far) {
-    size_t left = 0;
-    for (size_t i = 0; i < c->jump_count; i++) {
-        const struct code_jump j = c->jumps[i];
-        const uint32_t distance = (uint32_t)(c->size - j.end) + far;
-        if (j.to == to)
-            memcpy(c->out + j.end - DISPLACEMENT, &distance, DISPLACEMENT);
-        else
-            c->jumps[left++] = j;
+    struct label_jump j;
+    while (labels_take(&c->labels, to, &j)) {
+        const uint32_t distance = (uint32_t)(c->size - j.at) + far;
+        memcpy(c->out + j.at - DISPLACEMENT, &distance, DISPLACEMENT);
     }
-    c->jump_count = left;
 }
 
 /* The instruction OPCODE with AT(%rsp) and the register TO. */

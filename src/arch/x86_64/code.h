@@ -1,14 +1,13 @@
 /*
  * Writes the code that stubs have in their middle: of captures (capture.h) and of what judges calls
- * (judge.h). Jumps lead forwards, to labels, which are any numbers of the caller's.
+ * (judge.h). Jumps lead forwards, to labels.
  */
 #pragma once
 
 #include <stddef.h>
 
+#include "arch/labels.h"
 #include "arch/stub.h"
-
-enum { CODE_MOST_JUMPS = 192 };
 
 enum { CODE_RAX = 0, CODE_RCX = 1, CODE_RDX = 2, CODE_RSI = 6, CODE_RDI = 7 }; /* in instructions */
 
@@ -17,12 +16,8 @@ struct code {
     size_t size;
     uint32_t up; /* from rsp to that at the site */
     const struct stub_spec *stub;
-    unsigned saved; /* how many of rax, rdx, rcx, rsi, rdi, r8 the stub has pushed last */
-    struct code_jump {
-        size_t end; /* of its displacement */
-        int to;
-    } jumps[CODE_MOST_JUMPS]; /* to labels that are not set yet */
-    size_t jump_count;
+    unsigned saved;       /* how many of rax, rdx, rcx, rsi, rdi, r8 the stub has pushed last */
+    struct labels labels; /* a jump's `at` is the end of its displacement */
 };
 
 void code_bytes(struct code *c, const void *p, size_t n);

@@ -4,22 +4,9 @@
  */
 #include <string.h>
 
-#include <Zydis/Zydis.h>
-
-#include "arch/x86_64/x86_64.h"
+#include "arch/x86_64/operands.h"
 
 enum { XMM_BYTES = 16 };
-
-static ZydisDecoder decoder;
-
-__attribute__((constructor)) static void init(void) {
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-}
-
-struct decoded {
-    ZydisDecodedInstruction in;
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-};
 
 static uint8_t vector_number(ZydisRegister part) {
     ZydisRegister reg = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, part);
@@ -40,18 +27,11 @@ static bool is_high_byte(const ZydisDecodedOperand *o) {
            o->reg.value <= ZYDIS_REGISTER_BH;
 }
 
-/* Memory at a register plus a constant. */
-static bool is_plain_memory(const ZydisDecodedOperand *o) {
-    return o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.index == ZYDIS_REGISTER_NONE &&
-           o->mem.segment != ZYDIS_REGISTER_FS && o->mem.segment != ZYDIS_REGISTER_GS &&
-           ZydisRegisterGetClass(o->mem.base) == ZYDIS_REGCLASS_GPR64;
-}
-
-static uint64_t written_registers(const struct decoded *d) {
+static uint64_t written_registers(const struct operands *d) {
     uint64_t written = 0;
     for (int i = 0; i < d->in.operand_count; i++) {
-        uint8_t number = number_of(&d->operands[i]);
-        if (number < DATA_REGISTERS && (d->operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+        uint8_t number = number_of(&d->at[i]);
+        if (number < DATA_REGISTERS && (d->at[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
             written |= UINT64_C(1) << number;
     }
     return written;
@@ -89,12 +69,12 @@ static void move_memory(const ZydisDecodedOperand *at, struct data_use *ret) {
     ret->displacement = (int32_t)at->mem.disp.value;
 }
 
-static void see_move(const struct decoded *d, struct data_use *ret) {
-    const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
+static void see_move(const struct operands *d, struct data_use *ret) {
+    const ZydisDecodedOperand *to = &d->at[0], *from = &d->at[1];
     if (is_high_byte(to) || is_high_byte(from))
         return;
     ret->bytes = least_bytes(to, from);
-    if (is_plain_memory(from) && number_of(to) != DATA_NO_REGISTER) {
+    if (x86_64_is_plain_memory(from) && number_of(to) != DATA_NO_REGISTER) {
         ret->op = DATA_LOAD;
         ret->reg = number_of(to);
         move_memory(from, ret);
@@ -105,8 +85,8 @@ static void see_move(const struct decoded *d, struct data_use *ret) {
     }
 }
 
-static void see_bit(const struct decoded *d, struct data_use *ret) {
-    const ZydisDecodedOperand *to = &d->operands[0], *mask = &d->operands[1];
+static void see_bit(const struct operands *d, struct data_use *ret) {
+    const ZydisDecodedOperand *to = &d->at[0], *mask = &d->at[1];
     if (number_of(to) == DATA_NO_REGISTER || is_high_byte(to) ||
         mask->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || mask->imm.value.u != 1)
         return;
@@ -116,18 +96,18 @@ static void see_bit(const struct decoded *d, struct data_use *ret) {
 }
 
 /* A push is no such store: nothing is kept there under a name. */
-static void see_store(const struct decoded *d, struct data_use *ret) {
+static void see_store(const struct operands *d, struct data_use *ret) {
     for (int i = 0; i < d->in.operand_count; i++) {
-        const ZydisDecodedOperand *o = &d->operands[i];
+        const ZydisDecodedOperand *o = &d->at[i];
         if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || !(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
             continue;
         if (d->in.mnemonic == ZYDIS_MNEMONIC_PUSH)
             return;
-        if (i || !is_plain_memory(o)) {
+        if (i || !x86_64_is_plain_memory(o)) {
             ret->writes_anywhere = true;
             return;
         }
-        const ZydisDecodedOperand *from = &d->operands[1];
+        const ZydisDecodedOperand *from = &d->at[1];
         ret->op = DATA_STORE;
         ret->reg =
             is_move(d->in.mnemonic) && !is_high_byte(from) ? number_of(from) : DATA_NO_REGISTER;
@@ -138,16 +118,15 @@ static void see_store(const struct decoded *d, struct data_use *ret) {
 
 /* ---- what is read ---- */
 
-static bool is_same_twice(const struct decoded *d) {
-    return d->in.operand_count_visible >= 2 && d->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-           d->operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-           d->operands[0].reg.value == d->operands[1].reg.value;
+static bool is_same_twice(const struct operands *d) {
+    return d->in.operand_count_visible >= 2 && d->at[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           d->at[1].type == ZYDIS_OPERAND_TYPE_REGISTER && d->at[0].reg.value == d->at[1].reg.value;
 }
 
 /* An instruction whose result does not depend on a register that it names, or that is there to move
  * the stack pointer or to fill a gap. */
-static bool needs_nothing(const struct decoded *d) {
-    const ZydisDecodedOperand *last = &d->operands[1];
+static bool needs_nothing(const struct operands *d) {
+    const ZydisDecodedOperand *last = &d->at[1];
     const bool constant =
         d->in.operand_count_visible == 2 && last->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
     switch (d->in.mnemonic) {
@@ -207,8 +186,8 @@ static uint64_t bit_of(uint8_t number) {
     return number < DATA_REGISTERS ? UINT64_C(1) << number : 0;
 }
 
-static uint64_t read_by_operand(const struct decoded *d, int i) {
-    const ZydisDecodedOperand *o = &d->operands[i];
+static uint64_t read_by_operand(const struct operands *d, int i) {
+    const ZydisDecodedOperand *o = &d->at[i];
     if (o->type == ZYDIS_OPERAND_TYPE_MEMORY)
         return bit_of(x86_64_general_number(o->mem.base)) |
                bit_of(x86_64_general_number(o->mem.index));
@@ -218,7 +197,7 @@ static uint64_t read_by_operand(const struct decoded *d, int i) {
     return number < DATA_VECTOR || needs_vector(d->in.mnemonic, i) ? bit_of(number) : 0;
 }
 
-static uint64_t read_registers(const struct decoded *d) {
+static uint64_t read_registers(const struct operands *d) {
     uint64_t read = 0;
     for (int i = 0; i < d->in.operand_count && !needs_nothing(d); i++)
         read |= read_by_operand(d, i);
@@ -226,9 +205,9 @@ static uint64_t read_registers(const struct decoded *d) {
 }
 
 bool x86_64_data(const uint8_t *bytes, size_t size, struct data_use *ret) {
-    struct decoded d;
+    struct operands d;
     *ret = (struct data_use){.op = DATA_OTHER};
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &d.in, d.operands)))
+    if (!x86_64_operands(bytes, size, &d))
         return false;
     ret->written = written_registers(&d);
     ret->read = read_registers(&d);

@@ -2,15 +2,7 @@
  * Which flags x86-64 instructions test and write. A table has the instructions that most functions
  * begin with; others are left to Zydis. test/arch/test_common.c compares both.
  */
-#include <Zydis/Zydis.h>
-
-#include "arch/x86_64/x86_64.h"
-
-static ZydisDecoder decoder;
-
-__attribute__((constructor)) static void init(void) {
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-}
+#include "arch/x86_64/operands.h"
 
 /* Instructions that change flags only sometimes: shifts by %cl, string instructions with rep. */
 static bool may_keep_flags(const ZydisDecodedInstruction *in) {
@@ -31,7 +23,7 @@ _Static_assert(X86_FLAGS == (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG
 
 struct flags_use x86_64_flags_any(const uint8_t *bytes, size_t size) {
     ZydisDecodedInstruction in;
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, size, &in)))
+    if (!x86_64_instruction(bytes, size, &in))
         return (struct flags_use){.tested = X86_FLAGS};
     if (!in.cpu_flags)
         return (struct flags_use){0};

@@ -3,52 +3,22 @@
  * (System V ABI, AMD64, figure 3.36). Only the few forms by which compilers and people make frames
  * are understood. Other instructions give the registers that they write unknown values.
  */
-#include <Zydis/Zydis.h>
-
-#include "arch/x86_64/x86_64.h"
+#include "arch/x86_64/operands.h"
 
 enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8, R9, R10, R11, NO_REG = STACK_NO_REGISTER };
 enum { WORD = 8, WORD_BITS = 64 };
 static const uint32_t not_kept_by_calls = 1U << RAX | 1U << RDX | 1U << RCX | 1U << RSI |
                                           1U << RDI | 1U << R8 | 1U << R9 | 1U << R10 | 1U << R11;
 
-static ZydisDecoder decoder;
-
-__attribute__((constructor)) static void init(void) {
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-}
-
-struct decoded {
-    ZydisDecodedInstruction in;
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-};
-
-uint8_t x86_64_general_number(int part) {
-    static const uint8_t numbers[] = {RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI};
-    ZydisRegister reg =
-        ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, (ZydisRegister)part);
-    if (ZydisRegisterGetClass(reg) != ZYDIS_REGCLASS_GPR64)
-        return NO_REG;
-    uint8_t id = (uint8_t)ZydisRegisterGetId(reg);
-    return id < sizeof numbers ? numbers[id] : id;
-}
-
 static bool is_word(const ZydisDecodedOperand *o) {
     return o->type == ZYDIS_OPERAND_TYPE_REGISTER && o->size == WORD_BITS &&
            x86_64_general_number(o->reg.value) != NO_REG;
 }
 
-/* Memory at a register plus a constant. */
-static bool is_plain_memory(const ZydisDecodedOperand *o) {
-    return o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.index == ZYDIS_REGISTER_NONE &&
-           o->mem.segment != ZYDIS_REGISTER_FS && o->mem.segment != ZYDIS_REGISTER_GS &&
-           ZydisRegisterGetClass(o->mem.base) == ZYDIS_REGCLASS_GPR64;
-}
-
-static uint32_t written_registers(const struct decoded *d) {
+static uint32_t written_registers(const struct operands *d) {
     uint32_t written = 0;
     for (int i = 0; i < d->in.operand_count; i++) {
-        const ZydisDecodedOperand *o = &d->operands[i];
+        const ZydisDecodedOperand *o = &d->at[i];
         uint8_t number =
             o->type == ZYDIS_OPERAND_TYPE_REGISTER ? x86_64_general_number(o->reg.value) : NO_REG;
         if (number != NO_REG && (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
@@ -58,16 +28,16 @@ static uint32_t written_registers(const struct decoded *d) {
 }
 
 /* A write to plain memory. The effect names the stored register if the instruction is a mov. */
-static struct stack_effect store_effect(const struct decoded *d) {
+static struct stack_effect store_effect(const struct operands *d) {
     struct stack_effect none = {.op = STACK_NONE};
     for (int i = 0; i < d->in.operand_count; i++) {
-        const ZydisDecodedOperand *o = &d->operands[i];
-        if (!(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) || !is_plain_memory(o))
+        const ZydisDecodedOperand *o = &d->at[i];
+        if (!(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) || !x86_64_is_plain_memory(o))
             continue;
-        bool move = d->in.mnemonic == ZYDIS_MNEMONIC_MOV && is_word(&d->operands[1]);
+        bool move = d->in.mnemonic == ZYDIS_MNEMONIC_MOV && is_word(&d->at[1]);
         return (struct stack_effect){
             .op = STACK_STORE,
-            .reg = move ? x86_64_general_number(d->operands[1].reg.value) : NO_REG,
+            .reg = move ? x86_64_general_number(d->at[1].reg.value) : NO_REG,
             .base = x86_64_general_number(o->mem.base),
             .displacement = o->mem.disp.value,
             .size = (uint16_t)(o->size / 8),
@@ -76,25 +46,25 @@ static struct stack_effect store_effect(const struct decoded *d) {
     return none;
 }
 
-static struct stack_effect move_effect(const struct decoded *d) {
-    const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
+static struct stack_effect move_effect(const struct operands *d) {
+    const ZydisDecodedOperand *to = &d->at[0], *from = &d->at[1];
     if (!is_word(to))
         return store_effect(d);
     uint8_t reg = x86_64_general_number(to->reg.value);
     if (is_word(from))
         return stack_set(reg, x86_64_general_number(from->reg.value), 0);
-    if (is_plain_memory(from))
+    if (x86_64_is_plain_memory(from))
         return stack_load(reg, x86_64_general_number(from->mem.base), from->mem.disp.value);
     return stack_changed(0);
 }
 
 /* add, sub, and with a constant; lea of plain memory. */
-static struct stack_effect sum_effect(const struct decoded *d) {
-    const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
+static struct stack_effect sum_effect(const struct operands *d) {
+    const ZydisDecodedOperand *to = &d->at[0], *from = &d->at[1];
     if (!is_word(to))
         return store_effect(d);
     uint8_t reg = x86_64_general_number(to->reg.value);
-    if (d->in.mnemonic == ZYDIS_MNEMONIC_LEA && is_plain_memory(from))
+    if (d->in.mnemonic == ZYDIS_MNEMONIC_LEA && x86_64_is_plain_memory(from))
         return stack_set(reg, x86_64_general_number(from->mem.base), from->mem.disp.value);
     if (from->type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
         return stack_changed(0);
@@ -111,21 +81,20 @@ static struct stack_effect sum_effect(const struct decoded *d) {
     }
 }
 
-static struct stack_effect push_effect(const struct decoded *d) {
+static struct stack_effect push_effect(const struct operands *d) {
     if (d->in.operand_width != WORD_BITS)
         return stack_changed(0);
-    uint8_t reg =
-        is_word(&d->operands[0]) ? x86_64_general_number(d->operands[0].reg.value) : NO_REG;
+    uint8_t reg = is_word(&d->at[0]) ? x86_64_general_number(d->at[0].reg.value) : NO_REG;
     if (d->in.mnemonic != ZYDIS_MNEMONIC_PUSH)
         reg = NO_REG; /* flags */
     return (struct stack_effect){.op = STACK_PUSH, .reg = reg};
 }
 
-static struct stack_effect pop_effect(const struct decoded *d) {
+static struct stack_effect pop_effect(const struct operands *d) {
     bool flags = d->in.mnemonic != ZYDIS_MNEMONIC_POP;
-    if (d->in.operand_width != WORD_BITS || (!flags && !is_word(&d->operands[0])))
+    if (d->in.operand_width != WORD_BITS || (!flags && !is_word(&d->at[0])))
         return stack_changed(0);
-    uint8_t reg = flags ? NO_REG : x86_64_general_number(d->operands[0].reg.value);
+    uint8_t reg = flags ? NO_REG : x86_64_general_number(d->at[0].reg.value);
     if (reg == RSP)
         return stack_changed(0);
     return (struct stack_effect){.op = STACK_POP, .reg = reg};
@@ -133,13 +102,13 @@ static struct stack_effect pop_effect(const struct decoded *d) {
 
 /* Hardened programs (-mspeculative-load-hardening) do this to spoil the stack pointer when they run
  * speculatively. Otherwise the register holds 0, and the stack pointer does not change. */
-static bool spoils_speculation(const struct decoded *d) {
-    const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
+static bool spoils_speculation(const struct operands *d) {
+    const ZydisDecodedOperand *to = &d->at[0], *from = &d->at[1];
     return d->in.mnemonic == ZYDIS_MNEMONIC_OR && is_word(to) && is_word(from) &&
            x86_64_general_number(to->reg.value) == RSP;
 }
 
-static struct stack_effect effect_of(const struct decoded *d) {
+static struct stack_effect effect_of(const struct operands *d) {
     if (spoils_speculation(d))
         return stack_set(RSP, RSP, 0);
     switch (d->in.mnemonic) {
@@ -186,8 +155,8 @@ static uint32_t registers_with_values(const struct stack_effect *effect) {
 }
 
 size_t x86_64_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {
-    struct decoded d;
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &d.in, d.operands))) {
+    struct operands d;
+    if (!x86_64_operands(bytes, size, &d)) {
         ret[0] = (struct stack_effect){.op = STACK_NONE, .changed = UINT32_MAX};
         return 1;
     }

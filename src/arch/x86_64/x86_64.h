@@ -35,9 +35,6 @@ size_t x86_64_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[F
 struct flags_use x86_64_flags(const uint8_t *bytes, size_t size);
 struct flags_use x86_64_flags_any(const uint8_t *bytes, size_t size);
 size_t x86_64_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
-/* DWARF number of the general register that PART (a ZydisRegister) is, or is a part of;
- * STACK_NO_REGISTER: it is none. */
-uint8_t x86_64_general_number(int part);
 bool x86_64_data(const uint8_t *bytes, size_t size, struct data_use *ret);
 void x86_64_find_calls(const uint8_t *bytes, size_t size, vaddr_t addr,
                        void (*see)(void *ctx, vaddr_t at, vaddr_t target, bool takes), void *ctx);

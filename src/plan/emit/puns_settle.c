@@ -149,12 +149,23 @@ static bool is_owned(const struct decision *d, vaddr_t at) {
     return owner_of(&d->round, at) != PUN_NEAR;
 }
 
+/* Leaves out those of ITEMS (patches, ways or traps) that have an owner. KEY: where in each the
+ * address is that tells so. Returns how many stay. */
+static size_t leave_out_owned(const struct decision *d, void *items, size_t count, size_t size,
+                              size_t key) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *item = (const char *)items + i * size;
+        if (!is_owned(d, *(const vaddr_t *)(item + key)))
+            memmove((char *)items + kept++ * size, item, size);
+    }
+    return kept;
+}
+
 static void replace_patches(const struct decision *d, struct plan_code *code) {
     const struct plan_code *from = &d->code;
-    size_t kept = 0;
-    for (size_t i = 0; i < code->patch_count; i++)
-        if (!is_owned(d, code->patches[i].at))
-            code->patches[kept++] = code->patches[i];
+    size_t kept = leave_out_owned(d, code->patches, code->patch_count, sizeof *code->patches,
+                                  offsetof(struct patch, at));
     code->patches = mem_resize(code->patches, kept + from->patch_count, sizeof *code->patches);
     for (size_t i = 0; i < from->patch_count; i++)
         if (from->patches[i].size && is_owned(d, from->patches[i].at))
@@ -165,10 +176,8 @@ static void replace_patches(const struct decision *d, struct plan_code *code) {
 
 static void replace_ways(const struct decision *d, struct plan_code *code) {
     const struct plan_code *from = &d->code;
-    size_t kept = 0;
-    for (size_t i = 0; i < code->way_count; i++)
-        if (!is_owned(d, code->ways[i].site))
-            code->ways[kept++] = code->ways[i];
+    size_t kept = leave_out_owned(d, code->ways, code->way_count, sizeof *code->ways,
+                                  offsetof(struct way, site));
     code->ways =
         mem_resize(code->ways, kept + from->way_count + d->round.count.ways, sizeof *code->ways);
     for (size_t i = 0; i < from->way_count; i++)
@@ -182,10 +191,8 @@ static void replace_ways(const struct decision *d, struct plan_code *code) {
 
 static void replace_traps(const struct decision *d, struct plan_code *code) {
     const struct plan_code *from = &d->code;
-    size_t kept = 0;
-    for (size_t i = 0; i < code->trap_count; i++)
-        if (!is_owned(d, code->traps[i].at))
-            code->traps[kept++] = code->traps[i];
+    size_t kept = leave_out_owned(d, code->traps, code->trap_count, sizeof *code->traps,
+                                  offsetof(struct trap, at));
     code->traps = mem_resize(code->traps, kept + from->trap_count, sizeof *code->traps);
     for (size_t i = 0; i < from->trap_count; i++)
         code->traps[kept++] = from->traps[i];
