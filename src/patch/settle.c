@@ -225,20 +225,41 @@ static bool passes_filter(const struct space *space, const struct patched *p, co
     return from - caller->start < caller->end - caller->start;
 }
 
+/* Reads the stub of M, without its capture's code, which may have any size. */
+static bool read_stub(const struct space *space, const struct patched *p, const struct mark *m,
+                      uint8_t out[STUB_MAX_BYTES]) {
+    const int fd = space->remote.memory_fd;
+    const taddr_t start = p->area + m->offset;
+    const uint32_t size = arch_of(m)->stub_size(m->variant, p->code->emitted.overflow);
+    uint32_t at, more = capture_bytes(p, m, &at);
+    if (!more)
+        at = size;
+    return memory_read(fd, start, out, at, NULL) == 0 &&
+           memory_read(fd, start + at + more, out + at, size - at, NULL) == 0;
+}
+
+static bool is_entry(const struct space *space, const struct patched *p, const struct mark *m) {
+    const enum overflow overflow = p->code->emitted.overflow;
+    uint8_t stub[STUB_MAX_BYTES];
+    return read_stub(space, p, m, stub) &&
+           (arch_of(m)->stub_site(stub, m->variant, overflow) & 3) == EVENT_ENTRY;
+}
+
 /* The thread is before the stub of M, which judges the call with stack pointer SP: how many bytes
- * of stubs it skips, which are no more than its own and those of one event. An entry whose values
- * are not looked at meets no condition. */
-static uint32_t judge_call(const struct patched *p, const struct mark *m,
-                           const struct lane_handle *handle, taddr_t sp) {
-    uint32_t size = whole_stub_size(p, m);
-    bool skips = !handle || !kept_calls_has(handle, sp);
-    for (const struct mark *next = m + 1;
-         skips && next->kind == MARK_STUB && next->orig == m->orig && !stub_judges(next->variant);
-         next++) {
-        size += whole_stub_size(p, next);
-        skips = next->variant & STUB_SLICE;
-    }
-    return size;
+ * of stubs it skips, which are no more than its own and those of one event. An entry is kept
+ * whatever its values are: it is recorded with them, and ring/conditions.c judges it. */
+static uint32_t judge_call(const struct space *space, const struct patched *p, const struct mark *m,
+                           struct lane_handle *handle, taddr_t sp) {
+    const uint32_t own = whole_stub_size(p, m);
+    const struct mark *event = m + 1;
+    uint32_t size = own;
+    while (stub_slices(event->variant) && event->kind == MARK_STUB && event->orig == m->orig)
+        size += whole_stub_size(p, event++);
+    if (event->kind != MARK_STUB || event->orig != m->orig || stub_judges(event->variant))
+        return own; /* it stands behind an exit's event */
+    if (handle && is_entry(space, p, event))
+        kept_calls_add(handle, sp);
+    return handle && kept_calls_has(handle, sp) ? own : size + whole_stub_size(p, event);
 }
 
 /* The thread is before a stub in the middle of a window: writes the event itself and skips the
@@ -256,18 +277,13 @@ static int skip_stub(const struct space *space, pid_t tid, struct lane_handle *h
     const struct arch *arch = arch_of(m);
     if (stub_judges(m->variant)) {
         const taddr_t sp = regs_sp(&regs) + (taddr_t)m->pops * arch->word_bytes;
-        regs_set_pc(&regs, pc + judge_call(p, m, handle, sp));
+        regs_set_pc(&regs, pc + judge_call(space, p, m, handle, sp));
         return thread_set_regs(tid, &regs);
     }
-    enum overflow overflow = p->code->emitted.overflow;
-    uint32_t at, more = capture_bytes(p, m, &at), size = arch->stub_size(m->variant, overflow);
     uint8_t stub[STUB_MAX_BYTES];
-    if (!more)
-        at = size;
     if (handle && !(m->variant & (STUB_HOOK | STUB_SLICE)) && passes_filter(space, p, m, &regs) &&
-        memory_read(space->remote.memory_fd, pc, stub, at, NULL) == 0 &&
-        memory_read(space->remote.memory_fd, pc + at + more, stub + at, size - at, NULL) == 0) {
-        const uint32_t site = arch->stub_site(stub, m->variant, overflow);
+        read_stub(space, p, m, stub)) {
+        const uint32_t site = arch->stub_site(stub, m->variant, p->code->emitted.overflow);
         const struct skipped_stub skipped = {space,
                                              tid,
                                              p,
@@ -278,7 +294,7 @@ static int skip_stub(const struct space *space, pid_t tid, struct lane_handle *h
                                              regs_stub_value(&regs, m->variant, site)};
         skipped_stub_put(&skipped, handle);
     }
-    regs_set_pc(&regs, pc + size + more);
+    regs_set_pc(&regs, pc + whole_stub_size(p, m));
     return thread_set_regs(tid, &regs);
 }
 

@@ -22,12 +22,34 @@ void kept_calls_from(struct lane_handle *handle, taddr_t lowest) {
     __atomic_store_n(&kept_of(handle)->from, ~(uint64_t)lowest, __ATOMIC_RELAXED);
 }
 
-bool kept_calls_has(const struct lane_handle *handle, taddr_t sp) {
+static uint64_t *set_of(struct kept_calls *k, taddr_t sp) {
     enum { SP_ALIGN = 4, FOLD = 6 };
-    const struct kept_calls *k = kept_of(handle);
-    const uint64_t *set = k->sets[((sp ^ sp >> FOLD) >> SP_ALIGN) % KEPT_SETS];
-    bool has = k->full || ~(uint64_t)sp <= k->from;
+    return k->sets[((sp ^ sp >> FOLD) >> SP_ALIGN) % KEPT_SETS];
+}
+
+/* The first place of SET that has SP; 0: that is free. NULL: none. */
+static uint64_t *place_of(uint64_t *set, taddr_t sp) {
     for (int i = 0; i < KEPT_WAYS; i++)
-        has |= set[i] == sp;
-    return has && k->count;
+        if (set[i] == sp)
+            return &set[i];
+    return NULL;
+}
+
+bool kept_calls_has(const struct lane_handle *handle, taddr_t sp) {
+    struct kept_calls *k = kept_of(handle);
+    return k->count && (k->full || ~(uint64_t)sp <= k->from || place_of(set_of(k, sp), sp));
+}
+
+void kept_calls_add(struct lane_handle *handle, taddr_t sp) {
+    struct kept_calls *k = kept_of(handle);
+    uint64_t *set = set_of(k, sp), *place = place_of(set, 0);
+    if (place_of(set, sp) || (!place && k->full))
+        return;
+    k->count++;
+    if (!place) {
+        k->full = 1;
+        return;
+    }
+    *place = sp;
+    k->newest = ~(uint64_t)sp;
 }

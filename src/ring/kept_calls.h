@@ -17,3 +17,6 @@ void kept_calls_from(struct lane_handle *handle, taddr_t lowest);
 /* HANDLE's thread is stopped at the exit of a call with stack pointer SP: whether it is
  * recorded. */
 bool kept_calls_has(const struct lane_handle *handle, taddr_t sp);
+/* The same at its entry, which is recorded by the tool: as a stub that keeps the call
+ * (arch/judge.h). */
+void kept_calls_add(struct lane_handle *handle, taddr_t sp);

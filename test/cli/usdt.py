@@ -12,8 +12,6 @@ import subprocess
 import sys
 import tempfile
 
-import viewing
-
 SPOOR = os.environ.get('SPOOR')
 
 
@@ -75,6 +73,8 @@ def check_forms(folder, program):
 
 def check_page(trace, rows, found):
     """The page has the rows of report, and the marks of replay with their values, one by one or joined."""
+    import viewing  # here, as it needs the environment of the test, which scripts in guests do not have
+
     server = viewing.Server(trace)
     server.wait_for_summary()
     assert server.json('/api/functions') == rows, rows

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Reads of captured values that fault leave nothing in the program: its signals, and how it ends.
 
-    wild_reads.py SPOOR PROGRAM record|attach
+    wild_reads.py SPOOR PROGRAM record|attach|attach-slowly
 
-PROGRAM is programs/wild_reads.c.
+PROGRAM is programs/wild_reads.c. attach-slowly: on a machine where reads may fault less than 100 times a second. There
+they are not withdrawn, so spoor is killed only while no pointer is wild: a kill at a read that faults is a known limit.
 """
 import os
 import subprocess
@@ -15,6 +16,10 @@ from fault import RIGHT, TIMEOUT, Spoor, check, check_right, main, run, stderr_o
 VALUES = ["-a", "-M", "*"]
 AT_TRAPS = ["-a", "--tier=trap", "--trap-limit=1000000"]
 AT_WORK_S = 1
+ROUNDS_AFTER_KILL = 20
+# How spoor ends, one time after the other.
+ENDS = {"attach": ["terminate", "kill while paused", "kill", "kill"],
+        "attach-slowly": ["terminate", "kill while paused", "kill while paused"]}
 
 
 def values_of(spoor, function, trace="trace"):
@@ -50,7 +55,7 @@ def test_withdrawal(spoor, program):
 
 
 def await_recording(spoor, pid, tracer):
-    """Until PID is recorded and reads that fault have been withdrawn: a kill at such a fault is a known limit."""
+    """Until PID is recorded, and time has passed in which many reads fault."""
     deadline = time.monotonic() + TIMEOUT
     while run([spoor.path, "ctl", str(pid), "status"]).status:
         check(tracer.poll() is None and time.monotonic() < deadline, "attach cannot be controlled")
@@ -63,20 +68,39 @@ def change_filter(spoor, pid, *words):
     check(done.status == 0, f"ctl filter {words}: {stderr_of(done)}")
 
 
-def test_attach(spoor, program):
+def order(process, word):
+    """Sends WORD, whose last letter lets PROCESS pause, and waits until it pauses."""
+    process.stdin.write(word)
+    process.stdin.flush()
+    check(process.stdout.readline() == b"paused\n", f"after {word}: the program has ended with {process.poll()}")
+
+
+def end_recording(spoor, process, tracer, end):
+    if end == "terminate":
+        change_filter(spoor, process.pid, "-M", "*", "-A", "use")
+        change_filter(spoor, process.pid, "-M", "*")
+        tracer.terminate()
+    elif end == "kill":
+        tracer.kill()
+    else:
+        order(process, b"p")
+        tracer.kill()
+        tracer.wait()
+        for _ in range(ROUNDS_AFTER_KILL):
+            order(process, b"gp")
+        process.stdin.write(b"g")
+        process.stdin.flush()
+
+
+def test_attach(spoor, program, ends):
     """Pointers lead nowhere or into memory that comes and goes, while spoor comes, changes its filter, and is killed."""
     with subprocess.Popen([program, "attached"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        for number, end in enumerate(("terminate", "kill", "kill")):
+        for number, end in enumerate(ends):
             trace = f"attached{number}"
             with subprocess.Popen([spoor.path, "attach", "-q", "-o", trace, *VALUES, str(process.pid)]) as tracer:
                 await_recording(spoor, process.pid, tracer)
-                if end == "terminate":
-                    change_filter(spoor, process.pid, "-M", "*", "-A", "use")
-                    change_filter(spoor, process.pid, "-M", "*")
-                    tracer.terminate()
-                else:
-                    tracer.kill()
+                end_recording(spoor, process, tracer, end)
             check(process.poll() is None, f"{end}: the program has ended with {process.poll()}")
             done = run([spoor.path, "detach", str(process.pid)])
             check(done.status == 0, f"detach: {stderr_of(done)}")
@@ -89,8 +113,8 @@ def test_attach(spoor, program):
 
 
 def test(spoor, program, how):
-    if how == "attach":
-        test_attach(spoor, program)
+    if how in ENDS:
+        test_attach(spoor, program, ENDS[how])
         return
     test_signals(spoor, program)
     test_withdrawal(spoor, program)

@@ -5,9 +5,9 @@
  *     wild_reads all|ignored|handled|often|attached
  *
  * all: the first such pointer comes while nothing is set. ignored, handled: it comes a while after
- * an action was set. often: so many come that spoor does not read there any more. attached: waits
- * for a line, while such pointers come with SIGSEGV blocked, and another thread unmaps memory that
- * is read.
+ * an action was set. often: so many come that spoor does not read there any more. attached: such
+ * pointers come with SIGSEGV blocked, and another thread unmaps memory that is read, until a line
+ * ends or "p" comes. Then none come until the next byte; at least one comes after that.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -224,6 +224,20 @@ static void *come_and_go(void *at) {
     return NULL;
 }
 
+static void use_while_blocked(const char *page, int i) {
+    use(nowhere, i);
+    for (int k = 0; k < 10; k++)
+        use_elsewhere(page);
+    check(is_blocked(SIGSEGV), "still blocked");
+    check_handled(SIGSEGV);
+}
+
+/* The next byte of the input; 0 at its end. */
+static char read_order(void) {
+    char order;
+    return read(0, &order, 1) == 1 ? order : 0;
+}
+
 static void attached(void) {
     struct pollfd input = {.fd = 0, .events = POLLIN};
     char *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -232,12 +246,14 @@ static void attached(void) {
     handle(SIGSEGV);
     set_blocked(SIGSEGV, 1);
     check(write(1, "ready\n", 6) == 6, "output");
-    for (int i = 0; poll(&input, 1, 1) == 0; i++) {
-        use(nowhere, i);
-        for (int k = 0; k < 10; k++)
-            use_elsewhere(page);
-        check(is_blocked(SIGSEGV), "still blocked");
-        check_handled(SIGSEGV);
+    for (int i = 0;; i++) {
+        use_while_blocked(page, i);
+        if (poll(&input, 1, 1) == 0)
+            continue;
+        if (read_order() != 'p')
+            break;
+        check(write(1, "paused\n", 7) == 7, "output");
+        read_order();
     }
     set_blocked(SIGSEGV, 0);
     real_faults();

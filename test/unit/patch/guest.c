@@ -63,6 +63,7 @@ static struct trace_writer *open_writer(struct guest *g) {
 
 struct captured_options {
     const char *arguments, *results, *where; /* NULL: none */
+    const char *module;                      /* is traced, too; NULL: none */
 };
 
 static struct guest *make(enum overflow overflow, uint32_t stack_frames,
@@ -73,6 +74,8 @@ static struct guest *make(enum overflow overflow, uint32_t stack_frames,
                                          .strings = 32,
                                          .report.warn = fail_on_warning};
     filter_add(&g->options.filter, 'M', "libsites.so", NULL);
+    if (captures.module)
+        filter_add(&g->options.filter, 'M', captures.module, NULL);
     if (captures.arguments)
         filter_add(&g->options.filter, 'A', captures.arguments, NULL);
     if (captures.results)
@@ -110,11 +113,15 @@ struct guest *guest_new_sliced(enum overflow overflow) {
 
 struct guest *guest_new_capturing(enum overflow overflow, const char *arguments,
                                   const char *results) {
-    return make(overflow, 0, (struct captured_options){arguments, results, NULL});
+    return make(overflow, 0, (struct captured_options){arguments, results, NULL, NULL});
 }
 
 struct guest *guest_new_judging(enum overflow overflow, const char *where) {
     return make(overflow, 0, (struct captured_options){.where = where});
+}
+
+struct guest *guest_new_judging_linker(enum overflow overflow, const char *where) {
+    return make(overflow, 0, (struct captured_options){.where = where, .module = "ld-linux-*"});
 }
 
 void guest_filter(struct guest *g, struct span from) {

@@ -31,6 +31,8 @@ struct guest *guest_new_capturing(enum overflow overflow, const char *arguments,
                                   const char *results);
 /* As guest_new(), but only calls are recorded that meet WHERE (--where), which stubs judge. */
 struct guest *guest_new_judging(enum overflow overflow, const char *where);
+/* The same, but the dynamic linker's functions are traced, too. */
+struct guest *guest_new_judging_linker(enum overflow overflow, const char *where);
 /* From now on only calls from FROM are events. */
 void guest_filter(struct guest *g, struct span from);
 /* The patched module, which has the functions that guests call. */

@@ -29,6 +29,7 @@
     TEST(settle_in_capturing_stubs_of_full_rings)                                                  \
     TEST(settle_in_a_stub_that_judges_calls)                                                       \
     TEST(settle_while_waiting_in_the_hook)                                                         \
+    TEST(settle_behind_the_hook_of_a_judged_call)                                                  \
     TEST(place_of_a_faulting_instruction)                                                          \
     TEST(signal_waits_until_the_thread_is_outside)                                                 \
     TEST(delivered_signal_keeps_its_value)                                                         \
@@ -156,6 +157,8 @@ static void try_call(struct guest *g, const struct call *call, const struct cond
 static const char always[] = "site_*/arg1 != 0x123456789abc && arg2 != 0x123456789abc/";
 static const char never[] = "site_*/arg1 == 0x123456789abc || arg2 == 0x123456789abc/";
 
+static const char hooked[] = "_dl_debug_state/arg1 != 0x123456789abc/";
+
 /* Whether entries and exits are recorded. */
 static void check_judged(const struct reference *r, bool recorded) {
     size_t count = 0;
@@ -166,10 +169,12 @@ static void check_judged(const struct reference *r, bool recorded) {
 
 static void try_calls(const struct conditions *c, const struct call *all, size_t count) {
     struct guest *bare = guest_new_bare();
-    struct guest *g = c->captures ? guest_new_capturing(c->overflow, ARGUMENTS, RESULTS)
-                      : c->where  ? guest_new_judging(c->overflow, c->where)
-                                  : guest_new(c->overflow);
-    trial_expect_tiers(g);
+    struct guest *g = c->captures          ? guest_new_capturing(c->overflow, ARGUMENTS, RESULTS)
+                      : c->where == hooked ? guest_new_judging_linker(c->overflow, c->where)
+                      : c->where           ? guest_new_judging(c->overflow, c->where)
+                                           : guest_new(c->overflow);
+    if (c->where != hooked)
+        trial_expect_tiers(g);
     struct reference *r = mem_alloc(sizeof *r);
     taddr_t caller = c->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
     if (c->from != FROM_ANYWHERE)
@@ -181,7 +186,7 @@ static void try_calls(const struct conditions *c, const struct call *all, size_t
         if (c->captures)
             assert_true(r->event_count > 4 * r->lost);
         if (c->where)
-            check_judged(r, c->where == always);
+            check_judged(r, c->where != never);
         try_call(g, &all[i], c, r);
     }
     free(r);
@@ -260,6 +265,12 @@ static void settle_while_waiting_in_the_hook(void **state) {
     const struct conditions living = {.overflow = OVERFLOW_WAIT}, dead = {.dies_later = true};
     try_calls(&living, &trial_hook_call, 1);
     try_calls(&dead, &trial_hook_call, 1);
+}
+
+/* Its entry is judged behind the hook, so the thread cannot be put back to the entry. */
+static void settle_behind_the_hook_of_a_judged_call(void **state) {
+    (void)state;
+    try_calls(&(const struct conditions){.where = hooked}, &trial_hook_call, 1);
 }
 
 static unsigned variants_of(const struct guest *g) {

@@ -13,6 +13,7 @@
 #include "arch/clock.h"
 
 #define TESTS                                                                                      \
+    TEST(calls_that_the_tool_keeps)                                                                \
     TEST(calls_are_recorded_until_those_open_are_known)                                            \
     TEST(lanes_taken_once_and_apart)                                                               \
     TEST(new_lane_for_each_thread)                                                                 \
@@ -96,6 +97,26 @@ static void calls_are_recorded_until_those_open_are_known(void **state) {
     lane_handle_free(handle);
     handle = slab_take(s, 1, false);
     assert_false(kept_calls_has(handle, LOW));
+    lane_handle_free(handle);
+    slab_unref(s);
+    slabs_reap();
+}
+
+static void calls_that_the_tool_keeps(void **state) {
+    (void)state;
+    enum { SP = 0x7ff0 };
+    struct slab *s = new_slab();
+    struct lane_handle *handle = slab_take(s, 0, false);
+    const struct kept_calls *k = (void *)((uint8_t *)handle->lane + LANE_RING + RING);
+    for (int i = 0; i < 2; i++)
+        kept_calls_add(handle, SP);
+    assert_true(kept_calls_has(handle, SP));
+    assert_false(kept_calls_has(handle, SP + 16));
+    assert_true(k->count == 1 && k->newest == ~(uint64_t)SP);
+    for (taddr_t sp = SP + 16; !k->full; sp += 16)
+        kept_calls_add(handle, sp);
+    assert_true(k->count > KEPT_SETS && k->count <= KEPT_SETS * KEPT_WAYS + 1);
+    assert_true(kept_calls_has(handle, SP - 16));
     lane_handle_free(handle);
     slab_unref(s);
     slabs_reap();
