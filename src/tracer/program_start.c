@@ -2,7 +2,6 @@
 #include "tracer/program_start.h"
 
 #include "base/clock.h"
-#include "tracer/tracer.h"
 
 enum {
     SHARE = 8,               /* of the time that a wait comes after, it is found so much later */
@@ -27,7 +26,7 @@ uint64_t program_start_rest_ns(uint64_t since_ns, uint64_t now_ns) {
     return passed / SHARE < REST_LEAST_NS ? REST_LEAST_NS : passed / SHARE;
 }
 
-uint64_t tracer_rest_ns(struct tracer *t) {
+uint64_t program_start_next_rest_ns(struct tracer *t) {
     if (!t->starting.pid)
         return 0;
     const uint64_t ns = program_start_rest_ns(t->starting.since_ns, clock_monotonic_ns());

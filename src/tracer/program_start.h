@@ -14,3 +14,5 @@ void program_start_end(struct tracer *t, pid_t pid);
 /* For how long to wait for other things before the next look at the hooks, if that was noted at
  * SINCE_NS. 0: no look is due. */
 uint64_t program_start_rest_ns(uint64_t since_ns, uint64_t now_ns);
+/* The same for the process that was noted. */
+uint64_t program_start_next_rest_ns(struct tracer *t);
