@@ -1,7 +1,8 @@
 /*
  * Removes the least recently used files of a folder. A use sets a file's time (folder_read()). Code
- * goes before all others: it is made of a plan in a tenth of the time that the plan took, and a
- * large module's code for other addresses would push out its plan.
+ * counts as used an hour earlier: it is made of a plan in a tenth of the time that the plan took,
+ * and a large module's code for other addresses would push out its plan. Plans that nobody uses any
+ * more, as those of an earlier planner, go before code that is used.
  */
 #include "cache/evict.h"
 
@@ -13,9 +14,10 @@
 
 #include "base/mem.h"
 
+static const int64_t SECOND_NS = 1000000000, CODE_EARLIER_NS = 3600 * SECOND_NS;
+
 struct candidate {
-    bool is_code;
-    struct timespec used;
+    int64_t used_ns; /* what counts for when it was last used */
     uint64_t bytes;
     char *name;
 };
@@ -24,12 +26,7 @@ typedef ARRAY(struct candidate) candidates;
 /* What goes first is less. */
 static int compare(const void *a, const void *b) {
     const struct candidate *c = a, *d = b;
-    const struct timespec *x = &c->used, *y = &d->used;
-    if (c->is_code != d->is_code)
-        return c->is_code ? -1 : 1;
-    if (x->tv_sec != y->tv_sec)
-        return x->tv_sec < y->tv_sec ? -1 : 1;
-    return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+    return (c->used_ns > d->used_ns) - (c->used_ns < d->used_ns);
 }
 
 static bool is_code(const char *name) { return strncmp(name, "code-", strlen("code-")) == 0; }
@@ -41,6 +38,11 @@ static bool is_entry(const char *name) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !found; i++)
         found = strncmp(name, kinds[i], strlen(kinds[i])) == 0;
     return found;
+}
+
+static int64_t used_ns(const char *name, const struct stat *st) {
+    const int64_t ns = (int64_t)st->st_mtim.tv_sec * SECOND_NS + st->st_mtim.tv_nsec;
+    return is_code(name) ? ns - CODE_EARLIER_NS : ns;
 }
 
 /* Adds the entries of DIR, and returns their bytes on disk. */
@@ -56,7 +58,7 @@ static uint64_t list(DIR *dir, candidates *ret) {
         uint64_t bytes = (uint64_t)st.st_blocks * BLOCK;
         bytes = bytes > (uint64_t)st.st_size ? bytes : (uint64_t)st.st_size;
         sum += bytes;
-        ARRAY_PUSH(ret, ((struct candidate){is_code(entry->d_name), st.st_mtim, bytes,
+        ARRAY_PUSH(ret, ((struct candidate){used_ns(entry->d_name, &st), bytes,
                                             mem_strdup(entry->d_name)}));
     }
     return sum;

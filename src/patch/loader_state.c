@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <link.h>
 
+#include "base/page.h"
 #include "target/auxv.h"
 #include "target/memory.h"
 
@@ -12,8 +13,10 @@ enum { MOST_HEADERS = 64, MOST_ENTRIES = 256 };
 /* The program's dynamic section, in memory; 0: there is none, or it is not known. */
 static taddr_t find_dynamic(const struct space *s, pid_t tid) {
     ElfW(Phdr) headers[MOST_HEADERS]; /* the target has spoor's ELF class */
-    const taddr_t at = auxv_value(tid, AT_PHDR);
-    const uint64_t count = auxv_value(tid, AT_PHNUM);
+    struct auxv auxv;
+    auxv_read(tid, &auxv);
+    const taddr_t at = auxv_entry(&auxv, AT_PHDR);
+    const uint64_t count = auxv_entry(&auxv, AT_PHNUM);
     taddr_t dynamic = 0, bias = 0;
     bool known = false;
     if (!at || count > MOST_HEADERS ||
@@ -30,16 +33,28 @@ static taddr_t find_dynamic(const struct space *s, pid_t tid) {
     return known && dynamic ? dynamic + bias : 0;
 }
 
+/* How many bytes of entries from AT on to read at once: to the end of the page, as it is wholly
+ * mapped. An entry may lie on two pages. */
+static size_t bytes_at_once(taddr_t at, size_t most) {
+    const size_t rest = page_up(at + 1) - at, whole = rest - rest % sizeof(ElfW(Dyn));
+    const size_t some = whole ? whole : sizeof(ElfW(Dyn));
+    return some < most ? some : most;
+}
+
 /* 0: not known. */
 static taddr_t find_debug(const struct space *s, pid_t tid) {
+    ElfW(Dyn) entries[MOST_ENTRIES];
     taddr_t at = find_dynamic(s, tid);
-    for (int i = 0; at && i < MOST_ENTRIES; i++, at += sizeof(ElfW(Dyn))) {
-        ElfW(Dyn) entry;
-        if (memory_read(s->remote.memory_fd, at, &entry, sizeof entry, NULL) < 0 ||
-            entry.d_tag == DT_NULL)
-            break;
-        if (entry.d_tag == DT_DEBUG && entry.d_un.d_ptr)
-            return entry.d_un.d_ptr;
+    size_t left = at ? sizeof entries : 0;
+    while (left) {
+        const size_t size = bytes_at_once(at, left);
+        if (memory_read(s->remote.memory_fd, at, entries, size, NULL) < 0)
+            return 0;
+        for (size_t i = 0; i < size / sizeof *entries; i++)
+            if (entries[i].d_tag == DT_NULL || entries[i].d_tag == DT_DEBUG)
+                return entries[i].d_tag == DT_DEBUG ? entries[i].d_un.d_ptr : 0;
+        at += size;
+        left -= size;
     }
     return 0;
 }

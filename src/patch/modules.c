@@ -71,9 +71,9 @@ struct update {
     struct map program, loader; /* one map of each; a static program is its own loader */
 };
 
-/* The map that holds the address of TYPE in TID's auxiliary vector. */
-static struct map map_from_auxv(const struct maps *maps, pid_t tid, uint64_t type) {
-    const struct map *m = maps_at(maps, auxv_value(tid, type));
+/* The map that holds the address of TYPE in the auxiliary vector. */
+static struct map map_from_auxv(const struct maps *maps, const struct auxv *auxv, uint64_t type) {
+    const struct map *m = maps_at(maps, auxv_entry(auxv, type));
     return m ? *m : (struct map){0};
 }
 
@@ -392,8 +392,10 @@ static void patch_newcomers(struct update *u, newcomer_array *newcomers) {
 /* Finds and patches all modules in the maps that are not known yet. */
 static void patch_new_modules(struct update *u) {
     newcomer_array newcomers = {0};
-    u->program = map_from_auxv(u->maps, u->caller, AT_PHDR);
-    u->loader = map_from_auxv(u->maps, u->caller, AT_BASE);
+    struct auxv auxv;
+    auxv_read(u->caller, &auxv);
+    u->program = map_from_auxv(u->maps, &auxv, AT_PHDR);
+    u->loader = map_from_auxv(u->maps, &auxv, AT_BASE);
     if (!u->loader.inode)
         u->loader = u->program;
     program_find(u->ctx, u->space, u->caller, u->maps, &u->program);

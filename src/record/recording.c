@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,8 +68,9 @@ static void handle_signals(struct recording *r) {
 
 static void handle_hooks(struct recording *r) {
     uint64_t count;
-    if (read(r->hook_event, &count, sizeof count) == (ssize_t)sizeof count)
-        tracer_handle_hooks(r->tracer);
+    ssize_t n = read(r->hook_event, &count, sizeof count);
+    (void)n; /* nothing to read: the tracer looks of its own accord */
+    tracer_handle_hooks(r->tracer);
 }
 
 static void show_progress(struct recording *r) {
@@ -78,6 +80,16 @@ static void show_progress(struct recording *r) {
     r->options->progress(r->options->report.ctx, &totals);
 }
 
+/* PRECISELY: a timer of the kernel may else be late by 50 microseconds. */
+static void await(struct pollfd *fds, size_t count, uint64_t most_ns, bool precisely) {
+    const struct timespec most = clock_timespec(most_ns);
+    if (precisely)
+        prctl(PR_SET_TIMERSLACK, 1);
+    ppoll(fds, count, &most, NULL);
+    if (precisely)
+        prctl(PR_SET_TIMERSLACK, 0); /* the usual one */
+}
+
 void recording_step(struct recording *r, int ms) {
     enum { SIGNALS, HOOKS, CONTROL, FILES };
     struct pollfd fds[FILES] = {
@@ -85,10 +97,12 @@ void recording_step(struct recording *r, int ms) {
         [HOOKS] = {.fd = r->hook_event, .events = POLLIN},
         [CONTROL] = {.fd = control_fd(r->control), .events = POLLIN},
     };
-    poll(fds, FILES, r->busy ? 0 : ms);
+    const uint64_t hook_ns = r->busy ? 0 : tracer_rest_ns(r->tracer);
+    const uint64_t most_ns = r->busy ? 0 : (uint64_t)ms * 1000000;
+    await(fds, FILES, hook_ns ? hook_ns : most_ns, hook_ns);
     if (fds[SIGNALS].revents)
         handle_signals(r);
-    if (fds[HOOKS].revents)
+    if (fds[HOOKS].revents || hook_ns)
         handle_hooks(r);
     r->busy = tracer_handle_reports(r->tracer);
     tracer_catch_up(r->tracer);

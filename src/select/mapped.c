@@ -120,6 +120,14 @@ int mapped_open_identified(pid_t tid, const struct map *map) {
     return -1;
 }
 
+bool mapped_identify(pid_t tid, const struct map *map, struct stat *ret) {
+    AUTO_FREE char *by_map = mem_printf("/proc/%d/map_files/%jx-%jx", tid, map->start, map->end);
+    AUTO_FREE char *by_root = mem_printf("/proc/%d/root%s", tid, map->path);
+    const bool found =
+        stat(by_map, ret) == 0 || (stat(by_root, ret) == 0 && is_same_inode(ret, map));
+    return found && S_ISREG(ret->st_mode);
+}
+
 /* ---- from memory ---- */
 
 struct loaded_file { /* in the memory of a process */

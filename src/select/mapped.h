@@ -15,6 +15,8 @@
 int mapped_open(pid_t tid, const struct map *map, struct stat *ret_stat);
 /* Like mapped_open(), but only if the kernel identifies the file: contents are not compared. */
 int mapped_open_identified(pid_t tid, const struct map *map);
+/* The status of the file that MAP maps, if the kernel identifies it. The file is not opened. */
+bool mapped_identify(pid_t tid, const struct map *map, struct stat *ret);
 /* Loads the file that MAP maps from the memory of process TID. Errors: "replaced" (too little of
  * the file is in memory). */
 int mapped_load(pid_t tid, const struct map *map, struct module **ret, struct err *err);

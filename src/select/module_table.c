@@ -202,9 +202,24 @@ static int find_in_memory(struct module_table *table, pid_t tid, const struct ma
     return 0;
 }
 
+/* The module of MAP, if its file is known; NULL else. Most processes map what others have. */
+static struct traced_module *find_identified(const struct module_table *table, pid_t tid,
+                                             const struct map *map) {
+    struct stat st;
+    if (!mapped_identify(tid, map, &st))
+        return NULL;
+    const struct file_id file = file_id_of(&st);
+    struct traced_module *m = find_known(table, &file);
+    if (m)
+        m->file = file;
+    return m;
+}
+
 int module_table_find(struct module_table *table, pid_t tid, const struct map *map,
                       struct traced_module **ret, struct err *err) {
     struct stat st;
+    if ((*ret = find_identified(table, tid, map)))
+        return 0;
     AUTO_FD int fd = mapped_open(tid, map, &st);
     if (fd < 0)
         return find_in_memory(table, tid, map, ret, err);

@@ -227,39 +227,37 @@ static int save_state(pid_t tid, const struct remote_site *site, struct saved_st
     return write_frame(tid, site, &alone, c);
 }
 
+/* Takes a stop that TID has reported. 0: there is none. -ESRCH: TID is gone. */
+static int take_stop(pid_t tid, int *ret_status) {
+    siginfo_t info = {.si_code = 0};
+    if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL) < 0)
+        return -ESRCH;
+    *ret_status = W_STOPCODE(info.si_status);
+    return info.si_pid != 0;
+}
+
 /*
- * Waits until wait() has a report of TID. The kernel withholds the end of a thread group's leader
- * until the ends of all other threads have been taken. So the leader's status is read as well,
- * whenever any child reports.
+ * The kernel withholds the end of a thread group's leader until the ends of all other threads have
+ * been taken. So the thread's status is read, whenever any child reports.
  */
-static int await_report(pid_t tid, siginfo_t *ret) {
+static int await_stop(pid_t tid, int *ret_status) {
     sigset_t reports, mask;
-    int rc = 0;
+    int taken;
     sigemptyset(&reports);
     sigaddset(&reports, SIGCHLD);
     pthread_sigmask(SIG_BLOCK, &reports, &mask);
-    for (bool woken = false; rc == 0; woken = true) {
-        ret->si_pid = 0;
-        if (waitid(P_PID, (id_t)tid, ret, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL) < 0 ||
-            (woken && !ret->si_pid && status_has_ended(tid)))
-            rc = -ESRCH;
-        else if (ret->si_pid)
+    for (bool woken = false; !(taken = take_stop(tid, ret_status)); woken = true) {
+        if (woken && status_has_ended(tid))
             break;
-        else
-            clock_wait_child_ns(10000000);
+        clock_wait_child_ns(10000000);
     }
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
-    return rc;
+    return taken;
 }
 
 int thread_wait(pid_t tid, int *ret_status) {
-    siginfo_t info;
-    if (await_report(tid, &info) < 0)
+    if (await_stop(tid, ret_status) <= 0)
         return -ESRCH;
-    if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
-        return -ESRCH;
-    if (waitpid(tid, ret_status, __WALL) < 0)
-        return -errno;
     if (*ret_status >> 16 != PTRACE_EVENT_EXIT)
         return 0;
     thread_continue(tid, 0); /* it was killed, and can only end */

@@ -61,6 +61,10 @@ struct tracer {
     bool left_something; /* something of spoor stays in a process that was detached */
     bool stale;          /* some space may have other patches than it should (repatch.h) */
     unsigned unknown_newborns; /* stopped tasks whose parents have not reported them */
+    struct {
+        pid_t pid;         /* 0: none */
+        uint64_t since_ns; /* CLOCK_MONOTONIC */
+    } starting;            /* program_start.h */
     struct killed_task killed_tasks[KILLED_TASKS];
     unsigned next_killed;
 };

@@ -9,6 +9,7 @@
 #include "target/status.h"
 #include "tracer/detach.h"
 #include "tracer/gs_conflict.h"
+#include "tracer/program_start.h"
 #include "tracer/read_faults.h"
 #include "tracer/seizing.h"
 #include "tracer/stopping.h"
@@ -40,9 +41,10 @@ static void look_for_gs_conflict(struct tracer *t, const struct space *space, bo
  * stop. Returns whether it does. Waits at guards look alike, but a program's first wait is that of
  * the hook, before the linker maps the libraries (glibc). Not where timers are to be postponed.
  */
-static bool release_early(const struct task *task) {
+static bool release_early(struct tracer *t, const struct task *task) {
     struct space *s = task->space;
     bool first = s && s->begins;
+    first ? program_start_note(t, task->pid) : program_start_end(t, task->pid);
     if (!first)
         return false;
     s->begins = false;
@@ -178,6 +180,6 @@ static void handle_askers(struct tracer *t) {
 void tracer_handle_hooks(struct tracer *t) {
     handle_askers(t);
     for (const struct task *k;
-         (k = find_hooked(t)) && (release_early(k) || handle_hook(t, k->tid));)
+         (k = find_hooked(t)) && (release_early(t, k) || handle_hook(t, k->tid));)
         ;
 }

@@ -22,6 +22,7 @@
 #include "tracer/gs_conflict.h"
 #include "tracer/identity.h"
 #include "tracer/privileged_exec.h"
+#include "tracer/program_start.h"
 #include "tracer/read_faults.h"
 #include "tracer/syscall_watch.h"
 #include "tracer/task_lane.h"
@@ -115,8 +116,10 @@ int lifecycle_set_up_program(struct tracer *t, struct task *task, bool was_pause
     int rc = thread_finish_syscall(task->tid, err);
     if (rc == 0)
         rc = set_up(t, task, was_paused, false, err);
-    if (rc == 0 && task->space)
+    if (rc == 0 && task->space) {
         task->space->begins = true;
+        program_start_note(t, task->pid);
+    }
     return rc;
 }
 

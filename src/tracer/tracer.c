@@ -40,6 +40,7 @@
 #include "tracer/loop.h"
 #include "tracer/orphans.h"
 #include "tracer/privileged_exec.h"
+#include "tracer/program_start.h"
 #include "tracer/read_faults.h"
 #include "tracer/reports.h"
 #include "tracer/syscall_watch.h"
@@ -90,6 +91,8 @@ bool tracer_handle_reports(struct tracer *t) {
     read_faults_poll(t);
     return reports_handle(t);
 }
+
+uint64_t tracer_rest_ns(struct tracer *t) { return program_start_next_rest_ns(t); }
 
 struct tracer_pauses tracer_pauses(const struct tracer *t) {
     return t->pauses;

@@ -25,8 +25,11 @@ int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *
 void tracer_start(struct tracer *t, pid_t pid);
 /* Handles the reports of tracees, without waiting. Returns whether there may be more. */
 bool tracer_handle_reports(struct tracer *t);
-/* A thread waits in the dynamic linker's hook: looks at the modules, and resumes the thread. */
+/* A thread may wait in the dynamic linker's hook: if so, looks at the modules, and resumes it. */
 void tracer_handle_hooks(struct tracer *t);
+/* For how long to wait for other things before tracer_handle_hooks(), though no drainer has seen a
+ * wait. 0: not needed. */
+uint64_t tracer_rest_ns(struct tracer *t);
 /* Removes what a killed spoor has left in PID. *RET_FOUND: there was something. Errors: of seizing
  * and of space_undo(). */
 int tracer_remove_leftovers(struct tracer *t, pid_t pid, bool *ret_found, struct err *err);

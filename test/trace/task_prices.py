@@ -20,7 +20,7 @@ TIMING = {"wait4", "waitid", "poll", "read", "futex", "rt_sigtimedwait", "rt_sig
 # {system calls: the most for one}. A birth opens no file. (Before: 11 ptrace, 5 openat, 36 in all.)
 BIRTH = {"ptrace": 10, "openat": 0, "all": 16}
 # An exec with all libraries, which are planned once. (Before: 71 openat, 62 newfstatat, 1 clone3.)
-EXEC = {"openat": 50, "newfstatat": 32, "clone3": 0}
+EXEC = {"openat": 40, "newfstatat": 28, "clone3": 0}
 # The dynamic linker calls its hook twice, and is stopped once: when it has mapped the libraries.
 STOPS = 1
 

@@ -1,4 +1,5 @@
-/* Packed contents come back; damaged ones are refused. Code leaves a full folder before plans. */
+/* Packed contents come back; damaged ones are refused. Code leaves a full folder before plans that
+ * were used in the hour before, and after older ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,8 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -102,6 +105,30 @@ static void code_leaves_before_plans(void **state) {
     folder_close(&folder);
 }
 
+/* NAME was last used so many minutes ago. */
+static void set_used(const struct folder *folder, const char *name, int minutes) {
+    const struct timespec used = {time(NULL) - 60 * minutes, 0}, times[2] = {used, used};
+    assert_int_equal(utimensat(folder->fd, name, times, 0), 0);
+}
+
+static void old_plans_leave_before_code(void **state) {
+    struct folder folder = folder_open(MOST);
+    struct numbers n = make(MOST / 3 / sizeof *n.at);
+    (void)state;
+    folder_write(&folder, "plan-c", key, put_numbers, &n);
+    folder_write(&folder, "plan-d", key, put_numbers, &n);
+    set_used(&folder, "plan-c", 50);
+    set_used(&folder, "plan-d", 70);
+    folder_write(&folder, "code-c", key, put_numbers, &n);
+    assert_false(is_there(&folder, "plan-d"));
+    assert_true(is_there(&folder, "code-c"));
+    folder_write(&folder, "plan-d", key, put_numbers, &n);
+    assert_true(is_there(&folder, "plan-c"));
+    assert_false(is_there(&folder, "code-c"));
+    free(n.at);
+    folder_close(&folder);
+}
+
 static int make_home(void **state) {
     (void)state;
     return mkdtemp(home) && setenv("XDG_CACHE_HOME", home, 1) == 0 ? 0 : -1;
@@ -118,6 +145,7 @@ int main(void) {
         cmocka_unit_test(contents_come_back),
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(code_leaves_before_plans),
+        cmocka_unit_test(old_plans_leave_before_code),
     };
     return cmocka_run_group_tests(tests, make_home, remove_home);
 }

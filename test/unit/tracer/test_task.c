@@ -1,5 +1,5 @@
-/* Stops as wait() reports them, and states of tasks. */
-#include "tracer/task.h"
+/* Stops as wait() reports them, states of tasks, and looks at programs that begin. */
+#include "tracer/program_start.h"
 
 #include <sys/ptrace.h>
 
@@ -15,7 +15,8 @@
     TEST(vfork_child_ends_before_its_parent_is_resumed)                                            \
     TEST(task_in_group_stop_may_run)                                                               \
     TEST(restored_task_stays_restored)                                                             \
-    TEST(tasks_of_one_space)
+    TEST(tasks_of_one_space)                                                                       \
+    TEST(waits_of_a_beginning_program_are_looked_for)
 
 static void stops_decoded(void **state) {
     (void)state;
@@ -106,6 +107,19 @@ static void tasks_of_one_space(void **state) {
     assert_int_equal(stopped, 1);
     for (struct task *k; (k = tasks_next(&tasks, NULL));)
         tasks_remove(&tasks, k);
+}
+
+/* Each rest is an eighth of the time that has passed, so few looks suffice. */
+static void waits_of_a_beginning_program_are_looked_for(void **state) {
+    const uint64_t since = 5000, ms = 1000000;
+    uint64_t looks = 0;
+    (void)state;
+    assert_int_equal(program_start_rest_ns(since, since), 20000);
+    assert_int_equal(program_start_rest_ns(since, since + 4 * ms), ms / 2);
+    assert_int_equal(program_start_rest_ns(since, since + 11 * ms), 0);
+    for (uint64_t now = since, rest; (rest = program_start_rest_ns(since, now)); now += rest)
+        looks++;
+    assert_in_range(looks, 20, 60);
 }
 
 int main(void) {
