@@ -46,6 +46,15 @@ enum space_state {
     SPACE_LEAVING,  /* the same, and the process is about to be detached */
 };
 
+/* Why the program's own use of the register by which stubs find lanes (x86-64: gs) cannot be told
+ * before it happens. Then the process is not traced. */
+enum lane_conflict {
+    LANE_CONFLICT_NONE,
+    LANE_CONFLICT_CODE,  /* code that no guard precedes may write it (lane_guard.h) */
+    LANE_CONFLICT_PLACE, /* a thread has passed the place of a guard */
+    LANE_CONFLICT_VALUE, /* a thread has written it while the space was unpatched */
+};
+
 /* What a killed spoor has left (leftovers.h). */
 struct inherited {
     bool agent_stays; /* and so do the lanes: a thread will return there */
@@ -61,7 +70,7 @@ struct space {
     taddr_t agent;             /* the agent's page, for remote calls */
     bool borrowed;             /* remote.memory_fd belongs to the space it was copied from */
     bool stopping;             /* its tasks' reports wait while it is changed */
-    bool writes_lane_register; /* some of its code writes it, too (x86-64: gs) */
+    enum lane_conflict lane_conflict;
     unsigned filter;           /* the number of the filter that chose its patches (space_context) */
     struct {
         unsigned stops;  /* so many are still to postpone timers */
