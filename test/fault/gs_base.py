@@ -18,6 +18,7 @@ from fault import (RIGHT, SKIP, Spoor, check, check_right, check_runs_right, mai
 
 TEXT = "the gs base"
 PATIENCE_S = 60
+FOOTHOLD = 64  # bytes at the end of text where the first remote calls are made
 
 
 def check_message(text, what):
@@ -29,7 +30,7 @@ def explain(spoor, by, program):
     """Names the function with the instruction, and the file."""
     rows = json.loads(run([spoor.path, "explain", "--json", program]).stdout)
     refused = [row["function"] for row in rows if row["refused"] == "writes-gs"]
-    names = {"code": ["take"], "clear": ["take"], "open": ["enter_first"]}.get(by, [])
+    names = {"code": ["take"], "clear": ["take"], "open": ["enter_first", "take"]}.get(by, [])
     check(refused == names, f"explain --json: {refused}")
     text = " ".join(run([spoor.path, "explain", "-F", "use", program]).stdout.decode().split())
     what = "no program that loads" if by == "open" else "a program that calls it is traced until then"
@@ -73,6 +74,10 @@ class Waiting:
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         first = self.process.stdout.readline()
         check(first == b"there\n", f"{place}: {first}")
+        with open(f"/proc/{self.process.pid}/maps", encoding="ascii") as maps:
+            words = next(line.split() for line in maps if line.split()[1][2] == "x")
+        self.range = [int(word, 16) for word in words[0].split("-")]  # of the program's text
+        self.text = self.read_text()
 
     def __enter__(self):
         return self
@@ -86,13 +91,17 @@ class Waiting:
         check(self.process.returncode == RIGHT and out == b"right\n",
               f"attached to: {self.process.returncode}, {out} {err}")
 
+    def read_text(self):
+        with open(f"/proc/{self.process.pid}/mem", "rb") as memory:
+            memory.seek(self.range[0])
+            return memory.read(self.range[1] - self.range[0] - FOOTHOLD)
+
     def await_spoor(self):
+        """Waits for the patches: before, guards are not there either."""
         deadline = time.monotonic() + PATIENCE_S
-        with open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as maps:
-            while "memfd:spoor" not in maps.read():
-                check(time.monotonic() < deadline, "spoor does not attach")
-                time.sleep(0.001)
-                maps.seek(0)
+        while self.read_text() == self.text:
+            check(time.monotonic() < deadline, "spoor does not attach")
+            time.sleep(0.001)
 
 
 def attach(spoor, by, program):
