@@ -15,8 +15,7 @@ bool lane_lookup_is_taken(const struct space *space, pid_t tid) {
 
 /* Whether TID has the address of something else than spoor's. */
 static bool keeps_own(const struct space *space, pid_t tid) {
-    return space && space->slabs.count && thread_get_lane(tid) &&
-           lane_lookup_is_taken(space, tid);
+    return space && space->slabs.count && thread_get_lane(tid) && lane_lookup_is_taken(space, tid);
 }
 
 /* While the space is paused, the program may use the register. */

@@ -41,9 +41,9 @@ int settle_step_out(const struct space *space, pid_t tid, struct lane_handle *ha
 int settle_out(const struct space *space, pid_t tid, struct lane_handle *handle,
                enum settled *ret_settled);
 struct settle_hooked { /* a thread that waits in the agent for the tool */
-    uint8_t variant;  /* of its stub */
-    taddr_t site;     /* run-time address */
-    struct regs regs; /* what its registers were at the site, but the pc */
+    uint8_t variant;   /* of its stub */
+    taddr_t site;      /* run-time address */
+    struct regs regs;  /* what its registers were at the site, but the pc */
 };
 /* Whether the thread waits so. Changes nothing. */
 bool settle_find_hooked(const struct space *space, pid_t tid, struct settle_hooked *ret);

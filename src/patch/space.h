@@ -66,12 +66,12 @@ struct space {
     enum space_state state; /* space_set_state() */
     pid_t pid; /* for messages and the trace; that thread may have ended (space_thread()) */
     struct remote_site remote;
-    taddr_t room;              /* for mappings that may be anywhere; 0: unknown */
-    taddr_t agent;             /* the agent's page, for remote calls */
-    bool borrowed;             /* remote.memory_fd belongs to the space it was copied from */
-    bool stopping;             /* its tasks' reports wait while it is changed */
+    taddr_t room;  /* for mappings that may be anywhere; 0: unknown */
+    taddr_t agent; /* the agent's page, for remote calls */
+    bool borrowed; /* remote.memory_fd belongs to the space it was copied from */
+    bool stopping; /* its tasks' reports wait while it is changed */
     enum lane_conflict lane_conflict;
-    unsigned filter;           /* the number of the filter that chose its patches (space_context) */
+    unsigned filter; /* the number of the filter that chose its patches (space_context) */
     struct {
         unsigned stops;  /* so many are still to postpone timers */
         bool exact;      /* by no more than they take */

@@ -114,11 +114,11 @@ int gs_conflict_check_thread(pid_t tid, struct err *err) {
 }
 
 int gs_conflict_check_code(const struct space *space, struct err *err) {
-    static const char *const how[] = {
-        [LANE_CONFLICT_NONE] = "has instructions that write", /* a guard is lost */
-        [LANE_CONFLICT_CODE] = "has instructions that write",
-        [LANE_CONFLICT_PLACE] = "runs a function that may write",
-        [LANE_CONFLICT_VALUE] = "keeps something of its own in"};
+    static const char *const how[] = {[LANE_CONFLICT_NONE] =
+                                          "has instructions that write", /* a guard is lost */
+                                      [LANE_CONFLICT_CODE] = "has instructions that write",
+                                      [LANE_CONFLICT_PLACE] = "runs a function that may write",
+                                      [LANE_CONFLICT_VALUE] = "keeps something of its own in"};
     if (!space->lane_conflict && lane_guards_are_set(space))
         return 0;
     return set_lane_taken(space->pid, how[space->lane_conflict], "it cannot be traced", err);
@@ -144,8 +144,8 @@ static bool returns_past_guard_from(const struct space *space, const struct maps
                                     taddr_t sp) {
     const struct map *m = maps_at(maps, sp);
     return m && m->writable &&
-           returns_past_guard(space, (struct span){sp & ~(taddr_t)(sizeof(regs_word_t) - 1),
-                                                   m->end});
+           returns_past_guard(space,
+                              (struct span){sp & ~(taddr_t)(sizeof(regs_word_t) - 1), m->end});
 }
 
 /* A handler may run on another stack than what it has interrupted. */

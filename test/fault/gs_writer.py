@@ -47,6 +47,25 @@ def launched(spoor, program, library):
     check(leaf_calls(spoor) == 2 * CALLS, "child, not followed: calls")
 
 
+def paused(spoor, program):
+    """Guards are out in a pause. At its end spoor sees that the base is the program's."""
+    with Waiting(program, "pauses") as waiting, \
+            subprocess.Popen([spoor.path, "attach", "-o", "trace", str(waiting.process.pid)],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as tracer:
+        try:
+            waiting.await_spoor()
+            spoor.view("ctl", str(waiting.process.pid), "pause")
+            waiting.process.stdin.write(b"x")
+            waiting.process.stdin.flush()
+            check(waiting.process.stdout.readline() == b"taken\n", "pauses: output")
+            spoor.view("ctl", str(waiting.process.pid), "resume")
+            waiting.end()
+            text = tracer.communicate(timeout=PATIENCE_S)[1].decode()
+        finally:
+            tracer.kill()
+        check("keeps something of its own in the gs base" in text, f"pauses: {text}")
+
+
 def attached(spoor, program):
     with Waiting(program, "inside") as waiting:
         done = run([spoor.path, "attach", "-o", "trace", str(waiting.process.pid)])
@@ -73,6 +92,7 @@ def test(spoor, program, library):
         sys.exit(SKIP)
     launched(spoor, program, library)
     attached(spoor, program)
+    paused(spoor, program)
 
 
 if __name__ == "__main__":

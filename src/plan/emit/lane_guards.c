@@ -7,8 +7,7 @@ vaddr_t plan_lane_write(const struct plan *plan) { return plan->lane_write; }
 vaddr_t plan_lane_open(const struct plan *plan) { return plan->lane_open; }
 
 static bool is_writer(const struct plan *plan, uint32_t function) {
-    return function < plan->functions.count &&
-           plan->functions.at[function].refused == REFUSED_LANE;
+    return function < plan->functions.count && plan->functions.at[function].refused == REFUSED_LANE;
 }
 
 bool lane_guard_is_at(const struct plan *plan, const struct site *site) {

@@ -153,8 +153,8 @@ static bool are_entries_good(const struct placing *p, uint32_t root) {
 /* Whether all code of the group of ROOT is reached from its entries only. */
 static bool is_closed(const struct placing *p, uint32_t root) {
     const struct group *group = &p->groups->by_root[root];
-    if (group->undecodable || group->movable || group->code_refs ||
-        !are_entries_good(p, root) || has_function_symbol(p, root))
+    if (group->undecodable || group->movable || group->code_refs || !are_entries_good(p, root) ||
+        has_function_symbol(p, root))
         return false;
     for (size_t i = 0; i < p->code->texts->count; i++)
         if (refers_to_middle(p, root, &p->code->texts->at[i]))

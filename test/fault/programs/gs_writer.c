@@ -11,6 +11,7 @@
  *     writable  the function's text becomes writable; then the function is called
  *     inside    the function waits until its input ends, and goes on
  *     waits     likewise, before it is called
+ *     pauses    it is called after a byte of input; the program goes on when its input ends
  *
  * The base must keep its value then, and memory read through it must be the program's.
  */
@@ -144,6 +145,16 @@ static void wait_for_input(void) {
     take(own);
 }
 
+static void call_in_pause(void) {
+    char byte;
+    check(write(1, "there\n", 6) == 6, "output");
+    check(read(0, &byte, 1) == 1, "first input");
+    take(own);
+    check(write(1, "taken\n", 6) == 6, "output");
+    check(read(0, &byte, 1) == 0, "input");
+    behind();
+}
+
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE))
@@ -163,6 +174,8 @@ int main(int argc, char **argv) {
         take_slowly();
     else if (!strcmp(mode, "waits"))
         wait_for_input();
+    else if (!strcmp(mode, "pauses"))
+        call_in_pause();
     return right();
 }
 #endif
