@@ -120,16 +120,18 @@ static void print_hint(const struct totals *t, unsigned width) {
     text_print_wrapped(text, 2, width);
 }
 
-/* Says that a function, shown or not, keeps all programs with this file from being traced. */
+/* Says until when programs with this file can be traced, if a function, shown or not, limits it. */
 static void print_lane_write(const struct subject *s, unsigned width) {
-    vaddr_t addr = plan_lane_write(s->plan);
+    const vaddr_t open = plan_lane_open(s->plan), addr = open ? open : plan_lane_write(s->plan);
     if (!addr)
         return;
     uint32_t function = plan_function_at(s->plan, addr);
     AUTO_FREE char *name = function == UINT32_MAX ? mem_printf("code") : subject_name(s, function);
-    AUTO_FREE char *text = mem_printf("%s writes the gs base at %jx, which spoor needs for itself: "
-                                      "no program that loads this file can be traced.",
-                                      name, addr);
+    AUTO_FREE char *text = mem_printf(
+        "%s writes the gs base at %jx, which spoor needs for itself: %s", name, addr,
+        open ? "no program that loads this file can be traced, since spoor cannot see when that "
+               "code is about to run."
+             : "a program that calls it is traced until then.");
     printf("\n  ");
     text_print_wrapped(text, 2, width);
 }

@@ -161,12 +161,11 @@ void guard_set_ranges(const struct space *s) {
 /* ---- threads ---- */
 
 bool guard_waits(const struct space *s, pid_t tid, struct guard_call *ret) {
-    struct regs regs;
+    struct settle_hooked hooked;
     uint64_t args[REGS_ARGUMENTS];
-    uint8_t variant;
-    if (!settle_find_hooked(s, tid, &variant, &regs) || !(variant & STUB_GUARD))
+    if (!settle_find_hooked(s, tid, &hooked) || !(hooked.variant & STUB_GUARD))
         return false;
-    regs_arguments(&regs, args);
+    regs_arguments(&hooked.regs, args);
     *ret =
         (struct guard_call){{page_down(args[0]), page_up(args[0] + args[1])}, args[2] & PROT_WRITE};
     return true;

@@ -56,6 +56,8 @@ uint64_t lane_lookup_mark_with(pid_t tid, taddr_t lane);
 /* Whether COPY, whose lane_lookup_mark() equals that of a task of SPACE with lane LANE, may be a
  * copy of that task's process: its memory does not contradict. SPACE NULL and LANE 0: unknown. */
 bool lane_lookup_may_belong(const struct space *space, taddr_t lane, pid_t copy);
+/* Whether TID, a thread of SPACE, has something of its own where its lane was. */
+bool lane_lookup_is_taken(const struct space *space, pid_t tid);
 /* Writes the tables for all threads of SPACE into its new area at AREA. */
 int lane_lookup_install(const struct space *space, taddr_t area, struct err *err);
 /* For a forked process; and for a space that ends. */

@@ -1,10 +1,27 @@
 /* x86-64: a register of each thread holds its lane's address. */
-#include "patch/lane_lookup.h"
+#include "patch/space.h"
 #include "target/thread.h"
 
+static bool holds_lane(const struct space *s, taddr_t addr) {
+    bool any = false;
+    for (size_t i = 0; i < s->slabs.count; i++)
+        any |= addr - s->slabs.at[i]->at < s->slabs.at[i]->size;
+    return any;
+}
+
+bool lane_lookup_is_taken(const struct space *space, pid_t tid) {
+    return !holds_lane(space, thread_get_lane(tid));
+}
+
+/* Whether TID has the address of something else than spoor's. */
+static bool keeps_own(const struct space *space, pid_t tid) {
+    return space && space->slabs.count && thread_get_lane(tid) && lane_lookup_is_taken(space, tid);
+}
+
+/* While the space is paused, the program may use the register. */
 void lane_lookup_give(struct space *space, pid_t tid, taddr_t lane) {
-    (void)space;
-    thread_set_lane(tid, lane);
+    if (!space || !space_is_paused(space) || !keeps_own(space, tid))
+        thread_set_lane(tid, lane);
 }
 
 void lane_lookup_give_new(struct space *space, pid_t tid, taddr_t lane, pid_t maker) {
@@ -18,7 +35,8 @@ void lane_lookup_pass(struct space *space, pid_t tid, taddr_t lane, pid_t maker)
 }
 
 void lane_lookup_leave(struct space *space, pid_t tid, taddr_t lane) {
-    lane_lookup_give(space, tid, lane);
+    if (!keeps_own(space, tid))
+        lane_lookup_give(space, tid, lane);
 }
 
 void lane_lookup_expect(struct space *space, pid_t tid) {

@@ -9,6 +9,7 @@
 #include "patch/breakpoints.h"
 #include "patch/guard.h"
 #include "patch/install.h"
+#include "patch/lane_guard.h"
 #include "patch/left_out.h"
 #include "patch/patcher.h"
 #include "patch/program.h"
@@ -213,7 +214,7 @@ static void patch_module(struct update *u, struct patched *p, bool wanted, bool 
         request.hook = patched_loader_hook(p->traced_module);
     if (hook && !request.hook)
         warn_no_hook(u, p);
-    if (!wanted && !request.hook && !guards)
+    if (!wanted && !request.hook && !guards && !p->lane_guards)
         return;
     if (u->ahead)
         prepare_patches(u, p, &request);
@@ -299,12 +300,15 @@ static void patch_newcomer(struct update *u, struct newcomer *n) {
         bool wanted = prepare(u, n);
         if (n->wanted || n->calls || n->probes || !p->traced_module->plan)
             warn_untraced(u, p->traced_module);
-        u->space->writes_lane_register |=
-            p->traced_module->plan && plan_lane_write(p->traced_module->plan);
-        n->attempted = p->traced_module->plan && !u->space->writes_lane_register &&
-                       (wanted || n->hook || n->guard);
+        p->lane_guards = p->traced_module->plan && plan_lane_write(p->traced_module->plan);
+        if (p->lane_guards && !lane_guard_is_possible(p))
+            u->space->lane_conflict = LANE_CONFLICT_CODE;
+        n->attempted = p->traced_module->plan && !u->space->lane_conflict &&
+                       (wanted || n->hook || n->guard || p->lane_guards);
         if (n->attempted)
             patch_module(u, p, wanted, n->hook);
+        if (p->lane_guards && !lane_guard_is_set(p))
+            u->space->lane_conflict = LANE_CONFLICT_CODE;
     }
     if (!u->ahead)
         ARRAY_PUSH(&u->space->modules, *p);

@@ -61,6 +61,7 @@ struct patched { /* one module mapped into one space, or its annex */
     struct code *code;
     struct code *first; /* of an annex (annex.h): the code of the module's first area; else NULL */
     bool guards;        /* it holds guarded functions (guard.h) */
+    bool lane_guards;   /* it holds functions that write the lanes' register (lane_guard.h) */
     bool traced;        /* more than the dynamic linker's hook is to be patched */
     bool in_trace;      /* the trace has a record of it */
 };

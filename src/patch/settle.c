@@ -413,8 +413,7 @@ bool settle_clockless(const struct space *space, pid_t tid, struct lane_handle *
            thread_set_regs(tid, &w.regs) == 0 && skip_stub(space, tid, handle) == 0;
 }
 
-bool settle_find_hooked(const struct space *space, pid_t tid, uint8_t *ret_variant,
-                        struct regs *ret) {
+bool settle_find_hooked(const struct space *space, pid_t tid, struct settle_hooked *ret) {
     struct settling w = {.space = space, .tid = tid};
     bool other;
     if (thread_get_regs(tid, &w.regs) < 0)
@@ -426,8 +425,7 @@ bool settle_find_hooked(const struct space *space, pid_t tid, uint8_t *ret_varia
     const struct mark *m = offset < p->area_size ? patched_mark_at(p, offset) : NULL;
     if (!m || m->kind != MARK_STUB || !leave_agent(&w, p, AGENT_HOOK))
         return false;
-    *ret_variant = m->variant;
-    *ret = w.regs;
+    *ret = (struct settle_hooked){m->variant, m->orig + p->bias, w.regs};
     return true;
 }
 

@@ -40,10 +40,13 @@ int settle_step_out(const struct space *space, pid_t tid, struct lane_handle *ha
  * instructions that together stand for one original instruction. */
 int settle_out(const struct space *space, pid_t tid, struct lane_handle *handle,
                enum settled *ret_settled);
-/* Whether the thread waits in the agent for the tool, by a stub of *RET_VARIANT. RET is then what
- * its registers were at the site. Changes nothing. */
-bool settle_find_hooked(const struct space *space, pid_t tid, uint8_t *ret_variant,
-                        struct regs *ret);
+struct settle_hooked { /* a thread that waits in the agent for the tool */
+    uint8_t variant;   /* of its stub */
+    taddr_t site;      /* run-time address */
+    struct regs regs;  /* what its registers were at the site, but the pc */
+};
+/* Whether the thread waits so. Changes nothing. */
+bool settle_find_hooked(const struct space *space, pid_t tid, struct settle_hooked *ret);
 /* Where in P's area a thread at run-time address SITE, which is patched, goes on behind the site's
  * hook; 0: there is no hook. */
 taddr_t settle_behind_hook(const struct patched *p, taddr_t site);

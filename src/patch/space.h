@@ -46,6 +46,15 @@ enum space_state {
     SPACE_LEAVING,  /* the same, and the process is about to be detached */
 };
 
+/* Why the program's own use of the register by which stubs find lanes (x86-64: gs) cannot be told
+ * before it happens. Then the process is not traced. */
+enum lane_conflict {
+    LANE_CONFLICT_NONE,
+    LANE_CONFLICT_CODE,  /* code that no guard precedes may write it (lane_guard.h) */
+    LANE_CONFLICT_PLACE, /* a thread has passed the place of a guard */
+    LANE_CONFLICT_VALUE, /* a thread has written it while the space was unpatched */
+};
+
 /* What a killed spoor has left (leftovers.h). */
 struct inherited {
     bool agent_stays; /* and so do the lanes: a thread will return there */
@@ -57,12 +66,12 @@ struct space {
     enum space_state state; /* space_set_state() */
     pid_t pid; /* for messages and the trace; that thread may have ended (space_thread()) */
     struct remote_site remote;
-    taddr_t room;              /* for mappings that may be anywhere; 0: unknown */
-    taddr_t agent;             /* the agent's page, for remote calls */
-    bool borrowed;             /* remote.memory_fd belongs to the space it was copied from */
-    bool stopping;             /* its tasks' reports wait while it is changed */
-    bool writes_lane_register; /* some of its code writes it, too (x86-64: gs) */
-    unsigned filter;           /* the number of the filter that chose its patches (space_context) */
+    taddr_t room;  /* for mappings that may be anywhere; 0: unknown */
+    taddr_t agent; /* the agent's page, for remote calls */
+    bool borrowed; /* remote.memory_fd belongs to the space it was copied from */
+    bool stopping; /* its tasks' reports wait while it is changed */
+    enum lane_conflict lane_conflict;
+    unsigned filter; /* the number of the filter that chose its patches (space_context) */
     struct {
         unsigned stops;  /* so many are still to postpone timers */
         bool exact;      /* by no more than they take */

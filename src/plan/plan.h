@@ -68,9 +68,20 @@ enum tier plan_probe_tier(const struct plan *plan, vaddr_t addr);
  * (enum stack_event). False: some are missing or cannot be patched; then none is patched. */
 enum { PLAN_STACK_FUNCTIONS = 3 };
 bool plan_stack_functions(const struct plan *plan, struct span ret[PLAN_STACK_FUNCTIONS]);
-/* An instruction of a function that writes the register by which stubs find lanes; 0: there is
- * none. A program that has one cannot be traced. */
+/*
+ * Functions that write the register by which stubs find lanes (REFUSED_LANE) are not traced. The
+ * code for the whole module has a guard at each of their entries, whatever is chosen: it waits for
+ * the tool, as the hook does.
+ *
+ * The first function returns an instruction that writes the register, the second one that no guard
+ * can precede: a program that has one cannot be traced. 0: there is none.
+ */
 vaddr_t plan_lane_write(const struct plan *plan);
+vaddr_t plan_lane_open(const struct plan *plan);
+/* The first guard at ADDR or above; 0: none. */
+vaddr_t plan_lane_guard(const struct plan *plan, vaddr_t addr);
+/* Whether a thread at ADDR is in such a function behind the place of its guard. */
+bool plan_is_past_lane_guard(const struct plan *plan, vaddr_t addr);
 
 struct arch;
 /* The backend that decodes the code at ADDR; NULL: ADDR holds data. */

@@ -51,8 +51,8 @@ static const struct {
                         "From here, control goes on in code that is not known to be the "
                         "function's. Calls that end there are ended by later events."},
     [REFUSED_LANE] = {"writes-gs",
-                      "It writes the gs base, which spoor needs for itself. No program "
-                      "that loads this file can be traced."},
+                      "It may write the gs base, which spoor needs for itself. A program is "
+                      "traced until it calls this function."},
 };
 
 const char *refusal_tag(enum refusal refusal) { return refusals[refusal].tag; }

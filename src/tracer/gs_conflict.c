@@ -7,7 +7,10 @@
 
 #include "arch/arch.h"
 #include "elf/file_checks.h"
+#include "patch/lane_guard.h"
 #include "target/maps.h"
+#include "target/memory.h"
+#include "target/status.h"
 #include "tracer/identity.h"
 
 /* The answer for a file. */
@@ -111,9 +114,71 @@ int gs_conflict_check_thread(pid_t tid, struct err *err) {
 }
 
 int gs_conflict_check_code(const struct space *space, struct err *err) {
-    if (!space->writes_lane_register)
+    static const char *const how[] = {[LANE_CONFLICT_NONE] =
+                                          "has instructions that write", /* a guard is lost */
+                                      [LANE_CONFLICT_CODE] = "has instructions that write",
+                                      [LANE_CONFLICT_PLACE] = "runs a function that may write",
+                                      [LANE_CONFLICT_VALUE] = "keeps something of its own in"};
+    if (!space->lane_conflict && lane_guards_are_set(space))
         return 0;
-    return set_lane_taken(space->pid, "has instructions that write", "it cannot be traced", err);
+    return set_lane_taken(space->pid, how[space->lane_conflict], "it cannot be traced", err);
+}
+
+/* Whether a word of the stack in RANGE leads past a guard. */
+static bool returns_past_guard(const struct space *space, struct span range) {
+    enum { CHUNK = 64 * 1024 };
+    regs_word_t words[CHUNK / sizeof(regs_word_t)];
+    for (taddr_t at = range.start; at < range.end; at += CHUNK) {
+        size_t size = range.end - at < CHUNK ? range.end - at : CHUNK;
+        if (memory_read(space->remote.memory_fd, at, words, size, NULL) < 0)
+            return false;
+        for (size_t i = 0; i < size / sizeof *words; i++)
+            if (lane_guard_is_passed(space, regs_plain_address(words[i])))
+                return true;
+    }
+    return false;
+}
+
+/* The same for the stack of stack pointer SP, to the end of its map. */
+static bool returns_past_guard_from(const struct space *space, const struct maps *maps,
+                                    taddr_t sp) {
+    const struct map *m = maps_at(maps, sp);
+    return m && m->writable &&
+           returns_past_guard(space,
+                              (struct span){sp & ~(taddr_t)(sizeof(regs_word_t) - 1), m->end});
+}
+
+/* A handler may run on another stack than what it has interrupted. */
+static bool is_past_guard(const struct space *space, const struct maps *maps, pid_t tid) {
+    struct regs regs;
+    sigframe_array frames = {0};
+    taddr_t sp = 0;
+    bool past = false;
+    if (thread_get_regs(tid, &regs) == 0) {
+        past = lane_guard_is_passed(space, regs_pc(&regs));
+        sp = regs_sp(&regs);
+    } else if (!status_stack_of(tid, &sp)) { /* TID is suspended in vfork() */
+        return false;
+    }
+    past = past || returns_past_guard_from(space, maps, sp);
+    sigframes_find(space->remote.memory_fd, maps, tid, &frames);
+    for (size_t i = 0; i < frames.count && !past; i++)
+        past = lane_guard_is_passed(space, frames.at[i].pc) ||
+               returns_past_guard_from(space, maps, frames.at[i].sp);
+    ARRAY_FREE(&frames);
+    return past;
+}
+
+bool gs_conflict_is_entered(const struct space *space, const struct maps *maps,
+                            const struct thread_positions *threads) {
+    bool any = false;
+    if (!lane_guards_exist(space))
+        return false;
+    for (size_t i = 0; i < threads->tids.count && !any; i++)
+        any = is_past_guard(space, maps, threads->tids.at[i]);
+    for (size_t i = 0; i < threads->stacks.count && !any; i++)
+        any = returns_past_guard(space, threads->stacks.at[i]);
+    return any;
 }
 
 void gs_conflict_describe(pid_t pid, struct err *err) {

@@ -4,6 +4,7 @@
  */
 #include "patch/access.h"
 #include "patch/itimers.h"
+#include "patch/lane_guard.h"
 #include "patch/loader_state.h"
 #include "patch/modules.h"
 #include "target/status.h"
@@ -36,6 +37,14 @@ static void look_for_gs_conflict(struct tracer *t, const struct space *space, bo
         k->watched |= possible;
 }
 
+/* TID, of SPACE, stopped, is about to run a function that may set the lanes' register. */
+static void leave_at_lane_guard(struct tracer *t, struct space *space, pid_t tid) {
+    struct err err = {0};
+    gs_conflict_describe(space->pid, &err);
+    tracer_warn(t, tid, &err);
+    leave_space(t, space);
+}
+
 /*
  * TASK waits in the hook, and the linker has not changed its list yet: lets it go on, without a
  * stop. Returns whether it does. Waits at guards look alike, but a program's first wait is that of
@@ -55,6 +64,20 @@ static bool release_early(struct tracer *t, const struct task *task) {
     return true;
 }
 
+/* TASK, of SPACE, stopped, waits: serves it if that is at a guard. */
+static bool serve_guards(struct tracer *t, struct space *space, struct task *task) {
+    struct guard_call call;
+    if (guard_waits(space, task->tid, &call)) {
+        if (!text_changes_serve(t, space, task, &call))
+            leave_at_lane_guard(t, space, task->tid);
+        return true;
+    }
+    if (!lane_guard_waits(space, task->tid))
+        return false;
+    leave_at_lane_guard(t, space, task->tid);
+    return true;
+}
+
 /* TID waits in the linker's hook, or at a guard: serves it. False: it still waits, as it is at a
  * signal-delivery-stop; the signal is delivered first. */
 static bool handle_hook(struct tracer *t, pid_t tid) {
@@ -66,9 +89,7 @@ static bool handle_hook(struct tracer *t, pid_t tid) {
     stop_space(t, space);
     struct task *task = tasks_find(&t->tasks, tid);
     bool still_there = task && task->lane == handle;
-    struct guard_call call;
-    if (still_there && guard_waits(space, tid, &call)) {
-        text_changes_serve(t, space, task, &call);
+    if (still_there && serve_guards(t, space, task)) {
         space_unref(space);
         return true;
     }

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "arch/clock.h"
+#include "patch/lane_guard.h"
 #include "patch/modules.h"
 #include "patch/patcher.h"
 #include "patch/permits.h"
@@ -11,7 +12,9 @@
 #include "patch/unpatch.h"
 #include "ring/kept_calls.h"
 #include "target/timing.h"
+#include "tracer/detach.h"
 #include "tracer/goroutines.h"
+#include "tracer/gs_conflict.h"
 #include "tracer/kept_signals.h"
 #include "tracer/read_faults.h"
 #include "tracer/reports.h"
@@ -172,12 +175,29 @@ static void write_goroutines(const struct tracer *t, const struct space *space,
         }
 }
 
+/* SPACE is unpatched: whether its program uses the lanes' register, or is about to. */
+static bool has_lane_conflict(const struct tracer *t, struct space *space,
+                              const struct open_frames *frames,
+                              const struct thread_positions *positions) {
+    if (gs_conflict_is_entered(space, open_frames_maps(frames), positions))
+        space->lane_conflict = LANE_CONFLICT_PLACE;
+    for (struct task *k = NULL;
+         lane_guards_exist(space) && (k = tasks_next_stopped(&t->tasks, k, space));)
+        if (k->lane && !task_is_at_exec(k) && lane_lookup_is_taken(space, k->tid))
+            space->lane_conflict = LANE_CONFLICT_VALUE;
+    return space->lane_conflict;
+}
+
 /* SPACE is unpatched, and its threads are in the program's own code: patches it. */
 static int patch_stopped(struct tracer *t, struct space *space, pid_t caller,
                          struct open_frames *frames, struct err *err) {
     const struct space_context *ctx = &t->options.context;
     struct thread_positions positions = {.pcs = {0}};
     repatch_look(t, space, frames, &positions);
+    if (has_lane_conflict(t, space, frames, &positions)) {
+        thread_positions_done(&positions);
+        return space_give_up(space, caller, err);
+    }
     space->positions = &positions;
     int rc = space->filter != ctx->filter ? replace(t, space, caller, err)
                                           : space_repatch(ctx, space, caller, err);
@@ -231,6 +251,18 @@ static void prepare(struct tracer *t, struct space *space, pid_t tid) {
     }
 }
 
+/* SPACE, stopped, has been changed: leaves it if its program uses the lanes' register. Returns
+ * whether it does. */
+static bool leave_if_conflict(struct tracer *t, struct space *space) {
+    struct err err = {0};
+    if (space_is_paused(space) ? !space->lane_conflict : gs_conflict_check_code(space, &err) == 0)
+        return false;
+    gs_conflict_check_code(space, &err);
+    tracer_warn(t, space->pid, &err);
+    leave_space(t, space);
+    return true;
+}
+
 /* Changes TASK's space. Raises *RET_NS to the time for which the space was stopped. */
 static int change_space(struct tracer *t, struct task *task, uint64_t *ret_ns, struct err *err) {
     struct space *space = space_ref(task->space);
@@ -252,7 +284,9 @@ static int change_space(struct tracer *t, struct task *task, uint64_t *ret_ns, s
         if (space_is_unpatched(space) != was_unpatched && !comes)
             trace_changes_space(t, space, space_is_unpatched(space) ? TRACE_PAUSED : TRACE_RESUMED,
                                 space_is_unpatched(space) ? clock_ticks() : ticks);
-        resume_changed_space(t, space, t->change_cause);
+        bool leave = !comes && leave_if_conflict(t, space);
+        if (!leave)
+            resume_changed_space(t, space, t->change_cause);
     }
     uint64_t stood = timing_now().ns - begin;
     rt_priority_restore(&priority);

@@ -3,6 +3,7 @@
 
 #include "patch/breakpoints.h"
 #include "patch/held.h"
+#include "patch/lane_guard.h"
 #include "patch/left_out.h"
 #include "patch/modules.h"
 #include "patch/settle.h"
@@ -75,19 +76,24 @@ static void release(struct tracer *t, struct space *space, struct task *task) {
     resume_changed_space(t, space, PAUSE_DLOPEN);
 }
 
-void text_changes_serve(struct tracer *t, struct space *space, struct task *task,
+bool text_changes_serve(struct tracer *t, struct space *space, struct task *task,
                         const struct guard_call *call) {
     pid_t tid = task->tid;
     if (!concerns(space, call)) {
         release(t, space, task);
-        return;
+        return true;
     }
     settle_all(t, space);
     struct open_frames *frames = call->writes ? NULL : open_frames_new(space);
     bool written = change(t, space, tid, call, frames);
+    if (!lane_guards_are_set(space)) {
+        open_frames_free(frames);
+        return false;
+    }
     guard_pass(space, tid);
     release(t, space, task);
     if (written)
         repatch_write_calls(t, frames);
     open_frames_free(frames);
+    return true;
 }

@@ -9,6 +9,7 @@
 #include "tracer/core.h"
 
 /* SPACE is stopped. TASK waits at a guard for CALL: prepares for it, lets TASK pass, and resumes
- * SPACE. */
-void text_changes_serve(struct tracer *t, struct space *space, struct task *task,
+ * SPACE. False: SPACE must be left instead, since a guard of the lanes' register is in that text.
+ */
+bool text_changes_serve(struct tracer *t, struct space *space, struct task *task,
                         const struct guard_call *call);

@@ -4,7 +4,8 @@
     gs_base.py SPOOR BY PROGRAM
 
 PROGRAM is programs/own_gs_base.c. BY: "call" if it sets the gs base by a system call ("bare": and has no symbols),
-"code" if it does so by an instruction, "data" if it does not, and only data between its code reads so.
+"code" if it does so by an instruction ("clear": to 0; "open": in code that no guard can precede), "data" if it does
+not, and only data between its code reads so.
 """
 import json
 import os
@@ -17,6 +18,7 @@ from fault import (RIGHT, SKIP, Spoor, check, check_right, check_runs_right, mai
 
 TEXT = "the gs base"
 PATIENCE_S = 60
+FOOTHOLD = 64  # bytes at the end of text where the first remote calls are made
 
 
 def check_message(text, what):
@@ -28,9 +30,12 @@ def explain(spoor, by, program):
     """Names the function with the instruction, and the file."""
     rows = json.loads(run([spoor.path, "explain", "--json", program]).stdout)
     refused = [row["function"] for row in rows if row["refused"] == "writes-gs"]
-    check(refused == (["take"] if by == "code" else []), f"explain --json: {refused}")
-    text = run([spoor.path, "explain", "-F", "use", program]).stdout.decode()
-    check(("take writes the gs base" in text) == (by == "code"), f"explain: {text}")
+    names = {"code": ["take"], "clear": ["take"], "open": ["enter_first", "take"]}.get(by, [])
+    check(refused == names, f"explain --json: {refused}")
+    text = " ".join(run([spoor.path, "explain", "-F", "use", program]).stdout.decode().split())
+    what = "no program that loads" if by == "open" else "a program that calls it is traced until then"
+    told = names and f"{names[0]} writes the gs base" in text and what in text
+    check(told if names else TEXT not in text, f"explain: {text}")
 
 
 def record_all(spoor, program):
@@ -44,7 +49,7 @@ def record(spoor, by, program):
     if by == "data":
         record_all(spoor, program)
         return
-    if by != "code":
+    if by != "open":
         check_runs_right(spoor, [program])
         done = run([spoor.path, "record", "-o", "trace", "--", program])
         check_right(done, "record")
@@ -52,7 +57,8 @@ def record(spoor, by, program):
         if by == "bare":
             return
         calls = {row["function"]: row["calls"] for row in spoor.report()}
-        check(calls.get("take") == 1 and "use" not in calls, f"calls before the gs base is set: {calls}")
+        traced = 1 if by == "call" else None
+        check(calls.get("take") == traced and "use" not in calls, f"calls before the gs base is set: {calls}")
         return
     for way in [], ["-M", "*"], ["-F", "use"], ["-N", "take"]:
         done = spoor.record(way, [program])
@@ -68,6 +74,10 @@ class Waiting:
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         first = self.process.stdout.readline()
         check(first == b"there\n", f"{place}: {first}")
+        with open(f"/proc/{self.process.pid}/maps", encoding="ascii") as maps:
+            words = next(line.split() for line in maps if line.split()[1][2] == "x")
+        self.range = [int(word, 16) for word in words[0].split("-")]  # of the program's text
+        self.text = self.read_text()
 
     def __enter__(self):
         return self
@@ -81,22 +91,27 @@ class Waiting:
         check(self.process.returncode == RIGHT and out == b"right\n",
               f"attached to: {self.process.returncode}, {out} {err}")
 
+    def read_text(self):
+        with open(f"/proc/{self.process.pid}/mem", "rb") as memory:
+            memory.seek(self.range[0])
+            return memory.read(self.range[1] - self.range[0] - FOOTHOLD)
+
     def await_spoor(self):
+        """Waits for the patches: before, guards are not there either."""
         deadline = time.monotonic() + PATIENCE_S
-        with open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as maps:
-            while "memfd:spoor" not in maps.read():
-                check(time.monotonic() < deadline, "spoor does not attach")
-                time.sleep(0.001)
-                maps.seek(0)
+        while self.read_text() == self.text:
+            check(time.monotonic() < deadline, "spoor does not attach")
+            time.sleep(0.001)
 
 
 def attach(spoor, by, program):
     with Waiting(program, "behind") as waiting:
-        done = run([spoor.path, "attach", "-o", "trace", str(waiting.process.pid)])
-        check(done.status == 1, f"attach: {done.status}, {stderr_of(done)}")
-        check_message(stderr_of(done), "attach")
+        if by != "clear":  # else nothing of it is there
+            done = run([spoor.path, "attach", "-o", "trace", str(waiting.process.pid)])
+            check(done.status == 1, f"attach: {done.status}, {stderr_of(done)}")
+            check_message(stderr_of(done), "attach")
         waiting.end()
-    if by == "code":
+    if by == "open":
         return
     with Waiting(program, "before") as waiting, \
             subprocess.Popen([spoor.path, "attach", "-o", "trace", str(waiting.process.pid)],

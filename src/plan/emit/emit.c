@@ -87,6 +87,11 @@ static int put_hop(struct emitter *e, const struct site *site, vaddr_t trampolin
     return 0;
 }
 
+static bool is_hook(const struct emitter *e, const struct site *site) {
+    const vaddr_t hook = e->request->hook;
+    return hook && site->entry && e->plan->functions.at[site->function].addr == hook;
+}
+
 /* The variant of the stub at SITE that waits for the tool; 0: none does. A hook is never a trap: a
  * program that outlives the tool would die of it. */
 static uint8_t waiting_variant(const struct emitter *e, const struct site *site) {
@@ -97,7 +102,7 @@ static uint8_t waiting_variant(const struct emitter *e, const struct site *site)
     for (int i = 0; i < PLAN_GUARDS; i++)
         if (r->guards[i] == at)
             return GUARD_VARIANT;
-    return r->hook == at ? HOOK_VARIANT : 0;
+    return is_hook(e, site) || (!r->first && lane_guard_is_at(e->plan, site)) ? HOOK_VARIANT : 0;
 }
 
 static bool may_trap(const struct emitter *e, const struct site *site) {
@@ -279,7 +284,7 @@ static int put_site(struct emitter *e, size_t number, struct err *err) {
     int r = put_patch(e, site, e->area + c->area_used);
     if (!r)
         r = trampoline_write(e, site, waits, event);
-    if (r && waits == HOOK_VARIANT)
+    if (r && is_hook(e, site))
         return out_of_reach(plan, err);
     if (r)
         reach_lose(e, number);

@@ -101,6 +101,7 @@ void plan_write_flat(const struct plan *plan, struct flat_writer *w, const uint3
     head.go = plan->go;
     head.area_size = plan->area_size;
     head.lane_write = plan->lane_write;
+    head.lane_open = plan->lane_open;
     head.group_count = plan->group_count;
     head.hook_room = plan->hook_room;
     head.slice_room = plan->slice_room;
@@ -173,6 +174,7 @@ bool plan_read_flat(const struct module *module, struct flat_reader *r, struct p
                           .go = head->go,
                           .area_size = (size_t)head->area_size,
                           .lane_write = head->lane_write,
+                          .lane_open = head->lane_open,
                           .group_count = head->group_count,
                           .hook_room = head->hook_room,
                           .slice_room = head->slice_room};

@@ -32,6 +32,7 @@ struct plan *planned_new(const struct windows *windows) {
     AUTO_FREE uint32_t *numbers = function_list_build(plan, windows);
     sites_build(plan, windows, numbers);
     plan->lane_write = windows->lane_write;
+    plan->lane_open = windows->lane_open;
     go_stacks_find(plan);
     keep_states(plan, code->states);
     keep_sleds(plan, code->sleds);
@@ -110,8 +111,6 @@ bool plan_decode(const struct plan *plan, vaddr_t addr, struct trail *trail, str
     arch_complete(arch, trail, bytes, ret);
     return true;
 }
-
-vaddr_t plan_lane_write(const struct plan *plan) { return plan->lane_write; }
 
 bool plan_has_controls(const struct plan *plan) {
     for (size_t i = 0; i < plan->sites.count; i++)

@@ -104,6 +104,7 @@ struct plan {
     uint32_t hook_room;        /* bytes that a hook or guard adds to its site */
     uint32_t slice_room;       /* bytes that a slice adds to its site */
     vaddr_t lane_write;        /* see plan_lane_write() */
+    vaddr_t lane_open;         /* see plan_lane_open() */
     bool *named, *named_group; /* by function, by group: traps are permitted; NULL: none are */
 };
 
@@ -138,7 +139,7 @@ struct flat_plan { /* what follows: the numbers of elements of the arrays, in th
     uint64_t aliases, spans, functions, groups, parts, sleds, sites, steps, exits, blocks;
     struct go_stacks go;
     uint64_t area_size;
-    vaddr_t lane_write;
+    vaddr_t lane_write, lane_open;
     uint32_t group_count, hook_room, slice_room;
 };
 
@@ -162,6 +163,12 @@ void go_stacks_find(struct plan *plan);
 /* True if the start of SITE, or the step S, has an event of a stack. */
 bool go_stacks_entry(const struct plan *plan, const struct site *site);
 bool go_stacks_step(const struct plan *plan, const struct step *s);
+
+/* ---- lane_guards.c ---- */
+/* True if SITE is the place of a guard. */
+bool lane_guard_is_at(const struct plan *plan, const struct site *site);
+/* The number of guards. */
+size_t lane_guard_count(const struct plan *plan);
 
 /* ---- veneer.c: what linkers put between branches and functions ---- */
 /* The address that the veneer at ADDR leads to; 0: no veneer. */

@@ -221,4 +221,5 @@ void sites_build(struct plan *plan, const struct windows *windows, const uint32_
         for (size_t i = 0; i < shares; i++)
             join(plan, &parts[i]);
     }
+    plan->area_size += lane_guard_count(plan) * plan->hook_room;
 }

@@ -1,6 +1,8 @@
 /*
- * Finds functions that write the register by which stubs find lanes. A program with such a function
- * cannot be traced, whichever of its functions are chosen.
+ * Finds functions that write the register by which stubs find lanes. They are not traced. A guard
+ * at their entries tells the tool that a thread is about to run them: then the program must be
+ * released. A function can be guarded if all of its code is reached from its entries only. The same
+ * holds for all functions that share code with it.
  *
  * Data between code may read as such an instruction. So the code of a suspicious function is
  * followed, from its start and from all places in it that something refers to. Only instructions
@@ -8,6 +10,7 @@
  * of a program. Few functions are suspicious: the sweep of stage 5 found such an instruction in
  * them, or some reference leads to one.
  */
+#include "plan/code/roles.h"
 #include "plan/window/placing.h"
 
 struct tour { /* of one function */
@@ -90,6 +93,107 @@ static uint32_t suspect(const struct placing *p, const struct text *text, struct
     return func;
 }
 
+/* ---- guards ---- */
+
+/* Whether ADDR lies in the group of ROOT behind the places where its entries' guards can be. */
+static bool is_behind_guards(const struct placing *p, uint32_t root, vaddr_t addr) {
+    uint32_t i = code_func_at(p->code, addr);
+    if (i == NO_FUNC || group_of(p->groups, i) != root)
+        return false;
+    return !p->groups->by_func[i].entry || !func_is_start(&p->code->funcs[i], addr);
+}
+
+/* Whether code outside of the group of ROOT refers to the middle of that, in TEXT. */
+static bool refers_to_middle(const struct placing *p, uint32_t root, const struct text *text) {
+    const vaddr_t end = text_end(text);
+    for (vaddr_t at = text->start; at < end; at++) {
+        struct insn in;
+        if (!bitmap_test(p->code->refers, text_place(text, at)))
+            continue;
+        insn_read(p->code, text, at, &in);
+        uint32_t from = code_func_at(p->code, at);
+        if ((from == NO_FUNC || group_of(p->groups, from) != root) &&
+            is_behind_guards(p, root, in.target))
+            return true;
+    }
+    return false;
+}
+
+static bool has_function_symbol(const struct placing *p, uint32_t root) {
+    const struct module *m = p->code->module;
+    for (size_t i = 0; i < m->symbol_count; i++) {
+        const struct symbol *s = &m->symbols[i];
+        bool enters = s->global || s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
+        if (enters && !role_is_part(s->name) && is_behind_guards(p, root, s->addr))
+            return true;
+    }
+    return false;
+}
+
+/* Refusals that say nothing against a guard: they are about exits. */
+static bool may_be_guarded(const struct placing *p, uint32_t func) {
+    const uint8_t why = p->ws->by_func[func].refused;
+    return why == REFUSED_NOT || why == REFUSED_DEPTH || why == REFUSED_FALL_THROUGH;
+}
+
+/* Whether all ranges of the group of ROOT that something enters may have guards, and some do. */
+static bool are_entries_good(const struct placing *p, uint32_t root) {
+    bool any = false;
+    for (uint32_t i = 0; i < p->code->func_count; i++) {
+        const struct func_group *f = &p->groups->by_func[i];
+        if (group_of(p->groups, i) != root)
+            continue;
+        if (f->entry ? !may_be_guarded(p, i) : f->called)
+            return false;
+        any |= f->entry;
+    }
+    return any;
+}
+
+/* Whether all code of the group of ROOT is reached from its entries only. */
+static bool is_closed(const struct placing *p, uint32_t root) {
+    const struct group *group = &p->groups->by_root[root];
+    if (group->undecodable || group->movable || group->code_refs || !are_entries_good(p, root) ||
+        has_function_symbol(p, root))
+        return false;
+    for (size_t i = 0; i < p->code->texts->count; i++)
+        if (refers_to_middle(p, root, &p->code->texts->at[i]))
+            return false;
+    return true;
+}
+
+/* FUNC writes the register at ADDR. Refuses all functions that share code with it. */
+static void refuse(struct placing *p, uint32_t func, vaddr_t addr) {
+    const uint32_t root = group_of(p->groups, func);
+    struct windows *ws = p->ws;
+    ws->lane_write = ws->lane_write ? ws->lane_write : addr;
+    if (ws->by_func[func].refused == REFUSED_LANE)
+        return; /* its group has another such instruction */
+    const bool guard = is_closed(p, root);
+    for (uint32_t i = 0; i < p->code->func_count; i++)
+        if (i == func || (p->groups->by_func[i].entry && group_of(p->groups, i) == root)) {
+            ws->by_func[i].refused = REFUSED_LANE;
+            ws->by_func[i].guard = guard && p->groups->by_func[i].entry;
+        }
+    if (!guard && !ws->lane_open)
+        ws->lane_open = addr;
+}
+
+void lane_writes_settle(struct placing *p) {
+    for (uint32_t i = 0; i < p->code->func_count; i++) {
+        struct func_window *f = &p->ws->by_func[i];
+        if (!f->guard)
+            continue;
+        f->refused = REFUSED_LANE;
+        f->guard = f->tier != TIER_NONE;
+        p->wanted[i] = false;
+        if (!f->guard && !p->ws->lane_open)
+            p->ws->lane_open = p->ws->lane_write;
+    }
+}
+
+/* ---- the search ---- */
+
 /* Looks for functions with such instructions in PLACE. Returns the end of the last one; PLACE.start
  * if there is none. */
 static vaddr_t look(struct placing *p, const struct text *text, struct span place) {
@@ -97,9 +201,7 @@ static vaddr_t look(struct placing *p, const struct text *text, struct span plac
     while ((func = suspect(p, text, place)) != NO_FUNC) {
         vaddr_t found = tour(p, &p->code->funcs[func]);
         if (found)
-            p->ws->by_func[func].refused = REFUSED_LANE;
-        if (!p->ws->lane_write)
-            p->ws->lane_write = found;
+            refuse(p, func, found);
         place.start = p->code->funcs[func].end;
     }
     return place.start;

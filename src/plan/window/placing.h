@@ -44,8 +44,11 @@ enum refusal window_blocker(const struct placing *p, const struct func *f, vaddr
 void refusals_find(struct placing *p);
 
 /* ---- lane_writes.c ---- */
-/* Refuses functions that write the register by which stubs find lanes. Fills windows.lane_write. */
+/* Refuses functions that write the register by which stubs find lanes, and tells which of their
+ * entries want windows for guards. Fills windows.lane_write and lane_open. */
 void lane_writes_find(struct placing *p);
+/* Windows are chosen: functions with guards are refused all the same. */
+void lane_writes_settle(struct placing *p);
 
 /* ---- pads.c ---- */
 /* Makes W, by its func, the window of nops at the entry, with a hole if needed. False: none. */

@@ -510,12 +510,14 @@ static void choose(struct placing *p) {
     refusals_find(p);
     lane_writes_find(p);
     for (uint32_t i = 0; i < count; i++) {
-        p->wanted[i] = p->groups->by_func[i].entry && !p->ws->by_func[i].refused;
-        p->wanted_group[group_of(p->groups, i)] |= p->wanted[i];
+        const struct func_window *f = &p->ws->by_func[i];
+        p->wanted[i] = p->groups->by_func[i].entry && (!f->refused || f->guard);
+        p->wanted_group[group_of(p->groups, i)] |= p->wanted[i] && !f->guard;
     }
     if (p->only == TIER_NONE || p->only == TIER_PAD)
         choose_pads(p);
     choose_rounds(p);
+    lane_writes_settle(p);
     for (uint32_t i = 0; i < count; i++) {
         struct func_window *f = &p->ws->by_func[i];
         if (p->wanted[i] && !f->tier && !f->refused)

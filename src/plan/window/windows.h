@@ -23,6 +23,7 @@ struct func_window {
     uint8_t tier;    /* enum tier, of its entry */
     uint8_t refused; /* enum refusal: why `tier` is TIER_NONE */
     bool trap;       /* its entry has no tier, but a trap is possible */
+    bool guard;      /* refused since it writes the lanes' register; `tier` is its guard's */
 };
 
 struct exit_window {
@@ -41,6 +42,7 @@ struct windows {
     struct func_window *by_func;
     struct exit_window *by_exit;
     vaddr_t lane_write; /* an instruction that writes the lanes' register; 0: none */
+    vaddr_t lane_open;  /* one that no guard can precede; 0: none */
     bool large;         /* the module is so large that ordinary jumps may not reach trampolines */
 };
 

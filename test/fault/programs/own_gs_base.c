@@ -8,6 +8,7 @@
  *   5  the instruction that writes the segment register, which clears the base
  *   6  the same, behind data that hides where it begins
  *   7  nothing: only data between its code reads as that instruction
+ *   8  the instruction that writes the base, in a function that is entered in its middle
  *
  * The base must keep this value, and memory read through it must be the program's. With the
  * argument "before" or "behind" it prints that word at this point and waits until its input ends.
@@ -23,6 +24,22 @@ enum { WORDS = 8192, HWCAP2_FSGSBASE = 2 };
 static uint64_t own[WORDS];
 
 int arch_prctl(int code, unsigned long address);
+
+#if HOW == 8
+__asm__(".text\n"
+        ".type enter_first, @function\n"
+        "enter_first:\n"
+        ".cfi_startproc\n"
+        "lea 8(%rdi), %rdi\n"
+        ".globl enter_middle\n"
+        "enter_middle:\n"
+        "nopw 0(%rax)\n"
+        "wrgsbase %rdi\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size enter_first, . - enter_first\n");
+void enter_middle(void *to);
+#endif
 
 static __attribute__((noinline)) void take(void) {
 #if HOW == 1
@@ -40,6 +57,10 @@ static __attribute__((noinline)) void take(void) {
     if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE))
         exit(77);
     __asm__ volatile("wrgsbase %0" : : "r"(own) : "memory");
+#elif HOW == 8
+    if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE))
+        _exit(77);
+    enter_middle(own);
 #elif HOW == 5
     __asm__ volatile("mov %0,%%gs" : : "r"(0) : "memory");
 #elif HOW == 6
@@ -62,7 +83,7 @@ static __attribute__((noinline)) void use(void) {
     for (unsigned i = 0; i < WORDS; i++)
         own[i] = i;
     check_work();
-    for (unsigned i = 0; i < WORDS && HOW < 5; i++)
+    for (unsigned i = 0; i < WORDS && (HOW < 5 || HOW == 8); i++)
         check(word(i) == i && own[i] == i, "what is kept there");
 }
 
