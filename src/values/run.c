@@ -140,8 +140,9 @@ struct slot_writer {
 static void put_word(struct slot_writer *w, uint64_t value, unsigned size) {
     enum { LOWER = 48, UPPER = 16 };
     const uint64_t sign = (uint64_t)((int64_t)(value << UPPER) >> UPPER);
-    *w->at++ = (struct captured_slot){CAPTURE_WORD + w->word, value & EVENT_CLOCK_MASK};
-    if (size > LOWER / 8 && sign != value)
+    const uint64_t lower = CAPTURE_WHOLE ? value : value & EVENT_CLOCK_MASK;
+    *w->at++ = (struct captured_slot){CAPTURE_WORD + w->word, lower};
+    if (!CAPTURE_WHOLE && size > LOWER / 8 && sign != value)
         *w->at++ = (struct captured_slot){CAPTURE_HIGH + w->word, value >> LOWER};
     w->word++;
 }

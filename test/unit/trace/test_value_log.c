@@ -15,12 +15,17 @@
 #include "trace/values.h"
 #include "trace/writer.h"
 
-enum { CALLS = 70000, ID = 5 };
+enum { CALLS = 70000, ID = 5, TEXT = 12 };
 
 static struct capture_value values[] = {
     {.from = FROM_REGISTER, .bytes = 4, .name = "a", .length_of = -1},
     {.from = FROM_REGISTER, .bytes = 16, .name = "wide", .length_of = -1},
-    {.from = FROM_REGISTER, .string = true, .unit = 1, .most = 8, .name = "text", .length_of = -1},
+    {.from = FROM_REGISTER,
+     .string = true,
+     .unit = 1,
+     .most = TEXT,
+     .name = "text",
+     .length_of = -1},
     {.from = FROM_NOTHING, .missing = VALUE_OPTIMIZED_OUT, .name = "gone", .length_of = -1},
     {.from = FROM_NOTHING, .name = "empty", .length_of = -1}, /* an object without members */
     {.from = FROM_CONSTANT, .constant = 42, .bytes = 4, .name = "constant", .length_of = -1}};
@@ -28,13 +33,13 @@ static struct capture_value values[] = {
 /* Words: a, two of wide, two of the text. Every seventh call lacks wide's second one. */
 static void make(uint32_t i, uint64_t words[5], uint64_t *there) {
     char text[16] = {0};
-    snprintf(text, sizeof text, "%u", i * 1237);
+    snprintf(text, sizeof text, "%u text", i * 1237);
     words[0] = 0xabcd00000000 | (i * 2654435761u);
     words[1] = UINT64_MAX - i;
     words[2] = (uint64_t)i << 40;
     words[3] = words[4] = 0;
-    memcpy(&words[3], text, 6);
-    memcpy(&words[4], text + 6, 6);
+    memcpy(&words[3], text, CAPTURE_TEXT_BYTES);
+    memcpy(&words[4], text + CAPTURE_TEXT_BYTES, CAPTURE_TEXT_BYTES);
     *there = i % 7 ? 31 : 31 & ~4;
 }
 
@@ -42,7 +47,7 @@ static void check(uint32_t i, const struct trace_occurrence *o) {
     uint64_t words[5], there;
     char text[16] = {0};
     make(i, words, &there);
-    snprintf(text, sizeof text, "%u", i * 1237);
+    snprintf(text, sizeof text, "%u text", i * 1237);
     assert_int_equal(o->capture->count, 6);
     assert_string_equal(o->capture->values[0].name, "a");
     assert_int_equal(o->values[0].length, 4);
@@ -50,8 +55,8 @@ static void check(uint32_t i, const struct trace_occurrence *o) {
     assert_int_equal(o->values[1].missing, i % 7 ? VALUE_THERE : VALUE_UNREADABLE);
     if (i % 7)
         assert_memory_equal(o->values[1].bytes, &words[1], 16);
-    assert_int_equal(o->values[2].length, strlen(text) < 8 ? strlen(text) : 8);
-    assert_int_equal(o->values[2].cut, strlen(text) >= 8);
+    assert_int_equal(o->values[2].length, strlen(text) < TEXT ? strlen(text) : TEXT);
+    assert_int_equal(o->values[2].cut, strlen(text) >= TEXT);
     assert_memory_equal(o->values[2].bytes, text, o->values[2].length);
     assert_int_equal(o->values[3].missing, VALUE_OPTIMIZED_OUT);
     assert_int_equal(o->values[4].missing, VALUE_THERE);
