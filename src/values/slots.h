@@ -16,12 +16,18 @@ static inline unsigned capture_text_word(const struct capture_value *v) {
     return v->unit == 4 && v->length_of < 0 ? 4 : CAPTURE_TEXT_BYTES;
 }
 
+/* The bytes that are read of the text V, at most: one unit more than are shown, as that may be its
+ * end. */
+static inline unsigned capture_text_bytes(const struct capture_value *v) {
+    return v->length_of < 0 ? v->most + v->unit : v->most;
+}
+
 /* How many words V has, at most. */
 static inline unsigned capture_value_words(const struct capture_value *v) {
     if (!capture_value_records(v))
         return 0;
     const unsigned size = v->string ? capture_text_word(v) : 8;
-    return ((v->string ? v->most : v->bytes) + size - 1) / size;
+    return ((v->string ? capture_text_bytes(v) : v->bytes) + size - 1) / size;
 }
 
 /* How many slots the values of C take with their event, at most. */

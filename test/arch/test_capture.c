@@ -286,7 +286,7 @@ static void no_load_without_tool(void **state) {
 
 static void no_load_where_it_was_withdrawn(void **state) {
     static const char *const texts[] = {"first", "other"};
-    struct capture_value values[] = {text_at(RDI, 1, 8), text_at(RSI, 1, 8)};
+    struct capture_value values[] = {text_at(RDI, 1, 7), text_at(RSI, 1, 7)};
     const struct capture c = {.values = values, .count = 2};
     (void)state;
     for (uint8_t v = 0; v < VARIANTS; v++)

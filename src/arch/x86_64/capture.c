@@ -311,7 +311,7 @@ static void put_text(void *ctx, const struct capture_value *v, int place, uint32
     if (place >= 0)
         load_length(&c->code, v, place);
     else
-        INSN32(&c->code, "\xbf", v->most); /* mov $most,%edi */
+        INSN32(&c->code, "\xbf", capture_text_bytes(v)); /* mov $most,%edi */
     const uint16_t first = (uint16_t)(CAPTURE_WHOLE | number);
     INSN(&c->code, "\x66\xb8"); /* mov $first,%ax */
     code_bytes(&c->code, &first, sizeof first);
