@@ -333,7 +333,7 @@ static const struct capture *one_word(void) {
 /* Behind the tool's death nothing is read by a pointer. */
 static void check_without_tool(void) {
     struct capture_value values[] = {
-        {.from = FROM_REGISTER, .reg = 1, .string = true, .unit = 1, .most = 12, .length_of = -1},
+        {.from = FROM_REGISTER, .reg = 1, .string = true, .unit = 1, .most = 11, .length_of = -1},
         {.from = FROM_REGISTER, .reg = 1, .bytes = 8, .length_of = -1}};
     const struct capture c = {.values = values, .count = 2};
     struct state in;
@@ -352,7 +352,7 @@ static void check_without_tool(void) {
 /* Each of two reads, withdrawn, is not made by a good pointer either; the other one is. */
 static void check_withdrawn(bool second) {
     struct capture_value values[] = {
-        {.from = FROM_REGISTER, .reg = 1, .string = true, .unit = 1, .most = 6, .length_of = -1},
+        {.from = FROM_REGISTER, .reg = 1, .string = true, .unit = 1, .most = 5, .length_of = -1},
         {.from = FROM_REGISTER, .reg = 2, .bytes = 8, .steps = 1, .length_of = -1}};
     const struct capture c = {.values = values, .count = 2};
     uint32_t at[2];
