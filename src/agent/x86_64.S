@@ -5,7 +5,7 @@
  *
  * A copy stands at the start of each trampoline area. It is position independent and calls nothing.
  * The code that stubs jump to makes no system call. It uses rax, rcx, rdx, flags, in slices rsi, and
- * in captures rsi, rdi and r8, which the stub has saved (or proven dead). It uses the stack below
+ * in texts rsi, rdi and r8, which the stub has saved (or proven dead). It uses the stack below
  * rsp as a leaf function may. So a thread that is stopped here for a signal can be rolled back to its site like
  * one in a stub; rdx is an address in the stub. The agent begins with a table of its entry points
  * (struct agent_entries in arch/x86_64/stub.h), each an offset from the start.
@@ -331,21 +331,24 @@ remainder_repeat:
 remainder_end:
     .balign 16, 0xcc
     .balign 16
-/* A capture that waits for room: ecx is what it needs, in bytes. Starts again at *rdx, with rsi and
- * rdi as they were. */
+/* A capture that waits for room: ecx is what it needs, in bytes. Starts again at *rdx, with all but
+ * rax and rcx as it was. */
 room:
     incq %gs:LANE_WAITS
     movq %rax, %gs:LANE_WAIT_SINCE
 room_wait:
-    leaq EVENT_BYTES(%rcx), %r8
-    addq %gs:LANE_HEAD, %r8
-    cmpq %gs:LANE_LIMIT, %r8
-    jbe wait_over
-    movq %gs:LANE_CONTROL, %r8
-    testl $CONTROL_OWNER_DIED, (%r8)
+    leaq EVENT_BYTES(%rcx), %rax
+    addq %gs:LANE_HEAD, %rax
+    cmpq %gs:LANE_LIMIT, %rax
+    jbe room_found
+    movq %gs:LANE_CONTROL, %rax
+    testl $CONTROL_OWNER_DIED, (%rax)
     jnz wait_without_tool
     pause
     jmp room_wait
+room_found:
+    movq %gs:LANE_WAIT_SINCE, %rax
+    jmp wait_over
 
 /* A capture without room, OVERFLOW_DROP: goes on at *rdx with the event alone. It stands r8d behind
  * r8 then. If there is no room for that either, counts it as lost and goes on ecx bytes behind
@@ -363,14 +366,14 @@ cramped_lost:
     jmp drop_released
 
 /* The slots of a capture would reach beyond the ring's end: fills the ring up to there with slots
- * that are no event's, r8 on, and starts again at *rdx, with rsi and rdi as they were. */
+ * that are no event's, rcx on, and starts again at *rdx, with all but rcx as it was. */
 pad:
-    movl $(CAPTURE_BEGIN_ID * 4 + EVENT_CONTROL_KIND), %gs:LANE_RING + EVENT_SITE(%r8)
-    movl $-1, %gs:LANE_RING + EVENT_SP_LOW(%r8) /* no capture has this number */
-    movq %rax, %gs:LANE_RING + EVENT_CLOCK_SP(%r8)
+    movl $(CAPTURE_BEGIN_ID * 4 + EVENT_CONTROL_KIND), %gs:LANE_RING + EVENT_SITE(%rcx)
+    movl $-1, %gs:LANE_RING + EVENT_SP_LOW(%rcx) /* no capture has this number */
+    movq %rax, %gs:LANE_RING + EVENT_CLOCK_SP(%rcx)
     incq %gs:LANE_SLICE_SLOTS
-    addl $EVENT_BYTES, %r8d
-    cmpq %gs:LANE_RING_MASK, %r8
+    addl $EVENT_BYTES, %ecx
+    cmpq %gs:LANE_RING_MASK, %rcx
     jb pad
     movq %gs:LANE_HEAD, %rcx
     orq %gs:LANE_RING_MASK, %rcx
@@ -379,23 +382,16 @@ pad:
     notrack jmp *%rdx
 
 /*
- * Text of a capture, as words of six bytes (units of 4 bytes: one unit): from rsi on, at most edi
- * bytes, up to a zero unit if UNIT is not 0. rax: the clock, in an event's format. r8: the index in
- * the ring of the next slot, which is not reserved; moves on. -8(%rsp): the site of the first word.
+ * Text of a capture, as words of 8 bytes (units of 4 bytes: one unit): from rsi on, at most edi
+ * bytes, up to a zero unit if UNIT is not 0. rax: the clock and the first word's number, as its slot
+ * has them; moves on. r8: the index in the ring of the next slot, which is not reserved; moves on.
  * Reads no page that has no part of the text. Changes rcx, rsi, rdi and what is below rsp. If a read
  * faults, the tool moves the thread to *rdx.
  */
-    .macro text_slot size /* of the word rdi */
-    movl -8(%rsp), %ecx
-    movl %ecx, %gs:LANE_RING + EVENT_SITE(%r8)
-    addl $4, -8(%rsp)
-    movl %edi, %gs:LANE_RING + EVENT_SP_LOW(%r8)
+    .macro text_slot /* with the word rdi */
     movq %rax, %gs:LANE_RING + EVENT_CLOCK_SP(%r8)
-    .if \size > 4
-    movq %rdi, %rcx
-    shrq $32, %rcx
-    movw %cx, %gs:LANE_RING + EVENT_CLOCK_SP(%r8)
-    .endif
+    movq %rdi, %gs:LANE_RING + EVENT_SITE(%r8)
+    incq %rax
     addl $EVENT_BYTES, %r8d
     .endm
 
@@ -412,14 +408,14 @@ pad:
     cmpq %rdi, %rsi
     jae 6f
 2:  movq (%rsi), %rdi
-3:  text_slot 6
+3:  text_slot
     .if \unit
     movq %rdi, %rcx
     subq text_lowest + 8 * (\unit - 1)(%rip), %rcx
     testq %rcx, text_highest + 8 * (\unit - 1)(%rip)
     jnz 5f
     .endif
-4:  addq $6, %rsi
+4:  addq $8, %rsi
     cmpq -24(%rsp), %rsi
     jb 2b
     cmpq -16(%rsp), %rsi
@@ -451,7 +447,7 @@ pad:
     leaq (%rsi, %rdi), %rcx
     cmpq -16(%rsp), %rcx
     jae 8f
-    cmpl $6, %edi
+    cmpl $8, %edi
     jb 7b
 8:  movq -32(%rsp), %rdi
     jmp 3b
@@ -469,7 +465,7 @@ text_long:
     movq %rdi, -16(%rsp)
 text_long_unit:
     movl (%rsi), %edi
-    text_slot 4
+    text_slot
     testl %edi, %edi
     jz text_long_done
     addq $4, %rsi
@@ -482,8 +478,8 @@ text_counted:
     put_text 0
 captures_end:
     .balign 8
-text_lowest: /* the lowest bit of each unit among six bytes, of units of one and two bytes */
-    .quad 0x010101010101, 0x000100010001
+text_lowest: /* the lowest bit of each unit of a word, of units of one and two bytes */
+    .quad 0x0101010101010101, 0x0001000100010001
 text_highest:
-    .quad 0x808080808080, 0x800080008000
+    .quad 0x8080808080808080, 0x8000800080008000
     .balign 16, 0xcc

@@ -376,6 +376,8 @@ struct arch {
      * stubs have no captures. */
     uint32_t (*stub_capture_at)(uint8_t variant, enum overflow overflow);
     uint32_t (*stub_capture_bytes)(const struct capture *c);
+    /* STUB_* bits of a stub with the capture C. NULL: STUB_CAPTURE. */
+    uint8_t (*stub_capture_variant)(const struct capture *c, enum overflow overflow);
     /* The same of the code in a STUB_JUDGE stub. PREDICATE: of JUDGED_ENTRY. */
     uint32_t (*stub_judge_bytes)(enum judged judged, const struct predicate *predicate);
     /* In the code of such a stub, the offset of a byte that decides whether the value is read whose

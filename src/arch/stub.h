@@ -19,6 +19,8 @@ enum {
     STUB_GO_SECOND = 32,    /* … or second word of a Go function's arguments or results */
     STUB_SLICE = 64,        /* no event: a slice of the stack (wire/ring.h) */
     STUB_CAPTURE = 128,     /* without STUB_HOOK: values stand before the event (wire/ring.h) */
+    STUB_PLAIN = 16 | 32,   /* with STUB_CAPTURE: no value can be left out, so the stub saves fewer
+                               registers. Not with OVERFLOW_DROP */
     STUB_JUDGE = 64 | 128,  /* no event: whether the event behind it is recorded (enum judged) */
     STUB_GUARD = 128        /* a hook that waits only if the function's first two arguments, an
                                address and a size, overlap a guarded range (wire/ring.h) */
@@ -41,6 +43,10 @@ static inline bool stub_judges(uint8_t variant) {
 
 static inline bool stub_stores_values(uint8_t variant) {
     return stub_captures(variant) && !stub_judges(variant);
+}
+
+static inline bool stub_is_plain(uint8_t variant) {
+    return stub_stores_values(variant) && (variant & STUB_PLAIN) == STUB_PLAIN;
 }
 
 static inline bool stub_slices(uint8_t variant) {

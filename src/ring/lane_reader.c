@@ -103,7 +103,7 @@ static size_t unpack_plain(struct lane_reader *r, struct lane_handle *handle,
     size_t n = 0, room = UNPACK - r->unpacked_count;
     if (count > room)
         count = room;
-    for (; n < count && at[n].site >> 2 != WAIT_EVENT && !is_capture_event(at[n].site >> 2); n++) {
+    for (; n < count && at[n].site >> 2 != WAIT_EVENT && !is_capture_slot(&at[n]); n++) {
         uint64_t ticks = event_ticks(&at[n], latest);
         newest = ticks > newest ? ticks : newest;
         to[n] = (struct trace_event){newest, at[n].site, event_sp(&at[n])};
@@ -138,7 +138,7 @@ static const struct event *dense_until(const struct lane_handle *handle, const s
     if (!value_slots_wanted(&handle->values))
         return e;
     for (const struct event *at = e; at < end && at < e + NEAR; at++)
-        if (is_capture_event(at->site >> 2))
+        if (is_capture_slot(at))
             return at;
     return e;
 }
@@ -151,8 +151,8 @@ static void write_events(struct lane_reader *r, struct lane_handle *handle, cons
         thin_share(handle->thin);
     const struct event *dense = at;
     for (const struct event *e = at, *end = at + count; e < end;) {
-        if (is_capture_event(e->site >> 2)) {
-            value_slots_take(&handle->values, e->site >> 2, event_sp(e));
+        if (is_capture_slot(e)) {
+            value_slots_take(&handle->values, e);
             e++;
             continue;
         }

@@ -333,6 +333,12 @@ static void put_slot(struct lane_handle *handle, size_t number, struct event e) 
     memcpy(ring + (at & (handle->ring_bytes - 1)), &e, sizeof e);
 }
 
+static struct event slot_of(uint64_t ticks, const struct captured_slot *s) {
+    if (CAPTURE_WHOLE && s->id - CAPTURE_WORD < CAPTURE_MOST_WORDS)
+        return event_of_word(ticks, s->id - CAPTURE_WORD, s->value);
+    return event_make(ticks, s->id << 2 | EVENT_CONTROL, s->value);
+}
+
 void lane_handle_put_values(struct lane_handle *handle, const struct lane_event *event) {
     struct lane *lane = handle->lane;
     size_t count = event->slot_count;
@@ -344,10 +350,8 @@ void lane_handle_put_values(struct lane_handle *handle, const struct lane_event 
         return;
     }
     const uint64_t ticks = clock_ticks();
-    for (size_t i = 0; i < count; i++) {
-        const struct captured_slot *s = &event->slots[i];
-        put_slot(handle, i, event_make(ticks, s->id << 2 | EVENT_CONTROL, s->value));
-    }
+    for (size_t i = 0; i < count; i++)
+        put_slot(handle, i, slot_of(ticks, &event->slots[i]));
     put_slot(handle, count, event_make(ticks, event->site, event->sp));
     __atomic_store_n(&lane->head, lane->head + (count + 1) * EVENT_BYTES, __ATOMIC_RELEASE);
 }

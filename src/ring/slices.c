@@ -85,11 +85,11 @@ uint32_t slice_bytes_for(uint32_t callers, uint32_t ring_bytes) {
 uint64_t slice_slots_before(const struct event *at, size_t count, uint64_t slice_slots) {
     uint64_t here = 0;
     for (size_t i = 0; i < count; i++) {
-        if (at[i].site >> 2 == SLICE_BEGIN) {
+        if (!is_whole_word(&at[i]) && at[i].site >> 2 == SLICE_BEGIN) {
             slice_slots = event_sp(&at[i]);
             break;
         }
-        here += is_part_event(at[i].site >> 2);
+        here += is_part_slot(&at[i]);
     }
     return slice_slots > here ? slice_slots - here : 0;
 }

@@ -81,7 +81,7 @@ struct ring_image ring_image_take(struct lane_handle *handle, uint64_t most_byte
 uint64_t ring_image_events(const struct ring_image *image) {
     uint64_t events = 0;
     for (size_t i = 0; i < image->count; i++)
-        events += !is_part_event(image->first[i].site >> 2);
+        events += !is_part_slot(&image->first[i]);
     return events;
 }
 
@@ -135,11 +135,12 @@ struct parts_read { /* slots that are no events */
     bool waits, released;
 };
 
-/* Takes the next slot. */
-static void take_slot(struct parts_read *parts, const struct trace_event *event) {
+/* Takes E, the next slot, of EVENT if it is no part. */
+static void take_slot(struct parts_read *parts, const struct event *e,
+                      const struct trace_event *event) {
     struct event_values values;
-    if (is_capture_event(event->site >> 2)) {
-        value_slots_take(&parts->values, event->site >> 2, event->sp);
+    if (is_capture_slot(e)) {
+        value_slots_take(&parts->values, e);
         return;
     }
     const bool has_values = value_slots_end(&parts->values, event, &values);
@@ -157,8 +158,8 @@ static bool find_event(struct ring_image *image, size_t *at, struct parts_read *
         if (parts->judge && call_judge_next(parts->judge, &parts->waiting)) {
             parts->waits = true;
         } else if (*at < image->count) {
-            const struct trace_event event = unpacked(image, (*at)++);
-            take_slot(parts, &event);
+            const struct trace_event event = unpacked(image, *at);
+            take_slot(parts, &image->first[(*at)++], &event);
         } else if (parts->judge && !parts->released) {
             call_judge_release(parts->judge);
             parts->released = true;

@@ -28,9 +28,21 @@ static void begin(struct value_slots *s, uint32_t number) {
     memset(s->there, 0, (words / WORD_BITS + 1) * sizeof *s->there);
 }
 
+static void set_there(struct value_slots *s, uint32_t word) {
+    s->there[word / WORD_BITS] |= UINT64_C(1) << word % WORD_BITS;
+}
+
+static void put_whole(struct value_slots *s, const struct event *e) {
+    const uint32_t word = event_word_number(e);
+    if (!s->capture || word >= s->capture->words)
+        return;
+    s->words[word] = event_word(e);
+    set_there(s, word);
+}
+
 static void put_low(struct value_slots *s, uint32_t word, uint64_t value) {
     s->words[word] = (uint64_t)((int64_t)(value << (WORD_BITS - UPPER)) >> (WORD_BITS - UPPER));
-    s->there[word / WORD_BITS] |= UINT64_C(1) << word % WORD_BITS;
+    set_there(s, word);
 }
 
 /* The upper bits of a word stand behind the lower ones, if they are no sign extension. */
@@ -38,8 +50,12 @@ static void put_high(struct value_slots *s, uint32_t word, uint64_t value) {
     s->words[word] = value << UPPER | (s->words[word] & EVENT_CLOCK_MASK);
 }
 
-void value_slots_take(struct value_slots *s, uint32_t id, uint64_t value) {
-    if (id == CAPTURE_BEGIN)
+void value_slots_take(struct value_slots *s, const struct event *e) {
+    const uint32_t id = e->site >> 2;
+    const uint64_t value = event_sp(e);
+    if (is_whole_word(e))
+        put_whole(s, e);
+    else if (id == CAPTURE_BEGIN)
         begin(s, (uint32_t)value);
     else if (s->capture && id - CAPTURE_WORD < s->capture->words)
         put_low(s, id - CAPTURE_WORD, value);

@@ -19,7 +19,7 @@ void value_slots_done(struct value_slots *s);
 static inline bool value_slots_wanted(const struct value_slots *s) {
     return captures_longest(s->captures) > 0;
 }
-/* Takes the slot of an event with ID, a capture's, that has VALUE. */
-void value_slots_take(struct value_slots *s, uint32_t id, uint64_t value);
+/* Takes E, a capture's slot. */
+void value_slots_take(struct value_slots *s, const struct event *e);
 /* E is no such slot. True: RET are its values, valid until the next slot is taken. */
 bool value_slots_end(struct value_slots *s, const struct trace_event *e, struct event_values *ret);

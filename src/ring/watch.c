@@ -234,15 +234,15 @@ void watch_free(struct watch *w) {
     free(w);
 }
 
-/* Reads the values of E, or their slots. True: E is such a slot. */
-static bool take_values(struct watch *w, const struct trace_event *e) {
+/* Reads the values of EVENT, or their slots. True: E is such a slot. */
+static bool take_values(struct watch *w, const struct event *e, const struct trace_event *event) {
     w->values = NULL;
-    w->sp = e->sp;
-    if (is_capture_event(e->site >> 2)) {
-        value_slots_take(&w->slots, e->site >> 2, e->sp);
+    w->sp = event->sp;
+    if (is_capture_slot(e)) {
+        value_slots_take(&w->slots, e);
         return true;
     }
-    if (w->slots.capture && value_slots_end(&w->slots, e, &w->found))
+    if (w->slots.capture && value_slots_end(&w->slots, event, &w->found))
         w->values = &w->found;
     return false;
 }
@@ -253,7 +253,7 @@ static void take(struct watch *w, const struct event *e, uint64_t latest) {
     const enum event_kind kind = (enum event_kind)(e->site & 3);
     const struct trigger_rule *rule = NULL;
     const char *why = NULL;
-    if (take_values(w, &event))
+    if (take_values(w, e, &event))
         return;
     if (id < OWN_EVENTS)
         open_stack_event(&w->stack, &event);

@@ -28,12 +28,12 @@ static uint32_t end_of(const uint8_t *bytes, uint32_t n, unsigned unit) {
     return found ? (uint32_t)(found - bytes) : n;
 }
 
-/* Puts the text V, whose first word is WORD, together in OUT[v->most + 8]. */
+/* Puts the text V, whose first word is WORD, together in OUT[v->most + RECORDED_TEXT_MORE]. */
 struct recorded_text recorded_text(const struct recorded *r, const struct capture_value *v,
                                    unsigned word, uint8_t *out) {
     const unsigned size = capture_text_word(v), words = capture_value_words(v);
-    const uint32_t own = v->length_of < 0 ? v->most : own_length(r, v);
-    const uint32_t most = own < v->most ? own : v->most;
+    const uint32_t read = capture_text_bytes(v), own = v->length_of < 0 ? read : own_length(r, v);
+    const uint32_t most = own < read ? own : read;
     uint32_t n = 0;
     for (unsigned i = 0; i < words && recorded_has_word(r, word + i) && n < most; i++, n += size) {
         const uint64_t bytes = r->words[word + i];
@@ -45,6 +45,7 @@ struct recorded_text recorded_text(const struct recorded *r, const struct captur
     const uint32_t end = end_of(out, n, v->unit);
     if (end < n)
         return (struct recorded_text){end, true, false};
+    n = n < v->most ? n : v->most;
     return (struct recorded_text){n / v->unit * v->unit, n > 0, true};
 }
 

@@ -17,7 +17,8 @@ struct recorded_text {
     uint32_t length;
     bool there, cut;
 };
-/* Puts the text V, whose first word is WORD, together in OUT[v->most + 8]. */
+enum { RECORDED_TEXT_MORE = 16 };
+/* Puts the text V, whose first word is WORD, together in OUT[v->most + RECORDED_TEXT_MORE]. */
 struct recorded_text recorded_text(const struct recorded *r, const struct capture_value *v,
                                    unsigned word, uint8_t *out);
 /* Whether a value that is no text and has COUNT words from WORD on was read. */

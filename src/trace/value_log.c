@@ -228,7 +228,7 @@ static struct recorded recorded_of(const struct piece *p, const struct occurrenc
 /* Notes the number of V's text. False: it is not there. */
 static bool put_text(struct piece *p, const struct recorded *r, const struct capture_value *v,
                      unsigned word) {
-    uint8_t text[CAPTURE_MOST_STRING + 8];
+    uint8_t text[CAPTURE_MOST_STRING + RECORDED_TEXT_MORE];
     const struct recorded_text t = recorded_text(r, v, word, text);
     if (t.there)
         bytes_put_varint(&p->text_numbers,

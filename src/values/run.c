@@ -78,14 +78,17 @@ static void run_text(struct runner *r, const struct capture_value *v, struct cap
     if (!address_of(r, v, &address))
         return;
     uint64_t room = v->most / v->unit;
+    uint8_t unit[sizeof(uint32_t)];
     ret->bytes = r->next;
-    for (uint64_t i = 0; i < length && i < room; i++) {
-        if (!load(r, address + i * v->unit, r->next, v->unit))
+    for (uint64_t i = 0; i < length && i < capture_text_bytes(v) / v->unit; i++) {
+        const bool read = load(r, address + i * v->unit, unit, v->unit);
+        if (!read && i < room)
             return;
-        if (v->length_of < 0 && is_zero(r->next, v->unit)) {
+        if (read && v->length_of < 0 && is_zero(unit, v->unit))
             length = i;
+        if (i == room || i == length)
             break;
-        }
+        memcpy(r->next, unit, v->unit);
         r->next += v->unit;
         ret->length += v->unit;
     }
@@ -140,22 +143,24 @@ struct slot_writer {
 static void put_word(struct slot_writer *w, uint64_t value, unsigned size) {
     enum { LOWER = 48, UPPER = 16 };
     const uint64_t sign = (uint64_t)((int64_t)(value << UPPER) >> UPPER);
-    *w->at++ = (struct captured_slot){CAPTURE_WORD + w->word, value & EVENT_CLOCK_MASK};
-    if (size > LOWER / 8 && sign != value)
+    const uint64_t lower = CAPTURE_WHOLE ? value : value & EVENT_CLOCK_MASK;
+    *w->at++ = (struct captured_slot){CAPTURE_WORD + w->word, lower};
+    if (!CAPTURE_WHOLE && size > LOWER / 8 && sign != value)
         *w->at++ = (struct captured_slot){CAPTURE_HIGH + w->word, value >> LOWER};
     w->word++;
 }
 
-/* V's bytes, and of a text that ends with a zero unit, this. */
+/* V's bytes, and of a text without a length of its own the unit behind them: its end, or another
+ * one. */
 static void put_value(struct slot_writer *w, const struct capture_value *v,
                       const struct captured *captured) {
-    const bool ends = v->string && v->length_of < 0 && !captured->cut;
+    const bool has_end = v->string && v->length_of < 0;
     const unsigned each = v->string ? capture_text_word(v) : sizeof(uint64_t);
-    const size_t count = captured->length + (ends ? v->unit : 0u);
+    const size_t count = captured->length + (has_end ? v->unit : 0u);
     for (size_t done = 0; done < count; done += each) {
         const size_t left = captured->length > done ? captured->length - done : 0;
         const unsigned size = left < each ? (unsigned)left : each;
-        uint64_t value = 0;
+        uint64_t value = captured->cut ? UINT64_MAX : 0;
         memcpy(&value, captured->bytes + done, size);
         put_word(w, value, v->string ? 0 : size);
     }

@@ -19,7 +19,8 @@ struct capture_source {
 void capture_run(const struct capture *c, const struct capture_source *source, struct captured *ret,
                  uint8_t **store);
 
-/* A slot of a ring besides site and clock: the id of its control event, and a value of 48 bits. */
+/* A slot of a ring without its clock: the id of its control event, and its value of 48 bits, or a
+ * whole word (wire/ring.h, CAPTURE_WHOLE). */
 struct captured_slot {
     uint32_t id;
     uint64_t value;

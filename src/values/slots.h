@@ -6,8 +6,6 @@
 
 #include "values/capture.h"
 
-enum { TEXT_WORD_BYTES = 6 };
-
 /* True if something of V is recorded. */
 static inline bool capture_value_records(const struct capture_value *v) {
     return v->from != FROM_NOTHING && v->from != FROM_CONSTANT;
@@ -15,7 +13,13 @@ static inline bool capture_value_records(const struct capture_value *v) {
 
 /* The bytes of a word of the text V. */
 static inline unsigned capture_text_word(const struct capture_value *v) {
-    return v->unit == 4 && v->length_of < 0 ? 4 : TEXT_WORD_BYTES;
+    return v->unit == 4 && v->length_of < 0 ? 4 : CAPTURE_TEXT_BYTES;
+}
+
+/* The bytes that are read of the text V, at most: one unit more than are shown, as that may be its
+ * end. */
+static inline unsigned capture_text_bytes(const struct capture_value *v) {
+    return v->length_of < 0 ? v->most + v->unit : v->most;
 }
 
 /* How many words V has, at most. */
@@ -23,7 +27,7 @@ static inline unsigned capture_value_words(const struct capture_value *v) {
     if (!capture_value_records(v))
         return 0;
     const unsigned size = v->string ? capture_text_word(v) : 8;
-    return ((v->string ? v->most : v->bytes) + size - 1) / size;
+    return ((v->string ? capture_text_bytes(v) : v->bytes) + size - 1) / size;
 }
 
 /* How many slots the values of C take with their event, at most. */
@@ -33,7 +37,8 @@ static inline unsigned capture_slots(const struct capture *c) {
         const struct capture_value *v = &c->values[i];
         const unsigned words = capture_value_words(v);
         const bool last_is_wide = v->bytes % 8 == 0 || v->bytes % 8 == 7;
-        sum += words + (v->string || !words ? 0 : words - !last_is_wide);
+        const bool halved = !CAPTURE_WHOLE && !v->string && words;
+        sum += words + (halved ? words - !last_is_wide : 0);
     }
     return sum;
 }

@@ -53,7 +53,17 @@
  *   REMAINDER_FRAME_BYTES   size of the signal frame by which Arm's threads return from a
  *                           remainder, as far as the kernel reads it
  *   REMAINDER_FRAME_RESULT  offset in it of the result's register
+ *   CAPTURE_WHOLE           a bit of event.clock_sp: the slot has a whole word of a value. 0: no
+ * slot has, as stack pointers may have each of their 48 bits CAPTURE_TEXT_BYTES      of a text in a
+ * word
  */
+#ifdef __x86_64__
+#define CAPTURE_WHOLE 0x8000
+#define CAPTURE_TEXT_BYTES 8
+#else
+#define CAPTURE_WHOLE 0
+#define CAPTURE_TEXT_BYTES 6
+#endif
 #ifdef __aarch64__
 #define SLICE_HEAD_SLOTS 14
 #define REMAINDER_VECTOR 160
@@ -133,11 +143,18 @@ enum { SLICE_WORDS_MOST = SLICE_BEGIN - SLICE_WORD };
  *
  * They are control events with a value of 48 bits, too. Words are numbered through all values of
  * the capture. A word has its lower 48 bits in its slot; if their sign extension is not the word,
- * a slot with the upper 16 bits stands behind it. A text has six bytes in a word (units of 4 bytes:
- * one unit). A word that could not be read is missing. All slots and the event have one clock and
- * are reserved at once, when all are written. What has no event right behind it is ignored. On
- * x86-64 all stand in one piece: CAPTURE_BEGIN slots with no capture's number fill the ring up to
- * its end, where that is nearer.
+ * a slot with the upper 16 bits stands behind it. A text has CAPTURE_TEXT_BYTES in a word (units of
+ * 4 bytes: one unit). A word that could not be read is missing. All slots and the event have one
+ * clock and are reserved at once, when all are written. What has no event right behind it is
+ * ignored.
+ *
+ * On x86-64 a word has a slot of its own, and neither site nor sp_low:
+ *
+ *     clock  CAPTURE_WHOLE | n        8 bytes: the word
+ *
+ * No stack pointer has this bit, 47: Linux gives memory above that only to those who ask for it by
+ * its address. There all slots of a capture stand in one piece: CAPTURE_BEGIN slots with no
+ * capture's number fill the ring up to its end, where that is nearer.
  */
 enum capture_event {
     CAPTURE_WORD = 0x3fffa000,  /* + n: the nth word */
@@ -185,8 +202,22 @@ static inline int is_capture_event(uint32_t id) {
     return id - CAPTURE_EVENTS < CAPTURE_EVENTS_END - CAPTURE_EVENTS;
 }
 
-/* Slots that are no events: parts of slices and values. */
+/* Events that are none of a function: parts of slices and values. */
 static inline int is_part_event(uint32_t id) { return is_slice_event(id) || is_capture_event(id); }
+
+/* Whether a slot has a whole word, and so no site. */
+static inline int is_whole_word(const struct event *e) {
+    return (e->clock_sp & CAPTURE_WHOLE) != 0;
+}
+
+static inline int is_capture_slot(const struct event *e) {
+    return is_whole_word(e) || is_capture_event(e->site >> 2);
+}
+
+/* Slots that are no events. */
+static inline int is_part_slot(const struct event *e) {
+    return is_whole_word(e) || is_part_event(e->site >> 2);
+}
 
 static inline int is_value_event(uint32_t id) {
     return id - VALUE_EVENTS < VALUE_EVENTS_END - VALUE_EVENTS;
@@ -204,6 +235,20 @@ static inline struct event event_make(uint64_t ticks, uint32_t site, uint64_t sp
 
 static inline uint64_t event_sp(const struct event *e) {
     return (e->clock_sp & 0xffff) << 32 | e->sp_low;
+}
+
+/* The slot of the word NUMBER, where slots have whole ones. */
+static inline struct event event_of_word(uint64_t ticks, uint32_t number, uint64_t word) {
+    return (struct event){ticks << 16 | CAPTURE_WHOLE | number, (uint32_t)word,
+                          (uint32_t)(word >> 32)};
+}
+
+static inline uint64_t event_word(const struct event *e) {
+    return (uint64_t)e->sp_low << 32 | e->site;
+}
+
+static inline uint32_t event_word_number(const struct event *e) {
+    return (uint32_t)e->clock_sp & (CAPTURE_MOST_WORDS - 1);
 }
 
 /* The whole clock of an event that was written at most 2^48 ticks before LATEST. */
@@ -369,5 +414,7 @@ _Static_assert(SLICE_TAGGED == 1 << SLICE_TAGGED_BIT, "");
 _Static_assert(SLICE_WORD == SLICE_WORD_ID && SLICE_BEGIN == SLICE_BEGIN_ID, "");
 _Static_assert(WAIT_EVENT == WAIT_ID && WAIT_ID >= (int)SLICE_EVENTS_END, "");
 _Static_assert(CAPTURE_BEGIN == CAPTURE_BEGIN_ID, "");
+_Static_assert(!(CAPTURE_MOST_WORDS & (CAPTURE_MOST_WORDS - 1)), "a mask");
+_Static_assert(!CAPTURE_WHOLE || CAPTURE_WHOLE >= (int)CAPTURE_MOST_WORDS, "beside the number");
 _Static_assert(SLICE_END == SLICE_BEGIN_ID + 1 && SLICE_REGISTER == SLICE_BEGIN_ID + 2, "");
 #endif

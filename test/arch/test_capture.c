@@ -13,6 +13,7 @@
 
 #define TESTS                                                                                      \
     TEST(registers_flags_and_red_zone_preserved)                                                   \
+    TEST(plain_captures_preserve_as_much)                                                          \
     TEST(words_of_registers_and_stack)                                                             \
     TEST(values_behind_pointers)                                                                   \
     TEST(texts_up_to_their_end)                                                                    \
@@ -80,20 +81,55 @@ static void registers_flags_and_red_zone_preserved(void **state) {
         }
 }
 
+/* Those that leave no value out: their stubs save fewer registers. */
+static void plain_captures_preserve_as_much(void **state) {
+    struct vectors vectors;
+    fill_vectors(&vectors);
+    struct capture_value values[] = {
+        of_register(RDX, 8),
+        {.from = FROM_NOTHING, .length_of = NO_LENGTH},
+        {.from = FROM_VECTOR, .reg = 3, .bytes = 8, .length_of = NO_LENGTH},
+        {.from = FROM_VECTOR, .reg = 12, .part = 8, .bytes = 8, .length_of = NO_LENGTH},
+        {.from = FROM_STACK, .stack_offset = 0, .bytes = 8, .length_of = NO_LENGTH},
+        of_register(R15, 4)};
+    const struct capture c = {.values = values, .count = sizeof values / sizeof *values};
+    const uint64_t registers[16] = {[2] = 22, [15] = 15};
+    for (uint8_t v = 0; v < VARIANTS; v++)
+        for (int o = 0; o < OVERFLOWS; o++) {
+            fresh_lane(state);
+            const struct cpu cpu = run_with(v, (enum overflow)o, &c, registers);
+            assert_int_equal(word(0), 22);
+            assert_int_equal(word(1), number_at(vectors.xmm[3]));
+            assert_int_equal(word(2), number_at(vectors.xmm[12] + 8));
+            assert_int_equal(word(3), run_code_returns_to());
+            assert_int_equal(word(4), 15);
+            assert_int_equal(lane->head, SLOT_AT + capture_slots(&c) * EVENT_BYTES);
+            assert_int_equal(event_sp(slot(SLOT_AT)), NUMBER);
+            assert_int_equal(slot(lane->head - EVENT_BYTES)->site, SITE);
+            assert_int_equal(event_sp(slot(lane->head - EVENT_BYTES)), cpu.sp);
+            for (uint64_t at = SLOT_AT; at < lane->head; at += EVENT_BYTES)
+                assert_int_equal(slot(at)->clock_sp >> 16, slot(SLOT_AT)->clock_sp >> 16);
+            if (o == OVERFLOW_OVERWRITE)
+                assert_int_equal(lane->slice_slots, capture_slots(&c) - 1);
+        }
+}
+
+/* DROP: by a stub that saves more registers. */
 static void words_of_registers_and_stack(void **state) {
     (void)state;
     for (uint8_t reg = 0; reg < 16; reg++) {
         if (reg == 7) /* rsp */
             continue;
-        for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        for (size_t i = 0; i < 2 * sizeof patterns / sizeof *patterns; i++) {
+            const uint64_t pattern = patterns[i / 2];
             uint64_t registers[16] = {[0] = 3};
             struct capture_value values[] = {of_register(reg, 8), of_register(reg, 4)};
             const struct capture c = {.values = values, .count = 2};
-            registers[code_register(reg)] = patterns[i];
+            registers[code_register(reg)] = pattern;
             fresh_lane(state);
-            run_with(STUB_SAVE_FLAGS, OVERFLOW_WAIT, &c, registers);
-            assert_int_equal(word(0), patterns[i]);
-            assert_int_equal((uint32_t)word(1), (uint32_t)patterns[i]);
+            run_with(STUB_SAVE_FLAGS, i & 1 ? OVERFLOW_DROP : OVERFLOW_WAIT, &c, registers);
+            assert_int_equal(word(0), pattern);
+            assert_int_equal((uint32_t)word(1), (uint32_t)pattern);
         }
     }
     struct capture_value values[] = {
@@ -141,9 +177,13 @@ static size_t text(uint32_t first, unsigned size, char *out) {
 }
 
 static void texts_up_to_their_end(void **state) {
-    static const char *const texts[] = {
-        "",       "a",       "12345",
-        "123456", "1234567", "\xff\xfe\x80 no UTF-8, and longer than sixteen bytes"};
+    static const char *const texts[] = {"",
+                                        "a",
+                                        "12345",
+                                        "1234567",
+                                        "12345678",
+                                        "123456789",
+                                        "\xff\xfe\x80 no UTF-8, and longer than sixteen bytes"};
     char out[128];
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -152,8 +192,8 @@ static void texts_up_to_their_end(void **state) {
         const uint64_t registers[16] = {[7] = (uintptr_t)texts[i]};
         fresh_lane(state);
         run_with(0, OVERFLOW_WAIT, &c, registers);
-        size_t n = text(0, 6, out);
-        assert_true(n > strlen(texts[i]) && n <= strlen(texts[i]) + 6);
+        size_t n = text(0, CAPTURE_TEXT_BYTES, out);
+        assert_true(n > strlen(texts[i]) && n <= strlen(texts[i]) + CAPTURE_TEXT_BYTES);
         assert_string_equal(out, texts[i]);
     }
     struct capture_value values[] = {text_at(RDI, 4, 64), text_at(RDI, 1, 12)};
@@ -171,7 +211,7 @@ static void lengths_of_few_bytes(void **state) {
     enum { LENGTH = 12 };
     (void)state;
     for (uint16_t bytes = 1; bytes <= 8; bytes *= 2) {
-        struct capture_value values[] = {of_register(RSI, bytes), text_at(RDI, 1, 18)};
+        struct capture_value values[] = {of_register(RSI, bytes), text_at(RDI, 1, 24)};
         values[1].length_of = 0;
         const struct capture c = {.values = values, .count = 2};
         const uint64_t above = bytes < 8 ? UINT64_MAX << 8 * bytes : 0;
@@ -179,7 +219,7 @@ static void lengths_of_few_bytes(void **state) {
         char out[64] = {0};
         fresh_lane(state);
         run_with(0, OVERFLOW_WAIT, &c, registers);
-        assert_int_equal(text(1, 6, out), LENGTH);
+        assert_int_equal(text(1, CAPTURE_TEXT_BYTES, out), 2 * CAPTURE_TEXT_BYTES);
         assert_memory_equal(out, long_text, LENGTH);
     }
 }
@@ -199,7 +239,7 @@ static void texts_at_the_end_of_a_page(void **state) {
         at[length] = '\0';
         fresh_lane(state);
         run_with(0, OVERFLOW_WAIT, &c, registers);
-        text(0, 6, out);
+        text(0, CAPTURE_TEXT_BYTES, out);
         assert_string_equal(out, at);
         struct capture_value counted[] = {of_register(RSI, 8), text_at(RDI, 1, 64)};
         counted[1].length_of = 0;
@@ -207,7 +247,7 @@ static void texts_at_the_end_of_a_page(void **state) {
         const uint64_t with_length[16] = {[7] = (uintptr_t)at, [6] = length + 1};
         fresh_lane(state);
         run_with(0, OVERFLOW_WAIT, &d, with_length);
-        text(1, 6, out);
+        text(1, CAPTURE_TEXT_BYTES, out);
         assert_memory_equal(out, at, length + 1);
     }
     munmap(page, PAGE);
@@ -246,7 +286,7 @@ static void no_load_without_tool(void **state) {
 
 static void no_load_where_it_was_withdrawn(void **state) {
     static const char *const texts[] = {"first", "other"};
-    struct capture_value values[] = {text_at(RDI, 1, 6), text_at(RSI, 1, 6)};
+    struct capture_value values[] = {text_at(RDI, 1, 7), text_at(RSI, 1, 7)};
     const struct capture c = {.values = values, .count = 2};
     (void)state;
     for (uint8_t v = 0; v < VARIANTS; v++)
@@ -336,15 +376,17 @@ static void slots_stand_in_one_piece(void **state) {
 /* So a signal may come anywhere: the thread goes back to the site. */
 static void nothing_is_reserved_before_the_end(void **state) {
     (void)state;
-    for (uint8_t v = 0; v < VARIANTS; v++)
+    for (uint8_t v = 0; v < 2 * VARIANTS; v++)
         for (int o = 0; o < OVERFLOWS; o++) {
-            const uint8_t variant = v | STUB_CAPTURE;
+            const bool plain = v >= VARIANTS;
+            const uint8_t variant = v % VARIANTS | STUB_CAPTURE | (plain ? STUB_PLAIN : 0);
+            const unsigned saved = (plain ? 3 : 6) + (v & STUB_SAVE_FLAGS);
             const uint32_t size = stub_size(variant, (enum overflow)o);
             const uint32_t at = stub_capture_at(variant, (enum overflow)o);
             struct stub_state s;
             unsigned states = 0, committed = 0;
             assert_true(stub_state_at(variant, (enum overflow)o, at, &s));
-            assert_int_equal(s.pushed, 6 + (v & STUB_SAVE_FLAGS));
+            assert_int_equal(s.pushed, saved);
             for (uint32_t i = 0; i < size; i++) {
                 if (!stub_state_at(variant, (enum overflow)o, i, &s))
                     continue;
@@ -354,7 +396,7 @@ static void nothing_is_reserved_before_the_end(void **state) {
                 committed += s.committed;
             }
             /* The pops, and what restores flags and red zone. */
-            assert_int_equal(committed, 6 + (v & STUB_SAVE_FLAGS) + (v & STUB_SKIP_RED_ZONE) / 2);
+            assert_int_equal(committed, saved + (v & STUB_SKIP_RED_ZONE) / 2);
             assert_true(states > committed);
         }
 }

@@ -27,7 +27,7 @@ static uint32_t random_number(uint32_t below) {
 }
 
 static const char *const mixed_texts[] = {
-    "", "a", "12345", "123456", "more than twelve", "\xff\xfe\x80 no UTF-8 \xc3\xa4"};
+    "", "a", "1234567", "12345678", "more than twelve", "\xff\xfe\x80 no UTF-8 \xc3\xa4"};
 static const struct node mixed_node = {.odd = {1, 2, 3, 4, 5, 6, 7},
                                        .words = {~0ull, 2, 0x8899aabbccddeeff}};
 
@@ -57,9 +57,12 @@ static void mix_memory(struct mixture *m, bool readable, uint8_t reg) {
 static void mix_text(struct mixture *m, const char *text, uint8_t reg) {
     m->values[m->count] = text_at(reg, 1, 24);
     const size_t length = text ? strlen(text) + 1 : 0;
-    for (size_t i = 0; i * 6 < length; i++)
-        memcpy(&m->words[m->count][i], text + i * 6, length - i * 6 < 6 ? length - i * 6 : 6);
-    m->word_count[m->count] = (length + 5) / 6;
+    for (size_t i = 0; i * CAPTURE_TEXT_BYTES < length; i++) {
+        const size_t at = i * CAPTURE_TEXT_BYTES, left = length - at;
+        memcpy(&m->words[m->count][i], text + at,
+               left < CAPTURE_TEXT_BYTES ? left : CAPTURE_TEXT_BYTES);
+    }
+    m->word_count[m->count] = (length + CAPTURE_TEXT_BYTES - 1) / CAPTURE_TEXT_BYTES;
 }
 
 /* r12 and r14 are addresses of an object and a text, r13 and r15 of nothing. */
@@ -87,7 +90,7 @@ static void check_mixture(const struct mixture *m) {
     uint32_t first = 0;
     for (size_t i = 0; i < m->count; i++) {
         const struct capture_value *v = &m->values[i];
-        const unsigned size = v->string ? 6 : v->bytes > 8 ? 8 : v->bytes;
+        const unsigned size = v->string ? CAPTURE_TEXT_BYTES : v->bytes > 8 ? 8 : v->bytes;
         const uint64_t mask = size == 8 ? UINT64_MAX : (1ull << 8 * size) - 1;
         uint64_t found;
         for (uint32_t k = 0; k < capture_value_words(v); k++) {

@@ -25,7 +25,7 @@ import parquet_reader  # noqa: E402
 WIDEST, LOWEST = str(2 ** 64 - 1), str(-2 ** 63)
 HTML = "<b>'\"&,\n</b>"
 BYTES = {"hex": "fffe22"}
-FULL = "0123456789abcdef" * 4  # as long as --strings, so that the end is not read; the second one is longer
+FULL = "0123456789abcdef" * 4  # as long as --strings; the second one is longer, which is not read
 # What the single argument of each call is, in JSON; ret is the same of all but text() and work().
 WANTED = [("widest", WIDEST), ("lowest", LOWEST), ("real", "nan"), ("real", "inf"), ("real", "-inf"),
           ("real", -0.1), ("real", -0.0), ("text", BYTES), ("text", HTML), ("text", ""), ("text", FULL), ("text", FULL),
@@ -71,9 +71,9 @@ class Views(unittest.TestCase):
             results = [same(e["ret"]["value"]) for e in entries if e["kind"] == "exit" and "ret" in e]
             self.assertEqual(results[:7], [v for _, v in WANTED[:7]])
             texts = [e["args"][0] for e in begun if e["function"] == "text"]
-            self.assertEqual([t.get("cut") for t in texts], [None, None, None, True, True])
+            self.assertEqual([t.get("cut") for t in texts], [None, None, None, None, True])
         shown = self.spoor("replay")
-        for part in WIDEST, LOWEST, r'"\377\376\""', "nan", "-inf", r"</b>", "real(x=-0.0) = -0.0;", 'text(s="")', f'(s="{FULL}"...)', \
+        for part in WIDEST, LOWEST, r'"\377\376\""', "nan", "-inf", r"</b>", "real(x=-0.0) = -0.0;", 'text(s="")', f'(s="{FULL}")', f'(s="{FULL}"...)', \
                 '(s="w\u00efde \u20ac \U0001f600")':
             self.assertIn(part, shown)
 
@@ -242,10 +242,10 @@ class Views(unittest.TestCase):
     def test_conditions(self):
         for condition, name, count in (f"widest/n == {WIDEST}/", "widest", 1), ("real/x > 0/", "real", 1), \
                 (f"widest/n < {WIDEST}/", "widest", 0), ("real/x == 0/", "real", 1), ('text/s == ""/', "text", 1), \
-                ("real/x != x/", "real", 1), (f'text/s == "{FULL}"/', "text", 0), (f'text/s >= "{FULL[:-1]}"/', "text", 4):
+                ("real/x != x/", "real", 1), (f'text/s == "{FULL}"/', "text", 1), (f'text/s >= "{FULL[:-1]}"/', "text", 4):
             lines = [json.loads(line) for line in self.spoor("replay", "--json", "--where", condition).splitlines()]
             self.assertEqual(sum(e["kind"] == "entry" and e["function"] == name for e in lines), count, condition)
-        for condition, said in (f'text/s == "{FULL}"/', "2 calls"), (f'text/s == "{FULL}" || s[0] == 0/', "5 calls"), \
+        for condition, said in (f'text/s == "{FULL}"/', "1 call"), (f'text/s == "{FULL}" || s[0] == 0/', "4 calls"), \
                 ("work/o.id == 7/", None), ("nothing/n/", "10 calls"):
             done = subprocess.run([SPOOR, "report", self.trace, "--where", condition], capture_output=True, text=True, check=True)
             wanted = rf"spoor: --where leaves out {said} of which it needs values that are not known" if said else r"\Z"

@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "ring/drain.h"
 
-enum { FUNCTIONS = 512, SECOND_NS = 1000000000, TEXT_WORDS = 3 };
+enum { FUNCTIONS = 512, SECOND_NS = 1000000000, TEXT_WORDS = 2 };
 
 static void fail(const struct err *err) {
     fprintf(stderr, "drain: %s\n", err->text);
@@ -105,16 +105,20 @@ static void put(struct pen *pen, uint32_t site, uint64_t value) {
     pen->ring[pen->at++ % pen->room] = event_make(pen->ticks, site, value);
 }
 
+static void put_word(struct pen *pen, uint32_t number, uint64_t word) {
+    pen->ring[pen->at++ % pen->room] = event_of_word(pen->ticks, number, word);
+}
+
 static void put_values(struct pen *pen, uint32_t function, size_t number) {
-    char text[TEXT_WORDS * 6 + 2] = {0};
+    char text[TEXT_WORDS * CAPTURE_TEXT_BYTES] = {0};
     uint64_t word;
     snprintf(text, sizeof text, "text %zu", number % 1000);
     put(pen, (uint32_t)CAPTURE_BEGIN << 2 | EVENT_CONTROL, function);
-    put(pen, (uint32_t)CAPTURE_WORD << 2 | EVENT_CONTROL, number);
-    put(pen, (uint32_t)(CAPTURE_WORD + 1) << 2 | EVENT_CONTROL, 0x7ffd12345000 + number % 64 * 8);
+    put_word(pen, 0, number);
+    put_word(pen, 1, 0x7ffd12345000 + number % 64 * 8);
     for (uint32_t i = 0; i < TEXT_WORDS; i++) {
-        memcpy(&word, text + (size_t)i * 6, sizeof word);
-        put(pen, (uint32_t)(CAPTURE_WORD + 2 + i) << 2 | EVENT_CONTROL, word & EVENT_CLOCK_MASK);
+        memcpy(&word, text + (size_t)i * CAPTURE_TEXT_BYTES, sizeof word);
+        put_word(pen, 2 + i, word);
     }
 }
 

@@ -107,7 +107,7 @@ static void put_text(void *ctx, const struct capture_value *v, int place, uint32
     if (place >= 0)
         load_length(r, v, place);
     else
-        put_constant(r->w, WORD, v->most, 1);
+        put_constant(r->w, WORD, capture_text_bytes(v), 1);
     put_constant(r->w, NUMBER, (CAPTURE_WORD + number) << 2 | EVENT_CONTROL, 2);
     put_agent(r->w, place >= 0     ? A64_AGENT_TEXT_COUNTED
                     : v->unit == 4 ? A64_AGENT_TEXT_LONG

@@ -117,7 +117,7 @@ static void put_text(void *ctx, const struct capture_value *v, int place, uint32
     if (place >= 0)
         load_length(r, v, place);
     else
-        put_16(r->w, WORD, v->most, false);
+        put_16(r->w, WORD, capture_text_bytes(v), false);
     put_constant(r->w, SITE, (CAPTURE_WORD + number) << 2 | EVENT_CONTROL);
     put_jump(r->w, place >= 0     ? ARM_AGENT_TEXT_COUNTED
                    : v->unit == 4 ? ARM_AGENT_TEXT_LONG

@@ -8,10 +8,12 @@
 #include "arch/x86_64/stub.h"
 
 enum {
-    SAVED = 6, /* registers that the stub has pushed */
+    SAVED = 6,       /* registers that the stub has pushed, and … */
+    SAVED_PLAIN = 3, /* … with STUB_PLAIN */
     SCRATCH = -40,
     DWARF_RSP = 7,
-    EXTENDED = 8,            /* the first register whose number has one bit more */
+    R8 = 8,
+    EXTENDED = R8,           /* the first register whose number has one bit more */
     VALUE_MOST_BYTES = 1536, /* of the code of a value, at most */
     NEXT = 0,                /* the only label: the end of the value */
 };
@@ -19,22 +21,22 @@ enum {
 struct coder {
     const struct capture_code *given;
     struct code code;
-    uint32_t ahead;  /* from r8 to where the next slot stands */
-    bool moves;      /* the value may be left out, so its slots move r8 */
-    uint8_t word;    /* the register that is the word */
-    unsigned intact; /* bits: saved registers that are as at the site */
+    uint8_t index, free; /* registers: the index in the ring, and one for anything */
+    uint8_t loaded;      /* the register that words are loaded to */
+    uint32_t ahead;      /* from `index` to where the next slot stands */
+    bool moves;          /* the value may be left out, so its slots move r8 */
+    uint8_t word;        /* the register that is the word */
+    unsigned intact;     /* bits: saved registers that are as at the site */
 };
 
 static void change(struct coder *c, uint8_t reg) { c->intact &= ~(1U << reg); }
 
 /* ---- slots ---- */
 
-/* mov %reg,%gs:RING+FIELD+ahead(%r8), of 2, 4 or 8 bytes */
-static void store(struct coder *c, unsigned size, uint8_t reg, uint32_t field) {
-    const uint8_t mov[] = {0x65, (uint8_t)(0x41 | (size == 8) << 3 | (reg >= EXTENDED) << 2), 0x89,
-                           (uint8_t)(0x80 | (reg & 7) << 3)};
-    if (size == 2)
-        INSN(&c->code, "\x66");
+/* mov %reg,%gs:RING+FIELD+ahead(%index) */
+static void store(struct coder *c, uint8_t reg, uint32_t field) {
+    const uint8_t mov[] = {0x65, (uint8_t)(0x48 | (reg >= EXTENDED) << 2 | (c->index >= EXTENDED)),
+                           0x89, (uint8_t)(0x80 | (reg & 7) << 3 | (c->index & 7))};
     code_bytes(&c->code, mov, sizeof mov);
     code_number(&c->code, LANE_RING + field + c->ahead);
 }
@@ -57,44 +59,16 @@ static void catch_up(struct coder *c) {
     c->ahead = 0;
 }
 
-/* A slot with the lower half of its value in REG. */
-static void put_slot(struct coder *c, uint32_t id, uint8_t reg) {
-    INSN32(&c->code, "\x65\x41\xc7\x80", LANE_RING + EVENT_SITE + c->ahead);
-    code_number(&c->code, id << 2 | EVENT_CONTROL); /* movl $site,%gs:RING+8+ahead(%r8) */
-    store(c, 4, reg, EVENT_SP_LOW);
-    store(c, 8, CODE_RAX, EVENT_CLOCK_SP);
-}
-
-/* edi is the upper half of the word: writes the upper 16 bits, if the lower 48 do not tell them. */
-static void put_high(struct coder *c, uint32_t number) {
-    INSN(&c->code, "\x0f\xbf\xcf\x39\xf9\x74"); /* movswl %di,%ecx; cmp %edi,%ecx; je … */
-    const size_t je = c->code.size++;
-    INSN(&c->code, "\xc1\xef\x10"); /* shr $16,%edi */
-    put_slot(c, CAPTURE_HIGH + number, CODE_RDI);
-    add_to_slot(c, EVENT_BYTES);
-    c->code.out[je] = (uint8_t)(c->code.size - je - 1);
-}
-
-/* mov %from,%rdi */
-static void move_word(struct coder *c, uint8_t from) {
-    const uint8_t mov[] = {(uint8_t)(0x48 | (from >= EXTENDED) << 2), 0x89,
-                           (uint8_t)(0xc0 | (from & 7) << 3 | CODE_RDI)};
-    if (from != CODE_RDI)
-        code_bytes(&c->code, mov, sizeof mov);
-    change(c, CODE_RDI);
-}
-
+/* What SIZE leaves out of the word the reader leaves out, too. */
 static void put_word(void *ctx, unsigned size, uint32_t number) {
     struct coder *c = ctx;
-    put_slot(c, CAPTURE_WORD + number, c->word);
-    if (size > 4) {
-        move_word(c, c->word);
-        INSN(&c->code, "\x48\xc1\xef\x20"); /* shr $32,%rdi */
-        store(c, 2, CODE_RDI, EVENT_CLOCK_SP);
-    }
+    const uint8_t lea[] = {0x48, 0x8d, (uint8_t)(0x80 | c->free << 3)};
+    (void)size;
+    store(c, c->word, EVENT_SITE);
+    code_bytes(&c->code, lea, sizeof lea); /* lea WHOLE|number(%rax),%free */
+    code_number(&c->code, CAPTURE_WHOLE | number);
+    store(c, c->free, EVENT_CLOCK_SP);
     next_slot(c);
-    if (size > 6)
-        put_high(c, number);
 }
 
 /* A jump over the next COUNT bytes, where there is room. */
@@ -108,7 +82,7 @@ static void jump_to_agent(struct coder *c, const struct capture_code *given, uin
     code_number(&c->code, given->agent + entry - (int64_t)(c->code.size + 4));
 }
 
-enum { LEA_BYTES = 7, MOV_BYTES = 5, MOV_R8_BYTES = 6, JMP_BYTES = 5 };
+enum { LEA_BYTES = 7, MOV_BYTES = 5, MOV_R8_BYTES = 6, MOVE_BYTES = 3, JMP_BYTES = 5 };
 
 static void load_retry(struct coder *c, const struct capture_code *given) {
     const int64_t far = given->retry - (int64_t)(c->code.size + LEA_BYTES);
@@ -119,6 +93,25 @@ static void load_retry(struct coder *c, const struct capture_code *given) {
 struct to_set {
     size_t lea_end, ahead_end;
 };
+
+/* The same as reserve() by fewer registers: rcx becomes where the first slot stands. */
+static void reserve_plain(struct coder *c, const struct capture_code *given) {
+    const struct stub_spec *s = given->stub;
+    const uint32_t size = capture_slots(s->capture) * EVENT_BYTES;
+    const struct agent_entries entries = agent_entries();
+    INSN32(&c->code, "\x65\x48\x8b\x0c\x25", LANE_HEAD);  /* mov %gs:HEAD,%rcx */
+    INSN32(&c->code, "\x48\x8d\x91", size);               /* lea bytes(%rcx),%rdx */
+    INSN32(&c->code, "\x65\x48\x3b\x14\x25", LANE_LIMIT); /* cmp %gs:LIMIT,%rdx */
+    skip_unless_above(c, LEA_BYTES + MOV_BYTES + JMP_BYTES);
+    load_retry(c, given);
+    INSN32(&c->code, "\xb9", size); /* mov $bytes,%ecx */
+    jump_to_agent(c, given, entries.room);
+    INSN32(&c->code, "\x81\xe1", s->ring_bytes - 1);    /* and $ring-1,%ecx */
+    INSN32(&c->code, "\x81\xf9", s->ring_bytes - size); /* cmp $ring-bytes,%ecx */
+    skip_unless_above(c, LEA_BYTES + JMP_BYTES);
+    load_retry(c, given);
+    jump_to_agent(c, given, entries.pad);
+}
 
 /* r8 becomes where the first slot stands. Waits for room, or goes on without values. No slot stands
  * beyond the ring's end. */
@@ -140,8 +133,9 @@ static struct to_set reserve(struct coder *c, const struct capture_code *given) 
     jump_to_agent(c, given, waits ? entries.room : entries.cramped);
     INSN32(&c->code, "\x41\x81\xe0", s->ring_bytes - 1);    /* and $ring-1,%r8d */
     INSN32(&c->code, "\x41\x81\xf8", s->ring_bytes - size); /* cmp $ring-bytes,%r8d */
-    skip_unless_above(c, LEA_BYTES + JMP_BYTES);
+    skip_unless_above(c, LEA_BYTES + MOVE_BYTES + JMP_BYTES);
     load_retry(c, given);
+    INSN(&c->code, "\x4c\x89\xc1"); /* mov %r8,%rcx */
     jump_to_agent(c, given, entries.pad);
     return ends;
 }
@@ -150,10 +144,11 @@ static struct to_set reserve(struct coder *c, const struct capture_code *given) 
 static void put_begin(struct coder *c) {
     const uint64_t both = (uint64_t)c->code.stub->capture_number << 32 |
                           ((uint32_t)CAPTURE_BEGIN << 2 | EVENT_CONTROL);
-    INSN(&c->code, "\x48\xb9"); /* movabs $both,%rcx */
+    const uint8_t movabs[] = {0x48, (uint8_t)(0xb8 | c->free)};
+    code_bytes(&c->code, movabs, sizeof movabs); /* movabs $both,%free */
     code_bytes(&c->code, &both, sizeof both);
-    store(c, 8, CODE_RCX, EVENT_SITE);
-    store(c, 8, CODE_RAX, EVENT_CLOCK_SP);
+    store(c, c->free, EVENT_SITE);
+    store(c, CODE_RAX, EVENT_CLOCK_SP);
     next_slot(c);
 }
 
@@ -221,7 +216,7 @@ static void begin(void *ctx, const struct capture_value *v, unsigned part, bool 
         c->word = code_register(v->reg);
         return;
     }
-    c->word = address ? CODE_RSI : CODE_RDI;
+    c->word = address ? CODE_RSI : c->loaded;
     load_first(c, c->word, v, part);
     change(c, c->word);
 }
@@ -316,11 +311,13 @@ static void put_text(void *ctx, const struct capture_value *v, int place, uint32
     if (place >= 0)
         load_length(&c->code, v, place);
     else
-        INSN32(&c->code, "\xbf", v->most); /* mov $most,%edi */
-    INSN(&c->code, "\xc7\x44\x24\xf8");    /* movl $site,-8(%rsp) */
-    code_number(&c->code, (CAPTURE_WORD + number) << 2 | EVENT_CONTROL);
+        INSN32(&c->code, "\xbf", capture_text_bytes(v)); /* mov $most,%edi */
+    const uint16_t first = (uint16_t)(CAPTURE_WHOLE | number);
+    INSN(&c->code, "\x66\xb8"); /* mov $first,%ax */
+    code_bytes(&c->code, &first, sizeof first);
     INSN32(&c->code, "\x48\x8d\x15", JMP_BYTES); /* lea behind(%rip),%rdx */
     jump_to_agent(c, given, entry);
+    INSN(&c->code, "\x66\x31\xc0"); /* xor %ax,%ax */
 }
 
 static void end_value(void *ctx) { code_set(&((struct coder *)ctx)->code, NEXT, 0); }
@@ -338,11 +335,44 @@ static void set(const struct coder *c, struct to_set ends, bool to_event) {
         memcpy(c->code.out + ends.lea_end - sizeof far, &far, sizeof far);
 }
 
+bool capture_is_plain(const struct capture *c) {
+    enum { SLOT_MOST_BYTES = 48, RESERVE_MOST_BYTES = 128 };
+    for (size_t i = 0; i < c->count; i++)
+        if (c->values[i].steps || c->values[i].string)
+            return false;
+    return capture_slots(c) * SLOT_MOST_BYTES + RESERVE_MOST_BYTES <= STUB_CAPTURE_BYTES;
+}
+
+/* The code of a capture that leaves no value out. */
+static size_t emit_plain(const struct capture_code *given, uint32_t *ret_ahead) {
+    struct coder c = {
+        .code = {given->out, .up = given->up, .saved = SAVED_PLAIN, .stub = given->stub},
+        .given = given,
+        .index = CODE_RCX,
+        .free = CODE_RDX,
+        .loaded = CODE_RDX};
+    const struct capture *capture = given->stub->capture;
+    uint32_t number = 0;
+    reserve_plain(&c, given);
+    put_begin(&c);
+    for (size_t i = 0; i < capture->count; i++) {
+        capture_put_value(&machine, &c, capture, i, number);
+        number += capture_value_words(&capture->values[i]);
+    }
+    *ret_ahead = c.ahead;
+    return c.code.size;
+}
+
 size_t capture_emit(const struct capture_code *given, uint32_t *ret_ahead) {
     struct coder c = {.code = {given->out, .up = given->up, .saved = SAVED, .stub = given->stub},
                       .given = given,
+                      .index = R8,
+                      .free = CODE_RCX,
+                      .loaded = CODE_RDI,
                       .intact = 1U << CODE_RSI | 1U << CODE_RDI};
     const struct capture *capture = given->stub->capture;
+    if (stub_is_plain(given->stub->variant))
+        return emit_plain(given, ret_ahead);
     const int lengths = capture_lengths(capture);
     uint32_t number = 0;
     if (lengths > CAPTURE_MOST_LENGTHS)

@@ -12,10 +12,10 @@
  *     cmp   $ring-bytes,%r8d; jbe 2f                             slots stand in one piece
  *     lea   retry(%rip),%rdx; jmp agent_pad
  *   2:
- *     slot CAPTURE_BEGIN
+ *     movabs $number<<32|$site,%rcx; mov %rcx,…; mov %rax,…      slot CAPTURE_BEGIN
  *   a value:
  *     mov   …,%rdi
- *     slots of its words
+ *     mov   %rdi,…; lea WHOLE|n(%rax),%rcx; mov %rcx,…           slots of its words
  *   a value in memory:
  *     mov   …,%rsi
  *     mov   %gs:CONTROL,%rdx; testl $DIED,(%rdx); jnz next       nobody would see a fault
@@ -31,6 +31,8 @@
  * written do not move r8. A word may also be in a register that holds it at the site. What the stub
  * has saved is read from the stack, except rsi and rdi, while they are as they were. Below rsp, at
  * −8 to −40, is scratch, then lengths of texts.
+ *
+ * With STUB_PLAIN rcx is the index, and rdx is free and where words are loaded to.
  */
 #pragma once
 
@@ -45,8 +47,10 @@ struct capture_code {
 };
 
 /* Writes the code and returns its size, at most STUB_CAPTURE_BYTES. 0: it has no room for that.
- * *RET_AHEAD: from r8 to where the event stands then. */
+ * *RET_AHEAD: from the index to where the event stands then. */
 size_t capture_emit(const struct capture_code *given, uint32_t *ret_ahead);
+/* Whether all that C records is in registers and on the stack: STUB_PLAIN is enough then. */
+bool capture_is_plain(const struct capture *c);
 /* stub_read_switch of struct arch: the jnz behind the look at the tool becomes a jae, which always
  * jumps, as a test clears the carry. One byte is changed, so threads may run there meanwhile. */
 uint32_t capture_read_switch(const uint8_t *stub, uint32_t at, uint8_t *ret_byte);

@@ -232,6 +232,8 @@ bool regs_return_address(const struct regs *regs, taddr_t *ret) {
 
 taddr_t regs_stub_value(const struct regs *regs, uint8_t variant, uint32_t site) {
     (void)site;
+    if (stub_is_plain(variant))
+        return regs->raw.rsp;
     if (variant & STUB_GO_FIRST)
         return regs->raw.rax;
     return variant & STUB_GO_SECOND ? regs->raw.rbx : regs->raw.rsp;
@@ -250,7 +252,7 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
     order[n++] = &r->rcx;
     if ((variant & STUB_SLICE || stub_captures(variant)) && !stub_judges(variant))
         order[n++] = &r->rsi;
-    if (stub_captures(variant) && !stub_judges(variant)) {
+    if (stub_stores_values(variant)) {
         order[n++] = &r->rdi;
         order[n++] = &r->r8;
     }

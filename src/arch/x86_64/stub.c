@@ -71,7 +71,10 @@ static bool is_slice(const struct stub_spec *s) { return s->variant & STUB_SLICE
 
 /* How many registers the stub saves. */
 static int saved_count(const struct stub_spec *s) {
-    return is_judge(s) ? 3 : stub_captures(s->variant) ? 6 : is_slice(s) ? 4 : 3;
+    return is_judge(s) || stub_is_plain(s->variant) ? 3
+           : stub_captures(s->variant)              ? 6
+           : is_slice(s)                            ? 4
+                                                    : 3;
 }
 
 static void save(struct writer *w, const struct stub_spec *s) {
@@ -196,6 +199,33 @@ static void commit(struct writer *w, const struct stub_spec *s, uint32_t ahead) 
     INSN32(w, "\x65\x48\x89\x0c\x25", LANE_HEAD); /* mov %rcx,%gs:HEAD */
 }
 
+/* The same of a STUB_PLAIN stub, with rcx and a fixed number of slots. */
+static void commit_plain(struct writer *w, const struct stub_spec *s, uint32_t ahead) {
+    const uint32_t up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u);
+    const uint32_t site_field = LANE_RING + EVENT_SITE + ahead, size = ahead + EVENT_BYTES;
+    mark(w);
+    INSN32(w, "\x48\x8d\x94\x24", up);                           /* lea up(%rsp),%rdx */
+    INSN32(w, "\x65\x89\x91", LANE_RING + EVENT_SP_LOW + ahead); /* mov %edx,%gs:…(%rcx) */
+    bytes(w, "\x65\xc7\x81", 3); /* movl $site,%gs:RING+8+ahead(%rcx) */
+    bytes(w, &site_field, sizeof site_field);
+    w->site_at = (uint32_t)w->size;
+    INSN32(w, "", s->site);
+    INSN(w, "\x48\xc1\xea\x20");                                       /* shr $32,%rdx */
+    INSN(w, "\x48\x09\xd0");                                           /* or %rdx,%rax */
+    INSN32(w, "\x65\x48\x89\x81", LANE_RING + EVENT_CLOCK_SP + ahead); /* mov %rax,…(%rcx) */
+    if (s->overflow == OVERFLOW_OVERWRITE) {
+        const uint32_t field = LANE_SLICE_SLOTS;
+        bytes(w, "\x65\x48\x81\x04\x25", 5);
+        bytes(w, &field, sizeof field);
+        INSN32(w, "", ahead / EVENT_BYTES); /* addq $…,%gs:SLICE_SLOTS */
+    }
+    const uint32_t field = LANE_HEAD;
+    bytes(w, "\x65\x48\x81\x04\x25", 5);
+    bytes(w, &field, sizeof field);
+    w->state.committed = true;
+    INSN32(w, "", size); /* addq $bytes,%gs:HEAD */
+}
+
 static size_t commit_bytes(const struct writer *now, const struct stub_spec *s) {
     uint8_t scratch[STUB_MAX_BYTES];
     struct writer w = {.out = scratch, .state = now->state};
@@ -217,7 +247,10 @@ static void captured_event(struct writer *w, const struct stub_spec *s) {
                                  .stub = s};
         w->size += capture_emit(&c, &ahead);
     }
-    commit(w, s, ahead);
+    if (stub_is_plain(s->variant))
+        commit_plain(w, s, ahead);
+    else
+        commit(w, s, ahead);
 }
 
 static void hook(struct writer *w, const struct stub_spec *s) {
@@ -334,6 +367,11 @@ uint32_t stub_judge_bytes(enum judged judged, const struct predicate *predicate)
 }
 
 uint32_t stub_retry(uint8_t variant) { return lay_out(variant, OVERFLOW_WAIT, NULL).retry; }
+
+uint8_t stub_capture_variant(const struct capture *c, enum overflow overflow) {
+    const bool plain = overflow != OVERFLOW_DROP && capture_is_plain(c);
+    return STUB_CAPTURE | (plain ? STUB_PLAIN : 0);
+}
 
 bool stub_state_at(uint8_t variant, enum overflow overflow, uint32_t offset,
                    struct stub_state *ret) {

@@ -51,6 +51,12 @@
  *     mov   %gs:HEAD,%rcx; and $-ring,%rcx; lea AHEAD+16(%rcx,%r8),%rcx
  *     mov   %rcx,%gs:HEAD                     reserve and commit
  *
+ * With STUB_PLAIN it pushes only rax, rdx and rcx. Then rcx is where the capture's slots stand, and
+ * rdx is free. The stub ends with
+ *
+ *     lea   N(%rsp),%rdx; mov %edx,…; movl $site,…; shr $32,%rdx; or %rdx,%rax; mov %rax,…
+ *     addq  $AHEAD+16,%gs:HEAD
+ *
  * A STUB_JUDGE stub has, between the pushes and the pops, the code of judge.h. That ends with
  *
  *     pop   %rcx …; jmp behind                    the event is not recorded
@@ -83,6 +89,8 @@ uint32_t stub_retry(uint8_t variant);
 /* Offset of a capture's code in the stub of VARIANT; and how long the code of C is, at most. */
 uint32_t stub_capture_at(uint8_t variant, enum overflow overflow);
 uint32_t stub_capture_bytes(const struct capture *c);
+/* STUB_* bits of a stub with the capture C. */
+uint8_t stub_capture_variant(const struct capture *c, enum overflow overflow);
 uint32_t stub_judge_bytes(enum judged judged, const struct predicate *predicate);
 
 /* The agent: position-independent code at the start of each trampoline area. */

@@ -57,6 +57,7 @@ const struct arch arch_x86_64 = {
     .stub_site_at = stub_site_offset,
     .stub_capture_at = stub_capture_at,
     .stub_capture_bytes = stub_capture_bytes,
+    .stub_capture_variant = stub_capture_variant,
     .stub_judge_bytes = stub_judge_bytes,
     .stub_read_switch = capture_read_switch,
     .agent = agent_bytes,

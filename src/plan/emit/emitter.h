@@ -43,6 +43,8 @@ bool request_traces(const struct emitter *e, uint32_t function);
 bool request_slices(const struct emitter *e, uint32_t function);
 /* The capture of the EVENT that is recorded for OWNER; NULL: none. */
 const struct plan_capture *request_capture(const struct emitter *e, uint32_t owner, uint8_t event);
+/* STUB_* bits of a stub with the capture C. */
+uint8_t capture_variant(const struct emitter *e, const struct plan_capture *c);
 /* The predicate that decides which calls of FUNCTION are recorded; NULL: all are. It always holds
  * if FUNCTION has none, but its calls may end at exits that other functions end at, too. */
 const struct predicate *request_judge(const struct emitter *e, uint32_t function);

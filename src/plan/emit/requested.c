@@ -81,12 +81,19 @@ uint32_t event_owner(const struct emitter *e, uint32_t function, uint8_t event) 
     return owner == UINT32_MAX && forced ? function : owner;
 }
 
+uint8_t capture_variant(const struct emitter *e, const struct plan_capture *c) {
+    const struct arch *arch = e->plan->arch;
+    return arch->stub_capture_variant ? arch->stub_capture_variant(c->capture, e->request->overflow)
+                                      : STUB_CAPTURE;
+}
+
 /* A return in shared code ends calls of each function: it is filtered only if all of them are. */
 uint8_t event_variant(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event) {
     bool shared = event != EVENT_ENTRY && e->unfiltered[e->plan->groups.at[owner]];
     bool filtered = is_filtered(e->request, owner) || is_carried(e, owner);
-    if (request_capture(e, owner, event))
-        variant |= STUB_CAPTURE;
+    const struct plan_capture *capture = request_capture(e, owner, event);
+    if (capture)
+        variant |= capture_variant(e, capture);
     return variant | (event != EVENT_CONTROL && filtered && !shared ? STUB_CALLER : 0);
 }
 

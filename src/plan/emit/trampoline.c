@@ -283,7 +283,8 @@ static void put_probe(struct emitter *e, const struct site *site, const struct s
     const bool captures = probe->capture.bytes;
     put_stub(e,
              (struct stub_event){.id = probe->id << 2 | EVENT_CONTROL,
-                                 .variant = PROBE_VARIANT | (captures ? STUB_CAPTURE : 0),
+                                 .variant = PROBE_VARIANT |
+                                            (captures ? capture_variant(e, &probe->capture) : 0),
                                  .capture = captures ? &probe->capture : NULL},
              place_of(site, s->insn.addr));
     e->code->sites++;
@@ -360,7 +361,8 @@ static void put_entry(struct emitter *e, const struct site *site, uint8_t waits,
                                      event_variant(e, site->variant, site->function, EVENT_ENTRY),
                                  .capture = request_capture(e, site->function, EVENT_ENTRY),
                                  .id = event_id(e, site->function, EVENT_ENTRY)};
-    const struct stub_event slice = {.variant = (t.variant & ~STUB_CAPTURE) | STUB_SLICE};
+    const uint8_t plain = stub_stores_values(t.variant) ? STUB_CAPTURE | STUB_PLAIN : 0;
+    const struct stub_event slice = {.variant = (t.variant & ~plain) | STUB_SLICE};
     const struct stub_event stubs[] = {slice, t},
                             *first = stubs + !request_slices(e, site->function);
     const size_t count = (size_t)(stubs + 2 - first);

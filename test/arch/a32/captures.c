@@ -179,11 +179,12 @@ static void check_text(uint64_t from, uint32_t number, const struct capture_valu
     for (uint32_t i = 0; i < capture_value_words(v) && find_word(from, number + i, &word);
          i++, n += size)
         memcpy(bytes + n, &word, size);
-    for (; !ends && length < n && length < v->most; length += v->unit)
+    for (; !ends && length < n && length <= v->most; length += v->unit)
         if (is_zero(bytes + length, v->unit)) {
             ends = true;
             break;
         }
+    length = length < v->most ? length : v->most;
     if (c->missing) {
         if (v->length_of < 0 && (ends || n >= v->most))
             ground_fail("a text", number, "is there, but cannot be read");
@@ -193,7 +194,7 @@ static void check_text(uint64_t from, uint32_t number, const struct capture_valu
         ground_fail("a text", number, "has other bytes");
     if (v->length_of < 0 && (length != c->length || ends == c->cut))
         ground_fail("a text", number, "has another end");
-    if (n > (v->length_of < 0 ? v->most : c->length) + size - 1)
+    if (n > (v->length_of < 0 ? capture_text_bytes(v) : c->length) + size - 1)
         ground_fail("a text", number, "is too long");
 }
 
@@ -319,7 +320,7 @@ static const struct capture *one_word(void) {
 /* Behind the tool's death nothing is read by a pointer. */
 static void check_without_tool(void) {
     struct capture_value values[] = {
-        {.from = FROM_REGISTER, .reg = 1, .string = true, .unit = 1, .most = 12, .length_of = -1},
+        {.from = FROM_REGISTER, .reg = 1, .string = true, .unit = 1, .most = 11, .length_of = -1},
         {.from = FROM_REGISTER, .reg = 1, .bytes = 4, .length_of = -1}};
     const struct capture c = {.values = values, .count = 2};
     struct state in;
@@ -338,7 +339,7 @@ static void check_without_tool(void) {
 /* Each of two reads, withdrawn, is not made by a good pointer either; the other one is. */
 static void check_withdrawn(bool second) {
     struct capture_value values[] = {
-        {.from = FROM_REGISTER, .reg = 1, .string = true, .unit = 1, .most = 6, .length_of = -1},
+        {.from = FROM_REGISTER, .reg = 1, .string = true, .unit = 1, .most = 5, .length_of = -1},
         {.from = FROM_REGISTER, .reg = 2, .bytes = 8, .steps = 1, .length_of = -1}};
     const struct capture c = {.values = values, .count = 2};
     uint32_t at[2];

@@ -115,7 +115,7 @@ void reference_record(struct guest *bare, struct guest *g, const struct call *ca
     assert_true(is_at_end(g, r));
     r->event_count = trial_events(g, 0, r->events, sizeof r->events / sizeof *r->events);
     for (size_t i = 0; i < r->event_count; i++)
-        r->lost += !is_part_event(r->events[i].site >> 2);
+        r->lost += !is_part_slot(&r->events[i]);
 }
 
 void trial_change_conditions(const struct trial *t) {

@@ -38,7 +38,8 @@ struct conditions {
     bool room_later;   /* after TRIAL_LATER instructions the ring has room again */
     bool dies_later;   /* after as many instructions the tool seems to have died */
     bool sliced;       /* entries leave slices */
-    bool captures;     /* events have values */
+    bool captures;     /* events have values … */
+    bool plain;        /* … that no stub can leave out */
     const char *where; /* calls that count by their values; NULL: all */
     enum { FROM_ANYWHERE, FROM_CALLER, FROM_ELSEWHERE } from; /* the calls that count */
 };

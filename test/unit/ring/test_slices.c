@@ -21,6 +21,7 @@
     TEST(invalid_slice_end)                                                                        \
     TEST(slices_fit_half_a_ring)                                                                   \
     TEST(slot_count_before_a_slice)                                                                \
+    TEST(words_of_values_are_no_events)                                                            \
     TEST(equal_chains_share_a_number)
 
 enum { SP = 0x7000, END = SP + 64, FUNCTION = 5 };
@@ -159,6 +160,25 @@ static void equal_chains_share_a_number(void **state) {
     }
     trace_reader_free(r);
     scratch_free(path);
+}
+
+/* A ring that was overwritten may begin with them, whatever they are. */
+static void words_of_values_are_no_events(void **state) {
+    (void)state;
+    if (!CAPTURE_WHOLE)
+        return;
+    const uint64_t looks_like[] = {FUNCTION << 2 | EVENT_ENTRY,
+                                   (uint32_t)SLICE_BEGIN << 2 | EVENT_CONTROL, UINT64_MAX};
+    struct event slots[4];
+    for (uint32_t i = 0; i < 3; i++) {
+        slots[i] = event_of_word(1, CAPTURE_MOST_WORDS - 1 - i, looks_like[i]);
+        assert_true(is_capture_slot(&slots[i]) && is_part_slot(&slots[i]));
+        assert_int_equal(event_word(&slots[i]), looks_like[i]);
+        assert_int_equal(event_word_number(&slots[i]), CAPTURE_MOST_WORDS - 1 - i);
+    }
+    slots[3] = event_make(1, FUNCTION << 2 | EVENT_ENTRY, 0x7fffffffe000);
+    assert_false(is_part_slot(&slots[3]));
+    assert_int_equal(slice_slots_before(slots, 4, 40), 37);
 }
 
 int main(void) {

@@ -15,34 +15,41 @@
 #include "trace/values.h"
 #include "trace/writer.h"
 
-enum { CALLS = 70000, ID = 5 };
+enum { CALLS = 70000, ID = 5, TEXT = 12, SIZE = CAPTURE_TEXT_BYTES };
+enum { TEXT_AT = 3, WORDS = TEXT_AT + (TEXT + 1 + SIZE - 1) / SIZE };
 
 static struct capture_value values[] = {
     {.from = FROM_REGISTER, .bytes = 4, .name = "a", .length_of = -1},
     {.from = FROM_REGISTER, .bytes = 16, .name = "wide", .length_of = -1},
-    {.from = FROM_REGISTER, .string = true, .unit = 1, .most = 8, .name = "text", .length_of = -1},
+    {.from = FROM_REGISTER,
+     .string = true,
+     .unit = 1,
+     .most = TEXT,
+     .name = "text",
+     .length_of = -1},
     {.from = FROM_NOTHING, .missing = VALUE_OPTIMIZED_OUT, .name = "gone", .length_of = -1},
     {.from = FROM_NOTHING, .name = "empty", .length_of = -1}, /* an object without members */
     {.from = FROM_CONSTANT, .constant = 42, .bytes = 4, .name = "constant", .length_of = -1}};
 
-/* Words: a, two of wide, two of the text. Every seventh call lacks wide's second one. */
-static void make(uint32_t i, uint64_t words[5], uint64_t *there) {
-    char text[16] = {0};
-    snprintf(text, sizeof text, "%u", i * 1237);
+/* Words: a, two of wide, then those of the text. Every seventh call lacks wide's second one. */
+static void make(uint32_t i, uint64_t words[WORDS], uint64_t *there) {
+    char text[24] = {0};
+    snprintf(text, sizeof text, "%u text", i * 1237);
     words[0] = 0xabcd00000000 | (i * 2654435761u);
     words[1] = UINT64_MAX - i;
     words[2] = (uint64_t)i << 40;
-    words[3] = words[4] = 0;
-    memcpy(&words[3], text, 6);
-    memcpy(&words[4], text + 6, 6);
-    *there = i % 7 ? 31 : 31 & ~4;
+    for (size_t k = TEXT_AT; k < WORDS; k++) {
+        words[k] = 0;
+        memcpy(&words[k], text + (k - TEXT_AT) * SIZE, SIZE);
+    }
+    *there = ((1 << WORDS) - 1) & (i % 7 ? ~0 : ~4);
 }
 
 static void check(uint32_t i, const struct trace_occurrence *o) {
-    uint64_t words[5], there;
+    uint64_t words[WORDS], there;
     char text[16] = {0};
     make(i, words, &there);
-    snprintf(text, sizeof text, "%u", i * 1237);
+    snprintf(text, sizeof text, "%u text", i * 1237);
     assert_int_equal(o->capture->count, 6);
     assert_string_equal(o->capture->values[0].name, "a");
     assert_int_equal(o->values[0].length, 4);
@@ -50,8 +57,8 @@ static void check(uint32_t i, const struct trace_occurrence *o) {
     assert_int_equal(o->values[1].missing, i % 7 ? VALUE_THERE : VALUE_UNREADABLE);
     if (i % 7)
         assert_memory_equal(o->values[1].bytes, &words[1], 16);
-    assert_int_equal(o->values[2].length, strlen(text) < 8 ? strlen(text) : 8);
-    assert_int_equal(o->values[2].cut, strlen(text) >= 8);
+    assert_int_equal(o->values[2].length, strlen(text) < TEXT ? strlen(text) : TEXT);
+    assert_int_equal(o->values[2].cut, strlen(text) > TEXT);
     assert_memory_equal(o->values[2].bytes, text, o->values[2].length);
     assert_int_equal(o->values[3].missing, VALUE_OPTIMIZED_OUT);
     assert_int_equal(o->values[4].missing, VALUE_THERE);
@@ -76,7 +83,7 @@ static void values_come_back(void **state) {
     assert_int_equal(trace_writer_open(path, &session, &w, &err), 0);
     trace_writer_thread(w, &(struct trace_thread){.pid = 1, .tid = 1, .name = "t"});
     for (uint32_t i = 0; i < CALLS; i++) {
-        uint64_t words[5], there;
+        uint64_t words[WORDS], there;
         make(i, words, &there);
         value_batch_put(&batch,
                         &(struct event_values){1000 + i * 10ull, number,
