@@ -180,20 +180,13 @@ static void check_judged(const struct reference *r, bool recorded) {
 
 static void try_calls(const struct conditions *c, const struct call *all, size_t count) {
     struct guest *bare = guest_new_bare();
-<<<<<<< HEAD
-    struct guest *g = c->captures          ? guest_new_capturing(c->overflow, ARGUMENTS, RESULTS)
+    struct guest *g = c->plain ? guest_new_capturing(c->overflow, PLAIN_ARGUMENTS, PLAIN_RESULTS)
+                      : c->captures        ? guest_new_capturing(c->overflow, ARGUMENTS, RESULTS)
                       : c->where == hooked ? guest_new_judging_linker(c->overflow, c->where)
                       : c->where           ? guest_new_judging(c->overflow, c->where)
                                            : guest_new(c->overflow);
     if (c->where != hooked)
         trial_expect_tiers(g);
-=======
-    struct guest *g = c->plain ? guest_new_capturing(c->overflow, PLAIN_ARGUMENTS, PLAIN_RESULTS)
-                      : c->captures ? guest_new_capturing(c->overflow, ARGUMENTS, RESULTS)
-                      : c->where    ? guest_new_judging(c->overflow, c->where)
-                                    : guest_new(c->overflow);
-    trial_expect_tiers(g);
->>>>>>> h41-price
     struct reference *r = mem_alloc(sizeof *r);
     taddr_t caller = c->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
     if (c->from != FROM_ANYWHERE)
