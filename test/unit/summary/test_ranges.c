@@ -18,6 +18,7 @@
     TEST(ranges_behind_damage_without_checkpoints)                                                 \
     TEST(ranges_of_a_recording_with_limits)                                                        \
     TEST(ranges_of_some_threads)                                                                   \
+    TEST(quick_graphs_are_estimates)                                                               \
     TEST(calls_of_a_function)                                                                      \
     TEST(next_call)                                                                                \
     TEST(cancelled_queries)
@@ -312,6 +313,30 @@ static void ranges_of_some_threads(void **state) {
     static const uint8_t streams[STREAMS] = {1, 0, 1};
     run_all(&(struct program){.exceptions = 2});
     expect_ranges(2, 0, streams);
+}
+
+static uint64_t calls_of(struct tree *tree) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < tree->count; i++)
+        sum += tree->nodes[i].calls;
+    tree_done(tree);
+    return sum;
+}
+
+static void quick_graphs_are_estimates(void **state) {
+    (void)state;
+    run_in_blocks(&(struct program){0}, 70);
+    struct summary *s = must_start(NULL);
+    struct summary_range all = {.until_ns = UINT64_MAX};
+    struct tree exact, quick;
+    double share;
+    summary_wait(s);
+    assert_int_equal(summary_graph(s, &all, &exact), 0);
+    assert_int_equal(summary_graph_quick(s, &all, &quick, &share), 0);
+    assert_true(share > 0 && share < 0.5);
+    uint64_t calls = calls_of(&exact);
+    assert_in_range(calls_of(&quick), calls / 5 * 4, calls / 4 * 5);
+    summary_free(s);
 }
 
 /* ---- single calls ---- */
