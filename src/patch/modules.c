@@ -212,6 +212,8 @@ static void patch_module(struct update *u, struct patched *p, bool wanted, bool 
     bool guards = guard_sites(p->traced_module, request.guards);
     if (hook)
         request.hook = patched_loader_hook(p->traced_module);
+    if (request.hook)
+        u->space->loader_hook = request.hook + p->bias;
     if (hook && !request.hook)
         warn_no_hook(u, p);
     if (!wanted && !request.hook && !guards && !p->lane_guards)

@@ -118,7 +118,8 @@ int lifecycle_set_up_program(struct tracer *t, struct task *task, bool was_pause
         rc = set_up(t, task, was_paused, false, err);
     if (rc == 0 && task->space) {
         task->space->begins = true;
-        program_start_note(t, task->pid);
+        if (task->space->loader_hook)
+            program_start_note(t, task->pid);
     }
     return rc;
 }
