@@ -164,6 +164,11 @@ FUNC hands_on
     call handed_on
     ret
 END hands_on
+FUNC reads_hands_on
+    call hands_on
+    mov %eax, %ecx
+    ret
+END reads_hands_on
 FUNC tail_called
     ret
 END tail_called
