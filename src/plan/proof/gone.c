@@ -6,14 +6,14 @@
  * that nothing is returned there. By itself it could be a return that the source has forgotten; so
  * nobody may take what other ways leave. A caller takes it if it reads the register before that
  * gets another value, or returns and is taken at its word in turn. What is not known counts as
- * taking.
+ * taken.
  */
 #include "base/search.h"
 #include "plan/proof/callers.h"
 
 enum { RESULT = 0 /* rax, which passes no argument */, DEEPEST = 6, SHORT_JUMP = 130 };
 
-struct taking {
+struct takers {
     struct result_uses *u;
     const struct result_question *q;
     uint64_t reg;
@@ -28,7 +28,7 @@ static bool is_inside(const struct plan_function *f, vaddr_t at) { return at - f
 /* ---- the function itself ---- */
 
 /* STEP_TRUE: it returns, and has written nothing. */
-static enum step own_step(const struct taking *t, struct ways *w, const struct insn *in,
+static enum step own_step(const struct takers *t, struct ways *w, const struct insn *in,
                           const uint8_t *bytes) {
     struct data_use use;
     switch (in->kind) {
@@ -51,7 +51,7 @@ static enum step own_step(const struct taking *t, struct ways *w, const struct i
     }
 }
 
-static bool leaves_alone(const struct taking *t, uint32_t function) {
+static bool leaves_alone(const struct takers *t, uint32_t function) {
     const struct plan_function *f = plan_function(t->u->plan, function);
     struct ways w = {.u = t->u, .function = f};
     const uint8_t *bytes;
@@ -69,10 +69,10 @@ static bool leaves_alone(const struct taking *t, uint32_t function) {
 
 /* ---- its callers ---- */
 
-static bool may_be_taken(struct taking *t, uint32_t function);
+static bool may_be_taken(struct takers *t, uint32_t function);
 
 /* FUNCTION returns while REG holds what it was left. */
-static bool is_passed_on(struct taking *t, uint32_t function) {
+static bool is_passed_on(struct takers *t, uint32_t function) {
     for (unsigned i = 0; i < t->depth; i++)
         if (t->asked[i] == function)
             return false; /* its other callers tell */
@@ -82,17 +82,17 @@ static bool is_passed_on(struct taking *t, uint32_t function) {
 static enum step taken_if(bool taken) { return taken ? STEP_TRUE : STEP_END; }
 
 /* A call behind which the register has another value. */
-static bool is_lost_in(const struct taking *t, const struct insn *in) {
+static bool is_lost_in(const struct takers *t, const struct insn *in) {
     return in->kind == INSN_CALL_INDIRECT || callers_clobber(t->u, in->target, t->reg);
 }
 
-static enum step call_step(const struct taking *t, const struct insn *in) {
+static enum step call_step(const struct takers *t, const struct insn *in) {
     if (t->reg != UINT64_C(1) << RESULT) /* it may be an argument */
         return STEP_TRUE;
     return is_lost_in(t, in) ? STEP_END : STEP_ON;
 }
 
-static enum step data_step(const struct taking *t, const struct insn *in, const uint8_t *bytes) {
+static enum step data_step(const struct takers *t, const struct insn *in, const uint8_t *bytes) {
     struct data_use use;
     if (!t->u->arch->data(bytes, in->size, &use) || use.may_read & t->reg)
         return STEP_TRUE;
@@ -100,7 +100,7 @@ static enum step data_step(const struct taking *t, const struct insn *in, const 
 }
 
 /* STEP_TRUE: the register may be taken. */
-static enum step caller_step(struct taking *t, uint32_t caller, struct ways *w,
+static enum step caller_step(struct takers *t, uint32_t caller, struct ways *w,
                              const struct insn *in, const uint8_t *bytes) {
     switch (in->kind) {
     case INSN_NOP:
@@ -126,7 +126,7 @@ static enum step caller_step(struct taking *t, uint32_t caller, struct ways *w,
     }
 }
 
-static bool is_taken_behind(struct taking *t, uint32_t caller, vaddr_t pc) {
+static bool is_taken_behind(struct takers *t, uint32_t caller, vaddr_t pc) {
     struct ways w = {.u = t->u, .function = plan_function(t->u->plan, caller)};
     const uint8_t *bytes;
     struct insn in;
@@ -168,7 +168,7 @@ static bool data_refers(const struct module *m, vaddr_t addr) {
 }
 
 /* Whether F's code jumps to ADDR, or is not known. */
-static bool may_jump_to(const struct taking *t, const struct plan_function *f, vaddr_t addr) {
+static bool may_jump_to(const struct takers *t, const struct plan_function *f, vaddr_t addr) {
     const uint8_t *bytes;
     struct insn in;
     for (vaddr_t pc = f->addr; is_inside(f, pc);) {
@@ -181,7 +181,7 @@ static bool may_jump_to(const struct taking *t, const struct plan_function *f, v
 }
 
 /* Short jumps are not among the sites. */
-static bool has_neighbour_jumping(const struct taking *t, uint32_t function) {
+static bool has_neighbour_jumping(const struct takers *t, uint32_t function) {
     const struct plan *plan = t->u->plan;
     const vaddr_t addr = plan_function(plan, function)->addr;
     for (uint32_t i = function; i-- > 0;) {
@@ -201,7 +201,7 @@ static bool has_neighbour_jumping(const struct taking *t, uint32_t function) {
     return false;
 }
 
-static bool is_visible(const struct taking *t, uint32_t function) {
+static bool is_visible(const struct takers *t, uint32_t function) {
     const struct module *m = t->u->module;
     const vaddr_t addr = plan_function(t->u->plan, function)->addr;
     module_complete(m);
@@ -209,7 +209,7 @@ static bool is_visible(const struct taking *t, uint32_t function) {
            has_neighbour_jumping(t, function);
 }
 
-static bool takes(struct taking *t, const struct call_site *site) {
+static bool takes(struct takers *t, const struct call_site *site) {
     vaddr_t behind;
     uint32_t caller;
     switch (callers_check(t->u, site, &behind, &caller)) {
@@ -225,7 +225,7 @@ static bool takes(struct taking *t, const struct call_site *site) {
     return true;
 }
 
-static bool may_be_taken(struct taking *t, uint32_t function) {
+static bool may_be_taken(struct takers *t, uint32_t function) {
     if (t->depth == DEEPEST)
         return true;
     t->asked[t->depth++] = function;
@@ -238,7 +238,7 @@ static bool may_be_taken(struct taking *t, uint32_t function) {
 }
 
 bool result_is_gone(struct result_uses *u, const struct result_question *q, unsigned reg) {
-    struct taking t = {.u = u, .q = q, .reg = UINT64_C(1) << reg % DATA_REGISTERS};
+    struct takers t = {.u = u, .q = q, .reg = UINT64_C(1) << reg % DATA_REGISTERS};
     return u->arch && u->arch->data && reg < DATA_REGISTERS && leaves_alone(&t, q->function) &&
            !may_be_taken(&t, q->function);
 }
