@@ -223,10 +223,15 @@ struct data_use {
     uint8_t op, reg, from, base, bytes;
     bool writes_anywhere; /* it stores at a place that is not told here, and that is no push */
     int32_t displacement;
-    uint64_t written; /* registers that may get another value: a bit for each */
-    uint64_t read;    /* registers whose value it surely needs: not those that it clears, or that
-                         compilers name for want of another one */
+    uint64_t written;  /* registers that may get another value: a bit for each */
+    uint64_t read;     /* registers whose value it surely needs: not those that it clears, or that
+                          compilers name for want of another one */
+    uint64_t may_read; /* registers of whose value something may go elsewhere */
+    uint64_t replaced; /* registers that keep nothing of a result that is in them */
 };
+
+/* What the bytes of an instruction do with an address. */
+enum code_use { USE_CALL, USE_JUMP, USE_ADDRESS /* it computes it */ };
 
 struct arch {
     uint16_t machine; /* EM_* */
@@ -353,11 +358,12 @@ struct arch {
     /* Stores what the instruction at BYTES, which is no call, does. False: not known. NULL: no
      * instructions are known. */
     bool (*data)(const uint8_t *bytes, size_t size, struct data_use *ret);
-    /* Calls SEE for each place within BYTES, which stand at ADDR, where the bytes of a direct call
-     * are (TAKES: of an instruction that computes an address), whether or not an instruction begins
-     * there. NULL if `data` is. */
-    void (*find_calls)(const uint8_t *bytes, size_t size, vaddr_t addr,
-                       void (*see)(void *ctx, vaddr_t at, vaddr_t target, bool takes), void *ctx);
+    /* Calls SEE for each place within BYTES, which stand at ADDR, where the bytes of an instruction
+     * with such a USE are, whether or not an instruction begins there. Short jumps are left out.
+     * NULL if `data` is. */
+    void (*find_uses)(const uint8_t *bytes, size_t size, vaddr_t addr,
+                      void (*see)(void *ctx, vaddr_t at, vaddr_t target, enum code_use use),
+                      void *ctx);
 
     size_t (*stub_emit)(uint8_t *out, const struct stub_spec *spec);
     /* The state of a thread whose pc is OFFSET bytes into a stub. False: no instruction begins

@@ -18,6 +18,18 @@ void result_uses_free(struct result_uses *u); /* U may be NULL */
  * it could be a value of its own, which the compiler knows that the function leaves alone.)
  */
 bool result_is_used(struct result_uses *u, uint32_t function, unsigned reg);
+struct result_question {
+    uint32_t function;
+    /* Whether a caller returns nothing by its type. */
+    bool (*is_void)(void *ctx, uint32_t caller);
+    void *ctx;
+};
+/*
+ * True if the function surely returns nothing in REG any more: on some way its code leaves REG as
+ * it was, and nobody takes what is there behind a call. All that use the function are known: no
+ * other module can call it, and no address of it is taken.
+ */
+bool result_is_gone(struct result_uses *u, const struct result_question *q, unsigned reg);
 /* True if the address of FUNCTION is taken: then callers that the compiler does not see rely on the
  * calling convention. */
 bool result_address_is_taken(struct result_uses *u, uint32_t function);

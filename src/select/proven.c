@@ -186,6 +186,15 @@ static bool is_used(struct result_uses *uses, uint32_t function, const struct ab
     return result->count && !result->indirect;
 }
 
+/* The registers are those of the calling convention. */
+static bool is_gone(struct result_uses *uses, const struct result_question *q,
+                    const struct abi_place *result) {
+    for (unsigned i = 0; i < result->count; i++)
+        if (!result_is_gone(uses, q, data_number(&result->piece[i])))
+            return false;
+    return result->count && !result->indirect;
+}
+
 /* LLVM changes no function whose address is taken. */
 static bool is_by_llvm(const struct signature *s) {
     return strstr(s->producer, "clang") || strstr(s->producer, "LLVM");
@@ -202,8 +211,9 @@ static bool place_result(struct types *types, enum abi abi, const struct signatu
     return !ret->missing;
 }
 
-void proven_result(struct result_uses *uses, uint32_t function, struct types *types, enum abi abi,
-                   struct signature *s) {
+void proven_result(struct result_uses *uses, const struct result_question *q, struct types *types,
+                   enum abi abi, struct signature *s) {
+    const uint32_t function = q->function;
     struct abi_place result;
     const bool doubtful = s->changed || s->language == SOURCE_RUST;
     if (!doubtful || s->keeps_result || !s->result || !place_result(types, abi, s, &result))
@@ -212,4 +222,5 @@ void proven_result(struct result_uses *uses, uint32_t function, struct types *ty
         s->returns_address = result_is_first_argument(uses, function);
     s->keeps_result = s->returns_address || is_used(uses, function, &result) ||
                       (is_by_llvm(s) && result_address_is_taken(uses, function));
+    s->lost_result = s->changed && !s->keeps_result && is_gone(uses, q, &result);
 }

@@ -8,7 +8,7 @@
 
 /* Completes *S, the signature of the function of M at START. TYPES: those of the signature. */
 void proven_places(const struct module *m, vaddr_t start, struct types *types, struct signature *s);
-/* The same of the result of FUNCTION, which the compiler may have taken away from it. ABI: of the
- * machine. */
-void proven_result(struct result_uses *uses, uint32_t function, struct types *types, enum abi abi,
-                   struct signature *s);
+/* The same of the result of Q's function, which the compiler may have taken away from it. ABI: of
+ * the machine. */
+void proven_result(struct result_uses *uses, const struct result_question *q, struct types *types,
+                   enum abi abi, struct signature *s);

@@ -85,6 +85,19 @@ static bool find_prototype(struct signature_sources *s, const struct traced_modu
     return found;
 }
 
+/* Go's results are parameters. */
+static bool is_void(void *ctx, uint32_t caller) {
+    const struct traced_module *m = ctx;
+    struct signature s;
+    if (!debug_types_signature(m->signatures->debug, plan_function(m->plan, caller)->addr, &s))
+        return false;
+    const bool known =
+        s.language == SOURCE_C || s.language == SOURCE_CXX || s.language == SOURCE_RUST;
+    const bool none = known && !s.result;
+    signature_done(&s);
+    return none;
+}
+
 bool signature_of(struct signature_sources *s, struct traced_module *m, uint32_t i, unsigned word,
                   struct signature *ret) {
     struct debug_types *debug = debug_of(s, m);
@@ -92,8 +105,9 @@ bool signature_of(struct signature_sources *s, struct traced_module *m, uint32_t
     enum abi abi;
     if (debug && debug_types_signature(debug, start, ret)) {
         proven_places(m->module, start, s->graph, ret);
+        const struct result_question q = {i, is_void, m};
         if (values_abi(m->module, &abi))
-            proven_result(m->signatures->uses, i, s->graph, abi, ret);
+            proven_result(m->signatures->uses, &q, s->graph, abi, ret);
         return true;
     }
     return word == sizeof(void *) && is_c_library(m->module) && prototypes_of(s) &&

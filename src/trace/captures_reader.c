@@ -49,7 +49,7 @@ static bool load_value(struct fields *f, size_t index, struct capture_value *v) 
     v->width = (uint8_t)more[WIDTH];
     v->format = (char)more[FORMAT];
     v->missing =
-        more[MISSING] <= VALUE_UNTYPED ? (enum capture_missing)more[MISSING] : VALUE_UNREADABLE;
+        more[MISSING] <= VALUE_GONE ? (enum capture_missing)more[MISSING] : VALUE_UNREADABLE;
     v->unit = (uint8_t)more[UNIT];
     v->most = (uint16_t)more[MOST];
     v->length_of = (int16_t)(more[LENGTH_OF] <= CAPTURE_MOST_VALUES ? more[LENGTH_OF] : 0) - 1;

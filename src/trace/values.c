@@ -129,7 +129,7 @@ static bool read_missing(struct piece *p, const struct occurrence *const *at, si
         return false;
     for (uint64_t n = 0; n < missing; n++) {
         i += fields_number(&p->f);
-        const uint32_t reason = fields_bounded(&p->f, VALUE_UNTYPED);
+        const uint32_t reason = fields_bounded(&p->f, VALUE_GONE);
         if (p->f.bad || i >= count || !reason)
             return false;
         p->to->values.at[at[i]->at + value].missing = (enum capture_missing)reason;

@@ -272,6 +272,44 @@ static struct place in_pieces(const struct placing *p, Dwarf_Attribute *location
     return whole;
 }
 
+/* ---- computed values ---- */
+
+static bool is_computation(const Dwarf_Op *op) {
+    uint64_t unused;
+    switch (op->atom) {
+    case DW_OP_and:
+    case DW_OP_shr:
+    case DW_OP_convert:
+    case DW_OP_stack_value:
+    case DW_OP_piece:
+        return true;
+    default:
+        return constant_of(op, &unused);
+    }
+}
+
+/* Clang computes the members of a small struct from the register that it comes in. That the
+ * function uses this register at its entry tells that the parameter is passed: where the ABI says,
+ * if it is the same register. */
+static bool is_computed(const struct placing *p, const Dwarf_Op *ops, size_t count,
+                        struct place *ret) {
+    unsigned found = 0, reg;
+    int64_t offset;
+    *ret = (struct place){.kind = PLACE_REGISTER, .whole = true};
+    for (size_t i = 0; i < count; i++) {
+        bool based = dwarf_is_based(&ops[i], &reg, &offset);
+        if (!based && !is_computation(&ops[i]))
+            return false;
+        if (based && (offset || (found && reg != ret->reg)))
+            return false;
+        if (based)
+            ret->reg = (uint16_t)reg;
+        found += based;
+    }
+    return found && count > 2 && !p->whole && !p->changed &&
+           (int)ret->reg != stack_register(p->d->module->machine);
+}
+
 /* ---- a parameter ---- */
 
 static bool constant_attribute(Dwarf_Die *parameter, struct place *ret) {
@@ -319,6 +357,8 @@ struct place dwarf_place_of(struct debug_types *d, Dwarf_Die *function, Dwarf_Di
     struct placing p = {d, function, low_pc, !dwarf_is_list(&location), changed};
     if (!description_at(&location, low_pc, &ops, &count))
         return MISSING;
+    if (is_computed(&p, ops, count, &place))
+        return place;
     return has_pieces(ops, count) ? in_pieces(&p, &location, ops, count)
                                   : simple(&p, &location, ops, count);
 }

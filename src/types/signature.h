@@ -87,6 +87,7 @@ struct signature {
     bool changed;
     bool inlined;         /* it is an instance of a function that is inlined elsewhere, too */
     bool keeps_result;    /* if `changed`: the ABI still tells where its result is */
+    bool lost_result;     /* if `changed`: it surely returns nothing any more */
     bool returns_address; /* it surely returns the address of a result in memory */
     bool has_places;      /* it is that of a function; else of a prototype: all is by ABI */
 };

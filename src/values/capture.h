@@ -42,7 +42,13 @@ enum capture_from {
 };
 
 /* Why a value is not known: the numbers of the trace. */
-enum capture_missing { VALUE_THERE = 0, VALUE_OPTIMIZED_OUT, VALUE_UNREADABLE, VALUE_UNTYPED };
+enum capture_missing {
+    VALUE_THERE = 0,
+    VALUE_OPTIMIZED_OUT,
+    VALUE_UNREADABLE,
+    VALUE_UNTYPED,
+    VALUE_GONE
+};
 
 enum {
     CAPTURE_MOST_STEPS = 4,

@@ -44,6 +44,7 @@ static bool register_piece(enum abi abi, unsigned reg, struct abi_piece *ret) {
 }
 
 static const struct abi_place nowhere = {.missing = VALUE_OPTIMIZED_OUT};
+static const struct abi_place gone = {.missing = VALUE_GONE};
 
 /* The CFA is the stack pointer before the call. */
 static struct abi_piece frame_piece(enum abi abi, int64_t offset) {
@@ -331,7 +332,7 @@ void places_init(struct places *ret, struct types *types, const struct signature
         if (!(s->parameters[i].flags & PARAMETER_RESULT))
             ret->parameters[i] = nowhere;
     if (!trusted && !s->keeps_result)
-        ret->result = nowhere;
+        ret->result = s->lost_result ? gone : nowhere;
     for (size_t i = 0; i < s->count; i++)
         place_parameter(ret, types, s, abi, i);
 }

@@ -48,6 +48,13 @@ bool item_next(const struct capture *c, const struct captured *captured, size_t 
 
 static void write_unknown(struct walker *w) { words_add(w->out, w->json ? "null" : "?"); }
 
+static void write_missing(struct walker *w, enum capture_missing why) {
+    if (why == VALUE_GONE && !w->json)
+        words_add(w->out, "<gone>");
+    else
+        write_unknown(w);
+}
+
 /* ---- objects with several parts ---- */
 
 static void begin_list(struct walker *w, bool array) {
@@ -313,6 +320,44 @@ static size_t text_of(const struct item *item) {
     return 0;
 }
 
+static bool is_all_zero(const struct captured *c) {
+    for (uint32_t i = 0; i < c->length; i++)
+        if (c->bytes[i])
+            return false;
+    return c->missing == VALUE_THERE;
+}
+
+/* Behind a scalar in its image is what it depends on (values/formatted.c). */
+static bool is_beside(const struct printer *p, const struct item *item, size_t i) {
+    const struct type *type = shape_get(p->types, item->values[0].type);
+    const uint64_t bytes = shape_bytes(p->types, item->values[0].type);
+    return type && !shape_is_composite(type) && bytes && item->values[i].at >= bytes;
+}
+
+/* VALUE_THERE: something is known. */
+static enum capture_missing missing_of(const struct printer *p, const struct item *item) {
+    size_t text = text_of(item), first = text;
+    if (text && item->values[0].at == 0 && is_all_zero(&item->captured[0]))
+        return VALUE_THERE; /* a null pointer */
+    enum capture_missing last = VALUE_THERE;
+    for (size_t i = first; i < (text ? text + 1 : item->count); i++) {
+        if (is_beside(p, item, i))
+            continue;
+        last = item->captured[i].missing;
+        if (last == VALUE_THERE)
+            break;
+    }
+    return last;
+}
+
+const char *print_missing(const struct printer *p, const struct item *item) {
+    static const char *const reasons[] = {[VALUE_OPTIMIZED_OUT] = "optimized-out",
+                                          [VALUE_UNREADABLE] = "unreadable",
+                                          [VALUE_UNTYPED] = "untyped",
+                                          [VALUE_GONE] = "gone"};
+    return reasons[missing_of(p, item)];
+}
+
 /* Bytes without a type: a number in hexadecimal. */
 static void write_untyped(struct walker *w) {
     size_t size = w->image.size;
@@ -333,8 +378,9 @@ static bool print(const struct printer *p, const struct item *item, bool json, s
         whole.bit_at = image_is_shifted(&item->values[0]) ? 0 : item->values[0].shift;
     }
     image_init(&w.image, item);
-    if (print_missing(p, item) && !(text_of(item) && whole.seen))
-        write_unknown(&w);
+    const enum capture_missing missing = missing_of(p, item);
+    if (missing && !(text_of(item) && whole.seen))
+        write_missing(&w, missing);
     else if (whole.seen)
         walk(&w, &whole);
     else
@@ -367,38 +413,6 @@ bool print_is_cut(const struct printer *p, const struct item *item) {
     bool cut = print(p, item, true, &unused);
     words_done(&unused);
     return cut;
-}
-
-static bool is_all_zero(const struct captured *c) {
-    for (uint32_t i = 0; i < c->length; i++)
-        if (c->bytes[i])
-            return false;
-    return c->missing == VALUE_THERE;
-}
-
-/* Behind a scalar in its image is what it depends on (values/formatted.c). */
-static bool is_beside(const struct printer *p, const struct item *item, size_t i) {
-    const struct type *type = shape_get(p->types, item->values[0].type);
-    const uint64_t bytes = shape_bytes(p->types, item->values[0].type);
-    return type && !shape_is_composite(type) && bytes && item->values[i].at >= bytes;
-}
-
-const char *print_missing(const struct printer *p, const struct item *item) {
-    static const char *const reasons[] = {[VALUE_OPTIMIZED_OUT] = "optimized-out",
-                                          [VALUE_UNREADABLE] = "unreadable",
-                                          [VALUE_UNTYPED] = "untyped"};
-    size_t text = text_of(item), first = text;
-    if (text && item->values[0].at == 0 && is_all_zero(&item->captured[0]))
-        return NULL; /* a null pointer */
-    enum capture_missing last = VALUE_THERE;
-    for (size_t i = first; i < (text ? text + 1 : item->count); i++) {
-        if (is_beside(p, item, i))
-            continue;
-        last = item->captured[i].missing;
-        if (last == VALUE_THERE)
-            return NULL;
-    }
-    return last <= VALUE_UNTYPED ? reasons[last] : reasons[VALUE_UNTYPED];
 }
 
 void print_type(struct types *types, const struct item *item, struct words *ret) {

@@ -38,7 +38,8 @@ struct inner {
 };
 void print_inner(const struct printer *p, const struct item *item, const struct inner *inner,
                  bool json, struct words *ret);
-/* Why all of it is not known: "optimized-out", "unreadable", "untyped"; NULL: something is. */
+/* Why all of it is not known: "optimized-out", "unreadable", "untyped", "gone"; NULL: something is.
+ */
 const char *print_missing(const struct printer *p, const struct item *item);
 /* True if a part of it was left out: the end of a text, members of a large struct. */
 bool print_is_cut(const struct printer *p, const struct item *item);

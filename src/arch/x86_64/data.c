@@ -204,6 +204,35 @@ static uint64_t read_registers(const struct operands *d) {
     return read;
 }
 
+/* What is pushed or exchanged can be read later. */
+static uint64_t may_read_registers(const struct decoded *d) {
+    const bool keeps =
+        d->in.mnemonic == ZYDIS_MNEMONIC_PUSH || d->in.mnemonic == ZYDIS_MNEMONIC_XCHG;
+    uint64_t read = 0;
+    for (int i = 0; i < d->in.operand_count && (keeps || !needs_nothing(d)); i++) {
+        const ZydisDecodedOperand *o = &d->operands[i];
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY)
+            read |= bit_of(x86_64_general_number(o->mem.base)) |
+                    bit_of(x86_64_general_number(o->mem.index)) |
+                    bit_of(vector_number(o->mem.index));
+        else if (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
+            read |= bit_of(number_of(o));
+    }
+    return read;
+}
+
+/* Parts of a general register with less than 32 bits leave the others. */
+static uint64_t replaced_registers(const struct decoded *d) {
+    enum { LEAST = 32 };
+    uint64_t replaced = 0;
+    for (int i = 0; i < d->in.operand_count; i++) {
+        const ZydisDecodedOperand *o = &d->operands[i];
+        if (o->actions & ZYDIS_OPERAND_ACTION_WRITE && o->size >= LEAST)
+            replaced |= bit_of(number_of(o));
+    }
+    return replaced;
+}
+
 bool x86_64_data(const uint8_t *bytes, size_t size, struct data_use *ret) {
     struct operands d;
     *ret = (struct data_use){.op = DATA_OTHER};
@@ -211,6 +240,8 @@ bool x86_64_data(const uint8_t *bytes, size_t size, struct data_use *ret) {
         return false;
     ret->written = written_registers(&d);
     ret->read = read_registers(&d);
+    ret->may_read = may_read_registers(&d);
+    ret->replaced = replaced_registers(&d);
     if (d.in.mnemonic == ZYDIS_MNEMONIC_AND)
         see_bit(&d, ret);
     else if (is_move(d.in.mnemonic) && d.in.operand_count_visible == 2)
@@ -220,18 +251,34 @@ bool x86_64_data(const uint8_t *bytes, size_t size, struct data_use *ret) {
     return true;
 }
 
-/* ---- calls ---- */
+/* ---- uses of addresses ---- */
 
-void x86_64_find_calls(const uint8_t *bytes, size_t size, vaddr_t addr,
-                       void (*see)(void *ctx, vaddr_t at, vaddr_t target, bool takes), void *ctx) {
-    enum { CALL = 0xe8, CALL_BYTES = 5, LEA = 0x8d, LEA_BYTES = 6, PC_RELATIVE = 5, FORM = 0xc7 };
-    for (size_t i = 0; i + LEA_BYTES <= size; i++) {
-        const bool takes = bytes[i] == LEA && (bytes[i + 1] & FORM) == PC_RELATIVE;
-        const unsigned length = takes ? LEA_BYTES : CALL_BYTES;
+/* The length of the instruction that BYTES may begin, whose last 4 are a distance; 0: none. */
+static unsigned use_of(const uint8_t *bytes, enum code_use *ret) {
+    enum { CALL = 0xe8, JUMP = 0xe9, LEA = 0x8d, TWO_BYTES = 0x0f, BRANCH = 0x80 };
+    enum { FORM = 0xc7, PC_RELATIVE = 5, BRANCHES = 0xf0 };
+    *ret = USE_JUMP;
+    if (bytes[0] == CALL)
+        *ret = USE_CALL;
+    if (bytes[0] == CALL || bytes[0] == JUMP)
+        return 5;
+    if (bytes[0] == TWO_BYTES && (bytes[1] & BRANCHES) == BRANCH)
+        return 6;
+    *ret = USE_ADDRESS;
+    return bytes[0] == LEA && (bytes[1] & FORM) == PC_RELATIVE ? 6 : 0;
+}
+
+void x86_64_find_uses(const uint8_t *bytes, size_t size, vaddr_t addr,
+                      void (*see)(void *ctx, vaddr_t at, vaddr_t target, enum code_use use),
+                      void *ctx) {
+    enum { LONGEST = 6 };
+    for (size_t i = 0; i + LONGEST <= size; i++) {
+        enum code_use use;
+        const unsigned length = use_of(bytes + i, &use);
         int32_t distance;
-        if (!takes && bytes[i] != CALL)
+        if (!length)
             continue;
         memcpy(&distance, bytes + i + length - sizeof distance, sizeof distance);
-        see(ctx, addr + i, addr + i + length + (uint64_t)(int64_t)distance, takes);
+        see(ctx, addr + i, addr + i + length + (uint64_t)(int64_t)distance, use);
     }
 }

@@ -36,8 +36,9 @@ struct flags_use x86_64_flags(const uint8_t *bytes, size_t size);
 struct flags_use x86_64_flags_any(const uint8_t *bytes, size_t size);
 size_t x86_64_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 bool x86_64_data(const uint8_t *bytes, size_t size, struct data_use *ret);
-void x86_64_find_calls(const uint8_t *bytes, size_t size, vaddr_t addr,
-                       void (*see)(void *ctx, vaddr_t at, vaddr_t target, bool takes), void *ctx);
+void x86_64_find_uses(const uint8_t *bytes, size_t size, vaddr_t addr,
+                      void (*see)(void *ctx, vaddr_t at, vaddr_t target, enum code_use use),
+                      void *ctx);
 struct dispatch x86_64_dispatch(struct code_bytes jump, const struct code_bytes *past,
                                 size_t count);
 int x86_64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to,

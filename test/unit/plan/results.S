@@ -115,6 +115,71 @@ FUNC has_such_a_number
     ret
 END has_such_a_number
 
+FUNC gone
+    test %edi, %edi
+    je 1f
+    mov %edi, %eax
+1:  ret
+END gone
+FUNC uses_gone
+    call gone
+    mov $1, %al
+    nop
+    xor %eax, %eax
+    ret
+END uses_gone
+FUNC all_write
+    mov $1, %al
+    ret
+END all_write
+FUNC uses_all_write
+    call all_write
+    xor %eax, %eax
+    ret
+END uses_all_write
+FUNC pushed
+    ret
+END pushed
+FUNC pushes
+    call pushed
+    push %rax
+    pop %rcx
+    xor %eax, %eax
+    ret
+END pushes
+FUNC in_part
+    ret
+END in_part
+FUNC reads_part
+    call in_part
+    mov $1, %al
+    mov %eax, %ecx
+    xor %eax, %eax
+    ret
+END reads_part
+FUNC handed_on
+    ret
+END handed_on
+FUNC hands_on
+    call handed_on
+    ret
+END hands_on
+FUNC reads_hands_on
+    call hands_on
+    mov %eax, %ecx
+    ret
+END reads_hands_on
+FUNC tail_called
+    ret
+END tail_called
+FUNC calls_tail
+    jmp tail_called
+END calls_tail
+    .global visible
+FUNC visible
+    ret
+END visible
+
 FUNC taken
     ret
 END taken

@@ -69,6 +69,37 @@ static void addresses_are_taken_by_code_and_in_data(void **state) {
     assert_false(result_address_is_taken(uses, function("gives")));
 }
 
+static bool is_hands_on(void *ctx, uint32_t caller) {
+    return *(bool *)ctx && caller == function("hands_on");
+}
+static bool is_gone(const char *name, bool hands_on_is_void) {
+    const struct result_question q = {function(name), is_hands_on, &hands_on_is_void};
+    return result_is_gone(uses, &q, AX);
+}
+
+static void what_nobody_takes_is_gone_if_a_way_leaves_it_out(void **state) {
+    (void)state;
+    assert_true(is_gone("gone", false));
+    assert_false(is_gone("all_write", false));
+    assert_false(is_gone("gives", false));
+}
+
+static void what_may_be_taken_is_not_gone(void **state) {
+    (void)state;
+    assert_false(is_gone("pushed", false));
+    assert_false(is_gone("in_part", false));
+    assert_false(is_gone("tail_called", false));
+    assert_false(is_gone("taken", false));
+    assert_false(is_gone("in_data", false));
+    assert_false(is_gone("visible", false));
+}
+
+static void callers_that_return_nothing_hand_nothing_on(void **state) {
+    (void)state;
+    assert_true(is_gone("handed_on", true));
+    assert_false(is_gone("handed_on", false));
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_caller_reads_is_a_result),
@@ -78,6 +109,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(what_is_overwritten_is_no_result),
         cmocka_unit_test(bytes_that_look_like_a_call_are_none),
         cmocka_unit_test(addresses_are_taken_by_code_and_in_data),
+        cmocka_unit_test(what_nobody_takes_is_gone_if_a_way_leaves_it_out),
+        cmocka_unit_test(what_may_be_taken_is_not_gone),
+        cmocka_unit_test(callers_that_return_nothing_hand_nothing_on),
     };
     if (argc != 2 || module_load(argv[1], 0, &module, NULL) || plan_new(module, &plan, NULL))
         return 1;

@@ -34,6 +34,9 @@ class Comparison:
 
     def add(self, kind, what, ours, theirs):
         counts = self.counts[kind]
+        if ours.get("missing") == "gone":  # there is no value, whatever gdb finds in the register
+            counts["gone"] += 1
+            return
         unknown = theirs is None or bool({"unknown", "error", "other"} & set(theirs))
         line = f"{what}: spoor {json.dumps(ours)[:300]}, gdb {json.dumps(theirs)[:300]}"
         counts["all"] += 1

@@ -9,6 +9,7 @@ Of a Go function (PLAIN is 2) gdb does not know where results are. They are read
 instruction: without optimisation, they have their places in the frame.
 """
 import json
+import re
 
 import gdb
 
@@ -228,9 +229,28 @@ def arguments_of(frame):
     return [symbol for symbol in block or [] if symbol.is_argument]
 
 
+def described_bytes(symbol, frame):
+    """How many bytes the pieces of a location have here; None: it has no pieces. gdb shows zeros for those behind."""
+    text = gdb.execute(f"info address {symbol.name}", to_string=True)
+    for first, end, pieces in re.findall(r"Range (0x\w+)-(0x\w+):(.*?)(?=Range 0x|$)", text, re.S):
+        sizes = re.findall(r"\[(\d+)-byte piece\]", pieces)
+        if int(first, 16) <= frame.pc() < int(end, 16) and sizes:
+            return sum(map(int, sizes))
+    return None
+
+
+def without_undescribed(shown, kind, most):
+    fields = [field for field in kind.strip_typedefs().fields() if hasattr(field, "bitpos")]
+    members = [[name, value if field.bitpos // 8 < most else {"unknown": True}]
+               for (name, value), field in zip(shown["members"], fields)]
+    return {"members": members}
+
+
 def value_of(symbol, frame):
     try:
-        return convert(symbol.value(frame))
+        shown = convert(symbol.value(frame))
+        most = described_bytes(symbol, frame) if "members" in shown else None
+        return shown if most is None else without_undescribed(shown, symbol.type, most)
     except gdb.error as error:
         return {"error": str(error)}
 
