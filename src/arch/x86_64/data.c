@@ -205,12 +205,12 @@ static uint64_t read_registers(const struct operands *d) {
 }
 
 /* What is pushed or exchanged can be read later. */
-static uint64_t may_read_registers(const struct decoded *d) {
+static uint64_t may_read_registers(const struct operands *d) {
     const bool keeps =
         d->in.mnemonic == ZYDIS_MNEMONIC_PUSH || d->in.mnemonic == ZYDIS_MNEMONIC_XCHG;
     uint64_t read = 0;
     for (int i = 0; i < d->in.operand_count && (keeps || !needs_nothing(d)); i++) {
-        const ZydisDecodedOperand *o = &d->operands[i];
+        const ZydisDecodedOperand *o = &d->at[i];
         if (o->type == ZYDIS_OPERAND_TYPE_MEMORY)
             read |= bit_of(x86_64_general_number(o->mem.base)) |
                     bit_of(x86_64_general_number(o->mem.index)) |
@@ -222,11 +222,11 @@ static uint64_t may_read_registers(const struct decoded *d) {
 }
 
 /* Parts of a general register with less than 32 bits leave the others. */
-static uint64_t replaced_registers(const struct decoded *d) {
+static uint64_t replaced_registers(const struct operands *d) {
     enum { LEAST = 32 };
     uint64_t replaced = 0;
     for (int i = 0; i < d->in.operand_count; i++) {
-        const ZydisDecodedOperand *o = &d->operands[i];
+        const ZydisDecodedOperand *o = &d->at[i];
         if (o->actions & ZYDIS_OPERAND_ACTION_WRITE && o->size >= LEAST)
             replaced |= bit_of(number_of(o));
     }
