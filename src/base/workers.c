@@ -26,7 +26,7 @@ void workers_limit(size_t threads) {
     pthread_mutex_unlock(&pool.lock);
 }
 
-static size_t processors(void) {
+size_t workers_processors(void) {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
 }
@@ -83,7 +83,7 @@ static void remove_job(const struct job *job) {
 }
 
 void workers_run(size_t count, void (*body)(void *arg, size_t index), void *arg) {
-    const size_t most = processors();
+    const size_t most = workers_processors();
     struct job job = {.body = body, .arg = arg, .count = count};
     pthread_mutex_lock(&pool.lock);
     const size_t threads = pool.limit ? pool.limit : most;

@@ -13,3 +13,5 @@ void workers_run(size_t count, void (*body)(void *arg, size_t index), void *arg)
 /* For tests: at most THREADS threads work at the same time, the caller's included. 0: as many as
  * there are processors that the process may use. */
 void workers_limit(size_t threads);
+/* The processors that the calling thread may use; 1: not known. */
+size_t workers_processors(void);

@@ -137,6 +137,7 @@ static void look_at_lane(struct drainer *d, struct lane_handle *handle, int stat
     unsigned percent = lane_reader_read(d->reader, handle);
     if (handle->thin)
         thin_pass(handle->thin, before);
+    d->pace.busy += percent > 0;
     if (percent <= d->percent)
         return;
     d->percent = percent;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/workers.h"
 #include "ring/rings.h"
 
 enum {
@@ -18,6 +19,8 @@ enum {
     TIMER_SLACK_NS = 1000,
     TURN_NS = 20 * 1000, /* when sched_yield() takes so long, another thread had a turn */
     NO_POLL_NS = 20 * 1000 * 1000,
+    HELD_UP_NS = 1000 * 1000,       /* a sleep that ends so late: others have all processors */
+    URGENT_NS = 1000 * 1000 * 1000, /* how long that counts */
     URGENT_MOST_NS = 4 * 1000 * 1000,
     SLICE_NS = 100 * 1000, /* the shortest that the kernel has */
     HIGHEST_PRIORITY = -20
@@ -62,7 +65,9 @@ static void be_urgent(struct pace *p) {
 }
 
 void pace_begin(struct pace *p, bool awaited) {
-    *p = (struct pace){.look_ns = clock_monotonic_ns(), .may_be_urgent = awaited};
+    *p = (struct pace){.look_ns = clock_monotonic_ns(),
+                       .processors = workers_processors(),
+                       .may_be_urgent = awaited};
     prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
     calm_down(p);
 }
@@ -76,14 +81,20 @@ void pace_look(struct pace *p) {
     uint64_t now = clock_monotonic_ns();
     p->period_ns = now - p->look_ns;
     p->look_ns = now;
+    p->busy = 0;
 }
 
 static void sleep_until(struct pace *p, uint64_t now, uint64_t due) {
     uint64_t wanted = due - now - p->late_ns;
-    be_urgent(p);
+    if (p->busy >= p->processors || now < p->held_up_until_ns)
+        be_urgent(p);
+    else if (p->urgent)
+        calm_down(p);
     clock_sleep_ns(wanted);
     p->woken_ns = clock_monotonic_ns();
     uint64_t slept = p->woken_ns - now, late = slept > wanted ? slept - wanted : 0;
+    if (late > HELD_UP_NS)
+        p->held_up_until_ns = p->woken_ns + URGENT_NS;
     if (late > LATE_MOST_NS)
         late = LATE_MOST_NS;
     p->late_ns = (p->late_ns * 7 + late) / 8;

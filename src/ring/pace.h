@@ -4,8 +4,11 @@
  * so, the drainer polls the ring, and gives its processor to others meanwhile.
  *
  * A thread that waits for room spins. Where all processors spin, the kernel may let a drainer that
- * wakes up wait for its next tick, 4 ms, whatever its nice value. So a drainer sleeps as a realtime
- * thread, if it may. It is one only for some milliseconds at a time: it starves no other thread.
+ * wakes up wait for its next tick, 4 ms, whatever its nice value. So where as many threads write as
+ * there are processors, and for a second after a sleep that has ended late, a drainer sleeps as a
+ * realtime thread, if it may. Not always: the kernel wakes such a thread up where it was, even if a
+ * traced thread runs there and another processor is free. It is one only for some milliseconds at a
+ * time: it starves no other thread.
  */
 #pragma once
 
@@ -17,6 +20,8 @@ struct pace {
     uint64_t late_ns;           /* how much later than asked for a sleep ends */
     uint64_t no_poll_until_ns;  /* others want this processor */
     uint64_t woken_ns;          /* when the latest sleep ended */
+    uint64_t held_up_until_ns;  /* sleeps end late */
+    size_t busy, processors;    /* rings with events in the present look */
     unsigned idle;              /* looks without events, one after the other */
     bool may_be_urgent, urgent; /* a realtime thread */
 };

@@ -17,7 +17,8 @@ enum {
 struct packer {
     ZSTD_CCtx *matches, *numbers; /* NULL: no memory */
     uint64_t blocks;
-    bool repeats; /* matches suit the times, as the last trial has shown */
+    bool repeats;   /* matches suit the times, as the last trial has shown */
+    size_t most[2]; /* bytes of the largest block, without columns and with */
 };
 
 /* A level this low looks at one place in a block of 128 KB. Such levels leave literals as they are
@@ -110,14 +111,23 @@ static bool put_columns(struct packer *p, const struct block *block, ZSTD_outBuf
            put_frame(p->matches, parts + TIMES + 1, BLOCK_PARTS - TIMES - 1, out);
 }
 
+static bool has_columns(const struct block *block) {
+    return block->head.type == DISK_EVENTS && block_raw_bytes(block) > SMALL;
+}
+
+bool packer_is_ready(const struct packer *p, const struct block *block) {
+    return block_raw_bytes(block) <= p->most[has_columns(block)];
+}
+
 size_t packer_pack(struct packer *p, const struct block *block, uint8_t *out) {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
     return 0; /* mutations need no luck with zstd */
 #endif
     size_t raw = block_raw_bytes(block);
     ZSTD_outBuffer to = {out, packer_room(raw), 0};
-    bool columns = block->head.type == DISK_EVENTS && raw > SMALL;
+    const bool columns = has_columns(block);
     bool ok = columns ? put_columns(p, block, &to)
                       : put_frame(p->matches, block->parts, BLOCK_PARTS, &to);
+    p->most[columns] = raw > p->most[columns] ? raw : p->most[columns];
     return ok && to.pos < raw ? to.pos : 0;
 }

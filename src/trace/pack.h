@@ -19,5 +19,7 @@ void packer_free(struct packer *p);
 /* Room that packer_pack() needs for a payload of RAW bytes. */
 size_t packer_room(size_t raw);
 /* Writes BLOCK's payload as zstd frames to OUT, which has packer_room() bytes, and returns their
- * length. 0: it does not get smaller. Allocates nothing after the first blocks of each kind. */
+ * length. 0: it does not get smaller. */
 size_t packer_pack(struct packer *p, const struct block *block, uint8_t *out);
+/* Whether packer_pack() allocates nothing for BLOCK: it has packed one of this kind and size. */
+bool packer_is_ready(const struct packer *p, const struct block *block);

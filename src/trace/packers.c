@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/workers.h"
 #include "trace/buffers.h"
 #include "trace/pack.h"
 
@@ -35,7 +36,8 @@ struct pack_job {
 struct worker {
     struct packers *packers;
     struct packer *packer;
-    bool low; /* its priority */
+    bool low;     /* its priority is the lowest, once it allocates nothing */
+    bool lowered; /* only the thread uses this */
 };
 
 struct packers {
@@ -55,12 +57,6 @@ struct packers {
 /* What threads have left as the last users. They take no lock to free it: they may be preempted for
  * long while they hold one. */
 static struct packers *_Atomic left;
-
-static int processors(void) {
-    cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
-    return n < 1 ? 1 : n;
-}
 
 static int least(int a, int b) { return a < b ? a : b; }
 
@@ -89,7 +85,7 @@ static bool is_last_user(struct packers *p) { return atomic_fetch_sub(&p->users,
 
 struct packers *packers_new(void) {
     struct packers *p = mem_alloc(sizeof *p);
-    int spare = processors() - 1;
+    const int spare = (int)workers_processors() - 1;
     release_left();
     p->low_most = least(spare > 1 ? spare : 1, MOST);
     sem_init(&p->queued, 0, 0);
@@ -136,11 +132,29 @@ static void lower_priority(void) {
         setpriority(PRIO_PROCESS, 0, 19);
 }
 
+/* The kernel has locks, too: while a thread of low priority maps or frees memory, the drainer may
+ * wait for it, and all traced threads for the drainer. So the thread packs a block for which it
+ * allocates memory with all the priority that it may have. */
+static void raise_priority(void) {
+    struct sched_param none = {0};
+    pthread_setschedparam(pthread_self(), SCHED_OTHER, &none);
+    setpriority(PRIO_PROCESS, 0, -20);
+}
+
+static void set_priority(struct worker *w, const struct block *block) {
+    const bool low = w->low && packer_is_ready(w->packer, block);
+    if (low && !w->lowered)
+        lower_priority();
+    else if (w->lowered && !low)
+        raise_priority();
+    w->lowered = low;
+}
+
 static void *worker_run(void *arg) {
     struct worker *w = arg;
     struct packers *p = w->packers;
     if (w->low)
-        lower_priority();
+        raise_priority();
     for (;;) {
         while (sem_wait(&p->queued))
             ;
@@ -151,6 +165,7 @@ static void *worker_run(void *arg) {
             sem_post(&p->news);
             continue;
         }
+        set_priority(w, job->block);
         job->out.count = packer_pack(w->packer, job->block, job->out.at);
         atomic_store(&job->state, DONE);
         sem_post(&p->news);
@@ -169,7 +184,7 @@ static bool start(struct packers *p, bool low) {
     struct worker *w = &p->workers[p->started];
     sigset_t all, old;
     pthread_t thread;
-    *w = (struct worker){p, packer_new(), low};
+    *w = (struct worker){p, packer_new(), low, false};
     atomic_fetch_add(&p->users, 1);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -261,7 +276,7 @@ void packers_discard(struct block *block) {
 bool packers_missing(const struct packers *p) { return p->missing; }
 
 void packers_hurry(struct packers *p, size_t count) {
-    int most = least(processors(), MOST);
+    const int most = least((int)workers_processors(), MOST);
     for (int i = 0; i < most && (size_t)i < count && start(p, false); i++)
         ;
 }

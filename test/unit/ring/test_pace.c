@@ -9,7 +9,8 @@
 #include "ring/rings.h"
 
 #define TESTS                                                                                      \
-    TEST(sleeps_as_a_realtime_thread)                                                              \
+    TEST(sleeps_as_a_realtime_thread_once_late)                                                    \
+    TEST(sleeps_as_one_where_all_processors_are_busy)                                              \
     TEST(never_realtime_if_nobody_waits)                                                           \
     TEST(realtime_for_some_milliseconds_only)                                                      \
     TEST(threads_inherit_nothing)                                                                  \
@@ -43,15 +44,43 @@ static void rest_a_while(struct pace *p) {
     pace_rest(p, NULL, 0, MS_NS);
 }
 
-static void sleeps_as_a_realtime_thread(void **state) {
+/* The same; an earlier sleep has ended late, or not. */
+static void rest_after(struct pace *p, bool late) {
+    p->held_up_until_ns = late ? clock_monotonic_ns() + HOUR_NS : 0;
+    rest_a_while(p);
+}
+
+static void sleeps_as_a_realtime_thread_once_late(void **state) {
     (void)state;
     struct pace p;
     skip_without_the_right();
     pace_begin(&p, true);
     assert_int_equal(policy(), SCHED_OTHER);
-    rest_a_while(&p);
+    rest_after(&p, false);
+    assert_int_equal(policy(), SCHED_OTHER);
+    rest_after(&p, true);
     assert_int_equal(policy(), SCHED_RR);
-    rest_a_while(&p);
+    rest_after(&p, true);
+    assert_int_equal(policy(), SCHED_RR);
+    rest_after(&p, false);
+    assert_int_equal(policy(), SCHED_OTHER);
+}
+
+static void rest_with_busy_rings(struct pace *p, size_t busy) {
+    pace_look(p);
+    p->busy = busy;
+    pace_rest(p, NULL, 0, MS_NS);
+}
+
+static void sleeps_as_one_where_all_processors_are_busy(void **state) {
+    (void)state;
+    struct pace p;
+    skip_without_the_right();
+    pace_begin(&p, true);
+    p.processors = 4;
+    rest_with_busy_rings(&p, 3);
+    assert_int_equal(policy(), SCHED_OTHER);
+    rest_with_busy_rings(&p, 4);
     assert_int_equal(policy(), SCHED_RR);
 }
 
@@ -59,7 +88,7 @@ static void never_realtime_if_nobody_waits(void **state) {
     (void)state;
     struct pace p;
     pace_begin(&p, false);
-    rest_a_while(&p);
+    rest_after(&p, true);
     assert_int_equal(policy(), SCHED_OTHER);
 }
 
@@ -68,11 +97,11 @@ static void realtime_for_some_milliseconds_only(void **state) {
     struct pace p;
     skip_without_the_right();
     pace_begin(&p, true);
-    rest_a_while(&p);
+    rest_after(&p, true);
     p.woken_ns = clock_monotonic_ns() - 10 * MS_NS;
     pace_read(&p);
     assert_int_equal(policy(), SCHED_OTHER);
-    rest_a_while(&p);
+    rest_after(&p, true);
     assert_int_equal(policy(), SCHED_RR);
 }
 
@@ -88,7 +117,7 @@ static void threads_inherit_nothing(void **state) {
     int inherited = -1;
     pthread_t thread;
     pace_begin(&p, true);
-    rest_a_while(&p);
+    rest_after(&p, true);
     pthread_create(&thread, NULL, note_policy, &inherited);
     pthread_join(thread, NULL);
     assert_int_equal(inherited, SCHED_OTHER);
@@ -133,7 +162,7 @@ static void poll_ends_with_an_event_at_the_target(void **state) {
     struct pace p;
     int tries = 500;
     pace_begin(&p, true);
-    rest_a_while(&p);
+    rest_after(&p, true);
     while (--tries && !poll_until_written(&p, &handle, &w))
         ;
     assert_true(tries > 0);

@@ -1,6 +1,7 @@
 /* What becomes of blocks behind the encoder: their order, the memory that they wait in, errors. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "support.h"
 #include "trace/buffers.h"
 #include "trace/encode.h"
+#include "trace/pack.h"
 #include "trace/records.h"
 #include "trace/sink.h"
 #include "trace/stash.h"
@@ -29,6 +31,7 @@
     TEST(disk_that_gets_full)                                                                      \
     TEST(slow_pipe_gets_all_in_order)                                                              \
     TEST(end_waits_for_no_starved_thread)                                                          \
+    TEST(packer_that_is_ready_allocates_nothing)                                                   \
     TEST(end_record_tells_the_memory)                                                              \
     TEST(buffers_are_used_again)                                                                   \
     TEST(stash_keeps_payloads)
@@ -360,6 +363,45 @@ static void end_waits_for_no_starved_thread(void **state) {
     assert_true(count > 100);
     assert_true(took < 30); /* 1.5 s, and what a loaded machine adds */
     block_free(block);
+}
+
+static struct block *block_of(enum disk_type type, size_t size) {
+    struct block *block = block_new(type);
+    for (size_t i = 0; i < size; i++) {
+        const uint8_t byte = (uint8_t)(i >> 6);
+        bytes_put(&block->parts[i % BLOCK_PARTS], &byte, 1);
+    }
+    return block;
+}
+
+static size_t allocated(void) {
+    const struct mallinfo2 all = mallinfo2();
+    return all.uordblks + all.hblkhd;
+}
+
+static void packer_that_is_ready_allocates_nothing(void **state) {
+    (void)state;
+    enum { SIZE = 64 * 1024 };
+    struct packer *p = packer_new();
+    struct block *block = block_of(DISK_EVENTS, SIZE), *larger = block_of(DISK_EVENTS, SIZE + 1),
+                 *other = block_of(DISK_FUNCTIONS, SIZE);
+    uint8_t *out = mem_alloc(packer_room(SIZE));
+    assert_false(packer_is_ready(p, block));
+    const size_t before = allocated();
+    packer_pack(p, block, out);
+    const size_t after = allocated();
+    assert_true(after > before);
+    assert_true(packer_is_ready(p, block));
+    assert_false(packer_is_ready(p, larger));
+    assert_false(packer_is_ready(p, other));
+    for (int i = 0; i < 20; i++)
+        packer_pack(p, block, out);
+    assert_int_equal(allocated(), after);
+    free(out);
+    block_free(block);
+    block_free(larger);
+    block_free(other);
+    packer_free(p);
 }
 
 /* Files of earlier versions end before the field. */
