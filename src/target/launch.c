@@ -129,15 +129,15 @@ static int await_exec(pid_t pid, const char *program, int failed, struct err *er
             return err_set(err, errno, "fork", "%s: waiting for it failed: %s", program,
                            strerror(errno));
         }
-        if (WIFEXITED(status) || WIFSIGNALED(status)) {
+        const struct stop stop = stop_of_status(status);
+        if (stop_is_end(stop.kind)) {
             if (read(failed, &f, sizeof f) == (ssize_t)sizeof f)
                 return exec_error(program, f, err);
             return killed(program, err);
         }
-        if (status >> 8 == (SIGTRAP | (PTRACE_EVENT_EXEC << 8)))
+        if (stop.kind == STOP_EXEC)
             return 0;
-        int sig = status >> 16 ? 0 : WSTOPSIG(status);
-        thread_continue(pid, sig);
+        thread_continue(pid, stop.kind == STOP_SIGNAL ? stop.signal : 0);
     }
 }
 

@@ -77,7 +77,8 @@ bool thread_is_at_syscall_end(pid_t tid) {
 
 int thread_postpone_syscall(pid_t tid) {
     struct regs regs, before;
-    int status, rc = thread_get_regs(tid, &regs);
+    struct stop stop;
+    int rc = thread_get_regs(tid, &regs);
     if (rc < 0)
         return rc;
     before = regs;
@@ -92,7 +93,7 @@ int thread_postpone_syscall(pid_t tid) {
     if (rc == 0)
         rc = thread_continue(tid, 0);
     if (rc == 0)
-        rc = thread_wait(tid, &status);
+        rc = thread_wait(tid, &stop);
     return rc < 0 ? rc : thread_end_cancelled_syscall(tid, &before);
 }
 
@@ -228,11 +229,11 @@ static int save_state(pid_t tid, const struct remote_site *site, struct saved_st
 }
 
 /* Takes a stop that TID has reported. 0: there is none. -ESRCH: TID is gone. */
-static int take_stop(pid_t tid, int *ret_status) {
+static int take_stop(pid_t tid, struct stop *ret) {
     siginfo_t info = {.si_code = 0};
     if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL) < 0)
         return -ESRCH;
-    *ret_status = W_STOPCODE(info.si_status);
+    *ret = stop_of_status(W_STOPCODE(info.si_status));
     return info.si_pid != 0;
 }
 
@@ -240,13 +241,13 @@ static int take_stop(pid_t tid, int *ret_status) {
  * The kernel withholds the end of a thread group's leader until the ends of all other threads have
  * been taken. So the thread's status is read, whenever any child reports.
  */
-static int await_stop(pid_t tid, int *ret_status) {
+static int await_stop(pid_t tid, struct stop *ret) {
     sigset_t reports, mask;
     int taken;
     sigemptyset(&reports);
     sigaddset(&reports, SIGCHLD);
     pthread_sigmask(SIG_BLOCK, &reports, &mask);
-    for (bool woken = false; !(taken = take_stop(tid, ret_status)); woken = true) {
+    for (bool woken = false; !(taken = take_stop(tid, ret)); woken = true) {
         if (woken && status_has_ended(tid))
             break;
         clock_wait_child_ns(10000000);
@@ -255,10 +256,10 @@ static int await_stop(pid_t tid, int *ret_status) {
     return taken;
 }
 
-int thread_wait(pid_t tid, int *ret_status) {
-    if (await_stop(tid, ret_status) <= 0)
+int thread_wait(pid_t tid, struct stop *ret_stop) {
+    if (await_stop(tid, ret_stop) <= 0)
         return -ESRCH;
-    if (*ret_status >> 16 != PTRACE_EVENT_EXIT)
+    if (ret_stop->kind != STOP_EXIT)
         return 0;
     thread_continue(tid, 0); /* it was killed, and can only end */
     return -ESRCH;
@@ -268,11 +269,12 @@ int thread_wait(pid_t tid, int *ret_status) {
  * arch/arm/kernel/entry-common.S, ret_fast_syscall: seen in 6.1). */
 int thread_finish_syscall(pid_t tid, struct err *err) {
     struct meanwhile m = {0};
-    int status = 0, rc;
+    struct stop stop;
+    int rc;
     if (REGS_REPORTS_LONE_CALL_ENDS) {
         rc = request(PTRACE_SYSCALL, tid, NULL, NULL);
         if (rc == 0)
-            rc = thread_wait(tid, &status);
+            rc = thread_wait(tid, &stop);
     } else {
         rc = thread_halt(tid, &m);
         thread_redeliver(tid, &m);
@@ -280,30 +282,25 @@ int thread_finish_syscall(pid_t tid, struct err *err) {
     return rc < 0 ? call_error(err, tid, rc) : 0;
 }
 
-static bool is_group_stop(int event, int sig) {
-    return event == PTRACE_EVENT_STOP && sig != SIGTRAP;
+/* The kind of event-stop in which TID is; STOP_NONE: it is in a stop of another kind. */
+static enum stop_kind event_stop(pid_t tid) {
+    siginfo_t info;
+    bool known = request(PTRACE_GETSIGINFO, tid, NULL, &info) == 0;
+    return known && info.si_code >> 8 == PTRACE_EVENT_STOP
+               ? stop_of_status(W_STOPCODE(info.si_code)).kind
+               : STOP_NONE;
 }
 
-static bool in_group_stop(pid_t tid) {
-    siginfo_t info;
-    return request(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 &&
-           is_group_stop(info.si_code >> 8, info.si_signo);
-}
-
-bool thread_may_call(pid_t tid) {
-    siginfo_t info;
-    return request(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 &&
-           info.si_code >> 8 == PTRACE_EVENT_STOP;
-}
+bool thread_may_call(pid_t tid) { return event_stop(tid) != STOP_NONE; }
 
 /* Notes a stop that can be redelivered. False: it is another one. */
-static bool note_stop(struct meanwhile *m, int event, int sig) {
-    if (event == PTRACE_EVENT_STOP)
-        m->group_stop |= is_group_stop(event, sig);
-    else if (!event && sig == SIGSTOP)
+static bool note_stop(struct meanwhile *m, const struct stop *stop) {
+    if (stop->kind == STOP_GROUP)
+        m->group_stop = true;
+    else if (stop->kind == STOP_SIGNAL && stop->signal == SIGSTOP)
         m->sigstop = true;
     else
-        return false;
+        return stop->kind == STOP_INTERRUPT;
     return true;
 }
 
@@ -329,42 +326,44 @@ static int also_block(pid_t tid, int sig) {
 }
 
 /* RC: result of the request before. If it is 0, waits for the thread's next report. */
-static int then_wait(int rc, pid_t tid, int *ret_status) {
-    return rc == 0 ? thread_wait(tid, ret_status) : rc;
+static int then_wait(int rc, pid_t tid, struct stop *ret) {
+    return rc == 0 ? thread_wait(tid, ret) : rc;
 }
 
 int thread_run_to_syscall(pid_t tid, struct meanwhile *m, bool *ret_fault) {
     for (int next_signal = 0;;) {
-        int status, rc = then_wait(thread_continue_to_syscall(tid, next_signal), tid, &status);
+        struct stop stop;
+        int rc = then_wait(thread_continue_to_syscall(tid, next_signal), tid, &stop);
         if (rc < 0)
             return rc;
-        int sig = WSTOPSIG(status);
-        bool noted = note_stop(m, status >> 16, sig);
-        *ret_fault = !noted && is_raised(tid, sig);
-        if (*ret_fault || sig == (SIGTRAP | 0x80))
+        bool noted = note_stop(m, &stop);
+        *ret_fault = !noted && is_raised(tid, stop.signal);
+        if (*ret_fault || stop.kind == STOP_SYSCALL)
             return 0;
-        next_signal = noted ? 0 : sig;
-        rc = noted ? 0 : also_block(tid, sig);
+        next_signal = noted ? 0 : stop.signal;
+        rc = noted ? 0 : also_block(tid, stop.signal);
         if (rc < 0)
             return rc;
     }
 }
 
 int thread_run_to_signal(pid_t tid, int sig, struct meanwhile *m) {
-    int status, rc = then_wait(thread_continue(tid, sig), tid, &status);
-    while (rc == 0 && note_stop(m, status >> 16, WSTOPSIG(status)))
-        rc = then_wait(thread_continue(tid, 0), tid, &status);
+    struct stop stop;
+    int rc = then_wait(thread_continue(tid, sig), tid, &stop);
+    while (rc == 0 && note_stop(m, &stop))
+        rc = then_wait(thread_continue(tid, 0), tid, &stop);
     return rc;
 }
 
 int thread_halt(pid_t tid, struct meanwhile *m) {
-    int status, rc = thread_interrupt(tid);
+    struct stop stop;
+    int rc = thread_interrupt(tid);
     if (rc == 0)
         rc = thread_continue(tid, 0);
     if (rc == 0)
-        rc = thread_wait(tid, &status);
+        rc = thread_wait(tid, &stop);
     if (rc == 0)
-        note_stop(m, status >> 16, WSTOPSIG(status));
+        note_stop(m, &stop);
     return rc;
 }
 
@@ -372,16 +371,16 @@ int thread_halt(pid_t tid, struct meanwhile *m) {
  * −EOPNOTSUPP: its calls go to a handler of its own. */
 static int run_call(pid_t tid, struct meanwhile *m) {
     for (int stops = 0, next_signal = 0; stops < 2;) {
-        int status, rc = then_wait(thread_continue_to_syscall(tid, next_signal), tid, &status);
+        struct stop stop;
+        int rc = then_wait(thread_continue_to_syscall(tid, next_signal), tid, &stop);
         if (rc < 0)
             return rc;
-        int sig = WSTOPSIG(status);
-        bool call = sig == (SIGTRAP | 0x80), sent = !call && !note_stop(m, status >> 16, sig);
-        if (sent && is_raised(tid, sig))
-            return sig == SIGSYS ? -EOPNOTSUPP : -EINTR;
+        bool call = stop.kind == STOP_SYSCALL, sent = !call && !note_stop(m, &stop);
+        if (sent && is_raised(tid, stop.signal))
+            return stop.signal == SIGSYS ? -EOPNOTSUPP : -EINTR;
         stops += call;
-        next_signal = sent ? sig : 0;
-        rc = sent ? also_block(tid, sig) : 0;
+        next_signal = sent ? stop.signal : 0;
+        rc = sent ? also_block(tid, stop.signal) : 0;
         if (rc < 0)
             return rc;
     }
@@ -424,7 +423,7 @@ int thread_call(pid_t tid, const struct remote_site *site, const struct remote_c
                 int64_t *ret_result, struct err *err) {
     struct saved_state c;
     struct dispatch dispatch;
-    struct meanwhile m = {.group_stop = in_group_stop(tid)};
+    struct meanwhile m = {.group_stop = event_stop(tid) == STOP_GROUP};
     int rc = save_state(tid, site, &c);
     if (rc < 0)
         return call_error(err, tid, rc);

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/types.h"
 #include "target/status.h"
+#include "target/stop.h"
 
 /* PTRACE_SEIZE with events for clone, fork, vfork and exec. Errors: "seize". */
 int thread_seize(pid_t tid, struct err *err);
@@ -22,7 +23,7 @@ int thread_continue_to_syscall(pid_t tid, int signal);
 int thread_listen(pid_t tid); /* stay in a group-stop */
 int thread_detach(pid_t tid, int signal);
 /* Waits for TID's next stop. −ESRCH: it has ended; wait() still reports that. */
-int thread_wait(pid_t tid, int *ret_status);
+int thread_wait(pid_t tid, struct stop *ret_stop);
 /* TID is at an exec, fork or clone event, inside that system call. Runs it to the end of the call,
  * where registers can be set. */
 int thread_finish_syscall(pid_t tid, struct err *err);

@@ -2,7 +2,6 @@
 #include "tracer/loop.h"
 
 #include <sys/ptrace.h>
-#include <sys/wait.h>
 
 #include "arch/clock.h"
 #include "patch/parked_sigframes.h"
@@ -144,7 +143,7 @@ static void on_end(struct tracer *t, struct task *task, enum stop_kind kind) {
 }
 
 static void on_exit_event(struct tracer *t, struct task *task) {
-    if (WIFSIGNALED((int)thread_event_message(task->tid)))
+    if (stop_of_status((int)thread_event_message(task->tid)).kind == STOP_KILLED)
         orphans_note_killed(t, task);
     lifecycle_exit(t, task);
 }

@@ -34,9 +34,9 @@
 
 #include "patch/space.h"
 #include "ring/lanes.h"
+#include "target/stop.h"
 #include "target/thread.h"
 #include "tracer/maker_name.h"
-#include "tracer/stop.h"
 #include "tracer/task_cut.h"
 #include "tracer/task_nested.h"
 #include "tracer/task_pause.h"

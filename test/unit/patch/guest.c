@@ -236,7 +236,7 @@ bool guest_step(struct guest *g) {
         return false;
     assert_int_equal(memory_read(g->memory_fd, regs_pc(&regs), &opcode, 1, NULL), 0);
     assert_int_equal(ptrace(PTRACE_SINGLESTEP, g->pid, NULL, NULL), 0);
-    assert_int_equal(child_await_stop(g->pid) >> 8, SIGTRAP);
+    child_await_signal(g->pid, SIGTRAP);
     if (opcode == PUSHF)
         hide_trap_flag(g);
     end_step(g);

@@ -194,7 +194,7 @@ static void queued_signals_keep_their_order(void **state) {
     queue(g, SIGRTMIN, COUNT);
     for (int i = 0; i < COUNT; i++) {
         assert_int_equal(thread_continue(g->pid, 0), 0);
-        assert_int_equal(child_await_stop(g->pid), SIGRTMIN << 8 | 0x7f);
+        child_await_signal(g->pid, SIGRTMIN);
         expect_signal(g, SIGRTMIN, i);
         assert_int_equal(thread_set_regs(g->pid, &inside), 0);
         cross(&x);
@@ -211,12 +211,12 @@ static void equal_signals_not_merged(void **state) {
     enter_inside(g, &x);
     queue(g, SIGUSR1, 1);
     assert_int_equal(thread_continue(g->pid, 0), 0);
-    assert_int_equal(child_await_stop(g->pid), SIGUSR1 << 8 | 0x7f);
+    child_await_signal(g->pid, SIGUSR1);
     assert_int_equal(syscall(SYS_tgkill, g->pid, g->pid, SIGUSR1), 0);
     cross(&x);
     expect_signal(g, SIGUSR1, 0);
     assert_int_equal(thread_continue(g->pid, 0), 0);
-    assert_int_equal(child_await_stop(g->pid), SIGUSR1 << 8 | 0x7f);
+    child_await_signal(g->pid, SIGUSR1);
     guest_free(g);
 }
 
@@ -227,12 +227,12 @@ static void job_signals_do_not_cancel_each_other(void **state) {
     enter_inside(g, &x);
     queue(g, SIGTSTP, 1);
     assert_int_equal(thread_continue(g->pid, 0), 0);
-    assert_int_equal(child_await_stop(g->pid), SIGTSTP << 8 | 0x7f);
+    child_await_signal(g->pid, SIGTSTP);
     assert_int_equal(kill(g->pid, SIGCONT), 0);
     cross(&x);
     expect_signal(g, SIGTSTP, 0);
     assert_int_equal(thread_continue(g->pid, 0), 0);
-    assert_int_equal(child_await_stop(g->pid), SIGCONT << 8 | 0x7f);
+    child_await_signal(g->pid, SIGCONT);
     guest_free(g);
 }
 
@@ -252,7 +252,7 @@ static void sent_fault_waits_in_the_queue(void **state) {
     assert_int_equal(thread_get_mask(g->pid, &mask), 0);
     assert_int_equal(mask, before.notes.mask);
     assert_int_equal(thread_continue(g->pid, 0), 0);
-    assert_int_equal(child_await_stop(g->pid), SIGSEGV << 8 | 0x7f);
+    child_await_signal(g->pid, SIGSEGV);
     expect_signal(g, SIGSEGV, 0);
     guest_free(g);
 }
@@ -314,7 +314,7 @@ static void thread_with_syscall_user_dispatch(void **state) {
     assert_int_equal(thread_get_regs(g->pid, &inside), 0);
     queue(g, SIGUSR1, 1);
     assert_int_equal(thread_continue(g->pid, 0), 0);
-    assert_int_equal(child_await_stop(g->pid), SIGUSR1 << 8 | 0x7f);
+    child_await_signal(g->pid, SIGUSR1);
     assert_int_equal(thread_set_regs(g->pid, &inside), 0);
     assert_int_equal(settle_step_out(g->space, g->pid, g->handle, &settled), 0);
     assert_int_equal(settled, SETTLED_OUTSIDE);

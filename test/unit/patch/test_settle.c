@@ -377,9 +377,9 @@ static void signal_waits_until_the_thread_is_outside(void **state) {
     unsigned seen = 0;
     for (int i = 0; i < 2; i++) {
         thread_continue(g->pid, 0);
-        int status = child_await_stop(g->pid);
-        assert_int_equal(status >> 16, 0);
-        seen |= 1u << WSTOPSIG(status);
+        const struct stop stop = child_await_stop(g->pid);
+        assert_int_equal(stop.kind, STOP_SIGNAL);
+        seen |= 1u << stop.signal;
     }
     assert_int_equal(seen, 1u << SIGUSR1 | 1u << SIGSTOP);
     guest_free(g);
@@ -393,7 +393,7 @@ static void delivered_signal_keeps_its_value(void **state) {
     enter_inside(g);
     sigqueue(g->pid, SIGRTMIN, (union sigval){.sival_int = 4711});
     thread_continue(g->pid, 0);
-    assert_int_equal(WSTOPSIG(child_await_stop(g->pid)), SIGRTMIN);
+    child_await_signal(g->pid, SIGRTMIN);
     assert_int_equal(settle_step_out(g->space, g->pid, g->handle, &settled), 0);
     assert_int_equal(settled, SETTLED_OUTSIDE);
     assert_int_equal(ptrace(PTRACE_GETSIGINFO, g->pid, NULL, &info), 0);

@@ -31,15 +31,15 @@ static struct guest *start(void) {
 static bool call_faults(struct guest *g, const struct call *call) {
     guest_enter(g, call);
     assert_int_equal(thread_continue(g->pid, 0), 0);
-    const int status = child_await_stop(g->pid);
+    const struct stop stop = child_await_stop(g->pid);
     struct regs regs;
-    const bool faults = status >> 8 == SIGSEGV;
+    const bool faults = stop.signal == SIGSEGV;
     if (faults) {
         assert_true(value_fault_pass(g->space, g->pid));
         guest_finish(g);
         return true;
     }
-    assert_int_equal(status >> 8, SIGTRAP);
+    assert_int_equal(stop.signal, SIGTRAP);
     assert_int_equal(thread_get_regs(g->pid, &regs), 0);
     assert_int_equal(regs_pc(&regs), (taddr_t)hold_trap + 1);
     return false;

@@ -62,17 +62,23 @@ void child_kill(pid_t pid) {
         ;
 }
 
-int child_await_stop(pid_t pid) {
-    int status = 0;
-    assert_int_equal(thread_wait(pid, &status), 0);
-    return status;
+struct stop child_await_stop(pid_t pid) {
+    struct stop stop = {STOP_NONE, 0};
+    assert_int_equal(thread_wait(pid, &stop), 0);
+    return stop;
+}
+
+void child_await_signal(pid_t pid, int sig) {
+    const struct stop stop = child_await_stop(pid);
+    assert_int_equal(stop.kind, STOP_SIGNAL);
+    assert_int_equal(stop.signal, sig);
 }
 
 void child_stop(pid_t pid) {
     assert_int_equal(thread_interrupt(pid), 0);
-    int status = child_await_stop(pid);
-    if (status >> 16 != PTRACE_EVENT_STOP)
-        fail_msg("stopped by signal %d", WSTOPSIG(status));
+    const struct stop stop = child_await_stop(pid);
+    if (stop.kind != STOP_INTERRUPT && stop.kind != STOP_GROUP)
+        fail_msg("stopped by signal %d", stop.signal);
 }
 
 void child_seize(pid_t pid) {

@@ -28,7 +28,8 @@ void child_seize(pid_t pid);
 /* Stops a seized child. */
 void child_stop(pid_t pid);
 /* Waits for the next stop and returns its status. */
-int child_await_stop(pid_t pid);
+struct stop child_await_stop(pid_t pid);
+void child_await_signal(pid_t pid, int sig); /* its signal-delivery-stop */
 
 /* Stops a seized child at a pc in [START, END). */
 void child_stop_within(pid_t pid, const uint8_t *start, const uint8_t *end);

@@ -322,9 +322,9 @@ static void restart_call(pid_t pid) {
 
 /* Passes signals on until the child ends. */
 static int run_to_end(pid_t pid) {
-    int status = 0;
-    while (thread_wait(pid, &status) == 0)
-        thread_continue(pid, status >> 16 ? 0 : WSTOPSIG(status));
+    struct stop stop;
+    while (thread_wait(pid, &stop) == 0)
+        thread_continue(pid, stop.kind == STOP_SIGNAL ? stop.signal : 0);
     return child_end(pid);
 }
 
@@ -429,22 +429,24 @@ static void stop_signal_during_a_call(void **state) {
     kill(pid, SIGSTOP);
     expect_call_works(pid, &site);
     thread_continue(pid, 0);
-    int status = child_await_stop(pid);
-    assert_int_equal(status >> 16, 0);
-    assert_int_equal(WSTOPSIG(status), SIGSTOP);
+    child_await_signal(pid, SIGSTOP);
     child_kill(pid);
     close(site.memory_fd);
+}
+
+static void await_group_stop(pid_t pid) {
+    const struct stop stop = child_await_stop(pid);
+    assert_int_equal(stop.kind, STOP_GROUP);
+    assert_int_equal(stop.signal, SIGSTOP);
 }
 
 /* Brings the stopped child into a group-stop. */
 static void stop_by_job_control(pid_t pid) {
     kill(pid, SIGSTOP); /* the other stop signals do nothing in an orphaned process group */
     thread_continue(pid, 0);
-    assert_int_equal(WSTOPSIG(child_await_stop(pid)), SIGSTOP);
+    child_await_signal(pid, SIGSTOP);
     thread_continue(pid, SIGSTOP);
-    int status = child_await_stop(pid);
-    assert_int_equal(status >> 16, PTRACE_EVENT_STOP);
-    assert_int_equal(WSTOPSIG(status), SIGSTOP);
+    await_group_stop(pid);
 }
 
 static void stopped_job_stays_stopped(void **state) {
@@ -455,12 +457,10 @@ static void stopped_job_stays_stopped(void **state) {
     expect_call_works(pid, &site);
     expect_call_works(pid, &site);
     thread_continue(pid, 0);
-    int status = child_await_stop(pid);
-    assert_int_equal(status >> 16, PTRACE_EVENT_STOP);
-    assert_int_equal(WSTOPSIG(status), SIGSTOP);
+    await_group_stop(pid);
     assert_int_equal(thread_listen(pid), 0);
     kill(pid, SIGCONT);
-    assert_int_equal(WSTOPSIG(child_await_stop(pid)), SIGTRAP);
+    assert_int_equal(child_await_stop(pid).kind, STOP_INTERRUPT);
     child_kill(pid);
     close(site.memory_fd);
 }

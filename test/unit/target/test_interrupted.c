@@ -76,9 +76,9 @@ static void call(pid_t pid, const struct remote_site *site) {
 
 /* Passes signals on until the child ends. */
 static int run_to_end(pid_t pid) {
-    int status = 0;
-    while (thread_wait(pid, &status) == 0)
-        thread_continue(pid, status >> 16 ? 0 : WSTOPSIG(status));
+    struct stop stop;
+    while (thread_wait(pid, &stop) == 0)
+        thread_continue(pid, stop.kind == STOP_SIGNAL ? stop.signal : 0);
     return child_end(pid);
 }
 
@@ -166,7 +166,7 @@ static void handler_lets_a_call_restart(void **state) {
     const struct waiting reading = {SYS_read, {(uint64_t)pipe_fds[0], (uint64_t)&byte, 1}};
     for (int calls = 0; calls < 3; calls++) {
         pid_t pid = start(expect_one_byte, &reading, calls);
-        assert_int_equal(WSTOPSIG(child_await_stop(pid)), SIGUSR1);
+        child_await_signal(pid, SIGUSR1);
         thread_continue(pid, SIGUSR1);
         assert_int_equal(write(pipe_fds[1], "x", 1), 1);
         assert_int_equal(run_to_end(pid), 0);

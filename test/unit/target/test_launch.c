@@ -252,11 +252,8 @@ static void signal_before_exec(void **state) {
     pid_t pid = 0;
     assert_int_equal(launch(argv, &no_signals, &pid, NULL), 0);
     kill(pid, SIGTERM);
-    int status = 0;
     thread_continue(pid, 0);
-    assert_int_equal(thread_wait(pid, &status), 0);
-    assert_int_equal(status >> 16, 0);
-    assert_int_equal(WSTOPSIG(status), SIGTERM);
+    child_await_signal(pid, SIGTERM);
     thread_continue(pid, SIGTERM);
     assert_int_equal(child_end(pid), 128 + SIGTERM);
 }
@@ -267,9 +264,9 @@ static void program_killed_during_launch(void **state) {
     pid_t pid = 0;
     assert_int_equal(launch(argv, &no_signals, &pid, NULL), 0);
     kill(pid, SIGKILL);
-    int status;
+    struct stop stop;
     struct regs regs;
-    assert_int_equal(thread_wait(pid, &status), -ESRCH);
+    assert_int_equal(thread_wait(pid, &stop), -ESRCH);
     assert_int_equal(thread_get_regs(pid, &regs), -ESRCH);
     assert_int_equal(thread_finish_syscall(pid, NULL), -ESRCH);
     assert_int_equal(child_end(pid), 128 + SIGKILL);

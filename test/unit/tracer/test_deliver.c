@@ -85,7 +85,7 @@ static void deliver(const struct trial *t, struct post *p) {
     union sigval value = {.sival_int = (int)t->k};
     assert_int_equal(sigqueue(t->g->pid, SIGRTMIN, value), 0);
     assert_int_equal(thread_continue(t->g->pid, 0), 0);
-    p->task->stop = stop_of_status(child_await_stop(t->g->pid));
+    p->task->stop = child_await_stop(t->g->pid);
     assert_int_equal(p->task->stop.kind, STOP_SIGNAL);
     assert_int_equal(p->task->stop.signal, SIGRTMIN);
     if (!deliver_prepare(&p->tracer, p->task, SIGRTMIN))

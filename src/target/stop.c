@@ -1,5 +1,5 @@
 /* Decodes wait statuses. */
-#include "tracer/stop.h"
+#include "target/stop.h"
 
 #include <sys/ptrace.h>
 #include <sys/wait.h>
