@@ -5,6 +5,7 @@
 #include "analyze/digest_plan.h"
 #include "analyze/digest_stats.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 enum { PENDING = 16 };
 
@@ -268,15 +269,8 @@ struct by_stream {
     struct stream_group group;
 };
 
-static int compare_streams(const void *a, const void *b) {
-    const uint32_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static struct stats *stats_of_call(const struct by_stream *d, const struct walk_call *call) {
-    const uint32_t *found =
-        bsearch(&call->stream, d->group.streams, d->group.count, sizeof *found, compare_streams);
-    return d->each[found - d->group.streams];
+    return d->each[SEARCH(i, d->group.count, d->group.streams[i] < call->stream)];
 }
 
 static uint32_t by_stream_open(void *ctx, const struct walk_call *call) {

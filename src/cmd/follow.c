@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -32,9 +31,7 @@ static bool is_written(const char *path) {
 /* Sleeps until the next look. START_NS: when the last one began. */
 static void rest(uint64_t start_ns) {
     uint64_t ns = (clock_monotonic_ns() - start_ns) * (READING_SHARE - 1);
-    ns = ns < LEAST_NS ? LEAST_NS : ns;
-    struct timespec time = clock_timespec(ns);
-    nanosleep(&time, NULL);
+    clock_sleep_ns(ns < LEAST_NS ? LEAST_NS : ns);
 }
 
 struct follower {

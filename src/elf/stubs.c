@@ -6,6 +6,7 @@
  * A compiler's function, or the jump at its end, may look the same (a wrapper compiled with
  * -fno-plt). It has a name or call-frame information of its own: one FDE of stubs covers a table.
  */
+#include "base/search.h"
 #include "elf/internal.h"
 
 enum { SLOT = -1, ANY = -2, END = -3 };
@@ -49,11 +50,6 @@ static uint64_t match(const struct module *m, const int16_t *form, const uint8_t
     return n;
 }
 
-static int compare_address(const void *key, const void *record) {
-    vaddr_t a = *(const vaddr_t *)key, b = *(const vaddr_t *)record;
-    return (a > b) - (a < b);
-}
-
 /* The length of a stub's form at offset AT of SECTION; 0: none matches. */
 static uint64_t form_size(const struct module *m, const struct section *section, uint64_t at) {
     vaddr_t addr = section->start + at;
@@ -77,8 +73,8 @@ static bool is_in_function(const struct module *m, const struct section *section
 }
 
 static bool is_named(const struct module *m, vaddr_t addr) {
-    return m->symbol_count &&
-           bsearch(&addr, m->symbols, m->symbol_count, sizeof *m->symbols, compare_address);
+    const size_t i = SEARCH(k, m->symbol_count, m->symbols[k].addr < addr);
+    return i < m->symbol_count && m->symbols[i].addr == addr;
 }
 
 /* The size of the stub at offset AT of SECTION; 0: there is none. */

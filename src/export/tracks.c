@@ -6,6 +6,7 @@
 #include "export/tracks.h"
 
 #include "analyze/tree.h"
+#include "base/bitmap.h"
 #include "base/mem.h"
 #include "export/spool.h"
 
@@ -15,7 +16,7 @@ struct record {
 } __attribute__((packed));
 _Static_assert(SPOOL_CHUNK % sizeof(struct record) == 0, "records do not cross chunks");
 
-typedef ARRAY(uint64_t) bits; /* of numbers; what is behind them is not set */
+typedef ARRAY(uint8_t) bits; /* a bitmap that grows; bits behind its end are not set */
 
 struct stored { /* a track */
     struct track track;
@@ -114,13 +115,13 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
 }
 
 static void bits_set(bits *b, uint64_t number) {
-    while (b->count <= number / 64)
+    while (b->count < bitmap_bytes(number + 1))
         ARRAY_PUSH(b, 0);
-    b->at[number / 64] |= (uint64_t)1 << number % 64;
+    bitmap_set(b->at, number);
 }
 
 static bool bits_test(const bits *b, uint64_t number) {
-    return number / 64 < b->count && b->at[number / 64] >> number % 64 & 1;
+    return number / 8 < b->count && bitmap_test(b->at, number);
 }
 
 static void on_close(void *ctx, const struct walk_call *call) {

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "cmd/changed.h"
 #include "cmd/deaths.h"
 #include "cmd/figures.h"
@@ -39,19 +40,11 @@ static bool fill_bars(struct bars *b, const struct histogram *h, unsigned steps)
     uint64_t total = histogram_count(h), rank = 1;
     while (rank <= total) {
         struct bar bar = bar_of(histogram_value(h, rank), steps);
-        uint64_t low = rank, high = total + 1; /* the first rank behind the bar */
-        while (low + 1 < high) {
-            uint64_t middle = low + (high - low) / 2;
-            if (histogram_value(h, middle) < bar.to_ns)
-                low = middle;
-            else
-                high = middle;
-        }
+        bar.calls = 1 + SEARCH(i, total - rank, histogram_value(h, rank + 1 + i) < bar.to_ns);
         if (b->count == BARS_MOST)
             return false;
-        bar.calls = high - rank;
         b->at[b->count++] = bar;
-        rank = high;
+        rank += bar.calls;
     }
     return true;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bitmap.h"
+#include "base/search.h"
 
 struct libcalls {
     const char **names; /* sorted */
@@ -11,12 +12,9 @@ struct libcalls {
     bool reaches_all;
 };
 
-static int compare_names(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static bool is_named(const struct libcalls *c, const char *name) {
-    return c->count && bsearch(&name, c->names, c->count, sizeof *c->names, compare_names);
+    const size_t i = SEARCH(k, c->count, strcmp(c->names[k], name) < 0);
+    return i < c->count && strcmp(c->names[i], name) == 0;
 }
 
 struct libcalls *libcalls_new(const struct module *program) {

@@ -12,6 +12,7 @@
 
 #include "arch/regs.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "target/refusal.h"
 #include "target/status.h"
 
@@ -166,8 +167,8 @@ static void list_processes(struct sharing *now) {
 }
 
 static bool is_seen(const struct sharing *s, pid_t pid) {
-    return s->seen.count &&
-           bsearch(&pid, s->seen.at, s->seen.count, sizeof *s->seen.at, compare_pid);
+    const size_t i = SEARCH(k, s->seen.count, s->seen.at[k] < pid);
+    return i < s->seen.count && s->seen.at[i] == pid;
 }
 
 /* 0: A and B share memory; positive: they do not; negative: unknown (kcmp(2)). */

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/bitmap.h"
+#include "base/search.h"
 #include "elf/sort.h"
 #include "plan/emit/emitter.h"
 
@@ -418,21 +419,15 @@ static bool fits(const struct plan *plan, const struct plan_request *request) {
 /* If the area is too small for the request, moves the last functions in SELECTED to MISSED. */
 static void fit(const struct plan *plan, const struct plan_request *request, uint8_t *selected,
                 uint8_t *missed) {
-    size_t count = plan->functions.count, bytes = count / 8 + 1, low = 0;
+    size_t count = plan->functions.count, bytes = count / 8 + 1;
     if (fits(plan, request))
         return;
     AUTO_FREE uint8_t *all = mem_alloc(bytes);
     memcpy(all, selected, bytes);
-    for (size_t high = count; low < high;) {
-        size_t middle = (low + high + 1) / 2;
-        select_first(selected, all, bytes, middle);
-        if (fits(plan, request))
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    select_first(selected, all, bytes, low);
-    for (size_t i = low; i < count; i++)
+    size_t most =
+        SEARCH(i, count, (select_first(selected, all, bytes, i + 1), fits(plan, request)));
+    select_first(selected, all, bytes, most);
+    for (size_t i = most; i < count; i++)
         if (plan->functions.at[i].entry != TIER_NONE && bitmap_test(all, i))
             bitmap_set(missed, i);
 }
