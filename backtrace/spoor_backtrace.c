@@ -38,8 +38,8 @@
 
 #if HAVE_CHAIN
 /*
- * The frame record: A64 and Clang's A32 and T32 {fp, lr} at fp; GCC's A32 {fp, lr} at fp - 4, lr in
- * the text and fp in the stack, so that the two cannot be mistaken for each other. It counts if the
+ * The frame record: A64 and Clang's A32 and T32 {fp, lr} at fp; GCC's A32 {fp, lr} at fp - 4. lr is
+ * in the text and fp in the stack, so the two cannot be mistaken for each other. It counts if the
  * prologue or the user says that it is one: else the register may belong to a frame further out.
  */
 static int step_by_chain(struct sim *sim) {

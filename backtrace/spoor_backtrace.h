@@ -33,9 +33,9 @@
 extern "C" {
 #endif
 
-/* A machine word of the program that is walked. On other processors than Arm (a host that looks at
-   a copy of memory), and where SPOOR_ALL is defined, every kind is there, and a word has room for
-   all. */
+/* A machine word of the program that is walked. It has room for every kind in two cases: where
+   SPOOR_ALL is defined, and on other processors than Arm (a host that looks at a copy of memory).
+ */
 #if defined(__arm__) && !defined(SPOOR_ALL)
 typedef uint32_t spoor_word;
 #define SPOOR_REGS 16
@@ -52,8 +52,8 @@ enum spoor_isa {
 
 /*
  * Registers of one frame. Arm: r0 to r15. A64: x0 to x30, then sp, then pc. pc has the Thumb bit.
- * Of the stack pointers that are not in use, the M profile's process stack pointer, and those of
- * the other security state (secure code may read those of the non-secure state); 0: not known.
+ * Two kinds of stack pointers that are not in use (0: not known): the M profile's process stack
+ * pointer; those of the other security state (secure code may read the non-secure ones).
  */
 struct spoor_regs {
     spoor_word r[SPOOR_REGS];
@@ -111,11 +111,11 @@ struct spoor_image {
 };
 
 /*
- * How far to trust a frame. What follows from a prologue is checked only if neither symbols nor a
- * table tell that it is the prologue of the function that is there: one that never returns, saves
- * nothing, and stands right behind what has called it cannot always be told from that. So is what
- * follows from code behind a call that may never come back, unless the caller's call or a told
- * start shows the same. The short way tells of both kinds.
+ * How far to trust a frame. Two kinds are only SPOOR_CHECKED. One is found by a prologue of which
+ * neither symbols nor a table tell that it is this function's: a function that never returns, saves
+ * nothing, and stands right behind its caller cannot always be told from the caller. The other is
+ * found by code behind a call that may never come back, where neither the caller's call nor a told
+ * start confirms it. The short way tells of both kinds.
  */
 enum spoor_trust {
     SPOOR_CHECKED, /* fits in all that can be seen: bounds, a call before the return address */

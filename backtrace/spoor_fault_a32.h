@@ -6,9 +6,9 @@
 #include "spoor_fault_a.h"
 
 /*
- * Each is entered in A32 state and in the exception's own mode. It saves r0 to r12, brings lr to
- * the instruction that has faulted, and tells an abort of data from one of an instruction by
- * leaving a status in one of the two registers only. Offsets are those of struct spoor_regs: 80
+ * Each is entered in A32 state and in the exception's own mode. It saves r0 to r12, and brings lr
+ * to the instruction that has faulted. It leaves a status in one of the two registers only: so an
+ * abort of data is told from one of an instruction. Offsets are those of struct spoor_regs: 80
  * bytes.
  */
 #define ENTRY(name, rest)                                                                          \

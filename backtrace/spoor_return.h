@@ -109,18 +109,18 @@ static int is_called(struct sim *sim, spoor_word back, spoor_word ask) {
 
 /*
  * At the end of a path: is it the caller that has been found? It is if the frame has held its
- * address, or if that is in lr, or if it shows that from there the function was called that is
- * here, and the address is in another register: so functions of Thumb-1 end that have saved
+ * address, or if that is in lr. It is, too, if the address is in another register, and the code
+ * there shows that it has called the function here: so functions of Thumb-1 end that have saved
  * arguments.
  *
  * What follows a trap may be another function (code ends there that must not be reached): then lr
  * may be left over, if nothing shows that it is neither saved nor overwritten between the
  * function's start and here. What follows a call that never comes back may be anything: constants,
  * stubs in another instruction set. Read as code they may lead to an address that the frame happens
- * to hold. So behind either of the two, what the frame has held is proven only if from there the
- * function was called that is here, or if that starts where it is told and has saved just that. The
- * frame itself may stand behind such a call: its own return shows that the function comes back that
- * was called (walk->unsure).
+ * to hold. So behind either of the two, an address that the frame has held needs a proof. Either
+ * the code there has called the function here, or this function starts where it is told and has
+ * saved just that address. The frame itself may stand behind such a call: its own return shows that
+ * the function comes back that was called (walk->unsure).
  *
  * To ask for all that takes the state: the path is followed again.
  */

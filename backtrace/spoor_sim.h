@@ -1,9 +1,9 @@
 /*
  * Part of spoor_backtrace.c: memory of the program, and the state in which its code is followed.
  *
- * Code is followed instruction by instruction, for what it does to the stack pointer, to the
- * registers that functions keep for their callers, and to what is saved of them; what it computes
- * else becomes "not known". Two uses:
+ * Code is followed instruction by instruction. It matters what code does to the stack pointer, to
+ * the registers that functions keep for their callers, and to what is saved of them. All other
+ * results become "not known". Two uses:
  *
  *   forward   from where a frame stands to a return, with the registers as they are and the stack
  *             as it is; on return the caller's registers are those of the state

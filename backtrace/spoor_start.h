@@ -14,9 +14,9 @@ enum {
 
 /*
  * What is asked of a start: whether between it and here lr is not saved, or neither saved nor
- * overwritten by a call, or is saved once; or, an address
- * on the stack, whether it is that of the function that is here, which has its return address
- * there, and the frame is left if so. With UNSURE that address may be another one's.
+ * overwritten by a call, or is saved once. Or it is an address on the stack: whether the function
+ * that is here has its return address there. If so the frame is left. With UNSURE that address may
+ * be another one's.
  */
 enum { ASK_LEAF = 0, ASK_UNUSED = 1, ASK_SAVED = 2, UNSURE = HAVE_TOLD };
 
@@ -141,9 +141,9 @@ static spoor_word told_start(const struct spoor_walk *walk) {
 
 /*
  * Leaves the frame of the function whose prologue SIM has followed, if its return address is at AT:
- * by the stack pointer or by a frame pointer. If that is unsure all of these must agree. What is
- * here may be another function all the same, which never returns, saves nothing, and is reached
- * only by what is_entered() does not look at: only what tells of its start proves that it is not.
+ * by the stack pointer or by a frame pointer. If that is unsure all of these must agree. The code
+ * here may still be another function: one that never returns, saves nothing, and is reached only in
+ * ways that is_entered() does not look at. Only a told start proves that it is not.
  */
 static int leave_by_prologue(struct sim *sim, spoor_word start, spoor_word at) {
     const struct spoor_walk *walk = sim->walk;
@@ -238,10 +238,10 @@ static int try_told(struct sim *sim, spoor_word ask) {
 }
 
 /*
- * By the function's start: from the stacked return address of its call, or as it is told (on M that
- * is asked for each word, small as the stack is: it takes less code). Functions that save nothing
- * cannot be told from the end of the one before them: where that may be one it has been called by
- * the call before lr, and no other return address than that counts.
+ * By the function's start: from the stacked return address of its call, or as it is told. (On M the
+ * start is asked for each word: the stack is small, and this takes less code.) Functions that save
+ * nothing cannot be told from the end of the one before them: where that may be one it has been
+ * called by the call before lr, and no other return address than that counts.
  */
 static int step_by_prologue(struct sim *sim) {
     const struct spoor_walk *walk = sim->walk;

@@ -1,7 +1,8 @@
 /*
- * The agent on AArch64. It has the tables of threads' lanes, and code for threads without a lane,
- * for full rings, for the wait of the dynamic linker's hook, and for remote system calls. On its
- * bridge threads leave trampolines. Its last part makes remainders of calls that a stop cut short.
+ * The agent on AArch64. It has the tables of threads' lanes. It has code for threads without a
+ * lane, for full rings, for the wait of the dynamic linker's hook, and for remote system calls. On
+ * its bridge threads leave trampolines. Its last part makes remainders of calls that a stop cut
+ * short.
  *
  * A copy stands at the start of each trampoline area. It is position independent and calls nothing.
  * The code that stubs jump to makes no system call and changes no flag. It uses only x0 to x3 and,

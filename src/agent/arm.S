@@ -1,5 +1,5 @@
 /*
- * The agent on 32-bit Arm. It has the tables of threads' lanes, and code for threads without a
+ * The agent on 32-bit Arm. It has the tables of threads' lanes. It has code for threads without a
  * lane, for full rings, for the wait of the dynamic linker's hook, and for remote system calls. On
  * its bridge threads leave trampolines. Its last part makes remainders of calls that a stop cut
  * short.

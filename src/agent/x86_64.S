@@ -365,8 +365,8 @@ cramped_lost:
     addq %rcx, %rdx
     jmp drop_released
 
-/* The slots of a capture would reach beyond the ring's end: fills the ring up to there with slots
- * that are no event's, rcx on, and starts again at *rdx, with all but rcx as it was. */
+/* The slots of a capture would reach beyond the ring's end: fills the ring from rcx up to its end
+ * with slots that are no event's. Then it starts again at *rdx, with all but rcx as it was. */
 pad:
     movl $(CAPTURE_BEGIN_ID * 4 + EVENT_CONTROL_KIND), %gs:LANE_RING + EVENT_SITE(%rcx)
     movl $-1, %gs:LANE_RING + EVENT_SP_LOW(%rcx) /* no capture has this number */

@@ -12,8 +12,8 @@ struct compare_side {
 };
 
 /*
- * Gives functions of a source that a comparison takes for the same one number, so that a call of
- * one from another counts once in total time, as recursion does. Functions that the filter treats
+ * Gives functions of a source one number if a comparison takes them for the same. So a call of one
+ * from another counts once in total time, as recursion does. Functions that the filter treats
  * otherwise, say by -N f.part.0, keep their own. To be called before anything is read.
  */
 void compare_join(const struct compare_side *side);

@@ -9,9 +9,9 @@
  *     steps                  1 2 3 '----4---'   5 6 '-7'      1 2   exits of calls that began
  * before 3 5 6 entries of calls that go on 4 7   ended calls, side by side
  *
- * Of ended calls the walk has to know which calls they end (of an exception, say), in which call
- * they are, and how long they took. A function's own total time does not count while the function
- * is open further out, so each STEP_CALLS has the total times for itself.
+ * Of ended calls the walk has to know three things: which calls they end (of an exception, say), in
+ * which call they are, and how long they took. A function's own total time does not count while the
+ * function is open further out, so each STEP_CALLS has the total times for itself.
  *
  * Only events on the thread's own stack are summed up. All others, pauses, losses, and control
  * events that end calls are steps, and so are then the entries of all calls that are open.

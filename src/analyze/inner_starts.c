@@ -105,8 +105,8 @@ static void settle_doubts(struct search *s, uint64_t sp) {
     }
 }
 
-/* The number of D's left calls with stack pointers of SP or more, if an exit (EXACTLY) or a control
- * event at SP is in one of them; else 0. */
+/* An exit (EXACTLY) or a control event at SP may be in one of D's left calls. Then: how many of
+ * them have stack pointers of SP or more; else 0. */
 static size_t alive(const struct doubt *d, uint64_t sp, bool exactly) {
     size_t i = d->next;
     if (i == d->left_count || (!exactly && d->left[i].sp > sp) || sp >= d->sp)

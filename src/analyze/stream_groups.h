@@ -1,6 +1,6 @@
 /* Which streams are read together. A thread that keeps to its own stack is a group by itself.
  * Threads of one program that also run on other stacks (coroutines, goroutines, signal stacks) are
- * one group, since such a stack may continue in another of them. */
+ * one group: such a stack may continue in another of them. */
 #pragma once
 
 #include "trace/reader.h"

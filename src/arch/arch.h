@@ -358,8 +358,8 @@ struct arch {
     /* Stores what the instruction at BYTES, which is no call, does. False: not known. NULL: no
      * instructions are known. */
     bool (*data)(const uint8_t *bytes, size_t size, struct data_use *ret);
-    /* Calls SEE for each place within BYTES, which stand at ADDR, where the bytes of an instruction
-     * with such a USE are, whether or not an instruction begins there. Short jumps are left out.
+    /* Calls SEE for each place within BYTES, which stand at ADDR, that holds the bytes of an
+     * instruction with such a USE. An instruction need not begin there. Short jumps are left out.
      * NULL if `data` is. */
     void (*find_uses)(const uint8_t *bytes, size_t size, vaddr_t addr,
                       void (*see)(void *ctx, vaddr_t at, vaddr_t target, enum code_use use),

@@ -97,8 +97,8 @@ taddr_t regs_agent_return(const struct regs *regs, taddr_t area, bool *ret_other
  * clock were 0. Returns whether it was. */
 bool regs_skip_agent_clock(struct regs *regs, taddr_t area);
 
-/* The thread may have faulted in a read of a value, in a stub of the area AREA or, if the result is
- * true, in its agent: *RET_BACK is where in the stub it would go on without the value. */
+/* The thread may have faulted in a read of a value, in a stub of AREA or in its agent. True: in the
+ * agent. *RET_BACK is where in the stub it would go on without the value. */
 bool regs_read_fault(const struct regs *regs, taddr_t area, taddr_t *ret_back);
 
 /* Undoes a stub's changes to the registers. STATE says how far the stub came; WORDS are the

@@ -1,6 +1,5 @@
 /* The filter of -F, -N and -M: which functions are meant. The command line, requests to a running
- * recording, the selection of functions to patch and the views of a trace all use this type and its
- * decisions. */
+ * recording, and views of a trace use this type. It decides, too, which functions are patched. */
 #pragma once
 
 #include "base/glob.h"

@@ -14,7 +14,7 @@ char *text_cut(const char *text, size_t columns);
 char *text_around(const char *name, size_t at, size_t columns);
 /*
  * The demangled NAME in at most COLUMNS columns, not 0. Scopes of names between brackets go first,
- * then the middle of what is there, then the leading parts of the qualified name, as in
- * "…::Class::f(…)", and then the middle of what is left. To be freed.
+ * then the middle of what is there. The leading parts of the qualified name are next, as in
+ * "…::Class::f(…)"; last is the middle of what is left. To be freed.
  */
 char *text_fit(const char *name, size_t columns);

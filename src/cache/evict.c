@@ -1,8 +1,8 @@
 /*
  * Removes the least recently used files of a folder. A use sets a file's time (folder_read()). Code
- * counts as used an hour earlier: it is made of a plan in a tenth of the time that the plan took,
- * and a large module's code for other addresses would push out its plan. Plans that nobody uses any
- * more, as those of an earlier planner, go before code that is used.
+ * counts as used an hour earlier: it is made of a plan in a tenth of the time that the plan took. A
+ * large module's code for other addresses would push out its plan. Plans that nobody uses any more,
+ * as those of an earlier planner, go before code that is used.
  */
 #include "cache/evict.h"
 

@@ -1,8 +1,8 @@
 /*
- * Plans and symbols of earlier runs. An entry is found by the contents of the files that it was
- * made of, the planner that made it, and the options that change plans. So a file that was patched
- * or stripped has an entry of its own, though its build ID is the same. The contents' digest is
- * remembered by the file's inode and ctime, so that a file is read as a whole once only.
+ * Plans and symbols of earlier runs. An entry is found by the contents of the files of which it was
+ * made, the planner, and the options that change plans. So a file that was patched or stripped has
+ * an entry of its own, though its build ID is the same. The contents' digest is remembered by the
+ * file's inode and ctime, so that a file is read as a whole once only.
  *
  * An entry has the module's symbols and its plan in flat form. It is used in place.
  */

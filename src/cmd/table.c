@@ -365,8 +365,8 @@ const struct option_spec option_table[] = {
      "Print a row for each function and each chain of callers that record --stack has found.",
      AT(report.by_stack), NULL},
     {ONLY(REPORT), 0, OPTION_STRING, "group", "EXPR",
-     "Print a row for each function and each value of EXPR, an expression of C over recorded "
-     "arguments or the result (record -a, -A, -R), as o->kind or ret. PATTERN/EXPR/ does so for "
+     "Print a row for each function and each value of EXPR: an expression of C, as o->kind or ret, "
+     "over recorded arguments or the result (record -a, -A, -R). PATTERN/EXPR/ does so for "
      "functions that match PATTERN. Values beyond the first 1000 share the row 'others'.",
      AT(report.group), NULL},
 

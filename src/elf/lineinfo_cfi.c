@@ -38,8 +38,8 @@ static void clear_fde(const struct lineinfo *info, uint8_t *at, uint64_t left) {
     memset(at + size, 0, size);
 }
 
-/* Entries (DWARF 5, 6.4.1) have a length (64 bits behind a mark of 32 ones, or 32 bits) and the
- * offset of a CIE (all ones in a CIE). */
+/* Entries (DWARF 5, 6.4.1) have a length and the offset of a CIE. The length has 32 bits, or 64
+ * bits behind a mark of 32 ones. The offset is all ones in a CIE. */
 static void drop_discarded_fdes(const struct lineinfo *info, uint8_t *at, uint64_t left) {
     while (left > 4) {
         uint64_t length = 0, cie = 0;

@@ -1,7 +1,7 @@
 /*
  * USDT probes: places that a program's author has marked for tracers (<sys/sdt.h>). Each is one nop
- * in code, and a note in the section .note.stapsdt that tells its name, where its arguments are,
- * and the counter (semaphore) that tells the program whether a tracer listens.
+ * in code, and a note in the section .note.stapsdt. The note tells its name, where its arguments
+ * are, and its counter (semaphore). By the counter the program knows whether a tracer listens.
  */
 #pragma once
 

@@ -4,7 +4,7 @@
  * changes of the recording.
  *
  * Readers keep a stack of calls for each vtid. So calls on a stack that is no thread's own (a
- * coroutine's) have a vtid above those of all threads, and are in the file of the thread that ran
+ * coroutine's) have a vtid above those of all threads. They are in the file of the thread that ran
  * them. A call that did not return has an exit, too, where its end is known to be.
  */
 #include "analyze/lines.h"

@@ -5,9 +5,9 @@
  * have the number of their function or module, plus 1. Times are differences from the packet
  * before (a clock of the sequence), or else in nanoseconds since the trace's start (BOOTTIME).
  *
- * Each thread is a track; so is each other stack (of a coroutine, say), and what spoor did to a
- * thread or a process, as calls do not nest with that. Tracks are described before their first
- * event. A call that did not return ends where its end is known to be, and tells how.
+ * Each thread is a track; so is each other stack (of a coroutine, say). What spoor did to a thread
+ * or a process has a track, too, as calls do not nest with that. Tracks are described before their
+ * first event. A call that did not return ends where its end is known to be, and tells how.
  */
 #include "analyze/lines.h"
 #include "analyze/processes.h"

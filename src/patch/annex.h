@@ -1,9 +1,9 @@
 /*
- * The annex of a module: a second area. It serves the functions (struct plan_code's `beyond`) that
- * the first area has no room for, or does not reach, or does not reach at all of their exits. A64
- * branches reach 128 MB: in longer text an area below serves the lower part, and the annex above it
- * the upper part. On 32-bit Arm a large module's first area may be anywhere; its annex is near and
- * serves what has no room for a far jump.
+ * The annex of a module: a second area. It serves functions that the first area has no room for, or
+ * does not reach with all of their exits (struct plan_code's `beyond`). A64 branches reach 128 MB:
+ * in longer text an area below serves the lower part, and the annex above it the upper part. On
+ * 32-bit Arm a large module's first area may be anywhere; its annex is near and serves what has no
+ * room for a far jump.
  *
  * The annex is a struct patched of its own in the same list, with its own patches, trampolines and
  * log. Each site is in one of the two at most.

@@ -1,7 +1,7 @@
 /*
  * Emitted code of earlier recordings, in files (cache/plan_cache.h). The code of one module is
- * looked for when its area is to be chosen, and is kept once its text was compared with the file:
- * an entry says what text that was, too.
+ * looked for when its area is to be chosen. It is kept once its text was compared with the file: an
+ * entry says what text that was, too.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * The counters (semaphores) of the USDT probes of a patched module: 16 bits each in the program's
  * data, not 0 while a tracer listens. Spoor counts each of them up once while the module's patches
- * are written, and down when they are restored. Which ones, and how far that has come, is in the
- * module's undo log (wire/undo.h), so a spoor that takes over from a killed one does the same.
+ * are written, and down when they are restored. The module's undo log tells which ones, and how far
+ * that has come (wire/undo.h). So a spoor that takes over from a killed one does the same.
  */
 #pragma once
 

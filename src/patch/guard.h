@@ -1,6 +1,6 @@
 /*
  * How spoor learns that a program is about to rewrite its code. Text becomes writable by mprotect()
- * or pkey_mprotect(). Their entries, in libc or in a static program's own copy, have a stub that
+ * or pkey_mprotect(). Their entries, in libc or in a static program's own copy, have a stub. It
  * makes the thread wait for the tool if the memory overlaps patched text (struct guarded in
  * wire/ring.h). Other calls go on at once.
  */

@@ -28,8 +28,8 @@ static bool are_on_different_pages(const struct patch *patches, size_t i) {
     return page_down(patches[i - 1].at + patches[i - 1].size - 1) != page_down(patches[i].at);
 }
 
-/* Cuts the patches FIRST..END-1 in the upper half, so that patches that depend on each other (a
- * short jump and its hole) rarely come into two pieces, and one page hardly ever. */
+/* Cuts the patches FIRST..END-1 in the upper half. Patches that depend on each other (a short jump
+ * and its hole) rarely come into two pieces, and those of one page hardly ever. */
 static size_t cut(const struct patch *patches, size_t first, size_t end) {
     size_t apart = 0;
     for (size_t i = end; i > first + (end - first) / 2; i--) {

@@ -1,6 +1,6 @@
 /*
- * The undo log in a target (wire/undo.h), written step by step while modules are patched and
- * restored, and read by the tool that takes over (leftovers.h).
+ * The undo log in a target (wire/undo.h). It is written step by step while modules are patched and
+ * restored. The tool that takes over reads it (leftovers.h).
  */
 #pragma once
 

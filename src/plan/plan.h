@@ -183,8 +183,8 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
               struct err *err);
 void plan_code_done(struct plan_code *code);
 /*
- * CODE was emitted for a load address, and REQUEST is for one that is MOVED bytes (modulo 2^64)
- * above, with an area that is as far above: whether CODE serves there, too, with all islands moved
+ * CODE was emitted for a load address. REQUEST is for one that is MOVED bytes (modulo 2^64) above,
+ * with an area that is as far above. Whether CODE serves there, too, with all islands moved
  * likewise, and new code would have no more functions. plan_code_copy() then corrects the area: it
  * copies its bytes from FROM on, MOST at most (16 or more), to RET, and returns their number.
  */

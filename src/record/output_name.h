@@ -1,7 +1,7 @@
 /*
- * The name of a trace file. In the name that the user gives, %p stands for the id of the recorded
- * process, %c for the name of its program, %t for the local time (20261128-183000), %% for a
- * percent sign. Other uses of % stand for themselves.
+ * The name of a trace file. In the user's name, %p stands for the id of the recorded process, %c
+ * for the name of its program; %t for the local time (20261128-183000), %% for a percent sign.
+ * Other uses of % stand for themselves.
  */
 #pragma once
 

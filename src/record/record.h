@@ -53,11 +53,11 @@ struct attach_targets {
 };
 
 /*
- * Traces processes, and those that they start meanwhile, until all have ended, for as long as
- * OPTIONS say, or until SIGINT, SIGTERM or SIGHUP come to spoor. Then leaves them as they were. Of
- * several processes, those that cannot be traced are left out, with a warning.
- * Errors: "machine", "no-process", "seize", "busy" (PID cannot be stopped), "no-match",
- * "untraceable", "foreign-program", "sandboxed"; those of trace_writer_open().
+ * Traces processes, and those that they start meanwhile. Ends when all have ended, after the time
+ * in OPTIONS, or when SIGINT, SIGTERM or SIGHUP come to spoor. Then leaves them as they were. Of
+ * several processes, those that cannot be traced are left out, with a warning. Errors: "machine",
+ * "no-process", "seize", "busy" (PID cannot be stopped), "no-match", "untraceable",
+ * "foreign-program", "sandboxed"; those of trace_writer_open().
  */
 int record_attach(const struct record_options *options, const struct attach_targets *targets,
                   struct record_result *ret, struct err *err);

@@ -1,6 +1,6 @@
 /*
  * Roughly when the events of a ring were written. Events carry 48 bits of the clock (wire/ring.h),
- * which is 26 hours at 3 GHz, but a ring that is only read at the end (overwrite) holds events of
+ * which is 26 hours at 3 GHz. But a ring that is only read at the end (overwrite) holds events of
  * any age. The drainer notes at each look how far the ring has come. One note is kept for every
  * EPOCH_TICKS in which the ring has grown.
  */

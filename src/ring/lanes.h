@@ -139,9 +139,9 @@ struct lane_event {
 void lane_handle_put_values(struct lane_handle *handle, const struct lane_event *event);
 
 /*
- * The sink: the lane of threads that can have none of their own, and of processes that could not be
- * restored, since patched code must find some lane. It is shared, always has room, nobody reads it,
- * and the dynamic linker's hook does not wait in it.
+ * The sink: the lane of threads that can have none of their own. Processes that could not be
+ * restored have it, too, since patched code must find some lane. It is shared, always has room,
+ * nobody reads it, and the dynamic linker's hook does not wait in it.
  */
 struct lane_handle *slab_sink(struct slab *slab);
 /* How many events went into SINK since the last call (an estimate: threads write at the same

@@ -4,11 +4,11 @@
  * so, the drainer polls the ring, and gives its processor to others meanwhile.
  *
  * A thread that waits for room spins. Where all processors spin, the kernel may let a drainer that
- * wakes up wait for its next tick, 4 ms, whatever its nice value. So where as many threads write as
- * there are processors, and for a second after a sleep that has ended late, a drainer sleeps as a
- * realtime thread, if it may. Not always: the kernel wakes such a thread up where it was, even if a
- * traced thread runs there and another processor is free. It is one only for some milliseconds at a
- * time: it starves no other thread.
+ * wakes up wait for its next tick, 4 ms, whatever its nice value. So a drainer sleeps as a realtime
+ * thread, if it may, where as many threads write as there are processors. It does so, too, for a
+ * second after a sleep that has ended late. Not always: the kernel wakes such a thread up where it
+ * was, even if a traced thread runs there and another processor is free. It is one only for some
+ * milliseconds at a time: it starves no other thread.
  */
 #pragma once
 

@@ -40,9 +40,9 @@ uint64_t ring_events_before(const struct lane_handle *handle, uint64_t at, uint6
 
 /*
  * The thread is not stopped meanwhile. It stores to the slot of position P + ring size only after
- * the store that moves head beyond that (on x86-64 xadd is a full barrier, and stores stay in
- * order; on Arm there is a barrier between the two). If the loaded slot P is of the next lap, the
- * later load of head, which earlier loads cannot pass, sees that store, and P is before its
+ * the store that moves head beyond that. (On x86-64 xadd is a full barrier, and stores stay in
+ * order. On Arm there is a barrier between the two.) The loaded slot P may be of the next lap. Then
+ * the later load of head, which earlier loads cannot pass, sees that store, and P is before its
  * ring_oldest().
  */
 uint64_t ring_copy(const struct lane_handle *handle, uint64_t from, uint64_t head,

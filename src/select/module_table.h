@@ -96,7 +96,7 @@ int module_table_check_specs(const struct module_table *table, struct err *err);
 /* Warns, once, of those that do not fit all functions. */
 void module_table_report_specs(const struct module_table *table);
 /* Warns of each option -F, -N and -M, and of each pattern of --stack, that has matched nothing so
- * far, and of functions that cannot be traced if nothing else was chosen. */
+ * far. If nothing else was chosen, also of functions that cannot be traced. */
 void module_table_report_unmatched(const struct module_table *table);
 /* Why a chosen module has no functions to trace, or NULL: there is no such module. To be freed. */
 char *module_table_why_none(const struct module_table *table);

@@ -71,8 +71,8 @@ static bool find_by_name(struct signature_sources *s, const struct traced_module
     return name && exports(m->module, name) && prototypes_find(prototypes_of(s), name, ret);
 }
 
-/* By one of the names of function I, or one by which the program calls it (an implementation of
- * memcpy has a name of its own). */
+/* By one of the names of function I, or by one that the program uses in its calls. (An
+ * implementation of memcpy has a name of its own.) */
 static bool find_prototype(struct signature_sources *s, const struct traced_module *m, uint32_t i,
                            struct signature *ret) {
     const struct plan_function *f = plan_function(m->plan, i);

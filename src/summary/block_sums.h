@@ -1,7 +1,6 @@
 /*
- * What the pass makes of a block (analyze/digest.h): statistics of functions, calls that are passed
- * on one by one because they are long or among the slowest of their function, and for each depth
- * the number of all others.
+ * What the pass makes of a block (analyze/digest.h): statistics of functions; long calls and the
+ * slowest of each function, one by one; for each depth the number of all other calls.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
  * The file of a summary: TRACE.idx beside the trace; or, where none can be made, a file in
  * $XDG_CACHE_HOME/spoor/views, of which the oldest go when they get too large. It is a copy of
- * memory for the same program on the same kind of machine, and is of use as long as the trace is
+ * memory, for the same program on the same kind of machine. It is of use as long as the trace is
  * the same file: size, times, and end. It belongs to the user, is mapped while it is used, and is
  * never changed: a new one replaces it.
  */

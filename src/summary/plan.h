@@ -1,8 +1,8 @@
 /*
- * Which streams are *regular*: their threads keep to their own stacks, so that digests can be made
- * of their blocks, and which call is whose caller is known, and which views know alike wherever
- * they begin to read. Their blocks are read in order of time, whatever the stream. Leaves are runs
- * of these blocks. All other streams are read group by group.
+ * Which streams are *regular*: their threads keep to their own stacks. So digests can be made of
+ * their blocks, and callers of calls are known. Views of such streams are alike wherever they begin
+ * to read. Their blocks are read in order of time, whatever the stream. Leaves are runs of these
+ * blocks. All other streams are read group by group.
  */
 #pragma once
 

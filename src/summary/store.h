@@ -1,9 +1,9 @@
 /*
  * Calls to draw. Calls longer than the threshold are kept one by one, by stream, in the order of
  * their ends. All others are counted: each block of events has, for each depth, the time from the
- * first to the last of its calls (by their ends), and a function that takes most of it. The
- * threshold starts at 0, and is the least power of two for which at most STORE_SPANS calls are
- * kept, unless a trace's beginning has many more long calls than the rest.
+ * first to the last of its calls (by their ends). It also has a function that takes most of that
+ * time. The threshold starts at 0. It is the least power of two for which at most STORE_SPANS calls
+ * are kept; a larger one, if a trace's beginning has many more long calls than the rest.
  *
  * Not for several threads at once.
  */

@@ -243,10 +243,10 @@ taddr_t maps_find_room(const struct maps *maps, struct span near, uint64_t size,
     taddr_t top = low + reach < highest ? low + reach : highest;
     const struct span heap = {break_start, break_start ? break_start + BREAK_ROOM : 0};
     /* First below the module, far enough away to leave the near room to the program. Then above it:
-     * before the program break, which the kernel may place up to a gigabyte off
-     * (arch_randomize_brk() in arch/x86/kernel/process.c), or far enough up for a break that starts
-     * behind the module. Last wherever there is room. Kept code serves most processes if their
-     * areas are equally far away: so not next to the break. */
+     * before the program break, or far enough up for a break that starts behind the module. The
+     * kernel may place the break up to a gigabyte off (arch_randomize_brk() in
+     * arch/x86/kernel/process.c). Last wherever there is room. Kept code serves most processes if
+     * their areas are equally far away: so not next to the break. */
     taddr_t at = 0;
     if (low > bottom + 256 * MIB + size)
         at = room_down(maps, (struct span){bottom, low - 256 * MIB}, size, heap);

@@ -5,8 +5,8 @@
  * The encoder's shadow of the stack knows the calls that began in the block and are still open. It
  * also notes up to which stack pointer older calls have ended. Where that is not all (chains,
  * records of frames, several shadows) the block is decoded, and its events make calls. What cannot
- * be known yet ends the knowledge for good: behind a gap, on other stacks, of a process that goes
- * on with calls of its maker, and behind a record of frames that comes too late.
+ * be known yet ends the knowledge for good: behind a gap or a record of frames that comes too late;
+ * on other stacks; in a process that goes on with calls of its maker.
  */
 #pragma once
 

@@ -85,7 +85,7 @@ static bool put_frame(ZSTD_CCtx *zstd, const struct bytes *parts, int count, ZST
     return true;
 }
 
-/* Adds the frame of the times. Huffman's code alone takes half the time, and is as small unless the
+/* Adds the frame of the times. Huffman's code alone takes half the time. It is as small unless the
  * times repeat themselves, as those of tight loops on an idle machine do. Each 16th block tries
  * both ways; matches must save a sixteenth. */
 static bool put_times(struct packer *p, const struct bytes *times, ZSTD_outBuffer *out) {

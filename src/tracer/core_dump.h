@@ -9,7 +9,7 @@
 void core_dump_prepare(struct tracer *t, struct task *task, int sig, uint64_t ticks);
 /* Whether SIG, whose default action ends a process, would end that of TASK. */
 bool core_dump_is_deadly(const struct task *task, int sig);
-/* Whether TASK must be detached to die of SIG. While the first process of a pid namespace is
- * traced, it survives faults that it does not handle, and repeats them for ever
- * (force_sig_info_to_task() in the kernel). */
+/* Whether TASK must be detached to die of SIG. The first process of a pid namespace survives faults
+ * that it does not handle, while it is traced. It repeats them for ever (force_sig_info_to_task()
+ * in the kernel). */
 bool core_dump_needs_detach(const struct task *task, int sig);

@@ -9,6 +9,6 @@
 bool deliver_prepare(struct tracer *t, struct task *task, int sig);
 /* Whether SIG, for which TID is stopped, is a fault of the instruction at its pc. */
 bool deliver_is_fault(pid_t tid, int sig);
-/* TASK has stopped. If its system call has returned early only because of spoor's stop, and the
- * kernel does not restart it (EINTR), the call is made to go on. */
+/* TASK has stopped. Its system call may have returned early only because of spoor's stop, and the
+ * kernel may not restart it (EINTR). Then the call is made to go on. */
 void deliver_restart_syscall(struct task *task);

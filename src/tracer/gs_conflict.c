@@ -29,8 +29,8 @@ static bool is_of(const struct file_answer *f, const struct stat *s) {
 
 enum { LARGE_BYTES = 1 << 20 }; /* answers about smaller files are found as fast as in the cache */
 
-/* Whether the file asks the kernel for the register: by the C library's function for it, by the
- * function for any system call or, for programs only, by a system call instruction of its own. */
+/* Whether the file asks the kernel for the register: by the C library's function for it, or by the
+ * function for any system call; programs also by a system call instruction of their own. */
 static bool asks(const char *path, bool program) {
     const struct arch *arch = arch_host();
     if (elf_imports(path, "arch_prctl"))

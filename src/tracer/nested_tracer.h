@@ -4,8 +4,8 @@
  *
  * To see these calls the program runs from one syscall-stop to the next (syscall_watch.h), which
  * costs as much as strace. So spoor watches only programs that use ptrace() by name, which execute
- * few other programs, and the children that they fork, until these execute something else. Programs
- * that use the lanes' register (gs_conflict.h) are detached in the same way.
+ * few other programs. It watches the children that they fork until these execute something else.
+ * Programs that use the lanes' register (gs_conflict.h) are detached in the same way.
  */
 #pragma once
 

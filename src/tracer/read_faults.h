@@ -1,9 +1,9 @@
 /*
  * Reads of values that fault (patch/value_faults.h): nothing of the fault stays in the program. The
  * actions at SIGSEGV and SIGBUS are read when patches are written, and when /proc shows that they
- * have changed. From the first fault in a space on its tasks are watched (kept_signals.h), so that
- * masks and actions are known exactly, until all reads that fault are withdrawn. Programs without
- * such faults pay nothing.
+ * have changed. After the first fault in a space its tasks are watched (kept_signals.h), until all
+ * reads that fault are withdrawn. So masks and actions are known exactly. Programs without such
+ * faults pay nothing.
  */
 #pragma once
 

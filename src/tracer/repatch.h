@@ -9,8 +9,8 @@
  * moved out of trampolines, text is written, and threads are moved in.
  *
  * Between two sets of patches the ends of calls are not seen. So in the trace each thread's calls
- * end when its patches are taken away, except calls that its stack still shows when it gets new
- * patches (open_frames.h).
+ * end when its patches are taken away. Calls that its stack still shows when it gets new patches go
+ * on (open_frames.h).
  *
  * Called from the recording's loop, never while a task is answered.
  */

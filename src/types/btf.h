@@ -12,7 +12,7 @@ struct btf_reader;
  */
 struct btf_reader *btf_read(const uint8_t *bytes, size_t size, struct type_set *set,
                             struct err *err);
-/* The same for the file PATH, ELF or raw, whose numbers go on from those of the file BASE, as a
+/* The same for the file PATH, ELF or raw. Its numbers go on from those of the file BASE, as a
  * kernel module's from the kernel's. */
 struct btf_reader *btf_read_split(const char *path, const char *base, struct type_set *set,
                                   struct err *err);

@@ -1,7 +1,7 @@
 /*
- * The layout of a CTF dictionary, version 3 ("The CTF File Format", in the documentation of GNU
- * binutils), and of archives of dictionaries, as GNU ld makes them. Numbers are in the byte order
- * of the machine.
+ * The layout of a CTF dictionary, version 3, and of archives of dictionaries, as GNU ld makes them.
+ * See "The CTF File Format" in the documentation of GNU binutils. Numbers are in the byte order of
+ * the machine.
  *
  *     header │ labels │ objects │ functions │ their names │ variables │ types │ strings
  *

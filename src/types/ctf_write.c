@@ -1,7 +1,7 @@
 /*
  * Writes a CTF dictionary. Types that are equal are written once: each is described in text by its
- * kind, name, members, and the numbers of the types that it refers to (of members of structs with
- * a name: by their spelling, since they may lead back to the struct).
+ * kind, name, members, and the numbers of the types that it refers to. Members of structs with a
+ * name are described by the spelling of their types, since these may lead back to the struct.
  */
 #include <errno.h>
 #include <stdio.h>

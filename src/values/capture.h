@@ -1,8 +1,8 @@
 /*
  * A capture: what a site records beside its event. It is a list of values; each is a short
  * straight-line program that the site's stub runs before the event is committed. A capture is plain
- * data: src/values makes it from types, the emitter turns it into machine code, the tool runs it
- * itself for a thread that skips the stub, the trace keeps what a reader needs.
+ * data: src/values makes it from types; the emitter turns it into machine code. The tool runs it
+ * itself for a thread that skips the stub. The trace keeps what a reader needs.
  *
  * What a user sees is an *item*: an argument, a result or an expression, with a type. Its *image*
  * is the bytes that the object has in memory. An item has one value or more, its *parts*: a struct

@@ -53,8 +53,8 @@ void condition_read(const struct condition *c, const struct operand_reader *read
                     const struct capture *capture, const struct captured *captured,
                     struct plain_value *values);
 
-/* The first operand that none of the COUNT CAPTURES of a function can give a value, if no call of
- * the function meets C for that reason; else NULL. Lives as long as C. */
+/* The first operand to which none of the COUNT CAPTURES of a function can give a value. NULL if
+ * calls of the function may still meet C. Lives as long as C. */
 const char *condition_never_known(const struct condition *c, struct types *types,
                                   const struct capture *captures, size_t count);
 

@@ -205,8 +205,8 @@ static void add_difference(struct collector *c, const struct found *found, uint3
     c->values.at[left].divisor = found->divisor;
 }
 
-/* Whether the values from FIRST on can be made dependent on the one that was added as number
- * CONDITION, of which END is behind its last. */
+/* Whether values can be made dependent on the one that was added as number CONDITION. END is behind
+ * the last number that it has. */
 static bool is_condition(const struct collector *c, size_t condition, size_t end) {
     if (condition == end)
         return false;

@@ -4,8 +4,8 @@
 #include "values/collect.h"
 #include "values/evaluate.h"
 
-/* Appends what the first format that fits records of the object at *A, as parts of an item, and
- * makes *A's type the struct that shows it. False: there is none. */
+/* Appends what the first fitting format records of the object at *A, as parts of an item. Makes
+ * *A's type the struct that shows it. False: there is none. */
 bool collect_formatted(struct collector *c, struct access *a);
 /* Appends TERM as an item if it is "OBJECT.name", and the first format that fits OBJECT has a value
  * of this name. False: it is not. */

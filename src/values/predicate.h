@@ -1,8 +1,9 @@
 /*
  * A predicate: the part of a condition that a stub judges before it records an entry. Its tests
  * compare integers with constants. It holds wherever the condition holds, and may hold elsewhere:
- * the reader of the ring judges the whole condition. So what no test can express counts as true,
- * and what cannot be read as false, as it meets no condition ("!" is moved into the comparisons).
+ * the reader of the ring judges the whole condition. So a comparison that no test can express
+ * counts as true. A value that cannot be read counts as false, as it meets no condition. ("!" is
+ * moved into the comparisons.)
  */
 #pragma once
 

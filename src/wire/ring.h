@@ -21,8 +21,8 @@
  * recognizes it: a committed slot's clock is newer than that of the slot before it, a stale one's
  * is older by a whole lap.
  *
- * 32-bit Arm can store 64 bits at once only by an exclusive pair (not all of its processors do by
- * `strd`), so the last store of a slot cannot commit it. There the slot is written first, and the
+ * 32-bit Arm can store 64 bits at once only by an exclusive pair. (Not all of its processors can by
+ * `strd`.) So the last store of a slot cannot commit it. There the slot is written first, and the
  * reservation commits it:
  *
  *     if lane.head >= lane.limit: slow path      nothing is reserved there

@@ -22,8 +22,8 @@
  *       6 its text is patched
  *
  * So memory that is listed may not be mapped yet, or not any more, or other memory may be in its
- * place. Therefore a log counts only where its `self` says that it is, text is restored only where
- * it equals the patch, and islands are unmapped only if they lead to the area.
+ * place. Therefore a log counts only where its `self` says that it is. Text is restored only where
+ * it equals the patch. Islands are unmapped only if they lead to the area.
  *
  * Behind struct undo_log are its counters, and then `bytes` bytes of numbers of variable length
  * (trace/varint.h):

@@ -34,6 +34,25 @@ class Words(unittest.TestCase):
         self.passes("src/a.c", "/* " + "x" * 101 + " */\n")
         self.passes("build-arm/a.md", "x" * 101)
 
+    def test_length_of_sentences(self):
+        words = "a " * 24
+        for path, head, foot in (("doc/a.md", "", ""), ("man/record.in", "", ""), ("src/a.h", "/* ", " */"),
+                                 ("backtrace/a.S", "/*\n * ", "\n */")):
+            self.passes(path, f"{head}{words}last. One;\n{words}last{foot}\n")
+            self.fails(path, f"{head}{words}\nlast one.{foot}\n", "26 words, more than 25: a a")
+        self.fails("doc/a.md", f"Text.\n\n{words}last one\n", "doc/a.md:3: 26 words")
+        self.passes("test/a.c", f"/* {words}last one */\n")
+        self.passes("src/a.c", f'char *s = "{words}last one";\n')
+
+    def test_parts_of_text_that_are_no_sentence(self):
+        words = "a " * 20
+        self.passes("doc/a.md", f"- {words}\n- {words}\n\n{words}\n\n| {words} | {words} |\n")
+        self.passes("doc/a.md", f"{words}\n```\n{words}\n```\n{words}\n")
+        self.passes("doc/a.md", f"{words}`{words}`\n")
+        self.passes("man/a.in", f"{words}\n.PP\n{words}\n.nf\n{words}{words}\n.fi\n.TP\n{words}\n{words}\n")
+        self.fails("man/a.in", f"{words}\n.BR {words}\n", "40 words")
+        self.passes("src/a.c", f"/*\n * {words}\n *\n * - {words}\n *     {words}{words}\n * a   {words}{words}\n */\n")
+
     def test_length_of_test_names(self):
         self.assertEqual(len(LONG), 50)
         self.passes("test/unit/test_a.c", f"static void {LONG}(void **state) {{\n")

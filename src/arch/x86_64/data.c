@@ -123,8 +123,8 @@ static bool is_same_twice(const struct operands *d) {
            d->at[1].type == ZYDIS_OPERAND_TYPE_REGISTER && d->at[0].reg.value == d->at[1].reg.value;
 }
 
-/* An instruction whose result does not depend on a register that it names, or that is there to move
- * the stack pointer or to fill a gap. */
+/* An instruction whose result does not depend on a register that it names; or one that moves the
+ * stack pointer or fills a gap. */
 static bool needs_nothing(const struct operands *d) {
     const ZydisDecodedOperand *last = &d->at[1];
     const bool constant =

@@ -77,9 +77,9 @@ static bool calls_wrapper(const uint8_t *bytes, const uint8_t *end, const uint8_
     return false;
 }
 
-/* Whether the bytes of ARCH_SET_GS at AT are an argument of arch_prctl(2). They are if code
- * loads them into the argument's register of the call, or of the C library's syscall(), and loads
- * the call's number near by. */
+/* Whether the bytes of ARCH_SET_GS at AT are an argument of arch_prctl(2). They are if code loads
+ * them into the argument's register of the call, or of the C library's syscall(). It must load the
+ * call's number near by. */
 static bool asks_at(const uint8_t *bytes, const uint8_t *end, const uint8_t *at) {
     enum { NEAR = 48, RAX = 0, RSI = 6, RDI = 7 };
     const uint8_t *low = at - bytes > NEAR ? at - NEAR : bytes;

@@ -5,10 +5,10 @@
  * code is left alone.
  *
  * Three references tie a function: a word of data with its address, a global symbol, and a direct
- * branch from code that runs in its own place (described or tied code). An address computed by
- * described code ties nothing: copies begin so. In modules with mostly undescribed functions,
- * functions that refer to each other are tied together. There, pc-relative references to described
- * code and to data tie, too.
+ * branch from described or tied code, which runs in its own place. An address computed by described
+ * code ties nothing: copies begin so. In modules with mostly undescribed functions, functions that
+ * refer to each other are tied together. There, pc-relative references to described code and to
+ * data tie, too.
  */
 #include <string.h>
 

@@ -184,8 +184,8 @@ bool kept_move_jump(const struct arch *arch, struct patch *patch, uint64_t farth
 uint8_t *carried_find(const struct plan *plan, const struct plan_request *request);
 /* True if the exit S jumps to one of CARRIED, which continues the same call. */
 bool carried_on(const struct plan *plan, const uint8_t *carried, const struct step *s);
-/* GROUPS: a property of groups, which becomes one of all groups whose calls may end at the exits of
- * one of CARRIED, if one of these has it. */
+/* GROUPS: a property of groups. If one of CARRIED has it, so have all groups whose calls may end at
+ * its exits. */
 void carried_join(const struct plan *plan, const uint8_t *carried, bool *groups);
 
 /* ---- sites.c: windows → sites and steps ---- */
