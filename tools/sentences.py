@@ -1,7 +1,7 @@
 """Finds long sentences in prose: documents, manual pages, and comments of C and assembler (tools/check-words).
 
-A sentence ends at a period, a colon, a semicolon, an exclamation or a question mark. A paragraph ends at a blank line, a
-list's item, a table's cell, a macro that begins a paragraph. Code and drawings are no prose: blocks between fences, and
+A sentence ends at a period, a colon, a semicolon, an exclamation or a question mark. A paragraph ends at a blank line,
+a list's item, a table's cell, a macro that begins a paragraph. Code and drawings are no prose: blocks between fences, and
 lines that are indented by four blanks or have a gap of three. `Inline code` counts as one word.
 """
 import re

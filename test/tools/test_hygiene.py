@@ -77,6 +77,14 @@ class Hygiene(unittest.TestCase):
                 self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), target)),
                                 f"{name}: {target}")
 
+    def test_files_named_in_documents(self):
+        ends = {"/".join(name.split("/")[i:]) for name in tracked() for i in range(name.count("/") + 1)}
+        others, cited = {"sys/sdt.h"}, re.compile(r"`([\w.-]+(?:/[\w.-]+)+\.(?:c|h|S|js|py|txt|md))`")
+        for name in tracked():
+            if name in ("README.md", "CONTRIBUTING.md") or re.match(r"doc/\w+\.md$", name):
+                for path in cited.findall(read(os.path.join(SOURCE, name))):
+                    self.assertIn(path, ends | others, name)
+
     def test_tests_named_in_documents(self):
         text = read(os.path.join(SOURCE, "doc", "TESTING.md"))
         named = re.findall(r"`([\w/]+(?:\.\w+)?): ([^`]+)`", text)

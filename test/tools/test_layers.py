@@ -1,9 +1,20 @@
-"""tools/check-layers: which includes it accepts."""
+"""tools/check-layers: which includes it accepts; and the documents that list the rooms."""
 import os
+import re
 import tempfile
 import unittest
 
-from support import SOURCE, run, tool, write
+from support import SOURCE, read, run, tool, write
+
+
+def rooms():
+    source = os.path.join(SOURCE, "src")
+    return {name for name in os.listdir(source) if os.path.isdir(os.path.join(source, name))}
+
+
+def section(name):
+    """The part of doc/ARCHITECTURE.md below the heading NAME."""
+    return read(os.path.join(SOURCE, "doc/ARCHITECTURE.md")).split(f"\n## {name}\n")[1].split("\n## ")[0]
 
 
 class Layers(unittest.TestCase):
@@ -16,6 +27,15 @@ class Layers(unittest.TestCase):
     def test_layers_of_the_source(self):
         result = run(tool("check-layers"), os.path.join(SOURCE, "src"))
         self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_rooms_in_documents(self):
+        readme = read(os.path.join(SOURCE, "README.md"))
+        self.assertEqual(set(re.findall(r"(?m)^\| `src/(\w+)` \|", readme)), rooms())
+        drawing, table = section("Rooms").split("```")[1:]
+        self.assertEqual(set(re.findall(r"(?m)^\| `(\w+)` \|", table)), rooms())
+        self.assertEqual(rooms() - set(re.findall(r"\w+", drawing)), set())
+        figures = set(re.findall(r"(?m)^(\w+)(?:/\w+)? +\d+ +\d+ +\d+$", section("Structure in figures")))
+        self.assertEqual(figures, rooms())
 
     def test_allowed_includes(self):
         result = self.check({"elf/a.c": '#include "base/err.h"\n#include "elf/b.h"\n#include <stdio.h>\n',
