@@ -22,7 +22,7 @@ bool call_conditions_concern(const struct call_conditions *c, uint32_t function)
 /* Whether the call that began in STREAM at NS is to be shown. For any thread. */
 bool call_conditions_hold(const struct call_conditions *c, uint32_t stream, uint64_t ns);
 
-/* ---- for those who judge the calls (judge_calls.h) ---- */
+/* ---- for the judges of calls (judge_calls.h) ---- */
 
 /* Condition I, and whether FUNCTION has it; NULL: there are no more. */
 const struct condition *call_conditions_get(const struct call_conditions *c, size_t i);

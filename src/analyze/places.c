@@ -61,7 +61,7 @@ static struct other describe(const struct trace_place *place) {
                           named ? place->function : NULL};
 }
 
-/* ---- what is shown alike ---- */
+/* ---- places with one name ---- */
 
 static int compare_shown(struct places *p, uint32_t a, uint32_t b) {
     int rc = strcmp(places_function(p, a), places_function(p, b));

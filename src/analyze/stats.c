@@ -185,7 +185,7 @@ static void merge_part(void *ctx, void *part) {
     digest_stats_clear(from);
 }
 
-/* Of the groups FIRST … END − 1, for S. */
+/* Digests of the groups FIRST … END − 1, for S. */
 static struct digests *new_digests(struct stats *s, size_t first, size_t end) {
     static const struct digest_ops ops = {new_part, digest_stats_free, digest_stats_read,
                                           merge_part};

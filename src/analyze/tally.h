@@ -21,7 +21,8 @@ struct tally { /* 16 bytes: functions have them in an array */
 /* Makes room for VALUE. May move all counters. */
 void tally_widen(struct tally *t, uint64_t value);
 
-/* VALUE's counter; NULL: call tally_widen() first. Who increments it to 0 calls tally_carry(). */
+/* VALUE's counter; NULL: call tally_widen() first. A caller that increments it to 0 calls
+ * tally_carry(). */
 static inline uint8_t *tally_slot(const struct tally *t, uint64_t value) {
     uint32_t bucket = histogram_bucket(value);
     if (bucket / TALLY_GROUP - t->first >= t->groups)

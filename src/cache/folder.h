@@ -4,8 +4,8 @@
  * Nothing in it is trusted that another user could have written: the folder and each file must
  * belong to the effective user, and no other may write there. Files are written under another name
  * and renamed, so none is ever seen half-written, and none is ever changed: files are mapped, and
- * the user who shortened one in use would end the tool by SIGBUS. What was damaged on the disk is
- * found by checksums, before a caller sees it.
+ * shortening one in use would end the tool by SIGBUS. Checksums find damage on the disk before a
+ * caller sees it.
  *
  * All functions may be called by several threads, and by any number of processes.
  */

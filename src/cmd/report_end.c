@@ -31,7 +31,7 @@ static void print_remarks(const struct report_table *r) {
                r->hidden == 1 ? " is" : "s are", r->hidden == 1 ? "it" : "them");
 }
 
-/* What LENGTH, up to the end of what is shown, is the length of. To be freed. */
+/* Says how long the recording, or the shown part of it, lasted: LENGTH. To be freed. */
 static char *length_text(struct trace_part_range parts, const char *length) {
     const char *lasted = parts.newest ? "lasted" : "had lasted";
     if (parts.first == parts.last && parts.last && !(parts.last == 1 && parts.newest))

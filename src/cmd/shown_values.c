@@ -155,6 +155,14 @@ bool shown_arguments_object(struct call_values *v, const struct shown_call *call
     return true;
 }
 
+void shown_values_object(struct call_values *v, const struct shown_call *call, bool is_result,
+                         struct words *ret) {
+    if (is_result)
+        shown_result_object(v, call, ret);
+    else
+        shown_arguments_object(v, call, ret);
+}
+
 bool shown_result_object(struct call_values *v, const struct shown_call *call, struct words *ret) {
     struct trace_occurrence o;
     struct item item;

@@ -34,3 +34,6 @@ void shown_result_json(struct call_values *v, const struct shown_call *call, str
 bool shown_arguments_object(struct call_values *v, const struct shown_call *call,
                             struct words *ret);
 bool shown_result_object(struct call_values *v, const struct shown_call *call, struct words *ret);
+/* The one of the result, or that of the arguments. */
+void shown_values_object(struct call_values *v, const struct shown_call *call, bool is_result,
+                         struct words *ret);

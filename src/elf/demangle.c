@@ -1,7 +1,7 @@
 /*
  * Calls libiberty's demanglers. Those for Rust and C++ return their result in pieces, so a result
  * that is too long can be abandoned: a name of a few hundred bytes may expand to gigabytes. That
- * for D does not: what its back references expand to is estimated before.
+ * for D does not: the size to which its back references expand is estimated first.
  */
 #include "elf/demangle.h"
 

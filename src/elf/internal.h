@@ -113,8 +113,8 @@ void marks_finish(struct module *module);
 /* refs.c */
 void refs_read(struct module *module);
 
-/* stubs.c: finds the sections `plt` of a file without section headers. */
-void stubs_find(struct module *module);
+/* plt_stubs.c: finds the sections `plt` of a file without section headers. */
+void plt_stubs_find(struct module *module);
 
 /*
  * patchable.c: the words of all sections __patchable_function_entries. They may be zero in the file

@@ -116,7 +116,7 @@ static void read_sections(struct lineinfo *info, Elf *elf) {
 }
 
 /* As libdwfl finds debug files, but by spoor's client of debuginfod, which does not wait for long.
- * libdwfl's own one asks whom the environment names at that moment. */
+ * libdwfl's own client asks the servers that the environment names at that moment. */
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                           const char *file, const char *link, GElf_Word crc, char **ret_path) {
     const unsigned char *id;

@@ -53,7 +53,7 @@ static void read_contents(struct module *module) {
     exidx_read(module);
     refs_read(module);
     marks_finish(module);
-    stubs_find(module);
+    plt_stubs_find(module);
 }
 
 /* Only `module_free()` and this function change a module after it was opened. */

@@ -175,7 +175,7 @@ struct loaded {
 int module_load_mapped(const struct loaded *loaded, const char *name, unsigned flags,
                        struct module **ret, struct err *err);
 /* Reads what MODULE_LATER has left out. To be called before symbols, rows, references and the like
- * are used, unless flat_symbols_read() has read what is used. Later calls do nothing. */
+ * are used, unless flat_symbols_read() has read them. Later calls do nothing. */
 void module_complete(const struct module *module);
 void module_free(struct module *module);
 

@@ -7,7 +7,7 @@
  * recursion would take longer than the program. The number 0 stands for calls that began untraced,
  * and for callers that only record --stack knows; KCachegrind shows these as active.
  *
- * A function for each program, named [process NAME], calls what has no caller.
+ * A function for each program, named [process NAME], calls the functions that have no caller.
  */
 #include <ctype.h>
 #include <stdlib.h>

@@ -29,7 +29,7 @@ struct held { /* a call whose event waits */
 struct open_call {
     uint64_t start_ns;
     uint32_t next_free, texts;
-    ARRAY(struct held) held; /* callees that began at the same time, with theirs, callers first */
+    ARRAY(struct held) held; /* callees that began at the same time, and below; callers first */
 };
 
 struct chrome {
@@ -382,15 +382,6 @@ static void write_thread_names(struct chrome *c, const struct trace_reader *read
     }
 }
 
-/* The values of a call as an object. */
-static void write_value(struct call_values *v, const struct shown_call *call, bool is_result,
-                        struct words *ret) {
-    if (is_result)
-        shown_result_object(v, call, ret);
-    else
-        shown_arguments_object(v, call, ret);
-}
-
 void export_chrome(const struct view *view, struct out *out) {
     struct chrome c = {.view = view, .out = out, .free = WALK_NONE};
     struct visitor visitor = {.ctx = &c,
@@ -401,7 +392,7 @@ void export_chrome(const struct view *view, struct out *out) {
                               .pause = on_pause,
                               .mark = on_mark};
     speller_init(&c.speller, view->source.names, compose);
-    c.texts = call_texts_new(view, write_value);
+    c.texts = call_texts_new(view, shown_values_object);
     c.values = c.texts ? call_values_new(view->source.reader, view->source.names) : NULL;
     out_words(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     write_process_names(&c, view->source.reader);

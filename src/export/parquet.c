@@ -256,15 +256,6 @@ static void describe(const struct table *t, struct parquet_column columns[COLUMN
     memcpy(columns, list, sizeof list);
 }
 
-/* Objects in JSON, for the functions of SQL. */
-static void write_value(struct call_values *v, const struct shown_call *call, bool is_result,
-                        struct words *ret) {
-    if (is_result)
-        shown_result_object(v, call, ret);
-    else
-        shown_arguments_object(v, call, ret);
-}
-
 void export_parquet(const struct view *view, struct out *out) {
     const struct trace_reader *r = view->source.reader;
     struct table t = {.view = view, .free = WALK_NONE};
@@ -276,7 +267,7 @@ void export_parquet(const struct view *view, struct out *out) {
     ARRAY_PUSH(&t.files, NULL);
     describe(&t, columns);
     t.has_values = !view->hides_values;
-    t.texts = call_texts_new(view, write_value);
+    t.texts = call_texts_new(view, shown_values_object);
     t.parquet = parquet_new(out, columns, t.has_values ? COLUMNS_WITH_VALUES : COLUMN_COUNT, &t);
     export_walk(view, &visitor, NULL, out);
     AUTO_FREE char *started = mem_printf("%ju", t.started_ns);

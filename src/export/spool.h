@@ -1,6 +1,6 @@
 /*
- * Lists of bytes that are written a bit at a time, all at once, and read from the beginning when
- * they are complete: for formats that want together what comes interleaved. Their ends are in
+ * Lists of bytes that grow in turn, a few bytes at a time, and are read when they are complete.
+ * They serve formats that want the calls of each track together. The ends of the lists are in
  * memory, the rest is in a file without a name, in $TMPDIR or /var/tmp.
  */
 #pragma once

@@ -90,25 +90,14 @@ static void add_call(struct listed *l, const struct summary_call *call) {
     }
 }
 
-/* As of summary_calls(), calls without a known duration are not listed. */
+/* As in summary_calls(), calls without a known duration are not listed. */
 static void on_close(void *ctx, const struct walk_call *c) {
     struct list *list = ctx;
     struct listed *l = list->by_function[c->function];
-    bool known = c->caller_id != UINT32_MAX;
-    if (l && !c->brief && !c->before && c->how != CALL_CUT)
-        add_call(l, &(struct summary_call){.start_ns = c->start_ns,
-                                           .end_ns = c->end_ns,
-                                           .duration_ns = c->duration_ns,
-                                           .self_ns = c->self_ns,
-                                           .function = c->function,
-                                           .stream = c->stream,
-                                           .end_stream = c->end_stream,
-                                           .depth = c->depth,
-                                           .caller = known ? names_index(list->names, c->caller_id)
-                                                           : WALK_NONE,
-                                           .how = c->how,
-                                           .before = c->before,
-                                           .inferred = c->inferred});
+    if (l && !c->brief && !c->before && c->how != CALL_CUT) {
+        const struct summary_call call = summary_call_of(c, list->names);
+        add_call(l, &call);
+    }
 }
 
 static int compare_calls(const void *a, const void *b) { return -order(a, b); }

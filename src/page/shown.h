@@ -34,10 +34,11 @@ bool shown_has_values(const struct shown *s);
  * none, and there is nothing to give back. */
 struct call_values *shown_take_values(struct shown *s);
 void shown_give_values(struct shown *s);
-/* -ESTALE "changed": the file is not any more what was opened, and its events cannot be read. */
+/* -ESTALE "changed": the file has been changed since it was opened, and its events cannot be
+ * read. */
 int shown_check(const struct shown *s, struct err *err);
 
-/* Whoever waits for an answer. */
+/* The client of a request, which waits for the answer. */
 struct client {
     bool (*is_gone)(void *ctx); /* NULL: it stays */
     void *ctx;

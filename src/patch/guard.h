@@ -15,8 +15,8 @@ struct guard_call { /* a call that changes protection, and has not been made yet
 };
 
 /* Whether a process that begins with PROGRAM, for which TID stands, may change the protection of
- * text by libc. It may not if PROGRAM and all libraries that it is loaded with are known not to: no
- * code of theirs asks for it, or loads more code. */
+ * text by libc. It may not if no code of PROGRAM, and of all libraries that it is loaded with, asks
+ * for it or loads more code. */
 bool guard_is_useful(const struct module *program, pid_t tid);
 /* Whether the file of PATH may be a C library. */
 bool guard_may_be_in(const char *path);

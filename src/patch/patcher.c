@@ -181,7 +181,7 @@ static int place_and_emit(struct patched *p, const struct patch_request *r, stru
     return rc;
 }
 
-/* Takes over what was emitted for another process, if that serves here. */
+/* Takes over the code that was emitted for another process, if it serves here. */
 static bool take_emitted(struct patched *p, const struct patch_request *r) {
     AUTO_FREE uint8_t *none = select_nothing(p);
     struct plan_request q = request_of(p, r, none);

@@ -57,7 +57,8 @@ static uint32_t whole_stub_size(const struct patched *p, const struct mark *m) {
     return arch_of(m)->stub_size(m->variant, p->code->emitted.overflow) + more;
 }
 
-/* OFFSET in the stub of M, as if that had no capture's code. What that has done is nothing. */
+/* OFFSET in the stub of M, as if the stub had no code of a capture. Such code has no effect that
+ * must be undone. */
 static uint32_t plain_offset(const struct patched *p, const struct mark *m, uint32_t offset) {
     uint32_t at, more = capture_bytes(p, m, &at);
     return offset <= at ? offset : offset < at + more ? at : offset - more;

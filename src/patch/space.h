@@ -55,6 +55,20 @@ enum lane_conflict {
     LANE_CONFLICT_VALUE, /* a thread has written it while the space was unpatched */
 };
 
+/* What is known of the process's actions at SIGSEGV and SIGBUS, if stubs read values
+ * (tracer/read_faults.h):
+ *
+ *     UNKNOWN ─▶ NOTED ◀─▶ STALE
+ *                  ▲         │
+ *                  └▶WATCHED◀┘
+ */
+enum reads_state {
+    READS_UNKNOWN, /* no stub reads values, or the actions have not been read yet */
+    READS_NOTED,   /* they have been read */
+    READS_STALE,   /* they may have changed since */
+    READS_WATCHED, /* a read has faulted: masks and actions are followed */
+};
+
 /* What a killed spoor has left (leftovers.h). */
 struct inherited {
     bool agent_stays; /* and so do the lanes: a thread will return there */
@@ -88,10 +102,8 @@ struct space {
         bool armed; /* the process's action at SIGTRAP is known (traps.c) */
     } traps;        /* breakpoints.h */
     struct {
-        bool noted;   /* stubs read values; the actions at faults have been read (read_faults.c) */
-        bool stale;   /* they may have changed since */
-        bool watched; /* a read has faulted: masks and actions are followed */
-        bool stay;    /* a read that often faults could not be withdrawn */
+        enum reads_state state;
+        bool stay; /* a read that often faults could not be withdrawn */
     } reads;
     struct inherited *inherited; /* its lanes are a killed spoor's; NULL: it has none such */
     struct {

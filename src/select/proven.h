@@ -1,5 +1,5 @@
-/* What neither debugging information nor a calling convention tells of parameters and results, but
- * the module's code does. */
+/* Facts about parameters and results that the module's code proves, where neither debugging
+ * information nor a calling convention tells them. */
 #pragma once
 
 #include "plan/results.h"

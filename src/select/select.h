@@ -62,8 +62,8 @@ int selection_no_match(const struct selection *s, size_t i, const char *what, co
 /* Returns −ENOENT "no-match" if there is an -F or -L, and no function that can be traced matches.
  */
 int selection_check(const struct selection *s, struct err *err);
-/* The program imports COUNT NAMES: messages name those that are similar to what is asked for, and
- * say that library calls are meant. ALL: the program may call other ones, too, and nothing is
- * checked. Else like selection_check(), before the libraries are known. */
+/* The program imports COUNT NAMES: messages name those that are similar to the pattern, and say
+ * that library calls are meant. ALL: the program may call other ones, too, and nothing is checked.
+ * Else like selection_check(), before the libraries are known. */
 int selection_check_calls(struct selection *s, const char *const *names, size_t count, bool all,
                           struct err *err);

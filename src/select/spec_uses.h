@@ -1,6 +1,6 @@
 /*
- * Which functions each -A, -R and --where fits. What fits none of the functions that it names is an
- * error of the user; what fits only some is worth a warning.
+ * Which functions each -A, -R and --where fits. An option that fits none of the functions that it
+ * names is the user's error. One that fits only some is worth a warning.
  */
 #pragma once
 

@@ -59,19 +59,7 @@ void pass_take_call(struct pass *p, const struct walk_call *c) {
                                draw_flags(c->how, c->before, c->inferred)});
     if (c->before || c->how == CALL_CUT || c->duration_ns < p->limits.slow_ns[c->function])
         return;
-    bool known = c->caller_id != UINT32_MAX;
-    struct summary_call call = {.start_ns = c->start_ns,
-                                .end_ns = c->end_ns,
-                                .duration_ns = c->duration_ns,
-                                .self_ns = c->self_ns,
-                                .clipped_self_ns = c->clipped_self_ns,
-                                .function = c->function,
-                                .stream = c->stream,
-                                .end_stream = c->end_stream,
-                                .depth = c->depth,
-                                .caller = known ? names_index(p->names, c->caller_id) : WALK_NONE,
-                                .how = c->how,
-                                .inferred = c->inferred};
+    const struct summary_call call = summary_call_of(c, p->names);
     add_slow(p, &call);
 }
 

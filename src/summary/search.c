@@ -84,23 +84,28 @@ bool search_is_over(const struct search *s, uint64_t key_ns) {
     return s->order == SEARCH_FIRST ? worst->start_ns < key_ns : worst->start_ns > key_ns;
 }
 
+struct summary_call summary_call_of(const struct walk_call *c, struct names *names) {
+    const bool known = c->caller_id != UINT32_MAX;
+    return (struct summary_call){.start_ns = c->start_ns,
+                                 .end_ns = c->end_ns,
+                                 .duration_ns = c->duration_ns,
+                                 .self_ns = c->self_ns,
+                                 .clipped_self_ns = c->clipped_self_ns,
+                                 .function = c->function,
+                                 .stream = c->stream,
+                                 .end_stream = c->end_stream,
+                                 .depth = c->depth,
+                                 .caller = known ? names_index(names, c->caller_id) : WALK_NONE,
+                                 .how = c->how,
+                                 .before = c->before,
+                                 .inferred = c->inferred};
+}
+
 void search_walked(void *ctx, const struct walk_call *c) {
     struct search *s = ctx;
     if (c->brief || c->function != s->function)
         return;
-    bool known = c->caller_id != UINT32_MAX;
-    struct summary_call call = {.start_ns = c->start_ns,
-                                .end_ns = c->end_ns,
-                                .duration_ns = c->duration_ns,
-                                .self_ns = c->self_ns,
-                                .function = c->function,
-                                .stream = c->stream,
-                                .end_stream = c->end_stream,
-                                .depth = c->depth,
-                                .caller = known ? names_index(s->names, c->caller_id) : WALK_NONE,
-                                .how = c->how,
-                                .before = c->before,
-                                .inferred = c->inferred};
+    const struct summary_call call = summary_call_of(c, s->names);
     search_offer(s, &call);
 }
 

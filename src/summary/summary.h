@@ -112,6 +112,8 @@ struct summary_call {
     bool before, inferred;
 };
 typedef ARRAY(struct summary_call) summary_call_list;
+/* C as a walk (analyze/walk.h) shows it. NAMES are the walk's. */
+struct summary_call summary_call_of(const struct walk_call *c, struct names *names);
 
 enum summary_order { SUMMARY_SLOWEST, SUMMARY_BY_TIME };
 struct summary_calls_query {

@@ -451,6 +451,15 @@ static uint32_t match(const struct stacks *s, const struct trace_frames *frames,
     return n;
 }
 
+struct trace_frames calls_frames_copy(const struct trace_frames *frames) {
+    struct trace_frames copy = *frames;
+    struct trace_frame *list = mem_alloc(frames->count * sizeof *list + 1);
+    if (frames->count)
+        memcpy(list, frames->frames, frames->count * sizeof *list);
+    copy.frames = list;
+    return copy;
+}
+
 void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *frames) {
     take_plain(c);
     uint32_t *kept = mem_alloc(c->stacks.count * sizeof *kept);

@@ -124,6 +124,8 @@ void calls_resume(struct calls *c, uint32_t kept, uint64_t paused, const struct 
 uint32_t calls_copied(struct calls *c, uint32_t thread, bool all, struct trace_frame **ret);
 /* Ignores the stream of FRAMES. */
 void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *frames);
+/* A copy of FRAMES; its list is to be freed. */
+struct trace_frames calls_frames_copy(const struct trace_frames *frames);
 /* As calls_finish(), but only for the present thread's native stack. */
 void calls_finish_thread(struct calls *c, uint64_t ticks, bool thread_ended);
 /* Closes all open calls (how = CALL_OPEN, or CALL_THREAD_ENDED if the threads have ended). */

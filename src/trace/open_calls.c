@@ -44,12 +44,7 @@ void open_calls_frames(struct open_calls *o, const struct trace_frames *frames) 
         open_calls_forget(o);
     if (!o->known)
         return;
-    struct trace_frames copy = *frames;
-    struct trace_frame *list = mem_alloc(frames->count * sizeof *list + 1);
-    if (frames->count)
-        memcpy(list, frames->frames, frames->count * sizeof *list);
-    copy.frames = list;
-    ARRAY_PUSH(&o->frames, copy);
+    ARRAY_PUSH(&o->frames, calls_frames_copy(frames));
 }
 
 /* ---- from the encoder's notes ---- */

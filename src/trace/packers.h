@@ -4,7 +4,8 @@
  * They have the lowest priority, SCHED_IDLE: a traced program and the drainer go first. Such a
  * thread may stand for seconds wherever it is. So it holds no lock that others need, and allocates
  * nothing: it packs its first blocks, and later ones that are larger, with a higher priority. Jobs
- * are handed over by atomic states and semaphores; who wants a job back does not wait for it.
+ * are handed over by atomic states and semaphores; a thread that wants a job back does not wait for
+ * it.
  *
  *     the sink            packers_offer()      packers_collect()
  *                              │                     ▲

@@ -115,12 +115,7 @@ void part_calls_frames(struct part_calls *o, const struct trace_frames *frames) 
         put_below(o, frames);
         return;
     }
-    struct trace_frames copy = *frames;
-    struct trace_frame *list = mem_alloc(frames->count * sizeof *list + 1);
-    if (frames->count)
-        memcpy(list, frames->frames, frames->count * sizeof *list);
-    copy.frames = list;
-    ARRAY_PUSH(&o->due, copy);
+    ARRAY_PUSH(&o->due, calls_frames_copy(frames));
 }
 
 void part_calls_pass(struct part_calls *o, uint64_t ticks) { apply_due(o, ticks); }

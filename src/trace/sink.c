@@ -316,7 +316,7 @@ void sink_limit(struct sink *s, uint64_t bytes) {
     pthread_mutex_unlock(&s->lock);
 }
 
-/* What waits is taken to be packed to an eighth. */
+/* The file's size, if blocks that wait are packed to an eighth. */
 uint64_t sink_size(struct sink *s) {
     enum { EVENT_RAW_BYTES = 4, PACKED = 8 };
     pthread_mutex_lock(&s->lock);

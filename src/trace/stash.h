@@ -1,9 +1,8 @@
 /*
  * Memory for blocks that wait long. Their payloads are copied next to each other into chunks. So
  * the buffers of the columns, which are half empty, are free for the next block. The first touch of
- * a page costs more than what is done with it, by far on virtual machines: chunks are kept. They
- * are no huge pages. Of these the first touch takes 2 to 4 ms there, in which threads fill their
- * rings.
+ * a page costs more than its use, by far on virtual machines: so chunks are kept. They are no huge
+ * pages. The first touch of a huge page takes 2 to 4 ms there, in which threads fill their rings.
  */
 #pragma once
 

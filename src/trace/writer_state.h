@@ -49,7 +49,7 @@ struct stream {
 struct trace_writer {
     pthread_mutex_t lock; /* guards all fields below */
     struct checkpoints *checkpoints;
-    struct sink *sink;              /* whoever locks a stream may use it, too */
+    struct sink *sink;              /* a thread with the lock of a stream may use it, too */
     ARRAY(struct stream *) streams; /* NULL: it ended in an earlier part */
     _Atomic bool early_frames;      /* there were some of an unknown stream */
     struct kept kept;
@@ -57,7 +57,7 @@ struct trace_writer {
     struct parts *parts; /* NULL: the trace is one file */
     uint64_t controls;   /* in the parts that are complete */
     struct {
-        pthread_mutex_t lock; /* whoever locks a stream may take it */
+        pthread_mutex_t lock; /* a thread with the lock of a stream may take it */
         uint8_t *bitmap;      /* captures by number, whose records are in the file */
         uint32_t types;       /* records of types that are in the file */
         size_t bytes;

@@ -181,7 +181,7 @@ void kept_signals_resume(struct tracer *t, struct task *task, int sig) {
         kept_signals_note(t, task, which, &reset);
     }
     s->watched = thread_get_mask(task->tid, &s->mask) == 0;
-    if (handled && task->space->reads.watched && which != KEPT_TRAP)
+    if (handled && task->space->reads.state == READS_WATCHED && which != KEPT_TRAP)
         enter_handler_alone(t, task, sig);
     else
         go_on(task, sig);

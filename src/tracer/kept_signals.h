@@ -17,7 +17,7 @@ enum { DEFAULT_ACTION = 0, IGNORE_ACTION = 1 }; /* handlers */
 
 /* Whether the tasks of SPACE are to run from one syscall-stop to the next. */
 static inline bool kept_signals_watch(const struct space *s) {
-    return s->traps.set || s->reads.watched;
+    return s->traps.set || s->reads.state == READS_WATCHED;
 }
 int kept_signal_number(enum kept_signal which);
 static inline uint64_t kept_signal_bit(enum kept_signal which) {

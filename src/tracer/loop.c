@@ -162,7 +162,7 @@ static void note_stopped(struct task *task, const struct stop *stop) {
 static bool signals_on_stop(struct tracer *t, struct task *task) {
     kept_signals_on_stop(task);
     return (!task->space->traps.any || traps_on_stop(task)) &&
-           (!task->space->reads.noted || read_faults_on_stop(t, task));
+           (task->space->reads.state == READS_UNKNOWN || read_faults_on_stop(t, task));
 }
 
 static void on_stop(struct tracer *t, struct task *task, const struct stop *stop) {

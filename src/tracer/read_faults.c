@@ -23,10 +23,10 @@ enum { KEPT = sizeof kept / sizeof *kept };
 
 void read_faults_note(struct tracer *t, struct space *space, pid_t caller) {
     const struct captures *captures = module_table_captures(t->options.context.module_table);
-    if (space->reads.watched || !space->slabs.count || !captures || !captures_longest(captures))
+    if (space->reads.state == READS_WATCHED || !space->slabs.count || !captures ||
+        !captures_longest(captures))
         return;
-    space->reads.noted = true;
-    space->reads.stale = false;
+    space->reads.state = READS_NOTED;
     for (size_t i = 0; i < KEPT; i++)
         kept_signals_read(t, space, caller, kept[i]);
 }
@@ -74,7 +74,7 @@ static void restore_known(const struct task *task, enum kept_signal which) {
 /* The other tasks of TASK's space are to be watched, too. */
 static void begin_watch(struct tracer *t, const struct task *task) {
     struct space *space = task->space;
-    space->reads.watched = true;
+    space->reads.state = READS_WATCHED;
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
         if (k->state == TASK_RUNNING)
             task_interrupt(k);
@@ -82,7 +82,7 @@ static void begin_watch(struct tracer *t, const struct task *task) {
 
 /* Nothing is to be expected any more. Its tasks stop once more at a system call. */
 static void end_watch(const struct tracer *t, struct space *space) {
-    space->reads.watched = false;
+    space->reads.state = READS_NOTED;
     for (struct task *k = NULL;
          !kept_signals_watch(space) && (k = tasks_next_in(&t->tasks, k, space));)
         kept_signals_forget(k);
@@ -107,9 +107,10 @@ static void handle_report(struct tracer *t, struct task *task, enum kept_signal 
         thread_interrupt(task->tid);
     s->must_stop_again = false;
     const bool left = value_faults_are_left(task->space);
-    if (left && !task->space->reads.watched)
+    const bool watched = task->space->reads.state == READS_WATCHED;
+    if (left && !watched)
         begin_watch(t, task);
-    else if (!left && task->space->reads.watched)
+    else if (!left && watched)
         end_watch(t, task->space);
 }
 
@@ -139,7 +140,7 @@ bool read_faults_on_stop(struct tracer *t, struct task *task) {
         thread_continue(task->tid, 0);
         return false;
     }
-    if (task->space->reads.stale && task->stop.kind == STOP_INTERRUPT)
+    if (task->space->reads.state == READS_STALE && task->stop.kind == STOP_INTERRUPT)
         read_faults_note(t, task->space, task->tid);
     return true;
 }
@@ -161,16 +162,20 @@ static bool has_changed(const struct task *task) {
     return false;
 }
 
+static bool is_noted(enum reads_state state) {
+    return state == READS_NOTED || state == READS_STALE;
+}
+
 void read_faults_poll(struct tracer *t) {
     static const uint64_t POLL_NS = 100000000, SHARE = 100; /* of a processor: a hundredth */
     const uint64_t begin = clock_monotonic_ns();
     if (begin < t->read_actions_ns)
         return;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (k->tid != k->pid || k->state != TASK_RUNNING || !k->space || !k->space->reads.noted ||
-            k->space->reads.watched || !has_changed(k))
+        if (k->tid != k->pid || k->state != TASK_RUNNING || !k->space ||
+            !is_noted(k->space->reads.state) || !has_changed(k))
             continue;
-        k->space->reads.stale = true;
+        k->space->reads.state = READS_STALE;
         task_interrupt(k);
     }
     const uint64_t end = clock_monotonic_ns(), rest = (end - begin) * SHARE;

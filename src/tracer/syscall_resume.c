@@ -216,8 +216,8 @@ static void set_pieces(const struct task *task, uint64_t args[CALL_ARGUMENTS],
 /* A sandbox might judge the call by its address, and watched tasks would stop at it. */
 static bool may_make(const struct task *task) {
     const struct space *s = task->space;
-    return s && s->agent && !s->traps.set && !s->traps.any && !s->reads.watched && !s->inherited &&
-           !task->watched && task->lane && !task->lane->unread &&
+    return s && s->agent && !s->traps.set && !s->traps.any && s->reads.state != READS_WATCHED &&
+           !s->inherited && !task->watched && task->lane && !task->lane->unread &&
            lane_lookup_lane(s, task->tid) == task->lane->at &&
            status_seccomp_filters(task->tid) <= s->filters;
 }

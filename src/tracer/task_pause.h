@@ -23,7 +23,7 @@ struct task_pause {
 
 /* TASK has just stopped. */
 void task_pause_begin(struct task *task);
-/* What spoor does while TASK stands still; the first cause counts. */
+/* CAUSE: why TASK stands still. The first one counts. */
 void task_pause_note(struct task *task, enum pause_cause cause);
 /* The same for all stopped tasks of SPACE. */
 void task_pause_note_all(const struct tracer *t, const struct space *space, enum pause_cause cause);

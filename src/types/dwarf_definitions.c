@@ -85,8 +85,8 @@ static void walk_all(struct debug_types *d,
 enum { POSITION_BITS = 40 };
 #define MOST_POSITIONS (UINT64_C(1) << POSITION_BITS)
 
-/* Of what stands before template arguments, which have several spellings; only the highest bits,
- * as in the table. */
+/* The hash of NAME up to its template arguments, which have several spellings; only the highest
+ * bits, as in the table. */
 static uint64_t hash_of(const char *name) {
     uint32_t hash = 2166136261; /* FNV-1a */
     for (; *name && *name != '<'; name++)
@@ -94,7 +94,7 @@ static uint64_t hash_of(const char *name) {
     return (uint64_t)hash << 32 >> POSITION_BITS << POSITION_BITS;
 }
 
-/* By the name that what is basic_NAME in std has in our spelling. */
+/* The hash of the name by which spoor spells basic_NAME of std. */
 static uint64_t hash_of_folded(const char *own) {
     static const char scope[] = "std::";
     if (strncmp(own, BASIC, sizeof BASIC - 1) != 0)
@@ -218,8 +218,8 @@ struct all {
     void *ctx;
 };
 
-/* Whether the whole name of what has this OWN name may be WANTED. That has scopes before it, other
- * template arguments, and another name for basic_string. */
+/* Whether a type with this OWN name may have WANTED as its whole name. WANTED has scopes before it,
+ * other template arguments, and another name for basic_string. */
 static bool may_be(const char *own, const char *wanted) {
     size_t stem = strcspn(own, "<"), size = strlen(wanted);
     if (strncmp(own, BASIC, sizeof BASIC - 1) == 0)

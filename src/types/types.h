@@ -3,8 +3,8 @@
  * it (DWARF, CTF, BTF, the trace). Types are numbered; 0 is void, or a type that is not known.
  *
  * A graph may be lazy: a reader gives a number to a type that it meets, and reads the type when it
- * is asked for. So cycles cost nothing, and only what is used is read. Types never change once they
- * were given out; pointers to them, their members and names live as long as the graph.
+ * is asked for. So cycles cost nothing, and only types that are used are read. Types never change
+ * once they were given out; pointers to them, their members and names live as long as the graph.
  *
  * One thread at a time uses a graph. Readers promise, whatever the file claims: references lead to
  * types of the graph, names are not NULL.

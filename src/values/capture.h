@@ -87,7 +87,7 @@ struct capture_value {
     int16_t length_of; /* −1: ends at a 0 unit. Else the number of an earlier value, the length in
                           units; zeros are then part of the text */
 
-    /* What is done with what was recorded, before anybody reads it (capture_derive()). */
+    /* How recorded values are changed before they are read (capture_derive()). */
     uint16_t minus;   /* the number of a value, from 1, that is subtracted; 0: none */
     uint32_t divisor; /* what the difference is divided by */
     uint16_t only_if; /* the number of a value, from 1, if that is 0 this one is missing; 0: none */
@@ -128,8 +128,8 @@ static inline uint8_t capture_index_shift(const struct capture_value *v) { retur
 void capture_done(struct capture *c);
 /* A copy that shares nothing with FROM. */
 void capture_copy(struct capture *ret, const struct capture *from);
-/* Makes differences, and takes away what is known only under a condition: of what was recorded,
- * WORDS and the bitmap THERE (values/slots.h), which has a bit for each word that is there. */
+/* Makes differences, and removes values whose condition does not hold. WORDS were recorded. The
+ * bitmap THERE (values/slots.h) has a bit for each word that is there. */
 void capture_derive(const struct capture *c, uint64_t *words, uint64_t *there);
 /* Adds a byte that no view shows: C records something then. */
 void capture_add_hidden(struct capture *c);

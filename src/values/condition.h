@@ -1,6 +1,6 @@
 /*
- * Conditions on values: "o->price > 100 && o->kind == PEN". What has no known value makes a
- * comparison neither true nor false.
+ * Conditions on values: "o->price > 100 && o->kind == PEN". A comparison with an unknown value is
+ * neither true nor false.
  *
  *   CONDITION = AND {"||" AND}
  *   AND       = NOT {"&&" NOT}
@@ -35,8 +35,8 @@ int condition_split(const char *text, char **ret_pattern, const char **ret_condi
                     struct err *err);
 
 /*
- * Where the operands are in what was recorded at an event. An operand that is nowhere there and
- * stands beside a value of an enum may be an enumerator.
+ * Where an event's record has the operands. An operand that it does not have, and that stands
+ * beside a value of an enum, may be an enumerator.
  */
 enum reader_place { READER_UNKNOWN, READER_RECORDED, READER_CONSTANT };
 struct operand_reader {
@@ -58,7 +58,7 @@ void condition_read(const struct condition *c, const struct operand_reader *read
 const char *condition_never_known(const struct condition *c, struct types *types,
                                   const struct capture *captures, size_t count);
 
-/* For values that are kept longer than what was captured: copies their texts. */
+/* For values that are kept longer than their captures: copies their texts. */
 void condition_keep(const struct condition *c, struct plain_value *values);
 void condition_forget(const struct condition *c, struct plain_value *values);
 

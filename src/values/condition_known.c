@@ -29,7 +29,7 @@ static void find_known(const struct condition *c, struct types *types,
         known[i] |= values[i].kind != PLAIN_NOTHING;
 }
 
-/* A comparison with what is not known is neither true nor false; others may be both. */
+/* A comparison with an unknown value is neither true nor false; others may be both. */
 static bool may_be(const struct condition_node *n, const bool *known, bool wanted) {
     if (n->op == CONDITION_NOT)
         return may_be(n->left, known, !wanted);

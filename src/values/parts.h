@@ -1,6 +1,6 @@
 /*
- * Parts of what was recorded: the objects that expressions mean, and their values, for those who
- * compare and group calls.
+ * Parts of recorded values: the objects that expressions mean, and their values. Conditions compare
+ * them, and reports group calls by them.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * Runs a capture on registers and memory that somebody else reads: the tool for a thread that skips
- * a stub (patch/skipped_stub.h), a test for a dump. It records what a stub records.
+ * Runs a capture on registers and memory that the caller reads. The tool does so for a thread that
+ * skips a stub (patch/skipped_stub.h), a test for a dump. It records what a stub records.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct captured_slot {
     uint32_t id;
     uint64_t value;
 };
-/* Fills RET[capture_slots(c)] with what stands in a ring before the event if CAPTURED was captured
- * of C, which has NUMBER. Returns how many slots these are. */
+/* Fills RET[capture_slots(c)] with the slots that stand in a ring before the event if CAPTURED was
+ * captured of C, which has NUMBER. Returns how many slots these are. */
 size_t captured_slots(const struct capture *c, uint32_t number, const struct captured *captured,
                       struct captured_slot *ret);

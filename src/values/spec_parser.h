@@ -1,4 +1,4 @@
-/* The parser of SPECs, for those who parse more around them. Private to src/values. */
+/* The parser of SPECs, for parsers of texts that contain one. Private to src/values. */
 #pragma once
 
 #include "values/spec.h"

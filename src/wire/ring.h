@@ -152,8 +152,8 @@ enum { SLICE_WORDS_MOST = SLICE_BEGIN - SLICE_WORD };
  *
  *     clock  CAPTURE_WHOLE | n        8 bytes: the word
  *
- * No stack pointer has this bit, 47: Linux gives memory above that only to those who ask for it by
- * its address. There all slots of a capture stand in one piece: CAPTURE_BEGIN slots with no
+ * No stack pointer has this bit, 47: Linux gives memory above that only to programs that ask for it
+ * by its address. There all slots of a capture stand in one piece: CAPTURE_BEGIN slots with no
  * capture's number fill the ring up to its end, where that is nearer.
  */
 enum capture_event {

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "plan/code/plt_stubs.h"
 #include "plan/code/reading.h"
 #include "plan/code/roles.h"
-#include "plan/code/stubs.h"
 
 static size_t bits_bytes(const struct texts *texts) { return bitmap_bytes(texts->places) + 1; }
 

@@ -6,7 +6,7 @@
 #include "plan/code/inline_tables.h"
 
 #include "elf/sort.h"
-#include "plan/code/stubs.h"
+#include "plan/code/plt_stubs.h"
 
 struct callee {
     vaddr_t addr;
@@ -23,7 +23,7 @@ static void note_stub(void *ctx, vaddr_t stub, const char *name) {
 void inline_tables_find(struct states *states) {
     if (!states->texts->arch->other->inline_table_named)
         return;
-    stubs_of_imports(states, note_stub, states);
+    plt_stubs_of_imports(states, note_stub, states);
     sort_by_address(states->table_readers.at, states->table_readers.count,
                     sizeof *states->table_readers.at);
 }

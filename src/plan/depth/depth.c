@@ -1,8 +1,8 @@
 /* Runs the steps of depths_find(), and answers questions about its result. */
 #include "plan/depth/depth.h"
 
+#include "plan/code/plt_stubs.h"
 #include "plan/code/roles.h"
-#include "plan/code/stubs.h"
 #include "plan/depth/follow.h"
 
 int32_t func_code_depth(const struct depths *d, const struct func *f, vaddr_t addr) {

@@ -1,4 +1,4 @@
-/* Who calls a function, jumps to it, or takes its address. Private to src/plan/proof. */
+/* The code that calls a function, jumps to it, or takes its address. Private to src/plan/proof. */
 #pragma once
 
 #include "arch/arch.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "elf/sort.h"
-#include "plan/code/stubs.h"
+#include "plan/code/plt_stubs.h"
 #include "plan/stripped/inference.h"
 
 static const char *const names[] = {"abort",

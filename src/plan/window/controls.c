@@ -23,7 +23,7 @@ static void normalize(const struct code *code, struct controls *all) {
 static void find_probes(const struct code *code, struct controls *ret) {
     struct probes probes;
     if (!code->func_count || probes_read(code->module, &probes, NULL) < 0)
-        return; /* whoever asks for probes is told */
+        return; /* --usdt reports this error (select/marks.c) */
     for (size_t i = 0; i < probes.count; i++) {
         const uint32_t func = code_func_at(code, probes.at[i].addr);
         if (func != NO_FUNC)

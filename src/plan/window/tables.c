@@ -10,9 +10,9 @@
  * of one, two or four bytes, shifted, from a label or the table). The comparison before the jump
  * gives its length. Without one, the table ends at other data or at an entry that leads elsewhere.
  *
- * Parts that only a table leads to have no place of their own in that: they are ranges that nothing
- * calls. A function may have a jump through a table of offsets. Such a range is a part of it, if
- * the stack there is as deep as at the jump. This may show more tables, so these are read again.
+ * Parts that only a table leads to look like functions that nothing calls. A function may have a
+ * jump through a table of offsets. Such a range is a part of it, if the stack there is as deep as
+ * at the jump. This may show more tables, so these are read again.
  *
  * Tables of addresses (non-PIE) are found from the jump. Their words are targets anyway. The
  * question is whether they lead into the jump's own function (a switch) or to others (a tail call

@@ -118,7 +118,7 @@ static void split(const struct module *m, const struct section *section, section
     add_part(list, section, done, section->size, false);
 }
 
-void stubs_find(struct module *module) {
+void plt_stubs_find(struct module *module) {
     section_list list = {0};
     if (module->priv->file.section_count || module->machine != EM_X86_64)
         return;

@@ -1,5 +1,5 @@
 /* Walks the linker's stub sections. A stub belongs to the import whose slot it loads. */
-#include "plan/code/stubs.h"
+#include "plan/code/plt_stubs.h"
 
 struct stub_visitor {
     void (*see)(void *ctx, vaddr_t stub, const char *name);
@@ -51,8 +51,8 @@ static void find_stubs(const struct states *states, const struct section *sectio
     }
 }
 
-void stubs_of_imports(const struct states *states,
-                      void (*see)(void *ctx, vaddr_t stub, const char *name), void *ctx) {
+void plt_stubs_of_imports(const struct states *states,
+                          void (*see)(void *ctx, vaddr_t stub, const char *name), void *ctx) {
     const struct stub_visitor w = {see, ctx};
     for (size_t i = 0; i < states->texts->module->section_count; i++) {
         const struct section *s = &states->texts->module->sections[i];
@@ -85,6 +85,6 @@ void functions_by_name(const struct states *states, bool (*is_wanted)(const char
     for (size_t i = 0; i < m->import_count && !imported; i++)
         imported = is_wanted(m->imports[i].name);
     if (imported)
-        stubs_of_imports(states, add_wanted, &name_filter);
+        plt_stubs_of_imports(states, add_wanted, &name_filter);
     list_sort(ret);
 }
