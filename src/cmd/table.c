@@ -219,7 +219,7 @@ const struct option_spec option_table[] = {
      "over parameters and the result, as 'o->price > 100 && kind == PEN', 'name == \"abc\"' or "
      "'ret < 0'. What these calls call is kept all the same. A PATTERN with / stands in braces. "
      "Repeatable; all conditions of a function must hold. Comparisons of integers with constants "
-     "are made in the program (x86-64); for all else each call takes an event. With ctl: for "
+     "are made in the program; for all else each call takes an event. With ctl: for "
      "filter.",
      AT(record.filter), NULL},
     {RECORDERS, 0, OPTION_FILTER, "usdt", "PATTERN[@SPEC,...]",
