@@ -357,7 +357,7 @@ static bool is_in_call(const struct search *s, taddr_t pc) {
 /* Runs the thread through the remote call and its return from the signal frame, which leads out.
  * All signals stay blocked until then, as the killed spoor has left them. */
 static int run_out_of_call(const struct search *s) {
-    enum { MOST = 8 };
+    enum { MOST = 64 }; /* stops, of a series of calls */
     struct meanwhile m = {0};
     struct regs regs;
     bool fault = false, ran = false;

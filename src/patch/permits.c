@@ -76,6 +76,7 @@ static const struct {
     {PERMIT_TIMERS, false, "getitimer", {SYS_getitimer, {0}, A | B}},
     {PERMIT_TIMERS, false, "setitimer", {SYS_setitimer, {0}, A | B}},
     {PERMIT_TIMERS, false, "rt_sigtimedwait", {SYS_rt_sigtimedwait, {0, 0, 0, MASK_BYTES}, A | C}},
+    {PERMIT_SERIES, false, "tgkill", {SYS_tgkill, {0, 0, SIGURG}, A | B}},
     {PERMIT_POINTER, false, "set_tls", {REGS_CALL_SET_POINTER, {0}, A}},
 };
 
