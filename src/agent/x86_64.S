@@ -262,8 +262,10 @@ series:
     movq 32(%rbx), %r10
     movq 40(%rbx), %r8
     movq 48(%rbx), %r9
-    addq $64, %rbx
+    addq $72, %rbx
     syscall
+    movq -16(%rbx), %rcx
+    movq %rax, (%rcx)
     movq -8(%rbx), %rcx
     movq %rax, (%rcx)
     decl %ebp

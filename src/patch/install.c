@@ -146,7 +146,7 @@ static struct remote_call slab_mapping(taddr_t at, size_t size, int64_t fd) {
  * one series of calls, which may be impossible (false). */
 static bool map_slab_at_once(struct space *s, pid_t tid, size_t size, int64_t fd, int64_t *ret_at) {
     struct remote_step steps[] = {
-        {.call = slab_mapping(s->room, size, fd), .into = {.step = 1, .argument = 0}},
+        {.call = slab_mapping(s->room, size, fd), .into = {{.step = 1, .argument = 0}}},
         {.call = {SYS_madvise, {0, size, MADV_DONTDUMP}}},
         {.call = {SYS_close, {(uint64_t)fd}}}};
     if (!space_calls(s, tid, steps, sizeof steps / sizeof *steps))

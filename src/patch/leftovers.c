@@ -251,7 +251,8 @@ static void add_unfilled_area(const struct search *s, struct space *space,
     uint8_t page[AGENT_BYTES];
     const struct map *m = area->bytes ? maps_at(&s->maps, area->at) : NULL;
     if (is_spoor_code(m) && m->end - area->at >= area->bytes &&
-        read_at(s, area->at, page, sizeof page) && is_zero(page, sizeof page / 2))
+        (m->code_image ||
+         (read_at(s, area->at, page, sizeof page) && is_zero(page, sizeof page / 2))))
         ARRAY_PUSH(&space->modules, ((struct patched){.area = area->at, .area_size = area->bytes}));
 }
 

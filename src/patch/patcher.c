@@ -10,6 +10,7 @@
 #include "patch/area.h"
 #include "patch/code_cache.h"
 #include "patch/code_file.h"
+#include "patch/code_image.h"
 #include "patch/counters.h"
 #include "patch/held.h"
 #include "patch/lane_lookup.h"
@@ -41,7 +42,7 @@ static int map_code(const struct patched *p, const struct patch_request *r, tadd
 static int map_area(struct patched *p, const struct patch_request *r, struct err *err) {
     int rc = undolog_announce(r->space, p, err);
     if (rc == 0)
-        rc = map_code(p, r, p->area, p->area_size, err);
+        rc = code_image_map(p, r) ? 0 : map_code(p, r, p->area, p->area_size, err);
     if (rc < 0) {
         undolog_end(r->space, NULL);
         return rc;
@@ -65,6 +66,7 @@ int patcher_unmap(struct patched *p, const struct space *s, pid_t caller, struct
     if (rc == 0)
         rc = space_unmap(s, caller, p->area, p->area_size, err);
     p->area = 0;
+    p->imaged = false;
     p->islands = 0;
     p->state = AREA_EMPTY;
     return rc < 0 ? rc : undolog_end(s, err);
@@ -277,6 +279,8 @@ static int write_area(const struct patched *p, int fd, struct err *err) {
     const struct plan_code *c = &p->code->emitted;
     AUTO_FREE uint8_t *bytes = NULL;
     int rc = 0;
+    if (p->imaged)
+        return code_image_correct(p, fd, err);
     if (!c->farther && (!patched_moved(p) || !c->address_count))
         return memory_write(fd, p->area, c->area, c->area_used, err);
     bytes = mem_alloc(PIECE);

@@ -36,7 +36,10 @@ static bool parse_line(char *line, struct map *m) {
     m->device = makedev(major, minor);
     m->inode = strtoull(at, &at, 10);
     at += strspn(at, " ");
-    m->path = mem_strdup(at);
+    m->code_image = strcmp(at, "/memfd:" CODE_IMAGE_NAME " (deleted)") == 0;
+    if (m->code_image)
+        m->inode = m->device = m->offset = 0;
+    m->path = mem_strdup(m->code_image ? "" : at);
     return true;
 }
 

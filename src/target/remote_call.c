@@ -1,4 +1,5 @@
-/* Remote calls: the thread's state is saved, it makes a call or several, and gets its state back. */
+/* Remote calls: the thread's state is saved, it makes a call or several, and gets its state back.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -25,7 +26,7 @@ int thread_call_error(struct err *err, pid_t tid, int rc) {
 struct saved_state {
     struct regs regs;
     uint64_t mask;
-    taddr_t sp; /* of the frame from which the thread restores this state by itself */
+    taddr_t sp;  /* of the frame from which the thread restores this state by itself */
     size_t size; /* of that frame */
 };
 
@@ -68,11 +69,13 @@ static bool in_group_stop(pid_t tid) {
  * −EOPNOTSUPP: its calls go to a handler of its own. */
 static int run_call(pid_t tid, struct meanwhile *m) {
     for (int stops = 0, next_signal = 0; stops < 2;) {
-        int status, rc = thread_then_wait(thread_continue_to_syscall(tid, next_signal), tid, &status);
+        int status,
+            rc = thread_then_wait(thread_continue_to_syscall(tid, next_signal), tid, &status);
         if (rc < 0)
             return rc;
         int sig = WSTOPSIG(status);
-        bool call = sig == (SIGTRAP | 0x80), sent = !call && !thread_note_stop(m, status >> 16, sig);
+        bool call = sig == (SIGTRAP | 0x80),
+             sent = !call && !thread_note_stop(m, status >> 16, sig);
         if (sent && thread_is_raised(tid, sig))
             return sig == SIGSYS ? -EOPNOTSUPP : -EINTR;
         stops += call;
@@ -172,7 +175,7 @@ int thread_detach_by_call(pid_t tid, const struct remote_site *site, const struc
  */
 struct entry {
     uint64_t number, args[6];
-    uint64_t result_at; /* address: behind the entries, or an argument of a later entry */
+    uint64_t results[2]; /* addresses: where the result is put */
 };
 enum { TABLE_AT = 8192, TABLE_BYTES = REMOTE_FRAME_BYTES - TABLE_AT, STOP_SIGNAL = SIGURG };
 _Static_assert(sizeof(struct entry) == REMOTE_ENTRY_BYTES, "as in src/agent");
@@ -190,12 +193,14 @@ static struct entry *entry_of(struct series *s, size_t i) {
     return (struct entry *)(void *)s->table + i;
 }
 
-/* Where the result of step I is put. */
-static size_t result_at(const struct series *s, size_t i) {
-    const struct remote_step *step = &s->steps[i];
-    return step->into.step ? step->into.step * sizeof(struct entry) +
-                                 offsetof(struct entry, args[step->into.argument])
-                           : (s->count + 1) * sizeof(struct entry) + i * sizeof(uint64_t);
+/* Where the result of step I is put: into an argument of a later step, or behind the entries. WHICH
+ * of two places, which may be the same. */
+static size_t result_at(const struct series *s, size_t i, size_t which) {
+    static const struct remote_argument none;
+    const struct remote_argument *into = i < s->count ? &s->steps[i].into[which] : &none;
+    const size_t entry = sizeof(struct entry), argument = offsetof(struct entry, args);
+    return into->step ? into->step * entry + argument + into->argument * sizeof(uint64_t)
+                      : (s->count + 1) * entry + i * sizeof(uint64_t);
 }
 
 /* Enters step I; its data go behind all other. False: there is no room. */
@@ -204,7 +209,8 @@ static bool enter(struct series *s, size_t i) {
     struct entry *e = entry_of(s, i);
     e->number = (uint64_t)step->call.number;
     memcpy(e->args, step->call.args, sizeof e->args);
-    e->result_at = s->at + result_at(s, i);
+    for (size_t k = 0; k < 2; k++)
+        e->results[k] = s->at + result_at(s, i, k);
     if (!step->data.bytes)
         return true;
     if (step->data.size > TABLE_BYTES - s->size)
@@ -225,9 +231,9 @@ static bool make_table(struct series *s, pid_t tid) {
     for (size_t i = 0; i < s->count; i++)
         if (!enter(s, i))
             return false;
+    const uint64_t nowhere = s->at + result_at(s, s->count, 0);
     *entry_of(s, s->count) = (struct entry){
-        SYS_tgkill, {(uint64_t)process, (uint64_t)own, STOP_SIGNAL},
-        s->at + (s->count + 1) * sizeof(struct entry) + s->count * sizeof(uint64_t)};
+        SYS_tgkill, {(uint64_t)process, (uint64_t)own, STOP_SIGNAL}, {nowhere, nowhere}};
     return true;
 }
 
@@ -236,7 +242,7 @@ static int take_results(struct series *s) {
     for (size_t i = 0; i < s->count && rc == 0; i++) {
         const struct entry *e = entry_of(s, i);
         const struct remote_step *step = &s->steps[i];
-        memcpy(&s->steps[i].result, s->table + result_at(s, i), sizeof s->steps[i].result);
+        memcpy(&s->steps[i].result, s->table + result_at(s, i, 0), sizeof s->steps[i].result);
         if (step->data.bytes)
             memcpy(step->data.bytes, s->table + (e->args[step->data.argument] - s->at),
                    step->data.size);
@@ -296,8 +302,8 @@ static bool may_run_series(pid_t tid, const struct remote_site *site) {
            !thread_has_any_pending(tid, STOP_SIGNAL);
 }
 
-int thread_calls(pid_t tid, const struct remote_site *site, struct remote_step *steps,
-                 size_t count, struct err *err) {
+int thread_calls(pid_t tid, const struct remote_site *site, struct remote_step *steps, size_t count,
+                 struct err *err) {
     struct series s = {.site = site, .steps = steps, .count = count};
     struct saved_state c = {0};
     struct meanwhile m = {0};

@@ -178,10 +178,10 @@ struct remote_step {
         size_t size;
         void *bytes;
     } data;
-    struct { /* the result becomes an argument of this later step; 0: of none */
+    struct remote_argument { /* the result becomes an argument of a later step; step 0: of none */
         size_t step;
         unsigned argument;
-    } into;
+    } into[2];
     int64_t result; /* or -errno */
 };
 int thread_calls(pid_t tid, const struct remote_site *site, struct remote_step *steps, size_t count,

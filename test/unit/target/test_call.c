@@ -180,7 +180,7 @@ static void series_of_calls(void **state) {
     int64_t at;
     uint64_t mask = 0, mask_after = 1;
     struct remote_step steps[] = {
-        {.call = {SYS_memfd_create, {0}}, .data = {0, sizeof name, name}, .into = {1, 0}},
+        {.call = {SYS_memfd_create, {0}}, .data = {0, sizeof name, name}, .into = {{1, 0}}},
         {.call = {SYS_ftruncate, {99, 8192}}},
         {.call = {SYS_close, {12345}}},
         {.call = {SYS_mmap, {0, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0}}}};
