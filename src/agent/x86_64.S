@@ -25,6 +25,7 @@ start:
     .short room - start, cramped - start, pad - start
     .short text - start, text_wide - start, text_long - start
     .short text_counted - start, captures_end - start
+    .short series - start
 
 /* The wait for room is over: writes the event that tells when it began. At the stub's next try it
  * ends. The slot is reserved after it is written. Changes AT. */
@@ -247,9 +248,29 @@ guard_next:
  * rsp points at a signal frame with all registers (target/thread.c). */
 syscall:
     syscall
+series_end:
     movl $15, %eax /* rt_sigreturn */
     syscall
     ud2
+/* Several remote calls, ebp of them: rbx points at the next entry of their table (struct entry in
+ * target/remote_call.c). The last is a signal, and the tracer leaves the thread behind it. */
+series:
+    movq (%rbx), %rax
+    movq 8(%rbx), %rdi
+    movq 16(%rbx), %rsi
+    movq 24(%rbx), %rdx
+    movq 32(%rbx), %r10
+    movq 40(%rbx), %r8
+    movq 48(%rbx), %r9
+    addq $72, %rbx
+    syscall
+    movq -16(%rbx), %rcx
+    movq %rax, (%rcx)
+    movq -8(%rbx), %rcx
+    movq %rax, (%rcx)
+    decl %ebp
+    jnz series
+    jmp series_end
 end:
     .balign 16, 0xcc
 guarded: /* struct guarded */

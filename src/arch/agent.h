@@ -8,9 +8,10 @@
 const uint8_t *agent_code(void);
 size_t agent_code_size(void);
 /* The code for remote calls (target/thread.h): offset in agent_code(), and size. It also works
- * alone. */
-enum { AGENT_CALL_MOST = 16 };
+ * alone. Part of it is the code for several calls in a row (0: there is none). */
+enum { AGENT_CALL_MOST = 64 };
 size_t agent_call(void);
+size_t agent_series(void);
 size_t agent_call_size(void);
 /* Code for remainders of calls (arch/remainder.h): offsets of the call, behind it, and of the
  * end. */

@@ -22,6 +22,15 @@ bool regs_call_sets_lane(long number, uint64_t argument) {
     return false;
 }
 
+/* The agent has no code for several calls in a row. */
+void regs_set_series(struct regs *regs, taddr_t code, taddr_t sp, taddr_t table, size_t count) {
+    (void)regs, (void)code, (void)sp, (void)table, (void)count;
+}
+taddr_t regs_series_entry(const struct regs *regs) {
+    (void)regs;
+    return 0;
+}
+
 /* Programs cannot step themselves: there is no such flag, or only the kernel sets it. */
 bool regs_trap_flag(const struct regs *regs) {
     (void)regs;

@@ -50,6 +50,11 @@ bool regs_is_thread_end(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES]);
  * the stack at SP. Triggers no pending restart of an interrupted system call. */
 void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
                       const uint64_t args[6]);
+/* Makes REGS make the COUNT calls of the table at TABLE, one after the other, by the agent's code
+ * for that at CODE (agent_series()); and the table's entry that comes next. */
+enum { REMOTE_ENTRY_BYTES = 72 };
+void regs_set_series(struct regs *regs, taddr_t code, taddr_t sp, taddr_t table, size_t count);
+taddr_t regs_series_entry(const struct regs *regs);
 /* The result after the call. Failure: −errno, between −4095 and −1; no address is, whatever its
  * size. */
 int64_t regs_syscall_result(const struct regs *regs);

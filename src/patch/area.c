@@ -3,9 +3,12 @@
 #include "patch/area.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "arch/host.h"
 #include "base/page.h"
+#include "patch/limits.h"
+#include "patch/remote.h"
 #include "patch/undolog.h"
 #include "target/maps.h"
 
@@ -117,4 +120,22 @@ int area_choose(struct patched *p, const struct patch_request *r, struct plan_ne
         return area_no_room(p, ENOSPC, err);
     maps_add(r->maps, p->area, p->area + p->room);
     return 0;
+}
+
+struct remote_call area_mapping(taddr_t start, size_t size) {
+    return (struct remote_call){REGS_CALL_MMAP,
+                                {start, size, PROT_READ | PROT_EXEC,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0ul, 0}};
+}
+
+int area_map(const struct patched *p, const struct patch_request *r, taddr_t start, size_t size,
+             struct err *err) {
+    const struct remote_call call = area_mapping(start, size);
+    int64_t at;
+    int rc = limits_raise(r->space, r->caller, size, err);
+    if (rc == 0)
+        rc = thread_call(r->caller, &r->space->remote, &call, &at, err);
+    if (rc == -ENOMEM || (rc == 0 && at == -ENOMEM))
+        return area_no_memory(p, r->caller, err);
+    return rc == 0 && (taddr_t)at != start ? area_no_room(p, ENOMEM, err) : rc;
 }

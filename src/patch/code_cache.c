@@ -112,6 +112,7 @@ bool code_cache_take(struct code_cache *cache, const struct plan_request *reques
             continue;
         e->used = ++cache->now;
         e->code->refs++;
+        e->code->reused = true;
         p->code = e->code;
         p->area = p->bias + e->apart;
         p->room = e->room;

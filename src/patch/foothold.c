@@ -80,5 +80,9 @@ int foothold_leave(const struct foothold *f, struct err *err) {
 }
 
 struct remote_site foothold_site(const struct foothold *f) {
-    return (struct remote_site){.memory_fd = f->memory_fd, .code = f->code, .frame = f->frame};
+    const size_t series = agent_series();
+    return (struct remote_site){.memory_fd = f->memory_fd,
+                                .code = f->code,
+                                .frame = f->frame,
+                                .series = series ? f->code + series - agent_call() : 0};
 }

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/page.h"
 #include "patch/foothold.h"
+#include "patch/itimers.h"
 #include "patch/limits.h"
 #include "patch/permits.h"
 #include "patch/remote.h"
@@ -35,24 +36,56 @@ static taddr_t take_room(struct space *s, size_t size) {
     return at;
 }
 
-/* Maps one page and writes the agent into it. Remote calls are made there from then on. */
-static int map_agent(struct space *s, pid_t tid, struct err *err) {
-    int64_t at;
-    int rc = space_call(
-        s, tid,
-        &(struct remote_call){REGS_CALL_MMAP,
-                              {take_room(s, AGENT_BYTES), AGENT_BYTES, PROT_READ | PROT_EXEC,
-                               MAP_PRIVATE | MAP_ANONYMOUS, ~0ul, 0}},
-        &at, err);
+/* The results of the first calls, if they were made together; else negative. */
+struct first_calls {
+    int64_t agent, memory; /* as of map_agent() and make_memory() */
+};
+
+static const char MEMORY_NAME[] = "spoor";
+enum { MEMORY_FLAGS = MFD_CLOEXEC | MFD_ALLOW_SEALING };
+
+static struct remote_call agent_mapping(taddr_t at) {
+    return (struct remote_call){
+        REGS_CALL_MMAP,
+        {at, AGENT_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, ~0ul, 0}};
+}
+
+/* Makes the calls that depend on no other, and reads the interval timers. */
+static struct first_calls make_first_calls(struct space *s, pid_t tid) {
+    char name[sizeof MEMORY_NAME];
+    memcpy(name, MEMORY_NAME, sizeof name);
+    struct itimers_look look;
+    struct remote_step steps[2 + ITIMERS] = {
+        {.call = agent_mapping(s->room)},
+        {.call = {SYS_memfd_create, {0, MEMORY_FLAGS}}, .data = {0, sizeof name, name}}};
+    size_t count = 2 + itimers_add_look(s, tid, &look, steps + 2);
+    if (!space_calls(s, tid, steps, count))
+        return (struct first_calls){-1, -1};
+    itimers_note_look(s, &look, steps + 2, count - 2);
+    if (steps[0].result >= 0)
+        take_room(s, AGENT_BYTES);
+    return (struct first_calls){steps[0].result, steps[1].result};
+}
+
+/* Maps one page, if FIRST has not, and writes the agent into it. Remote calls are made there from
+ * then on. */
+static int map_agent(struct space *s, pid_t tid, const struct first_calls *first, struct err *err) {
+    int64_t at = first->agent;
+    int rc = 0;
+    if (at < 0) {
+        const struct remote_call call = agent_mapping(take_room(s, AGENT_BYTES));
+        rc = space_call(s, tid, &call, &at, err);
+    }
     if (rc < 0)
         return rc;
     s->agent = (taddr_t)at;
     space_set_state(s, SPACE_PATCHED);
     s->remote.code = s->agent + agent_call();
+    s->remote.series = agent_series() ? s->agent + agent_series() : 0;
     uint8_t page[AGENT_BYTES] = {0};
     struct undo_head head = undolog_head(s);
     memcpy(page, agent_code(), agent_code_size() < NAME_AT ? agent_code_size() : NAME_AT);
-    memcpy(page + NAME_AT, "spoor", sizeof "spoor");
+    memcpy(page + NAME_AT, MEMORY_NAME, sizeof MEMORY_NAME);
     memcpy(page + UNDO_AT, &head, sizeof head);
     return memory_write(s->remote.memory_fd, s->agent, page, sizeof page, err);
 }
@@ -94,8 +127,7 @@ static int too_large(const struct space *s, size_t size, int code, struct err *e
 
 /* The target makes a memfd, even if it has as many open files as its limit allows. */
 static int make_memory(struct space *s, pid_t tid, int64_t *ret_fd, struct err *err) {
-    const struct remote_call make = {SYS_memfd_create,
-                                     {s->agent + NAME_AT, MFD_CLOEXEC | MFD_ALLOW_SEALING}};
+    const struct remote_call make = {SYS_memfd_create, {s->agent + NAME_AT, MEMORY_FLAGS}};
     struct rlimit before;
     int rc = space_call(s, tid, &make, ret_fd, err);
     if (rc != -EMFILE || !limits_allow_file(tid, &before))
@@ -105,34 +137,75 @@ static int make_memory(struct space *s, pid_t tid, int64_t *ret_fd, struct err *
     return rc;
 }
 
-/* The target makes a memfd, spoor takes and sizes it, both map it, the target closes it. */
+static struct remote_call slab_mapping(taddr_t at, size_t size, int64_t fd) {
+    return (struct remote_call){REGS_CALL_MMAP,
+                                {at, size, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0}};
+}
+
+/* The target maps SIZE bytes of its descriptor FD, keeps them out of core dumps, and closes FD; in
+ * one series of calls, which may be impossible (false). */
+static bool map_slab_at_once(struct space *s, pid_t tid, size_t size, int64_t fd, int64_t *ret_at) {
+    struct remote_step steps[] = {
+        {.call = slab_mapping(s->room, size, fd), .into = {{.step = 1, .argument = 0}}},
+        {.call = {SYS_madvise, {0, size, MADV_DONTDUMP}}},
+        {.call = {SYS_close, {(uint64_t)fd}}}};
+    if (!space_calls(s, tid, steps, sizeof steps / sizeof *steps))
+        return false;
+    *ret_at = steps[0].result;
+    return true;
+}
+
+/* The same, call by call if need be. The descriptor is closed also on error. */
+static int map_slab(struct space *s, pid_t tid, size_t size, int64_t fd, int64_t *ret_at,
+                    struct err *err) {
+    int64_t ignored;
+    const bool at_once = map_slab_at_once(s, tid, size, fd, ret_at);
+    if (at_once && *ret_at >= 0) {
+        take_room(s, size);
+        return 0;
+    }
+    if (at_once)
+        return space_call_failed(s, tid, REGS_CALL_MMAP, *ret_at, err);
+    const struct remote_call map = slab_mapping(take_room(s, size), size, fd);
+    int rc = space_call(s, tid, &map, ret_at, err);
+    space_call(s, tid, &(struct remote_call){SYS_close, {(uint64_t)fd}}, &ignored, NULL);
+    if (rc == 0)
+        space_call(s, tid,
+                   &(struct remote_call){SYS_madvise, {(uint64_t)*ret_at, size, MADV_DONTDUMP}},
+                   &ignored, NULL); /* keeps it out of core dumps */
+    return rc;
+}
+
+static int cannot_take(const struct space *s, struct err *err) {
+    return err_set(err, errno, "remote-call",
+                   "process %d: cannot take the memory that it is to share: %s", s->pid,
+                   strerror(errno));
+}
+
+/* The target makes a memfd, spoor takes and sizes it, both map it, the target closes it. *MADE: one
+ * that is made already, or negative. */
 static int share(const struct space_context *ctx, struct space *s, pid_t tid, uint32_t lanes,
-                 struct err *err) {
+                 int64_t *made, struct err *err) {
     size_t size = slab_bytes(ctx->ring_bytes, lanes);
-    int64_t fd, at, ignored;
-    int rc = make_memory(s, tid, &fd, err);
+    int64_t fd = *made, at, ignored;
+    int rc = fd < 0 ? make_memory(s, tid, &fd, err) : 0;
+    *made = -1;
     if (rc < 0)
         return rc;
     AUTO_FD int fd_here = take_fd(tid, (int)fd);
     if (fd_here < 0)
-        rc = err_set(err, errno, "remote-call",
-                     "process %d: cannot take the memory that it is to share: %s", s->pid,
-                     strerror(errno));
+        rc = cannot_take(s, err);
     else if ((rc = size_memory(fd_here, size)) < 0)
         too_large(s, size, -rc, err);
-    if (rc == 0)
-        rc = space_call(s, tid,
-                        &(struct remote_call){REGS_CALL_MMAP,
-                                              {take_room(s, size), size, PROT_READ | PROT_WRITE,
-                                               MAP_SHARED, (uint64_t)fd, 0}},
-                        &at, err);
+    if (rc < 0) {
+        space_call(s, tid, &(struct remote_call){SYS_close, {(uint64_t)fd}}, &ignored, NULL);
+        return rc;
+    }
+    rc = map_slab(s, tid, size, fd, &at, err);
     if (rc == -ENOMEM && !space_maps_full(s, tid, err))
         too_large(s, size, ENOMEM, err);
-    space_call(s, tid, &(struct remote_call){SYS_close, {(uint64_t)fd}}, &ignored, NULL);
     if (rc < 0)
         return rc;
-    space_call(s, tid, &(struct remote_call){SYS_madvise, {(uint64_t)at, size, MADV_DONTDUMP}},
-               &ignored, NULL); /* keeps it out of core dumps */
     struct slab *slab = slab_new(fd_here, (taddr_t)at, ctx->ring_bytes, lanes);
     if (!slab) {
         space_call(s, tid, &(struct remote_call){SYS_munmap, {(uint64_t)at, size}}, &ignored, NULL);
@@ -147,12 +220,13 @@ static int share(const struct space_context *ctx, struct space *s, pid_t tid, ui
 
 /* The first slab has room for all present threads: each further slab takes time while they are
  * stopped. */
-static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
+static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, int64_t made,
+                    struct err *err) {
     const uint32_t usual = slab_lane_count(ctx->ring_bytes, 0);
     uint32_t lanes = slab_lane_count(ctx->ring_bytes, s->slabs.count ? 0 : s->threads);
-    if (lanes > usual && share(ctx, s, tid, lanes, NULL) == 0)
+    if (lanes > usual && share(ctx, s, tid, lanes, &made, NULL) == 0)
         return 0;
-    return share(ctx, s, tid, usual, err);
+    return share(ctx, s, tid, usual, &made, err);
 }
 
 int space_check_sandbox(const struct space *s, pid_t caller, struct err *err) {
@@ -191,9 +265,10 @@ static int move_in(const struct space_context *ctx, struct space *s, pid_t tid, 
     if (rc < 0)
         return rc;
     s->remote = foothold_site(&foothold);
-    rc = map_agent(s, tid, err);
+    const struct first_calls first = make_first_calls(s, tid);
+    rc = map_agent(s, tid, &first, err);
     if (rc == 0)
-        rc = add_slab(ctx, s, tid, err);
+        rc = add_slab(ctx, s, tid, first.memory, err);
     int back = foothold_leave(&foothold, rc < 0 ? NULL : err);
     return rc < 0 ? rc : back;
 }
@@ -254,7 +329,7 @@ struct lane_handle *space_take_lane(const struct space_context *ctx, struct spac
         handle = slab_take(s->slabs.at[i], stream, limitless);
     if (!handle &&
         permits_check(s, caller, PERMIT_LANES, "its new threads are left untraced", &err) == 0 &&
-        add_slab(ctx, s, caller, &err) == 0)
+        add_slab(ctx, s, caller, -1, &err) == 0)
         handle = slab_take(s->slabs.at[s->slabs.count - 1], stream, limitless);
     struct lane_handle *sink = slab_sink(s->slabs.at[0]);
     if (!handle) {

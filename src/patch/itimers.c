@@ -13,7 +13,6 @@
 
 enum {
     STOPS = 3, /* exec, and twice the hook: before and after the libraries are mapped (glibc) */
-    TIMERS = 3,
     GENEROUS = 100, /* images */
     MASK_BYTES = 8
 };
@@ -21,7 +20,7 @@ static const uint64_t US_NS = 1000, S_NS = 1000000000, SHORT_NS = 1000000000, LO
 
 static const struct {
     int which, signal;
-} timers[TIMERS] = {{ITIMER_REAL, SIGALRM}, {ITIMER_VIRTUAL, SIGVTALRM}, {ITIMER_PROF, SIGPROF}};
+} timers[ITIMERS] = {{ITIMER_REAL, SIGALRM}, {ITIMER_VIRTUAL, SIGVTALRM}, {ITIMER_PROF, SIGPROF}};
 
 struct kernel_itimerval { /* the system calls' struct __kernel_old_itimerval */
     long interval_s, interval_us, left_s, left_us;
@@ -31,6 +30,7 @@ struct kernel_wait { /* arguments of rt_sigtimedwait: a set of signals, and no t
     long timeout[4]; /* of either kind of struct timespec */
 };
 _Static_assert(sizeof(struct kernel_itimerval) <= SLAB_SCRATCH_BYTES, "");
+_Static_assert(sizeof(struct kernel_itimerval) == sizeof(long[4]), "");
 _Static_assert(sizeof(struct kernel_wait) <= SLAB_SCRATCH_BYTES, "");
 
 static bool call(struct space *s, pid_t tid, const struct remote_call *c) {
@@ -115,7 +115,37 @@ void itimers_begin(struct space *s, unsigned number) {
     s->itimers.exact = number > GENEROUS;
 }
 
+size_t itimers_add_look(const struct space *s, pid_t tid, struct itimers_look *look,
+                        struct remote_step steps[ITIMERS]) {
+    if (!permits(s, tid, PERMIT_TIMERS))
+        return 0;
+    *look = (struct itimers_look){0};
+    for (size_t i = 0; i < ITIMERS; i++)
+        steps[i] = (struct remote_step){.call = {SYS_getitimer, {(uint64_t)timers[i].which}},
+                                        .data = {1, sizeof look->values[i], look->values[i]}};
+    return ITIMERS;
+}
+
+void itimers_note_look(struct space *s, const struct itimers_look *look,
+                       const struct remote_step *steps, size_t count) {
+    static const struct itimers_look none;
+    bool known = count == ITIMERS;
+    for (size_t i = 0; i < count; i++)
+        known &= steps[i].result == 0;
+    s->itimers.none = known && memcmp(look, &none, sizeof none) == 0;
+}
+
+/* A timer may have ended since the process stopped, but before spoor looked. */
+static bool any_expired(pid_t tid) {
+    bool any = false;
+    for (int i = 0; i < ITIMERS && !any; i++)
+        any = thread_has_timer_signal(tid, timers[i].signal);
+    return any;
+}
+
 void itimers_postpone(struct space *s, pid_t caller, const struct itimers_stand *stand) {
+    if (s->itimers.none && !any_expired(caller))
+        s->itimers.stops = 0;
     if (!s->itimers.stops || !s->slabs.count || !permits(s, caller, PERMIT_TIMERS))
         return;
     const struct itimers_stand now = itimers_stand_since_now(stand->pid);
@@ -123,7 +153,7 @@ void itimers_postpone(struct space *s, pid_t caller, const struct itimers_stand 
     const uint64_t bounded = real < SHORT_NS ? SHORT_NS : real > LONG_NS ? LONG_NS : real;
     const uint64_t least = s->itimers.exact ? US_NS : bounded; /* 0 would stop it */
     bool any = false;
-    for (int i = 0; i < TIMERS; i++)
+    for (int i = 0; i < ITIMERS; i++)
         any |= postpone_timer(s, caller, i,
                               (struct delay){timers[i].which == ITIMER_REAL ? real : cpu, least});
     s->itimers.stops = any ? s->itimers.stops - 1 : 0;

@@ -22,6 +22,17 @@ struct itimers_stand itimers_stand_since_now(pid_t pid);
 /* SPACE has just been made, by its process's exec of this NUMBER: its first stops postpone its
  * timers. */
 void itimers_begin(struct space *space, unsigned number);
+/* Adds calls to STEPS that look whether TID's process has timers. Returns how many; 0: a sandbox
+ * may forbid them. LOOK lives until itimers_note_look(), after these calls. If no timer runs,
+ * itimers_postpone() makes no call. */
+enum { ITIMERS = 3 };
+struct itimers_look {
+    long values[ITIMERS][4]; /* struct kernel_itimerval */
+};
+size_t itimers_add_look(const struct space *space, pid_t tid, struct itimers_look *look,
+                        struct remote_step steps[ITIMERS]);
+void itimers_note_look(struct space *space, const struct itimers_look *look,
+                       const struct remote_step *steps, size_t count);
 /* CALLER, a stopped thread of SPACE, has stood since STAND, and is about to run on. Does nothing if
  * a sandbox might forbid the calls. */
 void itimers_postpone(struct space *space, pid_t caller, const struct itimers_stand *stand);

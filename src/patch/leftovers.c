@@ -251,7 +251,8 @@ static void add_unfilled_area(const struct search *s, struct space *space,
     uint8_t page[AGENT_BYTES];
     const struct map *m = area->bytes ? maps_at(&s->maps, area->at) : NULL;
     if (is_spoor_code(m) && m->end - area->at >= area->bytes &&
-        read_at(s, area->at, page, sizeof page) && is_zero(page, sizeof page / 2))
+        (m->code_image ||
+         (read_at(s, area->at, page, sizeof page) && is_zero(page, sizeof page / 2))))
         ARRAY_PUSH(&space->modules, ((struct patched){.area = area->at, .area_size = area->bytes}));
 }
 
@@ -357,7 +358,7 @@ static bool is_in_call(const struct search *s, taddr_t pc) {
 /* Runs the thread through the remote call and its return from the signal frame, which leads out.
  * All signals stay blocked until then, as the killed spoor has left them. */
 static int run_out_of_call(const struct search *s) {
-    enum { MOST = 8 };
+    enum { MOST = 64 }; /* stops, of a series of calls */
     struct meanwhile m = {0};
     struct regs regs;
     bool fault = false, ran = false;

@@ -5,11 +5,13 @@
 
 #include "arch/arch.h"
 #include "base/search.h"
+#include "patch/code_image.h"
 #include "target/memory.h"
 
 void patched_unref_code(struct code *code) {
     if (!code || --code->refs)
         return;
+    code_image_forget(code);
     plan_code_done(&code->emitted);
     free(code->without_annex.missed);
     free(code->without_annex.inexact);

@@ -22,6 +22,9 @@ struct code { /* the emitted code of one mapped module; shared by forked spaces,
     struct plan_cache_key key; /* of the entry that it is to be kept in; unknown: in none */
     unsigned number;           /* of the case there */
     struct plan_need need;     /* of the request */
+    bool reused;               /* a second process has taken it over */
+    int image_fd;       /* its bytes in a file (code_image.h); 0: none; -1: none can be made */
+    size_t image_bytes; /* of that file */
     ARRAY(struct span)
     looked; /* link-time addresses: the text that held_look() looks at, when it
                was as in the file; none: not known yet */
@@ -57,7 +60,8 @@ struct patched { /* one module mapped into one space, or its annex */
         AREA_UNPATCHABLE, /* likewise; its text could not be written, but threads were about to run
                              there */
     } state;
-    bool kept; /* its mappings stay: a thread will return there */
+    bool imaged; /* the area is mapped from its code's file */
+    bool kept;   /* its mappings stay: a thread will return there */
     struct code *code;
     struct code *first; /* of an annex (annex.h): the code of the module's first area; else NULL */
     bool guards;        /* it holds guarded functions (guard.h) */

@@ -10,10 +10,11 @@
 #include "patch/area.h"
 #include "patch/code_cache.h"
 #include "patch/code_file.h"
+#include "patch/code_image.h"
 #include "patch/counters.h"
 #include "patch/held.h"
+#include "patch/islands.h"
 #include "patch/lane_lookup.h"
-#include "patch/limits.h"
 #include "patch/remote.h"
 #include "patch/rewrite.h"
 #include "patch/thread_positions.h"
@@ -22,26 +23,11 @@
 #include "target/maps.h"
 #include "target/memory.h"
 
-/* Maps executable memory exactly at [START, START + SIZE). */
-static int map_code(const struct patched *p, const struct patch_request *r, taddr_t start,
-                    size_t size, struct err *err) {
-    struct remote_call call = {REGS_CALL_MMAP,
-                               {start, size, PROT_READ | PROT_EXEC,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0ul, 0}};
-    int64_t at;
-    int rc = limits_raise(r->space, r->caller, size, err);
-    if (rc == 0)
-        rc = thread_call(r->caller, &r->space->remote, &call, &at, err);
-    if (rc == -ENOMEM || (rc == 0 && at == -ENOMEM))
-        return area_no_memory(p, r->caller, err);
-    return rc == 0 && (taddr_t)at != start ? area_no_room(p, ENOMEM, err) : rc;
-}
-
 /* Maps P's area and writes the log there. By the log all later steps can be undone. */
 static int map_area(struct patched *p, const struct patch_request *r, struct err *err) {
     int rc = undolog_announce(r->space, p, err);
     if (rc == 0)
-        rc = map_code(p, r, p->area, p->area_size, err);
+        rc = code_image_map(p, r) ? 0 : area_map(p, r, p->area, p->area_size, err);
     if (rc < 0) {
         undolog_end(r->space, NULL);
         return rc;
@@ -65,45 +51,10 @@ int patcher_unmap(struct patched *p, const struct space *s, pid_t caller, struct
     if (rc == 0)
         rc = space_unmap(s, caller, p->area, p->area_size, err);
     p->area = 0;
+    p->imaged = false;
     p->islands = 0;
     p->state = AREA_EMPTY;
     return rc < 0 ? rc : undolog_end(s, err);
-}
-
-/* Maps and fills COUNT adjacent islands from number FIRST on. */
-static int map_run(struct patched *p, const struct patch_request *r, size_t first, size_t count,
-                   struct err *err) {
-    const struct island *islands = p->code->emitted.islands;
-    int rc = map_code(p, r, patched_island_at(p, first), count * ISLAND_BYTES, err);
-    if (rc < 0)
-        return rc;
-    p->islands = first + count;
-    for (size_t i = first; i < first + count && rc == 0; i++)
-        rc = memory_write(r->space->remote.memory_fd, patched_island_at(p, i), islands[i].bytes,
-                          ISLAND_BYTES, err);
-    return rc;
-}
-
-static int map_islands(struct patched *p, const struct patch_request *r, struct err *err) {
-    const struct plan_code *c = &p->code->emitted;
-    int rc = 0;
-    for (size_t i = 0; i < c->island_count && rc == 0;) {
-        size_t run = patched_island_run(c, i);
-        rc = map_run(p, r, i, run, err);
-        i += run;
-    }
-    return rc;
-}
-
-enum { MOST_ISLANDS = 16384 }; /* in a process: a quarter of the usual vm.max_map_count */
-
-static size_t islands_left(const struct space *s) {
-    size_t used = 0;
-    for (size_t i = 0; i < s->modules.count; i++)
-        used += s->modules.at[i].islands;
-    for (size_t i = 0; i < s->prepared.count; i++)
-        used += s->prepared.at[i].code->emitted.island_count;
-    return used < MOST_ISLANDS ? MOST_ISLANDS - used : 0;
 }
 
 /* NONE: the empty selection. */
@@ -176,7 +127,7 @@ static int place_and_emit(struct patched *p, const struct patch_request *r, stru
     struct code_file kept = code_file_find(p, &q);
     int rc = area_choose(p, r, kept.need, err);
     if (rc == 0)
-        rc = emit(p, r, islands_left(r->space), &kept, err);
+        rc = emit(p, r, islands_room(r->space), &kept, err);
     code_file_close(&kept);
     return rc;
 }
@@ -188,21 +139,12 @@ static bool take_emitted(struct patched *p, const struct patch_request *r) {
     struct taken taken;
     AUTO_FREE struct span *spans = maps_taken(r->maps, r->break_start, &taken.count);
     taken.spans = spans;
-    q.most_islands = islands_left(r->space);
+    q.most_islands = islands_room(r->space);
     if (!code_cache_take(r->codes, &q, &taken, p))
         return false;
     undolog_make(p);
     maps_add(r->maps, p->area, p->area + p->room);
     return true;
-}
-
-static void note_islands(const struct patched *p, const struct patch_request *r) {
-    const struct plan_code *c = &p->code->emitted;
-    for (size_t i = 0; i < c->island_count;) {
-        size_t run = patched_island_run(c, i);
-        maps_add(r->maps, patched_island_at(p, i), patched_island_at(p, i) + run * ISLAND_BYTES);
-        i += run;
-    }
 }
 
 int patcher_prepare(struct patched *p, const struct patch_request *r, struct err *err) {
@@ -212,7 +154,7 @@ int patcher_prepare(struct patched *p, const struct patch_request *r, struct err
         p->area = 0;
         return rc;
     }
-    note_islands(p, r);
+    islands_note(p, r->maps);
     return 0;
 }
 
@@ -221,7 +163,7 @@ static int map_with_islands_if_possible(struct patched *p, const struct patch_re
                                         struct err *err) {
     taddr_t area = p->area;
     int rc = map_area(p, r, err);
-    if (rc < 0 || map_islands(p, r, err) == 0)
+    if (rc < 0 || islands_map(p, r, err) == 0)
         return rc;
     rc = patcher_unmap(p, r->space, r->caller, err);
     patched_forget_code(p);
@@ -277,6 +219,8 @@ static int write_area(const struct patched *p, int fd, struct err *err) {
     const struct plan_code *c = &p->code->emitted;
     AUTO_FREE uint8_t *bytes = NULL;
     int rc = 0;
+    if (p->imaged)
+        return code_image_correct(p, fd, err);
     if (!c->farther && (!patched_moved(p) || !c->address_count))
         return memory_write(fd, p->area, c->area, c->area_used, err);
     bytes = mem_alloc(PIECE);
@@ -303,7 +247,7 @@ int patcher_map(struct patched *p, struct space *space, pid_t caller, struct err
     int rc = map_area(p, &r, err);
     if (rc < 0)
         p->area = 0;
-    else if ((rc = map_islands(p, &r, err)) < 0)
+    else if ((rc = islands_map(p, &r, err)) < 0)
         patcher_unmap(p, space, caller, NULL);
     if (rc < 0)
         patched_forget(p);

@@ -2,6 +2,7 @@
 #include "patch/permits.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -76,6 +77,18 @@ static const struct {
     {PERMIT_TIMERS, false, "getitimer", {SYS_getitimer, {0}, A | B}},
     {PERMIT_TIMERS, false, "setitimer", {SYS_setitimer, {0}, A | B}},
     {PERMIT_TIMERS, false, "rt_sigtimedwait", {SYS_rt_sigtimedwait, {0, 0, 0, MASK_BYTES}, A | C}},
+    {PERMIT_IMAGE,
+     false,
+     "openat",
+     {SYS_openat, {(uint64_t)AT_FDCWD, 0, O_RDONLY | O_CLOEXEC, 0}, B}},
+    {PERMIT_IMAGE,
+     false,
+     "mmap",
+     {REGS_CALL_MMAP,
+      {0, 0, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, 0, 0},
+      A | B | E}},
+    {PERMIT_IMAGE, false, "close", {SYS_close, {0}, A}},
+    {PERMIT_SERIES, false, "tgkill", {SYS_tgkill, {0, 0, SIGURG}, A | B}},
     {PERMIT_POINTER, false, "set_tls", {REGS_CALL_SET_POINTER, {0}, A}},
 };
 

@@ -20,7 +20,9 @@ enum permit {                       /* the purpose of remote calls */
               PERMIT_MASK = 64,     /* crossing.c: the thread's own calls, if spoor is killed */
               PERMIT_POINTER = 128, /* lane_lookup_table.c */
               PERMIT_TIMERS = 256,  /* itimers.c */
-              PERMIT_READS = 512    /* read_faults.c */
+              PERMIT_READS = 512,   /* read_faults.c */
+              PERMIT_SERIES = 1024, /* thread_calls() */
+              PERMIT_IMAGE = 2048   /* code_image.c */
 };
 
 /* How many of TID's filters are trusted without a look: as many as spoor has itself, if TID must

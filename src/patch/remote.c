@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "patch/limits.h"
+#include "patch/permits.h"
 #include "target/maps.h"
 
 enum { MAX_ERRNO = 4095 };
@@ -21,20 +22,31 @@ bool space_maps_full(const struct space *s, pid_t tid, struct err *err) {
     return true;
 }
 
+int space_call_failed(const struct space *s, pid_t tid, long number, int64_t result,
+                      struct err *err) {
+    if (result == -ENOMEM && space_maps_full(s, tid, err))
+        return -ENOMEM;
+    if (result < 0 && result >= -MAX_ERRNO)
+        return err_set(err, (int)-result, "remote-call",
+                       "process %d: system call %ld in it failed: %s", s->pid, number,
+                       strerror((int)-result));
+    return 0;
+}
+
 int space_call(struct space *s, pid_t tid, const struct remote_call *call, int64_t *ret,
                struct err *err) {
     int rc = call->number == REGS_CALL_MMAP ? limits_raise(s, tid, call->args[1], err) : 0;
     if (rc == 0)
         rc = thread_call(tid, &s->remote, call, ret, err);
-    if (rc < 0)
-        return rc;
-    if (*ret == -ENOMEM && space_maps_full(s, tid, err))
-        return -ENOMEM;
-    if (*ret < 0 && *ret >= -MAX_ERRNO)
-        return err_set(err, (int)-*ret, "remote-call",
-                       "process %d: system call %ld in it failed: %s", s->pid, call->number,
-                       strerror((int)-*ret));
-    return 0;
+    return rc < 0 ? rc : space_call_failed(s, tid, call->number, *ret, err);
+}
+
+bool space_calls(struct space *s, pid_t tid, struct remote_step *steps, size_t count) {
+    int rc = permits(s, tid, PERMIT_SERIES) ? 0 : -ENOTSUP;
+    for (size_t i = 0; i < count && rc == 0; i++)
+        if (steps[i].call.number == REGS_CALL_MMAP)
+            rc = limits_raise(s, tid, steps[i].call.args[1], NULL);
+    return rc == 0 && thread_calls(tid, &s->remote, steps, count, NULL) == 0;
 }
 
 int space_unmap(const struct space *s, pid_t caller, taddr_t at, size_t size, struct err *err) {

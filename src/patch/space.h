@@ -89,6 +89,7 @@ struct space {
     struct {
         unsigned stops;  /* so many are still to postpone timers */
         bool exact;      /* by no more than they take */
+        bool none;       /* none ran when they were looked at, and the process has stood since */
     } itimers;           /* itimers.h */
     size_t threads;      /* estimate at attach; 0: one */
     unsigned filters;    /* number of trusted seccomp filters (permits.h) */

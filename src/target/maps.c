@@ -11,6 +11,7 @@
 #include "arch/host.h"
 #include "base/page.h"
 #include "base/search.h"
+#include "target/standing.h"
 
 /* Parses by hand: sscanf() takes longer than the kernel takes to write the line, and the program is
  * stopped meanwhile. LINE ends without a line feed. */
@@ -35,13 +36,16 @@ static bool parse_line(char *line, struct map *m) {
     m->device = makedev(major, minor);
     m->inode = strtoull(at, &at, 10);
     at += strspn(at, " ");
-    m->path = mem_strdup(at);
+    m->code_image = strcmp(at, "/memfd:" CODE_IMAGE_NAME " (deleted)") == 0;
+    if (m->code_image)
+        m->inode = m->device = m->offset = 0;
+    m->path = mem_strdup(m->code_image ? "" : at);
     return true;
 }
 
 /* Reads a kernel file to its end; the caller frees the text. NULL with errno. Makes few reads,
  * since the kernel searches anew for each one. */
-static char *read_text(int fd) {
+static char *read_all(int fd) {
     enum { AT_ONCE = 1 << 16 };
     size_t size = 0, room = 0;
     AUTO_FREE char *text = NULL;
@@ -58,11 +62,21 @@ static char *read_text(int fd) {
     return n < 0 ? NULL : steal(text);
 }
 
-int maps_read(pid_t tid, struct maps *ret, struct err *err) {
+static char *read_text(pid_t tid) {
+    const char *kept = standing_text(tid, STANDING_MAPS);
     char name[32];
+    if (kept)
+        return mem_strdup(kept);
     snprintf(name, sizeof name, "/proc/%d/maps", tid);
     AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
-    AUTO_FREE char *text = fd < 0 ? NULL : read_text(fd);
+    AUTO_FREE char *text = fd < 0 ? NULL : read_all(fd);
+    if (text)
+        standing_keep(tid, STANDING_MAPS, text);
+    return steal(text);
+}
+
+int maps_read(pid_t tid, struct maps *ret, struct err *err) {
+    AUTO_FREE char *text = read_text(tid);
     if (!text) /* a part would look as if the rest were unmapped */
         return err_set(err, errno, "read-maps", "process %d: cannot read its memory map: %s", tid,
                        strerror(errno));

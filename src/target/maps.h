@@ -13,8 +13,12 @@ struct map {
     uint64_t inode;
     dev_t device;
     bool readable, writable, executable, shared;
-    char *path; /* "" for anonymous memory; "[heap]" and the like as in /proc */
+    bool code_image; /* of CODE_IMAGE_NAME: it counts as anonymous memory */
+    char *path;      /* "" for anonymous memory; "[heap]" and the like as in /proc */
 };
+
+/* The name of the memfds that hold trampolines for many processes (patch/code_image.h). */
+#define CODE_IMAGE_NAME "spoor-code"
 
 struct maps {
     ARRAY(struct map) list; /* ascending */

@@ -15,6 +15,7 @@
 
 #include "arch/host.h"
 #include "base/mem.h"
+#include "target/standing.h"
 
 static FILE *open_proc(pid_t tid, const char *file) {
     char name[64];
@@ -65,6 +66,22 @@ static uint64_t value_in(char *text, const char *name, int base, unsigned index)
     return value;
 }
 
+/* The same, of a process that stands: perhaps as it was when it began to (standing.h). */
+static char *lasting_text(pid_t tid) {
+    const char *kept = standing_text(tid, STANDING_STATUS);
+    if (kept)
+        return mem_strdup(kept);
+    char *text = status_text(tid);
+    if (text)
+        standing_keep(tid, STANDING_STATUS, text);
+    return text;
+}
+
+static uint64_t lasting_field(pid_t tid, const char *name, int base) {
+    AUTO_FREE char *text = lasting_text(tid);
+    return value_in(text, name, base, 0);
+}
+
 static uint64_t field(pid_t tid, const char *name, int base) {
     AUTO_FREE char *text = status_text(tid);
     return value_in(text, name, base, 0);
@@ -78,11 +95,11 @@ bool status_is_thread_of(pid_t tid, pid_t pid) {
 pid_t status_process_of(pid_t tid) {
     if (status_is_thread_of(tid, tid)) /* its first thread; that takes less time to find out */
         return tid;
-    pid_t pid = (pid_t)field(tid, "Tgid:", 10);
+    pid_t pid = (pid_t)lasting_field(tid, "Tgid:", 10);
     return pid ? pid : tid;
 }
 
-pid_t status_parent_of(pid_t tid) { return (pid_t)field(tid, "PPid:", 10); }
+pid_t status_parent_of(pid_t tid) { return (pid_t)lasting_field(tid, "PPid:", 10); }
 
 bool status_descends(pid_t tid, pid_t pid) {
     pid_t at = status_process_of(tid);
@@ -93,7 +110,7 @@ bool status_descends(pid_t tid, pid_t pid) {
 
 /* The last id in the list: one for each namespace, innermost last. */
 static pid_t innermost(pid_t tid, const char *name) {
-    AUTO_FREE char *text = status_text(tid);
+    AUTO_FREE char *text = lasting_text(tid);
     char *line = behind(text, name);
     char *end = line ? strchr(line, '\n') : NULL;
     if (!end)
@@ -163,7 +180,7 @@ bool status_seccomp_is_strict(pid_t tid) { return field(tid, "Seccomp:", 10) == 
 
 unsigned status_seccomp_filters(pid_t tid) {
     enum { NO_CALLS = 1 << 20 };
-    AUTO_FREE char *text = status_text(tid);
+    AUTO_FREE char *text = lasting_text(tid);
     if (value_in(text, "Seccomp:", 10, 0) == SECCOMP_STRICT)
         return NO_CALLS;
     return (unsigned)value_in(text, "Seccomp_filters:", 10, 0);
@@ -302,7 +319,7 @@ bool status_catches(pid_t tid, int signal) { return field(tid, "SigCgt:", 16) >>
 
 void status_credentials(pid_t tid, struct status_credentials *ret) {
     enum { EFFECTIVE = 1 };
-    AUTO_FREE char *text = status_text(tid);
+    AUTO_FREE char *text = lasting_text(tid);
     *ret = (struct status_credentials){.user = (uid_t)value_in(text, "Uid:", 10, EFFECTIVE),
                                        .group = (gid_t)value_in(text, "Gid:", 10, EFFECTIVE),
                                        .permitted = value_in(text, "CapPrm:", 16, 0),

@@ -17,11 +17,9 @@
 #include "base/mem.h"
 #include "target/memory.h"
 #include "target/refusal.h"
+#include "target/standing.h"
 #include "target/status.h"
-
-static int request(int op, pid_t tid, void *addr, void *data) {
-    return ptrace(op, tid, addr, data) < 0 ? -errno : 0;
-}
+#include "target/thread_requests.h"
 
 static const uintptr_t OPTIONS = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
                                  PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACEEXEC |
@@ -42,9 +40,11 @@ int thread_watch_exit(pid_t tid, bool watch) {
 
 int thread_interrupt(pid_t tid) { return request(PTRACE_INTERRUPT, tid, NULL, NULL); }
 int thread_continue(pid_t tid, int sig) {
+    standing_ends_for_maps();
     return request(PTRACE_CONT, tid, NULL, (void *)(uintptr_t)sig);
 }
 int thread_continue_to_syscall(pid_t tid, int sig) {
+    standing_ends_for_maps();
     return request(PTRACE_SYSCALL, tid, NULL, (void *)(uintptr_t)sig);
 }
 int thread_listen(pid_t tid) { return request(PTRACE_LISTEN, tid, NULL, NULL); }
@@ -140,10 +140,12 @@ bool thread_has_timer_signal(pid_t tid, int sig) {
     return is_in_queue(tid, sig, PTRACE_PEEKSIGINFO_SHARED, SI_KERNEL);
 }
 
-bool thread_is_continued(pid_t tid) {
-    return is_in_queue(tid, SIGCONT, 0, ANY_CODE) ||
-           is_in_queue(tid, SIGCONT, PTRACE_PEEKSIGINFO_SHARED, ANY_CODE);
+bool thread_has_any_pending(pid_t tid, int sig) {
+    return is_in_queue(tid, sig, 0, ANY_CODE) ||
+           is_in_queue(tid, sig, PTRACE_PEEKSIGINFO_SHARED, ANY_CODE);
 }
+
+bool thread_is_continued(pid_t tid) { return thread_has_any_pending(tid, SIGCONT); }
 
 /* A stop requested before a signal's delivery takes place when the handler has been entered. */
 int thread_enter_handler(pid_t tid, int sig) {
@@ -159,28 +161,8 @@ unsigned long thread_event_message(pid_t tid) {
     return message;
 }
 
-static int call_error(struct err *err, pid_t tid, int rc) {
-    if (rc == -EOPNOTSUPP)
-        return err_set(
-            err, -rc, "remote-call",
-            "thread %d: its system calls go to a handler (PR_SET_SYSCALL_USER_DISPATCH): "
-            "spoor can bypass it only on Linux 6.4 or later",
-            tid);
-    return err_set(err, -rc, "remote-call", "thread %d: cannot make a system call in it: %s", tid,
-                   strerror(-rc));
-}
-
-/* A thread's state before its remote call. */
-struct saved_state {
-    struct regs regs;
-    uint64_t mask;
-    taddr_t sp; /* of the frame from which the thread restores this state by itself */
-};
-
-enum { EXTENDED_ROOM = 16384 };
-
 /* The registers of a signal frame besides the general ones. BYTES: room for them. */
-static struct regs_extended get_extended(pid_t tid, uint8_t bytes[EXTENDED_ROOM]) {
+struct regs_extended thread_get_extended(pid_t tid, uint8_t bytes[EXTENDED_ROOM]) {
     struct iovec io = {bytes, EXTENDED_ROOM};
     if (request(PTRACE_GETREGSET, tid, (void *)REGS_EXTENDED_NOTE, &io) < 0)
         io.iov_len = 0;
@@ -190,7 +172,7 @@ static struct regs_extended get_extended(pid_t tid, uint8_t bytes[EXTENDED_ROOM]
 int thread_signal_frame(pid_t tid, const struct regs *regs, taddr_t at, uint8_t *out, size_t size) {
     AUTO_FREE uint8_t *bytes = mem_alloc(EXTENDED_ROOM);
     uint64_t mask;
-    struct regs_extended extended = get_extended(tid, bytes);
+    struct regs_extended extended = thread_get_extended(tid, bytes);
     int rc = extended.size ? thread_get_mask(tid, &mask) : -ENOTSUP;
     if (rc < 0)
         return rc;
@@ -198,34 +180,6 @@ int thread_signal_frame(pid_t tid, const struct regs *regs, taddr_t at, uint8_t 
     regs_signal_frame(frame, at, regs, mask, &extended);
     memcpy(out, frame, size);
     return 0;
-}
-
-/* Writes a signal frame with all registers to the site's frame, or below the red zone. */
-static int write_frame(pid_t tid, const struct remote_site *site, const struct regs *regs,
-                       struct saved_state *c) {
-    enum { RED_ZONE = 128 };
-    AUTO_FREE uint8_t *bytes = mem_alloc(EXTENDED_ROOM);
-    struct regs_extended extended = get_extended(tid, bytes);
-    if (site->frame && regs_signal_frame_size(extended.size) > REMOTE_FRAME_BYTES)
-        extended.size = 0;
-    size_t size = regs_signal_frame_size(extended.size);
-    AUTO_FREE uint8_t *frame = mem_alloc(size);
-    taddr_t at = site->frame ? site->frame : (regs_sp(regs) - RED_ZONE - size) & ~(taddr_t)63;
-    regs_signal_frame(frame, at, regs, c->mask, &extended);
-    c->sp = at + REGS_FRAME_SP;
-    return memory_write(site->memory_fd, at, frame, size, NULL);
-}
-
-/* Saves the thread's state in *C and, for the thread itself, in its own memory. */
-static int save_state(pid_t tid, const struct remote_site *site, struct saved_state *c) {
-    int rc = thread_get_regs(tid, &c->regs);
-    if (rc == 0)
-        rc = request(PTRACE_GETSIGMASK, tid, (void *)sizeof c->mask, &c->mask);
-    if (rc < 0)
-        return rc;
-    struct regs alone = c->regs;
-    regs_finish_restart(&alone);
-    return write_frame(tid, site, &alone, c);
 }
 
 /* Takes a stop that TID has reported. 0: there is none. -ESRCH: TID is gone. */
@@ -279,11 +233,10 @@ int thread_finish_syscall(pid_t tid, struct err *err) {
         rc = thread_halt(tid, &m);
         thread_redeliver(tid, &m);
     }
-    return rc < 0 ? call_error(err, tid, rc) : 0;
+    return rc < 0 ? thread_call_error(err, tid, rc) : 0;
 }
 
-/* The kind of event-stop in which TID is; STOP_NONE: it is in a stop of another kind. */
-static enum stop_kind event_stop(pid_t tid) {
+enum stop_kind thread_event_stop(pid_t tid) {
     siginfo_t info;
     bool known = request(PTRACE_GETSIGINFO, tid, NULL, &info) == 0;
     return known && info.si_code >> 8 == PTRACE_EVENT_STOP
@@ -291,10 +244,10 @@ static enum stop_kind event_stop(pid_t tid) {
                : STOP_NONE;
 }
 
-bool thread_may_call(pid_t tid) { return event_stop(tid) != STOP_NONE; }
+bool thread_may_call(pid_t tid) { return thread_event_stop(tid) != STOP_NONE; }
 
 /* Notes a stop that can be redelivered. False: it is another one. */
-static bool note_stop(struct meanwhile *m, const struct stop *stop) {
+bool thread_note_stop(struct meanwhile *m, const struct stop *stop) {
     if (stop->kind == STOP_GROUP)
         m->group_stop = true;
     else if (stop->kind == STOP_SIGNAL && stop->signal == SIGSTOP)
@@ -307,41 +260,43 @@ static bool note_stop(struct meanwhile *m, const struct stop *stop) {
 void thread_redeliver(pid_t tid, const struct meanwhile *m) {
     if (m->sigstop)
         syscall(SYS_tkill, tid, SIGSTOP);
+    if (m->stop_signal)
+        syscall(SYS_tkill, tid, SIGURG);
     if (m->group_stop)
         thread_interrupt(tid);
 }
 
 /* TID is in the signal-delivery-stop of SIG. True if an instruction of TID raised it. */
-static bool is_raised(pid_t tid, int sig) {
+bool thread_is_raised(pid_t tid, int sig) {
     siginfo_t info;
     bool may_be = sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL ||
                   sig == SIGTRAP || sig == SIGSYS;
     return may_be && request(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code > 0;
 }
 
-static int also_block(pid_t tid, int sig) {
+int thread_also_block(pid_t tid, int sig) {
     uint64_t mask;
     int rc = thread_get_mask(tid, &mask);
     return rc < 0 ? rc : thread_set_mask(tid, mask | UINT64_C(1) << (sig - 1));
 }
 
 /* RC: result of the request before. If it is 0, waits for the thread's next report. */
-static int then_wait(int rc, pid_t tid, struct stop *ret) {
+int thread_then_wait(int rc, pid_t tid, struct stop *ret) {
     return rc == 0 ? thread_wait(tid, ret) : rc;
 }
 
 int thread_run_to_syscall(pid_t tid, struct meanwhile *m, bool *ret_fault) {
     for (int next_signal = 0;;) {
         struct stop stop;
-        int rc = then_wait(thread_continue_to_syscall(tid, next_signal), tid, &stop);
+        int rc = thread_then_wait(thread_continue_to_syscall(tid, next_signal), tid, &stop);
         if (rc < 0)
             return rc;
-        bool noted = note_stop(m, &stop);
-        *ret_fault = !noted && is_raised(tid, stop.signal);
+        bool noted = thread_note_stop(m, &stop);
+        *ret_fault = !noted && thread_is_raised(tid, stop.signal);
         if (*ret_fault || stop.kind == STOP_SYSCALL)
             return 0;
         next_signal = noted ? 0 : stop.signal;
-        rc = noted ? 0 : also_block(tid, stop.signal);
+        rc = noted ? 0 : thread_also_block(tid, stop.signal);
         if (rc < 0)
             return rc;
     }
@@ -349,9 +304,9 @@ int thread_run_to_syscall(pid_t tid, struct meanwhile *m, bool *ret_fault) {
 
 int thread_run_to_signal(pid_t tid, int sig, struct meanwhile *m) {
     struct stop stop;
-    int rc = then_wait(thread_continue(tid, sig), tid, &stop);
-    while (rc == 0 && note_stop(m, &stop))
-        rc = then_wait(thread_continue(tid, 0), tid, &stop);
+    int rc = thread_then_wait(thread_continue(tid, sig), tid, &stop);
+    while (rc == 0 && thread_note_stop(m, &stop))
+        rc = thread_then_wait(thread_continue(tid, 0), tid, &stop);
     return rc;
 }
 
@@ -363,107 +318,8 @@ int thread_halt(pid_t tid, struct meanwhile *m) {
     if (rc == 0)
         rc = thread_wait(tid, &stop);
     if (rc == 0)
-        note_stop(m, &stop);
+        thread_note_stop(m, &stop);
     return rc;
-}
-
-/* Runs the thread to the end of the system call that it is set up for. −EINTR: it faulted;
- * −EOPNOTSUPP: its calls go to a handler of its own. */
-static int run_call(pid_t tid, struct meanwhile *m) {
-    for (int stops = 0, next_signal = 0; stops < 2;) {
-        struct stop stop;
-        int rc = then_wait(thread_continue_to_syscall(tid, next_signal), tid, &stop);
-        if (rc < 0)
-            return rc;
-        bool call = stop.kind == STOP_SYSCALL, sent = !call && !note_stop(m, &stop);
-        if (sent && is_raised(tid, stop.signal))
-            return stop.signal == SIGSYS ? -EOPNOTSUPP : -EINTR;
-        stops += call;
-        next_signal = sent ? stop.signal : 0;
-        rc = sent ? also_block(tid, stop.signal) : 0;
-        if (rc < 0)
-            return rc;
-    }
-    return 0;
-}
-
-/* System call user dispatch: struct ptrace_sud_config of linux/ptrace.h. */
-struct dispatch {
-    uint64_t on, selector, start, size;
-};
-enum { SET_DISPATCH = 0x4210, GET_DISPATCH = 0x4211 }; /* since Linux 6.4 */
-
-/* Lets TID's calls reach the kernel, until resume_dispatch(). */
-static void suspend_dispatch(pid_t tid, struct dispatch *before) {
-    struct dispatch none = {0};
-    *before = none;
-    if (request(GET_DISPATCH, tid, (void *)sizeof *before, before) < 0)
-        before->on = false;
-    if (before->on)
-        request(SET_DISPATCH, tid, (void *)sizeof none, &none);
-}
-
-static void resume_dispatch(pid_t tid, struct dispatch *before) {
-    if (before->on)
-        request(SET_DISPATCH, tid, (void *)sizeof *before, before);
-}
-
-/* The thread is behind its remote call. If REGS, which it will get back, belong to a call that is
- * to be restarted, stops it where the kernel looks for that. Then the kernel restarts the program's
- * call, unless a signal has come. (Processors whose kernel looks before the stop do not take REGS
- * for the remote call's result.) */
-static int leave_call(pid_t tid, const struct regs *regs, struct meanwhile *m) {
-    return regs_would_restart(regs) ? thread_halt(tid, m) : 0;
-}
-
-/* The tool may die at any moment, and must leave the thread in a state of its own. So all signals
- * are blocked only while the registers are those of the remote call. If the tool dies then, the
- * thread restores itself from its signal frame, which holds its mask, too. */
-int thread_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
-                int64_t *ret_result, struct err *err) {
-    struct saved_state c;
-    struct dispatch dispatch;
-    struct meanwhile m = {.group_stop = event_stop(tid) == STOP_GROUP};
-    int rc = save_state(tid, site, &c);
-    if (rc < 0)
-        return call_error(err, tid, rc);
-    AUTO_FREE void *vectors = thread_save_vectors(tid);
-    uint64_t all = ~(UINT64_C(1) << (SIGSYS - 1)); /* blocked, the kernel would reset its action */
-    suspend_dispatch(tid, &dispatch);
-    struct regs regs = c.regs;
-    regs_set_syscall(&regs, site->code, c.sp, call->number, call->args);
-    rc = thread_set_regs(tid, &regs);
-    if (rc == 0)
-        rc = request(PTRACE_SETSIGMASK, tid, (void *)sizeof all, &all);
-    if (rc == 0)
-        rc = run_call(tid, &m);
-    if (rc == 0)
-        rc = thread_get_regs(tid, &regs);
-    if (rc == 0)
-        rc = leave_call(tid, &c.regs, &m);
-    request(PTRACE_SETSIGMASK, tid, (void *)sizeof c.mask, &c.mask);
-    int back = thread_set_regs(tid, &c.regs);
-    resume_dispatch(tid, &dispatch);
-    thread_restore_vectors(tid, vectors);
-    thread_redeliver(tid, &m);
-    if (rc < 0 || back < 0)
-        return call_error(err, tid, rc < 0 ? rc : back);
-    *ret_result = regs_syscall_result(&regs);
-    return 0;
-}
-
-int thread_detach_by_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
-                          struct err *err) {
-    struct saved_state c = {0};
-    int rc = save_state(tid, site, &c);
-    struct regs regs = c.regs;
-    if (rc == 0) {
-        regs_set_syscall(&regs, site->code, c.sp, call->number, call->args);
-        rc = thread_set_regs(tid, &regs);
-    }
-    if (rc == 0)
-        rc = thread_detach(tid, 0);
-    return rc < 0 ? call_error(err, tid, rc) : 0;
 }
 
 void thread_note_signal(const struct regs *regs, struct thread_past *past) {

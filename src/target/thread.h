@@ -110,6 +110,8 @@ int thread_set_mask(pid_t tid, uint64_t mask);
 bool thread_guards_returns(pid_t tid);
 /* True if SIGNAL, sent to TID alone, is pending. */
 bool thread_has_pending(pid_t tid, int signal);
+/* True if SIGNAL, sent to TID or its process, is pending. */
+bool thread_has_any_pending(pid_t tid, int signal);
 /* True if SIGNAL is pending for TID's process because an interval timer (setitimer) has expired. */
 bool thread_has_timer_signal(pid_t tid, int signal);
 /* True if SIGCONT is pending for TID or its process. A stopping signal removes earlier SIGCONTs, so
@@ -125,8 +127,9 @@ unsigned long thread_event_message(pid_t tid);
 
 /* Stops and signals that come while spoor runs a thread, to be redelivered afterwards. */
 struct meanwhile {
-    bool group_stop; /* the thread belongs into a group-stop */
-    bool sigstop;    /* SIGSTOP came, which cannot be blocked */
+    bool group_stop;  /* the thread belongs into a group-stop */
+    bool sigstop;     /* SIGSTOP came, which cannot be blocked */
+    bool stop_signal; /* likewise the signal by which thread_calls() stops the thread */
 };
 /* Runs TID to its next entry to or exit from a system call, or to an earlier fault (*ret_fault).
  * Other signals that come are blocked from then on, and stay pending. If the tracer dies, nothing
@@ -143,8 +146,9 @@ void thread_redeliver(pid_t tid, const struct meanwhile *m);
 /* Where threads of an address space make remote calls. */
 struct remote_site {
     int memory_fd;
-    taddr_t code;  /* the agent's system call instruction */
-    taddr_t frame; /* REMOTE_FRAME_BYTES of writable memory, 64-byte aligned; 0: use the stack */
+    taddr_t code;   /* the agent's system call instruction */
+    taddr_t frame;  /* REMOTE_FRAME_BYTES of writable memory, 64-byte aligned; 0: use the stack */
+    taddr_t series; /* the agent's code for several calls in a row; 0: none */
 };
 enum { REMOTE_FRAME_BYTES = 3 * 4096 };
 
@@ -163,6 +167,26 @@ struct remote_call {
  */
 int thread_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
                 int64_t *ret_result, struct err *err);
+/*
+ * The same for COUNT calls, one after the other. Makes all of them, with two changes between spoor
+ * and the thread instead of four for each call. -ENOTSUP, without an error, if that cannot be done
+ * now: no call was made. SITE's thread may get SIGURG once if the tool dies.
+ */
+struct remote_step {
+    struct remote_call call;
+    struct { /* memory that an argument points to: copied there, and back; BYTES NULL: none */
+        unsigned argument;
+        size_t size;
+        void *bytes;
+    } data;
+    struct remote_argument { /* the result becomes an argument of a later step; step 0: of none */
+        size_t step;
+        unsigned argument;
+    } into[2];
+    int64_t result; /* or -errno */
+};
+int thread_calls(pid_t tid, const struct remote_site *site, struct remote_step *steps, size_t count,
+                 struct err *err);
 /* True if TID is at a stop where the kernel allows that, and is not behind another remote call. */
 bool thread_may_call(pid_t tid);
 /* Detaches the thread so that it makes that call next. If the call returns, the thread's registers

@@ -7,6 +7,7 @@
 #include "patch/lane_guard.h"
 #include "patch/loader_state.h"
 #include "patch/modules.h"
+#include "target/standing.h"
 #include "target/status.h"
 #include "tracer/detach.h"
 #include "tracer/gs_conflict.h"
@@ -25,11 +26,11 @@ static struct task *find_hooked(const struct tracer *t) {
     return NULL;
 }
 
-/* SPACE, stopped, may have loaded code that uses the lanes' register: it is watched, or
+/* SPACE, stopped, may have loaded code that uses the lanes' register (POSSIBLE): it is watched, or
  * (*RET_LEAVE) detached at once. */
-static void look_for_gs_conflict(struct tracer *t, const struct space *space, bool *ret_leave) {
+static void look_for_gs_conflict(struct tracer *t, const struct space *space, bool possible,
+                                 bool *ret_leave) {
     struct err err = {0};
-    bool possible = gs_conflict_is_possible(cache_of(t), space->pid);
     *ret_leave = gs_conflict_check_code(space, &err) < 0;
     if (*ret_leave)
         tracer_warn(t, space->pid, &err);
@@ -78,13 +79,33 @@ static bool serve_guards(struct tracer *t, struct space *space, struct task *tas
     return true;
 }
 
+/* CALLER, of SPACE, stopped, may make calls: patches what is mapped now. Returns whether the space
+ * must be left. */
+static bool follow_modules(struct tracer *t, struct space *space, pid_t caller,
+                           const struct itimers_stand *stand) {
+    struct err err = {0};
+    bool leave;
+    standing_begin(caller);
+    bool gained = access_gain(space, caller);
+    const bool possible = gs_conflict_is_possible(cache_of(t), space->pid);
+    if (space_update(&t->options.context, space, caller, &err) < 0)
+        tracer_warn(t, caller, &err);
+    traps_read_action(t, space, caller);
+    read_faults_note(t, space, caller);
+    look_for_gs_conflict(t, space, possible, &leave);
+    itimers_postpone(space, caller, stand);
+    if (gained)
+        access_give_back(space, caller);
+    standing_end();
+    return leave;
+}
+
 /* TID waits in the linker's hook, or at a guard: serves it. False: it still waits, as it is at a
  * signal-delivery-stop; the signal is delivered first. */
 static bool handle_hook(struct tracer *t, pid_t tid) {
     const struct task *asker = tasks_find(&t->tasks, tid);
     struct space *space = space_ref(asker->space);
     struct lane_handle *handle = asker->lane;
-    struct err err = {0};
     const struct itimers_stand stand = itimers_stand_since_now(asker->pid);
     stop_space(t, space);
     struct task *task = tasks_find(&t->tasks, tid);
@@ -94,20 +115,7 @@ static bool handle_hook(struct tracer *t, pid_t tid) {
         return true;
     }
     bool may_call = still_there && task_may_call(task);
-    pid_t caller = may_call ? unsandboxed_caller(t, task) : tid;
-    bool gained = may_call && access_gain(space, caller), leave = false;
-    if (may_call && space_update(&t->options.context, space, caller, &err) < 0)
-        tracer_warn(t, tid, &err);
-    if (may_call) {
-        traps_read_action(t, space, caller);
-        read_faults_note(t, space, caller);
-    }
-    if (may_call)
-        look_for_gs_conflict(t, space, &leave);
-    if (may_call)
-        itimers_postpone(space, caller, &stand);
-    if (gained)
-        access_give_back(space, caller);
+    const bool leave = may_call && follow_modules(t, space, unsandboxed_caller(t, task), &stand);
     if (may_call)
         task_pause_release(task);
     if (leave)

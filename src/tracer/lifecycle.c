@@ -18,6 +18,7 @@
 #include "patch/space_lifecycle.h"
 #include "patch/unpatch.h"
 #include "target/memory.h"
+#include "target/standing.h"
 #include "target/status.h"
 #include "tracer/gs_conflict.h"
 #include "tracer/identity.h"
@@ -133,7 +134,8 @@ void lifecycle_forget_threads(struct tracer *t, const struct task *task) {
     end_vfork(t, task->tid);
 }
 
-bool lifecycle_exec(struct tracer *t, struct task *task) {
+/* TASK, at its exec event, gets a space. Returns false when it is gone. */
+static bool begin_image(struct tracer *t, struct task *task) {
     const struct itimers_stand stand = itimers_stand_since_now(task->pid);
     bool was_paused = task->space && space_is_paused(task->space);
     task_lane_close(t, task);
@@ -166,6 +168,13 @@ bool lifecycle_exec(struct tracer *t, struct task *task) {
     }
     slabs_reap();
     return true;
+}
+
+bool lifecycle_exec(struct tracer *t, struct task *task) {
+    standing_begin(task->tid);
+    bool there = begin_image(t, task);
+    standing_end();
+    return there;
 }
 
 /* Restores TASK's copy of traced memory. If spoor has only temporary access, its mappings stay:

@@ -220,6 +220,15 @@ class Test:
                 self.detach_and_check(program, what)
                 program.expect_right_end(what)
 
+    def shared_code_is_unmapped(self, way):
+        """A process before had the same libraries: this one maps the trampolines that were made for it."""
+        what = "code of an earlier process"
+        with self.program_of_killed_spoor(way, what) as program:
+            check(any("memfd:spoor-code" in line[-1] for line in maps_of(program.pid)),
+                  f"{what}: not mapped: {maps_of(program.pid)}")
+            self.detach_and_check(program, what)
+            program.expect_right_end(what)
+
     def children_are_their_own(self, way):
         what = "children"
         with self.program_of_killed_spoor(way, what) as program:
@@ -248,6 +257,10 @@ def check_nothing(spoor, pid, what):
 
 def test(subject):
     adopt_orphans()
+    later = Test(subject.spoor, subject.strike, ["env", "env", *subject.program])
+    if os.uname().machine == "x86_64":
+        later.shared_code_is_unmapped(["-M", "*"])
+    later.killed_at_steps(["-M", "*"])
     subject.killed_at_work(["-M", "*"])
     subject.killed_at_work([])
     subject.children_are_their_own(["-M", "*"])

@@ -13,6 +13,7 @@ size_t agent_code_size(void) { return a64_agent_size - LANES_BYTES; }
 size_t agent_asks(void) { return a64_agent_entries().asks; }
 size_t agent_guarded(void) { return a64_agent_entries().guarded; }
 size_t agent_call(void) { return a64_agent_entries().call - (size_t)LANES_BYTES; }
+size_t agent_series(void) { return 0; }
 size_t agent_call_size(void) { return a64_agent_entries().end - a64_agent_entries().call; }
 
 struct agent_remainder agent_remainder(void) {

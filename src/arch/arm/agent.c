@@ -12,6 +12,7 @@ size_t agent_code_size(void) { return arm_agent_size - LANES_BYTES; }
 size_t agent_asks(void) { return arm_agent_entries().asks; }
 size_t agent_guarded(void) { return arm_agent_entries().guarded; }
 size_t agent_call(void) { return arm_agent_entries().call - (size_t)LANES_BYTES; }
+size_t agent_series(void) { return 0; }
 size_t agent_call_size(void) { return arm_agent_entries().end - arm_agent_entries().call; }
 
 struct agent_remainder agent_remainder(void) {

@@ -71,6 +71,15 @@ void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
     r->r9 = args[5];
 }
 
+void regs_set_series(struct regs *regs, taddr_t code, taddr_t sp, taddr_t table, size_t count) {
+    static const uint64_t none[6];
+    regs_set_syscall(regs, code, sp, 0, none);
+    regs->raw.rbx = table;
+    regs->raw.rbp = count;
+}
+
+taddr_t regs_series_entry(const struct regs *regs) { return regs->raw.rbx; }
+
 /* The call's registers, with the result in place of the number. */
 void regs_set_syscall_result(struct regs *regs, int64_t result, const uint64_t args[6]) {
     regs_set_syscall(regs, regs->raw.rip, regs->raw.rsp, result, args);

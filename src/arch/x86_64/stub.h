@@ -105,5 +105,6 @@ struct agent_entries {
     uint16_t guard, guarded;
     uint16_t room, cramped, pad, text, text_wide, text_long, text_counted;
     uint16_t captures_end; /* `room` is where the code of captures begins */
+    uint16_t series;
 };
 struct agent_entries agent_entries(void);

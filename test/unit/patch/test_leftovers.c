@@ -336,7 +336,7 @@ static void forget_log(const struct guest *g) {
 
 static void unmap_slab(const struct guest *g) {
     const struct slab *slab = g->space->slabs.at[0];
-    struct remote_site stack = {g->space->remote.memory_fd, g->space->remote.code, 0};
+    struct remote_site stack = {g->space->remote.memory_fd, g->space->remote.code, 0, 0};
     struct remote_call call = {SYS_munmap, {slab->at, slab->size}};
     int64_t result;
     unmap_area(g);

@@ -134,7 +134,8 @@ void *shared_new(size_t size) {
 }
 
 struct remote_site child_site(pid_t pid) {
-    struct remote_site site = {.code = (taddr_t)agent + agent_entries().syscall};
+    struct remote_site site = {.code = (taddr_t)agent + agent_entries().syscall,
+                               .series = (taddr_t)agent + agent_entries().series};
     assert_int_equal(memory_open(pid, &site.memory_fd, NULL), 0);
     return site;
 }

@@ -18,6 +18,7 @@
 
 #define TESTS                                                                                      \
     TEST(running_thread_keeps_registers_and_mask)                                                  \
+    TEST(series_of_calls_ends_alone)                                                               \
     TEST(running_thread_keeps_extended_registers)                                                  \
     TEST(thread_on_an_alternate_signal_stack)                                                      \
     TEST(blocked_read_goes_on)                                                                     \
@@ -47,6 +48,7 @@ struct tracing {
     pid_t target;
     bool is_in_place; /* the target waits in hold_loop; otherwise in a system call */
     taddr_t frame;
+    bool series;  /* it makes a series of calls */
     int requests; /* the requests that the tracer may make before it dies */
 };
 
@@ -64,17 +66,27 @@ static void stop_in_place(const struct tracing *t) {
         thread_set_regs(t->target, &regs);
 }
 
+static bool call_once(pid_t target, const struct remote_site *site) {
+    int64_t result = 0;
+    struct remote_call call = {SYS_getpid, {0}};
+    return thread_call(target, site, &call, &result, NULL) == 0 && result == target;
+}
+
+static bool call_in_a_row(pid_t target, const struct remote_site *site) {
+    struct remote_step steps[] = {{.call = {SYS_getpid, {0}}}, {.call = {SYS_gettid, {0}}}};
+    return thread_calls(target, site, steps, 2, NULL) == 0 && steps[0].result == target &&
+           steps[1].result == target;
+}
+
 static int trace(void *arg) {
     struct tracing *t = arg;
     stop_in_place(t);
     struct remote_site site = child_site(t->target);
     site.frame = t->frame;
     requests_left = t->requests;
-    int64_t result = 0;
-    struct remote_call call = {SYS_getpid, {0}};
-    int rc = thread_call(t->target, &site, &call, &result, NULL);
+    bool done = t->series ? call_in_a_row(t->target, &site) : call_once(t->target, &site);
     requests_left = -1;
-    return rc == 0 && result == t->target ? CALL_DONE : CALL_FAILED; /* detaches the target */
+    return done ? CALL_DONE : CALL_FAILED; /* detaches the target */
 }
 
 /* ---- targets ---- */
@@ -195,11 +207,12 @@ struct target {
 /* ---- the tests ---- */
 
 /* Lets the tracer make REQUESTS requests and die; returns whether that was enough. */
-static bool survive(const struct target *target, taddr_t frame, int requests) {
+static bool survive(const struct target *target, bool series, taddr_t frame, int requests) {
     *ready = 0;
     struct tracing t = {.target = child_start(target->body, NULL),
                         .is_in_place = target->call != IN_HOLD,
                         .frame = frame,
+                        .series = series,
                         .requests = requests};
     await_word(ready);
     if (target->call != IN_HOLD)
@@ -214,21 +227,30 @@ static bool survive(const struct target *target, taddr_t frame, int requests) {
     return end == CALL_DONE;
 }
 
+static void survive_each(const struct target *target, bool series, taddr_t frame) {
+    int requests = 0;
+    while (!survive(target, series, frame, requests))
+        requests++;
+    assert_true(requests > 8); /* they were counted */
+}
+
+enum { HANDLER_ROOM = 64 << 10 };
+
 static void survive_all(const struct target *target) {
-    enum { HANDLER_ROOM = 64 << 10 };
     const taddr_t room = (taddr_t)shared_new(HANDLER_ROOM + REMOTE_FRAME_BYTES);
-    const taddr_t frames[] = {0, room + HANDLER_ROOM};
-    for (int i = 0; i < 2; i++) {
-        int requests = 0;
-        while (!survive(target, frames[i], requests))
-            requests++;
-        assert_true(requests > 8); /* they were counted */
-    }
+    survive_each(target, false, 0);
+    survive_each(target, false, room + HANDLER_ROOM);
 }
 
 static void running_thread_keeps_registers_and_mask(void **state) {
     (void)state;
     survive_all(&(struct target){hold_with_mask, IN_HOLD, end_hold});
+}
+
+static void series_of_calls_ends_alone(void **state) {
+    (void)state;
+    const taddr_t room = (taddr_t)shared_new(HANDLER_ROOM + REMOTE_FRAME_BYTES);
+    survive_each(&(struct target){hold_with_mask, IN_HOLD, end_hold}, true, room + HANDLER_ROOM);
 }
 
 static void running_thread_keeps_extended_registers(void **state) {
