@@ -10,56 +10,19 @@
 #include <unistd.h>
 
 #include "base/page.h"
+#include "patch/image_file.h"
 #include "patch/permits.h"
 #include "patch/remote.h"
 #include "target/maps.h"
 #include "target/memory.h"
 
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x10U /* since Linux 6.3; before, all are executable */
-#endif
-
 enum {
     LEAST_BYTES = 32 << 10, /* smaller areas are written as fast */
-    MOST_FILES = 64,        /* each is an open file of spoor */
     MOST_WORDS = 64,        /* that are corrected: each costs a page */
     PATH_ROOM = 64
 };
 
-static unsigned files;
-
 /* ---- the file ---- */
-
-static int new_file(void) {
-    const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-    int fd = memfd_create(CODE_IMAGE_NAME, flags | MFD_EXEC);
-    return fd < 0 ? memfd_create(CODE_IMAGE_NAME, flags) : fd;
-}
-
-/* Writes the code as for the address for which it was emitted. */
-static bool write_code(int fd, const struct plan_code *c) {
-    enum { PIECE = 256 << 10 };
-    AUTO_FREE uint8_t *bytes = mem_alloc(PIECE);
-    size_t at = 0;
-    for (size_t size; at < c->area_used; at += size) {
-        size = plan_code_copy(c, 0, at, PIECE, bytes);
-        if (pwrite(fd, bytes, size, (off_t)at) != (ssize_t)size)
-            return false;
-    }
-    return true;
-}
-
-static int make_file(const struct code *code, size_t bytes) {
-    enum { SEALS = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
-    AUTO_FD int fd = files < MOST_FILES ? new_file() : -1;
-    if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0 || !write_code(fd, &code->emitted) ||
-        fcntl(fd, F_ADD_SEALS, SEALS) < 0)
-        return -1;
-    int made = fd;
-    fd = -1;
-    files++;
-    return made;
-}
 
 /* Whether P's code has a file, and the area is no larger. The log stands behind the code. */
 static bool has_file(const struct patched *p) {
@@ -69,16 +32,9 @@ static bool has_file(const struct patched *p) {
         return false;
     if (!code->image_fd) {
         code->image_bytes = page_up(p->room);
-        code->image_fd = make_file(code, code->image_bytes);
+        code->image_fd = image_file_new(&code->emitted, code->image_bytes);
     }
     return code->image_fd > 0 && p->area_size <= code->image_bytes;
-}
-
-void code_image_forget(struct code *code) {
-    if (code->image_fd <= 0)
-        return;
-    close(code->image_fd);
-    files--;
 }
 
 /* ---- mapping it ---- */

@@ -15,7 +15,5 @@
 /* Maps P's area from the file of its code, which is made if need be. False: that is not possible,
  * or not worth it, and nothing is mapped. */
 bool code_image_map(struct patched *p, const struct patch_request *request);
-/* CODE is about to be freed. */
-void code_image_forget(struct code *code);
 /* P's area was mapped so: writes the words that hold addresses. Errors: "memory". */
 int code_image_correct(const struct patched *p, int memory_fd, struct err *err);

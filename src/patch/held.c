@@ -31,6 +31,7 @@ struct look {
         bool of_file;                /* they are, so they were not read */
         uint8_t bytes[BUFFER_BYTES]; /* as without P's patches */
     } now;
+    bool looked_at_rest; /* of the text, by one look at which pages are the file's */
 };
 
 static const struct plan *plan_of(const struct look *l) { return l->p->traced_module->plan; }
@@ -100,10 +101,14 @@ static bool load(struct look *l, vaddr_t at) {
     const struct segment *s = module_segment_at(l->p->traced_module->module, at);
     vaddr_t end = s ? s->start + s->file_size : 0;
     size_t size = at < end ? end - at : 0, page = page_up(at + 1) - at;
-    size = size < BUFFER_BYTES ? size : BUFFER_BYTES;
     const int fd = l->view->memory_fd;
     l->now.at = at;
-    l->now.of_file = size && text_view_is_file(l->view, at, size);
+    l->now.of_file = size && !l->looked_at_rest && text_view_is_file(l->view, at, size);
+    l->looked_at_rest = true; /* in most processes all is the file's, which one look tells */
+    if (!l->now.of_file) {
+        size = size < BUFFER_BYTES ? size : BUFFER_BYTES;
+        l->now.of_file = size && text_view_is_file(l->view, at, size);
+    }
     if (!l->now.of_file && size && memory_read(fd, at + l->p->bias, l->now.bytes, size, NULL) < 0) {
         size = size < page ? size : page;
         size = memory_read(fd, at + l->p->bias, l->now.bytes, size, NULL) < 0 ? 0 : size;

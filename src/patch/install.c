@@ -44,6 +44,11 @@ struct first_calls {
 static const char MEMORY_NAME[] = "spoor";
 enum { MEMORY_FLAGS = MFD_CLOEXEC | MFD_ALLOW_SEALING };
 
+static void close_file(struct space *s, pid_t tid, int64_t fd) {
+    int64_t ignored;
+    space_call(s, tid, &(struct remote_call){SYS_close, {(uint64_t)fd}}, &ignored, NULL);
+}
+
 static struct remote_call agent_mapping(taddr_t at) {
     return (struct remote_call){
         REGS_CALL_MMAP,
@@ -137,18 +142,24 @@ static int make_memory(struct space *s, pid_t tid, int64_t *ret_fd, struct err *
     return rc;
 }
 
-static struct remote_call slab_mapping(taddr_t at, size_t size, int64_t fd) {
-    return (struct remote_call){REGS_CALL_MMAP,
-                                {at, size, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0}};
+/* The target's descriptor of a memfd that spoor has sized. */
+struct memory {
+    int64_t fd;
+    size_t size;
+};
+
+static struct remote_call slab_mapping(taddr_t at, struct memory m) {
+    return (struct remote_call){
+        REGS_CALL_MMAP, {at, m.size, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)m.fd, 0}};
 }
 
-/* The target maps SIZE bytes of its descriptor FD, keeps them out of core dumps, and closes FD; in
- * one series of calls, which may be impossible (false). */
-static bool map_slab_at_once(struct space *s, pid_t tid, size_t size, int64_t fd, int64_t *ret_at) {
+/* The target maps M, keeps it out of core dumps, and closes the descriptor; in one series of calls,
+ * which may be impossible (false). */
+static bool map_slab_at_once(struct space *s, pid_t tid, struct memory m, int64_t *ret_at) {
     struct remote_step steps[] = {
-        {.call = slab_mapping(s->room, size, fd), .into = {{.step = 1, .argument = 0}}},
-        {.call = {SYS_madvise, {0, size, MADV_DONTDUMP}}},
-        {.call = {SYS_close, {(uint64_t)fd}}}};
+        {.call = slab_mapping(s->room, m), .into = {{.step = 1, .argument = 0}}},
+        {.call = {SYS_madvise, {0, m.size, MADV_DONTDUMP}}},
+        {.call = {SYS_close, {(uint64_t)m.fd}}}};
     if (!space_calls(s, tid, steps, sizeof steps / sizeof *steps))
         return false;
     *ret_at = steps[0].result;
@@ -156,22 +167,21 @@ static bool map_slab_at_once(struct space *s, pid_t tid, size_t size, int64_t fd
 }
 
 /* The same, call by call if need be. The descriptor is closed also on error. */
-static int map_slab(struct space *s, pid_t tid, size_t size, int64_t fd, int64_t *ret_at,
-                    struct err *err) {
+static int map_slab(struct space *s, pid_t tid, struct memory m, int64_t *ret_at, struct err *err) {
     int64_t ignored;
-    const bool at_once = map_slab_at_once(s, tid, size, fd, ret_at);
+    const bool at_once = map_slab_at_once(s, tid, m, ret_at);
     if (at_once && *ret_at >= 0) {
-        take_room(s, size);
+        take_room(s, m.size);
         return 0;
     }
     if (at_once)
         return space_call_failed(s, tid, REGS_CALL_MMAP, *ret_at, err);
-    const struct remote_call map = slab_mapping(take_room(s, size), size, fd);
+    const struct remote_call map = slab_mapping(take_room(s, m.size), m);
     int rc = space_call(s, tid, &map, ret_at, err);
-    space_call(s, tid, &(struct remote_call){SYS_close, {(uint64_t)fd}}, &ignored, NULL);
+    close_file(s, tid, m.fd);
     if (rc == 0)
         space_call(s, tid,
-                   &(struct remote_call){SYS_madvise, {(uint64_t)*ret_at, size, MADV_DONTDUMP}},
+                   &(struct remote_call){SYS_madvise, {(uint64_t)*ret_at, m.size, MADV_DONTDUMP}},
                    &ignored, NULL); /* keeps it out of core dumps */
     return rc;
 }
@@ -182,14 +192,19 @@ static int cannot_take(const struct space *s, struct err *err) {
                    strerror(errno));
 }
 
-/* The target makes a memfd, spoor takes and sizes it, both map it, the target closes it. *MADE: one
- * that is made already, or negative. */
-static int share(const struct space_context *ctx, struct space *s, pid_t tid, uint32_t lanes,
-                 int64_t *made, struct err *err) {
+struct wanted_slab {
+    uint32_t lanes;
+    int64_t made; /* the target's descriptor of a memfd that is made already; negative: none */
+};
+
+/* The target makes a memfd, spoor takes and sizes it, both map it, the target closes it. */
+static int share(const struct space_context *ctx, struct space *s, pid_t tid,
+                 struct wanted_slab *wanted, struct err *err) {
+    const uint32_t lanes = wanted->lanes;
     size_t size = slab_bytes(ctx->ring_bytes, lanes);
-    int64_t fd = *made, at, ignored;
+    int64_t fd = wanted->made, at, ignored;
     int rc = fd < 0 ? make_memory(s, tid, &fd, err) : 0;
-    *made = -1;
+    wanted->made = -1;
     if (rc < 0)
         return rc;
     AUTO_FD int fd_here = take_fd(tid, (int)fd);
@@ -198,10 +213,10 @@ static int share(const struct space_context *ctx, struct space *s, pid_t tid, ui
     else if ((rc = size_memory(fd_here, size)) < 0)
         too_large(s, size, -rc, err);
     if (rc < 0) {
-        space_call(s, tid, &(struct remote_call){SYS_close, {(uint64_t)fd}}, &ignored, NULL);
+        close_file(s, tid, fd);
         return rc;
     }
-    rc = map_slab(s, tid, size, fd, &at, err);
+    rc = map_slab(s, tid, (struct memory){fd, size}, &at, err);
     if (rc == -ENOMEM && !space_maps_full(s, tid, err))
         too_large(s, size, ENOMEM, err);
     if (rc < 0)
@@ -223,10 +238,12 @@ static int share(const struct space_context *ctx, struct space *s, pid_t tid, ui
 static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, int64_t made,
                     struct err *err) {
     const uint32_t usual = slab_lane_count(ctx->ring_bytes, 0);
-    uint32_t lanes = slab_lane_count(ctx->ring_bytes, s->slabs.count ? 0 : s->threads);
-    if (lanes > usual && share(ctx, s, tid, lanes, &made, NULL) == 0)
+    struct wanted_slab wanted = {slab_lane_count(ctx->ring_bytes, s->slabs.count ? 0 : s->threads),
+                                 made};
+    if (wanted.lanes > usual && share(ctx, s, tid, &wanted, NULL) == 0)
         return 0;
-    return share(ctx, s, tid, usual, &made, err);
+    wanted.lanes = usual;
+    return share(ctx, s, tid, &wanted, err);
 }
 
 int space_check_sandbox(const struct space *s, pid_t caller, struct err *err) {
@@ -269,6 +286,8 @@ static int move_in(const struct space_context *ctx, struct space *s, pid_t tid, 
     rc = map_agent(s, tid, &first, err);
     if (rc == 0)
         rc = add_slab(ctx, s, tid, first.memory, err);
+    else if (first.memory >= 0)
+        close_file(s, tid, first.memory);
     int back = foothold_leave(&foothold, rc < 0 ? NULL : err);
     return rc < 0 ? rc : back;
 }
@@ -285,13 +304,10 @@ int space_install(const struct space_context *ctx, struct space *s, pid_t caller
 
 /* Closes descriptors that a killed spoor would have closed after mapping a slab. */
 static void close_files(struct space *s, pid_t caller) {
-    int64_t ignored;
     if (!s->inherited || !s->inherited->files.count || !permits(s, caller, PERMIT_LANES))
         return;
     for (size_t i = 0; i < s->inherited->files.count; i++)
-        space_call(s, caller,
-                   &(struct remote_call){SYS_close, {(uint64_t)s->inherited->files.at[i]}},
-                   &ignored, NULL);
+        close_file(s, caller, s->inherited->files.at[i]);
 }
 
 int space_unmap_agent(struct space *s, pid_t caller, struct err *err) {

@@ -5,13 +5,13 @@
 
 #include "arch/arch.h"
 #include "base/search.h"
-#include "patch/code_image.h"
+#include "patch/image_file.h"
 #include "target/memory.h"
 
 void patched_unref_code(struct code *code) {
     if (!code || --code->refs)
         return;
-    code_image_forget(code);
+    image_file_close(code->image_fd);
     plan_code_done(&code->emitted);
     free(code->without_annex.missed);
     free(code->without_annex.inexact);

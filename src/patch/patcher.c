@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 
 #include "base/page.h"
 #include "patch/area.h"

@@ -62,7 +62,7 @@ enum action { TOUCH, WRITE, RESTORE };
 
 struct rewriting {
     const struct patched *patched;
-    const struct text_view *view; /* of `patched` */
+    struct text_view *view; /* of `patched` */
     int fd;
     enum action action;
     struct pages *pages; /* where pages may be dropped; or NULL */
@@ -240,7 +240,10 @@ static int rewrite_piece(struct rewriting *w, const struct piece *piece, struct 
         return drop_or_write_pages(w, &t, err);
     if (rc == 0 && w->changed)
         rc = prepare_ends(w, piece, err);
-    return rc < 0 || !w->changed ? rc : memory_write(w->fd, t.start, t.then, t.size, err);
+    if (rc < 0 || !w->changed)
+        return rc;
+    text_view_note_write(w->view, t.start - p->bias);
+    return memory_write(w->fd, t.start, t.then, t.size, err);
 }
 
 /*
@@ -261,15 +264,22 @@ static int rewrite_all(struct rewriting *w, struct err *err) {
 }
 
 int rewrite_touch(const struct patched *p, const struct text_view *view, struct err *err) {
-    return rewrite_all(&(struct rewriting){p, view, view->memory_fd, .action = TOUCH}, err);
+    struct text_view now = *view;
+    return rewrite_all(&(struct rewriting){p, &now, view->memory_fd, .action = TOUCH}, err);
 }
 
 int rewrite_patch(const struct patched *p, const struct text_view *view, struct err *err) {
-    return rewrite_all(&(struct rewriting){p, view, view->memory_fd, .action = WRITE}, err);
+    const struct plan_code *c = &p->code->emitted;
+    struct text_view known = *view;
+    if (c->patch_count)
+        text_view_look_below(&known, c->patches[0].at,
+                             c->patches[c->patch_count - 1].at +
+                                 c->patches[c->patch_count - 1].size);
+    return rewrite_all(&(struct rewriting){p, &known, view->memory_fd, .action = WRITE}, err);
 }
 
 static int restore(const struct patched *p, int fd, struct pages *pages, struct err *err) {
-    const struct text_view view = text_view_by_reading(p, fd);
+    struct text_view view = text_view_by_reading(p, fd);
     struct rewriting w = {p, &view, fd, .action = RESTORE, .pages = pages};
     int rc = rewrite_all(&w, err);
     if (rc == 0 && w.overwritten)

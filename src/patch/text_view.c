@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "base/page.h"
 #include "base/search.h"
 #include "target/memory.h"
 #include "target/pagemap.h"
@@ -38,7 +39,19 @@ static bool is_mapped_from_file(const struct text_view *view, vaddr_t at, size_t
            f->offset + (start - f->at.start) == s->offset + (at - s->start);
 }
 
+void text_view_look_below(struct text_view *view, vaddr_t at, vaddr_t end) {
+    view->known_below = text_view_is_file(view, at, end - at) ? end : 0;
+}
+
+void text_view_note_write(struct text_view *view, vaddr_t at) {
+    const vaddr_t page = page_down(at + view->patched->bias) - view->patched->bias;
+    if (page < view->known_below)
+        view->known_below = page;
+}
+
 bool text_view_is_file(const struct text_view *view, vaddr_t at, size_t size) {
+    if (at + size <= view->known_below)
+        return true;
     return view->pagemap_fd >= 0 && is_mapped_from_file(view, at, size) &&
            module_bytes(view->patched->traced_module->module, at, size) &&
            pagemap_is_of_file(view->pagemap_fd, at + view->patched->bias, size);

@@ -11,7 +11,7 @@
 #include "arch/host.h"
 #include "base/page.h"
 #include "base/search.h"
-#include "target/standing.h"
+#include "target/proc_memo.h"
 
 /* Parses by hand: sscanf() takes longer than the kernel takes to write the line, and the program is
  * stopped meanwhile. LINE ends without a line feed. */
@@ -63,7 +63,7 @@ static char *read_all(int fd) {
 }
 
 static char *read_text(pid_t tid) {
-    const char *kept = standing_text(tid, STANDING_MAPS);
+    const char *kept = proc_memo_text(tid, MEMO_MAPS);
     char name[32];
     if (kept)
         return mem_strdup(kept);
@@ -71,7 +71,7 @@ static char *read_text(pid_t tid) {
     AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
     AUTO_FREE char *text = fd < 0 ? NULL : read_all(fd);
     if (text)
-        standing_keep(tid, STANDING_MAPS, text);
+        proc_memo_keep(tid, MEMO_MAPS, text);
     return steal(text);
 }
 

@@ -25,7 +25,7 @@ static bool is_of_file(uint64_t entry) {
 }
 
 bool pagemap_is_of_file(int fd, taddr_t addr, size_t size) {
-    enum { AT_ONCE = 64 };
+    enum { AT_ONCE = 512 };
     uint64_t entries[AT_ONCE];
     const uint64_t page = page_bytes(), first = addr / page, end = (addr + size + page - 1) / page;
     bool all = fd >= 0;

@@ -15,7 +15,7 @@
 
 #include "arch/host.h"
 #include "base/mem.h"
-#include "target/standing.h"
+#include "target/proc_memo.h"
 
 static FILE *open_proc(pid_t tid, const char *file) {
     char name[64];
@@ -66,14 +66,14 @@ static uint64_t value_in(char *text, const char *name, int base, unsigned index)
     return value;
 }
 
-/* The same, of a process that stands: perhaps as it was when it began to (standing.h). */
+/* The same, of a process that stands: perhaps as it was when it began to (proc_memo.h). */
 static char *lasting_text(pid_t tid) {
-    const char *kept = standing_text(tid, STANDING_STATUS);
+    const char *kept = proc_memo_text(tid, MEMO_STATUS);
     if (kept)
         return mem_strdup(kept);
     char *text = status_text(tid);
     if (text)
-        standing_keep(tid, STANDING_STATUS, text);
+        proc_memo_keep(tid, MEMO_STATUS, text);
     return text;
 }
 

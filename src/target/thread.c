@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "target/memory.h"
+#include "target/proc_memo.h"
 #include "target/refusal.h"
-#include "target/standing.h"
 #include "target/status.h"
 #include "target/thread_requests.h"
 
@@ -40,11 +40,11 @@ int thread_watch_exit(pid_t tid, bool watch) {
 
 int thread_interrupt(pid_t tid) { return request(PTRACE_INTERRUPT, tid, NULL, NULL); }
 int thread_continue(pid_t tid, int sig) {
-    standing_ends_for_maps();
+    proc_memo_forget_maps();
     return request(PTRACE_CONT, tid, NULL, (void *)(uintptr_t)sig);
 }
 int thread_continue_to_syscall(pid_t tid, int sig) {
-    standing_ends_for_maps();
+    proc_memo_forget_maps();
     return request(PTRACE_SYSCALL, tid, NULL, (void *)(uintptr_t)sig);
 }
 int thread_listen(pid_t tid) { return request(PTRACE_LISTEN, tid, NULL, NULL); }

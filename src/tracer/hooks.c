@@ -7,7 +7,7 @@
 #include "patch/lane_guard.h"
 #include "patch/loader_state.h"
 #include "patch/modules.h"
-#include "target/standing.h"
+#include "target/proc_memo.h"
 #include "target/status.h"
 #include "tracer/detach.h"
 #include "tracer/gs_conflict.h"
@@ -85,7 +85,7 @@ static bool follow_modules(struct tracer *t, struct space *space, pid_t caller,
                            const struct itimers_stand *stand) {
     struct err err = {0};
     bool leave;
-    standing_begin(caller);
+    proc_memo_begin(caller);
     bool gained = access_gain(space, caller);
     const bool possible = gs_conflict_is_possible(cache_of(t), space->pid);
     if (space_update(&t->options.context, space, caller, &err) < 0)
@@ -96,7 +96,7 @@ static bool follow_modules(struct tracer *t, struct space *space, pid_t caller,
     itimers_postpone(space, caller, stand);
     if (gained)
         access_give_back(space, caller);
-    standing_end();
+    proc_memo_end();
     return leave;
 }
 

@@ -18,7 +18,7 @@
 #include "patch/space_lifecycle.h"
 #include "patch/unpatch.h"
 #include "target/memory.h"
-#include "target/standing.h"
+#include "target/proc_memo.h"
 #include "target/status.h"
 #include "tracer/gs_conflict.h"
 #include "tracer/identity.h"
@@ -171,9 +171,9 @@ static bool begin_image(struct tracer *t, struct task *task) {
 }
 
 bool lifecycle_exec(struct tracer *t, struct task *task) {
-    standing_begin(task->tid);
+    proc_memo_begin(task->tid);
     bool there = begin_image(t, task);
-    standing_end();
+    proc_memo_end();
     return there;
 }
 

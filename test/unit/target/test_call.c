@@ -33,9 +33,6 @@
     TEST(registers_preserved)                                                                      \
     TEST(registers_read_once)                                                                      \
     TEST(signal_frame_outside_the_stack)                                                           \
-    TEST(series_of_calls)                                                                          \
-    TEST(series_with_pending_signal_refused)                                                       \
-    TEST(series_for_which_there_is_no_room_refused)                                                \
     TEST(blocked_call_goes_on)                                                                     \
     TEST(seccomp_notification_wait_restarted)                                                      \
     TEST(signals_queued_during_a_call)                                                             \
@@ -70,15 +67,11 @@ static int hold(void *arg) {
     return hold_all(false) ? 0 : 1;
 }
 
-static void release_hold(pid_t pid, const struct remote_site *site) {
+static int end_hold(pid_t pid, const struct remote_site *site) {
     static const uint32_t one = 1;
     assert_int_equal(memory_write(site->memory_fd, (taddr_t)&hold_flag, &one, 4, NULL), 0);
     thread_continue(pid, 0);
     close(site->memory_fd);
-}
-
-static int end_hold(pid_t pid, const struct remote_site *site) {
-    release_hold(pid, site);
     return child_end(pid);
 }
 
@@ -166,53 +159,6 @@ static void signal_frame_outside_the_stack(void **state) {
     for (size_t i = 0; i < REMOTE_FRAME_BYTES; i++)
         used += frame[i] != 0;
     assert_true(used > 500); /* the frame was really there */
-    assert_int_equal(end_hold(pid, &site), 0);
-}
-
-/* ---- several calls in a row ---- */
-
-static void series_of_calls(void **state) {
-    (void)state;
-    struct remote_site site;
-    pid_t pid = start_hold(&site);
-    struct regs before, after;
-    char name[] = "series";
-    int64_t at;
-    uint64_t mask = 0, mask_after = 1;
-    struct remote_step steps[] = {
-        {.call = {SYS_memfd_create, {0}}, .data = {0, sizeof name, name}, .into = {{1, 0}}},
-        {.call = {SYS_ftruncate, {99, 8192}}},
-        {.call = {SYS_close, {12345}}},
-        {.call = {SYS_mmap, {0, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0}}}};
-    site.frame = (taddr_t)frame;
-    thread_get_regs(pid, &before);
-    thread_get_mask(pid, &mask);
-    assert_int_equal(thread_calls(pid, &site, steps, 4, NULL), 0);
-    assert_true(steps[0].result > 2); /* and it was the next call's argument */
-    assert_int_equal(steps[1].result, 0);
-    assert_int_equal(steps[2].result, -EBADF);
-    assert_int_equal(memory_read(site.memory_fd, (taddr_t)steps[3].result, &at, 8, NULL), 0);
-    assert_string_equal(name, "series");
-    thread_get_regs(pid, &after);
-    thread_get_mask(pid, &mask_after);
-    before.raw.orig_rax = after.raw.orig_rax; /* no system call to restart, either way */
-    assert_memory_equal(&before, &after, sizeof before);
-    assert_int_equal(mask, mask_after);
-    expect_call_works(pid, &site);
-    assert_int_equal(end_hold(pid, &site), 0);
-}
-
-static void series_for_which_there_is_no_room_refused(void **state) {
-    (void)state;
-    struct remote_site site;
-    pid_t pid = start_hold(&site);
-    static uint8_t large[REMOTE_FRAME_BYTES];
-    struct remote_step step = {.call = {SYS_getpid, {0}}, .data = {1, sizeof large, large}};
-    struct remote_step plain = {.call = {SYS_getpid, {0}}};
-    site.frame = (taddr_t)frame;
-    assert_int_equal(thread_calls(pid, &site, &step, 1, NULL), -ENOTSUP);
-    site.frame = 0;
-    assert_int_equal(thread_calls(pid, &site, &plain, 1, NULL), -ENOTSUP);
     assert_int_equal(end_hold(pid, &site), 0);
 }
 
@@ -380,21 +326,6 @@ static int run_to_end(pid_t pid) {
     while (thread_wait(pid, &stop) == 0)
         thread_continue(pid, stop.kind == STOP_SIGNAL ? stop.signal : 0);
     return child_end(pid);
-}
-
-/* The signal that ends a series would be joined with it. */
-static void series_with_pending_signal_refused(void **state) {
-    (void)state;
-    struct remote_site site;
-    pid_t pid = start_hold(&site);
-    struct remote_step step = {.call = {SYS_getpid, {0}}};
-    site.frame = (taddr_t)frame;
-    kill(pid, SIGURG);
-    assert_int_equal(thread_calls(pid, &site, &step, 1, NULL), -ENOTSUP);
-    expect_call_works(pid, &site);
-    assert_true(thread_has_any_pending(pid, SIGURG));
-    release_hold(pid, &site);
-    assert_int_equal(run_to_end(pid), 0);
 }
 
 /* Waits until the thread is in its call again. The restart_syscall() call shows that a sleep has
