@@ -342,7 +342,7 @@ bool plan_code_adapt(const struct plan *plan, const struct plan_request *r,
                      struct kept_code *kept) {
     const uint64_t farther = farther_by(r, kept);
     struct plan_code *c = &kept->code;
-    if (!plan_code_fits(plan, r, kept) || (farther && !set_distance(plan, c, farther)) ||
+    if (!may_be_moved(plan, r, kept) || (farther && !set_distance(plan, c, farther)) ||
         !puns_settle(plan, r, farther, c))
         return false;
     for (size_t i = 0; i < c->island_count; i++)
