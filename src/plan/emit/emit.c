@@ -572,7 +572,10 @@ void plan_code_done(struct plan_code *code) {
     free(code->lost);
     free(code->traps);
     if (code->pages) {
-        mem_unmap(code->pages, code->pages_size);
+        if (code->source)
+            code->source->close(code->source);
+        else
+            mem_unmap(code->pages, code->pages_size);
         *code = (struct plan_code){0};
         return;
     }

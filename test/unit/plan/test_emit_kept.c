@@ -144,6 +144,8 @@ static void check_place(const struct plan_code *code, const struct plan_request 
                         const struct plan_request *to, const struct plan_code *fresh) {
     struct kept_code kept = kept_make(plan, from, code, plan_code_write_flat);
     struct kept_code outline = kept_make(plan, from, code, plan_code_write_outline);
+    if ((seen.moved + seen.refused) % 2)
+        kept_withhold(&kept);
     const bool fits = plan_code_fits(plan, to, &outline);
     const bool alike = fresh && are_alike(&code->pun_log, &fresh->pun_log);
     if (fits != alike && (fits || !is_far(to)))
