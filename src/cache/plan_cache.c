@@ -214,6 +214,38 @@ static void case_digest(struct code_case which, uint8_t ret[DIGEST_BYTES]) {
     digest_finish(&d, ret);
 }
 
+/* The area and the marks stay packed until they are used: that may be never, and memory that is not
+ * touched costs nothing. */
+static bool use_packed_code(struct code_case which, struct folder_file *file,
+                            struct kept_code *ret) {
+    struct packed *packed = packed_open(file);
+    struct span later[PLAN_CODE_LATER];
+    if (!packed)
+        return false;
+    struct flat_reader contents = packed_contents(packed);
+    plan_code_later(&contents, later);
+    if (!packed_unpack(packed, later, PLAN_CODE_LATER) ||
+        !plan_code_read_flat(which.plan, &contents, ret)) {
+        packed_close(packed);
+        return false;
+    }
+    ret->code.pages = packed_contents(packed).at;
+    ret->code.source = packed_source(packed);
+    return true;
+}
+
+/* Takes FILE's memory over, or returns false. */
+static bool use_code(struct code_case which, struct folder_file *file, struct kept_code *ret) {
+    const uint64_t *packed = flat_take(&file->contents, 1, sizeof *packed);
+    if (!packed || *packed)
+        return packed && use_packed_code(which, file, ret);
+    if (!plan_code_read_flat(which.plan, &file->contents, ret))
+        return false;
+    ret->code.pages = file->pages;
+    ret->code.pages_size = file->size;
+    return true;
+}
+
 bool plan_cache_find_code(const struct plan_cache *cache, struct code_case which, bool whole,
                           struct kept_code *ret) {
     char name[FOLDER_NAME_BYTES];
@@ -225,15 +257,10 @@ bool plan_cache_find_code(const struct plan_cache *cache, struct code_case which
     name_of(name, whole ? "code-" : "outline-", digest);
     if (!folder_read(&cache->folder, name, digest, true, &file))
         return false;
-    const uint64_t *packed = flat_take(&file.contents, 1, sizeof *packed);
-    if (!packed || (*packed && !packed_read(&file)) ||
-        !plan_code_read_flat(which.plan, &file.contents, ret)) {
+    const bool used = use_code(which, &file, ret);
+    if (!used && file.pages)
         mem_unmap(file.pages, file.size);
-        return false;
-    }
-    ret->code.pages = file.pages;
-    ret->code.pages_size = file.size;
-    return true;
+    return used;
 }
 
 struct code_entry {

@@ -24,11 +24,13 @@ enum {
 
 /* ---- the file ---- */
 
-/* Whether P's code has a file, and the area is no larger. The log stands behind the code. */
+/* Whether P's code has a file, and the area is no larger. The log stands behind the code. Code that
+ * is still packed is too large to keep twice. */
 static bool has_file(const struct patched *p) {
     struct code *code = p->code;
     const struct plan_code *c = &code->emitted;
-    if (!code->reused || c->area_used < LEAST_BYTES || c->address_count > MOST_WORDS)
+    if (!code->reused || c->source || c->area_used < LEAST_BYTES ||
+        c->address_count > MOST_WORDS)
         return false;
     if (!code->image_fd) {
         code->image_bytes = page_up(p->room);

@@ -381,6 +381,20 @@ static void add_once(module_array *modules_to_plan, struct traced_module *entry)
     ARRAY_PUSH(modules_to_plan, entry);
 }
 
+static int compare_paths(const void *a, const void *b) {
+    const struct map *x = &((const struct newcomer *)a)->map,
+                     *y = &((const struct newcomer *)b)->map;
+    const int order = strcmp(x->path, y->path);
+    return order ? order : x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Modules get ids in the order in which they are patched. The kernel maps them in another order
+ * each time; but kept code that has the same ids need not be changed. */
+static void sort_by_path(newcomer_array *newcomers) {
+    if (newcomers->count)
+        qsort(newcomers->at, newcomers->count, sizeof *newcomers->at, compare_paths);
+}
+
 /* Plans all newcomers together, then patches them one by one. */
 static void patch_newcomers(struct update *u, newcomer_array *newcomers) {
     module_array modules_to_plan = {0};
@@ -410,6 +424,7 @@ static void patch_new_modules(struct update *u) {
         if (m->executable && m->path[0] == '/' && !find_mapped(u->space, m->start))
             add_newcomer(u, m, &newcomers);
     }
+    sort_by_path(&newcomers);
     patch_newcomers(u, &newcomers);
     ARRAY_FREE(&newcomers);
 }

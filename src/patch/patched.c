@@ -191,7 +191,7 @@ bool patched_is_inside_window(const struct patched *p, taddr_t addr) {
 taddr_t patched_copy_of(const struct patched *p, taddr_t addr) {
     const struct plan_code *c = &p->code->emitted;
     for (size_t i = 0; i < c->mark_count; i++) {
-        const struct mark *m = &c->marks[i];
+        const struct mark *m = plan_code_mark(c, i);
         if (m->orig == addr - p->bias && !m->it &&
             (m->kind == MARK_STUB || (m->kind == MARK_INSN && !m->pushed)))
             return p->area + m->offset;
@@ -201,6 +201,7 @@ taddr_t patched_copy_of(const struct patched *p, taddr_t addr) {
 
 const struct mark *patched_mark_at(const struct patched *p, uint64_t offset) {
     const struct plan_code *c = &p->code->emitted;
-    size_t end = SEARCH(i, c->mark_count, c->marks[i].offset <= offset);
-    return end && c->marks[end - 1].kind != MARK_NONE ? &c->marks[end - 1] : NULL;
+    size_t end = SEARCH(i, c->mark_count, plan_code_mark(c, i)->offset <= offset);
+    const struct mark *m = end ? plan_code_mark(c, end - 1) : NULL;
+    return m && m->kind != MARK_NONE ? m : NULL;
 }

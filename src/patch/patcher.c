@@ -219,7 +219,7 @@ static int write_area(const struct patched *p, int fd, struct err *err) {
     int rc = 0;
     if (p->imaged)
         return code_image_correct(p, fd, err);
-    if (!c->farther && (!patched_moved(p) || !c->address_count))
+    if (!c->source && !c->farther && (!patched_moved(p) || !c->address_count))
         return memory_write(fd, p->area, c->area, c->area_used, err);
     bytes = mem_alloc(PIECE);
     for (size_t at = 0, size; at < c->area_used && rc == 0; at += size) {

@@ -307,9 +307,9 @@ static size_t read_ahead(const struct settling *w, const struct patched *p, tadd
     const struct plan_code *c = &p->code->emitted;
     uint64_t offset = pc - p->area, end = p->area_size;
     const struct mark *m = patched_mark_at(p, offset);
-    while (m && ++m < c->marks + c->mark_count)
-        if (m->kind == MARK_STUB) {
-            end = m->offset;
+    for (size_t i = m ? (size_t)(m - c->marks) + 1 : c->mark_count; i < c->mark_count; i++)
+        if (plan_code_mark(c, i)->kind == MARK_STUB) {
+            end = c->marks[i].offset;
             break;
         }
     size_t size = end - offset < AHEAD ? end - offset : AHEAD;

@@ -113,6 +113,16 @@ static inline unsigned mark_words_before(const struct mark *m) {
     return !m->pops || m->behind == MARK_ALL_BEHIND ? 0 : m->pops - 1U - m->behind;
 }
 
+/* Where bytes of code in flat form come from that were not needed so far. False: they are damaged.
+ */
+struct code_source {
+    /* Fills memory of the area or the marks: [AT, AT + SIZE). */
+    bool (*fill)(struct code_source *s, const void *at, size_t size);
+    /* Copies what it would be filled with to RET. */
+    bool (*copy)(struct code_source *s, const void *at, size_t size, void *ret);
+    void (*close)(struct code_source *s);
+};
+
 struct plan_code {
     uint8_t *area; /* the trampoline area; the agent comes first */
     size_t area_used;
@@ -152,4 +162,5 @@ struct plan_code {
     uint64_t farther;  /* to be added to the area's distance from the module: plan_code_copy() */
     void *pages;       /* memory that has all arrays but patches, ways, traps, islands, lost … */
     size_t pages_size; /* … for mem_unmap(); NULL: each is allocated */
+    struct code_source *source; /* of the area and the marks, and owner of `pages`; or NULL */
 };

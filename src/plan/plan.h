@@ -218,6 +218,12 @@ void plan_code_write_outline(const struct plan *plan, const struct kept_code *ke
 /* Reads such code of the same plan; it uses R's memory in place, and leaves `pages` to the caller.
  * False: R has none. */
 bool plan_code_read_flat(const struct plan *plan, struct flat_reader *r, struct kept_code *ret);
+/* The parts of R, the same bytes, that are not read then, as offsets: its area and its marks. The
+ * caller may set ret->code.source for them. R's first FLAT_BUFFER bytes must be there. */
+enum { PLAN_CODE_LATER = 2 };
+void plan_code_later(const struct flat_reader *r, struct span ret[PLAN_CODE_LATER]);
+/* CODE's mark NUMBER. */
+const struct mark *plan_code_mark(const struct plan_code *code, size_t number);
 /* Whether KEPT's code can become that of R, which may differ in addresses and the first id: the
  * result is, byte for byte, what plan_emit() makes. */
 bool plan_code_fits(const struct plan *plan, const struct plan_request *r,

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,9 +21,12 @@
 #include "target/timing.h"
 
 enum {
-    MOST_DRAINERS = 8,
+    MOST_DRAINERS = 32,
+    MOST_WITH_PRIORITY = 8,
+    LANES_OF_ONE = 2, /* of a drainer without priority */
     REST_LEAST_NS = 400 * 1000,
     REST_MOST_NS = 4 * 1000 * 1000,
+    REST_SPARE_NS = 10 * 1000 * 1000,
     REST_WATCH_NS = 1000 * 1000, /* with triggers: a burst must not lap the reader */
     BYTES_PER_US = 1600,         /* a thread hardly writes more */
     CLOCK_EVERY_NS = 1000 * 1000 * 1000,
@@ -43,6 +47,7 @@ struct drainer {
     ARRAY(struct open_calls) frames;
     struct timing looked; /* when the last look at all lanes, which has ended, began */
     bool writes_clock;
+    bool is_spare; /* it is there since drainers lack priority */
     _Atomic bool finish;
     _Atomic size_t lanes; /* incoming and active ones */
     /* Only the thread uses these. */
@@ -54,12 +59,18 @@ struct drainer {
 };
 
 /* A new lane goes to the drainer with the fewest lanes. A drainer is started when all others have a
- * lane. */
+ * lane, up to one for each two processors.
+ *
+ * If drainers may not be realtime threads, they get as much of the processors as any other thread.
+ * Of one drainer and 64 busy threads that is a 65th, and the threads wait for it most of the time.
+ * So there is one for each two lanes then. */
 struct drain {
     struct drain_options options;
     struct drainer *drainers[MOST_DRAINERS];
     _Atomic unsigned count;
     unsigned most;
+    sem_t begun; /* the first drainer knows … */
+    bool lacks_priority;
 };
 
 /* Applies the open calls that the tracer has found meanwhile. */
@@ -176,9 +187,11 @@ static void look_at_lanes(struct drainer *d) {
 }
 
 /* How long to rest at most when rings are empty: a thread that wakes up must not fill its ring
- * meanwhile. */
+ * meanwhile. But 32 drainers of an idle program would take a fifth of a processor. */
 static uint64_t longest_rest(const struct drainer *d) {
     uint64_t ns = REST_MOST_NS;
+    if (d->is_spare && pace_is_idle(&d->pace))
+        return REST_SPARE_NS;
     if (flight_watches(d->flight))
         return REST_WATCH_NS;
     for (size_t i = 0; i < d->active.count; i++) {
@@ -222,8 +235,12 @@ static void begin_parts(const struct drainer *d) {
 
 static void *run(void *arg) {
     struct drainer *d = arg;
-    bool writes_clock = d->writes_clock;
-    pace_begin(&d->pace, d->options->overflow != OVERFLOW_OVERWRITE);
+    bool writes_clock = d->writes_clock, awaited = d->options->overflow != OVERFLOW_OVERWRITE;
+    pace_begin(&d->pace, awaited);
+    if (writes_clock) {
+        d->all->lacks_priority = awaited && !d->pace.may_be_urgent;
+        sem_post(&d->all->begun);
+    }
     for (uint64_t next_clock = d->pace.look_ns + CLOCK_EVERY_NS;;) {
         bool finish = atomic_load(&d->finish);
         struct timing began = timing_now();
@@ -262,6 +279,7 @@ static int start(struct drain *d) {
     new->looked = timing_now();
     new->flight = d->options.overflow == OVERFLOW_OVERWRITE ? d->options.flight : NULL;
     new->writes_clock = !d->count;
+    new->is_spare = d->count >= d->most;
     new->reader = lane_reader_new(d->options.writer, d->options.overflow, &new->pace);
     pthread_mutex_init(&new->lock, NULL);
     int rc = pthread_create(&new->thread, NULL, run, new);
@@ -274,26 +292,43 @@ static int start(struct drain *d) {
     return 0;
 }
 
-/* How many drainers are useful: one for each two processors. */
+/* How many drainers are useful if they have priority: one for each two processors. */
 static unsigned useful_drainers(const struct drain_options *options) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned most = options->most ? options->most : processors < 4 ? 1 : (unsigned)processors / 2;
     if (options->overflow == OVERFLOW_OVERWRITE)
         most = 1; /* a snapshot is of all lanes together */
-    return most < MOST_DRAINERS ? most : MOST_DRAINERS;
+    return most < MOST_WITH_PRIORITY ? most : MOST_WITH_PRIORITY;
 }
 
 int drain_start(const struct drain_options *options, struct drain **ret, struct err *err) {
     struct drain *d = mem_alloc(sizeof *d);
     d->options = *options;
     d->most = useful_drainers(options);
+    sem_init(&d->begun, 0, 0);
     int rc = start(d);
     if (rc) {
+        sem_destroy(&d->begun);
         free(d);
         return err_set(err, rc, "thread", "cannot start a thread: %s", strerror(rc));
     }
     *ret = d;
     return 0;
+}
+
+static bool lack_priority(struct drain *d) {
+    while (sem_wait(&d->begun) < 0) /* interrupted */
+        ;
+    sem_post(&d->begun);
+    return d->lacks_priority;
+}
+
+/* Whether to start another drainer for a new lane, if each has LANES or more. */
+static bool is_another_useful(struct drain *d, size_t lanes) {
+    if (lanes && d->count < d->most)
+        return true;
+    return lanes >= LANES_OF_ONE && !d->options.most && d->count < MOST_DRAINERS &&
+           lack_priority(d);
 }
 
 /* The number of the drainer that is to read HANDLE's lane. */
@@ -304,7 +339,7 @@ static unsigned choose(struct drain *d, const struct lane_handle *handle) {
     for (unsigned i = 1; i < d->count; i++)
         if (d->drainers[i]->lanes < d->drainers[best]->lanes)
             best = i;
-    if (!d->drainers[best]->lanes || d->count == d->most || start(d))
+    if (!is_another_useful(d, d->drainers[best]->lanes) || start(d))
         return best;
     return d->count - 1;
 }
@@ -357,5 +392,6 @@ void drain_finish(struct drain *d) {
         pthread_join(d->drainers[i]->thread, NULL);
         drainer_free(d->drainers[i]);
     }
+    sem_destroy(&d->begun);
     free(d);
 }

@@ -16,7 +16,7 @@ struct drain_options {
     int hook_event;        /* eventfd, written when a lane's hook flag is seen */
     struct flight *flight; /* NULL: no snapshots */
     bool cut;              /* the trace is cut into parts */
-    unsigned most;         /* drainers; 0: by the number of processors */
+    unsigned most; /* drainers; 0: by the number of processors, and by whether they have priority */
 };
 
 /* Starts the first drainer. All functions below are for one thread. */

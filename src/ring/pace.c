@@ -69,6 +69,7 @@ void pace_begin(struct pace *p, bool awaited) {
                        .processors = workers_processors(),
                        .may_be_urgent = awaited};
     prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
+    be_urgent(p);
     calm_down(p);
 }
 
@@ -76,6 +77,8 @@ void pace_read(struct pace *p) {
     if (p->urgent && clock_monotonic_ns() - p->woken_ns > URGENT_MOST_NS)
         calm_down(p);
 }
+
+bool pace_is_idle(const struct pace *p) { return p->idle >= IDLE_LOOKS; }
 
 void pace_look(struct pace *p) {
     uint64_t now = clock_monotonic_ns();
@@ -124,7 +127,7 @@ static void poll_ring(struct pace *p, const struct lane_handle *ring, uint64_t n
 /* How long it takes from one look to the next. While there are events, it is as if a ring began to
  * fill as fast as it can. */
 static uint64_t next_period(const struct pace *p, unsigned percent, uint64_t longest_ns) {
-    uint64_t ns = p->idle < IDLE_LOOKS ? longest_ns * TARGET_PERCENT / 100 : longest_ns;
+    uint64_t ns = pace_is_idle(p) ? longest_ns : longest_ns * TARGET_PERCENT / 100;
     uint64_t to_target = percent ? p->period_ns * TARGET_PERCENT / percent : ns;
     return to_target < ns ? to_target : ns;
 }

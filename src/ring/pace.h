@@ -27,8 +27,10 @@ struct pace {
 };
 
 /* The calling thread is a drainer. AWAITED: full rings hold threads up, or lose events, so it wakes
- * in time, before these threads. */
+ * in time, before these threads. Finds out whether it may be urgent. */
 void pace_begin(struct pace *p, bool awaited);
+/* Whether there were no events for many looks. */
+bool pace_is_idle(const struct pace *p);
 /* A look begins. */
 void pace_look(struct pace *p);
 /* A piece of a ring has been read. */

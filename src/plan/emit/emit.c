@@ -432,14 +432,25 @@ static void fit(const struct plan *plan, const struct plan_request *request, uin
             bitmap_set(missed, i);
 }
 
-/* Moves functions that CODE misses from SELECTED to MISSED and BEYOND. */
-static void deselect(const struct plan_code *code, uint8_t *selected, uint8_t *missed,
-                     uint8_t *beyond, size_t bytes) {
-    for (size_t i = 0; i < bytes; i++) {
-        missed[i] |= code->missed[i];
-        beyond[i] |= code->beyond[i];
-        selected[i] &= (uint8_t)~code->missed[i];
+/* Adds functions to GONE whose entries CODE misses, and that must not be in code then. */
+static void add_lost_with_code(const struct plan_code *code, uint8_t *gone) {
+    for (size_t i = 0; i < code->pun_log.puns.count; i++) {
+        const struct pun_site *p = &code->pun_log.puns.at[i];
+        if (p->if_lost == LOST_WITH_CODE && bitmap_test(code->missed, p->function))
+            bitmap_set(gone, p->function);
     }
+}
+
+static void add_bits(uint8_t *to, const uint8_t *from, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++)
+        to[i] |= from[i];
+}
+
+/* Moves the functions GONE from SELECTED to MISSED. */
+static void deselect(const uint8_t *gone, uint8_t *selected, uint8_t *missed, size_t bytes) {
+    add_bits(missed, gone, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        selected[i] &= (uint8_t)~gone[i];
 }
 
 /* Repeats until no more sites are lost. */
@@ -457,7 +468,7 @@ static int emit_reachable(const struct plan *plan, const struct plan_request *re
 
 typedef ARRAY(struct span) span_array;
 
-struct rounds { /* what is known of the puns of all rounds: the last one lacks missed functions */
+struct rounds { /* what is known of the puns of all rounds */
     span_array lost;
     struct pun_log log;
 };
@@ -489,14 +500,15 @@ static bool has_common(const uint8_t *a, const uint8_t *b, size_t bytes) {
 }
 
 /* Exits of a function whose entry cannot be patched must not be patched. So code is emitted again
- * without such functions, unless it is enough to leave out their patches. */
+ * without such functions, unless it is enough to leave out their patches. Those stay in the code of
+ * later rounds. So that code depends on nothing but the few functions that must not be in it. */
 int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
               struct err *err) {
     enum { TRIES = 4 };
     struct plan_request reduced = *request;
     size_t bytes = plan->functions.count / 8 + 1;
     AUTO_FREE uint8_t *selected = mem_alloc(bytes), *missed = mem_alloc(bytes);
-    AUTO_FREE uint8_t *beyond = mem_alloc(bytes);
+    AUTO_FREE uint8_t *beyond = mem_alloc(bytes), *gone = mem_alloc(bytes);
     memset(selected, 0xff, bytes);
     if (request->selected)
         memcpy(selected, request->selected, bytes);
@@ -513,10 +525,13 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
             free_rounds(&rounds);
             return r;
         }
-        const bool decided = !has_common(code.missed, selected, bytes);
+        memcpy(gone, code.missed, bytes);
+        const bool decided = !has_common(gone, selected, bytes);
         rounds.log.undecided = !puns_settle(plan, &reduced, 0, &code) || !decided;
+        add_lost_with_code(&code, gone);
         join_round(&rounds, &code);
-        deselect(&code, selected, missed, beyond, bytes);
+        add_bits(beyond, code.beyond, bytes);
+        deselect(gone, selected, missed, bytes);
         if (!rounds.log.undecided || i == TRIES)
             break;
         plan_code_done(&code);
@@ -530,7 +545,7 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
         plan_code_done(&code);
         return out_of_reach(plan, err);
     }
-    memcpy(code.missed, missed, bytes);
+    add_bits(code.missed, missed, bytes);
     for (size_t i = 0; i < bytes; i++) /* events of Go's stacks do not belong to the selection */
         code.beyond[i] = beyond[i] & (request->selected ? request->selected[i] : 0xff);
     *ret = code;
@@ -552,7 +567,10 @@ void plan_code_done(struct plan_code *code) {
     free(code->lost);
     free(code->traps);
     if (code->pages) {
-        mem_unmap(code->pages, code->pages_size);
+        if (code->source)
+            code->source->close(code->source);
+        else
+            mem_unmap(code->pages, code->pages_size);
         *code = (struct plan_code){0};
         return;
     }

@@ -5,6 +5,7 @@
  * the same distance, for the same ids. Puns are written anew (puns_settle.c). So the code is, byte
  * for byte, that of a new emission.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/digest.h"
@@ -203,6 +204,21 @@ static bool read_arrays(const struct plan *plan, const struct head *h, struct fl
            TAKE(r, c->beyond, bytes) && TAKE(r, c->trapped, bytes);
 }
 
+void plan_code_later(const struct flat_reader *r, struct span ret[PLAN_CODE_LATER]) {
+    struct flat_reader left = *r;
+    const struct head *h = flat_take(&left, 1, sizeof *h);
+    const uint8_t *area = h ? flat_take(&left, h->area_used, 1) : NULL;
+    const struct patch *patches = h ? flat_take(&left, h->patches, sizeof *patches) : NULL;
+    const struct mark *marks = h ? flat_take(&left, h->marks, sizeof *marks) : NULL;
+    const uint8_t *const starts[PLAN_CODE_LATER] = {area, (const uint8_t *)marks};
+    const uint64_t sizes[PLAN_CODE_LATER] = {area ? h->area_used : 0,
+                                             marks ? h->marks * sizeof *marks : 0};
+    for (int i = 0; i < PLAN_CODE_LATER; i++) {
+        ret[i].start = starts[i] ? (uint64_t)(starts[i] - r->at) : 0;
+        ret[i].end = ret[i].start + sizes[i];
+    }
+}
+
 bool plan_code_read_flat(const struct plan *plan, struct flat_reader *r, struct kept_code *ret) {
     const struct head *h = flat_take(r, 1, sizeof *h);
     if (!h)
@@ -270,6 +286,15 @@ static size_t whole_words(const uint32_t *words, size_t count, size_t size, size
     return i && words[i - 1] + size > end ? words[i - 1] : end;
 }
 
+static void copy_area(const struct plan_code *c, size_t from, size_t size, uint8_t *ret) {
+    if (!c->source) {
+        memcpy(ret, c->area + from, size);
+        return;
+    }
+    const bool there = c->source->copy(c->source, c->area + from, size, ret);
+    assert(there); /* the file's checksum was right */
+}
+
 size_t plan_code_copy(const struct plan_code *c, uint64_t moved, size_t from, size_t most,
                       uint8_t *ret) {
     size_t end = c->area_used - from < most ? c->area_used : from + most;
@@ -277,7 +302,7 @@ size_t plan_code_copy(const struct plan_code *c, uint64_t moved, size_t from, si
         end = whole_words(c->displaced, c->displaced_count, sizeof(int32_t), end);
         end = whole_words(c->addresses, c->address_count, c->word_bytes, end);
     }
-    memcpy(ret, c->area + from, end - from);
+    copy_area(c, from, end - from, ret);
     size_t i = c->farther ? SEARCH(k, c->displaced_count, c->displaced[k] < from) : SIZE_MAX;
     for (; i < c->displaced_count && c->displaced[i] < end; i++)
         displace(ret + c->displaced[i] - from, -(int64_t)c->farther);
@@ -289,6 +314,19 @@ size_t plan_code_copy(const struct plan_code *c, uint64_t moved, size_t from, si
         memcpy(ret + c->addresses[i] - from, &address, c->word_bytes);
     }
     return end - from;
+}
+
+const struct mark *plan_code_mark(const struct plan_code *code, size_t number) {
+    const struct mark *m = &code->marks[number];
+    const bool there = !code->source || code->source->fill(code->source, m, sizeof *m);
+    assert(there); /* the file's checksum was right */
+    return m;
+}
+
+/* The area and the marks will be used as a whole. */
+static bool fill_all(const struct plan_code *c) {
+    return !c->source || (c->source->fill(c->source, c->area, c->area_used) &&
+                          c->source->fill(c->source, c->marks, c->mark_count * sizeof *c->marks));
 }
 
 /* Events of functions get ids from FIRST_ID on. Other stubs have no id, or one beyond functions'.
@@ -342,13 +380,16 @@ bool plan_code_adapt(const struct plan *plan, const struct plan_request *r,
                      struct kept_code *kept) {
     const uint64_t farther = farther_by(r, kept);
     struct plan_code *c = &kept->code;
-    if (!plan_code_fits(plan, r, kept) || (farther && !set_distance(plan, c, farther)) ||
+    if (!may_be_moved(plan, r, kept) || (farther && !set_distance(plan, c, farther)) ||
         !puns_settle(plan, r, farther, c))
         return false;
     for (size_t i = 0; i < c->island_count; i++)
         c->islands[i].at -= r->bias - kept->bias;
-    if (r->first_id != kept->first_id)
+    if (r->first_id != kept->first_id) {
+        if (!fill_all(c))
+            return false;
         set_ids(plan, kept, r->first_id);
+    }
     c->caller = r->caller;
     return true;
 }

@@ -226,15 +226,16 @@ static void replace_losses(const struct decision *d, struct plan_code *code) {
 
 /* ---- all rounds ---- */
 
-static bool are_lost_alike(const struct pun_site *a, const struct pun_site *b, size_t count) {
+/* Whether A and B lose the same functions that must not be in the next round's code. */
+static bool go_alike(const struct pun_site *a, const struct pun_site *b, size_t count) {
     bool alike = true;
     for (size_t i = 0; i < count && alike; i++)
-        alike = a[i].lost == b[i].lost;
+        alike = a[i].if_lost != LOST_WITH_CODE || a[i].lost == b[i].lost;
     return alike;
 }
 
 /* Decides on the log's rounds, *D (with a plan, a request, and `farther`) on the last one. Those
- * before it must lose what they have lost. The caller ends D. */
+ * before it must lead to the same code. The caller ends D. */
 static enum outcome decide_all(const struct pun_log *log, struct decision *d) {
     const struct decision like = *d;
     span_array lost = {0};
@@ -245,8 +246,7 @@ static enum outcome decide_all(const struct pun_log *log, struct decision *d) {
         d->round = round_of(log, i);
         outcome = decide(d);
         ARRAY_MOVE(&lost, &d->lost);
-        if (i + 1 < log->rounds.count &&
-            !are_lost_alike(d->puns, d->round.puns, d->round.count.puns))
+        if (i + 1 < log->rounds.count && !go_alike(d->puns, d->round.puns, d->round.count.puns))
             outcome = UNREACHED;
     }
     d->lost = lost;

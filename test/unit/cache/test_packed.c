@@ -49,13 +49,86 @@ static void contents_come_back(void **state) {
         folder_write(&folder, "code-a", key, put_packed, &n);
         assert_true(folder_read(&folder, "code-a", key, true, &file));
         const size_t packed = file.size;
-        assert_true(packed_read(&file));
+        struct packed *p = packed_open(&file);
+        assert_non_null(p);
+        assert_true(packed_unpack(p, NULL, 0));
         assert_true(counts[i] < 1000 || packed < counts[i] * sizeof *n.at);
-        const uint32_t *got = flat_take(&file.contents, n.count, sizeof *got);
+        struct flat_reader contents = packed_contents(p);
+        const uint32_t *got = flat_take(&contents, n.count, sizeof *got);
         assert_memory_equal(got, n.at, n.count * sizeof *got);
-        mem_unmap(file.pages, file.size);
+        packed_close(p);
         free(n.at);
     }
+    folder_close(&folder);
+}
+
+static void check_copy(struct packed *p, const struct numbers *n, size_t from, size_t count) {
+    struct code_source *source = packed_source(p);
+    const uint32_t *at = (const uint32_t *)packed_contents(p).at + from;
+    uint32_t *got = mem_alloc(count * sizeof *got);
+    assert_true(source->copy(source, at, count * sizeof *got, got));
+    assert_memory_equal(got, n->at + from, count * sizeof *got);
+    free(got);
+}
+
+/* Of a block; blocks begin at multiples of that. */
+enum { NUMBERS = FLAT_BUFFER / sizeof(uint32_t) };
+
+static void blocks_wait_until_they_are_used(void **state) {
+    struct folder folder = folder_open(UINT64_MAX);
+    struct numbers n = make(10 * NUMBERS + 7);
+    const struct span later[] = {{1, 2}, {FLAT_BUFFER + 1, 8 * FLAT_BUFFER + 1}};
+    struct folder_file file;
+    (void)state;
+    folder_write(&folder, "code-a", key, put_packed, &n);
+    assert_true(folder_read(&folder, "code-a", key, true, &file));
+    struct packed *p = packed_open(&file);
+    assert_non_null(p);
+    assert_true(packed_unpack(p, later, 2));
+    const uint32_t *got = (const uint32_t *)packed_contents(p).at;
+    const size_t first = 2 * NUMBERS, end = 8 * NUMBERS;
+    assert_memory_equal(got, n.at, first * sizeof *got);
+    assert_memory_equal(got + end, n.at + end, (n.count - end) * sizeof *got);
+    check_copy(p, &n, first - 3, 2 * NUMBERS);
+    check_copy(p, &n, 0, n.count);
+    check_copy(p, &n, end - 1, 2);
+    for (size_t i = first; i < end; i++)
+        assert_int_equal(got[i], 0);
+    struct code_source *source = packed_source(p);
+    assert_true(source->fill(source, got + 4 * NUMBERS - 1, 2 * sizeof *got));
+    assert_memory_equal(got + 3 * NUMBERS, n.at + 3 * NUMBERS, 2 * NUMBERS * sizeof *got);
+    assert_int_equal(got[3 * NUMBERS - 1], 0);
+    assert_int_equal(got[5 * NUMBERS], 0);
+    check_copy(p, &n, first, end - first);
+    source->close(source);
+    free(n.at);
+    folder_close(&folder);
+}
+
+static void damage_of_a_waiting_block_is_found(void **state) {
+    struct folder folder = folder_open(UINT64_MAX);
+    struct numbers n = make(3 * NUMBERS);
+    const struct span later = {FLAT_BUFFER, 2 * FLAT_BUFFER};
+    struct folder_file file;
+    uint32_t got;
+    (void)state;
+    folder_write(&folder, "code-a", key, put_packed, &n);
+    assert_true(folder_read(&folder, "code-a", key, true, &file));
+    uint64_t *sizes = (uint64_t *)file.contents.at; /* raw and packed, of the first block */
+    sizes += 2 + (sizes[1] + FLAT_ALIGN - 1) / FLAT_ALIGN * 2;
+    assert_int_equal(sizes[0], FLAT_BUFFER);
+    memset(&sizes[2], 0, 8); /* the second block's packed bytes */
+    struct packed *p = packed_open(&file);
+    assert_non_null(p);
+    assert_true(packed_unpack(p, &later, 1));
+    struct code_source *source = packed_source(p);
+    const uint32_t *second = (const uint32_t *)packed_contents(p).at + NUMBERS;
+    assert_false(source->copy(source, second, sizeof got, &got));
+    assert_false(source->fill(source, second, sizeof got));
+    assert_true(source->copy(source, second - 1, sizeof got, &got));
+    assert_false(packed_unpack(p, NULL, 0));
+    packed_close(p);
+    free(n.at);
     folder_close(&folder);
 }
 
@@ -70,13 +143,13 @@ static void damage_is_found(void **state) {
     for (size_t left = (size_t)(file.contents.end - file.contents.at) - 1; left < SIZE_MAX / 2;
          left -= 1000) { /* what is left out is its end */
         cut.contents.end = file.contents.at + left;
-        assert_false(packed_read(&cut));
+        assert_null(packed_open(&cut));
     }
     uint64_t *sizes = (uint64_t *)file.contents.at; /* of the first block */
     sizes[0] -= 1;
-    assert_false(packed_read(&file));
+    assert_null(packed_open(&file));
     sizes[0] = UINT64_MAX;
-    assert_false(packed_read(&file));
+    assert_null(packed_open(&file));
     mem_unmap(file.pages, file.size);
     free(n.at);
     folder_close(&folder);
@@ -143,7 +216,9 @@ static int remove_home(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contents_come_back),
+        cmocka_unit_test(blocks_wait_until_they_are_used),
         cmocka_unit_test(damage_is_found),
+        cmocka_unit_test(damage_of_a_waiting_block_is_found),
         cmocka_unit_test(code_leaves_before_plans),
         cmocka_unit_test(old_plans_leave_before_code),
     };

@@ -8,6 +8,8 @@ typedef void kept_write(const struct plan *, const struct kept_code *, struct fl
 /* Writes CODE, emitted for REQUEST, by WRITE, and reads that. */
 struct kept_code kept_make(const struct plan *plan, const struct plan_request *request,
                            const struct plan_code *code, kept_write *write);
+/* Empties the area and the marks of KEPT, which come from a source then. */
+void kept_withhold(struct kept_code *kept);
 void kept_free(struct kept_code *kept);
 /* The area of CODE, MOVED bytes higher, made from small pieces. The caller frees it. */
 uint8_t *kept_area(const struct plan_code *code, uint64_t moved);

@@ -1,5 +1,6 @@
 /* Short functions right before others: the puns at their entries borrow bytes of the jumps that are
- * written over the functions behind them. */
+ * written over the functions behind them. One shares its end with another function: if its pun is
+ * lost, code is emitted again without it. */
 	.text
 	.macro function name
 	.globl \name
@@ -11,6 +12,18 @@
 	.cfi_endproc
 	.size \name, . - \name
 	.endm
+
+	function jumps_into_another
+	nop
+	jmp .Lshared_end
+	end jumps_into_another
+	function has_a_shared_end
+	movl $1, %eax
+.Lshared_end:
+	addl $1, %eax
+	imull $3, %eax
+	ret
+	end has_a_shared_end
 
 	.altmacro
 	.macro pair number
