@@ -192,7 +192,8 @@ int values_compile(const struct values_request *r, struct capture *ret, struct e
                           .strings = r->strings,
                           .object_bytes = r->object_bytes ? r->object_bytes : CAPTURE_MOST_BYTES,
                           .format = collect_formatted,
-                          .request = r};
+                          .request = r,
+                          .format_values = r->format_values ? r->format_values : UINT32_MAX};
     struct places places = {0};
     struct capture made = {.kind = r->kind};
     if (c.strings > CAPTURE_MOST_STRING)
