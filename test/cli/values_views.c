@@ -38,9 +38,7 @@ KEPT int work(struct order o) {
 
 /* As if the compiler had taken its result away: nobody asks for it. */
 static int gone(int n) __asm__("gone.isra.0");
-static KEPT int gone(int n) {
-    __asm__ volatile("" : : "r"(n));
-}
+static KEPT int gone(int n) { __asm__ volatile("" : : "r"(n)); }
 
 KEPT void nothing(void) { __asm__ volatile(""); }
 
