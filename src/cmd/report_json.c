@@ -43,10 +43,13 @@ static void json_group(FILE *out, const struct value_groups *values, uint32_t nu
     const char *value = value_groups_json(values, number);
     fprintf(out, ", \"group\": {\"expression\": ");
     json_print_string(out, value_groups_expression(values));
-    if (value)
-        fprintf(out, ", \"value\": %s}", value);
-    else
+    if (!value) {
         fprintf(out, ", \"others\": true}");
+        return;
+    }
+    fprintf(out, ", \"value\": %s, \"text\": ", value);
+    json_print_string(out, value_groups_text(values, number));
+    fprintf(out, "}");
 }
 
 static void json_row(FILE *out, const struct report_table *r, const struct row *row) {

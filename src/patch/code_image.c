@@ -29,8 +29,7 @@ enum {
 static bool has_file(const struct patched *p) {
     struct code *code = p->code;
     const struct plan_code *c = &code->emitted;
-    if (!code->reused || c->source || c->area_used < LEAST_BYTES ||
-        c->address_count > MOST_WORDS)
+    if (!code->reused || c->source || c->area_used < LEAST_BYTES || c->address_count > MOST_WORDS)
         return false;
     if (!code->image_fd) {
         code->image_bytes = page_up(p->room);

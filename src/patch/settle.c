@@ -79,6 +79,8 @@ static bool leave_stub(struct settling *w, const struct patched *p, const struct
     if (state.reserved || reserved || (has_slot && !state.ahead))
         release_reservation(w);
     state.committed |= has_slot && state.ahead;
+    if (w->handle && !w->handle->unread)
+        lane_handle_forget_begun(w->handle);
     regs_leave_stub(&w->regs, m->variant, &state, words);
     taddr_t start = p->area + m->offset;
     regs_set_pc(&w->regs, state.committed ? start + whole_stub_size(p, m) : start);

@@ -314,6 +314,17 @@ void lane_handle_end_wait(struct lane_handle *handle, enum pause_cause cause) {
                    &(struct pause){since, clock_ticks(), PAUSE_EVENT + (uint32_t)cause});
 }
 
+/* Above the limit are unread events, which no stub overwrites. */
+void lane_handle_forget_begun(struct lane_handle *handle) {
+    struct event *ring = (struct event *)((uint8_t *)handle->lane + LANE_RING);
+    const uint64_t limit = __atomic_load_n(&handle->lane->limit, __ATOMIC_ACQUIRE);
+    const unsigned longest = captures_longest(handle->values.captures);
+    const uint64_t size = (longest ? longest : 1) * EVENT_BYTES, head = handle->lane->head;
+    for (uint64_t at = head; at < head + size && at < limit; at += EVENT_BYTES)
+        __atomic_store_n(&ring[(at & (handle->ring_bytes - 1)) / EVENT_BYTES].clock_sp, 0,
+                         __ATOMIC_RELAXED);
+}
+
 /* Waits for room for COUNT slots. False: there is none, and the thread would not wait either. */
 static bool await_room(const struct lane *lane, size_t count, enum overflow overflow) {
     for (;;) {

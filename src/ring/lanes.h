@@ -123,6 +123,9 @@ uint64_t lane_handle_wait_since(const struct lane_handle *handle, uint64_t other
 /* HANDLE's thread has waited in the agent and is about to leave it, or, stopped, was moved out. If
  * it waited, for CAUSE, that was a pause. */
 void lane_handle_end_wait(struct lane_handle *handle, enum pause_cause cause);
+/* HANDLE's thread, which is stopped, has left a stub before its end: what it has written above its
+ * head is no event (wire/ring.h). */
+void lane_handle_forget_begun(struct lane_handle *handle);
 /* Writes an event on behalf of HANDLE's stopped thread. When the ring is full: waits for the
  * drainer, or counts the event as lost. */
 void lane_handle_put(struct lane_handle *handle, uint32_t site, uint64_t sp,

@@ -385,21 +385,50 @@ static bool has_room(const struct choosing *c, uint32_t function, const struct c
             arch->stub_capture_bytes(capture));
 }
 
-/* A site has room for so much only. What members hold by their formats is left out first, then the
- * ends of objects. */
+/* Makes RET anew, with at most VALUES by formats. True: it has room, or cannot be made. */
+static bool compile_again(const struct choosing *c, uint32_t function,
+                          struct values_request *request, uint32_t values, struct capture *ret) {
+    struct err ignored; /* there was none before */
+    capture_done(ret);
+    request->format_values = values;
+    return values_compile(request, ret, &ignored) < 0 || has_room(c, function, ret);
+}
+
+/* Makes RET anew with as many values by formats as have room. False: not one has. */
+static bool compile_some_values(const struct choosing *c, uint32_t function,
+                                struct values_request *request, struct capture *ret) {
+    uint32_t most = 1, beyond = CAPTURE_MOST_VALUES + 1;
+    if (!compile_again(c, function, request, most, ret))
+        return false;
+    while (beyond - most > 1) {
+        const uint32_t middle = most + (beyond - most) / 2;
+        if (compile_again(c, function, request, middle, ret))
+            most = middle;
+        else
+            beyond = middle;
+    }
+    return compile_again(c, function, request, most, ret);
+}
+
+/* A site has room for so much only. The last values by formats are left out first, then all of what
+ * members hold by theirs, then the ends of objects. */
 static int compile_within_room(const struct choosing *c, uint32_t function,
                                struct values_request *request, struct capture *ret,
                                struct err *err) {
     enum { LEAST_OBJECT = 8 };
-    int rc = values_compile(request, ret, err);
-    for (uint32_t bytes = CAPTURE_MOST_BYTES;
-         rc == 0 && bytes >= LEAST_OBJECT && !has_room(c, function, ret); bytes /= 2) {
-        capture_done(ret);
-        request->plain_members = true;
+    const int rc = values_compile(request, ret, err);
+    if (rc < 0 || has_room(c, function, ret))
+        return rc;
+    for (uint32_t bytes = CAPTURE_MOST_BYTES; bytes >= LEAST_OBJECT; bytes /= 2) {
         request->object_bytes = bytes;
-        rc = values_compile(request, ret, err);
+        request->plain_members = false;
+        if (compile_some_values(c, function, request, ret))
+            break;
+        request->plain_members = true;
+        if (compile_again(c, function, request, 0, ret))
+            break;
     }
-    return rc;
+    return 0;
 }
 
 /* Makes the capture of events of KIND. False: there is none. */

@@ -253,7 +253,10 @@ static int take_elf(struct type_file *f, const char *path, struct err *err) {
         return rc;
     struct err why;
     rc = take_dwarf(f, path, &why);
-    if (rc == 1 || (rc < 0 && strcmp(why.tag, "no-debug-info") == 0))
+    if (rc == 1)
+        return err_set(err, ENOENT, "no-types",
+                       "%s: has no types: there are none in its DWARF, which may be damaged", path);
+    if (rc < 0 && strcmp(why.tag, "no-debug-info") == 0)
         return none(err, path);
     if (rc < 0 && err)
         *err = why;

@@ -13,6 +13,7 @@ struct collector {
     /* Records the object at *A by its type's format (values/formatted.h). False: it has none. */
     bool (*format)(struct collector *c, struct access *a);
     const struct values_request *request; /* for `format` */
+    uint32_t format_values;               /* how many more are recorded by formats */
     ARRAY(struct capture_value) values;
     ARRAY(char *) names;
 };

@@ -119,8 +119,12 @@ static int format_term(const struct evaluator *e, const struct spec_term *t, str
     }
     if (t->format.letter == 's' && old && old->kind != TYPE_POINTER && bytes < e->context.word)
         return spec_error(e->err, e->request->spec, t->at, "this is no pointer to a text");
-    if (!old || shape_is_composite(old) || float_now != float_asked)
-        return spec_error(e->err, e->request->spec, t->at, "its type does not go with the format");
+    if (!old || shape_is_composite(old) || float_now != float_asked) {
+        AUTO_FREE char *name = old ? types_spell(e->request->types, a->type) : NULL;
+        return spec_error(e->err, e->request->spec, t->at,
+                          "its type%s%s%s does not go with the format", name ? ", " : "",
+                          name ? name : "", name ? "," : "");
+    }
     if (t->format.bits && t->format.bits / 8u > bytes)
         return spec_error(e->err, e->request->spec, t->at, "it has fewer bits than the format");
     if (!a->bits && (t->format.bits || t->format.letter == 's' || t->format.letter == 'p'))
@@ -192,7 +196,8 @@ int values_compile(const struct values_request *r, struct capture *ret, struct e
                           .strings = r->strings,
                           .object_bytes = r->object_bytes ? r->object_bytes : CAPTURE_MOST_BYTES,
                           .format = collect_formatted,
-                          .request = r};
+                          .request = r,
+                          .format_values = r->format_values ? r->format_values : UINT32_MAX};
     struct places places = {0};
     struct capture made = {.kind = r->kind};
     if (c.strings > CAPTURE_MOST_STRING)

@@ -22,6 +22,7 @@ struct values_request {
     uint32_t strings;        /* most bytes of a text */
     struct formats *formats; /* what is recorded of well-known types; NULL: their members */
     bool plain_members;      /* formats are for whole items only, not for their members */
+    uint32_t format_values;  /* most values that are recorded by formats; 0: all */
     uint32_t object_bytes;   /* most that is recorded of an object at once; 0: CAPTURE_MOST_BYTES */
 };
 /*

@@ -15,23 +15,47 @@ static int fail(const struct evaluator *e, const struct spec_node *n, const char
 
 /* ---- names ---- */
 
-static int fail_name(const struct evaluator *e, const struct spec_node *n, const char *what,
-                     struct near_names *near) {
-    AUTO_FREE char *names = near_list(near);
-    near_done(near);
-    return spec_error(e->err, e->request->spec, n->at, "%s%s%s", what, names ? "; near: " : "",
-                      names ? names : "");
+/* Those that may have been meant. */
+struct meant {
+    struct near_names near;
+    char *some; /* the first ones, whether near or not; NULL: none */
+    unsigned count;
+};
+
+static void consider(struct meant *m, const char *name) {
+    enum { SOME = 8 };
+    AUTO_FREE char *before = NULL;
+    near_consider(&m->near, name);
+    if (!*name || m->count > SOME)
+        return;
+    before = m->some;
+    m->some = m->count++ == SOME ? mem_printf("%s, …", before)
+              : before           ? mem_printf("%s, %s", before, name)
+                                 : mem_strdup(name);
 }
 
-static void consider_members(const struct evaluator *e, type_id type, struct near_names *near,
+static int fail_name(const struct evaluator *e, const struct spec_node *n, const char *what,
+                     struct meant *m) {
+    AUTO_FREE char *names = near_list(&m->near), *some = m->some;
+    near_done(&m->near);
+    return spec_error(e->err, e->request->spec, n->at, "%s%s%s", what,
+                      names  ? "; near: "
+                      : some ? "; it has: "
+                             : "",
+                      names  ? names
+                      : some ? some
+                             : "");
+}
+
+static void consider_members(const struct evaluator *e, type_id type, struct meant *meant,
                              unsigned depth) {
     const struct type *t = shape_get(e->request->types, type);
     if (!t || depth > 8 || (t->kind != TYPE_STRUCT && t->kind != TYPE_UNION))
         return;
     for (uint32_t i = 0; i < t->count; i++) {
-        near_consider(near, t->members[i].name);
+        consider(meant, t->members[i].name);
         if (!*t->members[i].name || (t->members[i].flags & MEMBER_BASE))
-            consider_members(e, t->members[i].type, near, depth + 1);
+            consider_members(e, t->members[i].type, meant, depth + 1);
     }
 }
 
@@ -57,15 +81,29 @@ static bool see_through(const struct evaluator *e, struct access *a) {
     return access_follow(&e->context, a, t->of);
 }
 
+static bool has_no_members(const struct type *t) {
+    return t->kind != TYPE_FORWARD && !shape_is_composite(t);
+}
+
+static int fail_type(const struct evaluator *e, const struct spec_node *n, type_id type,
+                     const char *what) {
+    AUTO_FREE char *name = types_spell(e->request->types, type);
+    AUTO_FREE char *why = mem_printf("%s %s", name, what);
+    return fail(e, n, why);
+}
+
 static int enter_member(const struct evaluator *e, const struct spec_node *n, struct access *a) {
     struct type_member m;
     if (!types_member(e->request->types, shape_id(e->request->types, a->type), n->name, &m)) {
+        const struct type *t = shape_get(e->request->types, a->type);
+        if (t && has_no_members(t))
+            return fail_type(e, n, a->type, "has no members");
         AUTO_FREE char *type = types_spell(e->request->types, a->type);
         AUTO_FREE char *what = mem_printf("%s has no member of this name", type);
-        struct near_names near;
-        near_init(&near, n->name);
-        consider_members(e, a->type, &near, 0);
-        return fail_name(e, n, what, &near);
+        struct meant meant = {0};
+        near_init(&meant.near, n->name);
+        consider_members(e, a->type, &meant, 0);
+        return fail_name(e, n, what, &meant);
     }
     if (m.flags & MEMBER_VIRTUAL)
         return fail(e, n, "the place of a virtual base class is not known");
@@ -99,7 +137,7 @@ static int take_parameter(const struct evaluator *e, const struct spec_node *n,
     const struct parameter *self = this_of(s);
     const struct type *t = self ? shape_get(e->request->types, self->type) : NULL;
     struct type_member m;
-    struct near_names near;
+    struct meant meant = {0};
     if (t && t->kind == TYPE_POINTER && types_member(e->request->types, t->of, n->name, &m)) {
         begin_at(e, &e->places->parameters[self - s->parameters], self->type, ret);
         if (ret->kind != ACCESS_MISSING && !access_follow(&e->context, ret, t->of))
@@ -109,13 +147,14 @@ static int take_parameter(const struct evaluator *e, const struct spec_node *n,
     }
     if (s->count && has_no_names(s))
         return fail(e, n, "names of its parameters are not known; use arg1, or fparg1 of floats");
-    near_init(&near, n->name);
+    near_init(&meant.near, n->name);
     for (size_t i = 0; i < s->count; i++)
-        near_consider(&near, s->parameters[i].name);
+        if (!(s->parameters[i].flags & PARAMETER_RESULT))
+            consider(&meant, s->parameters[i].name);
     return fail_name(e, n,
                      s->count ? "the function has no parameter of this name"
                               : "the function has no parameters",
-                     &near);
+                     &meant);
 }
 
 /* ---- registers ---- */
@@ -214,6 +253,8 @@ static int step_object(const struct evaluator *e, const struct spec_node *n, str
     bool pointer = t && t->kind == TYPE_POINTER && !(t->flags & TYPE_REFERENCE);
     if (n->op == SPEC_MEMBER && pointer)
         return fail(e, n, "\".\" is behind a pointer: use \"->\"");
+    if (t && !pointer && !a->address && has_no_members(t))
+        return fail_type(e, n, a->type, "has no members");
     if (n->op == SPEC_ARROW && !pointer && !a->address)
         return fail(e, n, "\"->\" is not behind a pointer: use \".\"");
     int status = n->op == SPEC_ARROW ? step_pointer(e, n, a) : 0;
@@ -242,7 +283,9 @@ static int step_cast(const struct evaluator *e, const struct spec_node *n, struc
 static int step_address(const struct evaluator *e, const struct spec_node *n, struct access *a) {
     struct capture_value unused;
     if (a->kind != ACCESS_MISSING && (a->address || !access_address(a, &unused)))
-        return fail(e, n, "this has no address: it is in a register");
+        return fail(e, n,
+                    a->bits ? "a bit field has no address"
+                            : "this has no address: it is in a register");
     a->address = true;
     a->type = name_pointer(e->request->types, a->type, e->context.word);
     return 0;

@@ -231,7 +231,8 @@ static void depend(struct collector *c, size_t from, size_t to, size_t condition
         c->values.at[i].only_if = (uint16_t)(condition + 1);
 }
 
-/* FORMAT's values, in the image from BASE on. */
+/* FORMAT's values, in the image from BASE on, while there is room for any: views show the others as
+ * left out. */
 static void add_values(const struct formatting *f, const struct format *format,
                        const struct type *shown, uint32_t base) {
     struct collector *c = f->c;
@@ -241,8 +242,11 @@ static void add_values(const struct formatting *f, const struct format *format,
         const struct format_value *v = &format->values.at[i];
         const size_t condition = v->only_if - 1;
         first[i] = c->values.count;
-        if (!v->only_if || is_condition(c, first[condition], first[condition + 1]))
+        if (c->format_values &&
+            (!v->only_if || is_condition(c, first[condition], first[condition + 1]))) {
             add_value(f, v, base + (uint32_t)(shown->members[i].bit_offset / 8));
+            c->format_values--;
+        }
         first[i + 1] = c->values.count;
         if (v->only_if)
             depend(c, first[i], c->values.count, first[condition]);
@@ -302,6 +306,7 @@ static type_id hold(struct holding *h, type_id type, uint64_t at, unsigned depth
     for (uint32_t i = 0; i < own->count; i++)
         members[i] = hold_member(h, own->members[i], at, depth);
     shown.members = members;
+    shown.bytes = h->end - at; /* views ask whether anything within was recorded */
     return h->count == before ? 0 : types_add(types, &shown);
 }
 
@@ -328,7 +333,7 @@ static const struct holder *holder_of(struct collector *c, type_id type) {
 static bool collect_held(struct collector *c, struct access *a) {
     const struct holder *holder = holder_of(c, a->type);
     struct err ignored;
-    if (!holder->count || c->request->plain_members)
+    if (!holder->count || !c->format_values || c->request->plain_members)
         return false;
     const struct access whole = *a;
     struct collect_hole holes[FORMATS_MOST_HELD];

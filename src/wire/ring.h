@@ -37,6 +37,10 @@
  * slots are committed as on Arm. Readers of overwritten rings leave out as many slots behind the
  * head as the longest capture has.
  *
+ * A thread may be rolled back after it has written such slots, and before it has moved the head.
+ * Their clocks are new. So the tracer clears them: else the next event's slot would look committed
+ * as soon as it is reserved, and the event would be lost. Slots of slices are cleared, too.
+ *
  * Behind the ring stands struct kept_calls, for functions whose calls a condition selects.
  *
  * The clock has 48 bits: 26 hours at 3 GHz. The reader roughly knows when an event was written, and

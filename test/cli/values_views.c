@@ -36,6 +36,10 @@ KEPT int work(struct order o) {
     return o.id;
 }
 
+/* As if the compiler had taken its result away: nobody asks for it. */
+static int gone(int n) __asm__("gone.isra.0");
+static KEPT int gone(int n) { __asm__ volatile("" : : "r"(n)); }
+
 KEPT void nothing(void) { __asm__ volatile(""); }
 
 int main(void) {
@@ -58,5 +62,6 @@ int main(void) {
         nothing();
     }
     nothing();
+    gone(5);
     return 0;
 }

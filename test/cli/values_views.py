@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Hard values through the views and back: replay, JSON, CSV, chrome; ctf and perfetto by babeltrace2 and protoc.
+"""Hard values through the views and back: replay, report, JSON, CSV, chrome, parquet, firefox, a whole trace, the page's
+server; ctf and perfetto by babeltrace2 and protoc.
 
     values_views.py SPOOR COMPILER SOURCE EXPORTS
 
@@ -23,6 +24,7 @@ SPOOR, COMPILER, SOURCE, EXPORTS = sys.argv[1:5]
 sys.path.insert(0, str(Path(EXPORTS).parent))
 import parquet_reader  # noqa: E402
 WIDEST, LOWEST = str(2 ** 64 - 1), str(-2 ** 63)
+GONE = "gone.isra.0"  # a result that the compiler has taken away
 HTML = "<b>'\"&,\n</b>"
 BYTES = {"hex": "fffe22"}
 FULL = "0123456789abcdef" * 4  # as long as --strings; the second one is longer, which is not read
@@ -59,7 +61,7 @@ class Views(unittest.TestCase):
 
     def check(self, calls):
         """CALLS: function, value of its argument, in the order of their ends."""
-        found = [(f, same(v)) for f, v in calls if f not in ("main", "nothing")]
+        found = [(f, same(v)) for f, v in calls if f not in ("main", "nothing", GONE)]
         self.assertEqual(found, WANTED)
         self.assertEqual([math.copysign(1, v) for _, v in found if v == 0 and isinstance(v, (int, float))], [-1])
 
@@ -72,8 +74,10 @@ class Views(unittest.TestCase):
             self.assertEqual(results[:7], [v for _, v in WANTED[:7]])
             texts = [e["args"][0] for e in begun if e["function"] == "text"]
             self.assertEqual([t.get("cut") for t in texts], [None, None, None, None, True])
+            self.assertEqual([e["ret"] for e in entries if e["kind"] == "exit" and e["function"] == GONE],
+                             [{"type": "int", "value": None, "missing": "gone"}])
         shown = self.spoor("replay")
-        for part in WIDEST, LOWEST, r'"\377\376\""', "nan", "-inf", r"</b>", "real(x=-0.0) = -0.0;", 'text(s="")', f'(s="{FULL}")', f'(s="{FULL}"...)', \
+        for part in WIDEST, LOWEST, r'"\377\376\""', f"{GONE}(n=5) = <gone>;", "nan", "-inf", r"</b>", "real(x=-0.0) = -0.0;", 'text(s="")', f'(s="{FULL}")', f'(s="{FULL}"...)', \
                 '(s="w\u00efde \u20ac \U0001f600")':
             self.assertIn(part, shown)
 
@@ -100,6 +104,7 @@ class Views(unittest.TestCase):
         begun = [r for r in rows if r["args"] not in ("", "[]")]
         self.check([(r["function"], json.loads(r["args"])[0]["value"]) for r in begun])
         self.assertEqual([json.loads(r["ret"])["value"] for r in rows if r["function"] == "widest"], [WIDEST])
+        self.assertEqual([json.loads(r["ret"])["missing"] for r in rows if r["function"] == GONE], ["gone"])
 
     def test_chrome(self):
         events = json.loads(self.spoor("export", "--format=chrome", "--values"))["traceEvents"]
@@ -107,6 +112,7 @@ class Views(unittest.TestCase):
         calls.sort(key=lambda e: e["ts"])
         self.check([(e["name"], [*e["args"]["arguments"].values()][0]) for e in calls])
         self.assertEqual(calls[0]["args"]["result"], WIDEST)
+        self.assertEqual([e["args"] for e in calls if e["name"] == GONE], [{"arguments": {"n": 5}, "result": None}])
 
     def test_ctf(self):
         if not shutil.which("babeltrace2"):
@@ -116,7 +122,7 @@ class Views(unittest.TestCase):
         lines = subprocess.run(["babeltrace2", out], capture_output=True, text=True, check=True).stdout
         self.assertIn(f'args = "n={WIDEST}"', lines)
         self.assertIn(f'ret = "{LOWEST}"', lines)
-        for part in "x=nan", "x=-inf", "x=-0.0\"", "</b>", "kind=BOOK", FULL, "w\u00efde \u20ac \U0001f600":
+        for part in "x=nan", "x=-inf", "x=-0.0\"", "</b>", "kind=BOOK", FULL, 'ret = "<gone>"', r"\\377\\376", "w\u00efde \u20ac \U0001f600":
             self.assertIn(part, lines)
         # An empty text would show an older one: babeltrace2 does not clear it.
         without = [line for line in lines.splitlines() if '"nothing"' in line]
@@ -140,6 +146,8 @@ class Views(unittest.TestCase):
                 for entry in annotation.dict_entries:
                     field = next(f.name for f, _ in entry.ListFields() if f.name != "name")
                     found.append((entry.name, field, getattr(entry, field)))
+                if annotation.HasField("string_value"):
+                    found.append((annotation.name, "string_value", annotation.string_value))
         self.assertIn(("n", "uint_value", 2 ** 64 - 1), found)
         self.assertIn(("n", "int_value", -2 ** 63), found)
         reals = [v for n, f, v in found if n == "x" and f == "double_value"]
@@ -148,6 +156,7 @@ class Views(unittest.TestCase):
         self.assertEqual(math.copysign(1, reals[4]), -1)
         self.assertIn(("s", "string_value", r'"\377\376\""'), found)
         self.assertIn(("o", "string_value", "{id=2000, kind=BOOK}"), found)
+        self.assertIn(("ret", "string_value", "<gone>"), found)
 
     def test_parquet(self):
         columns, _ = parquet_reader.read(self.bytes_of("parquet", "--values"))
@@ -155,6 +164,7 @@ class Views(unittest.TestCase):
         begun = [row for row in rows if row["args"]]
         self.check([(row["function"], [*json.loads(row["args"]).values()][0]) for row in begun])
         self.assertEqual([row["ret"] for row in rows if row["function"] == "widest"], [f'"{WIDEST}"'])
+        self.assertEqual([row["ret"] for row in rows if row["function"] == GONE], ["null"])
         self.assertTrue(all(row["args"] is None and row["ret"] is None for row in rows if row["function"] == "nothing"))
         self.assertEqual([*parquet_reader.read(self.bytes_of("parquet"))[0]], [*columns][:-2])
 
@@ -181,7 +191,7 @@ class Views(unittest.TestCase):
         self.assertIn((1, f"n={WIDEST}", WIDEST), [one[2:] for one in found])
         printed = self.spoor("replay")
         for name, _, _, arguments, result in found:
-            if name in ("widest", "lowest", "real", "text"):
+            if name in ("widest", "lowest", "real", "text", GONE):
                 self.assertIn(f"{name}({arguments})" + (f" = {result};" if result else ""), printed)
 
     def test_exports_hide_values(self):
@@ -192,7 +202,14 @@ class Views(unittest.TestCase):
             text = b"".join(f.read_bytes() for f in files)
             for secret in b"</b>", WIDEST.encode(), b"BOOK":
                 self.assertNotIn(secret, text, form)
-        self.assertIn("no place", self.spoor("export", "--format=folded", "--values", status=2))
+        for form in "folded", "callgrind", "pprof", "speedscope":
+            self.assertIn("no place", self.spoor("export", "--format=" + form, "--values", status=2), form)
+
+    def test_whole_trace(self):
+        again = self.path / "again"
+        self.spoor("export", "--format=spoor", "-o", again)
+        shown = subprocess.run([SPOOR, "replay", "--json", again], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(shown, self.spoor("replay", "--json"))
 
     def ask(self, url, path, **query):
         address, token = url.split("/#")
@@ -221,7 +238,7 @@ class Views(unittest.TestCase):
         try:
             url = server.stdout.readline().strip()
             numbers = {name: number for number, name, *_ in self.ask(url, "/api/names")["functions"]}
-            for name in "widest", "lowest", "real", "wide", "work", "nothing":
+            for name in "widest", "lowest", "real", "wide", "work", "nothing", GONE:
                 calls = self.ask(url, "/api/calls", function=numbers[name], order="time", values=1)["calls"]
                 self.assertEqual([(c["args"], c["ret"]) for c in calls], printed[name], name)
                 for call in calls:
@@ -251,14 +268,21 @@ class Views(unittest.TestCase):
             wanted = rf"spoor: --where leaves out {said} of which it needs values that are not known" if said else r"\Z"
             self.assertRegex(done.stderr, wanted, condition)
 
-    def rows(self, *args):
-        return {json.dumps(r["group"].get("value")): r["calls"]
+    def rows(self, *args, key="value"):
+        return {json.dumps(r["group"].get(key)): r["calls"]
                 for r in json.loads(self.spoor("report", "--json", *args)) if "group" in r}
 
     def test_groups(self):
         self.assertEqual(self.rows("--group", "o.kind"), {'"PEN"': 6, '"BOOK"': 3})
         self.assertEqual(self.rows("--group", "work/ret/"), {"7": 6, "2000": 3})
         self.assertEqual(self.rows("--group", "x"), {'"nan"': 1, '"inf"': 1, '"-inf"': 1, "-0.1": 1, "-0.0": 1})
+        self.assertEqual(self.rows("--group", "n"), {f'"{WIDEST}"': 1, f'"{LOWEST}"': 1, "5": 1})
+        self.assertEqual(self.rows("--group", "text/s/"), {json.dumps(BYTES): 1, json.dumps(HTML): 1, '""': 1, f'"{FULL}"': 1})
+        self.assertEqual(self.rows("--group", "text/s/", key="text"), {json.dumps(text): 1 for text in (
+            r'"\377\376\""', '"<b>\'\\"&,\\n</b>"', '""', f'"{FULL}"', f'"{FULL}"...')})
+        self.assertEqual(self.rows("--group", f"{GONE}/ret/"), {"null": 1})
+        self.assertEqual(self.rows("--group", f"{GONE}/ret/", key="text"), {'"<gone>"': 1})
+        self.assertRegex(self.spoor("report", "--group", "ret", "-F", GONE), rf"<gone> +{GONE}\n")
         whole = json.loads(self.spoor("report", "--json"))
         grouped = json.loads(self.spoor("report", "--json", "--group", "o.kind"))
         for number in "calls", "self_ns", "total_ns":

@@ -6,8 +6,10 @@
 PROGRAM is programs/gs_writer.c, LIBRARY the same as a library.
 """
 import os
+import signal
 import subprocess
 import sys
+import time
 
 from fault import PATIENCE_S, SKIP, Spoor, check, check_right, main, run, stderr_of
 from gs_base import Waiting, check_message
@@ -86,6 +88,46 @@ def attached(spoor, program):
         check_message(text, "attach")
 
 
+def kill(tracer):
+    tracer.kill()
+    tracer.wait()
+
+
+def wait_at_guard(pid):
+    """Waits until the process, whose input has ended, uses its processor: a waiting thread spins."""
+    def ticks():
+        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+            return int(stat.read().rpartition(")")[2].split()[11])
+    first, deadline = ticks(), time.monotonic() + PATIENCE_S
+    while ticks() < first + 5:
+        check(time.monotonic() < deadline, "no thread waits at the guard")
+        time.sleep(0.01)
+
+
+def killed(spoor, program):
+    """spoor is killed: after spoor detach the base is the program's. A thread that waits at the guard goes on; what is
+    traced is not called then, so nothing uses the base as spoor's."""
+    for detaches in True, False:
+        with Waiting(program, "waits") as waiting, \
+                subprocess.Popen([spoor.path, "attach", "-o", "trace", "-F", "leaf", str(waiting.process.pid)],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as tracer:
+            try:
+                waiting.await_spoor()
+                if detaches:
+                    kill(tracer)
+                    spoor.view("detach", str(waiting.process.pid))
+                    check(waiting.read_text() == waiting.text, "killed: text")
+                else:
+                    tracer.send_signal(signal.SIGSTOP)
+                    waiting.process.stdin.close()
+                    waiting.process.stdin = None
+                    wait_at_guard(waiting.process.pid)
+                    kill(tracer)
+                waiting.end()
+            finally:
+                tracer.kill()
+
+
 def test(spoor, program, library):
     if run([program]).status == SKIP:
         print("this processor, or its kernel, does not let programs write the gs base")
@@ -93,6 +135,7 @@ def test(spoor, program, library):
     launched(spoor, program, library)
     attached(spoor, program)
     paused(spoor, program)
+    killed(spoor, program)
 
 
 if __name__ == "__main__":

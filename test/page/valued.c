@@ -24,6 +24,10 @@ KEEP static const char *order(int i) {
     return name;
 }
 
+/* As if the compiler had taken its result away, which the page shows in angle brackets. */
+static int gone(int n) __asm__("gone.isra.0");
+KEEP static int gone(int n) { __asm__ volatile(""); }
+
 static void *worker(void *unused) {
     for (int i = 0; i < 3000; i++)
         order(i);
@@ -36,6 +40,7 @@ int main(void) {
     odd_numbers(NAN, -INFINITY);
     odd_text("<img src=x onerror=window.harm=1>\"'</script><!-- `${1}`");
     odd_text("bad \xff\xfe\xc3 bytes \xe2\x80\xae right\x1b[31m");
+    gone(5);
     pthread_create(&thread, 0, worker, 0);
     pthread_join(thread, 0);
     for (int i = 3000; i < 3100; i++)

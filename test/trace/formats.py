@@ -93,8 +93,24 @@ class Formats(unittest.TestCase):
         self.recorded("-A", "crowded(*", "-A", "named(*", level="-O0")
         many, named = (e["args"] for e in self.events() if e.get("args"))
         self.assertEqual([a["name"] for a in many], ["a", "b", "c", "d", "e", "n"])
-        self.assertEqual((many[0]["cut"], many[-1]["value"]), (True, 77))
+        self.assertEqual((many[0]["value"], many[-1]["value"]),
+                         ({"shorts": {"size": 2, "first": 6}, "map": {"size": 0}, "longs": {"size": 1, "first": 8}}, 77))
+        self.assertTrue(any(a.get("cut") for a in many), many)
         self.assertEqual([a["value"] for a in named[1:]], ["a", "b", "c", "d"])
+        self.assertEqual((named[0]["value"]["a"]["size"], named[0]["cut"]), (1, True))
+
+    def test_as_many_values_as_have_room(self):
+        """They are the first ones of the format. Text and JSON tell that there are more."""
+        for level in "-O0", "-O2":
+            formats = self.file("texts\n" + "".join(f"    {name} = {name}\n" for name in reversed("abcdefghijkl")))
+            self.recorded("-A", "wide(*", formats, level=level)
+            v, n = next(e["args"] for e in self.events() if e.get("args"))
+            self.assertEqual((v["cut"], n["value"]), (True, 78), level)
+            shown = "".join(v["value"])
+            self.assertEqual((shown, "".join(v["value"].values())), ("lkjihgfedcba"[:len(shown)], shown.upper()), level)
+            self.assertTrue(4 <= len(shown) < 12, shown)
+            text = subprocess.run([SPOOR, "replay", self.path / "t"], capture_output=True, text=True, check=True).stdout
+            self.assertIn(f'{shown[-1]}="{shown[-1].upper()}", ...}}', text, level)
 
     def recorded(self, *options, level, status=0):
         done = subprocess.run([SPOOR, "record", *options, "-o", self.path / "t", self.path / level],

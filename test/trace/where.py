@@ -178,7 +178,7 @@ REFUSED = [
     (["--while", "buy/o->kind == PEN/"], ["is not a function"]),
     (["--where", "buy"], ["PATTERN/CONDITION/"]),
     (["-A", "buy@o->"], ["^"]),
-    (["-R", "buy@retval/s"], ["^retval/s: its type does not go with the format"]),
+    (["-R", "buy@retval/s"], ["^retval/s: its type, double, does not go with the format"]),
     (["-A", "buy@arg1/q"], ["^q: a format is one of"]),
     (["-A", "buy@%foo/x"], ["^%foo", "no register of this name"]),
 ] + [(["-A", "buy", "--strings", number], ["from 1 to 4096"]) for number in ("0", "-1", "4097", "9x", "1.5")]

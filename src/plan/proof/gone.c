@@ -21,50 +21,69 @@ struct takers {
     unsigned depth;
 };
 
-enum step { STEP_ON, STEP_END, STEP_TRUE };
-
 static bool is_inside(const struct plan_function *f, vaddr_t at) { return at - f->addr < f->size; }
 
-/* ---- the function itself ---- */
+/* ---- ways through a function ---- */
 
-/* STEP_TRUE: it returns, and has written nothing. */
-static enum step own_step(const struct takers *t, struct ways *w, const struct insn *in,
-                          const uint8_t *bytes) {
-    struct data_use use;
+enum step { STEP_ON, STEP_END, STEP_TRUE };
+
+struct walk {
+    struct takers *t;
+    uint32_t function;
+    /* Of an instruction that does not only lead on. */
+    enum step (*step)(struct walk *k, const struct insn *in, const uint8_t *bytes);
+    enum step lost; /* of a way that cannot be followed */
+    struct ways w;
+};
+
+static enum step step_on(struct walk *k, const struct insn *in, const uint8_t *bytes) {
     switch (in->kind) {
     case INSN_NOP:
     case INSN_LANDING:
         return STEP_ON;
     case INSN_BRANCH:
-        ways_add(w, in->target);
-        return in->target ? STEP_ON : STEP_END;
+        ways_add(&k->w, in->target);
+        return is_inside(k->w.function, in->target) || k->lost == STEP_END ? STEP_ON : k->lost;
     case INSN_JUMP:
-        ways_add(w, in->target);
-        return STEP_END;
-    case INSN_RETURN:
-        return STEP_TRUE;
-    case INSN_OTHER:
-        return t->u->arch->data(bytes, in->size, &use) && !(use.written & t->reg) ? STEP_ON
-                                                                                  : STEP_END;
+        ways_add(&k->w, in->target);
+        return is_inside(k->w.function, in->target) ? STEP_END : k->lost;
     default:
-        return STEP_END;
+        return k->step(k, in, bytes);
     }
 }
 
-static bool leaves_alone(const struct takers *t, uint32_t function) {
-    const struct plan_function *f = plan_function(t->u->plan, function);
-    struct ways w = {.u = t->u, .function = f};
+/* Whether a way from FROM on comes to STEP_TRUE. */
+static bool comes_true(struct walk *k, vaddr_t from) {
     const uint8_t *bytes;
     struct insn in;
-    for (ways_add(&w, f->addr); w.next < w.count; w.next++) {
-        vaddr_t pc = w.at[w.next];
+    k->w = (struct ways){.u = k->t->u, .function = plan_function(k->t->u->plan, k->function)};
+    for (ways_add(&k->w, from); k->w.next < k->w.count; k->w.next++) {
+        vaddr_t pc = k->w.at[k->w.next];
         enum step step = STEP_ON;
-        while (step == STEP_ON && ways_step(&w, &pc, &in, &bytes))
-            step = own_step(t, &w, &in, bytes);
+        while (step == STEP_ON)
+            step = ways_step(&k->w, &pc, &in, &bytes) ? step_on(k, &in, bytes) : k->lost;
         if (step == STEP_TRUE)
             return true;
     }
     return false;
+}
+
+/* ---- the function itself ---- */
+
+/* STEP_TRUE: it returns, and has written nothing. */
+static enum step own_step(struct walk *k, const struct insn *in, const uint8_t *bytes) {
+    struct data_use use;
+    if (in->kind == INSN_RETURN)
+        return STEP_TRUE;
+    return in->kind == INSN_OTHER && k->t->u->arch->data(bytes, in->size, &use) &&
+                   !(use.written & k->t->reg)
+               ? STEP_ON
+               : STEP_END;
+}
+
+static bool leaves_alone(struct takers *t, uint32_t function) {
+    struct walk k = {.t = t, .function = function, .step = own_step, .lost = STEP_END};
+    return comes_true(&k, plan_function(t->u->plan, function)->addr);
 }
 
 /* ---- its callers ---- */
@@ -78,8 +97,6 @@ static bool is_passed_on(struct takers *t, uint32_t function) {
             return false; /* its other callers tell */
     return !t->q->is_void(t->q->ctx, function) && may_be_taken(t, function);
 }
-
-static enum step taken_if(bool taken) { return taken ? STEP_TRUE : STEP_END; }
 
 /* A call behind which the register has another value. */
 static bool is_lost_in(const struct takers *t, const struct insn *in) {
@@ -100,45 +117,25 @@ static enum step data_step(const struct takers *t, const struct insn *in, const 
 }
 
 /* STEP_TRUE: the register may be taken. */
-static enum step caller_step(struct takers *t, uint32_t caller, struct ways *w,
-                             const struct insn *in, const uint8_t *bytes) {
+static enum step caller_step(struct walk *k, const struct insn *in, const uint8_t *bytes) {
     switch (in->kind) {
-    case INSN_NOP:
-    case INSN_LANDING:
-        return STEP_ON;
-    case INSN_BRANCH:
-        ways_add(w, in->target);
-        return is_inside(w->function, in->target) ? STEP_ON : STEP_TRUE;
-    case INSN_JUMP:
-        ways_add(w, in->target);
-        return taken_if(!is_inside(w->function, in->target));
     case INSN_CALL:
     case INSN_CALL_INDIRECT:
-        return call_step(t, in);
+        return call_step(k->t, in);
     case INSN_RETURN:
-        return taken_if(is_passed_on(t, caller));
+        return is_passed_on(k->t, k->function) ? STEP_TRUE : STEP_END;
     case INSN_TRAP:
         return STEP_END;
     case INSN_OTHER:
-        return data_step(t, in, bytes);
+        return data_step(k->t, in, bytes);
     default:
         return STEP_TRUE;
     }
 }
 
 static bool is_taken_behind(struct takers *t, uint32_t caller, vaddr_t pc) {
-    struct ways w = {.u = t->u, .function = plan_function(t->u->plan, caller)};
-    const uint8_t *bytes;
-    struct insn in;
-    for (ways_add(&w, pc); w.next < w.count; w.next++) {
-        enum step step = STEP_ON;
-        for (pc = w.at[w.next]; step == STEP_ON;)
-            step = ways_step(&w, &pc, &in, &bytes) ? caller_step(t, caller, &w, &in, bytes)
-                                                   : STEP_TRUE;
-        if (step == STEP_TRUE)
-            return true;
-    }
-    return w.incomplete || !w.count;
+    struct walk k = {.t = t, .function = caller, .step = caller_step, .lost = STEP_TRUE};
+    return comes_true(&k, pc) || k.w.incomplete || !k.w.count;
 }
 
 /* ---- all uses ---- */

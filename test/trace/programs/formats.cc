@@ -104,7 +104,7 @@ NOINLINE static int crowded(const many &a, const many &b, const many &c, const m
     asm volatile("" : : "m"(a), "m"(b), "m"(c), "m"(d), "m"(e));
     return n;
 }
-/* Only without the formats of members is there room for all texts. */
+/* Beside the texts there is no room for all that the members hold. */
 struct listed {
     std::vector<std::string> a, b, c, d;
 };
@@ -112,6 +112,14 @@ NOINLINE static int named(const listed &l, const std::string &a, const std::stri
                           const std::string &c, const std::string &d) {
     asm volatile("" : : "m"(l), "m"(a), "m"(b), "m"(c));
     return d.size();
+}
+/* The test's format asks for more texts of it than a stub has room for. */
+struct texts {
+    std::string a, b, c, d, e, f, g, h, i, j, k, l;
+};
+NOINLINE static int wide(const texts &v, int n) {
+    asm volatile("" : : "m"(v));
+    return n;
 }
 NOINLINE static std::vector<short> made(int n) {
     std::vector<short> v(n, (short)-n);
@@ -145,5 +153,6 @@ int main() {
     const many m{{6, 7}, {}, {8}};
     crowded(m, m, m, m, m, 77);
     named({{"x"}, {}, {}, {}}, "a", "b", "c", "d");
+    wide({"A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L"}, 78);
     return made(4).size() == 4 ? 0 : 1;
 }

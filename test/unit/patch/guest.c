@@ -93,6 +93,7 @@ static struct guest *make(enum overflow overflow, uint32_t stack_frames,
         fail_msg("%s", err.text);
     g->handle = space_take_lane(&g->context, g->space, g->pid, 0);
     assert_false(g->handle->unread);
+    g->handle->values.captures = module_table_captures(g->context.module_table);
     thread_set_lane(g->pid, g->handle->at);
     assert_int_equal(thread_get_regs(g->pid, &g->idle), 0);
     regs_finish_restart(&g->idle);

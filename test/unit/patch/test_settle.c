@@ -1,8 +1,8 @@
 /*
  * A thread is taken out of stubs, trampolines and the agent, before each of their instructions. It
  * must then stand in the program's own code, where the program alone would have been. No slot may
- * stay reserved in its lane. When the thread goes on, its call must end right, with each event
- * recorded once.
+ * stay reserved in its lane, and the slot that is reserved next must not look committed. When the
+ * thread goes on, its call must end right, with each event recorded once.
  */
 #include <errno.h>
 #include <signal.h>
@@ -13,6 +13,7 @@
 #include "../target/hold.h"
 #include "patch/patcher.h"
 #include "patch/settle.h"
+#include "ring/rings.h"
 #include "trial.h"
 
 #define TESTS                                                                                      \
@@ -28,6 +29,7 @@
     TEST(settle_in_a_capturing_stub)                                                               \
     TEST(settle_in_a_plainly_capturing_stub)                                                       \
     TEST(settle_in_capturing_stubs_of_full_rings)                                                  \
+    TEST(settle_in_a_stub_with_slices)                                                             \
     TEST(settle_in_a_stub_that_judges_calls)                                                       \
     TEST(settle_while_waiting_in_the_hook)                                                         \
     TEST(settle_behind_the_hook_of_a_judged_call)                                                  \
@@ -48,6 +50,19 @@ static void check_nothing_reserved(const struct trial *t) {
     for (uint64_t at = first; at < lane->head; at += EVENT_BYTES)
         if (!events_of(t->g)[at % GUEST_RING_BYTES / EVENT_BYTES].clock_sp)
             trial_fail(t, "a slot is reserved");
+}
+
+/* The next event's slot is reserved, and its thread stands before the store that commits it. */
+static void check_next_slot(const struct trial *t) {
+    struct lane_handle *handle = t->g->handle;
+    struct lane *lane = handle->lane;
+    const uint64_t head = lane->head;
+    if (head >= lane->limit)
+        return;
+    lane->head += EVENT_BYTES;
+    if (ring_head(handle, head, handle->last_clock) != head)
+        trial_fail(t, "the next slot looks committed as soon as it is reserved");
+    lane->head = head;
 }
 
 static void check_place(const struct trial *t, enum settled settled,
@@ -122,6 +137,7 @@ static void settle_by_registers(const struct trial *t) {
     if (!t->conditions->dies_later)
         check_wait(t, since);
     check_nothing_reserved(t);
+    check_next_slot(t);
     check_place(t, settled, &place);
     finish(t);
 }
@@ -132,6 +148,7 @@ static void settle_by_steps(const struct trial *t) {
     if (settled != SETTLED_OUTSIDE)
         trial_fail(t, "its pc is still in an area");
     check_nothing_reserved(t);
+    check_next_slot(t);
     check_place(t, settled, NULL);
     finish(t);
 }
@@ -180,7 +197,8 @@ static void check_judged(const struct reference *r, bool recorded) {
 
 static void try_calls(const struct conditions *c, const struct call *all, size_t count) {
     struct guest *bare = guest_new_bare();
-    struct guest *g = c->plain ? guest_new_capturing(c->overflow, PLAIN_ARGUMENTS, PLAIN_RESULTS)
+    struct guest *g = c->plain    ? guest_new_capturing(c->overflow, PLAIN_ARGUMENTS, PLAIN_RESULTS)
+                      : c->sliced ? guest_new_sliced(c->overflow)
                       : c->captures        ? guest_new_capturing(c->overflow, ARGUMENTS, RESULTS)
                       : c->where == hooked ? guest_new_judging_linker(c->overflow, c->where)
                       : c->where           ? guest_new_judging(c->overflow, c->where)
@@ -272,6 +290,13 @@ static void settle_in_capturing_stubs_of_full_rings(void **state) {
     const struct conditions drops = {.overflow = OVERFLOW_DROP, .captures = true, .full = true};
     try_calls(&waits, trial_calls, SOME);
     try_calls(&drops, trial_calls, SOME);
+}
+
+static void settle_in_a_stub_with_slices(void **state) {
+    (void)state;
+    enum { SOME = 4 };
+    const struct conditions c = {.overflow = OVERFLOW_WAIT, .sliced = true};
+    try_calls(&c, trial_calls, SOME);
 }
 
 static void settle_in_a_stub_that_judges_calls(void **state) {

@@ -204,3 +204,12 @@ size_t walk_trace(const char *path) {
     trace_reader_free(r);
     return n;
 }
+
+struct block *block_of(enum disk_type type, size_t size) {
+    struct block *block = block_new(type);
+    for (size_t i = 0; i < size; i++) {
+        const uint8_t byte = (uint8_t)(i >> 6);
+        bytes_put(&block->parts[i % BLOCK_PARTS], &byte, 1);
+    }
+    return block;
+}

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "generate.h"
+#include "trace/block.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
@@ -30,6 +31,8 @@ void must_store(const char *path, const void *bytes, size_t size);
 /* A complete trace with two clocks, two processes, three streams, two modules and a loss. */
 void write_small_trace(const char *path);
 
+/* A block with SIZE bytes that can be packed. */
+struct block *block_of(enum disk_type type, size_t size);
 /* Gives COUNT events to STREAM in pieces of irregular size. */
 void feed(struct trace_writer *w, uint32_t stream, const struct trace_event *events, size_t count);
 /* Reads all of a trace, through cursors, merge and accessors; returns the number of items. The

@@ -365,15 +365,6 @@ static void end_waits_for_no_starved_thread(void **state) {
     block_free(block);
 }
 
-static struct block *block_of(enum disk_type type, size_t size) {
-    struct block *block = block_new(type);
-    for (size_t i = 0; i < size; i++) {
-        const uint8_t byte = (uint8_t)(i >> 6);
-        bytes_put(&block->parts[i % BLOCK_PARTS], &byte, 1);
-    }
-    return block;
-}
-
 static size_t allocated(void) {
     const struct mallinfo2 all = mallinfo2();
     return all.uordblks + all.hblkhd;

@@ -71,6 +71,10 @@ def wrong_use_is_told():
         "spoor: types.ctf: has no type nods (near: node)\n"
     run("strip", "-o", "stripped", "with-dwarf")
     assert run(spoor, "ctf", "convert", "stripped", status=1).startswith("spoor: stripped: has no types")
+    with open("zeros", "wb") as out:
+        out.write(bytes(1000))
+    run("objcopy", "--update-section", ".debug_info=zeros", "with-dwarf", "damaged-dwarf")
+    assert "none in its DWARF, which may be damaged" in run(spoor, "ctf", "dump", "damaged-dwarf", status=1)
     assert len(run(spoor, "ctf", "dump", source, status=1).splitlines()) == 1
     run(spoor, "ctf", "show", "types.ctf", status=2)
     run(spoor, "ctf", "dump", status=2)

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """memory.py SPOOR DUMP-TYPES: bytes of memory for each definition of a large debug file, by the difference that twice
-as many make: of the table by name, of a type that is asked for, and of all types converted and shown."""
+as many make: of the table by name, of a type that is asked for, and of all types converted and shown.
+
+memory.py SPOOR DUMP-TYPES MEGABYTES: converts a debug file of this size. Each of its units also has types of its own."""
 import itertools
 import os
 import subprocess
@@ -8,21 +10,37 @@ import sys
 import tempfile
 
 STRUCTS, UNITS = 2000, 600
-spoor, dump = (os.path.abspath(path) for path in sys.argv[1:])
+OWN = [f"Q{i}q" for i in range(10)]  # names of types that become others in each unit; short ones stand in the unit
+LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+MOST_BYTES = 500 << 20
+spoor, dump = (os.path.abspath(path) for path in sys.argv[1:3])
 
 
-def write_source():
+def write_source(own):
     with open("one.c", "w", encoding="utf-8") as out:
         out.write("".join(f"struct s{i} {{ int first; struct s{max(0, i - 1)} *link; }};\n" for i in range(STRUCTS)))
+        out.write("".join(f"struct {name} {{ struct {name} *link; }};\n" for name in own))
         out.write(f"int one(struct s{STRUCTS - 1} *p) {{ return p->first; }}\n")
 
 
-def with_units(count):
+def units(count):
+    """The unit, COUNT times. The names OWN differ in each."""
+    with open("info", "rb") as one:
+        unit = bytearray(one.read())
+    places = [unit.index(name.encode() + b"\0") for name in OWN]
+    for i in range(count):
+        for k, at in enumerate(places):
+            number = i * len(OWN) + k
+            unit[at:at + 3] = (LETTERS[number % 52], LETTERS[number // 52 % 63], LETTERS[number // 52 // 63 % 63])
+        yield unit
+
+
+def with_units(count, own=False):
     """A library whose debugging information has the unit COUNT times. This process stays small: what it takes counts
     for its children, too."""
     with open("info", "rb") as one, open("many", "wb") as many:
-        unit = one.read()
-        for _ in range(count):
+        same = one.read()
+        for unit in units(count) if own else itertools.repeat(same, count):
             many.write(unit)
     path = f"{count}.so"
     subprocess.run(["objcopy", "--update-section", ".debug_info=many", "one.so", path], check=True)
@@ -49,12 +67,25 @@ def bytes_per_definition(few, many, *command):
     return (more - less) / (STRUCTS * UNITS), text
 
 
-with tempfile.TemporaryDirectory() as folder:
-    os.chdir(folder)
-    write_source()
+def make_one(own):
+    write_source(own)
     subprocess.run(["gcc", "-g", "-fno-eliminate-unused-debug-types", "-shared", "-fPIC", "-o", "one.so", "one.c"],
                    check=True)
     subprocess.run(["objcopy", "--dump-section", ".debug_info=info", "one.so", "unused.so"], check=True)
+
+
+def whole(megabytes):
+    count = (megabytes << 20) // os.path.getsize("info") + 1
+    path = with_units(count, own=True)
+    taken, _ = peak(spoor, "ctf", "convert", path, "-o", "whole.ctf")
+    text = subprocess.run([spoor, "ctf", "dump", "whole.ctf"], capture_output=True, text=True, check=True).stdout
+    own = min(count * len(OWN), 52 * 63 * 63)
+    print(f"{os.path.getsize(path) >> 20} MB of {count} units converted with {taken >> 20} MB: {own} types of one unit each")
+    assert text.count("struct s1 * link;") == 1 and text.count(" link;") == STRUCTS + own, text.count(" link;")
+    assert taken < MOST_BYTES, taken
+
+
+def each_definition():
     files = with_units(UNITS), with_units(2 * UNITS)
     table, said = bytes_per_definition(*files, dump, "FILE", "find", "struct s7")
     assert not said, said
@@ -71,3 +102,13 @@ with tempfile.TemporaryDirectory() as folder:
     print(f"bytes for each definition: {table:.1f} in the table, {named:.1f} for one name, {shown:.1f} shown, "
           f"{converted:.1f} converted")
     assert 4 < table < 12 and max(named, shown, converted) < 3, (table, named, shown, converted)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    if len(sys.argv) > 3:
+        make_one(OWN)
+        whole(int(sys.argv[3]))
+    else:
+        make_one([])
+        each_definition()

@@ -120,6 +120,30 @@ static void lists_count_by_their_ranges(void **state) {
     close_fixture();
 }
 
+/* Of Clang's computations the register is where the parameter was passed; others tell nothing. */
+static void members_computed_from_a_register_tell_it(void **state) {
+    (void)state;
+    enum { RDI = 5 };
+    static const char *const others[] = {"behind", "two", "sum", "stack"};
+    struct signature s;
+    open_fixture("lists");
+    if (module->machine != EM_X86_64) {
+        close_fixture();
+        skip();
+    }
+    read_symbol("computed", &s);
+    expect_register(&s, "member", RDI);
+    assert_true(place_in(&s, "member")->whole);
+    expect_register(&s, "members", RDI);
+    assert_true(place_in(&s, "members")->whole);
+    expect_register(&s, "register", RDI);
+    assert_false(place_in(&s, "register")->whole);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_int_equal(place_in(&s, others[i])->kind, PLACE_MISSING);
+    signature_done(&s);
+    close_fixture();
+}
+
 static void optimised_code_has_places_at_the_first_instruction(void **state) {
     (void)state;
     enum { RDX = 1, RSI = 4, RDI = 5, XMM0 = 17 };
@@ -412,6 +436,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signatures_have_names_and_types),
         cmocka_unit_test(before_the_prologue_the_abi_tells),
+        cmocka_unit_test(members_computed_from_a_register_tell_it),
         cmocka_unit_test(optimised_code_has_places_at_the_first_instruction),
         cmocka_unit_test(lists_count_by_their_ranges),
         cmocka_unit_test(clones_are_not_trusted_to_follow_the_abi),

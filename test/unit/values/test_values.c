@@ -155,24 +155,29 @@ static void wrong_specs(void **state) {
     takes(f, "count", f->int_);
     static const struct {
         const char *spec, *shown;
-    } cases[] = {{"o->prize", "o->^prize: item has no member of this name; near: price"},
-                 {"o.price", "o.^price: \".\" is behind a pointer: use \"->\""},
-                 {"cuont", "^cuont: the function has no parameter of this name; near: count"},
-                 {"count->x", "count->^x: \"->\" is not behind a pointer: use \".\""},
-                 {"o->price +1",
-                  "o->price ^+1: only members, indexes, \"*\", \"&\" and casts are known here"},
-                 {"*count", "^*count: this is no pointer"},
-                 {"o[x]", "o[^x: an index is a number"},
-                 {"o[", "o[^: an index is a number"},
-                 {"", "^: an expression ends too early"},
-                 {"count/q",
-                  "count/^q: a format is one of i, d, u, x, o, c, f, p with 8, 16, 32 or 64, or s"},
-                 {"count/x64", "^count/x64: it has fewer bits than the format"},
-                 {"(struct nothing *)o", "(^struct nothing *)o: no type of this name is known"},
-                 {"%rbq", "^%rbq: this machine has no register of this name"},
-                 {"&count", "^&count: this has no address: it is in a register"},
-                 {"*o->name->x", "*o->name->^x: const char has no member of this name"},
-                 {"(((((((((((((((((((((((((((((((((((((((o", NULL}};
+    } cases[] = {
+        {"o->prize", "o->^prize: item has no member of this name; near: price"},
+        {"o.price", "o.^price: \".\" is behind a pointer: use \"->\""},
+        {"cuont", "^cuont: the function has no parameter of this name; near: count"},
+        {"nothing", "^nothing: the function has no parameter of this name; it has: o, count"},
+        {"o->nothing", "o->^nothing: item has no member of this name; it has: id, price, name"},
+        {"count->x", "count->^x: int has no members"},
+        {"o->price.x", "o->price.^x: double has no members"},
+        {"count/f", "^count/f: its type, int, does not go with the format"},
+        {"o->price +1",
+         "o->price ^+1: only members, indexes, \"*\", \"&\" and casts are known here"},
+        {"*count", "^*count: this is no pointer"},
+        {"o[x]", "o[^x: an index is a number"},
+        {"o[", "o[^: an index is a number"},
+        {"", "^: an expression ends too early"},
+        {"count/q",
+         "count/^q: a format is one of i, d, u, x, o, c, f, p with 8, 16, 32 or 64, or s"},
+        {"count/x64", "^count/x64: it has fewer bits than the format"},
+        {"(struct nothing *)o", "(^struct nothing *)o: no type of this name is known"},
+        {"%rbq", "^%rbq: this machine has no register of this name"},
+        {"&count", "^&count: this has no address: it is in a register"},
+        {"*o->name->x", "*o->name->^x: const char has no members"},
+        {"(((((((((((((((((((((((((((((((((((((((o", NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *shown = at_entry(f, cases[i].spec);
         if (cases[i].shown && strcmp(cases[i].spec, "o[x]") == 0)
