@@ -18,6 +18,11 @@ void result_uses_free(struct result_uses *u); /* U may be NULL */
  * it could be a value of its own, which the compiler knows that the function leaves alone.)
  */
 bool result_is_used(struct result_uses *u, uint32_t function, unsigned reg);
+/*
+ * True if FUNCTION makes a value in REG that nothing but its caller can need: no instruction reads
+ * it before the function returns. The code must be optimised, so that each value is needed.
+ */
+bool result_is_made(struct result_uses *u, uint32_t function, unsigned reg);
 struct result_question {
     uint32_t function;
     /* Whether a caller returns nothing by its type. */

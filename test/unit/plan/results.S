@@ -180,6 +180,65 @@ FUNC visible
     ret
 END visible
 
+/* What only the caller can need. */
+FUNC makes
+    push %rbx
+    mov %edi, %ebx
+    call gives
+    mov %ebx, %eax
+    pop %rbx
+    ret
+END makes
+FUNC makes_on_a_way
+    test %edi, %edi
+    je 1f
+    xor %eax, %eax
+    jmp 2f
+1:  call gives
+    mov (%rsi), %eax
+2:  add $8, %rsp
+    ret
+END makes_on_a_way
+FUNC makes_double
+    movaps %xmm3, %xmm0
+    ret
+END makes_double
+FUNC needs_itself
+    mov %edi, %eax
+    test %esi, %esi
+    je 1f
+    mov %eax, (%rdx)
+1:  ret
+END needs_itself
+FUNC needs_for_a_call
+    mov $1, %al
+    call gives
+    ret
+END needs_for_a_call
+FUNC needs_for_a_jump
+    mov $1, %al
+    jmp gives
+END needs_for_a_jump
+FUNC overwrites
+    mov %edi, %eax
+    pop %rax
+    ret
+END overwrites
+FUNC loads
+    mov (%rdi), %eax
+    ret
+END loads
+FUNC cleans_up
+    xor %eax, %eax
+    ret
+END cleans_up
+FUNC compares
+    sub %esi, %eax
+    je 1f
+    incl (%rdi)
+1:  ret
+END compares
+
 FUNC taken
     ret
 END taken
