@@ -19,8 +19,8 @@ void result_uses_free(struct result_uses *u); /* U may be NULL */
  */
 bool result_is_used(struct result_uses *u, uint32_t function, unsigned reg);
 /*
- * True if FUNCTION makes a value in REG that nothing but its caller can need: no instruction reads
- * it before the function returns. The code must be optimised, so that each value is needed.
+ * True if FUNCTION, whose code is optimised, makes a value in REG where it ends, which no
+ * instruction reads.
  */
 bool result_is_made(struct result_uses *u, uint32_t function, unsigned reg);
 struct result_question {

@@ -238,7 +238,6 @@ static uint64_t replaced_registers(const struct operands *d) {
 /* Whether the instruction changes no flags, and nothing but its first operand. */
 static bool only_makes(ZydisMnemonic mnemonic) {
     switch (mnemonic) {
-    case ZYDIS_MNEMONIC_LEA:
     case ZYDIS_MNEMONIC_MOVSX:
     case ZYDIS_MNEMONIC_MOVSXD:
     case ZYDIS_MNEMONIC_SETZ:

@@ -189,26 +189,34 @@ FUNC makes
     pop %rbx
     ret
 END makes
-FUNC makes_on_a_way
+FUNC makes_two
     test %edi, %edi
     je 1f
     xor %eax, %eax
     jmp 2f
-1:  call gives
-    mov (%rsi), %eax
+1:  mov $5, %eax
 2:  add $8, %rsp
     ret
-END makes_on_a_way
+END makes_two
+FUNC makes_one
+    test %edi, %edi
+    je 1f
+    mov $5, %eax
+    add $8, %rsp
+1:  ret
+END makes_one
+FUNC makes_an_address
+    mov %rsp, %rax
+    ret
+END makes_an_address
 FUNC makes_double
     movaps %xmm3, %xmm0
     ret
 END makes_double
 FUNC needs_itself
     mov %edi, %eax
-    test %esi, %esi
-    je 1f
     mov %eax, (%rdx)
-1:  ret
+    ret
 END needs_itself
 FUNC needs_for_a_call
     mov $1, %al

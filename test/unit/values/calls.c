@@ -95,6 +95,13 @@ __attribute__((noinline)) static int unused_param(int a, int b, int c) {
     __asm__ volatile("" ::: "memory");
     return a + c;
 }
+/* LLVM describes the last three by what the stack pointer is behind the prologue. */
+__attribute__((noinline)) static long stacked(int a, int b, int c, int d, int e, int f, long g,
+                                              char h, const char *i) {
+    char room[100];
+    snprintf(room, sizeof room, "%d%d%d%d%d%d", a, b, c, d, e, f);
+    return (long)strlen(room) + g + h + i[0];
+}
 __attribute__((noinline)) int length(struct list *l) {
     int n = 0;
     for (; l; l = l->next)
@@ -102,7 +109,6 @@ __attribute__((noinline)) int length(struct list *l) {
     return n;
 }
 int main(int argc, char **argv) {
-    (void)argv;
     for (int i = 0; i < 3; i++)
         make(i);
     ints('a', -2, 3, -4, 200, ~0ul, -7, 8);
@@ -125,5 +131,8 @@ int main(int argc, char **argv) {
     knr(1, 2.5f);
     struct list l2 = {NULL, 2}, l1 = {&l2, 1};
     length(&l1);
+    if (stacked(argc, 2 * argc, 3 * argc, 4 * argc, 5 * argc, 6 * argc, 7L * argc, (char)(8 * argc),
+                argv[0]) == 9)
+        return 9;
     return unused_param(argc, argc, argc) > 1000;
 }

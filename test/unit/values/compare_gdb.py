@@ -30,7 +30,7 @@ class Comparison:
     def __init__(self):
         self.counts = {kind: collections.Counter() for kind in ("arguments", "results")}
         self.reasons = {kind: collections.Counter() for kind in self.counts}
-        self.wrong, self.less, self.unsteady = [], [], []
+        self.wrong, self.less, self.more, self.unsteady = [], [], [], []
 
     def add_gone(self, kind, what, ours, exists):
         """One that the function does not have, whatever gdb finds in the register. EXISTS: what the compiler says; None: it is
@@ -53,9 +53,12 @@ class Comparison:
             counts["unknown"] += 1
             self.reasons[kind][ours["missing"]] += 1
             counts["only gdb"] += not unknown
+            if not unknown and "by" in theirs:
+                counts[f"only gdb, by its {theirs['by']}"] += 1
             self.less += [] if unknown else [line]
         elif unknown:
             counts["only spoor"] += 1
+            self.more.append(line)
         elif "unsteady" in theirs:
             counts["unsteady"] += 1
             self.unsteady.append(line)

@@ -17,7 +17,7 @@
       --no-results     gdb does not know where this language returns its results
       --at-most A,R    an error if more than A % of the arguments, or R % of the results, are unknown to spoor
       --rows           also print the rows of the tables in doc/COVERAGE.md
-      -v               show each value that only gdb knows, and the unsteady ones
+      -v               show each value that only one of both knows, and the unsteady ones
 
 Both runs have the same addresses and the same environment; but libraries are lower under spoor by a fixed number
 of pages, which the arguments tell. The calls from the beginning of main() on count,
@@ -228,7 +228,7 @@ def report(options, comparison, functions):
         print(comparison.row(kind, options.name, functions))
     for line in comparison.wrong[:40]:
         print("wrong:", line)
-    for what, lines in (("unknown", comparison.less), ("unsteady", comparison.unsteady)) if options.verbose else ():
+    for what, lines in (("unknown", comparison.less), ("only spoor", comparison.more), ("unsteady", comparison.unsteady)) if options.verbose else ():
         for line in lines:
             print(f"{what}: {line}")
     return failed or not comparison.counts["arguments"]["all"]

@@ -13,15 +13,19 @@ def is_clang(words):
     return "clang" in words[0]
 
 
+def is_gcc(words):
+    return not is_clang(words) and re.search("gcc|g[+][+]", words[0]) is not None
+
+
 def is_known(words):
-    return re.search("gcc|g[+][+]|clang", words[0]) is not None
+    return re.search("gcc|g[+][+]|clang|rustc", words[0]) is not None
 
 
 def options(words, folder):
     """What to add to the command WORDS so that the compiler tells, in FOLDER."""
     if is_clang(words):
         return ["-Wl,-plugin-opt=save-temps"] if "-flto" in words else []
-    return ["-fdump-tree-optimized", "-dumpdir", f"{folder}/"] if is_known(words) else []
+    return ["-fdump-tree-optimized", "-dumpdir", f"{folder}/"] if is_gcc(words) else []
 
 
 def of_gcc(folder):
@@ -45,10 +49,12 @@ def of_llvm(folder):
 
 def read(words, source, folder):
     """{symbol: whether it returns nothing}, for a program that WORDS has made of SOURCE in FOLDER."""
-    folder = Path(folder)
-    if not is_clang(words):
+    folder, source = Path(folder), Path(source).resolve()
+    if is_gcc(words):
         return dict(of_gcc(folder))
-    if "-flto" in words:
+    if words[0] == "rustc":
+        subprocess.run([*words, "-g", "--emit=llvm-ir", "-o", folder / "program.ll", source], check=True)
+    elif "-flto" in words:
         for path in folder.glob("*.precodegen.bc"):
             subprocess.run(["llvm-dis", "-o", path.with_suffix(".ll"), path], check=True)
     else:
@@ -59,4 +65,4 @@ def read(words, source, folder):
 def demangled(functions):
     """The same by the names that `nm -C` has."""
     names = subprocess.run(["c++filt"], input="\n".join(functions), capture_output=True, text=True, check=True).stdout.splitlines()
-    return dict(zip(names, functions.values()))
+    return dict(zip((re.sub(r"\[[0-9a-f]+\]", "", name) for name in names), functions.values()))

@@ -243,8 +243,21 @@ def stacked_value(symbol, frame):
         if other.name == symbol.name:
             break
         index += left[words] < 0
+    if left[words] >= 0:
+        return {"error": "it is not on the stack before the prologue puts it there"}
     place = int(frame.read_register("rsp")) + 8 + 8 * index
     return convert(gdb.Value(place).cast(symbol.type.pointer()).dereference())
+
+
+def knowledge(symbol, frame):
+    """How gdb knows a value that is neither in a register nor in memory, in a word or two; None: as usual."""
+    text = gdb.execute(f"info address {symbol.name}", to_string=True)
+    for first, end, here in re.findall(r"Range (0x\w+)-(0x\w+):(.*?)(?=Range 0x|$)", text, re.S) or [("0", "0", text)]:
+        if first == end == "0" or int(first, 16) <= frame.pc() < int(end, 16):
+            for operation, name in (("parameter_ref", "caller"), ("implicit_pointer", "synthetic"), ("OP_addr", "address")):
+                if operation in here:
+                    return name
+    return None
 
 
 def behind_prologue(pc):
@@ -285,7 +298,12 @@ def value_of(symbol, frame, first=False):
     try:
         if first and is_stacked(symbol):
             return stacked_value(symbol, frame)
+        how = knowledge(symbol, frame)
+        if how == "synthetic":
+            return {"error": "only what it points to is known"}
         shown = convert(symbol.value(frame))
+        if how:
+            shown["by"] = how
         most = described_bytes(symbol, frame) if "members" in shown else None
         return shown if most is None else without_undescribed(shown, symbol.type, most)
     except gdb.error as error:
