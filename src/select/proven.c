@@ -164,15 +164,13 @@ static bool is_doubtful(const struct signature *s) {
 /* ---- optimised code: arguments on the stack ---- */
 
 /* LLVM describes them for the whole function, relative to what the stack pointer is behind the
- * prologue. */
-static bool is_stacked(const struct parameter *p) {
-    return p->home.kind == HOME_MEMORY && !p->home.from;
-}
+ * prologue; or from there on. */
+static bool is_stacked(const struct parameter *p) { return p->home.kind == HOME_MEMORY; }
 
 static void prove_stacked(struct proving *p, struct parameter *parameter) {
     const struct home *h = &parameter->home;
     int32_t at;
-    if (!is_stacked(parameter))
+    if (!is_stacked(parameter) || h->from)
         return;
     if (!p->whole)
         p->whole = entry_code_read(p->module, p->start, 0);
@@ -194,32 +192,61 @@ static bool is_in_its_register(const struct place *p, const struct abi_piece *pi
            (piece->from == FROM_REGISTER || piece->from == FROM_VECTOR);
 }
 
-/* Whether the compiler has left out no parameter: each has a description, those in registers have
- * the convention's, and the others are as far from each other as it wants. */
-static bool are_complete(enum abi abi, const struct signature *s, const struct abi_place *by_abi) {
-    const struct parameter *first = NULL;
-    int64_t distance = 0;
+/* Whether the home of PARAMETER, where its description begins, is at CFA + AT. */
+static bool is_home_at(const struct proving *p, const struct parameter *parameter, int64_t at) {
+    const struct home *h = &parameter->home;
+    struct entry_code *up_to = entry_code_read(p->module, p->start, h->from);
+    int32_t place;
+    const bool there =
+        up_to &&
+        entry_code_place(up_to, (struct entry_memory){h->base, h->offset}, false, &place) &&
+        place == at;
+    entry_code_free(up_to);
+    return there;
+}
+
+struct stacked {
+    const struct parameter *first; /* that is described for the whole function */
+    int64_t distance;              /* its home minus its place */
+    unsigned count;
+};
+
+/* Whether PARAMETER is on the stack, as far from the others there as the convention wants. */
+static bool is_on_stack(const struct proving *p, const struct parameter *parameter, int64_t at,
+                        struct stacked *s) {
+    const struct home *h = &parameter->home;
+    s->count++;
+    if (h->from)
+        return is_home_at(p, parameter, at);
+    if (s->first)
+        return h->offset - at == s->distance && h->base == s->first->home.base;
+    s->first = parameter;
+    s->distance = h->offset - at;
+    return true;
+}
+
+/* Whether the compiler has left out no parameter: each has a description, and all are where the
+ * convention wants them. */
+static bool are_complete(const struct proving *p, enum abi abi, const struct signature *s,
+                         const struct abi_place *by_abi) {
+    struct stacked stacked = {0};
     for (size_t i = 0; i < s->count; i++) {
-        const struct parameter *p = &s->parameters[i];
+        const struct parameter *one = &s->parameters[i];
         const struct abi_piece *piece = &by_abi[i].piece[0];
         if (by_abi[i].missing || by_abi[i].indirect || by_abi[i].count != 1)
             return false;
-        if (!is_stacked(p)) {
-            if (!is_in_its_register(&p->place, piece))
-                return false;
-            continue;
-        }
-        const int64_t this = p->home.offset - cfa_offset(abi, piece);
-        if (piece->from != FROM_STACK ||
-            (first && (this != distance || p->home.base != first->home.base)))
+        const bool there =
+            is_stacked(one)
+                ? piece->from == FROM_STACK && is_on_stack(p, one, cfa_offset(abi, piece), &stacked)
+                : is_in_its_register(&one->place, piece);
+        if (!there)
             return false;
-        distance = this;
-        first = p;
     }
-    return first != NULL;
+    return stacked.count > 0;
 }
 
-static void place_complete(struct types *types, enum abi abi, struct signature *s) {
+static void place_complete(const struct proving *p, struct types *types, enum abi abi,
+                           struct signature *s) {
     AUTO_FREE type_id *ids = mem_alloc((s->count + 1) * sizeof *ids);
     AUTO_FREE struct abi_place *by_abi = mem_alloc((s->count + 1) * sizeof *by_abi);
     for (size_t i = 0; i < s->count; i++)
@@ -227,7 +254,7 @@ static void place_complete(struct types *types, enum abi abi, struct signature *
     const struct abi_call call = {
         .types = types, .arguments = ids, .count = s->count, .result = s->result};
     abi_arguments(abi, &call, by_abi);
-    if (!are_complete(abi, s, by_abi))
+    if (!are_complete(p, abi, s, by_abi))
         return;
     for (size_t i = 0; i < s->count; i++)
         if (is_stacked(&s->parameters[i]))
@@ -249,7 +276,7 @@ static void prove_optimized(struct proving *p, struct types *types, enum abi abi
     if (abi != ABI_X86_64 || !is_any_stacked(s))
         return;
     if (s->changed && !is_doubtful(s))
-        place_complete(types, abi, s);
+        place_complete(p, types, abi, s);
     for (size_t i = 0; i < s->count; i++)
         if (s->parameters[i].place.kind == PLACE_MISSING || is_doubtful(s))
             prove_stacked(p, &s->parameters[i]);

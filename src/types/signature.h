@@ -42,8 +42,8 @@ struct place {
 };
 
 /* Where a function that is not optimised keeps a parameter, as debugging information has it: from
- * some instruction on, not at the first one. Of LLVM's optimised code: where the caller has put it
- * on the stack. `base` is then what it is behind the prologue. */
+ * some instruction on, not at the first one. Of LLVM's optimised code: where the caller may have
+ * put it on the stack. Without `from`, `base` is then what it is behind the prologue. */
 enum home_kind {
     HOME_NONE,
     HOME_REGISTER, /* in `base` */

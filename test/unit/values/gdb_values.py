@@ -221,31 +221,34 @@ def is_stacked(symbol):
     return re.search(r"at frame base reg \$rsp offset", gdb.execute(f"info address {symbol.name}", to_string=True)) is not None
 
 
-def argument_words(kind):
-    """"integer" or "vector", if the ABI passes that in one register; None: another object."""
+def argument_class(kind):
+    """"integer" or "vector", if the ABI passes that in one register; "memory": on the stack; None: another object."""
     plain = kind.strip_typedefs()
     if plain.code == gdb.TYPE_CODE_FLT:
-        return "vector" if plain.sizeof <= 8 else None
+        return "vector" if plain.sizeof <= 8 else "memory" if plain.name == "long double" else None
+    if plain.code == gdb.TYPE_CODE_STRUCT and plain.sizeof > 16 and "currently c\"" in gdb.execute("show language", to_string=True):
+        return "memory"
     simple = CODES.get(plain.code) not in (None, "struct", "array", "complex") and plain.sizeof <= 8
     return "integer" if simple else None
 
 
 def stacked_value(symbol, frame):
-    """SYMBOL, which is on the stack, by the ABI: the n-th that has no register, from the memory at the first instruction.
-    Not known if there may be fewer arguments than in the source, or others than simple ones."""
-    left, index = {"integer": 6, "vector": 8}, 0
+    """SYMBOL, which is on the stack, by the ABI: behind those before it that have no register, from the memory at the first
+    instruction. Not known if there may be fewer arguments than in the source, or others than simple ones."""
+    left, place = {"integer": 6, "vector": 8, "memory": 0}, int(frame.read_register("rsp")) + 8
     for other in arguments_of(frame):
-        words = argument_words(other.type)
+        what, kind = argument_class(other.type), other.type.strip_typedefs()
         gone = not is_stacked(other) and other.value(frame).is_optimized_out
-        if words is None or gone:
+        if what is None or gone:
             return {"error": "the ABI does not tell its place"}
-        left[words] -= 1
+        left[what] -= 1
+        if left[what] < 0:
+            place += -place % max(8, kind.alignof)
         if other.name == symbol.name:
             break
-        index += left[words] < 0
-    if left[words] >= 0:
+        place += (kind.sizeof + 7) // 8 * 8 if left[what] < 0 else 0
+    if left[what] >= 0:
         return {"error": "it is not on the stack before the prologue puts it there"}
-    place = int(frame.read_register("rsp")) + 8 + 8 * index
     return convert(gdb.Value(place).cast(symbol.type.pointer()).dereference())
 
 
