@@ -142,8 +142,7 @@ static void add_own(struct reading *r, Dwarf_Die *die) {
     if (has_list && r->plain && place.kind == PLACE_MISSING)
         place.kind = PLACE_BY_ABI;
     struct home home = {.kind = HOME_NONE};
-    if ((r->plain && place.kind == PLACE_BY_ABI) ||
-        (r->llvm && !r->plain && is_unknown(&place)))
+    if ((r->plain && place.kind == PLACE_BY_ABI) || (r->llvm && !r->plain && is_unknown(&place)))
         home = dwarf_home_of(r->function, die, r->low_pc);
     add_parameter(r, die, &place, &home);
     ARRAY_PUSH(&r->seen, (const void *)origin.addr);
