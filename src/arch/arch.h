@@ -228,6 +228,9 @@ struct data_use {
                           compilers name for want of another one */
     uint64_t may_read; /* registers of whose value something may go elsewhere */
     uint64_t replaced; /* registers that keep nothing of a result that is in them */
+    uint64_t made;     /* registers that get a value, where nothing else is done, nor read from
+                          memory */
+    uint64_t cleared;  /* those that become 0, where nothing but flags changes besides */
 };
 
 /* What the bytes of an instruction do with an address. */

@@ -18,6 +18,11 @@ void result_uses_free(struct result_uses *u); /* U may be NULL */
  * it could be a value of its own, which the compiler knows that the function leaves alone.)
  */
 bool result_is_used(struct result_uses *u, uint32_t function, unsigned reg);
+/*
+ * True if FUNCTION, whose code is optimised, makes a value in REG where it ends, which no
+ * instruction reads.
+ */
+bool result_is_made(struct result_uses *u, uint32_t function, unsigned reg);
 struct result_question {
     uint32_t function;
     /* Whether a caller returns nothing by its type. */

@@ -161,10 +161,133 @@ static bool is_doubtful(const struct signature *s) {
     return s->language == SOURCE_RUST || s->language == SOURCE_D || s->language == SOURCE_OTHER;
 }
 
-void proven_places(const struct module *m, vaddr_t start, struct types *types,
+/* ---- optimised code: arguments on the stack ---- */
+
+/* LLVM describes them for the whole function, relative to what the stack pointer is behind the
+ * prologue; or from there on. */
+static bool is_stacked(const struct parameter *p) { return p->home.kind == HOME_MEMORY; }
+
+static void prove_stacked(struct proving *p, struct parameter *parameter) {
+    const struct home *h = &parameter->home;
+    int32_t at;
+    if (!is_stacked(parameter) || h->from)
+        return;
+    if (!p->whole)
+        p->whole = entry_code_read(p->module, p->start, 0);
+    if (p->whole &&
+        entry_code_place(
+            p->whole, (struct entry_memory){h->base == HOME_CFA ? ENTRY_CFA : h->base, h->offset},
+            true, &at) &&
+        at >= 0)
+        parameter->place = (struct place){.kind = PLACE_FRAME, .offset = at};
+}
+
+static int64_t cfa_offset(enum abi abi, const struct abi_piece *piece) {
+    return piece->stack_offset - (int64_t)abi_stack_arguments(abi);
+}
+
+static bool is_in_its_register(const struct place *p, const struct abi_piece *piece) {
+    const unsigned reg = piece->from == FROM_REGISTER ? piece->reg : DWARF_XMM0 + piece->reg;
+    return p->kind == PLACE_REGISTER && !p->address && !p->offset && p->reg == reg &&
+           (piece->from == FROM_REGISTER || piece->from == FROM_VECTOR);
+}
+
+/* Whether the home of PARAMETER, where its description begins, is at CFA + AT. */
+static bool is_home_at(const struct proving *p, const struct parameter *parameter, int64_t at) {
+    const struct home *h = &parameter->home;
+    struct entry_code *up_to = entry_code_read(p->module, p->start, h->from);
+    int32_t place;
+    const bool there =
+        up_to &&
+        entry_code_place(up_to, (struct entry_memory){h->base, h->offset}, false, &place) &&
+        place == at;
+    entry_code_free(up_to);
+    return there;
+}
+
+struct stacked {
+    const struct parameter *first; /* that is described for the whole function */
+    int64_t distance;              /* its home minus its place */
+    unsigned count;
+};
+
+/* Whether PARAMETER is on the stack, as far from the others there as the convention wants. */
+static bool is_on_stack(const struct proving *p, const struct parameter *parameter, int64_t at,
+                        struct stacked *s) {
+    const struct home *h = &parameter->home;
+    s->count++;
+    if (h->from)
+        return is_home_at(p, parameter, at);
+    if (s->first)
+        return h->offset - at == s->distance && h->base == s->first->home.base;
+    s->first = parameter;
+    s->distance = h->offset - at;
+    return true;
+}
+
+/* Whether the compiler has left out no parameter: each has a description, and all are where the
+ * convention wants them. */
+static bool are_complete(const struct proving *p, enum abi abi, const struct signature *s,
+                         const struct abi_place *by_abi) {
+    struct stacked stacked = {0};
+    for (size_t i = 0; i < s->count; i++) {
+        const struct parameter *one = &s->parameters[i];
+        const struct abi_piece *piece = &by_abi[i].piece[0];
+        if (by_abi[i].missing || by_abi[i].indirect || by_abi[i].count != 1)
+            return false;
+        const bool there =
+            is_stacked(one)
+                ? piece->from == FROM_STACK && is_on_stack(p, one, cfa_offset(abi, piece), &stacked)
+                : is_in_its_register(&one->place, piece);
+        if (!there)
+            return false;
+    }
+    return stacked.count > 0;
+}
+
+static void place_complete(const struct proving *p, struct types *types, enum abi abi,
+                           struct signature *s) {
+    AUTO_FREE type_id *ids = mem_alloc((s->count + 1) * sizeof *ids);
+    AUTO_FREE struct abi_place *by_abi = mem_alloc((s->count + 1) * sizeof *by_abi);
+    for (size_t i = 0; i < s->count; i++)
+        ids[i] = s->parameters[i].type;
+    const struct abi_call call = {
+        .types = types, .arguments = ids, .count = s->count, .result = s->result};
+    abi_arguments(abi, &call, by_abi);
+    if (!are_complete(p, abi, s, by_abi))
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        if (is_stacked(&s->parameters[i]))
+            s->parameters[i].place =
+                (struct place){.kind = PLACE_FRAME, .offset = cfa_offset(abi, &by_abi[i].piece[0])};
+}
+
+/* ---- all parameters ---- */
+
+static bool is_any_stacked(const struct signature *s) {
+    for (size_t i = 0; i < s->count; i++)
+        if (is_stacked(&s->parameters[i]))
+            return true;
+    return false;
+}
+
+static void prove_optimized(struct proving *p, struct types *types, enum abi abi,
+                            struct signature *s) {
+    if (abi != ABI_X86_64 || !is_any_stacked(s))
+        return;
+    if (s->changed && !is_doubtful(s))
+        place_complete(p, types, abi, s);
+    for (size_t i = 0; i < s->count; i++)
+        if (s->parameters[i].place.kind == PLACE_MISSING || is_doubtful(s))
+            prove_stacked(p, &s->parameters[i]);
+}
+
+void proven_places(const struct module *m, vaddr_t start, struct types *types, enum abi abi,
                    struct signature *s) {
     struct proving p = {.module = m, .start = start};
-    for (size_t i = 0; i < s->count && is_doubtful(s); i++)
+    if (s->optimized)
+        prove_optimized(&p, types, abi, s);
+    for (size_t i = 0; i < s->count && !s->optimized && is_doubtful(s); i++)
         if (s->parameters[i].home.kind != HOME_NONE)
             prove(&p, types_bytes(types, s->parameters[i].type), &s->parameters[i]);
     entry_code_free(p.whole);
@@ -178,11 +301,14 @@ static unsigned data_number(const struct abi_piece *piece) {
     return piece->from == FROM_VECTOR ? DATA_VECTOR + piece->reg : DATA_REGISTERS;
 }
 
-/* Compilers can leave out each register for itself. */
-static bool is_used(struct result_uses *uses, uint32_t function, const struct abi_place *result) {
-    for (unsigned i = 0; i < result->count; i++)
-        if (!result_is_used(uses, function, data_number(&result->piece[i])))
+/* Compilers can leave out each register for itself. MAKES: the code is optimised. */
+static bool is_returned(struct result_uses *uses, uint32_t function, const struct abi_place *result,
+                        bool makes) {
+    for (unsigned i = 0; i < result->count; i++) {
+        const unsigned reg = data_number(&result->piece[i]);
+        if (!result_is_used(uses, function, reg) && !(makes && result_is_made(uses, function, reg)))
             return false;
+    }
     return result->count && !result->indirect;
 }
 
@@ -220,7 +346,8 @@ void proven_result(struct result_uses *uses, const struct result_question *q, st
         return;
     if (result.indirect)
         s->returns_address = result_is_first_argument(uses, function);
-    s->keeps_result = s->returns_address || is_used(uses, function, &result) ||
+    s->keeps_result = s->returns_address ||
+                      is_returned(uses, function, &result, s->changed || s->optimized) ||
                       (is_by_llvm(s) && result_address_is_taken(uses, function));
     s->lost_result = s->changed && !s->keeps_result && is_gone(uses, q, &result);
 }

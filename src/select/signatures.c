@@ -104,10 +104,11 @@ bool signature_of(struct signature_sources *s, struct traced_module *m, uint32_t
     const vaddr_t start = plan_function(m->plan, i)->addr;
     enum abi abi;
     if (debug && debug_types_signature(debug, start, ret)) {
-        proven_places(m->module, start, s->graph, ret);
         const struct result_question q = {i, is_void, m};
-        if (values_abi(m->module, &abi))
+        if (values_abi(m->module, &abi)) {
+            proven_places(m->module, start, s->graph, abi, ret);
             proven_result(m->signatures->uses, &q, s->graph, abi, ret);
+        }
         return true;
     }
     return word == sizeof(void *) && is_c_library(m->module) && prototypes_of(s) &&

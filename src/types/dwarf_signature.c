@@ -15,6 +15,7 @@ struct reading {
     ARRAY(struct parameter) parameters;
     ARRAY(const void *) seen; /* the abstract origins of these parameters */
     bool has_list;
+    bool llvm;
     bool plain; /* surely compiled without optimisation */
 };
 
@@ -127,6 +128,10 @@ static void add_parameter(struct reading *r, Dwarf_Die *die, const struct place 
     ARRAY_PUSH(&r->parameters, p);
 }
 
+static bool is_unknown(const struct place *place) {
+    return place->kind == PLACE_BY_ABI || place->kind == PLACE_MISSING;
+}
+
 static void add_own(struct reading *r, Dwarf_Die *die) {
     Dwarf_Attribute found;
     Dwarf_Die origin = origin_of(die);
@@ -137,7 +142,7 @@ static void add_own(struct reading *r, Dwarf_Die *die) {
     if (has_list && r->plain && place.kind == PLACE_MISSING)
         place.kind = PLACE_BY_ABI;
     struct home home = {.kind = HOME_NONE};
-    if (r->plain && place.kind == PLACE_BY_ABI)
+    if ((r->plain && place.kind == PLACE_BY_ABI) || (r->llvm && !r->plain && is_unknown(&place)))
         home = dwarf_home_of(r->function, die, r->low_pc);
     add_parameter(r, die, &place, &home);
     ARRAY_PUSH(&r->seen, (const void *)origin.addr);
@@ -208,6 +213,7 @@ static void read_head(struct reading *r, Dwarf_Die *origin) {
     dwarf_number(r->function, DW_AT_calling_convention, &convention);
     bool llvm = is_by_llvm(s->producer);
     s->optimized = llvm && is_optimized_by_llvm(r->d, r->function, s->language);
+    r->llvm = llvm;
     r->plain = llvm && !s->optimized;
     enum clone clone = clone_at(r->d->module, r->low_pc);
     s->keeps_result = clone == CLONE_WITH_RESULT && is_by_gcc(s->producer);

@@ -42,7 +42,8 @@ struct place {
 };
 
 /* Where a function that is not optimised keeps a parameter, as debugging information has it: from
- * some instruction on, not at the first one. */
+ * some instruction on, not at the first one. Of LLVM's optimised code: where the caller may have
+ * put it on the stack. Without `from`, `base` is then what it is behind the prologue. */
 enum home_kind {
     HOME_NONE,
     HOME_REGISTER, /* in `base` */
@@ -67,7 +68,7 @@ struct parameter {
     type_id type;
     uint32_t flags; /* enum parameter_flag */
     struct place place;
-    struct home home; /* only where `place` is PLACE_BY_ABI */
+    struct home home; /* only where `place` is PLACE_BY_ABI, or PLACE_MISSING in optimised code */
 };
 
 struct signature {

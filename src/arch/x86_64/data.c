@@ -233,6 +233,63 @@ static uint64_t replaced_registers(const struct operands *d) {
     return replaced;
 }
 
+/* ---- what only makes a value ---- */
+
+/* Whether the instruction changes no flags, and nothing but its first operand. */
+static bool only_makes(ZydisMnemonic mnemonic) {
+    switch (mnemonic) {
+    case ZYDIS_MNEMONIC_MOVSX:
+    case ZYDIS_MNEMONIC_MOVSXD:
+    case ZYDIS_MNEMONIC_SETZ:
+    case ZYDIS_MNEMONIC_SETNZ:
+    case ZYDIS_MNEMONIC_SETB:
+    case ZYDIS_MNEMONIC_SETNB:
+    case ZYDIS_MNEMONIC_SETBE:
+    case ZYDIS_MNEMONIC_SETNBE:
+    case ZYDIS_MNEMONIC_SETL:
+    case ZYDIS_MNEMONIC_SETNL:
+    case ZYDIS_MNEMONIC_SETLE:
+    case ZYDIS_MNEMONIC_SETNLE:
+    case ZYDIS_MNEMONIC_SETS:
+    case ZYDIS_MNEMONIC_SETNS:
+    case ZYDIS_MNEMONIC_CMOVZ:
+    case ZYDIS_MNEMONIC_CMOVNZ:
+    case ZYDIS_MNEMONIC_CMOVB:
+    case ZYDIS_MNEMONIC_CMOVNB:
+    case ZYDIS_MNEMONIC_CMOVBE:
+    case ZYDIS_MNEMONIC_CMOVNBE:
+    case ZYDIS_MNEMONIC_CMOVL:
+    case ZYDIS_MNEMONIC_CMOVNL:
+    case ZYDIS_MNEMONIC_CMOVLE:
+    case ZYDIS_MNEMONIC_CMOVNLE:
+    case ZYDIS_MNEMONIC_CMOVS:
+    case ZYDIS_MNEMONIC_CMOVNS:
+        return true;
+    default:
+        return is_move(mnemonic);
+    }
+}
+
+/* What is read from memory may be read for its own sake (volatile). */
+static bool reads_memory(const struct operands *d) {
+    for (int i = 0; i < d->in.operand_count; i++)
+        if (d->at[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+            (d->at[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ))
+            return true;
+    return false;
+}
+
+static uint64_t made_registers(const struct operands *d) {
+    return only_makes(d->in.mnemonic) && !reads_memory(d) ? bit_of(number_of(&d->at[0])) : 0;
+}
+
+static uint64_t cleared_registers(const struct operands *d) {
+    const bool clears = d->in.mnemonic == ZYDIS_MNEMONIC_XOR ||
+                        d->in.mnemonic == ZYDIS_MNEMONIC_XORPS ||
+                        d->in.mnemonic == ZYDIS_MNEMONIC_XORPD;
+    return clears && is_same_twice(d) ? bit_of(number_of(&d->at[0])) : 0;
+}
+
 bool x86_64_data(const uint8_t *bytes, size_t size, struct data_use *ret) {
     struct operands d;
     *ret = (struct data_use){.op = DATA_OTHER};
@@ -242,6 +299,8 @@ bool x86_64_data(const uint8_t *bytes, size_t size, struct data_use *ret) {
     ret->read = read_registers(&d);
     ret->may_read = may_read_registers(&d);
     ret->replaced = replaced_registers(&d);
+    ret->made = made_registers(&d);
+    ret->cleared = cleared_registers(&d);
     if (d.in.mnemonic == ZYDIS_MNEMONIC_AND)
         see_bit(&d, ret);
     else if (is_move(d.in.mnemonic) && d.in.operand_count_visible == 2)

@@ -180,6 +180,73 @@ FUNC visible
     ret
 END visible
 
+/* What only the caller can need. */
+FUNC makes
+    push %rbx
+    mov %edi, %ebx
+    call gives
+    mov %ebx, %eax
+    pop %rbx
+    ret
+END makes
+FUNC makes_two
+    test %edi, %edi
+    je 1f
+    xor %eax, %eax
+    jmp 2f
+1:  mov $5, %eax
+2:  add $8, %rsp
+    ret
+END makes_two
+FUNC makes_one
+    test %edi, %edi
+    je 1f
+    mov $5, %eax
+    add $8, %rsp
+1:  ret
+END makes_one
+FUNC makes_an_address
+    mov %rsp, %rax
+    ret
+END makes_an_address
+FUNC makes_double
+    movaps %xmm3, %xmm0
+    ret
+END makes_double
+FUNC needs_itself
+    mov %edi, %eax
+    mov %eax, (%rdx)
+    ret
+END needs_itself
+FUNC needs_for_a_call
+    mov $1, %al
+    call gives
+    ret
+END needs_for_a_call
+FUNC needs_for_a_jump
+    mov $1, %al
+    jmp gives
+END needs_for_a_jump
+FUNC overwrites
+    mov %edi, %eax
+    pop %rax
+    ret
+END overwrites
+FUNC loads
+    mov (%rdi), %eax
+    ret
+END loads
+FUNC cleans_up
+    xor %eax, %eax
+    ret
+END cleans_up
+FUNC compares
+    sub %esi, %eax
+    je 1f
+    incl (%rdi)
+1:  ret
+END compares
+
 FUNC taken
     ret
 END taken

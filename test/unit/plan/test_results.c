@@ -100,6 +100,35 @@ static void callers_that_return_nothing_hand_nothing_on(void **state) {
     assert_false(is_gone("handed_on", false));
 }
 
+static bool is_made(const char *name, unsigned reg) {
+    return result_is_made(uses, function(name), reg);
+}
+
+static void what_only_a_caller_can_need_is_a_result(void **state) {
+    (void)state;
+    assert_true(is_made("makes", AX));
+    assert_true(is_made("makes_two", AX));
+    assert_true(is_made("makes_double", XMM0));
+    assert_false(is_made("makes", DX));
+}
+
+static void what_the_function_may_need_itself_is_not_made(void **state) {
+    (void)state;
+    assert_false(is_made("needs_itself", AX));
+    assert_false(is_made("needs_for_a_call", AX));
+    assert_false(is_made("needs_for_a_jump", AX));
+    assert_false(is_made("overwrites", AX));
+}
+
+static void what_may_have_another_reason_is_not_made(void **state) {
+    (void)state;
+    assert_false(is_made("makes_one", AX));
+    assert_false(is_made("makes_an_address", AX));
+    assert_false(is_made("loads", AX));
+    assert_false(is_made("cleans_up", AX));
+    assert_false(is_made("compares", AX));
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_caller_reads_is_a_result),
@@ -112,6 +141,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(what_nobody_takes_is_gone_if_a_way_leaves_it_out),
         cmocka_unit_test(what_may_be_taken_is_not_gone),
         cmocka_unit_test(callers_that_return_nothing_hand_nothing_on),
+        cmocka_unit_test(what_only_a_caller_can_need_is_a_result),
+        cmocka_unit_test(what_the_function_may_need_itself_is_not_made),
+        cmocka_unit_test(what_may_have_another_reason_is_not_made),
     };
     if (argc != 2 || module_load(argv[1], 0, &module, NULL) || plan_new(module, &plan, NULL))
         return 1;

@@ -95,6 +95,13 @@ __attribute__((noinline)) static int unused_param(int a, int b, int c) {
     __asm__ volatile("" ::: "memory");
     return a + c;
 }
+/* LLVM describes the last three by what the stack pointer is behind the prologue. */
+__attribute__((noinline)) static long stacked(int a, int b, int c, int d, int e, int f, long g,
+                                              char h, const char *i) {
+    char room[100];
+    __asm__ volatile("" : : "r"(room) : "memory");
+    return snprintf(room, sizeof room, "%d%d%d%d%d%d%ld%d%s", a, b, c, d, e, f, g, h, i);
+}
 __attribute__((noinline)) int length(struct list *l) {
     int n = 0;
     for (; l; l = l->next)
@@ -102,7 +109,6 @@ __attribute__((noinline)) int length(struct list *l) {
     return n;
 }
 int main(int argc, char **argv) {
-    (void)argv;
     for (int i = 0; i < 3; i++)
         make(i);
     ints('a', -2, 3, -4, 200, ~0ul, -7, 8);
@@ -125,5 +131,8 @@ int main(int argc, char **argv) {
     knr(1, 2.5f);
     struct list l2 = {NULL, 2}, l1 = {&l2, 1};
     length(&l1);
+    for (int i = 0; i < 2; i++)
+        if (stacked(i, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7, (char)(i + 8), argv[0]) == 9)
+            return 9;
     return unused_param(argc, argc, argc) > 1000;
 }

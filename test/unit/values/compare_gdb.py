@@ -30,12 +30,20 @@ class Comparison:
     def __init__(self):
         self.counts = {kind: collections.Counter() for kind in ("arguments", "results")}
         self.reasons = {kind: collections.Counter() for kind in self.counts}
-        self.wrong, self.less, self.unsteady = [], [], []
+        self.wrong, self.less, self.more, self.unsteady = [], [], [], []
 
-    def add(self, kind, what, ours, theirs):
+    def add_gone(self, kind, what, ours, exists):
+        """One that the function does not have, whatever gdb finds in the register. EXISTS: what the compiler says; None: it is
+        not known."""
+        missing = ours.get("missing")
+        self.counts[kind]["gone" if missing == "gone" else "none by the compiler"] += 1
+        if exists if missing == "gone" else not missing:
+            self.wrong.append(f"{what}: spoor {json.dumps(ours)[:300]}, the compiler {'has' if exists else 'took away'} this result")
+
+    def add(self, kind, what, ours, theirs, exists=None):
         counts = self.counts[kind]
-        if ours.get("missing") == "gone":  # there is no value, whatever gdb finds in the register
-            counts["gone"] += 1
+        if ours.get("missing") == "gone" or exists is False:
+            self.add_gone(kind, what, ours, exists)
             return
         unknown = theirs is None or bool({"unknown", "error", "other"} & set(theirs))
         line = f"{what}: spoor {json.dumps(ours)[:300]}, gdb {json.dumps(theirs)[:300]}"
@@ -45,9 +53,12 @@ class Comparison:
             counts["unknown"] += 1
             self.reasons[kind][ours["missing"]] += 1
             counts["only gdb"] += not unknown
+            if not unknown and "by" in theirs:
+                counts[f"only gdb, by its {theirs['by']}"] += 1
             self.less += [] if unknown else [line]
         elif unknown:
             counts["only spoor"] += 1
+            self.more.append(line)
         elif "unsteady" in theirs:
             counts["unsteady"] += 1
             self.unsteady.append(line)
@@ -71,6 +82,19 @@ class Comparison:
         why = "".join(f", {count} {reason}" for reason, count in sorted(reasons.items()))
         rest = ", ".join(f"{count} {name}" for name, count in counts.items() if count and name not in ("all", "unknown"))
         return f"{kind}: {counts['all']}, ? {self.percent_unknown(kind):.2f} %{why}; {rest}"
+
+
+    def row(self, kind, name, functions):
+        """A row of the tables in doc/COVERAGE.md."""
+        counts, reasons = self.counts[kind], self.reasons[kind]
+        if not counts["all"]:
+            return f"| {name} | {kind} | 0 |"
+        first = [functions] if kind == "arguments" else []
+        why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items())) or "–"
+        none = [] if kind == "arguments" else [counts["gone"], counts["none by the compiler"]]
+        cells = [name, *first, counts["all"], f"{self.percent_unknown(kind):.1f} %", why, *none, counts["only gdb"],
+                 counts["gdb optimized out"], counts["unsteady"]]
+        return "| " + " | ".join(map(str, cells)) + " |"
 
 
 def is_on_heap(value):

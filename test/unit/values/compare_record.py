@@ -16,12 +16,15 @@
       --heap-moves     what is on the heap has other addresses in each run: they are compared roughly
       --no-results     gdb does not know where this language returns its results
       --at-most A,R    an error if more than A % of the arguments, or R % of the results, are unknown to spoor
-      -v               show each value that only gdb knows, and the unsteady ones
+      --rows           also print the rows of the tables in doc/COVERAGE.md
+      -v               show each value that only one of both knows, and the unsteady ones
 
 Both runs have the same addresses and the same environment; but libraries are lower under spoor by a fixed number
 of pages, which the arguments tell. The calls from the beginning of main() on count,
 those of the first thread. A value that differs is an error, unless two runs in gdb differ there, too: the second one
 overwrites the free stack at each call, so it differs in what nobody has written. Such values are counted as unsteady.
+Optimised programs that are built here: the compiler itself says which functions return nothing any more
+(compiler_word.py). Showing such a result is an error; so is "gone" for another one.
 """
 import argparse
 import collections
@@ -37,6 +40,7 @@ import tempfile
 from pathlib import Path
 
 import compare_gdb
+import compiler_word
 
 SKIPPED = 77
 
@@ -154,7 +158,7 @@ def compare_named(kind, what, ours, shown, again, comparison):
             comparison.skip(kind, "not in gdb")
 
 
-def compare_result(what, call, shown, again, comparison):
+def compare_result(what, call, shown, again, comparison, exists):
     if not call.get("ret"):
         return
     if isinstance(call["ret"], list):  # Go's have names
@@ -163,9 +167,9 @@ def compare_result(what, call, shown, again, comparison):
     elif "ret" not in shown:
         comparison.skip("results", "not in gdb")
     elif shown["ret"] is None:
-        comparison.add("results", f"{what} result", call["ret"], None)
+        comparison.add("results", f"{what} result", call["ret"], None, exists)
     else:
-        comparison.add("results", f"{what} result", call["ret"], compare_gdb.steady(shown["ret"], again.get("ret")))
+        comparison.add("results", f"{what} result", call["ret"], compare_gdb.steady(shown["ret"], again.get("ret")), exists)
 
 
 def compare(options, calls, places, shown, again, comparison):
@@ -178,7 +182,8 @@ def compare(options, calls, places, shown, again, comparison):
             what = f"{function[1]}#{number}"
             compare_named("arguments", what, call.get("args", ()), shown[key], again.get(key, {}), comparison)
             if not options.no_results:
-                compare_result(what, call, shown[key], again.get(key, {}), comparison)
+                void = options.void.get(function[1])
+                compare_result(what, call, shown[key], again.get(key, {}), comparison, None if void is None else not void)
 
 
 def pointers(options, calls, places, shown):
@@ -203,7 +208,8 @@ def parse():
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--no-results", action="store_true")
     parser.add_argument("--at-most", default="100,100")
-    parser.set_defaults(go=False, before=None, begin="main")
+    parser.add_argument("--rows", action="store_true")
+    parser.set_defaults(go=False, before=None, begin="main", void={}, name="")
     parser.add_argument("--heap-moves", action="store_true")
     parser.add_argument("-v", dest="verbose", action="store_true")
     parser.add_argument("spoor")
@@ -218,9 +224,11 @@ def report(options, comparison, functions):
         if counts["all"]:
             print(comparison.summary(kind))
         failed = failed or comparison.percent_unknown(kind) > float(most)
+    for kind in comparison.counts if options.rows else ():
+        print(comparison.row(kind, options.name, functions))
     for line in comparison.wrong[:40]:
         print("wrong:", line)
-    for what, lines in (("unknown", comparison.less), ("unsteady", comparison.unsteady)) if options.verbose else ():
+    for what, lines in (("unknown", comparison.less), ("only spoor", comparison.more), ("unsteady", comparison.unsteady)) if options.verbose else ():
         for line in lines:
             print(f"{what}: {line}")
     return failed or not comparison.counts["arguments"]["all"]
@@ -270,9 +278,12 @@ def compare_built(options, build):
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "program"
         warnings = ["-w", "-lm"] if words[0] not in ("rustc", "go") else []
-        debug = [] if options.go else ["-g"]
+        debug = [] if options.go else ["-g", *compiler_word.options(words, folder)]
         environment = {**os.environ, "GOCACHE": f"{folder}/cache", "GO111MODULE": "off", "GOFLAGS": "", "CGO_ENABLED": "0"}
         subprocess.run([*words, *debug, "-o", program, source, *warnings], check=True, env=environment)
+        if not options.plain and compiler_word.is_known(words):
+            options.void = compiler_word.demangled(compiler_word.read(words, source, folder))
+        options.name = re.sub(r" .*/\S*", "", build)
         print(f"{build}: ", end="", flush=True)
         return compare_one(options, [program])
 

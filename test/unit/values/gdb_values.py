@@ -147,9 +147,9 @@ def is_rust_pair(kind):
 
 
 class Result(gdb.FinishBreakpoint):
-    def __init__(self, frame, place, output, call):
+    def __init__(self, frame, place, output, call, done):
         super().__init__(frame, internal=True)
-        self.silent, self.place, self.output, self.call = True, place, output, call
+        self.silent, self.place, self.output, self.call, self.done = True, place, output, call, done
 
     def stop(self):
         value = self.return_value
@@ -159,10 +159,11 @@ class Result(gdb.FinishBreakpoint):
             shown = None if value is None else convert(value)
         self.output.write(json.dumps({**self.place, "call": self.call, "ret": shown}) + "\n")
         spoil_stack()
+        self.done()
         return False
 
     def out_of_scope(self):
-        pass
+        self.done()
 
 
 def returned(kind):
@@ -181,11 +182,11 @@ class InlineResult(gdb.Breakpoint):
     """A FinishBreakpoint never stops in a caller that is inlined, or after a tail call: gdb compares its frame with
     that of the whole function."""
 
-    def __init__(self, frame, place, output, call):
+    def __init__(self, frame, place, output, call, done):
         self.kind, self.pointer = frame.function().type.target(), int(frame.read_register("rsp"))
         address = int(gdb.parse_and_eval(f"*(unsigned long *){self.pointer}"))
         super().__init__(f"*{address}", internal=True)
-        self.silent, self.place, self.output, self.call = True, place, output, call
+        self.silent, self.place, self.output, self.call, self.done = True, place, output, call, done
 
     def stop(self):
         pointer = int(gdb.newest_frame().read_register("rsp"))
@@ -194,6 +195,7 @@ class InlineResult(gdb.Breakpoint):
             if value is not None:
                 self.output.write(json.dumps({**self.place, "call": self.call, "ret": convert(value)}) + "\n")
             spoil_stack()
+            self.done()
         self.enabled = pointer <= self.pointer
         return False
 
@@ -211,6 +213,54 @@ def is_unwritten(value, frame):
     prologue has not written yet. (GCC describes such a copy for the whole function, DW_OP_fbreg, if its address is
     taken.) Not the caller's argument, but what an earlier call has left."""
     return value.address is not None and 0 < int(frame.read_register("rsp")) - int(value.address) < 1 << 20
+
+
+def is_stacked(symbol):
+    """LLVM describes an argument on the stack for the whole function, relative to what the stack pointer is behind the
+    prologue. At the first instruction gdb takes another place for it."""
+    return re.search(r"at frame base reg \$rsp offset", gdb.execute(f"info address {symbol.name}", to_string=True)) is not None
+
+
+def argument_class(kind):
+    """"integer" or "vector", if the ABI passes that in one register; "memory": on the stack; None: another object."""
+    plain = kind.strip_typedefs()
+    if plain.code == gdb.TYPE_CODE_FLT:
+        return "vector" if plain.sizeof <= 8 else "memory" if plain.name == "long double" else None
+    if plain.code == gdb.TYPE_CODE_STRUCT and plain.sizeof > 16 and "currently c\"" in gdb.execute("show language", to_string=True):
+        return "memory"
+    simple = CODES.get(plain.code) not in (None, "struct", "array", "complex") and plain.sizeof <= 8
+    return "integer" if simple else None
+
+
+def stacked_value(symbol, frame):
+    """SYMBOL, which is on the stack, by the ABI: behind those before it that have no register, from the memory at the first
+    instruction. Not known if there may be fewer arguments than in the source, or others than simple ones."""
+    left, place = {"integer": 6, "vector": 8, "memory": 0}, int(frame.read_register("rsp")) + 8
+    for other in arguments_of(frame):
+        what, kind = argument_class(other.type), other.type.strip_typedefs()
+        gone = not is_stacked(other) and other.value(frame).is_optimized_out
+        if what is None or gone:
+            return {"error": "the ABI does not tell its place"}
+        left[what] -= 1
+        if left[what] < 0:
+            place += -place % max(8, kind.alignof)
+        if other.name == symbol.name:
+            break
+        place += (kind.sizeof + 7) // 8 * 8 if left[what] < 0 else 0
+    if left[what] >= 0:
+        return {"error": "it is not on the stack before the prologue puts it there"}
+    return convert(gdb.Value(place).cast(symbol.type.pointer()).dereference())
+
+
+def knowledge(symbol, frame):
+    """How gdb knows a value that is neither in a register nor in memory, in a word or two; None: as usual."""
+    text = gdb.execute(f"info address {symbol.name}", to_string=True)
+    for first, end, here in re.findall(r"Range (0x\w+)-(0x\w+):(.*?)(?=Range 0x|$)", text, re.S) or [("0", "0", text)]:
+        if first == end == "0" or int(first, 16) <= frame.pc() < int(end, 16):
+            for operation, name in (("parameter_ref", "caller"), ("implicit_pointer", "synthetic"), ("OP_addr", "address")):
+                if operation in here:
+                    return name
+    return None
 
 
 def behind_prologue(pc):
@@ -246,9 +296,17 @@ def without_undescribed(shown, kind, most):
     return {"members": members}
 
 
-def value_of(symbol, frame):
+def value_of(symbol, frame, first=False):
+    """FIRST: at the function's first instruction."""
     try:
+        if first and is_stacked(symbol):
+            return stacked_value(symbol, frame)
+        how = knowledge(symbol, frame)
+        if how == "synthetic":
+            return {"error": "only what it points to is known"}
         shown = convert(symbol.value(frame))
+        if how:
+            shown["by"] = how
         most = described_bytes(symbol, frame) if "members" in shown else None
         return shown if most is None else without_undescribed(shown, symbol.type, most)
     except gdb.error as error:
@@ -298,12 +356,22 @@ def return_instructions(address):
     return [line["addr"] for line in code if line["asm"].startswith("ret")]
 
 
+def jumps_to_itself(address):
+    """Whether the function at ADDRESS has a loop that begins with its first instruction."""
+    block = gdb.block_for_pc(address)
+    while block and not block.function:
+        block = block.superblock
+    code = gdb.selected_inferior().architecture().disassemble(address, block.end - 1) if block else []
+    return any(re.match(rf"j\w+\s+0x{address:x}\b", line["asm"]) for line in code)
+
+
 class Entry(gdb.Breakpoint):
     def __init__(self, place, plain, address, most, output):
         super().__init__(f"*{behind_prologue(address) if plain == 1 else address}", internal=True)
         self.silent, self.place, self.plain, self.address, self.most = True, place, plain, address, most
         self.output, self.calls, self.late = output, 0, None
         self.open = {}
+        self.loops, self.within = not plain and jumps_to_itself(address), set()  # the stack pointers of open calls
         self.returns = [GoReturn(at, self) for at in return_instructions(address)] if plain == 2 else []
 
     def write(self, arguments, call):
@@ -319,11 +387,14 @@ class Entry(gdb.Breakpoint):
         if gdb.selected_thread().num != 1:
             return False
         frame, known, unwritten = gdb.newest_frame(), [], []
+        pointer = int(frame.read_register("rsp"))
+        if self.loops and pointer in self.within:
+            return False
         for symbol in arguments_of(frame):
             if not self.plain and is_unwritten(symbol.value(frame), frame):
                 unwritten.append(symbol.name)
             else:
-                known.append((symbol.name, value_of(symbol, frame)))
+                known.append((symbol.name, value_of(symbol, frame, not self.plain)))
         if unwritten:
             self.wait(known, unwritten)
         else:
@@ -332,7 +403,8 @@ class Entry(gdb.Breakpoint):
             self.open[int(frame.read_register("rsp"))] = self.calls
             return self.count()
         try:
-            watch_result(frame, self.plain, self.place, self.output, self.calls)
+            watch_result(frame, self.plain, self.place, self.output, self.calls, lambda: self.within.discard(pointer))
+            self.within.add(pointer)
         except (gdb.error, ValueError, RuntimeError):
             pass
         spoil_stack(128 if self.plain else 0)
