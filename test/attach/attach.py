@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "trace"))
 # pylint: disable=wrong-import-position
-from harness import SKIP, TIMEOUT, Failure, Spoor, check, check_lossless, main, run  # noqa: E402,F401
+from harness import SKIP, TIMEOUT, Failure, Spoor, check, check_lossless, main, rounds, run  # noqa: E402,F401
 
 
 def code_of(pid):

@@ -10,15 +10,16 @@ import subprocess
 import sys
 import time
 
-from attach import (TIMEOUT, Spoor, attach_until_seen, check, check_left, code_of, main, run, running, signs_of_spoor)
+from attach import (TIMEOUT, Spoor, attach_until_seen, check, check_left, code_of, main, rounds, run, running, signs_of_spoor)
 from harness import SEED
 
 DICE = random.Random(SEED or 1)
-ROUNDS, AT_WORK_S = 9, 0.02
+AT_WORK_S = 0.02
 CHANGES = ([["pause"]], [["pause"], ["resume"]], [["filter", "-F", "*"]])
 # Of each function of the program; no read faults: a kill at such a fault is a known limit.
 VALUES = ["-A", "*@%rdi/x,%rsi/x,%rsp/s,fparg1/64", "-R", "*@retval/x"] if os.uname().machine == "x86_64" else ["-a"]
 WAYS = (["-M", "*"], [], ["-M", "*", "--overflow=wait"], VALUES)
+ROUNDS = rounds(9, len(WAYS))
 
 
 def kill_at_work(spoor, pid, way):

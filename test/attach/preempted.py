@@ -10,10 +10,10 @@ import os
 import subprocess
 import sys
 
-from attach import Spoor, attach_for, check, check_left, code_of, main, run, running
+from attach import Spoor, attach_for, check, check_left, code_of, main, rounds, run, running
 
 WAYS = ([], ["-M", "*"], ["-F", "schedule", "-F", "fetch"])
-VISITS, CHANGES = 12, 10
+VISITS, CHANGES = rounds(12, 4), rounds(10, 4)
 
 
 def attach_and_detach(spoor, pid):

@@ -11,7 +11,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "trace"))
 # pylint: disable=wrong-import-position
 from harness import (SEED, SKIP, TIMEOUT, Failure, Spoor, check, check_lossless,  # noqa: E402,F401
-                     main, run)
+                     main, rounds, run)
 
 RIGHT = 42
 

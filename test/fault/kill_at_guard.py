@@ -11,11 +11,11 @@ import argparse
 import os
 import random
 
-from fault import SEED, Spoor, adopt_orphans, check_right, kill_children, main, run
+from fault import SEED, Spoor, adopt_orphans, check_right, kill_children, main, rounds, run
 from kill_at_start import Kills
 
 CALLS = 64  # of mprotect, by the program
-TRIED = 16
+TRIED = rounds(16)
 
 
 def steps_of_two_calls(count, tried):

@@ -15,13 +15,14 @@ import signal
 import sys
 import time
 
-from fault import RIGHT, SEED, Spoor, adopt_orphans, await_orphans, check, communicate, kill_children, main, started
+from fault import (RIGHT, SEED, Spoor, adopt_orphans, await_orphans, check, communicate, kill_children, main, rounds,
+                   started)
 
 NEVER_BEGAN = 125
 KILLED = 128 + signal.SIGKILL
-TRIED = 40  # steps that are tried with each set of options
+TRIED = rounds(40)  # steps that are tried with each set of options
 SURELY_REACHED = 100  # the number of later steps depends on the timing of threads and children
-KILLS_BY_TIME, START_US = 30, 30000
+KILLS_BY_TIME, START_US = rounds(30), 30000
 
 
 def steps_to_try(count):
@@ -78,7 +79,7 @@ class Kills:
             out, err = communicate(tracer, what)
         await_orphans(what)  # the program's child, if it has one
         status = tracer.returncode
-        early = status == NEVER_BEGAN and b"killed before its first instruction" in err
+        early = status == NEVER_BEGAN and b"was killed before its first instruction" in err
         # If the program's child was killed, the program notices that and ends with status 1.
         check(status in (KILLED, RIGHT, 1) or early, f"{what}: spoor ended with {status}: {err}")
         check(status != RIGHT or out == b"right\n", f"{what}: printed {out}")

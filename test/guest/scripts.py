@@ -53,7 +53,7 @@ class Script:
         yield from glob.glob(os.path.join(os.path.dirname(self.path), "*.py"))
 
     def command(self):
-        environment = [f"SPOOR_TEST_TIMEOUT={TIMEOUT}", *([f"SPOOR_TEST_SEED={SEED}"] if SEED else [])]
+        environment = [f"SPOOR_TEST_TIMEOUT={TIMEOUT}", "SPOOR_TEST_FEW_ROUNDS=1", *([f"SPOOR_TEST_SEED={SEED}"] if SEED else [])]
         return ["/busybox/env", *environment, PYTHON, *self.words]
 
     def status(self, folder):

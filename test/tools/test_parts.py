@@ -1,7 +1,9 @@
-"""test/guest/scripts.py: the result of a part if scripts fail or cannot run, with a fake guest."""
+"""test/guest/scripts.py: the result of a part if scripts fail or cannot run, with a fake guest; how often scripts do
+something again there."""
 import contextlib
 import io
 import os
+import subprocess
 import sys
 import tempfile
 import types
@@ -54,6 +56,21 @@ class Parts(unittest.TestCase):
     def test_failed_part(self):
         with self.assertRaisesRegex(Failure, "failed: 1.py"):
             run((77, "no gdb\n"), (1, ""), (0, ""))
+
+
+class Rounds(unittest.TestCase):
+    CODE = "import harness; print(harness.rounds(40), harness.rounds(9, 4), harness.rounds(1))"
+
+    def printed(self, *assignments):
+        command = ["env", *assignments, sys.executable, "-c", self.CODE]
+        return subprocess.run(command, cwd=os.path.dirname(scripts.SHARED), text=True, capture_output=True, check=True).stdout
+
+    def test_rounds_here(self):
+        self.assertEqual(self.printed(), "40 9 1\n")
+
+    def test_fewer_rounds_in_a_guest(self):
+        words = scripts.Script("inside", ["a.py"]).command()
+        self.assertEqual(self.printed(*(word for word in words if "=" in word)), "10 4 1\n")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ chooses them (tools/run-rounds). Then events may be lost. The views must count l
 must be right.
 
 SPOOR_TEST_TIMEOUT=SECONDS: how long a program may take, for slow machines.
+SPOOR_TEST_FEW_ROUNDS=1: what tests do again and again, they do less often (rounds()).
 """
 import collections
 import itertools
@@ -18,10 +19,17 @@ import sys
 import tempfile
 
 TIMEOUT = int(os.environ.get("SPOOR_TEST_TIMEOUT", "240"))
+FEW_ROUNDS = "SPOOR_TEST_FEW_ROUNDS" in os.environ
 SKIP = 77
 SEED = os.environ.get("SPOOR_TEST_SEED", "")
 BY_CHANCE = {"--buffer": ("4K", "8K", "16K", "64K", "256K", "1M", "8M"),
              "--overflow": ("wait", "drop", "overwrite")}
+
+
+def rounds(many, least=1):
+    """How often a test does something again, at other moments or steps: MANY times. In an emulated machine a quarter of
+    that: there a test shows that the processor's code is right; this machine's rounds show the other moments."""
+    return max(least, -(-many // 4)) if FEW_ROUNDS else many
 
 
 class Failure(Exception):
