@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""task_prices.py SPOOR PROGRAM: thousands of short threads, and programs executed one after the other, are recorded
+"""task_prices.py SPOOR PROGRAM [THREADS]: thousands of short threads, and programs executed one after the other, are recorded
 exactly. A birth and an exec take spoor's tracer few system calls (programs/task_prices.c).
 
 strace counts the calls of spoor's main thread, which is the tracer. Those that depend on what else the machine does
@@ -13,7 +13,7 @@ import sys
 
 from harness import Spoor, check, check_lossless, check_same_outcome, main, run
 
-MANY_THREADS, FEW_THREADS = 1500, 300
+MANY_THREADS, FEW_THREADS = int(sys.argv[3]) if len(sys.argv) > 3 else 1500, 300
 MANY_EXECS, FEW_EXECS = 30, 10
 TIMING = {"wait4", "waitid", "poll", "read", "futex", "rt_sigtimedwait", "rt_sigprocmask", "total", "munmap", "mmap",
           "brk"}
@@ -111,5 +111,5 @@ def test(path, program):
 
 
 if __name__ == "__main__":
-    arguments = [os.path.realpath(argument) for argument in sys.argv[1:]]
+    arguments = [os.path.realpath(argument) for argument in sys.argv[1:3]]
     main(lambda: test(*arguments))
