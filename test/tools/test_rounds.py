@@ -52,6 +52,17 @@ class Rounds(unittest.TestCase):
         with open(os.path.join(self.top.name, "cache"), encoding="utf-8") as line:
             self.assertEqual(line.read(), os.path.join(os.path.realpath(self.top.name), "test-cache") + "\n")
 
+    def test_only_tests_with_a_seed(self):
+        self.describe([("a", ["trace"], 0), ("b", ["real"], 0), ("c", ["fault"], 0)])
+        path = os.path.join(self.top.name, "tests.json")
+        with open(path, encoding="utf-8") as file:
+            tests = json.load(file)
+        for test, text in zip(tests, ("from harness import SEED", "import json", "from fault import Spoor")):
+            test["cmd"].append(write(self.top.name, test["name"] + ".py", text))
+        write(self.top.name, "tests.json", json.dumps(tests))
+        self.assertEqual({name for name, _ in self.rounds("--rounds=1")[2]}, {"a", "c"})
+        self.assertEqual([name for name, _ in self.rounds("--rounds=1", "--test=b")[2]], ["b"])
+
     def test_random_order_by_seed(self):
         self.describe([(str(n), ["trace"], 0) for n in range(8)])
         orders = [self.rounds("--rounds=1", f"--seed={seed}")[2] for seed in (1, 1, 2)]
