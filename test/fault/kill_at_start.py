@@ -78,7 +78,7 @@ class Kills:
             out, err = communicate(tracer, what)
         await_orphans(what)  # the program's child, if it has one
         status = tracer.returncode
-        early = status == NEVER_BEGAN and b"killed before it began" in err
+        early = status == NEVER_BEGAN and b"was killed before its first instruction" in err
         # If the program's child was killed, the program notices that and ends with status 1.
         check(status in (KILLED, RIGHT, 1) or early, f"{what}: spoor ended with {status}: {err}")
         check(status != RIGHT or out == b"right\n", f"{what}: printed {out}")
