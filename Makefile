@@ -7,7 +7,7 @@
 #   make check       installs missing packages, builds, tests, lints: every change must pass it; takes 12 minutes
 #   make check-fast  while you work, in 2 minutes: unit tests, each program of test/trace once, lint of changed files
 #   make check-long  all that make check leaves out: all build variants, sanitizers, emulated machines, stress, soak and
-#                    sweeps; ROUNDS=6 of the tests that trace programs, with random ring sizes and overflow policies,
+#                    sweeps; ROUNDS=3 of the tests that trace programs, with random ring sizes and overflow policies,
 #                    repeatable by SEED=. SHARD=2/6 is the 2nd of 6 parts, each of which takes an hour at most
 #   make check-arm   the tests for Arm, in machines that QEMU emulates; a part of make check-long
 #   make cost        counts the instructions of stubs, drainer and report, and compares them with test/cost/limits.txt;

@@ -42,6 +42,12 @@ def noted(directory):
         return json.load(file)
 
 
+def environment(directory, test):
+    """The environment of a test that runs without "meson test": as in Meson's test setups (test/meson.build), the
+    cache of plans is not the user's."""
+    return {**os.environ, "XDG_CACHE_HOME": os.path.join(os.path.realpath(directory), "test-cache"), **test["env"]}
+
+
 def is_set_up(directory):
     return os.path.exists(os.path.join(directory, "build.ninja"))
 

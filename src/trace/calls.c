@@ -335,10 +335,12 @@ void calls_split(struct calls *c, uint32_t count, const struct trace_frame *kept
     await_plain(c);
 }
 
-/* Makes the stack of an event current. False: it is unknown. */
+/* Makes the stack of an event current. False: it is unknown. No inner stack begins where the
+ * thread's own range was only estimated, and holds stacks that the program has made. */
 static bool find_stack(struct calls *c, uint64_t ticks, enum event_kind kind, uint64_t sp) {
-    if (c->begins_inner) {
-        c->begins_inner = false;
+    const bool begins_inner = c->begins_inner;
+    c->begins_inner = false;
+    if (begins_inner && stacks_is_native(&c->stacks, sp)) {
         stacks_add_inner(&c->stacks, sp);
         return true;
     }

@@ -128,7 +128,7 @@ static bool is_cached(const struct stacks *s, uint32_t i, uint64_t sp) {
 }
 
 bool stacks_find(struct stacks *s, uint64_t sp, bool is_entry) {
-    uint32_t i = sp - s->native_low < s->native_size ? s->native : bounded_stack_at(s, sp);
+    uint32_t i = stacks_is_native(s, sp) ? s->native : bounded_stack_at(s, sp);
     if (i != NO_STACK) {
         stacks_make_current(
             s, i == s->native && s->inner.count ? stacks_find_inside(s, sp, is_entry) : i);

@@ -160,10 +160,15 @@ void stacks_remove(struct stacks *s, uint32_t index);
  * to the upper end. */
 void stacks_move(struct stacks *s, uint32_t index, struct span from, struct span bounds);
 
+/* Whether SP is on the present thread's own stack, or on one inside it. */
+static inline bool stacks_is_native(const struct stacks *s, uint64_t sp) {
+    return sp - s->native_low < s->native_size;
+}
+
 /* Whether SP certainly belongs to the current stack: the usual case, without a search. */
 static inline bool stacks_surely_current(const struct stacks *s, uint64_t sp, bool is_entry) {
     if (s->native_size) {
-        bool native = sp - s->native_low < s->native_size;
+        bool native = stacks_is_native(s, sp);
         if (native || s->current == s->native)
             return native && s->current == s->native && !s->inner.count;
     }

@@ -7,7 +7,7 @@ maps are the same afterwards. The recorded calls are right.
 The last of six cycles captures values in each function of the program.
 
 --steady: the program's own maps do not change while it runs. --whole: no function is refused for want of
-room; the program may be static.
+room, unless it captures values; the program may be static.
 """
 import os
 import signal
@@ -38,8 +38,9 @@ def record(spoor, process, way):
 
 
 def check_recorded(info, way, whole):
+    """The stubs of WILD need more room than a program of --whole leaves."""
     reasons = [refused["reason"] for refused in info["functions"]["refused"]]
-    check(not whole or "no-address" not in reasons, f"{way}: refused: {reasons}")
+    check(not whole or way is WILD or "no-address" not in reasons, f"{way}: refused: {reasons}")
     check(info["functions"]["instrumented"] > 0, f"{way}: no function was instrumented")
     check(info["events"]["entry"] > 0, f"{way}: no event")
     check(info["command"][1:], f"{way}: the command is not known: {info['command']}")

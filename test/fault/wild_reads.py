@@ -5,6 +5,7 @@
 
 PROGRAM is programs/wild_reads.c. attach-slowly: on a machine where reads may fault less than 100 times a second. There
 they are not withdrawn, so spoor is killed only while no pointer is wild: a kill at a read that faults is a known limit.
+Where they are not withdrawn in time, attach does the same.
 """
 import os
 import subprocess
@@ -16,6 +17,7 @@ from fault import RIGHT, TIMEOUT, Spoor, check, check_right, main, run, stderr_o
 VALUES = ["-a", "-M", "*"]
 AT_TRAPS = ["-a", "--tier=trap", "--trap-limit=1000000"]
 AT_WORK_S = 1
+WITHDRAWN_S = 20
 ROUNDS_AFTER_KILL = 20
 # How spoor ends, one time after the other.
 ENDS = {"attach": ["terminate", "kill while paused", "kill", "kill"],
@@ -75,12 +77,23 @@ def order(process, word):
     check(process.stdout.readline() == b"paused\n", f"after {word}: the program has ended with {process.poll()}")
 
 
+def await_withdrawal(errors):
+    """Whether spoor, which prints to the file ERRORS, says in time that it reads no wild pointer any more."""
+    deadline = time.monotonic() + WITHDRAWN_S
+    while time.monotonic() < deadline:
+        with open(errors, encoding="utf-8") as printed:
+            if "use: reads of its values were withdrawn" in printed.read():
+                return True
+        time.sleep(0.05)
+    return False
+
+
 def end_recording(spoor, process, tracer, end):
     if end == "terminate":
         change_filter(spoor, process.pid, "-M", "*", "-A", "use")
         change_filter(spoor, process.pid, "-M", "*")
         tracer.terminate()
-    elif end == "kill":
+    elif end == "kill" and await_withdrawal("errors"):
         tracer.kill()
     else:
         order(process, b"p")
@@ -98,7 +111,8 @@ def test_attach(spoor, program, ends):
         process.stdout.readline()
         for number, end in enumerate(ends):
             trace = f"attached{number}"
-            with subprocess.Popen([spoor.path, "attach", "-q", "-o", trace, *VALUES, str(process.pid)]) as tracer:
+            command = [spoor.path, "attach", "-o", trace, *VALUES, str(process.pid)]
+            with open("errors", "wb") as errors, subprocess.Popen(command, stderr=errors) as tracer:
                 await_recording(spoor, process.pid, tracer)
                 end_recording(spoor, process, tracer, end)
             check(process.poll() is None, f"{end}: the program has ended with {process.poll()}")

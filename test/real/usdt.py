@@ -76,16 +76,17 @@ def postgresql(folder):
         sys.exit(SKIPPED)
     os.chmod(folder, 0o777)
     user = ['runuser', '-u', 'postgres', '--'] if os.geteuid() == 0 else []
+    spoor = shutil.copy(SPOOR, folder)  # another user may not reach where it is
     data, trace = os.path.join(folder, 'data'), os.path.join(folder, 't')
     assert run(*user, POSTGRES + '/initdb', '-N', '-D', data, cwd=folder).returncode == 0
     queries = ['create table t(a int)', 'insert into t select generate_series(1, 1000)',
                'select count(*) from t where a % 7 = 0', 'checkpoint']
     # A pattern leaves out the few that only breakpoints fit; whole names set them.
-    tried = run(*user, SPOOR, 'record', '-o', trace, '--usdt', 'postgresql:*', '--', server, '--version', cwd=folder)
+    tried = run(*user, spoor, 'record', '-o', trace, '--usdt', 'postgresql:*', '--', server, '--version', cwd=folder)
     left_out = re.findall(r'probe (postgresql:\S+) is left out', tried.stderr)
     assert tried.returncode == 0 and len(left_out) < 8, tried
     chosen = [word for name in ('postgresql:*', 'postgresql:query__start@arg1/s', *left_out) for word in ('--usdt', name)]
-    done = run(*user, SPOOR, 'record', '-o', trace, *chosen, '--', server, '--single', '-D', data, 'postgres', cwd=folder,
+    done = run(*user, spoor, 'record', '-o', trace, *chosen, '--', server, '--single', '-D', data, 'postgres', cwd=folder,
                input=';\n'.join(queries) + ';\n')
     assert done.returncode == 0 and '"142"' in done.stdout and 'left out' not in done.stderr, done
     found = marks(trace)

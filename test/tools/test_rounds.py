@@ -10,8 +10,8 @@ FAKE_MESON = """#!/bin/sh
 # meson introspect --tests DIR
 cat "$3/tests.json"
 """
-# A test that writes its name and the seed to a file, and exits with the given status.
-TEST = 'echo "$0 $SPOOR_TEST_SEED" >> ran; exit "$1"'
+# A test that writes its name and the seed to a file, and its cache to another, and exits with the given status.
+TEST = 'echo "$0 $SPOOR_TEST_SEED" >> ran; echo "$XDG_CACHE_HOME" > cache; exit "$1"'
 
 
 class Rounds(unittest.TestCase):
@@ -45,6 +45,23 @@ class Rounds(unittest.TestCase):
         self.assertEqual((lines[-1], status), ("6 passed, 0 failed, 0 skipped", 0))
         self.assertEqual(sorted(ran), [(name, seed) for name in "abc" for seed in "78"])
         self.assertIn("seed 7", lines[0])
+
+    def test_cache_is_not_the_users(self):
+        self.describe([("a", ["trace"], 0)])
+        self.rounds("--rounds=1")
+        with open(os.path.join(self.top.name, "cache"), encoding="utf-8") as line:
+            self.assertEqual(line.read(), os.path.join(os.path.realpath(self.top.name), "test-cache") + "\n")
+
+    def test_only_tests_with_a_seed(self):
+        self.describe([("a", ["trace"], 0), ("b", ["real"], 0), ("c", ["fault"], 0)])
+        path = os.path.join(self.top.name, "tests.json")
+        with open(path, encoding="utf-8") as file:
+            tests = json.load(file)
+        for test, text in zip(tests, ("from harness import SEED", "import json", "from fault import Spoor")):
+            test["cmd"].append(write(self.top.name, test["name"] + ".py", text))
+        write(self.top.name, "tests.json", json.dumps(tests))
+        self.assertEqual({name for name, _ in self.rounds("--rounds=1")[2]}, {"a", "c"})
+        self.assertEqual([name for name, _ in self.rounds("--rounds=1", "--test=b")[2]], ["b"])
 
     def test_random_order_by_seed(self):
         self.describe([(str(n), ["trace"], 0) for n in range(8)])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A trace of a limited size: its parts together are what happened, and each of them can be read alone.
 
-    parts.py SPOOR PROGRAM     (part_load.c)
+    parts.py SPOOR PROGRAM [ROUNDS]     (part_load.c)
 """
 import glob
 import json
@@ -13,7 +13,8 @@ import sys
 
 from harness import Spoor, check, main
 
-THREADS, ROUNDS, CHILDREN = 3, 300, 4
+THREADS, CHILDREN = 3, 4
+ROUNDS = int(sys.argv[3]) if len(sys.argv) > 3 else 300
 # Of the program: all calls of `leaf`, which each round makes 2000 times in each thread, and once in each child.
 LEAVES = THREADS * ROUNDS * 2000
 SIZE = 1 << 20
@@ -52,7 +53,7 @@ def record(spoor, program, size, *options, trace="trace", rounds=ROUNDS):
 def check_whole(spoor, program):
     """Nothing is removed: the parts have all calls, each once."""
     # A busy machine writes uncompressed blocks, and not in each run: the trace's size is found by trying.
-    size, parts = 4_000_000, []
+    size, parts = 13_000 * ROUNDS, []
     for _ in range(12):
         removed = "removed" in record(spoor, program, size)
         parts = [*parts_of("trace"), "trace"]
@@ -127,5 +128,5 @@ def run(path, program):
 
 
 if __name__ == "__main__":
-    SPOOR, PROGRAM = (os.path.realpath(path) for path in sys.argv[1:])
+    SPOOR, PROGRAM = (os.path.realpath(path) for path in sys.argv[1:3])
     main(lambda: run(SPOOR, PROGRAM))

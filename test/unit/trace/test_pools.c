@@ -36,6 +36,7 @@
     TEST(repeated_words_count_once)                                                                \
     TEST(invalid_stack_bounds_ignored)                                                             \
     TEST(range_that_holds_other_stacks)                                                            \
+    TEST(no_inner_stack_in_a_disproved_range)                                                      \
     TEST(thousands_of_stacks)
 
 enum { A, B }; /* threads */
@@ -386,6 +387,19 @@ static void range_that_holds_other_stacks(void **state) {
     returns(B, 'g', OWN_B - 0x4000 - 8);
     returns(B, 's', OWN_B - 64);
     expect("1+s 2+g +a 2-g 1-s");
+}
+
+static void no_inner_stack_in_a_disproved_range(void **state) {
+    (void)state;
+    made(A, OWN_B - 0x4000, OWN_B);
+    enters(A, 'r', OWN_B - 64);
+    calls_set_thread(play.calls, play.thread = B);
+    calls_begin_inner(play.calls);
+    enters(B, 'g', OWN_B - 128);
+    returns(B, 'g', OWN_B - 128);
+    returns(B, 'r', OWN_B - 64);
+    expect("1+r 1+gr 1-gr 1-r@0");
+    expect_strays(0);
 }
 
 static void thousands_of_stacks(void **state) {
