@@ -35,12 +35,12 @@ static pid_t start_hold(struct remote_site *ret_site) {
 /* Passes signals on until the child ends. */
 static int end_hold(pid_t pid, const struct remote_site *site) {
     static const uint32_t one = 1;
-    int status = 0;
+    struct stop stop;
     assert_int_equal(memory_write(site->memory_fd, (taddr_t)&hold_flag, &one, 4, NULL), 0);
     thread_continue(pid, 0);
     close(site->memory_fd);
-    while (thread_wait(pid, &status) == 0)
-        thread_continue(pid, status >> 16 ? 0 : WSTOPSIG(status));
+    while (thread_wait(pid, &stop) == 0)
+        thread_continue(pid, stop.kind == STOP_SIGNAL ? stop.signal : 0);
     return child_end(pid);
 }
 
