@@ -18,6 +18,7 @@
  *     STRIKE=size:N       ENOSPC when shared memory gets its size
  *     STRIKE=maps:N       ENOMEM when the program's memory map is read
  *     STRIKE=threads:N    ENOMEM when its threads are listed
+ *     STRIKE=unlisted:N   the same from list N on
  *     STRIKE=count:FILE   at its end spoor writes the number of steps to FILE
  *     STRIKE=between:     at the first request to stop a thread, when all are seized, a byte goes
  *                         to the pipe "now"; then the kernel's report of what follows is awaited
@@ -56,12 +57,13 @@ enum strike {
     SIZE,
     MAPS,
     THREADS,
+    UNLISTED,
     COUNT,
     NOTHING
 };
 static const char *const names[] = {
-    "spoor:", "settling:", "program:", "exec:", "fork:", "seize:", "memory:",  "call:",
-    "room:",  "unmap:",    "between:", "take:", "size:", "maps:",  "threads:", "count:"};
+    "spoor:", "settling:", "program:", "exec:", "fork:", "seize:",   "memory:",   "call:", "room:",
+    "unmap:", "between:",  "take:",    "size:", "maps:", "threads:", "unlisted:", "count:"};
 static enum strike strike = NOTHING;
 static long countdown, count;
 static char file[256];
@@ -382,8 +384,13 @@ ssize_t read(int fd, void *buffer, size_t size) {
 }
 
 DIR *opendir(const char *name) {
-    if (ends_in(name, "/task") && fails(THREADS, ENOMEM))
+    const int list = ends_in(name, "/task");
+    if (list && fails(THREADS, ENOMEM))
         return NULL;
+    if (list && strike == UNLISTED && countdown-- <= 0) {
+        errno = ENOMEM;
+        return NULL;
+    }
     int fd = open64(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd < 0 ? NULL : fdopendir(fd);
 }
