@@ -85,14 +85,17 @@ static int map_agent(struct space *s, pid_t tid, const struct first_calls *first
         return rc;
     s->agent = (taddr_t)at;
     space_set_state(s, SPACE_PATCHED);
-    s->remote.code = s->agent + agent_call();
-    s->remote.series = agent_series() ? s->agent + agent_series() : 0;
     uint8_t page[AGENT_BYTES] = {0};
     struct undo_head head = undolog_head(s);
     memcpy(page, agent_code(), agent_code_size() < NAME_AT ? agent_code_size() : NAME_AT);
     memcpy(page + NAME_AT, MEMORY_NAME, sizeof MEMORY_NAME);
     memcpy(page + UNDO_AT, &head, sizeof head);
-    return memory_write(s->remote.memory_fd, s->agent, page, sizeof page, err);
+    rc = memory_write(s->remote.memory_fd, s->agent, page, sizeof page, err);
+    if (rc < 0)
+        return rc; /* further calls are made where the first ones were */
+    s->remote.code = s->agent + agent_call();
+    s->remote.series = agent_series() ? s->agent + agent_series() : 0;
+    return 0;
 }
 
 /* Duplicates descriptor FD of TID's process into spoor. −1 with errno. */

@@ -84,6 +84,7 @@ struct space {
     taddr_t agent; /* the agent's page, for remote calls */
     bool borrowed; /* remote.memory_fd belongs to the space it was copied from */
     bool stopping; /* its tasks' reports wait while it is changed */
+    int unlisted;  /* errno: a list of its threads failed, some may be untraced; or 0 */
     enum lane_conflict lane_conflict;
     unsigned filter; /* the number of the filter that chose its patches (space_context) */
     struct {

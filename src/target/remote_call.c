@@ -197,6 +197,12 @@ static size_t result_at(const struct series *s, size_t i, size_t which) {
                       : (s->count + 1) * entry + i * sizeof(uint64_t);
 }
 
+/* Where data begin, and what their size takes there: nothing of this is read from the thread. */
+static size_t data_start(const struct series *s) {
+    return (s->count + 1) * (sizeof(struct entry) + sizeof(uint64_t));
+}
+static size_t data_room(size_t size) { return (size + 7) & ~(size_t)7; }
+
 /* Enters step I; its data go behind all other. False: there is no room. */
 static bool enter(struct series *s, size_t i) {
     const struct remote_step *step = &s->steps[i];
@@ -211,7 +217,7 @@ static bool enter(struct series *s, size_t i) {
         return false;
     memcpy(s->table + s->size, step->data.bytes, step->data.size);
     e->args[step->data.argument] = s->at + s->size;
-    s->size = (s->size + step->data.size + 7) & ~(size_t)7;
+    s->size += data_room(step->data.size);
     return true;
 }
 
@@ -219,7 +225,7 @@ static bool enter(struct series *s, size_t i) {
 static bool make_table(struct series *s, pid_t tid) {
     const pid_t process = status_innermost_pid(tid), own = status_innermost_tid(tid);
     s->at = s->site->frame + TABLE_AT;
-    s->size = (s->count + 1) * (sizeof(struct entry) + sizeof(uint64_t));
+    s->size = data_start(s);
     if (!process || !own || s->size > TABLE_BYTES)
         return false;
     for (size_t i = 0; i < s->count; i++)
@@ -233,18 +239,27 @@ static bool make_table(struct series *s, pid_t tid) {
 
 static int take_results(struct series *s) {
     int rc = memory_read(s->site->memory_fd, s->at, s->table, s->size, NULL);
+    size_t at = data_start(s);
     for (size_t i = 0; i < s->count && rc == 0; i++) {
-        const struct entry *e = entry_of(s, i);
-        const struct remote_step *step = &s->steps[i];
-        memcpy(&s->steps[i].result, s->table + result_at(s, i, 0), sizeof s->steps[i].result);
-        if (step->data.bytes)
-            memcpy(step->data.bytes, s->table + (e->args[step->data.argument] - s->at),
-                   step->data.size);
+        struct remote_step *step = &s->steps[i];
+        memcpy(&step->result, s->table + result_at(s, i, 0), sizeof step->result);
+        if (!step->data.bytes)
+            continue;
+        memcpy(step->data.bytes, s->table + at, step->data.size);
+        at += data_room(step->data.size);
     }
     return rc;
 }
 
-/* Runs the thread up to the signal. Another SIGURG may come before; it is sent again. */
+/* Whether TID's SIGURG is the series' own. Another one may have come before, or in its stead. */
+static bool is_own_signal(pid_t tid) {
+    siginfo_t info;
+    return request(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code == SI_TKILL &&
+           info.si_pid == status_innermost_pid(tid);
+}
+
+/* Runs the thread up to the signal. Another SIGURG may come before, or in the signal's stead; it is
+ * sent again. */
 static int run_series(pid_t tid, const struct series *s, struct meanwhile *m) {
     const taddr_t end = s->at + (s->count + 1) * sizeof(struct entry);
     for (int next_signal = 0;;) {
@@ -257,11 +272,13 @@ static int run_series(pid_t tid, const struct series *s, struct meanwhile *m) {
             return rc;
         const int sig = stop.signal;
         bool sent = !thread_note_stop(m, &stop);
-        if (sent && sig == SERIES_SIGNAL && regs_series_entry(&regs) == end)
+        const bool stopping = sent && sig == SERIES_SIGNAL,
+                   ends = stopping && regs_series_entry(&regs) == end;
+        m->stop_signal |= stopping && !(ends && is_own_signal(tid));
+        if (ends)
             return 0;
         if (sent && thread_is_raised(tid, sig))
             return sig == SIGSYS ? -EOPNOTSUPP : -EINTR;
-        m->stop_signal |= sent && sig == SERIES_SIGNAL;
         next_signal = sent && sig != SERIES_SIGNAL ? sig : 0;
         rc = next_signal ? thread_also_block(tid, sig) : 0;
         if (rc < 0)

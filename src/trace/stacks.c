@@ -122,9 +122,11 @@ static uint32_t bounded_stack_at(const struct stacks *s, uint64_t sp) {
     return i != NO_STACK && contains(s->at[i].bounds, sp) ? i : NO_STACK;
 }
 
-static bool is_cached(const struct stacks *s, uint32_t i, uint64_t sp) {
+/* Whether the event at SP may be taken for one on I, which was on the same page before. Pieces of
+ * several stacks may share a page: an exit belongs to the stack that has its frame. */
+static bool is_cached(const struct stacks *s, uint32_t i, uint64_t sp, bool is_entry) {
     return i >= s->natives && i < s->count && stack_distance(s->top[i], sp) <= SURE_BELOW &&
-           reaches(s, i, sp) && !has_bounds(s, i);
+           reaches(s, i, sp) && !has_bounds(s, i) && (is_entry || stack_has_frame(&s->at[i], sp));
 }
 
 bool stacks_find(struct stacks *s, uint64_t sp, bool is_entry) {
@@ -140,7 +142,7 @@ bool stacks_find(struct stacks *s, uint64_t sp, bool is_entry) {
         return true;
     uint64_t page = sp / 4096, slot = page % PAGE_CACHE;
     i = s->page_cache[slot].index;
-    if (s->page_cache[slot].page != page || !is_cached(s, i, sp))
+    if (s->page_cache[slot].page != page || !is_cached(s, i, sp, is_entry))
         i = nearest(s, sp);
     if (i == NO_STACK)
         return false;

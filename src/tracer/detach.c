@@ -77,6 +77,17 @@ static void take_back_all(const struct tracer *t, struct space *space) {
         lane_lookup_unassign(space, k->tid);
 }
 
+/* The text is restored. Threads that are not seen may still run in the memory. */
+static int memory_stays(const struct space *space, struct err *err) {
+    return err_set(err, EBUSY, "busy",
+                   "process %d: %s: the memory that tracing took stays: 'spoor detach %d' "
+                   "removes it",
+                   space->pid,
+                   space->unlisted ? "cannot list its threads"
+                                   : "none of its threads can be made to call the kernel",
+                   space->pid);
+}
+
 static int undo_stopped(struct tracer *t, struct space *space, struct err *err) {
     if (!space->agent)
         return 0;
@@ -92,13 +103,8 @@ static int undo_stopped(struct tracer *t, struct space *space, struct err *err) 
     detach_settle_all(t, space, rc == 0);
     if (rc < 0)
         return rc;
-    if (caller)
-        return space_uninstall(space, caller->tid, err);
-    return err_set(
-        err, EBUSY, "busy",
-        "process %d: none of its threads can be made to call the kernel: the memory that "
-        "tracing took stays: 'spoor detach %d' removes it",
-        space->pid, space->pid);
+    return caller && !space->unlisted ? space_uninstall(space, caller->tid, err)
+                                      : memory_stays(space, err);
 }
 
 /* TASK has not stopped and is in the kernel. If it waits for a vfork child, it is detached at its

@@ -51,6 +51,8 @@ static struct task *find_stale(const struct tracer *t, bool *ret_any) {
 /* ---- one space ---- */
 
 static int busy(const struct space *space, struct err *err) {
+    if (space->unlisted)
+        return seizing_unlisted(space->pid, space->unlisted, err);
     return err_set(err, EBUSY, "busy", "process %d: cannot be stopped now: it is changed later",
                    space->pid);
 }
@@ -61,7 +63,7 @@ static bool stop_all(struct tracer *t, struct space *space, struct untraced *unt
     bool all = stop_space_within(t, space, PATIENCE_MS);
     for (int i = 0; i < MOST_LOOKS && seizing_find_untraced(t, space, untraced); i++)
         all = stop_space_within(t, space, PATIENCE_MS);
-    return all;
+    return all && !space->unlisted;
 }
 
 /* Stops SPACE and UNTRACED, which was searched for before. Returns a task that may make remote

@@ -37,12 +37,17 @@ static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     return 0;
 }
 
-/* An unreadable list is an error: it may have threads that run. */
-static int cannot_list(pid_t process, int why, struct err *err) {
-    if (why == ENOENT || why == ESRCH)
-        return 0; /* the process has ended, or is ending */
+int seizing_unlisted(pid_t process, int why, struct err *err) {
     return err_set(err, why, "threads", "process %d: cannot list its threads: %s", process,
                    strerror(why));
+}
+
+/* An unreadable list is an error: it may have threads that run. */
+static int cannot_list(struct seizing *s, pid_t process, int why, struct err *err) {
+    if (why == ENOENT || why == ESRCH)
+        return 0; /* the process has ended, or is ending */
+    s->space->unlisted = why;
+    return seizing_unlisted(process, why, err);
 }
 
 /* Seizes all threads of PROCESS that one look finds. */
@@ -50,7 +55,7 @@ static int seize_new(struct seizing *s, pid_t process, struct err *err) {
     AUTO_FREE char *name = mem_printf("/proc/%d/task", process);
     DIR *folder = opendir(name);
     if (!folder)
-        return cannot_list(process, errno, err);
+        return cannot_list(s, process, errno, err);
     int rc = 0;
     for (const struct dirent *e; errno = 0, rc == 0 && (e = readdir(folder));) {
         pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
@@ -58,7 +63,7 @@ static int seize_new(struct seizing *s, pid_t process, struct err *err) {
             rc = seize(s, process, tid, err);
     }
     if (rc == 0 && errno)
-        rc = cannot_list(process, errno, err);
+        rc = cannot_list(s, process, errno, err);
     closedir(folder);
     return rc;
 }
@@ -165,11 +170,12 @@ bool seizing_find_untraced(struct tracer *t, struct space *space, struct untrace
         .tracer = t, .space = space, .sharing = untraced->sharing, .late = untraced->join};
     struct err err = {0};
     s.sharing.pid = living_process(t, space);
+    space->unlisted = 0;
     if (s.sharing.pid) {
         seize_new(&s, s.sharing.pid, &err);
         seize_sharers(&s, &err);
         note_vforks(&s);
     }
     untraced->sharing = s.sharing;
-    return s.added;
+    return s.added || space->unlisted;
 }

@@ -24,10 +24,12 @@ struct seizing {
 int seizing_all(struct seizing *s, struct err *err);
 /* Sets "busy", with the reason why the space cannot be stopped. */
 int seizing_busy(const struct seizing *s, struct err *err);
+/* REASON (errno): says that PROCESS's threads cannot be listed. */
+int seizing_unlisted(pid_t process, int reason, struct err *err);
 
 /* Seizes untraced tasks that share SPACE's memory: a program may hide tasks from its tracer
- * (CLONE_UNTRACED). Returns whether there were any. A look at all processes takes long, so the
- * first look is made while SPACE runs. */
+ * (CLONE_UNTRACED). Returns whether there were any, or may be more (SPACE->unlisted). A look at all
+ * processes takes long, so the first look is made while SPACE runs. */
 struct untraced {
     bool join; /* they are traced from now on */
     struct sharing sharing;

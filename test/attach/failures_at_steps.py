@@ -22,7 +22,7 @@ from harness import SEED, TIMEOUT
 FIRST = 60
 KINDS = (("seize", 8), ("memory", 60), ("call", 16))  # (kind, how many of its first steps are tried)
 PATIENCE_S = TIMEOUT // 4
-MAPS, LISTS = 32, 6
+MAPS, LISTS = 32, 12  # more lists than an attach and detach reads
 
 
 class Strikes:
@@ -110,6 +110,22 @@ class Strikes:
         for what in (b"cannot read its memory map", b"cannot list its threads"):
             check(any(what in stderr for stderr in errors), f"no message has '{what}': {errors}")
 
+    def fail_lists(self):
+        """From some list on, none can be read: untraced threads may run in spoor's memory, and it stays."""
+        stayed = 0
+        for step in range(LISTS):
+            with running(self.program) as process:
+                before = code_of(process.pid)
+                status = self.attach(process.pid, self.modules, f"unlisted:{step}")
+                check(status in (0, 1), f"unlisted {step}: status {status}")
+                check(status == 0 or b"cannot list its threads" in self.stderr, f"{step}: {self.stderr}")
+                if b"stays" in self.stderr:
+                    stayed += 1
+                    again = run([self.spoor.path, "detach", str(process.pid)])
+                    check(again.status == 0, f"unlisted {step}: detach: {again}")
+                check_left(process.pid, before)
+        check(stayed, "the memory was never left")
+
     def limits(self):
         """The program's resource limits are reached."""
         for limit, value in (("AS", 1 << 20), ("NOFILE", 0)):
@@ -129,6 +145,7 @@ def test(strikes):
             strike(way, count)
     strikes.fail_sharing()
     strikes.fail_reads()
+    strikes.fail_lists()
     strikes.limits()
 
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""spoor or the program is killed at a step of the start of a recording.
+"""spoor or the program is killed at a step of the start of a recording, or a remote call fails there.
 
     kill_at_start.py SPOOR STRIKE PROGRAM [ARGUMENT...]
 
 STRIKE is a library that acts at the N-th request (programs/strike.c). If spoor is killed, the program ends with the
 right result (or never begins, if it has not been executed yet). If the program is killed, spoor ends with the same
-status, and leaves no process behind.
+status, and leaves no process behind. If a remote call fails (also one of a series), the program ends with the right
+result, or spoor says why it cannot begin.
 
 A few of the many steps are tried, spread evenly; with SPOOR_TEST_SEED others each time.
 """
@@ -22,6 +23,7 @@ NEVER_BEGAN = 125
 KILLED = 128 + signal.SIGKILL
 TRIED = rounds(40)  # steps that are tried with each set of options
 SURELY_REACHED = 100  # the number of later steps depends on the timing of threads and children
+FIRST_CALLS = 20  # remote calls that fail, one by one
 KILLS_BY_TIME, START_US = rounds(30), 30000
 
 
@@ -88,6 +90,17 @@ class Kills:
         for step in steps_to_try(self.count(way)):
             kill(way, step)
 
+    def fail_calls(self, way):
+        never = 0
+        for how in [f"{kind}:{call}" for kind in ("call", "room") for call in range(FIRST_CALLS)]:
+            with self.running(way, how) as tracer:
+                out, err = communicate(tracer, f"{way}: {how} fails")
+            began = tracer.returncode == RIGHT and out == b"right\n"
+            check(began or (tracer.returncode == NEVER_BEGAN and err.startswith(b"spoor: ") and not out),
+                  f"{way}: {how} fails: status {tracer.returncode}, {out} {err}")
+            never += not began
+        check(never, f"{way}: no call failed without which the program cannot be traced")
+
     def kill_by_time(self, way):
         dice, hits = random.Random(SEED or 1), 0
         for number in range(KILLS_BY_TIME):
@@ -105,6 +118,7 @@ def test(kills):
         kills.each_step(way, kills.kill_spoor)
     for way in ([], ["-M", "*"], ["-M", "*", "--no-follow"]):
         kills.each_step(way, kills.kill_program)
+    kills.fail_calls(["-M", "*"])
     kills.kill_by_time(["-M", "*"])
 
 

@@ -18,6 +18,7 @@
  *     STRIKE=size:N       ENOSPC when shared memory gets its size
  *     STRIKE=maps:N       ENOMEM when the program's memory map is read
  *     STRIKE=threads:N    ENOMEM when its threads are listed
+ *     STRIKE=unlisted:N   the same from list N on
  *     STRIKE=count:FILE   at its end spoor writes the number of steps to FILE
  *     STRIKE=between:     at the first request to stop a thread, when all are seized, a byte goes
  *                         to the pipe "now"; then the kernel's report of what follows is awaited
@@ -56,12 +57,13 @@ enum strike {
     SIZE,
     MAPS,
     THREADS,
+    UNLISTED,
     COUNT,
     NOTHING
 };
 static const char *const names[] = {
-    "spoor:", "settling:", "program:", "exec:", "fork:", "seize:", "memory:",  "call:",
-    "room:",  "unmap:",    "between:", "take:", "size:", "maps:",  "threads:", "count:"};
+    "spoor:", "settling:", "program:", "exec:", "fork:", "seize:",   "memory:",   "call:", "room:",
+    "unmap:", "between:",  "take:",    "size:", "maps:", "threads:", "unlisted:", "count:"};
 static enum strike strike = NOTHING;
 static long countdown, count;
 static char file[256];
@@ -90,112 +92,7 @@ __attribute__((destructor)) static void end(void) {
         fclose(f);
 }
 
-/* ---- differences between processors ---- */
-
-#ifdef __arm__
-typedef struct user_regs registers;
-enum { CALL_MMAP = SYS_mmap2 };
-#else
-typedef struct user_regs_struct registers;
-enum { CALL_MMAP = SYS_mmap };
-#endif
-
-/* Returns the kernel's result. */
-static long call_kernel(long number, long a, long b, long c, long d, long e, long f);
-/* Whether REGS begin a remote call; PEEK reads the program's text. */
-static int is_call(const registers *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t);
-static unsigned long *call_number(registers *regs);
-static unsigned long *call_argument(registers *regs, int i);
-
-#if defined __x86_64__
-static const enum __ptrace_request SET_REGISTERS = PTRACE_SETREGS;
-static registers *registers_of(void *data) { return data; }
-#else
-static const enum __ptrace_request SET_REGISTERS = PTRACE_SETREGSET;
-static registers *registers_of(void *data) { return ((struct iovec *)data)->iov_base; }
-#endif
-
-#if defined __x86_64__
-static long call_kernel(long number, long a, long b, long c, long d, long e, long f) {
-    register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
-    long result;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
-}
-
-/* The pc is at a system call instruction, and no call is to be restarted. */
-static int is_call(const registers *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t pid) {
-    return (peek(pid, regs->rip) & 0xffff) == 0x050f && regs->orig_rax == (unsigned long)-1;
-}
-
-static unsigned long *call_number(registers *regs) { return (unsigned long *)&regs->rax; }
-static unsigned long *call_argument(registers *regs, int i) {
-    return (unsigned long *[]){(unsigned long *)&regs->rdi, (unsigned long *)&regs->rsi,
-                               (unsigned long *)&regs->rdx, (unsigned long *)&regs->r10,
-                               (unsigned long *)&regs->r8,  (unsigned long *)&regs->r9}[i];
-}
-#elif defined __aarch64__
-static long call_kernel(long number, long a, long b, long c, long d, long e, long f) {
-    register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b;
-    register long x2 __asm__("x2") = c, x3 __asm__("x3") = d, x4 __asm__("x4") = e;
-    register long x5 __asm__("x5") = f;
-    __asm__ volatile("svc 0"
-                     : "+r"(x0)
-                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-                     : "memory");
-    return x0;
-}
-
-/* The pc is at a system call instruction, with rt_sigreturn behind it. */
-static int is_call(const registers *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t pid) {
-    return peek(pid, regs->pc) == 0xd2801168d4000001;
-}
-
-static unsigned long *call_number(registers *regs) { return (unsigned long *)&regs->regs[8]; }
-static unsigned long *call_argument(registers *regs, int i) {
-    return (unsigned long *)&regs->regs[i];
-}
-#else
-static long call_kernel(long number, long a, long b, long c, long d, long e, long f) {
-    register long r7 __asm__("r7") = number, r0 __asm__("r0") = a, r1 __asm__("r1") = b;
-    register long r2 __asm__("r2") = c, r3 __asm__("r3") = d, r4 __asm__("r4") = e;
-    register long r5 __asm__("r5") = f;
-    __asm__ volatile("svc 0"
-                     : "+r"(r0)
-                     : "r"(r7), "r"(r1), "r"(r2), "r"(r3), "r"(r4), "r"(r5)
-                     : "memory");
-    return r0;
-}
-
-/* As on AArch64. */
-static int is_call(const registers *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t pid) {
-    uint32_t at = regs->uregs[15];
-    return (uint32_t)peek(pid, at) == 0xef000000 && (uint32_t)peek(pid, at + 4) == 0xe3a070ad;
-}
-
-static unsigned long *call_number(registers *regs) { return &regs->uregs[7]; }
-static unsigned long *call_argument(registers *regs, int i) { return &regs->uregs[i]; }
-#endif
-
-/* 64-bit numbers, which 32-bit Arm passes in pairs of registers, beginning with an even one. */
-#ifdef __arm__
-static long call_at(long number, long a, long b, long c, uint64_t at) {
-    return call_kernel(number, a, b, c, 0, (long)(uint32_t)at, (long)(at >> 32));
-}
-static long set_size(int fd, uint64_t size) {
-    return call_kernel(SYS_ftruncate64, fd, 0, (long)(uint32_t)size, (long)(size >> 32), 0, 0);
-}
-#else
-static long call_at(long number, long a, long b, long c, uint64_t at) {
-    return call_kernel(number, a, b, c, (long)at, 0, 0);
-}
-static long set_size(int fd, uint64_t size) {
-    return call_kernel(SYS_ftruncate, fd, (long)size, 0, 0, 0, 0);
-}
-#endif
+#include "strike_calls.h"
 
 /* ---- strikes ---- */
 
@@ -234,26 +131,48 @@ static uint64_t peek(pid_t pid, uint64_t at) {
     return kernel(SYS_ptrace, PTRACE_PEEKTEXT, pid, (long)at, (long)&text, 0, 0) < 0 ? 0 : text;
 }
 
-/* Replaces the call by a mapping of more memory than can exist. */
-static void ask_for_too_much(registers *regs) {
-    const unsigned long arguments[] = {
-        0, 0ul - (1 << 20), 0, MAP_PRIVATE | MAP_ANONYMOUS, (unsigned long)-1, 0};
-    *call_number(regs) = CALL_MMAP;
-    for (int i = 0; i < 6; i++)
-        *call_argument(regs, i) = arguments[i];
-}
+/* A mapping of more memory than can exist. */
+static const unsigned long too_much[] = {
+    0, 0ul - (1 << 20), 0, MAP_PRIVATE | MAP_ANONYMOUS, (unsigned long)-1, 0};
 
 /* A number that no system call has: ENOSYS. (−1 raises SIGILL on 32-bit Arm, and returns the
  * argument.) */
 enum { NO_CALL = 0x7fff };
 
-static void replace_call(pid_t pid, registers *regs) {
-    if ((strike != CALL && strike != ROOM && strike != UNMAP) || !is_call(regs, peek, pid))
-        return;
+/* Counts a remote call. Returns the number that replaces NUMBER; CALL_MMAP: with too_much. */
+static unsigned long strike_call(unsigned long number) {
     if (fails(CALL, 0))
-        *call_number(regs) = NO_CALL;
-    if (fails(ROOM, 0) || (*call_number(regs) == SYS_munmap && fails(UNMAP, 0)))
-        ask_for_too_much(regs);
+        return NO_CALL;
+    return fails(ROOM, 0) || (number == SYS_munmap && fails(UNMAP, 0)) ? CALL_MMAP : 0;
+}
+
+static void poke(pid_t pid, uint64_t at, unsigned long word) {
+    kernel(SYS_ptrace, PTRACE_POKETEXT, pid, (long)at, (long)word, 0, 0);
+}
+
+static void replace_series(pid_t pid, uint64_t table, unsigned count) {
+    for (uint64_t at = table; count--; at += sizeof(struct series_entry)) {
+        const unsigned long other = strike_call(peek(pid, at));
+        if (other)
+            poke(pid, at, other);
+        for (int i = 0; other == CALL_MMAP && i < 6; i++)
+            poke(pid, at + 8 + 8 * (uint64_t)i, too_much[i]);
+    }
+}
+
+static void replace_call(pid_t pid, registers *regs) {
+    if (strike != CALL && strike != ROOM && strike != UNMAP)
+        return;
+    if (!is_call(regs, peek, pid)) {
+        const uint64_t table = series_table(regs, peek, pid);
+        replace_series(pid, table, table ? series_count(regs) : 0);
+        return;
+    }
+    const unsigned long other = strike_call(*call_number(regs));
+    if (other)
+        *call_number(regs) = other;
+    for (int i = 0; other == CALL_MMAP && i < 6; i++)
+        *call_argument(regs, i) = too_much[i];
 }
 
 static int blocks_all_but_faults(const uint64_t *mask) {
@@ -382,8 +301,13 @@ ssize_t read(int fd, void *buffer, size_t size) {
 }
 
 DIR *opendir(const char *name) {
-    if (ends_in(name, "/task") && fails(THREADS, ENOMEM))
+    const int list = ends_in(name, "/task");
+    if (list && fails(THREADS, ENOMEM))
         return NULL;
+    if (list && strike == UNLISTED && countdown-- <= 0) {
+        errno = ENOMEM;
+        return NULL;
+    }
     int fd = open64(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd < 0 ? NULL : fdopendir(fd);
 }

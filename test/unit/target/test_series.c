@@ -13,6 +13,9 @@
 
 #define TESTS                                                                                      \
     TEST(series_of_calls)                                                                          \
+    TEST(places_of_data_are_not_read_back)                                                         \
+    TEST(signal_during_a_series_is_sent_again)                                                     \
+    TEST(signal_in_stead_of_the_last_is_sent_again)                                                \
     TEST(series_with_pending_signal_refused)                                                       \
     TEST(series_for_which_there_is_no_room_refused)
 
@@ -94,6 +97,60 @@ static void series_for_which_there_is_no_room_refused(void **state) {
     site.frame = 0;
     assert_int_equal(thread_calls(pid, &site, &plain, 1, NULL), -ENOTSUP);
     assert_int_equal(end_hold(pid, &site), 0);
+}
+
+/* The program may write to the table while its thread makes the calls. */
+static void places_of_data_are_not_read_back(void **state) {
+    (void)state;
+    struct remote_site site;
+    pid_t pid = start_hold(&site);
+    char name[] = "series";
+    struct remote_step steps[] = {{.call = {SYS_getpid, {0}}, .into = {{1, 1}}},
+                                  {.call = {SYS_getpid, {0}}, .data = {1, sizeof name, name}}};
+    site.frame = (taddr_t)frame;
+    assert_int_equal(thread_calls(pid, &site, steps, 2, NULL), 0);
+    assert_int_equal(steps[1].result, pid);
+    assert_string_equal(name, "series");
+    assert_int_equal(end_hold(pid, &site), 0);
+}
+
+static void signal_during_a_series_is_sent_again(void **state) {
+    (void)state;
+    struct remote_site site;
+    pid_t pid = start_hold(&site);
+    struct remote_step steps[] = {{.call = {SYS_kill, {(uint64_t)pid, SIGURG}}},
+                                  {.call = {SYS_getpid, {0}}}};
+    site.frame = (taddr_t)frame;
+    assert_int_equal(thread_calls(pid, &site, steps, 2, NULL), 0);
+    assert_int_equal(steps[0].result, 0);
+    assert_int_equal(steps[1].result, pid);
+    assert_true(thread_has_any_pending(pid, SIGURG));
+    assert_int_equal(end_hold(pid, &site), 0);
+}
+
+/* Two signals of a thread become one. Here the series replaces its last call. */
+static void signal_in_stead_of_the_last_is_sent_again(void **state) {
+    (void)state;
+    enum { TABLE_AT = 8192, PLAIN = 0, REPLACED = 1 };
+    struct remote_site site;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = start_hold(&site);
+    const uint64_t kill_itself[] = {SYS_kill, (uint64_t)pid, SIGURG};
+    site.frame = (taddr_t)frame;
+    const taddr_t last = site.frame + TABLE_AT + REMOTE_ENTRY_BYTES;
+    for (int how = PLAIN; how <= REPLACED; how++) {
+        struct remote_step step = {
+            .call = {SYS_read, {(uint64_t)ends[0], last, sizeof kill_itself}}};
+        if (how == PLAIN)
+            step.call.number = SYS_getpid;
+        assert_int_equal(write(ends[1], kill_itself, sizeof kill_itself), sizeof kill_itself);
+        assert_int_equal(thread_calls(pid, &site, &step, 1, NULL), 0);
+        assert_int_equal(thread_has_any_pending(pid, SIGURG), how == REPLACED);
+    }
+    assert_int_equal(end_hold(pid, &site), 0);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 /* The signal that ends a series would be joined with it. */

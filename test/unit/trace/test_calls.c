@@ -25,6 +25,7 @@
     TEST(coroutine_frames)                                                                         \
     TEST(stack_pieces_unwound_together)                                                            \
     TEST(kept_calls_keep_their_stack_pieces)                                                       \
+    TEST(exit_on_a_page_of_two_stack_pieces)                                                       \
     TEST(neighbouring_small_stacks)                                                                \
     TEST(signal_handler_on_its_own_stack)                                                          \
     TEST(longjmp_out_of_a_signal_stack)                                                            \
@@ -343,6 +344,28 @@ static void kept_calls_keep_their_stack_pieces(void **state) {
     arrives('u', TOP - 32); /* of an untraced function */
     enters('d', TOP);
     expect("+a 1+c 2+d 3+e 3!ed 2-dc 4+f 4!fc 1!ca +b 1+c 1!cb !ba !a +d");
+}
+
+static void exit_on_a_page_of_two_stack_pieces(void **state) {
+    (void)state;
+    const uint64_t page = OTHER + 0x5000;
+    calls_expect_split_stacks(play.calls);
+    enters('a', TOP);
+    enters('b', page + 0xc00); /* this piece is freed, and the next one lies across its place */
+    enters('x', TOP - 32);
+    returns('x', TOP - 32);
+    returns('b', page + 0xc00);
+    enters('c', page + 0x1e00);
+    enters('d', page + 0x1600);
+    enters('e', page + 0xe00);
+    enters('f', OTHER - 0x100000);
+    returns('f', OTHER - 0x100000);
+    returns('e', page + 0xe00);
+    returns('d', page + 0x1600);
+    returns('c', page + 0x1e00);
+    returns('a', TOP);
+    expect("+a 1+b +x -xa 1-ba 2+c 2+d 2+e 3+f 3-fe 2-ed 2-dc 2-ca -a");
+    assert_int_equal(calls_strays(play.calls), 0);
 }
 
 static void neighbouring_small_stacks(void **state) {
