@@ -169,7 +169,15 @@ static void add_address(struct abi_state *s, struct abi_place *ret) {
         abi_add_stack(s, ret, 8, 8, 8);
 }
 
+/* Clang then takes the last register for free, and passes the eight bytes of a struct that want a
+ * register of each kind in different places. */
+static bool is_torn(const struct abi_state *s, const struct classes *c) {
+    return s->half && ((c->at[0] == CLASS_INTEGER && c->at[1] == CLASS_SSE) ||
+                       (c->at[0] == CLASS_SSE && c->at[1] == CLASS_INTEGER));
+}
+
 static void add_halves(struct abi_state *s, struct abi_place *ret) {
+    s->half |= s->integers == INTEGERS - 1;
     for (uint32_t at = 0; at < 16; at += 8) {
         if (s->integers < INTEGERS)
             abi_add_register(ret, integer_registers[s->integers++], at, 8);
@@ -186,7 +194,7 @@ void abi_x86_64_argument(struct abi_state *s, const struct abi_call *call, type_
     uint32_t bytes = (uint32_t)shape_bytes(call->types, type);
     if (t && (t->flags & TYPE_BY_REFERENCE)) {
         add_address(s, ret);
-    } else if (c.unsure) {
+    } else if (c.unsure || is_torn(s, &c)) {
         s->unsure = true;
     } else if (call->splits_wide && t->kind == TYPE_INTEGER && bytes == 16) {
         add_halves(s, ret);
