@@ -169,8 +169,8 @@ static void add_address(struct abi_state *s, struct abi_place *ret) {
         abi_add_stack(s, ret, 8, 8, 8);
 }
 
-/* Clang then takes the last register for free, and passes the eight bytes of a struct that want a
- * register of each kind in different places. */
+/* Clang then takes the last register for free. Of a struct that wants a register of each kind, it
+ * passes one half in a register, the other on the stack. */
 static bool is_torn(const struct abi_state *s, const struct classes *c) {
     return s->half && ((c->at[0] == CLASS_INTEGER && c->at[1] == CLASS_SSE) ||
                        (c->at[0] == CLASS_SSE && c->at[1] == CLASS_INTEGER));
