@@ -10,6 +10,8 @@ struct abi_state {
     uint32_t vector_singles;    /* Arm: a bit for each single register that is taken */
     uint32_t stack;             /* bytes above the first argument on the stack */
     bool unsure;                /* a type has no known place: nothing behind it has one */
+    bool half;                  /* Clang < 18: an __int128 has the last register and a word of the
+                                   stack */
 };
 
 static inline void abi_add(struct abi_place *place, struct abi_piece piece) {

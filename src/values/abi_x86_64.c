@@ -4,6 +4,11 @@
  *
  * Vectors wider than 16 bytes depend on the options of the compiler, and those of 4 bytes on the
  * compiler: no place behind one is told.
+ *
+ * An object with unaligned scalars is in memory. GCC and Clang differ about members of packed
+ * structs. Of an array, GCC asks only the first element. Clang asks every struct for its alignment,
+ * also one of bit fields. GCC takes a bit field of a union, or one that fills an integer, for an
+ * integer. Where they differ, no place is told.
  */
 #include "values/abi_state.h"
 
@@ -47,7 +52,41 @@ static uint64_t alignment_of(const struct leaf *leaf) {
     const struct type *t = leaf->type;
     if (t->kind == TYPE_POINTER)
         return 8;
-    return t->flags & TYPE_COMPLEX ? leaf->bytes / 2 : leaf->bytes;
+    return t->flags & TYPE_COMPLEX && leaf->bytes > 1 ? leaf->bytes / 2 : leaf->bytes;
+}
+
+/* The least integer that holds a bit field. */
+static uint64_t integer_bits(uint64_t bits) {
+    uint64_t ret = 8;
+    while (ret < bits)
+        ret *= 2;
+    return ret;
+}
+
+static bool bits_unaligned_to_gcc(const struct leaf *leaf) {
+    uint64_t bits = integer_bits(leaf->bits), begin = leaf->holder_at * 8;
+    bool plain = leaf->holder->kind == TYPE_UNION ||
+                 (leaf->bits == bits && (leaf->bit_at - begin) % bits == 0);
+    return plain && (begin - leaf->skipped * 8) % bits;
+}
+
+/* The size shows that a struct is packed; if it does not, the struct may be. */
+static bool bits_unaligned_to_clang(const struct leaf *leaf) {
+    uint64_t align = alignment_of(leaf);
+    return leaf->holder_at % align && leaf->holder->bytes % align == 0;
+}
+
+/* False: the object is in memory, for all compilers. */
+static bool check_alignment(struct classes *c, const struct leaf *leaf) {
+    uint64_t align = alignment_of(leaf);
+    if (leaf->bits) {
+        c->unsure |= bits_unaligned_to_gcc(leaf) || bits_unaligned_to_clang(leaf);
+        return true;
+    }
+    bool is_first = (leaf->at - leaf->skipped) % align == 0; /* of arrays, as GCC asks */
+    if (leaf->at % align && is_first)
+        c->unsure = true;
+    return is_first;
 }
 
 static bool add_leaf(void *ctx, const struct leaf *leaf) {
@@ -56,8 +95,9 @@ static bool add_leaf(void *ctx, const struct leaf *leaf) {
     if (leaf->bits) {
         first = leaf->bit_at / 64;
         last = (leaf->bit_at + leaf->bits - 1) / 64;
-    } else if (leaf->bytes && leaf->at % alignment_of(leaf)) {
-        c->at[0] = CLASS_MEMORY;
+    }
+    if (!check_alignment(c, leaf)) {
+        *c = (struct classes){{CLASS_MEMORY}, false};
         return false;
     }
     if (leaf->type->kind == TYPE_ARRAY && leaf->bytes != 8 && leaf->bytes != 16)
@@ -129,7 +169,15 @@ static void add_address(struct abi_state *s, struct abi_place *ret) {
         abi_add_stack(s, ret, 8, 8, 8);
 }
 
+/* Clang then takes the last register for free. Of a struct that wants a register of each kind, it
+ * passes one half in a register, the other on the stack. */
+static bool is_torn(const struct abi_state *s, const struct classes *c) {
+    return s->half && ((c->at[0] == CLASS_INTEGER && c->at[1] == CLASS_SSE) ||
+                       (c->at[0] == CLASS_SSE && c->at[1] == CLASS_INTEGER));
+}
+
 static void add_halves(struct abi_state *s, struct abi_place *ret) {
+    s->half |= s->integers == INTEGERS - 1;
     for (uint32_t at = 0; at < 16; at += 8) {
         if (s->integers < INTEGERS)
             abi_add_register(ret, integer_registers[s->integers++], at, 8);
@@ -146,7 +194,7 @@ void abi_x86_64_argument(struct abi_state *s, const struct abi_call *call, type_
     uint32_t bytes = (uint32_t)shape_bytes(call->types, type);
     if (t && (t->flags & TYPE_BY_REFERENCE)) {
         add_address(s, ret);
-    } else if (c.unsure) {
+    } else if (c.unsure || is_torn(s, &c)) {
         s->unsure = true;
     } else if (call->splits_wide && t->kind == TYPE_INTEGER && bytes == 16) {
         add_halves(s, ret);

@@ -166,6 +166,40 @@ static int take_piece(const struct evaluator *e, struct abi_piece piece, type_id
     return 0;
 }
 
+static bool overlap(const struct abi_piece *a, const struct abi_piece *b) {
+    if (a->from != b->from)
+        return false;
+    if (a->from == FROM_STACK)
+        return a->stack_offset < b->stack_offset + (int32_t)b->bytes &&
+               b->stack_offset < a->stack_offset + (int32_t)a->bytes;
+    return a->reg == b->reg;
+}
+
+/* True if PLACE covers PIECE, or is not known, or is no place where a caller passes arguments. */
+static bool may_hold(const struct abi_place *place, const struct abi_piece *piece) {
+    if (place->missing)
+        return true;
+    for (unsigned i = 0; i < place->count; i++) {
+        const enum capture_from from = place->piece[i].from;
+        if ((from != FROM_REGISTER && from != FROM_VECTOR && from != FROM_STACK) ||
+            overlap(&place->piece[i], piece))
+            return true;
+    }
+    return false;
+}
+
+/* True if none of the function's parameters is in PIECE, by which argN and fpargN count. */
+static bool is_no_parameter(const struct evaluator *e, const struct abi_piece *piece) {
+    const struct signature *s = e->request->signature;
+    if (!s || !s->count || s->changed || s->varargs || e->places->result.indirect ||
+        !(s->language == SOURCE_CXX || (s->language == SOURCE_C && s->prototyped)))
+        return false;
+    for (size_t i = 0; i < s->count; i++)
+        if (may_hold(&e->places->parameters[i], piece))
+            return false;
+    return true;
+}
+
 static int take_register(const struct evaluator *e, const struct spec_node *n, struct access *ret) {
     struct types *types = e->request->types;
     struct abi_piece piece;
@@ -176,6 +210,10 @@ static int take_register(const struct evaluator *e, const struct spec_node *n, s
     bool is_float = piece.from == FROM_VECTOR || n->op == SPEC_FLOAT;
     type_id type =
         is_float ? name_float(types, 8) : name_integer(types, abi_word(e->request->abi), true);
+    if (n->op != SPEC_REGISTER && is_no_parameter(e, &piece)) {
+        begin_at(e, &(struct abi_place){.missing = VALUE_UNTYPED}, type, ret);
+        return 0;
+    }
     return take_piece(e, piece, type, ret);
 }
 

@@ -71,31 +71,42 @@ struct leaves {
 
 static bool visit_object(struct leaves *l, const struct leaf *at, unsigned depth);
 
-static bool visit_member(struct leaves *l, uint64_t at, const struct type_member *m,
+static bool visit_member(struct leaves *l, const struct leaf *o, const struct type_member *m,
                          unsigned depth) {
-    struct leaf inner = {.id = m->type, .at = at + m->bit_offset / 8};
+    struct leaf inner = {.id = m->type,
+                         .at = o->at + m->bit_offset / 8,
+                         .holder = o->type,
+                         .holder_at = o->at,
+                         .skipped = o->skipped};
     if (m->bit_size) {
         inner.bits = m->bit_size;
-        inner.bit_at = at * 8 + m->bit_offset;
+        inner.bit_at = o->at * 8 + m->bit_offset;
     }
     return !(m->flags & MEMBER_VIRTUAL) && visit_object(l, &inner, depth + 1);
 }
 
 static bool visit_members(struct leaves *l, const struct leaf *o, unsigned depth) {
     for (uint32_t i = 0; i < o->type->count; i++)
-        if (!visit_member(l, o->at, &o->type->members[i], depth))
+        if (!visit_member(l, o, &o->type->members[i], depth))
             return false;
     return true;
 }
 
 static bool visit_elements(struct leaves *l, const struct leaf *o, unsigned depth) {
-    struct leaf inner = {.id = o->type->of, .at = o->at};
+    struct leaf inner = {.id = o->type->of,
+                         .at = o->at,
+                         .holder = o->holder,
+                         .holder_at = o->holder_at,
+                         .skipped = o->skipped};
     uint64_t bytes = shape_bytes(l->types, o->type->of);
     if (o->type->elements > MOST_ELEMENTS && bytes)
         return false;
-    for (uint64_t i = 0; bytes && i < o->type->elements; i++, inner.at += bytes)
+    for (uint64_t i = 0; bytes && i < o->type->elements; i++) {
         if (!visit_object(l, &inner, depth + 1))
             return false;
+        inner.at += bytes;
+        inner.skipped += bytes;
+    }
     return true;
 }
 

@@ -15,6 +15,10 @@ struct leaf {
     type_id id;
     uint64_t at, bytes;    /* of a bit field: those of its declared type's bytes; at is unused */
     uint64_t bit_at, bits; /* of a bit field; else bits is 0 */
+    /* The struct or union whose member it is, or an array of it, and where that is; else NULL. */
+    const struct type *holder;
+    uint64_t holder_at;
+    uint64_t skipped; /* bytes of the elements before its own, in the arrays around it */
 };
 /* False: no more, please. */
 typedef bool leaf_visit(void *ctx, const struct leaf *leaf);

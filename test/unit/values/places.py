@@ -7,6 +7,7 @@ Generates N functions with random types. The program, made by COMPILER, calls an
 with each signature; that function writes down all registers and the stack. Then the program calls
 functions that return each type. TEST_PLACES gets the types, the values and what was written down:
 it must find each value. ABI is x86_64, aarch64, arm-hard or arm-soft; Arm's programs run in QEMU.
+With "x86_64,packed", most arguments are small structs, packed ones among them, with bit fields.
 """
 import random
 import shutil
@@ -133,6 +134,9 @@ class Type:
 
 
 class Generator:
+    # How often a type is a struct, and one is packed, a member a bit field, a member a struct.
+    STRUCT, PACKED, BIT_FIELD, INNER = 0.4, 0.05, 0.08, 0.2
+
     def __init__(self, abi, rng):
         self.abi, self.rng = abi, rng
         self.types, self.declared = [], []
@@ -174,11 +178,19 @@ class Generator:
     def member(self, depth):
         """A type, and how many elements of it a member has (0: no array)."""
         choice = self.rng.random()
-        if choice < 0.2 and depth < 3:
+        if choice < self.INNER and depth < 3:
             inner = self.struct(depth + 1)
         else:
             inner = self.repeated if self.rng.random() < self.same else self.scalar()
         return inner, self.rng.choice((0, 0, 0, 0, 1, 2, 3))
+
+    def bits(self):
+        """The declared type of a bit field, and its bits."""
+        return self.scalars[self.rng.choice((4, 5))], self.rng.randint(1, 31)
+
+    def packing(self):
+        """What stands before and behind a packed struct."""
+        return "", " __attribute__((packed))"
 
     def alignment(self, number):
         """16 of types that have a scalar of 16 bytes: a packed one has another place, which no debugger knows."""
@@ -193,8 +205,8 @@ class Generator:
         union = self.rng.random() < 0.15
         name, members, text = f"s{len(self.types)}_{depth}", [], []
         for i in range(self.rng.choice((0, 1, 1, 2, 2, 2, 3, 3, 4, 5))):
-            if self.rng.random() < 0.08:
-                inner, bits = self.scalars[self.rng.choice((4, 5))], self.rng.randint(1, 31)
+            if self.rng.random() < self.BIT_FIELD:
+                inner, bits = self.bits()
                 text.append(f"{inner.c} m{i} : {bits};")
                 members.append((f"m{i}", inner.number, bits))
                 continue
@@ -207,14 +219,35 @@ class Generator:
                 text.append(f"{inner.c} m{i};")
                 members.append((f"m{i}", inner.number, 0))
         narrow = all(self.alignment(number) < 16 for _, number, _ in members)
-        packed = self.abi == "x86_64" and narrow and self.rng.random() < 0.05
+        packed = self.abi == "x86_64" and narrow and self.rng.random() < self.PACKED
         word = "union" if union else "struct"
-        self.declared.append(f"{word} {name} {{ {' '.join(text)} }}{' __attribute__((packed))' if packed else ''};")
+        begin, end = self.packing() if packed else ("", "")
+        self.declared.append(f"{begin}{word} {name} {{ {' '.join(text)} }}{end};")
         return self.add(word, name, f"{word} {name}", members=members)
 
     def any(self):
         choice = self.rng.random()
-        return self.struct() if choice < 0.4 else self.vector() if choice < 0.47 else self.scalar()
+        return (self.struct() if choice < self.STRUCT else
+                self.vector() if choice < self.STRUCT + 0.07 else self.scalar())
+
+
+class PackedGenerator(Generator):
+    """Of packed structs, most of which fit registers."""
+    STRUCT, PACKED, BIT_FIELD, INNER = 0.8, 0.5, 0.3, 0.5
+
+    def scalar(self):
+        wanted = "char", "short", "int", "unsigned", "long", "_Bool", "float", "double", "enum color"
+        return self.rng.choice([t for t in self.scalars if t.name in wanted or t.c in wanted])
+
+    def bits(self):
+        name, most = self.rng.choice((("short", 16), ("int", 32), ("unsigned", 32), ("long", 64)))
+        bits = self.rng.choice((most, 16, self.rng.randint(1, most)))
+        return next(t for t in self.scalars if t.name == name), bits
+
+    def packing(self):
+        return self.rng.choice((("", " __attribute__((packed))"),
+                                ("#pragma pack(push, 1)\n", ";\n#pragma pack(pop)\n"),
+                                ("#pragma pack(push, 2)\n", ";\n#pragma pack(pop)\n")))
 
 
 def fill(name, t, rng):
@@ -332,8 +365,7 @@ def is_empty(generator, t):
         is_empty(generator, generator.types[n - 1]) and not bits for _, n, bits in t.members)
 
 
-def source(abi, count, rng):
-    g = Generator(abi, rng)
+def source(g, count, rng):
     calls, main, results = [], [], []
     for i in range(count):
         arguments = [g.any() for _ in range(rng.choice((1, 2, 3, 4, 5, 6, 8, 11)))]
@@ -351,7 +383,7 @@ def source(abi, count, rng):
         t = g.any()
         results.append(f"{t.c} global{i};\n{t.c} return{i}(void) {{ return global{i}; }}\n")
         calls.append(f"extern {t.c} global{i};\n{t.c} return{i}(void);\n")
-        x87 = x87_of(g, t) if abi == "x86_64" else 0
+        x87 = x87_of(g, t) if g.abi == "x86_64" else 0
         main.append(f"static __attribute__((noinline)) void do_return{i}(void) {{\n" + fill(f"global{i}", t, rng) +
                     f"    static {t.c} memory; memset(&memory, 0, sizeof memory);\n"
                     f"    result((void *)return{i}, &memory, {x87});\n"
@@ -382,11 +414,13 @@ def is_old_clang(compiler):
     return int(shown.split(".")[0]) < 18
 
 
-def run(test, abi, count, seed, compiler):
+def run(test, kind, count, seed, compiler):
     rng = random.Random(seed)
+    abi, _, packed = kind.partition(",")
+    generator = PackedGenerator(abi, rng) if packed else Generator(abi, rng)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        main, results = source(abi, count, rng)
+        main, results = source(generator, count, rng)
         (work / "main.c").write_text(main)
         (work / "results.c").write_text(results)
         (work / "probe.s").write_text(assembly(abi))
@@ -402,14 +436,14 @@ def run(test, abi, count, seed, compiler):
 
 
 def main():
-    test, abi, count, seed = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    test, kind, count, seed = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     compiler = sys.argv[5:]
-    for tool in [compiler[0], *EMULATORS[abi]]:
+    for tool in [compiler[0], *EMULATORS[kind.partition(",")[0]]]:
         if not shutil.which(tool):
             print(f"{tool} is missing")
             return SKIPPED
     rounds = [min(100, count - i) for i in range(0, count, 100)]
-    return max(run(test, abi, n, seed + i, compiler) for i, n in enumerate(rounds))
+    return max(run(test, kind, n, seed + i, compiler) for i, n in enumerate(rounds))
 
 
 if __name__ == "__main__":

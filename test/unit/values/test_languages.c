@@ -140,9 +140,26 @@ static void constants_in_pieces(void **state) {
     assert_string_equal(at_entry(f, NULL), "n=18446744073709551623");
 }
 
+/* Before version 18, Clang splits an __int128 between the last register and the stack, and then
+ * also structs that want a register of each kind. */
+static void halves_of_old_clang(void **state) {
+    struct fixture *f = *state;
+    const struct type_member mixed[] = {{"x", f->double_, 0, 0, 0, 0},
+                                        {"c", f->char_, 64, 0, 0, 0}};
+    f->signature.producer = "clang version 14.0.6";
+    for (int i = 0; i < 5; i++)
+        takes(f, "i", f->int_);
+    takes(f, "wide", f->int128);
+    takes(f, "o", add_struct(f, "mixed", 16, 0, mixed, 2));
+    assert_string_equal(at_entry(f, "wide,o"), "wide=0, o=?");
+    f->signature.producer = "clang version 19.1.0";
+    assert_string_equal(at_entry(f, "wide,o.c/d"), "wide=0, o.c=0");
+}
+
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {T(plain_rust), T(go_results), T(go_objects_with_padding),
-                                       T(results_of_clones), T(constants_in_pieces)};
+    const struct CMUnitTest tests[] = {
+        T(plain_rust),        T(go_results),          T(go_objects_with_padding),
+        T(results_of_clones), T(constants_in_pieces), T(halves_of_old_clang)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

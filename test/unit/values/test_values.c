@@ -6,6 +6,7 @@
  *   results_by_type        in registers, in memory
  *   expressions            members, pointers, indexes, casts, addresses, formats
  *   uftrace_forms          arg1/i32, arg2/s, fparg1/64, %rdi/x, retval/s
+ *   numbers_beyond_parameters
  *   wrong_specs            the place is marked, near names are shown
  *   hostile_texts          bytes that are no UTF-8, control characters, long and wide texts
  *   extreme_numbers        UINT64_MAX, NaN, -0, denormals, __int128
@@ -120,6 +121,23 @@ static void expressions(void **state) {
         at_entry(f, "h->all"),
         "h->all={{id=0, price=0, name=0x0}, {id=9, price=-1, name=\"second\"}, ...}");
     assert_string_equal(at_entry(f, "v._M_len/u"), "v._M_len=0");
+}
+
+/* Where a function with types has no parameter, an older call's value may stand. */
+static void numbers_beyond_parameters(void **state) {
+    struct fixture *f = *state;
+    takes(f, "a", f->int_);
+    takes(f, "x", f->double_);
+    f->signature.language = SOURCE_C;
+    f->signature.prototyped = true;
+    f->thread.registers[RDI] = 5;
+    assert_string_equal(at_entry(f, "arg1,arg2,arg9,fparg2"), "arg1=5, arg2=?, arg9=?, fparg2=?");
+    assert_string_equal(at_entry(f, "%rsi"), "%rsi=0");
+    f->signature.varargs = true;
+    assert_string_equal(at_entry(f, "arg2"), "arg2=0");
+    f->signature.varargs = false;
+    f->signature.prototyped = false;
+    assert_string_equal(at_entry(f, "arg2"), "arg2=0");
 }
 
 static void uftrace_forms(void **state) {
@@ -352,10 +370,13 @@ static void patterns(void **state) {
 
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(arguments_by_type),  T(flags_and_bits), T(results_by_type),          T(expressions),
-        T(uftrace_forms),      T(wrong_specs),    T(parameters_without_names), T(hostile_texts),
-        T(extreme_numbers),    T(unreadable),     T(contradicting_places),     T(behind_an_address),
-        T(constant_addresses), T(patterns)};
+    const struct CMUnitTest tests[] = {T(arguments_by_type), T(flags_and_bits),
+                                       T(results_by_type),   T(expressions),
+                                       T(uftrace_forms),     T(numbers_beyond_parameters),
+                                       T(wrong_specs),       T(parameters_without_names),
+                                       T(hostile_texts),     T(extreme_numbers),
+                                       T(unreadable),        T(contradicting_places),
+                                       T(behind_an_address), T(constant_addresses),
+                                       T(patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
