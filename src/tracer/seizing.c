@@ -37,9 +37,9 @@ static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     return 0;
 }
 
-int seizing_unlisted(pid_t process, int why, struct err *err) {
-    return err_set(err, why, "threads", "process %d: cannot list its threads: %s", process,
-                   strerror(why));
+int seizing_unlisted(pid_t process, int reason, struct err *err) {
+    return err_set(err, reason, "threads", "process %d: cannot list its threads: %s", process,
+                   strerror(reason));
 }
 
 /* An unreadable list is an error: it may have threads that run. */
