@@ -45,7 +45,8 @@ static bool set_policy(struct policy policy) {
 }
 
 /* The usual policy. With a short slice, since Linux 6.12, a thread that wakes up goes before those
- * with a longer one. */
+ * with a longer one. A thread that was a realtime thread has lost its timer slack: newer kernels
+ * give it the one of the process, 50 us, which is the time in which a ring of 64 KB fills up. */
 static void calm_down(struct pace *p) {
     const int nice = getpriority(PRIO_PROCESS, 0);
     const struct policy highest = {
@@ -54,6 +55,7 @@ static void calm_down(struct pace *p) {
     same.nice = nice;
     if (!set_policy(highest)) /* there is no right to it */
         set_policy(same);
+    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
     p->urgent = false;
 }
 
@@ -68,7 +70,6 @@ void pace_begin(struct pace *p, bool awaited) {
     *p = (struct pace){.look_ns = clock_monotonic_ns(),
                        .processors = workers_processors(),
                        .may_be_urgent = awaited};
-    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
     be_urgent(p);
     calm_down(p);
 }

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include "../trace/support.h"
 #include "base/clock.h"
@@ -13,6 +14,7 @@
     TEST(sleeps_as_one_where_all_processors_are_busy)                                              \
     TEST(never_realtime_if_nobody_waits)                                                           \
     TEST(realtime_for_some_milliseconds_only)                                                      \
+    TEST(timer_slack_is_short_after_priority)                                                      \
     TEST(threads_inherit_nothing)                                                                  \
     TEST(poll_ends_with_an_event_at_the_target)
 
@@ -64,6 +66,19 @@ static void sleeps_as_a_realtime_thread_once_late(void **state) {
     assert_int_equal(policy(), SCHED_RR);
     rest_after(&p, false);
     assert_int_equal(policy(), SCHED_OTHER);
+}
+
+/* The kernel takes it from realtime threads. */
+static void timer_slack_is_short_after_priority(void **state) {
+    (void)state;
+    struct pace p;
+    skip_without_the_right();
+    pace_begin(&p, true);
+    assert_int_equal(prctl(PR_GET_TIMERSLACK), 1000);
+    rest_after(&p, true);
+    rest_after(&p, false);
+    assert_int_equal(policy(), SCHED_OTHER);
+    assert_int_equal(prctl(PR_GET_TIMERSLACK), 1000);
 }
 
 static void rest_with_busy_rings(struct pace *p, size_t busy) {
