@@ -138,10 +138,15 @@ export const panelTests = {
       return [...canvas.getContext('2d').getImageData(Math.floor(canvas.width / 2), 12, 1, 1).data].slice(0, 3);
     });
     assert.ok(Math.max(...drawn) - Math.min(...drawn) > 30, `the estimate is not drawn: ${drawn}`);
+    const exactIsAsked = (ranged) => page.waitForFunction((wanted) => {
+      const last = window.asked.at(-1);
+      return !last.includes('quick=1') && last.includes('since=') === wanted;
+    }, ranged);
     await page.keyboard.press('v'); // a range: what was asked for is given up
     await page.waitForFunction(() => window.aborted);
+    await exactIsAsked(true); // the page asks a moment after the key
     await page.keyboard.press('Escape');
-    await page.waitForFunction(() => window.asked.length === 6 && window.goOn);
+    await exactIsAsked(false);
     await page.evaluate(() => window.goOn());
     await settled(page);
     assert.match(await note.textContent(), /^counted, not sampled/);
