@@ -17,7 +17,8 @@ __all__ = ["Failure", "check", "compiled", "real_program", "run", "which"]
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC", "TERM": "dumb",
                "PYTHONHASHSEED": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"}
-CACHE = os.environ.get("XDG_CACHE_HOME")  # spoor's plans do not belong to the files that a program makes
+# spoor's plans do not belong to the files that a program makes.
+CACHE = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
 SPOOR = os.path.realpath(sys.argv[1])  # absolute: tests change the directory
 
 
@@ -59,7 +60,7 @@ def attempt(run_it, prepare):
     shutil.rmtree("work", ignore_errors=True)
     os.mkdir("work")
     prepare("work")
-    environment = {**ENVIRONMENT, "HOME": os.path.realpath("work"), **({"XDG_CACHE_HOME": CACHE} if CACHE else {})}
+    environment = {**ENVIRONMENT, "HOME": os.path.realpath("work"), "XDG_CACHE_HOME": CACHE}
     return run_it(cwd="work", env=environment), files_in("work")
 
 
