@@ -28,7 +28,8 @@ def recurse(n):
     except Refused as e:
         raise Refused(f"{n}") from e
     finally:
-        counts["finally"] += 1
+        with lock: # += of several threads may lose some
+            counts["finally"] += 1
 
 def catch(n):
     try:
@@ -46,7 +47,7 @@ def numbers(n):
 def body(results, n):
     results[n] = (parse(10 + n), sum(numbers(20)), catch(n))
 
-counts = collections.Counter()
+counts, lock = collections.Counter(), threading.Lock()
 results = [None] * 8
 threads = [threading.Thread(target=body, args=(results, n)) for n in range(8)]
 for t in threads: t.start()
