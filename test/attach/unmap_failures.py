@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
 """Each remote call in turn that unmaps memory fails, as in a process with the greatest number of maps. spoor prints
-that, in spite of -q, and fails. The program runs on with its own code, and the next spoor unmaps the memory.
+that, in spite of -q, and fails. The program runs on with its own code, and the next spoor unmaps the memory. In an
+emulated machine every fourth call fails, beginning with a random one (SPOOR_TEST_SEED).
 
     unmap_failures.py SPOOR STRIKE PROGRAM [ARGUMENT...]
 
 STRIKE is a library that acts at the N-th request (test/fault/programs/strike.c).
 """
 import os
+import random
 import subprocess
 import sys
 
-from attach import Spoor, check, check_left, code_of, main, run, running
+from attach import Spoor, check, check_left, code_of, main, rounds, run, running
+from harness import SEED
 
 LEAST, MOST = 3, 1000  # at least an area, a slab, the agent
+STEP = 4 // rounds(4)
+FIRST = random.Random(SEED).randrange(STEP) if STEP > 1 else 0
 WAY = ["-M", "*"]
 
 
@@ -36,10 +41,11 @@ def leave_behind(spoor, pid):
 
 
 def fail_each(spoor, strike, pid, after_kill):
-    """Makes the first, second, third … unmapping fail, until there are no more; returns how many there are."""
+    """Makes the first, second, third … unmapping fail, until there are no more; returns their number, or up to
+    STEP - 1 more."""
     before, own = code_of(pid), dict(own_code(pid))
     words = ["detach", str(pid)] if after_kill else ["attach", "-q", "-o", "trace", "--duration=5ms", *WAY, str(pid)]
-    for number in range(MOST):
+    for number in range(FIRST, MOST, STEP):
         if after_kill:
             leave_behind(spoor, pid)
         done = run([spoor.path, *words], env=dict(os.environ, LD_PRELOAD=strike, STRIKE=f"unmap:{number}"))
