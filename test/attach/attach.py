@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "trace"))
 # pylint: disable=wrong-import-position
-from harness import SKIP, TIMEOUT, Failure, Spoor, check, check_lossless, main, rounds, run  # noqa: E402,F401
+from harness import FEW_ROUNDS, SKIP, TIMEOUT, Failure, Spoor, check, check_lossless, main, rounds, run  # noqa: E402,F401
 
 
 def code_of(pid):
@@ -73,11 +73,17 @@ def signs_of_spoor(pid):
                         line.split()[1] != "0"]
 
 
+def leave_processors():
+    os.nice(19)
+
+
 @contextlib.contextmanager
 def running(command, reports=""):
     """Runs COMMAND until the caller is done; then COMMAND must exit with status 0. It prints "ready" first. Lines
-    before that which match REPORTS become process.reported. If it says that it cannot run here, the test is skipped."""
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    before that which match REPORTS become process.reported. If it says that it cannot run here, the test is skipped.
+    In an emulated machine it leaves the processors to spoor, which would otherwise wait for them most of the time."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          preexec_fn=leave_processors if FEW_ROUNDS else None) as process:
         try:
             line = process.stdout.readline()
             if line == b"cannot\n":
