@@ -52,7 +52,7 @@ static void give_lanes(const struct seizing *s, pid_t caller,
             continue;
         if (k->space != s->space || k->state != TASK_STOPPED) {
             if (k->space == s->space && task_is_ready(k) && k->state != TASK_EXITING)
-                k->stage = TASK_LATE;
+                task_set_stage(k, TASK_LATE);
             continue;
         }
         if (!task_is_ready(

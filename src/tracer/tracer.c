@@ -71,7 +71,7 @@ void tracer_free(struct tracer *t) {
 int tracer_adopt(struct tracer *t, pid_t pid, struct err *err) {
     struct task *task = tasks_add(&t->tasks, pid);
     task->pid = pid;
-    task->stage = TASK_READY;
+    task_set_stage(task, TASK_READY);
     task_set_state(task, TASK_STOPPED);
     task_pause_begin(task);
     t->adopted = pid;
