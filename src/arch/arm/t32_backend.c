@@ -3,7 +3,8 @@
 
 #include <elf.h>
 
-#include "arch/arm/agent.h"
+#include "arch/arm/stub.h"
+#include "arch/arm_agent.h"
 
 static bool is_return(const uint8_t *bytes, size_t room) {
     struct t32 in = t32_classify(bytes, room);
