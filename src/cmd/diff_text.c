@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/short_names.h"
 #include "base/text.h"
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/diff.h"
 #include "cmd/figures.h"
 #include "cmd/labels.h"

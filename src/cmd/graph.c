@@ -3,15 +3,15 @@
 #include <string.h>
 
 #include "analyze/tree.h"
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/command.h"
 #include "cmd/figures.h"
 #include "cmd/graph_json.h"
 #include "cmd/indent.h"
 #include "cmd/labels.h"
+#include "cmd/open_view.h"
 #include "cmd/say.h"
 #include "cmd/term.h"
-#include "cmd/view.h"
 
 enum { MARGIN = 31 }; /* columns before the indentation */
 

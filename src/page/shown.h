@@ -6,7 +6,7 @@
 #pragma once
 
 #include "analyze/call_values.h"
-#include "cmd/view.h"
+#include "cmd/open_view.h"
 #include "summary/summary.h"
 
 enum { DESKS = 3 }; /* requests that read at the same time; others wait */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "ring/snapshot.h"
-#include "ring/watch.h"
+#include "ring/trigger_watch.h"
 #include "target/timing.h"
 
 enum {

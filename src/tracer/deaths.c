@@ -9,11 +9,11 @@
 #include "arch/clock.h"
 #include "target/status.h"
 #include "trace/format.h"
-#include "tracer/core.h"
 #include "tracer/core_dump.h"
 #include "tracer/deliver.h"
 #include "tracer/identity.h"
 #include "tracer/open_frames.h"
+#include "tracer/tracer_state.h"
 
 enum {
     MOST_STACKS = 100, /* of all deaths: unwinding takes milliseconds */

@@ -22,7 +22,7 @@
  *                     ╎       ▼
  *                     └ ─ reports.c     waits for reports; calls the loop through t->loop
  *                             ▼
- *                         core.h, task.h   state; no decisions
+ *                    tracer_state.h, task.h   state; no decisions
  *
  * To answer a task, its space may have to stop. While it stops, reports are handled, and other
  * tasks answered. Two rules keep this circle out of the includes. First, reports.c calls the loop

@@ -4,7 +4,7 @@ that, in spite of -q, and fails. The program runs on with its own code, and the 
 
     unmap_failures.py SPOOR STRIKE PROGRAM [ARGUMENT...]
 
-STRIKE is a library that acts at the N-th request (test/fault/programs/strike.c).
+STRIKE is a library that acts at the N-th request (test/fault/programs/fail_at_step.c).
 """
 import os
 import subprocess
