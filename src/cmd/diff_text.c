@@ -118,7 +118,7 @@ static void number_text(char text[CELL], enum compare_number number, uint64_t va
     if (number == COMPARE_CALLS)
         snprintf(text, FIGURE_ROOM, "%ju", value);
     else
-        figure_time(text, value);
+        figure_time_column(text, value);
 }
 
 /* "-" where the side has no such call. */
