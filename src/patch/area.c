@@ -29,10 +29,10 @@ static int no_memory(const struct patched *p, pid_t caller, struct err *err) {
                    p->traced_module->module->path, count, most);
 }
 
-/* The room above HIGH, however near, within reach of LOW of P's module; used if the reach leaves no
- * other room. A program that ends at the start of the break: the kernel puts the break by chance up
- * to a gigabyte farther. Libraries, below which threads' stacks may lie: the kernel leaves this
- * room to the first stack. */
+/* The room above HIGH, however near, within reach of LOW of P's module. It serves if there is no
+ * other room within reach. Above a program it ends at the break, which the kernel puts up to a
+ * gigabyte farther, at random. Above libraries it is the room that the kernel leaves for the first
+ * stack. Below libraries there may be stacks of threads. */
 static struct span right_above(const struct patched *p, const struct patch_request *r, vaddr_t low,
                                vaddr_t high) {
     taddr_t bottom = high + p->bias, top = low + p->bias + plan_reach(p->traced_module->plan);

@@ -1,8 +1,8 @@
 /*
  * Attaches to a running process: seizes it thread by thread, stops all of it, and maps what a
  * launched program gets before its first instruction. The process runs on while the areas are
- * filled. From then on it is like a paused process: it stops again to be patched (repatch.h). Two
- * stops are half as long as one for both would be.
+ * filled. From then on it is like a paused process: it stops again to be patched (repatch.h). Each
+ * of the two stops is about half as long as one for both would be.
  */
 #include "patch/install.h"
 #include "patch/modules.h"

@@ -88,7 +88,7 @@ static void end_watch(const struct tracer *t, struct space *space) {
         kept_signals_forget(k);
 }
 
-/* TASK reports WHICH: sends it on if a read of a value has faulted. */
+/* TASK reports WHICH. If a read of a value has raised it: moves TASK on, and drops the signal. */
 static void handle_report(struct tracer *t, struct task *task, enum kept_signal which) {
     struct task_signals *s = &task->signals;
     const bool blocked = s->watched && s->mask & kept_signal_bit(which);
