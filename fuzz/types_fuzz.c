@@ -68,7 +68,7 @@ static bool look_at_function(void *ctx, vaddr_t low_pc) {
 static void look_at(const struct module *module) {
     struct err err = {0};
     struct looking l = {.graph = types_new(), .left = MOST};
-    int rc = debug_types_open(module, l.graph, NULL, &l.debug, &err);
+    int rc = debug_types_open(module, l.graph, &l.debug, &err);
     require(rc == 0 || (rc == -err.code && err.tag[0] && err.text[0]));
     if (rc == 0) {
         debug_types_functions(l.debug, look_at_function, &l);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/scan.h"
+#include "cmd/log_words.h"
 #include "unwind/dump.h"
 #include "unwind/offline.h"
 

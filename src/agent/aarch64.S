@@ -12,7 +12,7 @@
  *
  * The agent begins with the tables of lanes (wire/lane_lookup.h). Only the tool writes them, and
  * the three words at `asks`, by /proc/PID/mem. Behind the tables are a branch for each of the
- * agent's entries, and struct a64_agent_entries, whose members are offsets from the start.
+ * agent's entries, and struct arm_agent_labels, whose members are offsets from the start.
  */
 #include "wire/lane_lookup.h"
 #include "wire/ring.h"
@@ -38,10 +38,10 @@ stack_ranges:
     b text_long
     b text_counted
     .short seek - start, seek_end - start, wait - start, wait_released - start
-    .short drop - start, drop_released - start, drop_counted - start
+    .short drop - start, drop_released - start, 0, drop_counted - start
     .short slice - start, hook - start, hook_seek_end - start, call - start, end - start
-    .short bridge - start, gate - start, gate_saving - start, gate_saved - start
-    .short gate_restored - start, gate_end - start, notes - start, asks - start
+    .short bridge - start, gate - start, gate_saving - start, gate_saved - start, gate_restored - start
+    .short 0, gate_end - start, notes - start, asks - start
     .short remainder - start, remainder_made - start, remainder_end - start
     .short guarded - start
     .short room - start, text - start, captures_end - start

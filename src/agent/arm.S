@@ -11,7 +11,7 @@
  * stopped here for a signal can be rolled back to its site like one in a stub.
  *
  * The agent begins with the tables of lanes (wire/lane_lookup.h); r5 is their address. Behind them
- * are a branch for each of the agent's entries, and struct arm_agent_entries, whose members are
+ * are a branch for each of the agent's entries, and struct arm_agent_labels, whose members are
  * offsets from the start. Numbers in the lane have 64 bits. Not all processors store two words at
  * once, so numbers that others read are written by an exclusive pair. Numbers that others write are
  * read by an exclusive load.
@@ -31,8 +31,8 @@ start:
     b seek
     b wait
     b drop
-    b hook
     b slice
+    b hook
     b guard
     b capture_room
     b cramped
@@ -40,11 +40,11 @@ start:
     b text_wide
     b text_long
     b text_counted
-    .short seek - start, seek_end - start, wait - start
-    .short drop - start, drop_counting - start, drop_counted - start
+    .short seek - start, seek_end - start, wait - start, 0
+    .short drop - start, 0, drop_counting - start, drop_counted - start
     .short slice - start, hook - start, hook_seek_end - start, call - start, end - start
-    .short bridge - start, gate - start, gate_saving - start, gate_saved - start
-    .short gate_restored - start, gate_back - start, gate_end - start, notes - start, asks - start
+    .short bridge - start, gate - start, gate_saving - start, gate_saved - start, gate_restored - start
+    .short gate_back - start, gate_end - start, notes - start, asks - start
     .short remainder - start, remainder_made - start, remainder_end - start
     .short guarded - start
     .short capture_room - start, text - start, captures_end - start

@@ -6,7 +6,97 @@
  */
 #include "arch/remainder.h"
 
+#include <string.h>
+
 #include "arch/agent.h"
+#include "arch/arm_agent.h"
+#include "arch/bridge.h"
+#include "wire/lane_lookup.h"
+
+#ifdef __aarch64__
+static const uint8_t *const bytes = a64_agent_bytes;
+static const size_t *const size = &a64_agent_size;
+#else
+static const uint8_t *const bytes = arm_agent_bytes;
+static const size_t *const size = &arm_agent_size;
+#endif
+
+/* ---- the agent ---- */
+
+struct arm_agent_labels arm_agent_labels(void) {
+    struct arm_agent_labels labels;
+    memcpy(&labels, bytes + LANES_BYTES + AGENT_ENTRIES_BYTES, sizeof labels);
+    return labels;
+}
+
+const uint8_t *agent_code(void) { return bytes + LANES_BYTES; }
+size_t agent_code_size(void) { return *size - LANES_BYTES; }
+size_t agent_asks(void) { return arm_agent_labels().asks; }
+size_t agent_guarded(void) { return arm_agent_labels().guarded; }
+size_t agent_call(void) { return arm_agent_labels().call - (size_t)LANES_BYTES; }
+size_t agent_series(void) { return 0; }
+size_t agent_call_size(void) { return arm_agent_labels().end - arm_agent_labels().call; }
+
+struct agent_remainder agent_remainder(void) {
+    const struct arm_agent_labels at = arm_agent_labels();
+    const size_t start = LANES_BYTES;
+    return (struct agent_remainder){at.remainder - start, at.remainder_made - start,
+                                    at.remainder_end - start};
+}
+
+taddr_t bridge_at(taddr_t area) { return area + arm_agent_labels().bridge; }
+taddr_t bridge_notes_at(taddr_t area) { return area + arm_agent_labels().notes; }
+
+bool bridge_is_gate(taddr_t area, taddr_t addr) {
+    const struct arm_agent_labels at = arm_agent_labels();
+    return addr - area >= at.gate && addr - area < at.gate_end;
+}
+
+enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
+    const struct arm_agent_labels at = arm_agent_labels();
+    const uint64_t offset = regs_pc(regs) - area, code = LANES_BYTES;
+    if (offset >= at.bridge && offset < at.gate_end)
+        return AGENT_BRIDGE;
+    if ((offset >= at.room && offset < at.captures_end) ||
+        (offset >= code + AGENT_ENTRY_ROOM && offset <= code + AGENT_ENTRY_TEXT_COUNTED))
+        return AGENT_RELEASED;
+    if (offset < code || offset >= at.call)
+        return AGENT_OUTSIDE;
+    if (offset == code + AGENT_ENTRY_SLICE || (offset >= at.slice && offset < at.hook))
+        return AGENT_RELEASED;
+    if (offset >= at.hook || offset == code + AGENT_ENTRY_HOOK ||
+        offset == code + AGENT_ENTRY_GUARD)
+        return AGENT_HOOK;
+    return regs_full_ring_place(regs, offset);
+}
+
+bool regs_restart_lane_lookup(struct regs *regs, taddr_t area) {
+    const struct arm_agent_labels at = arm_agent_labels();
+    const uint64_t offset = regs_pc(regs) - area;
+    if (offset >= at.seek && offset < at.seek_end)
+        regs_set_pc(regs, area + at.seek);
+    else if (offset >= at.hook && offset < at.hook_seek_end)
+        regs_set_pc(regs, area + at.hook);
+    else
+        return false;
+    return true;
+}
+
+bool regs_read_fault(const struct regs *regs, taddr_t area, taddr_t *ret_back) {
+    const struct arm_agent_labels at = arm_agent_labels();
+    const uint64_t offset = regs_pc(regs) - area;
+    bool other_state;
+    *ret_back = regs_agent_return(regs, area, &other_state);
+    return offset >= at.text && offset < at.captures_end;
+}
+
+/* Programs can always read the counter; if need be, the kernel reads it for them. */
+bool regs_skip_agent_clock(struct regs *regs, taddr_t area) {
+    (void)regs, (void)area;
+    return false;
+}
+
+/* ---- lanes, series of calls, steps ---- */
 
 /* Lanes hang off thread pointers, and every thread has its own. */
 taddr_t regs_lane(const struct regs *regs) {

@@ -177,6 +177,10 @@ size_t regs_signal_frame_size(size_t extended_size);
 void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64_t signal_mask,
                        const struct regs_extended *extended);
 
+/* On hosts with tables of lanes: the place of a thread that stands at OFFSET of an area, in the
+ * code of the agent for full rings, or at its entry. */
+enum agent_place regs_full_ring_place(const struct regs *regs, uint64_t offset);
+
 /* The registers that such a FRAME restores. These three exist on hosts where a frame ends the
  * remainder of a call (remainder.h). The other two set and get the address of the lane in the
  * registers of a thread that makes a remainder. */

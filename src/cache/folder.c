@@ -87,20 +87,6 @@ struct folder folder_open(uint64_t most_bytes) {
     return f;
 }
 
-struct folder folder_open_within(const struct folder *parent, const char *name,
-                                 uint64_t most_bytes) {
-    struct folder f = {.fd = -1, .most_bytes = most_bytes};
-    struct stat st;
-    if (parent->fd < 0)
-        return f;
-    mkdirat(parent->fd, name, 0700);
-    f.fd = openat(parent->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (f.fd >= 0 && fstat(f.fd, &st) == 0 && is_own(&st))
-        return f;
-    folder_close(&f);
-    return f;
-}
-
 void folder_close(struct folder *f) {
     if (f->fd >= 0)
         close(f->fd);
@@ -133,16 +119,7 @@ struct blocks {
     const uint8_t *bytes;
     size_t size;
     uint64_t *checks;
-    bool drop; /* let go of the pages that were read */
 };
-
-/* Lets go of the whole pages of SIZE bytes at P, which are unchanged pages of a file. */
-static void drop_pages(const uint8_t *p, size_t size) {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t start = (uintptr_t)p & ~(page - 1), end = ((uintptr_t)p + size) & ~(page - 1);
-    if (end > start)
-        madvise((void *)start, end - start, MADV_DONTNEED);
-}
 
 static void check_block(void *arg, size_t i) {
     const struct blocks *b = arg;
@@ -150,14 +127,12 @@ static void check_block(void *arg, size_t i) {
     const size_t size = left < FLAT_BUFFER ? left : FLAT_BUFFER;
     mem_fetch_to_read(b->bytes + at, size);
     b->checks[i] = checksum(b->bytes + at, size);
-    if (b->drop)
-        drop_pages(b->bytes + at, size);
 }
 
-static bool contents_are_good(const struct header *h, const uint8_t *bytes, bool drop) {
+static bool contents_are_good(const struct header *h, const uint8_t *bytes) {
     const size_t count = (size_t)((h->size + FLAT_BUFFER - 1) / FLAT_BUFFER);
     AUTO_FREE uint64_t *checks = mem_alloc(count * sizeof *checks);
-    struct blocks blocks = {bytes, (size_t)h->size, checks, drop};
+    struct blocks blocks = {bytes, (size_t)h->size, checks};
     uint64_t check = 0;
     workers_run(count, check_block, &blocks);
     for (size_t i = 0; i < count; i++)
@@ -165,7 +140,7 @@ static bool contents_are_good(const struct header *h, const uint8_t *bytes, bool
     return check == h->contents_check;
 }
 
-static bool map_file(int fd, const uint8_t key[DIGEST_BYTES], bool large, struct folder_file *ret) {
+static bool map_file(int fd, const uint8_t key[DIGEST_BYTES], struct folder_file *ret) {
     struct stat st;
     struct header h;
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !is_own(&st) ||
@@ -177,34 +152,22 @@ static bool map_file(int fd, const uint8_t key[DIGEST_BYTES], bool large, struct
     if (pages == MAP_FAILED)
         return false;
     *ret = (struct folder_file){pages, size, {pages + sizeof h, pages + size}};
-    if (contents_are_good(&h, pages + sizeof h, large))
+    if (contents_are_good(&h, pages + sizeof h))
         return true;
     mem_unmap(pages, size);
     return false;
 }
 
-enum { FILE_USED = 1, FILE_LARGE = 2 };
-
-static bool read_file(const struct folder *f, const char *name, const uint8_t key[DIGEST_BYTES],
-                      unsigned flags, struct folder_file *ret) {
+bool folder_read(const struct folder *f, const char *name, const uint8_t key[DIGEST_BYTES],
+                 bool used, struct folder_file *ret) {
     if (f->fd < 0)
         return false;
     AUTO_FD int fd = openat(f->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || !map_file(fd, key, flags & FILE_LARGE, ret))
+    if (fd < 0 || !map_file(fd, key, ret))
         return false;
-    if (flags & FILE_USED)
+    if (used)
         futimens(fd, NULL);
     return true;
-}
-
-bool folder_read(const struct folder *f, const char *name, const uint8_t key[DIGEST_BYTES],
-                 bool used, struct folder_file *ret) {
-    return read_file(f, name, key, used ? FILE_USED : 0, ret);
-}
-
-bool folder_read_large(const struct folder *f, const char *name, const uint8_t key[DIGEST_BYTES],
-                       struct folder_file *ret) {
-    return read_file(f, name, key, FILE_USED | FILE_LARGE, ret);
 }
 
 /* ---- writing ---- */

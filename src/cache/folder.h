@@ -23,9 +23,6 @@ struct folder {
 
 /* Opens `spoor` below $XDG_CACHE_HOME or ~/.cache; makes it if needed. Fails quietly. */
 struct folder folder_open(uint64_t most_bytes);
-/* Opens the folder NAME within PARENT, with a limit of its own; makes it if needed. */
-struct folder folder_open_within(const struct folder *parent, const char *name,
-                                 uint64_t most_bytes);
 void folder_close(struct folder *f);
 
 struct folder_file { /* a file in memory */
@@ -38,10 +35,6 @@ struct folder_file { /* a file in memory */
  * intact. Counts as a use if USED. The caller frees RET by mem_unmap(). */
 bool folder_read(const struct folder *f, const char *name, const uint8_t key[DIGEST_BYTES],
                  bool used, struct folder_file *ret);
-/* The same for a file that may be larger than memory: its pages are in memory only while they are
- * used. */
-bool folder_read_large(const struct folder *f, const char *name, const uint8_t key[DIGEST_BYTES],
-                       struct folder_file *ret);
 /* Writes the file NAME by calling WRITE with CTX. A failure leaves what was there. Then removes
  * files until all fit. */
 void folder_write(const struct folder *f, const char *name, const uint8_t key[DIGEST_BYTES],

@@ -13,7 +13,8 @@
 
 enum { NOTED_CALLS = 12, NOTED_DEATHS = 5 };
 
-char *signal_name(uint32_t signal) {
+/* "SIGSEGV"; a number if it has no name. To be freed. */
+static char *signal_name(uint32_t signal) {
     const char *name = sigabbrev_np((int)signal);
     if (name)
         return mem_printf("SIG%s", name);

@@ -7,8 +7,6 @@
 
 #include "trace/reader.h"
 
-/* "SIGSEGV"; a number if it has no name. To be freed. */
-char *signal_name(uint32_t signal);
 /* What a shell prints of a command that SIGNAL has ended ("Segmentation fault"), on standard error.
  * Nothing if it prints nothing. */
 void death_print_as_shell(int signal, bool core_dumped);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "analyze/compare.h"
-#include "cmd/view.h"
+#include "cmd/open_view.h"
 
 struct diff {
     const struct options *options;

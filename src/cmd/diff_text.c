@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/short_names.h"
 #include "base/text.h"
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/diff.h"
 #include "cmd/figures.h"
 #include "cmd/labels.h"
@@ -118,7 +118,7 @@ static void number_text(char text[CELL], enum compare_number number, uint64_t va
     if (number == COMPARE_CALLS)
         snprintf(text, FIGURE_ROOM, "%ju", value);
     else
-        figure_time(text, value);
+        figure_time_column(text, value);
 }
 
 /* "-" where the side has no such call. */

@@ -139,14 +139,15 @@ static bool is_number(const char *text) {
     return n && n < 10 && !text[n];
 }
 
-/* No function of SUBJECT was shown: says why, or names functions similar to the first pattern. */
+/* No function of SUBJECT was shown: says why, and names functions similar to the first pattern. */
 static void say_nothing(const struct explain *e, const char *subject) {
     AUTO_FREE char *near = near_list(&e->selection.searches[0].near);
+    AUTO_FREE char *chosen = filter_text(filter_of(e));
     if (filter_is_empty(filter_of(e)))
         say_note("%s: has no functions to show: it has neither symbols nor unwind tables", subject);
     else
-        say_note("%s: has no functions to show%s%s%s", subject, near ? ": did you mean " : "",
-                 near ? near : "", near ? "?" : "");
+        say_note("%s: no function is left by %s%s%s%s", subject, chosen,
+                 near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 int cmd_explain(struct options *options, int argc, char **argv) {

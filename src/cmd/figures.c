@@ -8,11 +8,12 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-void figure_time(char text[FIGURE_ROOM], uint64_t ns) {
-    static const struct {
+/* SECONDS: the unit's name. */
+static void put_time(char text[FIGURE_ROOM], uint64_t ns, const char *seconds) {
+    const struct {
         uint64_t ns;
         const char *name;
-    } units[] = {{1000000000, " s"}, {1000000, "ms"}, {1000, "us"}};
+    } units[] = {{1000000000, seconds}, {1000000, "ms"}, {1000, "us"}};
     size_t i = 0;
     while (i < sizeof units / sizeof *units && ns < units[i].ns)
         i++;
@@ -30,6 +31,9 @@ void figure_time(char text[FIGURE_ROOM], uint64_t ns) {
     else
         snprintf(text, FIGURE_ROOM, "%ju %s", whole, units[i].name);
 }
+
+void figure_time(char text[FIGURE_ROOM], uint64_t ns) { put_time(text, ns, "s"); }
+void figure_time_column(char text[FIGURE_ROOM], uint64_t ns) { put_time(text, ns, " s"); }
 
 void figure_bytes(char text[FIGURE_ROOM], uint64_t bytes) {
     static const char *const names[] = {"kB", "MB", "GB", "TB", "PB", "EB"};

@@ -6,8 +6,10 @@
 
 enum { FIGURE_ROOM = 32 };
 
-/* "12 ns", "3.456 us", "78.90 ms", "12345  s": four digits or more, cut, not rounded. */
+/* "12 ns", "3.456 us", "78.90 ms", "12345 s": four digits or more, cut, not rounded. */
 void figure_time(char text[FIGURE_ROOM], uint64_t ns);
+/* The same for columns, whose units have two characters: "12345  s". */
+void figure_time_column(char text[FIGURE_ROOM], uint64_t ns);
 /* "999 B", "12.3 kB", "4.5 MB"; a kB has 1000 bytes. */
 void figure_bytes(char text[FIGURE_ROOM], uint64_t bytes);
 /* "12.34 %" */

@@ -1,7 +1,7 @@
 /* Views of a recording that goes on: they are shown part by part, or again and again. */
 #pragma once
 
-#include "cmd/view.h"
+#include "cmd/open_view.h"
 
 /* A part of the recording. Its lines are those behind begin_ns, up to end_ns. */
 struct follow_part {

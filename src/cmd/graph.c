@@ -3,15 +3,15 @@
 #include <string.h>
 
 #include "analyze/tree.h"
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/command.h"
 #include "cmd/figures.h"
 #include "cmd/graph_json.h"
 #include "cmd/indent.h"
 #include "cmd/labels.h"
+#include "cmd/open_view.h"
 #include "cmd/say.h"
 #include "cmd/term.h"
-#include "cmd/view.h"
 
 enum { MARGIN = 31 }; /* columns before the indentation */
 
@@ -47,8 +47,8 @@ static void print_node(const struct graph *g, const struct tree *t, uint32_t nod
     char calls[FIGURE_ROOM] = "", total[FIGURE_ROOM], self[FIGURE_ROOM];
     if ((node && !is_process) || g->chosen)
         snprintf(calls, sizeof calls, "%ju", n->calls);
-    figure_time(total, n->total_ns);
-    figure_time(self, n->self_ns);
+    figure_time_column(total, n->total_ns);
+    figure_time_column(self, n->self_ns);
     int used = printf("%9s  %8s  %8s  ", calls, total, self);
     struct indent indent = indent_of(depth, indent_limit(g->term.columns, MARGIN));
     used += printf("%*s%s", (int)indent.columns, "", indent.depth);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyze/processes.h"
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/json.h"
 
 const struct trace_process *graph_process(const struct source *s, uint32_t function) {

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/text.h"
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/command.h"
 #include "cmd/deaths.h"
 #include "cmd/figures.h"

@@ -1,5 +1,5 @@
 /* The JSON of `spoor info`. */
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/deaths.h"
 #include "cmd/info.h"
 #include "cmd/json.h"

@@ -75,10 +75,8 @@ static int finish_output(int status) {
 static void tell_units(const struct options *options) {
     for (size_t i = 0; i < options->plain_times.count && isatty(STDERR_FILENO); i++) {
         const struct plain_time *t = &options->plain_times.at[i];
-        char text[FIGURE_ROOM], *two;
+        char text[FIGURE_ROOM];
         figure_time(text, t->ns);
-        if ((two = strstr(text, "  ")))
-            memmove(two, two + 1, strlen(two));
         say_note("--%s %s: %s (units: ns, us, ms, s, m, h)", t->option, t->value, text);
     }
 }

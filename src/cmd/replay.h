@@ -2,9 +2,9 @@
 #pragma once
 
 #include "cmd/follow.h"
+#include "cmd/open_view.h"
 #include "cmd/out.h"
 #include "cmd/term.h"
-#include "cmd/view.h"
 
 struct replay_look {
     struct term term;

@@ -4,7 +4,7 @@
 #include "analyze/lines.h"
 #include "base/mem.h"
 #include "cmd/callers.h"
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/json.h"
 #include "cmd/line_part.h"
 #include "cmd/replay.h"

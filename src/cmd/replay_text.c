@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cmd/callers.h"
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/figures.h"
 #include "cmd/indent.h"
 #include "cmd/labels.h"

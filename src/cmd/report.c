@@ -127,7 +127,7 @@ static void print_number(const struct report_table *r, const struct row *row, en
     else if (c == REPORT_SHARE)
         figure_share(text, row->numbers[c], r->self);
     else if (columns[c].is_time)
-        figure_time(text, row->numbers[c]);
+        figure_time_column(text, row->numbers[c]);
     else
         snprintf(text, sizeof text, "%ju", row->numbers[c]);
     *used += (unsigned)printf("%*s", columns[c].width, text);

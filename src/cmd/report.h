@@ -7,8 +7,8 @@
 #include "analyze/stats.h"
 #include "cmd/figures.h"
 #include "cmd/labels.h"
+#include "cmd/open_view.h"
 #include "cmd/term.h"
-#include "cmd/view.h"
 
 enum { REPORT_NUMBERS = REPORT_SHARE + 1 }; /* the first columns are numbers, later ones texts */
 

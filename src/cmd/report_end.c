@@ -2,7 +2,7 @@
  * over threads, so the time of the recording stands beside them. */
 #include <stdio.h>
 
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/report.h"
 
 static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }

@@ -286,9 +286,9 @@ static unsigned print_thread(const char *name) {
 static void print_call(const struct report_table *r, const struct slow_call *call) {
     const struct trace_thread *t = trace_reader_thread(r->view->source.reader, call->stream);
     char duration[FIGURE_ROOM], self[FIGURE_ROOM], start[FIGURE_ROOM];
-    figure_time(duration, call->duration_ns);
-    figure_time(self, call->self_ns);
-    figure_time(start, call->start_ns);
+    figure_time_column(duration, call->duration_ns);
+    figure_time_column(self, call->self_ns);
+    figure_time_column(start, call->start_ns);
     unsigned used = (unsigned)printf("%8s  %8s  %8s  %7u ", duration, self, start, t->tid);
     used += shows_thread(r) ? print_thread(t->name) : 0;
     used += (unsigned)printf("%s", shows_thread(r) ? "  " : " ");

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/log_words.h"
 #include "cmd/place.h"
 #include "cmd/say.h"
-#include "cmd/scan.h"
 #include "cmd/values.h"
 
 struct symbolize {

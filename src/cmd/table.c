@@ -295,7 +295,7 @@ const struct option_spec option_table[] = {
      "ended.",
      AT(record.duration_ns), NULL},
     {RECORDERS, 0, OPTION_SET, "start-paused", NULL,
-     "Record nothing until 'spoor ctl PID resume', with the PID that is then told.",
+     "Record nothing until 'spoor ctl PID resume', with the PID that spoor then prints.",
      AT(record.start_paused), NULL},
     {ONLY(ATTACH), 0, OPTION_NUMBER, "events", "N",
      "Detach when about N events (entries and exits) have been recorded.", AT(record.events), NULL},

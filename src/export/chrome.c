@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/json.h"
 #include "cmd/spell.h"
 #include "export/call_texts.h"

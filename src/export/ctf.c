@@ -10,7 +10,7 @@
 #include "analyze/lines.h"
 #include "base/checksum.h"
 #include "base/utf8.h"
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/command.h"
 #include "cmd/say.h"
 #include "cmd/shown_values.h"

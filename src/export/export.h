@@ -1,8 +1,8 @@
 /* The formats of spoor export. Private to it. */
 #pragma once
 
+#include "cmd/open_view.h"
 #include "cmd/out.h"
-#include "cmd/view.h"
 
 typedef void export_write(const struct view *view, struct out *out);
 

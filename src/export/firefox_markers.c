@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/json.h"
 #include "export/call_texts.h"
 #include "export/spool.h"

@@ -11,7 +11,7 @@
  */
 #include "analyze/lines.h"
 #include "analyze/processes.h"
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/shown_values.h"
 #include "export/export.h"
 #include "export/perfetto_fields.h"

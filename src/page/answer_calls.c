@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/search.h"
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 #include "cmd/deaths.h"
 #include "cmd/figures.h"
 #include "cmd/json.h"

@@ -67,11 +67,6 @@ static void desk_init(struct desk *d, struct shown *s) {
         .reader = s->reader, .stream_groups = s->stream_groups, .names = names_new(s->reader)};
 }
 
-static void desk_done(struct desk *d) {
-    view_filter_free(d->view.source.filter);
-    names_free(d->view.source.names);
-}
-
 /* The filter of RANGE. All functions are shown, so there is nothing that could fail. */
 static void set_filter(struct source *source, const struct summary_range *range) {
     struct view_spec spec = {.since_ns = range->since_ns, .until_ns = range->until_ns};
@@ -168,22 +163,6 @@ int shown_open(const char *path, struct shown **ret, struct err *err) {
     s->summary = summary_start(s->reader, &(struct summary_options){.path = path, .keep = true});
     *ret = s;
     return 0;
-}
-
-void shown_free(struct shown *s) {
-    if (!s)
-        return;
-    for (size_t i = 0; i < DESKS; i++)
-        if (s->desks[i].shown)
-            desk_done(&s->desks[i]);
-    call_values_free(s->values);
-    names_free(s->values_names);
-    summary_free(s->summary);
-    stream_groups_free(s->stream_groups);
-    trace_reader_free(s->reader);
-    free(s->called);
-    close(s->fd);
-    free(s);
 }
 
 const char *shown_path(const struct shown *s) { return s->path; }

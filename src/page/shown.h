@@ -6,7 +6,7 @@
 #pragma once
 
 #include "analyze/call_values.h"
-#include "cmd/view.h"
+#include "cmd/open_view.h"
 #include "summary/summary.h"
 
 enum { DESKS = 3 }; /* requests that read at the same time; others wait */
@@ -15,7 +15,6 @@ struct shown;
 
 /* Errors: those of trace_reader_open(). */
 int shown_open(const char *path, struct shown **ret, struct err *err);
-void shown_free(struct shown *s);
 
 const char *shown_path(const struct shown *s);
 struct trace_reader *shown_reader(const struct shown *s);

@@ -12,26 +12,27 @@
 #include "patch/undolog.h"
 #include "target/maps.h"
 
-int area_no_room(const struct patched *p, int code, struct err *err) {
+static int no_room(const struct patched *p, int code, struct err *err) {
     return err_set(err, code, "no-room",
                    "%s: no room for trampolines within reach of its code: left untraced",
                    p->traced_module->module->path);
 }
 
-int area_no_memory(const struct patched *p, pid_t caller, struct err *err) {
+/* mmap() has failed in CALLER's process with ENOMEM. */
+static int no_memory(const struct patched *p, pid_t caller, struct err *err) {
     size_t count, most;
     if (!maps_are_full(caller, &count, &most))
-        return area_no_room(p, ENOMEM, err);
+        return no_room(p, ENOMEM, err);
     return err_set(err, ENOMEM, "too-many-maps",
                    "%s: left untraced: the process has %zu mappings, and vm.max_map_count allows "
                    "%zu: raise that (sysctl)",
                    p->traced_module->module->path, count, most);
 }
 
-/* The room above HIGH, however near, within reach of LOW of P's module; used if the reach leaves no
- * other room. A program that ends at the start of the break: the kernel puts the break by chance up
- * to a gigabyte farther. Libraries, below which threads' stacks may lie: the kernel leaves this
- * room to the first stack. */
+/* The room above HIGH, however near, within reach of LOW of P's module. It serves if there is no
+ * other room within reach. Above a program it ends at the break, which the kernel puts up to a
+ * gigabyte farther, at random. Above libraries it is the room that the kernel leaves for the first
+ * stack. Below libraries there may be stacks of threads. */
 static struct span right_above(const struct patched *p, const struct patch_request *r, vaddr_t low,
                                vaddr_t high) {
     taddr_t bottom = high + p->bias, top = low + p->bias + plan_reach(p->traced_module->plan);
@@ -117,7 +118,7 @@ int area_choose(struct patched *p, const struct patch_request *r, struct plan_ne
         p->area = find_room(p, r, need);
     }
     if (!p->area)
-        return area_no_room(p, ENOSPC, err);
+        return no_room(p, ENOSPC, err);
     maps_add(r->maps, p->area, p->area + p->room);
     return 0;
 }
@@ -136,6 +137,6 @@ int area_map(const struct patched *p, const struct patch_request *r, taddr_t sta
     if (rc == 0)
         rc = thread_call(r->caller, &r->space->remote, &call, &at, err);
     if (rc == -ENOMEM || (rc == 0 && at == -ENOMEM))
-        return area_no_memory(p, r->caller, err);
-    return rc == 0 && (taddr_t)at != start ? area_no_room(p, ENOMEM, err) : rc;
+        return no_memory(p, r->caller, err);
+    return rc == 0 && (taddr_t)at != start ? no_room(p, ENOMEM, err) : rc;
 }

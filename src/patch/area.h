@@ -6,14 +6,9 @@
 
 /* Sets P's area, its room and the place of its log, and reserves them in the request's maps. If
  * there is no room for all of NEED within reach of all, the area serves some of the functions.
- * Errors: area_no_room(). */
+ * Errors: "no-room". */
 int area_choose(struct patched *p, const struct patch_request *request, struct plan_need need,
                 struct err *err);
-/* mmap() has failed in CALLER's process with ENOMEM. Sets "too-many-maps" if it has as many
- * mappings as the system allows, else "no-room". */
-int area_no_memory(const struct patched *p, pid_t caller, struct err *err);
-/* Sets "no-room", with the error number CODE. */
-int area_no_room(const struct patched *p, int code, struct err *err);
 /* The call that maps executable memory exactly at [START, START + SIZE). */
 struct remote_call area_mapping(taddr_t start, size_t size);
 /* The request's caller makes it. Errors: "no-room", "too-many-maps", "memory-limit",

@@ -30,8 +30,8 @@ static int write_bridge(const struct crossing *c, const struct bridge_notes *not
     return rc < 0 ? rc : memory_write(fd, bridge_notes_at(area), notes, sizeof *notes, NULL);
 }
 
-/* If the tracer dies between two requests, the thread goes on with its own mask: it has it off the
- * bridge, and on the bridge it finds it in the notes. */
+/* If the tracer dies between two requests, the thread goes on with its own signal mask. It has this
+ * mask until it is on the bridge; there the gate sets it from the notes. */
 int crossing_begin(const struct crossing *c, struct crossing_before *ret) {
     struct regs regs;
     ret->vectors = NULL;

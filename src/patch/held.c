@@ -280,8 +280,8 @@ static void look(struct look *l) {
 
 /* ---- text that was looked at before, in another process ---- */
 
-/* Nothing was to be held: L's code is shared, and the same text is looked at for it each time.
- * Joins ranges that are next to each other. */
+/* No function is held. Other processes use L's code, too, and the same text is compared in each:
+ * keeps its ranges. Joins ranges that are next to each other. */
 static void keep_ranges(struct look *l) {
     enum { NEAR = 64 };
     struct code *code = l->p->code;

@@ -108,7 +108,7 @@ static bool is_in_container(void) {
     return readlink("/proc/self/ns/pid", link, sizeof link - 1) > 0 && strcmp(link, initial) != 0;
 }
 
-/* Spoor adds none to those that it was started with. */
+/* The number of seccomp filters of spoor itself, which does not change. */
 static unsigned own_filters(void) {
     static bool known;
     static unsigned count;

@@ -29,6 +29,17 @@ void space_set_state(struct space *s, enum space_state state) {
     s->state = state;
 }
 
+void space_set_reads(struct space *s, enum reads_state state) {
+    static const uint8_t allowed[] = {
+        [READS_UNKNOWN] = 1 << READS_NOTED,
+        [READS_NOTED] = 1 << READS_NOTED | 1 << READS_STALE | 1 << READS_WATCHED,
+        [READS_STALE] = 1 << READS_NOTED | 1 << READS_STALE | 1 << READS_WATCHED,
+        [READS_WATCHED] = 1 << READS_NOTED,
+    };
+    assert(allowed[s->reads.state] >> state & 1);
+    s->reads.state = state;
+}
+
 pid_t space_thread(const struct space *s) { return candidate_thread(s->pid); }
 
 struct space *space_ref(struct space *s) {

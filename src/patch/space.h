@@ -56,11 +56,13 @@ enum lane_conflict {
 };
 
 /* What is known of the process's actions at SIGSEGV and SIGBUS, if stubs read values
- * (tracer/read_faults.h):
+ * (tracer/read_faults.c):
  *
- *     UNKNOWN ─▶ NOTED ◀─▶ STALE
- *                  ▲         │
- *                  └▶WATCHED◀┘
+ *     from                      to         by
+ *     UNKNOWN, NOTED, STALE     NOTED      read_faults_note()
+ *     NOTED, STALE              STALE      read_faults_poll()
+ *     NOTED, STALE              WATCHED    begin_watch()
+ *     WATCHED                   NOTED      end_watch()
  */
 enum reads_state {
     READS_UNKNOWN, /* no stub reads values, or the actions have not been read yet */
@@ -104,8 +106,8 @@ struct space {
         bool armed; /* the process's action at SIGTRAP is known (traps.c) */
     } traps;        /* breakpoints.h */
     struct {
-        enum reads_state state;
-        bool stay; /* a read that often faults could not be withdrawn */
+        enum reads_state state; /* space_set_reads() */
+        bool stay;              /* a read that often faults could not be withdrawn */
     } reads;
     struct inherited *inherited; /* its lanes are a killed spoor's; NULL: it has none such */
     struct {
@@ -139,8 +141,9 @@ void space_forget_prepared(struct space *space);
 
 /* A thread through which /proc shows the space's memory; 0: none. */
 pid_t space_thread(const struct space *space);
-/* Asserts that the table above has this transition. */
+/* The only ways to change the two states. They assert that the tables above have the transition. */
 void space_set_state(struct space *space, enum space_state state);
+void space_set_reads(struct space *space, enum reads_state state);
 /* Whether all text is restored, though areas are mapped. */
 static inline bool space_is_unpatched(const struct space *s) { return s->state > SPACE_PATCHED; }
 /* Whether text is restored because of a pause, or because patches cannot be replaced. */

@@ -348,7 +348,7 @@ void drain_add(struct drain *d, struct lane_handle *handle) {
     handle->drainer = choose(d, handle);
     struct drainer *to = d->drainers[handle->drainer];
     to->lanes++;
-    atomic_store_explicit(&handle->state, LANE_ACTIVE, memory_order_release);
+    lane_handle_set_state(handle, LANE_ACTIVE);
     pthread_mutex_lock(&to->lock);
     ARRAY_PUSH(&to->incoming, handle);
     pthread_mutex_unlock(&to->lock);
@@ -380,7 +380,7 @@ void drain_frames(struct drain *d, struct lane_handle *handle, const struct trac
 void drain_close(struct drain *d, struct lane_handle *handle, uint64_t ticks) {
     (void)d;
     handle->end_ticks = ticks;
-    atomic_store_explicit(&handle->state, LANE_CLOSING, memory_order_release);
+    lane_handle_set_state(handle, LANE_CLOSING);
 }
 
 void drain_finish(struct drain *d) {

@@ -1,6 +1,7 @@
 /* The flight recorder: takes snapshots when asked or triggered, writes them, and reports them. */
 #include "ring/flight.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include <unistd.h>
 
 #include "ring/snapshot.h"
-#include "ring/watch.h"
+#include "ring/trigger_watch.h"
 #include "target/timing.h"
 
 enum {
@@ -18,6 +19,7 @@ enum {
     ENDED_THREADS = 1000,    /* and so many threads */
 };
 
+/* Of the next snapshot. QUIET ─▶ WANTED ─▶ TAKEN ─▶ QUIET or, for the next reason, WANTED. */
 enum state { QUIET, WANTED, TAKEN }; /* taken: it is being written */
 
 struct note { /* for the user */
@@ -34,7 +36,7 @@ struct flight {
 
     pthread_mutex_t lock; /* guards the following */
     pthread_cond_t changed;
-    enum state state;
+    enum state state;                 /* set_state() */
     const char *reason, *next_reason; /* of the wanted snapshot, and of the next one; or NULL */
     struct snapshot *taken;
     uint32_t made;
@@ -55,6 +57,17 @@ static void wake(const struct flight *f) {
     uint64_t one = 1;
     ssize_t n = write(f->options.wake, &one, sizeof one);
     (void)n;
+}
+
+/* F is locked. */
+static void set_state(struct flight *f, enum state state) {
+    static const uint8_t allowed[] = {
+        [QUIET] = 1 << WANTED,
+        [WANTED] = 1 << WANTED | 1 << TAKEN, /* a trigger and the user at the same time */
+        [TAKEN] = 1 << QUIET | 1 << WANTED,
+    };
+    assert(allowed[f->state] >> state & 1);
+    f->state = state;
 }
 
 /* ---- the drainer ---- */
@@ -99,7 +112,7 @@ static void take_snapshot(struct flight *f, struct lane_handle *const *active, s
     s->number = f->made + 1;
     s->reason = f->reason;
     f->taken = s;
-    f->state = TAKEN;
+    set_state(f, TAKEN);
     pthread_cond_broadcast(&f->changed);
     pthread_mutex_unlock(&f->lock);
 }
@@ -124,7 +137,7 @@ static bool fire(struct flight *f, const char *why, unsigned hits) {
     pthread_mutex_lock(&f->lock);
     soon |= f->state == TAKEN;
     if (!soon) {
-        f->state = WANTED;
+        set_state(f, WANTED);
         f->reason = why;
     }
     pthread_mutex_unlock(&f->lock);
@@ -264,7 +277,7 @@ static void *run(void *arg) {
         pthread_mutex_lock(&f->lock); /* the note's reader may ask for the next snapshot */
         ARRAY_PUSH(&f->notes, note);
         f->made += !note.failure;
-        f->state = f->next_reason ? WANTED : QUIET;
+        set_state(f, f->next_reason ? WANTED : QUIET);
         f->reason = f->next_reason;
         f->next_reason = NULL;
         pthread_cond_broadcast(&f->changed);
@@ -331,7 +344,7 @@ void flight_snapshot(struct flight *f, const char *reason) {
     if (f->state == TAKEN)
         f->next_reason = reason;
     if (f->state == QUIET) {
-        f->state = WANTED;
+        set_state(f, WANTED);
         f->reason = reason;
     }
     pthread_mutex_unlock(&f->lock);

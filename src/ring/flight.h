@@ -3,7 +3,7 @@
  * snapshot writes those to a trace of its own, OUTPUT.1 and so on, while the program goes on.
  *
  *   any thread        drainer                      the recorder's own thread
- *   flight_snapshot   triggers (watch.h)
+ *   flight_snapshot   triggers (trigger_watch.h)
  *        └── wanted ───┴─▶ copies all rings ──────▶ writes them ─▶ wanted again
  *
  * The drainer, which owns the rings, copies them without stopping any thread. Threads that have

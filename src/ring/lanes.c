@@ -1,6 +1,7 @@
 /* Slabs of lanes: made, mapped beside the robust-futex list, given to threads, and freed. */
 #include "ring/lanes.h"
 
+#include <assert.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
@@ -242,6 +243,12 @@ static bool is_free(const struct lane_handle *handle) {
     return atomic_load_explicit(&handle->state, memory_order_acquire) == LANE_FREE;
 }
 
+void lane_handle_set_state(struct lane_handle *handle, enum lane_state state) {
+    const int before = atomic_load_explicit(&handle->state, memory_order_relaxed);
+    assert((int)state == (before == LANE_CLOSING ? LANE_FREE : before + 1));
+    atomic_store_explicit(&handle->state, state, memory_order_release);
+}
+
 bool slab_has_lane(const struct slab *s) {
     bool any = false;
     for (uint32_t i = 0; i < s->lane_count && !any; i++)
@@ -298,7 +305,7 @@ void lane_handle_free(struct lane_handle *handle) {
     __atomic_store_n(&lane->control, handle->sink->control, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->limit, INT64_MAX, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->hook, 0, __ATOMIC_RELAXED);
-    atomic_store_explicit(&handle->state, LANE_FREE, memory_order_release);
+    lane_handle_set_state(handle, LANE_FREE);
 }
 
 uint64_t lane_handle_wait_since(const struct lane_handle *handle, uint64_t otherwise) {

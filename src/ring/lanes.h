@@ -21,6 +21,8 @@
 #include "values/run.h"
 #include "wire/ring.h"
 
+/* A lane goes from FREE to ACTIVE (drain_add()), from there to CLOSING (drain_close()), and from
+ * there to FREE (lane_handle_free()). */
 enum lane_state {
     LANE_FREE,    /* the tracer may take it */
     LANE_ACTIVE,  /* its thread writes, the drainer reads */
@@ -37,7 +39,7 @@ enum { THREAD_NAME_ROOM = 32 };
 struct lane_handle {   /* the tool's side of one lane */
     struct lane *lane; /* mapped in the tool */
     taddr_t at;        /* in the target */
-    _Atomic int state; /* enum lane_state */
+    _Atomic int state; /* enum lane_state; lane_handle_set_state() */
     struct lane *sink; /* the space's: a thread without a lane asks through the sink's hook
                           (lane_lookup.h) */
     uint32_t ring_bytes;
@@ -104,6 +106,9 @@ void *slab_scratch_here(const struct slab *slab);
  * processes that share the slab have places of their own. */
 enum { SLAB_SAVED_BYTES = 64 };
 taddr_t slab_saved(const struct slab *slab, pid_t pid);
+
+/* The only way to change a lane's state. Asserts that this is the next one. */
+void lane_handle_set_state(struct lane_handle *handle, enum lane_state state);
 
 /* Records THREAD as the owner of HANDLE's lane. */
 void lane_handle_assign(struct lane_handle *handle, const struct trace_thread *thread);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "trace/recorded.h"
+#include "trace/recorded_values.h"
 
 struct plain_value *operand_values_new(const struct condition *c) {
     return mem_alloc((condition_operand_count(c) + 1) * sizeof(struct plain_value));

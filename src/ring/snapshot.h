@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ring/lanes.h"
-#include "ring/watch.h"
+#include "ring/trigger_watch.h"
 #include "trace/writer.h"
 
 struct ring_image { /* a copy of one thread's ring */

@@ -525,7 +525,6 @@ static void choose_function(const struct choosing *c, uint32_t function) {
     if (!asked)
         return;
     struct signature_sources *sources = &c->context->types->sources;
-    sources->report = &c->context->options->report;
     const bool known = signature_of(sources, c->module, function, abi_word(c->abi), &signature);
     struct subject s = {function, known ? &signature : NULL, NULL};
     try_options(c, &s);

@@ -28,10 +28,9 @@ void signature_sources_done(struct signature_sources *s) {
 }
 
 static struct debug_types *debug_of(const struct signature_sources *s, struct traced_module *m) {
-    const struct debug_options options = {.report = s->report};
     if (!m->signatures) {
         m->signatures = mem_alloc(sizeof *m->signatures);
-        debug_types_open(m->module, s->graph, &options, &m->signatures->debug, NULL);
+        debug_types_open(m->module, s->graph, &m->signatures->debug, NULL);
         m->signatures->uses = result_uses_new(m->plan, m->module);
     }
     return m->signatures->debug;

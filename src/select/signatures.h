@@ -7,12 +7,10 @@
 #include "select/traced_module.h"
 #include "types/signature.h"
 
-struct report;
 struct prototypes;
 
 struct signature_sources {
     struct types *graph;
-    const struct report *report;   /* told of what takes long */
     struct prototypes *prototypes; /* of C libraries; NULL: not read yet, or there are none */
     bool tried;
 };

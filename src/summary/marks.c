@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void marks_add(struct marks *m, const struct summary_mark *mark) {
+static void add(struct marks *m, const struct summary_mark *mark) {
     if (m->counts[mark->kind]++ >= MARKS_ROOM)
         return;
     ARRAY_PUSH(&m->list, *mark);
@@ -11,17 +11,16 @@ void marks_add(struct marks *m, const struct summary_mark *mark) {
 }
 
 void marks_pause(struct marks *m, const struct walk_pause *p) {
-    marks_add(m, &(struct summary_mark){.kind = MARK_PAUSE,
-                                        .stream = p->stream,
-                                        .start_ns = p->end_ns - p->length_ns,
-                                        .end_ns = p->end_ns,
-                                        .cause = p->cause,
-                                        .in_call = p->in_call});
+    add(m, &(struct summary_mark){.kind = MARK_PAUSE,
+                                  .stream = p->stream,
+                                  .start_ns = p->end_ns - p->length_ns,
+                                  .end_ns = p->end_ns,
+                                  .cause = p->cause,
+                                  .in_call = p->in_call});
 }
 
 void marks_lost(struct marks *m, uint32_t stream, uint64_t ns, uint64_t count) {
-    marks_add(
-        m, &(struct summary_mark){
+    add(m, &(struct summary_mark){
                .kind = MARK_LOST, .stream = stream, .start_ns = ns, .end_ns = ns, .count = count});
 }
 
@@ -35,19 +34,19 @@ void marks_close(struct marks *m, const struct walk_call *call) {
         last->count++;
         return;
     }
-    marks_add(m, &(struct summary_mark){.kind = MARK_CUT,
-                                        .stream = call->stream,
-                                        .start_ns = call->end_ns,
-                                        .end_ns = call->end_ns,
-                                        .count = 1});
+    add(m, &(struct summary_mark){.kind = MARK_CUT,
+                                  .stream = call->stream,
+                                  .start_ns = call->end_ns,
+                                  .end_ns = call->end_ns,
+                                  .count = 1});
 }
 
 void marks_probe(struct marks *m, uint32_t stream, uint64_t ns, uint32_t function) {
-    marks_add(m, &(struct summary_mark){.kind = MARK_PROBE,
-                                        .stream = stream,
-                                        .start_ns = ns,
-                                        .end_ns = ns,
-                                        .function = function});
+    add(m, &(struct summary_mark){.kind = MARK_PROBE,
+                                  .stream = stream,
+                                  .start_ns = ns,
+                                  .end_ns = ns,
+                                  .function = function});
 }
 
 static int compare(const void *a, const void *b) {

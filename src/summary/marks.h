@@ -11,7 +11,6 @@ struct marks {
     uint64_t counts[MARK_DEATH + 1];
 };
 
-void marks_add(struct marks *m, const struct summary_mark *mark);
 /* CALL was cut: it counts for the loss in its stream at that time, which has a mark. */
 void marks_pause(struct marks *m, const struct walk_pause *pause);
 void marks_lost(struct marks *m, uint32_t stream, uint64_t ns, uint64_t count);

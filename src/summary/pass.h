@@ -4,12 +4,12 @@
 #include <pthread.h>
 
 #include "summary/block_sums.h"
-#include "summary/listed.h"
+#include "summary/listed_calls.h"
 #include "summary/marks.h"
 #include "summary/nodes.h"
 #include "summary/plan.h"
 #include "summary/session.h"
-#include "summary/slow.h"
+#include "summary/slowest_calls.h"
 #include "summary/store.h"
 
 enum { PASS_FANOUT = 8, PASS_LEVELS = 3 };

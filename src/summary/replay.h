@@ -1,7 +1,7 @@
 /*
  * Reads single blocks of regular streams (plan.h), after the pass: the calls that begin and end in
- * them, as digests see them. What is around these calls, the pass has noted (listed.h). Blocks are
- * read on all processors.
+ * them, as digests see them. What is around these calls, the pass has noted (listed_calls.h).
+ * Blocks are read on all processors.
  */
 #pragma once
 

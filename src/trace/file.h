@@ -87,7 +87,7 @@ struct trace_reader {
     uint64_t missing; /* functions, places and chains in damaged blocks */
 
     uint32_t part, first_part, missing_part; /* trace_reader_parts() */
-    struct set *set;                         /* its parts, if it has several (set.h); or NULL */
+    struct part_set *set; /* its parts, if it has several (part_set.h); or NULL */
 
     bool has_session, has_end;
     bool indexed; /* the blocks were found through the index */

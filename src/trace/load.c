@@ -3,8 +3,8 @@
 
 #include "trace/decode.h"
 #include "trace/file.h"
+#include "trace/part_set.h"
 #include "trace/records.h"
-#include "trace/set.h"
 #include "trace/type_table.h"
 
 /* Limits decompressed metadata, so that a malicious file cannot exhaust memory. */
@@ -29,9 +29,9 @@ static bool load_thread(struct trace_reader *r, struct fields *f) {
     struct trace_thread thread;
     if (!fields_thread(f, &thread) || thread.stream >= file_blocks_max(r))
         return false;
-    thread.stream = set_stream(r, thread.stream);
+    thread.stream = part_set_stream(r, thread.stream);
     if (thread.maker && thread.maker <= file_blocks_max(r))
-        thread.maker = set_stream(r, thread.maker - 1) + 1;
+        thread.maker = part_set_stream(r, thread.maker - 1) + 1;
     while (r->threads.count <= thread.stream)
         ARRAY_PUSH(&r->threads,
                    ((struct trace_thread){.stream = (uint32_t)r->threads.count, .name = ""}));
@@ -106,13 +106,13 @@ static bool load_functions(struct trace_reader *r, struct fields *f) {
 static bool load_frames(struct trace_reader *r, struct fields *f) {
     struct trace_frames frames;
     bool ok = fields_frames(f, &frames) && frames.stream < file_blocks_max(r);
-    if (ok && set_repeats_frames(r)) {
+    if (ok && part_set_repeats_frames(r)) {
         free((void *)frames.frames);
         return true;
     }
     r->payload_bytes += frames.count * sizeof *frames.frames;
     if (ok)
-        frames.stream = set_stream(r, frames.stream);
+        frames.stream = part_set_stream(r, frames.stream);
     if (ok)
         ARRAY_PUSH(&r->frames, frames);
     else
@@ -153,16 +153,16 @@ static bool load_extents(struct trace_reader *r, struct fields *f) {
     for (uint32_t i = 0; i < count; i++) {
         if (!fields_extent(f, &extent) || extent.stream >= file_blocks_max(r))
             return false;
-        extent.stream = set_stream(r, extent.stream);
+        extent.stream = part_set_stream(r, extent.stream);
         while (r->extents.count <= extent.stream)
             ARRAY_PUSH(&r->extents, unknown_extent(r));
-        set_add_extent(r, &extent);
+        part_set_add_extent(r, &extent);
         r->extents.at[extent.stream] = extent;
     }
     count = f->at < f->end ? fields_bounded(f, count) : 0;
     for (uint32_t i = 0; i < count && !f->bad; i++) {
         uint32_t stream = fields_bounded(f, (uint32_t)file_blocks_max(r));
-        stream = set_stream(r, stream);
+        stream = part_set_stream(r, stream);
         if (stream >= r->extents.count)
             return false;
         r->extents.at[stream].inner_stacks = true;
@@ -184,7 +184,7 @@ static bool load_end(struct trace_reader *r, struct fields *f) {
     struct trace_end end;
     bool ok = fields_end(f, &end);
     if (ok)
-        set_add_end(r, &end);
+        part_set_add_end(r, &end);
     return ok;
 }
 
@@ -192,7 +192,7 @@ static bool load_part(struct trace_reader *r, struct fields *f) {
     struct trace_part part;
     bool ok = fields_part(f, &part);
     if (ok)
-        set_continue(r, &part);
+        part_set_continue(r, &part);
     free((void *)part.before);
     return ok;
 }
@@ -260,7 +260,7 @@ static bool load_block(struct trace_reader *r, const struct disk_index_entry *en
          entry->block.type != DISK_TYPES && entry->block.type != DISK_DEATH &&
          entry->block.type != DISK_PART))
         return true;
-    set_load(r, entry);
+    part_set_load(r, entry);
     if (!payload_fits(r, entry->block.raw) || !unpack(r, entry, &payload)) {
         free(payload.at);
         return false;

@@ -1,6 +1,7 @@
 /* The jobs, the threads that take them, and the end of both. */
 #include "trace/packers.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -22,6 +23,7 @@ enum {
     END_MS = 200 /* how long packers_free() waits for threads */
 };
 
+/* FREE ─▶ QUEUED ─▶ PACKING ─▶ DONE ─▶ FREE, or QUEUED ─▶ CANCELLED ─▶ FREE. */
 enum state { FREE, QUEUED, PACKING, DONE, CANCELLED };
 
 struct pack_job {
@@ -102,6 +104,12 @@ static bool change(struct pack_job *job, enum state from, enum state to) {
     return atomic_compare_exchange_strong(&job->state, &expected, to);
 }
 
+/* JOB is in FROM, and only the caller changes it. */
+static void advance(struct pack_job *job, enum state from, enum state to) {
+    const bool done = change(job, from, to);
+    assert(done);
+}
+
 /* The oldest job in STATE, or NULL. */
 static struct pack_job *oldest(struct packers *p, enum state state) {
     struct pack_job *found = NULL;
@@ -167,7 +175,7 @@ static void *worker_run(void *arg) {
         }
         set_priority(w, job->block);
         job->out.count = packer_pack(w->packer, job->block, job->out.at);
-        atomic_store(&job->state, DONE);
+        advance(job, PACKING, DONE);
         sem_post(&p->news);
     }
     sem_post(&p->ended);
@@ -226,7 +234,7 @@ bool packers_offer(struct packers *p, struct block *block) {
     job->block = block;
     job->number = p->offered++;
     block->job = job;
-    atomic_store(&job->state, QUEUED);
+    advance(job, FREE, QUEUED);
     sem_post(&p->queued);
     return true;
 }
@@ -251,7 +259,7 @@ struct block *packers_collect(struct packers *p) {
         else if (!withdrawn)
             keep_result(block, &job->out);
         job->withdrawn = job->discarded = false;
-        atomic_store(&job->state, FREE);
+        advance(job, DONE, FREE);
         if (!withdrawn)
             return block;
     }

@@ -9,7 +9,7 @@
 #include "base/search.h"
 #include "base/wide.h"
 #include "trace/file.h"
-#include "trace/set.h"
+#include "trace/part_set.h"
 
 static int open_file(struct trace_reader *r, struct err *err) {
     struct stat st;
@@ -167,9 +167,9 @@ static int read_all(struct trace_reader *r, struct err *err) {
         rc = scan_file(r, err);
     if (rc)
         return rc;
-    set_join(r);
+    part_set_join(r);
     load_metadata(r);
-    set_number_blocks(r);
+    part_set_number_blocks(r);
     if (!r->has_session && (r->damaged_blocks || r->skipped_bytes || r->indexed))
         return err_set(err, EILSEQ, "corrupt-trace",
                        "%s: is damaged: its session record cannot be read", r->path);
@@ -213,7 +213,7 @@ void trace_reader_free(struct trace_reader *r) {
         return;
     if (r->fd >= 0)
         close(r->fd);
-    set_free(r->set);
+    part_set_free(r->set);
     for (size_t i = 0; i < r->modules.count; i++) {
         free((void *)r->modules.at[i].refused);
         ARRAY_FREE(&r->tables.at[i]);

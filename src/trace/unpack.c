@@ -5,7 +5,7 @@
 #include "base/checksum.h"
 #include "trace/decode.h"
 #include "trace/file.h"
-#include "trace/set.h"
+#include "trace/part_set.h"
 
 struct unpacker {
     ZSTD_DCtx *zstd;
@@ -49,9 +49,9 @@ static bool read_stored(struct trace_reader *r, const struct disk_index_entry *e
     size_t size = sizeof entry->block + entry->block.stored;
     u->stored.count = 0;
     bytes_reserve(&u->stored, size);
-    struct set_place place = set_place(r, entry->offset);
+    struct part_set_place place = part_set_place(r, entry->offset);
     struct disk_block head = entry->block;
-    head.stream = set_stream_in_file(r, entry);
+    head.stream = part_set_stream_in_file(r, entry);
     if (file_read(place.fd, u->stored.at, size, place.offset) != size ||
         memcmp(u->stored.at, &head, sizeof head))
         return false;

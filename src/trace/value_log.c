@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/recorded.h"
+#include "trace/recorded_values.h"
 #include "trace/varint.h"
 #include "values/slots.h"
 

@@ -7,7 +7,7 @@
 #include "trace/records.h"
 #include "trace/writer_state.h"
 
-/* Pushes a block of metadata that belongs to no stream. KEY as in kept.h. */
+/* Pushes a block of metadata that belongs to no stream. KEY as in kept_blocks.h. */
 static void push_metadata(struct trace_writer *w, struct block *block, uint32_t key) {
     pthread_mutex_lock(&w->lock);
     kept_add(&w->kept, block, key);

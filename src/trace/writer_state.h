@@ -1,8 +1,8 @@
 /*
  * struct trace_writer, shared by the files that implement it:
- *   writer.c  events and metadata to blocks
- *   follow.c  which calls are open in the streams of a recording that is cut into parts
- *   turn.c    begins a new part of such a recording
+ *   writer.c           events and metadata to blocks
+ *   part_open_calls.c  which calls are open in the streams of a recording that is cut into parts
+ *   next_part.c        begins a new part of such a recording
  *
  * Locks are taken in this order: the writer's, streams' in order of their numbers, the sink's.
  */
@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 #include "trace/encode.h"
-#include "trace/kept.h"
+#include "trace/kept_blocks.h"
 #include "trace/open_calls.h"
 #include "trace/part_calls.h"
 #include "trace/parts.h"
@@ -80,7 +80,7 @@ void stream_free(struct stream *stream);
 void writer_push_extents(const struct trace_writer *w);
 void writer_push_end(struct trace_writer *w, const struct trace_end *end);
 
-/* ---- follow.c: STREAM is locked ---- */
+/* ---- part_open_calls.c: STREAM is locked ---- */
 
 /* Takes the thread's record. */
 void stream_set_thread(struct stream *stream, const struct trace_thread *thread);
@@ -98,7 +98,7 @@ void stream_follow_end(struct stream *stream);
 void writer_settle_forks(struct trace_writer *w);
 void stream_forget(struct stream *stream);
 
-/* ---- turn.c ---- */
+/* ---- next_part.c ---- */
 
 /* The newest part is complete, with *TOTALS and the result RC: likewise all others. */
 int writer_finish_parts(struct trace_writer *w, int rc, struct trace_totals *totals,

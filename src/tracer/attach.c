@@ -1,8 +1,8 @@
 /*
  * Attaches to a running process: seizes it thread by thread, stops all of it, and maps what a
  * launched program gets before its first instruction. The process runs on while the areas are
- * filled. From then on it is like a paused process: it stops again to be patched (repatch.h). Two
- * stops are half as long as one for both would be.
+ * filled. From then on it is like a paused process: it stops again to be patched (repatch.h). Each
+ * of the two stops is about half as long as one for both would be.
  */
 #include "patch/install.h"
 #include "patch/modules.h"
@@ -52,7 +52,7 @@ static void give_lanes(const struct seizing *s, pid_t caller,
             continue;
         if (k->space != s->space || k->state != TASK_STOPPED) {
             if (k->space == s->space && task_is_ready(k) && k->state != TASK_EXITING)
-                k->stage = TASK_LATE;
+                task_set_stage(k, TASK_LATE);
             continue;
         }
         if (!task_is_ready(

@@ -1,7 +1,7 @@
 /* Signals that end a process with a core dump. The loop calls these right before delivery. */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* Signal SIG is about to be delivered to TASK, which is in the program's own code. If it ends the
  * process with a core dump, the other threads are moved out of trampolines and stay stopped. Calls

@@ -9,18 +9,18 @@
 #include "arch/clock.h"
 #include "target/status.h"
 #include "trace/format.h"
-#include "tracer/core.h"
 #include "tracer/core_dump.h"
 #include "tracer/deliver.h"
 #include "tracer/identity.h"
 #include "tracer/open_frames.h"
+#include "tracer/tracer_state.h"
 
 enum {
     MOST_STACKS = 100, /* of all deaths: unwinding takes milliseconds */
     MOST_DEATHS = 1000
 };
 
-/* Signals that end no process unless it wants so (signal(7)). */
+/* Signals whose default action ends no process (signal(7)). */
 static bool is_harmless(int sig) {
     return sig == SIGCHLD || sig == SIGURG || sig == SIGWINCH || sig == SIGCONT ||
            is_stop_signal(sig);
@@ -43,7 +43,7 @@ static void free_frames(struct death *d) {
 /* Forgets D, which is in t->pending, but not its frames. */
 static void take_out(struct tracer *t, struct death *d) { *d = t->pending.at[--t->pending.count]; }
 
-/* When a process has ended, or its first thread alone, the kernel does not tell its program. */
+/* The kernel does not tell the program of a process that has ended, or whose first thread has. */
 static void note_program(const struct tracer *t, struct death *d) {
     const struct task *first = tasks_find(&t->tasks, d->pid);
     struct identity id;

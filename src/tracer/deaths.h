@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* TASK gets SIG at TICKS: remembers it if it is a fault. */
 void deaths_note_fault(struct task *task, int sig, uint64_t ticks);

@@ -2,7 +2,7 @@
  * early. */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* Signal SIG is about to be delivered: its handler must find the program's own pc. False: spoor has
  * caused the signal, and the program must not get it. The task may be gone afterwards. */

@@ -36,7 +36,7 @@ void detach_task(struct tracer *t, struct task *task, taddr_t lane) {
     if (!task->space || task->space->agent)
         lane_lookup_leave(task->space, task->tid, task->stop.kind == STOP_EXEC ? 0 : lane);
     thread_detach(task->tid, task->stop.kind == STOP_SIGNAL ? task->stop.signal : 0);
-    task_leave(task); /* it lives on, so its vfork parent still waits */
+    task_leave(task, TASK_LEAVES); /* it lives on, so its vfork parent still waits */
     lifecycle_forget(t, task);
 }
 
@@ -117,7 +117,7 @@ static void detach_unstopped(struct tracer *t, struct task *task, bool undone) {
     }
     task_lane_close(t, task);
     task->sink = undone ? 0 : space_sink(task->space);
-    task->leaving = undone ? TASK_LEAVES_RESTORED : TASK_LEAVES;
+    task_leave(task, undone ? TASK_LEAVES_RESTORED : TASK_LEAVES);
     space_unref(task->space);
     task->space = NULL;
 }
@@ -172,7 +172,7 @@ void leave_task(struct tracer *t, struct task *task) {
     }
     if (task->space && lane)
         breakpoints_remove(task->space);
-    task_leave(task);
+    task_leave(task, TASK_LEAVES);
     trace_changes_process(t, task->pid, TRACE_LEFT);
     detach_task(t, task, lane);
 }
@@ -205,7 +205,7 @@ static void detach_one_by_one(struct tracer *t, pid_t pid) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (k->pid != pid)
             continue;
-        task_leave(k);
+        task_leave(k, TASK_LEAVES);
         if (k->space)
             breakpoints_remove(k->space);
         task_interrupt(k);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* Detaches TASK, which is stopped, and delivers the signal of its stop. LANE: where it writes
  * events that nobody reads; 0: it runs no patched code. */

@@ -11,7 +11,7 @@
 
 #include <signal.h>
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 enum { DEFAULT_ACTION = 0, IGNORE_ACTION = 1 }; /* handlers */
 

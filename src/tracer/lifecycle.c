@@ -265,7 +265,7 @@ void lifecycle_birth(struct tracer *t, struct task *parent) {
         child = tasks_add(&t->tasks, tid);
     child->pid = pid;
     if (child->pid && child->stage == TASK_UNKNOWN)
-        child->stage = TASK_NEWBORN;
+        task_set_stage(child, TASK_NEWBORN);
     if (event == STOP_VFORK)
         parent->vfork_child = tid, parent->vfork_lane = true;
     if (parent->space && !child->space)
@@ -341,7 +341,7 @@ static bool begin_during_attach(struct tracer *t, struct task *task, bool forked
 
 bool lifecycle_first_stop(struct tracer *t, struct task *task) {
     bool process = task->pid == task->tid, forked = task->stage == TASK_FORKED;
-    task->stage = TASK_READY;
+    task_set_stage(task, TASK_READY);
     thread_watch_exit(task->tid, process);
     if (task->space ? !task->space->agent : forked && !task->sink)
         return begin_during_attach(t, task, forked);

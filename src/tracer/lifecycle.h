@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* Writes a record of process PID into the trace. */
 void lifecycle_write_process(struct tracer *t, pid_t pid);

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 extern const struct loop_handlers loop_handlers;
 

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* TASK, watched, is at a syscall-stop. Returns false when it is gone. */
 bool nested_tracer_at_syscall(struct tracer *t, struct task *task);

@@ -60,7 +60,7 @@ void orphans_identify(struct tracer *t) {
         if (!g)
             continue;
         k->pid = k->tid;
-        k->stage = TASK_NEWBORN;
+        task_set_stage(k, TASK_NEWBORN);
         if (g->space)
             task_inherit_space(k, g->space, false);
     }

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* May be called more than once for KILLED, before its lane is closed. */
 void orphans_note_killed(struct tracer *t, struct task *killed);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* TASK, adopted or at its exec event, has begun a program. If the kernel has withheld its
  * privileges, starts it again, untraced, and returns true: the caller forgets the task. */

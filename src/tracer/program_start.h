@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* PID's program begins, or goes on from its first wait. The newest such process is looked at. */
 void program_start_note(struct tracer *t, pid_t pid);

@@ -26,7 +26,7 @@ void read_faults_note(struct tracer *t, struct space *space, pid_t caller) {
     if (space->reads.state == READS_WATCHED || !space->slabs.count || !captures ||
         !captures_longest(captures))
         return;
-    space->reads.state = READS_NOTED;
+    space_set_reads(space, READS_NOTED);
     for (size_t i = 0; i < KEPT; i++)
         kept_signals_read(t, space, caller, kept[i]);
 }
@@ -74,7 +74,7 @@ static void restore_known(const struct task *task, enum kept_signal which) {
 /* The other tasks of TASK's space are to be watched, too. */
 static void begin_watch(struct tracer *t, const struct task *task) {
     struct space *space = task->space;
-    space->reads.state = READS_WATCHED;
+    space_set_reads(space, READS_WATCHED);
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
         if (k->state == TASK_RUNNING)
             task_interrupt(k);
@@ -82,13 +82,13 @@ static void begin_watch(struct tracer *t, const struct task *task) {
 
 /* Nothing is to be expected any more. Its tasks stop once more at a system call. */
 static void end_watch(const struct tracer *t, struct space *space) {
-    space->reads.state = READS_NOTED;
+    space_set_reads(space, READS_NOTED);
     for (struct task *k = NULL;
          !kept_signals_watch(space) && (k = tasks_next_in(&t->tasks, k, space));)
         kept_signals_forget(k);
 }
 
-/* TASK reports WHICH: sends it on if a read of a value has faulted. */
+/* TASK reports WHICH. If a read of a value has raised it: moves TASK on, and drops the signal. */
 static void handle_report(struct tracer *t, struct task *task, enum kept_signal which) {
     struct task_signals *s = &task->signals;
     const bool blocked = s->watched && s->mask & kept_signal_bit(which);
@@ -175,7 +175,7 @@ void read_faults_poll(struct tracer *t) {
         if (k->tid != k->pid || k->state != TASK_RUNNING || !k->space ||
             !is_noted(k->space->reads.state) || !has_changed(k))
             continue;
-        k->space->reads.state = READS_STALE;
+        space_set_reads(k->space, READS_STALE);
         task_interrupt(k);
     }
     const uint64_t end = clock_monotonic_ns(), rest = (end - begin) * SHARE;

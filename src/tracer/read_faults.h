@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* Patches of SPACE have been written, or SPACE is stopped for another reason: reads the actions, if
  * stubs read values. CALLER is one of its tasks. */

@@ -124,7 +124,7 @@ static void set_streams(const struct tracer *t, const struct space *space,
     open_frames_set_time(frames);
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
         if (task_is_ready(k) && k->lane && k->state != TASK_STOPPED)
-            k->stage = TASK_LATE;
+            task_set_stage(k, TASK_LATE);
         else if (k->lane && !k->lane->unread) {
             kept_calls_all(k->lane);
             open_frames_set_stream(frames, k->tid, k->stream, k->lane);

@@ -17,8 +17,8 @@
 #pragma once
 
 #include "patch/thread_positions.h"
-#include "tracer/core.h"
 #include "tracer/open_frames.h"
+#include "tracer/tracer_state.h"
 
 /* Changes all stale spaces, and those that attach.c has just set up, until none is left. RET_NS:
  * for how long a space was stopped, at most. Errors: "busy" (the others follow later). */

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* Waits until a report comes, a millisecond at most; handles none. */
 void reports_wait_ms(void);

@@ -25,9 +25,9 @@ static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     }
     struct task *task = tasks_add(&s->tracer->tasks, tid);
     task->pid = process;
-    task->stage = s->late ? TASK_LATE : TASK_READY;
+    task_set_stage(task, s->late ? TASK_LATE : TASK_READY);
     if (process != s->sharing.pid && sharing_is_over(&s->sharing, tid)) {
-        task_leave(task);
+        task_leave(task, TASK_LEAVES);
         task_interrupt(task);
         return 0;
     }

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "target/candidate.h"
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 struct seizing {
     struct tracer *tracer;

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* Stops all tasks of SPACE. Some may be resumed a few times before all are stopped. */
 void stop_space(struct tracer *t, struct space *space);

@@ -11,7 +11,7 @@ enum { BUCKETS = sizeof(((struct tasks *)0)->buckets) / sizeof(struct task *) };
 
 #define TO(state) (1u << TASK_##state)
 
-/* The table of task.h: by the state before, the set of states after. */
+/* The tables of task.h: by the state before, the set of states after. */
 static const unsigned transitions[TASK_STATES] = {
     [TASK_RUNNING] = TO(STOPPED) | TO(EXITING) | TO(IN_VFORK) | TO(IN_UNINTERRUPTIBLE_WAIT),
     [TASK_IN_GROUP_STOP] = TO(STOPPED) | TO(EXITING) | TO(IN_UNINTERRUPTIBLE_WAIT),
@@ -25,6 +25,19 @@ static const unsigned transitions[TASK_STATES] = {
 void task_set_state(struct task *task, enum task_state state) {
     assert(transitions[task->state] & 1u << state);
     task->state = state;
+}
+
+static const unsigned stage_transitions[TASK_STAGES] = {
+    [TASK_UNKNOWN] = TO(NEWBORN) | TO(FORKED) | TO(READY) | TO(LATE),
+    [TASK_NEWBORN] = TO(FORKED) | TO(READY),
+    [TASK_FORKED] = TO(FORKED) | TO(READY),
+    [TASK_READY] = TO(READY) | TO(LATE),
+    [TASK_LATE] = TO(READY) | TO(LATE),
+};
+
+void task_set_stage(struct task *task, enum task_stage stage) {
+    assert(stage_transitions[task->stage] & 1u << stage);
+    task->stage = stage;
 }
 
 void task_set_running(struct task *task) {
@@ -48,7 +61,7 @@ void task_inherit_space(struct task *child, struct space *space, bool shared) {
         return;
     }
     if (!task_is_ready(child))
-        child->stage = TASK_FORKED;
+        task_set_stage(child, TASK_FORKED);
     if (!space->agent)
         return; /* its memory holds nothing of spoor */
     child->space = space_fork(space, child->tid, NULL);

@@ -54,12 +54,24 @@ enum task_state {
     TASK_STATES
 };
 
+/*
+ * How far a task has come:
+ *
+ *     from                        to         by
+ *     UNKNOWN                     NEWBORN    lifecycle_birth(), orphans_identify()
+ *     UNKNOWN, NEWBORN, FORKED    FORKED     task_inherit_space()
+ *     UNKNOWN                     READY      seizing, tracer_adopt()
+ *     NEWBORN, FORKED             READY      lifecycle_first_stop()
+ *     UNKNOWN, READY, LATE        LATE       seizing, give_lanes() of attach.c, repatch.c
+ *     READY, LATE                 READY      task_lane_join_late()
+ */
 enum task_stage {
     TASK_UNKNOWN, /* a newborn that its parent has not reported: pid is 0 */
     TASK_NEWBORN, /* its first stop is not answered yet */
     TASK_FORKED,  /* likewise, and its memory is a copy of its parent's */
     TASK_READY,
-    TASK_LATE /* ready; it waited in the kernel when its space was patched (task_lane.h) */
+    TASK_LATE, /* ready; it waited in the kernel when its space was patched (task_lane.h) */
+    TASK_STAGES
 };
 
 enum task_leaving {
@@ -86,10 +98,10 @@ struct task_fault {
 
 struct task {
     pid_t tid, pid;
-    enum task_state state;
-    enum task_stage stage;
-    enum task_leaving leaving;
-    struct stop stop;    /* its last stop; answered unless the state is TASK_STOPPED */
+    enum task_state state;     /* task_set_state() */
+    enum task_stage stage;     /* task_set_stage() */
+    enum task_leaving leaving; /* task_leave() */
+    struct stop stop;          /* its last stop; answered unless the state is TASK_STOPPED */
     struct space *space; /* NULL: not set up (yet), or traced only for its signals and children */
     struct lane_handle *lane; /* NULL: untraced */
     uint32_t stream;          /* of the trace, if it has a handle */
@@ -119,8 +131,9 @@ struct task {
     struct task *next;
 };
 
-/* The only way to change a state. Asserts that the table has the transition. */
+/* The only ways to change a state or stage. They assert that its table has the transition. */
 void task_set_state(struct task *task, enum task_state state);
+void task_set_stage(struct task *task, enum task_stage stage);
 /* TASK, stopped or held, is resumed. */
 void task_set_running(struct task *task);
 /* TASK waits in vfork() until CHILD execs or exits; 0: it has. */
@@ -144,9 +157,10 @@ static inline bool task_may_call(const struct task *k) {
 static inline void task_drop_stop(struct task *task) {
     task->stop = (struct stop){STOP_INTERRUPT, SIGTRAP};
 }
-static inline void task_leave(struct task *task) {
-    if (task->leaving == TASK_STAYS)
-        task->leaving = TASK_LEAVES;
+/* A process that holds nothing of spoor stays so. */
+static inline void task_leave(struct task *task, enum task_leaving how) {
+    if (task->leaving < how)
+        task->leaving = how;
 }
 
 /* CHILD gets SPACE itself (SHARED), or a copy. */

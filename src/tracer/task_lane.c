@@ -153,7 +153,7 @@ void task_lane_close(struct tracer *t, struct task *task) {
  * written. */
 void task_lane_join_late(struct tracer *t, struct task *task) {
     struct open_frames *frames = open_frames_new(task->space);
-    task->stage = TASK_READY;
+    task_set_stage(task, TASK_READY);
     if (!space_is_unpatched(task->space))
         open_frames_copy(frames, task->tid);
     if (!task->lane) {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "target/maps.h"
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* TASK is before its first instruction: gives it a lane, if it has a space. */
 void task_lane_give(struct tracer *t, struct task *task);

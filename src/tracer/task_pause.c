@@ -2,7 +2,7 @@
 #include "tracer/task_pause.h"
 
 #include "arch/clock.h"
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 void task_pause_begin(struct task *task) {
     task->pause = (struct task_pause){.since = clock_ticks()};

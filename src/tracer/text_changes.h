@@ -6,7 +6,7 @@
 #pragma once
 
 #include "patch/guard.h"
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* SPACE is stopped. TASK waits at a guard for CALL: prepares for it, lets TASK pass, and resumes
  * SPACE. False: SPACE must be left instead, since a guard of the lanes' register is in that text.

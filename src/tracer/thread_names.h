@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* TASK has got a lane; its record has NAME. */
 void thread_names_begin(struct task *task, const char *name);

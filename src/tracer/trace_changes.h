@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* For process PID, from now on. */
 void trace_changes_process(const struct tracer *t, pid_t pid, enum trace_change_kind kind);

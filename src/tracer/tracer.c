@@ -22,7 +22,7 @@
  *                     ╎       ▼
  *                     └ ─ reports.c     waits for reports; calls the loop through t->loop
  *                             ▼
- *                         core.h, task.h   state; no decisions
+ *                    tracer_state.h, task.h   state; no decisions
  *
  * To answer a task, its space may have to stop. While it stops, reports are handled, and other
  * tasks answered. Two rules keep this circle out of the includes. First, reports.c calls the loop
@@ -71,7 +71,7 @@ void tracer_free(struct tracer *t) {
 int tracer_adopt(struct tracer *t, pid_t pid, struct err *err) {
     struct task *task = tasks_add(&t->tasks, pid);
     task->pid = pid;
-    task->stage = TASK_READY;
+    task_set_stage(task, TASK_READY);
     task_set_state(task, TASK_STOPPED);
     task_pause_begin(task);
     t->adopted = pid;

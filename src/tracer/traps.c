@@ -68,7 +68,7 @@ static void send_on(struct task *task, const struct patched *p, const struct tra
     task_drop_stop(task);
 }
 
-/* TASK reports SIGTRAP: sends it on if that is of a trap. */
+/* TASK reports SIGTRAP. If a trap of spoor's has raised it: moves TASK to the trampoline. */
 static void handle_report(struct task *task, struct regs *regs) {
     struct patched *p;
     siginfo_t info;

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 /* TASK has stopped in a space that has or had traps. If it has hit one, sends it on, and its stop
  * has nothing to deliver any more. False: it runs on, as it is about to report a trap. */

@@ -7,34 +7,15 @@
  */
 #pragma once
 
-#include "base/flat.h"
-#include "base/report.h"
 #include "elf/module.h"
 #include "types/signature.h"
-
-/* Where the unpacked forms of compressed debug files are kept: making one takes seconds. */
-struct unpacked_files {
-    /* The bytes of the file KEY, which live until `release`. NULL: there is none. */
-    const uint8_t *(*find)(void *ctx, const char *key, size_t *ret_size, void **ret_handle);
-    /* Keeps what WRITE writes for the next find(). It may fail. */
-    void (*keep)(void *ctx, const char *key, void (*write)(struct flat_writer *w, void *ctx),
-                 void *write_ctx);
-    void (*release)(void *ctx, void *handle);
-    void *ctx;
-};
-
-struct debug_options {
-    const struct report *report;           /* told of what takes long; may be NULL */
-    const struct unpacked_files *unpacked; /* NULL: files are unpacked into memory each time */
-};
 
 struct debug_types;
 /*
  * MODULE and GRAPH must outlive the result. Errors: ENOENT "no-debug-info"; ENOEXEC
  * "corrupt-debug-info". MODULE was loaded with MODULE_DEBUG_FILES, or only its own file counts.
  */
-int debug_types_open(const struct module *module, struct types *graph,
-                     const struct debug_options *options, struct debug_types **ret,
+int debug_types_open(const struct module *module, struct types *graph, struct debug_types **ret,
                      struct err *err);
 /* Types that were not read become unknown. D may be NULL. */
 void debug_types_close(struct debug_types *d);

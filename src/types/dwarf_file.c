@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "base/file_id.h"
 #include "base/log.h"
 #include "elf/debugfile.h"
 #include "types/dwarf_reader.h"
@@ -14,40 +13,13 @@
 
 /* ---- one file ---- */
 
-static void write_unpacked(struct flat_writer *w, void *ctx) { unpacked_write(ctx, w); }
-
-/* From the files that are kept. KEY: the file's identity; NULL: it has none. */
-static bool find_unpacked(struct debug_types *d, struct dwarf_file *f, const struct image *image,
-                          const char *key) {
-    const struct unpacked_files *files = d->options.unpacked;
-    if (!files || !key)
-        return false;
-    f->unpacked = files->find(files->ctx, key, &f->unpacked_size, &f->handle);
-    if (f->unpacked)
-        return true;
-    if (d->options.report) {
-        AUTO_FREE char *text =
-            mem_printf("%s: unpacking its debugging information, once", d->module->name);
-        report_warn(d->options.report, text);
-    }
-    files->keep(files->ctx, key, write_unpacked, (void *)image);
-    f->unpacked = files->find(files->ctx, key, &f->unpacked_size, &f->handle);
-    return f->unpacked;
-}
-
 /* Opens the DWARF of IMAGE. libelf does not write into memory that has no compressed sections. */
-static bool open_image(struct debug_types *d, struct dwarf_file *f, const struct image *image,
-                       const char *key) {
+static bool open_image(struct dwarf_file *f, const struct image *image) {
     const uint8_t *bytes = image->bytes;
     size_t size = image->size;
-    if (unpacked_is_needed(image)) {
-        if (!find_unpacked(d, f, image, key))
-            f->unpacked = f->own = unpacked_make(image, &f->unpacked_size);
-        bytes = f->unpacked;
-        size = f->unpacked_size;
-    }
-    bool mapped = f->unpacked ? f->handle != NULL : image->mapped;
-    f->mapped = mapped ? bytes : NULL;
+    if (unpacked_is_needed(image))
+        bytes = f->unpacked = unpacked_make(image, &size);
+    f->mapped = image->mapped && !f->unpacked ? bytes : NULL;
     f->mapped_size = size;
     f->elf = bytes ? elf_memory((char *)bytes, size) : NULL;
     f->dwarf = f->elf ? dwarf_begin_elf(f->elf, DWARF_C_READ, NULL) : NULL;
@@ -62,25 +34,11 @@ void dwarf_let_go(const struct dwarf_file *f) {
         madvise((void *)start, end - start, MADV_DONTNEED);
 }
 
-static void close_file(struct debug_types *d, struct dwarf_file *f) {
+static void close_file(struct dwarf_file *f) {
     dwarf_end(f->dwarf);
     elf_end(f->elf);
-    if (f->handle)
-        d->options.unpacked->release(d->options.unpacked->ctx, f->handle);
-    free(f->own);
+    free(f->unpacked);
     image_close(&f->image);
-}
-
-/* A name for the contents of FD: its inode and its ctime, which no program can set. NULL: the file
- * may change unseen. To be freed. */
-static char *key_of(int fd) {
-    struct stat st;
-    if (fstat(fd, &st) < 0)
-        return NULL;
-    struct file_id id = file_id_of(&st);
-    return id.fresh ? NULL
-                    : mem_printf("%jx-%jx-%jx-%jx", id.device, id.inode, id.size,
-                                 (uintmax_t)id.changed_ns);
 }
 
 /* The path that FD was opened by; NULL: not known. To be freed. */
@@ -92,24 +50,8 @@ static char *path_of(int fd) {
 /* Takes FD over. */
 static bool open_fd(struct debug_types *d, struct dwarf_file *f, int fd) {
     AUTO_FD int owned = fd;
-    AUTO_FREE char *key = key_of(owned);
     return image_open_data(&f->image, owned, d->module->name, NULL) == 0 &&
-           open_image(d, f, &f->image, key);
-}
-
-/* Opens the module's own file again, if that is still what the module was loaded from: so it has an
- * identity, by which its unpacked form is found. */
-static bool open_own_again(struct debug_types *d, const struct image *own) {
-    AUTO_FD int fd = open(d->module->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    struct image *again = &d->file.image;
-    if (fd < 0 || image_open(again, fd, d->module->name, NULL) < 0)
-        return false;
-    size_t head = own->size < 4096 ? own->size : 4096;
-    AUTO_FREE char *key = key_of(fd);
-    if (again->size == own->size && memcmp(again->bytes, own->bytes, head) == 0)
-        return open_image(d, &d->file, again, key);
-    image_close(again);
-    return false;
+           open_image(f, &f->image);
 }
 
 static int fail(const struct debug_types *d, struct err *err) {
@@ -119,10 +61,8 @@ static int fail(const struct debug_types *d, struct err *err) {
 
 static int open_main(struct debug_types *d, struct err *err) {
     const struct image *own = debugfile_own_image(d->module);
-    if (own && unpacked_is_needed(own) && open_own_again(d, own))
-        return 0;
     if (own)
-        return open_image(d, &d->file, own, NULL) ? 0 : fail(d, err);
+        return open_image(&d->file, own) ? 0 : fail(d, err);
     int fd = debugfile_open_dwarf(d->module);
     if (fd < 0)
         return err_set(err, ENOENT, "no-debug-info", "%s: has no debugging information",
@@ -149,14 +89,11 @@ static void open_alt(struct debug_types *d) {
 
 /* ---- all of it ---- */
 
-int debug_types_open(const struct module *module, struct types *graph,
-                     const struct debug_options *options, struct debug_types **ret,
+int debug_types_open(const struct module *module, struct types *graph, struct debug_types **ret,
                      struct err *err) {
     struct debug_types *d = mem_alloc(sizeof *d);
     *d = (struct debug_types){.module = module, .graph = graph};
     d->source = (struct type_source){dwarf_read_type, dwarf_define_forward, d};
-    if (options)
-        d->options = *options;
     elf_version(EV_CURRENT);
     int rc = open_main(d, err);
     if (rc < 0) {
@@ -187,8 +124,8 @@ void debug_types_close(struct debug_types *d) {
     ARRAY_FREE(&d->definitions);
     ARRAY_FREE(&d->defining);
     free(d->by_die);
-    close_file(d, &d->file);
-    close_file(d, &d->alt);
+    close_file(&d->file);
+    close_file(&d->alt);
     free(d->path);
     free(d);
 }

@@ -62,11 +62,8 @@ struct dwarf_defining {  /* a unit that defines types */
 };
 
 struct dwarf_file {
-    struct image image;      /* empty: that of the module */
-    const uint8_t *unpacked; /* another form of it; NULL: none */
-    size_t unpacked_size;
-    uint8_t *own;          /* `unpacked`, from malloc() */
-    void *handle;          /* `unpacked`, of the files that are kept */
+    struct image image;    /* empty: that of the module */
+    uint8_t *unpacked;     /* another form of it, from malloc(); NULL: none */
     const uint8_t *mapped; /* its bytes, if they are unchanged pages of a file; else NULL */
     size_t mapped_size;
     Elf *elf;
@@ -77,7 +74,6 @@ struct debug_types {
     const struct module *module;
     struct types *graph;
     struct type_source source;
-    struct debug_options options;
     char *path;                    /* of the separate debug file; NULL: none */
     enum source_language language; /* of the first unit that says one; partial units do not */
     struct dwarf_file file, alt;   /* `alt`: the supplementary one; empty: none */

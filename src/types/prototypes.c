@@ -55,7 +55,7 @@ int prototypes_open(const char *path, struct types *graph, struct prototypes **r
     p->graph = graph;
     int rc = module_load(path, 0, &p->module, err);
     if (rc == 0)
-        rc = debug_types_open(p->module, graph, NULL, &p->debug, err);
+        rc = debug_types_open(p->module, graph, &p->debug, err);
     if (rc < 0) {
         prototypes_close(p);
         return rc;

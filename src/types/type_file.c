@@ -176,7 +176,7 @@ static int take_dwarf(struct type_file *f, const char *path, struct err *err) {
     f->form = TYPES_DWARF;
     int rc = module_load(path, MODULE_DEBUG_FILES, &s->module, err);
     if (rc == 0)
-        rc = debug_types_open(s->module, f->graph, &(struct debug_options){0}, &s->dwarf, err);
+        rc = debug_types_open(s->module, f->graph, &s->dwarf, err);
     if (rc < 0)
         return rc;
     type_file_types(f, NULL, see_one, &any);

@@ -4,7 +4,7 @@ the kernel fails. The program always ends with the right result. The next spoor 
 
     events_at_steps.py SPOOR STRIKE RELATED_TASKS
 
-STRIKE is a library that acts at the N-th request (test/fault/programs/strike.c). A few of the many steps are
+STRIKE is a library that acts at the N-th request (test/fault/programs/fail_at_step.c). A few of the many steps are
 tried, spread evenly; with SPOOR_TEST_SEED others each time.
 """
 import os

@@ -3,7 +3,7 @@
 
     failures_at_steps.py [--tried=N] [--modules=GLOB] SPOOR STRIKE PROGRAM [ARGUMENT...]
 
-STRIKE is a library that acts at the N-th request (test/fault/programs/strike.c). Whatever fails, the program
+STRIKE is a library that acts at the N-th request (test/fault/programs/fail_at_step.c). Whatever fails, the program
 ends with the right result. If the program is killed, spoor ends. Of the many steps N of each kind are tried,
 spread evenly; with SPOOR_TEST_SEED others each time. Half of the attaches trace modules that match GLOB
 (default: all).

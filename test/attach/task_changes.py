@@ -4,7 +4,7 @@ or ends. The program ends with the right result. The attach works or is undone, 
 
     task_changes.py SPOOR STRIKE PROGRAM
 
-STRIKE is a library that acts at the N-th request (test/fault/programs/strike.c), PROGRAM is
+STRIKE is a library that acts at the N-th request (test/fault/programs/fail_at_step.c), PROGRAM is
 programs/task_changes.c.
 """
 import contextlib

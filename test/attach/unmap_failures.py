@@ -5,7 +5,7 @@ emulated machine every fourth call fails, beginning with a random one (SPOOR_TES
 
     unmap_failures.py SPOOR STRIKE PROGRAM [ARGUMENT...]
 
-STRIKE is a library that acts at the N-th request (test/fault/programs/strike.c).
+STRIKE is a library that acts at the N-th request (test/fault/programs/fail_at_step.c).
 """
 import os
 import random

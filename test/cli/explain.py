@@ -106,6 +106,12 @@ class Explain(unittest.TestCase):
                                                       if f["exits"][t]}
             self.assertEqual(seen - {"none"}, {tier})
 
+    def test_patterns_without_a_function(self):
+        done = subprocess.run([SPOOR, "explain", "-F", "loping", self.program], capture_output=True, check=True, text=True)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr,
+                         f"spoor: {self.program}: no function is left by -F loping: did you mean looping?\n")
+
     def test_hint_about_traps(self):
         self.assertIn("1 of the refused functions can be traced by a trap", self.explain())
         self.assertNotIn("by a trap", self.explain("-F", "looping"))

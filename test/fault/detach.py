@@ -4,7 +4,7 @@ was, and whatever the program does.
 
     detach.py SPOOR STRIKE PROGRAM LIBRARY
 
-STRIKE is a library that acts at the N-th request (programs/strike.c), PROGRAM is programs/long_running.c. A few of
+STRIKE is a library that acts at the N-th request (programs/fail_at_step.c), PROGRAM is programs/long_running.c. A few of
 the many steps are tried, spread evenly; with SPOOR_TEST_SEED others each time.
 """
 import contextlib

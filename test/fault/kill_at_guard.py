@@ -4,7 +4,7 @@ mprotect, other threads call the functions there. The program goes on, and ends 
 
     kill_at_guard.py [--tried=N] SPOOR STRIKE PROGRAM
 
-STRIKE is a library that acts at the N-th request (programs/strike.c), PROGRAM is programs/code_switches.c. N steps are
+STRIKE is a library that acts at the N-th request (programs/fail_at_step.c), PROGRAM is programs/code_switches.c. N steps are
 tried with each set of options, spread evenly over two calls of mprotect; with SPOOR_TEST_SEED others each time.
 """
 import argparse

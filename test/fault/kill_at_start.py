@@ -3,7 +3,7 @@
 
     kill_at_start.py SPOOR STRIKE PROGRAM [ARGUMENT...]
 
-STRIKE is a library that acts at the N-th request (programs/strike.c). If spoor is killed, the program ends with the
+STRIKE is a library that acts at the N-th request (programs/fail_at_step.c). If spoor is killed, the program ends with the
 right result (or never begins, if it has not been executed yet). If the program is killed, spoor ends with the same
 status, and leaves no process behind. If a remote call fails (also one of a series), the program ends with the right
 result, or spoor says why it cannot begin.

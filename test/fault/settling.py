@@ -3,7 +3,7 @@
 
     settling.py SPOOR STRIKE PROGRAM
 
-STRIKE is a library that acts at the N-th request (programs/strike.c), PROGRAM is programs/stub_signals.c.
+STRIKE is a library that acts at the N-th request (programs/fail_at_step.c), PROGRAM is programs/stub_signals.c.
 """
 import os
 import signal

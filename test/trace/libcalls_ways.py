@@ -37,7 +37,7 @@ def programs_in_turn(spoor, calling, catching):
     if not spoor.is_whole():
         return
     wanted = expected_calls(calling, catching, calling)
-    library_calls = of_modules(seen, "called.so", "thrown.so")
+    library_calls = of_modules(seen, "called_library.so", "thrown.so")
     check(library_calls == dict(wanted), f"{library_calls} instead of {dict(wanted)}")
     starts = {place: n for place, n in seen.items() if place[1].startswith("__libc_start_main")}
     check(list(starts.values()) == [4], f"four programs began: {starts}")
@@ -67,9 +67,9 @@ def interposed(spoor, calling, interposer):
     if not spoor.is_whole():
         return
     wanted = expected_calls(calling)
-    leaves = wanted.pop(("called.so", "called_leaf"))
+    leaves = wanted.pop(("called_library.so", "called_leaf"))
     check(seen["interposer.so", "called_leaf"] == leaves, f"{seen} instead of {leaves} calls of called_leaf")
-    library_calls = of_modules(seen, "called.so")
+    library_calls = of_modules(seen, "called_library.so")
     check(library_calls == dict(wanted), f"{library_calls} instead of {dict(wanted)}")
 
 
@@ -83,7 +83,7 @@ def check_refused(spoor, name, reason):
 
 
 def untraceable(spoor, calling):
-    """At the end spoor names functions that the program calls and that cannot be traced: one of called.so, and those
+    """At the end spoor names functions that the program calls and that cannot be traced: one of called_library.so, and those
     of the machine's C library."""
     stderr = run([spoor.path, "record", "--libcalls", "-o", "trace", calling]).stderr.decode()
     [named] = re.findall("^spoor: library calls that are not traced: (.*)$", stderr, re.M) or [""]

@@ -3,9 +3,9 @@
 
 #include <elf.h>
 
-#include "arch/aarch64/agent.h"
 #include "arch/aarch64/reading.h"
 #include "arch/aarch64/stub.h"
+#include "arch/arm_agent.h"
 
 #include "agent-aarch64.inc"
 

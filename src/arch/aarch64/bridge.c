@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "arch/aarch64/aarch64.h"
-#include "arch/aarch64/agent.h"
+#include "arch/arm_agent.h"
 
 enum { ROOM = BRIDGE_BYTES - A64_BYTES, LINK = 30 };
 
@@ -50,7 +50,7 @@ bool bridge_returns(const uint8_t *code, size_t size) {
 
 static int write_return(const uint8_t *code, taddr_t area, uint8_t out[BRIDGE_WRITTEN]) {
     static const uint32_t autiasp = 0xd50323bf, autibsp = 0xd50323ff, ret = 0xd65f03c0;
-    struct a64_agent_entries entries = a64_agent_entries();
+    struct arm_agent_labels entries = arm_agent_labels();
     memcpy(out, a64_word(code) == retaa ? &autiasp : &autibsp, A64_BYTES);
     memcpy(out + (entries.gate_restored - entries.bridge), &ret, sizeof ret);
     return a64_jump(out + A64_BYTES, bridge_at(area) + A64_BYTES, area + entries.gate);
@@ -58,7 +58,7 @@ static int write_return(const uint8_t *code, taddr_t area, uint8_t out[BRIDGE_WR
 
 int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t area,
                  uint8_t out[BRIDGE_WRITTEN]) {
-    struct a64_agent_entries entries = a64_agent_entries();
+    struct arm_agent_labels entries = arm_agent_labels();
     size_t size = notes->back - notes->from;
     taddr_t to = bridge_at(area);
     uint32_t moved;
@@ -78,20 +78,12 @@ int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t 
                              area + entries.gate_restored, notes->back);
 }
 
-taddr_t bridge_at(taddr_t area) { return area + a64_agent_entries().bridge; }
-taddr_t bridge_notes_at(taddr_t area) { return area + a64_agent_entries().notes; }
-
-bool bridge_is_gate(taddr_t area, taddr_t addr) {
-    struct a64_agent_entries entries = a64_agent_entries();
-    return addr - area >= entries.gate && addr - area < entries.gate_end;
-}
-
 /* Returns false at the few instructions that use the stack. Threads are stopped there only by a
  * tracer that follows a killed one; it tries again later. */
 bool bridge_leave(struct regs *regs, taddr_t area, const struct bridge_notes *notes,
                   const regs_word_t words[BRIDGE_WORDS]) {
     static const uint8_t saved[BRIDGE_WORDS] = {0, 1, 2, 3, 8};
-    struct a64_agent_entries entries = a64_agent_entries();
+    struct arm_agent_labels entries = arm_agent_labels();
     struct user_regs_struct *r = &regs->raw;
     uint64_t at = r->pc - area;
     bool returns = notes->back == notes->from;

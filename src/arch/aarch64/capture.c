@@ -35,7 +35,7 @@ static size_t reserve(struct writer *w, const struct stub_spec *stub, uint32_t b
     put(w, ldr(ADDRESS, A64_LANE, LANE_LIMIT));
     put(w, sub(ADDRESS, ADDRESS, WORD));
     put(w, skipping(branch_by_sign(ADDRESS, false), 1));
-    put_agent(w, waits ? A64_AGENT_ROOM : A64_AGENT_CRAMPED);
+    put_agent(w, waits ? AGENT_ENTRY_ROOM : AGENT_ENTRY_CRAMPED);
     return at;
 }
 
@@ -109,10 +109,10 @@ static void put_text(void *ctx, const struct capture_value *v, int place, uint32
     else
         put_constant(r->w, WORD, capture_text_bytes(v), 1);
     put_constant(r->w, NUMBER, (CAPTURE_WORD + number) << 2 | EVENT_CONTROL, 2);
-    put_agent(r->w, place >= 0     ? A64_AGENT_TEXT_COUNTED
-                    : v->unit == 4 ? A64_AGENT_TEXT_LONG
-                    : v->unit == 2 ? A64_AGENT_TEXT_WIDE
-                                   : A64_AGENT_TEXT);
+    put_agent(r->w, place >= 0     ? AGENT_ENTRY_TEXT_COUNTED
+                    : v->unit == 4 ? AGENT_ENTRY_TEXT_LONG
+                    : v->unit == 2 ? AGENT_ENTRY_TEXT_WIDE
+                                   : AGENT_ENTRY_TEXT);
 }
 
 static void end_value(void *ctx) {

@@ -9,9 +9,8 @@
 #include <sys/syscall.h>
 
 #include "arch/aarch64/aarch64.h"
-#include "arch/aarch64/agent.h"
-#include "arch/aarch64/branches.h"
 #include "arch/aarch64/stub.h"
+#include "arch/arm_agent.h"
 #include "arch/interrupted.h"
 #include "arch/remainder.h"
 #include "wire/lane_lookup.h"
@@ -112,61 +111,23 @@ static bool is_slot_free(const struct regs *regs, uint64_t offset, uint64_t from
     return offset == from + 3 * (uint64_t)A64_BYTES && (uint32_t)regs->raw.regs[2] == 0;
 }
 
-enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
-    struct a64_agent_entries entries = a64_agent_entries();
-    uint64_t offset = regs->raw.pc - area, code = LANES_BYTES;
-    if (offset >= entries.bridge && offset < entries.gate_end)
-        return AGENT_BRIDGE;
-    if ((offset >= entries.room && offset < entries.captures_end) ||
-        (offset >= code + A64_AGENT_ROOM && offset <= code + A64_AGENT_TEXT_COUNTED))
-        return AGENT_RELEASED;
-    if (offset < code || offset >= entries.call)
-        return AGENT_OUTSIDE;
-    if (offset == code + A64_AGENT_SLICE || (offset >= entries.slice && offset < entries.hook))
-        return AGENT_RELEASED;
-    if (offset >= entries.hook || offset == code + A64_AGENT_HOOK ||
-        offset == code + A64_AGENT_GUARD)
-        return AGENT_HOOK;
-    if (offset >= entries.drop_counted)
+enum agent_place regs_full_ring_place(const struct regs *regs, uint64_t offset) {
+    const struct arm_agent_labels at = arm_agent_labels();
+    if (offset >= at.drop_counted)
         return AGENT_DROPPED;
-    if (offset == code + A64_AGENT_WAIT || offset == code + A64_AGENT_DROP)
+    if (offset == LANES_BYTES + AGENT_ENTRY_WAIT || offset == LANES_BYTES + AGENT_ENTRY_DROP)
         return AGENT_RESERVED;
-    bool waits = offset >= entries.wait && offset < entries.wait_released;
-    bool drops = offset >= entries.drop && offset < entries.drop_released;
-    bool reserved = (waits && !is_slot_free(regs, offset, entries.wait)) ||
-                    (drops && !is_slot_free(regs, offset, entries.drop));
+    bool waits = offset >= at.wait && offset < at.wait_released;
+    bool drops = offset >= at.drop && offset < at.drop_released;
+    bool reserved = (waits && !is_slot_free(regs, offset, at.wait)) ||
+                    (drops && !is_slot_free(regs, offset, at.drop));
     return reserved ? AGENT_RESERVED : AGENT_RELEASED;
-}
-
-bool regs_restart_lane_lookup(struct regs *regs, taddr_t area) {
-    struct a64_agent_entries entries = a64_agent_entries();
-    uint64_t offset = regs->raw.pc - area;
-    if (offset >= entries.seek && offset < entries.seek_end)
-        regs_set_pc(regs, area + entries.seek);
-    else if (offset >= entries.hook && offset < entries.hook_seek_end)
-        regs_set_pc(regs, area + entries.hook);
-    else
-        return false;
-    return true;
 }
 
 taddr_t regs_agent_return(const struct regs *regs, taddr_t area, bool *ret_other) {
     (void)area;
     *ret_other = false;
     return regs->raw.regs[0];
-}
-
-bool regs_read_fault(const struct regs *regs, taddr_t area, taddr_t *ret_back) {
-    const struct a64_agent_entries entries = a64_agent_entries();
-    const uint64_t offset = regs->raw.pc - area;
-    *ret_back = regs->raw.regs[0];
-    return offset >= entries.text && offset < entries.captures_end;
-}
-
-/* Programs can always read the counter; if need be, the kernel reads it for them. */
-bool regs_skip_agent_clock(struct regs *regs, taddr_t area) {
-    (void)regs, (void)area;
-    return false;
 }
 
 void regs_arguments(const struct regs *regs, uint64_t ret[REGS_ARGUMENTS]) {

@@ -72,7 +72,7 @@ static void find_lane(struct writer *w, size_t retry) {
     put(w, sub(2, 2, 1));
     put(w, skipping(branch_by_value(2, false), 2));
     put(w, over(adr(0), (int64_t)retry - (int64_t)w->size));
-    put_agent(w, A64_AGENT_SEEK);
+    put_agent(w, AGENT_ENTRY_SEEK);
 }
 
 /* Reserves a slot; x1 is the head before. A signal between the two accesses makes the second fail.
@@ -109,7 +109,7 @@ static void event(struct writer *w, const struct stub_spec *s) {
     bool again = s->overflow != OVERFLOW_DROP;
     size_t full = w->size;
     put(w, adr(0));
-    put_agent(w, again ? A64_AGENT_WAIT : A64_AGENT_DROP);
+    put_agent(w, again ? AGENT_ENTRY_WAIT : AGENT_ENTRY_DROP);
     if (s->overflow == OVERFLOW_OVERWRITE)
         put(w, 0xd5033abf); /* dmb ishst */
     put(w, read_clock(0));
@@ -177,7 +177,7 @@ static void captured_event(struct writer *w, const struct stub_spec *s) {
 static void hook(struct writer *w, uint8_t variant) {
     w->retry = (uint32_t)w->size;
     put(w, skipping(adr(0), 1));
-    put_agent(w, variant & STUB_GUARD ? A64_AGENT_GUARD : A64_AGENT_HOOK);
+    put_agent(w, variant & STUB_GUARD ? AGENT_ENTRY_GUARD : AGENT_ENTRY_HOOK);
     w->state.committed = true; /* what follows is `done` */
 }
 
@@ -190,7 +190,7 @@ static void slice(struct writer *w, const struct stub_spec *s) {
     put(w, add_constant(1, A64_SP, a64_stub_frame(s->variant)));
     put_constant(w, 2, s->overflow != OVERFLOW_DROP, 1);
     put(w, skipping(adr(0), 1));
-    put_agent(w, A64_AGENT_SLICE);
+    put_agent(w, AGENT_ENTRY_SLICE);
     w->state.committed = true; /* what follows is `done` */
 }
 

@@ -60,9 +60,9 @@
  *
  * At agent_wait and agent_drop the slot is still reserved, x3 is the lane and x1 the head before.
  *
- * The agent's code begins with a branch for each of its entries, at offsets A64_AGENT_*. The table
- * of lanes (wire/lane_lookup.h) stands before it. The stub looks at one key of it; the agent looks
- * at all.
+ * The agent's code begins with a branch for each of its entries, at offsets AGENT_ENTRY_*. The
+ * table of lanes (wire/lane_lookup.h) stands before it. The stub looks at one key of it; the agent
+ * looks at all.
  */
 #pragma once
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "arch/aarch64/aarch64.h"
-#include "arch/aarch64/branches.h"
 #include "arch/aarch64/frame.h"
+#include "arch/arm_agent.h"
 
 struct writer {
     uint8_t *out;

@@ -3,7 +3,8 @@
 
 #include <elf.h>
 
-#include "arch/arm/agent.h"
+#include "arch/arm/stub.h"
+#include "arch/arm_agent.h"
 
 size_t arm_landing(const uint8_t *bytes, size_t room) {
     (void)bytes, (void)room;

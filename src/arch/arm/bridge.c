@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "arch/arm/a32.h"
-#include "arch/arm/agent.h"
 #include "arch/arm/psr.h"
 #include "arch/arm/t32.h"
+#include "arch/arm_agent.h"
 
 /* Behind the instructions is a jump to the gate: `b`. T32 has no jump to A32 and loads the pc from
  * an aligned word. */
@@ -87,7 +87,7 @@ bool bridge_returns(const uint8_t *code, size_t size) {
 
 int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t area,
                  uint8_t out[BRIDGE_WRITTEN]) {
-    struct arm_agent_entries entries = arm_agent_entries();
+    struct arm_agent_labels entries = arm_agent_labels();
     const size_t size = size_of(notes);
     const uint32_t back = (uint32_t)notes->back;
     memcpy(out, arm_agent_bytes + entries.bridge, BRIDGE_WRITTEN);
@@ -96,20 +96,12 @@ int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t 
     return write_jump(is_t32(notes), bridge_at(area) + size, area + entries.gate, out + size);
 }
 
-taddr_t bridge_at(taddr_t area) { return area + arm_agent_entries().bridge; }
-taddr_t bridge_notes_at(taddr_t area) { return area + arm_agent_entries().notes; }
-
-bool bridge_is_gate(taddr_t area, taddr_t addr) {
-    struct arm_agent_entries entries = arm_agent_entries();
-    return addr - area >= entries.gate && addr - area < entries.gate_end;
-}
-
 /* Returns false at the few instructions that use the stack. Threads are stopped there only by a
  * tracer that follows a killed one; it tries again later. */
 bool bridge_leave(struct regs *regs, taddr_t area, const struct bridge_notes *notes,
                   const regs_word_t words[BRIDGE_WORDS]) {
     static const uint8_t saved[BRIDGE_WORDS] = {0, 1, 2, 3, 7};
-    struct arm_agent_entries entries = arm_agent_entries();
+    struct arm_agent_labels entries = arm_agent_labels();
     const taddr_t back = notes->back & ~(taddr_t)1;
     uint64_t at = regs_pc(regs) - area;
     if (at < entries.gate) {

@@ -31,7 +31,8 @@ static struct agent_call reserve(struct writer *w, const struct stub_spec *stub,
     const size_t go = w->size;
     put_branch(w, ARM_HS, 0);
     put_constant(w, 4, waits ? size : behind); /* the code has one length */
-    const struct agent_call call = put_agent_call(w, waits ? ARM_AGENT_ROOM : ARM_AGENT_CRAMPED);
+    const struct agent_call call =
+        put_agent_call(w, waits ? AGENT_ENTRY_ROOM : AGENT_ENTRY_CRAMPED);
     set_branch_target(w, go, ARM_HS);
     return call;
 }
@@ -119,10 +120,10 @@ static void put_text(void *ctx, const struct capture_value *v, int place, uint32
     else
         put_16(r->w, WORD, capture_text_bytes(v), false);
     put_constant(r->w, SITE, (CAPTURE_WORD + number) << 2 | EVENT_CONTROL);
-    put_jump(r->w, place >= 0     ? ARM_AGENT_TEXT_COUNTED
-                   : v->unit == 4 ? ARM_AGENT_TEXT_LONG
-                   : v->unit == 2 ? ARM_AGENT_TEXT_WIDE
-                                  : ARM_AGENT_TEXT);
+    put_jump(r->w, place >= 0     ? AGENT_ENTRY_TEXT_COUNTED
+                   : v->unit == 4 ? AGENT_ENTRY_TEXT_LONG
+                   : v->unit == 2 ? AGENT_ENTRY_TEXT_WIDE
+                                  : AGENT_ENTRY_TEXT);
 }
 
 static void end_value(void *ctx) {

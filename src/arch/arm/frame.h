@@ -1,24 +1,9 @@
-/* What stubs of 32-bit Arm put on the stack, and where they enter the agent (stub.h). */
+/* What stubs of 32-bit Arm put on the stack (stub.h). */
 #pragma once
 
 #include "arch/stub.h"
 #include "wire/lane_lookup.h"
 
-/* The agent's entries: offsets from its code, behind the table. */
-enum {
-    ARM_AGENT_SEEK = 0,
-    ARM_AGENT_WAIT = 4,
-    ARM_AGENT_DROP = 8,
-    ARM_AGENT_HOOK = 12,
-    ARM_AGENT_SLICE = 16,
-    ARM_AGENT_GUARD = 20,
-    ARM_AGENT_ROOM = 24,
-    ARM_AGENT_CRAMPED = 28,
-    ARM_AGENT_TEXT = 32,
-    ARM_AGENT_TEXT_WIDE = 36,
-    ARM_AGENT_TEXT_LONG = 40,
-    ARM_AGENT_TEXT_COUNTED = 44
-};
 enum {
     ARM_STUB_FRAME = 32,
     ARM_SLICE_FRAME = 52,

@@ -10,9 +10,10 @@
 #include <sys/syscall.h>
 
 #include "arch/arm/a32.h"
-#include "arch/arm/agent.h"
 #include "arch/arm/psr.h"
+#include "arch/arm/stub.h"
 #include "arch/arm/t32.h"
+#include "arch/arm_agent.h"
 #include "arch/interrupted.h"
 #include "arch/remainder.h"
 
@@ -132,48 +133,17 @@ void regs_call_again(struct regs *regs) {
 
 /* ---- the agent and stubs ---- */
 
-enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
-    struct arm_agent_entries entries = arm_agent_entries();
-    uint64_t offset = regs_pc(regs) - area, code = LANES_BYTES;
-    if (offset >= entries.bridge && offset < entries.gate_end)
-        return AGENT_BRIDGE;
-    if ((offset >= entries.room && offset < entries.captures_end) ||
-        (offset >= code + ARM_AGENT_ROOM && offset <= code + ARM_AGENT_TEXT_COUNTED))
-        return AGENT_RELEASED;
-    if (offset < code || offset >= entries.call)
-        return AGENT_OUTSIDE;
-    if (offset == code + ARM_AGENT_SLICE || (offset >= entries.slice && offset < entries.hook))
-        return AGENT_RELEASED;
-    if (offset >= entries.hook || offset == code + ARM_AGENT_HOOK ||
-        offset == code + ARM_AGENT_GUARD)
-        return AGENT_HOOK;
-    bool counts = offset >= entries.drop_counting && offset < entries.drop_counted;
-    bool counted = offset >= entries.drop_counted || (counts && !regs->raw.uregs[1]);
+enum agent_place regs_full_ring_place(const struct regs *regs, uint64_t offset) {
+    const struct arm_agent_labels at = arm_agent_labels();
+    bool counts = offset >= at.drop_counting && offset < at.drop_counted;
+    bool counted = offset >= at.drop_counted || (counts && !regs->raw.uregs[1]);
     return counted ? AGENT_DROPPED : AGENT_RELEASED;
-}
-
-bool regs_restart_lane_lookup(struct regs *regs, taddr_t area) {
-    struct arm_agent_entries entries = arm_agent_entries();
-    uint64_t offset = regs_pc(regs) - area;
-    if (offset >= entries.seek && offset < entries.seek_end)
-        regs_set_pc(regs, area + entries.seek);
-    else if (offset >= entries.hook && offset < entries.hook_seek_end)
-        regs_set_pc(regs, area + entries.hook);
-    else
-        return false;
-    return true;
 }
 
 taddr_t regs_agent_return(const struct regs *regs, taddr_t area, bool *ret_other) {
     (void)area;
     *ret_other = regs->raw.uregs[0] & 1;
     return regs->raw.uregs[0] & ~UINT32_C(1);
-}
-
-/* Programs can always read the counter; if need be, the kernel reads it for them. */
-bool regs_skip_agent_clock(struct regs *regs, taddr_t area) {
-    (void)regs, (void)area;
-    return false;
 }
 
 void regs_arguments(const struct regs *regs, uint64_t ret[REGS_ARGUMENTS]) {
@@ -225,13 +195,6 @@ void regs_set_state(struct regs *regs, bool other, uint8_t it) {
 void regs_pop(struct regs *regs, uint8_t number, uint64_t value) {
     regs->raw.uregs[number] = (uint32_t)value;
     regs->raw.uregs[ARM_SP] += (uint32_t)ARM_WORD;
-}
-
-bool regs_read_fault(const struct regs *regs, taddr_t area, taddr_t *ret_back) {
-    const struct arm_agent_entries entries = arm_agent_entries();
-    const uint64_t offset = regs_pc(regs) - area;
-    *ret_back = regs->raw.uregs[0] & ~UINT32_C(1);
-    return offset >= entries.text && offset < entries.captures_end;
 }
 
 /* ---- signal frames ---- */

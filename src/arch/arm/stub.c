@@ -76,7 +76,7 @@ static void find_lane(struct writer *w) {
     put_compare(w, 3, 1);
     size_t found = w->size;
     put_branch(w, ARM_EQ, 0);
-    set_return(w, put_agent_call(w, ARM_AGENT_SEEK), w->size);
+    set_return(w, put_agent_call(w, AGENT_ENTRY_SEEK), w->size);
     set_branch_target(w, found, ARM_EQ);
 }
 
@@ -130,7 +130,7 @@ static void event(struct writer *w, const struct stub_spec *s) {
     w->retry = (uint32_t)w->size;
     find_lane(w);
     size_t go = compare_head(w);
-    struct agent_call full = put_agent_call(w, again ? ARM_AGENT_WAIT : ARM_AGENT_DROP);
+    struct agent_call full = put_agent_call(w, again ? AGENT_ENTRY_WAIT : AGENT_ENTRY_DROP);
     set_branch_target(w, go, ARM_LO);
     if (s->overflow == OVERFLOW_OVERWRITE)
         put_barrier(w);
@@ -196,7 +196,7 @@ static void hook(struct writer *w, uint8_t variant) {
     w->retry = (uint32_t)w->size;
     find_table(w);
     struct agent_call call =
-        put_agent_call(w, variant & STUB_GUARD ? ARM_AGENT_GUARD : ARM_AGENT_HOOK);
+        put_agent_call(w, variant & STUB_GUARD ? AGENT_ENTRY_GUARD : AGENT_ENTRY_HOOK);
     set_return(w, call, w->size);
     w->state.committed = true; /* what follows is `done` */
 }
@@ -205,7 +205,7 @@ static void slice(struct writer *w, const struct stub_spec *s) {
     w->retry = (uint32_t)w->size;
     find_lane(w);
     put_16(w, 4, s->overflow != OVERFLOW_DROP, false);
-    set_return(w, put_agent_call(w, ARM_AGENT_SLICE), w->size);
+    set_return(w, put_agent_call(w, AGENT_ENTRY_SLICE), w->size);
     w->state.committed = true; /* what follows is `done` */
 }
 

@@ -186,7 +186,6 @@ bool t32_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *re
                 struct insn_constants *constants);
 bool t32_follow(struct trail *trail, const struct insn *insn, const uint8_t *bytes,
                 struct insn *ret);
-struct flags_use t32_flags(const uint8_t *bytes, size_t size);
 size_t t32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 /* See arch.condition() and arch.stack_if(). */
 uint8_t t32_condition_number(const uint8_t *bytes, size_t size);

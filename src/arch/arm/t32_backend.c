@@ -3,7 +3,8 @@
 
 #include <elf.h>
 
-#include "arch/arm/agent.h"
+#include "arch/arm/stub.h"
+#include "arch/arm_agent.h"
 
 static bool is_return(const uint8_t *bytes, size_t room) {
     struct t32 in = t32_classify(bytes, room);
@@ -25,7 +26,7 @@ static size_t sled(const uint8_t *bytes, size_t room, enum sled_kind kind) {
     return 0;
 }
 
-struct flags_use t32_flags(const uint8_t *bytes, size_t size) {
+static struct flags_use flags(const uint8_t *bytes, size_t size) {
     struct t32 in = t32_classify(bytes, size);
     struct t32_block block;
     struct flags_use all = {0};
@@ -78,7 +79,7 @@ const struct arch arch_t32 = {
     .inline_table_named = t32_inline_table_named,
     .inline_table_read = t32_inline_table_read,
     .format = t32_format,
-    .flags = t32_flags,
+    .flags = flags,
     .stack = t32_stack,
     .condition = t32_condition_number,
     .stack_if = t32_stack_if,

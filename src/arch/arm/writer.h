@@ -5,6 +5,7 @@
 #include "arch/arm/a32.h"
 #include "arch/arm/frame.h"
 #include "arch/arm/t32.h"
+#include "arch/arm_agent.h"
 
 enum { PLACES = STUB_MAX_BYTES / T32_HALF, THUMB = 1 /* the state's bit */ };
 

@@ -134,7 +134,7 @@ bool plan_decode(const struct plan *plan, vaddr_t addr, struct trail *trail, str
 /* Fills plan->blocks. */
 void lookup_build(struct plan *plan);
 
-/* ---- flat.c: private to it ---- */
+/* ---- flat_plan.c: private to it ---- */
 struct flat_plan { /* what follows: the numbers of elements of the arrays, in this order */
     uint64_t aliases, spans, functions, groups, parts, sleds, sites, steps, exits, blocks;
     struct go_stacks go;
@@ -174,7 +174,7 @@ size_t lane_guard_count(const struct plan *plan);
 /* The address that the veneer at ADDR leads to; 0: no veneer. */
 vaddr_t veneer_target(const struct plan *plan, vaddr_t addr);
 
-/* ---- kept.c ---- */
+/* ---- flat_code.c ---- */
 /* Corrects PATCH for an area that is FARTHER bytes (modulo 2^64) above the module. Only jumps to
  * the area have the size of a jump. False: it does not reach the area. */
 bool kept_move_jump(const struct arch *arch, struct patch *patch, uint64_t farther);

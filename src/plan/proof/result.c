@@ -1,4 +1,4 @@
-/* Proves that a function returns something. */
+/* Proves that a function returns something: a caller reads the result's register after a call. */
 #include "plan/proof/callers.h"
 
 #include "base/search.h"

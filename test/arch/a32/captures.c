@@ -29,7 +29,7 @@ static uint32_t any(uint32_t below) { /* splitmix64 */
 /* As value_fault_pass() of the tool, which withdraws the first read that faults. */
 static void pass_fault(int signal, siginfo_t *info, void *context) {
     mcontext_t *m = &((ucontext_t *)context)->uc_mcontext;
-    const struct arm_agent_entries agent = arm_agent_entries();
+    const struct arm_agent_labels agent = arm_agent_labels();
     const uint32_t at = (uint32_t)m->arm_pc - LANES, back = (uint32_t)m->arm_r0 - stub_at;
     const bool in_text = at >= agent.text && at < agent.captures_end;
     (void)signal, (void)info;

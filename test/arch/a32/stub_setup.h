@@ -13,8 +13,9 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "arch/arm/agent.h"
 #include "arch/arm/arm.h"
+#include "arch/arm/stub.h"
+#include "arch/arm_agent.h"
 #include "code_memory.h"
 
 enum { LANES = GROUND + 0x20000, AGENT = LANES + LANES_BYTES, STUB = AGENT + 0x12340 };
@@ -73,7 +74,7 @@ static void write_agent(uint32_t owner) {
     control.owner = owner;
     reader.owner = 0;
     ground_write_bytes(LANES, arm_agent_bytes, arm_agent_size);
-    memcpy(pointer(LANES + arm_agent_entries().asks), &asks, sizeof asks);
+    memcpy(pointer(LANES + arm_agent_labels().asks), &asks, sizeof asks);
 }
 
 /* HEAD bytes of the ring are reserved. The thread's key is OFF places from where stubs look first.

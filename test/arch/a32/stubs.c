@@ -245,7 +245,7 @@ static void *release(void *unused) {
 static void check_guard(void) {
     write_agent(0);
     write_stub((struct stub_spec){.variant = STUB_HOOK | STUB_GUARD});
-    memcpy(pointer(LANES + arm_agent_entries().guarded), &guarded_ranges, sizeof guarded_ranges);
+    memcpy(pointer(LANES + arm_agent_labels().guarded), &guarded_ranges, sizeof guarded_ranges);
     for (int i = 0; i < GUARD_CASES; i++) {
         struct state in, out;
         pthread_t helper;

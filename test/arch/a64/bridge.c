@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "arch/aarch64/aarch64.h"
-#include "arch/aarch64/agent.h"
 #include "arch/aarch64/stub.h"
+#include "arch/arm_agent.h"
 #include "arch/bridge.h"
 
 enum { AREA = 0x40000000, NEAR = AREA + 0x8000, FAR = AREA + 0x200000, MOST = 4 };
@@ -71,7 +71,7 @@ static void check_return(const char *what, uint32_t word, uint32_t authenticates
     static const uint32_t ret = 0xd65f03c0;
     static const regs_word_t words[BRIDGE_WORDS] = {10, 11, 12, 13, 18};
     const struct bridge_notes notes = {.from = NEAR, .back = NEAR};
-    const struct a64_agent_entries e = a64_agent_entries();
+    const struct arm_agent_labels e = arm_agent_labels();
     struct regs regs = {.raw = {.pc = NEAR}};
     uint8_t code[A64_BYTES], out[BRIDGE_WRITTEN];
     memcpy(code, &word, sizeof code);

@@ -41,7 +41,7 @@ static void withdraw(uint32_t at) {
 /* As value_fault_pass() of the tool, which withdraws the first read that faults. */
 static void pass_fault(int signal, siginfo_t *info, void *context) {
     mcontext_t *m = &((ucontext_t *)context)->uc_mcontext;
-    const struct a64_agent_entries agent = a64_agent_entries();
+    const struct arm_agent_labels agent = arm_agent_labels();
     const uint64_t at = m->pc - LANES, back = m->regs[0] - STUB;
     const bool in_text = at >= agent.text && at < agent.captures_end;
     (void)signal, (void)info;

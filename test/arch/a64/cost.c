@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/aarch64/agent.h"
 #include "arch/aarch64/stub.h"
+#include "arch/arm_agent.h"
 #include "code_memory.h"
 
 enum { LANES = GROUND + 0x20000, AGENT = LANES + LANES_BYTES, STUB = AGENT + 0x12340 };

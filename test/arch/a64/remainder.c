@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "arch/aarch64/aarch64.h"
-#include "arch/aarch64/agent.h"
 #include "arch/aarch64/stub.h"
 #include "arch/agent.h"
+#include "arch/arm_agent.h"
 #include "arch/remainder.h"
 
 enum { WANTED = 100, DONE = 40, ROOM = 65536, END = 0x00000000 /* udf #0 */ };

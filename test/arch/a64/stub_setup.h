@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "arch/aarch64/agent.h"
 #include "arch/aarch64/stub.h"
+#include "arch/arm_agent.h"
 #include "code_memory.h"
 
 enum { LANES = GROUND + 0x20000, AGENT = LANES + LANES_BYTES, STUB = AGENT + 0x12340 };

@@ -161,7 +161,7 @@ static void write_key(unsigned off) {
     const struct lane_asks asks = {(uintptr_t)&answers, SINK, (uintptr_t)&reads};
     struct lane_key *keys = pointer(LANES);
     ground_write_bytes(LANES, a64_agent_bytes, a64_agent_size);
-    memcpy(pointer(LANES + a64_agent_entries().asks), &asks, sizeof asks);
+    memcpy(pointer(LANES + arm_agent_labels().asks), &asks, sizeof asks);
     memset(keys, 0xff, LANES_BYTES);
     keys[((self >> LANES_SHIFT) + off) % (1U << LANES_BITS)] = (struct lane_key){self, LANE};
     memset(lane(), 0, LANE_RING + RING);
@@ -212,8 +212,7 @@ static void check_guard(void) {
         struct state in, out;
         pthread_t helper;
         write_key(5);
-        memcpy(pointer(LANES + a64_agent_entries().guarded), &guarded_ranges,
-               sizeof guarded_ranges);
+        memcpy(pointer(LANES + arm_agent_labels().guarded), &guarded_ranges, sizeof guarded_ranges);
         lane()->control = (uint64_t)(uintptr_t)&answers;
         ground_fill(&in, 1);
         in.x[0] = guard_cases[i].address;

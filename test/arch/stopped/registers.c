@@ -10,7 +10,8 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#include "arch/arm/agent.h"
+#include "arch/arm/stub.h"
+#include "arch/arm_agent.h"
 #include "arch/bridge.h"
 #include "machine.h"
 
@@ -192,7 +193,7 @@ static void check_crossing(const struct piece *p, uint32_t seed) {
 
 /* A thread at the gate gets back the registers that the gate has saved. */
 static void check_leaving(void) {
-    const struct arm_agent_entries e = arm_agent_entries();
+    const struct arm_agent_labels e = arm_agent_labels();
     const uint32_t words[BRIDGE_WORDS] = {10, 11, 12, 13, 17};
     struct bridge_notes notes = {.from = FROM, .back = (FROM + 6) | 1};
     struct machine m;

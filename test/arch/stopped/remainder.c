@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "arch/agent.h"
-#include "arch/arm/agent.h"
+#include "arch/arm/stub.h"
+#include "arch/arm_agent.h"
 #include "arch/remainder.h"
 #include "machine.h"
 

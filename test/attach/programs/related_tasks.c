@@ -223,7 +223,7 @@ static void waits(void) {
 
 /* ---- no relatives ---- */
 
-/* This system call may be the one at which strike.c strikes. */
+/* This system call may be the one at which fail_at_step.c strikes. */
 static bool goes_on(int ms) {
     struct pollfd input = {.fd = 0, .events = POLLIN};
     return poll(&input, 1, ms) <= 0;

@@ -1,4 +1,4 @@
-/* Interposes a function of called.so, and calls the original. */
+/* Interposes a function of called_library.so, and calls the original. */
 #include <dlfcn.h>
 
 int called_leaf(int n) {

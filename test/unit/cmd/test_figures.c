@@ -11,6 +11,7 @@
 
 #define TESTS                                                                                      \
     TEST(times_with_four_digits)                                                                   \
+    TEST(times_in_columns)                                                                         \
     TEST(sizes_with_one_decimal)                                                                   \
     TEST(shares_in_percent)                                                                        \
     TEST(control_characters_as_question_marks)
@@ -30,10 +31,19 @@ static void times_with_four_digits(void **state) {
     expect_time(12345, "12.34 us");
     expect_time(999999, "999.9 us");
     expect_time(1000000, "1.000 ms");
-    expect_time(1234567890, "1.234  s");
-    expect_time(999999999999, "999.9  s");
-    expect_time(1000000000000, "1000  s");
-    expect_time(UINT64_MAX, "18446744073  s");
+    expect_time(1234567890, "1.234 s");
+    expect_time(999999999999, "999.9 s");
+    expect_time(1000000000000, "1000 s");
+    expect_time(UINT64_MAX, "18446744073 s");
+}
+
+static void times_in_columns(void **state) {
+    char text[FIGURE_ROOM];
+    (void)state;
+    figure_time_column(text, 12345);
+    assert_string_equal(text, "12.34 us");
+    figure_time_column(text, 12345678901);
+    assert_string_equal(text, "12.34  s");
 }
 
 static void expect_bytes(uint64_t bytes, const char *right) {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "cmd/scan.h"
+#include "cmd/log_words.h"
 
 #define TESTS                                                                                      \
     TEST(addresses_begin_with_0x)                                                                  \

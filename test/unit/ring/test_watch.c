@@ -1,5 +1,5 @@
 /* Triggers fire while their reader follows a ring whose thread keeps running. */
-#include "ring/watch.h"
+#include "ring/trigger_watch.h"
 
 #include <string.h>
 

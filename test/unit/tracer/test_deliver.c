@@ -16,8 +16,8 @@
 #include "../patch/trial.h"
 #include "../target/hold.h"
 #include "target/memory.h"
-#include "tracer/core.h"
 #include "tracer/deliver.h"
+#include "tracer/tracer_state.h"
 
 #define TESTS                                                                                      \
     TEST(handler_in_a_waiting_stub)                                                                \

@@ -14,7 +14,6 @@
     TEST(vfork_parent_waits_for_its_child)                                                         \
     TEST(vfork_child_ends_before_its_parent_is_resumed)                                            \
     TEST(task_in_group_stop_may_run)                                                               \
-    TEST(restored_task_stays_restored)                                                             \
     TEST(tasks_of_one_space)                                                                       \
     TEST(waits_of_a_beginning_program_are_looked_for)
 
@@ -79,13 +78,6 @@ static void task_in_group_stop_may_run(void **state) {
     task_set_state(&task, TASK_HELD);
     task_set_state(&task, TASK_IN_GROUP_STOP);
     assert_false(task_stands_still(&task)); /* interrupted before spoor looks at it */
-}
-
-static void restored_task_stays_restored(void **state) {
-    (void)state;
-    struct task task = {.leaving = TASK_LEAVES_RESTORED};
-    task_leave(&task);
-    assert_int_equal(task.leaving, TASK_LEAVES_RESTORED);
 }
 
 static void tasks_of_one_space(void **state) {

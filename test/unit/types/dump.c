@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     graph = types_new();
-    if (debug_types_open(module, graph, NULL, &debug, &err) < 0) {
+    if (debug_types_open(module, graph, &debug, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }

@@ -19,7 +19,7 @@ static void open_fixture(const char *name) {
     AUTO_FREE char *path = mem_printf("%s/%s", FIXTURES, name);
     assert_int_equal(module_load(path, MODULE_DEBUG_FILES, &module, NULL), 0);
     graph = types_new();
-    assert_int_equal(debug_types_open(module, graph, NULL, &debug, NULL), 0);
+    assert_int_equal(debug_types_open(module, graph, &debug, NULL), 0);
 }
 
 static void close_fixture(void) {
@@ -426,7 +426,7 @@ static void files_without_dwarf_are_refused(void **state) {
     AUTO_FREE char *path = mem_printf("%s/shapes-c-stripped", FIXTURES);
     assert_int_equal(module_load(path, MODULE_DEBUG_FILES, &module, NULL), 0);
     graph = types_new();
-    assert_true(debug_types_open(module, graph, NULL, &debug, &err) < 0);
+    assert_true(debug_types_open(module, graph, &debug, &err) < 0);
     assert_string_equal(err.tag, "no-debug-info");
     types_free(graph);
     module_free(module);

@@ -252,7 +252,7 @@ int main(int argc, char **argv) {
     s.types = types_new();
     s.most = (unsigned)atoi(argv[1]);
     if (module_load(argv[2], MODULE_DEBUG_FILES, &module, &err) < 0 ||
-        debug_types_open(module, s.types, &(struct debug_options){0}, &s.debug, &err) < 0) {
+        debug_types_open(module, s.types, &s.debug, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
         return 2;
     }

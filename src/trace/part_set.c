@@ -1,5 +1,5 @@
 /* Finds the parts of a recording, and joins their blocks and streams. */
-#include "trace/set.h"
+#include "trace/part_set.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ struct set_file {
     bool has_extents;
 };
 
-struct set {
+struct part_set {
     ARRAY(struct set_file) files; /* from the oldest to the newest */
     uint32_t loading;             /* the file whose records are loaded */
     uint32_t streams;
@@ -106,7 +106,7 @@ typedef ARRAY(struct disk_index_entry) block_list;
 /* Adds FILE as the newest so far, with its blocks from index FROM on. */
 static void add_file(struct trace_reader *r, block_list *blocks, struct trace_reader *file,
                      size_t from) {
-    struct set *s = r->set;
+    struct part_set *s = r->set;
     uint64_t tag = (uint64_t)s->files.count << SET_OFFSET_BITS;
     ARRAY_PUSH(&s->files, ((struct set_file){.fd = file->fd}));
     for (size_t i = from; i < file->blocks.count; i++) {
@@ -162,7 +162,7 @@ static void take_over(struct trace_reader *r, block_list *blocks, struct trace_r
     free(file->path);
 }
 
-void set_join(struct trace_reader *r) {
+void part_set_join(struct trace_reader *r) {
     size_t behind = skip_repeated(r);
     r->first_part = r->part;
     if (r->part < 2 || behind == SIZE_MAX)
@@ -186,7 +186,7 @@ void set_join(struct trace_reader *r) {
     ARRAY_FREE(&from);
 }
 
-void set_free(struct set *s) {
+void part_set_free(struct part_set *s) {
     if (!s)
         return;
     for (size_t i = 0; i < s->files.count; i++) {
@@ -199,16 +199,17 @@ void set_free(struct set *s) {
     free(s);
 }
 
-struct set_place set_place(const struct trace_reader *r, uint64_t offset) {
+struct part_set_place part_set_place(const struct trace_reader *r, uint64_t offset) {
     if (!r->set)
-        return (struct set_place){r->fd, offset};
+        return (struct part_set_place){r->fd, offset};
     uint64_t mask = ((uint64_t)1 << SET_OFFSET_BITS) - 1;
-    return (struct set_place){r->set->files.at[offset >> SET_OFFSET_BITS].fd, offset & mask};
+    return (struct part_set_place){r->set->files.at[offset >> SET_OFFSET_BITS].fd, offset & mask};
 }
 
 /* ---- streams ---- */
 
-uint32_t set_stream_in_file(const struct trace_reader *r, const struct disk_index_entry *entry) {
+uint32_t part_set_stream_in_file(const struct trace_reader *r,
+                                 const struct disk_index_entry *entry) {
     uint32_t stream = entry->block.stream;
     if (!r->set || !r->set->numbered)
         return stream;
@@ -225,19 +226,19 @@ static void join_stream(struct set_file *f, uint32_t own, uint32_t joined) {
     f->own.at[joined] = own;
 }
 
-static uint32_t stream_of(struct set *s, uint32_t file, uint32_t stream) {
+static uint32_t stream_of(struct part_set *s, uint32_t file, uint32_t stream) {
     struct set_file *f = &s->files.at[file];
     if (stream >= f->joined.count || f->joined.at[stream] == NO_STREAM)
         join_stream(f, stream, s->streams++);
     return f->joined.at[stream];
 }
 
-uint32_t set_stream(struct trace_reader *r, uint32_t stream) {
+uint32_t part_set_stream(struct trace_reader *r, uint32_t stream) {
     return r->set ? stream_of(r->set, r->set->loading, stream) : stream;
 }
 
-void set_continue(struct trace_reader *r, const struct trace_part *part) {
-    struct set *s = r->set;
+void part_set_continue(struct trace_reader *r, const struct trace_part *part) {
+    struct part_set *s = r->set;
     if (!s || !s->loading || !part->repeated)
         return;
     for (uint32_t i = 0; i < part->count; i++) {
@@ -247,8 +248,8 @@ void set_continue(struct trace_reader *r, const struct trace_part *part) {
     }
 }
 
-void set_number_blocks(struct trace_reader *r) {
-    struct set *s = r->set;
+void part_set_number_blocks(struct trace_reader *r) {
+    struct part_set *s = r->set;
     if (!s)
         return;
     for (size_t i = 0; i < r->blocks.count; i++) {
@@ -265,7 +266,7 @@ void set_number_blocks(struct trace_reader *r) {
 
 /* ---- records ---- */
 
-void set_load(struct trace_reader *r, const struct disk_index_entry *entry) {
+void part_set_load(struct trace_reader *r, const struct disk_index_entry *entry) {
     if (!r->set)
         return;
     uint32_t file = (uint32_t)(entry->offset >> SET_OFFSET_BITS);
@@ -275,12 +276,12 @@ void set_load(struct trace_reader *r, const struct disk_index_entry *entry) {
     r->set->files.at[file].has_extents |= entry->block.type == DISK_EXTENTS;
 }
 
-bool set_repeats_frames(const struct trace_reader *r) {
-    const struct set *s = r->set;
+bool part_set_repeats_frames(const struct trace_reader *r) {
+    const struct part_set *s = r->set;
     return s && s->loading + 1 < s->files.count && s->files.at[s->loading].has_extents;
 }
 
-void set_add_end(struct trace_reader *r, const struct trace_end *end) {
+void part_set_add_end(struct trace_reader *r, const struct trace_end *end) {
     struct trace_end sum = *end;
     if (r->set && r->set->loading) {
         sum.missed += r->end.missed;
@@ -294,7 +295,7 @@ void set_add_end(struct trace_reader *r, const struct trace_end *end) {
     r->has_end = true;
 }
 
-void set_add_extent(struct trace_reader *r, struct trace_extent *extent) {
+void part_set_add_extent(struct trace_reader *r, struct trace_extent *extent) {
     if (!r->set || extent->stream >= r->extents.count)
         return;
     const struct trace_extent *before = &r->extents.at[extent->stream];

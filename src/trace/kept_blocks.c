@@ -1,5 +1,5 @@
 /* Keeps and forgets copies of blocks. */
-#include "trace/kept.h"
+#include "trace/kept_blocks.h"
 
 #include "base/search.h"
 

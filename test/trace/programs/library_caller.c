@@ -9,14 +9,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "called.h"
+#include "called_library.h"
 #include "expect.h"
 
 #define CALL(name, call)                                                                           \
-    (expect('>', "called.so!" name), total += (call), expect('<', "called.so!" name))
+    (expect('>', "called_library.so!" name), total += (call),                                      \
+     expect('<', "called_library.so!" name))
 #define TAIL_CALL(name, target, call)                                                              \
-    (expect_all("> called.so!" name, "< called.so!" name, "> called.so!" target, NULL),            \
-     total += (call), expect('<', "called.so!" target))
+    (expect_all("> called_library.so!" name, "< called_library.so!" name,                          \
+                "> called_library.so!" target, NULL),                                              \
+     total += (call), expect('<', "called_library.so!" target))
 
 static volatile int total;
 static called_function *volatile pointer = called_leaf;
@@ -42,9 +44,9 @@ static void through_pointers(void) {
     CALL("called_leaf", table[0](8));
     CALL("called_work", table[1](9));
     CALL("called_back", called_back(called_leaf, 50));
-    expect('>', "called.so!called_table");
+    expect('>', "called_library.so!called_table");
     called_function *const *functions = called_table();
-    expect('<', "called.so!called_table");
+    expect('<', "called_library.so!called_table");
     total += functions[0](3); /* the program does not import it */
     CALL("called_leaf", functions[1](3));
 }
@@ -77,10 +79,10 @@ static void back_and_forth(void) {
     inside();
     CALL("called_back", called_back(callback, 3));
     if (!setjmp(place)) {
-        expect('>', "called.so!called_back");
+        expect('>', "called_library.so!called_back");
         called_back(jumping, 3);
     }
-    expect('!', "called.so!called_back");
+    expect('!', "called_library.so!called_back");
     total += deeper(1);
 }
 

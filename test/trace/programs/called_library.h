@@ -1,4 +1,4 @@
-/* The functions of called.so. */
+/* The functions of called_library.so. */
 #pragma once
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* Looks for triggers in one thread's ring. */
-#include "ring/watch.h"
+#include "ring/trigger_watch.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Warnings, and lookups in a tracer's tasks. */
-#include "tracer/core.h"
+#include "tracer/tracer_state.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
-/* See listed.h. */
-#include "summary/listed.h"
+/* See listed_calls.h. */
+#include "summary/listed_calls.h"
 
 /* A search from the caller outwards: functions that recur are found soon. */
 static bool is_outermost(const struct listed_stream *s, uint32_t parent, uint32_t function) {

@@ -1,5 +1,5 @@
-/* See slow.h. */
-#include "summary/slow.h"
+/* See slowest_calls.h. */
+#include "summary/slowest_calls.h"
 
 void slow_init(struct slow *s, uint32_t functions) {
     uint32_t most = SLOW_ALL / (functions ? functions : 1);

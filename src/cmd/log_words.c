@@ -1,5 +1,5 @@
 /* Splits a stream of bytes into words, and finds addresses among them. */
-#include "cmd/scan.h"
+#include "cmd/log_words.h"
 
 #include <ctype.h>
 #include <string.h>

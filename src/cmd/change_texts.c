@@ -1,5 +1,5 @@
 /* Words changes of a recording. */
-#include "cmd/changed.h"
+#include "cmd/change_texts.h"
 
 #include <ctype.h>
 

@@ -2,11 +2,11 @@
  * Proves that a function returns nothing any more. The compiler has seen that no caller needs the
  * result; debugging information still has its type.
  *
- * A way from the function's first instruction to a return that leaves the register alone tells
- * that nothing is returned there. By itself it could be a return that the source has forgotten; so
- * nobody may take what other ways leave. A caller takes it if it reads the register before that
- * gets another value, or returns and is taken at its word in turn. What is not known counts as
- * taken.
+ * If a way from the function's first instruction to a return does not write the result's register,
+ * nothing is returned there. That alone is no proof: the source may lack a value at this return. So
+ * no caller may use what the function leaves in the register. A caller uses it if it reads the
+ * register before it writes it. A caller also uses it if it returns without writing it, and one of
+ * its own callers uses it. What is not known counts as a use.
  */
 #include "base/search.h"
 #include "plan/proof/callers.h"
@@ -90,15 +90,15 @@ static bool leaves_alone(struct takers *t, uint32_t function) {
 
 static bool may_be_taken(struct takers *t, uint32_t function);
 
-/* FUNCTION returns while REG holds what it was left. */
+/* FUNCTION returns with what a called function has left in REG: whether its callers use that. */
 static bool is_passed_on(struct takers *t, uint32_t function) {
     for (unsigned i = 0; i < t->depth; i++)
         if (t->asked[i] == function)
-            return false; /* its other callers tell */
+            return false; /* recursion: its other callers decide */
     return !t->q->is_void(t->q->ctx, function) && may_be_taken(t, function);
 }
 
-/* A call behind which the register has another value. */
+/* Whether the call IN writes the register. */
 static bool is_lost_in(const struct takers *t, const struct insn *in) {
     return in->kind == INSN_CALL_INDIRECT || callers_clobber(t->u, in->target, t->reg);
 }

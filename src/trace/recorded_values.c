@@ -1,5 +1,5 @@
 /* Puts values together from the words of their slots. */
-#include "trace/recorded.h"
+#include "trace/recorded_values.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyze/changes.h"
-#include "cmd/view.h"
+#include "cmd/open_view.h"
 
 /* A text like "paused for 1.234 s"; to be freed. */
 char *changed_text(const struct change *change);

@@ -1,4 +1,4 @@
-/* What differs between processors in calls of the kernel: strike.c's own, and remote ones. */
+/* What differs between processors in calls of the kernel: fail_at_step.c's own, and remote ones. */
 #pragma once
 
 #ifdef __arm__

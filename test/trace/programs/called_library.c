@@ -1,7 +1,7 @@
-/* The library that calling.c calls. Some of its functions also call each other. */
+/* The library that library_caller.c calls. Some of its functions also call each other. */
 #include <stdarg.h>
 
-#include "called.h"
+#include "called_library.h"
 #include "expect.h"
 
 static volatile int zero;

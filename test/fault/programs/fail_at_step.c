@@ -92,7 +92,7 @@ __attribute__((destructor)) static void end(void) {
         fclose(f);
 }
 
-#include "strike_calls.h"
+#include "fail_at_step_calls.h"
 
 /* ---- strikes ---- */
 

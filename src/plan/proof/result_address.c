@@ -112,7 +112,7 @@ struct last_write { /* of the result's register, on the way to a return */
     uint64_t popped; /* registers that were restored before */
 };
 
-/* USE, at AT, gives the result's register the argument. */
+/* Whether the LAST write of the result's register copies the argument to it. */
 static bool gives_argument(const struct returning *r, const struct last_write *last) {
     int32_t at;
     if (last->use.op == DATA_COPY && last->use.bytes == WORD)
