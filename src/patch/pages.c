@@ -2,6 +2,7 @@
  * possible. */
 #include "patch/pages.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -46,11 +47,13 @@ void pages_prefetch(const struct space *s) {
     maps_done(&maps);
 }
 
-void pages_begin(struct pages *ret, const struct space *s, pid_t caller, const struct maps *maps) {
+void pages_begin(struct pages *ret, const struct space *s, pid_t caller, pid_t reader,
+                 const struct maps *maps) {
     bool can = caller && s->agent && permits(s, caller, PERMIT_PAGES);
-    *ret = (struct pages){.space = can ? s : NULL, .caller = caller, .maps = maps, .fd = -1};
+    *ret = (struct pages){
+        .space = can ? s : NULL, .caller = caller, .reader = reader, .maps = maps, .fd = -1};
     if (can)
-        ret->file = mem_alloc(PAGES_READ_BYTES);
+        ret->file = mem_alloc(PIECE_BYTES);
 }
 
 /* Whether RWF_NOWAIT works. File systems in memory, and overlays, do not support it (Linux up to
@@ -61,10 +64,17 @@ static bool supports_nowait(int fd) {
     return type != TMPFS_MAGIC && type != RAMFS_MAGIC && type != OVERLAYFS_SUPER_MAGIC;
 }
 
+static bool is_same_file(const struct map *a, const struct map *b) {
+    return a && a->inode == b->inode && a->device == b->device;
+}
+
 static void open_file(struct pages *g, const struct map *m) {
+    const bool open = is_same_file(g->map, m);
+    g->map = m;
+    if (open)
+        return;
     if (g->fd >= 0)
         close(g->fd);
-    g->map = m;
     g->fd = mapped_open_identified(g->caller, m);
     g->how = supports_nowait(g->fd) ? RWF_NOWAIT : 0;
 }
@@ -90,14 +100,30 @@ static size_t read_file(const struct pages *g, taddr_t start, uint8_t *out, size
     return (size_t)got == size ? size : complete(g->fd, at + got, out, (size_t)got, size);
 }
 
-void pages_read(struct pages *g, taddr_t start, size_t size) {
+bool pages_find(struct pages *g, taddr_t start, size_t size) {
     const struct map *m = g->space ? maps_at(g->maps, start) : NULL;
-    g->got = 0;
     if (!m || start + size > m->end || !m->executable || m->writable || m->shared || !m->inode)
-        return;
+        return false;
     if (m != g->map)
         open_file(g, m);
-    g->got = read_file(g, start, g->file, size);
+    return true;
+}
+
+void pages_read(struct pages *g, taddr_t start, size_t size) {
+    g->got = pages_find(g, start, size) ? read_file(g, start, g->file, size) : 0;
+}
+
+struct pages pages_copy(const struct pages *g, uint8_t *file) {
+    struct pages copy = *g;
+    copy.file = file;
+    copy.fd = g->fd >= 0 ? fcntl(g->fd, F_DUPFD_CLOEXEC, 0) : -1;
+    copy.map = copy.fd >= 0 ? g->map : NULL;
+    return copy;
+}
+
+void pages_copy_end(const struct pages *copy) {
+    if (copy->fd >= 0)
+        close(copy->fd);
 }
 
 bool pages_equal_file(const struct pages *g, size_t at, const uint8_t *bytes) {

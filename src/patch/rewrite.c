@@ -3,60 +3,14 @@
 #include "patch/rewrite.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "arch/arch.h"
 #include "base/page.h"
+#include "base/workers.h"
+#include "patch/pieces.h"
 #include "target/memory.h"
-
-enum {
-    CHUNK_BYTES = 64 * 1024, /* text is read, changed and written in pieces up to this size */
-    NEAR_BYTES = 4096,       /* patches this close share a piece */
-    APART = 256,             /* patches this far apart do not depend on each other */
-    PIECE_BYTES = PAGES_READ_BYTES, /* a piece, rounded to whole pages */
-};
-_Static_assert(CHUNK_BYTES + 2 * PAGE_MOST_BYTES <= PIECE_BYTES, "a piece fits");
-
-/* Patches FIRST..END-1 lie in one piece of text. */
-struct piece {
-    size_t first, end;
-};
-typedef ARRAY(struct piece) piece_array;
-
-/* Whether patches I - 1 and I are on different pages. */
-static bool are_on_different_pages(const struct patch *patches, size_t i) {
-    return page_down(patches[i - 1].at + patches[i - 1].size - 1) != page_down(patches[i].at);
-}
-
-/* Cuts the patches FIRST..END-1 in the upper half. Patches that depend on each other (a short jump
- * and its hole) rarely come into two pieces, and those of one page hardly ever. */
-static size_t cut(const struct patch *patches, size_t first, size_t end) {
-    size_t apart = 0;
-    for (size_t i = end; i > first + (end - first) / 2; i--) {
-        if (patches[i].at - patches[i - 1].at < APART)
-            continue;
-        if (are_on_different_pages(patches, i))
-            return i;
-        apart = apart ? apart : i;
-    }
-    return apart ? apart : end;
-}
-
-static void find_pieces(const struct patched *p, piece_array *ret) {
-    const struct patch *patches = p->code->emitted.patches;
-    size_t count = p->code->emitted.patch_count;
-    for (size_t i = 0; i < count;) {
-        size_t end = i + 1;
-        while (end < count && patches[end].at - patches[end - 1].at < NEAR_BYTES &&
-               patches[end].at + patches[end].size - patches[i].at <= CHUNK_BYTES)
-            end++;
-        if (end < count && patches[end].at - patches[end - 1].at < NEAR_BYTES)
-            end = cut(patches, i, end);
-        struct piece piece = {i, end};
-        ARRAY_PUSH(ret, piece);
-        i = end;
-    }
-}
 
 enum action { TOUCH, WRITE, RESTORE };
 
@@ -134,7 +88,8 @@ int rewrite_withdraw(const struct patched *p, int fd, size_t i, struct err *err)
 static int prepare_cut(const struct rewriting *w, taddr_t at, struct err *err) {
     const struct plan_code *c = &w->patched->code->emitted;
     vaddr_t cut = at - w->patched->bias;
-    size_t end = patched_patch_at(c, cut + APART), first = patched_patch_at(c, cut - APART);
+    size_t end = patched_patch_at(c, cut + PATCHES_APART),
+           first = patched_patch_at(c, cut - PATCHES_APART);
     size_t middle = patched_patch_at(c, cut);
     int rc = 0;
     for (size_t i = first; i < end && first < middle && middle < end && rc == 0; i++)
@@ -149,6 +104,14 @@ struct text { /* of a piece, rounded to whole pages where some may be dropped */
     size_t size;
     uint8_t now[PIECE_BYTES], then[PIECE_BYTES];
 };
+
+static struct span text_of(const struct rewriting *w, const struct piece *piece) {
+    const struct patch *first = &w->patched->code->emitted.patches[piece->first],
+                       *last = &w->patched->code->emitted.patches[piece->end - 1];
+    const uint64_t mask = w->pages ? page_bytes() - 1 : 0;
+    const taddr_t bias = w->patched->bias;
+    return (struct span){(first->at + bias) & ~mask, (last->at + last->size + bias + mask) & ~mask};
+}
 
 /* PIECE may be restored before or after its neighbours: cuts between them. */
 static int prepare_ends(const struct rewriting *w, const struct piece *piece, struct err *err) {
@@ -193,6 +156,23 @@ static int drop_or_write_pages(struct rewriting *w, const struct text *t, struct
     return rc == 0 && w->pages->failed ? -EBUSY : rc;
 }
 
+/* Drops all pages of PIECE. */
+static void drop_piece(const struct rewriting *w, const struct piece *piece) {
+    const struct span text = text_of(w, piece);
+    if (pages_find(w->pages, text.start, text.end - text.start))
+        for (taddr_t at = text.start; at < text.end; at += page_bytes())
+            pages_drop(w->pages, at);
+}
+
+/* Whether all pages of T have their file's bytes. */
+static bool are_of_file(struct pages *g, const struct text *t) {
+    bool all = true;
+    pages_read(g, t->start, t->size);
+    for (size_t at = 0; at < t->size && all; at += page_bytes())
+        all = pages_equal_file(g, at, t->then + at);
+    return all;
+}
+
 /* Makes private the pages in which patches FIRST..END-1 begin, by writing a byte that they hold
  * already. That takes long, and is done before the process is stopped. Not where the program itself
  * may write. */
@@ -211,29 +191,33 @@ static int touch_pages(const struct rewriting *w, const struct piece *piece, str
     return rc;
 }
 
-/* Rewrites the piece in one write. */
-static int rewrite_piece(struct rewriting *w, const struct piece *piece, struct err *err) {
+/* Reads the text of PIECE into T, and puts the bytes there that it is to have. */
+static int compose(struct rewriting *w, const struct piece *piece, struct text *t,
+                   struct err *err) {
     const struct patched *p = w->patched;
     const struct patch *patches = p->code->emitted.patches;
-    uint64_t mask = w->pages ? page_bytes() - 1 : 0;
-    taddr_t end = patches[piece->end - 1].at + patches[piece->end - 1].size + p->bias;
-    struct text t;
-    t.piece = piece;
-    t.start = (patches[piece->first].at + p->bias) & ~mask;
-    t.size = ((end + mask) & ~mask) - t.start;
-    int rc = 0;
-    if (!w->pages || !memory_read_fast(w->pages->caller, t.start, t.then, t.size))
-        rc = text_view_read(w->view, t.start - p->bias, t.then, t.size, err);
+    const struct span text = text_of(w, piece);
+    t->piece = piece;
+    t->start = text.start;
+    t->size = text.end - text.start;
+    int rc = text_view_read(w->view, t->start - p->bias, t->then, t->size, err);
     if (rc == 0 && w->pages)
-        memcpy(t.now, t.then, t.size);
+        memcpy(t->now, t->then, t->size);
     w->changed = false;
     for (size_t i = piece->first; i < piece->end && rc == 0; i++) {
         const struct patch *q = &patches[i];
-        if (!patched_is_spared(p, i) && !rewrite_one(w, q, t.then + (q->at + p->bias - t.start)))
+        if (!patched_is_spared(p, i) && !rewrite_one(w, q, t->then + (q->at + p->bias - t->start)))
             return err_set(err, ESTALE, "text-differs",
                            "%s: its code in memory differs from its file: left untraced",
                            p->traced_module->module->path);
     }
+    return rc;
+}
+
+/* Rewrites the piece in one write. */
+static int rewrite_piece(struct rewriting *w, const struct piece *piece, struct err *err) {
+    struct text t;
+    int rc = compose(w, piece, &t, err);
     if (rc == 0 && w->action == TOUCH)
         return touch_pages(w, piece, err);
     if (rc == 0 && w->pages)
@@ -242,24 +226,122 @@ static int rewrite_piece(struct rewriting *w, const struct piece *piece, struct 
         rc = prepare_ends(w, piece, err);
     if (rc < 0 || !w->changed)
         return rc;
-    text_view_note_write(w->view, t.start - p->bias);
+    text_view_note_write(w->view, t.start - w->patched->bias);
     return memory_write(w->fd, t.start, t.then, t.size, err);
 }
 
+/* ---- all processors ---- */
+
+struct share {
+    struct piece patches;
+    piece_array pieces; /* none: not found yet */
+    bool *of_file;      /* by piece: restored, all of its pages are the file's; NULL: not known */
+    size_t done;        /* pieces that are rewritten */
+    size_t overwritten; /* as in struct rewriting */
+    int rc;
+};
+
+struct rewriting_all {
+    const struct rewriting *rewriting; /* what each share begins with */
+    ARRAY(struct share) shares;
+    _Atomic bool differs; /* some text differs: the rest need not be written */
+};
+
+static void find_pieces(const struct rewriting_all *all, struct share *s) {
+    if (!s->pieces.count)
+        pieces_find(&all->rewriting->patched->code->emitted, s->patches, &s->pieces);
+}
+
 /*
- * Rewrites all pieces. Puns borrow bytes of the code behind them, which must not change as long as
- * they are in memory: so higher text is written first and restored last. If spoor dies in between,
- * the code runs.
+ * Puns borrow bytes of the code behind them, which must not change as long as they are in memory:
+ * so higher text is written first and restored last. If spoor dies in between, the code runs.
  */
-static int rewrite_all(struct rewriting *w, struct err *err) {
-    piece_array pieces = {0};
-    int rc = 0;
-    find_pieces(w->patched, &pieces);
-    for (size_t i = 0; i < pieces.count && rc == 0; i++) {
-        size_t which = w->action == WRITE ? pieces.count - 1 - i : i;
-        rc = rewrite_piece(w, &pieces.at[which], err);
+static int rewrite_share(const struct rewriting_all *all, struct share *s, struct err *err) {
+    struct rewriting w = *all->rewriting;
+    struct text_view view = *w.view;
+    w.view = &view;
+    s->rc = 0;
+    find_pieces(all, s);
+    while (s->done < s->pieces.count && s->rc == 0) {
+        size_t i = w.action == WRITE ? s->pieces.count - 1 - s->done : s->done;
+        if (s->of_file && s->of_file[i])
+            drop_piece(&w, &s->pieces.at[i]);
+        else
+            s->rc = rewrite_piece(&w, &s->pieces.at[i], err);
+        s->done += s->rc == 0;
     }
-    ARRAY_FREE(&pieces);
+    s->overwritten += w.overwritten;
+    return s->rc;
+}
+
+static void start_share(void *arg, size_t i) {
+    struct rewriting_all *all = arg;
+    if (!all->differs && rewrite_share(all, &all->shares.at[i], NULL) == -ESTALE)
+        all->differs = true;
+}
+
+/* Finds out which pieces can be dropped as a whole. Pages are dropped by remote calls, which only
+ * the tracer's thread can make. */
+static void look_at_share(void *arg, size_t i) {
+    const struct rewriting_all *all = arg;
+    struct share *s = &all->shares.at[i];
+    struct rewriting w = *all->rewriting;
+    uint8_t file[PIECE_BYTES];
+    struct pages pages = pages_copy(w.pages, file);
+    struct text t;
+    find_pieces(all, s);
+    s->of_file = mem_alloc(s->pieces.count);
+    for (size_t k = 0; k < s->pieces.count; k++) {
+        w.overwritten = 0;
+        s->of_file[k] = compose(&w, &s->pieces.at[k], &t, NULL) == 0 && are_of_file(&pages, &t);
+        s->overwritten += s->of_file[k] ? w.overwritten : 0;
+    }
+    pages_copy_end(&pages);
+}
+
+/* Does what is left. The kernel may let only the tracer's thread write
+ * (proc_mem.force_override=ptrace). */
+static int complete_shares(const struct rewriting_all *all, struct err *err) {
+    int rc = 0;
+    for (size_t i = 0; i < all->shares.count && rc == 0; i++)
+        if (all->shares.at[i].rc < 0)
+            rc = rewrite_share(all, &all->shares.at[i], err);
+    return rc;
+}
+
+static void make_shares(struct rewriting_all *all) {
+    piece_array found = {0};
+    pieces_find_shares(&all->rewriting->patched->code->emitted, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        struct share share = {.patches = found.at[i], .rc = -EAGAIN};
+        ARRAY_PUSH(&all->shares, share);
+    }
+    ARRAY_FREE(&found);
+}
+
+/* Opens the file of the text for all threads. */
+static void find_file(const struct rewriting *w, const struct piece *piece) {
+    const struct span text = text_of(w, piece);
+    pages_find(w->pages, text.start, text.end - text.start);
+}
+
+/* Rewrites all text: that of a process that stands on all processors. */
+static int rewrite_all(struct rewriting *w, struct err *err) {
+    struct rewriting_all all = {.rewriting = w};
+    make_shares(&all);
+    if (w->pages && all.shares.count)
+        find_file(w, &all.shares.at[0].patches);
+    if (w->pages)
+        workers_run(all.shares.count, look_at_share, &all);
+    else if (w->action != TOUCH)
+        workers_run(all.shares.count, start_share, &all);
+    int rc = complete_shares(&all, err);
+    for (size_t i = 0; i < all.shares.count; i++) {
+        w->overwritten += all.shares.at[i].overwritten;
+        ARRAY_FREE(&all.shares.at[i].pieces);
+        free(all.shares.at[i].of_file);
+    }
+    ARRAY_FREE(&all.shares);
     return rc;
 }
 
@@ -278,9 +360,12 @@ int rewrite_patch(const struct patched *p, const struct text_view *view, struct 
     return rewrite_all(&(struct rewriting){p, &known, view->memory_fd, .action = WRITE}, err);
 }
 
-static int restore(const struct patched *p, int fd, struct pages *pages, struct err *err) {
+/* TID: for fast reads; or 0. */
+static int restore(const struct patched *p, int fd, pid_t tid, struct pages *pages,
+                   struct err *err) {
     struct text_view view = text_view_by_reading(p, fd);
     struct rewriting w = {p, &view, fd, .action = RESTORE, .pages = pages};
+    view.tid = tid;
     int rc = rewrite_all(&w, err);
     if (rc == 0 && w.overwritten)
         return err_set(err, EBUSY, "text-changed",
@@ -291,10 +376,11 @@ static int restore(const struct patched *p, int fd, struct pages *pages, struct 
 }
 
 int rewrite_restore(const struct patched *p, int fd, struct pages *pages, struct err *err) {
+    const pid_t tid = pages ? pages->reader : 0;
     if (!pages || !pages->space)
-        return restore(p, fd, NULL, err);
+        return restore(p, fd, tid, NULL, err);
     pages->failed = false;
-    int rc = restore(p, fd, pages, err);
+    int rc = restore(p, fd, tid, pages, err);
     pages_flush(pages);
-    return pages->failed ? restore(p, fd, NULL, err) : rc;
+    return pages->failed ? restore(p, fd, tid, NULL, err) : rc;
 }
