@@ -64,12 +64,8 @@ static bool supports_nowait(int fd) {
     return type != TMPFS_MAGIC && type != RAMFS_MAGIC && type != OVERLAYFS_SUPER_MAGIC;
 }
 
-static bool is_same_file(const struct map *a, const struct map *b) {
-    return a && a->inode == b->inode && a->device == b->device;
-}
-
 static void open_file(struct pages *g, const struct map *m) {
-    const bool open = is_same_file(g->map, m);
+    const bool open = g->map && map_is_same_file(g->map, m);
     g->map = m;
     if (open)
         return;

@@ -102,7 +102,8 @@ struct text { /* of a piece, rounded to whole pages where some may be dropped */
     const struct piece *piece;
     taddr_t start;
     size_t size;
-    uint8_t now[PIECE_BYTES], then[PIECE_BYTES];
+    uint8_t *now; /* as it is, if that is to be kept; or NULL */
+    uint8_t then[PIECE_BYTES];
 };
 
 static struct span text_of(const struct rewriting *w, const struct piece *piece) {
@@ -201,7 +202,7 @@ static int compose(struct rewriting *w, const struct piece *piece, struct text *
     t->start = text.start;
     t->size = text.end - text.start;
     int rc = text_view_read(w->view, t->start - p->bias, t->then, t->size, err);
-    if (rc == 0 && w->pages)
+    if (rc == 0 && t->now)
         memcpy(t->now, t->then, t->size);
     w->changed = false;
     for (size_t i = piece->first; i < piece->end && rc == 0; i++) {
@@ -214,14 +215,22 @@ static int compose(struct rewriting *w, const struct piece *piece, struct text *
     return rc;
 }
 
+/* Restores the piece, and drops its pages where possible. */
+static int restore_pages(struct rewriting *w, const struct piece *piece, struct err *err) {
+    uint8_t now[PIECE_BYTES];
+    struct text t;
+    t.now = now;
+    int rc = compose(w, piece, &t, err);
+    return rc < 0 ? rc : drop_or_write_pages(w, &t, err);
+}
+
 /* Rewrites the piece in one write. */
 static int rewrite_piece(struct rewriting *w, const struct piece *piece, struct err *err) {
     struct text t;
+    t.now = NULL;
     int rc = compose(w, piece, &t, err);
     if (rc == 0 && w->action == TOUCH)
         return touch_pages(w, piece, err);
-    if (rc == 0 && w->pages)
-        return drop_or_write_pages(w, &t, err);
     if (rc == 0 && w->changed)
         rc = prepare_ends(w, piece, err);
     if (rc < 0 || !w->changed)
@@ -266,11 +275,16 @@ static int rewrite_share(const struct rewriting_all *all, struct share *s, struc
         size_t i = w.action == WRITE ? s->pieces.count - 1 - s->done : s->done;
         if (s->of_file && s->of_file[i])
             drop_piece(&w, &s->pieces.at[i]);
+        else if (w.pages)
+            s->rc = restore_pages(&w, &s->pieces.at[i], err);
         else
             s->rc = rewrite_piece(&w, &s->pieces.at[i], err);
-        s->done += s->rc == 0;
+        if (s->rc == 0) {
+            s->done++;
+            s->overwritten += w.overwritten;
+            w.overwritten = 0;
+        }
     }
-    s->overwritten += w.overwritten;
     return s->rc;
 }
 
@@ -289,6 +303,7 @@ static void look_at_share(void *arg, size_t i) {
     uint8_t file[PIECE_BYTES];
     struct pages pages = pages_copy(w.pages, file);
     struct text t;
+    t.now = NULL;
     find_pieces(all, s);
     s->of_file = mem_alloc(s->pieces.count);
     for (size_t k = 0; k < s->pieces.count; k++) {
@@ -299,13 +314,16 @@ static void look_at_share(void *arg, size_t i) {
     pages_copy_end(&pages);
 }
 
-/* Does what is left. The kernel may let only the tracer's thread write
- * (proc_mem.force_override=ptrace). */
+/* Does what is left, first where text differs, as then the rest need not be done. The kernel may
+ * let only the tracer's thread write (proc_mem.force_override=ptrace). */
 static int complete_shares(const struct rewriting_all *all, struct err *err) {
     int rc = 0;
-    for (size_t i = 0; i < all->shares.count && rc == 0; i++)
-        if (all->shares.at[i].rc < 0)
-            rc = rewrite_share(all, &all->shares.at[i], err);
+    for (int others = 0; others < 2; others++)
+        for (size_t i = 0; i < all->shares.count && rc == 0; i++) {
+            struct share *s = &all->shares.at[i];
+            if (s->rc < 0 && (s->rc != -ESTALE) == others)
+                rc = rewrite_share(all, s, err);
+        }
     return rc;
 }
 
@@ -320,9 +338,9 @@ static void make_shares(struct rewriting_all *all) {
 }
 
 /* Opens the file of the text for all threads. */
-static void find_file(const struct rewriting *w, const struct piece *piece) {
-    const struct span text = text_of(w, piece);
-    pages_find(w->pages, text.start, text.end - text.start);
+static void find_file(const struct rewriting *w) {
+    const taddr_t first = w->patched->code->emitted.patches[0].at + w->patched->bias;
+    pages_find(w->pages, page_down(first), page_bytes());
 }
 
 /* Rewrites all text: that of a process that stands on all processors. */
@@ -330,7 +348,7 @@ static int rewrite_all(struct rewriting *w, struct err *err) {
     struct rewriting_all all = {.rewriting = w};
     make_shares(&all);
     if (w->pages && all.shares.count)
-        find_file(w, &all.shares.at[0].patches);
+        find_file(w);
     if (w->pages)
         workers_run(all.shares.count, look_at_share, &all);
     else if (w->action != TOUCH)
