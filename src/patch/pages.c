@@ -126,15 +126,46 @@ bool pages_equal_file(const struct pages *g, size_t at, const uint8_t *bytes) {
     return at + page_bytes() <= g->got && memcmp(g->file + at, bytes, page_bytes()) == 0;
 }
 
+static struct remote_call dropping(struct span run) {
+    return (struct remote_call){SYS_madvise, {run.start, run.end - run.start, MADV_DONTNEED}};
+}
+
+/* Drops all runs in one series of calls, in their order; false: there is no such series. */
+static bool drop_at_once(struct pages *g) {
+    struct remote_step steps[PAGES_RUNS] = {0};
+    for (size_t i = 0; i < g->run_count; i++)
+        steps[i].call = dropping(g->runs[i]);
+    if (!g->series || thread_calls(g->caller, &g->space->remote, steps, g->run_count, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < g->run_count; i++)
+        g->failed |= steps[i].result != 0;
+    return true;
+}
+
 /* The kernel reads dropped pages from the file when they are next used. It refuses to drop pages
  * that are locked into memory. */
-void pages_flush(struct pages *g) {
-    int64_t result = 0;
-    struct remote_call call = {SYS_madvise,
-                               {g->run.start, g->run.end - g->run.start, MADV_DONTNEED}};
-    if (g->run.end > g->run.start)
+static void drop_runs(struct pages *g) {
+    const bool all = g->run_count && drop_at_once(g);
+    for (size_t i = 0; i < g->run_count && !all; i++) {
+        const struct remote_call call = dropping(g->runs[i]);
+        int64_t result = 0;
         g->failed |= thread_call(g->caller, &g->space->remote, &call, &result, NULL) < 0 || result;
+    }
+    g->run_count = 0;
+}
+
+/* A run that can be extended no more. */
+static void end_run(struct pages *g) {
+    if (g->run.end > g->run.start)
+        g->runs[g->run_count++] = g->run;
     g->run = (struct span){0, 0};
+    if (g->run_count == PAGES_RUNS)
+        drop_runs(g);
+}
+
+void pages_flush(struct pages *g) {
+    end_run(g);
+    drop_runs(g);
 }
 
 /* Whether the run can be extended to PAGE: the bytes between are the file's, too. */
@@ -150,7 +181,7 @@ static bool can_extend_run(const struct pages *g, taddr_t page) {
 
 void pages_drop(struct pages *g, taddr_t page) {
     if (!can_extend_run(g, page))
-        pages_flush(g);
+        end_run(g);
     if (g->run.end == 0)
         g->run.start = page;
     g->run.end = page + page_bytes();

@@ -9,17 +9,22 @@
 #include "patch/space.h"
 #include "target/maps.h"
 
+enum { PAGES_RUNS = 24 };
+
 struct pages {
     const struct space *space; /* NULL: no page can be dropped */
     pid_t caller, reader;
+    bool series; /* CALLER may make several calls in a row */
     const struct maps *maps;
     const struct map *map; /* of the last pages_find() */
     int fd;                /* its file; −1: cannot be opened */
     int how;               /* RWF_* flags for reading it */
     uint8_t *file;         /* the file's bytes of the pages looked at */
     size_t got;
-    struct span run; /* adjacent pages to drop */
-    bool failed;     /* the kernel refused to drop some pages */
+    struct span run; /* adjacent pages to drop, behind the next ones */
+    struct span runs[PAGES_RUNS];
+    size_t run_count;
+    bool failed; /* the kernel refused to drop some pages */
 };
 
 /* Reads the files of SPACE's modules into the page cache before its threads are stopped. */
