@@ -10,6 +10,7 @@
 #include "base/page.h"
 #include "base/workers.h"
 #include "patch/pieces.h"
+#include "patch/withdraw.h"
 #include "target/memory.h"
 
 enum action { TOUCH, WRITE, RESTORE };
@@ -24,16 +25,6 @@ struct rewriting {
     bool changed;        /* the present piece */
 };
 
-/* Whether TEXT holds patch Q, or a part of it: a tool may have been killed while it wrote. */
-static bool is_patch(const struct patch *q, const uint8_t *text) {
-    if (memcmp(text, q->after, q->size) == 0)
-        return true;
-    for (unsigned i = 0; i < q->size; i++)
-        if (q->yields || (text[i] != q->after[i] && text[i] != q->before[i]))
-            return false;
-    return true;
-}
-
 static void set_text(struct rewriting *w, uint8_t *text, const uint8_t *bytes, size_t size) {
     memcpy(text, bytes, size);
     w->changed = true;
@@ -45,57 +36,11 @@ static bool rewrite_one(struct rewriting *w, const struct patch *q, uint8_t *tex
     bool before = memcmp(text, q->before, q->size) == 0;
     if (w->action == WRITE && before)
         set_text(w, text, q->after, q->size);
-    else if (w->action == RESTORE && !before && is_patch(q, text))
+    else if (w->action == RESTORE && !before && withdraw_is_patch(q, text))
         set_text(w, text, q->before, q->size);
     else if (w->action == RESTORE)
         w->overwritten += !before && !q->yields;
     return before || q->yields || w->action == RESTORE;
-}
-
-/* Restores patch number I alone. */
-static int restore_one(const struct patched *p, int fd, size_t i, struct err *err) {
-    const struct patch *q = &p->code->emitted.patches[i];
-    uint8_t text[sizeof q->after];
-    taddr_t at = q->at + p->bias;
-    int rc = patched_is_spared(p, i) ? 0 : memory_read(fd, at, text, q->size, err);
-    if (rc < 0 || patched_is_spared(p, i) || memcmp(text, q->before, q->size) == 0 ||
-        !is_patch(q, text))
-        return rc; /* a dropped page must not be written any more */
-    return memory_write(fd, at, q->before, q->size, err);
-}
-
-int rewrite_withdraw(const struct patched *p, int fd, size_t i, struct err *err) {
-    const struct plan_code *c = &p->code->emitted;
-    const struct patch *patches = c->patches, *q = &patches[i];
-    int rc = 0;
-    for (size_t j = i + 1; j < c->patch_count && patches[j].at < q->at + q->window && rc == 0;
-         j++) {
-        size_t hop = patched_site_of(p, j);
-        if (hop != j)
-            rc = rewrite_withdraw(p, fd, hop, err);
-        if (rc == 0)
-            rc = restore_one(p, fd, j, err);
-    }
-    for (size_t j = i; j-- > 0 && patches[j].at + PUN_MAX_BYTES > q->at && rc == 0;) {
-        if (patches[j].at + patches[j].reads > q->at)
-            rc = rewrite_withdraw(p, fd, j, err);
-    }
-    return rc < 0 ? rc : restore_one(p, fd, i, err);
-}
-
-/* Text below run-time address AT is restored at another time than text above. Restores the sites
- * near AT one by one, so that nothing leads from one to the other. */
-static int prepare_cut(const struct rewriting *w, taddr_t at, struct err *err) {
-    const struct plan_code *c = &w->patched->code->emitted;
-    vaddr_t cut = at - w->patched->bias;
-    size_t end = patched_patch_at(c, cut + PATCHES_APART),
-           first = patched_patch_at(c, cut - PATCHES_APART);
-    size_t middle = patched_patch_at(c, cut);
-    int rc = 0;
-    for (size_t i = first; i < end && first < middle && middle < end && rc == 0; i++)
-        if (patched_site_of(w->patched, i) == i)
-            rc = rewrite_withdraw(w->patched, w->fd, i, err);
-    return rc;
 }
 
 struct text { /* of a piece, rounded to whole pages where some may be dropped */
@@ -118,9 +63,11 @@ static struct span text_of(const struct rewriting *w, const struct piece *piece)
 static int prepare_ends(const struct rewriting *w, const struct piece *piece, struct err *err) {
     const struct plan_code *c = &w->patched->code->emitted;
     taddr_t bias = w->patched->bias;
-    int rc = w->action == RESTORE ? prepare_cut(w, c->patches[piece->first].at + bias, err) : 0;
+    int rc = w->action == RESTORE
+                 ? withdraw_around(w->patched, w->fd, c->patches[piece->first].at + bias, err)
+                 : 0;
     if (rc == 0 && w->action == RESTORE && piece->end < c->patch_count)
-        rc = prepare_cut(w, c->patches[piece->end].at + bias, err);
+        rc = withdraw_around(w->patched, w->fd, c->patches[piece->end].at + bias, err);
     return rc;
 }
 
@@ -129,9 +76,9 @@ static int write_between(struct rewriting *w, const struct text *t, size_t from,
                          struct err *err) {
     int rc = prepare_ends(w, t->piece, err);
     if (rc == 0)
-        rc = prepare_cut(w, t->start + from, err);
+        rc = withdraw_around(w->patched, w->fd, t->start + from, err);
     if (rc == 0)
-        rc = prepare_cut(w, t->start + to, err);
+        rc = withdraw_around(w->patched, w->fd, t->start + to, err);
     if (rc < 0)
         return rc;
     pages_flush(w->pages);
@@ -253,6 +200,7 @@ struct share {
 struct rewriting_all {
     const struct rewriting *rewriting; /* what each share begins with */
     ARRAY(struct share) shares;
+    size_t step;          /* from the share that is taken to the next one; they wrap around */
     _Atomic bool differs; /* some text differs: the rest need not be written */
 };
 
@@ -288,9 +236,13 @@ static int rewrite_share(const struct rewriting_all *all, struct share *s, struc
     return s->rc;
 }
 
+static struct share *take_share(const struct rewriting_all *all, size_t i) {
+    return &all->shares.at[i * all->step % all->shares.count];
+}
+
 static void start_share(void *arg, size_t i) {
     struct rewriting_all *all = arg;
-    if (!all->differs && rewrite_share(all, &all->shares.at[i], NULL) == -ESTALE)
+    if (!all->differs && rewrite_share(all, take_share(all, i), NULL) == -ESTALE)
         all->differs = true;
 }
 
@@ -298,7 +250,7 @@ static void start_share(void *arg, size_t i) {
  * the tracer's thread can make. */
 static void look_at_share(void *arg, size_t i) {
     const struct rewriting_all *all = arg;
-    struct share *s = &all->shares.at[i];
+    struct share *s = take_share(all, i);
     struct rewriting w = *all->rewriting;
     uint8_t file[PIECE_BYTES];
     struct pages pages = pages_copy(w.pages, file);
@@ -337,6 +289,26 @@ static void make_shares(struct rewriting_all *all) {
     ARRAY_FREE(&found);
 }
 
+static size_t greatest_divisor(size_t a, size_t b) { return b ? greatest_divisor(b, a % b) : a; }
+
+/*
+ * Has BODY work on all shares. Threads that make pages private which the process has mapped wait
+ * for each other, if the pages have one page table (2 MB of text): both take twice as long as one.
+ * So shares that are taken one after the other are far apart. Where text is too small for that, the
+ * caller does all, later.
+ */
+static void divide(struct rewriting_all *all, void (*body)(void *all, size_t index)) {
+    enum { FAR_BYTES = 4 << 20 };
+    const struct plan_code *c = &all->rewriting->patched->code->emitted;
+    const size_t count = all->shares.count;
+    if (count < 2 || (!all->rewriting->view->is_new &&
+                      c->patches[c->patch_count - 1].at - c->patches[0].at < FAR_BYTES))
+        return;
+    for (all->step = count * 5 / 8; greatest_divisor(all->step, count) != 1;)
+        all->step++;
+    workers_run(count, body, all);
+}
+
 /* Opens the file of the text for all threads. */
 static void find_file(const struct rewriting *w) {
     const taddr_t first = w->patched->code->emitted.patches[0].at + w->patched->bias;
@@ -350,9 +322,9 @@ static int rewrite_all(struct rewriting *w, struct err *err) {
     if (w->pages && all.shares.count)
         find_file(w);
     if (w->pages)
-        workers_run(all.shares.count, look_at_share, &all);
+        divide(&all, look_at_share);
     else if (w->action != TOUCH)
-        workers_run(all.shares.count, start_share, &all);
+        divide(&all, start_share);
     int rc = complete_shares(&all, err);
     for (size_t i = 0; i < all.shares.count; i++) {
         w->overwritten += all.shares.at[i].overwritten;

@@ -12,6 +12,7 @@ void text_view_open(struct text_view *ret, const struct patched *p, const struct
     *ret = text_view_by_reading(p, space->remote.memory_fd);
     ret->text = &space->writable;
     ret->tid = space->pid;
+    ret->is_new = !space->positions;
     if (module_shares_pages(p->traced_module->module))
         ret->pagemap_fd = pagemap_open(space->pid);
 }

@@ -22,7 +22,7 @@
     TEST(text_that_differs_in_one_share)                                                           \
     TEST(overwritten_patches_are_counted)
 
-enum { PATCHES = 20000, THREADS = 4, PATCH_BYTES = 5, TEXT_BYTES = PATCHES * 300 };
+enum { PATCHES = 40000, THREADS = 4, PATCH_BYTES = 5, TEXT_BYTES = 8 << 20 };
 
 static pthread_t tracer;
 static bool only_tracer_writes;
