@@ -40,13 +40,34 @@ void pieces_find(const struct plan_code *code, struct piece share, piece_array *
     }
 }
 
-void pieces_find_shares(const struct plan_code *code, piece_array *ret) {
-    const struct patch *patches = code->patches;
-    const size_t count = code->patch_count;
+/* Whether patch J and its site, or bytes that J concerns, are on both sides of the start of patch
+ * I. Holes have no window; those of a killed spoor's patches are not known. */
+static bool reaches_over(const struct patched *p, size_t j, size_t i) {
+    const struct patch *patches = p->code->emitted.patches, *q = &patches[j];
+    uint8_t size = q->window ? q->window : UINT8_MAX;
+    size = size > q->reads ? size : q->reads;
+    return (j < i) != (patched_site_of(p, j) < i) || (j < i && q->at + size > patches[i].at);
+}
+
+/* Whether no patch from I on depends on one before, or the other way round. */
+static bool is_independent(const struct patched *p, size_t i) {
+    const struct plan_code *c = &p->code->emitted;
+    const vaddr_t at = c->patches[i].at;
+    for (size_t j = i; j-- > 0 && at - c->patches[j].at < PATCHES_APART;)
+        if (reaches_over(p, j, i))
+            return false;
+    for (size_t j = i; j < c->patch_count && c->patches[j].at - at < PATCHES_APART; j++)
+        if (reaches_over(p, j, i))
+            return false;
+    return true;
+}
+
+void pieces_find_shares(const struct patched *p, piece_array *ret) {
+    const struct patch *patches = p->code->emitted.patches;
+    const size_t count = p->code->emitted.patch_count;
     for (size_t i = 0; i < count;) {
         size_t end = i + SHARE_PATCHES < count ? i + SHARE_PATCHES : count;
-        while (end < count && (patches[end].at - patches[end - 1].at <= PATCHES_APART ||
-                               !are_on_different_pages(patches, end)))
+        while (end < count && !(are_on_different_pages(patches, end) && is_independent(p, end)))
             end++;
         struct piece share = {i, end};
         ARRAY_PUSH(ret, share);

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/page.h"
-#include "plan/patch.h"
+#include "patch/patched.h"
 
 enum {
     PIECE_TEXT_BYTES = 64 * 1024, /* from the first patch of a piece to the end of its last one */
@@ -19,7 +19,7 @@ struct piece { /* patches FIRST..END-1 */
 };
 typedef ARRAY(struct piece) piece_array;
 
-/* The shares of CODE, by address. No page has patches of two. */
-void pieces_find_shares(const struct plan_code *code, piece_array *ret);
+/* The shares of P's patches, by address. No page has patches of two. */
+void pieces_find_shares(const struct patched *p, piece_array *ret);
 /* The pieces of SHARE, by address. Patches that depend on each other are rarely in two. */
 void pieces_find(const struct plan_code *code, struct piece share, piece_array *ret);

@@ -281,7 +281,7 @@ static int complete_shares(const struct rewriting_all *all, struct err *err) {
 
 static void make_shares(struct rewriting_all *all) {
     piece_array found = {0};
-    pieces_find_shares(&all->rewriting->patched->code->emitted, &found);
+    pieces_find_shares(all->rewriting->patched, &found);
     for (size_t i = 0; i < found.count; i++) {
         struct share share = {.patches = found.at[i], .rc = -EAGAIN};
         ARRAY_PUSH(&all->shares, share);
@@ -300,9 +300,10 @@ static size_t greatest_divisor(size_t a, size_t b) { return b ? greatest_divisor
 static void divide(struct rewriting_all *all, void (*body)(void *all, size_t index)) {
     enum { FAR_BYTES = 4 << 20 };
     const struct plan_code *c = &all->rewriting->patched->code->emitted;
+    const struct text_view *view = all->rewriting->view;
     const size_t count = all->shares.count;
-    if (count < 2 || (!all->rewriting->view->is_new &&
-                      c->patches[c->patch_count - 1].at - c->patches[0].at < FAR_BYTES))
+    const bool copies = view->known_below && !view->is_new;
+    if (count < 2 || (copies && c->patches[c->patch_count - 1].at - c->patches[0].at < FAR_BYTES))
         return;
     for (all->step = count * 5 / 8; greatest_divisor(all->step, count) != 1;)
         all->step++;
