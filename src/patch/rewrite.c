@@ -20,6 +20,7 @@ struct rewriting {
     struct text_view *view; /* of `patched` */
     int fd;
     enum action action;
+    struct piece share;  /* the present one: no other thread changes its text */
     struct pages *pages; /* where pages may be dropped; or NULL */
     size_t overwritten;  /* patches that the program has overwritten; they stay */
     bool changed;        /* the present piece */
@@ -63,11 +64,11 @@ static struct span text_of(const struct rewriting *w, const struct piece *piece)
 static int prepare_ends(const struct rewriting *w, const struct piece *piece, struct err *err) {
     const struct plan_code *c = &w->patched->code->emitted;
     taddr_t bias = w->patched->bias;
-    int rc = w->action == RESTORE
-                 ? withdraw_around(w->patched, w->fd, c->patches[piece->first].at + bias, err)
-                 : 0;
+    int rc = w->action == RESTORE ? withdraw_around(w->patched, w->fd, w->share,
+                                                    c->patches[piece->first].at + bias, err)
+                                  : 0;
     if (rc == 0 && w->action == RESTORE && piece->end < c->patch_count)
-        rc = withdraw_around(w->patched, w->fd, c->patches[piece->end].at + bias, err);
+        rc = withdraw_around(w->patched, w->fd, w->share, c->patches[piece->end].at + bias, err);
     return rc;
 }
 
@@ -76,9 +77,9 @@ static int write_between(struct rewriting *w, const struct text *t, size_t from,
                          struct err *err) {
     int rc = prepare_ends(w, t->piece, err);
     if (rc == 0)
-        rc = withdraw_around(w->patched, w->fd, t->start + from, err);
+        rc = withdraw_around(w->patched, w->fd, w->share, t->start + from, err);
     if (rc == 0)
-        rc = withdraw_around(w->patched, w->fd, t->start + to, err);
+        rc = withdraw_around(w->patched, w->fd, w->share, t->start + to, err);
     if (rc < 0)
         return rc;
     pages_flush(w->pages);
@@ -104,12 +105,13 @@ static int drop_or_write_pages(struct rewriting *w, const struct text *t, struct
     return rc == 0 && w->pages->failed ? -EBUSY : rc;
 }
 
-/* Drops all pages of PIECE. */
+/* Drops all pages of PIECE, which are their file's. */
 static void drop_piece(const struct rewriting *w, const struct piece *piece) {
     const struct span text = text_of(w, piece);
-    if (pages_find(w->pages, text.start, text.end - text.start))
-        for (taddr_t at = text.start; at < text.end; at += page_bytes())
-            pages_drop(w->pages, at);
+    const bool found = pages_find(w->pages, text.start, text.end - text.start);
+    w->pages->failed |= !found;
+    for (taddr_t at = text.start; found && at < text.end; at += page_bytes())
+        pages_drop(w->pages, at);
 }
 
 /* Whether all pages of T have their file's bytes. */
@@ -217,6 +219,7 @@ static int rewrite_share(const struct rewriting_all *all, struct share *s, struc
     struct rewriting w = *all->rewriting;
     struct text_view view = *w.view;
     w.view = &view;
+    w.share = s->patches;
     s->rc = 0;
     find_pieces(all, s);
     while (s->done < s->pieces.count && s->rc == 0) {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "patch/pieces.h"
 #include "target/memory.h"
 
 bool withdraw_is_patch(const struct patch *q, const uint8_t *text) {
@@ -47,13 +46,16 @@ int withdraw_patch(const struct patched *p, int fd, size_t i, struct err *err) {
     return rc < 0 ? rc : restore_one(p, fd, i, err);
 }
 
-int withdraw_around(const struct patched *p, int fd, taddr_t at, struct err *err) {
+int withdraw_around(const struct patched *p, int fd, struct piece share, taddr_t at,
+                    struct err *err) {
     const struct plan_code *c = &p->code->emitted;
-    vaddr_t cut = at - p->bias;
+    const vaddr_t cut = at - p->bias;
     size_t end = patched_patch_at(c, cut + PATCHES_APART),
            first = patched_patch_at(c, cut - PATCHES_APART);
     size_t middle = patched_patch_at(c, cut);
     int rc = 0;
+    first = first > share.first ? first : share.first;
+    end = end < share.end ? end : share.end;
     for (size_t i = first; i < end && first < middle && middle < end && rc == 0; i++)
         if (patched_site_of(p, i) == i)
             rc = withdraw_patch(p, fd, i, err);
